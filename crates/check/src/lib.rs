@@ -1,0 +1,1 @@
+//! An exhaustive checker: every interleaving, loss, timer and crash, with shortest counterexamples.

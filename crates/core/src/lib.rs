@@ -1,0 +1,1 @@
+//! The vocabulary of Tenure: protocols, effects, nodes, process sets, clocks, quorums, services and monitors.

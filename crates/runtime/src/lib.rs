@@ -1,0 +1,1 @@
+//! Runs a protocol for real: TCP transport, durable store, timers and handles on tokio.

@@ -1,0 +1,1 @@
+//! What happened: one event format, read, written, merged, shown and judged.
