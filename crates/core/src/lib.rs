@@ -1,1 +1,47 @@
-//! The vocabulary of Tenure: protocols, effects, nodes, process sets, clocks, quorums, services and monitors.
+//! The vocabulary of Tenure: protocols, effects, nodes, process sets, clocks, quorums,
+//! services and monitors.
+//!
+//! Read [`Protocol`] first. An algorithm is a pure state machine: it is told an [`Input`],
+//! and it answers through [`Effects`]. It opens no socket, reads no clock and draws no
+//! random number, so the same value can be simulated, checked exhaustively and run over TCP.
+//!
+//! This crate is `no_std` (with `alloc`) and depends on nothing; the feature `serde` derives
+//! serialization for everything that travels or is stored.
+#![no_std]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+mod batch;
+mod card;
+mod clock;
+mod label;
+mod lift;
+mod monitor;
+pub mod monitors;
+mod node;
+mod process;
+mod process_set;
+mod protocol;
+pub mod quorum;
+mod rank;
+pub mod service;
+mod time;
+
+pub use batch::{Batch, Environment, Still, TimerChange};
+pub use card::{
+    Algorithm, Card, Cost, Crashes, Detection, Faults, Order, Per, Promise, Service, Strategy,
+    Timing, Topology, Variant,
+};
+pub use clock::{Causality, LamportClock, Stamp, VectorClock};
+pub use label::{Label, Labelled, Layer};
+pub use lift::Lift;
+pub use monitor::{Monitor, Observed, Violation};
+pub use node::{Node, Released, Step};
+pub use process::{Group, ProcessId};
+pub use process_set::ProcessSet;
+pub use protocol::{Effects, Input, Protocol, Verdict, Wire};
+pub use rank::Rank;
+pub use service::{Election, Fence, Mutex, Office, Term};
+pub use time::{Delay, LocalTime, TICKS_PER_UNIT};

@@ -1,0 +1,250 @@
+//! What an algorithm assumes, tolerates, costs and promises, as data.
+
+use core::fmt;
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::Protocol;
+
+/// A protocol that says what it needs.
+pub trait Algorithm: Protocol {
+    /// The card of this algorithm under `config` in a group of `size` processes.
+    fn card(config: &Self::Config, size: u32) -> Card;
+}
+
+/// What an algorithm assumes, tolerates, costs and promises.
+///
+/// Engines refuse an environment weaker than the card; the tables of the documentation and of
+/// `tenure list`, and the matrix of tests, derive from it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct Card {
+    /// The name on the command line.
+    pub name: String,
+    /// What it is in one line.
+    pub title: String,
+    /// What it offers.
+    pub service: Service,
+    /// Where it was published.
+    pub paper: &'static str,
+    /// How it goes about it.
+    pub strategy: Strategy,
+    /// The weakest model of time that it needs.
+    pub timing: Timing,
+    /// The weakest order of a channel that it needs.
+    pub order: Order,
+    /// The faults that it survives.
+    pub faults: Faults,
+    /// Who must be able to reach whom.
+    pub topology: Topology,
+    /// The failure detector that it needs.
+    pub detection: Detection,
+    /// What it costs in messages.
+    pub messages: Cost,
+    /// What it promises while its assumptions hold.
+    pub promises: Vec<Promise>,
+    /// The switches that it declares.
+    pub variants: Vec<Variant>,
+}
+
+/// What a protocol offers to its local user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum Service {
+    /// Mutual exclusion.
+    Mutex,
+    /// Leader election.
+    Election,
+    /// Both of them.
+    Office,
+    /// Anything else.
+    Other,
+}
+
+/// How an algorithm goes about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum Strategy {
+    /// One process decides.
+    Centralised,
+    /// Whoever has the token may.
+    Token,
+    /// Whoever has everybody's permission may.
+    Permission,
+    /// Whoever has a quorum's permission may.
+    Quorum,
+    /// The largest survives comparison.
+    Comparison,
+    /// Made of other protocols.
+    Composition,
+}
+
+/// Models of time, the weakest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum Timing {
+    /// No bound on delay, step or drift; every message arrives eventually.
+    Asynchronous,
+    /// Bounds hold from some moment on.
+    Partial,
+    /// Known bounds on delay, step and drift.
+    Synchronous,
+}
+
+/// In which order a channel delivers, the weakest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum Order {
+    /// Any order.
+    Reordered,
+    /// Each link first in, first out.
+    Fifo,
+}
+
+/// The faults that an algorithm survives with its promises kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct Faults {
+    /// Messages may be lost.
+    pub loss: bool,
+    /// Messages may be duplicated.
+    pub duplication: bool,
+    /// Processes may crash.
+    pub crashes: Crashes,
+    /// The same in a sentence that a refusal can quote.
+    pub says: &'static str,
+}
+
+/// How processes may fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum Crashes {
+    /// Nobody may crash.
+    None,
+    /// Processes may crash and stay down.
+    Stop,
+    /// Processes may crash and come back with what they saved.
+    Recovery,
+}
+
+/// Who must be able to reach whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum Topology {
+    /// Everybody everybody.
+    Complete,
+    /// Everybody the coordinator.
+    Star,
+    /// Everybody the next on the ring.
+    UnidirectionalRing,
+    /// Everybody both neighbours on the ring.
+    BidirectionalRing,
+    /// Neighbours in a tree.
+    Tree,
+}
+
+/// The failure detector that an algorithm needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum Detection {
+    /// None at all.
+    None,
+    /// One that is wrong only finitely often.
+    EventuallyPerfect,
+    /// One that is never wrong.
+    Perfect,
+}
+
+/// What the messages of [`Cost`] are counted per.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum Per {
+    /// One entry to the critical section.
+    Entry,
+    /// One election.
+    Election,
+    /// One message of the protocol inside.
+    Message,
+    /// One period of a timer.
+    Period,
+}
+
+/// The messages that an algorithm sends, not counting those to oneself.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct Cost {
+    /// Per what.
+    pub per: Per,
+    /// The formula as people write it.
+    pub formula: &'static str,
+    /// The fewest.
+    pub least: u64,
+    /// The most; `None` when there is no bound.
+    pub most: Option<u64>,
+}
+
+/// A property that a card promises and a monitor judges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum Promise {
+    /// At most one inside.
+    MutualExclusion,
+    /// Whoever asks is served in the end.
+    Progress,
+    /// Fences strictly increase.
+    Fencing,
+    /// Entries in the order of causally related requests, by the lock's own messages.
+    Order,
+    /// The same, with the application's messages.
+    OrderWithMessages,
+    /// Nobody enters twice while another waits.
+    NoStarvation,
+    /// In the end all believe in one leader.
+    Agreement,
+    /// The leader has the largest rank of the live.
+    Validity,
+}
+
+impl Promise {
+    /// The name on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Promise::MutualExclusion => "mutual-exclusion",
+            Promise::Progress => "progress",
+            Promise::Fencing => "fencing",
+            Promise::Order => "order",
+            Promise::OrderWithMessages => "order-with-messages",
+            Promise::NoStarvation => "no-starvation",
+            Promise::Agreement => "agreement",
+            Promise::Validity => "validity",
+        }
+    }
+}
+
+impl fmt::Display for Promise {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A switch of an algorithm: another rule in one place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct Variant {
+    /// The name on the command line.
+    pub name: &'static str,
+    /// What is different.
+    pub says: &'static str,
+    /// Whether the promises still hold; `false` for a mistake kept to be shown.
+    pub sound: bool,
+}

@@ -1,0 +1,62 @@
+//! Specifications as automata over what happens.
+
+use core::fmt;
+use core::hash::Hash;
+
+use alloc::string::String;
+
+use crate::{ProcessId, VectorClock};
+
+/// A property of runs: an automaton that reads what users ask and are told, never the
+/// private state of an algorithm.
+///
+/// The same monitor therefore judges a simulation, every state of the checker, and a trace
+/// that real nodes wrote. `C` and `E` are the commands and events of a service.
+pub trait Monitor<C, E>: Clone + Eq + Hash {
+    /// Reads one thing that happened at a process. After an error the monitor's state is
+    /// unspecified.
+    fn observe(&mut self, at: ProcessId, seen: Observed<'_, C, E>) -> Result<(), Violation>;
+
+    /// Judges the run when it has ended. Most properties are decided before.
+    fn at_end(&self) -> Result<(), Violation> {
+        Ok(())
+    }
+}
+
+/// Something that happened at a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Observed<'a, C, E> {
+    /// The local user asked.
+    Command {
+        /// For what.
+        command: &'a C,
+        /// The harness's vector clock of this moment, where it keeps one.
+        clock: Option<&'a VectorClock>,
+    },
+    /// The local user was told.
+    Event(&'a E),
+    /// The process crashed.
+    Crashed,
+    /// The process booted again.
+    Recovered,
+}
+
+/// A property was violated.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct Violation {
+    /// The property's name, as the command line spells it.
+    pub property: &'static str,
+    /// Where the last straw fell.
+    pub at: ProcessId,
+    /// What happened, in a sentence.
+    pub says: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.property, self.says)
+    }
+}
+
+impl core::error::Error for Violation {}

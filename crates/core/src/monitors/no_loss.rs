@@ -1,0 +1,52 @@
+use alloc::collections::BTreeMap;
+use alloc::format;
+
+use crate::service::stream;
+use crate::{Monitor, Observed, ProcessId, Violation};
+
+/// Every item arrives exactly once, in order, without a gap; in the end none is missing.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct NoLoss {
+    /// By (sender, receiver): the last item sent, and the last received.
+    links: BTreeMap<(ProcessId, ProcessId), (u64, u64)>,
+}
+
+impl NoLoss {
+    /// Before the first item.
+    pub fn new() -> Self {
+        NoLoss::default()
+    }
+}
+
+impl Monitor<stream::Command, stream::Event> for NoLoss {
+    fn observe(
+        &mut self,
+        at: ProcessId,
+        seen: Observed<'_, stream::Command, stream::Event>,
+    ) -> Result<(), Violation> {
+        match seen {
+            Observed::Command { command: stream::Command::Send { to, item }, .. } => {
+                self.links.entry((at, *to)).or_default().0 = *item;
+            }
+            Observed::Event(stream::Event::Received { from, item }) => {
+                let (_, received) = self.links.entry((*from, at)).or_default();
+                if *item != *received + 1 {
+                    let says = format!("{at} got item {item} of {from} after item {received}");
+                    return Err(Violation { property: "no-loss", at, says });
+                }
+                *received = *item;
+            }
+            Observed::Crashed | Observed::Recovered => {
+                self.links.retain(|(from, to), _| *from != at && *to != at);
+            }
+        }
+        Ok(())
+    }
+
+    fn at_end(&self) -> Result<(), Violation> {
+        let missing = self.links.iter().find(|(_, (sent, received))| sent != received);
+        let Some(((from, to), (sent, received))) = missing else { return Ok(()) };
+        let says = format!("{from} sent {sent} items to {to}, which got {received}");
+        Err(Violation { property: "no-loss", at: *to, says })
+    }
+}

@@ -1,0 +1,52 @@
+use alloc::format;
+use alloc::vec::Vec;
+
+use crate::service::mutex;
+use crate::{Causality, Monitor, Observed, ProcessId, VectorClock, Violation};
+
+/// If one request happened before another, the entries come in that order.
+///
+/// The harness keeps the vector clocks and decides what counts as causality: the lock's own
+/// messages only, or the application's as well. Without clocks nothing is ordered and nothing
+/// is violated.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Order {
+    waiting: Vec<(ProcessId, VectorClock)>,
+}
+
+impl Order {
+    /// Before the first request.
+    pub fn new() -> Self {
+        Order::default()
+    }
+
+    fn entered(&mut self, at: ProcessId) -> Result<(), Violation> {
+        let Some(place) = self.waiting.iter().position(|(process, _)| *process == at) else {
+            return Ok(());
+        };
+        let (_, mine) = self.waiting.swap_remove(place);
+        let earlier =
+            self.waiting.iter().find(|(_, clock)| clock.causality(&mine) == Causality::Before);
+        let Some((first, _)) = earlier else { return Ok(()) };
+        let says = format!("{at} entered before {first}, whose request happened before its own");
+        Err(Violation { property: "order", at, says })
+    }
+}
+
+impl Monitor<mutex::Command, mutex::Event> for Order {
+    fn observe(
+        &mut self,
+        at: ProcessId,
+        seen: Observed<'_, mutex::Command, mutex::Event>,
+    ) -> Result<(), Violation> {
+        match seen {
+            Observed::Command { command: mutex::Command::Enter, clock: Some(clock) } => {
+                self.waiting.push((at, clock.clone()));
+            }
+            Observed::Event(mutex::Event::Entered { .. }) => return self.entered(at),
+            Observed::Crashed => self.waiting.retain(|(process, _)| *process != at),
+            _ => {}
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,60 @@
+use crate::service::{election, mutex, office};
+use crate::{Monitor, Observed, ProcessId, Violation};
+
+/// A monitor of mutual exclusion that reads the lock's half of an office.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct OnMutex<M>(pub M);
+
+/// A monitor of elections that reads the leader's half of an office.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct OnElection<M>(pub M);
+
+impl<M: Monitor<mutex::Command, mutex::Event>> Monitor<office::Command, office::Event>
+    for OnMutex<M>
+{
+    fn observe(
+        &mut self,
+        at: ProcessId,
+        seen: Observed<'_, office::Command, office::Event>,
+    ) -> Result<(), Violation> {
+        let seen = match seen {
+            Observed::Command { command: office::Command::Mutex(command), clock } => {
+                Observed::Command { command, clock }
+            }
+            Observed::Event(office::Event::Mutex(event)) => Observed::Event(event),
+            Observed::Crashed => Observed::Crashed,
+            Observed::Recovered => Observed::Recovered,
+            Observed::Command { .. } | Observed::Event(_) => return Ok(()),
+        };
+        self.0.observe(at, seen)
+    }
+
+    fn at_end(&self) -> Result<(), Violation> {
+        self.0.at_end()
+    }
+}
+
+impl<M: Monitor<election::Command, election::Event>> Monitor<office::Command, office::Event>
+    for OnElection<M>
+{
+    fn observe(
+        &mut self,
+        at: ProcessId,
+        seen: Observed<'_, office::Command, office::Event>,
+    ) -> Result<(), Violation> {
+        let seen = match seen {
+            Observed::Command { command: office::Command::Election(command), clock } => {
+                Observed::Command { command, clock }
+            }
+            Observed::Event(office::Event::Election(event)) => Observed::Event(event),
+            Observed::Crashed => Observed::Crashed,
+            Observed::Recovered => Observed::Recovered,
+            Observed::Command { .. } | Observed::Event(_) => return Ok(()),
+        };
+        self.0.observe(at, seen)
+    }
+
+    fn at_end(&self) -> Result<(), Violation> {
+        self.0.at_end()
+    }
+}

@@ -1,0 +1,99 @@
+//! Processes and the group they form.
+
+use core::fmt;
+
+use crate::ProcessSet;
+
+/// A participant of an algorithm: dense, `0..n` inside, printed `P1 … Pn` for people.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct ProcessId(pub u32);
+
+impl ProcessId {
+    /// The place in a vector of processes.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The process at a place in a vector.
+    ///
+    /// # Panics
+    ///
+    /// When the place does not fit 32 bits.
+    pub fn at(index: usize) -> Self {
+        ProcessId(u32::try_from(index).expect("a group has fewer than 2^32 processes"))
+    }
+
+    /// The number that people see: 1 for the first process.
+    pub const fn number(self) -> u32 {
+        self.0 + 1
+    }
+}
+
+impl fmt::Display for ProcessId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "P{}", self.number())
+    }
+}
+
+impl fmt::Debug for ProcessId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// The fixed set of processes of one instance of an algorithm, seen by one of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Group {
+    me: ProcessId,
+    size: u32,
+}
+
+impl Group {
+    /// The group of `size` processes as `me` sees it.
+    ///
+    /// # Panics
+    ///
+    /// When `me` is not one of them.
+    pub fn new(me: ProcessId, size: u32) -> Self {
+        assert!(me.0 < size, "{me} is not a member of a group of {size}");
+        Group { me, size }
+    }
+
+    /// The process whose view this is.
+    pub const fn me(self) -> ProcessId {
+        self.me
+    }
+
+    /// How many processes there are: the papers' *N*.
+    pub const fn size(self) -> u32 {
+        self.size
+    }
+
+    /// Whether `process` belongs to the group.
+    pub const fn contains(self, process: ProcessId) -> bool {
+        process.0 < self.size
+    }
+
+    /// All members, in order of their ids.
+    pub fn processes(self) -> impl ExactSizeIterator<Item = ProcessId> + Clone {
+        (0..self.size).map(ProcessId)
+    }
+
+    /// All members but me.
+    pub fn peers(self) -> ProcessSet {
+        let mut peers = ProcessSet::first(self.size);
+        peers.remove(self.me);
+        peers
+    }
+
+    /// The next process clockwise on the ring of ids.
+    pub const fn successor(self) -> ProcessId {
+        ProcessId(if self.me.0 + 1 == self.size { 0 } else { self.me.0 + 1 })
+    }
+
+    /// The previous process on the ring of ids.
+    pub const fn predecessor(self) -> ProcessId {
+        ProcessId(if self.me.0 == 0 { self.size - 1 } else { self.me.0 - 1 })
+    }
+}

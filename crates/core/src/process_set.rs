@@ -1,0 +1,260 @@
+//! Sets of processes.
+
+use core::fmt;
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use crate::ProcessId;
+
+const INLINE_WORDS: usize = 2;
+const BITS: usize = u64::BITS as usize;
+
+/// A set of processes: a bitset, inline up to 128 processes and on the heap beyond.
+///
+/// Canonical: equal sets are equal values with equal hashes, however they came about.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct ProcessSet(Words);
+
+/// `Heap` only when a member is at 128 or beyond, and its last word is never zero.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Words {
+    Inline([u64; INLINE_WORDS]),
+    Heap(Box<[u64]>),
+}
+
+impl ProcessSet {
+    /// The empty set.
+    pub const fn new() -> Self {
+        ProcessSet(Words::Inline([0; INLINE_WORDS]))
+    }
+
+    /// The first `size` processes: a whole group.
+    pub fn first(size: u32) -> Self {
+        let size = size as usize;
+        let mut words = alloc::vec![u64::MAX; size.div_ceil(BITS)];
+        if let Some(last) = words.last_mut()
+            && !size.is_multiple_of(BITS)
+        {
+            *last = (1 << (size % BITS)) - 1;
+        }
+        ProcessSet::from_words(words)
+    }
+
+    /// Adds a process; tells whether it is new.
+    pub fn insert(&mut self, process: ProcessId) -> bool {
+        let (word, bit) = place(process);
+        if word >= self.words().len() {
+            let mut words = self.words().to_vec();
+            words.resize(word + 1, 0);
+            self.0 = Words::Heap(words.into_boxed_slice());
+        }
+        let slot = &mut self.words_mut()[word];
+        let new = *slot & bit == 0;
+        *slot |= bit;
+        new
+    }
+
+    /// Takes a process out; tells whether it was there.
+    pub fn remove(&mut self, process: ProcessId) -> bool {
+        if !self.contains(process) {
+            return false;
+        }
+        let (word, bit) = place(process);
+        self.words_mut()[word] &= !bit;
+        if let Words::Heap(words) = &self.0
+            && words.last() == Some(&0)
+        {
+            *self = ProcessSet::from_words(words.to_vec());
+        }
+        true
+    }
+
+    /// Whether a process is in the set.
+    pub fn contains(&self, process: ProcessId) -> bool {
+        let (word, bit) = place(process);
+        self.words().get(word).is_some_and(|w| w & bit != 0)
+    }
+
+    /// How many processes are in the set.
+    pub fn len(&self) -> u32 {
+        self.words().iter().map(|word| word.count_ones()).sum()
+    }
+
+    /// Whether nobody is in the set.
+    pub fn is_empty(&self) -> bool {
+        self.words().iter().all(|word| *word == 0)
+    }
+
+    /// Takes everybody out.
+    pub fn clear(&mut self) {
+        *self = ProcessSet::new();
+    }
+
+    /// Whether some process is in both sets.
+    pub fn intersects(&self, other: &ProcessSet) -> bool {
+        self.words().iter().zip(other.words()).any(|(a, b)| a & b != 0)
+    }
+
+    /// Whether everybody in this set is in the other.
+    pub fn is_subset(&self, other: &ProcessSet) -> bool {
+        self.iter().all(|process| other.contains(process))
+    }
+
+    /// The members, in ascending order.
+    pub fn iter(&self) -> Iter<'_> {
+        Iter { words: self.words(), word: 0, bits: self.words()[0] }
+    }
+
+    /// The smallest member.
+    pub fn smallest(&self) -> Option<ProcessId> {
+        self.iter().next()
+    }
+
+    fn words(&self) -> &[u64] {
+        match &self.0 {
+            Words::Inline(words) => words,
+            Words::Heap(words) => words,
+        }
+    }
+
+    fn words_mut(&mut self) -> &mut [u64] {
+        match &mut self.0 {
+            Words::Inline(words) => words,
+            Words::Heap(words) => words,
+        }
+    }
+
+    fn from_words(mut words: Vec<u64>) -> Self {
+        while words.last() == Some(&0) {
+            words.pop();
+        }
+        if words.len() > INLINE_WORDS {
+            return ProcessSet(Words::Heap(words.into_boxed_slice()));
+        }
+        let mut inline = [0; INLINE_WORDS];
+        inline[..words.len()].copy_from_slice(&words);
+        ProcessSet(Words::Inline(inline))
+    }
+}
+
+fn place(process: ProcessId) -> (usize, u64) {
+    (process.index() / BITS, 1 << (process.index() % BITS))
+}
+
+impl Default for ProcessSet {
+    fn default() -> Self {
+        ProcessSet::new()
+    }
+}
+
+/// The members of a [`ProcessSet`], in ascending order.
+#[derive(Clone, Debug)]
+pub struct Iter<'a> {
+    words: &'a [u64],
+    word: usize,
+    bits: u64,
+}
+
+impl Iterator for Iter<'_> {
+    type Item = ProcessId;
+
+    fn next(&mut self) -> Option<ProcessId> {
+        while self.bits == 0 {
+            self.word += 1;
+            self.bits = *self.words.get(self.word)?;
+        }
+        let bit = self.bits.trailing_zeros() as usize;
+        self.bits &= self.bits - 1;
+        Some(ProcessId::at(self.word * BITS + bit))
+    }
+}
+
+impl<'a> IntoIterator for &'a ProcessSet {
+    type Item = ProcessId;
+    type IntoIter = Iter<'a>;
+
+    fn into_iter(self) -> Iter<'a> {
+        self.iter()
+    }
+}
+
+impl FromIterator<ProcessId> for ProcessSet {
+    fn from_iter<I: IntoIterator<Item = ProcessId>>(processes: I) -> Self {
+        let mut set = ProcessSet::new();
+        set.extend(processes);
+        set
+    }
+}
+
+impl Extend<ProcessId> for ProcessSet {
+    fn extend<I: IntoIterator<Item = ProcessId>>(&mut self, processes: I) {
+        for process in processes {
+            self.insert(process);
+        }
+    }
+}
+
+impl fmt::Debug for ProcessSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self).finish()
+    }
+}
+
+#[cfg(feature = "serde")]
+impl serde::Serialize for ProcessSet {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self)
+    }
+}
+
+#[cfg(feature = "serde")]
+impl<'de> serde::Deserialize<'de> for ProcessSet {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        // A hostile id must not make a set of half a gigabyte: 2^24 processes are plenty.
+        const MOST: u32 = 1 << 24;
+        let processes = Vec::<ProcessId>::deserialize(deserializer)?;
+        match processes.iter().find(|process| process.0 >= MOST) {
+            Some(process) => Err(serde::de::Error::custom(alloc::format!(
+                "{process} is beyond the largest group of {MOST} processes"
+            ))),
+            None => Ok(processes.into_iter().collect()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_sets_are_equal_however_they_came_about() {
+        let small: ProcessSet = [ProcessId(3)].into_iter().collect();
+        let mut shrunk: ProcessSet = [ProcessId(3), ProcessId(900)].into_iter().collect();
+        assert_ne!(small, shrunk);
+        assert!(shrunk.remove(ProcessId(900)));
+        assert_eq!(small, shrunk);
+    }
+
+    #[test]
+    fn a_whole_group_has_its_members_and_no_others() {
+        for size in [0, 1, 63, 64, 65, 127, 128, 129, 1000] {
+            let set = ProcessSet::first(size);
+            assert_eq!(set.len(), size);
+            assert!(set.iter().map(|p| p.0).eq(0..size));
+            let inserted: ProcessSet = (0..size).map(ProcessId).collect();
+            assert_eq!(set, inserted);
+        }
+    }
+
+    #[test]
+    fn removal_of_a_stranger_changes_nothing() {
+        let mut set = ProcessSet::first(5);
+        assert!(!set.remove(ProcessId(500)));
+        assert_eq!(set, ProcessSet::first(5));
+        assert!(!set.insert(ProcessId(4)));
+        assert!(!set.is_subset(&ProcessSet::first(4)));
+        assert!(set.intersects(&ProcessSet::first(1)));
+        assert!(!set.intersects(&ProcessSet::new()));
+    }
+}

@@ -1,0 +1,180 @@
+//! The contract of an algorithm. Read this file first.
+
+use core::fmt::Debug;
+use core::hash::Hash;
+
+use alloc::vec::Vec;
+
+use crate::{Delay, Group, Labelled, Lift, LocalTime, ProcessId, ProcessSet};
+
+/// What may travel in a frame or be written to disk.
+///
+/// With the feature `serde` this asks for serialization; without it, for nothing. It is
+/// implemented for every type that qualifies.
+#[cfg(feature = "serde")]
+pub trait Wire: serde::Serialize + serde::de::DeserializeOwned {}
+#[cfg(feature = "serde")]
+impl<T: serde::Serialize + serde::de::DeserializeOwned> Wire for T {}
+
+/// What may travel in a frame or be written to disk.
+///
+/// With the feature `serde` this asks for serialization; without it, for nothing. It is
+/// implemented for every type that qualifies.
+#[cfg(not(feature = "serde"))]
+pub trait Wire {}
+#[cfg(not(feature = "serde"))]
+impl<T> Wire for T {}
+
+/// A distributed algorithm, written from the point of view of one process.
+///
+/// The value *is* the local state; the handlers are the textbook's *upon … do*. A handler
+/// changes the state and says what else shall happen through [`Effects`]; nothing else leaves
+/// it. Equal states given equal inputs (and equal choices) do the same thing, which is what
+/// lets a simulator replay a run, a checker recognise a state it has seen, and a reader
+/// believe both.
+///
+/// # Contract
+///
+/// - Handlers terminate and do no I/O.
+/// - A command that the local user may not give in this state (a second `Enter` while
+///   waiting) is refused by the handle or engine and never reaches `on_command`; an algorithm
+///   may panic, with a sentence, if it does.
+/// - A message comes from an authenticated member of the group, though perhaps from one
+///   that has crashed since.
+/// - At most one timer of each name is armed; setting it again replaces it, and a cancelled
+///   timer never fires.
+pub trait Protocol: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'static {
+    /// Fixed for life: timeouts, quorums, topology, ranks.
+    type Config: Clone + Debug + Send + Sync + 'static;
+    /// What the local user may ask.
+    type Command: Clone + Debug + Eq + Hash + Send + Sync + 'static;
+    /// What the local user is told.
+    type Event: Clone + Debug + Eq + Hash + Send + Sync + 'static;
+    /// What travels between processes.
+    type Message: Clone + Debug + Eq + Hash + Labelled + Wire + Send + Sync + 'static;
+    /// The names of timers.
+    type Timer: Clone + Debug + Eq + Hash + Ord + Send + Sync + 'static;
+    /// What survives a crash; `()` if nothing does.
+    type Stable: Clone + Debug + Eq + Hash + Wire + Send + Sync + 'static;
+
+    /// Boots a process: for the first time when `stable` is `None`, else after a crash with
+    /// what [`Protocol::stable`] last said and a runner made durable.
+    fn boot(
+        group: Group,
+        config: &Self::Config,
+        stable: Option<Self::Stable>,
+        fx: &mut impl Effects<Self>,
+    ) -> Self;
+
+    /// The part of the state that must survive a crash.
+    ///
+    /// Runners save it whenever it changed, *before* they release the effects of the step, so
+    /// there is no `save` for an algorithm to forget.
+    fn stable(&self) -> Self::Stable;
+
+    /// The local user asks for something.
+    fn on_command(&mut self, command: Self::Command, fx: &mut impl Effects<Self>);
+
+    /// A message of a peer arrives.
+    fn on_message(&mut self, from: ProcessId, message: Self::Message, fx: &mut impl Effects<Self>);
+
+    /// An armed timer fires. It is no longer armed.
+    fn on_timer(&mut self, timer: Self::Timer, fx: &mut impl Effects<Self>) {
+        let _ = (timer, fx);
+    }
+
+    /// A failure detector changes its mind about a peer. It may be wrong.
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+        let _ = (peer, verdict, fx);
+    }
+
+    /// Dispatches one input to its handler. Engines call this; nobody overrides it.
+    fn step(&mut self, input: Input<Self>, fx: &mut impl Effects<Self>) {
+        match input {
+            Input::Command(command) => self.on_command(command, fx),
+            Input::Message { from, message } => self.on_message(from, message, fx),
+            Input::Timer(timer) => self.on_timer(timer, fx),
+            Input::Suspicion { peer, verdict } => self.on_suspicion(peer, verdict, fx),
+        }
+    }
+}
+
+/// One thing that happens to a process: the unit of atomicity everywhere in Tenure.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Input<P: Protocol> {
+    /// The local user asks.
+    Command(P::Command),
+    /// A message arrives.
+    Message {
+        /// Who sent it.
+        from: ProcessId,
+        /// What it says.
+        message: P::Message,
+    },
+    /// An armed timer fires.
+    Timer(P::Timer),
+    /// A failure detector speaks.
+    Suspicion {
+        /// Whom it speaks of.
+        peer: ProcessId,
+        /// What it says now.
+        verdict: Verdict,
+    },
+}
+
+/// What a failure detector says of a peer. Either verdict may be revoked by the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Verdict {
+    /// The peer seems to have crashed.
+    Suspect,
+    /// The peer seems to be alive after all.
+    Trust,
+}
+
+/// Where a handler puts what shall happen: the only way out of an algorithm.
+pub trait Effects<P: Protocol> {
+    /// Sends `message` to `to`. Whether it arrives, and in what order, is the channel's affair.
+    fn send(&mut self, to: ProcessId, message: P::Message);
+
+    /// Arms `timer` to fire once, at some moment within `after` from now. Re-arming replaces.
+    fn set_timer(&mut self, timer: P::Timer, after: Delay);
+
+    /// Disarms `timer`: it will not fire. Harmless when it is not armed.
+    fn cancel_timer(&mut self, timer: P::Timer);
+
+    /// Tells the local user.
+    fn emit(&mut self, event: P::Event);
+
+    /// Some number below `bound`: seeded in simulation, every value in turn in the checker,
+    /// from the operating system in the runtime. `bound` is at least 1.
+    fn choose(&mut self, bound: u32) -> u32;
+
+    /// This process's own clock, which may drift. Only detectors and applications may read it.
+    fn local_clock(&mut self) -> LocalTime;
+
+    /// Sends a copy of `message` to every member of `to`, in ascending order.
+    fn broadcast(&mut self, to: &ProcessSet, message: P::Message) {
+        for peer in to {
+            self.send(peer, message.clone());
+        }
+    }
+
+    /// Runs a handler of a child protocol `Q` inside this one: its messages and timers are
+    /// wrapped by `message` and `timer` and pass through; its events are returned.
+    fn lift<Q: Protocol, R, M, T>(
+        &mut self,
+        message: M,
+        timer: T,
+        run: impl FnOnce(&mut Lift<'_, Self, P, Q, M, T>) -> R,
+    ) -> (R, Vec<Q::Event>)
+    where
+        Self: Sized,
+        M: Fn(Q::Message) -> P::Message,
+        T: Fn(Q::Timer) -> P::Timer,
+    {
+        let mut child = Lift::new(self, message, timer);
+        let result = run(&mut child);
+        (result, child.into_events())
+    }
+}

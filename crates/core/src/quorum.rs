@@ -1,0 +1,1 @@
+//! Quorum systems: families of sets, any two of which intersect.

@@ -1,0 +1,187 @@
+//! What protocols offer to their local users: commands in, events out.
+
+use core::fmt;
+
+use crate::{ProcessId, Protocol};
+
+/// A number that strictly increases from one entry to the next.
+///
+/// Hand it to the resource with every access: a resource that refuses a fence lower than the
+/// highest it has seen is safe even from a process that was paused inside and woke up late.
+/// Compared by the first half, then by the second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Fence(pub u64, pub u64);
+
+impl Fence {
+    /// The fence of an algorithm that gives none (several may be inside at once).
+    pub const NONE: Fence = Fence(0, 0);
+}
+
+impl fmt::Display for Fence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.0, self.1)
+    }
+}
+
+/// The number of an election together with who won it; compared in this order.
+///
+/// Two sides of an asynchronous election can reach the same number, so the number alone
+/// would not tell their leaders apart. Elections without terms use number 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Term {
+    /// How many elections there have been, as far as the leader knew.
+    pub number: u64,
+    /// Who won it.
+    pub leader: ProcessId,
+}
+
+impl Term {
+    /// Both halves in one number, in the same order: the first half of a fence.
+    ///
+    /// # Panics
+    ///
+    /// When the number needs more than 40 bits or the leader more than 24: at a thousand
+    /// elections a second that is 34 years.
+    pub fn packed(self) -> u64 {
+        assert!(self.number < 1 << 40, "a term's number stays below 2^40");
+        assert!(self.leader.0 < 1 << 24, "a leader's id stays below 2^24");
+        (self.number << 24) | u64::from(self.leader.0)
+    }
+}
+
+impl fmt::Display for Term {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {}", self.number, self.leader)
+    }
+}
+
+/// Mutual exclusion: at most one process inside the critical section.
+pub mod mutex {
+    use crate::Fence;
+
+    /// What the local user may ask.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+    pub enum Command {
+        /// Ask to enter. Allowed outside, when not waiting.
+        Enter,
+        /// Leave. Allowed inside.
+        Exit,
+    }
+
+    /// What the local user is told.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+    pub enum Event {
+        /// You are inside.
+        Entered {
+            /// Higher than that of every earlier entry, of anybody.
+            fence: Fence,
+        },
+        /// You are outside.
+        Exited,
+    }
+}
+
+/// Leader election: everybody learns of one leader.
+pub mod election {
+    use crate::{ProcessId, Term};
+
+    /// What the local user may ask.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+    pub enum Command {
+        /// Start an election, unless one is under way here.
+        Elect,
+        /// Step down, if leader.
+        Resign,
+    }
+
+    /// What the local user is told.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+    pub enum Event {
+        /// There is a leader.
+        Elected {
+            /// Who it is; perhaps you.
+            leader: ProcessId,
+            /// In which term.
+            term: Term,
+        },
+        /// The leader of this term is no longer to be relied on; nobody is, until `Elected`.
+        Deposed {
+            /// The term that ended.
+            term: Term,
+        },
+    }
+}
+
+/// A lock and a leader from one protocol: what a node of a cluster runs.
+pub mod office {
+    use super::{election, mutex};
+
+    /// What the local user may ask.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+    pub enum Command {
+        /// Of the lock.
+        Mutex(mutex::Command),
+        /// Of the election.
+        Election(election::Command),
+    }
+
+    /// What the local user is told.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+    pub enum Event {
+        /// By the lock.
+        Mutex(mutex::Event),
+        /// By the election.
+        Election(election::Event),
+    }
+}
+
+/// Numbered items from process to process: what a reliable channel is judged by.
+pub mod stream {
+    use crate::ProcessId;
+
+    /// What the local user may ask.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+    pub enum Command {
+        /// Send an item. Items to one receiver are numbered 1, 2, 3 … by their sender.
+        Send {
+            /// The receiver.
+            to: ProcessId,
+            /// Its number.
+            item: u64,
+        },
+    }
+
+    /// What the local user is told.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+    pub enum Event {
+        /// An item arrived.
+        Received {
+            /// The sender.
+            from: ProcessId,
+            /// Its number.
+            item: u64,
+        },
+    }
+}
+
+/// A protocol that offers mutual exclusion.
+pub trait Mutex: Protocol<Command = mutex::Command, Event = mutex::Event> {}
+impl<P: Protocol<Command = mutex::Command, Event = mutex::Event>> Mutex for P {}
+
+/// A protocol that offers leader election.
+pub trait Election: Protocol<Command = election::Command, Event = election::Event> {}
+impl<P: Protocol<Command = election::Command, Event = election::Event>> Election for P {}
+
+/// A protocol that offers both.
+pub trait Office: Protocol<Command = office::Command, Event = office::Event> {}
+impl<P: Protocol<Command = office::Command, Event = office::Event>> Office for P {}
