@@ -1,2 +1,42 @@
-//! Repository checks and generators.
-fn main() {}
+//! Repository checks and generators: `cargo xtask <command>`.
+#![allow(clippy::print_stdout, reason = "a command line speaks through standard output")]
+
+mod expect;
+mod tidy;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+usage: cargo xtask <command>
+
+  tidy [FOLDER]             check the laws of the architecture and the house rules
+  expect FILE KEY=VALUE …   check figures in a JSON report, as in `counter.lost=0`
+
+exit status: 0 all is well, 1 something is not, 2 usage
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match arguments.as_slice() {
+        ["tidy"] => tidy::main(root()),
+        ["tidy", folder] => tidy::main(Path::new(folder)),
+        ["expect", file, expectations @ ..] if !expectations.is_empty() => {
+            expect::main(Path::new(file), expectations)
+        }
+        ["help" | "--help" | "-h"] => {
+            print!("{USAGE}");
+            ExitCode::SUCCESS
+        }
+        _ => {
+            eprint!("{USAGE}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// The root of the repository: the parent of this crate.
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the repository's root")
+}

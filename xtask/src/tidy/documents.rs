@@ -1,0 +1,46 @@
+//! The documents that every visitor looks for.
+
+use super::{Finding, Tree};
+
+const DOCUMENTS: &[&str] = &[
+    "README.md",
+    "ARCHITECTURE.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "LICENSE-MIT",
+    "LICENSE-APACHE",
+    "deny.toml",
+    "justfile",
+    "rust-toolchain.toml",
+];
+
+pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+    let written = |path: &str| tree.file(path).is_some_and(|file| !file.text.trim().is_empty());
+    DOCUMENTS
+        .iter()
+        .filter(|path| !written(path))
+        .map(|path| Finding::new(path, 1, "the file is missing or empty", "write it"))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DOCUMENTS, check};
+    use crate::tidy::findings;
+
+    #[test]
+    fn each_missing_document_is_found() {
+        assert_eq!(findings(check, &[]).len(), DOCUMENTS.len());
+    }
+
+    #[test]
+    fn an_empty_document_is_as_good_as_none() {
+        let mut sample: Vec<_> = DOCUMENTS.iter().map(|path| (*path, "text")).collect();
+        assert_eq!(findings(check, &sample), [""; 0]);
+        sample[0].1 = "\n";
+        assert_eq!(
+            findings(check, &sample),
+            ["README.md:1: the file is missing or empty; write it"]
+        );
+    }
+}

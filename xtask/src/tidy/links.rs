@@ -1,0 +1,108 @@
+//! Relative links in the documents lead somewhere.
+
+use super::{File, Finding, Tree};
+
+const DOCUMENTS: &[&str] = &["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"];
+
+pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+    let is_document = |path: &str| {
+        DOCUMENTS.contains(&path) || (path.starts_with("docs/") && path.ends_with(".md"))
+    };
+    tree.files()
+        .iter()
+        .filter(|file| is_document(&file.path))
+        .flat_map(|file| broken(tree, file))
+        .collect()
+}
+
+fn broken(tree: &Tree, file: &File) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut fenced = false;
+    for (line, text) in file.lines() {
+        let fence = text.trim_start().starts_with("```");
+        fenced ^= fence;
+        if fenced || fence {
+            continue;
+        }
+        for link in links(text) {
+            if !leads_somewhere(tree, &file.path, &link) {
+                let says = format!("the link to `{link}` leads nowhere");
+                let fix = "link to a file of the repository, relative to this one";
+                findings.push(Finding::new(&file.path, line, says, fix));
+            }
+        }
+    }
+    findings
+}
+
+/// The targets of `[text](target)` and `[label]: target` in a line, outside `code`.
+fn links(line: &str) -> Vec<String> {
+    let prose: String = line.split('`').step_by(2).collect::<Vec<_>>().join("code");
+    let inline = prose.split("](").skip(1).filter_map(|tail| tail.split(')').next());
+    let label = prose.starts_with('[').then(|| prose.split_once("]: ")).flatten();
+    let targets = inline.chain(label.map(|(_, target)| target));
+    targets.filter_map(|target| target.split_whitespace().next()).map(str::to_owned).collect()
+}
+
+fn leads_somewhere(tree: &Tree, from: &str, link: &str) -> bool {
+    let link = link.trim_start_matches('<').trim_end_matches('>');
+    if link.contains("://") || link.starts_with("mailto:") || link.starts_with('#') {
+        return true;
+    }
+    let target = link.split('#').next().unwrap_or(link);
+    resolve(from, target).is_some_and(|path| tree.holds(&path))
+}
+
+/// The path that `target` means in the file `from`; `None` if it leaves the repository.
+fn resolve(from: &str, target: &str) -> Option<String> {
+    if target.starts_with('/') {
+        return None;
+    }
+    let mut parts: Vec<&str> = from.split('/').collect();
+    parts.pop();
+    for part in target.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop()?;
+            }
+            name => parts.push(name),
+        }
+    }
+    Some(parts.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check;
+    use crate::tidy::findings;
+
+    fn found(text: &str) -> Vec<String> {
+        findings(check, &[("docs/book/a.md", text), ("docs/trace.md", ""), ("README.md", "")])
+    }
+
+    #[test]
+    fn a_link_to_a_file_a_folder_or_a_heading_passes() {
+        let text = "[a](../trace.md#time), [b](../../README.md \"title\"), [c](..), [d](#here)";
+        assert_eq!(found(text), [""; 0]);
+        assert_eq!(found("[a]: ../trace.md\n<https://a.org> [b](https://b.org)"), [""; 0]);
+    }
+
+    #[test]
+    fn a_link_that_leads_nowhere_is_found_in_its_line() {
+        assert!(
+            found("\n[a](trace.md)")[0].starts_with("docs/book/a.md:2: the link to `trace.md`")
+        );
+        assert_eq!(found("[a]: missing.md").len(), 1);
+    }
+
+    #[test]
+    fn a_link_out_of_the_repository_is_found() {
+        assert_eq!(found("[a](../../../b.md) [c](/docs/trace.md)").len(), 2);
+    }
+
+    #[test]
+    fn code_holds_no_links() {
+        assert_eq!(found("`a[i](b)`\n```rust\na[i](b)\n```\n"), [""; 0]);
+    }
+}

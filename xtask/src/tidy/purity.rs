@@ -1,0 +1,120 @@
+//! What algorithms never touch: clocks, unordered maps, randomness, floats.
+
+use super::source::{Source, Word, line_of, words};
+use super::{Finding, Tree};
+
+/// The sources that are pure.
+const PURE: &[&str] = &["crates/core/src/", "crates/algorithms/src/"];
+/// The algorithms whose only clock is a timer.
+const CLOCKLESS: &[&str] = &["crates/algorithms/src/mutex/", "crates/algorithms/src/election/"];
+
+/// Words that never occur in pure code, and what to write instead.
+const IMPURE: &[(&str, &str)] = &[
+    ("HashMap", ORDERED),
+    ("HashSet", ORDERED),
+    ("DefaultHasher", ORDERED),
+    ("RandomState", CHOOSE),
+    ("fastrand", CHOOSE),
+    ("getrandom", CHOOSE),
+    ("rand", CHOOSE),
+    ("Instant", TIMER),
+    ("SystemTime", TIMER),
+    ("f32", INTEGERS),
+    ("f64", INTEGERS),
+];
+
+const ORDERED: &str = "use BTreeMap, BTreeSet or ProcessSet, whose order is the same everywhere";
+const CHOOSE: &str = "ask `fx.choose(bound)`, or give a timer a `Delay` that is a range";
+const TIMER: &str = "arm a timer: a lease is an armed timer";
+const INTEGERS: &str = "use fixed-point integers, which are equal and hash alike everywhere";
+
+pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+    let is_test = |path: &str| path.ends_with("/tests.rs") || path.contains("/tests/");
+    tree.sources()
+        .filter(|(file, _)| starts(&file.path, PURE) && !is_test(&file.path))
+        .flat_map(|(file, source)| impure(&file.path, source))
+        .collect()
+}
+
+fn starts(path: &str, folders: &[&str]) -> bool {
+    folders.iter().any(|folder| path.starts_with(folder))
+}
+
+fn impure(path: &str, source: &Source) -> Vec<Finding> {
+    let code = &source.shipped;
+    let mut findings = Vec::new();
+    let mut find = |line: usize, what: &str, fix: &str| {
+        findings.push(Finding::new(path, line, format!("`{what}` in pure code"), fix));
+    };
+    for found in words(code) {
+        if let Some((word, fix)) = IMPURE.iter().find(|(word, _)| *word == found.word) {
+            find(found.line, word, fix);
+        }
+        if found.word == "local_clock" && starts(path, CLOCKLESS) {
+            find(found.line, "local_clock", TIMER);
+        }
+        if is_float(code, found) {
+            find(found.line, "a float literal", INTEGERS);
+        }
+    }
+    for (at, path) in code.match_indices("std::time") {
+        find(line_of(code, at), path, TIMER);
+    }
+    findings
+}
+
+/// Whether `found` is the first half of `1.5`, as opposed to the first of `pair.1.5`.
+fn is_float(code: &str, found: Word<'_>) -> bool {
+    let digits = |text: &str| text.starts_with(|first: char| first.is_ascii_digit());
+    let tail = &code[found.at + found.word.len()..];
+    digits(found.word)
+        && !code[..found.at].ends_with('.')
+        && tail.strip_prefix('.').is_some_and(digits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check;
+    use crate::tidy::findings;
+
+    const CORE: &str = "crates/core/src/a.rs";
+    const MUTEX: &str = "crates/algorithms/src/mutex/a.rs";
+    const DETECTOR: &str = "crates/algorithms/src/detector/a.rs";
+
+    fn found(path: &str, text: &str) -> usize {
+        findings(check, &[(path, text)]).len()
+    }
+
+    #[test]
+    fn unordered_maps_are_found() {
+        assert_eq!(found(CORE, "use std::collections::{HashMap, HashSet};"), 2);
+        assert_eq!(found(CORE, "use alloc::collections::BTreeMap;"), 0);
+    }
+
+    #[test]
+    fn clocks_and_randomness_are_found() {
+        assert_eq!(found(DETECTOR, "use std::time::Duration;"), 1);
+        assert_eq!(found(DETECTOR, "let now = Instant::now();"), 1);
+        assert_eq!(found(DETECTOR, "fastrand::u32(..)"), 1);
+    }
+
+    #[test]
+    fn only_detectors_and_applications_read_the_local_clock() {
+        assert_eq!(found(MUTEX, "let now = fx.local_clock();"), 1);
+        assert_eq!(found(DETECTOR, "let now = fx.local_clock();"), 0);
+    }
+
+    #[test]
+    fn floats_are_found_by_type_and_by_literal() {
+        assert_eq!(found(CORE, "fn mean(a: f64) -> f32 {}"), 2);
+        assert_eq!(found(CORE, "let half = 0.5;"), 1);
+        assert_eq!(found(CORE, "let same = pair.0.1; for i in 0..5 { pair.0 }"), 0);
+    }
+
+    #[test]
+    fn prose_tests_and_other_crates_may_name_what_they_like() {
+        assert_eq!(found(CORE, "// no HashMap, no 1.5"), 0);
+        assert_eq!(found(CORE, "#[cfg(test)]\nmod tests { use std::collections::HashSet; }"), 0);
+        assert_eq!(found("crates/sim/src/a.rs", "use std::collections::HashMap;"), 0);
+    }
+}
