@@ -1,0 +1,49 @@
+# Recipes for `just`; each is one cargo command or little more, so none of them needs `just`.
+
+# Everything that CI checks.
+default:
+    .ci/run
+
+# Formats the sources.
+format:
+    cargo fmt --all
+
+# Lints, with warnings as errors.
+lint:
+    cargo clippy --workspace --all-targets --locked -- -D warnings
+
+# The three laws and the house rules.
+tidy:
+    cargo xtask tidy
+
+# The tests, nearest to farthest; `just test PATTERN` runs those whose name has it.
+test *pattern:
+    cargo test --workspace {{pattern}}
+
+# The tests that take minutes rather than seconds.
+long *pattern:
+    cargo test --workspace --release -- --ignored {{pattern}}
+
+# The main job: a cluster that elects, locks, is hurt and is judged.
+run *options:
+    cargo run --release -- run {{options}}
+
+# Benchmarks; `just bench step` runs one.
+bench *name:
+    cargo bench --workspace {{ if name == "" { "" } else { "--bench " + name } }}
+
+# Throws bytes at a fuzz target (needs a nightly toolchain and cargo-fuzz).
+fuzz target="frame" seconds="60":
+    cd fuzz && cargo +nightly fuzz run {{target}} -- -max_total_time={{seconds}}
+
+# The reference documentation, with warnings as errors.
+doc:
+    RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
+
+# The book (needs mdbook).
+book:
+    mdbook build docs/book
+
+# Licences, advisories and sources of dependencies (needs cargo-deny).
+deny:
+    cargo deny check
