@@ -1,0 +1,44 @@
+//! Pauses between attempts: doubling, capped, and never the same on two nodes.
+
+use std::time::Duration;
+
+/// The next pause, and how it grows.
+#[derive(Debug)]
+pub(crate) struct Backoff {
+    min: Duration,
+    max: Duration,
+    next: Duration,
+}
+
+impl Backoff {
+    pub(crate) fn new(min: Duration, max: Duration) -> Self {
+        Backoff { min, max: max.max(min), next: min }
+    }
+
+    /// The pause to make now: between half of the present step and all of it.
+    pub(crate) fn pause(&mut self) -> Duration {
+        let pause = self.next.mul_f64(0.5 + fastrand::f64() / 2.0);
+        self.next = (self.next * 2).min(self.max);
+        pause
+    }
+
+    pub(crate) fn reset(&mut self) {
+        self.next = self.min;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow_to_the_cap_and_start_again() {
+        let (min, max) = (Duration::from_millis(10), Duration::from_secs(1));
+        let mut backoff = Backoff::new(min, max);
+        let pauses: Vec<_> = (0..20).map(|_| backoff.pause()).collect();
+        assert!(pauses[0] >= min / 2 && pauses[0] <= min, "{pauses:?}");
+        assert!(pauses[19] >= max / 2 && pauses[19] <= max, "{pauses:?}");
+        backoff.reset();
+        assert!(backoff.pause() <= min);
+    }
+}

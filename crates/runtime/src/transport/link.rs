@@ -1,0 +1,389 @@
+//! The link: one task per peer that owns whatever connection there is and all that is owed.
+//!
+//! It reads, writes, numbers and acknowledges in one task, so that nothing on the way of a
+//! message waits for a lock, a timer or a second task. A link that stands still holds up nobody.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use thiserror::Error;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::sync::mpsc::{self, Permit, error::TrySendError};
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::context::Context;
+use super::conversation::{Amount, Breach, Conversation, Novelty};
+use super::frame::{Frame, FrameError};
+use super::inbox::Incoming;
+use super::outbox::Letter;
+use super::peer::Peer;
+use super::wire::Wire;
+
+/// A connection whose other end has proved which session of the peer it is.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    pub(crate) stream: TcpStream,
+    pub(crate) session: u64,
+}
+
+/// The task that serves one peer.
+#[derive(Debug)]
+pub(crate) struct Link {
+    pub(crate) context: Arc<Context>,
+    pub(crate) peer: Arc<Peer>,
+    pub(crate) incoming: mpsc::Sender<Incoming>,
+    /// Connections that the listener accepted from this peer.
+    pub(crate) accepted: mpsc::Receiver<Connection>,
+    /// Becomes true when the mesh closes.
+    pub(crate) closing: watch::Receiver<bool>,
+    conversation: Conversation,
+    /// The peer's session that the conversation is with; 0 before the first.
+    session: u64,
+    /// The first session of the peer that this process met.
+    first_session: u64,
+    /// Emptied outboxes land here, so that the two queues trade places for ever.
+    letters: VecDeque<Letter>,
+}
+
+/// How a connection ended.
+enum Ending {
+    Lost(LinkError),
+    Replaced(Connection),
+    Closed,
+}
+
+/// Why a connection was given up; the conversation goes on with the next one.
+#[derive(Debug, Error)]
+enum LinkError {
+    #[error("the peer closed the connection")]
+    Ended,
+    #[error("{0}")]
+    Broken(#[from] io::Error),
+    #[error("{0}")]
+    Frame(#[from] FrameError),
+    #[error("{0}")]
+    Breach(#[from] Breach),
+    #[error("the peer sent a frame that has no place here")]
+    OutOfPlace,
+    #[error("refused by the peer: {0}")]
+    Refused(String),
+}
+
+impl LinkError {
+    fn is_malformed(&self) -> bool {
+        matches!(self, LinkError::Frame(_) | LinkError::Breach(_) | LinkError::OutOfPlace)
+    }
+}
+
+/// What a link waits for.
+enum Event<'a> {
+    Wrote(io::Result<usize>),
+    Read(io::Result<usize>),
+    Woken,
+    Room(Option<Permit<'a, Incoming>>),
+    Due,
+    Replaced(Connection),
+    Closing,
+}
+
+impl Link {
+    pub(crate) fn new(
+        context: Arc<Context>,
+        peer: Arc<Peer>,
+        incoming: mpsc::Sender<Incoming>,
+        accepted: mpsc::Receiver<Connection>,
+        closing: watch::Receiver<bool>,
+    ) -> Self {
+        Link {
+            context,
+            peer,
+            incoming,
+            accepted,
+            closing,
+            conversation: Conversation::default(),
+            session: 0,
+            first_session: 0,
+            letters: VecDeque::new(),
+        }
+    }
+
+    /// Serves the peer until the mesh closes.
+    pub(crate) async fn run(mut self) {
+        let mut backoff = self.context.backoff();
+        let mut replacement = None;
+        loop {
+            let connection = match replacement.take() {
+                Some(connection) => connection,
+                None => match self.connect(&mut backoff).await {
+                    Some(connection) => connection,
+                    None => return,
+                },
+            };
+            // The listener checked too, but two connections may have raced each other here.
+            if connection.session < self.session {
+                continue;
+            }
+            self.adopt(connection.session);
+            let begun = Instant::now();
+            match self.converse(connection.stream).await {
+                Ending::Closed => return,
+                Ending::Replaced(connection) => replacement = Some(connection),
+                Ending::Lost(error) => self.note_loss(&error),
+            }
+            self.part().await;
+            // A connection that broke at once must not be dialed again at once, for ever.
+            if begun.elapsed() >= self.context.limits.redial_max {
+                backoff.reset();
+            }
+        }
+    }
+
+    /// Makes `session` the one that the conversation is with; a new one starts with nothing.
+    fn adopt(&mut self, session: u64) {
+        self.peer.adopt(session);
+        if session != self.session {
+            self.discard(self.conversation.outstanding());
+            self.conversation = Conversation::default();
+            self.session = session;
+        }
+        if self.first_session == 0 {
+            self.first_session = session;
+        }
+        self.conversation.rewind();
+    }
+
+    /// Carries messages both ways until the connection ends.
+    async fn converse(&mut self, mut stream: TcpStream) -> Ending {
+        let context = self.context.clone();
+        let incoming = self.incoming.clone();
+        let mut closing = self.closing.clone();
+        let (mut reader, mut writer) = stream.split();
+        let mut wire = Wire::new(context.limits.longest_body);
+        wire.output.push(&self.conversation.acknowledgement());
+        let timer = tokio::time::sleep(Duration::ZERO);
+        tokio::pin!(timer);
+        loop {
+            self.fill(&mut wire);
+            if wire.closing && self.is_finished(&wire) {
+                let _ = writer.shutdown().await;
+                return Ending::Closed;
+            }
+            if !wire.armed && self.conversation.owes() {
+                timer.as_mut().reset(Instant::now() + context.limits.acknowledge_after);
+                wire.armed = true;
+            }
+            let event = tokio::select! {
+                wrote = writer.write(wire.output.unwritten()), if !wire.output.is_empty() => {
+                    Event::Wrote(wrote)
+                }
+                read = reader.read_buf(wire.decoder.space()), if !wire.blocked => Event::Read(read),
+                () = self.peer.outbox.woken(), if wire.open => Event::Woken,
+                permit = incoming.reserve(), if wire.blocked => Event::Room(permit.ok()),
+                () = &mut timer, if wire.armed => Event::Due,
+                Some(connection) = self.accepted.recv() => Event::Replaced(connection),
+                _ = closing.wait_for(|closing| *closing), if !wire.closing => Event::Closing,
+            };
+            let outcome = match event {
+                Event::Replaced(connection) => return Ending::Replaced(connection),
+                Event::Wrote(wrote) => self.wrote(&mut wire, wrote),
+                Event::Read(read) => self.read(&mut wire, &incoming, read),
+                Event::Room(permit) => self.take_frames(&mut wire, &incoming, permit),
+                Event::Due => {
+                    self.acknowledge(&mut wire);
+                    Ok(())
+                }
+                Event::Closing => {
+                    wire.closing = true;
+                    Ok(())
+                }
+                Event::Woken => Ok(()),
+            };
+            if let Err(error) = outcome {
+                return Ending::Lost(error);
+            }
+        }
+    }
+
+    /// Moves everything that may be written now into the output.
+    fn fill(&mut self, wire: &mut Wire) {
+        if !wire.open {
+            return;
+        }
+        self.peer.outbox.take(&mut self.letters);
+        let mut discarded = Amount::default();
+        while let Some(letter) = self.letters.pop_front() {
+            if self.is_for_this_session(letter.session) {
+                self.conversation.push(letter.payload);
+            } else {
+                discarded.add(&letter.payload);
+            }
+        }
+        self.discard(discarded);
+        while wire.output.has_room() {
+            let Some(frame) = self.conversation.next_frame() else { break };
+            wire.output.push(&frame);
+            self.context.counters.messages_sent.add(1);
+        }
+        if self.conversation.owes_much() {
+            self.acknowledge(wire);
+        }
+    }
+
+    /// A message is for the session its sender saw last; before it saw any, for the first.
+    fn is_for_this_session(&self, session: u64) -> bool {
+        session == self.session || (session == 0 && self.session == self.first_session)
+    }
+
+    fn acknowledge(&mut self, wire: &mut Wire) {
+        wire.armed = false;
+        if self.conversation.owes() {
+            wire.output.push(&self.conversation.acknowledgement());
+        }
+    }
+
+    fn is_finished(&self, wire: &Wire) -> bool {
+        wire.open
+            && wire.output.is_empty()
+            && self.conversation.is_settled()
+            && self.peer.outbox.held() == Amount::default()
+    }
+
+    fn wrote(&mut self, wire: &mut Wire, wrote: io::Result<usize>) -> Result<(), LinkError> {
+        let bytes = wrote?;
+        if bytes == 0 {
+            return Err(LinkError::Ended);
+        }
+        wire.output.advance(bytes);
+        self.context.counters.writes.add(1);
+        self.context.counters.bytes_sent.add(bytes as u64);
+        Ok(())
+    }
+
+    fn read(
+        &mut self,
+        wire: &mut Wire,
+        incoming: &mpsc::Sender<Incoming>,
+        read: io::Result<usize>,
+    ) -> Result<(), LinkError> {
+        let bytes = read?;
+        if bytes == 0 {
+            return Err(LinkError::Ended);
+        }
+        self.context.counters.bytes_received.add(bytes as u64);
+        self.take_frames(wire, incoming, None)
+    }
+
+    /// Takes every whole frame that was read, as long as the consumer has a place for it. What
+    /// finds no place stays unread, unacknowledged, and would come again on a new connection.
+    fn take_frames<'a>(
+        &mut self,
+        wire: &mut Wire,
+        incoming: &'a mpsc::Sender<Incoming>,
+        mut place: Option<Permit<'a, Incoming>>,
+    ) -> Result<(), LinkError> {
+        wire.blocked = false;
+        loop {
+            if place.is_none() {
+                place = match incoming.try_reserve() {
+                    Ok(permit) => Some(permit),
+                    Err(TrySendError::Closed(())) => None,
+                    Err(TrySendError::Full(())) => {
+                        wire.blocked = true;
+                        return Ok(());
+                    }
+                };
+            }
+            match wire.decoder.take()? {
+                None => return Ok(()),
+                Some(Frame::Acknowledge { received }) => {
+                    self.acknowledged(received)?;
+                    if !wire.open {
+                        wire.open = true;
+                        self.came_up(place.take());
+                    }
+                }
+                Some(Frame::Data { number, received, payload }) if wire.open => {
+                    self.acknowledged(received)?;
+                    // Without a consumer nothing counts as received.
+                    if let Some(place) = place.take() {
+                        self.deliver(place, number, payload)?;
+                    }
+                }
+                Some(Frame::Refused(refused)) => {
+                    return Err(LinkError::Refused(refused.sentence.escape_debug().to_string()));
+                }
+                Some(_) => return Err(LinkError::OutOfPlace),
+            }
+        }
+    }
+
+    fn deliver(
+        &mut self,
+        place: Permit<'_, Incoming>,
+        number: u64,
+        payload: &[u8],
+    ) -> Result<(), LinkError> {
+        match self.conversation.admit(number, payload)? {
+            Novelty::Duplicate => self.context.counters.duplicates.add(1),
+            Novelty::Fresh => {
+                self.context.counters.messages_received.add(1);
+                place.send(Incoming::Message {
+                    from: self.peer.process,
+                    session: self.session,
+                    payload: payload.to_vec(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn acknowledged(&mut self, received: u64) -> Result<(), LinkError> {
+        self.peer.outbox.release(self.conversation.forget(received)?);
+        Ok(())
+    }
+
+    fn discard(&self, amount: Amount) {
+        self.context.counters.discarded.add(amount.frames as u64);
+        self.peer.outbox.release(amount);
+    }
+
+    fn came_up(&self, place: Option<Permit<'_, Incoming>>) {
+        let (peer, session) = (self.peer.process, self.session);
+        self.context.counters.connections.add(1);
+        if self.peer.status().connected_at.is_some() {
+            self.context.counters.reconnections.add(1);
+        }
+        self.peer.came_up();
+        tracing::info!(me = %self.context.identity.me, %peer, session, "connected");
+        if let Some(place) = place {
+            place.send(Incoming::PeerUp { peer, session });
+        }
+    }
+
+    /// The connection is gone; whoever waited for room must not wait for this peer.
+    async fn part(&mut self) {
+        if !self.peer.is_connected() {
+            return;
+        }
+        self.peer.went_down();
+        self.context.room.notify_waiters();
+        let down = Incoming::PeerDown { peer: self.peer.process, session: self.session };
+        // A consumer that is gone does not want to know.
+        let _ = self.incoming.send(down).await;
+    }
+
+    fn note_loss(&self, error: &LinkError) {
+        let (me, peer) = (self.context.identity.me, self.peer.process);
+        self.peer.remember_error(&error.to_string());
+        if error.is_malformed() {
+            self.context.counters.malformed.add(1);
+            tracing::warn!(%me, %peer, session = self.session, %error, "connection closed");
+        } else {
+            tracing::info!(%me, %peer, session = self.session, %error, "connection lost");
+        }
+    }
+}

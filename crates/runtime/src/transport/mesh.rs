@@ -1,0 +1,223 @@
+//! The mesh: one process, connected with every peer of its group.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tenure_core::ProcessId;
+use thiserror::Error;
+use tokio::sync::{Notify, mpsc, watch};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use super::context::Context;
+use super::conversation::Amount;
+use super::counters::{Counters, Counts};
+use super::handshake::Identity;
+use super::inbox::{Inbox, Incoming};
+use super::link::Link;
+use super::listener::{Listener, bind};
+use super::outbox::{Letter, Outbox};
+use super::peer::{Peer, PeerStatus};
+use super::settings::{Limits, MeshError, Settings};
+
+/// Connections of one peer that may wait for its link: more only when it flaps.
+const ACCEPTED: usize = 4;
+
+/// The sending half of the connections with all peers, and the owner of their tasks.
+///
+/// Dropping it ends every connection at once; [`Mesh::close`] lets what was sent arrive first.
+#[derive(Debug)]
+pub struct Mesh {
+    context: Arc<Context>,
+    address: SocketAddr,
+    closing: watch::Sender<bool>,
+    links: JoinSet<()>,
+    listener: JoinSet<()>,
+    /// Kept so that a group of one has an inbox that waits instead of ending.
+    incoming: mpsc::Sender<Incoming>,
+}
+
+/// What can be read of a mesh from anywhere: for metrics and status pages. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct View(Arc<Context>);
+
+/// A message was not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum SendError {
+    /// The peer's queue is full: the message is lost, and counted as overflowed.
+    #[error("the queue for {to} is full: the message was dropped")]
+    Full {
+        /// The peer.
+        to: ProcessId,
+    },
+    /// The message does not fit a frame: it is lost.
+    #[error("a message of {length} bytes is longer than the {limit} allowed")]
+    TooLong {
+        /// The length of the message, in bytes.
+        length: usize,
+        /// The longest message, in bytes.
+        limit: usize,
+    },
+    /// There is no such peer; a process is no peer of its own.
+    #[error("{to} is not a peer")]
+    NotAPeer {
+        /// Who was meant.
+        to: ProcessId,
+    },
+}
+
+impl Mesh {
+    /// Listens, and begins to connect with every peer; must be called inside a tokio runtime.
+    ///
+    /// A peer that cannot be reached is not an error: it is dialed until it answers, and
+    /// [`View::peers`] tells how that goes.
+    ///
+    /// # Errors
+    ///
+    /// [`MeshError`]; nothing runs and no port is held.
+    pub fn start(settings: Settings) -> Result<(Mesh, Inbox), MeshError> {
+        settings.validate()?;
+        let socket = bind(settings.listen, settings.secret.is_some())?;
+        let address = socket.local_addr().map_err(MeshError::Socket)?;
+        let size = settings.addresses.len();
+        let identity = Identity {
+            cluster: settings.cluster,
+            me: settings.me,
+            group_size: u32::try_from(size).expect("a group has fewer than 2^32 processes"),
+            session: settings.session,
+            secret: settings.secret,
+        };
+        let room = Arc::new(Notify::new());
+        let peers = peers(settings.addresses, settings.me, &settings.limits, &room);
+        let limits = settings.limits;
+        let (incoming, receiver) = mpsc::channel(limits.incoming_frames);
+        let counters = Counters::default();
+        let context = Arc::new(Context { identity, limits, counters, room, peers });
+        let mut mesh = Mesh {
+            context: context.clone(),
+            address,
+            closing: watch::channel(false).0,
+            links: JoinSet::new(),
+            listener: JoinSet::new(),
+            incoming,
+        };
+        let links = mesh.spawn_links();
+        let listener = Listener { context: context.clone(), socket, links };
+        mesh.listener.spawn(listener.run());
+        Ok((mesh, Inbox { context, receiver }))
+    }
+
+    /// The address at which the mesh listens, with the port the system chose if it did.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Sends a message to the session of `to` that the consumer has seen come up last, or, before
+    /// any, to its first. Never waits.
+    ///
+    /// It arrives exactly once, behind all earlier ones, as long as that session and this one
+    /// live, however often connections break. If that session has ended it is discarded.
+    ///
+    /// # Errors
+    ///
+    /// [`SendError`]; the message is dropped and everything else goes on.
+    pub fn send(&self, to: ProcessId, payload: Vec<u8>) -> Result<(), SendError> {
+        let peer = self.context.peer(to).ok_or(SendError::NotAPeer { to })?;
+        let limit = self.context.limits.longest_payload();
+        let length = payload.len();
+        if length > limit {
+            return Err(SendError::TooLong { length, limit });
+        }
+        let letter = Letter { session: peer.addressed(), payload };
+        peer.outbox.push(letter).map_err(|_| {
+            self.context.counters.overflowed.add(1);
+            SendError::Full { to }
+        })
+    }
+
+    /// Whether every connected peer keeps up: its queue is less than half full. When not, a
+    /// consumer should take nothing new from its local user, and go on receiving: if all stopped
+    /// receiving because all are full, nothing would ever move again. A peer that makes no room
+    /// within [`Limits::patience`] no longer counts.
+    pub fn has_room(&self) -> bool {
+        let patience = self.context.limits.patience;
+        let mut peers = self.context.peers.iter().flatten();
+        peers.all(|peer| !peer.is_connected() || peer.outbox.has_room(patience))
+    }
+
+    /// Waits until [`Mesh::has_room`]. Dropping the future loses nothing.
+    pub async fn room(&self) {
+        let patience = self.context.limits.patience;
+        loop {
+            let notified = self.context.room.notified();
+            tokio::pin!(notified);
+            notified.as_mut().enable();
+            if self.has_room() {
+                return;
+            }
+            // Patience may end without any notification.
+            let _ = timeout(patience, notified).await;
+        }
+    }
+
+    /// What can be read from anywhere, also after the mesh has gone.
+    pub fn view(&self) -> View {
+        View(self.context.clone())
+    }
+
+    /// Ends all connections after what was sent has been acknowledged by every peer that is
+    /// connected, or after `grace`, whichever comes first. Peers that are not connected get
+    /// nothing any more.
+    pub async fn close(mut self, grace: Duration) {
+        self.listener.shutdown().await;
+        // Links are among those who listen, unless there are none.
+        let _ = self.closing.send(true);
+        drop(self.incoming);
+        let finish = async { while self.links.join_next().await.is_some() {} };
+        if timeout(grace, finish).await.is_err() {
+            self.links.shutdown().await;
+        }
+    }
+
+    /// Starts one link per peer; gives where each waits for accepted connections.
+    fn spawn_links(&mut self) -> Vec<Option<mpsc::Sender<super::link::Connection>>> {
+        let context = self.context.clone();
+        let spawn = |peer: &Option<Arc<Peer>>| {
+            let peer = peer.clone()?;
+            let (sender, accepted) = mpsc::channel(ACCEPTED);
+            let closing = self.closing.subscribe();
+            let link = Link::new(context.clone(), peer, self.incoming.clone(), accepted, closing);
+            self.links.spawn(link.run());
+            Some(sender)
+        };
+        context.peers.iter().map(spawn).collect()
+    }
+}
+
+impl View {
+    /// What was counted since the start.
+    pub fn counts(&self) -> Counts {
+        self.0.counters.read()
+    }
+
+    /// How things stand with every peer, in order of their ids.
+    pub fn peers(&self) -> Vec<PeerStatus> {
+        self.0.peers.iter().flatten().map(|peer| peer.status()).collect()
+    }
+}
+
+fn peers(
+    addresses: Vec<String>,
+    me: ProcessId,
+    limits: &Limits,
+    room: &Arc<Notify>,
+) -> Vec<Option<Arc<Peer>>> {
+    let most = Amount { frames: limits.queue_frames, bytes: limits.queue_bytes };
+    let peer = |(index, address)| {
+        let process = ProcessId::at(index);
+        let outbox = Outbox::new(most, room.clone());
+        (process != me).then(|| Arc::new(Peer::new(process, address, outbox)))
+    };
+    addresses.into_iter().enumerate().map(peer).collect()
+}

@@ -1,0 +1,116 @@
+//! What all parts of a mesh share about one peer.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard};
+use std::time::SystemTime;
+
+use tenure_core::ProcessId;
+
+use super::outbox::Outbox;
+
+/// One peer, seen from the consumer, the link and the listener.
+#[derive(Debug)]
+pub(crate) struct Peer {
+    pub(crate) process: ProcessId,
+    pub(crate) address: String,
+    pub(crate) outbox: Outbox,
+    /// The session that the consumer has seen come up last: whom its messages are meant for.
+    addressed: AtomicU64,
+    /// The newest session that proved itself; 0 before the first.
+    newest: AtomicU64,
+    connected: AtomicBool,
+    history: Mutex<History>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct History {
+    connected_at: Option<SystemTime>,
+    error: Option<String>,
+}
+
+/// How things stand with one peer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PeerStatus {
+    /// Which peer.
+    pub peer: ProcessId,
+    /// Its address, as configured.
+    pub address: String,
+    /// Whether a connection carries messages now.
+    pub connected: bool,
+    /// Its newest session seen, if any.
+    pub session: Option<u64>,
+    /// When a connection last began to carry messages, by the wall clock.
+    pub connected_at: Option<SystemTime>,
+    /// What went wrong last, if anything did since the last connection began.
+    pub error: Option<String>,
+    /// The messages kept for it until it acknowledges them.
+    pub held_frames: usize,
+    /// The bytes of those messages.
+    pub held_bytes: usize,
+}
+
+impl Peer {
+    pub(crate) fn new(process: ProcessId, address: String, outbox: Outbox) -> Self {
+        Peer {
+            process,
+            address,
+            outbox,
+            addressed: AtomicU64::new(0),
+            newest: AtomicU64::new(0),
+            connected: AtomicBool::new(false),
+            history: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn addressed(&self) -> u64 {
+        self.addressed.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn address_to(&self, session: u64) {
+        self.addressed.store(session, Ordering::Release);
+    }
+
+    pub(crate) fn newest(&self) -> u64 {
+        self.newest.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn adopt(&self, session: u64) {
+        self.newest.fetch_max(session, Ordering::AcqRel);
+    }
+
+    pub(crate) fn is_connected(&self) -> bool {
+        self.connected.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn came_up(&self) {
+        self.connected.store(true, Ordering::Release);
+        *self.history() = History { connected_at: Some(SystemTime::now()), error: None };
+    }
+
+    pub(crate) fn went_down(&self) {
+        self.connected.store(false, Ordering::Release);
+    }
+
+    pub(crate) fn remember_error(&self, error: &str) {
+        self.history().error = Some(error.to_owned());
+    }
+
+    pub(crate) fn status(&self) -> PeerStatus {
+        let history = self.history().clone();
+        let held = self.outbox.held();
+        PeerStatus {
+            peer: self.process,
+            address: self.address.clone(),
+            connected: self.is_connected(),
+            session: Some(self.newest()).filter(|session| *session > 0),
+            connected_at: history.connected_at,
+            error: history.error,
+            held_frames: held.frames,
+            held_bytes: held.bytes,
+        }
+    }
+
+    fn history(&self) -> MutexGuard<'_, History> {
+        self.history.lock().expect("no code panics while it holds a history")
+    }
+}
