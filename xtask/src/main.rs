@@ -4,7 +4,7 @@
 mod expect;
 mod tidy;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 const USAGE: &str = "\
@@ -20,7 +20,7 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments.as_slice() {
-        ["tidy"] => tidy::main(root()),
+        ["tidy"] => tidy::main(&root()),
         ["tidy", folder] => tidy::main(Path::new(folder)),
         ["expect", file, expectations @ ..] if !expectations.is_empty() => {
             expect::main(Path::new(file), expectations)
@@ -37,6 +37,12 @@ fn main() -> ExitCode {
 }
 
 /// The root of the repository: the parent of this crate.
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the repository's root")
+///
+/// Cargo tells where that is when it runs us. The folder of the build is second best, since
+/// clones that share a target folder share the binary too.
+fn root() -> PathBuf {
+    let built_in = env!("CARGO_MANIFEST_DIR");
+    let here = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| built_in.into());
+    let root = Path::new(&here).parent();
+    root.expect("xtask lies in the repository's root").to_path_buf()
 }

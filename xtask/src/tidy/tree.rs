@@ -50,8 +50,7 @@ impl Tree {
                     let text = String::from_utf8(bytes).unwrap_or_default();
                     files.push(File::new(path, text));
                 }
-                // Deleted, and the deletion is not committed yet.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) if is_no_file(error.kind()) => {}
                 Err(error) => return Err(io::Error::new(error.kind(), format!("{path}: {error}"))),
             }
         }
@@ -94,6 +93,11 @@ impl Tree {
             .filter(|file| file.path == "Cargo.toml" || file.path.ends_with("/Cargo.toml"))
             .filter_map(|file| Some((file, file.text.parse().ok()?)))
     }
+}
+
+/// Whether git lists what is none: a file deleted but not committed, a link to a folder.
+fn is_no_file(error: io::ErrorKind) -> bool {
+    matches!(error, io::ErrorKind::NotFound | io::ErrorKind::IsADirectory)
 }
 
 /// The files that git tracks or would offer to; `None` without git or outside a repository.
