@@ -1,1 +1,42 @@
 //! What happened: one event format, read, written, merged, shown and judged.
+//!
+//! A trace is a file of lines of JSON: a [`Header`], then one [`Record`] a line. The simulator,
+//! the checker and real nodes write the same format (`docs/trace.md` documents it with an
+//! example), so one reader, one story-teller and one judge serve them all.
+//!
+//! Scripts are the other direction: a story that *shall* happen. A [`Script`] is data; the
+//! [`Stage`] performs it in memory against the real [`Protocol`](tenure_core::Protocol) values,
+//! and [`golden()`] turns a folder of scripts into a test.
+
+mod access;
+mod diff;
+mod event;
+mod golden;
+mod header;
+mod line;
+mod numbered;
+mod parse;
+mod passage;
+mod perform;
+mod reader;
+mod script;
+mod service;
+mod spoken;
+mod stage;
+mod who;
+mod writer;
+
+pub use access::{Access, Operation};
+pub use event::{Kind, Record};
+pub use golden::golden;
+pub use header::{ClockUnit, Header, Service, Source, VERSION};
+pub use parse::ParseError;
+pub use passage::Passage;
+pub use perform::{PerformError, perform};
+pub use reader::{ReadError, Reader};
+pub use script::{Action, Asking, Block, Line, Pick, Script};
+pub use service::{Asked, Told};
+pub use spoken::Spoken;
+pub use stage::{Stage, StageError};
+pub use who::Who;
+pub use writer::{AppendError, CreateError, WriteError, Writer};

@@ -1,0 +1,84 @@
+//! A folder of scripts as a test.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tenure_core::{Group, Protocol};
+
+use crate::diff::diff;
+use crate::{Script, Spoken, perform};
+
+/// Performs every script (`*.txt`) in `folder` on stages of `P` and compares what happens with
+/// what the script says under `----`.
+///
+/// With `TENURE_GOLDEN=rewrite` in the environment the scripts are rewritten to say what
+/// happens; review the difference before you commit it. Tests run in the folder of their crate,
+/// so `folder` is relative to that.
+///
+/// # Panics
+///
+/// With all that is wrong and the differences: when an outcome is another, when a script cannot
+/// be read, understood or performed, and when there is none.
+pub fn golden<P: Protocol<Command: Spoken>>(
+    folder: impl AsRef<Path>,
+    config: impl Fn(Group) -> P::Config,
+) {
+    let rewrite = std::env::var("TENURE_GOLDEN").is_ok_and(|wish| wish == "rewrite");
+    let folder = folder.as_ref();
+    let scripts = scripts(folder).unwrap_or_else(|says| panic!("{says}"));
+    assert!(!scripts.is_empty(), "there is no script (*.txt) in {}", folder.display());
+    let mut wrong = String::new();
+    for path in scripts {
+        if let Err(says) = check::<P>(&path, &config, rewrite) {
+            let _ = writeln!(wrong, "{}: {says}", path.display());
+        }
+    }
+    assert!(wrong.is_empty(), "\n{wrong}\nTENURE_GOLDEN=rewrite makes what happens the outcome.");
+}
+
+fn scripts(folder: &Path) -> Result<Vec<PathBuf>, String> {
+    let failed = |error| format!("cannot list {}: {error}", folder.display());
+    let mut scripts = Vec::new();
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        if path.extension().is_some_and(|extension| extension == "txt") {
+            scripts.push(path);
+        }
+    }
+    scripts.sort();
+    Ok(scripts)
+}
+
+fn check<P: Protocol<Command: Spoken>>(
+    path: &Path,
+    config: &impl Fn(Group) -> P::Config,
+    rewrite: bool,
+) -> Result<(), String> {
+    let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
+    let expected: Script = text.parse().map_err(|error| format!("{error}"))?;
+    let happened = replay::<P>(&expected, config)?;
+    if rewrite {
+        return fs::write(path, happened.to_string()).map_err(|error| error.to_string());
+    }
+    if happened == expected {
+        return Ok(());
+    }
+    let difference = diff(&expected.to_string(), &happened.to_string());
+    Err(format!("something else happened\n{difference}"))
+}
+
+/// The script with what really happens under each `----`.
+fn replay<P: Protocol<Command: Spoken>>(
+    script: &Script,
+    config: &impl Fn(Group) -> P::Config,
+) -> Result<Script, String> {
+    let mut script = script.clone();
+    let outcomes = perform::<P>(&script, config).map_err(|error| error.to_string())?;
+    for (block, outcome) in script.blocks.iter_mut().zip(outcomes) {
+        if block.outcome.is_some() || block.actions().next().is_some() {
+            block.outcome = Some(outcome);
+        }
+    }
+    Ok(script)
+}

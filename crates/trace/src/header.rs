@@ -1,0 +1,126 @@
+//! The first line of a trace.
+
+use serde::{Deserialize, Serialize};
+
+/// The version of the format that this crate writes, and the newest that it reads.
+pub const VERSION: u32 = 1;
+
+/// The first line of a trace: what was run, and how to read the lines that follow.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Header {
+    /// Always `"tenure"`: what tells a trace from any other file of JSON lines.
+    pub trace: String,
+    /// The version of the format. A reader refuses one that is newer than it knows.
+    pub version: u32,
+    /// The algorithm's name on the command line.
+    pub algorithm: String,
+    /// What the algorithm offers, which decides what the trace is judged by.
+    pub service: Service,
+    /// How many processes the group has.
+    pub n: u32,
+    /// Who wrote the file.
+    pub source: Source,
+    /// What the times of the records count.
+    pub clock: ClockUnit,
+    /// Whether entries carry fences that a resource is to check.
+    pub fenced: bool,
+    /// How many processes may be inside at once: 1, or the *k* of a k-mutex.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub most_inside: u32,
+    /// What the algorithm's card promises, by name; other properties are reported but do not
+    /// count as violated. Empty: everything counts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub promises: Vec<String>,
+    /// The seed of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+    /// The command that makes this run again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay: Option<String>,
+}
+
+impl Header {
+    /// A header of this version with nothing optional in it: virtual time, fenced.
+    pub fn new(algorithm: impl Into<String>, service: Service, n: u32, source: Source) -> Self {
+        Header {
+            trace: "tenure".into(),
+            version: VERSION,
+            algorithm: algorithm.into(),
+            service,
+            n,
+            source,
+            clock: ClockUnit::Tick,
+            fenced: true,
+            most_inside: 1,
+            promises: Vec::new(),
+            seed: None,
+            replay: None,
+        }
+    }
+}
+
+const fn one() -> u32 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+const fn is_one(most: &u32) -> bool {
+    *most == 1
+}
+
+/// What the algorithm of a trace offers to its local user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Service {
+    /// Mutual exclusion.
+    Mutex,
+    /// Leader election.
+    Election,
+    /// Both of them.
+    Office,
+    /// Numbered items from process to process.
+    Stream,
+    /// Anything else; such a trace is shown but not judged.
+    #[serde(other)]
+    Other,
+}
+
+impl From<tenure_core::Service> for Service {
+    fn from(service: tenure_core::Service) -> Self {
+        match service {
+            tenure_core::Service::Mutex => Service::Mutex,
+            tenure_core::Service::Election => Service::Election,
+            tenure_core::Service::Office => Service::Office,
+            tenure_core::Service::Other => Service::Other,
+        }
+    }
+}
+
+/// Who wrote a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Source {
+    /// The simulator: the whole group in one file.
+    Simulator,
+    /// The checker: a counterexample.
+    Checker,
+    /// One real node.
+    Node,
+    /// The process that starts, hurts and ends the nodes.
+    Parent,
+    /// The resource that the lock protects.
+    Resource,
+    /// Somebody else.
+    #[serde(other)]
+    Other,
+}
+
+/// What the times of a trace count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ClockUnit {
+    /// Virtual time: 1,000,000 ticks to the unit.
+    Tick,
+    /// Real time: nanoseconds since the start of 1970, UTC.
+    Nanosecond,
+}

@@ -1,0 +1,231 @@
+//! From a line of text to a [`Record`], without building a tree of JSON on the way.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde::de::Error as _;
+use serde_json::value::RawValue;
+use serde_json::{Error, from_str};
+use tenure_core::{Layer, ProcessId, VectorClock};
+
+use crate::event::Suspected;
+use crate::{Asked, Kind, Passage, Record, Told, Who, numbered};
+
+/// Whether to keep what messages say. Judging a run needs none of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Contents {
+    Kept,
+    Skipped,
+}
+
+/// A line whose data was found but not looked into yet.
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    time: u64,
+    process: Who,
+    #[serde(default)]
+    session: u64,
+    #[serde(default)]
+    sequence: u64,
+    #[serde(borrow)]
+    kind: Cow<'a, str>,
+    #[serde(borrow, default)]
+    data: Option<&'a RawValue>,
+    #[serde(default)]
+    clock: Option<VectorClock>,
+}
+
+/// Reads one line. Unknown fields are ignored, unknown kinds kept.
+pub(crate) fn decode(line: &[u8], contents: Contents) -> Result<Record, Error> {
+    let envelope: Envelope<'_> = serde_json::from_slice(line)?;
+    let Envelope { time, process, session, sequence, kind, data, clock } = envelope;
+    let kind = decode_kind(kind, data, contents)?;
+    Ok(Record { time, process, session, sequence, kind, clock })
+}
+
+fn decode_kind(
+    name: Cow<'_, str>,
+    data: Option<&RawValue>,
+    contents: Contents,
+) -> Result<Kind, Error> {
+    let given = || data.ok_or_else(|| Error::custom(format!("kind `{name}` needs its data")));
+    Ok(match &*name {
+        "boot" => Kind::Boot,
+        "command" => Kind::Command(data.map_or(Ok(Asked::from(())), Asked::from_json)?),
+        "event" => Kind::Event(data.map_or(Ok(Told::from(())), Told::from_json)?),
+        "send" => Kind::Send(passage(given()?, contents)?),
+        "receive" => Kind::Receive(passage(given()?, contents)?),
+        "drop" => Kind::Drop(passage(given()?, contents)?),
+        "duplicate" => Kind::Duplicate(passage(given()?, contents)?),
+        "timer" => Kind::Timer(from_str(given()?.get())?),
+        "suspicion" => {
+            let Suspected { peer, verdict } = from_str(given()?.get())?;
+            Kind::Suspicion { peer, verdict }
+        }
+        "crash" => Kind::Crash,
+        "recover" => Kind::Recover,
+        "stop" => Kind::Stop,
+        "continue" => Kind::Continue,
+        "partition" => Kind::Partition(sides(given()?)?),
+        "heal" => Kind::Heal,
+        "access" => Kind::Access(from_str(given()?.get())?),
+        "note" => Kind::Note(from_str(given()?.get())?),
+        "end" => Kind::End,
+        _ => {
+            let data = data.map(|data| from_str(data.get())).transpose()?;
+            Kind::Other { kind: name.into_owned(), data }
+        }
+    })
+}
+
+/// A passage whose content is passed over.
+#[derive(Deserialize)]
+struct Outside {
+    #[serde(with = "numbered")]
+    peer: ProcessId,
+    layer: Layer,
+    message: Cow<'static, str>,
+    number: u64,
+    #[serde(default)]
+    session: u64,
+}
+
+fn passage(data: &RawValue, contents: Contents) -> Result<Passage, Error> {
+    if contents == Contents::Kept {
+        return from_str(data.get());
+    }
+    let Outside { peer, layer, message, number, session } = from_str(data.get())?;
+    Ok(Passage { peer, layer, message, number, session, content: None })
+}
+
+fn sides(data: &RawValue) -> Result<Vec<Vec<ProcessId>>, Error> {
+    let sides: Vec<Vec<u64>> = from_str(data.get())?;
+    let process = |number: &u64| {
+        numbered::process(*number).ok_or_else(|| Error::custom("processes are numbered from 1"))
+    };
+    sides.iter().map(|side| side.iter().map(process).collect()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+    use tenure_core::service::{election, mutex, office, stream};
+    use tenure_core::{Fence, Term, Verdict};
+
+    use super::*;
+    use crate::{Access, Operation};
+
+    fn read(line: &str) -> Record {
+        decode(line.as_bytes(), Contents::Kept).unwrap()
+    }
+
+    fn written(record: &Record) -> String {
+        serde_json::to_string(record).unwrap()
+    }
+
+    fn passage() -> Passage {
+        Passage {
+            peer: ProcessId(1),
+            layer: Layer::Mutex,
+            message: "request".into(),
+            number: 7,
+            session: 3,
+            content: Some(Box::new(json!({"stamp": [1, 0]}))),
+        }
+    }
+
+    fn every_kind() -> Vec<Kind> {
+        let term = Term { number: 2, leader: ProcessId(1) };
+        let elected = election::Event::Elected { leader: ProcessId(1), term };
+        let entered = mutex::Event::Entered { fence: Fence(1, 2) };
+        let send = stream::Command::Send { to: ProcessId(1), item: 4 };
+        let got = stream::Event::Received { from: ProcessId(1), item: 4 };
+        vec![
+            Kind::Boot,
+            Kind::Command(mutex::Command::Enter.into()),
+            Kind::Command(election::Command::Elect.into()),
+            Kind::Command(office::Command::Mutex(mutex::Command::Exit).into()),
+            Kind::Command(office::Command::Election(election::Command::Resign).into()),
+            Kind::Command(send.into()),
+            Kind::Command(Asked::Other(json!({"Write": 1}))),
+            Kind::Event(entered.into()),
+            Kind::Event(mutex::Event::Exited.into()),
+            Kind::Event(elected.into()),
+            Kind::Event(election::Event::Deposed { term }.into()),
+            Kind::Event(office::Event::Election(elected).into()),
+            Kind::Event(office::Event::Mutex(entered).into()),
+            Kind::Event(got.into()),
+            Kind::Event(Told::Other(Value::Null)),
+            Kind::Send(passage()),
+            Kind::Receive(passage()),
+            Kind::Drop(passage()),
+            Kind::Duplicate(passage()),
+            Kind::Timer("Resend".into()),
+            Kind::Suspicion { peer: ProcessId(2), verdict: Verdict::Trust },
+            Kind::Crash,
+            Kind::Recover,
+            Kind::Stop,
+            Kind::Continue,
+            Kind::Partition(vec![vec![ProcessId(0)], vec![ProcessId(1), ProcessId(2)]]),
+            Kind::Heal,
+            Kind::Access(Access {
+                by: ProcessId(0),
+                operation: Operation::Put,
+                fence: Some(Fence(1, 2)),
+                value: 9,
+                accepted: false,
+                highest: Some(Fence(1, 3)),
+            }),
+            Kind::Note("remark".into()),
+            Kind::End,
+            Kind::Other { kind: "eclipse".into(), data: Some(json!([1, 2])) },
+        ]
+    }
+
+    #[test]
+    fn every_kind_is_read_as_it_was_written() {
+        for kind in every_kind() {
+            let record = Record::new(5, ProcessId(0), kind).in_session(2);
+            let record = record.with_clock(VectorClock::from(vec![1, 0]));
+            assert_eq!(read(&written(&record)), record);
+        }
+    }
+
+    #[test]
+    fn processes_are_numbered_from_one_in_a_line_and_services_speak_for_themselves() {
+        let entered = mutex::Event::Entered { fence: Fence(1, 2) };
+        let record = Record::new(5, ProcessId(0), Kind::Event(entered.into()));
+        assert_eq!(
+            written(&record),
+            r#"{"time":5,"process":1,"sequence":0,"kind":"event","data":{"Entered":{"fence":[1,2]}}}"#
+        );
+        assert_eq!(written(&Record::new(0, Who::Parent, Kind::Heal)).find("\"parent\""), Some(20));
+    }
+
+    #[test]
+    fn unknown_fields_are_ignored() {
+        let record = read(r#"{"time":1,"process":2,"moon":"full","kind":"crash","sequence":4}"#);
+        assert_eq!((record.process, record.kind), (Who::Process(ProcessId(1)), Kind::Crash));
+    }
+
+    #[test]
+    fn skipped_contents_leave_the_rest_of_a_message_as_it_was() {
+        let line = written(&Record::new(5, ProcessId(0), Kind::Send(passage())));
+        let record = decode(line.as_bytes(), Contents::Skipped).unwrap();
+        assert_eq!(record.kind, Kind::Send(Passage { content: None, ..passage() }));
+    }
+
+    #[test]
+    fn a_process_zero_an_unknown_word_and_missing_data_are_refused() {
+        for line in [
+            r#"{"time":1,"process":0,"kind":"crash"}"#,
+            r#"{"time":1,"process":"moon","kind":"crash"}"#,
+            r#"{"time":1,"process":1,"kind":"send"}"#,
+            r#"{"time":1,"process":1,"kind":"partition","data":[[0]]}"#,
+            r#"{"time":-1,"process":1,"kind":"crash"}"#,
+            r#"{"time":1,"process":1}"#,
+        ] {
+            assert!(decode(line.as_bytes(), Contents::Kept).is_err(), "{line}");
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! Processes in a trace carry the numbers that people see: 1 for the first.
+
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use tenure_core::ProcessId;
+
+pub(crate) fn serialize<S: Serializer>(process: &ProcessId, to: S) -> Result<S::Ok, S::Error> {
+    process.number().serialize(to)
+}
+
+pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<ProcessId, D::Error> {
+    process(u64::deserialize(from)?)
+        .ok_or_else(|| D::Error::custom("processes are numbered from 1"))
+}
+
+/// The process that people call `number`; `None` when there is no such number.
+pub(crate) fn process(number: u64) -> Option<ProcessId> {
+    u32::try_from(number.checked_sub(1)?).ok().map(ProcessId)
+}

@@ -1,0 +1,236 @@
+//! From text to a [`Script`].
+
+use std::str::FromStr;
+
+use tenure_core::{Order, ProcessId, Verdict};
+
+use crate::numbered;
+use crate::script::{Action, Asking, Block, Line, Pick, Script};
+
+/// A script could not be understood.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {says}")]
+pub struct ParseError {
+    /// The number of the line, from 1.
+    pub line: usize,
+    /// What is wrong and what would be right.
+    pub says: String,
+}
+
+impl FromStr for Script {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        let mut script = Script::default();
+        let mut block = Block::default();
+        for (place, line) in text.lines().enumerate() {
+            let line = line.trim_end();
+            if line.is_empty() {
+                script.close(&mut block);
+            } else if let Some(outcome) = &mut block.outcome {
+                if !outcome.is_empty() {
+                    outcome.push('\n');
+                }
+                outcome.push_str(line);
+            } else if line == "----" {
+                block.outcome = Some(String::new());
+            } else {
+                if block.lines.is_empty() {
+                    block.starts_at = place + 1;
+                }
+                let parsed = parse_line(line.trim_start());
+                block.lines.push(parsed.map_err(|says| ParseError { line: place + 1, says })?);
+            }
+        }
+        script.close(&mut block);
+        Ok(script)
+    }
+}
+
+impl Script {
+    fn close(&mut self, block: &mut Block) {
+        if !block.lines.is_empty() || block.outcome.is_some() {
+            self.blocks.push(std::mem::take(block));
+        }
+    }
+}
+
+fn parse_line(line: &str) -> Result<Line, String> {
+    if let Some(remark) = line.strip_prefix('#') {
+        return Ok(Line::Comment(remark.to_owned()));
+    }
+    let parts = line.split(';').map(str::trim).filter(|part| !part.is_empty());
+    Ok(Line::Actions(parts.map(str::parse).collect::<Result<_, _>>()?))
+}
+
+impl FromStr for Action {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        match *words.as_slice() {
+            ["group", size] => match size.parse() {
+                Ok(size) if size > 0 => Ok(Action::Group(size)),
+                _ => Err(format!("`{size}` is no size of a group; say `group 3`")),
+            },
+            ["channel", "fifo"] => Ok(Action::Channel(Order::Fifo)),
+            ["channel", "reordered"] => Ok(Action::Channel(Order::Reordered)),
+            ["deliver", link, ref rest @ ..] => Ok(Action::Deliver(pick(link, rest)?)),
+            ["lose", link, ref rest @ ..] => Ok(Action::Lose(pick(link, rest)?)),
+            ["duplicate", link, ref rest @ ..] => Ok(Action::Duplicate(pick(link, rest)?)),
+            ["fire", at, ref timer @ ..] if !timer.is_empty() => {
+                Ok(Action::Fire { at: process(at)?, timer: timer.join(" ") })
+            }
+            ["crash", at] => Ok(Action::Crash(process(at)?)),
+            ["recover", at] => Ok(Action::Recover(process(at)?)),
+            ["suspect", at, peer] => suspicion(at, peer, Verdict::Suspect),
+            ["trust", at, peer] => suspicion(at, peer, Verdict::Trust),
+            ["stabilize", ref rest @ ..] => stabilize(rest),
+            ["look", at] => Ok(Action::Look(process(at)?)),
+            [
+                "group" | "channel" | "deliver" | "lose" | "duplicate" | "fire" | "crash"
+                | "recover" | "suspect" | "trust" | "look",
+                ..,
+            ] => Err(form(words[0])),
+            [verb, target, ref rest @ ..] => ask(verb, target, rest),
+            _ => Err(format!("`{text}` does not say at which process; say `enter p1`")),
+        }
+    }
+}
+
+/// How an action is said right.
+fn form(verb: &str) -> String {
+    let right = match verb {
+        "group" => "group 3",
+        "channel" => "channel fifo` or `channel reordered",
+        "fire" => "fire p1 timer-name",
+        "crash" | "recover" | "look" => return format!("say `{verb} p1`"),
+        "suspect" | "trust" => return format!("say `{verb} p1 p2`: p1's detector speaks of p2"),
+        _ => return format!("say `{verb} p2→p1`, `{verb} p2→p1 reply` or `{verb} p2→p1 reply 2`"),
+    };
+    format!("say `{right}`")
+}
+
+fn process(word: &str) -> Result<ProcessId, String> {
+    let number = word.strip_prefix(['p', 'P']).and_then(|number| number.parse().ok());
+    number.and_then(numbered::process).ok_or_else(|| format!("`{word}` is no process; say `p1`"))
+}
+
+fn link(word: &str) -> Option<(&str, &str)> {
+    word.split_once('→').or_else(|| word.split_once("->"))
+}
+
+fn pick(word: &str, rest: &[&str]) -> Result<Pick, String> {
+    let Some((from, to)) = link(word) else {
+        return Err(format!("`{word}` is no link; say `p2→p1` or `p2->p1`"));
+    };
+    let oldest = Pick::oldest(process(from)?, process(to)?);
+    let ordinal = |word: &str| match word.parse() {
+        Ok(ordinal) if ordinal > 0 => Ok(ordinal),
+        _ => Err(format!("`{word}` is no place on a link; the oldest message is 1")),
+    };
+    match *rest {
+        [] => Ok(oldest),
+        [place] if place.starts_with(|first: char| first.is_ascii_digit()) => {
+            Ok(Pick { ordinal: ordinal(place)?, ..oldest })
+        }
+        [kind] => Ok(Pick { kind: Some(kind.into()), ..oldest }),
+        [kind, place] => Ok(Pick { kind: Some(kind.into()), ordinal: ordinal(place)?, ..oldest }),
+        _ => Err(form("deliver")),
+    }
+}
+
+fn suspicion(at: &str, peer: &str, verdict: Verdict) -> Result<Action, String> {
+    Ok(Action::Suspicion { at: process(at)?, peer: process(peer)?, verdict })
+}
+
+fn stabilize(rest: &[&str]) -> Result<Action, String> {
+    let (timers, rest) = match rest {
+        ["timers", rest @ ..] => (true, rest),
+        _ => (false, rest),
+    };
+    let most = match rest {
+        [] => Some(None),
+        [most] => most.parse().ok().map(Some),
+        _ => None,
+    };
+    let wrong = || "say `stabilize`, `stabilize timers`, `stabilize 20`".to_owned();
+    most.map(|most| Action::Stabilize { timers, most }).ok_or_else(wrong)
+}
+
+fn ask(verb: &str, target: &str, rest: &[&str]) -> Result<Action, String> {
+    let (at, peer) = match link(target) {
+        Some((at, peer)) => (process(at)?, Some(process(peer)?)),
+        None => (process(target)?, None),
+    };
+    let words = rest.iter().map(|word| (*word).to_owned()).collect();
+    Ok(Action::Ask(Asking { verb: verb.to_owned(), at, peer, words }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STORY: &str = "\
+# Every action once.
+
+group 3
+channel reordered
+enter p1; enter p2
+send p1→p2 7
+deliver p2→p1; deliver p2→p1 reply; deliver p2→p1 2; deliver p2→p1 reply 2
+lose p1→p3; duplicate p1→p3
+fire p1 answer
+crash p1; recover p1
+suspect p1 p2; trust p1 p2
+stabilize; stabilize timers; stabilize 20; stabilize timers 20
+look p1
+----
+P1 asks Enter
+  sends P2 Request
+
+# no outcome yet
+exit p1
+";
+
+    #[test]
+    fn a_script_is_printed_as_it_was_written() {
+        let script: Script = STORY.parse().unwrap();
+        assert_eq!(script.to_string(), STORY);
+        assert_eq!(script.blocks.len(), 3);
+        assert_eq!(script.blocks[1].starts_at, 3);
+        assert_eq!(script.blocks[1].outcome.as_deref(), Some("P1 asks Enter\n  sends P2 Request"));
+        assert_eq!(script.blocks[2].outcome, None);
+    }
+
+    #[test]
+    fn both_arrows_mean_the_same() {
+        assert_eq!("deliver p2->p1".parse::<Action>(), "deliver p2→p1".parse::<Action>());
+    }
+
+    #[test]
+    fn actions_know_the_line_they_stand_on() {
+        let script: Script = "# one\ngroup 2\n# three\nenter p1; enter p2\n".parse().unwrap();
+        let lines: Vec<usize> = script.blocks[0].actions().map(|(line, _)| line).collect();
+        assert_eq!(lines, [2, 4, 4]);
+    }
+
+    #[test]
+    fn a_mistake_is_named_with_its_line_and_the_right_form() {
+        for (wrong, says) in [
+            ("group 0", "`0` is no size of a group; say `group 3`"),
+            ("crash", "say `crash p1`"),
+            ("crash p0", "`p0` is no process; say `p1`"),
+            ("deliver p1", "`p1` is no link; say `p2→p1` or `p2->p1`"),
+            ("deliver p1→p2 reply 0", "`0` is no place on a link; the oldest message is 1"),
+            ("suspect p1", "say `suspect p1 p2`: p1's detector speaks of p2"),
+            ("channel lossy", "say `channel fifo` or `channel reordered`"),
+            ("enter", "`enter` does not say at which process; say `enter p1`"),
+            ("stabilize soon", "say `stabilize`, `stabilize timers`, `stabilize 20`"),
+            ("fire p1", "say `fire p1 timer-name`"),
+        ] {
+            let error = format!("group 3\n{wrong}\n").parse::<Script>().unwrap_err();
+            assert_eq!(error, ParseError { line: 2, says: says.into() }, "{wrong}");
+        }
+    }
+}

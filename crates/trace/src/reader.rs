@@ -1,0 +1,201 @@
+//! Traces are read one line at a time.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::line::{Contents, decode};
+use crate::{Header, Record, VERSION};
+
+/// Reads a trace, one record at a time.
+///
+/// A last line that does not end is what a killed writer leaves behind: the reader stops before
+/// it and says so ([`torn`](Reader::torn)). Anything else that is not a record is an error.
+///
+/// As an iterator it ends after the first error.
+#[derive(Debug)]
+pub struct Reader<R = BufReader<File>> {
+    from: R,
+    path: PathBuf,
+    header: Header,
+    line: Vec<u8>,
+    /// The number of the last line that was read.
+    number: usize,
+    contents: Contents,
+    torn: bool,
+    done: bool,
+}
+
+impl Reader {
+    /// Opens the file at `path` and reads its header.
+    ///
+    /// # Errors
+    ///
+    /// [`ReadError`]; the file is closed again.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, ReadError> {
+        let path = path.as_ref();
+        let file = File::open(path).map_err(|error| ReadError::Io { path: path.into(), error })?;
+        Reader::new(BufReader::with_capacity(256 * 1024, file), path)
+    }
+}
+
+impl<R: BufRead> Reader<R> {
+    /// Reads the header from anything; `path` is what errors call it.
+    ///
+    /// # Errors
+    ///
+    /// [`ReadError`]; the input was read up to the end of the first line, or to the error.
+    pub fn new(mut from: R, path: impl Into<PathBuf>) -> Result<Self, ReadError> {
+        let path = path.into();
+        let mut line = Vec::new();
+        if let Err(error) = from.read_until(b'\n', &mut line) {
+            return Err(ReadError::Io { path, error });
+        }
+        let header = decode_header(&line, &path)?;
+        let contents = Contents::Kept;
+        Ok(Reader { from, path, header, line, number: 1, contents, torn: false, done: false })
+    }
+
+    /// The same reader, passing over what messages say. Judging a run needs none of it.
+    #[must_use]
+    pub fn skipping_contents(mut self) -> Self {
+        self.contents = Contents::Skipped;
+        self
+    }
+
+    /// The first line.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// Whether the last line was torn. Known when the records are exhausted.
+    pub fn torn(&self) -> bool {
+        self.torn
+    }
+
+    fn read(&mut self) -> Result<Option<Record>, ReadError> {
+        self.line.clear();
+        let read = self.from.read_until(b'\n', &mut self.line);
+        if read.map_err(|error| ReadError::Io { path: self.path.clone(), error })? == 0 {
+            return Ok(None);
+        }
+        self.number += 1;
+        match decode(&self.line, self.contents) {
+            Ok(record) => Ok(Some(record)),
+            Err(_) if self.line.last() != Some(&b'\n') => {
+                self.torn = true;
+                Ok(None)
+            }
+            Err(error) => Err(self.malformed(&error)),
+        }
+    }
+
+    fn malformed(&self, error: &serde_json::Error) -> ReadError {
+        ReadError::Malformed {
+            path: self.path.clone(),
+            line: self.number,
+            says: without_place(error),
+        }
+    }
+}
+
+impl<R: BufRead> Iterator for Reader<R> {
+    type Item = Result<Record, ReadError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.done {
+            return None;
+        }
+        let record = self.read().transpose();
+        self.done = !matches!(record, Some(Ok(_)));
+        record
+    }
+}
+
+/// The part of a header that every version has.
+#[derive(Deserialize)]
+struct Versioned {
+    trace: String,
+    version: u32,
+}
+
+fn decode_header(line: &[u8], path: &Path) -> Result<Header, ReadError> {
+    let path = || path.to_path_buf();
+    let torn = line.last() != Some(&b'\n');
+    let versioned: Versioned = match serde_json::from_slice(line) {
+        Ok(versioned) => versioned,
+        Err(_) if torn && (line.is_empty() || line.starts_with(b"{\"")) => {
+            return Err(ReadError::Empty { path: path() });
+        }
+        Err(_) => return Err(ReadError::NotATrace { path: path() }),
+    };
+    if versioned.trace != "tenure" {
+        return Err(ReadError::NotATrace { path: path() });
+    }
+    if versioned.version > VERSION {
+        return Err(ReadError::Newer { path: path(), version: versioned.version });
+    }
+    serde_json::from_slice(line).map_err(|error| ReadError::Malformed {
+        path: path(),
+        line: 1,
+        says: without_place(&error),
+    })
+}
+
+/// What the error says, without the place in the line, which counts from the line itself.
+fn without_place(error: &serde_json::Error) -> String {
+    let says = error.to_string();
+    match says.split_once(" at line ") {
+        Some((says, _)) => says.to_owned(),
+        None => says,
+    }
+}
+
+/// A trace could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The system refused.
+    #[error("cannot read {}: {error}", path.display())]
+    Io {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        error: io::Error,
+    },
+    /// There is not even a whole header: its writer was killed before it wrote anything.
+    #[error("{} is empty: it has no whole header", path.display())]
+    Empty {
+        /// Which file.
+        path: PathBuf,
+    },
+    /// The first line is no header.
+    #[error("{} is not a trace: its first line is no header", path.display())]
+    NotATrace {
+        /// Which file.
+        path: PathBuf,
+    },
+    /// The format has changed since this program was made.
+    #[error(
+        "{} is of version {version} of the format, newer than this program's {VERSION}; \
+         read it with a newer tenure", path.display()
+    )]
+    Newer {
+        /// Which file.
+        path: PathBuf,
+        /// Its version.
+        version: u32,
+    },
+    /// A line, not the last one, is no record.
+    #[error("{}:{line}: {says}", path.display())]
+    Malformed {
+        /// Which file.
+        path: PathBuf,
+        /// The number of the line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        says: String,
+    },
+}
