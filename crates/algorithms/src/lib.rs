@@ -1,1 +1,19 @@
-//! One file per published algorithm of mutual exclusion and leader election, with adapters and compositions.
+//! One file per published algorithm of mutual exclusion and leader election, with adapters
+//! and compositions.
+//!
+//! Each file reads like its paper: what it does, the citation, its assumptions and costs, why
+//! it is right, the state, the messages, and the handlers in the order of a process's life.
+//! Nothing here opens a socket or reads a clock; simulator, checker and runtime run this code.
+#![no_std]
+
+extern crate alloc;
+
+pub mod catalogue;
+pub mod channel;
+pub mod compose;
+pub mod detector;
+pub mod election;
+pub mod mutex;
+mod variants;
+
+pub use variants::{Switch, UnknownVariant, Variants};

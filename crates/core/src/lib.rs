@@ -16,6 +16,7 @@ extern crate std;
 mod batch;
 mod card;
 mod clock;
+mod fixed;
 mod label;
 mod lift;
 mod monitor;
@@ -28,6 +29,7 @@ pub mod quorum;
 mod rank;
 pub mod service;
 mod time;
+mod wrap;
 
 pub use batch::{Batch, Environment, Still, TimerChange};
 pub use card::{
@@ -35,6 +37,7 @@ pub use card::{
     Timing, Topology, Variant,
 };
 pub use clock::{Causality, LamportClock, Stamp, VectorClock};
+pub use fixed::Fixed;
 pub use label::{Label, Labelled, Layer};
 pub use lift::Lift;
 pub use monitor::{Monitor, Observed, Violation};
@@ -43,5 +46,6 @@ pub use process::{Group, ProcessId};
 pub use process_set::ProcessSet;
 pub use protocol::{Effects, Input, Protocol, Verdict, Wire};
 pub use rank::Rank;
-pub use service::{Election, Fence, Mutex, Office, Term};
+pub use service::{Detector, Election, Fence, Mutex, Office, Term};
 pub use time::{Delay, LocalTime, TICKS_PER_UNIT};
+pub use wrap::Wrap;

@@ -5,7 +5,7 @@ use core::hash::Hash;
 
 use alloc::vec::Vec;
 
-use crate::{Delay, Group, Labelled, Lift, LocalTime, ProcessId, ProcessSet};
+use crate::{Delay, Group, Labelled, Lift, LocalTime, ProcessId, ProcessSet, Wrap};
 
 /// What may travel in a frame or be written to disk.
 ///
@@ -176,5 +176,22 @@ pub trait Effects<P: Protocol> {
         let mut child = Lift::new(self, message, timer);
         let result = run(&mut child);
         (result, child.into_events())
+    }
+
+    /// The effects of a child protocol `Q` inside this one, where the child's events need no
+    /// attention: each is turned into one of this protocol by `event`, or into none.
+    fn wrap<Q: Protocol, M, T, E>(
+        &mut self,
+        message: M,
+        timer: T,
+        event: E,
+    ) -> Wrap<'_, Self, P, Q, M, T, E>
+    where
+        Self: Sized,
+        M: Fn(Q::Message) -> P::Message,
+        T: Fn(Q::Timer) -> P::Timer,
+        E: Fn(Q::Event) -> Option<P::Event>,
+    {
+        Wrap::new(self, message, timer, event)
     }
 }

@@ -1,1 +1,285 @@
-//! Quorum systems: families of sets, any two of which intersect.
+//! Quorum systems: families of sets of processes, any two of which intersect.
+
+use core::fmt;
+
+use alloc::collections::BTreeSet;
+use alloc::string::String;
+use alloc::vec::Vec;
+use alloc::{format, vec};
+
+use crate::{ProcessId, ProcessSet};
+
+/// One quorum per process: *Q_i*, which contains process *i* and meets every *Q_j*.
+///
+/// Every constructor checks both, so a value of this type is a quorum system.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Quorums {
+    kind: Kind,
+    sets: Vec<ProcessSet>,
+}
+
+/// How a quorum system is built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// Two processes each, three processes in all.
+    Pairs,
+    /// The lines of a finite projective plane: K(K−1)+1 processes, K in each.
+    Plane,
+    /// Row and column of a rectangle, filled row by row.
+    Grid,
+    /// Any majority: each process and the next ⌊N/2⌋.
+    Majority,
+    /// A path from the root of a binary tree to a leaf.
+    Tree,
+}
+
+/// A group has no quorum system of the kind asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoQuorums(String);
+
+impl fmt::Display for NoQuorums {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl core::error::Error for NoQuorums {}
+
+impl Quorums {
+    /// The system of a kind for `size` processes.
+    ///
+    /// # Errors
+    ///
+    /// Where there is none: pairs need three processes, a plane K(K−1)+1 of them with K−1 a
+    /// prime (or 2 with K = 2); and nothing is built for an empty group.
+    pub fn of(kind: Kind, size: u32) -> Result<Self, NoQuorums> {
+        if size == 0 {
+            return Err(NoQuorums("a group of no processes has no quorums".into()));
+        }
+        let sets = match kind {
+            Kind::Pairs => pairs(size)?,
+            Kind::Plane => plane(size)?,
+            Kind::Grid => grid(size),
+            Kind::Majority => majority(size),
+            Kind::Tree => tree(size),
+        };
+        let quorums = Quorums { kind, sets };
+        assert!(quorums.intersect(), "any two quorums have a member in common");
+        Ok(quorums)
+    }
+
+    /// The quorum of a process.
+    pub fn quorum(&self, process: ProcessId) -> &ProcessSet {
+        &self.sets[process.index()]
+    }
+
+    /// How many processes there are.
+    pub fn size(&self) -> u32 {
+        ProcessId::at(self.sets.len()).0
+    }
+
+    /// Whether any two quorums have a member in common.
+    pub fn intersect(&self) -> bool {
+        self.sets.iter().all(|one| self.sets.iter().all(|other| one.intersects(other)))
+    }
+
+    /// Whether no quorum contains another, different one.
+    pub fn is_minimal(&self) -> bool {
+        self.sets
+            .iter()
+            .all(|one| self.sets.iter().all(|other| one == other || !one.is_subset(other)))
+    }
+
+    /// The system in a sentence: its kind, its quorums' sizes and how they are spread.
+    pub fn describe(&self) -> String {
+        let name = match self.kind {
+            Kind::Pairs => "pairs",
+            Kind::Plane => "projective plane",
+            Kind::Grid => "grid",
+            Kind::Majority => "majority",
+            Kind::Tree => "tree",
+        };
+        let sizes: BTreeSet<u32> = self.sets.iter().map(ProcessSet::len).collect();
+        let loads: BTreeSet<usize> = (0..self.size())
+            .map(|i| self.sets.iter().filter(|set| set.contains(ProcessId(i))).count())
+            .collect();
+        format!(
+            "{name} of {} processes: quorums of {}, each process in {}",
+            self.size(),
+            range(&sizes),
+            range(&loads)
+        )
+    }
+}
+
+fn range<T: fmt::Display + Ord>(values: &BTreeSet<T>) -> String {
+    match (values.first(), values.last()) {
+        (Some(least), Some(most)) if least == most => format!("{least}"),
+        (Some(least), Some(most)) => format!("{least} to {most}"),
+        _ => String::new(),
+    }
+}
+
+fn set(members: impl IntoIterator<Item = u32>) -> ProcessSet {
+    members.into_iter().map(ProcessId).collect()
+}
+
+fn pairs(size: u32) -> Result<Vec<ProcessSet>, NoQuorums> {
+    match size {
+        3 => Ok(vec![set([0, 1]), set([1, 2]), set([0, 2])]),
+        _ => Err(NoQuorums(format!("pairs are quorums of 3 processes, not of {size}"))),
+    }
+}
+
+/// The seven-point plane in the numbering that the literature's example uses; else the lines
+/// `a·x + b·y + c·z = 0` over a prime field, assigned so that each process lies on its own.
+fn plane(size: u32) -> Result<Vec<ProcessSet>, NoQuorums> {
+    if size == 7 {
+        let lines: [[u32; 3]; 7] =
+            [[1, 2, 3], [2, 4, 6], [3, 4, 7], [4, 1, 5], [5, 2, 7], [6, 3, 5], [7, 1, 6]];
+        return Ok(lines.iter().map(|line| set(line.iter().map(|p| p - 1))).collect());
+    }
+    let order = (2..=size).find(|q| q * q + q + 1 >= size).unwrap_or(2);
+    if order * order + order + 1 != size || !is_prime(order) {
+        return Err(NoQuorums(format!(
+            "a projective plane has 7, 13, 31, 57, 133 … processes (q² + q + 1, q prime), \
+             not {size}"
+        )));
+    }
+    let points = points(order);
+    let on = |line: &[u32; 3], point: &[u32; 3]| {
+        (0..3).map(|i| line[i] * point[i]).sum::<u32>().is_multiple_of(order)
+    };
+    let lines: Vec<ProcessSet> = points
+        .iter()
+        .map(|line| set((0..size).filter(|i| on(line, &points[*i as usize]))))
+        .collect();
+    Ok(assign(&lines))
+}
+
+/// The points of the plane of a prime order, each in its first normal form.
+fn points(order: u32) -> Vec<[u32; 3]> {
+    let mut points = vec![[0, 0, 1]];
+    points.extend((0..order).map(|z| [0, 1, z]));
+    points.extend((0..order).flat_map(|y| (0..order).map(move |z| [1, y, z])));
+    points
+}
+
+/// Gives each process a line through it, all different: a perfect matching, which a regular
+/// incidence always has, found by augmenting paths.
+fn assign(lines: &[ProcessSet]) -> Vec<ProcessSet> {
+    let mut owner: Vec<Option<usize>> = vec![None; lines.len()];
+    for process in 0..lines.len() {
+        let mut seen = vec![false; lines.len()];
+        assert!(augment(process, lines, &mut owner, &mut seen), "a plane matches points and lines");
+    }
+    let mut sets = vec![ProcessSet::new(); lines.len()];
+    for (line, process) in owner.into_iter().enumerate() {
+        sets[process.expect("every line is matched")] = lines[line].clone();
+    }
+    sets
+}
+
+fn augment(
+    process: usize,
+    lines: &[ProcessSet],
+    owner: &mut [Option<usize>],
+    seen: &mut [bool],
+) -> bool {
+    for line in 0..lines.len() {
+        if !lines[line].contains(ProcessId::at(process))
+            || core::mem::replace(&mut seen[line], true)
+        {
+            continue;
+        }
+        if owner[line].is_none_or(|other| augment(other, lines, owner, seen)) {
+            owner[line] = Some(process);
+            return true;
+        }
+    }
+    false
+}
+
+fn is_prime(number: u32) -> bool {
+    number > 1 && (2..number).take_while(|d| d * d <= number).all(|d| !number.is_multiple_of(d))
+}
+
+/// Row and column of each process; a last row that is not full borrows its missing columns
+/// from the row above, so that columns still meet every row.
+fn grid(size: u32) -> Vec<ProcessSet> {
+    let width = (1..=size).find(|w| w * w >= size).unwrap_or(1);
+    let cell = |row: u32, column: u32| {
+        let place = row * width + column;
+        if place < size { place } else { place - width }
+    };
+    let rows = size.div_ceil(width);
+    (0..size)
+        .map(|process| {
+            let (row, column) = (process / width, process % width);
+            set((0..width).map(|c| cell(row, c)).chain((0..rows).map(|r| cell(r, column))))
+        })
+        .collect()
+}
+
+fn majority(size: u32) -> Vec<ProcessSet> {
+    (0..size).map(|i| set((0..=size / 2).map(|step| (i + step) % size))).collect()
+}
+
+/// In the binary heap of the ids: up from each process to the root, and down to a leaf by
+/// first children.
+fn tree(size: u32) -> Vec<ProcessSet> {
+    (0..size)
+        .map(|process| {
+            let up = core::iter::successors(Some(process), |i| (*i > 0).then(|| (i - 1) / 2));
+            let down = core::iter::successors(Some(process), |i| {
+                Some(2 * i + 1).filter(|child| *child < size)
+            });
+            set(up.chain(down))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_system_intersects_and_contains_its_process() {
+        for size in 1..=40 {
+            for kind in [Kind::Pairs, Kind::Plane, Kind::Grid, Kind::Majority, Kind::Tree] {
+                let Ok(quorums) = Quorums::of(kind, size) else { continue };
+                assert_eq!(quorums.size(), size);
+                for process in (0..size).map(ProcessId) {
+                    let own = quorums.quorum(process);
+                    assert!(own.contains(process), "{kind:?} {size}: {process} in {own:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_plane_has_k_times_k_minus_one_plus_one_processes_and_is_minimal() {
+        for (size, k) in [(7, 3), (13, 4), (31, 6)] {
+            let quorums = Quorums::of(Kind::Plane, size).unwrap();
+            assert!((0..size).all(|i| quorums.quorum(ProcessId(i)).len() == k));
+            assert!(quorums.is_minimal());
+            assert!(quorums.describe().contains(&format!("quorums of {k}, each process in {k}")));
+        }
+        let refused = Quorums::of(Kind::Plane, 8).unwrap_err();
+        assert!(format!("{refused}").contains("not 8"));
+    }
+
+    #[test]
+    fn a_full_grid_has_quorums_of_two_roots_minus_one() {
+        for (size, k) in [(4, 3), (9, 5), (16, 7)] {
+            let quorums = Quorums::of(Kind::Grid, size).unwrap();
+            assert!((0..size).all(|i| quorums.quorum(ProcessId(i)).len() == k));
+        }
+    }
+
+    #[test]
+    fn sets_that_do_not_meet_are_no_quorum_system() {
+        let apart = Quorums { kind: Kind::Tree, sets: vec![set([0]), set([1])] };
+        assert!(!apart.intersect());
+    }
+}

@@ -143,6 +143,25 @@ pub mod office {
     }
 }
 
+/// Failure detection: opinions about peers, which may be wrong and may be revoked.
+pub mod detector {
+    use crate::{ProcessId, Verdict};
+
+    /// A detector is asked nothing.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum Command {}
+
+    /// What the local user is told.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+    pub struct Event {
+        /// Whom the detector speaks of.
+        pub peer: ProcessId,
+        /// What it says now.
+        pub verdict: Verdict,
+    }
+}
+
 /// Numbered items from process to process: what a reliable channel is judged by.
 pub mod stream {
     use crate::ProcessId;
@@ -185,3 +204,7 @@ impl<P: Protocol<Command = election::Command, Event = election::Event>> Election
 /// A protocol that offers both.
 pub trait Office: Protocol<Command = office::Command, Event = office::Event> {}
 impl<P: Protocol<Command = office::Command, Event = office::Event>> Office for P {}
+
+/// A protocol that watches its peers.
+pub trait Detector: Protocol<Command = detector::Command, Event = detector::Event> {}
+impl<P: Protocol<Command = detector::Command, Event = detector::Event>> Detector for P {}

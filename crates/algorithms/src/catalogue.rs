@@ -1,0 +1,308 @@
+//! From names to protocols.
+//!
+//! An engine is generic over a protocol's type; a command line has only its name. A
+//! [`Visitor`] bridges the two: [`visit`] calls it with the type that the name stands for and
+//! the configuration that the parameters ask for. Adding an algorithm adds one line here.
+
+use core::fmt;
+
+use alloc::string::{String, ToString};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use tenure_core::{Algorithm, Card, Election, Mutex, Office, ProcessId, Rank, TICKS_PER_UNIT};
+
+use crate::channel::{Fifo, fifo};
+use crate::compose::{Coordinated, MutexOnly, Side, side};
+use crate::election::{Bully, bully};
+use crate::mutex::{Central, RicartAgrawala, central, ricart_agrawala};
+use crate::{Switch, UnknownVariant, Variants};
+
+/// The mutual exclusion algorithms, by their names.
+pub const MUTEXES: &[&str] = &["central", "ricart-agrawala"];
+
+/// The elections, by their names.
+pub const ELECTIONS: &[&str] = &["bully"];
+
+/// The prefixes and what they make of the name behind the colon.
+pub const PREFIXES: &[(&str, &str)] = &[
+    ("fifo", "any of them over a reliable channel made from an unreliable one"),
+    ("coordinated", "the centralised mutex at whoever this election elects"),
+];
+
+/// What a configuration may depend on.
+#[derive(Clone, Debug)]
+pub struct Parameters {
+    /// How many processes there are.
+    pub size: u32,
+    /// By process: what decides elections.
+    pub ranks: Arc<[Rank]>,
+    /// Who coordinates, where that is fixed.
+    pub coordinator: ProcessId,
+    /// The variants that are switched on, by name.
+    pub variants: Vec<String>,
+    /// The longest that a message may take, in ticks: what timeouts are made of.
+    pub delay: u64,
+}
+
+impl Parameters {
+    /// Plain ids, the first process as coordinator, no variants, messages of one unit.
+    pub fn plain(size: u32) -> Self {
+        Parameters {
+            size,
+            ranks: (1..=size).map(Rank::of_id).collect(),
+            coordinator: ProcessId(0),
+            variants: Vec::new(),
+            delay: TICKS_PER_UNIT,
+        }
+    }
+
+    fn variants<S: Switch>(&self) -> Result<Variants<S>, UnknownVariant> {
+        Variants::named(self.variants.iter().map(String::as_str))
+    }
+
+    fn central(&self) -> Result<central::Config, UnknownVariant> {
+        Ok(central::Config { coordinator: self.coordinator, variants: self.variants()? })
+    }
+
+    fn ricart_agrawala(&self) -> Result<ricart_agrawala::Config, UnknownVariant> {
+        Ok(ricart_agrawala::Config { variants: self.variants()? })
+    }
+
+    fn bully(&self) -> Result<bully::Config, UnknownVariant> {
+        let plain = bully::Config::plain(self.size, self.delay);
+        Ok(bully::Config { ranks: self.ranks.clone(), variants: self.variants()?, ..plain })
+    }
+}
+
+/// What to do with a protocol once its type is known.
+pub trait Visitor: Sized {
+    /// The outcome.
+    type Output;
+
+    /// The name stands for a mutex.
+    fn mutex<P: Mutex + Algorithm>(self, config: P::Config) -> Self::Output;
+
+    /// The name stands for an election.
+    fn election<P: Election + Algorithm>(self, config: P::Config) -> Self::Output;
+}
+
+/// What to do with an office once its type is known.
+pub trait OfficeVisitor: Sized {
+    /// The outcome.
+    type Output;
+
+    /// The names stand for this office.
+    fn office<P: Office + Algorithm>(self, config: P::Config) -> Self::Output;
+}
+
+/// Calls `visitor` with the protocol that `name` stands for.
+///
+/// # Errors
+///
+/// When there is no such name or variant; the visitor was not called then.
+pub fn visit<V: Visitor>(
+    name: &str,
+    parameters: &Parameters,
+    visitor: V,
+) -> Result<V::Output, Unknown> {
+    let name = with_colons(name);
+    match name.split_once(':') {
+        None => visit_plain(&name, parameters, visitor),
+        Some(("fifo", inner)) if !inner.starts_with("fifo:") => {
+            visit_unprefixed(inner, parameters, OverFifo { visitor, parameters })
+        }
+        Some(_) => visit_unprefixed(&name, parameters, visitor),
+    }
+}
+
+fn visit_unprefixed<V: Visitor>(
+    name: &str,
+    parameters: &Parameters,
+    visitor: V,
+) -> Result<V::Output, Unknown> {
+    match name.split_once(':') {
+        None => visit_plain(name, parameters, visitor),
+        Some(("coordinated", "bully")) => {
+            Ok(visitor.mutex::<MutexOnly<Coordinated<Bully>>>(parameters.bully()?))
+        }
+        Some(_) => Err(Unknown::algorithm(name)),
+    }
+}
+
+fn visit_plain<V: Visitor>(
+    name: &str,
+    parameters: &Parameters,
+    visitor: V,
+) -> Result<V::Output, Unknown> {
+    Ok(match name {
+        "central" => visitor.mutex::<Central>(parameters.central()?),
+        "ricart-agrawala" => visitor.mutex::<RicartAgrawala>(parameters.ricart_agrawala()?),
+        "bully" => visitor.election::<Bully>(parameters.bully()?),
+        _ => return Err(Unknown::algorithm(name)),
+    })
+}
+
+/// Calls `visitor` with the office that a mutex and an election make: side by side, or the
+/// mutex following the election's leader when it is `coordinated:ELECTION`.
+///
+/// # Errors
+///
+/// When there is no such name or variant; the visitor was not called then.
+pub fn visit_office<V: OfficeVisitor>(
+    mutex: &str,
+    election: &str,
+    parameters: &Parameters,
+    visitor: V,
+) -> Result<V::Output, Unknown> {
+    let mutex = with_colons(mutex);
+    if election != "bully" {
+        return Err(Unknown::algorithm(election));
+    }
+    Ok(match mutex.as_str() {
+        "coordinated:bully" => visitor.office::<Coordinated<Bully>>(parameters.greeting_bully()),
+        "central" => {
+            let mutex = parameters.central()?;
+            let election = parameters.greeting_bully();
+            visitor.office::<Side<Central, Bully>>(side::Config { mutex, election })
+        }
+        "ricart-agrawala" => {
+            let mutex = parameters.ricart_agrawala()?;
+            let election = parameters.greeting_bully();
+            visitor.office::<Side<RicartAgrawala, Bully>>(side::Config { mutex, election })
+        }
+        other => return Err(Unknown::algorithm(other)),
+    })
+}
+
+impl Parameters {
+    /// For real networks, which part and heal: a leader greets whoever is trusted again.
+    fn greeting_bully(&self) -> bully::Config {
+        let plain = bully::Config::plain(self.size, self.delay);
+        let variants = Variants::none().with(bully::Switch::Greet);
+        bully::Config { ranks: self.ranks.clone(), variants, ..plain }
+    }
+}
+
+/// Wraps whatever it is called with into the reliable channel.
+struct OverFifo<'a, V> {
+    visitor: V,
+    parameters: &'a Parameters,
+}
+
+impl<V: Visitor> Visitor for OverFifo<'_, V> {
+    type Output = V::Output;
+
+    fn mutex<P: Mutex + Algorithm>(self, config: P::Config) -> V::Output {
+        let resend = self.parameters.resend();
+        self.visitor.mutex::<Fifo<P>>(fifo::Config { resend, ..fifo::Config::around(config) })
+    }
+
+    fn election<P: Election + Algorithm>(self, config: P::Config) -> V::Output {
+        let resend = self.parameters.resend();
+        self.visitor.election::<Fifo<P>>(fifo::Config { resend, ..fifo::Config::around(config) })
+    }
+}
+
+impl Parameters {
+    /// Longer than a message and its acknowledgement take.
+    fn resend(&self) -> tenure_core::Delay {
+        tenure_core::Delay::ticks(3 * self.delay)
+    }
+}
+
+/// The card of the algorithm that `name` stands for.
+///
+/// # Errors
+///
+/// When there is no such name or variant.
+pub fn card(name: &str, parameters: &Parameters) -> Result<Card, Unknown> {
+    struct ReadCard(u32);
+    impl Visitor for ReadCard {
+        type Output = Card;
+
+        fn mutex<P: Mutex + Algorithm>(self, config: P::Config) -> Card {
+            P::card(&config, self.0)
+        }
+
+        fn election<P: Election + Algorithm>(self, config: P::Config) -> Card {
+            P::card(&config, self.0)
+        }
+    }
+    visit(name, parameters, ReadCard(parameters.size))
+}
+
+/// The names of everything without a prefix, and of the compositions that exist.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    MUTEXES.iter().chain(ELECTIONS).copied().chain(["coordinated:bully"])
+}
+
+/// `a(b)` is the same as `a:b`.
+fn with_colons(name: &str) -> String {
+    name.replace('(', ":").replace(')', "")
+}
+
+/// A name that the catalogue does not have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unknown {
+    /// No algorithm is called so.
+    Algorithm(String),
+    /// The algorithm declares no variant of this name.
+    Variant(UnknownVariant),
+}
+
+impl Unknown {
+    fn algorithm(name: &str) -> Self {
+        Unknown::Algorithm(name.to_string())
+    }
+}
+
+impl From<UnknownVariant> for Unknown {
+    fn from(unknown: UnknownVariant) -> Self {
+        Unknown::Variant(unknown)
+    }
+}
+
+impl fmt::Display for Unknown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Unknown::Variant(unknown) => unknown.fmt(f),
+            Unknown::Algorithm(name) => {
+                write!(f, "there is no algorithm `{name}`; there are ")?;
+                for name in names() {
+                    write!(f, "{name}, ")?;
+                }
+                f.write_str("and each of them with the prefix fifo:")
+            }
+        }
+    }
+}
+
+impl core::error::Error for Unknown {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_has_a_card_of_that_name_also_over_fifo() {
+        let parameters = Parameters::plain(5);
+        for name in names() {
+            assert_eq!(card(name, &parameters).unwrap().name, name);
+            let over = alloc::format!("fifo:{name}");
+            assert_eq!(card(&over, &parameters).unwrap().name, over);
+        }
+        assert_eq!(card("coordinated(bully)", &parameters).unwrap().name, "coordinated:bully");
+    }
+
+    #[test]
+    fn unknown_names_are_refused() {
+        let mut parameters = Parameters::plain(5);
+        for name in ["paxos", "", "fifo:", "fifo:fifo:bully", "coordinated:central", "bully:"] {
+            assert!(card(name, &parameters).is_err(), "{name}");
+        }
+        parameters.variants.push("unstamped-reply".into());
+        assert!(card("ricart-agrawala", &parameters).is_ok());
+        assert!(card("bully", &parameters).is_err());
+    }
+}

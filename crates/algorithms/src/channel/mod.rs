@@ -1,0 +1,5 @@
+//! Channels built on worse channels.
+
+pub mod fifo;
+
+pub use fifo::Fifo;

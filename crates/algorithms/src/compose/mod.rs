@@ -1,0 +1,15 @@
+//! Protocols made of protocols.
+
+pub mod coordinated;
+mod coordinator;
+pub mod detected;
+pub mod keyed;
+pub mod mutex_only;
+pub mod side;
+
+pub use coordinated::Coordinated;
+pub use coordinator::Standing;
+pub use detected::Detected;
+pub use keyed::Keyed;
+pub use mutex_only::MutexOnly;
+pub use side::Side;

@@ -1,0 +1,68 @@
+//! The lock's half of an office, as a mutex like any other.
+
+use tenure_core::service::{mutex, office};
+use tenure_core::{
+    Algorithm, Card, Effects, Group, Office, ProcessId, Promise, Protocol, Service, Verdict,
+};
+
+/// One process of `P` whose local user sees only the lock.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct MutexOnly<P: Office>(P);
+
+impl<P: Office> Protocol for MutexOnly<P> {
+    type Config = P::Config;
+    type Command = mutex::Command;
+    type Event = mutex::Event;
+    type Message = P::Message;
+    type Timer = P::Timer;
+    type Stable = P::Stable;
+
+    fn boot(
+        group: Group,
+        config: &P::Config,
+        stable: Option<P::Stable>,
+        fx: &mut impl Effects<Self>,
+    ) -> Self {
+        MutexOnly(P::boot(group, config, stable, &mut inside(fx)))
+    }
+
+    fn stable(&self) -> P::Stable {
+        self.0.stable()
+    }
+
+    fn on_command(&mut self, command: mutex::Command, fx: &mut impl Effects<Self>) {
+        self.0.on_command(office::Command::Mutex(command), &mut inside(fx));
+    }
+
+    fn on_message(&mut self, from: ProcessId, message: P::Message, fx: &mut impl Effects<Self>) {
+        self.0.on_message(from, message, &mut inside(fx));
+    }
+
+    fn on_timer(&mut self, timer: P::Timer, fx: &mut impl Effects<Self>) {
+        self.0.on_timer(timer, &mut inside(fx));
+    }
+
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+        self.0.on_suspicion(peer, verdict, &mut inside(fx));
+    }
+}
+
+fn inside<P: Office>(fx: &mut impl Effects<MutexOnly<P>>) -> impl Effects<P> {
+    fx.wrap(
+        |message| message,
+        |timer| timer,
+        |event| match event {
+            office::Event::Mutex(event) => Some(event),
+            office::Event::Election(_) => None,
+        },
+    )
+}
+
+impl<P: Office + Algorithm> Algorithm for MutexOnly<P> {
+    fn card(config: &P::Config, size: u32) -> Card {
+        let mut card = P::card(config, size);
+        card.service = Service::Mutex;
+        card.promises.retain(|promise| !matches!(promise, Promise::Agreement | Promise::Validity));
+        card
+    }
+}

@@ -1,0 +1,129 @@
+//! A lock and an election side by side: one protocol that offers both.
+//!
+//! The two know nothing of each other; use [`Coordinated`](super::Coordinated) for a lock that
+//! follows the leader.
+
+use alloc::format;
+
+use tenure_core::service::office::{Command, Event};
+use tenure_core::{
+    Algorithm, Card, Crashes, Effects, Election, Group, Label, Labelled, Mutex, Order, ProcessId,
+    Protocol, Service, Strategy, Verdict,
+};
+
+/// One process of both.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Side<M: Mutex, E: Election> {
+    mutex: M,
+    election: E,
+}
+
+/// The messages, or timers, of both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Either<M, E> {
+    /// Of the lock.
+    Mutex(M),
+    /// Of the election.
+    Election(E),
+}
+
+impl<M: Labelled, E: Labelled> Labelled for Either<M, E> {
+    fn label(&self) -> Label {
+        match self {
+            Either::Mutex(message) => message.label(),
+            Either::Election(message) => message.label(),
+        }
+    }
+}
+
+/// What is fixed for life.
+#[derive(Clone, Debug)]
+pub struct Config<M, E> {
+    /// Of the lock.
+    pub mutex: M,
+    /// Of the election.
+    pub election: E,
+}
+
+impl<M: Mutex, E: Election> Protocol for Side<M, E> {
+    type Config = Config<M::Config, E::Config>;
+    type Command = Command;
+    type Event = Event;
+    type Message = Either<M::Message, E::Message>;
+    type Timer = Either<M::Timer, E::Timer>;
+    type Stable = (M::Stable, E::Stable);
+
+    fn boot(
+        group: Group,
+        config: &Self::Config,
+        stable: Option<Self::Stable>,
+        fx: &mut impl Effects<Self>,
+    ) -> Self {
+        let (of_mutex, of_election) = stable.unzip();
+        let mutex = M::boot(group, &config.mutex, of_mutex, &mut lock(fx));
+        let election = E::boot(group, &config.election, of_election, &mut leader(fx));
+        Side { mutex, election }
+    }
+
+    fn stable(&self) -> Self::Stable {
+        (self.mutex.stable(), self.election.stable())
+    }
+
+    fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
+        match command {
+            Command::Mutex(command) => self.mutex.on_command(command, &mut lock(fx)),
+            Command::Election(command) => self.election.on_command(command, &mut leader(fx)),
+        }
+    }
+
+    fn on_message(&mut self, from: ProcessId, message: Self::Message, fx: &mut impl Effects<Self>) {
+        match message {
+            Either::Mutex(message) => self.mutex.on_message(from, message, &mut lock(fx)),
+            Either::Election(message) => self.election.on_message(from, message, &mut leader(fx)),
+        }
+    }
+
+    fn on_timer(&mut self, timer: Self::Timer, fx: &mut impl Effects<Self>) {
+        match timer {
+            Either::Mutex(timer) => self.mutex.on_timer(timer, &mut lock(fx)),
+            Either::Election(timer) => self.election.on_timer(timer, &mut leader(fx)),
+        }
+    }
+
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+        self.mutex.on_suspicion(peer, verdict, &mut lock(fx));
+        self.election.on_suspicion(peer, verdict, &mut leader(fx));
+    }
+}
+
+fn lock<M: Mutex, E: Election>(fx: &mut impl Effects<Side<M, E>>) -> impl Effects<M> {
+    fx.wrap(Either::Mutex, Either::Mutex, |event| Some(Event::Mutex(event)))
+}
+
+fn leader<M: Mutex, E: Election>(fx: &mut impl Effects<Side<M, E>>) -> impl Effects<E> {
+    fx.wrap(Either::Election, Either::Election, |event| Some(Event::Election(event)))
+}
+
+impl<M: Mutex + Algorithm, E: Election + Algorithm> Algorithm for Side<M, E> {
+    /// The lock's card, with the stronger of each two assumptions.
+    fn card(config: &Self::Config, size: u32) -> Card {
+        let mutex = M::card(&config.mutex, size);
+        let election = E::card(&config.election, size);
+        let mut faults = mutex.faults;
+        faults.loss &= election.faults.loss;
+        faults.duplication &= election.faults.duplication;
+        faults.crashes = Crashes::min(faults.crashes, election.faults.crashes);
+        Card {
+            name: format!("{} beside {}", mutex.name, election.name),
+            title: format!("{}; beside it: {}", mutex.title, election.title),
+            service: Service::Office,
+            strategy: Strategy::Composition,
+            timing: mutex.timing.max(election.timing),
+            order: Order::max(mutex.order, election.order),
+            faults,
+            promises: mutex.promises.iter().chain(&election.promises).copied().collect(),
+            ..mutex
+        }
+    }
+}

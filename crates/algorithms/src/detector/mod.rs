@@ -1,0 +1,5 @@
+//! Failure detectors: who seems to have crashed.
+
+pub mod heartbeat;
+
+pub use heartbeat::Heartbeat;

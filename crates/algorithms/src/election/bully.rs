@@ -1,0 +1,375 @@
+//! The bully election: whoever hears of nobody higher leads.
+//!
+//! H. Garcia-Molina, *Elections in a distributed computing system*, IEEE Transactions on
+//! Computers C-31(1), 1982; in the form with *election*, *answer* and *coordinator* messages
+//! that textbooks give. Its weakness against recovery and late messages is known (S. Stoller,
+//! *Leader election in asynchronous distributed systems*, 2000); terms are the remedy here.
+//!
+//! | | |
+//! |---|---|
+//! | assumes | reliable channels, bounded delays for "the highest leads"; a failure detector |
+//! | messages | N − 1 if the highest starts; N(N − 1) if the lowest does and the highest is down |
+//! | time | the answer timeout T, then one message |
+//!
+//! **Why it is right.** Whoever starts asks all that are higher. If one of them lives, it
+//! answers within T and starts in its turn; so in a synchronous system only the highest live
+//! process gets no answer, and it tells everybody. When timeouts are wrong or processes
+//! recover, two may announce themselves. Every announcement therefore carries a term (a number
+//! that was never announced before, as far as its author knew, and the author's name), and a
+//! process accepts only terms at least as high as the highest it has accepted. An announcement
+//! that comes too late is answered with the receiver's term, so its author learns that it was
+//! overtaken and, if it outranks the new leader, starts again with a higher number. Hence once
+//! messages and suspicions settle, all believe in one leader, the highest that lives.
+//!
+//! The paper's *once* rule is kept: a process in an election answers further election messages
+//! and does not start again, or the messages would grow exponentially.
+
+use alloc::string::ToString;
+use alloc::sync::Arc;
+
+use tenure_core::service::election::{Command, Event};
+use tenure_core::{
+    Algorithm, Card, Cost, Crashes, Delay, Detection, Effects, Faults, Fixed, Group, Order, Per,
+    ProcessId, ProcessSet, Promise, Protocol, Rank, Service, Strategy, Term, Timing, Topology,
+    Verdict, labelled,
+};
+
+use crate::Variants;
+use crate::variants::switches;
+
+/// One process of the election.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Bully {
+    group: Group,
+    config: Fixed<Config>,
+    phase: Phase,
+    /// `elected`: the leader that we believe in, `⊥` when `None`.
+    leader: Option<Term>,
+    /// The highest term that anybody announced to us, or that we announced.
+    announced: Term,
+    /// The highest number in any message or announcement of ours or to us.
+    number: u64,
+    /// Whom the failure detector suspects.
+    suspected: ProcessSet,
+}
+
+/// Whether an election of ours is under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Phase {
+    Settled,
+    /// Asked all that are higher; nobody has answered yet.
+    Asking,
+    /// Somebody higher is alive, and will announce itself; or it has, but is suspected, and
+    /// will be trusted. If neither comes true in time, we start again.
+    Waiting,
+}
+
+/// What processes say to each other.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Message {
+    /// "We need a leader: is anybody above me alive?"
+    Election {
+        /// The number that the new term shall have at least.
+        number: u64,
+    },
+    /// "I am alive and will see to it", or: "there have been later elections than yours".
+    Answer {
+        /// The highest number that the sender knows.
+        number: u64,
+    },
+    /// "I am the leader."
+    Coordinator {
+        /// The number of my term.
+        number: u64,
+    },
+}
+
+labelled!(
+    Message, Election,
+    Election => "election", Answer => "answer", Coordinator => "coordinator",
+);
+
+/// The timers of this algorithm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Timer {
+    /// *T*: whoever is above us has had time to answer.
+    Answer,
+    /// *T1*: whoever answered has had time to be elected.
+    Coordinator,
+}
+
+/// What is fixed for life.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// By process: what decides. All different.
+    pub ranks: Arc<[Rank]>,
+    /// *T*: at least two message delays and a step.
+    pub answer: Delay,
+    /// *T1*: at least T for everybody above, and a message delay.
+    pub coordinator: Delay,
+    /// Which variants are switched on.
+    pub variants: Variants<Switch>,
+}
+
+impl Config {
+    /// Plain ids as ranks, and timeouts for a group of `size` whose messages take at most
+    /// `delay` ticks.
+    pub fn plain(size: u32, delay: u64) -> Self {
+        let answer = 2 * delay + delay / 2;
+        Config {
+            ranks: (1..=size).map(Rank::of_id).collect(),
+            answer: Delay::ticks(answer),
+            coordinator: Delay::ticks(answer * u64::from(size) + delay),
+            variants: Variants::none(),
+        }
+    }
+}
+
+switches! {
+    TellAll = "tell-all", sound,
+        "an election is told to all, not only to those above";
+    LiteralRestart = "literal-restart", sound,
+        "every election message starts another election, not one per election";
+    AnnounceLower = "announce-lower", unsound,
+        "the result is told only to those below, so a rival above never learns (7-B4)";
+    AcceptLower = "accept-lower", unsound,
+        "an announcement of a lower process is believed (7-B3)";
+    IgnoreLower = "ignore-lower", unsound,
+        "an announcement of a lower process is ignored, where it should start an election (7-B4)";
+    NoTerms = "no-terms", unsound,
+        "announcements carry no term, so a late one overwrites a newer one (7-B3, 7-B4)";
+    Greet = "greet", sound,
+        "a leader announces itself to a peer that is trusted again: heals partitions";
+}
+
+impl Protocol for Bully {
+    type Config = Config;
+    type Command = Command;
+    type Event = Event;
+    type Message = Message;
+    type Timer = Timer;
+    /// The highest number known: a term is never announced twice, not even across a crash.
+    type Stable = u64;
+
+    fn boot(
+        group: Group,
+        config: &Config,
+        stable: Option<u64>,
+        fx: &mut impl Effects<Self>,
+    ) -> Self {
+        assert!(config.ranks.len() == group.size() as usize, "every process needs a rank");
+        let number = stable.unwrap_or(0);
+        let mut bully = Bully {
+            group,
+            config: Fixed::new(config.clone()),
+            phase: Phase::Settled,
+            leader: None,
+            announced: Term { number, leader: ProcessId(0) },
+            number,
+            suspected: ProcessSet::new(),
+        };
+        if stable.is_some() {
+            bully.start(fx);
+        }
+        bully
+    }
+
+    fn stable(&self) -> u64 {
+        self.number
+    }
+
+    fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
+        match command {
+            Command::Elect if self.phase == Phase::Settled => self.start(fx),
+            // The highest live process leads by definition: it cannot step down and stay.
+            Command::Elect | Command::Resign => {}
+        }
+    }
+
+    fn on_message(&mut self, from: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
+        match message {
+            Message::Election { number } => self.on_election(from, number, fx),
+            Message::Answer { number } => self.on_answer(number, fx),
+            Message::Coordinator { number } => self.on_coordinator(from, number, fx),
+        }
+    }
+
+    fn on_timer(&mut self, timer: Timer, fx: &mut impl Effects<Self>) {
+        match timer {
+            Timer::Answer => self.announce(fx),
+            Timer::Coordinator => self.start(fx),
+        }
+    }
+
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+        match verdict {
+            Verdict::Suspect => {
+                self.suspected.insert(peer);
+                if self.believes_in(peer) {
+                    self.depose(fx);
+                    self.on_command(Command::Elect, fx);
+                }
+            }
+            Verdict::Trust => {
+                self.suspected.remove(peer);
+                if self.phase == Phase::Waiting && self.believes_in(peer) {
+                    self.enter_phase(Phase::Settled, fx);
+                }
+                if self.has(Switch::Greet) && self.believes_in(self.group.me()) {
+                    fx.send(peer, Message::Coordinator { number: self.announced.number });
+                }
+            }
+        }
+    }
+}
+
+impl Bully {
+    fn start(&mut self, fx: &mut impl Effects<Self>) {
+        self.number = self.number.max(self.announced.number + 1);
+        let higher = self.higher();
+        if higher.is_empty() {
+            return self.announce(fx);
+        }
+        let asked = if self.has(Switch::TellAll) { self.group.peers() } else { higher };
+        fx.broadcast(&asked, Message::Election { number: self.carried(self.number) });
+        self.enter_phase(Phase::Asking, fx);
+    }
+
+    fn on_election(&mut self, from: ProcessId, number: u64, fx: &mut impl Effects<Self>) {
+        self.number = self.number.max(number);
+        if self.outranks_me(from) {
+            if self.phase == Phase::Settled {
+                self.enter_phase(Phase::Waiting, fx);
+            }
+            return;
+        }
+        fx.send(from, Message::Answer { number: self.carried(self.number) });
+        if self.phase == Phase::Settled || self.has(Switch::LiteralRestart) {
+            self.start(fx);
+        }
+    }
+
+    fn on_answer(&mut self, number: u64, fx: &mut impl Effects<Self>) {
+        self.number = self.number.max(number);
+        match self.phase {
+            Phase::Asking => self.enter_phase(Phase::Waiting, fx),
+            // We announced ourselves, or believe in somebody, under a number that is overtaken.
+            Phase::Settled if self.number > self.announced.number => self.start(fx),
+            Phase::Settled | Phase::Waiting => {}
+        }
+    }
+
+    fn on_coordinator(&mut self, from: ProcessId, number: u64, fx: &mut impl Effects<Self>) {
+        let term = Term { number, leader: from };
+        self.number = self.number.max(number);
+        if term < self.announced && !self.has(Switch::NoTerms) {
+            return fx.send(from, Message::Answer { number: self.announced.number });
+        }
+        if self.outranks_me(from) || self.has(Switch::AcceptLower) {
+            self.accept(term, fx);
+        } else if !self.has(Switch::IgnoreLower) {
+            self.announced = term;
+            if self.phase == Phase::Settled {
+                self.start(fx);
+            }
+        }
+    }
+
+    /// Victory: tells everybody.
+    fn announce(&mut self, fx: &mut impl Effects<Self>) {
+        self.number = self.number.max(self.announced.number + 1);
+        let number = self.carried(self.number);
+        let told = if self.has(Switch::AnnounceLower) { self.lower() } else { self.group.peers() };
+        fx.broadcast(&told, Message::Coordinator { number });
+        self.accept(Term { number, leader: self.group.me() }, fx);
+    }
+
+    fn accept(&mut self, term: Term, fx: &mut impl Effects<Self>) {
+        self.announced = term;
+        let doubtful = self.suspected.contains(term.leader);
+        self.enter_phase(if doubtful { Phase::Waiting } else { Phase::Settled }, fx);
+        if self.leader != Some(term) {
+            self.leader = Some(term);
+            fx.emit(Event::Elected { leader: term.leader, term });
+        }
+    }
+
+    fn depose(&mut self, fx: &mut impl Effects<Self>) {
+        if let Some(term) = self.leader.take() {
+            fx.emit(Event::Deposed { term });
+        }
+    }
+
+    /// Changes the phase and arms the one timer that belongs to it.
+    fn enter_phase(&mut self, phase: Phase, fx: &mut impl Effects<Self>) {
+        self.phase = phase;
+        if phase != Phase::Asking {
+            fx.cancel_timer(Timer::Answer);
+        }
+        if phase != Phase::Waiting {
+            fx.cancel_timer(Timer::Coordinator);
+        }
+        match phase {
+            Phase::Settled => {}
+            Phase::Asking => fx.set_timer(Timer::Answer, self.config.answer),
+            Phase::Waiting => fx.set_timer(Timer::Coordinator, self.config.coordinator),
+        }
+    }
+
+    /// A number as messages carry it: 0 where there are no terms.
+    fn carried(&self, number: u64) -> u64 {
+        if self.has(Switch::NoTerms) { 0 } else { number }
+    }
+
+    fn believes_in(&self, process: ProcessId) -> bool {
+        self.leader.is_some_and(|term| term.leader == process)
+    }
+
+    fn outranks_me(&self, peer: ProcessId) -> bool {
+        self.config.ranks[peer.index()] > self.config.ranks[self.group.me().index()]
+    }
+
+    fn higher(&self) -> ProcessSet {
+        self.group.peers().iter().filter(|peer| self.outranks_me(*peer)).collect()
+    }
+
+    fn lower(&self) -> ProcessSet {
+        self.group.peers().iter().filter(|peer| !self.outranks_me(*peer)).collect()
+    }
+
+    fn has(&self, switch: Switch) -> bool {
+        self.config.variants.has(switch)
+    }
+}
+
+impl Algorithm for Bully {
+    fn card(_: &Config, size: u32) -> Card {
+        let n = u64::from(size);
+        Card {
+            name: "bully".to_string(),
+            title: "whoever hears of nobody higher leads".to_string(),
+            service: Service::Election,
+            paper: "Garcia-Molina, IEEE Transactions on Computers C-31(1), 1982",
+            strategy: Strategy::Comparison,
+            timing: Timing::Synchronous,
+            order: Order::Reordered,
+            faults: Faults {
+                loss: false,
+                duplication: true,
+                crashes: Crashes::Recovery,
+                says: "survives any number of crashes and recoveries, but no lost message",
+            },
+            topology: Topology::Complete,
+            detection: Detection::Perfect,
+            messages: Cost {
+                per: Per::Election,
+                formula: "N−1 … N(N−1)",
+                least: n - 1,
+                most: Some(n * (n - 1)),
+            },
+            promises: [Promise::Agreement, Promise::Progress, Promise::Validity].into(),
+            variants: Variants::<Switch>::declared(),
+        }
+    }
+}

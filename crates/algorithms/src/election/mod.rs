@@ -1,0 +1,5 @@
+//! Leader election.
+
+pub mod bully;
+
+pub use bully::Bully;

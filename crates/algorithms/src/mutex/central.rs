@@ -1,0 +1,227 @@
+//! Centralised mutual exclusion: ask the coordinator.
+//!
+//! The textbook's first answer. It has no paper of its own; Garcia-Molina (*Elections in a
+//! distributed computing system*, IEEE ToC 1982) takes it as the reason to elect.
+//!
+//! | | |
+//! |---|---|
+//! | assumes | asynchronous, reliable channels in any order, a coordinator that never crashes |
+//! | messages per entry | 3; none for the coordinator's own |
+//! | delay to enter, uncontended | 2 messages |
+//! | delay from exit to the next entry | 2 messages |
+//!
+//! **Why it is right.** Only the coordinator grants, and it grants again only after the holder
+//! released that very grant. Requests are numbered by their process, so a late duplicate of a
+//! request, grant or release names something that is over and is recognised. The queue is
+//! first come, first served, so a request that arrived has finitely many before it.
+//!
+//! A grant that its process no longer wants (a duplicate of an old request was granted) is
+//! given back at once; else everybody would wait for it.
+
+use alloc::string::ToString;
+
+use tenure_core::service::mutex::{Command, Event};
+use tenure_core::{
+    Algorithm, Card, Cost, Crashes, Detection, Effects, Faults, Fence, Group, Order, Per,
+    ProcessId, Promise, Protocol, Service, Strategy, Timing, Topology, labelled,
+};
+
+use super::{Claim, Desk, Ticket};
+use crate::Variants;
+use crate::variants::switches;
+
+/// One process: a client, and at one of them the coordinator as well.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Central {
+    me: ProcessId,
+    coordinator: ProcessId,
+    variants: Variants<Switch>,
+    /// How many requests this process has made.
+    requests: u64,
+    phase: Phase,
+    /// Empty for ever, except at the coordinator.
+    desk: Desk,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Phase {
+    Idle,
+    Waiting,
+    Inside,
+}
+
+/// What processes say to each other.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Message {
+    /// "I want to enter."
+    Request {
+        /// Which of my requests this is.
+        number: u64,
+    },
+    /// "You may."
+    Grant {
+        /// Which request this answers.
+        number: u64,
+        /// The fence of the entry.
+        fence: Fence,
+    },
+    /// "I have left."
+    Release {
+        /// Which request is over.
+        number: u64,
+    },
+}
+
+labelled!(Message, Mutex, Request => "request", Grant => "grant", Release => "release");
+
+/// The timers of this algorithm: none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Timer {}
+
+/// What is fixed for life.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Who coordinates.
+    pub coordinator: ProcessId,
+    /// Which variants are switched on.
+    pub variants: Variants<Switch>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Config { coordinator: ProcessId(0), variants: Variants::none() }
+    }
+}
+
+switches! {
+    UntaggedGrant = "untagged-grant", unsound,
+        "a waiting process takes any grant, even one of an earlier request (7-C3)";
+}
+
+impl Protocol for Central {
+    type Config = Config;
+    type Command = Command;
+    type Event = Event;
+    type Message = Message;
+    type Timer = Timer;
+    type Stable = ();
+
+    fn boot(group: Group, config: &Config, _: Option<()>, _: &mut impl Effects<Self>) -> Self {
+        assert!(group.contains(config.coordinator), "the coordinator is one of the group");
+        Central {
+            me: group.me(),
+            coordinator: config.coordinator,
+            variants: config.variants,
+            requests: 0,
+            phase: Phase::Idle,
+            desk: Desk::default(),
+        }
+    }
+
+    fn stable(&self) {}
+
+    fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
+        match command {
+            Command::Enter => {
+                assert!(self.phase == Phase::Idle, "a process asks only when idle");
+                self.requests += 1;
+                self.phase = Phase::Waiting;
+                self.tell_coordinator(Message::Request { number: self.requests }, fx);
+            }
+            Command::Exit => {
+                assert!(self.phase == Phase::Inside, "only a process that is inside can leave");
+                self.phase = Phase::Idle;
+                fx.emit(Event::Exited);
+                self.tell_coordinator(Message::Release { number: self.requests }, fx);
+            }
+        }
+    }
+
+    fn on_message(&mut self, from: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
+        match message {
+            Message::Request { number } => {
+                self.desk.ask(claim(from, number));
+                self.grant_next(fx);
+            }
+            Message::Release { number } => {
+                self.desk.release(claim(from, number));
+                self.grant_next(fx);
+            }
+            Message::Grant { number, fence } => {
+                if self.waits_for(number) {
+                    self.phase = Phase::Inside;
+                    fx.emit(Event::Entered { fence });
+                } else if number != self.requests || self.phase == Phase::Idle {
+                    self.tell_coordinator(Message::Release { number }, fx);
+                }
+            }
+        }
+    }
+}
+
+impl Central {
+    /// A message to the coordinator; a local call where we are it.
+    fn tell_coordinator(&mut self, message: Message, fx: &mut impl Effects<Self>) {
+        if self.coordinator == self.me {
+            self.on_message(self.me, message, fx);
+        } else {
+            fx.send(self.coordinator, message);
+        }
+    }
+
+    fn grant_next(&mut self, fx: &mut impl Effects<Self>) {
+        let Some((claim, count)) = self.desk.grant() else { return };
+        let grant = Message::Grant { number: claim.ticket.number, fence: Fence(0, count) };
+        if claim.process == self.me {
+            self.on_message(self.me, grant, fx);
+        } else {
+            fx.send(claim.process, grant);
+        }
+    }
+
+    fn waits_for(&self, number: u64) -> bool {
+        let named = number == self.requests || self.variants.has(Switch::UntaggedGrant);
+        self.phase == Phase::Waiting && named
+    }
+}
+
+fn claim(process: ProcessId, number: u64) -> Claim {
+    Claim { process, ticket: Ticket { boot: 0, number } }
+}
+
+impl Algorithm for Central {
+    fn card(_: &Config, size: u32) -> Card {
+        Card {
+            name: "central".to_string(),
+            title: "ask the coordinator".to_string(),
+            service: Service::Mutex,
+            paper: "textbook; cf. Garcia-Molina, IEEE ToC 1982",
+            strategy: Strategy::Centralised,
+            timing: Timing::Asynchronous,
+            order: Order::Reordered,
+            faults: Faults {
+                loss: false,
+                duplication: true,
+                crashes: Crashes::None,
+                says: "stops when the coordinator or a process that waits or is inside crashes",
+            },
+            topology: Topology::Star,
+            detection: Detection::None,
+            messages: Cost {
+                per: Per::Entry,
+                formula: "3 (0 at the coordinator)",
+                least: 0,
+                most: Some(if size > 1 { 3 } else { 0 }),
+            },
+            promises: [
+                Promise::MutualExclusion,
+                Promise::Progress,
+                Promise::Fencing,
+                Promise::Order,
+            ]
+            .into(),
+            variants: Variants::<Switch>::declared(),
+        }
+    }
+}

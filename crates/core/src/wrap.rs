@@ -1,0 +1,58 @@
+//! A sink around a sink, when the child's events simply pass through.
+
+use core::marker::PhantomData;
+
+use crate::{Delay, Effects, LocalTime, ProcessId, Protocol};
+
+/// The [`Effects`] of a child protocol `Q` inside `P`, wrapped one by one as they come.
+///
+/// Made by [`Effects::wrap`].
+pub struct Wrap<'a, F, P, Q, M, T, E> {
+    outer: &'a mut F,
+    message: M,
+    timer: T,
+    event: E,
+    protocols: PhantomData<fn(P, Q)>,
+}
+
+impl<'a, F, P, Q, M, T, E> Wrap<'a, F, P, Q, M, T, E> {
+    pub(crate) fn new(outer: &'a mut F, message: M, timer: T, event: E) -> Self {
+        Wrap { outer, message, timer, event, protocols: PhantomData }
+    }
+}
+
+impl<F, P, Q, M, T, E> Effects<Q> for Wrap<'_, F, P, Q, M, T, E>
+where
+    F: Effects<P>,
+    P: Protocol,
+    Q: Protocol,
+    M: Fn(Q::Message) -> P::Message,
+    T: Fn(Q::Timer) -> P::Timer,
+    E: Fn(Q::Event) -> Option<P::Event>,
+{
+    fn send(&mut self, to: ProcessId, message: Q::Message) {
+        self.outer.send(to, (self.message)(message));
+    }
+
+    fn set_timer(&mut self, timer: Q::Timer, after: Delay) {
+        self.outer.set_timer((self.timer)(timer), after);
+    }
+
+    fn cancel_timer(&mut self, timer: Q::Timer) {
+        self.outer.cancel_timer((self.timer)(timer));
+    }
+
+    fn emit(&mut self, event: Q::Event) {
+        if let Some(event) = (self.event)(event) {
+            self.outer.emit(event);
+        }
+    }
+
+    fn choose(&mut self, bound: u32) -> u32 {
+        self.outer.choose(bound)
+    }
+
+    fn local_clock(&mut self) -> LocalTime {
+        self.outer.local_clock()
+    }
+}
