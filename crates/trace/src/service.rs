@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
-use tenure_core::service::{election, mutex, office, stream};
+use tenure_core::service::{detector, election, mutex, office, stream};
 use tenure_core::{Fence, ProcessId, Term};
 
 /// What a local user asked, of whichever service. In JSON it is what the service's own type is.
@@ -166,5 +166,18 @@ impl From<()> for Asked {
 impl From<()> for Told {
     fn from((): ()) -> Self {
         Told::Other(Value::Null)
+    }
+}
+
+impl From<detector::Command> for Asked {
+    fn from(command: detector::Command) -> Self {
+        match command {}
+    }
+}
+
+/// Detectors are not judged by a trace, so their events need no variant of their own.
+impl From<detector::Event> for Told {
+    fn from(event: detector::Event) -> Self {
+        Told::Other(serde_json::to_value(event).unwrap_or_default())
     }
 }

@@ -1,7 +1,7 @@
 //! Commands as scripts say them.
 
 use tenure_core::ProcessId;
-use tenure_core::service::{election, mutex, office, stream};
+use tenure_core::service::{detector, election, mutex, office, stream};
 
 use crate::Asking;
 
@@ -84,6 +84,17 @@ impl Spoken for stream::Command {
     fn say(&self, at: ProcessId) -> Asking {
         let stream::Command::Send { to, item } = self;
         Asking { peer: Some(*to), words: vec![item.to_string()], ..say("send", at) }
+    }
+}
+
+/// A detector is asked nothing.
+impl Spoken for detector::Command {
+    fn understand(_asking: &Asking) -> Option<Self> {
+        None
+    }
+
+    fn say(&self, _at: ProcessId) -> Asking {
+        match *self {}
     }
 }
 

@@ -1,0 +1,43 @@
+//! A whole trace in memory.
+
+use std::path::{Path, PathBuf};
+
+use crate::{Header, ReadError, Reader, Record};
+
+/// A whole trace in memory.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trace {
+    /// The first line.
+    pub header: Header,
+    /// All records, in order.
+    pub records: Vec<Record>,
+    /// The file whose last line was torn, if it was.
+    pub torn: Option<PathBuf>,
+}
+
+impl Trace {
+    /// Reads the whole file at `path`.
+    ///
+    /// # Errors
+    ///
+    /// [`ReadError`]; nothing is kept of what was read before it.
+    pub fn read(path: impl AsRef<Path>) -> Result<Self, ReadError> {
+        Trace::gather(Reader::open(&path)?, path.as_ref())
+    }
+
+    /// The same, passing over what messages say. Judging a run needs none of it.
+    ///
+    /// # Errors
+    ///
+    /// [`ReadError`]; nothing is kept of what was read before it.
+    pub fn read_without_contents(path: impl AsRef<Path>) -> Result<Self, ReadError> {
+        Trace::gather(Reader::open(&path)?.skipping_contents(), path.as_ref())
+    }
+
+    fn gather(mut reader: Reader, path: &Path) -> Result<Self, ReadError> {
+        let header = reader.header().clone();
+        let records = reader.by_ref().collect::<Result<_, _>>()?;
+        let torn = reader.torn().then(|| path.to_path_buf());
+        Ok(Trace { header, records, torn })
+    }
+}

@@ -1,0 +1,149 @@
+//! Many files become one story that no process could prove wrong.
+
+use tenure_core::service::mutex::Command;
+use tenure_core::{Layer, ProcessId};
+use tenure_trace::{
+    ClockUnit, Header, Kind, MergeError, Passage, Record, Service, Source, Trace, Who, merge,
+};
+
+const P1: ProcessId = ProcessId(0);
+const P2: ProcessId = ProcessId(1);
+const P3: ProcessId = ProcessId(2);
+
+fn trace(source: Source, records: Vec<Record>) -> Trace {
+    let header = Header {
+        clock: ClockUnit::Nanosecond,
+        ..Header::new("central", Service::Mutex, 3, source)
+    };
+    let numbered = (1..).zip(records).map(|(sequence, record)| Record { sequence, ..record });
+    Trace { header, records: numbered.collect(), torn: None }
+}
+
+fn node(records: Vec<Record>) -> Trace {
+    trace(Source::Node, records)
+}
+
+fn at(time: u64, process: ProcessId) -> Record {
+    Record::new(time, process, Kind::Command(Command::Enter.into())).in_session(1)
+}
+
+fn passage(peer: ProcessId, number: u64) -> Passage {
+    let message = "request".into();
+    Passage { peer, layer: Layer::Mutex, message, number, session: 1, content: None }
+}
+
+fn send(time: u64, from: ProcessId, to: ProcessId, number: u64) -> Record {
+    Record::new(time, from, Kind::Send(passage(to, number))).in_session(1)
+}
+
+fn receive(time: u64, to: ProcessId, from: ProcessId, number: u64) -> Record {
+    Record::new(time, to, Kind::Receive(passage(from, number))).in_session(1)
+}
+
+fn times(merged: &[Record]) -> Vec<u64> {
+    merged.iter().map(|record| record.time).collect()
+}
+
+#[test]
+fn without_messages_time_decides_and_then_the_process() {
+    let traces = vec![
+        node(vec![at(1, P2), at(5, P2)]),
+        node(vec![at(2, P1), at(5, P1)]),
+        trace(Source::Parent, vec![Record::new(3, Who::Parent, Kind::End)]),
+    ];
+    let merged = merge(traces).unwrap();
+    assert_eq!(times(&merged.records), [1, 2, 3, 5, 5]);
+    assert_eq!(merged.records[3].process, Who::Process(P1));
+}
+
+#[test]
+fn the_order_of_a_file_is_kept_even_against_its_clock() {
+    let merged = merge(vec![node(vec![at(9, P1), at(4, P1)]), node(vec![at(5, P2)])]).unwrap();
+    assert_eq!(times(&merged.records), [5, 9, 4]);
+}
+
+#[test]
+fn nothing_is_received_before_it_was_sent() {
+    let traces = vec![
+        node(vec![receive(1, P1, P2, 1), send(2, P1, P3, 1)]),
+        node(vec![send(10, P2, P1, 1)]),
+        node(vec![receive(3, P3, P1, 1), at(4, P3)]),
+    ];
+    let merged = merge(traces).unwrap();
+    assert_eq!(times(&merged.records), [10, 1, 2, 3, 4]);
+    assert_eq!((merged.unmatched, merged.contradictions), (0, 0));
+}
+
+#[test]
+fn a_message_of_another_session_or_to_another_receiver_is_another_message() {
+    let other = Record { session: 2, ..send(10, P2, P1, 1) };
+    let traces = vec![node(vec![receive(1, P1, P2, 1)]), node(vec![other, send(11, P2, P3, 1)])];
+    let merged = merge(traces).unwrap();
+    assert_eq!(times(&merged.records), [1, 10, 11]);
+    assert_eq!(merged.unmatched, 1);
+}
+
+#[test]
+fn a_receipt_whose_sending_was_never_written_is_counted_and_holds_up_nobody() {
+    let traces = vec![
+        node(vec![at(1, P1)]),
+        node(vec![receive(2, P2, P1, 7), send(3, P2, P3, 1)]),
+        node(vec![receive(4, P3, P2, 1), at(9, P3)]),
+    ];
+    let merged = merge(traces).unwrap();
+    assert_eq!(times(&merged.records), [1, 2, 3, 4, 9]);
+    assert_eq!((merged.unmatched, merged.contradictions), (1, 0));
+}
+
+#[test]
+fn a_duplicate_is_received_twice() {
+    let twice = vec![receive(1, P1, P2, 1), receive(2, P1, P2, 1)];
+    let merged = merge(vec![node(twice), node(vec![send(5, P2, P1, 1)])]).unwrap();
+    assert_eq!(times(&merged.records), [5, 1, 2]);
+    assert_eq!(merged.unmatched, 0);
+}
+
+#[test]
+fn traces_that_contradict_themselves_are_merged_by_time_and_counted() {
+    let traces = vec![
+        node(vec![receive(1, P1, P2, 1), send(2, P1, P2, 1)]),
+        node(vec![receive(3, P2, P1, 1), send(4, P2, P1, 1)]),
+    ];
+    let merged = merge(traces).unwrap();
+    assert_eq!(times(&merged.records), [1, 2, 3, 4]);
+    assert_eq!(merged.contradictions, 1);
+}
+
+#[test]
+fn a_crash_comes_between_what_the_process_wrote_in_that_session_and_its_next_boot() {
+    let crash = Record::new(5, P1, Kind::Crash).in_session(1);
+    let boot = Record::new(6, P1, Kind::Boot).in_session(2);
+    let traces = vec![node(vec![at(4, P1), at(7, P1)]), trace(Source::Parent, vec![crash])];
+    assert_eq!(times(&merge(traces.clone()).unwrap().records), [4, 7, 5]);
+    let again = node(vec![boot, Record { session: 2, ..at(8, P1) }]);
+    let all = [traces, vec![again]].concat();
+    assert_eq!(times(&merge(all).unwrap().records), [4, 7, 5, 6, 8]);
+}
+
+#[test]
+fn traces_of_different_runs_are_refused_with_what_differs() {
+    let other = |change: fn(&mut Header)| {
+        let mut other = node(vec![]);
+        change(&mut other.header);
+        merge(vec![node(vec![]), other]).unwrap_err().to_string()
+    };
+    assert!(other(|header| header.n = 5).ends_with("groups of 3 and of 5"));
+    assert!(other(|header| header.algorithm = "lamport".into()).ends_with("central and lamport"));
+    assert!(other(|header| header.clock = ClockUnit::Tick).ends_with("virtual and real time"));
+    assert!(matches!(merge(vec![]), Err(MergeError::Nothing)));
+}
+
+#[test]
+fn the_resource_need_not_know_the_algorithm_and_one_unfenced_trace_is_enough() {
+    let mut resource = trace(Source::Resource, vec![]);
+    resource.header.algorithm = String::new();
+    resource.header.fenced = false;
+    let merged = merge(vec![resource, node(vec![])]).unwrap();
+    assert_eq!(merged.header.algorithm, "central");
+    assert!(!merged.header.fenced);
+}
