@@ -1,4 +1,4 @@
-//! Pauses between attempts: doubling, capped, and never the same on two nodes.
+//! Pauses between attempts: none at first, then doubling, capped, never the same on two nodes.
 
 use std::time::Duration;
 
@@ -12,18 +12,18 @@ pub(crate) struct Backoff {
 
 impl Backoff {
     pub(crate) fn new(min: Duration, max: Duration) -> Self {
-        Backoff { min, max: max.max(min), next: min }
+        Backoff { min, max: max.max(min), next: Duration::ZERO }
     }
 
-    /// The pause to make now: between half of the present step and all of it.
+    /// The pause to make now: nothing, or between half of the present step and all of it.
     pub(crate) fn pause(&mut self) -> Duration {
         let pause = self.next.mul_f64(0.5 + fastrand::f64() / 2.0);
-        self.next = (self.next * 2).min(self.max);
+        self.next = (self.next * 2).clamp(self.min, self.max);
         pause
     }
 
     pub(crate) fn reset(&mut self) {
-        self.next = self.min;
+        self.next = Duration::ZERO;
     }
 }
 
@@ -36,9 +36,10 @@ mod tests {
         let (min, max) = (Duration::from_millis(10), Duration::from_secs(1));
         let mut backoff = Backoff::new(min, max);
         let pauses: Vec<_> = (0..20).map(|_| backoff.pause()).collect();
-        assert!(pauses[0] >= min / 2 && pauses[0] <= min, "{pauses:?}");
+        assert_eq!(pauses[0], Duration::ZERO);
+        assert!(pauses[1] >= min / 2 && pauses[1] <= min, "{pauses:?}");
         assert!(pauses[19] >= max / 2 && pauses[19] <= max, "{pauses:?}");
         backoff.reset();
-        assert!(backoff.pause() <= min);
+        assert_eq!(backoff.pause(), Duration::ZERO);
     }
 }

@@ -7,9 +7,10 @@ use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::backoff::Backoff;
-use super::context::tune;
+use super::context::{Context, tune};
 use super::handshake::{self, HandshakeError, dials};
 use super::link::{Connection, Link};
+use super::peer::Peer;
 use super::refusal::Refusal;
 
 /// An error that stays the same is logged this rarely.
@@ -38,52 +39,52 @@ impl Complaint {
 impl Link {
     /// The next connection to the peer; nothing when the mesh closes first.
     pub(crate) async fn connect(&mut self, backoff: &mut Backoff) -> Option<Connection> {
-        let mut closing = self.closing.clone();
         if !dials(self.context.identity.me, self.peer.process) {
-            return tokio::select! {
-                connection = self.accepted.recv() => connection,
-                _ = closing.wait_for(|closing| *closing) => None,
-            };
+            return self.accepted.recv().await;
         }
+        let Link { context, peer, accepted, .. } = self;
         tokio::select! {
-            connection = self.dial_until_answered(backoff) => Some(connection),
-            _ = closing.wait_for(|closing| *closing) => None,
+            connection = dial_until_answered(context, peer, backoff) => Some(connection),
+            // Nobody who is dialed is accepted: this comes back when the mesh closes.
+            closed = accepted.recv() => closed,
         }
     }
+}
 
-    async fn dial_until_answered(&self, backoff: &mut Backoff) -> Connection {
-        let mut complaint = Complaint::default();
-        loop {
-            let error = match timeout(self.context.limits.handshake, self.dial()).await {
-                Ok(Ok(connection)) => return connection,
-                Ok(Err(error)) => error,
-                Err(_) => HandshakeError::Refused(Refusal::TooSlow),
-            };
-            let error = error.to_string();
-            self.context.counters.failed_dials.add(1);
-            self.peer.remember_error(&error);
-            if complaint.is_due(&error) {
-                let (me, peer) = (self.context.identity.me, self.peer.process);
-                tracing::warn!(%me, %peer, address = self.peer.address, error, "cannot connect");
-            }
-            sleep(backoff.pause()).await;
+async fn dial_until_answered(context: &Context, peer: &Peer, backoff: &mut Backoff) -> Connection {
+    let mut complaint = Complaint::default();
+    loop {
+        let pause = backoff.pause();
+        if !pause.is_zero() {
+            sleep(pause).await;
+        }
+        let error = match timeout(context.limits.handshake, dial(context, peer)).await {
+            Ok(Ok(connection)) => return connection,
+            Ok(Err(error)) => error,
+            Err(_) => HandshakeError::Refused(Refusal::TooSlow),
+        };
+        let error = error.to_string();
+        context.counters.failed_dials.add(1);
+        peer.remember_error(&error);
+        if complaint.is_due(&error) {
+            let (me, to) = (context.identity.me, peer.process);
+            tracing::warn!(%me, peer = %to, address = peer.address, error, "cannot connect");
         }
     }
+}
 
-    async fn dial(&self) -> Result<Connection, HandshakeError> {
-        let mut stream = TcpStream::connect(&self.peer.address).await?;
-        // A port that nobody holds can, on one machine, be connected to itself.
-        if stream.local_addr()? == stream.peer_addr()? {
-            return Err(io::Error::from(io::ErrorKind::ConnectionRefused).into());
-        }
-        tune(&stream)?;
-        let identity = &self.context.identity;
-        let session = handshake::dial(&mut stream, identity, self.peer.process).await?;
-        if session == 0 || session < self.peer.newest() {
-            return Err(HandshakeError::Refused(Refusal::OldSession));
-        }
-        Ok(Connection { stream, session })
+async fn dial(context: &Context, peer: &Peer) -> Result<Connection, HandshakeError> {
+    let mut stream = TcpStream::connect(&peer.address).await?;
+    // A port that nobody holds can, on one machine, be connected to itself.
+    if stream.local_addr()? == stream.peer_addr()? {
+        return Err(io::Error::from(io::ErrorKind::ConnectionRefused).into());
     }
+    tune(&stream)?;
+    let session = handshake::dial(&mut stream, &context.identity, peer.process).await?;
+    if session == 0 || session < peer.newest() {
+        return Err(HandshakeError::Refused(Refusal::OldSession));
+    }
+    Ok(Connection { stream, session })
 }
 
 #[cfg(test)]

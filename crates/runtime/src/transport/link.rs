@@ -12,7 +12,6 @@ use thiserror::Error;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc::{self, Permit, error::TrySendError};
-use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::context::Context;
@@ -36,10 +35,8 @@ pub(crate) struct Link {
     pub(crate) context: Arc<Context>,
     pub(crate) peer: Arc<Peer>,
     pub(crate) incoming: mpsc::Sender<Incoming>,
-    /// Connections that the listener accepted from this peer.
+    /// Connections that the listener accepted from this peer. It ends when the mesh closes.
     pub(crate) accepted: mpsc::Receiver<Connection>,
-    /// Becomes true when the mesh closes.
-    pub(crate) closing: watch::Receiver<bool>,
     conversation: Conversation,
     /// The peer's session that the conversation is with; 0 before the first.
     session: u64,
@@ -86,8 +83,7 @@ enum Event<'a> {
     Woken,
     Room(Option<Permit<'a, Incoming>>),
     Due,
-    Replaced(Connection),
-    Closing,
+    Accepted(Option<Connection>),
 }
 
 impl Link {
@@ -96,14 +92,12 @@ impl Link {
         peer: Arc<Peer>,
         incoming: mpsc::Sender<Incoming>,
         accepted: mpsc::Receiver<Connection>,
-        closing: watch::Receiver<bool>,
     ) -> Self {
         Link {
             context,
             peer,
             incoming,
             accepted,
-            closing,
             conversation: Conversation::default(),
             session: 0,
             first_session: 0,
@@ -160,7 +154,6 @@ impl Link {
     async fn converse(&mut self, mut stream: TcpStream) -> Ending {
         let context = self.context.clone();
         let incoming = self.incoming.clone();
-        let mut closing = self.closing.clone();
         let (mut reader, mut writer) = stream.split();
         let mut wire = Wire::new(context.limits.longest_body);
         wire.output.push(&self.conversation.acknowledgement());
@@ -184,11 +177,10 @@ impl Link {
                 () = self.peer.outbox.woken(), if wire.open => Event::Woken,
                 permit = incoming.reserve(), if wire.blocked => Event::Room(permit.ok()),
                 () = &mut timer, if wire.armed => Event::Due,
-                Some(connection) = self.accepted.recv() => Event::Replaced(connection),
-                _ = closing.wait_for(|closing| *closing), if !wire.closing => Event::Closing,
+                accepted = self.accepted.recv(), if !wire.closing => Event::Accepted(accepted),
             };
             let outcome = match event {
-                Event::Replaced(connection) => return Ending::Replaced(connection),
+                Event::Accepted(Some(connection)) => return Ending::Replaced(connection),
                 Event::Wrote(wrote) => self.wrote(&mut wire, wrote),
                 Event::Read(read) => self.read(&mut wire, &incoming, read),
                 Event::Room(permit) => self.take_frames(&mut wire, &incoming, permit),
@@ -196,9 +188,9 @@ impl Link {
                     self.acknowledge(&mut wire);
                     Ok(())
                 }
-                Event::Closing => {
+                Event::Accepted(None) => {
                     wire.closing = true;
-                    Ok(())
+                    self.take_frames(&mut wire, &incoming, None)
                 }
                 Event::Woken => Ok(()),
             };
@@ -287,7 +279,7 @@ impl Link {
     ) -> Result<(), LinkError> {
         wire.blocked = false;
         loop {
-            if place.is_none() {
+            if place.is_none() && !wire.closing {
                 place = match incoming.try_reserve() {
                     Ok(permit) => Some(permit),
                     Err(TrySendError::Closed(())) => None,
@@ -308,7 +300,7 @@ impl Link {
                 }
                 Some(Frame::Data { number, received, payload }) if wire.open => {
                     self.acknowledged(received)?;
-                    // Without a consumer nothing counts as received.
+                    // With no consumer, or none for long, nothing counts as received.
                     if let Some(place) = place.take() {
                         self.deliver(place, number, payload)?;
                     }

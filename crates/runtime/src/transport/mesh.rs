@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tenure_core::ProcessId;
 use thiserror::Error;
-use tokio::sync::{Notify, mpsc, watch};
+use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
@@ -31,7 +31,6 @@ const ACCEPTED: usize = 4;
 pub struct Mesh {
     context: Arc<Context>,
     address: SocketAddr,
-    closing: watch::Sender<bool>,
     links: JoinSet<()>,
     listener: JoinSet<()>,
     /// Kept so that a group of one has an inbox that waits instead of ending.
@@ -97,7 +96,6 @@ impl Mesh {
         let mut mesh = Mesh {
             context: context.clone(),
             address,
-            closing: watch::channel(false).0,
             links: JoinSet::new(),
             listener: JoinSet::new(),
             incoming,
@@ -170,9 +168,8 @@ impl Mesh {
     /// connected, or after `grace`, whichever comes first. Peers that are not connected get
     /// nothing any more.
     pub async fn close(mut self, grace: Duration) {
+        // The links notice that nobody can hand them a connection any more, and finish.
         self.listener.shutdown().await;
-        // Links are among those who listen, unless there are none.
-        let _ = self.closing.send(true);
         drop(self.incoming);
         let finish = async { while self.links.join_next().await.is_some() {} };
         if timeout(grace, finish).await.is_err() {
@@ -186,8 +183,7 @@ impl Mesh {
         let spawn = |peer: &Option<Arc<Peer>>| {
             let peer = peer.clone()?;
             let (sender, accepted) = mpsc::channel(ACCEPTED);
-            let closing = self.closing.subscribe();
-            let link = Link::new(context.clone(), peer, self.incoming.clone(), accepted, closing);
+            let link = Link::new(context.clone(), peer, self.incoming.clone(), accepted);
             self.links.spawn(link.run());
             Some(sender)
         };

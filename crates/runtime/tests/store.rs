@@ -1,0 +1,190 @@
+//! The store on a real disk: what it finds again, and what it refuses to believe.
+
+use std::fs;
+use std::path::Path;
+
+use tenure_runtime::Store;
+use tenure_runtime::store::{Damage, OpenError, SaveError};
+
+fn state_of(directory: &Path) -> std::path::PathBuf {
+    directory.join("state")
+}
+
+/// A directory with one saved state, nobody owning it.
+fn saved(state: &[u8]) -> tempfile::TempDir {
+    let directory = tempfile::tempdir().expect("a directory");
+    let mut store = Store::open(directory.path(), "token 1").expect("a store");
+    store.save(state).expect("room on the disk");
+    directory
+}
+
+#[test]
+fn a_first_boot_finds_nothing_and_is_session_one() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let below = directory.path().join("not/yet/there");
+    let store = Store::open(&below, "token 1").expect("a store");
+    assert_eq!((store.session(), store.state()), (1, None));
+    assert_eq!(store.directory(), below);
+}
+
+#[test]
+fn every_boot_is_a_new_session_and_finds_what_was_saved_last() {
+    let directory = tempfile::tempdir().expect("a directory");
+    for session in 1..=5_u64 {
+        let mut store = Store::open(directory.path(), "token 1").expect("a store");
+        assert_eq!(store.session(), session);
+        let before = (session > 1).then(|| format!("second of {}", session - 1));
+        assert_eq!(store.state(), before.as_ref().map(String::as_bytes));
+        store.save(b"first").expect("room on the disk");
+        store.save(format!("second of {session}").as_bytes()).expect("room on the disk");
+    }
+}
+
+#[test]
+fn a_session_counts_even_if_nothing_was_ever_saved() {
+    let directory = tempfile::tempdir().expect("a directory");
+    for session in 1..=3 {
+        let store = Store::open(directory.path(), "token 1").expect("a store");
+        assert_eq!((store.session(), store.state()), (session, None));
+    }
+}
+
+#[test]
+fn two_nodes_cannot_share_a_directory() {
+    let directory = saved(b"mine");
+    let first = Store::open(directory.path(), "token 1").expect("a store");
+    let error = Store::open(directory.path(), "token 1").expect_err("it is in use");
+    assert!(matches!(error, OpenError::Locked { .. }), "{error}");
+    assert!(error.to_string().contains(&directory.path().display().to_string()), "{error}");
+    drop(first);
+    let third = Store::open(directory.path(), "token 1").expect("it is free again");
+    assert_eq!(third.session(), 3, "the refused attempt was no session");
+}
+
+#[test]
+fn a_torn_write_is_told_and_never_taken_for_nothing() {
+    let directory = saved(b"a promise");
+    let whole = fs::read(state_of(directory.path())).expect("a state");
+    for length in [0, 5, 10, 30, whole.len() - 33, whole.len() - 1] {
+        fs::write(state_of(directory.path()), &whole[..length]).expect("room");
+        let error = Store::open(directory.path(), "token 1").expect_err("it is torn");
+        let torn = Damage::Torn { length };
+        assert!(
+            matches!(&error, OpenError::Damaged { damage, .. } if *damage == torn),
+            "{length}: {error}"
+        );
+        let left = fs::read(state_of(directory.path())).expect("a state");
+        assert_eq!(left, &whole[..length], "the evidence was left alone");
+    }
+}
+
+#[test]
+fn a_flipped_bit_is_told_with_the_path() {
+    let directory = saved(b"a promise");
+    let mut bytes = fs::read(state_of(directory.path())).expect("a state");
+    let place = bytes.len() - 35;
+    bytes[place] ^= 4;
+    fs::write(state_of(directory.path()), &bytes).expect("room");
+    let error = Store::open(directory.path(), "token 1").expect_err("it is hurt");
+    assert!(matches!(error, OpenError::Damaged { damage: Damage::Checksum, .. }), "{error}");
+    let path = state_of(directory.path()).display().to_string();
+    assert!(error.to_string().contains(&path), "{error}");
+}
+
+#[test]
+fn a_newer_version_is_refused_with_a_sentence() {
+    let directory = saved(b"a promise");
+    let mut bytes = fs::read(state_of(directory.path())).expect("a state");
+    bytes[8] = 2;
+    fs::write(state_of(directory.path()), &bytes).expect("room");
+    let error = Store::open(directory.path(), "token 1").expect_err("it is newer");
+    assert!(matches!(error, OpenError::NewerVersion { .. }), "{error}");
+    assert!(error.to_string().contains("format version 2"), "{error}");
+}
+
+#[test]
+fn the_memory_of_another_algorithm_is_refused() {
+    let directory = saved(b"a promise");
+    let error = Store::open(directory.path(), "bully 1").expect_err("it is of another");
+    assert!(matches!(error, OpenError::WrongSchema { .. }), "{error}");
+}
+
+#[test]
+fn a_write_that_never_took_its_place_is_forgotten() {
+    let directory = saved(b"before the crash");
+    fs::write(directory.path().join("state.next"), b"half of what should fol").expect("room");
+    let mut store = Store::open(directory.path(), "token 1").expect("a store");
+    assert_eq!(store.state(), Some(b"before the crash".as_slice()));
+    store.save(b"after").expect("room");
+    assert!(!directory.path().join("state.next").exists());
+}
+
+#[test]
+fn a_directory_that_is_a_file_is_told() {
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    let error = Store::open(file.path(), "token 1").expect_err("not a directory");
+    assert!(matches!(error, OpenError::Unusable { .. }), "{error}");
+}
+
+#[test]
+fn what_cannot_be_written_leaves_what_was_there() {
+    let directory = saved(b"before");
+    let mut store = Store::open(directory.path(), "token 1").expect("a store");
+    // In the way of the temporary file: this stops even root.
+    fs::create_dir(directory.path().join("state.next")).expect("a directory");
+    let error = store.save(b"after").expect_err("nowhere to write");
+    assert!(matches!(error, SaveError::Unwritten { .. }), "{error}");
+    assert_eq!(store.state(), Some(b"before".as_slice()));
+    fs::remove_dir(directory.path().join("state.next")).expect("an empty directory");
+    drop(store);
+    let store = Store::open(directory.path(), "token 1").expect("a store");
+    assert_eq!(store.state(), Some(b"before".as_slice()));
+}
+
+/// Needs a small file system of its own, which only Linux mounts this easily, and only for root.
+#[cfg(target_os = "linux")]
+mod full_disk {
+    use std::io::Write;
+
+    use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
+
+    use super::*;
+
+    /// A file system in memory, gone when dropped.
+    struct SmallDisk(tempfile::TempDir);
+
+    impl SmallDisk {
+        /// Nothing if this user may not mount.
+        fn new(bytes: u32) -> Option<SmallDisk> {
+            let directory = tempfile::tempdir().expect("a directory");
+            let options = std::ffi::CString::new(format!("size={bytes}")).expect("no zero byte");
+            let flags = MountFlags::empty();
+            mount("tmpfs", directory.path(), "tmpfs", flags, Some(options.as_c_str())).ok()?;
+            Some(SmallDisk(directory))
+        }
+    }
+
+    impl Drop for SmallDisk {
+        fn drop(&mut self) {
+            unmount(self.0.path(), UnmountFlags::DETACH).expect("what was mounted");
+        }
+    }
+
+    #[test]
+    fn a_full_disk_is_told_and_leaves_what_was_there() {
+        let Some(disk) = SmallDisk::new(64 << 10) else {
+            // Not a way to pass: whoever reads the output sees that this was not tested.
+            let _ = writeln!(std::io::stderr(), "skipped: needs root");
+            return;
+        };
+        let mut store = Store::open(disk.0.path(), "token 1").expect("a store");
+        store.save(b"before").expect("room for little");
+        let error = store.save(&vec![1; 1 << 20]).expect_err("no room for much");
+        assert!(matches!(error, SaveError::Full { .. }), "{error}");
+        assert_eq!(store.state(), Some(b"before".as_slice()));
+        store.save(b"after").expect("the rest of the failed write does not fill the disk");
+        drop(store);
+        let store = Store::open(disk.0.path(), "token 1").expect("a store");
+        assert_eq!(store.state(), Some(b"after".as_slice()));
+    }
+}

@@ -1,0 +1,153 @@
+//! The decoder: no bytes hurt it, and it does not matter how they arrive.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use tenure_runtime::transport::frame::{
+    Decoder, Frame, FrameError, Hello, MAGIC, Refused, Welcome, offered_version,
+};
+
+/// A frame that owns what it says.
+#[derive(Clone, Debug)]
+enum Said {
+    Hello { cluster: String, version: u16, ids: (u32, u32, u32), session: u64 },
+    Welcome { session: u64, nonce: [u8; 32], proof: Option<[u8; 32]> },
+    Proven { proof: Option<[u8; 32]> },
+    Refused { code: u8, sentence: String },
+    Acknowledge { received: u64 },
+    Data { number: u64, received: u64, payload: Vec<u8> },
+}
+
+impl Said {
+    fn frame(&self) -> Frame<'_> {
+        match self {
+            Said::Hello { cluster, version, ids, session } => Frame::Hello(Hello {
+                magic: MAGIC,
+                version: *version,
+                cluster,
+                group_size: ids.0,
+                sender: ids.1,
+                receiver: ids.2,
+                session: *session,
+                nonce: [9; 32],
+            }),
+            Said::Welcome { session, nonce, proof } => Frame::Welcome(Welcome {
+                version: 1,
+                session: *session,
+                nonce: *nonce,
+                proof: *proof,
+            }),
+            Said::Proven { proof } => Frame::Proven { proof: *proof },
+            Said::Refused { code, sentence } => {
+                Frame::Refused(Refused { newest_version: 1, code: *code, sentence })
+            }
+            Said::Acknowledge { received } => Frame::Acknowledge { received: *received },
+            Said::Data { number, received, payload } => {
+                Frame::Data { number: *number, received: *received, payload }
+            }
+        }
+    }
+}
+
+fn said() -> impl Strategy<Value = Said> {
+    let proof = || any::<Option<[u8; 32]>>();
+    prop_oneof![
+        (".{0,20}", any::<u16>(), any::<(u32, u32, u32)>(), any::<u64>()).prop_map(
+            |(cluster, version, ids, session)| Said::Hello { cluster, version, ids, session }
+        ),
+        (any::<u64>(), any::<[u8; 32]>(), proof())
+            .prop_map(|(session, nonce, proof)| Said::Welcome { session, nonce, proof }),
+        proof().prop_map(|proof| Said::Proven { proof }),
+        (any::<u8>(), ".{0,40}").prop_map(|(code, sentence)| Said::Refused { code, sentence }),
+        any::<u64>().prop_map(|received| Said::Acknowledge { received }),
+        (any::<u64>(), any::<u64>(), vec(any::<u8>(), 0..300))
+            .prop_map(|(number, received, payload)| Said::Data { number, received, payload }),
+    ]
+}
+
+/// Takes everything there is, until the stream ends or makes no sense.
+fn take_all(decoder: &mut Decoder) -> Result<Vec<String>, FrameError> {
+    let mut frames = Vec::new();
+    while let Some(frame) = decoder.take()? {
+        frames.push(format!("{frame:?}"));
+    }
+    Ok(frames)
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_in_any_pieces_are_survived(pieces in vec(vec(any::<u8>(), 0..80), 0..20)) {
+        let mut decoder = Decoder::new(60);
+        let mut fed = 0;
+        for piece in &pieces {
+            decoder.feed(piece);
+            fed += piece.len();
+            prop_assert!(decoder.waiting() <= fed);
+            if take_all(&mut decoder).is_err() {
+                break;
+            }
+            prop_assert!(decoder.waiting() < 64, "a whole frame was not taken");
+        }
+    }
+
+    /// Bytes that get past the length and the tag more often than random ones do.
+    #[test]
+    fn any_body_is_survived(tag in 0_u8..8, mut body in vec(any::<u8>(), 0..200)) {
+        body.insert(0, tag);
+        let _ = offered_version(&body);
+        if let Ok(frame) = Frame::decode(&body) {
+            let mut bytes = Vec::new();
+            frame.encode(&mut bytes);
+            prop_assert_eq!(Frame::decode(&bytes[4..]), Ok(frame));
+        }
+    }
+
+    #[test]
+    fn a_hurt_frame_is_survived(said in said(), place in any::<usize>(), byte in any::<u8>()) {
+        let mut bytes = Vec::new();
+        said.frame().encode(&mut bytes);
+        let place = place % bytes.len();
+        bytes[place] = byte;
+        let mut decoder = Decoder::new(1 << 20);
+        decoder.feed(&bytes);
+        let _ = take_all(&mut decoder);
+    }
+
+    #[test]
+    fn frames_arrive_the_same_in_whatever_pieces(
+        said in vec(said(), 1..20),
+        cuts in vec(1_usize..90, 1..40),
+    ) {
+        let mut bytes = Vec::new();
+        said.iter().for_each(|said| said.frame().encode(&mut bytes));
+        let mut decoder = Decoder::new(1 << 20);
+        let mut taken = Vec::new();
+        let (mut rest, mut cuts) = (bytes.as_slice(), cuts.iter().cycle());
+        while !rest.is_empty() {
+            let cut = rest.len().min(*cuts.next().expect("an endless cycle"));
+            decoder.feed(&rest[..cut]);
+            rest = &rest[cut..];
+            taken.extend(take_all(&mut decoder).expect("valid frames"));
+        }
+        let expected: Vec<_> = said.iter().map(|said| format!("{:?}", said.frame())).collect();
+        prop_assert_eq!(taken, expected);
+        prop_assert_eq!(decoder.waiting(), 0);
+    }
+}
+
+#[test]
+fn a_frame_is_refused_by_its_length_before_its_body_arrives() {
+    let mut decoder = Decoder::new(100);
+    decoder.feed(&101_u32.to_le_bytes());
+    assert_eq!(decoder.take(), Err(FrameError::TooLong { length: 101, limit: 100 }));
+}
+
+#[test]
+fn a_body_that_goes_on_behind_its_frame_is_refused() {
+    let mut bytes = Vec::new();
+    Frame::Acknowledge { received: 1 }.encode(&mut bytes);
+    bytes[0] += 1;
+    bytes.push(0);
+    let mut decoder = Decoder::new(100);
+    decoder.feed(&bytes);
+    assert_eq!(decoder.take(), Err(FrameError::Trailing { extra: 1 }));
+}
