@@ -1,0 +1,331 @@
+//! The configuration of a node: a TOML file.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use serde::{Deserialize, Serialize};
+use tenure_core::ProcessId;
+use thiserror::Error;
+
+/// The version of the format that this release reads and writes.
+pub const VERSION: u32 = 1;
+
+/// Everything a node needs to know. `tenure node --example` prints a commented file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// The version of this format: 1.
+    pub version: u32,
+    /// Who the nodes are, and which of them this is.
+    pub cluster: Cluster,
+    /// What they run.
+    #[serde(default)]
+    pub service: Service,
+    /// How crashes are noticed.
+    #[serde(default)]
+    pub detector: Detector,
+    /// What lies between the algorithm and the sockets.
+    #[serde(default)]
+    pub channel: Channel,
+    /// What survives a crash, and where.
+    pub store: Store,
+    /// The record of what happened; none is written without it.
+    pub trace: Option<Trace>,
+    /// The work to do under the lock; without it the node only serves.
+    pub work: Option<Work>,
+}
+
+/// Who the nodes are, and which of them this is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cluster {
+    /// The cluster's name; nodes of another cluster are refused.
+    pub name: String,
+    /// The number of this node's process, from 1.
+    pub me: u32,
+    /// `host:port` of every node, the first process's first. This node listens at its own.
+    pub addresses: Vec<String>,
+    /// A file with what every node of the cluster knows and nobody else; needed unless all
+    /// addresses are loopback.
+    pub secret_file: Option<PathBuf>,
+}
+
+/// What the nodes run; the same on all of them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Service {
+    /// The mutual exclusion algorithm.
+    pub mutex: String,
+    /// The election algorithm.
+    pub election: String,
+}
+
+/// How crashes are noticed: heartbeats with adaptive timeouts, in milliseconds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Detector {
+    /// How often a heartbeat is sent.
+    pub period_ms: u64,
+    /// How long a peer may be silent at first.
+    pub timeout_ms: u64,
+    /// How much a wrong suspicion adds to that.
+    pub increment_ms: u64,
+    /// How long a peer may ever be silent.
+    pub longest_ms: u64,
+    /// The longest that a message may take: what the election's own timeouts are made of.
+    pub message_ms: u64,
+}
+
+/// What lies between the algorithm and the sockets.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Channel {
+    /// Whether the reliable-channel adapter runs over the sockets.
+    pub fifo: bool,
+    /// How likely a message is dropped before it reaches a socket, 0 to 1: to try the adapter.
+    pub lose: f64,
+    /// How likely a message is sent twice, 0 to 1.
+    pub duplicate: f64,
+}
+
+/// What survives a crash, and where.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Store {
+    /// A directory that belongs to this node alone; it is made if it is missing.
+    pub directory: PathBuf,
+}
+
+/// The record of what happened.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Trace {
+    /// The file; a node that comes back appends to it.
+    pub file: PathBuf,
+    /// Whether every line carries a vector clock.
+    #[serde(default)]
+    pub clocks: bool,
+}
+
+/// The work to do under the lock: read a counter, add one, write it back.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Work {
+    /// Where the counter's resource server is.
+    pub resource: SocketAddr,
+    /// Whether to take the lock at all; without it updates get lost.
+    #[serde(default = "yes")]
+    pub lock: bool,
+    /// How often to enter; without it, until `duration_ms` is over.
+    pub entries: Option<u64>,
+    /// How long to go on entering, in milliseconds; without it, until `entries` are done.
+    pub duration_ms: Option<u64>,
+    /// How long to stay inside between read and write, in microseconds.
+    #[serde(default)]
+    pub hold_us: u64,
+    /// The longest pause between entries, in microseconds; each is drawn.
+    #[serde(default)]
+    pub think_us: u64,
+    /// What the pauses are drawn from, and what faults are injected by.
+    #[serde(default)]
+    pub seed: u64,
+}
+
+const fn yes() -> bool {
+    true
+}
+
+impl Default for Service {
+    fn default() -> Self {
+        Service { mutex: "coordinated:bully".into(), election: "bully".into() }
+    }
+}
+
+impl Default for Detector {
+    fn default() -> Self {
+        Detector {
+            period_ms: 50,
+            timeout_ms: 400,
+            increment_ms: 200,
+            longest_ms: 5_000,
+            message_ms: 40,
+        }
+    }
+}
+
+impl Default for Channel {
+    fn default() -> Self {
+        Channel { fifo: false, lose: 0.0, duplicate: 0.0 }
+    }
+}
+
+/// Why a configuration cannot be used. Nothing was started.
+#[derive(Debug, Error)]
+pub enum ConfigError {
+    /// The file cannot be read.
+    #[error("{}: cannot be read: {source}", path.display())]
+    Unreadable {
+        /// Which file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The file is not what it should be.
+    #[error("{}:{line}: {says}", path.display())]
+    Malformed {
+        /// Which file.
+        path: PathBuf,
+        /// Which line, from 1.
+        line: usize,
+        /// What is wrong, and what would be right.
+        says: String,
+    },
+    /// A value is out of its range.
+    #[error("{}: {says}", path.display())]
+    Unfit {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong, and what would be right.
+        says: String,
+    },
+}
+
+impl Config {
+    /// Reads a file.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError`], with the place of the mistake and what would be right.
+    pub fn read(path: &Path) -> Result<Config, ConfigError> {
+        let text = fs::read_to_string(path)
+            .map_err(|source| ConfigError::Unreadable { path: path.into(), source })?;
+        let config = Config::parse(&text).map_err(|(line, says)| match line {
+            Some(line) => ConfigError::Malformed { path: path.into(), line, says },
+            None => ConfigError::Unfit { path: path.into(), says },
+        })?;
+        Ok(config)
+    }
+
+    /// Reads the text of a file; an error has its line, where it has one.
+    fn parse(text: &str) -> Result<Config, (Option<usize>, String)> {
+        let config: Config = toml::from_str(text).map_err(|error| {
+            let line = error.span().map(|span| text[..span.start].lines().count().max(1));
+            (Some(line.unwrap_or(1)), error.message().replace('\n', " "))
+        })?;
+        config.validate().map_err(|says| (None, says))?;
+        Ok(config)
+    }
+
+    /// The text of the file that says the same.
+    ///
+    /// # Panics
+    ///
+    /// Never: every value of this type has a text.
+    pub fn text(&self) -> String {
+        toml::to_string(self).expect("a configuration can be written as TOML")
+    }
+
+    /// This node's process.
+    pub fn me(&self) -> ProcessId {
+        ProcessId(self.cluster.me - 1)
+    }
+
+    /// How many nodes there are.
+    pub fn size(&self) -> u32 {
+        ProcessId::at(self.cluster.addresses.len()).0
+    }
+
+    fn validate(&self) -> Result<(), String> {
+        let n = self.cluster.addresses.len();
+        let require = |holds: bool, says: String| if holds { Ok(()) } else { Err(says) };
+        require(
+            self.version == VERSION,
+            format!("version = {} is not known; this release reads version = 1", self.version),
+        )?;
+        require(n > 0, "cluster.addresses is empty; name every node, this one included".into())?;
+        require(
+            (1..=n).contains(&(self.cluster.me as usize)),
+            format!("cluster.me = {}; with {n} addresses it is one of 1 to {n}", self.cluster.me),
+        )?;
+        for address in &self.cluster.addresses {
+            let port = address.rsplit_once(':').and_then(|(_, port)| port.parse::<u16>().ok());
+            require(
+                port.is_some_and(|port| port > 0),
+                format!("cluster.addresses has `{address}`; write host:port with a port above 0"),
+            )?;
+        }
+        for (name, chance) in [("lose", self.channel.lose), ("duplicate", self.channel.duplicate)] {
+            require(
+                (0.0..1.0).contains(&chance),
+                format!("channel.{name} = {chance}; a probability from 0 to below 1 is needed"),
+            )?;
+            require(
+                chance == 0.0 || self.channel.fifo,
+                format!("channel.{name} needs channel.fifo = true, or messages stay lost"),
+            )?;
+        }
+        let detector = &self.detector;
+        require(
+            detector.period_ms > 0 && detector.timeout_ms > detector.period_ms,
+            format!(
+                "detector.timeout_ms = {} must be above detector.period_ms = {}, and that above 0",
+                detector.timeout_ms, detector.period_ms
+            ),
+        )?;
+        if let Some(work) = &self.work {
+            require(
+                work.entries.is_some() || work.duration_ms.is_some(),
+                "[work] needs entries or duration_ms, to know when it is done".into(),
+            )?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: &str = r#"
+        version = 1
+        [cluster]
+        name = "demo"
+        me = 2
+        addresses = ["127.0.0.1:7101", "127.0.0.1:7102"]
+        [store]
+        directory = "state"
+    "#;
+
+    #[test]
+    fn a_configuration_survives_being_written_and_read() {
+        let mut config = Config::parse(GOOD).unwrap();
+        assert_eq!(config.me(), ProcessId(1));
+        config.channel.fifo = true;
+        config.channel.lose = 0.1;
+        assert_eq!(Config::parse(&config.text()).unwrap(), config);
+    }
+
+    #[test]
+    fn every_mistake_is_one_line_that_names_it() {
+        for (from, to, names) in [
+            ("version = 1", "version = 2", "version = 2"),
+            ("me = 2", "me = 3", "1 to 2"),
+            ("me = 2", "me = 0", "1 to 2"),
+            ("me = 2", "me = \"two\"", "expected u32"),
+            ("7102", "port", "host:port"),
+            ("7102", "0", "host:port"),
+            ("directory", "folder", "folder"),
+            ("[store]", "[channel]\nlose = 0.5\n[store]", "channel.fifo"),
+            ("[store]", "[channel]\nfifo = true\nlose = 1.5\n[store]", "from 0 to below 1"),
+            ("[store]", "[detector]\ntimeout_ms = 5\n[store]", "timeout_ms"),
+            ("[store]", "[work]\nresource = \"127.0.0.1:1\"\n[store]", "entries or duration_ms"),
+        ] {
+            let text = GOOD.replace(from, to);
+            assert_ne!(text, GOOD, "{from}");
+            let (_, says) = Config::parse(&text).unwrap_err();
+            assert!(says.contains(names), "{from} → {to}: {says}");
+            assert!(!says.contains('\n'), "{says}");
+        }
+    }
+}
