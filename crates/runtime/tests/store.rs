@@ -182,7 +182,9 @@ mod full_disk {
         let error = store.save(&vec![1; 1 << 20]).expect_err("no room for much");
         assert!(matches!(error, SaveError::Full { .. }), "{error}");
         assert_eq!(store.state(), Some(b"before".as_slice()));
-        store.save(b"after").expect("the rest of the failed write does not fill the disk");
+        let rest = disk.0.path().join("state.next");
+        assert!(!rest.exists(), "the rest of a failed write must not fill the disk");
+        store.save(b"after").expect("room again");
         drop(store);
         let store = Store::open(disk.0.path(), "token 1").expect("a store");
         assert_eq!(store.state(), Some(b"after".as_slice()));

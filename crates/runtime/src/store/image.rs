@@ -138,6 +138,16 @@ mod tests {
         }
     }
 
+    /// These bytes are in `docs/wire.md`, and other builds expect them.
+    #[test]
+    fn the_bytes_on_the_disk_are_those_of_the_document() {
+        let expected = b"TENSTATE\x01\0\x07\0\x07\0\0\0\0\0\0\0\x01\x04\0\0\0\0\0\0\0token 1here";
+        let bytes = image().encode();
+        let (content, checksum) = bytes.split_at(bytes.len() - CHECKSUM_BYTES);
+        assert_eq!(content, expected);
+        assert_eq!(checksum, Sha256::digest(expected).as_slice());
+    }
+
     #[test]
     fn every_single_flipped_bit_is_noticed() {
         let whole = image().encode();

@@ -20,6 +20,7 @@ use super::frame::{Frame, FrameError};
 use super::inbox::Incoming;
 use super::outbox::Letter;
 use super::peer::Peer;
+use super::refusal::Refusal;
 use super::wire::Wire;
 
 /// A connection whose other end has proved which session of the peer it is.
@@ -117,8 +118,7 @@ impl Link {
                     None => return,
                 },
             };
-            // The listener checked too, but two connections may have raced each other here.
-            if connection.session < self.session {
+            if self.is_outdated(&connection) {
                 continue;
             }
             self.adopt(connection.session);
@@ -134,6 +134,18 @@ impl Link {
                 backoff.reset();
             }
         }
+    }
+
+    /// Whether a connection is of a session that has been followed by another. The listener
+    /// checked when the handshake began, and since then the successor may have come first.
+    fn is_outdated(&self, connection: &Connection) -> bool {
+        let is_outdated = connection.session < self.session;
+        if is_outdated {
+            let (me, peer, reason) = (self.context.identity.me, self.peer.process, "old_session");
+            self.context.counters.refuse(Refusal::OldSession);
+            tracing::warn!(%me, %peer, session = connection.session, reason, "connection refused");
+        }
+        is_outdated
     }
 
     /// Makes `session` the one that the conversation is with; a new one starts with nothing.
@@ -180,6 +192,7 @@ impl Link {
                 accepted = self.accepted.recv(), if !wire.closing => Event::Accepted(accepted),
             };
             let outcome = match event {
+                Event::Accepted(Some(connection)) if self.is_outdated(&connection) => Ok(()),
                 Event::Accepted(Some(connection)) => return Ending::Replaced(connection),
                 Event::Wrote(wrote) => self.wrote(&mut wire, wrote),
                 Event::Read(read) => self.read(&mut wire, &incoming, read),

@@ -151,3 +151,27 @@ fn a_body_that_goes_on_behind_its_frame_is_refused() {
     decoder.feed(&bytes);
     assert_eq!(decoder.take(), Err(FrameError::Trailing { extra: 1 }));
 }
+
+/// These bytes are in `docs/wire.md`, and nodes of other builds expect them.
+#[test]
+fn the_bytes_on_the_wire_are_those_of_the_document() {
+    let bytes = |frame: Frame<'_>| {
+        let mut bytes = Vec::new();
+        frame.encode(&mut bytes);
+        bytes
+    };
+    let data = bytes(Frame::Data { number: 7, received: 300, payload: b"hi" });
+    assert_eq!(data, *b"\x07\0\0\0\x05\x07\xac\x02\x02hi");
+    let acknowledge = bytes(Frame::Acknowledge { received: 5 });
+    assert_eq!(acknowledge, *b"\x02\0\0\0\x04\x05");
+    let refused = bytes(Frame::Refused(Refused { newest_version: 1, code: 2, sentence: "no" }));
+    assert_eq!(refused, *b"\x06\0\0\0\x03\x01\x02\x02no");
+    let proven = bytes(Frame::Proven { proof: Some([9; 32]) });
+    assert_eq!(proven, [&b"\x22\0\0\0\x02\x01"[..], &[9; 32]].concat());
+    let said = Said::Hello { cluster: "c".into(), version: 1, ids: (3, 2, 1), session: 4 };
+    let hello = [&b"\x2c\0\0\0\0TNUR\x01\x01c\x03\x02\x01\x04"[..], &[9; 32]].concat();
+    assert_eq!(bytes(said.frame()), hello);
+    let said = Said::Welcome { session: 4, nonce: [9; 32], proof: None };
+    let welcome = [&b"\x24\0\0\0\x01\x01\x04"[..], &[9; 32], &[0]].concat();
+    assert_eq!(bytes(said.frame()), welcome);
+}

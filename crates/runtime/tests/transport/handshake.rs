@@ -123,9 +123,8 @@ async fn whoever_cannot_prove_the_secret_is_refused_and_changes_nothing() {
     let mut ports = Ports::of(2);
     let (mesh, mut inbox) = start(&mut ports, P1, Some("correct horse battery"));
     for proof in [None, Some([0; 32])] {
-        let mut stranger = Stranger::dial(ports.addresses[0]).await;
-        stranger.say(&Frame::Hello(Hello { session: 99, ..hello(P2, P1, 2) })).await;
-        stranger.hear(|frame| assert!(matches!(frame, Frame::Welcome(_)), "{frame:?}")).await;
+        let claim = Hello { session: 99, ..hello(P2, P1, 2) };
+        let mut stranger = Stranger::begin(ports.addresses[0], claim).await;
         stranger.say(&Frame::Proven { proof }).await;
         assert_eq!(stranger.hear_refusal().await, Refusal::Unproven.code());
         stranger.ends().await;

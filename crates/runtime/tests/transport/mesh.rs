@@ -64,6 +64,52 @@ async fn a_peer_that_breaks_the_rules_is_closed_and_no_other() {
 }
 
 #[tokio::test]
+async fn nothing_is_believed_before_it_was_said_what_was_received() {
+    let mut ports = Ports::of(2);
+    let (mesh, mut inbox) = ports.start(P1, 1);
+    let mut peer = Stranger::begin(ports.addresses[0], hello(P2, P1, 2)).await;
+    peer.say(&Frame::Proven { proof: None }).await;
+    peer.say(&Frame::Data { number: 1, received: 0, payload: b"too early" }).await;
+    peer.ends().await;
+    let view = mesh.view();
+    eventually("it is counted", || view.counts().malformed == 1).await;
+    assert_eq!(inbox.try_receive(), None);
+}
+
+#[tokio::test]
+async fn a_message_that_comes_twice_is_delivered_once() {
+    let mut ports = Ports::of(2);
+    let (mesh, mut inbox) = ports.start(P1, 1);
+    let mut peer = Stranger::join(ports.addresses[0], hello(P2, P1, 2)).await;
+    for number in [1, 1, 2, 1, 2, 3] {
+        let payload = [u8::try_from(number).expect("a small number")];
+        peer.say(&Frame::Data { number, received: 0, payload: &payload }).await;
+    }
+    for byte in 1..=3 {
+        assert_eq!(message(&mut inbox).await.2, [byte]);
+    }
+    assert_eq!(inbox.try_receive(), None);
+    assert_eq!(mesh.view().counts().duplicates, 3);
+}
+
+#[tokio::test]
+async fn much_that_is_received_is_acknowledged_without_waiting() {
+    let mut ports = Ports::of(2);
+    let mut settings = ports.settings(P1, 1);
+    settings.limits.acknowledge_after = Duration::from_secs(3600);
+    let (_first, mut inbox) = Mesh::start(settings).expect("a mesh");
+    let (second, _other) = ports.start(P2, 1);
+    for byte in 0..100 {
+        second.send(P1, vec![byte]).expect("room");
+    }
+    for byte in 0..100 {
+        assert_eq!(message(&mut inbox).await.2, [byte]);
+    }
+    let view = second.view();
+    eventually("most are acknowledged", || view.peers()[0].held_frames < 64).await;
+}
+
+#[tokio::test]
 async fn the_longest_message_arrives_and_a_longer_one_is_refused() {
     let mut ports = Ports::of(2);
     let limit = crate::support::limits().longest_payload();

@@ -103,6 +103,23 @@ async fn an_old_session_is_refused_after_a_newer_one_was_seen() {
 }
 
 #[tokio::test]
+async fn an_old_session_that_proves_itself_last_does_not_disturb_its_successor() {
+    let mut ports = Ports::of(2);
+    let (mesh, mut inbox) = ports.start(P1, 1);
+    // Both are believed at first, since neither has been seen.
+    let older = Hello { session: 5, ..hello(P2, P1, 2) };
+    let mut older = Stranger::begin(ports.addresses[0], older).await;
+    let newer = Hello { session: 6, ..hello(P2, P1, 2) };
+    let mut newer = Stranger::join(ports.addresses[0], newer).await;
+    older.say(&Frame::Proven { proof: None }).await;
+    older.ends().await;
+    newer.say(&Frame::Data { number: 1, received: 0, payload: b"undisturbed" }).await;
+    assert_eq!(receive(&mut inbox).await, Incoming::PeerUp { peer: P2, session: 6 });
+    assert_eq!(message(&mut inbox).await, (P2, 6, b"undisturbed".to_vec()));
+    assert_eq!(mesh.view().counts().refused.get(&Refusal::OldSession), Some(&1));
+}
+
+#[tokio::test]
 async fn nothing_of_an_old_session_is_delivered_after_its_successor_came_up() {
     let mut ports = Ports::of(2);
     let (_mesh, mut inbox) = ports.start(P1, 1);

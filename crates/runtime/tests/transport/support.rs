@@ -145,11 +145,17 @@ impl Stranger {
         Stranger { stream, decoder: Decoder::new(1 << 20) }
     }
 
-    /// Dials and goes through a whole handshake, and says that nothing was received yet.
-    pub(crate) async fn join(address: SocketAddr, hello: Hello<'_>) -> Stranger {
+    /// Dials and is welcome so far.
+    pub(crate) async fn begin(address: SocketAddr, hello: Hello<'_>) -> Stranger {
         let mut stranger = Stranger::dial(address).await;
         stranger.say(&Frame::Hello(hello)).await;
         stranger.hear(|frame| assert!(matches!(frame, Frame::Welcome(_)), "{frame:?}")).await;
+        stranger
+    }
+
+    /// Dials and goes through a whole handshake, and says that nothing was received yet.
+    pub(crate) async fn join(address: SocketAddr, hello: Hello<'_>) -> Stranger {
+        let mut stranger = Stranger::begin(address, hello).await;
         stranger.say(&Frame::Proven { proof: None }).await;
         stranger.say(&Frame::Acknowledge { received: 0 }).await;
         stranger.hear(|frame| assert_eq!(*frame, Frame::Acknowledge { received: 0 })).await;
