@@ -25,6 +25,7 @@ mod service;
 mod spoken;
 mod stage;
 mod trace;
+mod verify;
 mod who;
 mod writer;
 
@@ -42,5 +43,9 @@ pub use service::{Asked, Told};
 pub use spoken::Spoken;
 pub use stage::{Stage, StageError};
 pub use trace::Trace;
+pub use verify::{
+    Accesses, Cause, Counter, Election, Judge, Judgement, Quantiles, Traffic, Verification,
+    Violated, verify, verify_files,
+};
 pub use who::Who;
 pub use writer::{AppendError, CreateError, WriteError, Writer};

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use crate::line::{Contents, decode};
-use crate::{Header, Record, VERSION};
+use crate::{Header, Record, VERSION, Who};
 
 /// Reads a trace, one record at a time.
 ///
@@ -83,21 +83,27 @@ impl<R: BufRead> Reader<R> {
         }
         self.number += 1;
         match decode(&self.line, self.contents) {
-            Ok(record) => Ok(Some(record)),
+            Ok(record) => self.of_the_group(record).map(Some),
             Err(_) if self.line.last() != Some(&b'\n') => {
                 self.torn = true;
                 Ok(None)
             }
-            Err(error) => Err(self.malformed(&error)),
+            Err(error) => Err(self.malformed(without_place(&error))),
         }
     }
 
-    fn malformed(&self, error: &serde_json::Error) -> ReadError {
-        ReadError::Malformed {
-            path: self.path.clone(),
-            line: self.number,
-            says: without_place(error),
+    fn of_the_group(&self, record: Record) -> Result<Record, ReadError> {
+        match record.process {
+            Who::Process(process) if process.0 >= self.header.n => {
+                Err(self
+                    .malformed(format!("there is no {process} in a group of {}", self.header.n)))
+            }
+            _ => Ok(record),
         }
+    }
+
+    fn malformed(&self, says: String) -> ReadError {
+        ReadError::Malformed { path: self.path.clone(), line: self.number, says }
     }
 }
 

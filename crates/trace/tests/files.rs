@@ -90,6 +90,14 @@ fn a_torn_line_in_the_middle_is_refused_with_file_and_line() {
 }
 
 #[test]
+fn a_process_outside_of_the_group_is_refused() {
+    let (_folder, path) = folder();
+    trace(&path, 1, "{\"time\":4,\"process\":4,\"kind\":\"crash\"}\n");
+    let error = Reader::open(&path).unwrap().find_map(Result::err).unwrap().to_string();
+    assert!(error.ends_with("p1.ndjson:3: there is no P4 in a group of 3"), "{error}");
+}
+
+#[test]
 fn an_empty_file_and_a_torn_header_are_told_from_a_foreign_file() {
     let (_folder, path) = folder();
     for (text, empty) in

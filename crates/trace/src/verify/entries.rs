@@ -1,0 +1,144 @@
+use std::collections::{HashMap, HashSet};
+
+use tenure_core::service::mutex::{Command, Event};
+use tenure_core::{Fence, ProcessId};
+
+use super::watched::Found;
+use crate::merge::MessageKey;
+use crate::{Kind, Record};
+
+/// Who asked, entered and left, and how long it took.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Entries {
+    most_inside: usize,
+    asked: HashMap<ProcessId, u64>,
+    inside: Vec<(ProcessId, Fence)>,
+    pub(super) total: u64,
+    /// From asking to entering, in ticks.
+    pub(super) latency: Vec<u64>,
+    /// Pairs of entries that overlapped, the lower fence first, and when.
+    pub(super) overlapping: Vec<(Fence, Fence, u64)>,
+    highest: Option<Fence>,
+    /// Entries with a fence below that of an entry before them.
+    pub(super) late: u64,
+    known: Known,
+}
+
+impl Entries {
+    /// At most `most_inside` may be inside; fences are followed when entries have them.
+    pub(super) fn new(most_inside: u32, fenced: bool) -> Self {
+        let most_inside = usize::try_from(most_inside).unwrap_or(usize::MAX);
+        Entries { most_inside, known: Known { fenced, ..Known::default() }, ..Entries::default() }
+    }
+
+    pub(super) fn asked(&mut self, time: u64, at: ProcessId, command: Command) {
+        if command == Command::Enter {
+            self.asked.insert(at, time);
+        }
+    }
+
+    pub(super) fn told(&mut self, time: u64, at: ProcessId, event: Event) {
+        match event {
+            Event::Entered { fence } => self.entered(time, at, fence),
+            Event::Exited => self.left(at),
+        }
+    }
+
+    /// Ends an entry and a wait: the process crashed.
+    pub(super) fn crashed(&mut self, at: ProcessId) {
+        self.left(at);
+        self.asked.remove(&at);
+    }
+
+    /// Follows what is known of fences through messages.
+    pub(super) fn passage(&mut self, at: ProcessId, record: &Record) {
+        self.known.passage(at, record);
+    }
+
+    /// Who asked and neither entered nor crashed.
+    pub(super) fn waiting(&self) -> Vec<u32> {
+        let mut waiting: Vec<u32> = self.asked.keys().map(|at| at.number()).collect();
+        waiting.sort_unstable();
+        waiting
+    }
+
+    /// The first entry whose fence was not above one in its own past.
+    pub(super) fn fence_went_back(&self) -> Option<&Found> {
+        self.known.found.as_ref()
+    }
+
+    fn entered(&mut self, time: u64, at: ProcessId, fence: Fence) {
+        self.total += 1;
+        if let Some(asked) = self.asked.remove(&at) {
+            self.latency.push(time.saturating_sub(asked));
+        }
+        self.left(at);
+        if self.inside.len() >= self.most_inside {
+            let others = self.inside.iter();
+            let pairs = others.map(|(_, other)| (fence.min(*other), fence.max(*other), time));
+            self.overlapping.extend(pairs);
+        }
+        self.inside.push((at, fence));
+        self.late += u64::from(self.highest.is_some_and(|highest| fence < highest));
+        self.highest = self.highest.max(Some(fence));
+        self.known.entered(time, at, fence);
+    }
+
+    fn left(&mut self, at: ProcessId) {
+        self.inside.retain(|(process, _)| *process != at);
+    }
+}
+
+/// The highest fence in each process's past.
+///
+/// After a false suspicion an old grant may arrive late: an entry with a lower fence than
+/// others have had by then, though nobody it heard of. That is no fault of the lock, and the
+/// resource refuses it. A fence that goes back within one's own past is a fault.
+#[derive(Clone, Debug, Default)]
+struct Known {
+    fenced: bool,
+    by_process: HashMap<ProcessId, Fence>,
+    /// What messages under way tell their receivers.
+    carried: HashMap<MessageKey, Fence>,
+    used: HashSet<Fence>,
+    found: Option<Found>,
+}
+
+impl Known {
+    fn passage(&mut self, at: ProcessId, record: &Record) {
+        if !self.fenced {
+            return;
+        }
+        match &record.kind {
+            Kind::Send(passage) => {
+                if let Some(known) = self.by_process.get(&at) {
+                    let key = MessageKey::sent(at, record.session, passage);
+                    self.carried.insert(key, *known);
+                }
+            }
+            Kind::Receive(passage) => {
+                if let Some(told) = self.carried.remove(&MessageKey::received(at, passage)) {
+                    let known = self.by_process.entry(at).or_insert(told);
+                    *known = told.max(*known);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn entered(&mut self, time: u64, at: ProcessId, fence: Fence) {
+        if !self.fenced || self.found.is_some() {
+            return;
+        }
+        let known = self.by_process.get(&at).copied();
+        let says = if !self.used.insert(fence) {
+            format!("{at} entered with fence {fence}, which another entry had")
+        } else if let Some(known) = known.filter(|known| fence <= *known) {
+            format!("{at} entered with fence {fence}, after fence {known} in its own past")
+        } else {
+            self.by_process.insert(at, fence);
+            return;
+        };
+        self.found = Some(Found { time, says });
+    }
+}

@@ -1,0 +1,114 @@
+use std::collections::BTreeMap;
+
+use super::elections::Held;
+use super::watched::Found;
+use super::{Accesses, Election, Judgement, Quantiles, Traffic, Verification, Violated};
+use crate::Header;
+
+/// What a judge puts down at the end, property by property.
+pub(super) struct Findings {
+    promises: Vec<String>,
+    start: u64,
+    properties: BTreeMap<&'static str, Judgement>,
+    violations: Vec<Violated>,
+}
+
+/// What an algorithm need not promise: the resource does.
+const ALWAYS_COUNT: [&str; 2] = ["counter", "fenced-access"];
+
+impl Findings {
+    pub(super) fn new(header: &Header, start: u64) -> Self {
+        let promises = header.promises.clone();
+        Findings { promises, start, properties: BTreeMap::new(), violations: Vec::new() }
+    }
+
+    /// Puts down a property that is decided at any moment.
+    pub(super) fn judge(&mut self, property: &'static str, found: Option<&Found>) {
+        let judgement = if found.is_some() { Judgement::Violated } else { Judgement::Holds };
+        self.properties.insert(property, judgement);
+        if let Some(Found { time, says }) = found {
+            let (at, counts) = (self.since_start(*time), self.counts(property));
+            self.violations.push(Violated { property, at, says: says.clone(), counts });
+        }
+    }
+
+    /// Puts down a property that is decided on the way or at the end, of which is known whether
+    /// it came too soon and what was found then.
+    pub(super) fn judge_end(
+        &mut self,
+        property: &'static str,
+        found: Option<&Found>,
+        end: Option<(bool, Option<Found>)>,
+    ) {
+        match (found, end) {
+            (Some(found), _) => self.judge(property, Some(found)),
+            (None, Some((false, at_end))) => self.judge(property, at_end.as_ref()),
+            (None, Some((true, None))) => self.judge(property, None),
+            (None, None | Some((true, Some(_)))) => {
+                self.properties.insert(property, Judgement::Incomplete);
+            }
+        }
+    }
+
+    /// Milliseconds of real time, or units of virtual time, from the start of the trace.
+    pub(super) fn since_start(&self, time: u64) -> f64 {
+        time.saturating_sub(self.start) as f64 / 1e6
+    }
+
+    pub(super) fn election(&self, held: &Held) -> Election {
+        Election {
+            at: self.since_start(held.since),
+            ms: held.until.saturating_sub(held.since) as f64 / 1e6,
+            leader: held.leader.number(),
+            term: held.term.number,
+            cause: held.cause,
+        }
+    }
+
+    /// The verdicts, with no figures yet.
+    pub(super) fn into_verification(self, header: Header) -> Verification {
+        let counting = |judgement| {
+            let mut same = self.properties.iter().filter(move |(_, each)| **each == judgement);
+            same.any(|(property, _)| self.counts(property))
+        };
+        let verdict = if counting(Judgement::Violated) {
+            Judgement::Violated
+        } else if counting(Judgement::Incomplete) {
+            Judgement::Incomplete
+        } else {
+            Judgement::Holds
+        };
+        Verification {
+            algorithm: header.algorithm,
+            service: header.service,
+            n: header.n,
+            verdict,
+            properties: self.properties,
+            violations: self.violations,
+            records: 0,
+            duration: 0.0,
+            entries: 0,
+            latency: Quantiles::default(),
+            latencies: Vec::new(),
+            waiting: Vec::new(),
+            elections: Vec::new(),
+            messages: Traffic::default(),
+            accesses: Accesses::default(),
+            counter: None,
+            overlaps: 0,
+            late: 0,
+            bypass_max: 0,
+            crashes: 0,
+            torn: Vec::new(),
+            empty: Vec::new(),
+            unmatched: 0,
+            contradictions: 0,
+        }
+    }
+
+    fn counts(&self, property: &str) -> bool {
+        self.promises.is_empty()
+            || ALWAYS_COUNT.contains(&property)
+            || self.promises.iter().any(|promise| promise == property)
+    }
+}

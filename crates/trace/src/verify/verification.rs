@@ -1,0 +1,168 @@
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use super::{Accesses, Counter, Election, Judgement, Traffic, Violated};
+use crate::Service;
+
+/// What is thought of a trace: a verdict per property, and figures.
+///
+/// Times are in milliseconds of real time, or in units of virtual time.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Verification {
+    /// The algorithm's name.
+    pub algorithm: String,
+    /// What it offers.
+    pub service: Service,
+    /// How many processes the group has.
+    pub n: u32,
+    /// Violated if a property that counts is, else incomplete if one is, else holds.
+    pub verdict: Judgement,
+    /// Each property that was judged, by the name that the command line has for it.
+    pub properties: BTreeMap<&'static str, Judgement>,
+    /// The first violation of each violated property.
+    pub violations: Vec<Violated>,
+    /// How many records there were.
+    pub records: u64,
+    /// From the first record to the last.
+    pub duration: f64,
+    /// How often anybody entered.
+    pub entries: u64,
+    /// From asking to entering.
+    pub latency: Quantiles,
+    /// The same of every entry, in ticks (nanoseconds), ascending.
+    #[serde(skip)]
+    pub latencies: Vec<u64>,
+    /// The numbers of those who asked and neither entered nor crashed.
+    pub waiting: Vec<u32>,
+    /// The elections, in the order in which they were settled.
+    pub elections: Vec<Election>,
+    /// The messages.
+    pub messages: Traffic,
+    /// How often the resource was accessed.
+    pub accesses: Accesses,
+    /// The counter; none when nobody accessed the resource.
+    pub counter: Option<Counter>,
+    /// Pairs of entries of live processes that overlapped in time.
+    pub overlaps: u64,
+    /// Entries with a fence below one that somebody had entered with before.
+    pub late: u64,
+    /// The most entries of one process while another waited.
+    pub bypass_max: u32,
+    /// How often a process crashed.
+    pub crashes: u64,
+    /// The files whose last line was torn.
+    pub torn: Vec<PathBuf>,
+    /// The files without a whole header.
+    pub empty: Vec<PathBuf>,
+    /// Receipts of messages whose sending nobody wrote down.
+    pub unmatched: u64,
+    /// How often traces contradicted each other.
+    pub contradictions: u64,
+}
+
+/// Some quantiles of a set of durations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Quantiles {
+    /// The mean.
+    pub mean: f64,
+    /// Half are no longer.
+    pub p50: f64,
+    /// Of a hundred, 99 are no longer.
+    pub p99: f64,
+    /// The longest.
+    pub max: f64,
+}
+
+impl Quantiles {
+    /// The quantiles of `ticks`, which ascend, in milliseconds (or units); zeros when there are
+    /// none.
+    pub fn of(ticks: &[u64]) -> Self {
+        let Some(max) = ticks.last() else { return Quantiles::default() };
+        let sum: u128 = ticks.iter().map(|tick| u128::from(*tick)).sum();
+        // The smallest value that at least `percent` of all do not exceed.
+        let rank = |percent: usize| ticks[(ticks.len() * percent).div_ceil(100) - 1] as f64 / 1e6;
+        let mean = sum as f64 / ticks.len() as f64 / 1e6;
+        Quantiles { mean, p50: rank(50), p99: rank(99), max: *max as f64 / 1e6 }
+    }
+}
+
+impl fmt::Display for Verification {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Verification { algorithm, n, records, duration, .. } = self;
+        writeln!(f, "{algorithm}, {n} processes, {records} records in {duration:.1} ms")?;
+        for (property, judgement) in &self.properties {
+            row(f, property, judgement.word())?;
+        }
+        for Violated { property, at, says, counts } in &self.violations {
+            let promised = if *counts { "" } else { " (not promised)" };
+            row(f, "violation", format_args!("{property} at {at:.3} ms: {says}{promised}"))?;
+        }
+        self.figures(f)?;
+        row(f, "verdict", self.verdict.word())
+    }
+}
+
+impl Verification {
+    fn figures(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.entries > 0 {
+            let Quantiles { p50, p99, max, .. } = self.latency;
+            let entries = self.entries;
+            let latency = format!("{entries} (p50 {p50:.3} ms, p99 {p99:.3} ms, max {max:.3} ms)");
+            row(f, "entries", latency)?;
+            row(f, "overlaps", format_args!("{} ({} late)", self.overlaps, self.late))?;
+            row(f, "bypass", self.bypass_max)?;
+        }
+        for Election { at, ms, leader, term, cause } in &self.elections {
+            let cause = match cause {
+                super::Cause::Start => "the start",
+                super::Cause::Crash => "a crash",
+                super::Cause::Stop => "a stop",
+                super::Cause::Takeover => "a takeover",
+            };
+            let says = format!("P{leader} (term {term}) {ms:.1} ms after {cause} at {at:.1} ms");
+            row(f, "election", says)?;
+        }
+        for (layer, kinds) in &self.messages.sent {
+            let kinds: Vec<_> = kinds.iter().map(|(kind, sent)| format!("{kind} {sent}")).collect();
+            row(f, "messages", format_args!("{layer:?}: {}", kinds.join(", ")))?;
+        }
+        let Traffic { dropped, duplicated, .. } = self.messages;
+        if dropped + duplicated > 0 {
+            row(f, "faults", format_args!("{dropped} lost, {duplicated} duplicated"))?;
+        }
+        if let Some(Counter { expected, found, lost }) = self.counter {
+            let Accesses { accepted, refused } = self.accesses;
+            row(f, "accesses", format_args!("{accepted} accepted, {refused} refused"))?;
+            row(f, "counter", format_args!("expected {expected}, found {found}, lost {lost}"))?;
+        }
+        self.remarks(f)
+    }
+
+    fn remarks(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.waiting.is_empty() {
+            let waiting: Vec<_> = self.waiting.iter().map(|number| format!("P{number}")).collect();
+            row(f, "waiting", waiting.join(", "))?;
+        }
+        for path in &self.torn {
+            row(f, "torn", format_args!("the last line of {}", path.display()))?;
+        }
+        for path in &self.empty {
+            row(f, "empty", path.display())?;
+        }
+        if self.unmatched > 0 {
+            let unmatched = self.unmatched;
+            row(f, "unmatched", format_args!("{unmatched} receipts of messages never written"))?;
+        }
+        if self.contradictions > 0 {
+            row(f, "contradictions", self.contradictions)?;
+        }
+        Ok(())
+    }
+}
+
+fn row(f: &mut fmt::Formatter<'_>, name: &str, says: impl fmt::Display) -> fmt::Result {
+    writeln!(f, "  {name:<22}{says}")
+}
