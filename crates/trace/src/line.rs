@@ -194,11 +194,12 @@ mod tests {
     #[test]
     fn processes_are_numbered_from_one_in_a_line_and_services_speak_for_themselves() {
         let entered = mutex::Event::Entered { fence: Fence(1, 2) };
-        let record = Record::new(5, ProcessId(0), Kind::Event(entered.into()));
-        assert_eq!(
-            written(&record),
-            r#"{"time":5,"process":1,"sequence":0,"kind":"event","data":{"Entered":{"fence":[1,2]}}}"#
+        let line = written(&Record::new(5, ProcessId(0), Kind::Event(entered.into())));
+        assert!(
+            line.starts_with(r#"{"time":5,"process":1,"sequence":0,"kind":"event","#),
+            "{line}"
         );
+        assert!(line.ends_with(r#","data":{"Entered":{"fence":[1,2]}}}"#), "{line}");
         assert_eq!(written(&Record::new(0, Who::Parent, Kind::Heal)).find("\"parent\""), Some(20));
     }
 

@@ -51,7 +51,8 @@ pub fn merge_files<P: AsRef<Path>>(
 /// Merges traces of one run.
 ///
 /// Each trace keeps its order; no message is received before it was sent; a crash comes after
-/// what its process wrote in that session, and before its next boot. Otherwise time decides, then process and number.
+/// what its process wrote in that session, and before its next boot. Otherwise
+/// time decides, then process and number.
 ///
 /// # Errors
 ///

@@ -206,3 +206,16 @@ fn after_a_full_disk_flushing_goes_on_where_it_stopped() {
     let read: Vec<_> = Reader::new(&*text, "disk").unwrap().map(Result::unwrap).collect();
     assert_eq!(read.len(), 3);
 }
+
+#[test]
+fn the_example_in_the_documentation_is_a_trace() {
+    let text = include_str!("../../../docs/trace.md");
+    let example = text.split("```").nth(1).unwrap().strip_prefix("json\n").unwrap();
+    let read: Vec<_> =
+        Reader::new(example.as_bytes(), "docs/trace.md").unwrap().map(Result::unwrap).collect();
+    assert_eq!(read.len(), 8);
+    assert!(!read.iter().any(|record| matches!(record.kind, Kind::Other { .. })));
+    for (record, line) in read.iter().zip(example.lines().skip(1)) {
+        assert_eq!(serde_json::to_string(record).unwrap(), line, "as the writer would write it");
+    }
+}
