@@ -15,11 +15,13 @@ use tenure_core::{Algorithm, Card, Election, Mutex, Office, ProcessId, Rank, TIC
 use crate::channel::{Fifo, fifo};
 use crate::compose::{Coordinated, MutexOnly, Side, side};
 use crate::election::{Bully, bully};
-use crate::mutex::{Central, RicartAgrawala, central, ricart_agrawala};
+use crate::mutex::{
+    Central, Lamport, RicartAgrawala, TokenRing, central, lamport, ricart_agrawala, token_ring,
+};
 use crate::{Switch, UnknownVariant, Variants};
 
 /// The mutual exclusion algorithms, by their names.
-pub const MUTEXES: &[&str] = &["central", "ricart-agrawala"];
+pub const MUTEXES: &[&str] = &["central", "token-ring", "lamport", "ricart-agrawala"];
 
 /// The elections, by their names.
 pub const ELECTIONS: &[&str] = &["bully"];
@@ -61,8 +63,25 @@ impl Parameters {
         Variants::named(self.variants.iter().map(String::as_str))
     }
 
+    /// For algorithms that declare none.
+    fn no_variants(&self) -> Result<(), UnknownVariant> {
+        match self.variants.first() {
+            Some(name) => Err(UnknownVariant { name: name.clone(), known: Vec::new() }),
+            None => Ok(()),
+        }
+    }
+
     fn central(&self) -> Result<central::Config, UnknownVariant> {
         Ok(central::Config { coordinator: self.coordinator, variants: self.variants()? })
+    }
+
+    fn token_ring(&self) -> Result<token_ring::Config, UnknownVariant> {
+        self.no_variants()?;
+        Ok(token_ring::Config { pass_after: self.delay })
+    }
+
+    fn lamport(&self) -> Result<lamport::Config, UnknownVariant> {
+        Ok(lamport::Config { variants: self.variants()? })
     }
 
     fn ricart_agrawala(&self) -> Result<ricart_agrawala::Config, UnknownVariant> {
@@ -137,6 +156,8 @@ fn visit_plain<V: Visitor>(
 ) -> Result<V::Output, Unknown> {
     Ok(match name {
         "central" => visitor.mutex::<Central>(parameters.central()?),
+        "token-ring" => visitor.mutex::<TokenRing>(parameters.token_ring()?),
+        "lamport" => visitor.mutex::<Lamport>(parameters.lamport()?),
         "ricart-agrawala" => visitor.mutex::<RicartAgrawala>(parameters.ricart_agrawala()?),
         "bully" => visitor.election::<Bully>(parameters.bully()?),
         _ => return Err(Unknown::algorithm(name)),
@@ -159,20 +180,30 @@ pub fn visit_office<V: OfficeVisitor>(
     if election != "bully" {
         return Err(Unknown::algorithm(election));
     }
-    Ok(match mutex.as_str() {
-        "coordinated:bully" => visitor.office::<Coordinated<Bully>>(parameters.greeting_bully()),
-        "central" => {
-            let mutex = parameters.central()?;
-            let election = parameters.greeting_bully();
-            visitor.office::<Side<Central, Bully>>(side::Config { mutex, election })
-        }
-        "ricart-agrawala" => {
-            let mutex = parameters.ricart_agrawala()?;
-            let election = parameters.greeting_bully();
-            visitor.office::<Side<RicartAgrawala, Bully>>(side::Config { mutex, election })
-        }
-        other => return Err(Unknown::algorithm(other)),
-    })
+    if mutex == "coordinated:bully" {
+        return Ok(visitor.office::<Coordinated<Bully>>(parameters.greeting_bully()));
+    }
+    visit_plain(&mutex, parameters, BesideBully { mutex: &mutex, visitor, parameters })?
+}
+
+/// Puts whatever lock it is called with beside a bully.
+struct BesideBully<'a, V> {
+    mutex: &'a str,
+    visitor: V,
+    parameters: &'a Parameters,
+}
+
+impl<V: OfficeVisitor> Visitor for BesideBully<'_, V> {
+    type Output = Result<V::Output, Unknown>;
+
+    fn mutex<P: Mutex + Algorithm>(self, mutex: P::Config) -> Self::Output {
+        let election = self.parameters.greeting_bully();
+        Ok(self.visitor.office::<Side<P, Bully>>(side::Config { mutex, election }))
+    }
+
+    fn election<P: Election + Algorithm>(self, _: P::Config) -> Self::Output {
+        Err(Unknown::algorithm(self.mutex))
+    }
 }
 
 impl Parameters {

@@ -2,8 +2,12 @@
 
 pub mod central;
 mod desk;
+pub mod lamport;
 pub mod ricart_agrawala;
+pub mod token_ring;
 
 pub use central::Central;
 pub(crate) use desk::{Claim, Desk, Ticket};
+pub use lamport::Lamport;
 pub use ricart_agrawala::RicartAgrawala;
+pub use token_ring::TokenRing;

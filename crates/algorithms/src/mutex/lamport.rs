@@ -1,0 +1,285 @@
+//! Lamport's mutual exclusion: everybody keeps everybody's queue.
+//!
+//! L. Lamport, *Time, clocks, and the ordering of events in a distributed system*, CACM 21(7),
+//! 1978.
+//!
+//! | | |
+//! |---|---|
+//! | assumes | asynchronous, reliable first-in-first-out channels, no crash |
+//! | messages per entry | 3(N − 1) |
+//! | delay to enter, uncontended | 2 messages |
+//! | delay from exit to the next entry | 1 message |
+//!
+//! **Why it is right.** A process enters when it has a reply with a later clock from *every*
+//! peer, and its own request is the smallest that it knows. Channels are first in, first out,
+//! and whoever replied has the request's clock behind it: any request of a peer that is smaller
+//! was sent before that peer's reply, has therefore arrived, and stands in the queue until it
+//! is released. So of two that wait, the one with the larger request knows of the smaller one
+//! and cannot enter before it has left. The smallest waits for nobody but replies, which are
+//! sent at once.
+//!
+//! The paper takes *any* message with a later clock for a reply; that is the variant
+//! `any-message`, and `suppressed-replies` uses it to save replies. To wait for the reply
+//! itself, as textbooks do, costs nothing and makes what is awaited easier to see.
+
+use alloc::string::ToString;
+use alloc::vec::Vec;
+
+use tenure_core::service::mutex::{Command, Event};
+use tenure_core::{
+    Algorithm, Card, Cost, Crashes, Detection, Effects, Faults, Fence, Group, LamportClock, Order,
+    Per, ProcessId, ProcessSet, Promise, Protocol, Service, Stamp, Strategy, Timing, Topology,
+    labelled,
+};
+
+use crate::Variants;
+use crate::variants::switches;
+
+/// One process of the algorithm.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Lamport {
+    group: Group,
+    variants: Variants<Switch>,
+    /// `C_i`: the logical clock, advanced by every message sent or received.
+    clock: LamportClock,
+    phase: Phase,
+    /// The *request queue* without our own request: the others', the smallest first.
+    requests: Vec<Stamp>,
+}
+
+/// Where this process stands, and its own request in the queue.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Phase {
+    Idle,
+    Waiting {
+        /// `T_m:P_i`.
+        request: Stamp,
+        /// From whom nothing with a later clock has come yet.
+        awaited: ProcessSet,
+    },
+    Inside {
+        request: Stamp,
+    },
+}
+
+/// What processes say to each other.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Message {
+    /// "I want to enter, and this is my place in the order."
+    Request {
+        /// The place.
+        stamp: Stamp,
+    },
+    /// "I know of your request, and all that I ask from now on comes later."
+    Reply {
+        /// The sender's clock.
+        clock: u64,
+    },
+    /// "I have left."
+    Release {
+        /// The sender's clock.
+        clock: u64,
+        /// Which request is over.
+        request: Stamp,
+    },
+}
+
+labelled!(Message, Mutex, Request => "request", Reply => "reply", Release => "release");
+
+/// The timers of this algorithm: none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Timer {}
+
+/// What is fixed for life.
+#[derive(Clone, Debug, Default)]
+pub struct Config {
+    /// Which variants are switched on.
+    pub variants: Variants<Switch>,
+}
+
+switches! {
+    AnyMessage = "any-message", sound,
+        "any message with a later clock counts as a reply, as in the paper";
+    SuppressedReplies = "suppressed-replies", sound,
+        "a process whose own request is larger does not reply: its request says the same";
+    IdsAsStamps = "ids-as-stamps", unsound,
+        "requests are ordered by process alone, so a later one can overtake an entry";
+    ClockOnlyOwnFirst = "clock-only-own-first", unsound,
+        "no tie-break: of two equal clocks everybody takes its own to be first, and both enter";
+    ClockOnlyOtherFirst = "clock-only-other-first", unsound,
+        "no tie-break: of two equal clocks everybody takes the other's to be first, for ever";
+    OwnRequestOnTop = "own-request-on-top", unsound,
+        "enters as soon as its request is the smallest it knows, without waiting for replies";
+    ReplyFromAll = "reply-from-all", unsound,
+        "enters as soon as everybody has replied, whoever else may be before it";
+}
+
+impl Protocol for Lamport {
+    type Config = Config;
+    type Command = Command;
+    type Event = Event;
+    type Message = Message;
+    type Timer = Timer;
+    type Stable = ();
+
+    fn boot(group: Group, config: &Config, _: Option<()>, _: &mut impl Effects<Self>) -> Self {
+        Lamport {
+            group,
+            variants: config.variants,
+            clock: LamportClock::default(),
+            phase: Phase::Idle,
+            requests: Vec::new(),
+        }
+    }
+
+    fn stable(&self) {}
+
+    fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
+        match command {
+            Command::Enter => self.request(fx),
+            Command::Exit => self.exit(fx),
+        }
+    }
+
+    fn on_message(&mut self, from: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
+        let later = Stamp { clock: message.clock(), process: from };
+        self.clock.observe(later.clock);
+        self.clock.tick();
+        if matches!(message, Message::Reply { .. }) || self.takes_anything_for_a_reply() {
+            self.hear(later);
+        }
+        match message {
+            Message::Request { stamp } => {
+                self.enqueue(stamp);
+                if !self.has_replied_by_requesting(stamp) {
+                    fx.send(from, Message::Reply { clock: self.clock.tick() });
+                }
+            }
+            Message::Release { request, .. } => self.requests.retain(|other| *other != request),
+            Message::Reply { .. } => {}
+        }
+        self.enter_if_granted(fx);
+    }
+}
+
+impl Lamport {
+    fn request(&mut self, fx: &mut impl Effects<Self>) {
+        assert!(self.phase == Phase::Idle, "a process asks only when it neither waits nor is in");
+        let clock = self.clock.tick();
+        let clock = if self.variants.has(Switch::IdsAsStamps) { 0 } else { clock };
+        let stamp = Stamp { clock, process: self.group.me() };
+        let awaited = self.group.peers();
+        fx.broadcast(&awaited, Message::Request { stamp });
+        self.phase = Phase::Waiting { request: stamp, awaited };
+        self.enter_if_granted(fx);
+    }
+
+    fn enter_if_granted(&mut self, fx: &mut impl Effects<Self>) {
+        let Phase::Waiting { request, awaited } = &self.phase else { return };
+        let request = *request;
+        let heard = awaited.is_empty() || self.variants.has(Switch::OwnRequestOnTop);
+        let on_top = self.requests.iter().all(|other| self.precedes(request, *other))
+            || self.variants.has(Switch::ReplyFromAll);
+        if heard && on_top {
+            self.phase = Phase::Inside { request };
+            let fence = Fence(request.clock, u64::from(request.process.number()));
+            fx.emit(Event::Entered { fence });
+        }
+    }
+
+    fn exit(&mut self, fx: &mut impl Effects<Self>) {
+        let Phase::Inside { request } = self.phase else {
+            panic!("only a process that is inside can leave");
+        };
+        self.phase = Phase::Idle;
+        fx.emit(Event::Exited);
+        let clock = self.clock.tick();
+        fx.broadcast(&self.group.peers(), Message::Release { clock, request });
+    }
+
+    /// Takes note that a peer's clock has come so far.
+    fn hear(&mut self, later: Stamp) {
+        if let Phase::Waiting { request, awaited } = &mut self.phase
+            && later > *request
+        {
+            awaited.remove(later.process);
+        }
+    }
+
+    /// Puts a peer's request into the queue; a duplicate changes nothing.
+    fn enqueue(&mut self, request: Stamp) {
+        if let Err(place) = self.requests.binary_search(&request) {
+            self.requests.insert(place, request);
+        }
+    }
+
+    /// Whether our request comes before another.
+    fn precedes(&self, ours: Stamp, other: Stamp) -> bool {
+        if self.variants.has(Switch::ClockOnlyOwnFirst) {
+            ours.clock <= other.clock
+        } else if self.variants.has(Switch::ClockOnlyOtherFirst) {
+            ours.clock < other.clock
+        } else {
+            ours < other
+        }
+    }
+
+    /// Whether our own request, which its process has or will get, serves as a reply to this.
+    fn has_replied_by_requesting(&self, request: Stamp) -> bool {
+        let larger = matches!(&self.phase, Phase::Waiting { request: ours, .. } if *ours > request);
+        larger && self.variants.has(Switch::SuppressedReplies)
+    }
+
+    fn takes_anything_for_a_reply(&self) -> bool {
+        [Switch::AnyMessage, Switch::SuppressedReplies].iter().any(|it| self.variants.has(*it))
+    }
+}
+
+impl Message {
+    /// The sender's clock.
+    fn clock(&self) -> u64 {
+        match self {
+            Message::Request { stamp } => stamp.clock,
+            Message::Reply { clock } | Message::Release { clock, .. } => *clock,
+        }
+    }
+}
+
+impl Algorithm for Lamport {
+    fn card(config: &Config, size: u32) -> Card {
+        let peers = u64::from(size - 1);
+        let saves = config.variants.has(Switch::SuppressedReplies);
+        Card {
+            name: "lamport".to_string(),
+            title: "everybody keeps everybody's queue".to_string(),
+            service: Service::Mutex,
+            paper: "Lamport, CACM 21(7), 1978",
+            strategy: Strategy::Permission,
+            timing: Timing::Asynchronous,
+            order: Order::Fifo,
+            faults: Faults {
+                loss: false,
+                duplication: true,
+                crashes: Crashes::None,
+                says: "needs a reply and a release from every process: no crash, no loss",
+            },
+            topology: Topology::Complete,
+            detection: Detection::None,
+            messages: Cost {
+                per: Per::Entry,
+                formula: if saves { "2(N−1) … 3(N−1)" } else { "3(N−1)" },
+                least: if saves { 2 * peers } else { 3 * peers },
+                most: Some(3 * peers),
+            },
+            promises: [
+                Promise::MutualExclusion,
+                Promise::Progress,
+                Promise::Fencing,
+                Promise::Order,
+            ]
+            .into(),
+            variants: Variants::<Switch>::declared(),
+        }
+    }
+}
