@@ -122,6 +122,11 @@ impl<'a, P: Protocol, E> Step<'a, P, E> {
         self.node.unsaved.as_ref()
     }
 
+    /// Where choices and clocks come from.
+    pub fn environment(&mut self) -> &mut E {
+        &mut self.node.batch.environment
+    }
+
     /// Declares that [`Step::unsaved`] is durable, and hands out the effects.
     pub fn saved(self) -> Released<'a, P> {
         if let Some(stable) = self.node.unsaved.take() {

@@ -31,25 +31,25 @@ pub trait Rebase: Protocol {
     }
 
     /// The smallest stamp in a message, if it has one.
-    fn smallest_in_message(message: &Self::Message) -> Option<u64> {
-        let _ = message;
+    fn smallest_in_message(config: &Self::Config, message: &Self::Message) -> Option<u64> {
+        let _ = (config, message);
         None
     }
 
     /// Makes every stamp in a message smaller by `by`.
-    fn shift_message(message: &mut Self::Message, by: u64) {
-        let _ = (message, by);
+    fn shift_message(config: &Self::Config, message: &mut Self::Message, by: u64) {
+        let _ = (config, message, by);
     }
 
     /// The smallest stamp in what was saved, if it has one.
-    fn smallest_in_stable(stable: &Self::Stable) -> Option<u64> {
-        let _ = stable;
+    fn smallest_in_stable(config: &Self::Config, stable: &Self::Stable) -> Option<u64> {
+        let _ = (config, stable);
         None
     }
 
     /// Makes every stamp in what was saved smaller by `by`.
-    fn shift_stable(stable: &mut Self::Stable, by: u64) {
-        let _ = (stable, by);
+    fn shift_stable(config: &Self::Config, stable: &mut Self::Stable, by: u64) {
+        let _ = (config, stable, by);
     }
 
     /// The number of the highest term that the state knows of, 0 where there are none: terms

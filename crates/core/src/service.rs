@@ -193,6 +193,59 @@ pub mod stream {
     }
 }
 
+impl From<mutex::Command> for office::Command {
+    fn from(command: mutex::Command) -> Self {
+        office::Command::Mutex(command)
+    }
+}
+
+impl From<election::Command> for office::Command {
+    fn from(command: election::Command) -> Self {
+        office::Command::Election(command)
+    }
+}
+
+/// An event that may tell something of a lock or of a leader, whatever else it tells.
+pub trait Facts {
+    /// What it tells of the lock.
+    fn of_mutex(&self) -> Option<&mutex::Event> {
+        None
+    }
+
+    /// What it tells of the leader.
+    fn of_election(&self) -> Option<&election::Event> {
+        None
+    }
+}
+
+impl Facts for mutex::Event {
+    fn of_mutex(&self) -> Option<&mutex::Event> {
+        Some(self)
+    }
+}
+
+impl Facts for election::Event {
+    fn of_election(&self) -> Option<&election::Event> {
+        Some(self)
+    }
+}
+
+impl Facts for office::Event {
+    fn of_mutex(&self) -> Option<&mutex::Event> {
+        match self {
+            office::Event::Mutex(event) => Some(event),
+            office::Event::Election(_) => None,
+        }
+    }
+
+    fn of_election(&self) -> Option<&election::Event> {
+        match self {
+            office::Event::Election(event) => Some(event),
+            office::Event::Mutex(_) => None,
+        }
+    }
+}
+
 /// A protocol that offers mutual exclusion.
 pub trait Mutex: Protocol<Command = mutex::Command, Event = mutex::Event> {}
 impl<P: Protocol<Command = mutex::Command, Event = mutex::Event>> Mutex for P {}

@@ -1,9 +1,13 @@
 //! One node of a cluster as a process: configuration, workload, trace and metrics.
 
 mod config;
+mod node;
 mod report;
+pub mod resource;
+mod work;
 
 pub use config::{
     Channel, Cluster, Config, ConfigError, Detector, Service, Store, Trace, VERSION, Work,
 };
+pub use node::{NodeError, run};
 pub use report::Report;

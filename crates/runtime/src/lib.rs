@@ -1,6 +1,25 @@
 //! Runs a protocol for real: TCP transport, durable store, timers and handles on tokio.
+//!
+//! [`start`] drives one process of any [`Protocol`](tenure_core::Protocol): the very value that
+//! the simulator runs and the checker explores. [`Front`] gives its users a [`Lock`] and a
+//! [`Leadership`].
 
+mod driver;
+mod envelope;
+mod environment;
+mod injection;
+mod local;
+mod lock;
+mod outlet;
+mod recorder;
 pub mod store;
+mod timers;
 pub mod transport;
 
+pub use driver::{Failure, Parts, Running, StartError, start};
+pub use environment::System;
+pub use injection::Injection;
+pub use local::{Local, Raw};
+pub use lock::{Ask, Asks, Front, Guard, Leadership, Lock, Order, Stopped};
+pub use recorder::Recorder;
 pub use store::Store;

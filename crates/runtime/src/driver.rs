@@ -1,0 +1,285 @@
+//! The only step loop: one task owns a node, and nobody else steps it.
+//!
+//! Whatever happens to the process (a message, a command, a timer) becomes one input; its
+//! stable state is on disk before its messages leave. Nothing polls: the loop sleeps until a
+//! message, a user or the next timer wakes it.
+
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tenure_core::{Group, Input, Node, ProcessId, Protocol, Verdict};
+use tenure_trace::{Asked, Kind, Told, WriteError};
+use thiserror::Error;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tracing::{info, warn};
+
+use crate::envelope::Envelope;
+use crate::environment::System;
+use crate::injection::Injection;
+use crate::local::Local;
+use crate::outlet::Outlet;
+use crate::recorder::{Diary, Recorder};
+use crate::store::{SaveError, Store};
+use crate::transport::{Inbox, Incoming, Mesh, MeshError, Settings, View};
+
+/// How many messages that have already arrived are taken before the clock is looked at.
+const MESSAGES_BEFORE_TIMERS: usize = 256;
+
+/// How long what was sent may take to arrive when a node stops in good order.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// Everything a node is made of.
+#[derive(Debug)]
+pub struct Parts<P: Protocol, L: Local<P>> {
+    /// The protocol's configuration.
+    pub config: P::Config,
+    /// Who this process is, where its peers are.
+    pub transport: Settings,
+    /// What it saved; the transport's session must be the store's.
+    pub store: Store,
+    /// What stands between the protocol and its users.
+    pub local: L,
+    /// What the users ask. When every sender is gone, the node stops in good order.
+    pub asks: mpsc::UnboundedReceiver<L::Ask>,
+    /// What it writes down.
+    pub recorder: Recorder,
+    /// The faults to try it with.
+    pub injection: Injection,
+}
+
+/// A node that runs.
+#[derive(Debug)]
+pub struct Running {
+    /// Where it listens, with the port that the system chose if it did.
+    pub address: SocketAddr,
+    /// What can be read of its connections.
+    pub view: View,
+    /// Ends when the node stops.
+    pub task: JoinHandle<Result<(), Failure>>,
+}
+
+/// Why a node did not start. Nothing runs; the store may have begun a session.
+#[derive(Debug, Error)]
+pub enum StartError {
+    /// The transport did not start.
+    #[error(transparent)]
+    Transport(#[from] MeshError),
+    /// What the store holds is not this protocol's state.
+    #[error(
+        "the saved state in {directory} cannot be understood; it was written by another \
+         algorithm or release"
+    )]
+    State {
+        /// Where the state is.
+        directory: String,
+    },
+}
+
+/// Why a running node stopped. Its effects since the last saved state never left.
+#[derive(Debug, Error)]
+pub enum Failure {
+    /// The state could not be saved, so nothing that depends on it may leave.
+    #[error("the state cannot be saved, so this node stops: {0}")]
+    Save(#[from] SaveError),
+    /// The trace could not be written.
+    #[error("the trace cannot be written, so this node stops: {0}")]
+    Trace(#[from] WriteError),
+}
+
+/// Boots a process, with what it saved if it had run before, and drives it in a task.
+///
+/// Must be called inside a tokio runtime. Saving blocks the task's thread for the time of an
+/// fsync; algorithms whose stable state changes at every entry want a runtime with threads to
+/// spare.
+///
+/// # Errors
+///
+/// [`StartError`]; nothing runs then.
+pub fn start<P, L>(parts: Parts<P, L>) -> Result<Running, StartError>
+where
+    P: Protocol,
+    P::Message: Serialize + DeserializeOwned,
+    P::Stable: Serialize + DeserializeOwned,
+    P::Command: Into<Asked>,
+    P::Event: Into<Told>,
+    L: Local<P>,
+{
+    let Parts { config, transport, store, local, asks, recorder, injection } = parts;
+    let size = ProcessId::at(transport.addresses.len()).0;
+    let (me, session) = (transport.me, transport.session);
+    let stable = saved_state::<P>(&store)?;
+    let (mesh, inbox) = Mesh::start(transport)?;
+    let (address, view) = (mesh.address(), mesh.view());
+    let recovered = stable.is_some();
+    let node = Node::boot(Group::new(me, size), &config, stable, System::new());
+    let diary = Diary::new(recorder, me, size, session);
+    let outlet = Outlet::new(mesh, store, local, diary, injection);
+    let driver = Driver { node, outlet, sessions: vec![0; size as usize] };
+    let task = tokio::spawn(driver.run(inbox, asks, recovered));
+    Ok(Running { address, view, task })
+}
+
+fn saved_state<P>(store: &Store) -> Result<Option<P::Stable>, StartError>
+where
+    P: Protocol,
+    P::Stable: DeserializeOwned,
+{
+    let Some(bytes) = store.state() else { return Ok(None) };
+    match postcard::take_from_bytes(bytes) {
+        Ok((stable, [])) => Ok(Some(stable)),
+        Ok(_) | Err(_) => {
+            Err(StartError::State { directory: store.directory().display().to_string() })
+        }
+    }
+}
+
+struct Driver<P: Protocol, L> {
+    node: Node<P, System>,
+    outlet: Outlet<P, L>,
+    /// By peer: the session whose messages we get, 0 before the first.
+    sessions: Vec<u64>,
+}
+
+/// What woke the loop.
+enum Wake<A> {
+    Incoming(Option<Incoming>),
+    Ask(Option<A>),
+    Clock,
+}
+
+impl<P, L> Driver<P, L>
+where
+    P: Protocol,
+    P::Message: Serialize + DeserializeOwned,
+    P::Stable: Serialize + DeserializeOwned,
+    P::Command: Into<Asked>,
+    P::Event: Into<Told>,
+    L: Local<P>,
+{
+    async fn run(
+        mut self,
+        mut inbox: Inbox,
+        mut asks: mpsc::UnboundedReceiver<L::Ask>,
+        recovered: bool,
+    ) -> Result<(), Failure> {
+        self.outlet.diary.note(if recovered { Kind::Recover } else { Kind::Boot })?;
+        self.outlet.release(self.node.pending(), None)?;
+        loop {
+            self.give_commands()?;
+            self.fire_timers(&mut inbox)?;
+            match self.sleep(&mut inbox, &mut asks).await? {
+                Wake::Incoming(Some(incoming)) => self.take(incoming)?,
+                Wake::Ask(Some(ask)) => self.outlet.ask(ask),
+                Wake::Clock => {}
+                Wake::Incoming(None) | Wake::Ask(None) => break,
+            }
+        }
+        self.outlet.close(GRACE).await
+    }
+
+    /// Waits for the next thing to do. What is recorded is written first: it costs little now.
+    async fn sleep(
+        &mut self,
+        inbox: &mut Inbox,
+        asks: &mut mpsc::UnboundedReceiver<L::Ask>,
+    ) -> Result<Wake<L::Ask>, Failure> {
+        let outlet = &mut self.outlet;
+        if !outlet.commands.is_empty() {
+            return Ok(Wake::Clock);
+        }
+        if let Some(incoming) = inbox.try_receive() {
+            return Ok(Wake::Incoming(Some(incoming)));
+        }
+        outlet.diary.flush()?;
+        let deadline = outlet.timers.next().map(tokio::time::Instant::from_std);
+        let clock = async {
+            match deadline {
+                Some(deadline) => tokio::time::sleep_until(deadline).await,
+                None => std::future::pending().await,
+            }
+        };
+        let room = outlet.mesh.has_room();
+        Ok(tokio::select! {
+            incoming = inbox.receive() => Wake::Incoming(incoming),
+            ask = asks.recv(), if room => Wake::Ask(ask),
+            () = outlet.mesh.room(), if !room => Wake::Clock,
+            () = clock => Wake::Clock,
+        })
+    }
+
+    fn give_commands(&mut self) -> Result<(), Failure> {
+        while let Some(command) = self.outlet.commands.pop_front() {
+            self.outlet.diary.note(Kind::Command(command.clone().into()))?;
+            self.step(Input::Command(command))?;
+        }
+        Ok(())
+    }
+
+    /// Fires what is due; what has already arrived comes first, or a process that was stopped
+    /// for a while would find everybody late.
+    fn fire_timers(&mut self, inbox: &mut Inbox) -> Result<(), Failure> {
+        if self.outlet.timers.next().is_none_or(|deadline| deadline > Instant::now()) {
+            return Ok(());
+        }
+        for _ in 0..MESSAGES_BEFORE_TIMERS {
+            let Some(incoming) = inbox.try_receive() else { break };
+            self.take(incoming)?;
+        }
+        while let Some(timer) = self.outlet.timers.fire(Instant::now()) {
+            let name = format!("{timer:?}");
+            self.outlet.release(self.node.step(Input::Timer(timer)), Some(name))?;
+        }
+        Ok(())
+    }
+
+    /// Takes one thing from the mesh.
+    fn take(&mut self, incoming: Incoming) -> Result<(), Failure> {
+        match incoming {
+            Incoming::Message { from, session, payload } => {
+                self.take_message(from, session, &payload)
+            }
+            Incoming::PeerUp { peer, session } => self.meet(peer, session),
+            Incoming::PeerDown { peer, .. } => {
+                info!("the connection with {peer} is gone");
+                Ok(())
+            }
+        }
+    }
+
+    fn take_message(
+        &mut self,
+        from: ProcessId,
+        session: u64,
+        payload: &[u8],
+    ) -> Result<(), Failure> {
+        let Some(envelope) = Envelope::<P::Message>::decode(payload) else {
+            warn!("a message of {from} cannot be understood and is dropped: another release?");
+            return Ok(());
+        };
+        let Envelope { number, clock, message } = envelope;
+        let diary = &mut self.outlet.diary;
+        diary.learn(clock.as_ref());
+        diary.note_passage(&message, from, session, number, Kind::Receive)?;
+        self.step(Input::Message { from, message })
+    }
+
+    /// A new session of a peer proves that it crashed, however quickly it came back.
+    fn meet(&mut self, peer: ProcessId, session: u64) -> Result<(), Failure> {
+        let known = std::mem::replace(&mut self.sessions[peer.index()], session);
+        if known == 0 || known == session {
+            return Ok(());
+        }
+        for verdict in [Verdict::Suspect, Verdict::Trust] {
+            self.outlet.diary.note(Kind::Suspicion { peer, verdict })?;
+            self.step(Input::Suspicion { peer, verdict })?;
+        }
+        Ok(())
+    }
+
+    fn step(&mut self, input: Input<P>) -> Result<(), Failure> {
+        self.outlet.release(self.node.step(input), None)
+    }
+}

@@ -1,0 +1,49 @@
+//! Between the users of a process and its algorithm.
+
+use std::fmt::Debug;
+
+use tenure_core::Protocol;
+use tokio::sync::mpsc;
+
+/// What stands between the local users and the protocol, inside the driver's task: it turns
+/// what they ask into commands, refuses misuse, and hands on what the protocol tells.
+///
+/// It runs where the protocol runs, so a grant reaches its user without another task between.
+pub trait Local<P: Protocol>: Send + 'static {
+    /// What users ask.
+    type Ask: Send + Debug + 'static;
+
+    /// A user asks; the protocol may be given a command for it.
+    fn ask(&mut self, ask: Self::Ask) -> Option<P::Command>;
+
+    /// The protocol tells; it may be given another command at once.
+    fn told(&mut self, event: P::Event) -> Option<P::Command>;
+}
+
+/// Hands everything through: commands in, events out. The user keeps to the protocol's rules.
+#[derive(Debug)]
+pub struct Raw<P: Protocol> {
+    events: mpsc::UnboundedSender<P::Event>,
+}
+
+impl<P: Protocol> Raw<P> {
+    /// The local side, and where its events come out.
+    pub fn new() -> (Self, mpsc::UnboundedReceiver<P::Event>) {
+        let (events, told) = mpsc::unbounded_channel();
+        (Raw { events }, told)
+    }
+}
+
+impl<P: Protocol> Local<P> for Raw<P> {
+    type Ask = P::Command;
+
+    fn ask(&mut self, command: P::Command) -> Option<P::Command> {
+        Some(command)
+    }
+
+    fn told(&mut self, event: P::Event) -> Option<P::Command> {
+        // Whoever dropped the receiver does not want to be told.
+        let _ = self.events.send(event);
+        None
+    }
+}

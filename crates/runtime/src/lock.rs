@@ -1,0 +1,234 @@
+//! The lock and the leader, as the users of a node have them.
+
+use std::collections::VecDeque;
+use std::fmt;
+
+use tenure_core::service::{election, mutex, office};
+use tenure_core::{Facts, Fence, Protocol, Term};
+use thiserror::Error;
+use tokio::sync::{mpsc, oneshot, watch};
+
+use crate::local::Local;
+
+/// A lock that many tasks of this process share: at most one of them is inside, and while it
+/// is, nobody in the whole group is (but see [`Guard::fence`]).
+#[derive(Clone, Debug)]
+pub struct Lock {
+    asks: mpsc::UnboundedSender<Ask>,
+}
+
+/// Being inside. Dropping it leaves.
+#[derive(Debug)]
+pub struct Guard {
+    fence: Fence,
+    asks: mpsc::UnboundedSender<Ask>,
+}
+
+/// Who leads, as this process was told last.
+#[derive(Clone, Debug)]
+pub struct Leadership {
+    asks: mpsc::UnboundedSender<Ask>,
+    leader: watch::Receiver<Option<Term>>,
+}
+
+/// The node has stopped: nobody will ever enter through it again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("the node has stopped")]
+pub struct Stopped;
+
+/// What the handles ask of a [`Front`].
+#[derive(Debug)]
+pub struct Ask(Wish);
+
+#[derive(Debug)]
+enum Wish {
+    Enter(oneshot::Sender<Guard>),
+    Exit,
+    Elect,
+}
+
+/// The local side of a lock and, where there is one, an election: lets users enter in turn.
+pub struct Front {
+    asks: mpsc::WeakUnboundedSender<Ask>,
+    waiting: VecDeque<oneshot::Sender<Guard>>,
+    phase: Phase,
+    leader: watch::Sender<Option<Term>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Outside,
+    Asked,
+    Inside,
+}
+
+impl Lock {
+    /// Waits until inside. Dropping the future gives the place in the queue up; nobody is
+    /// kept waiting for it.
+    ///
+    /// # Errors
+    ///
+    /// [`Stopped`]; you are not inside.
+    pub async fn enter(&self) -> Result<Guard, Stopped> {
+        let (sender, receiver) = oneshot::channel();
+        self.asks.send(Ask(Wish::Enter(sender))).map_err(|_| Stopped)?;
+        receiver.await.map_err(|_| Stopped)
+    }
+}
+
+impl Guard {
+    /// Goes with every access to what the lock protects.
+    ///
+    /// A process can be stopped for longer than others are willing to wait, and still believe
+    /// that it is inside. The resource keeps the highest fence it has seen and refuses lower
+    /// ones: that, and nothing else, makes the lock safe then.
+    pub fn fence(&self) -> Fence {
+        self.fence
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        // A node that has stopped is outside already.
+        let _ = self.asks.send(Ask(Wish::Exit));
+    }
+}
+
+impl Leadership {
+    /// The term that this process was told of last; nothing while nobody leads.
+    pub fn now(&self) -> Option<Term> {
+        *self.leader.borrow()
+    }
+
+    /// Waits for the next change. Changes in quick succession may be seen as one.
+    ///
+    /// # Errors
+    ///
+    /// [`Stopped`].
+    pub async fn changed(&mut self) -> Result<Option<Term>, Stopped> {
+        self.leader.changed().await.map_err(|_| Stopped)?;
+        Ok(*self.leader.borrow_and_update())
+    }
+
+    /// Asks for an election.
+    ///
+    /// # Errors
+    ///
+    /// [`Stopped`].
+    pub fn elect(&self) -> Result<(), Stopped> {
+        self.asks.send(Ask(Wish::Elect)).map_err(|_| Stopped)
+    }
+}
+
+/// A command that can ask for a lock, and perhaps for an election.
+pub trait Order: From<mutex::Command> {
+    /// The command that asks for an election, where the protocol offers one.
+    fn elect() -> Option<Self>;
+}
+
+impl Order for mutex::Command {
+    fn elect() -> Option<Self> {
+        None
+    }
+}
+
+impl Order for office::Command {
+    fn elect() -> Option<Self> {
+        Some(office::Command::Election(election::Command::Elect))
+    }
+}
+
+/// What users ask, on its way to the node.
+pub type Asks = mpsc::UnboundedReceiver<Ask>;
+
+impl Front {
+    /// The local side, its handles, and the queue between them; the first and the last go into
+    /// the [`Parts`](crate::Parts) of a node, which stops when the last handle and guard is gone.
+    pub fn new() -> (Self, Lock, Leadership, Asks) {
+        let (asks, receiver) = mpsc::unbounded_channel();
+        let (sender, leader) = watch::channel(None);
+        let front = Front {
+            asks: asks.downgrade(),
+            waiting: VecDeque::new(),
+            phase: Phase::Outside,
+            leader: sender,
+        };
+        (front, Lock { asks: asks.clone() }, Leadership { asks, leader }, receiver)
+    }
+
+    /// Asks for the lock if somebody here wants it.
+    fn ask_next(&mut self) -> Option<mutex::Command> {
+        self.waiting.retain(|user| !user.is_closed());
+        if self.phase != Phase::Outside || self.waiting.is_empty() {
+            return None;
+        }
+        self.phase = Phase::Asked;
+        Some(mutex::Command::Enter)
+    }
+
+    fn exit(&mut self) -> Option<mutex::Command> {
+        assert!(self.phase == Phase::Inside, "a guard exists only inside");
+        Some(mutex::Command::Exit)
+    }
+
+    /// Lets the first user that still wants to enter have the lock.
+    fn entered(&mut self, fence: Fence) -> Option<mutex::Command> {
+        self.phase = Phase::Inside;
+        // Without a handle there is nobody to enter, and nobody who could ever leave.
+        let Some(asks) = self.asks.upgrade() else { return self.exit() };
+        let mut guard = Guard { fence, asks };
+        while let Some(user) = self.waiting.pop_front() {
+            match user.send(guard) {
+                Ok(()) => return None,
+                Err(back) => guard = back,
+            }
+        }
+        // Dropping the guard asks for the exit.
+        None
+    }
+}
+
+impl<P> Local<P> for Front
+where
+    P: Protocol,
+    P::Command: Order,
+    P::Event: Facts,
+{
+    type Ask = Ask;
+
+    fn ask(&mut self, Ask(wish): Ask) -> Option<P::Command> {
+        match wish {
+            Wish::Enter(user) => {
+                self.waiting.push_back(user);
+                self.ask_next().map(P::Command::from)
+            }
+            Wish::Exit => self.exit().map(P::Command::from),
+            Wish::Elect => P::Command::elect(),
+        }
+    }
+
+    fn told(&mut self, event: P::Event) -> Option<P::Command> {
+        match event.of_election() {
+            Some(election::Event::Elected { term, .. }) => {
+                self.leader.send_replace(Some(*term));
+            }
+            Some(election::Event::Deposed { .. }) => {
+                self.leader.send_replace(None);
+            }
+            None => {}
+        }
+        match event.of_mutex()? {
+            mutex::Event::Entered { fence } => self.entered(*fence).map(P::Command::from),
+            mutex::Event::Exited => {
+                self.phase = Phase::Outside;
+                self.ask_next().map(P::Command::from)
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Front {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Front").field("phase", &self.phase).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,151 @@
+//! The way out of a node: save, then send, arm and tell.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use tenure_core::{Labelled, Layer, ProcessId, Protocol, Step, TimerChange};
+use tenure_trace::{Kind, Told};
+use tracing::warn;
+
+use crate::driver::Failure;
+use crate::envelope::Envelope;
+use crate::environment::{System, draw};
+use crate::injection::{Fate, Injection};
+use crate::local::Local;
+use crate::recorder::Diary;
+use crate::store::Store;
+use crate::timers::Timers;
+use crate::transport::Mesh;
+
+/// Where the effects of a step go.
+pub(crate) struct Outlet<P: Protocol, L> {
+    pub(crate) mesh: Mesh,
+    store: Store,
+    local: L,
+    pub(crate) diary: Diary,
+    injection: Injection,
+    pub(crate) timers: Timers<P::Timer>,
+    /// What the local side wants the protocol to be told next.
+    pub(crate) commands: VecDeque<P::Command>,
+    /// How many messages were sent in this session.
+    sent: u64,
+}
+
+impl<P, L> Outlet<P, L>
+where
+    P: Protocol,
+    P::Message: Serialize,
+    P::Stable: Serialize,
+    P::Event: Into<Told>,
+    L: Local<P>,
+{
+    pub(crate) fn new(
+        mesh: Mesh,
+        store: Store,
+        local: L,
+        diary: Diary,
+        injection: Injection,
+    ) -> Self {
+        Outlet {
+            mesh,
+            store,
+            local,
+            diary,
+            injection,
+            timers: Timers::new(),
+            commands: VecDeque::new(),
+            sent: 0,
+        }
+    }
+
+    /// A user asks.
+    pub(crate) fn ask(&mut self, ask: L::Ask) {
+        let command = self.local.ask(ask);
+        self.commands.extend(command);
+    }
+
+    /// Saves what must be saved, then lets the effects of a step out. `timer` is what caused
+    /// the step, if a timer did.
+    pub(crate) fn release(
+        &mut self,
+        mut step: Step<'_, P, System>,
+        timer: Option<String>,
+    ) -> Result<(), Failure> {
+        if let Some(stable) = step.unsaved() {
+            let bytes = postcard::to_stdvec(stable).expect("a stable state can always be encoded");
+            self.store.save(&bytes)?;
+        }
+        for (value, bound) in step.environment().take_choices() {
+            self.diary.note(Kind::Note(format!("chose {value} of {bound}")))?;
+        }
+        let released = step.saved();
+        let quiet = released
+            .messages
+            .as_slice()
+            .iter()
+            .all(|(_, message)| message.label().layer == Layer::Detector)
+            && released.events.as_slice().is_empty();
+        if let Some(name) = timer.filter(|_| !quiet) {
+            self.diary.note(Kind::Timer(name))?;
+        }
+        for change in released.timers {
+            self.change_timer(change);
+        }
+        for (to, message) in released.messages {
+            self.send(to, message)?;
+        }
+        for event in released.events {
+            self.tell(event)?;
+        }
+        Ok(())
+    }
+
+    /// Lets go of everything, after what was sent has arrived or `grace` is over.
+    pub(crate) async fn close(mut self, grace: Duration) -> Result<(), Failure> {
+        self.diary.note(Kind::End)?;
+        self.diary.flush()?;
+        self.mesh.close(grace).await;
+        Ok(())
+    }
+
+    fn change_timer(&mut self, change: TimerChange<P::Timer>) {
+        match change {
+            TimerChange::Set(timer, after) => self.timers.set(timer, after, Instant::now(), draw),
+            TimerChange::Cancel(timer) => self.timers.cancel(&timer),
+        }
+    }
+
+    fn send(&mut self, to: ProcessId, message: P::Message) -> Result<(), Failure> {
+        self.sent += 1;
+        let number = self.sent;
+        self.diary.note_passage(&message, to, 0, number, Kind::Send)?;
+        let copies = match self.injection.fate() {
+            Fate::Pass => 1,
+            Fate::Lose => {
+                self.diary.note_passage(&message, to, 0, number, Kind::Drop)?;
+                0
+            }
+            Fate::Duplicate => {
+                self.diary.note_passage(&message, to, 0, number, Kind::Duplicate)?;
+                2
+            }
+        };
+        let payload = Envelope { number, clock: self.diary.clock(), message }.encode();
+        for _ in 0..copies {
+            if let Err(error) = self.mesh.send(to, payload.clone()) {
+                warn!("a message to {to} is lost: {error}");
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells the local side; what it acts upon must not be missing from the trace.
+    fn tell(&mut self, event: P::Event) -> Result<(), Failure> {
+        self.diary.note(Kind::Event(event.clone().into()))?;
+        self.diary.flush()?;
+        let command = self.local.told(event);
+        self.commands.extend(command);
+        Ok(())
+    }
+}

@@ -1,0 +1,98 @@
+//! What one node writes down.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use tenure_core::{Labelled, Layer, ProcessId, VectorClock};
+use tenure_trace::{Kind, Passage, Record, WriteError, Writer};
+
+/// Writes one process's trace, or nothing.
+///
+/// Heartbeats are left out: they would drown everything else.
+#[derive(Debug)]
+pub struct Recorder {
+    writer: Option<Writer>,
+    clocks: bool,
+}
+
+impl Recorder {
+    /// Writes nothing.
+    pub fn none() -> Self {
+        Recorder { writer: None, clocks: false }
+    }
+
+    /// Writes to `writer`, with a vector clock on every record if `clocks`.
+    pub fn to(writer: Writer, clocks: bool) -> Self {
+        Recorder { writer: Some(writer), clocks }
+    }
+
+    pub(crate) fn keeps_clocks(&self) -> bool {
+        self.clocks && self.writer.is_some()
+    }
+
+    pub(crate) fn is_on(&self) -> bool {
+        self.writer.is_some()
+    }
+}
+
+/// One process as its records show it.
+#[derive(Debug)]
+pub(crate) struct Diary {
+    recorder: Recorder,
+    me: ProcessId,
+    session: u64,
+    clock: Option<VectorClock>,
+}
+
+impl Diary {
+    pub(crate) fn new(recorder: Recorder, me: ProcessId, size: u32, session: u64) -> Self {
+        let clock = recorder.keeps_clocks().then(|| VectorClock::new(size));
+        Diary { recorder, me, session, clock }
+    }
+
+    /// Writes down that something happened now.
+    pub(crate) fn note(&mut self, kind: Kind) -> Result<(), WriteError> {
+        if let Some(clock) = &mut self.clock {
+            clock.tick(self.me);
+        }
+        let Some(writer) = &mut self.recorder.writer else { return Ok(()) };
+        let mut record = Record::new(now(), self.me, kind).in_session(self.session);
+        record.clock.clone_from(&self.clock);
+        writer.write(record).map(|_| ())
+    }
+
+    /// Writes down a message sent or received, unless it is the detector's.
+    pub(crate) fn note_passage(
+        &mut self,
+        message: &impl Labelled,
+        peer: ProcessId,
+        session: u64,
+        number: u64,
+        kind: fn(Passage) -> Kind,
+    ) -> Result<(), WriteError> {
+        if !self.recorder.is_on() || message.label().layer == Layer::Detector {
+            return Ok(());
+        }
+        self.note(kind(Passage::of(message, peer, session, number)))
+    }
+
+    /// Takes in what the sender of a message knew.
+    pub(crate) fn learn(&mut self, theirs: Option<&VectorClock>) {
+        if let (Some(mine), Some(theirs)) = (&mut self.clock, theirs) {
+            mine.merge(theirs);
+        }
+    }
+
+    pub(crate) fn flush(&mut self) -> Result<(), WriteError> {
+        self.recorder.writer.as_mut().map_or(Ok(()), Writer::flush)
+    }
+
+    pub(crate) fn clock(&self) -> Option<VectorClock> {
+        self.clock.clone()
+    }
+}
+
+/// Nanoseconds since the start of 1970, UTC.
+pub(crate) fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,91 @@
+//! The armed timers of one process, on the system's monotonic clock.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use tenure_core::Delay;
+
+/// At most one deadline per name; setting again replaces, and what was cancelled never fires.
+#[derive(Debug)]
+pub(crate) struct Timers<T> {
+    /// By name: its deadline, and which setting that belongs to.
+    armed: BTreeMap<T, (Instant, u64)>,
+    /// In the order of firing. The setting's number keeps equal deadlines apart.
+    due: BTreeMap<(Instant, u64), T>,
+    settings: u64,
+}
+
+impl<T: Clone + Ord> Timers<T> {
+    pub(crate) fn new() -> Self {
+        Timers { armed: BTreeMap::new(), due: BTreeMap::new(), settings: 0 }
+    }
+
+    /// Arms a timer somewhere within `after` of `now`; `draw` gives a number up to its argument.
+    pub(crate) fn set(
+        &mut self,
+        timer: T,
+        after: Delay,
+        now: Instant,
+        draw: impl FnOnce(u64) -> u64,
+    ) {
+        self.cancel(&timer);
+        let nanoseconds = after.min + draw(after.max - after.min);
+        self.settings += 1;
+        let deadline = (now + Duration::from_nanos(nanoseconds), self.settings);
+        self.armed.insert(timer.clone(), deadline);
+        self.due.insert(deadline, timer);
+    }
+
+    pub(crate) fn cancel(&mut self, timer: &T) {
+        if let Some(deadline) = self.armed.remove(timer) {
+            self.due.remove(&deadline);
+        }
+    }
+
+    /// When the next one fires.
+    pub(crate) fn next(&self) -> Option<Instant> {
+        self.due.first_key_value().map(|((deadline, _), _)| *deadline)
+    }
+
+    /// Takes the next one whose time has come; it is no longer armed.
+    pub(crate) fn fire(&mut self, now: Instant) -> Option<T> {
+        let ((deadline, _), _) = self.due.first_key_value()?;
+        if *deadline > now {
+            return None;
+        }
+        let (_, timer) = self.due.pop_first()?;
+        self.armed.remove(&timer);
+        Some(timer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn timers_fire_in_the_order_of_their_deadlines_and_only_once() {
+        let start = Instant::now();
+        let mut timers = Timers::new();
+        timers.set("late", Delay::ticks(20), start, |_| 0);
+        timers.set("early", Delay::ticks(10), start, |_| 0);
+        assert_eq!(timers.fire(start + Duration::from_nanos(5)), None);
+        assert_eq!(timers.fire(start + Duration::from_nanos(50)), Some("early"));
+        assert_eq!(timers.fire(start + Duration::from_nanos(50)), Some("late"));
+        assert_eq!(timers.fire(start + Duration::from_secs(5)), None);
+    }
+
+    #[test]
+    fn a_timer_that_is_set_again_or_cancelled_does_not_fire_at_its_old_time() {
+        let start = Instant::now();
+        let mut timers = Timers::new();
+        timers.set("again", Delay::ticks(10), start, |_| 0);
+        timers.set("never", Delay::ticks(10), start, |_| 0);
+        timers.set("again", Delay { min: 30, max: 50 }, start, |range| range / 2);
+        timers.cancel(&"never");
+        assert_eq!(timers.fire(start + Duration::from_nanos(39)), None);
+        assert_eq!(timers.next(), Some(start + Duration::from_nanos(40)));
+        assert_eq!(timers.fire(start + Duration::from_nanos(40)), Some("again"));
+        assert_eq!(timers.next(), None);
+    }
+}
