@@ -1,1 +1,92 @@
-//! A deterministic discrete-event simulator: virtual time, a seeded network, faults and metrics.
+//! A deterministic discrete-event simulator for the protocols of Tenure: virtual time, a
+//! seeded network, faults, monitors and metrics.
+//!
+//! ```
+//! # fn demo<P>(config: P::Config) -> Result<(), tenure_sim::SettingsError>
+//! # where P: tenure_core::Mutex {
+//! use tenure_sim::{Settings, Simulation, Span, Workload};
+//!
+//! let mut settings = Settings::new(5);
+//! settings.workload = Workload::entries(3);
+//! settings.network.latency = Span::between_units(1, 4).into();
+//! let report = Simulation::<P>::new(config, settings).run()?;
+//! assert!(!report.has_failed(), "{:?}", report.findings);
+//! # Ok(()) }
+//! ```
+//!
+//! # What a simulation shows, and what it does not
+//!
+//! One seed is one schedule. A violation that a simulation finds is real: the algorithm did
+//! that, step by step, and the trace shows how. A run without a violation proves nothing about
+//! the schedules that were not drawn, however many seeds agree; *every* schedule of a small
+//! group is what `tenure check` is for. Delays and counts are those of the settings' network,
+//! not of yours; means over many seeds come with an interval, and a single random run is never
+//! to be held against an average. No finite run shows that somebody waits for ever: what is
+//! called a deadlock here is a run in which nothing could happen any more, or nobody had been
+//! served for very long; what is called starvation is a suspicion.
+//!
+//! # One seed, one run
+//!
+//! Time is counted in whole ticks ([`TICKS_PER_UNIT`](tenure_core::TICKS_PER_UNIT)), random
+//! numbers come from a pinned generator ([`Random`]), logarithms from `libm`: the same settings
+//! give the same trace, to the byte, on every machine, and [`many`] gives the same reports with
+//! any number of threads.
+
+mod agenda;
+mod beliefs;
+mod bypass;
+mod causality;
+mod clocks;
+mod configs;
+mod controls;
+mod core;
+mod election_judge;
+mod fault;
+mod faults_seen;
+mod happenings;
+mod json;
+mod judge;
+mod latency;
+mod links;
+mod many;
+mod metrics;
+mod moments;
+mod queue;
+mod random;
+mod recorder;
+mod refusal;
+mod report;
+mod router;
+mod service;
+mod settings;
+mod sim;
+mod span;
+mod summary;
+mod tally;
+pub mod theory;
+mod timers;
+mod users;
+mod verdict;
+mod watcher;
+mod workload;
+mod world;
+
+pub use configs::Configs;
+pub use controls::{Controls, Progress};
+pub use fault::{Chance, Fault, Memory, Recovery, When};
+pub use faults_seen::FaultCount;
+pub use latency::Latency;
+pub use many::many;
+pub use metrics::{KindCount, Metrics};
+pub use moments::Moments;
+pub use random::Random;
+pub use refusal::SettingsError;
+pub use report::{Ended, Report, Stuck};
+pub use service::{Ask, Heard, UserCommand, UserEvent};
+pub use settings::{Detector, Limits, Network, Settings, Time, Watch, Watched};
+pub use sim::{RunError, Simulation};
+pub use span::{Span, parse_units};
+pub use summary::{Summary, Violations};
+pub use tally::{Level, Tally};
+pub use verdict::{Finding, FirstViolation, Verdict};
+pub use workload::{Chatter, Entries, Initiators, Locking, Pattern, Workload};

@@ -1,0 +1,100 @@
+use tenure_core::ProcessId;
+
+/// Whom each process believes in.
+#[derive(Debug)]
+pub(crate) struct Beliefs {
+    /// By process; empty where nobody elects.
+    leader: Vec<u32>,
+    /// How many live processes believe in a live leader.
+    settled: u64,
+    /// By leader: how many of them believe in this one.
+    followers: Vec<u32>,
+    /// How many leaders have followers.
+    followed: u32,
+}
+
+const NOBODY: u32 = u32::MAX;
+
+impl Beliefs {
+    pub(crate) fn new(size: u32) -> Self {
+        let size = size as usize;
+        let (leader, followers) = (vec![NOBODY; size], vec![0; size]);
+        Beliefs { leader, settled: 0, followers, followed: 0 }
+    }
+
+    /// Whom a process believes in.
+    pub(crate) fn of(&self, process: ProcessId) -> Option<ProcessId> {
+        let leader = self.leader.get(process.index()).copied()?;
+        (leader != NOBODY).then_some(ProcessId(leader))
+    }
+
+    pub(crate) fn elected(&mut self, at: ProcessId, leader: ProcessId, up: &[bool]) {
+        self.set(at, leader.0, up);
+    }
+
+    pub(crate) fn forget(&mut self, at: ProcessId, up: &[bool]) {
+        self.set(at, NOBODY, up);
+    }
+
+    /// Counts anew, after a crash or recovery.
+    pub(crate) fn recount(&mut self, up: &[bool]) {
+        (self.settled, self.followed) = (0, 0);
+        self.followers.fill(0);
+        for place in 0..self.leader.len() {
+            self.count(place, up, true);
+        }
+    }
+
+    /// Whether all of so many live processes believe in one live leader.
+    pub(crate) const fn is_unanimous(&self, live: u64) -> bool {
+        self.settled == live && self.followed <= 1
+    }
+
+    /// Live processes that believe in nobody who is up.
+    pub(crate) fn unsettled<'a>(&'a self, up: &'a [bool]) -> impl Iterator<Item = ProcessId> + 'a {
+        let without = move |place: &usize| up[*place] && !self.is_settled(*place, up);
+        (0..self.leader.len()).filter(without).map(ProcessId::at)
+    }
+
+    /// Whether some live process believes in anybody at all.
+    pub(crate) fn anybody(&self, up: &[bool]) -> bool {
+        self.leader.iter().zip(up).any(|(leader, up)| *up && *leader != NOBODY)
+    }
+
+    /// Live processes that believe in themselves.
+    pub(crate) fn leaders<'a>(&'a self, up: &'a [bool]) -> impl Iterator<Item = ProcessId> + 'a {
+        let leads = move |place: &usize| up[*place] && self.leader[*place] as usize == *place;
+        (0..self.leader.len()).filter(leads).map(ProcessId::at)
+    }
+
+    fn set(&mut self, at: ProcessId, leader: u32, up: &[bool]) {
+        if self.leader.is_empty() {
+            return;
+        }
+        self.count(at.index(), up, false);
+        self.leader[at.index()] = leader;
+        self.count(at.index(), up, true);
+    }
+
+    /// Counts what a process believes in, or takes it out of the count.
+    fn count(&mut self, place: usize, up: &[bool], add: bool) {
+        if !self.is_settled(place, up) {
+            return;
+        }
+        let followers = &mut self.followers[self.leader[place] as usize];
+        if add {
+            self.settled += 1;
+            self.followed += u32::from(*followers == 0);
+            *followers += 1;
+        } else {
+            self.settled -= 1;
+            *followers -= 1;
+            self.followed -= u32::from(*followers == 0);
+        }
+    }
+
+    fn is_settled(&self, place: usize, up: &[bool]) -> bool {
+        let leader = self.leader[place];
+        up[place] && leader != NOBODY && up[leader as usize]
+    }
+}

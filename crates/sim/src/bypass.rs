@@ -1,0 +1,86 @@
+use std::collections::VecDeque;
+
+use tenure_core::ProcessId;
+
+/// How often others enter while one waits, measured in constant time per entry.
+///
+/// Whoever enters has bypassed the one who has waited longest at least as often as any other,
+/// so that one is enough to look at. The result is that of the monitor
+/// [`Bypass`](tenure_core::monitors::Bypass), which a test compares it with.
+#[derive(Debug, Default)]
+pub(crate) struct BypassMeter {
+    /// Requests in order: who, and how many entries there had been.
+    requests: VecDeque<(ProcessId, u64)>,
+    /// By process: which of the requests is its own and still open, counted from the first.
+    open: Vec<Option<u64>>,
+    /// How many requests were taken off the front.
+    forgotten: u64,
+    entries: u64,
+    /// By process: which of all entries were its own, as far as somebody waits since before.
+    own: Vec<VecDeque<u64>>,
+    worst: u32,
+    worst_pair: Option<(ProcessId, ProcessId)>,
+}
+
+impl BypassMeter {
+    pub(crate) fn new(size: u32) -> Self {
+        let size = size as usize;
+        let own = vec![VecDeque::new(); size];
+        BypassMeter { open: vec![None; size], own, ..BypassMeter::default() }
+    }
+
+    pub(crate) fn requested(&mut self, process: ProcessId) {
+        self.ended(process);
+        self.open[process.index()] = Some(self.forgotten + self.requests.len() as u64);
+        self.requests.push_back((process, self.entries));
+    }
+
+    /// The request of `process` was served, or the process crashed.
+    pub(crate) fn ended(&mut self, process: ProcessId) {
+        self.open[process.index()] = None;
+        while let Some((first, _)) = self.requests.front()
+            && self.open[first.index()] != Some(self.forgotten)
+        {
+            self.requests.pop_front();
+            self.forgotten += 1;
+        }
+    }
+
+    /// `process` enters. Returns whom it has bypassed most, and how often.
+    pub(crate) fn entered(&mut self, process: ProcessId) -> Option<(ProcessId, u32)> {
+        self.ended(process);
+        self.entries += 1;
+        let own = &mut self.own[process.index()];
+        let Some((waiter, since)) = self.requests.front().copied() else {
+            own.clear();
+            return None;
+        };
+        while own.front().is_some_and(|entry| *entry <= since) {
+            own.pop_front();
+        }
+        own.push_back(self.entries);
+        let times = u32::try_from(own.len()).unwrap_or(u32::MAX);
+        if times > self.worst {
+            self.worst = times;
+            self.worst_pair = Some((process, waiter));
+        }
+        Some((waiter, times))
+    }
+
+    /// The most entries of one process during one wait of another.
+    pub(crate) const fn worst(&self) -> u32 {
+        self.worst
+    }
+
+    /// The most entries of one process during the longest wait that is not over.
+    pub(crate) fn present(&self) -> u32 {
+        let Some((_, since)) = self.requests.front() else { return 0 };
+        let passed = |own: &VecDeque<u64>| own.iter().filter(|entry| *entry > since).count();
+        self.own.iter().map(passed).max().and_then(|most| u32::try_from(most).ok()).unwrap_or(0)
+    }
+
+    /// Who entered most often, while who waited.
+    pub(crate) const fn worst_pair(&self) -> Option<(ProcessId, ProcessId)> {
+        self.worst_pair
+    }
+}

@@ -1,0 +1,69 @@
+use tenure_core::{LocalTime, ProcessId};
+
+use crate::Settings;
+use crate::random::mix;
+
+/// The processes' own clocks: each has its own start and, with drift, its own rate.
+///
+/// Both are computed from the seed whenever they are needed, so clocks cost no memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clocks {
+    seed: u64,
+    drift_ppm: u32,
+}
+
+const MILLION: u128 = 1_000_000;
+
+impl Clocks {
+    pub(crate) const fn new(settings: &Settings) -> Self {
+        Clocks { seed: settings.seed, drift_ppm: settings.time.drift_ppm }
+    }
+
+    /// What the clock of `process` shows at `now`.
+    pub(crate) fn reading(&self, process: ProcessId, now: u64) -> LocalTime {
+        let start = mix(self.seed ^ mix(u64::from(process.0))) >> 24;
+        let shown = u128::from(now) * self.rate(process) / MILLION;
+        LocalTime(start.saturating_add(u64::try_from(shown).unwrap_or(u64::MAX)))
+    }
+
+    /// How long a wait by the clock of `process` takes really.
+    #[inline]
+    pub(crate) fn really(&self, process: ProcessId, ticks: u64) -> u64 {
+        if self.drift_ppm == 0 {
+            return ticks;
+        }
+        let real = u128::from(ticks) * MILLION / self.rate(process);
+        u64::try_from(real).unwrap_or(u64::MAX)
+    }
+
+    /// How many parts the clock runs in a million real ones.
+    fn rate(&self, process: ProcessId) -> u128 {
+        let width = u64::from(self.drift_ppm) * 2 + 1;
+        let drawn = mix(self.seed.rotate_left(32) ^ mix(u64::from(process.0) | 1 << 40)) % width;
+        MILLION + u128::from(drawn) - u128::from(self.drift_ppm)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_differ_and_stay_within_the_drift() {
+        let mut settings = Settings::new(50);
+        settings.time.drift_ppm = 1000;
+        let clocks = Clocks::new(&settings);
+        let waits = (0..50).map(|place| clocks.really(ProcessId(place), 1_000_000));
+        let waits: std::collections::BTreeSet<u64> = waits.collect();
+        assert!(waits.len() > 30, "{waits:?}");
+        assert!(waits.iter().all(|wait| (999_000..=1_001_002).contains(wait)), "{waits:?}");
+    }
+
+    #[test]
+    fn without_drift_a_wait_takes_as_long_as_it_says() {
+        let clocks = Clocks::new(&Settings::new(2));
+        assert_eq!(clocks.really(ProcessId(1), 12_345), 12_345);
+        let later = clocks.reading(ProcessId(1), 700) - clocks.reading(ProcessId(1), 200);
+        assert_eq!(later, 500);
+    }
+}

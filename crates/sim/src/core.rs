@@ -1,0 +1,354 @@
+//! The part of the simulator that does not depend on the protocol: it is compiled once.
+
+use tenure_core::{Label, ProcessId};
+use tenure_trace::{Kind, Who};
+
+use crate::agenda::{Agenda, Back};
+use crate::beliefs::Beliefs;
+use crate::causality::{Causality, Through};
+use crate::clocks::Clocks;
+use crate::election_judge::ElectionJudge;
+use crate::judge::MutexJudge;
+use crate::random::Stream;
+use crate::recorder::Recorder;
+use crate::router::Router;
+use crate::users::Users;
+use crate::{Ask, Chance, Fault, Metrics, Random, Settings, When};
+
+/// Everything about a run but the processes, their messages and their timers.
+#[derive(Debug)]
+pub(crate) struct Core {
+    pub(crate) settings: Settings,
+    pub(crate) now: u64,
+    pub(crate) up: Vec<bool>,
+    pub(crate) live: u64,
+    pub(crate) router: Router,
+    pub(crate) clocks: Clocks,
+    /// What comes before messages at equal times: faults.
+    pub(crate) plan: Agenda,
+    /// What comes after messages at equal times: timers and users.
+    pub(crate) agenda: Agenda,
+    pub(crate) users: Option<Users>,
+    pub(crate) beliefs: Beliefs,
+    pub(crate) mutex: Option<MutexJudge>,
+    pub(crate) election: Option<ElectionJudge>,
+    pub(crate) causality: Option<Causality>,
+    pub(crate) metrics: Metrics,
+    pub(crate) recorder: Option<Recorder>,
+    /// Whether messages carry a tag: a ticket of the trace, or a clock.
+    pub(crate) tagging: bool,
+    /// Whether an arriving message may be refused.
+    pub(crate) fragile: bool,
+    pub(crate) sessions: Vec<u64>,
+    pub(crate) tripwires: Vec<Tripwire>,
+    /// How often each fault of the settings has happened.
+    pub(crate) fired: Vec<u64>,
+    pub(crate) crashes: u64,
+    pub(crate) recoveries: u64,
+    pub(crate) dead_letters: u64,
+    /// Messages to others that were under way when the run ended.
+    pub(crate) under_way: u64,
+    pub(crate) delivered: u64,
+    pub(crate) detector_random: Random,
+    pub(crate) chatter: Random,
+    pub(crate) last_exit: Option<u64>,
+    pub(crate) upset_since: Option<u64>,
+    pub(crate) progress: Progressed,
+    pub(crate) script_left: usize,
+    /// How much the detector has still to say.
+    pub(crate) tells_left: u64,
+    /// How long nobody may be served, in ticks, before the run gives up.
+    pub(crate) patience: u64,
+}
+
+/// When somebody was last served.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Progressed {
+    pub(crate) time: u64,
+    pub(crate) events: u64,
+}
+
+/// Crashes a process when its n-th message arrives.
+#[derive(Debug)]
+pub(crate) struct Tripwire {
+    process: ProcessId,
+    left: u64,
+    pub(crate) fault: u32,
+    pub(crate) recovery: Option<Back>,
+}
+
+/// Which services the protocol offers, as far as workloads and monitors care.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Offers {
+    pub(crate) mutex: bool,
+    pub(crate) election: bool,
+}
+
+impl Core {
+    pub(crate) fn new(settings: Settings, offers: Offers, recorder: Option<Recorder>) -> Self {
+        let size = settings.size;
+        let mut up = vec![true; size as usize];
+        for process in &settings.down {
+            up[process.index()] = false;
+        }
+        let talkative = settings.workload.chatter.is_some();
+        let watched = offers.mutex || recorder.is_some();
+        let clocks = settings.watch.order.applies(size) && watched;
+        let causality = clocks.then(|| Causality::new(size, talkative));
+        let judged = settings.watch.monitors;
+        let election = (offers.election && judged).then(|| ElectionJudge::new(&settings));
+        let order = causality.is_some();
+        let mutex = (offers.mutex && judged).then(|| MutexJudge::new(&settings, order));
+        let locking = settings.workload.locking.clone();
+        let users = locking.filter(|_| offers.mutex).map(|l| Users::new(l, &settings, &up));
+        let mut metrics = Metrics::default();
+        let expected = users.as_ref().map_or(0, Users::expected).min(1 << 24);
+        if settings.watch.metrics {
+            metrics.entries.reserve(usize::try_from(expected).unwrap_or(0));
+        }
+        let fragile = !settings.faults.is_empty() || !settings.down.is_empty();
+        let sessions = if fragile { vec![0; size as usize] } else { Vec::new() };
+        let mut core = Core {
+            now: 0,
+            live: up.iter().filter(|up| **up).count() as u64,
+            router: Router::new(&settings),
+            clocks: Clocks::new(&settings),
+            plan: Agenda::default(),
+            agenda: Agenda::default(),
+            users,
+            beliefs: Beliefs::new(if offers.election { size } else { 0 }),
+            mutex,
+            election,
+            tagging: causality.is_some() || recorder.is_some(),
+            causality,
+            metrics,
+            recorder,
+            fragile,
+            sessions,
+            tripwires: Vec::new(),
+            fired: vec![0; settings.faults.len()],
+            crashes: 0,
+            recoveries: 0,
+            dead_letters: 0,
+            under_way: 0,
+            delivered: 0,
+            detector_random: Random::stream(settings.seed, Stream::Detector),
+            chatter: Random::stream(settings.seed ^ 0x6368_6174, Stream::Workload),
+            last_exit: None,
+            upset_since: None,
+            progress: Progressed::default(),
+            script_left: 0,
+            tells_left: 0,
+            patience: settings.limits.patience(size, &settings.network.latency),
+            up,
+            settings,
+        };
+        core.plan_faults();
+        core
+    }
+
+    /// Whether users have asked for something that the run must still bring about.
+    pub(crate) fn is_served(&self) -> bool {
+        let elects = self.settings.workload.initiators.is_some();
+        let locked = self.users.as_ref().is_none_or(Users::is_served);
+        let asked = elects || self.users.is_some();
+        asked && locked && (!elects || self.beliefs.is_unanimous(self.live))
+    }
+
+    /// Whether the run is over, once no message is under way.
+    pub(crate) fn is_over(&self) -> bool {
+        self.settings.limits.until.is_none()
+            && self.plan.is_empty()
+            && self.script_left == 0
+            && self.tells_left == 0
+            && self.is_served()
+    }
+
+    pub(crate) fn session(&self, process: ProcessId) -> u64 {
+        self.sessions.get(process.index()).copied().unwrap_or(0)
+    }
+
+    /// The tag of a message that `from` sends now.
+    pub(crate) fn tag(&mut self, from: ProcessId) -> u32 {
+        let traced = self.recorder.is_some();
+        let clock = self.causality.as_mut().map(|causality| {
+            if traced {
+                causality.tick(from);
+            }
+            causality.share(from)
+        });
+        let session = self.session(from);
+        match &mut self.recorder {
+            Some(recorder) => recorder.ticket(session, clock),
+            None => clock.unwrap_or(0),
+        }
+    }
+
+    /// One more copy of a message is under way.
+    pub(crate) fn copy_tag(&mut self, tag: u32) {
+        let clock = match &mut self.recorder {
+            Some(recorder) => {
+                recorder.copy(tag);
+                recorder.look(tag).clock
+            }
+            None => Some(tag),
+        };
+        if let (Some(causality), Some(clock)) = (&mut self.causality, clock) {
+            causality.share_again(clock);
+        }
+    }
+
+    /// A copy of a message is gone: to `at`, who learns what it carries, or to nobody.
+    pub(crate) fn take_tag(&mut self, tag: u32, at: Option<ProcessId>, through: Through) {
+        let traced = self.recorder.is_some();
+        let clock = match &mut self.recorder {
+            Some(recorder) => recorder.hand_in(tag).clock,
+            None => Some(tag),
+        };
+        let (Some(causality), Some(clock)) = (&mut self.causality, clock) else { return };
+        match at {
+            Some(at) => {
+                causality.learn(at, clock, through);
+                if traced {
+                    causality.tick(at);
+                }
+            }
+            None => causality.release(clock),
+        }
+    }
+
+    /// A message did not arrive, for whatever reason.
+    #[cold]
+    pub(crate) fn dropped(&mut self, label: Label) {
+        self.metrics.dropped += 1;
+        if self.settings.watch.metrics {
+            self.metrics.kind(label).dropped += 1;
+        }
+    }
+
+    /// A message arrives a second time.
+    #[cold]
+    pub(crate) fn duplicated(&mut self, label: Label) {
+        self.metrics.duplicated += 1;
+        if self.settings.watch.metrics {
+            self.metrics.kind(label).duplicated += 1;
+        }
+    }
+
+    /// Counts an arriving message against the tripwires. Returns the one that breaks.
+    pub(crate) fn trip(&mut self, at: ProcessId) -> Option<(u32, Option<Back>)> {
+        for wire in self.tripwires.iter_mut().filter(|wire| wire.process == at) {
+            wire.left = wire.left.saturating_sub(1);
+            if wire.left == 0 {
+                wire.left = u64::MAX;
+                return Some((wire.fault, wire.recovery));
+            }
+        }
+        None
+    }
+
+    /// Writes a line of the trace about a process, with a clock where clocks are kept.
+    #[cold]
+    pub(crate) fn trace(&mut self, process: ProcessId, kind: Kind) {
+        let session = self.session(process);
+        let clock = self.causality.as_ref().map(|known| known.clock(process, Through::All));
+        if let Some(recorder) = &mut self.recorder {
+            recorder.record(self.now, process, session, kind, clock);
+        }
+    }
+
+    /// A traced event of a process's own counts as an event of its clock.
+    #[cold]
+    pub(crate) fn trace_event(&mut self, process: ProcessId, kind: Kind) {
+        if self.recorder.is_some()
+            && let Some(causality) = &mut self.causality
+        {
+            causality.tick(process);
+        }
+        self.trace(process, kind);
+    }
+
+    /// Writes a line of the trace about the group as a whole.
+    pub(crate) fn trace_group(&mut self, kind: Kind) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.record(self.now, Who::Parent, 0, kind, None);
+        }
+    }
+
+    pub(crate) fn progressed(&mut self) {
+        self.progress = Progressed { time: self.now, events: self.metrics.events };
+    }
+
+    fn plan_faults(&mut self) {
+        let mut partition = 0;
+        for (fault, asked) in self.settings.faults.clone().into_iter().enumerate() {
+            let fault = u32::try_from(fault).expect("fewer than 2^32 faults");
+            self.plan_fault(fault, asked, &mut partition);
+        }
+    }
+
+    fn plan_fault(&mut self, fault: u32, asked: Fault, partition: &mut u32) {
+        use crate::agenda::Act;
+        match asked {
+            Fault::Crash { process, when: When::At(at), recovery } => {
+                let recovery = recovery.map(Back::of);
+                self.plan.push(at, Act::Crash { fault, process, recovery });
+            }
+            Fault::Crash { process, when: When::OnMessage(left), recovery } => {
+                let recovery = recovery.map(Back::of);
+                self.tripwires.push(Tripwire { process, left, fault, recovery });
+            }
+            Fault::Crash { .. } => {}
+            Fault::Recover { process, at, memory } => {
+                let lost = memory == crate::Memory::Lost;
+                self.plan.push(at, Act::Recover { fault, process, lost });
+            }
+            Fault::Partition { from, until, .. } => {
+                self.plan.push(from, Act::Cut { partition: *partition });
+                if let Some(until) = until {
+                    self.plan.push(until, Act::Heal { partition: *partition });
+                }
+                *partition += 1;
+            }
+            Fault::Suspicion { observer, peer, from, until } => {
+                self.plan.push(from, Act::Lie { fault, observer, peer, suspect: true });
+                if let Some(until) = until {
+                    self.plan.push(until, Act::Lie { fault, observer, peer, suspect: false });
+                }
+            }
+        }
+    }
+
+    /// Whether something with this chance happens now, `times` it has happened before.
+    pub(crate) fn chances(&mut self, chance: Chance, times: u64) -> bool {
+        let left = chance.most.is_none_or(|most| times < most);
+        left && chance.probability > 0.0 && self.chatter.unit() <= chance.probability
+    }
+
+    /// Notes that an election has become necessary.
+    pub(crate) fn upset(&mut self) {
+        self.upset_since.get_or_insert(self.now);
+        if let Some(election) = &mut self.election {
+            election.upset();
+        }
+    }
+
+    pub(crate) fn judge_asked(&mut self, at: ProcessId, ask: Ask) {
+        if let Some(election) = &mut self.election {
+            election.asked(ask);
+        }
+        let Some(mutex) = &mut self.mutex else { return };
+        let clocks = match &mut self.causality {
+            Some(causality) if ask == Ask::Enter => {
+                if self.recorder.is_none() {
+                    causality.tick(at);
+                }
+                let clock = |through| causality.clock(at, through);
+                Some([clock(Through::Protocol), clock(Through::All)])
+            }
+            _ => None,
+        };
+        let clocks = clocks.as_ref().map(|[protocol, all]| [protocol, all]);
+        mutex.asked(self.now, at, ask, clocks);
+    }
+}

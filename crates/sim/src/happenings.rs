@@ -1,0 +1,358 @@
+//! What happens to processes and users, as far as it does not depend on the protocol.
+
+use tenure_core::{ProcessId, Verdict};
+use tenure_trace::{Kind, Passage};
+
+use crate::agenda::{Act, Back, verdict};
+use crate::causality::Through;
+use crate::core::Core;
+use crate::users::Phase;
+use crate::{Ask, Fault, Heard, When};
+
+/// What the engine must do with a process because of an act.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Todo {
+    Nothing,
+    Ask(ProcessId, Ask),
+    Timer { slot: u32, generation: u32 },
+    Suspicion { observer: ProcessId, peer: ProcessId, verdict: Verdict },
+    Crash(ProcessId),
+    Recover { process: ProcessId, lost: bool },
+    Script(u32),
+}
+
+impl Core {
+    /// Carries out the part of an act that concerns no protocol; says what else to do.
+    pub(crate) fn act(&mut self, act: Act) -> Todo {
+        match act {
+            Act::Timer { slot, generation } => Todo::Timer { slot, generation },
+            Act::User { process, ask } => {
+                let due = |users: &crate::users::Users| users.is_due(process, ask, self.now);
+                if self.users.as_ref().is_some_and(due) {
+                    return Todo::Ask(process, ask.into());
+                }
+                Todo::Nothing
+            }
+            Act::Arrival { process } => self.arrival(process),
+            Act::Chat { from, to, tag } => self.hear(from, to, tag),
+            Act::Tell { observer, peer, suspect } => {
+                self.tells_left -= 1;
+                // The oracle is perfect: what has become untrue meanwhile is not said.
+                if self.up[observer.index()] && self.up[peer.index()] != suspect {
+                    return Todo::Suspicion { observer, peer, verdict: verdict(suspect) };
+                }
+                Todo::Nothing
+            }
+            Act::Lie { fault, observer, peer, suspect } => {
+                if !self.up[observer.index()] || !self.up[peer.index()] {
+                    return Todo::Nothing;
+                }
+                self.fired[fault as usize] += u64::from(suspect);
+                self.upset();
+                Todo::Suspicion { observer, peer, verdict: verdict(suspect) }
+            }
+            Act::Cut { partition } => self.cut(partition, true),
+            Act::Heal { partition } => self.cut(partition, false),
+            Act::Crash { fault, process, recovery } => self.crash(process, fault, recovery),
+            Act::Trap { fault, process, inside, count } => self.trap(fault, process, inside, count),
+            Act::Recover { fault, process, lost } => {
+                if self.up[process.index()] {
+                    return Todo::Nothing;
+                }
+                self.fired[fault as usize] += 1;
+                Todo::Recover { process, lost }
+            }
+            Act::Script { index } => {
+                self.script_left -= 1;
+                Todo::Script(index)
+            }
+        }
+    }
+
+    fn arrival(&mut self, process: ProcessId) -> Todo {
+        let Some(users) = &mut self.users else { return Todo::Nothing };
+        if users.arrival(process, self.now, &mut self.agenda) {
+            return Todo::Ask(process, Ask::Enter);
+        }
+        Todo::Nothing
+    }
+
+    fn hear(&mut self, from: ProcessId, to: ProcessId, tag: u32) -> Todo {
+        if !self.up[to.index()] {
+            self.take_tag(tag, None, Through::All);
+            return Todo::Nothing;
+        }
+        let ticket = self.recorder.as_ref().map(|recorder| recorder.look(tag));
+        self.take_tag(tag, Some(to), Through::All);
+        if let Some(ticket) = ticket {
+            let passage = Passage::of(&Said, from, ticket.session, ticket.number);
+            self.trace(to, Kind::Receive(passage));
+        }
+        let reacts = self.settings.workload.chatter.is_some_and(|chatter| chatter.react);
+        if reacts && self.users.as_ref().is_some_and(|users| users.can_react(to)) {
+            return Todo::Ask(to, Ask::Enter);
+        }
+        Todo::Nothing
+    }
+
+    fn cut(&mut self, partition: u32, begins: bool) -> Todo {
+        self.router.cut(partition, begins);
+        if begins {
+            let nth = |fault: &&(usize, &Fault)| matches!(fault.1, Fault::Partition { .. });
+            let faults = self.settings.faults.iter().enumerate();
+            let found = faults.collect::<Vec<_>>();
+            let found = found.iter().filter(nth).nth(partition as usize).copied();
+            if let Some((fault, Fault::Partition { side, .. })) = found {
+                self.fired[fault] += 1;
+                let sides = self.sides(side);
+                self.trace_group(Kind::Partition(sides));
+            }
+        } else {
+            self.trace_group(Kind::Heal);
+        }
+        self.progressed();
+        Todo::Nothing
+    }
+
+    fn sides(&self, side: &[ProcessId]) -> Vec<Vec<ProcessId>> {
+        let all = (0..self.settings.size).map(ProcessId);
+        let (inside, outside): (Vec<_>, Vec<_>) = all.partition(|process| side.contains(process));
+        vec![inside, outside]
+    }
+
+    fn trap(&mut self, fault: u32, process: ProcessId, inside: bool, count: u64) -> Todo {
+        let Some(users) = &self.users else { return Todo::Nothing };
+        let (requests, entries) = users.counts(process);
+        let caught = match users.phase(process) {
+            Phase::Inside => inside && entries == count,
+            Phase::Waiting => !inside && requests == count,
+            _ => false,
+        };
+        if !caught {
+            return Todo::Nothing;
+        }
+        let asked = &self.settings.faults[fault as usize];
+        let Fault::Crash { recovery, .. } = asked else { return Todo::Nothing };
+        let recovery = recovery.map(Back::of);
+        self.crash(process, fault, recovery)
+    }
+
+    /// Crashes a process, as far as it does not depend on the protocol.
+    pub(crate) fn crash(&mut self, process: ProcessId, fault: u32, recovery: Option<Back>) -> Todo {
+        if !self.up[process.index()] {
+            return Todo::Nothing;
+        }
+        self.fired[fault as usize] += 1;
+        if let Some(back) = recovery {
+            let act = Act::Recover { fault, process, lost: back.lost };
+            self.plan.push(self.now + back.after, act);
+        }
+        self.trace(process, Kind::Crash);
+        self.up[process.index()] = false;
+        self.live -= 1;
+        self.crashes += 1;
+        if let Some(users) = &mut self.users
+            && users.crashed(process) == Phase::Waiting
+        {
+            self.metrics.waiting.change(self.now, false);
+        }
+        self.beliefs.forget(process, &self.up);
+        self.beliefs.recount(&self.up);
+        self.upset();
+        if let Some(mutex) = &mut self.mutex {
+            mutex.crashed(self.now, process);
+        }
+        if let Some(election) = &mut self.election {
+            election.crashed(self.now, process);
+        }
+        self.announce(process, true);
+        self.progressed();
+        Todo::Crash(process)
+    }
+
+    /// A process has come back; its boot's effects are yet to be released.
+    pub(crate) fn recovered(&mut self, process: ProcessId) {
+        self.up[process.index()] = true;
+        self.live += 1;
+        self.recoveries += 1;
+        if let Some(session) = self.sessions.get_mut(process.index()) {
+            *session += 1;
+        }
+        self.trace_event(process, Kind::Recover);
+        self.beliefs.recount(&self.up);
+        self.upset();
+        if let Some(mutex) = &mut self.mutex {
+            mutex.recovered(self.now, process);
+        }
+        if let Some(election) = &mut self.election {
+            election.recovered(self.now, process);
+        }
+        self.announce(process, false);
+        self.announce_absent(process);
+        if let Some(users) = &mut self.users {
+            users.recovered(process);
+        }
+        self.progressed();
+    }
+
+    /// Plans what the detector says to everybody of one process.
+    fn announce(&mut self, peer: ProcessId, suspect: bool) {
+        let Some(detector) = self.settings.detector else { return };
+        for place in 0..self.settings.size {
+            let observer = ProcessId(place);
+            if observer != peer && self.up[observer.index()] {
+                let told = self.now + detector.delay.draw(&mut self.detector_random);
+                self.tells_left += 1;
+                self.agenda.push(told, Act::Tell { observer, peer, suspect });
+            }
+        }
+    }
+
+    /// Plans what the detector says to one process of all who are down.
+    fn announce_absent(&mut self, observer: ProcessId) {
+        let Some(detector) = self.settings.detector else { return };
+        for place in 0..self.settings.size {
+            let peer = ProcessId(place);
+            if !self.up[peer.index()] {
+                let told = self.now + detector.delay.draw(&mut self.detector_random);
+                self.tells_left += 1;
+                self.agenda.push(told, Act::Tell { observer, peer, suspect: true });
+            }
+        }
+    }
+
+    /// Plans what the detector says of those who are down from the start.
+    pub(crate) fn announce_start(&mut self) {
+        for place in 0..self.up.len() {
+            if !self.up[place] {
+                self.announce(ProcessId::at(place), true);
+            }
+        }
+    }
+
+    /// A user asks, and is about to be heard by the protocol.
+    pub(crate) fn asked(&mut self, at: ProcessId, ask: Ask) {
+        match ask {
+            Ask::Enter => {
+                self.metrics.waiting.change(self.now, true);
+                if let Some(users) = &mut self.users {
+                    users.asked_to_enter(at, self.now);
+                    self.set_traps(at, false);
+                }
+            }
+            Ask::Exit => {
+                if let Some(users) = &mut self.users {
+                    users.asked_to_exit(at, self.now);
+                }
+            }
+            Ask::Elect | Ask::Resign => self.upset(),
+        }
+        self.judge_asked(at, ask);
+    }
+
+    /// After a request was made: perhaps tell somebody.
+    pub(crate) fn tell_others(&mut self, at: ProcessId) {
+        let Some(chatter) = self.settings.workload.chatter else { return };
+        let size = self.settings.size;
+        if size < 2 || !self.chances(chatter.tell, self.metrics.chatted) {
+            return;
+        }
+        let other = self.chatter.below(u64::from(size) - 1) as u32;
+        let to = ProcessId(other + u32::from(other >= at.0));
+        let arrives = self.now + chatter.latency.draw(&mut self.chatter);
+        self.metrics.chatted += 1;
+        let tag = if self.tagging { self.tag(at) } else { 0 };
+        if let Some(recorder) = &self.recorder {
+            let ticket = recorder.look(tag);
+            let passage = Passage::of(&Said, to, ticket.session, ticket.number);
+            self.trace(at, Kind::Send(passage));
+        }
+        self.agenda.push(arrives, Act::Chat { from: at, to, tag });
+    }
+
+    /// A user is told.
+    pub(crate) fn told(&mut self, at: ProcessId, heard: Heard) {
+        match heard {
+            Heard::Entered { .. } => self.entered(at),
+            Heard::Exited => self.exited(at),
+            Heard::Elected { leader, .. } => {
+                self.beliefs.elected(at, leader, &self.up);
+                self.progressed();
+                if self.beliefs.is_unanimous(self.live)
+                    && let Some(since) = self.upset_since.take()
+                {
+                    self.metrics.election_time.add(self.now - since);
+                }
+            }
+            Heard::Deposed { .. } => self.beliefs.forget(at, &self.up),
+            Heard::Other => return,
+        }
+        if let Some(mutex) = &mut self.mutex {
+            mutex.told(self.now, at, heard);
+        }
+        if let Some(election) = &mut self.election {
+            election.told(self.now, at, heard);
+        }
+    }
+
+    fn entered(&mut self, at: ProcessId) {
+        self.metrics.entered += 1;
+        self.metrics.waiting.change(self.now, false);
+        if self.settings.watch.metrics {
+            self.metrics.entries.push(at);
+        }
+        if let Some(exit) = self.last_exit.take() {
+            self.metrics.synchronisation_delay.add(self.now - exit);
+        }
+        if let Some(users) = &mut self.users {
+            if let Some(waited) = users.entered(at, self.now, &mut self.agenda) {
+                self.metrics.entry_delay.add(waited);
+            }
+            self.set_traps(at, true);
+        }
+        self.progressed();
+    }
+
+    fn exited(&mut self, at: ProcessId) {
+        let waiting = self.metrics.waiting.now() > 0;
+        self.last_exit = waiting.then_some(self.now);
+        if let Some(users) = &mut self.users
+            && let Some(took) = users.exited(at, self.now, &mut self.agenda)
+        {
+            self.metrics.exit_delay.add(took);
+        }
+        self.progressed();
+    }
+
+    /// Plans the crashes that were to happen inside, or while waiting.
+    fn set_traps(&mut self, process: ProcessId, inside: bool) {
+        if self.settings.faults.is_empty() {
+            return;
+        }
+        let Some(users) = &self.users else { return };
+        let (requests, entries) = users.counts(process);
+        for (fault, asked) in self.settings.faults.iter().enumerate() {
+            let Fault::Crash { process: whose, when, .. } = asked else { continue };
+            let (count, after) = match *when {
+                When::Inside { entry, after } if inside && entry == entries => (entry, after),
+                When::Waiting { request, after } if !inside && request == requests => {
+                    (request, after)
+                }
+                _ => continue,
+            };
+            if *whose == process {
+                let fault = u32::try_from(fault).expect("fewer than 2^32 faults");
+                self.plan.push(self.now + after, Act::Trap { fault, process, inside, count });
+            }
+        }
+    }
+}
+
+/// What a user says to another.
+struct Said;
+
+impl tenure_core::Labelled for Said {
+    fn label(&self) -> tenure_core::Label {
+        tenure_core::Label { layer: tenure_core::Layer::Application, kind: "chat" }
+    }
+}

@@ -1,0 +1,201 @@
+use std::collections::BTreeMap;
+
+use serde::ser::{SerializeMap, SerializeSeq, SerializeStruct};
+use serde::{Serialize, Serializer};
+use tenure_core::ProcessId;
+
+use crate::report::in_units;
+use crate::verdict::Verdict;
+use crate::{Metrics, Report, Tally};
+
+/// The report as `tenure simulate --format json` prints it.
+///
+/// The keys `faults` and `warnings` appear when there is something to say. Of the verdicts,
+/// those beyond the service's usual list appear when they do not hold.
+impl Serialize for Report {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut run = to.serialize_struct("Report", 13)?;
+        run.serialize_field("algorithm", &self.algorithm)?;
+        run.serialize_field("n", &self.size)?;
+        run.serialize_field("ids", &Ids(self))?;
+        run.serialize_field("seed", &self.seed)?;
+        run.serialize_field("messages", &Messages(&self.metrics))?;
+        run.serialize_field("elected", &Elected(self))?;
+        let leaders: Vec<u32> = self.leaders.iter().map(|leader| self.rank(*leader).id).collect();
+        run.serialize_field("leaders", &leaders)?;
+        run.serialize_field("entries", &Entries(&self.metrics))?;
+        run.serialize_field("delays", &Delays(&self.metrics))?;
+        run.serialize_field("bypass_max", &self.bypass_max)?;
+        run.serialize_field("finished_at", &self.finished_at_units())?;
+        run.serialize_field("blocked", &Numbers(&self.blocked))?;
+        run.serialize_field("verdicts", &Verdicts(self))?;
+        if self.faults.iter().any(|count| count.asked || count.injected > 0) {
+            run.serialize_field("faults", &Faults(self))?;
+        }
+        if !self.warnings.is_empty() {
+            run.serialize_field("warnings", &self.warnings)?;
+        }
+        run.end()
+    }
+}
+
+struct Ids<'a>(&'a Report);
+
+impl Serialize for Ids<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let processes = (0..self.0.size).map(ProcessId);
+        to.collect_seq(processes.map(|process| self.0.rank(process).id))
+    }
+}
+
+struct Numbers<'a>(&'a [ProcessId]);
+
+impl Serialize for Numbers<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut numbers = to.serialize_seq(Some(self.0.len()))?;
+        for process in self.0 {
+            numbers.serialize_element(&process.number())?;
+        }
+        numbers.end()
+    }
+}
+
+struct Messages<'a>(&'a Metrics);
+
+impl Serialize for Messages<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut by_kind: BTreeMap<&str, u64> = BTreeMap::new();
+        for kind in &self.0.kinds {
+            *by_kind.entry(kind.label.kind).or_default() += kind.sent;
+        }
+        let mut messages = to.serialize_struct("Messages", 4)?;
+        messages.serialize_field("total", &self.0.sent)?;
+        messages.serialize_field("by_kind", &by_kind)?;
+        messages.serialize_field("dropped", &self.0.dropped)?;
+        messages.serialize_field("duplicated", &self.0.duplicated)?;
+        messages.end()
+    }
+}
+
+struct Elected<'a>(&'a Report);
+
+impl Serialize for Elected<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let report = self.0;
+        let beliefs = if report.elects { report.beliefs.as_slice() } else { &[] };
+        let mut elected = to.serialize_map(Some(beliefs.len()))?;
+        for (place, belief) in beliefs.iter().enumerate() {
+            let rank = belief.map(|leader| report.rank(leader).id);
+            elected.serialize_entry(&ProcessId::at(place).number(), &rank)?;
+        }
+        elected.end()
+    }
+}
+
+struct Entries<'a>(&'a Metrics);
+
+impl Serialize for Entries<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut entries = to.serialize_struct("Entries", 2)?;
+        entries.serialize_field("total", &self.0.entered)?;
+        entries.serialize_field("order", &Numbers(&self.0.entries))?;
+        entries.end()
+    }
+}
+
+struct Delays<'a>(&'a Metrics);
+
+impl Serialize for Delays<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut delays = to.serialize_struct("Delays", 3)?;
+        delays.serialize_field("entry", &Delay(&self.0.entry_delay))?;
+        delays.serialize_field("exit", &Delay(&self.0.exit_delay))?;
+        delays.serialize_field("synchronisation", &Delay(&self.0.synchronisation_delay))?;
+        delays.end()
+    }
+}
+
+struct Delay<'a>(&'a Tally);
+
+impl Serialize for Delay<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut delay = to.serialize_struct("Delay", 2)?;
+        delay.serialize_field("mean", &in_units(self.0.mean()))?;
+        delay.serialize_field("max", &in_units(self.0.longest as f64))?;
+        delay.end()
+    }
+}
+
+/// The verdicts that are listed when they do not hold.
+const SILENT: [&str; 5] = [
+    "mutual-exclusion-strict",
+    "uniqueness",
+    "irrevocability",
+    "one-leader-at-a-time",
+    "one-leader-per-term",
+];
+
+struct Verdicts<'a>(&'a Report);
+
+impl Serialize for Verdicts<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let listed = self.0.findings.iter().filter(|finding| {
+            finding.verdict == Verdict::Violated || !SILENT.contains(&finding.property)
+        });
+        to.collect_map(listed.map(|finding| (finding.property, finding.verdict.name())))
+    }
+}
+
+struct Faults<'a>(&'a Report);
+
+impl Serialize for Faults<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let counts = self.0.faults.iter().filter(|count| count.asked || count.injected > 0);
+        to.collect_map(counts.map(|count| {
+            let seen = [("injected", count.injected), ("observed", count.observed)];
+            (count.fault, BTreeMap::from(seen))
+        }))
+    }
+}
+
+/// The figures of a report that can be averaged over many runs, nested as the report is.
+pub(crate) fn figures(report: &Report) -> impl Serialize + '_ {
+    Figures {
+        messages: Messages(&report.metrics),
+        entries: Total { total: report.metrics.entered },
+        delays: Delays(&report.metrics),
+        bypass_max: report.bypass_max,
+        finished_at: report.finished_at_units(),
+        election_time: in_units(report.metrics.election_time.mean()),
+        waiting: Waiting {
+            mean: report.metrics.waiting.mean(),
+            max: report.metrics.waiting.highest,
+        },
+        throughput: report.throughput(),
+        bytes: report.metrics.bytes,
+    }
+}
+
+#[derive(Serialize)]
+struct Figures<'a> {
+    messages: Messages<'a>,
+    entries: Total,
+    delays: Delays<'a>,
+    bypass_max: u32,
+    finished_at: f64,
+    election_time: f64,
+    waiting: Waiting,
+    throughput: f64,
+    bytes: u64,
+}
+
+#[derive(Serialize)]
+struct Total {
+    total: u64,
+}
+
+#[derive(Serialize)]
+struct Waiting {
+    mean: f64,
+    max: u64,
+}

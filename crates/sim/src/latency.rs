@@ -1,0 +1,74 @@
+use std::sync::Arc;
+
+use tenure_core::ProcessId;
+
+use crate::{Random, SettingsError, Span};
+
+/// How long messages take.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Latency {
+    /// The same distribution on every link.
+    Same(Span),
+    /// One distribution for each link, by sender and then by receiver: n × n of them.
+    Links(Arc<[Span]>),
+}
+
+impl Latency {
+    /// Draws the delay of one message on one link of a group of `size`, in ticks.
+    #[inline]
+    pub(crate) fn draw(
+        &self,
+        size: u32,
+        from: ProcessId,
+        to: ProcessId,
+        random: &mut Random,
+    ) -> u64 {
+        match self {
+            Latency::Same(span) => span.draw(random),
+            Latency::Links(spans) => spans[from.index() * size as usize + to.index()].draw(random),
+        }
+    }
+
+    /// Whether every message on a link takes as long as the one before, so that no message can
+    /// overtake another.
+    pub(crate) fn is_constant(&self) -> bool {
+        self.spans().iter().all(Span::is_constant)
+    }
+
+    /// The longest delay, in ticks; `None` when there is no bound.
+    pub fn most(&self) -> Option<u64> {
+        self.spans().iter().try_fold(0, |most, span| Some(span.most()?.max(most)))
+    }
+
+    /// A delay that is not unusual, in ticks.
+    pub(crate) fn typical(&self) -> u64 {
+        let typical = |span: &Span| match *span {
+            Span::Constant(ticks) | Span::Uniform { max: ticks, .. } => ticks,
+            Span::Exponential { mean } => mean * 3,
+            Span::LogNormal { median, .. } => median * 3,
+        };
+        self.spans().iter().map(typical).max().unwrap_or(0)
+    }
+
+    pub(crate) fn check(&self, size: u32) -> Result<(), SettingsError> {
+        if let Latency::Links(spans) = self
+            && spans.len() as u64 != u64::from(size) * u64::from(size)
+        {
+            return Err(SettingsError::Matrix { size, entries: spans.len() });
+        }
+        self.spans().iter().try_for_each(|span| span.check("latency"))
+    }
+
+    fn spans(&self) -> &[Span] {
+        match self {
+            Latency::Same(span) => std::slice::from_ref(span),
+            Latency::Links(spans) => spans,
+        }
+    }
+}
+
+impl From<Span> for Latency {
+    fn from(span: Span) -> Self {
+        Latency::Same(span)
+    }
+}

@@ -1,0 +1,101 @@
+use tenure_core::ProcessId;
+
+use crate::random::mix;
+
+/// One number for each link that was used, fast for small groups and sparse for large ones.
+#[derive(Debug)]
+pub(crate) enum Links {
+    /// By sender and receiver.
+    Dense { size: usize, values: Vec<u64> },
+    /// Open addressing by sender and receiver: (link + 1, value), 0 for an empty place.
+    Sparse { places: Vec<(u64, u64)>, used: usize },
+}
+
+/// Up to this many processes all links fit into 8 MB.
+const DENSE: u32 = 1024;
+
+impl Links {
+    pub(crate) fn new(size: u32) -> Self {
+        if size <= DENSE {
+            let size = size as usize;
+            return Links::Dense { size, values: vec![0; size * size] };
+        }
+        Links::Sparse { places: vec![(0, 0); 1024], used: 0 }
+    }
+
+    /// The number of a link, 0 at first.
+    #[inline]
+    pub(crate) fn of(&mut self, from: ProcessId, to: ProcessId) -> &mut u64 {
+        match self {
+            Links::Dense { size, values } => &mut values[from.index() * *size + to.index()],
+            Links::Sparse { places, used } => sparse(places, used, from, to),
+        }
+    }
+}
+
+fn sparse<'a>(
+    places: &'a mut Vec<(u64, u64)>,
+    used: &mut usize,
+    from: ProcessId,
+    to: ProcessId,
+) -> &'a mut u64 {
+    if *used * 4 > places.len() * 3 {
+        grow(places);
+    }
+    let link = ((u64::from(from.0) << 32) | u64::from(to.0)) + 1;
+    let place = find(places, link);
+    if places[place].0 == 0 {
+        places[place].0 = link;
+        *used += 1;
+    }
+    &mut places[place].1
+}
+
+/// Where a link is, or where it would go. On a ring, the links of neighbours lie next to each
+/// other, where the cache already is; in a complete graph they are spread.
+fn find(places: &[(u64, u64)], link: u64) -> usize {
+    let mask = places.len() - 1;
+    let (from, to) = ((link - 1) >> 32, link - 1);
+    let distance = u64::from((to as u32).wrapping_sub(from as u32));
+    let mut place = (from.wrapping_add(mix(distance)) as usize) & mask;
+    while places[place].0 != 0 && places[place].0 != link {
+        place = (place + 1) & mask;
+    }
+    place
+}
+
+fn grow(places: &mut Vec<(u64, u64)>) {
+    let old = std::mem::take(places);
+    *places = vec![(0, 0); old.len() * 2];
+    for (link, value) in old {
+        if link != 0 {
+            let place = find(places, link);
+            places[place] = (link, value);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_link_has_its_own_number_in_small_and_large_groups() {
+        for size in [4, 5000] {
+            let mut links = Links::new(size);
+            let step = size / 4;
+            let all = || (0..size).step_by(step as usize);
+            for (from, to) in all().flat_map(|from| all().map(move |to| (from, to))) {
+                *links.of(ProcessId(from), ProcessId(to)) = u64::from(from * size + to);
+            }
+            for place in 0..size {
+                *links.of(ProcessId(place), ProcessId((place + 1) % size)) += 1 << 40;
+            }
+            for (from, to) in all().flat_map(|from| all().map(move |to| (from, to))) {
+                let next = if (from + 1) % size == to { 1 << 40 } else { 0 };
+                let expected = u64::from(from * size + to) + next;
+                assert_eq!(*links.of(ProcessId(from), ProcessId(to)), expected);
+            }
+        }
+    }
+}

@@ -1,0 +1,228 @@
+use std::io::Write;
+
+use tenure_core::{Algorithm, Card, Monitor, ProcessId, Protocol, Service};
+use tenure_trace::{Header, Source, WriteError};
+
+use crate::core::{Core, Offers};
+use crate::recorder::Recorder;
+use crate::watcher::Watcher;
+use crate::world::World;
+use crate::{Ask, Configs, Controls, Report, Settings, SettingsError, UserCommand, UserEvent};
+
+/// A protocol, its configuration, and everything that decides a run.
+///
+/// Running it does not use it up: the same simulation runs again, with the same or another
+/// seed.
+pub struct Simulation<P: Protocol> {
+    name: String,
+    service: Service,
+    configs: Configs<P::Config>,
+    settings: Settings,
+    script: Vec<(u64, ProcessId, P::Command)>,
+    watchers: Vec<Watcher<P>>,
+    replay: Option<String>,
+}
+
+/// A run could not be made, or not be recorded.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// Nothing was run.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    /// The trace is incomplete; the run was finished all the same, and its report is lost.
+    #[error(transparent)]
+    Trace(#[from] WriteError),
+}
+
+impl<P: Protocol> Simulation<P>
+where
+    P::Command: UserCommand,
+    P::Event: UserEvent,
+{
+    /// A simulation of any protocol. What it assumes is not checked: it has no card.
+    pub fn new(configs: impl Into<Configs<P::Config>>, settings: Settings) -> Self {
+        let offers = Self::offers();
+        let service = match (offers.mutex, offers.election) {
+            (true, true) => Service::Office,
+            (true, false) => Service::Mutex,
+            (false, true) => Service::Election,
+            (false, false) => Service::Other,
+        };
+        let name = std::any::type_name::<P>().rsplit("::").next().unwrap_or("protocol");
+        Simulation {
+            name: name.to_owned(),
+            service,
+            configs: configs.into(),
+            settings,
+            script: Vec::new(),
+            watchers: Vec::new(),
+            replay: None,
+        }
+    }
+
+    /// The same under another name, for reports and traces.
+    #[must_use]
+    pub fn named(mut self, name: impl Into<String>) -> Self {
+        self.name = name.into();
+        self
+    }
+
+    /// The same with the command that makes the run again, for the head of its trace.
+    #[must_use]
+    pub fn replayed_by(mut self, command: impl Into<String>) -> Self {
+        self.replay = Some(command.into());
+        self
+    }
+
+    /// The user of a process gives a command at a tick, whether or not it makes sense then.
+    /// Dropped when the process is down.
+    #[must_use]
+    pub fn command(mut self, at: u64, process: ProcessId, command: P::Command) -> Self {
+        self.script.push((at, process, command));
+        self
+    }
+
+    /// Judges every run by one more monitor, which starts afresh each time.
+    #[must_use]
+    pub fn watch<M>(mut self, property: &'static str, monitor: M) -> Self
+    where
+        M: Monitor<P::Command, P::Event> + Send + Sync + 'static,
+    {
+        self.watchers.push(Watcher::new(property, monitor));
+        self
+    }
+
+    /// What decides the run.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Runs once.
+    ///
+    /// # Errors
+    ///
+    /// [`SettingsError`] when the settings make no sense; nothing was run.
+    pub fn run(&self) -> Result<Report, SettingsError> {
+        self.run_with(Controls::new())
+    }
+
+    /// Runs once with another seed.
+    ///
+    /// # Errors
+    ///
+    /// As [`Simulation::run`].
+    pub fn run_seed(&self, seed: u64) -> Result<Report, SettingsError> {
+        let settings = Settings { seed, ..self.settings.clone() };
+        self.run_settings(settings, None, Controls::new()).map(|(report, ..)| report)
+    }
+
+    /// Runs once, watched and stoppable.
+    ///
+    /// # Errors
+    ///
+    /// As [`Simulation::run`].
+    pub fn run_with(&self, controls: Controls<'_>) -> Result<Report, SettingsError> {
+        self.run_settings(self.settings.clone(), None, controls).map(|(report, ..)| report)
+    }
+
+    /// Runs once and hands out the processes as they were in the end.
+    ///
+    /// # Errors
+    ///
+    /// As [`Simulation::run`].
+    pub fn run_and_inspect(&self) -> Result<(Report, Vec<P>), SettingsError> {
+        let ran = self.run_settings(self.settings.clone(), None, Controls::new());
+        ran.map(|(report, processes, _)| (report, processes))
+    }
+
+    /// Runs once and writes everything that happens to `to` as a trace.
+    ///
+    /// # Errors
+    ///
+    /// [`RunError::Settings`] when nothing was run, [`RunError::Trace`] when the trace could
+    /// not be written.
+    pub fn run_traced(
+        &self,
+        to: impl Write + Send + 'static,
+        controls: Controls<'_>,
+    ) -> Result<Report, RunError> {
+        self.check()?;
+        let recorder = Recorder::new(Box::new(to), &self.header())?;
+        let settings = self.settings.clone();
+        let (report, _, recorder) = self.run_settings(settings, Some(recorder), controls)?;
+        recorder.map_or(Ok(()), Recorder::finish)?;
+        Ok(report)
+    }
+
+    fn check(&self) -> Result<(), SettingsError> {
+        self.settings.check()?;
+        self.configs.check(self.settings.size)
+    }
+
+    fn run_settings(
+        &self,
+        settings: Settings,
+        recorder: Option<Recorder>,
+        mut controls: Controls<'_>,
+    ) -> Result<(Report, Vec<P>, Option<Recorder>), SettingsError> {
+        self.check()?;
+        let core = Core::new(settings, Self::offers(), recorder);
+        let mut world = World::new(core, &self.configs, &self.script, self.watchers.clone());
+        let ended = world.run(&mut controls);
+        world.settle();
+        let (mut core, processes, watchers) = world.into_parts();
+        core.trace_group(tenure_trace::Kind::End);
+        let recorder = core.recorder.take();
+        let mut report = Report::of(self.name.clone(), core, ended);
+        for watcher in watchers {
+            let finding = watcher.finding(report.finished_at, report.ended.is_end());
+            report.findings.push(finding);
+        }
+        Ok((report, processes, recorder))
+    }
+
+    fn offers() -> Offers {
+        Offers {
+            mutex: P::Command::asking(Ask::Enter).is_some(),
+            election: P::Command::asking(Ask::Elect).is_some(),
+        }
+    }
+
+    fn header(&self) -> Header {
+        let (size, watch) = (self.settings.size, &self.settings.watch);
+        let promises = watch.properties.iter().flatten().map(|promise| promise.name().to_owned());
+        Header {
+            fenced: watch.fenced,
+            most_inside: watch.most_inside,
+            promises: promises.collect(),
+            seed: Some(self.settings.seed),
+            replay: self.replay.clone(),
+            ..Header::new(self.name.clone(), self.service.into(), size, Source::Simulator)
+        }
+    }
+}
+
+impl<P: Algorithm> Simulation<P>
+where
+    P::Command: UserCommand,
+    P::Event: UserEvent,
+{
+    /// A simulation of an algorithm that has a card: what the settings leave open is filled in
+    /// from the card, and an environment weaker than the card demands is refused.
+    ///
+    /// # Errors
+    ///
+    /// [`SettingsError`]: what is wrong, or what the algorithm needs and does not get.
+    pub fn of(
+        configs: impl Into<Configs<P::Config>>,
+        settings: Settings,
+    ) -> Result<Self, SettingsError> {
+        let configs = configs.into();
+        settings.check()?;
+        configs.check(settings.size)?;
+        let card: Card = P::card(configs.of(ProcessId(0)), settings.size);
+        settings.check_against(&card)?;
+        let simulation = Simulation::new(configs, settings.resolved(&card));
+        Ok(Simulation { service: card.service, ..simulation.named(card.name) })
+    }
+}

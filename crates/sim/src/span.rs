@@ -1,0 +1,195 @@
+use std::str::FromStr;
+
+use tenure_core::TICKS_PER_UNIT;
+
+use crate::{Random, SettingsError};
+
+/// How long something lasts, in ticks: a distribution to draw from.
+///
+/// On the command line: `1.5`, `1..3`, `exp:2`, `lognormal:1,0.5` (median, deviation of the
+/// logarithm), in units.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Span {
+    /// Always this many ticks.
+    Constant(u64),
+    /// Any number of ticks in this range, both ends included, equally likely.
+    Uniform {
+        /// The fewest ticks.
+        min: u64,
+        /// The most ticks.
+        max: u64,
+    },
+    /// Exponential: without memory and without bound.
+    Exponential {
+        /// The mean, in ticks.
+        mean: u64,
+    },
+    /// Log-normal: mostly short, sometimes very long.
+    LogNormal {
+        /// Half of all draws are below this many ticks.
+        median: u64,
+        /// The deviation of the natural logarithm.
+        sigma: f64,
+    },
+}
+
+/// No draw is longer than this: about 300 years at a nanosecond a tick, half of it.
+const LONGEST: f64 = (1u64 << 62) as f64;
+
+impl Span {
+    /// No time at all.
+    pub const ZERO: Span = Span::Constant(0);
+
+    /// Always this many units.
+    pub const fn units(units: u64) -> Self {
+        Span::Constant(units * TICKS_PER_UNIT)
+    }
+
+    /// Uniform between two numbers of units.
+    pub const fn between_units(min: u64, max: u64) -> Self {
+        Span::Uniform { min: min * TICKS_PER_UNIT, max: max * TICKS_PER_UNIT }
+    }
+
+    /// Exponential with a mean in units.
+    pub const fn exponential_units(mean: u64) -> Self {
+        Span::Exponential { mean: mean * TICKS_PER_UNIT }
+    }
+
+    /// Draws one, in ticks.
+    #[inline]
+    pub fn draw(&self, random: &mut Random) -> u64 {
+        match *self {
+            Span::Constant(ticks) => ticks,
+            Span::Uniform { min, max } => random.between(min, max),
+            _ => self.draw_unbounded(random),
+        }
+    }
+
+    #[cold]
+    fn draw_unbounded(&self, random: &mut Random) -> u64 {
+        let ticks = match *self {
+            Span::Exponential { mean } => random.exponential(mean as f64),
+            Span::LogNormal { median, sigma } => random.log_normal(median as f64, sigma),
+            Span::Constant(ticks) | Span::Uniform { max: ticks, .. } => ticks as f64,
+        };
+        ticks.min(LONGEST) as u64
+    }
+
+    /// The longest that can be drawn, in ticks; `None` when there is no bound.
+    pub const fn most(&self) -> Option<u64> {
+        match *self {
+            Span::Constant(ticks) => Some(ticks),
+            Span::Uniform { max, .. } => Some(max),
+            Span::Exponential { .. } | Span::LogNormal { .. } => None,
+        }
+    }
+
+    /// Whether every draw is the same.
+    pub const fn is_constant(&self) -> bool {
+        match *self {
+            Span::Constant(_) => true,
+            Span::Uniform { min, max } => min == max,
+            Span::Exponential { .. } | Span::LogNormal { .. } => false,
+        }
+    }
+
+    pub(crate) fn check(&self, what: &'static str) -> Result<(), SettingsError> {
+        match *self {
+            Span::Uniform { min, max } if min > max => {
+                Err(SettingsError::BackwardRange { what, min, max })
+            }
+            Span::LogNormal { sigma, .. } if !(sigma.is_finite() && sigma >= 0.0) => {
+                Err(SettingsError::Deviation { what, sigma })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// How the command line writes it.
+    pub fn option(&self) -> String {
+        match *self {
+            Span::Constant(ticks) => units(ticks),
+            Span::Uniform { min, max } => format!("{}..{}", units(min), units(max)),
+            Span::Exponential { mean } => format!("exp:{}", units(mean)),
+            Span::LogNormal { median, sigma } => format!("lognormal:{},{sigma}", units(median)),
+        }
+    }
+}
+
+/// A number of ticks as a decimal number of units, exactly.
+pub(crate) fn units(ticks: u64) -> String {
+    let (whole, rest) = (ticks / TICKS_PER_UNIT, ticks % TICKS_PER_UNIT);
+    if rest == 0 {
+        return whole.to_string();
+    }
+    format!("{whole}.{rest:06}").trim_end_matches('0').to_owned()
+}
+
+/// Reads a decimal number of units as ticks.
+///
+/// # Errors
+///
+/// When it is no number, negative, or longer than a run can be.
+pub fn parse_units(text: &str) -> Result<u64, SettingsError> {
+    let wrong = || SettingsError::Duration { text: text.to_owned() };
+    let (whole, rest) = text.split_once('.').unwrap_or((text, ""));
+    let digits = |part: &str| part.bytes().all(|b| b.is_ascii_digit());
+    if whole.is_empty() || !digits(whole) || !digits(rest) || rest.len() > 6 {
+        return Err(wrong());
+    }
+    let whole: u64 = whole.parse().map_err(|_| wrong())?;
+    let rest: u64 = format!("{rest:0<6}").parse().map_err(|_| wrong())?;
+    let ticks = whole.checked_mul(TICKS_PER_UNIT).and_then(|ticks| ticks.checked_add(rest));
+    ticks.filter(|ticks| *ticks < 1 << 62).ok_or_else(wrong)
+}
+
+impl FromStr for Span {
+    type Err = SettingsError;
+
+    fn from_str(text: &str) -> Result<Self, SettingsError> {
+        let wrong = || SettingsError::Duration { text: text.to_owned() };
+        if let Some(mean) = text.strip_prefix("exp:") {
+            return Ok(Span::Exponential { mean: parse_units(mean)? });
+        }
+        if let Some(rest) = text.strip_prefix("lognormal:") {
+            let (median, sigma) = rest.split_once(',').ok_or_else(wrong)?;
+            let sigma = sigma.parse().map_err(|_| wrong())?;
+            let span = Span::LogNormal { median: parse_units(median)?, sigma };
+            return span.check("duration").map(|()| span);
+        }
+        if let Some((min, max)) = text.split_once("..") {
+            let span = Span::Uniform { min: parse_units(min)?, max: parse_units(max)? };
+            return span.check("duration").map(|()| span);
+        }
+        parse_units(text).map(Span::Constant)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_printed_is_read_back() {
+        for text in ["0", "1", "1.5", "0.000001", "1..3", "exp:2", "lognormal:1,0.5"] {
+            let span: Span = text.parse().unwrap();
+            assert_eq!(span.option(), text);
+        }
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        for text in ["", "-1", "1e3", "3..1", "exp:", ".5", "1.0000001", "99999999999999"] {
+            assert!(text.parse::<Span>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn draws_stay_within_bounds_and_reach_both_ends() {
+        let mut random = Random::new(1);
+        let span = Span::Uniform { min: 3, max: 5 };
+        let drawn: std::collections::BTreeSet<u64> =
+            (0..200).map(|_| span.draw(&mut random)).collect();
+        assert!(drawn.into_iter().eq(3..=5));
+    }
+}

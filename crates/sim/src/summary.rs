@@ -1,0 +1,142 @@
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde::ser::Serializer;
+use serde_json::{Map, Value};
+
+use crate::json::figures;
+use crate::{Moments, Report, Verdict};
+
+/// What many runs have in common: every figure of the report with its mean, deviation, extremes
+/// and confidence interval, and how often each property was violated.
+///
+/// Serialized, it is nested as the run is: `messages.total.mean`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Summary {
+    runs: u64,
+    figures: BTreeMap<String, Moments>,
+    violated: BTreeMap<&'static str, Violations>,
+}
+
+/// How often a property was violated.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Violations {
+    /// In how many runs.
+    pub runs: u64,
+    /// Whether such a violation makes a run a failure.
+    pub counts: bool,
+    /// The seed of the first such run.
+    pub first_seed: Option<u64>,
+    /// What happened there.
+    pub says: String,
+}
+
+impl Summary {
+    /// Before the first run.
+    pub fn new() -> Self {
+        Summary::default()
+    }
+
+    /// Adds one run. Runs must be added in a fixed order, as [`many`](crate::many) does.
+    pub fn add(&mut self, report: &Report) {
+        let mut found = BTreeMap::new();
+        if let Ok(value) = serde_json::to_value(figures(report)) {
+            collect("", &value, &mut found);
+        }
+        for (name, value) in found {
+            let moments = self.figures.entry(name).or_insert_with(|| zeros(self.runs));
+            moments.add(value);
+        }
+        self.runs += 1;
+        for moments in self.figures.values_mut().filter(|moments| moments.count() < self.runs) {
+            moments.add(0.0);
+        }
+        for finding in report.failures() {
+            self.violated.entry(finding.property).or_default().counts = true;
+        }
+        for finding in report.findings.iter().filter(|f| f.verdict == Verdict::Violated) {
+            let violations = self.violated.entry(finding.property).or_default();
+            violations.runs += 1;
+            if violations.first_seed.is_none() {
+                violations.first_seed = Some(report.seed);
+                let says = finding.violation.as_ref().map(|first| first.says.clone());
+                violations.says = says.unwrap_or_default();
+            }
+        }
+    }
+
+    /// How many runs were added.
+    pub const fn runs(&self) -> u64 {
+        self.runs
+    }
+
+    /// One figure by its path in the report, such as `messages.by_kind.token`.
+    pub fn figure(&self, path: &str) -> Option<&Moments> {
+        self.figures.get(path)
+    }
+
+    /// All figures, by path.
+    pub fn figures(&self) -> impl Iterator<Item = (&str, &Moments)> {
+        self.figures.iter().map(|(path, moments)| (path.as_str(), moments))
+    }
+
+    /// The properties that were violated in some run.
+    pub fn violated(&self) -> impl Iterator<Item = (&'static str, &Violations)> {
+        self.violated.iter().map(|(property, violations)| (*property, violations))
+    }
+}
+
+/// Finds every number in nested objects.
+fn collect(path: &str, value: &Value, figures: &mut BTreeMap<String, f64>) {
+    match value {
+        Value::Number(number) => {
+            figures.insert(path.to_owned(), number.as_f64().unwrap_or(0.0));
+        }
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                let dot = if path.is_empty() { "" } else { "." };
+                collect(&format!("{path}{dot}{name}"), value, figures);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// A figure that the first runs did not have was 0 in them.
+fn zeros(runs: u64) -> Moments {
+    let mut moments = Moments::new();
+    (0..runs).for_each(|_| moments.add(0.0));
+    moments
+}
+
+impl Serialize for Summary {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut nested = Map::new();
+        nested.insert("runs".into(), self.runs.into());
+        for (path, moments) in &self.figures {
+            let value = serde_json::to_value(moments).map_err(serde::ser::Error::custom)?;
+            insert(&mut nested, path, value);
+        }
+        let violated: Map<String, Value> = self
+            .violated
+            .iter()
+            .map(|(property, violations)| ((*property).to_owned(), violations.runs.into()))
+            .collect();
+        nested.insert("violated".into(), violated.into());
+        nested.serialize(to)
+    }
+}
+
+fn insert(nested: &mut Map<String, Value>, path: &str, value: Value) {
+    match path.split_once('.') {
+        None => {
+            nested.insert(path.to_owned(), value);
+        }
+        Some((first, rest)) => {
+            let inner = nested.entry(first.to_owned()).or_insert_with(|| Map::new().into());
+            if let Value::Object(inner) = inner {
+                insert(inner, rest, value);
+            }
+        }
+    }
+}

@@ -1,0 +1,141 @@
+use tenure_core::ProcessId;
+
+/// The armed timers of all processes: at most one of each name at each.
+///
+/// A slot's generation changes whenever its timer fires, is cancelled or replaced, so a firing
+/// that was scheduled before comes to nothing.
+#[derive(Debug)]
+pub(crate) struct Timers<T> {
+    slots: Vec<Slot<T>>,
+    free: Vec<u32>,
+    /// The first armed slot of each process; empty until somebody arms a timer.
+    first: Vec<u32>,
+    armed: usize,
+}
+
+#[derive(Debug)]
+struct Slot<T> {
+    name: Option<T>,
+    process: ProcessId,
+    generation: u32,
+    next: u32,
+}
+
+const NONE: u32 = u32::MAX;
+
+impl<T: Ord + Clone> Timers<T> {
+    pub(crate) const fn new() -> Self {
+        Timers { slots: Vec::new(), free: Vec::new(), first: Vec::new(), armed: 0 }
+    }
+
+    /// Arms a timer, replacing one of the same name. Returns its slot and generation.
+    pub(crate) fn set(&mut self, process: ProcessId, name: T, size: u32) -> (u32, u32) {
+        if self.first.is_empty() {
+            self.first = vec![NONE; size as usize];
+        }
+        self.cancel(process, &name);
+        self.armed += 1;
+        let next = self.first[process.index()];
+        let slot = match self.free.pop() {
+            Some(slot) => {
+                let place = &mut self.slots[slot as usize];
+                (place.name, place.process, place.next) = (Some(name), process, next);
+                slot
+            }
+            None => {
+                self.slots.push(Slot { name: Some(name), process, generation: 0, next });
+                u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 timers are armed")
+            }
+        };
+        self.first[process.index()] = slot;
+        (slot, self.slots[slot as usize].generation)
+    }
+
+    /// Disarms a timer, if it is armed.
+    pub(crate) fn cancel(&mut self, process: ProcessId, name: &T) {
+        let Some(mut slot) = self.first.get(process.index()).copied() else { return };
+        while slot != NONE {
+            if self.slots[slot as usize].name.as_ref() == Some(name) {
+                self.unlink(slot);
+                return;
+            }
+            slot = self.slots[slot as usize].next;
+        }
+    }
+
+    /// Disarms all timers of a process that crashed.
+    pub(crate) fn clear(&mut self, process: ProcessId) {
+        while let Some(slot) = self.first.get(process.index()).copied()
+            && slot != NONE
+        {
+            self.unlink(slot);
+        }
+    }
+
+    /// Takes the timer of a slot to fire it; nothing when it was disarmed meanwhile.
+    pub(crate) fn take(&mut self, slot: u32, generation: u32) -> Option<(ProcessId, T)> {
+        let place = &self.slots[slot as usize];
+        if place.generation != generation {
+            return None;
+        }
+        let process = place.process;
+        self.unlink(slot).map(|name| (process, name))
+    }
+
+    /// How many timers are armed.
+    pub(crate) const fn armed(&self) -> usize {
+        self.armed
+    }
+
+    fn unlink(&mut self, slot: u32) -> Option<T> {
+        let place = &mut self.slots[slot as usize];
+        let (process, next) = (place.process, place.next);
+        place.generation = place.generation.wrapping_add(1);
+        let name = place.name.take();
+        let mut before = self.first[process.index()];
+        if before == slot {
+            self.first[process.index()] = next;
+        } else {
+            while self.slots[before as usize].next != slot {
+                before = self.slots[before as usize].next;
+            }
+            self.slots[before as usize].next = next;
+        }
+        self.free.push(slot);
+        self.armed -= 1;
+        name
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timer_that_was_replaced_or_cancelled_never_fires() {
+        let mut timers = Timers::new();
+        let process = ProcessId(1);
+        let (first, old) = timers.set(process, "resend", 2);
+        let (second, new) = timers.set(process, "resend", 2);
+        assert_eq!(timers.armed(), 1);
+        assert_eq!(timers.take(first, old), None);
+        let (other, still) = timers.set(process, "probe", 2);
+        timers.cancel(process, &"resend");
+        assert_eq!(timers.take(second, new), None);
+        assert_eq!(timers.take(other, still), Some((process, "probe")));
+        assert_eq!(timers.take(other, still), None);
+        assert_eq!(timers.armed(), 0);
+    }
+
+    #[test]
+    fn a_crash_disarms_all_timers_of_that_process_only() {
+        let mut timers = Timers::new();
+        let (slot, generation) = timers.set(ProcessId(0), 1, 2);
+        for name in 1..=3 {
+            timers.set(ProcessId(1), name, 2);
+        }
+        timers.clear(ProcessId(1));
+        assert_eq!(timers.armed(), 1);
+        assert_eq!(timers.take(slot, generation), Some((ProcessId(0), 1)));
+    }
+}

@@ -1,0 +1,262 @@
+use tenure_core::ProcessId;
+
+use crate::agenda::{Act, Agenda, AskCode};
+use crate::random::Stream;
+use crate::{Locking, Pattern, Random, Settings};
+
+/// The users of the lock: each thinks, asks, is inside, and leaves.
+#[derive(Debug)]
+pub(crate) struct Users {
+    locking: Locking,
+    users: Vec<User>,
+    /// How many live users have something left to do.
+    busy: u64,
+    /// Requests that a sequential pattern has not yet made.
+    undrawn: u64,
+    random: Random,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct User {
+    /// When the phase began, or when its pending act is due.
+    since: u64,
+    due: u64,
+    left: u32,
+    backlog: u32,
+    requests: u32,
+    entries: u32,
+    phase: Phase,
+    up: bool,
+}
+
+/// Where a user stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    Outside,
+    Waiting,
+    Inside,
+    Leaving,
+}
+
+impl Users {
+    pub(crate) fn new(locking: Locking, settings: &Settings, up: &[bool]) -> Self {
+        let sequential = matches!(locking.pattern, Pattern::Sequential { .. });
+        let user = |(place, up): (usize, &bool)| {
+            let listed = locking.entries.of(ProcessId::at(place));
+            let left = if sequential { 0 } else { listed };
+            let phase = Phase::Outside;
+            let (since, due, backlog, requests, entries) = (0, 0, 0, 0, 0);
+            User { since, due, left, backlog, requests, entries, phase, up: *up }
+        };
+        let users: Vec<User> = up.iter().enumerate().map(user).collect();
+        let busy = users.iter().filter(|user| user.is_busy()).count() as u64;
+        let undrawn = match locking.pattern {
+            Pattern::Sequential { total } => total,
+            _ => 0,
+        };
+        let random = Random::stream(settings.seed, Stream::Workload);
+        Users { locking, users, busy, undrawn, random }
+    }
+
+    /// Whether everybody who is up has done everything.
+    pub(crate) fn is_served(&self) -> bool {
+        self.busy == 0 && (self.undrawn == 0 || self.users.iter().all(|user| !user.up))
+    }
+
+    /// How many entries there will be, if nothing goes wrong.
+    pub(crate) fn expected(&self) -> u64 {
+        self.undrawn + self.users.iter().map(|user| u64::from(user.left)).sum::<u64>()
+    }
+
+    /// Plans the first request of a user; tells whether it is made at once.
+    pub(crate) fn begin(&mut self, process: ProcessId, now: u64, agenda: &mut Agenda) -> bool {
+        if self.users[process.index()].left == 0 || !self.users[process.index()].up {
+            return false;
+        }
+        match self.locking.pattern {
+            Pattern::Closed { think } => {
+                let due = now + think.draw(&mut self.random);
+                self.users[process.index()].due = due;
+                if due > now {
+                    agenda.push(due, Act::User { process, ask: AskCode::Enter });
+                }
+                due == now
+            }
+            Pattern::Open { every } => {
+                let first = now + every.draw(&mut self.random);
+                agenda.push(first, Act::Arrival { process });
+                false
+            }
+            Pattern::Sequential { .. } => false,
+        }
+    }
+
+    /// Draws who asks next, when requests come one at a time and the last one is over.
+    pub(crate) fn draw(&mut self) -> Option<ProcessId> {
+        if self.undrawn == 0 || self.busy > 0 {
+            return None;
+        }
+        let up = self.users.iter().filter(|user| user.up).count() as u64;
+        let chosen = usize::try_from(self.random.below(up)).ok()?;
+        let live = self.users.iter().enumerate().filter(|(_, user)| user.up);
+        let process = ProcessId::at(live.map(|(place, _)| place).nth(chosen)?);
+        self.undrawn -= 1;
+        self.change(process, |user| user.left = 1);
+        Some(process)
+    }
+
+    /// Whether a planned act of a user is still due now.
+    pub(crate) fn is_due(&self, process: ProcessId, ask: AskCode, now: u64) -> bool {
+        let user = &self.users[process.index()];
+        let phase = match ask {
+            AskCode::Enter => user.phase == Phase::Outside && user.left > 0,
+            AskCode::Exit => user.phase == Phase::Inside,
+        };
+        user.up && phase && user.due == now
+    }
+
+    /// Whether a user who hears of another's request can ask at once.
+    pub(crate) fn can_react(&self, process: ProcessId) -> bool {
+        let user = &self.users[process.index()];
+        let closed = matches!(self.locking.pattern, Pattern::Closed { .. });
+        closed && user.up && user.phase == Phase::Outside && user.left > 0
+    }
+
+    /// One more request arrives from outside; tells whether it is made at once.
+    pub(crate) fn arrival(&mut self, process: ProcessId, now: u64, agenda: &mut Agenda) -> bool {
+        let Pattern::Open { every } = self.locking.pattern else { return false };
+        let next = now + every.draw(&mut self.random);
+        let user = &mut self.users[process.index()];
+        if !user.up || !user.has_arrivals_left() {
+            return false;
+        }
+        user.backlog += 1;
+        if user.has_arrivals_left() {
+            agenda.push(next, Act::Arrival { process });
+        }
+        self.take_backlog(process)
+    }
+
+    pub(crate) fn asked_to_enter(&mut self, process: ProcessId, now: u64) {
+        self.change(process, |user| {
+            user.phase = Phase::Waiting;
+            user.since = now;
+            user.requests += 1;
+        });
+    }
+
+    pub(crate) fn asked_to_exit(&mut self, process: ProcessId, now: u64) {
+        self.change(process, |user| {
+            user.phase = Phase::Leaving;
+            user.since = now;
+        });
+    }
+
+    /// Returns how long the user waited, unless it had not asked.
+    pub(crate) fn entered(
+        &mut self,
+        process: ProcessId,
+        now: u64,
+        agenda: &mut Agenda,
+    ) -> Option<u64> {
+        let due = now + self.locking.hold.draw(&mut self.random);
+        agenda.push(due, Act::User { process, ask: AskCode::Exit });
+        let waited = self.users[process.index()].waited(Phase::Waiting, now);
+        self.change(process, |user| {
+            user.phase = Phase::Inside;
+            user.since = now;
+            user.due = due;
+            user.entries += 1;
+            user.left = user.left.saturating_sub(1);
+        });
+        waited
+    }
+
+    /// Returns how long the exit took, unless the user had not asked.
+    pub(crate) fn exited(
+        &mut self,
+        process: ProcessId,
+        now: u64,
+        agenda: &mut Agenda,
+    ) -> Option<u64> {
+        let took = self.users[process.index()].waited(Phase::Leaving, now);
+        self.change(process, |user| user.phase = Phase::Outside);
+        let due = match self.locking.pattern {
+            Pattern::Open { .. } => self.take_backlog(process).then_some(now),
+            Pattern::Closed { think } if self.users[process.index()].left > 0 => {
+                Some(now + think.draw(&mut self.random))
+            }
+            _ => None,
+        };
+        if let Some(due) = due {
+            self.users[process.index()].due = due;
+            agenda.push(due, Act::User { process, ask: AskCode::Enter });
+        }
+        took
+    }
+
+    /// Returns the phase that the crash ended.
+    pub(crate) fn crashed(&mut self, process: ProcessId) -> Phase {
+        let phase = self.users[process.index()].phase;
+        self.change(process, |user| {
+            user.phase = Phase::Outside;
+            user.up = false;
+        });
+        phase
+    }
+
+    pub(crate) fn recovered(&mut self, process: ProcessId) {
+        self.change(process, |user| {
+            user.up = true;
+            user.backlog = 0;
+            // What was asked for and not served before the crash is asked for again.
+            user.requests = user.entries;
+        });
+    }
+
+    pub(crate) fn phase(&self, process: ProcessId) -> Phase {
+        self.users[process.index()].phase
+    }
+
+    /// How many requests and entries a user has made.
+    pub(crate) fn counts(&self, process: ProcessId) -> (u64, u64) {
+        let user = &self.users[process.index()];
+        (u64::from(user.requests), u64::from(user.entries))
+    }
+
+    /// Live users who wait to enter or to have left.
+    pub(crate) fn stuck(&self) -> impl Iterator<Item = ProcessId> + '_ {
+        let stuck = |user: &User| user.up && matches!(user.phase, Phase::Waiting | Phase::Leaving);
+        let users = self.users.iter().enumerate();
+        users.filter(move |(_, user)| stuck(user)).map(|(place, _)| ProcessId::at(place))
+    }
+
+    fn take_backlog(&mut self, process: ProcessId) -> bool {
+        let user = &mut self.users[process.index()];
+        let ready = user.up && user.phase == Phase::Outside && user.backlog > 0;
+        user.backlog -= u32::from(ready);
+        ready
+    }
+
+    fn change(&mut self, process: ProcessId, change: impl FnOnce(&mut User)) {
+        let user = &mut self.users[process.index()];
+        self.busy -= u64::from(user.is_busy());
+        change(user);
+        self.busy += u64::from(user.is_busy());
+    }
+}
+
+impl User {
+    fn is_busy(&self) -> bool {
+        self.up && (self.left > 0 || self.phase != Phase::Outside)
+    }
+
+    /// Whether some of its entries have not yet been asked for from outside.
+    fn has_arrivals_left(&self) -> bool {
+        self.requests + self.backlog < self.entries + self.left
+    }
+
+    fn waited(&self, phase: Phase, now: u64) -> Option<u64> {
+        (self.phase == phase).then(|| now - self.since)
+    }
+}

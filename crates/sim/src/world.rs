@@ -1,0 +1,540 @@
+//! The thin generic shell: processes, their messages and their timers.
+
+use tenure_core::{
+    Batch, Environment, Group, Input, Labelled, LocalTime, Observed, ProcessId, Protocol,
+    TimerChange, Verdict,
+};
+use tenure_trace::Kind;
+
+use crate::agenda::Act;
+use crate::causality::Through;
+use crate::clocks::Clocks;
+use crate::core::Core;
+use crate::happenings::Todo;
+use crate::queue::Queue;
+use crate::router::Route;
+use crate::timers::Timers;
+use crate::watcher::Watcher;
+use crate::{Ask, Configs, Controls, Ended, Initiators, Progress, Random, UserCommand, UserEvent};
+
+/// How many events pass between two looks at limits and controls.
+const CHUNK: u64 = 4096;
+
+/// A message under way.
+#[derive(Debug)]
+struct Letter<M> {
+    from: ProcessId,
+    to: ProcessId,
+    tag: u32,
+    message: M,
+}
+
+/// Where the algorithm's choices and clock readings come from.
+#[derive(Debug)]
+pub(crate) struct Surroundings {
+    choices: Random,
+    clocks: Clocks,
+    at: ProcessId,
+    now: u64,
+}
+
+impl Surroundings {
+    pub(crate) const fn new(choices: Random, clocks: Clocks) -> Self {
+        Surroundings { choices, clocks, at: ProcessId(0), now: 0 }
+    }
+}
+
+impl Environment for Surroundings {
+    fn choose(&mut self, bound: u32) -> u32 {
+        self.choices.below(u64::from(bound)) as u32
+    }
+
+    fn local_clock(&mut self) -> LocalTime {
+        self.clocks.reading(self.at, self.now)
+    }
+}
+
+/// All that a running simulation consists of.
+pub(crate) struct World<'a, P: Protocol> {
+    pub(crate) core: Core,
+    pub(crate) processes: Vec<P>,
+    configs: &'a Configs<P::Config>,
+    batch: Batch<P, Surroundings>,
+    mail: Queue<Letter<P::Message>>,
+    timers: Timers<P::Timer>,
+    script: &'a [(u64, ProcessId, P::Command)],
+    watchers: Vec<Watcher<P>>,
+}
+
+impl<'a, P: Protocol> World<'a, P>
+where
+    P::Command: UserCommand,
+    P::Event: UserEvent,
+{
+    pub(crate) fn new(
+        core: Core,
+        configs: &'a Configs<P::Config>,
+        script: &'a [(u64, ProcessId, P::Command)],
+        watchers: Vec<Watcher<P>>,
+    ) -> Self {
+        let choices = Random::stream(core.settings.seed, crate::random::Stream::Choices);
+        let batch = Batch::new(Surroundings::new(choices, core.clocks));
+        let (mail, timers) = (Queue::new(), Timers::new());
+        let processes = Vec::with_capacity(core.settings.size as usize);
+        World { core, processes, configs, batch, mail, timers, script, watchers }
+    }
+
+    /// Runs to the end and says why it ended there.
+    pub(crate) fn run(&mut self, controls: &mut Controls<'_>) -> Ended {
+        self.boot();
+        self.begin();
+        loop {
+            if let Some(ended) = self.pause(controls) {
+                return ended;
+            }
+            let budget = self.core.settings.limits.events.unwrap_or(u64::MAX);
+            for _ in 0..CHUNK.min(budget - self.core.metrics.events) {
+                if let Some(ended) = self.turn() {
+                    return ended;
+                }
+            }
+        }
+    }
+
+    /// Ends what is left undone: what was under way when the run ended.
+    pub(crate) fn settle(&mut self) {
+        for letter in self.mail.iter().filter(|letter| letter.from != letter.to) {
+            self.core.under_way += 1;
+            if self.core.settings.watch.metrics {
+                self.core.metrics.kind(letter.message.label()).under_way += 1;
+            }
+        }
+        let now = self.core.now;
+        self.core.metrics.waiting.settle(now);
+    }
+
+    /// Takes the world apart when it has ended.
+    pub(crate) fn into_parts(self) -> (Core, Vec<P>, Vec<Watcher<P>>) {
+        (self.core, self.processes, self.watchers)
+    }
+
+    fn boot(&mut self) {
+        for place in 0..self.core.settings.size {
+            let at = ProcessId(place);
+            let process = self.born(at, None);
+            self.processes.push(process);
+            if self.core.up[at.index()] {
+                if self.core.recorder.is_some() {
+                    self.core.trace_event(at, Kind::Boot);
+                }
+                self.release(at);
+            } else {
+                self.batch.clear();
+            }
+        }
+    }
+
+    fn born(&mut self, at: ProcessId, stable: Option<P::Stable>) -> P {
+        self.look_at(at);
+        let group = Group::new(at, self.core.settings.size);
+        P::boot(group, self.configs.of(at), stable, &mut self.batch)
+    }
+
+    /// The start of the workload: every request of the first moment precedes every delivery.
+    fn begin(&mut self) {
+        self.core.announce_start();
+        self.core.script_left = self.script.len();
+        for (index, (time, ..)) in self.script.iter().enumerate() {
+            let index = u32::try_from(index).expect("a script has fewer than 2^32 commands");
+            self.core.agenda.push(*time, Act::Script { index });
+        }
+        match self.core.settings.workload.initiators.clone() {
+            Some(Initiators::All) => {
+                for place in 0..self.core.settings.size {
+                    self.ask(ProcessId(place), Ask::Elect);
+                }
+            }
+            Some(Initiators::Listed(listed)) => {
+                for process in listed {
+                    self.ask(process, Ask::Elect);
+                }
+            }
+            None => {}
+        }
+        if self.core.users.is_some() {
+            for place in 0..self.core.settings.size {
+                self.begin_user(ProcessId(place));
+            }
+        }
+    }
+
+    fn begin_user(&mut self, process: ProcessId) {
+        let core = &mut self.core;
+        let Some(users) = &mut core.users else { return };
+        if users.begin(process, core.now, &mut core.agenda) {
+            self.ask(process, Ask::Enter);
+        }
+    }
+
+    /// One event, or the reason why there is none.
+    #[inline]
+    fn turn(&mut self) -> Option<Ended> {
+        if self.mail.is_empty()
+            && let Some(ended) = self.lull()
+        {
+            return Some(ended);
+        }
+        let mail = self.mail.next_time();
+        let plan = self.core.plan.next_time();
+        let agenda = self.core.agenda.next_time();
+        let next = mail.min(plan).min(agenda);
+        if self.core.settings.limits.until.is_some_and(|until| next > until) {
+            self.core.now = self.core.settings.limits.until.unwrap_or(next);
+            return Some(Ended::Until);
+        }
+        self.core.metrics.events += 1;
+        if mail < plan && mail <= agenda {
+            self.deliver();
+        } else if plan <= agenda {
+            let act = self.core.plan.pop();
+            self.act(act);
+        } else {
+            let act = self.core.agenda.pop();
+            self.act(act);
+        }
+        None
+    }
+
+    /// Nothing is under way: perhaps the run is over, or the next request is due.
+    fn lull(&mut self) -> Option<Ended> {
+        if self.core.is_over() {
+            return Some(Ended::Served);
+        }
+        if let Some(users) = &mut self.core.users
+            && let Some(process) = users.draw()
+        {
+            self.ask(process, Ask::Enter);
+            return None;
+        }
+        let nothing_left = self.core.plan.is_empty()
+            && self.timers.armed() == 0
+            && self.core.agenda.is_empty()
+            && self.mail.is_empty();
+        if nothing_left {
+            return Some(Ended::Quiescent);
+        }
+        None
+    }
+
+    /// Looks at limits and controls, every now and then.
+    fn pause(&mut self, controls: &mut Controls<'_>) -> Option<Ended> {
+        let core = &self.core;
+        let (events, now) = (core.metrics.events, core.now);
+        if controls.is_stopped() {
+            return Some(Ended::Stopped);
+        }
+        if core.settings.limits.events.is_some_and(|most| events >= most) {
+            return Some(Ended::Events);
+        }
+        let entered = core.metrics.entered;
+        let in_flight = self.mail.len() as u64;
+        controls.report(|| Progress { events, now, entered, in_flight });
+        let idle = now.saturating_sub(core.progress.time) > core.patience
+            && events - core.progress.events > CHUNK
+            && core.settings.limits.until.is_none();
+        idle.then_some(Ended::Stalled)
+    }
+
+    #[inline]
+    fn look_at(&mut self, at: ProcessId) {
+        self.batch.environment.at = at;
+        self.batch.environment.now = self.core.now;
+    }
+
+    fn deliver(&mut self) {
+        let Some((time, letter)) = self.mail.pop() else { return };
+        let core = &mut self.core;
+        core.now = time;
+        if core.fragile && !self.admits(&letter) {
+            return;
+        }
+        let Letter { from, to, tag, message } = letter;
+        let core = &mut self.core;
+        core.delivered += u64::from(from != to);
+        if core.tagging {
+            receive(core, from, to, tag, &message);
+        }
+        self.look_at(to);
+        self.processes[to.index()].step(Input::Message { from, message }, &mut self.batch);
+        self.release(to);
+    }
+
+    /// Whether a message reaches its receiver in a run where something may be broken.
+    #[cold]
+    fn admits(&mut self, letter: &Letter<P::Message>) -> bool {
+        let (from, to) = (letter.from, letter.to);
+        let core = &mut self.core;
+        let mut admitted = core.up[to.index()];
+        core.dead_letters += u64::from(!admitted);
+        if admitted && core.router.may_cut() && core.router.is_cut(from, to) {
+            admitted = false;
+        }
+        if admitted && let Some((fault, recovery)) = core.trip(to) {
+            admitted = false;
+            core.dead_letters += 1;
+            if core.crash(to, fault, recovery) == Todo::Crash(to) {
+                self.timers.clear(to);
+                self.watch(to, |watcher, time| watcher.observe(time, to, Observed::Crashed));
+            }
+        }
+        let core = &mut self.core;
+        if !admitted {
+            if from != to {
+                core.dropped(letter.message.label());
+            }
+            if core.tagging {
+                lose(core, from, to, letter.tag, &letter.message);
+            }
+        }
+        admitted
+    }
+
+    fn act(&mut self, act: Option<(u64, Act)>) {
+        let Some((time, act)) = act else { return };
+        if let Act::Timer { slot, generation } = act {
+            // A timer that was disarmed meanwhile is no event: time does not pass for it.
+            let Some((at, timer)) = self.timers.take(slot, generation) else { return };
+            self.core.now = time;
+            return self.fire(at, timer);
+        }
+        self.core.now = time;
+        match self.core.act(act) {
+            Todo::Nothing | Todo::Timer { .. } => {}
+            Todo::Ask(process, ask) => self.ask(process, ask),
+            Todo::Suspicion { observer, peer, verdict } => self.suspect(observer, peer, verdict),
+            Todo::Crash(process) => {
+                self.timers.clear(process);
+                self.watch(process, |watcher, time| {
+                    watcher.observe(time, process, Observed::Crashed);
+                });
+            }
+            Todo::Recover { process, lost } => self.recover(process, lost),
+            Todo::Script(index) => {
+                let (_, process, command) = &self.script[index as usize];
+                self.command(*process, command.clone());
+            }
+        }
+    }
+
+    fn fire(&mut self, at: ProcessId, timer: P::Timer) {
+        if self.core.recorder.is_some() {
+            self.core.trace_event(at, Kind::Timer(format!("{timer:?}")));
+        }
+        self.look_at(at);
+        self.processes[at.index()].step(Input::Timer(timer), &mut self.batch);
+        self.release(at);
+    }
+
+    fn suspect(&mut self, at: ProcessId, peer: ProcessId, verdict: Verdict) {
+        if self.core.recorder.is_some() {
+            self.core.trace_event(at, Kind::Suspicion { peer, verdict });
+        }
+        self.look_at(at);
+        self.processes[at.index()].step(Input::Suspicion { peer, verdict }, &mut self.batch);
+        self.release(at);
+    }
+
+    fn recover(&mut self, process: ProcessId, lost: bool) {
+        let stable = (!lost).then(|| self.processes[process.index()].stable());
+        self.processes[process.index()] = self.born(process, stable);
+        self.core.recovered(process);
+        self.watch(process, |watcher, time| watcher.observe(time, process, Observed::Recovered));
+        self.release(process);
+        self.begin_user(process);
+    }
+
+    /// A user of the workload asks, if the service knows how.
+    fn ask(&mut self, process: ProcessId, ask: Ask) {
+        if let Some(command) = P::Command::asking(ask) {
+            self.command(process, command);
+        }
+    }
+
+    fn command(&mut self, at: ProcessId, command: P::Command) {
+        if !self.core.up[at.index()] {
+            return;
+        }
+        let ask = command.ask();
+        if self.core.recorder.is_some() {
+            self.core.trace_event(at, Kind::Command(command.traced()));
+        }
+        if let Some(ask) = ask {
+            self.core.asked(at, ask);
+        }
+        self.watch(at, |watcher, time| {
+            watcher.observe(time, at, Observed::Command { command: &command, clock: None });
+        });
+        self.look_at(at);
+        self.processes[at.index()].step(Input::Command(command), &mut self.batch);
+        self.release(at);
+        if ask == Some(Ask::Enter) {
+            self.core.tell_others(at);
+        }
+    }
+
+    #[inline]
+    fn watch(&mut self, _at: ProcessId, mut show: impl FnMut(&mut Watcher<P>, u64)) {
+        for watcher in &mut self.watchers {
+            show(watcher, self.core.now);
+        }
+    }
+
+    /// Carries out what a step of `at` asked for.
+    fn release(&mut self, at: ProcessId) {
+        if !self.batch.events.is_empty() {
+            self.release_events(at);
+        }
+        let departs = self.core.router.departure(at, self.core.now);
+        let (core, mail) = (&mut self.core, &mut self.mail);
+        for (to, message) in self.batch.messages.drain(..) {
+            post(core, mail, departs, at, to, message);
+        }
+        let in_flight = mail.len() as u64;
+        core.metrics.in_flight_most = core.metrics.in_flight_most.max(in_flight);
+        if !self.batch.timers.is_empty() {
+            self.release_timers(at, departs);
+        }
+    }
+
+    fn release_events(&mut self, at: ProcessId) {
+        let mut events = std::mem::take(&mut self.batch.events);
+        for event in events.drain(..) {
+            if self.core.recorder.is_some() {
+                self.core.trace_event(at, Kind::Event(event.traced()));
+            }
+            self.watch(at, |watcher, time| watcher.observe(time, at, Observed::Event(&event)));
+            self.core.told(at, event.heard());
+        }
+        self.batch.events = events;
+    }
+
+    fn release_timers(&mut self, at: ProcessId, departs: u64) {
+        for change in self.batch.timers.drain(..) {
+            match change {
+                TimerChange::Set(timer, after) => {
+                    let size = self.core.settings.size;
+                    let (slot, generation) = self.timers.set(at, timer, size);
+                    let drawn = self.batch.environment.choices.between(after.min, after.max);
+                    let due = departs.saturating_add(self.core.clocks.really(at, drawn));
+                    self.core.agenda.push(due, Act::Timer { slot, generation });
+                }
+                TimerChange::Cancel(timer) => self.timers.cancel(at, &timer),
+            }
+        }
+    }
+}
+
+/// Sends one message off.
+#[inline]
+fn post<M: Labelled + Clone + serde::Serialize>(
+    core: &mut Core,
+    mail: &mut Queue<Letter<M>>,
+    departs: u64,
+    from: ProcessId,
+    to: ProcessId,
+    message: M,
+) {
+    if to != from {
+        core.metrics.sent += 1;
+        if core.settings.watch.metrics {
+            core.metrics.kind(message.label()).sent += 1;
+            if core.settings.watch.bytes {
+                core.metrics.bytes += bytes(&message);
+            }
+        }
+    }
+    let tag = if core.tagging { tag(core, from, to, &message) } else { 0 };
+    match core.router.route(departs, from, to) {
+        Route::Once(time) => mail.push(time, Letter { from, to, tag, message }),
+        Route::Twice(first, second) => {
+            core.duplicated(message.label());
+            if core.tagging {
+                core.copy_tag(tag);
+                trace_duplicate(core, from, to, tag, &message);
+            }
+            mail.push(first, Letter { from, to, tag, message: message.clone() });
+            mail.push(second, Letter { from, to, tag, message });
+        }
+        Route::Lost | Route::Cut => {
+            core.dropped(message.label());
+            if core.tagging {
+                lose(core, from, to, tag, &message);
+            }
+        }
+    }
+}
+
+/// The size of a message between real nodes.
+#[cold]
+fn bytes(message: &impl serde::Serialize) -> u64 {
+    postcard::experimental::serialized_size(message).map_or(0, |bytes| bytes as u64)
+}
+
+#[cold]
+fn tag<M: Labelled + serde::Serialize>(
+    core: &mut Core,
+    from: ProcessId,
+    to: ProcessId,
+    message: &M,
+) -> u32 {
+    let tag = core.tag(from);
+    if let Some(recorder) = &core.recorder {
+        let passage = recorder.look(tag).passage(message, to);
+        core.trace(from, Kind::Send(passage));
+    }
+    tag
+}
+
+#[cold]
+fn receive<M: Labelled + serde::Serialize>(
+    core: &mut Core,
+    from: ProcessId,
+    to: ProcessId,
+    tag: u32,
+    message: &M,
+) {
+    let ticket = core.recorder.as_ref().map(|recorder| recorder.look(tag));
+    core.take_tag(tag, Some(to), Through::Protocol);
+    if let Some(ticket) = ticket {
+        core.trace(to, Kind::Receive(ticket.passage(message, from)));
+    }
+}
+
+#[cold]
+fn lose<M: Labelled + serde::Serialize>(
+    core: &mut Core,
+    from: ProcessId,
+    to: ProcessId,
+    tag: u32,
+    message: &M,
+) {
+    let ticket = core.recorder.as_ref().map(|recorder| recorder.look(tag));
+    core.take_tag(tag, None, Through::Protocol);
+    if let Some(ticket) = ticket {
+        core.trace(from, Kind::Drop(ticket.passage(message, to)));
+    }
+}
+
+#[cold]
+fn trace_duplicate<M: Labelled + serde::Serialize>(
+    core: &mut Core,
+    from: ProcessId,
+    to: ProcessId,
+    tag: u32,
+    message: &M,
+) {
+    if let Some(recorder) = &core.recorder {
+        let passage = recorder.look(tag).passage(message, to);
+        core.trace(from, Kind::Duplicate(passage));
+    }
+}
