@@ -85,6 +85,15 @@ fn a_part_of_a_timers_name_is_enough_if_it_is_the_only_one() {
 }
 
 #[test]
+fn timers_fire_when_they_are_due_however_often_others_are_armed_again() {
+    // AskAgain is due every 5 units and its message is lost; GiveUp is due after 50.
+    let story = "group 2\ncrash p1; enter p2; lose p2→p1\nstabilize timers 19";
+    let outcome = performed(story).unwrap().remove(0);
+    assert_eq!(outcome.matches("AskAgain fires").count(), 9);
+    assert!(outcome.ends_with("P2's timer GiveUp fires"), "{outcome}");
+}
+
+#[test]
 fn a_stage_can_be_moved_without_a_script() {
     let mut stage = Stage::<Tiny>::new(2, Order::Fifo, |_| 0);
     stage.perform(&"enter p2".parse().unwrap()).unwrap();

@@ -133,7 +133,7 @@ impl Known {
         let known = self.by_process.get(&at).copied();
         let says = if !self.used.insert(fence) {
             format!("{at} entered with fence {fence}, which another entry had")
-        } else if let Some(known) = known.filter(|known| fence <= *known) {
+        } else if let Some(known) = known.filter(|known| fence < *known) {
             format!("{at} entered with fence {fence}, after fence {known} in its own past")
         } else {
             self.by_process.insert(at, fence);

@@ -110,6 +110,19 @@ fn a_leader_elected_again_after_its_crash_counts_although_it_is_the_same() {
 }
 
 #[test]
+fn who_believed_in_a_leader_before_its_crash_must_be_told_again() {
+    let story = group().all_elect(3, 0).at(3, Kind::Crash).at(3, Kind::Recover);
+    assert_eq!(held(&story.elects(3, 3, 0)).len(), 1);
+}
+
+#[test]
+fn an_election_that_only_the_end_would_settle_was_not_held() {
+    let open = || group().all_elect(3, 1).at(3, Kind::Crash).elects(2, 2, 2);
+    assert_eq!(held(&open().at(1, Kind::End)).len(), 2);
+    assert_eq!(held(&open().ends().at(1, Kind::End)).len(), 1);
+}
+
+#[test]
 fn a_short_stop_is_no_election_and_a_long_one_is() {
     let story = group().all_elect(3, 1).at(3, Kind::Stop).at(3, Kind::Continue);
     assert_eq!(held(&story).len(), 1);

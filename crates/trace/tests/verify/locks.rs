@@ -39,6 +39,13 @@ fn a_crash_ends_an_entry() {
 }
 
 #[test]
+fn the_dead_do_not_enter() {
+    let story = lock().at(1, Kind::Crash).enters(1, 1).enters(2, 2);
+    assert_eq!(story.verdicts(), "fencing holds, mutual-exclusion holds");
+    assert_eq!(story.judged().entries, 1);
+}
+
+#[test]
 fn a_stopped_process_is_still_inside() {
     let story = lock().enters(1, 1).at(1, Kind::Stop).enters(2, 2);
     assert_eq!(story.verdicts(), "fencing holds, mutual-exclusion violated");

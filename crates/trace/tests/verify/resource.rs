@@ -83,6 +83,14 @@ fn a_late_entry_is_no_fault_unless_it_could_have_known() {
 }
 
 #[test]
+fn what_a_process_was_told_outweighs_what_it_had_itself() {
+    let story = lock().enters(1, 1).puts(1, 1, 1).exits(1).enters(2, 3).exits(2);
+    let told = story.sends(2, 1, 1).receives(1, 2, 1).enters(1, 2);
+    let says = "counter holds, fenced-access holds, fencing violated, mutual-exclusion holds";
+    assert_eq!(told.verdicts(), says);
+}
+
+#[test]
 fn no_two_entries_have_the_same_fence() {
     let story = lock().enters(2, 2).puts(2, 2, 1).exits(2).enters(1, 2);
     let says = "counter holds, fenced-access holds, fencing violated, mutual-exclusion holds";
