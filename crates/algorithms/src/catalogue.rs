@@ -14,7 +14,9 @@ use tenure_core::{Algorithm, Card, Election, Mutex, Office, ProcessId, Rank, TIC
 
 use crate::channel::{Fifo, fifo};
 use crate::compose::{Coordinated, MutexOnly, Side, side};
-use crate::election::{Bully, bully};
+use crate::election::{
+    Bully, ChangRoberts, HirschbergSinclair, bully, chang_roberts, hirschberg_sinclair,
+};
 use crate::mutex::{
     Central, Lamport, RicartAgrawala, TokenRing, central, lamport, ricart_agrawala, token_ring,
 };
@@ -24,7 +26,11 @@ use crate::{Switch, UnknownVariant, Variants};
 pub const MUTEXES: &[&str] = &["central", "token-ring", "lamport", "ricart-agrawala"];
 
 /// The elections, by their names.
-pub const ELECTIONS: &[&str] = &["bully"];
+pub const ELECTIONS: &[&str] = &["chang-roberts", "hirschberg-sinclair", "bully"];
+
+/// The compositions, by their names.
+const COMPOSITIONS: &[&str] =
+    &["coordinated:chang-roberts", "coordinated:hirschberg-sinclair", "coordinated:bully"];
 
 /// The prefixes and what they make of the name behind the colon.
 pub const PREFIXES: &[(&str, &str)] = &[
@@ -88,6 +94,15 @@ impl Parameters {
         Ok(ricart_agrawala::Config { variants: self.variants()? })
     }
 
+    fn chang_roberts(&self) -> Result<chang_roberts::Config, UnknownVariant> {
+        Ok(chang_roberts::Config { ranks: self.ranks.clone(), variants: self.variants()? })
+    }
+
+    fn hirschberg_sinclair(&self) -> Result<hirschberg_sinclair::Config, UnknownVariant> {
+        self.no_variants()?;
+        Ok(hirschberg_sinclair::Config { ranks: self.ranks.clone() })
+    }
+
     fn bully(&self) -> Result<bully::Config, UnknownVariant> {
         let plain = bully::Config::plain(self.size, self.delay);
         Ok(bully::Config { ranks: self.ranks.clone(), variants: self.variants()?, ..plain })
@@ -142,8 +157,9 @@ fn visit_unprefixed<V: Visitor>(
 ) -> Result<V::Output, Unknown> {
     match name.split_once(':') {
         None => visit_plain(name, parameters, visitor),
-        Some(("coordinated", "bully")) => {
-            Ok(visitor.mutex::<MutexOnly<Coordinated<Bully>>>(parameters.bully()?))
+        Some(("coordinated", election)) => {
+            let visitor = CoordinatedBy { name, visitor };
+            visit_plain(election, parameters, visitor)?
         }
         Some(_) => Err(Unknown::algorithm(name)),
     }
@@ -159,9 +175,31 @@ fn visit_plain<V: Visitor>(
         "token-ring" => visitor.mutex::<TokenRing>(parameters.token_ring()?),
         "lamport" => visitor.mutex::<Lamport>(parameters.lamport()?),
         "ricart-agrawala" => visitor.mutex::<RicartAgrawala>(parameters.ricart_agrawala()?),
+        "chang-roberts" => visitor.election::<ChangRoberts>(parameters.chang_roberts()?),
+        "hirschberg-sinclair" => {
+            visitor.election::<HirschbergSinclair>(parameters.hirschberg_sinclair()?)
+        }
         "bully" => visitor.election::<Bully>(parameters.bully()?),
         _ => return Err(Unknown::algorithm(name)),
     })
+}
+
+/// Puts a lock at whoever wins the election it is called with.
+struct CoordinatedBy<'a, V> {
+    name: &'a str,
+    visitor: V,
+}
+
+impl<V: Visitor> Visitor for CoordinatedBy<'_, V> {
+    type Output = Result<V::Output, Unknown>;
+
+    fn mutex<P: Mutex + Algorithm>(self, _: P::Config) -> Self::Output {
+        Err(Unknown::algorithm(self.name))
+    }
+
+    fn election<P: Election + Algorithm>(self, config: P::Config) -> Self::Output {
+        Ok(self.visitor.mutex::<MutexOnly<Coordinated<P>>>(config))
+    }
 }
 
 /// Calls `visitor` with the office that a mutex and an election make: side by side, or the
@@ -177,13 +215,37 @@ pub fn visit_office<V: OfficeVisitor>(
     visitor: V,
 ) -> Result<V::Output, Unknown> {
     let mutex = with_colons(mutex);
-    if election != "bully" {
-        return Err(Unknown::algorithm(election));
+    match (mutex.strip_prefix("coordinated:"), election) {
+        (Some("bully"), "bully") => {
+            Ok(visitor.office::<Coordinated<Bully>>(parameters.greeting_bully()))
+        }
+        (Some(named), _) if named == election => {
+            visit_plain(election, parameters, OfficeBy { mutex: &mutex, visitor })?
+        }
+        (None, "bully") => {
+            visit_plain(&mutex, parameters, BesideBully { mutex: &mutex, visitor, parameters })?
+        }
+        (Some(_), _) => Err(Unknown::algorithm(&mutex)),
+        (None, _) => Err(Unknown::algorithm(election)),
     }
-    if mutex == "coordinated:bully" {
-        return Ok(visitor.office::<Coordinated<Bully>>(parameters.greeting_bully()));
+}
+
+/// Makes an office of the election it is called with.
+struct OfficeBy<'a, V> {
+    mutex: &'a str,
+    visitor: V,
+}
+
+impl<V: OfficeVisitor> Visitor for OfficeBy<'_, V> {
+    type Output = Result<V::Output, Unknown>;
+
+    fn mutex<P: Mutex + Algorithm>(self, _: P::Config) -> Self::Output {
+        Err(Unknown::algorithm(self.mutex))
     }
-    visit_plain(&mutex, parameters, BesideBully { mutex: &mutex, visitor, parameters })?
+
+    fn election<P: Election + Algorithm>(self, config: P::Config) -> Self::Output {
+        Ok(self.visitor.office::<Coordinated<P>>(config))
+    }
 }
 
 /// Puts whatever lock it is called with beside a bully.
@@ -265,7 +327,7 @@ pub fn card(name: &str, parameters: &Parameters) -> Result<Card, Unknown> {
 
 /// The names of everything without a prefix, and of the compositions that exist.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    MUTEXES.iter().chain(ELECTIONS).copied().chain(["coordinated:bully"])
+    MUTEXES.iter().chain(ELECTIONS).chain(COMPOSITIONS).copied()
 }
 
 /// `a(b)` is the same as `a:b`.
@@ -324,6 +386,36 @@ mod tests {
             assert_eq!(card(&over, &parameters).unwrap().name, over);
         }
         assert_eq!(card("coordinated(bully)", &parameters).unwrap().name, "coordinated:bully");
+    }
+
+    #[test]
+    fn an_office_is_any_lock_beside_a_bully_or_the_lock_of_an_election() {
+        struct ReadName(u32);
+        impl OfficeVisitor for ReadName {
+            type Output = String;
+
+            fn office<P: Office + Algorithm>(self, config: P::Config) -> String {
+                P::card(&config, self.0).name
+            }
+        }
+        let parameters = Parameters::plain(5);
+        let office = |mutex, election| visit_office(mutex, election, &parameters, ReadName(5));
+        for mutex in MUTEXES {
+            assert_eq!(office(mutex, "bully").unwrap(), alloc::format!("{mutex} beside bully"));
+        }
+        for composition in COMPOSITIONS {
+            let election = composition.split_once(':').unwrap().1;
+            assert_eq!(office(composition, election).unwrap(), *composition);
+        }
+        for (mutex, election) in [
+            ("bully", "bully"),
+            ("paxos", "bully"),
+            ("central", "central"),
+            ("coordinated:bully", "chang-roberts"),
+            ("coordinated:central", "central"),
+        ] {
+            assert!(office(mutex, election).is_err(), "{mutex} {election}");
+        }
     }
 
     #[test]

@@ -185,9 +185,12 @@ impl RicartAgrawala {
     fn exit(&mut self, fx: &mut impl Effects<Self>) {
         assert!(self.phase == Phase::Inside, "only a process that is inside can leave");
         self.phase = Phase::Idle;
-        for request in core::mem::take(&mut self.deferred) {
+        let mut deferred = core::mem::take(&mut self.deferred);
+        for request in deferred.drain(..) {
             fx.send(request.process, self.reply_to(request.clock));
         }
+        // Emptied, but keeping its memory: entering again allocates nothing.
+        self.deferred = deferred;
         fx.emit(Event::Exited);
     }
 

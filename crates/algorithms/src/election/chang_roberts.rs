@@ -1,0 +1,210 @@
+//! Chang–Roberts: on a ring, only the largest rank comes all the way round.
+//!
+//! E. Chang, R. Roberts, *An improved algorithm for decentralized extrema-finding in circular
+//! configurations of processes*, CACM 22(5), 1979; with the announcement that textbooks add.
+//!
+//! | | |
+//! |---|---|
+//! | assumes | a ring, first-in-first-out, distinct ranks, no crash |
+//! | messages | N(N + 1)/2 + N at worst, N·H(N) + N on average, if all start at once |
+//! | | 2N to 3N − 1 if one starts |
+//! | time | 2N hops if all start at once, at most 3N − 1 if one starts |
+//!
+//! **Why it is right.** A rank is passed on by smaller processes only, so the largest is stopped
+//! by nobody and every other is stopped by the largest at the latest: exactly one comes back to
+//! its owner. Whoever has sent anything is a participant, and a participant passes on nothing
+//! smaller than itself, which it has sent already; the announcement makes everybody a
+//! non-participant again. It overtakes nothing, so nobody starts afresh between the two.
+//!
+//! Whoever starts when the announcement has passed starts a second election, which the same
+//! process wins.
+
+use alloc::string::ToString;
+use alloc::sync::Arc;
+use core::cmp::Ordering;
+
+use tenure_core::service::election::{Command, Event};
+use tenure_core::{
+    Algorithm, Card, Cost, Crashes, Detection, Effects, Faults, Group, Order, Per, ProcessId,
+    Promise, Protocol, Rank, Service, Strategy, Term, Timing, Topology, labelled,
+};
+
+use crate::Variants;
+use crate::variants::switches;
+
+/// One process on the ring.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ChangRoberts {
+    group: Group,
+    variants: Variants<Switch>,
+    /// *i*: what decides.
+    rank: Rank,
+    phase: Phase,
+    /// `elected_i`, `⊥` when `None`; of the last election while the next is under way.
+    elected: Option<ProcessId>,
+}
+
+/// `participant_i`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Phase {
+    NonParticipant,
+    /// Has sent a rank at least as large as its own since the last announcement.
+    Participant,
+}
+
+/// What processes say to each other.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Message {
+    /// "This is the largest rank that I have seen."
+    Election {
+        /// The rank.
+        rank: Rank,
+    },
+    /// "This one has come all the way round: it leads."
+    Elected {
+        /// The rank.
+        rank: Rank,
+        /// Whose rank it is.
+        leader: ProcessId,
+    },
+}
+
+labelled!(Message, Election, Election => "election", Elected => "elected");
+
+/// The timers of this algorithm: none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Timer {}
+
+/// What is fixed for life.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// By place on the ring, clockwise, the direction of messages. All different.
+    pub ranks: Arc<[Rank]>,
+    /// Which variants are switched on.
+    pub variants: Variants<Switch>,
+}
+
+impl Config {
+    /// Plain ids as ranks, in the order of the ring.
+    pub fn plain(size: u32) -> Self {
+        Config { ranks: (1..=size).map(Rank::of_id).collect(), variants: Variants::none() }
+    }
+}
+
+switches! {
+    UnmarkedForward = "unmarked-forward", sound,
+        "passing on a larger rank does not make a participant: late starters start in vain";
+}
+
+impl Protocol for ChangRoberts {
+    type Config = Config;
+    type Command = Command;
+    type Event = Event;
+    type Message = Message;
+    type Timer = Timer;
+    type Stable = ();
+
+    fn boot(group: Group, config: &Config, _: Option<()>, _: &mut impl Effects<Self>) -> Self {
+        assert!(config.ranks.len() == group.size() as usize, "every process needs a rank");
+        ChangRoberts {
+            group,
+            variants: config.variants,
+            rank: config.ranks[group.me().index()],
+            phase: Phase::NonParticipant,
+            elected: None,
+        }
+    }
+
+    fn stable(&self) {}
+
+    fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
+        match command {
+            Command::Elect if self.phase == Phase::NonParticipant => self.participate(fx),
+            // The largest rank leads by definition: it cannot step down and stay.
+            Command::Elect | Command::Resign => {}
+        }
+    }
+
+    fn on_message(&mut self, _: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
+        match message {
+            Message::Election { rank } => match rank.cmp(&self.rank) {
+                Ordering::Greater => {
+                    if !self.variants.has(Switch::UnmarkedForward) {
+                        self.phase = Phase::Participant;
+                    }
+                    self.pass_on(message, fx);
+                }
+                Ordering::Less if self.phase == Phase::NonParticipant => self.participate(fx),
+                Ordering::Less => {}
+                Ordering::Equal => {
+                    let (rank, leader) = (self.rank, self.group.me());
+                    self.believe_in(leader, fx);
+                    self.pass_on(Message::Elected { rank, leader }, fx);
+                }
+            },
+            Message::Elected { rank, .. } if rank == self.rank => {
+                self.phase = Phase::NonParticipant;
+            }
+            Message::Elected { leader, .. } => {
+                self.believe_in(leader, fx);
+                self.pass_on(message, fx);
+            }
+        }
+    }
+}
+
+impl ChangRoberts {
+    fn participate(&mut self, fx: &mut impl Effects<Self>) {
+        self.phase = Phase::Participant;
+        self.pass_on(Message::Election { rank: self.rank }, fx);
+    }
+
+    fn believe_in(&mut self, leader: ProcessId, fx: &mut impl Effects<Self>) {
+        self.phase = Phase::NonParticipant;
+        self.elected = Some(leader);
+        fx.emit(Event::Elected { leader, term: Term { number: 0, leader } });
+    }
+
+    /// Sends clockwise; who is alone on the ring is its own neighbour.
+    fn pass_on(&mut self, message: Message, fx: &mut impl Effects<Self>) {
+        let next = self.group.successor();
+        if next == self.group.me() {
+            self.on_message(next, message, fx);
+        } else {
+            fx.send(next, message);
+        }
+    }
+}
+
+impl Algorithm for ChangRoberts {
+    fn card(_: &Config, size: u32) -> Card {
+        let n = u64::from(size);
+        let alone = size == 1;
+        Card {
+            name: "chang-roberts".to_string(),
+            title: "on a ring, only the largest rank comes all the way round".to_string(),
+            service: Service::Election,
+            paper: "Chang & Roberts, CACM 22(5), 1979",
+            strategy: Strategy::Comparison,
+            timing: Timing::Asynchronous,
+            order: Order::Fifo,
+            faults: Faults {
+                loss: false,
+                duplication: true,
+                crashes: Crashes::None,
+                says: "a crash breaks the ring, and a lost message ends the election undecided",
+            },
+            topology: Topology::UnidirectionalRing,
+            detection: Detection::None,
+            messages: Cost {
+                per: Per::Election,
+                formula: "2N … N(N+1)/2 + N",
+                least: if alone { 0 } else { 2 * n },
+                most: Some(if alone { 0 } else { n * (n + 1) / 2 + n }),
+            },
+            promises: [Promise::Agreement, Promise::Progress, Promise::Validity].into(),
+            variants: Variants::<Switch>::declared(),
+        }
+    }
+}
