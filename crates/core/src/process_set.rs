@@ -31,14 +31,23 @@ impl ProcessSet {
 
     /// The first `size` processes: a whole group.
     pub fn first(size: u32) -> Self {
-        let size = size as usize;
-        let mut words = alloc::vec![u64::MAX; size.div_ceil(BITS)];
-        if let Some(last) = words.last_mut()
-            && !size.is_multiple_of(BITS)
-        {
-            *last = (1 << (size % BITS)) - 1;
+        let mut set = ProcessSet::with_room(size);
+        let words = set.words_mut();
+        let (whole, rest) = (size as usize / BITS, size as usize % BITS);
+        words[..whole].fill(u64::MAX);
+        if rest > 0 {
+            words[whole] = (1 << rest) - 1;
         }
-        ProcessSet::from_words(words)
+        set
+    }
+
+    /// An empty set with words for `size` processes: not canonical until the last one is used.
+    fn with_room(size: u32) -> Self {
+        let words = (size as usize).div_ceil(BITS);
+        if words <= INLINE_WORDS {
+            return ProcessSet::new();
+        }
+        ProcessSet(Words::Heap(alloc::vec![0; words].into_boxed_slice()))
     }
 
     /// Adds a process; tells whether it is new.
