@@ -1,1 +1,56 @@
-//! An exhaustive checker: every interleaving, loss, timer and crash, with shortest counterexamples.
+//! An exhaustive checker for the protocols of Tenure: every interleaving, loss, timer and crash
+//! within stated budgets, with shortest counterexamples.
+//!
+//! Begin with [`Check`]: it says what is explored, what is decided and where to stop, and gives
+//! a [`Report`]. The search knows no protocol; it walks rows of small numbers (worlds) whose
+//! parts are interned, so that a step of a protocol is computed once for each local state and
+//! input, and looked up from then on.
+
+mod action;
+mod canonical;
+mod check;
+mod choices;
+mod circle;
+mod components;
+mod diagram;
+mod display;
+mod entries;
+mod explore;
+mod fairness;
+mod fingerprint;
+mod graph;
+mod intern;
+mod judge;
+mod limits;
+mod local;
+mod memo;
+mod memory;
+mod model;
+mod parcel;
+mod processes;
+mod properties;
+mod recorder;
+mod refusal;
+mod replay;
+mod report;
+mod rules;
+mod run;
+mod shifts;
+mod start;
+mod story;
+mod successors;
+mod told;
+mod user;
+mod users;
+mod visited;
+mod world;
+
+pub use check::Check;
+pub use entries::{Entries, EntriesOfAll};
+pub use limits::{Limit, Progress};
+pub use properties::Validity;
+pub use refusal::Refusal;
+pub use report::{Bounds, Bypassing, Counterexample, Judgement, Manner, Report, SaveError};
+pub use story::{Mark, Scene, Story};
+pub use user::{Offer, Service, Standing, User, Workload};
+pub use users::{ElectionUser, MutexUser, OfficeUser, StreamUser};

@@ -1,0 +1,443 @@
+//! A check, as a reader of a test reads it.
+
+use std::any::{Any, TypeId};
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use tenure_core::service::mutex;
+use tenure_core::{Monitor, Order, ProcessId, Protocol, Rebase, TICKS_PER_UNIT, monitors};
+
+use crate::Entries;
+use crate::entries::EntriesOfAll;
+use crate::judge::{Interning, Judge, Plain};
+use crate::limits::{Limits, Progress};
+use crate::processes::{Clockwork, TermBound};
+use crate::properties::{Bypassed, ShiftingFences, name_of};
+use crate::shifts::Shifts;
+use crate::user::Service;
+use crate::world::{Fault, Faults, MOST_FAULTS};
+
+/// A check of a protocol: what it explores, what it decides, and where it stops.
+///
+/// ```
+/// use tenure_check::Check;
+/// use tenure_core::monitors::MutualExclusion;
+/// # fn check<P>()
+/// # where
+/// #     P: tenure_core::Mutex,
+/// #     P::Config: Default,
+/// # {
+/// Check::<P>::of(3)
+///     .entries([2, 1, 1])
+///     .losing(1)
+///     .always(MutualExclusion::new())
+///     .run()
+///     .assert_holds();
+/// # }
+/// ```
+pub struct Check<P: Protocol>
+where
+    P::Command: Service<Event = P::Event>,
+{
+    pub(crate) name: String,
+    pub(crate) size: u32,
+    pub(crate) config: P::Config,
+    pub(crate) entries: EntriesOfAll,
+    pub(crate) initiators: Option<Vec<ProcessId>>,
+    pub(crate) down: Vec<ProcessId>,
+    pub(crate) order: Order,
+    pub(crate) synchronous: Option<Clockwork>,
+    pub(crate) budget: Faults,
+    pub(crate) detects: bool,
+    pub(crate) in_flight: usize,
+    pub(crate) term: Option<TermBound<P>>,
+    pub(crate) clock_readings: u32,
+    pub(crate) shifts: Option<Shifts<P>>,
+    pub(crate) judges: Vec<Box<dyn Judge<P::Command, P::Event>>>,
+    pub(crate) selected: Vec<Selected>,
+    pub(crate) causality: bool,
+    pub(crate) accepts_endless: bool,
+    pub(crate) bypass_cap: Option<(usize, u32)>,
+    pub(crate) exact: bool,
+    pub(crate) threads: usize,
+    pub(crate) limits: Limits,
+    pub(crate) stop: Option<Arc<AtomicBool>>,
+    pub(crate) on_progress: Option<OnProgress>,
+}
+
+/// Who wants to watch a search.
+pub(crate) type OnProgress = Box<dyn FnMut(&Progress) + Send>;
+
+/// A property that was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Selected {
+    pub(crate) name: String,
+    pub(crate) kind: Asked,
+}
+
+/// How a property is judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Asked {
+    /// By the monitor at this place, in every state.
+    Always(usize),
+    /// By the monitor at this place, in every state and in the end.
+    InTheEnd(usize),
+    /// Whoever waits is served.
+    Progress,
+}
+
+/// Messages under way on one link, unless told otherwise.
+const IN_FLIGHT: usize = 4;
+
+impl<P: Protocol> Check<P>
+where
+    P::Command: Service<Event = P::Event>,
+{
+    /// A check in a group of `size` processes with the default configuration.
+    pub fn of(size: u32) -> Self
+    where
+        P::Config: Default,
+    {
+        Check::with(size, P::Config::default())
+    }
+
+    /// A check in a group of `size` processes.
+    ///
+    /// Unless told otherwise: one entry for each, channels that reorder, no fault, asynchronous
+    /// time, at most 4 messages on a link, no limit, all cores.
+    pub fn with(size: u32, config: P::Config) -> Self {
+        let name = name_of::<P>();
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        Check {
+            name,
+            size,
+            config,
+            entries: EntriesOfAll::Each(Entries::AtMost(1)),
+            initiators: None,
+            down: Vec::new(),
+            order: Order::Reordered,
+            synchronous: None,
+            budget: Faults::default(),
+            detects: false,
+            in_flight: IN_FLIGHT,
+            term: None,
+            clock_readings: 1,
+            shifts: None,
+            judges: Vec::new(),
+            selected: Vec::new(),
+            causality: false,
+            accepts_endless: false,
+            bypass_cap: None,
+            exact: false,
+            threads,
+            limits: Limits::default(),
+            stop: None,
+            on_progress: None,
+        }
+    }
+
+    /// What reports call the algorithm.
+    #[must_use]
+    pub fn named(mut self, name: impl Into<String>) -> Self {
+        self.name = name.into();
+        self
+    }
+
+    /// How often each user asks to enter: one number, one for each, or [`Entries::Unbounded`].
+    #[must_use]
+    pub fn entries(mut self, entries: impl Into<EntriesOfAll>) -> Self {
+        self.entries = entries.into();
+        self
+    }
+
+    /// Whose users start an election, each once and at any moment; everybody's by default.
+    #[must_use]
+    pub fn initiators(mut self, initiators: impl IntoIterator<Item = ProcessId>) -> Self {
+        self.initiators = Some(initiators.into_iter().collect());
+        self
+    }
+
+    /// Who has crashed before the start.
+    #[must_use]
+    pub fn down(mut self, down: impl IntoIterator<Item = ProcessId>) -> Self {
+        self.down = down.into_iter().collect();
+        self
+    }
+
+    /// Which messages of a link may arrive next.
+    #[must_use]
+    pub fn channel(mut self, order: Order) -> Self {
+        self.order = order;
+        self
+    }
+
+    /// First in, first out on every link.
+    #[must_use]
+    pub fn fifo(self) -> Self {
+        self.channel(Order::Fifo)
+    }
+
+    /// Up to so many messages are lost.
+    #[must_use]
+    pub fn losing(self, most: u32) -> Self {
+        self.budget_of(Fault::Loss, most)
+    }
+
+    /// Up to so many messages arrive twice.
+    #[must_use]
+    pub fn duplicating(self, most: u32) -> Self {
+        self.budget_of(Fault::Duplication, most)
+    }
+
+    /// Up to so many crashes.
+    #[must_use]
+    pub fn crashing(self, most: u32) -> Self {
+        self.budget_of(Fault::Crash, most)
+    }
+
+    /// Up to so many recoveries, with what was saved.
+    #[must_use]
+    pub fn recovering(self, most: u32) -> Self {
+        self.budget_of(Fault::Recovery, most)
+    }
+
+    /// Detectors suspect a live peer up to so many times.
+    #[must_use]
+    pub fn suspecting_falsely(self, most: u32) -> Self {
+        self.budget_of(Fault::FalseSuspicion, most)
+    }
+
+    /// Applications send each other up to so many messages, which carry causality.
+    #[must_use]
+    pub fn application_messages(self, most: u32) -> Self {
+        self.budget_of(Fault::ApplicationMessage, most)
+    }
+
+    fn budget_of(mut self, fault: Fault, most: u32) -> Self {
+        assert!(most <= MOST_FAULTS, "a budget of faults is at most {MOST_FAULTS}");
+        self.budget = self.budget.with(fault, most);
+        self
+    }
+
+    /// Every process has a detector that speaks of each crash, sooner or later.
+    #[must_use]
+    pub fn detecting(mut self) -> Self {
+        self.detects = true;
+        self
+    }
+
+    /// Synchronous time: a step takes none, a message any whole number of units within
+    /// `latency`, and a timer fires within its delay.
+    #[must_use]
+    pub fn synchronous(mut self, latency: RangeInclusive<u32>) -> Self {
+        let latency = (*latency.start(), *latency.end());
+        assert!(latency.0 <= latency.1, "the least latency is at most the most");
+        let ticks = self.synchronous.map_or(TICKS_PER_UNIT, |clockwork| clockwork.ticks_per_unit);
+        self.synchronous = Some(Clockwork { ticks_per_unit: ticks, latency });
+        self
+    }
+
+    /// How many ticks of a delay make one unit of synchronous time.
+    ///
+    /// # Panics
+    ///
+    /// Outside synchronous time, and for 0.
+    #[must_use]
+    pub fn ticks_per_unit(mut self, ticks: u64) -> Self {
+        assert!(ticks > 0, "a unit of time has at least one tick");
+        let clockwork = self.synchronous.as_mut().expect("units belong to synchronous time");
+        clockwork.ticks_per_unit = ticks;
+        self
+    }
+
+    /// A declared bound: at most so many messages on a link. Where the channel may lose, a
+    /// message beyond is dropped; elsewhere worlds beyond are cut off.
+    #[must_use]
+    pub fn in_flight(mut self, most: usize) -> Self {
+        assert!(most > 0, "a link holds at least one message");
+        self.in_flight = most;
+        self
+    }
+
+    /// A local clock reads anything below so many units.
+    #[must_use]
+    pub fn clock_readings(mut self, units: u32) -> Self {
+        self.clock_readings = units;
+        self
+    }
+
+    /// Judges a monitor in every state.
+    #[must_use]
+    pub fn always<M>(self, monitor: M) -> Self
+    where
+        M: Monitor<P::Command, P::Event> + Send + Sync + 'static,
+    {
+        let name = name_of::<M>();
+        self.always_named(name, monitor)
+    }
+
+    /// Judges a monitor in every state, under a name of its own.
+    #[must_use]
+    pub fn always_named<M>(mut self, name: impl Into<String>, monitor: M) -> Self
+    where
+        M: Monitor<P::Command, P::Event> + Send + Sync + 'static,
+    {
+        let place = self.judge(monitor, false);
+        self.selected.push(Selected { name: name.into(), kind: Asked::Always(place) });
+        self
+    }
+
+    /// Judges a monitor in every state, and every way in which a run can end or go on for ever.
+    #[must_use]
+    pub fn in_the_end<M>(self, monitor: M) -> Self
+    where
+        M: Monitor<P::Command, P::Event> + Send + Sync + 'static,
+    {
+        let name = name_of::<M>();
+        self.in_the_end_named(name, monitor)
+    }
+
+    /// The same under a name of its own.
+    #[must_use]
+    pub fn in_the_end_named<M>(mut self, name: impl Into<String>, monitor: M) -> Self
+    where
+        M: Monitor<P::Command, P::Event> + Send + Sync + 'static,
+    {
+        let place = self.judge(monitor, true);
+        self.selected.push(Selected { name: name.into(), kind: Asked::InTheEnd(place) });
+        self
+    }
+
+    /// Judges that whoever waits is served in the end: nobody is blocked, no two deadlock, and
+    /// under weak fairness nobody starves.
+    #[must_use]
+    pub fn progress(mut self) -> Self {
+        self.selected.push(Selected { name: "progress".to_owned(), kind: Asked::Progress });
+        self
+    }
+
+    fn judge<M>(&mut self, monitor: M, ends: bool) -> usize
+    where
+        M: Monitor<P::Command, P::Event> + Send + Sync + 'static,
+    {
+        let place = self.judges.len();
+        if name_of::<M>().starts_with("order") {
+            self.causality = true;
+        }
+        let judge: Box<dyn Any> = if TypeId::of::<M>() == TypeId::of::<monitors::Fencing>() {
+            // What it remembers must shift with the stamps of the protocol.
+            let fences = Interning::new(ShiftingFences::default(), place, ends);
+            let judge: Box<dyn Judge<mutex::Command, mutex::Event>> = Box::new(fences);
+            Box::new(judge)
+        } else {
+            let plain = Interning::new(Plain(monitor), place, ends);
+            let judge: Box<dyn Judge<P::Command, P::Event>> = Box::new(plain);
+            Box::new(judge)
+        };
+        self.judges.push(*judge.downcast().expect("fencing is judged for the commands of a lock"));
+        place
+    }
+
+    /// Whether causality is kept for monitors that order requests; on by itself for `Order`.
+    #[must_use]
+    pub fn keeping_causality(mut self) -> Self {
+        self.causality = true;
+        self
+    }
+
+    /// Accepts endless requests of a protocol whose states do not grow with them.
+    #[must_use]
+    pub fn without_stamps(mut self) -> Self {
+        self.accepts_endless = true;
+        self
+    }
+
+    /// Keeps whole states instead of fingerprints.
+    #[must_use]
+    pub fn exact(mut self) -> Self {
+        self.exact = true;
+        self
+    }
+
+    /// How many threads search; the result does not depend on it.
+    #[must_use]
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = threads.max(1);
+        self
+    }
+
+    /// Stops at about so many states.
+    #[must_use]
+    pub fn max_states(mut self, most: u64) -> Self {
+        self.limits.states = Some(most);
+        self
+    }
+
+    /// Stops at about so many bytes.
+    #[must_use]
+    pub fn max_memory(mut self, bytes: u64) -> Self {
+        self.limits.bytes = Some(bytes);
+        self
+    }
+
+    /// Stops after so long.
+    #[must_use]
+    pub fn max_time(mut self, most: Duration) -> Self {
+        self.limits.time = Some(most);
+        self
+    }
+
+    /// Stops soon after the flag is raised.
+    #[must_use]
+    pub fn stop_when(mut self, flag: Arc<AtomicBool>) -> Self {
+        self.stop = Some(flag);
+        self
+    }
+
+    /// Tells, every now and then, how far the search has come.
+    #[must_use]
+    pub fn on_progress(mut self, watch: impl FnMut(&Progress) + Send + 'static) -> Self {
+        self.on_progress = Some(Box::new(watch));
+        self
+    }
+}
+
+impl<P: Rebase> Check<P>
+where
+    P::Command: Service<Event = P::Event>,
+{
+    /// Takes worlds that differ only by a shift of every stamp for one, where the protocol says
+    /// how its stamps shift. Endless requests need it; verdicts never depend on it.
+    #[must_use]
+    pub fn rebasing(mut self) -> Self {
+        if P::REBASES {
+            self.shifts = Some(Shifts::new());
+        }
+        self
+    }
+
+    /// A declared bound: worlds with a higher term are cut off.
+    #[must_use]
+    pub fn term_max(mut self, most: u64) -> Self {
+        self.term = Some((P::term, most));
+        self
+    }
+}
+
+impl<P> Check<P>
+where
+    P: Protocol<Command = mutex::Command, Event = mutex::Event>,
+{
+    /// Measures the exact bypass bound over all schedules: the most entries of one process
+    /// during one wait of another. Counting stops at `cap`, to stay finite.
+    #[must_use]
+    pub fn measuring_bypass(mut self, cap: u32) -> Self {
+        let place = self.judges.len();
+        let bypassed = Bypassed::new(self.size, cap);
+        self.judges.push(Box::new(Interning::new(bypassed, place, false)));
+        self.bypass_cap = Some((place, cap));
+        self
+    }
+}

@@ -1,0 +1,69 @@
+//! A report as people read it.
+
+use std::fmt;
+
+use crate::diagram::diagram;
+use crate::report::{Counterexample, Judgement, Report};
+use crate::story::Story;
+
+impl Story {
+    /// A space–time diagram in text, at most 100 columns wide.
+    pub fn diagram(&self) -> String {
+        diagram(self)
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}, {} processes", self.algorithm, self.size)?;
+        for (name, judgement) in &self.properties {
+            write!(f, "  {name:<24} {judgement}")?;
+            if *judgement == Judgement::Holds && !self.bounds.is_empty() {
+                write!(f, " within {}", self.within())?;
+            }
+            writeln!(f)?;
+        }
+        if let Some(bypass) = &self.bypass {
+            let at_least = if bypass.at_least { "at least " } else { "" };
+            writeln!(f, "  {:<24} {at_least}{}", "bypass", bypass.most)?;
+        }
+        write!(
+            f,
+            "  {} states, {} transitions, depth {}, {:.1} s, {:.0} bytes a state",
+            self.states,
+            self.transitions,
+            self.depth,
+            self.seconds,
+            self.bytes_per_state()
+        )?;
+        if self.missed > 0.0 {
+            write!(f, ", a state missed with probability {:.0e}", self.missed)?;
+        }
+        writeln!(f)?;
+        if let Some(limit) = self.limit {
+            writeln!(f, "  stopped: {}", limit.says())?;
+        }
+        for found in &self.counterexamples {
+            write!(f, "\n{found}")?;
+        }
+        Ok(())
+    }
+}
+
+impl Report {
+    fn within(&self) -> String {
+        let in_flight = self.bounds.in_flight.map(|most| format!("{most} messages on a link"));
+        let term = self.bounds.term_max.map(|most| format!("terms up to {most}"));
+        let bounds: Vec<String> = in_flight.into_iter().chain(term).collect();
+        bounds.join(" and ")
+    }
+}
+
+impl fmt::Display for Counterexample {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (property, length, manner) = (&self.property, self.length(), self.manner.name());
+        writeln!(f, "{property} violated after {length} steps ({manner}): {}", self.says)?;
+        writeln!(f, "{}", self.story)?;
+        write!(f, "{}", self.story.diagram())
+    }
+}

@@ -1,0 +1,57 @@
+//! Jobs for threads, with results in the order of the jobs.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Does `count` jobs with the given workers and returns the results in order. Which worker does
+/// which job is left to chance, so a result must not depend on it.
+pub(super) fn each<W: Send, R: Send>(
+    workers: &mut [W],
+    count: usize,
+    job: impl Fn(&mut W, usize) -> R + Sync,
+) -> Vec<R> {
+    if count <= 1 || workers.len() == 1 {
+        let worker = workers.first_mut().expect("a search has a worker");
+        return (0..count).map(|number| job(worker, number)).collect();
+    }
+    let next = AtomicUsize::new(0);
+    let (next, job) = (&next, &job);
+    let mut results: Vec<(usize, R)> = std::thread::scope(|scope| {
+        let threads: Vec<_> = workers
+            .iter_mut()
+            .map(|worker| {
+                scope.spawn(move || {
+                    let mut done = Vec::new();
+                    loop {
+                        let number = next.fetch_add(1, Ordering::Relaxed);
+                        if number >= count {
+                            return done;
+                        }
+                        done.push((number, job(worker, number)));
+                    }
+                })
+            })
+            .collect();
+        let join = |thread: std::thread::ScopedJoinHandle<'_, Vec<(usize, R)>>| {
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        threads.into_iter().flat_map(join).collect()
+    });
+    results.sort_by_key(|(number, _)| *number);
+    results.into_iter().map(|(_, result)| result).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::each;
+
+    #[test]
+    fn results_come_in_the_order_of_the_jobs() {
+        let mut workers = [0u32; 3];
+        let squares = each(&mut workers, 100, |done, number| {
+            *done += 1;
+            number * number
+        });
+        assert!(squares.into_iter().eq((0..100).map(|number| number * number)));
+        assert_eq!(workers.iter().sum::<u32>(), 100);
+    }
+}

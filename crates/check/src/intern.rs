@@ -1,0 +1,95 @@
+//! Interning: equal contents are kept once and known by a small number.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use crate::fingerprint::BuildMixer;
+
+/// What was interned: its number, from 1, and the fingerprint of its content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Interned {
+    pub(crate) id: u32,
+    pub(crate) fingerprint: u64,
+}
+
+/// A set of contents by number, shared by all threads.
+///
+/// Numbers depend on who came first and are never shown nor compared across runs; equal
+/// contents have equal numbers, which is all that worlds need.
+#[derive(Debug)]
+pub(crate) struct Interner<T>(RwLock<Contents<T>>);
+
+#[derive(Debug)]
+struct Contents<T> {
+    numbers: HashMap<Arc<T>, u32, BuildMixer>,
+    items: Vec<(Arc<T>, u64)>,
+}
+
+impl<T: Eq + Hash> Interner<T> {
+    pub(crate) fn new() -> Self {
+        Interner(RwLock::new(Contents { numbers: HashMap::default(), items: Vec::new() }))
+    }
+
+    /// The number of a content, whose fingerprint is computed if it is new.
+    pub(crate) fn intern(&self, content: T, fingerprint: impl FnOnce(&T) -> u64) -> Interned {
+        let known = {
+            let contents = self.0.read().unwrap_or_else(PoisonError::into_inner);
+            contents.find(&content)
+        };
+        if let Some(known) = known {
+            return known;
+        }
+        let fingerprint = fingerprint(&content);
+        let mut contents = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = contents.find(&content) {
+            return known; // another thread was faster
+        }
+        let content = Arc::new(content);
+        contents.items.push((Arc::clone(&content), fingerprint));
+        let id = u32::try_from(contents.items.len()).expect("fewer than 2^32 different parts");
+        contents.numbers.insert(content, id);
+        Interned { id, fingerprint }
+    }
+
+    /// The content of a number.
+    pub(crate) fn get(&self, id: u32) -> Arc<T> {
+        let contents = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(&contents.items[id as usize - 1].0)
+    }
+
+    /// The fingerprint of a number's content.
+    pub(crate) fn fingerprint(&self, id: u32) -> u64 {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).items[id as usize - 1].1
+    }
+
+    /// How many different contents there are.
+    pub(crate) fn len(&self) -> usize {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).items.len()
+    }
+}
+
+impl<T: Eq + Hash> Contents<T> {
+    fn find(&self, content: &T) -> Option<Interned> {
+        let id = *self.numbers.get(content)?;
+        Some(Interned { id, fingerprint: self.items[id as usize - 1].1 })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_contents_have_one_number_and_different_ones_have_two() {
+        let interner = Interner::new();
+        let first = interner.intern(vec![1, 2], |_| 7);
+        let second = interner.intern(vec![2, 1], |_| 8);
+        let again = interner.intern(vec![1, 2], |_| unreachable!("it is known"));
+        assert_eq!(first, again);
+        assert_ne!(first.id, second.id);
+        assert_eq!(*interner.get(second.id), [2, 1]);
+        assert_eq!(interner.fingerprint(second.id), 8);
+        assert_eq!(interner.len(), 2);
+    }
+}

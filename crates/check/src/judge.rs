@@ -1,0 +1,143 @@
+//! Monitors by number: a monitor's states are interned like everything else of a world.
+
+use std::hash::Hash;
+
+use tenure_core::{Monitor, Observed, ProcessId, VectorClock, Violation};
+
+use crate::fingerprint::{Role, fingerprint};
+use crate::intern::{Interned, Interner};
+use crate::model::MonitorFacts;
+
+/// What one step showed at one process.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Observation<C, E> {
+    pub(crate) at: ProcessId,
+    pub(crate) seen: Vec<Seen<C, E>>,
+}
+
+/// One thing that a step showed: [`Observed`], owned.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Seen<C, E> {
+    Command(C, Option<VectorClock>),
+    Event(E),
+    Crashed,
+    Recovered,
+}
+
+impl<C, E> Seen<C, E> {
+    fn observed(&self) -> Observed<'_, C, E> {
+        match self {
+            Seen::Command(command, clock) => Observed::Command { command, clock: clock.as_ref() },
+            Seen::Event(event) => Observed::Event(event),
+            Seen::Crashed => Observed::Crashed,
+            Seen::Recovered => Observed::Recovered,
+        }
+    }
+}
+
+/// A monitor as the checker uses it.
+pub(crate) trait Watch<C, E>: Clone + Eq + Hash + Send + Sync + 'static {
+    fn observe(&mut self, at: ProcessId, seen: Observed<'_, C, E>) -> Result<(), Violation>;
+
+    fn at_end(&self) -> Result<(), Violation> {
+        Ok(())
+    }
+
+    /// What it measures, to be maximised over all worlds.
+    fn measure(&self) -> u64 {
+        0
+    }
+
+    /// The smallest stamp that it remembers.
+    fn smallest(&self) -> Option<u64> {
+        None
+    }
+
+    /// Makes the stamps that it remembers smaller.
+    fn shift(&mut self, _by: u64) {}
+}
+
+/// Any monitor of `tenure-core`, or of your own.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Plain<M>(pub(crate) M);
+
+impl<C, E, M: Monitor<C, E> + Send + Sync + 'static> Watch<C, E> for Plain<M> {
+    fn observe(&mut self, at: ProcessId, seen: Observed<'_, C, E>) -> Result<(), Violation> {
+        self.0.observe(at, seen)
+    }
+
+    fn at_end(&self) -> Result<(), Violation> {
+        self.0.at_end()
+    }
+}
+
+/// A monitor by number.
+pub(crate) trait Judge<C, E>: Send + Sync {
+    /// Its state before anything happened.
+    fn first(&self) -> Interned;
+
+    /// Its state after an observation.
+    fn judge(&self, state: u32, of: &Observation<C, E>) -> Result<Interned, Violation>;
+
+    /// What the search asks of a state.
+    fn facts(&self, state: u32) -> MonitorFacts;
+
+    /// What is wrong with a run that ends like this.
+    fn at_end(&self, state: u32) -> Result<(), Violation>;
+
+    /// The state with its stamps made smaller.
+    fn shifted(&self, state: u32, by: u64) -> Interned;
+}
+
+/// A monitor whose states are interned.
+pub(crate) struct Interning<W> {
+    states: Interner<W>,
+    first: W,
+    place: usize,
+    /// Whether a run is also judged by how it ends.
+    ends: bool,
+}
+
+impl<W: Eq + Hash> Interning<W> {
+    pub(crate) fn new(first: W, place: usize, ends: bool) -> Self {
+        Interning { states: Interner::new(), first, place, ends }
+    }
+
+    fn intern(&self, state: W) -> Interned {
+        self.states.intern(state, |state| fingerprint(Role::Monitor(self.place), state))
+    }
+}
+
+impl<C, E, W: Watch<C, E>> Judge<C, E> for Interning<W> {
+    fn first(&self) -> Interned {
+        self.intern(self.first.clone())
+    }
+
+    fn judge(&self, state: u32, of: &Observation<C, E>) -> Result<Interned, Violation> {
+        let mut monitor = W::clone(&self.states.get(state));
+        for seen in &of.seen {
+            monitor.observe(of.at, seen.observed())?;
+        }
+        Ok(self.intern(monitor))
+    }
+
+    fn facts(&self, state: u32) -> MonitorFacts {
+        let monitor = self.states.get(state);
+        MonitorFacts {
+            fingerprint: self.states.fingerprint(state),
+            fails_at_end: self.ends && monitor.at_end().is_err(),
+            measure: monitor.measure(),
+            smallest: monitor.smallest(),
+        }
+    }
+
+    fn at_end(&self, state: u32) -> Result<(), Violation> {
+        self.states.get(state).at_end()
+    }
+
+    fn shifted(&self, state: u32, by: u64) -> Interned {
+        let mut monitor = W::clone(&self.states.get(state));
+        monitor.shift(by);
+        self.intern(monitor)
+    }
+}

@@ -1,0 +1,82 @@
+//! A map from 64-bit keys to small numbers: what each thread remembers.
+
+/// An open-addressing map whose key 0 means a free slot.
+#[derive(Clone, Debug)]
+pub(crate) struct Memo {
+    slots: Vec<(u64, u32)>,
+    used: usize,
+}
+
+const FIRST_SLOTS: usize = 1 << 10;
+
+impl Memo {
+    pub(crate) fn new() -> Self {
+        Memo { slots: vec![(0, 0); FIRST_SLOTS], used: 0 }
+    }
+
+    /// What was remembered under a key.
+    #[inline]
+    pub(crate) fn get(&self, key: u64) -> Option<u32> {
+        let mask = self.slots.len() - 1;
+        let mut place = spread(key) & mask;
+        loop {
+            let (found, value) = self.slots[place];
+            if found == key {
+                return Some(value);
+            }
+            if found == 0 {
+                return None;
+            }
+            place = (place + 1) & mask;
+        }
+    }
+
+    /// Remembers a value under a key that is not there yet.
+    pub(crate) fn insert(&mut self, key: u64, value: u32) {
+        assert_ne!(key, 0, "key 0 means a free slot");
+        if (self.used + 1) * 2 > self.slots.len() {
+            let grown = vec![(0, 0); self.slots.len() * 2];
+            let old = std::mem::replace(&mut self.slots, grown);
+            for (key, value) in old.into_iter().filter(|(key, _)| *key != 0) {
+                self.place(key, value);
+            }
+        }
+        self.used += 1;
+        self.place(key, value);
+    }
+
+    /// How much memory it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.slots.len() * size_of::<(u64, u32)>()
+    }
+
+    fn place(&mut self, key: u64, value: u32) {
+        let mask = self.slots.len() - 1;
+        let mut place = spread(key) & mask;
+        while self.slots[place].0 != 0 {
+            place = (place + 1) & mask;
+        }
+        self.slots[place] = (key, value);
+    }
+}
+
+#[inline]
+fn spread(key: u64) -> usize {
+    let mixed = key.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    (mixed ^ (mixed >> 32)) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_put_in_is_found_again_after_growing() {
+        let mut memo = Memo::new();
+        for key in 1..10_000u64 {
+            assert_eq!(memo.get(key << 32), None);
+            memo.insert(key << 32, key as u32);
+        }
+        assert!((1..10_000u64).all(|key| memo.get(key << 32) == Some(key as u32)));
+    }
+}

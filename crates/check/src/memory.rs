@@ -1,0 +1,400 @@
+//! What one thread remembers of the model, so that it asks only once: in steady state a step of
+//! a world is a few look-ups and additions.
+
+use std::sync::Arc;
+
+use crate::action::{Cause, MOST_OUTCOMES};
+use crate::intern::Interned;
+use crate::memo::Memo;
+use crate::model::{MonitorFacts, Stand};
+use crate::parcel::Item;
+use crate::rules::Rules;
+use crate::world::VIOLATED;
+
+/// What a thread knows of a local state.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LocalRow {
+    pub(crate) fingerprint: u64,
+    pub(crate) down: bool,
+    pub(crate) stand: Stand,
+    pub(crate) urgent: bool,
+    pub(crate) beyond: bool,
+    pub(crate) suspected: u32,
+    pub(crate) smallest: Option<u64>,
+    menu: (u32, u32),
+}
+
+/// What a thread knows of a queue.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct QueueRow {
+    pub(crate) fingerprint: u64,
+    pub(crate) urgent: bool,
+    pub(crate) smallest: Option<u64>,
+    items: (u32, u32),
+}
+
+/// What a thread knows of an outcome.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OutcomeRow {
+    pub(crate) local: u32,
+    /// What it adds to the world's fingerprint.
+    pub(crate) change: u64,
+    pub(crate) observation: u32,
+    parcels: (u32, u32),
+}
+
+/// A part of a world, replaced: its new number, and what that adds to the fingerprint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Change {
+    pub(crate) id: u32,
+    pub(crate) change: u64,
+}
+
+/// A parcel that is sent, and where it goes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sent {
+    pub(crate) parcel: u32,
+    pub(crate) slot: u32,
+    pub(crate) to: u32,
+}
+
+/// The number of a queue that has no room for another parcel.
+pub(crate) const FULL: u32 = u32::MAX;
+
+/// One thread's memory.
+pub(crate) struct Memory {
+    rules: Arc<Rules>,
+    locals: Vec<Option<LocalRow>>,
+    menus: Vec<(Cause, u32)>,
+    queues: Vec<Option<QueueRow>>,
+    items: Vec<Item>,
+    outcomes: Memo,
+    outcome_rows: Vec<OutcomeRow>,
+    sent: Vec<Sent>,
+    pushes: Memo,
+    doubles: Memo,
+    judged: Vec<Memo>,
+    aged: Memo,
+    shifted: Memo,
+    changes: Vec<Change>,
+    monitors: Vec<Vec<Option<MonitorFacts>>>,
+}
+
+impl Memory {
+    pub(crate) fn new(rules: Arc<Rules>) -> Self {
+        let monitors = rules.layout.monitors;
+        Memory {
+            rules,
+            locals: Vec::new(),
+            menus: Vec::new(),
+            queues: Vec::new(),
+            items: Vec::new(),
+            outcomes: Memo::new(),
+            outcome_rows: Vec::new(),
+            sent: Vec::new(),
+            pushes: Memo::new(),
+            doubles: Memo::new(),
+            judged: vec![Memo::new(); monitors],
+            aged: Memo::new(),
+            shifted: Memo::new(),
+            changes: Vec::new(),
+            monitors: vec![Vec::new(); monitors],
+        }
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        let memos = [&self.outcomes, &self.pushes, &self.doubles, &self.aged, &self.shifted];
+        let memos = memos.into_iter().chain(&self.judged).map(Memo::bytes).sum::<usize>();
+        memos
+            + self.locals.capacity() * size_of::<Option<LocalRow>>()
+            + self.queues.capacity() * size_of::<Option<QueueRow>>()
+            + self.items.capacity() * size_of::<Item>()
+            + self.outcome_rows.capacity() * size_of::<OutcomeRow>()
+            + self.sent.capacity() * size_of::<Sent>()
+            + self.changes.capacity() * size_of::<Change>()
+            + self.menus.capacity() * size_of::<(Cause, u32)>()
+    }
+
+    #[inline]
+    pub(crate) fn local(&mut self, id: u32) -> LocalRow {
+        if let Some(Some(row)) = self.locals.get(id as usize) {
+            return *row;
+        }
+        let facts = self.rules.model.local(id);
+        let row = LocalRow {
+            fingerprint: facts.fingerprint,
+            down: facts.down,
+            stand: facts.standing,
+            urgent: facts.urgent,
+            beyond: facts.beyond,
+            suspected: facts.suspected,
+            smallest: facts.smallest,
+            menu: span(&self.menus, facts.menu.len()),
+        };
+        self.menus.extend(facts.menu);
+        put(&mut self.locals, id, row);
+        row
+    }
+
+    #[inline]
+    pub(crate) fn menu(&self, row: LocalRow) -> impl Iterator<Item = usize> + use<> {
+        places(row.menu)
+    }
+
+    pub(crate) fn menu_item(&self, place: usize) -> (Cause, u32) {
+        self.menus[place]
+    }
+
+    /// The item at `place` of a menu.
+    pub(crate) fn cause(&self, row: LocalRow, place: usize) -> Cause {
+        self.menus[row.menu.0 as usize + place].0
+    }
+
+    #[inline]
+    pub(crate) fn queue(&mut self, id: u32) -> QueueRow {
+        if let Some(Some(row)) = self.queues.get(id as usize) {
+            return *row;
+        }
+        let facts = self.rules.freight.facts(id);
+        let smallest = if self.rules.stamped { self.smallest_in(id) } else { None };
+        let row = QueueRow {
+            fingerprint: facts.fingerprint,
+            urgent: facts.urgent,
+            smallest,
+            items: span(&self.items, facts.items.len()),
+        };
+        self.items.extend(facts.items);
+        put(&mut self.queues, id, row);
+        row
+    }
+
+    fn smallest_in(&self, queue: u32) -> Option<u64> {
+        let freight = &self.rules.freight;
+        let messages = freight.content(queue).into_iter().map(|id| freight.parcel_of(id).message);
+        messages
+            .filter(|message| *message != 0)
+            .filter_map(|message| self.rules.model.smallest_in_message(message))
+            .min()
+    }
+
+    #[inline]
+    pub(crate) fn items(&self, row: QueueRow) -> impl ExactSizeIterator<Item = usize> + use<> {
+        places(row.items)
+    }
+
+    #[inline]
+    pub(crate) fn item(&self, place: usize) -> Item {
+        self.items[place]
+    }
+
+    /// The item at `place` of a queue.
+    pub(crate) fn item_of(&self, row: QueueRow, place: usize) -> Item {
+        self.items[row.items.0 as usize + place]
+    }
+
+    /// What may come of a cause: places for [`Memory::outcome`].
+    #[inline]
+    pub(crate) fn outcomes(&mut self, local: u32, cause: Cause) -> std::ops::Range<usize> {
+        let key = u64::from(local) << 32 | u64::from(cause.code());
+        let packed = match self.outcomes.get(key) {
+            Some(packed) => packed,
+            None => self.learn_outcomes(key, local, cause),
+        };
+        // Most causes have one outcome: the count is kept beside the start.
+        let (start, count) = (packed as usize, self.outcome_counts(packed));
+        start..start + count
+    }
+
+    fn outcome_counts(&self, start: u32) -> usize {
+        let first = start as usize;
+        let mut count = 1;
+        while self.outcome_rows.get(first + count).is_some_and(|row| row.parcels.1 & MORE != 0) {
+            count += 1;
+        }
+        count
+    }
+
+    fn learn_outcomes(&mut self, key: u64, local: u32, cause: Cause) -> u32 {
+        let before = self.local(local).fingerprint;
+        let start = self.outcome_rows.len();
+        let outcomes = self.rules.model.outcomes(local, cause);
+        assert!(!outcomes.is_empty() && outcomes.len() <= MOST_OUTCOMES);
+        for (place, outcome) in outcomes.into_iter().enumerate() {
+            let (first, count) = span(&self.sent, outcome.parcels.len());
+            for id in outcome.parcels {
+                let parcel = self.rules.freight.parcel_of(id);
+                let layout = self.rules.layout;
+                let slot = layout.link(parcel.from, parcel.to, parcel.message == 0) as u32;
+                self.sent.push(Sent { parcel: id, slot, to: parcel.to });
+            }
+            let more = if place == 0 { 0 } else { MORE };
+            self.outcome_rows.push(OutcomeRow {
+                local: outcome.local.id,
+                change: outcome.local.fingerprint.wrapping_sub(before),
+                observation: outcome.observation,
+                parcels: (first, count | more),
+            });
+        }
+        let start = u32::try_from(start).expect("fewer than 2^32 outcomes");
+        self.outcomes.insert(key, start);
+        start
+    }
+
+    #[inline]
+    pub(crate) fn outcome(&self, place: usize) -> OutcomeRow {
+        self.outcome_rows[place]
+    }
+
+    #[inline]
+    pub(crate) fn sent(&self, row: OutcomeRow) -> impl Iterator<Item = usize> + use<> {
+        places((row.parcels.0, row.parcels.1 & !MORE))
+    }
+
+    #[inline]
+    pub(crate) fn sent_item(&self, place: usize) -> Sent {
+        self.sent[place]
+    }
+
+    /// The queue with one more parcel; [`FULL`] when there is no room.
+    #[inline]
+    pub(crate) fn push(&mut self, queue: u32, parcel: u32) -> Change {
+        let key = u64::from(queue) << 32 | u64::from(parcel);
+        if let Some(place) = self.pushes.get(key) {
+            return self.changes[place as usize];
+        }
+        let pushed = self.rules.freight.push(queue, parcel);
+        let (before, place) = (self.queue(queue).fingerprint, self.changes.len() as u32);
+        self.pushes.insert(key, place);
+        self.remember(pushed, before)
+    }
+
+    /// The queue with one of its parcels twice; [`FULL`] when there is no room.
+    pub(crate) fn double(&mut self, queue: u32, parcel: u32) -> Change {
+        let key = u64::from(queue) << 32 | u64::from(parcel);
+        if let Some(place) = self.doubles.get(key) {
+            return self.changes[place as usize];
+        }
+        let doubled = self.rules.freight.doubled(queue, parcel);
+        let (before, place) = (self.queue(queue).fingerprint, self.changes.len() as u32);
+        self.doubles.insert(key, place);
+        self.remember(doubled, before)
+    }
+
+    /// The monitor after an observation; [`VIOLATED`] when it is violated.
+    #[inline]
+    pub(crate) fn judge(&mut self, place: usize, monitor: u32, observation: u32) -> Change {
+        let key = u64::from(monitor) << 32 | u64::from(observation);
+        if let Some(known) = self.judged[place].get(key) {
+            return self.changes[known as usize];
+        }
+        let judged = self.rules.model.judge(place, monitor, observation);
+        let before = self.monitor(place, monitor).fingerprint;
+        let violated = Interned { id: VIOLATED, fingerprint: 0 };
+        let number = self.changes.len() as u32;
+        self.judged[place].insert(key, number);
+        self.remember(Some(judged.unwrap_or(violated)), before)
+    }
+
+    /// What is known of a monitor's state.
+    pub(crate) fn monitor(&mut self, place: usize, monitor: u32) -> MonitorFacts {
+        if let Some(Some(facts)) = self.monitors[place].get(monitor as usize) {
+            return *facts;
+        }
+        let facts = self.rules.model.monitor(place, monitor);
+        put(&mut self.monitors[place], monitor, facts);
+        facts
+    }
+
+    /// A process or a queue one unit of time later.
+    pub(crate) fn age(&mut self, id: u32, is_queue: bool) -> Change {
+        let key = u64::from(is_queue) << 32 | u64::from(id);
+        if let Some(place) = self.aged.get(key) {
+            return self.changes[place as usize];
+        }
+        let (aged, before) = if is_queue {
+            (self.rules.freight.aged(id), self.queue(id).fingerprint)
+        } else {
+            (self.rules.model.aged(id), self.local(id).fingerprint)
+        };
+        let place = self.changes.len() as u32;
+        self.aged.insert(key, place);
+        self.remember(Some(aged), before)
+    }
+
+    /// A part of a world with its stamps made smaller.
+    pub(crate) fn shift(&mut self, part: Part, id: u32, by: u64) -> Change {
+        assert!(by < 1 << 24, "stamps grow by small steps");
+        let key = u64::from(id) << 32 | by << 8 | part.code();
+        if let Some(place) = self.shifted.get(key) {
+            return self.changes[place as usize];
+        }
+        let (shifted, before) = match part {
+            Part::Local => (self.rules.model.shifted(id, by), self.local(id).fingerprint),
+            Part::Queue => (self.shifted_queue(id, by), self.queue(id).fingerprint),
+            Part::Monitor(place) => {
+                let before = self.monitor(place, id).fingerprint;
+                (self.rules.model.shifted_monitor(place, id, by), before)
+            }
+        };
+        let place = self.changes.len() as u32;
+        self.shifted.insert(key, place);
+        self.remember(Some(shifted), before)
+    }
+
+    fn shifted_queue(&self, queue: u32, by: u64) -> Interned {
+        self.rules.freight.mapped(queue, |(mut parcel, print)| {
+            if parcel.message == 0 {
+                return (parcel, print);
+            }
+            let shifted = self.rules.model.shifted_message(parcel.message, by);
+            parcel.message = shifted.id;
+            (parcel, shifted.fingerprint)
+        })
+    }
+
+    fn remember(&mut self, after: Option<Interned>, before: u64) -> Change {
+        let after = after.unwrap_or(Interned { id: FULL, fingerprint: before });
+        let change = after.fingerprint.wrapping_sub(before);
+        let change = Change { id: after.id, change };
+        self.changes.push(change);
+        change
+    }
+}
+
+/// What kind of part of a world it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    Local,
+    Queue,
+    Monitor(usize),
+}
+
+impl Part {
+    fn code(self) -> u64 {
+        match self {
+            Part::Local => 1,
+            Part::Queue => 2,
+            Part::Monitor(place) => 3 + place as u64,
+        }
+    }
+}
+
+/// Marks an outcome that belongs to the same cause as the one before it.
+const MORE: u32 = 1 << 31;
+
+fn span<T>(rows: &[T], count: usize) -> (u32, u32) {
+    let first = u32::try_from(rows.len()).expect("fewer than 2^32 rows");
+    (first, count as u32)
+}
+
+fn places((first, count): (u32, u32)) -> std::ops::Range<usize> {
+    first as usize..(first + count) as usize
+}
+
+fn put<T: Clone>(rows: &mut Vec<Option<T>>, id: u32, row: T) {
+    let place = id as usize;
+    if rows.len() <= place {
+        rows.resize(place + 1, None);
+    }
+    rows[place] = Some(row);
+}

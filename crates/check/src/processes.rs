@@ -1,0 +1,448 @@
+//! A protocol, its users and its monitors, as the search sees them: the generic half.
+
+use tenure_core::{
+    Batch, Delay, Group, Input, ProcessId, Protocol, TimerChange, VectorClock, Verdict,
+};
+
+use crate::action::{Cause, MOST_OUTCOMES};
+use crate::choices::Odometer;
+use crate::fingerprint::{Role, fingerprint};
+use crate::intern::{Interned, Interner};
+use crate::judge::{Judge, Observation, Seen};
+use crate::local::{Armed, Life, Local, UserOf};
+use crate::model::{LocalFacts, Model, MonitorFacts, Outcome, Stand};
+use crate::parcel::{Freight, Parcel};
+use crate::shifts::Shifts;
+use crate::user::{Service, Standing, User, Workload};
+use std::sync::Arc;
+
+/// What is fixed about the processes of a search.
+pub(crate) struct Setting<P: Protocol> {
+    pub(crate) size: u32,
+    pub(crate) config: P::Config,
+    pub(crate) workload: Workload,
+    /// In synchronous time: the ticks in a unit of it, and the bounds on latency in units.
+    pub(crate) synchronous: Option<Clockwork>,
+    /// Whether causality is kept, and whether messages of the application carry it.
+    pub(crate) causality: bool,
+    pub(crate) clock_readings: u32,
+    pub(crate) shifts: Option<Shifts<P>>,
+    pub(crate) term: Option<TermBound<P>>,
+}
+
+/// Synchronous time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Clockwork {
+    pub(crate) ticks_per_unit: u64,
+    pub(crate) latency: (u32, u32),
+}
+
+/// How to read the term of a process, and the highest that is explored.
+pub(crate) type TermBound<P> = (fn(&P) -> u64, u64);
+
+/// The judges of a search.
+pub(crate) type Judges<P> = Vec<Box<dyn Judge<<P as Protocol>::Command, <P as Protocol>::Event>>>;
+
+/// Everything about one protocol that was met in a search.
+pub(crate) struct Processes<P: Protocol>
+where
+    P::Command: Service<Event = P::Event>,
+{
+    pub(crate) setting: Setting<P>,
+    pub(crate) locals: Interner<Local<P>>,
+    pub(crate) messages: Interner<P::Message>,
+    pub(crate) observations: Interner<Observation<P::Command, P::Event>>,
+    pub(crate) judges: Judges<P>,
+    pub(crate) freight: Arc<Freight>,
+}
+
+/// One handler's run, before it is interned.
+pub(crate) struct Ran<P: Protocol>
+where
+    P::Command: Service<Event = P::Event>,
+{
+    pub(crate) local: Local<P>,
+    pub(crate) messages: Vec<(ProcessId, P::Message)>,
+    pub(crate) events: Vec<P::Event>,
+    seen: Vec<Seen<P::Command, P::Event>>,
+    application: Option<u32>,
+}
+
+impl<P: Protocol> Processes<P>
+where
+    P::Command: Service<Event = P::Event>,
+{
+    pub(crate) fn new(setting: Setting<P>, judges: Judges<P>, freight: Arc<Freight>) -> Self {
+        Processes {
+            setting,
+            locals: Interner::new(),
+            messages: Interner::new(),
+            observations: Interner::new(),
+            judges,
+            freight,
+        }
+    }
+
+    /// Every way in which a process can boot for the first time.
+    pub(crate) fn boots(&self, at: ProcessId) -> Vec<Outcome> {
+        self.boot_runs(at).into_iter().map(|ran| self.outcome(ran)).collect()
+    }
+
+    /// The run in which a process booted into a local state.
+    pub(crate) fn boot_into(&self, at: ProcessId, local: u32) -> Ran<P> {
+        let place = self.boots(at).iter().position(|outcome| outcome.local.id == local);
+        self.boot_runs(at).swap_remove(place.expect("a process boots into one of its states"))
+    }
+
+    fn boot_runs(&self, at: ProcessId) -> Vec<Ran<P>> {
+        let blank = Local {
+            at,
+            life: Life::Down(self.first_stable(at)),
+            timers: Vec::new(),
+            user: P::Command::user(at, &self.setting.workload),
+            past: vec![0; if self.setting.causality { self.setting.size as usize } else { 0 }],
+            suspected: 0,
+        };
+        self.every_choice(|batch| {
+            let group = Group::new(at, self.setting.size);
+            let process = P::boot(group, &self.setting.config, None, batch);
+            let mut local = blank.clone();
+            local.life = Life::Up(process);
+            self.ran(local, Vec::new(), batch)
+        })
+    }
+
+    /// A process that is down before the start.
+    pub(crate) fn down(&self, at: ProcessId) -> Interned {
+        let mut user = P::Command::user(at, &self.setting.workload);
+        user.crashed();
+        self.intern(Local {
+            at,
+            life: Life::Down(self.first_stable(at)),
+            timers: Vec::new(),
+            user,
+            past: vec![0; if self.setting.causality { self.setting.size as usize } else { 0 }],
+            suspected: 0,
+        })
+    }
+
+    fn first_stable(&self, at: ProcessId) -> P::Stable {
+        let mut batch = Batch::new(Odometer::new(self.setting.clock_readings));
+        let group = Group::new(at, self.setting.size);
+        P::boot(group, &self.setting.config, None, &mut batch).stable()
+    }
+
+    /// Every run of one cause, by its choices.
+    pub(crate) fn runs(&self, local: &Local<P>, cause: Cause) -> Vec<Ran<P>> {
+        match cause {
+            Cause::Crash => vec![self.crash(local)],
+            Cause::Recover => self.recover(local),
+            Cause::Send(to) => {
+                let ran = Ran::quiet(local.clone());
+                vec![Ran { application: Some(to), ..ran }]
+            }
+            Cause::Deliver(parcel) => self.deliver(local, parcel),
+            Cause::Command(place) => self.command(local, place as usize),
+            Cause::Timer(place) => {
+                let mut local = local.clone();
+                let armed = local.timers.remove(place as usize);
+                self.step(&local, &Input::Timer(armed.timer), Vec::new())
+            }
+            Cause::Suspect(peer) => {
+                let mut local = local.clone();
+                local.suspected |= 1 << peer;
+                self.step(&local, &suspicion(peer, Verdict::Suspect), Vec::new())
+            }
+            Cause::Trust(peer) => {
+                let mut local = local.clone();
+                local.suspected &= !(1 << peer);
+                self.step(&local, &suspicion(peer, Verdict::Trust), Vec::new())
+            }
+        }
+    }
+
+    fn crash(&self, local: &Local<P>) -> Ran<P> {
+        let Life::Up(process) = &local.life else { panic!("{} is down already", local.at) };
+        let mut crashed = local.clone();
+        crashed.life = Life::Down(process.stable());
+        crashed.timers.clear();
+        crashed.user.crashed();
+        crashed.suspected = 0;
+        Ran { seen: vec![Seen::Crashed], ..Ran::quiet(crashed) }
+    }
+
+    fn recover(&self, local: &Local<P>) -> Vec<Ran<P>> {
+        let Life::Down(stable) = &local.life else { panic!("{} is up already", local.at) };
+        let mut back = local.clone();
+        back.user.recovered();
+        self.every_choice(|batch| {
+            let group = Group::new(local.at, self.setting.size);
+            let process = P::boot(group, &self.setting.config, Some(stable.clone()), batch);
+            let mut back = back.clone();
+            back.life = Life::Up(process);
+            self.ran(back, vec![Seen::Recovered], batch)
+        })
+    }
+
+    fn deliver(&self, local: &Local<P>, parcel: u32) -> Vec<Ran<P>> {
+        let parcel = self.freight.parcel_of(parcel);
+        let mut local = local.clone();
+        if matches!(local.life, Life::Down(_)) {
+            return vec![Ran::quiet(local)]; // nobody is there to receive it
+        }
+        if parcel.past != 0 {
+            for (mine, theirs) in
+                local.past.iter_mut().zip(self.freight.past_of(parcel.past).iter())
+            {
+                *mine = (*mine).max(*theirs);
+            }
+        }
+        if parcel.message == 0 {
+            return vec![Ran::quiet(local)];
+        }
+        let message = P::Message::clone(&self.messages.get(parcel.message));
+        let input = Input::Message { from: ProcessId(parcel.from), message };
+        self.step(&local, &input, Vec::new())
+    }
+
+    fn command(&self, local: &Local<P>, place: usize) -> Vec<Ran<P>> {
+        let offer = local.user.offers().swap_remove(place);
+        let mut local = local.clone();
+        local.user.asked(&offer.command);
+        if !offer.obliged && !local.past.is_empty() {
+            local.past[local.at.index()] += 1;
+        }
+        let clock = (!local.past.is_empty()).then(|| {
+            VectorClock::from(local.past.iter().copied().map(u64::from).collect::<Vec<_>>())
+        });
+        let seen = vec![Seen::Command(offer.command.clone(), clock)];
+        self.step(&local, &Input::Command(offer.command), seen)
+    }
+
+    /// One handler, run once for each combination of its choices.
+    fn step(
+        &self,
+        local: &Local<P>,
+        input: &Input<P>,
+        seen: Vec<Seen<P::Command, P::Event>>,
+    ) -> Vec<Ran<P>> {
+        let Life::Up(process) = &local.life else { panic!("{} is down", local.at) };
+        self.every_choice(|batch| {
+            let mut process = process.clone();
+            process.step(input.clone(), batch);
+            let mut local = local.clone();
+            local.life = Life::Up(process);
+            self.ran(local, seen.clone(), batch)
+        })
+    }
+
+    fn every_choice(&self, mut run: impl FnMut(&mut Batch<P, Odometer>) -> Ran<P>) -> Vec<Ran<P>> {
+        let mut batch = Batch::new(Odometer::new(self.setting.clock_readings));
+        let mut runs = Vec::new();
+        loop {
+            batch.clear();
+            runs.push(run(&mut batch));
+            if !batch.environment.advance() {
+                break;
+            }
+        }
+        assert!(runs.len() <= MOST_OUTCOMES, "a step has at most {MOST_OUTCOMES} outcomes");
+        runs
+    }
+
+    /// What a handler left in the batch, applied to the process.
+    fn ran(
+        &self,
+        mut local: Local<P>,
+        mut seen: Vec<Seen<P::Command, P::Event>>,
+        batch: &mut Batch<P, Odometer>,
+    ) -> Ran<P> {
+        for change in batch.timers.drain(..) {
+            match change {
+                TimerChange::Set(timer, after) => {
+                    let (least, most) = self.units(after);
+                    local.arm(Armed { timer, least, most });
+                }
+                TimerChange::Cancel(timer) => local.disarm(&timer),
+            }
+        }
+        for event in &batch.events {
+            local.user.told(event);
+            seen.push(Seen::Event(event.clone()));
+        }
+        let messages = batch.messages.drain(..).collect();
+        let events = batch.events.drain(..).collect();
+        Ran { local, messages, events, seen, application: None }
+    }
+
+    /// A delay in whole units of synchronous time; in asynchronous time any moment will do.
+    fn units(&self, after: Delay) -> (u32, u32) {
+        let Some(clockwork) = self.setting.synchronous else { return (0, 0) };
+        let whole = |units: u64| u32::try_from(units).expect("a delay is below 2^32 units");
+        let least = whole(after.min / clockwork.ticks_per_unit);
+        (least, whole(after.max.div_ceil(clockwork.ticks_per_unit)).max(least))
+    }
+
+    fn outcome(&self, ran: Ran<P>) -> Outcome {
+        let from = ran.local.at.0;
+        let past = self.freight.past(&ran.local.past);
+        let (least, most) = self.setting.synchronous.map_or((0, 0), |clockwork| clockwork.latency);
+        let parcel = Parcel { from, to: 0, message: 0, past, least, most };
+        let mut parcels: Vec<u32> = Vec::with_capacity(ran.messages.len());
+        if let Some(to) = ran.application {
+            parcels.push(self.freight.parcel(Parcel { to, ..parcel }, 0));
+        }
+        for (to, message) in ran.messages {
+            assert!(to.0 < self.setting.size, "{to} is not a member of the group");
+            let message = self.message(message);
+            let parcel = Parcel { to: to.0, message: message.id, ..parcel };
+            parcels.push(self.freight.parcel(parcel, message.fingerprint));
+        }
+        let observation = if ran.seen.is_empty() || self.judges.is_empty() {
+            0
+        } else {
+            let observation = Observation { at: ran.local.at, seen: ran.seen };
+            self.observations.intern(observation, |_| 0).id
+        };
+        Outcome { local: self.intern(ran.local), parcels, observation }
+    }
+
+    fn message(&self, message: P::Message) -> Interned {
+        self.messages.intern(message, |message| fingerprint(Role::Message, message))
+    }
+
+    fn intern(&self, local: Local<P>) -> Interned {
+        self.locals.intern(local, |local| fingerprint(Role::Local, local))
+    }
+
+    /// What a process may do by itself: the commands of its user, and its timers.
+    fn menu(&self, local: &Local<P>) -> Vec<(Cause, u32)> {
+        let mut menu = Vec::new();
+        if matches!(local.life, Life::Down(_)) {
+            return menu;
+        }
+        let label = |kind: u64, content: u64| self.freight.label(kind << 40, content);
+        for (place, offer) in local.user.offers().iter().enumerate() {
+            let content = fingerprint(Role::Label, &(local.at, &offer.command));
+            let label = if offer.obliged { label(1, content) } else { NOT_FAIR };
+            menu.push((Cause::Command(place as u32), label));
+        }
+        for (place, armed) in local.timers.iter().enumerate() {
+            if armed.least == 0 {
+                let content = fingerprint(Role::Label, &(local.at, &armed.timer));
+                menu.push((Cause::Timer(place as u32), label(2, content)));
+            }
+        }
+        assert!(menu.len() <= 256, "a process has at most 256 things to do");
+        menu
+    }
+}
+
+/// The label of a step that may never be taken.
+pub(crate) const NOT_FAIR: u32 = 0;
+
+fn suspicion<P: Protocol>(peer: u32, verdict: Verdict) -> Input<P> {
+    Input::Suspicion { peer: ProcessId(peer), verdict }
+}
+
+impl<P: Protocol> Ran<P>
+where
+    P::Command: Service<Event = P::Event>,
+{
+    fn quiet(local: Local<P>) -> Self {
+        Ran { local, messages: Vec::new(), events: Vec::new(), seen: Vec::new(), application: None }
+    }
+}
+
+impl<P: Protocol> Model for Processes<P>
+where
+    P::Command: Service<Event = P::Event>,
+{
+    fn local(&self, id: u32) -> LocalFacts {
+        let local = self.locals.get(id);
+        let (down, beyond) = match &local.life {
+            Life::Up(process) => {
+                (false, self.setting.term.is_some_and(|(term, most)| term(process) > most))
+            }
+            Life::Down(_) => (true, false),
+        };
+        LocalFacts {
+            fingerprint: self.locals.fingerprint(id),
+            down,
+            standing: if down { Stand::Content } else { stand::<P>(&local.user) },
+            suspected: local.suspected,
+            menu: self.menu(&local),
+            urgent: self.setting.synchronous.is_some()
+                && local.timers.iter().any(|armed| armed.most == 0),
+            smallest: {
+                let config = &self.setting.config;
+                self.setting.shifts.and_then(|shifts| local.smallest(shifts, config))
+            },
+            beyond,
+        }
+    }
+
+    fn outcomes(&self, local: u32, cause: Cause) -> Vec<Outcome> {
+        let local = self.locals.get(local);
+        self.runs(&local, cause).into_iter().map(|ran| self.outcome(ran)).collect()
+    }
+
+    fn aged(&self, local: u32) -> Interned {
+        let mut local = Local::clone(&self.locals.get(local));
+        for armed in &mut local.timers {
+            armed.least = armed.least.saturating_sub(1);
+            armed.most = armed.most.checked_sub(1).expect("time waits for what is due");
+        }
+        self.intern(local)
+    }
+
+    fn shifted(&self, local: u32, by: u64) -> Interned {
+        let mut local = Local::clone(&self.locals.get(local));
+        if let Some(shifts) = self.setting.shifts {
+            local.shift(shifts, &self.setting.config, by);
+        }
+        self.intern(local)
+    }
+
+    fn smallest_in_message(&self, message: u32) -> Option<u64> {
+        let shifts = self.setting.shifts?;
+        (shifts.smallest_in_message)(&self.setting.config, &self.messages.get(message))
+    }
+
+    fn shifted_message(&self, message: u32, by: u64) -> Interned {
+        let mut message = P::Message::clone(&self.messages.get(message));
+        if let Some(shifts) = self.setting.shifts {
+            (shifts.shift_message)(&self.setting.config, &mut message, by);
+        }
+        self.message(message)
+    }
+
+    fn judge(&self, place: usize, monitor: u32, observation: u32) -> Option<Interned> {
+        self.judges[place].judge(monitor, &self.observations.get(observation)).ok()
+    }
+
+    fn monitor(&self, place: usize, monitor: u32) -> MonitorFacts {
+        self.judges[place].facts(monitor)
+    }
+
+    fn shifted_monitor(&self, place: usize, monitor: u32, by: u64) -> Interned {
+        self.judges[place].shifted(monitor, by)
+    }
+
+    fn bytes(&self) -> usize {
+        let local = size_of::<Local<P>>() + 96;
+        self.locals.len() * local + self.messages.len() * (size_of::<P::Message>() + 64)
+    }
+}
+
+fn stand<P: Protocol>(user: &UserOf<P>) -> Stand
+where
+    P::Command: Service<Event = P::Event>,
+{
+    match user.standing() {
+        Standing::Content => Stand::Content,
+        Standing::Waiting => Stand::Waiting,
+        Standing::Informed => Stand::Informed,
+        Standing::Uninformed => Stand::Uninformed,
+    }
+}

@@ -1,0 +1,183 @@
+//! A run as a trace: the same lines that a simulator or a real node would have written.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, VecDeque};
+
+use tenure_core::{Layer, ProcessId, Protocol, TICKS_PER_UNIT, VectorClock};
+use tenure_trace::{Kind, Passage, Record, Who};
+
+use crate::action::Kind as Step;
+use crate::replay::{Taken, What};
+use crate::user::Service;
+
+/// A message that was sent, as the trace numbers it.
+#[derive(Clone, Debug)]
+struct Sent<M> {
+    /// `None` for one of the application.
+    message: Option<M>,
+    number: u64,
+    session: u64,
+    clock: VectorClock,
+}
+
+/// Writes down a run, step by step; a step takes one unit of the trace's time.
+pub(crate) struct Recorder<P: Protocol> {
+    records: Vec<Record>,
+    now: u64,
+    sessions: Vec<u64>,
+    clocks: Vec<VectorClock>,
+    numbers: BTreeMap<(ProcessId, ProcessId), u64>,
+    under_way: BTreeMap<(ProcessId, ProcessId), VecDeque<Sent<P::Message>>>,
+}
+
+impl<P: Protocol> Recorder<P>
+where
+    P::Command: Service<Event = P::Event>,
+{
+    pub(crate) fn new(size: u32) -> Self {
+        Recorder {
+            records: Vec::new(),
+            now: 0,
+            sessions: vec![0; size as usize],
+            clocks: vec![VectorClock::new(size); size as usize],
+            numbers: BTreeMap::new(),
+            under_way: BTreeMap::new(),
+        }
+    }
+
+    /// A process boots, or is down from the start.
+    pub(crate) fn boot(
+        &mut self,
+        at: ProcessId,
+        is_down: bool,
+        messages: &[(ProcessId, P::Message)],
+        events: &[P::Event],
+    ) {
+        self.note(at, Kind::Boot);
+        if is_down {
+            self.note(at, Kind::Crash);
+            return;
+        }
+        self.effects(at, messages, events);
+    }
+
+    /// A step is taken.
+    pub(crate) fn step(&mut self, taken: &Taken<P>, receiver_was_down: bool) {
+        let at = taken.at;
+        self.now += TICKS_PER_UNIT;
+        match (&taken.what, taken.kind) {
+            (What::Command(command), _) => {
+                self.clocks[at.index()].tick(at);
+                self.note(at, Kind::Command(command.recorded()));
+            }
+            (What::Timer(timer), _) => {
+                self.note(at, Kind::Timer(format!("{timer:?}")));
+            }
+            (What::Suspicion(peer, verdict), _) => {
+                self.note(at, Kind::Suspicion { peer: *peer, verdict: *verdict });
+            }
+            (What::Passage(from, to, message), step) => {
+                self.passage((*from, *to), message.as_ref(), step, receiver_was_down);
+            }
+            (What::Nothing, Step::Crash) => self.note(at, Kind::Crash),
+            (What::Nothing, Step::Recover) => {
+                self.sessions[at.index()] += 1;
+                self.numbers.retain(|(from, _), _| *from != at);
+                self.note(at, Kind::Recover);
+            }
+            (What::Nothing, _) => {}
+        }
+        self.effects(at, &taken.messages, &taken.events);
+    }
+
+    /// The records; what holds now is what holds in the end, if `ended`.
+    pub(crate) fn finish(mut self, ended: bool) -> Vec<Record> {
+        if ended {
+            self.records.push(Record::new(self.now + TICKS_PER_UNIT, Who::Parent, Kind::End));
+        }
+        self.records
+    }
+
+    fn passage(
+        &mut self,
+        (from, to): (ProcessId, ProcessId),
+        message: Option<&P::Message>,
+        step: Step,
+        receiver_was_down: bool,
+    ) {
+        if step == Step::Send {
+            self.send(from, to, None);
+            return;
+        }
+        let queue = self.under_way.entry((from, to)).or_default();
+        let place = queue.iter().position(|sent| sent.message.as_ref() == message);
+        let place = place.expect("what arrives was sent");
+        let sent = queue[place].clone();
+        if step == Step::Duplicate {
+            queue.insert(place, sent.clone());
+        } else {
+            queue.remove(place);
+        }
+        let passage = |peer| said(message, peer, sent.session, sent.number);
+        match step {
+            Step::Lose => self.note(from, Kind::Drop(passage(to))),
+            Step::Duplicate => self.note(from, Kind::Duplicate(passage(to))),
+            _ if receiver_was_down => self.note(from, Kind::Drop(passage(to))),
+            _ => {
+                self.clocks[to.index()].merge(&sent.clock);
+                self.note(to, Kind::Receive(passage(from)));
+            }
+        }
+    }
+
+    fn effects(
+        &mut self,
+        at: ProcessId,
+        messages: &[(ProcessId, P::Message)],
+        events: &[P::Event],
+    ) {
+        for event in events {
+            self.note(at, Kind::Event(P::Command::told_recorded(event)));
+        }
+        for (to, message) in messages {
+            self.send(at, *to, Some(message.clone()));
+        }
+    }
+
+    fn send(&mut self, from: ProcessId, to: ProcessId, message: Option<P::Message>) {
+        let number = self.numbers.entry((from, to)).or_insert(0);
+        *number += 1;
+        let (number, session) = (*number, self.sessions[from.index()]);
+        let passage = said(message.as_ref(), to, session, number);
+        self.note(from, Kind::Send(passage));
+        let clock = self.clocks[from.index()].clone();
+        let sent = Sent { message, number, session, clock };
+        self.under_way.entry((from, to)).or_default().push_back(sent);
+    }
+
+    fn note(&mut self, at: ProcessId, kind: Kind) {
+        let asked = matches!(kind, Kind::Command(_));
+        let mut record = Record::new(self.now, at, kind).in_session(self.sessions[at.index()]);
+        if asked {
+            record = record.with_clock(self.clocks[at.index()].clone());
+        }
+        self.records.push(record);
+    }
+}
+
+fn said<M>(message: Option<&M>, peer: ProcessId, session: u64, number: u64) -> Passage
+where
+    M: tenure_core::Labelled + serde::Serialize,
+{
+    match message {
+        Some(message) => Passage::of(message, peer, session, number).saying(message),
+        None => Passage {
+            peer,
+            layer: Layer::Application,
+            message: Cow::Borrowed("application"),
+            number,
+            session,
+            content: None,
+        },
+    }
+}

@@ -1,0 +1,52 @@
+//! Why a check was not run.
+
+use tenure_core::ProcessId;
+
+/// Why a check was not run. Nothing was explored.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// Too few processes, or too many.
+    #[error("a check takes 1 to {most} processes, not {size}")]
+    Size {
+        /// How many were asked for.
+        size: u32,
+        /// The most.
+        most: u32,
+    },
+    /// Too many monitors.
+    #[error("a check of so many processes takes at most {most} monitors, not {monitors}")]
+    Monitors {
+        /// How many were asked for.
+        monitors: usize,
+        /// The most.
+        most: usize,
+    },
+    /// A process that does not exist was named.
+    #[error("{process} is not one of the {size} processes")]
+    Stranger {
+        /// Who was named.
+        process: ProcessId,
+        /// How many there are.
+        size: u32,
+    },
+    /// As many entries as processes are needed.
+    #[error("entries were given for {given} processes, where there are {size}")]
+    Entries {
+        /// For how many they were given.
+        given: usize,
+        /// How many processes there are.
+        size: u32,
+    },
+    /// The protocol cannot be checked without an end.
+    #[error(
+        "{algorithm} does not say how its stamps shift, so endless requests would be endlessly \
+         many states; give a number of entries"
+    )]
+    Endless {
+        /// Which one.
+        algorithm: String,
+    },
+    /// Causality counts requests.
+    #[error("the order of requests is checked with a number of entries, not without bound")]
+    EndlessOrder,
+}

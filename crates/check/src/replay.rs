@@ -1,0 +1,307 @@
+//! A run that the search found, taken again step by step with everything in full.
+
+use std::sync::Arc;
+
+use tenure_core::{Labelled, Order, ProcessId, Protocol, Verdict};
+
+use crate::action::{Action, Cause, Kind};
+use crate::canonical::smallest;
+use crate::explore::Explored;
+use crate::local::{Life, Local};
+use crate::memory::Part;
+use crate::processes::Processes;
+use crate::rules::Rules;
+use crate::story::{Mark, Scene};
+use crate::successors::{Seed, TIME, Worker};
+use crate::user::{Service, User};
+use crate::visited::StateId;
+
+/// The way to a world: the world that it begins with, and the steps.
+#[derive(Clone, Debug)]
+pub(crate) struct Way {
+    pub(crate) first: StateId,
+    pub(crate) actions: Vec<Action>,
+}
+
+/// A shortest way to a world.
+pub(crate) fn way_to(explored: &Explored, id: StateId) -> Way {
+    let mut actions = Vec::new();
+    let mut first = id;
+    loop {
+        let origin = explored.shards[first.shard()].origin(first.place());
+        if origin.parent == StateId::OUTSIDE {
+            break;
+        }
+        actions.push(origin.action);
+        first = origin.parent;
+    }
+    actions.reverse();
+    Way { first, actions }
+}
+
+/// One step of a run, in full.
+pub(crate) struct Taken<P: Protocol> {
+    pub(crate) kind: Kind,
+    /// Who was given something; for a loss or a duplication, the sender.
+    pub(crate) at: ProcessId,
+    pub(crate) what: What<P>,
+    /// What it sent.
+    pub(crate) messages: Vec<(ProcessId, P::Message)>,
+    /// What it told its user.
+    pub(crate) events: Vec<P::Event>,
+}
+
+/// What a step was about.
+pub(crate) enum What<P: Protocol> {
+    Command(P::Command),
+    Timer(P::Timer),
+    /// A message (`None` for one of the application) from one to another.
+    Passage(ProcessId, ProcessId, Option<P::Message>),
+    Suspicion(ProcessId, Verdict),
+    Nothing,
+}
+
+/// A run being taken again: the world as the search knew it, and the same without reductions.
+pub(crate) struct Replay<'p, P: Protocol>
+where
+    P::Command: Service<Event = P::Event>,
+{
+    processes: &'p Processes<P>,
+    pub(crate) reduced: Worker,
+    plain: Worker,
+    /// The world as the search knew it.
+    pub(crate) world: Vec<u32>,
+    pub(crate) fingerprint: u64,
+    /// The same with all stamps as they really were.
+    real: Vec<u32>,
+    /// By how much the stamps differ.
+    shift: u64,
+}
+
+impl<'p, P: Protocol> Replay<'p, P>
+where
+    P::Command: Service<Event = P::Event>,
+{
+    pub(crate) fn new(
+        processes: &'p Processes<P>,
+        rules: &Arc<Rules>,
+        explored: &Explored,
+        first: StateId,
+    ) -> Self {
+        let plain = Rules { rebases: false, ..Rules::clone(rules) };
+        let begin = explored.first.iter().find(|(id, ..)| *id == first);
+        let (_, world, fingerprint) = begin.expect("a way begins where the search began");
+        Replay {
+            processes,
+            reduced: Worker::new(Arc::clone(rules)),
+            plain: Worker::new(Arc::new(plain)),
+            world: world.clone(),
+            fingerprint: *fingerprint,
+            real: world.clone(),
+            shift: 0,
+        }
+    }
+
+    /// Takes a step, and tells it in full.
+    pub(crate) fn take(&mut self, action: Action) -> Taken<P> {
+        let real_action = self.translate(action);
+        let taken = self.told(real_action);
+        let fate = self.reduced.perform(&mut self.world, self.fingerprint, action);
+        self.fingerprint = fate.expect("the search took this step").fingerprint;
+        let fate = self.plain.perform(&mut self.real, 0, real_action);
+        assert!(fate.is_some(), "a step is possible without reductions too");
+        if self.reduced.rules.rebases {
+            let layout = self.plain.rules.layout;
+            self.shift = smallest(&mut self.plain.memory, layout, &self.real).unwrap_or(0);
+        }
+        taken
+    }
+
+    /// The step from here to a world.
+    pub(crate) fn step_to(
+        &mut self,
+        explored: &Explored,
+        to: StateId,
+        label: u32,
+    ) -> Option<Action> {
+        let world = self.world.clone();
+        let seed = Seed { world: &world, fingerprint: self.fingerprint };
+        let mut found = None;
+        self.reduced.successors(seed, &mut |successor| {
+            let id = explored.find(successor.fate.fingerprint, successor.world);
+            if found.is_none() && successor.label == label && id == Some(to) {
+                found = Some(successor.action);
+            }
+        });
+        if found.is_some() || label != TIME {
+            return found;
+        }
+        Some(Action::new(Kind::Tick, 0, 0, 0))
+    }
+
+    /// The state of a monitor before a step, and what the step shows it.
+    pub(crate) fn monitor(&self, slot: usize) -> u32 {
+        self.real[slot]
+    }
+
+    /// What monitors see of a step that is about to be taken.
+    pub(crate) fn observation(&mut self, action: Action) -> u32 {
+        let action = self.translate(action);
+        let Some(cause) = self.plain.cause(&self.real, action) else { return 0 };
+        let process = self.process(action);
+        let outcomes = self.plain.memory.outcomes(self.real[process], cause);
+        self.plain.memory.outcome(outcomes.start + action.outcome()).observation
+    }
+
+    /// Queues of reordering links are sorted by content, and so differ where stamps do.
+    fn translate(&mut self, action: Action) -> Action {
+        let about_a_link = matches!(action.kind(), Kind::Deliver | Kind::Lose | Kind::Duplicate);
+        let rules = Arc::clone(&self.reduced.rules);
+        if !rules.rebases || rules.order == Order::Fifo || !about_a_link {
+            return action;
+        }
+        let slot = action.place();
+        let wanted = {
+            let queue = self.reduced.memory.queue(self.world[slot]);
+            self.reduced.memory.item_of(queue, action.item()).parcel
+        };
+        let queue = self.plain.memory.queue(self.real[slot]);
+        let places = 0..self.plain.memory.items(queue).len();
+        let item = places
+            .into_iter()
+            .find(|item| {
+                let parcel = self.plain.memory.item_of(queue, *item).parcel;
+                let alone = rules.freight.push(0, parcel).expect("a link holds one").id;
+                let shifted = self.plain.memory.shift(Part::Queue, alone, self.shift).id;
+                rules.freight.content(shifted) == [wanted]
+            })
+            .expect("what is under way is under way without reductions too");
+        Action::new(action.kind(), slot, item, action.outcome())
+    }
+
+    fn process(&self, action: Action) -> usize {
+        let layout = self.plain.rules.layout;
+        if action.kind() == Kind::Deliver {
+            layout.receiver(action.place())
+        } else {
+            action.place()
+        }
+    }
+
+    fn told(&mut self, action: Action) -> Taken<P> {
+        let quiet = |at, what| Taken {
+            kind: action.kind(),
+            at,
+            what,
+            messages: Vec::new(),
+            events: Vec::new(),
+        };
+        let Some(cause) = self.plain.cause(&self.real, action) else {
+            let what = self.broken(action);
+            let at = match &what {
+                What::Passage(from, ..) => *from,
+                _ => ProcessId(0),
+            };
+            return quiet(at, what);
+        };
+        let process = self.process(action);
+        let local = self.processes.locals.get(self.real[process]);
+        let what = self.what(&local, cause);
+        let ran = self.processes.runs(&local, cause).swap_remove(action.outcome());
+        let taken = quiet(local.at, what);
+        Taken { messages: ran.messages, events: ran.events, ..taken }
+    }
+
+    fn broken(&mut self, action: Action) -> What<P> {
+        if action.kind() == Kind::Tick {
+            return What::Nothing;
+        }
+        let queue = self.plain.memory.queue(self.real[action.place()]);
+        self.passage(self.plain.memory.item_of(queue, action.item()).parcel)
+    }
+
+    fn passage(&self, parcel: u32) -> What<P> {
+        let parcel = self.processes.freight.parcel_of(parcel);
+        let message = (parcel.message != 0)
+            .then(|| P::Message::clone(&self.processes.messages.get(parcel.message)));
+        What::Passage(ProcessId(parcel.from), ProcessId(parcel.to), message)
+    }
+
+    fn what(&self, local: &Local<P>, cause: Cause) -> What<P> {
+        match cause {
+            Cause::Command(place) => {
+                What::Command(local.user.offers().swap_remove(place as usize).command)
+            }
+            Cause::Timer(place) => What::Timer(local.timers[place as usize].timer.clone()),
+            Cause::Deliver(parcel) => self.passage(parcel),
+            Cause::Suspect(peer) => What::Suspicion(ProcessId(peer), Verdict::Suspect),
+            Cause::Trust(peer) => What::Suspicion(ProcessId(peer), Verdict::Trust),
+            Cause::Send(to) => What::Passage(local.at, ProcessId(to), None),
+            Cause::Crash | Cause::Recover => What::Nothing,
+        }
+    }
+
+    /// The local state of a process, by number.
+    pub(crate) fn local(&self, at: ProcessId) -> u32 {
+        self.real[at.index()]
+    }
+
+    /// Whether a process is down now.
+    pub(crate) fn is_down(&self, at: ProcessId) -> bool {
+        let local = self.processes.locals.get(self.real[at.index()]);
+        matches!(local.life, Life::Down(_))
+    }
+}
+
+/// A step in words and as a mark in a diagram.
+pub(crate) fn scene<P: Protocol>(taken: &Taken<P>, receiver_was_down: bool) -> Scene
+where
+    P::Command: Service<Event = P::Event>,
+{
+    let at = taken.at;
+    let own = |words: String| (format!("{at} {words}"), Mark::At(at, words));
+    let (step, mark) = match (&taken.what, taken.kind) {
+        (What::Command(command), _) => own(command.words()),
+        (What::Timer(timer), _) => own(format!("timer {} fires", bare(timer))),
+        (What::Passage(from, to, message), kind) => {
+            passage(*from, *to, message.as_ref().map(kind_of), kind, receiver_was_down)
+        }
+        (What::Suspicion(peer, Verdict::Suspect), _) => own(format!("suspects {peer}")),
+        (What::Suspicion(peer, Verdict::Trust), _) => own(format!("trusts {peer}")),
+        (What::Nothing, Kind::Crash) => own("crashes".to_owned()),
+        (What::Nothing, Kind::Recover) => own("recovers".to_owned()),
+        (What::Nothing, _) => ("a unit of time passes".to_owned(), Mark::Time),
+    };
+    let told = taken.events.iter().filter_map(P::Command::told);
+    Scene { step, told: told.map(|words| format!("{at} {words}")).collect(), mark }
+}
+
+fn kind_of(message: &impl Labelled) -> &'static str {
+    message.label().kind
+}
+
+fn passage(
+    from: ProcessId,
+    to: ProcessId,
+    message: Option<&'static str>,
+    kind: Kind,
+    receiver_was_down: bool,
+) -> (String, Mark) {
+    let name = message.unwrap_or("application message");
+    let drawn = message.unwrap_or("application").to_owned();
+    let told = |what: &str| format!("{from} → {to} {name} {what}");
+    match kind {
+        Kind::Lose => (told("lost"), Mark::Broken(from, to, drawn)),
+        Kind::Duplicate => (told("duplicated"), Mark::Broken(from, to, drawn + " ×2")),
+        Kind::Send => {
+            (format!("{from} sends {to} an {name}"), Mark::At(from, format!("application {to}")))
+        }
+        _ if receiver_was_down => (told("finds nobody"), Mark::Broken(from, to, drawn)),
+        _ => (told("delivered"), Mark::Arrow(from, to, drawn)),
+    }
+}
+
+/// The name of a timer as people write it.
+fn bare(timer: &impl std::fmt::Debug) -> String {
+    format!("{timer:?}").to_lowercase()
+}

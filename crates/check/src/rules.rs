@@ -1,0 +1,41 @@
+//! What is fixed about a search: the layout of its worlds, its budgets, its protocol.
+
+use std::sync::Arc;
+
+use tenure_core::Order;
+
+use crate::model::Model;
+use crate::parcel::Freight;
+use crate::world::{Fault, Faults, Layout};
+
+/// The rules of a search, shared by all threads.
+#[derive(Clone)]
+pub(crate) struct Rules {
+    pub(crate) layout: Layout,
+    pub(crate) order: Order,
+    /// Whether time is synchronous.
+    pub(crate) timed: bool,
+    pub(crate) budget: Faults,
+    /// Whether detectors speak of crashes.
+    pub(crate) detects: bool,
+    /// Whether anybody can be down.
+    pub(crate) somebody_may_be_down: bool,
+    pub(crate) rebases: bool,
+    /// Whether the protocol says how its stamps shift.
+    pub(crate) stamped: bool,
+    pub(crate) model: Arc<dyn Model>,
+    pub(crate) freight: Arc<Freight>,
+}
+
+impl Rules {
+    /// How much of a budget is left.
+    pub(crate) fn left(&self, world: &[u32], fault: Fault) -> u32 {
+        let spent = Faults(world[self.layout.spent()]);
+        self.budget.of(fault).saturating_sub(spent.of(fault))
+    }
+
+    /// Whether a full link drops what does not fit: the channel may lose anyway.
+    pub(crate) fn drops_beyond(&self) -> bool {
+        self.budget.of(Fault::Loss) > 0
+    }
+}

@@ -1,0 +1,198 @@
+//! From a check to its report: assemble, explore, judge, tell.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use tenure_core::{ProcessId, Protocol};
+
+use crate::Entries;
+use crate::check::{Asked, Check, Selected};
+use crate::entries::EntriesOfAll;
+use crate::explore::{Ended, Explored, Search};
+use crate::fingerprint::probability_of_a_missed_state;
+use crate::graph::Graph;
+use crate::model::Model;
+use crate::parcel::Freight;
+use crate::processes::{Processes, Setting};
+use crate::refusal::Refusal;
+use crate::replay::{Way, way_to};
+use crate::report::{Bounds, Bypassing, Judgement, Report};
+use crate::rules::Rules;
+use crate::start::first_worlds;
+use crate::told::Told;
+use crate::user::{Service, Workload};
+use crate::visited::StateId;
+use crate::world::{Fault, Layout, MOST_PROCESSES};
+
+impl<P: Protocol> Check<P>
+where
+    P::Command: Service<Event = P::Event>,
+{
+    /// Explores, and reports.
+    ///
+    /// # Panics
+    ///
+    /// When the check makes no sense: [`Check::try_run`] says why instead.
+    pub fn run(self) -> Report {
+        self.try_run().unwrap_or_else(|refusal| panic!("{refusal}"))
+    }
+
+    /// Explores, and reports.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`] when the check makes no sense; nothing was explored then.
+    pub fn try_run(mut self) -> Result<Report, Refusal> {
+        let started = Instant::now();
+        let workload = self.workload()?;
+        let layout = Layout {
+            size: self.size as usize,
+            application: self.budget.of(Fault::ApplicationMessage) > 0,
+            monitors: self.judges.len(),
+        };
+        let timed = self.synchronous.is_some();
+        let freight = Arc::new(Freight::new(self.order, timed, self.in_flight));
+        let setting = Setting {
+            size: self.size,
+            config: self.config.clone(),
+            workload,
+            synchronous: self.synchronous,
+            causality: self.causality,
+            clock_readings: self.clock_readings,
+            shifts: self.shifts,
+            term: self.term,
+        };
+        let judges = std::mem::take(&mut self.judges);
+        let processes = Arc::new(Processes::new(setting, judges, Arc::clone(&freight)));
+        let rules = Arc::new(Rules {
+            layout,
+            order: self.order,
+            timed,
+            budget: self.budget,
+            detects: self.detects,
+            somebody_may_be_down: !self.down.is_empty() || self.budget.of(Fault::Crash) > 0,
+            rebases: self.shifts.is_some(),
+            stamped: self.shifts.is_some(),
+            model: Arc::clone(&processes) as Arc<dyn Model>,
+            freight,
+        });
+        let first = first_worlds(&processes, &rules, &self.down);
+        let explored = self.search(&rules).run(first);
+        let algorithm = self.name.clone();
+        let mut told = Told { algorithm, processes: &processes, rules, explored };
+        let mut report = self.report(&mut told);
+        report.seconds = started.elapsed().as_secs_f64();
+        Ok(report)
+    }
+
+    fn workload(&self) -> Result<Workload, Refusal> {
+        if self.size == 0 || self.size > MOST_PROCESSES {
+            return Err(Refusal::Size { size: self.size, most: MOST_PROCESSES });
+        }
+        let monitors = self.judges.len();
+        if self.size as usize + monitors > u32::BITS as usize {
+            return Err(Refusal::Monitors { monitors, most: u32::BITS as usize - monitors });
+        }
+        let named = self.down.iter().chain(self.initiators.iter().flatten());
+        if let Some(stranger) = named.into_iter().find(|process| process.0 >= self.size) {
+            return Err(Refusal::Stranger { process: *stranger, size: self.size });
+        }
+        let entries = match &self.entries {
+            EntriesOfAll::Each(each) => vec![*each; self.size as usize],
+            EntriesOfAll::OneByOne(list) if list.len() == self.size as usize => list.clone(),
+            EntriesOfAll::OneByOne(list) => {
+                return Err(Refusal::Entries { given: list.len(), size: self.size });
+            }
+        };
+        if entries.contains(&Entries::Unbounded) {
+            if self.shifts.is_none() && !self.accepts_endless {
+                return Err(Refusal::Endless { algorithm: self.name.clone() });
+            }
+            if self.causality {
+                return Err(Refusal::EndlessOrder);
+            }
+        }
+        let everybody = || (0..self.size).map(ProcessId).collect();
+        let initiators = self.initiators.clone().unwrap_or_else(everybody);
+        Ok(Workload::new(self.size, entries, initiators))
+    }
+
+    fn search(&mut self, rules: &Arc<Rules>) -> Search<'_> {
+        let liveness = |selected: &Selected| !matches!(selected.kind, Asked::Always(_));
+        let mut wanted = 0;
+        for selected in &self.selected {
+            if let Asked::Always(place) | Asked::InTheEnd(place) = selected.kind {
+                wanted |= 1 << place;
+            }
+        }
+        let on_progress = self.on_progress.as_mut();
+        Search {
+            rules: Arc::clone(rules),
+            limits: self.limits,
+            stop: self.stop.clone(),
+            exact: self.exact,
+            keeps_edges: self.selected.iter().any(liveness),
+            wanted,
+            measuring: self.bypass_cap.iter().map(|(place, _)| *place).collect(),
+            threads: self.threads,
+            on_progress: on_progress.map(|watch| &mut **watch as &mut dyn FnMut(&_)),
+        }
+    }
+
+    fn report(&self, told: &mut Told<'_, P>) -> Report {
+        let states = told.explored.states();
+        let limit = match told.explored.ended {
+            Ended::Limited(limit) => Some(limit),
+            Ended::Complete | Ended::Decided => None,
+        };
+        let mut report = Report {
+            algorithm: self.name.clone(),
+            size: self.size,
+            properties: Vec::new(),
+            states,
+            transitions: told.explored.transitions,
+            depth: told.explored.depth,
+            reduced: self.shifts.is_some(),
+            seconds: 0.0,
+            counterexamples: Vec::new(),
+            bounds: self.bounds(&told.explored),
+            limit,
+            missed: if self.exact { 0.0 } else { probability_of_a_missed_state(states) },
+            bypass: self.bypassing(told),
+            bytes: told.explored.bytes_peak,
+        };
+        let liveness = self.selected.iter().any(|one| !matches!(one.kind, Asked::Always(_)));
+        let graph = liveness.then(|| Graph::of(&mut told.explored));
+        for selected in &self.selected {
+            let found = told.judge(selected, graph.as_ref());
+            let judgement = match (&found, limit) {
+                (Some(_), _) => Judgement::Violated,
+                (None, Some(_)) => Judgement::Incomplete,
+                (None, None) => Judgement::Holds,
+            };
+            report.properties.push((selected.name.clone(), judgement));
+            report.counterexamples.extend(found);
+        }
+        report
+    }
+
+    fn bounds(&self, explored: &Explored) -> Bounds {
+        let [in_flight, term] = explored.cuts;
+        Bounds {
+            in_flight: in_flight.then_some(self.in_flight),
+            term_max: self.term.filter(|_| term).map(|(_, most)| most),
+        }
+    }
+
+    fn bypassing(&self, told: &mut Told<'_, P>) -> Option<Bypassing> {
+        let (_, cap) = self.bypass_cap?;
+        let (most, id) = told.explored.measures[0];
+        let way = if id == StateId::OUTSIDE {
+            Way { first: told.explored.first[0].0, actions: Vec::new() }
+        } else {
+            way_to(&told.explored, id)
+        };
+        let most = u32::try_from(most).unwrap_or(u32::MAX);
+        Some(Bypassing { most, at_least: most >= cap, story: told.story(&way, false).0 })
+    }
+}

@@ -1,0 +1,34 @@
+//! How a protocol's stamps are shifted, where they can be.
+
+use tenure_core::{Protocol, Rebase};
+
+/// The functions of a [`Rebase`], by pointer: a check of a protocol that has none carries none.
+pub(crate) struct Shifts<P: Protocol> {
+    pub(crate) smallest: fn(&P) -> Option<u64>,
+    pub(crate) shift: fn(&mut P, u64),
+    pub(crate) smallest_in_message: fn(&P::Config, &P::Message) -> Option<u64>,
+    pub(crate) shift_message: fn(&P::Config, &mut P::Message, u64),
+    pub(crate) smallest_in_stable: fn(&P::Config, &P::Stable) -> Option<u64>,
+    pub(crate) shift_stable: fn(&P::Config, &mut P::Stable, u64),
+}
+
+impl<P: Rebase> Shifts<P> {
+    pub(crate) fn new() -> Self {
+        Shifts {
+            smallest: P::smallest,
+            shift: P::shift,
+            smallest_in_message: P::smallest_in_message,
+            shift_message: P::shift_message,
+            smallest_in_stable: P::smallest_in_stable,
+            shift_stable: P::shift_stable,
+        }
+    }
+}
+
+impl<P: Protocol> Clone for Shifts<P> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<P: Protocol> Copy for Shifts<P> {}

@@ -1,0 +1,89 @@
+//! The worlds that a search begins with: one for each way in which everybody can boot.
+
+use tenure_core::{ProcessId, Protocol};
+
+use crate::model::{Model, Outcome};
+use crate::parcel::EMPTY;
+use crate::processes::Processes;
+use crate::rules::Rules;
+use crate::user::Service;
+use crate::world::Fault;
+
+/// The first worlds and their fingerprints.
+pub(crate) fn first_worlds<P: Protocol>(
+    processes: &Processes<P>,
+    rules: &Rules,
+    down: &[ProcessId],
+) -> Vec<(Vec<u32>, u64)>
+where
+    P::Command: Service<Event = P::Event>,
+{
+    let everybody = (0..processes.setting.size).map(ProcessId);
+    let boots: Vec<Vec<Outcome>> = everybody
+        .map(|at| {
+            if down.contains(&at) {
+                let local = processes.down(at);
+                return vec![Outcome { local, parcels: Vec::new(), observation: 0 }];
+            }
+            processes.boots(at)
+        })
+        .collect();
+    let mut wheels = vec![0; boots.len()];
+    let mut worlds = Vec::new();
+    loop {
+        let chosen: Vec<&Outcome> =
+            boots.iter().zip(&wheels).map(|(outcomes, wheel)| &outcomes[*wheel]).collect();
+        worlds.push(assemble(processes, rules, &chosen, down));
+        let Some(turned) =
+            (0..wheels.len()).rev().find(|place| wheels[*place] + 1 < boots[*place].len())
+        else {
+            return worlds;
+        };
+        wheels[turned] += 1;
+        wheels[turned + 1..].fill(0);
+    }
+}
+
+fn assemble<P: Protocol>(
+    processes: &Processes<P>,
+    rules: &Rules,
+    chosen: &[&Outcome],
+    down: &[ProcessId],
+) -> (Vec<u32>, u64)
+where
+    P::Command: Service<Event = P::Event>,
+{
+    let layout = rules.layout;
+    let mut world = vec![0; layout.stride()];
+    let mut prints = vec![0u64; layout.stride()];
+    for (place, judge) in processes.judges.iter().enumerate() {
+        let first = judge.first();
+        world[layout.monitor(place)] = first.id;
+        prints[layout.monitor(place)] = first.fingerprint;
+    }
+    for (process, outcome) in chosen.iter().enumerate() {
+        world[process] = outcome.local.id;
+        prints[process] = outcome.local.fingerprint;
+        for id in &outcome.parcels {
+            let parcel = rules.freight.parcel_of(*id);
+            let never_comes = rules.budget.of(Fault::Recovery) == 0;
+            if down.contains(&ProcessId(parcel.to)) && never_comes {
+                continue;
+            }
+            let slot = layout.link(parcel.from, parcel.to, false);
+            let pushed = rules.freight.push(world[slot], *id).unwrap_or(EMPTY);
+            assert_ne!(pushed, EMPTY, "what is sent at boot fits the links");
+            (world[slot], prints[slot]) = (pushed.id, pushed.fingerprint);
+        }
+        if outcome.observation == 0 {
+            continue;
+        }
+        for place in 0..layout.monitors {
+            let slot = layout.monitor(place);
+            let judged = processes.judge(place, world[slot], outcome.observation);
+            let judged = judged.expect("booting violates no property");
+            (world[slot], prints[slot]) = (judged.id, judged.fingerprint);
+        }
+    }
+    (world, prints.into_iter().fold(0, u64::wrapping_add))
+}

@@ -1,0 +1,203 @@
+//! From a finished search to judgements, and from judgements to stories.
+
+use std::sync::Arc;
+
+use tenure_core::{ProcessId, Protocol};
+use tenure_trace::{Header, Source, Trace};
+
+use crate::check::{Asked, Selected};
+use crate::circle::around;
+use crate::explore::Explored;
+use crate::fairness::{Lasting, lasting};
+use crate::graph::Graph;
+use crate::processes::Processes;
+use crate::recorder::Recorder;
+use crate::replay::{Replay, Way, scene, way_to};
+use crate::report::{Counterexample, Manner};
+use crate::rules::Rules;
+use crate::story::{Scene, Story};
+use crate::user::Service;
+
+/// A finished search, with everything needed to tell what it found.
+pub(crate) struct Told<'p, P: Protocol>
+where
+    P::Command: Service<Event = P::Event>,
+{
+    pub(crate) algorithm: String,
+    pub(crate) processes: &'p Processes<P>,
+    pub(crate) rules: Arc<Rules>,
+    pub(crate) explored: Explored,
+}
+
+impl<P: Protocol> Told<'_, P>
+where
+    P::Command: Service<Event = P::Event>,
+{
+    /// The counterexample to a property, if it is violated.
+    pub(crate) fn judge(
+        &mut self,
+        selected: &Selected,
+        graph: Option<&Graph>,
+    ) -> Option<Counterexample> {
+        let name = &selected.name;
+        match (selected.kind, graph) {
+            (Asked::Always(place), _) => self.step(name, place),
+            (Asked::InTheEnd(place), Some(graph)) => {
+                self.step(name, place).or_else(|| self.end(name, place, graph))
+            }
+            (Asked::Progress, Some(graph)) => self.progress(name, graph),
+            (_, None) => unreachable!("liveness keeps the graph"),
+        }
+    }
+
+    /// A step that must not be taken.
+    fn step(&mut self, name: &str, place: usize) -> Option<Counterexample> {
+        let violated = self.explored.violations[place]?;
+        let mut way = way_to(&self.explored, violated.from);
+        way.actions.push(violated.action);
+        let says = self.violation(&way, place);
+        let found = self.counterexample(name, Manner::Step, says, &way, None);
+        assert_eq!(found.length(), violated.length as usize, "a story is as long as its run");
+        Some(found)
+    }
+
+    /// An end that must not last.
+    fn end(&mut self, name: &str, place: usize, graph: &Graph) -> Option<Counterexample> {
+        let mark = (self.rules.layout.size + place) as u32;
+        let lasting = lasting(graph, mark);
+        let world = self.shallowest(graph, lasting.worlds())?;
+        let way = way_to(&self.explored, graph.id(world));
+        let mut replay = self.replay(&way);
+        for action in &way.actions {
+            replay.take(*action);
+        }
+        let state = replay.monitor(self.rules.layout.monitor(place));
+        let verdict = self.processes.judges[place].at_end(state);
+        let says = verdict.err().map_or_else(String::new, |violation| violation.says);
+        Some(self.counterexample(name, Manner::End, says, &way, None))
+    }
+
+    /// Somebody who waits for ever.
+    fn progress(&mut self, name: &str, graph: &Graph) -> Option<Counterexample> {
+        let size = self.rules.layout.size as u32;
+        let waits: Vec<Lasting> = (0..size).map(|process| lasting(graph, process)).collect();
+        let doomed = waits.iter().flat_map(|lasting| lasting.doomed.iter().copied());
+        if let Some(world) = self.shallowest(graph, doomed) {
+            let who = waits.iter().filter(|lasting| lasting.doomed.contains(&world));
+            let who: Vec<ProcessId> = who.map(|lasting| ProcessId(lasting.mark)).collect();
+            let way = way_to(&self.explored, graph.id(world));
+            let manner = if who.len() > 1 { Manner::Deadlock } else { Manner::Blocked };
+            let says = format!("{} can never be served from here", together(&who));
+            return Some(self.counterexample(name, manner, says, &way, None));
+        }
+        let circles = waits
+            .iter()
+            .flat_map(|lasting| lasting.circles.iter().map(move |circle| (lasting.mark, circle)));
+        let entry = |circle: &Vec<u32>| {
+            let worlds = circle.iter().copied();
+            worlds.map(|world| (self.depth(graph, world), world)).min()
+        };
+        let (mark, circle) = circles.min_by_key(|(mark, circle)| (entry(circle), *mark))?;
+        let entry = entry(circle).expect("a circle has a world").1;
+        let says = format!(
+            "{} can wait for ever although it could be served: the end of the run repeats",
+            ProcessId(mark)
+        );
+        let (way, stem) = self.starvation(graph, circle, entry);
+        Some(self.counterexample(name, Manner::Starvation, says, &way, Some(stem)))
+    }
+
+    /// The way into a circle and once around it, and how long the way in is.
+    fn starvation(&self, graph: &Graph, circle: &[u32], entry: u32) -> (Way, usize) {
+        let mut way = way_to(&self.explored, graph.id(entry));
+        let stem = way.actions.len();
+        let mut replay = self.replay(&way);
+        for action in &way.actions {
+            replay.take(*action);
+        }
+        for (from, step) in around(graph, circle, entry) {
+            let to = graph.id(step.to);
+            let action = replay.step_to(&self.explored, to, step.label);
+            let action = action.unwrap_or_else(|| panic!("world {from} leads to {to:?}"));
+            way.actions.push(action);
+            replay.take(action);
+        }
+        (way, stem)
+    }
+
+    fn depth(&self, graph: &Graph, world: u32) -> u32 {
+        let id = graph.id(world);
+        let levels = &self.explored.levels[id.shard()];
+        levels.partition_point(|begin| *begin as usize <= id.place()) as u32
+    }
+
+    fn shallowest(&self, graph: &Graph, worlds: impl Iterator<Item = u32>) -> Option<u32> {
+        worlds.min_by_key(|world| (self.depth(graph, *world), *world))
+    }
+
+    fn replay(&self, way: &Way) -> Replay<'_, P> {
+        Replay::new(self.processes, &self.rules, &self.explored, way.first)
+    }
+
+    /// What the last step of a way violates, in a sentence.
+    fn violation(&self, way: &Way, place: usize) -> String {
+        let (last, before) = way.actions.split_last().expect("a violation takes a step");
+        let mut replay = self.replay(way);
+        for action in before {
+            replay.take(*action);
+        }
+        let state = replay.monitor(self.rules.layout.monitor(place));
+        let observation = replay.observation(*last);
+        let seen = self.processes.observations.get(observation);
+        let verdict = self.processes.judges[place].judge(state, &seen);
+        verdict.err().map_or_else(String::new, |violation| violation.says)
+    }
+
+    fn counterexample(
+        &self,
+        name: &str,
+        manner: Manner,
+        says: String,
+        way: &Way,
+        repeats_from: Option<usize>,
+    ) -> Counterexample {
+        let (story, trace) = self.story(way, manner != Manner::Step);
+        let story = Story { repeats_from, ..story };
+        Counterexample { property: name.to_owned(), manner, says, story, trace }
+    }
+
+    /// A run as a story and as a trace.
+    pub(crate) fn story(&self, way: &Way, ended: bool) -> (Story, Trace) {
+        let size = self.processes.setting.size;
+        let mut replay = self.replay(way);
+        let mut recorder = Recorder::new(size);
+        for at in (0..size).map(ProcessId) {
+            let is_down = replay.is_down(at);
+            if is_down {
+                recorder.boot(at, true, &[], &[]);
+                continue;
+            }
+            let ran = self.processes.boot_into(at, replay.local(at));
+            recorder.boot(at, false, &ran.messages, &ran.events);
+        }
+        let mut scenes: Vec<Scene> = Vec::new();
+        for action in &way.actions {
+            let taken = replay.take(*action);
+            let receiver_was_down = replay.is_down(taken.at);
+            scenes.push(scene(&taken, receiver_was_down));
+            recorder.step(&taken, receiver_was_down);
+        }
+        let service = P::Command::service();
+        let header = Header::new(&self.algorithm, service, size, Source::Checker);
+        let trace = Trace { header, records: recorder.finish(ended), torn: None };
+        (Story { size, scenes, repeats_from: None }, trace)
+    }
+}
+
+fn together(who: &[ProcessId]) -> String {
+    let names: Vec<String> = who.iter().map(ProcessId::to_string).collect();
+    match names.as_slice() {
+        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        names => names.concat(),
+    }
+}

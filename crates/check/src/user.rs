@@ -1,0 +1,116 @@
+//! Users: what may be asked of a process, when, and whether its user waits.
+
+use std::fmt::Debug;
+use std::hash::Hash;
+
+use tenure_core::ProcessId;
+
+use crate::Entries;
+
+/// The commands of a service, and how the checker is to use them.
+///
+/// Implemented for the commands of every service of `tenure-core`. A protocol of your own with
+/// commands of its own implements it for them: see `examples/03_check.rs`.
+pub trait Service: Clone + Debug + Eq + Hash + Send + Sync + 'static {
+    /// What the user is told.
+    type Event: Clone + Debug + Eq + Hash + Send + Sync + 'static;
+    /// The user of one process.
+    type User: User<Self>;
+
+    /// The user of the process `at`, who asks as often as the workload says.
+    fn user(at: ProcessId, workload: &Workload) -> Self::User;
+
+    /// What asking this is called in a story: "requests", "exits".
+    fn words(&self) -> String;
+
+    /// What being told this is called in a story ("enters"), if it is worth telling.
+    fn told(event: &Self::Event) -> Option<String>;
+
+    /// This command in a trace.
+    fn recorded(&self) -> tenure_trace::Asked {
+        tenure_trace::Asked::Other(self.words().into())
+    }
+
+    /// An event in a trace.
+    fn told_recorded(event: &Self::Event) -> tenure_trace::Told {
+        tenure_trace::Told::Other(Self::told(event).into())
+    }
+
+    /// What a trace says the service is, which decides what the trace is judged by.
+    fn service() -> tenure_trace::Service {
+        tenure_trace::Service::Other
+    }
+}
+
+/// How often users ask.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Workload {
+    entries: Vec<Entries>,
+    initiators: Vec<ProcessId>,
+    size: u32,
+}
+
+impl Workload {
+    pub(crate) fn new(size: u32, entries: Vec<Entries>, initiators: Vec<ProcessId>) -> Self {
+        Workload { entries, initiators, size }
+    }
+
+    /// How often the user of `at` asks to enter (or does whatever the service is for).
+    pub fn entries(&self, at: ProcessId) -> Entries {
+        self.entries[at.index()]
+    }
+
+    /// Whether the user of `at` starts an election.
+    pub fn initiates(&self, at: ProcessId) -> bool {
+        self.initiators.contains(&at)
+    }
+
+    /// How many processes there are.
+    pub fn size(&self) -> u32 {
+        self.size
+    }
+}
+
+/// One local user: an automaton over what was asked and told at one process.
+pub trait User<C: Service>: Clone + Debug + Eq + Hash + Send + Sync + 'static {
+    /// What may be asked now.
+    fn offers(&self) -> Vec<Offer<C>>;
+
+    /// This was asked.
+    fn asked(&mut self, command: &C);
+
+    /// This was told.
+    fn told(&mut self, event: &C::Event);
+
+    /// The process crashed.
+    fn crashed(&mut self) {}
+
+    /// The process booted again.
+    fn recovered(&mut self) {}
+
+    /// How the user stands.
+    fn standing(&self) -> Standing;
+}
+
+/// A command that a user may give now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Offer<C> {
+    /// What is asked.
+    pub command: C,
+    /// Whether the user is bound to give it in the end (to exit, for instance), or may as well
+    /// never give it (to request).
+    pub obliged: bool,
+}
+
+/// How a user stands towards the service: what progress is judged by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// Waits for nothing.
+    Content,
+    /// Asked, and was not yet served.
+    Waiting,
+    /// Was told what all shall know: those who are [`Standing::Uninformed`] now wait as well.
+    Informed,
+    /// Waits as soon as anybody is informed.
+    Uninformed,
+}

@@ -1,0 +1,11 @@
+//! The users of the services that come with Tenure.
+
+mod election;
+mod mutex;
+mod office;
+mod stream;
+
+pub use election::ElectionUser;
+pub use mutex::MutexUser;
+pub use office::OfficeUser;
+pub use stream::StreamUser;

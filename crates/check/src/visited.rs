@@ -1,0 +1,207 @@
+//! The worlds that were seen: fingerprints in open-addressing tables, each with the step that
+//! found it first.
+
+use crate::action::Action;
+
+/// How many tables there are; which one a world belongs to is decided by its fingerprint, so
+/// that threads fill different tables.
+pub(crate) const SHARDS: usize = 32;
+const SHARD_BITS: u32 = SHARDS.trailing_zeros();
+
+/// The name of a visited world: its shard, and its place in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct StateId(pub(crate) u32);
+
+impl StateId {
+    /// Stands for whatever lies beyond a declared bound.
+    pub(crate) const OUTSIDE: StateId = StateId(u32::MAX);
+
+    pub(crate) fn new(shard: usize, place: usize) -> Self {
+        assert!(place < 1 << (32 - SHARD_BITS), "a search holds fewer than 2^32 worlds");
+        StateId((place as u32) << SHARD_BITS | shard as u32)
+    }
+
+    pub(crate) fn shard(self) -> usize {
+        self.0 as usize % SHARDS
+    }
+
+    pub(crate) fn place(self) -> usize {
+        (self.0 >> SHARD_BITS) as usize
+    }
+}
+
+/// Which shard a fingerprint belongs to.
+pub(crate) fn shard_of(fingerprint: u64) -> usize {
+    (fingerprint >> (u64::BITS - SHARD_BITS)) as usize
+}
+
+/// How a world was found first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Origin {
+    pub(crate) parent: StateId,
+    pub(crate) action: Action,
+}
+
+/// One step between visited worlds, kept where liveness is judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Edge {
+    pub(crate) from: StateId,
+    pub(crate) to: StateId,
+    pub(crate) label: u32,
+}
+
+/// One of the tables.
+#[derive(Debug)]
+pub(crate) struct Shard {
+    number: usize,
+    /// Fingerprints by slot; 0 means a free slot.
+    keys: Vec<u64>,
+    /// The places of the worlds that the keys stand for.
+    places: Vec<u32>,
+    origins: Vec<Origin>,
+    /// In exact mode the worlds themselves.
+    worlds: Option<Vec<u32>>,
+    /// What liveness asks of each world, as bits.
+    pub(crate) marks: Vec<u32>,
+    pub(crate) edges: Vec<Edge>,
+    /// Different worlds with one fingerprint, told apart because whole worlds are kept.
+    pub(crate) collisions: u64,
+}
+
+/// What became of a world that was put in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Put {
+    New(StateId),
+    Known(StateId),
+}
+
+const FIRST_SLOTS: usize = 64;
+
+impl Shard {
+    pub(crate) fn new(number: usize, exact: bool) -> Self {
+        Shard {
+            number,
+            keys: vec![0; FIRST_SLOTS],
+            places: vec![0; FIRST_SLOTS],
+            origins: Vec::new(),
+            worlds: exact.then(Vec::new),
+            marks: Vec::new(),
+            edges: Vec::new(),
+            collisions: 0,
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.origins.len()
+    }
+
+    pub(crate) fn origin(&self, place: usize) -> Origin {
+        self.origins[place]
+    }
+
+    /// Puts a world in, found by `origin`. `world` is needed in exact mode only.
+    #[inline]
+    pub(crate) fn put(&mut self, fingerprint: u64, origin: Origin, world: &[u32]) -> Put {
+        let key = fingerprint.max(1);
+        let mask = self.keys.len() - 1;
+        let mut slot = key as usize & mask;
+        loop {
+            let found = self.keys[slot];
+            if found == 0 {
+                break;
+            }
+            if found == key {
+                if self.is_same(self.places[slot] as usize, world) {
+                    return Put::Known(StateId::new(self.number, self.places[slot] as usize));
+                }
+                self.collisions += 1;
+            }
+            slot = (slot + 1) & mask;
+        }
+        let place = self.origins.len();
+        self.keys[slot] = key;
+        self.places[slot] = place as u32;
+        self.origins.push(origin);
+        if let Some(worlds) = &mut self.worlds {
+            worlds.extend_from_slice(world);
+        }
+        if self.origins.len() * 4 > self.keys.len() * 3 {
+            self.grow();
+        }
+        Put::New(StateId::new(self.number, place))
+    }
+
+    /// The name of a world that was put in.
+    pub(crate) fn find(&self, fingerprint: u64, world: &[u32]) -> Option<StateId> {
+        let key = fingerprint.max(1);
+        let mask = self.keys.len() - 1;
+        let mut slot = key as usize & mask;
+        while self.keys[slot] != 0 {
+            let place = self.places[slot] as usize;
+            if self.keys[slot] == key && self.is_same(place, world) {
+                return Some(StateId::new(self.number, place));
+            }
+            slot = (slot + 1) & mask;
+        }
+        None
+    }
+
+    fn is_same(&self, place: usize, world: &[u32]) -> bool {
+        let stride = world.len();
+        self.worlds.as_ref().is_none_or(|worlds| worlds[place * stride..][..stride] == *world)
+    }
+
+    fn grow(&mut self) {
+        let slots = self.keys.len() * 2;
+        let keys = std::mem::replace(&mut self.keys, vec![0; slots]);
+        let places = std::mem::replace(&mut self.places, vec![0; slots]);
+        let mask = slots - 1;
+        for (key, place) in keys.into_iter().zip(places).filter(|(key, _)| *key != 0) {
+            let mut slot = key as usize & mask;
+            while self.keys[slot] != 0 {
+                slot = (slot + 1) & mask;
+            }
+            self.keys[slot] = key;
+            self.places[slot] = place;
+        }
+    }
+
+    /// How much memory it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.keys.capacity() * (size_of::<u64>() + size_of::<u32>())
+            + self.origins.capacity() * size_of::<Origin>()
+            + self.worlds.as_ref().map_or(0, |worlds| worlds.capacity() * size_of::<u32>())
+            + self.marks.capacity() * size_of::<u32>()
+            + self.edges.capacity() * size_of::<Edge>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ORIGIN: Origin = Origin { parent: StateId::OUTSIDE, action: Action(0) };
+
+    #[test]
+    fn a_world_is_new_once() {
+        let mut shard = Shard::new(5, false);
+        for key in 0..1_000u64 {
+            let key = key.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+            let Put::New(id) = shard.put(key, ORIGIN, &[]) else { panic!("{key} is new") };
+            assert_eq!(shard.put(key, ORIGIN, &[]), Put::Known(id));
+            assert_eq!(id.shard(), 5);
+        }
+        assert_eq!(shard.len(), 1_000);
+    }
+
+    #[test]
+    fn exact_mode_tells_worlds_of_one_fingerprint_apart() {
+        let mut shard = Shard::new(0, true);
+        let first = shard.put(9, ORIGIN, &[1, 2]);
+        let second = shard.put(9, ORIGIN, &[2, 1]);
+        assert!(matches!((first, second), (Put::New(_), Put::New(_))));
+        assert!(matches!(shard.put(9, ORIGIN, &[2, 1]), Put::Known(_)));
+        assert_eq!(shard.len(), 2);
+        assert_eq!(shard.collisions, 2);
+    }
+}

@@ -1,0 +1,129 @@
+//! A world: one row of small numbers. First the processes (each with its timers and its user),
+//! then the links, then the faults spent, then the monitors.
+
+use crate::fingerprint::{Role, fingerprint};
+
+/// The most processes that a search takes.
+pub(crate) const MOST_PROCESSES: u32 = 31;
+
+/// A monitor that was violated stays at this number and is no longer judged.
+pub(crate) const VIOLATED: u32 = u32::MAX;
+
+/// Where things lie in a world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Layout {
+    pub(crate) size: usize,
+    /// Whether there are links of the application beside those of the protocol.
+    pub(crate) application: bool,
+    pub(crate) monitors: usize,
+}
+
+impl Layout {
+    /// How many links there are.
+    pub(crate) fn links(self) -> usize {
+        self.size * self.size * if self.application { 2 } else { 1 }
+    }
+
+    /// The slot of a link.
+    pub(crate) fn link(self, from: u32, to: u32, application: bool) -> usize {
+        let layer = if application { self.size * self.size } else { 0 };
+        self.size + layer + from as usize * self.size + to as usize
+    }
+
+    /// The receiver at a link's slot.
+    pub(crate) fn receiver(self, slot: usize) -> usize {
+        (slot - self.size) % self.size
+    }
+
+    /// The slots of all links.
+    pub(crate) fn link_slots(self) -> std::ops::Range<usize> {
+        self.size..self.size + self.links()
+    }
+
+    /// The slot of the faults spent.
+    pub(crate) fn spent(self) -> usize {
+        self.size + self.links()
+    }
+
+    /// The slot of a monitor.
+    pub(crate) fn monitor(self, place: usize) -> usize {
+        self.spent() + 1 + place
+    }
+
+    /// How many slots a world has.
+    pub(crate) fn stride(self) -> usize {
+        self.spent() + 1 + self.monitors
+    }
+}
+
+/// What costs a budget.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    Loss,
+    Duplication,
+    Crash,
+    Recovery,
+    FalseSuspicion,
+    ApplicationMessage,
+}
+
+const BITS: u32 = 5;
+
+/// The most that a budget may be.
+pub(crate) const MOST_FAULTS: u32 = (1 << BITS) - 1;
+
+/// How often each fault has happened, or may happen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Faults(pub(crate) u32);
+
+impl Faults {
+    pub(crate) fn of(self, fault: Fault) -> u32 {
+        (self.0 >> (fault as u32 * BITS)) & MOST_FAULTS
+    }
+
+    #[must_use]
+    pub(crate) fn with(self, fault: Fault, times: u32) -> Self {
+        assert!(times <= MOST_FAULTS, "a budget is at most {MOST_FAULTS}");
+        let shift = fault as u32 * BITS;
+        Faults(self.0 & !(MOST_FAULTS << shift) | times << shift)
+    }
+
+    #[must_use]
+    pub(crate) fn and_one(self, fault: Fault) -> Self {
+        self.with(fault, self.of(fault) + 1)
+    }
+
+    /// The fingerprint of faults spent.
+    pub(crate) fn fingerprint(self) -> u64 {
+        fingerprint(Role::Spent, &self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slots_do_not_overlap() {
+        let layout = Layout { size: 3, application: true, monitors: 2 };
+        let mut slots: Vec<usize> = (0..3).collect();
+        for application in [false, true] {
+            for (from, to) in (0..3).flat_map(|from| (0..3).map(move |to| (from, to))) {
+                slots.push(layout.link(from, to, application));
+                assert_eq!(layout.receiver(*slots.last().unwrap()), to as usize);
+            }
+        }
+        slots.extend([layout.spent(), layout.monitor(0), layout.monitor(1)]);
+        assert!(slots.into_iter().eq(0..layout.stride()));
+    }
+
+    #[test]
+    fn budgets_are_counted_apart() {
+        let spent = Faults::default().and_one(Fault::Crash).and_one(Fault::Crash);
+        let spent = spent.with(Fault::ApplicationMessage, 31).and_one(Fault::Loss);
+        assert_eq!(spent.of(Fault::Crash), 2);
+        assert_eq!(spent.of(Fault::Recovery), 0);
+        assert_eq!(spent.of(Fault::ApplicationMessage), 31);
+        assert_eq!(spent.of(Fault::Loss), 1);
+    }
+}
