@@ -1,0 +1,134 @@
+//! Your sockets, your threads, your clock: three processes over UDP, without an async runtime.
+//!
+//! UDP may lose, repeat and reorder datagrams, so the algorithm runs over the reliable-channel
+//! adapter. The loop below is all that it takes to run any protocol for real.
+//!
+//! `cargo run --example 04_bring_your_own_io`
+
+use std::collections::BTreeMap;
+use std::net::UdpSocket;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tenure::algorithms::channel::{Fifo, fifo};
+use tenure::algorithms::mutex::{RicartAgrawala, ricart_agrawala};
+use tenure::core::service::mutex::{Command, Event};
+use tenure::core::{Group, Input, Node, ProcessId, Protocol, Released, Still, TimerChange};
+
+type Lock = Fifo<RicartAgrawala>;
+type Timer = <Lock as Protocol>::Timer;
+
+const PROCESSES: u32 = 3;
+const ENTRIES: u32 = 20;
+
+static DONE: AtomicU32 = AtomicU32::new(0);
+static INSIDE: AtomicU32 = AtomicU32::new(0);
+
+fn main() -> std::io::Result<()> {
+    let sockets = (0..PROCESSES)
+        .map(|_| UdpSocket::bind("127.0.0.1:0"))
+        .collect::<std::io::Result<Vec<_>>>()?;
+    let addresses =
+        sockets.iter().map(UdpSocket::local_addr).collect::<std::io::Result<Vec<_>>>()?;
+    thread::scope(|scope| {
+        for (me, socket) in sockets.into_iter().enumerate() {
+            let addresses = &addresses;
+            scope.spawn(move || {
+                let mut process = Process {
+                    socket,
+                    addresses,
+                    timers: BTreeMap::new(),
+                    entries: 0,
+                    next: Some(Command::Enter),
+                };
+                process.run(ProcessId::at(me));
+            });
+        }
+    });
+    println!("{} entries by {PROCESSES} processes, one at a time", PROCESSES * ENTRIES);
+    Ok(())
+}
+
+/// What the algorithm leaves to its surroundings.
+struct Process<'a> {
+    socket: UdpSocket,
+    addresses: &'a [std::net::SocketAddr],
+    timers: BTreeMap<Timer, Instant>,
+    entries: u32,
+    next: Option<Command>,
+}
+
+impl Process<'_> {
+    fn run(&mut self, me: ProcessId) {
+        let config = fifo::Config::around(ricart_agrawala::Config::default());
+        let mut node: Node<Lock> = Node::boot(Group::new(me, PROCESSES), &config, None, Still);
+        // The adapter saves which boot this is. A real service writes it to disk first.
+        self.release(node.pending().saved());
+        while DONE.load(Ordering::SeqCst) < PROCESSES {
+            while let Some(command) = self.next.take() {
+                self.release(node.step(Input::Command(command)).saved());
+            }
+            if let Some(input) = self.wait() {
+                self.release(node.step(input).saved());
+            }
+        }
+    }
+
+    /// Waits for a datagram or the next timer.
+    fn wait(&mut self) -> Option<Input<Lock>> {
+        let due = self.timers.iter().min_by_key(|(_, deadline)| **deadline);
+        let (timer, pause) = match due {
+            Some((timer, deadline)) => {
+                (Some(timer.clone()), deadline.saturating_duration_since(Instant::now()))
+            }
+            None => (None, Duration::from_millis(20)),
+        };
+        if pause.is_zero() {
+            let timer = timer?;
+            self.timers.remove(&timer);
+            return Some(Input::Timer(timer));
+        }
+        self.socket.set_read_timeout(Some(pause)).expect("a pause above zero");
+        let mut datagram = [0; 1024];
+        let (length, address) = self.socket.recv_from(&mut datagram).ok()?;
+        let from = ProcessId::at(self.addresses.iter().position(|peer| *peer == address)?);
+        let message = postcard::from_bytes(&datagram[..length]).ok()?;
+        Some(Input::Message { from, message })
+    }
+
+    fn release(&mut self, released: Released<'_, Lock>) {
+        for (to, message) in released.messages {
+            let datagram = postcard::to_stdvec(&message).expect("a message can be encoded");
+            // Lost is lost: the adapter sends it again.
+            let _ = self.socket.send_to(&datagram, self.addresses[to.index()]);
+        }
+        for change in released.timers {
+            match change {
+                TimerChange::Cancel(timer) => self.timers.remove(&timer),
+                TimerChange::Set(timer, after) => {
+                    self.timers.insert(timer, Instant::now() + Duration::from_nanos(after.max))
+                }
+            };
+        }
+        for event in released.events {
+            self.next = self.told(event);
+        }
+    }
+
+    fn told(&mut self, event: Event) -> Option<Command> {
+        match event {
+            Event::Entered { .. } => {
+                assert_eq!(INSIDE.fetch_add(1, Ordering::SeqCst), 0, "two are inside");
+                self.entries += 1;
+                INSIDE.fetch_sub(1, Ordering::SeqCst);
+                Some(Command::Exit)
+            }
+            Event::Exited if self.entries < ENTRIES => Some(Command::Enter),
+            Event::Exited => {
+                DONE.fetch_add(1, Ordering::SeqCst);
+                None
+            }
+        }
+    }
+}
