@@ -4,26 +4,25 @@
 //! [`Visitor`] bridges the two: [`visit`] calls it with the type that the name stands for and
 //! the configuration that the parameters ask for. Adding an algorithm adds one line here.
 
+mod parameters;
+
 use core::fmt;
 
 use alloc::string::{String, ToString};
-use alloc::sync::Arc;
-use alloc::vec::Vec;
 
-use tenure_core::{Algorithm, Card, Election, Mutex, Office, ProcessId, Rank, TICKS_PER_UNIT};
+use tenure_core::quorum::{Kind, NoQuorums};
+use tenure_core::{Algorithm, Card, Election, Mutex, Office};
 
+use crate::UnknownVariant;
 use crate::channel::{Fifo, fifo};
 use crate::compose::{Coordinated, MutexOnly, Side, side};
-use crate::election::{
-    Bully, ChangRoberts, HirschbergSinclair, bully, chang_roberts, hirschberg_sinclair,
-};
-use crate::mutex::{
-    Central, Lamport, RicartAgrawala, TokenRing, central, lamport, ricart_agrawala, token_ring,
-};
-use crate::{Switch, UnknownVariant, Variants};
+use crate::election::{Bully, ChangRoberts, HirschbergSinclair};
+use crate::mutex::{Central, Lamport, Maekawa, RicartAgrawala, TokenRing};
+
+pub use parameters::Parameters;
 
 /// The mutual exclusion algorithms, by their names.
-pub const MUTEXES: &[&str] = &["central", "token-ring", "lamport", "ricart-agrawala"];
+pub const MUTEXES: &[&str] = &["central", "token-ring", "lamport", "ricart-agrawala", "maekawa"];
 
 /// The elections, by their names.
 pub const ELECTIONS: &[&str] = &["chang-roberts", "hirschberg-sinclair", "bully"];
@@ -38,76 +37,14 @@ pub const PREFIXES: &[(&str, &str)] = &[
     ("coordinated", "the centralised mutex at whoever this election elects"),
 ];
 
-/// What a configuration may depend on.
-#[derive(Clone, Debug)]
-pub struct Parameters {
-    /// How many processes there are.
-    pub size: u32,
-    /// By process: what decides elections.
-    pub ranks: Arc<[Rank]>,
-    /// Who coordinates, where that is fixed.
-    pub coordinator: ProcessId,
-    /// The variants that are switched on, by name.
-    pub variants: Vec<String>,
-    /// The longest that a message may take, in ticks: what timeouts are made of.
-    pub delay: u64,
-}
-
-impl Parameters {
-    /// Plain ids, the first process as coordinator, no variants, messages of one unit.
-    pub fn plain(size: u32) -> Self {
-        Parameters {
-            size,
-            ranks: (1..=size).map(Rank::of_id).collect(),
-            coordinator: ProcessId(0),
-            variants: Vec::new(),
-            delay: TICKS_PER_UNIT,
-        }
-    }
-
-    fn variants<S: Switch>(&self) -> Result<Variants<S>, UnknownVariant> {
-        Variants::named(self.variants.iter().map(String::as_str))
-    }
-
-    /// For algorithms that declare none.
-    fn no_variants(&self) -> Result<(), UnknownVariant> {
-        match self.variants.first() {
-            Some(name) => Err(UnknownVariant { name: name.clone(), known: Vec::new() }),
-            None => Ok(()),
-        }
-    }
-
-    fn central(&self) -> Result<central::Config, UnknownVariant> {
-        Ok(central::Config { coordinator: self.coordinator, variants: self.variants()? })
-    }
-
-    fn token_ring(&self) -> Result<token_ring::Config, UnknownVariant> {
-        self.no_variants()?;
-        Ok(token_ring::Config { pass_after: self.delay })
-    }
-
-    fn lamport(&self) -> Result<lamport::Config, UnknownVariant> {
-        Ok(lamport::Config { variants: self.variants()? })
-    }
-
-    fn ricart_agrawala(&self) -> Result<ricart_agrawala::Config, UnknownVariant> {
-        Ok(ricart_agrawala::Config { variants: self.variants()? })
-    }
-
-    fn chang_roberts(&self) -> Result<chang_roberts::Config, UnknownVariant> {
-        Ok(chang_roberts::Config { ranks: self.ranks.clone(), variants: self.variants()? })
-    }
-
-    fn hirschberg_sinclair(&self) -> Result<hirschberg_sinclair::Config, UnknownVariant> {
-        self.no_variants()?;
-        Ok(hirschberg_sinclair::Config { ranks: self.ranks.clone() })
-    }
-
-    fn bully(&self) -> Result<bully::Config, UnknownVariant> {
-        let plain = bully::Config::plain(self.size, self.delay);
-        Ok(bully::Config { ranks: self.ranks.clone(), variants: self.variants()?, ..plain })
-    }
-}
+/// The ways to build quorums, by their names.
+pub const QUORUMS: &[(&str, Kind)] = &[
+    ("pairs", Kind::Pairs),
+    ("fpp", Kind::Plane),
+    ("grid", Kind::Grid),
+    ("majority", Kind::Majority),
+    ("tree", Kind::Tree),
+];
 
 /// What to do with a protocol once its type is known.
 pub trait Visitor: Sized {
@@ -175,6 +112,7 @@ fn visit_plain<V: Visitor>(
         "token-ring" => visitor.mutex::<TokenRing>(parameters.token_ring()?),
         "lamport" => visitor.mutex::<Lamport>(parameters.lamport()?),
         "ricart-agrawala" => visitor.mutex::<RicartAgrawala>(parameters.ricart_agrawala()?),
+        "maekawa" => visitor.mutex::<Maekawa>(parameters.maekawa()?),
         "chang-roberts" => visitor.election::<ChangRoberts>(parameters.chang_roberts()?),
         "hirschberg-sinclair" => {
             visitor.election::<HirschbergSinclair>(parameters.hirschberg_sinclair()?)
@@ -268,15 +206,6 @@ impl<V: OfficeVisitor> Visitor for BesideBully<'_, V> {
     }
 }
 
-impl Parameters {
-    /// For real networks, which part and heal: a leader greets whoever is trusted again.
-    fn greeting_bully(&self) -> bully::Config {
-        let plain = bully::Config::plain(self.size, self.delay);
-        let variants = Variants::none().with(bully::Switch::Greet);
-        bully::Config { ranks: self.ranks.clone(), variants, ..plain }
-    }
-}
-
 /// Wraps whatever it is called with into the reliable channel.
 struct OverFifo<'a, V> {
     visitor: V,
@@ -294,13 +223,6 @@ impl<V: Visitor> Visitor for OverFifo<'_, V> {
     fn election<P: Election + Algorithm>(self, config: P::Config) -> V::Output {
         let resend = self.parameters.resend();
         self.visitor.election::<Fifo<P>>(fifo::Config { resend, ..fifo::Config::around(config) })
-    }
-}
-
-impl Parameters {
-    /// Longer than a message and its acknowledgement take.
-    fn resend(&self) -> tenure_core::Delay {
-        tenure_core::Delay::ticks(3 * self.delay)
     }
 }
 
@@ -342,6 +264,8 @@ pub enum Unknown {
     Algorithm(String),
     /// The algorithm declares no variant of this name.
     Variant(UnknownVariant),
+    /// There are no quorums of this kind for so many processes.
+    Quorums(NoQuorums),
 }
 
 impl Unknown {
@@ -356,10 +280,17 @@ impl From<UnknownVariant> for Unknown {
     }
 }
 
+impl From<NoQuorums> for Unknown {
+    fn from(none: NoQuorums) -> Self {
+        Unknown::Quorums(none)
+    }
+}
+
 impl fmt::Display for Unknown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Unknown::Variant(unknown) => unknown.fmt(f),
+            Unknown::Quorums(none) => none.fmt(f),
             Unknown::Algorithm(name) => {
                 write!(f, "there is no algorithm `{name}`; there are ")?;
                 for name in names() {
@@ -424,6 +355,8 @@ mod tests {
         for name in ["paxos", "", "fifo:", "fifo:fifo:bully", "coordinated:central", "bully:"] {
             assert!(card(name, &parameters).is_err(), "{name}");
         }
+        parameters.quorums = Kind::Plane;
+        assert!(card("maekawa", &parameters).is_err());
         parameters.variants.push("unstamped-reply".into());
         assert!(card("ricart-agrawala", &parameters).is_ok());
         assert!(card("bully", &parameters).is_err());

@@ -3,11 +3,15 @@
 pub mod central;
 mod desk;
 pub mod lamport;
+pub mod maekawa;
 pub mod ricart_agrawala;
 pub mod token_ring;
+mod voter;
 
 pub use central::Central;
 pub(crate) use desk::{Claim, Desk, Ticket};
 pub use lamport::Lamport;
+pub use maekawa::Maekawa;
 pub use ricart_agrawala::RicartAgrawala;
 pub use token_ring::TokenRing;
+pub use voter::Ballot;

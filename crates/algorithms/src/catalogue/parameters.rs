@@ -1,0 +1,107 @@
+//! What a configuration may depend on, and what it is then.
+
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use tenure_core::quorum::{Kind, Quorums};
+use tenure_core::{Delay, ProcessId, Rank, TICKS_PER_UNIT};
+
+use super::Unknown;
+use crate::election::{bully, chang_roberts, hirschberg_sinclair};
+use crate::mutex::{central, lamport, maekawa, ricart_agrawala, token_ring};
+use crate::{Switch, UnknownVariant, Variants};
+
+/// What a configuration may depend on.
+#[derive(Clone, Debug)]
+pub struct Parameters {
+    /// How many processes there are.
+    pub size: u32,
+    /// By process: what decides elections.
+    pub ranks: Arc<[Rank]>,
+    /// Who coordinates, where that is fixed.
+    pub coordinator: ProcessId,
+    /// How quorums are built, where they are needed.
+    pub quorums: Kind,
+    /// The variants that are switched on, by name.
+    pub variants: Vec<String>,
+    /// The longest that a message may take, in ticks: what timeouts are made of.
+    pub delay: u64,
+}
+
+impl Parameters {
+    /// Plain ids, the first process as coordinator, quorums of a grid (which every number of
+    /// processes has), no variants, messages of one unit.
+    pub fn plain(size: u32) -> Self {
+        Parameters {
+            size,
+            ranks: (1..=size).map(Rank::of_id).collect(),
+            coordinator: ProcessId(0),
+            quorums: Kind::Grid,
+            variants: Vec::new(),
+            delay: TICKS_PER_UNIT,
+        }
+    }
+
+    fn variants<S: Switch>(&self) -> Result<Variants<S>, UnknownVariant> {
+        Variants::named(self.variants.iter().map(String::as_str))
+    }
+
+    /// For algorithms that declare none.
+    fn no_variants(&self) -> Result<(), UnknownVariant> {
+        match self.variants.first() {
+            Some(name) => Err(UnknownVariant { name: name.clone(), known: Vec::new() }),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn central(&self) -> Result<central::Config, UnknownVariant> {
+        Ok(central::Config { coordinator: self.coordinator, variants: self.variants()? })
+    }
+
+    pub(super) fn token_ring(&self) -> Result<token_ring::Config, UnknownVariant> {
+        self.no_variants()?;
+        Ok(token_ring::Config { pass_after: self.delay })
+    }
+
+    pub(super) fn lamport(&self) -> Result<lamport::Config, UnknownVariant> {
+        Ok(lamport::Config { variants: self.variants()? })
+    }
+
+    pub(super) fn ricart_agrawala(&self) -> Result<ricart_agrawala::Config, UnknownVariant> {
+        Ok(ricart_agrawala::Config { variants: self.variants()? })
+    }
+
+    pub(super) fn maekawa(&self) -> Result<maekawa::Config, Unknown> {
+        let quorums = Quorums::of(self.quorums, self.size)?;
+        Ok(maekawa::Config { quorums: Arc::new(quorums), variants: self.variants()? })
+    }
+
+    pub(super) fn chang_roberts(&self) -> Result<chang_roberts::Config, UnknownVariant> {
+        Ok(chang_roberts::Config { ranks: self.ranks.clone(), variants: self.variants()? })
+    }
+
+    pub(super) fn hirschberg_sinclair(
+        &self,
+    ) -> Result<hirschberg_sinclair::Config, UnknownVariant> {
+        self.no_variants()?;
+        Ok(hirschberg_sinclair::Config { ranks: self.ranks.clone() })
+    }
+
+    pub(super) fn bully(&self) -> Result<bully::Config, UnknownVariant> {
+        let plain = bully::Config::plain(self.size, self.delay);
+        Ok(bully::Config { ranks: self.ranks.clone(), variants: self.variants()?, ..plain })
+    }
+
+    /// For real networks, which part and heal: a leader greets whoever is trusted again.
+    pub(super) fn greeting_bully(&self) -> bully::Config {
+        let plain = bully::Config::plain(self.size, self.delay);
+        let variants = Variants::none().with(bully::Switch::Greet);
+        bully::Config { ranks: self.ranks.clone(), variants, ..plain }
+    }
+
+    /// Longer than a message and its acknowledgement take.
+    pub(super) fn resend(&self) -> Delay {
+        Delay::ticks(3 * self.delay)
+    }
+}

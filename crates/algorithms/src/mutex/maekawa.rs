@@ -1,0 +1,394 @@
+//! Maekawa's mutual exclusion: everybody in your quorum has one vote, and you need them all.
+//!
+//! M. Maekawa, *A √N algorithm for mutual exclusion in decentralized systems*, ACM TOCS 3(2),
+//! 1985; with the correction of B. A. Sanders, *The information structure of distributed mutual
+//! exclusion algorithms*, ACM TOCS 5(3), 1987.
+//!
+//! | | |
+//! |---|---|
+//! | assumes | asynchronous, reliable first-in-first-out channels, no crash |
+//! | messages per entry | 3(K − 1) uncontended, at most 6(K − 1) in a quorum of K |
+//! | delay to enter, uncontended | 2 messages |
+//! | delay from exit to the next entry | 2 messages |
+//!
+//! **Why it is right.** Any two quorums have a member in common, and it has one vote: safety. A
+//! voter whose vote is out, and who learns of a smaller request, *inquires* whether it may have
+//! the vote back. Whoever knows that it has *failed* somewhere gives it back, and whoever has
+//! not failed anywhere either enters or will hear that it failed. So of those who wait for each
+//! other in a circle, the larger give way, and the smallest request gets all its votes.
+//!
+//! For that, everybody who waits at a voter must have been told that it failed, but the one who
+//! made the voter inquire. The paper of 1985 tells only newcomers; Sanders also tells the one
+//! who is displaced by a smaller newcomer, and without it there is a deadlock (`original-1985`).
+//!
+//! Beyond the papers: a process's vote for itself is a local call. A vote has a number, the
+//! n-th for the same request, and what is said of it carries that number, so that a duplicate
+//! gives back nothing twice. A vote for a request that is over is given back at once. Votes and
+//! releases carry the highest fence heard of: the last entry's, at one voter at least.
+
+use alloc::string::ToString;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use tenure_core::quorum::{Kind, NoQuorums, Quorums};
+use tenure_core::service::mutex::{Command, Event};
+use tenure_core::{
+    Algorithm, Card, Cost, Crashes, Detection, Effects, Faults, Fence, Group, LamportClock, Order,
+    Per, ProcessId, ProcessSet, Promise, Protocol, Service, Stamp, Strategy, Timing, Topology,
+    labelled,
+};
+
+use super::voter::{Arrival, Ballot, Voter};
+use crate::Variants;
+use crate::variants::switches;
+
+/// One process: it asks for votes, and it has one.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Maekawa {
+    group: Group,
+    variants: Variants<Switch>,
+    /// *S_i*: whose votes this process needs.
+    quorum: ProcessSet,
+    /// The highest clock of any request, sent or seen.
+    clock: LamportClock,
+    /// The highest fence this process has heard of.
+    fence: u64,
+    phase: Phase,
+    /// Our own vote.
+    voter: Voter,
+}
+
+/// Where this process stands with its own request.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Phase {
+    Idle,
+    Waiting { request: Stamp, answers: Vec<Answer> },
+    Inside { request: Stamp, votes: Vec<(ProcessId, Ballot)> },
+}
+
+/// Where our request stands at one voter.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Answer {
+    voter: ProcessId,
+    standing: Standing,
+    /// The number of the vote that we have, or get next.
+    number: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Standing {
+    Awaited,
+    /// The voter has, or may have, a smaller request.
+    Failed,
+    Locked,
+    /// Locked, and the voter has asked to have its vote back.
+    Inquired,
+}
+
+/// What processes say to each other.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Message {
+    /// "I want to enter, and this is my place in the order."
+    Request {
+        /// The place.
+        stamp: Stamp,
+    },
+    /// "You have my vote."
+    Locked {
+        /// The vote.
+        ballot: Ballot,
+        /// The highest fence that the voter has heard of.
+        fence: u64,
+    },
+    /// "You may have to wait for somebody smaller."
+    Failed {
+        /// Your request.
+        request: Stamp,
+    },
+    /// "May I have my vote back, unless you will enter first?"
+    Inquire {
+        /// The vote.
+        ballot: Ballot,
+    },
+    /// "Here is your vote, and I still want it."
+    Relinquish {
+        /// The vote.
+        ballot: Ballot,
+    },
+    /// "Here is your vote: I have left."
+    Release {
+        /// The vote.
+        ballot: Ballot,
+        /// The fence of my entry.
+        fence: u64,
+    },
+}
+
+labelled!(
+    Message, Mutex,
+    Request => "request", Locked => "locked", Failed => "failed",
+    Inquire => "inquire", Relinquish => "relinquish", Release => "release",
+);
+
+/// The timers of this algorithm: none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Timer {}
+
+/// What is fixed for life.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// By process: whose votes it needs, its own among them.
+    pub quorums: Arc<Quorums>,
+    /// Which variants are switched on.
+    pub variants: Variants<Switch>,
+}
+
+impl Config {
+    /// The quorums of a kind for a group of `size`.
+    ///
+    /// # Errors
+    ///
+    /// When there are none of that kind.
+    pub fn of(kind: Kind, size: u32) -> Result<Self, NoQuorums> {
+        Ok(Config { quorums: Arc::new(Quorums::of(kind, size)?), variants: Variants::none() })
+    }
+}
+
+switches! {
+    Basic = "basic", unsound,
+        "votes are never asked back, so processes wait for each other in a circle";
+    Original1985 = "original-1985", unsound,
+        "as printed in 1985: who is displaced by a smaller request is not told that it failed";
+}
+
+impl Protocol for Maekawa {
+    type Config = Config;
+    type Command = Command;
+    type Event = Event;
+    type Message = Message;
+    type Timer = Timer;
+    type Stable = ();
+
+    fn boot(group: Group, config: &Config, _: Option<()>, _: &mut impl Effects<Self>) -> Self {
+        assert!(config.quorums.size() == group.size(), "every process needs a quorum");
+        Maekawa {
+            group,
+            variants: config.variants,
+            quorum: config.quorums.quorum(group.me()).clone(),
+            clock: LamportClock::default(),
+            fence: 0,
+            phase: Phase::Idle,
+            voter: Voter::default(),
+        }
+    }
+
+    fn stable(&self) {}
+
+    fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
+        match command {
+            Command::Enter => self.request(fx),
+            Command::Exit => self.exit(fx),
+        }
+    }
+
+    fn on_message(&mut self, from: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
+        match message {
+            Message::Request { stamp } => self.on_request(stamp, fx),
+            Message::Relinquish { ballot } => {
+                if self.voter.has_given(ballot) {
+                    self.voter.put_back(ballot);
+                    self.vote(fx);
+                }
+            }
+            Message::Release { ballot, fence } => {
+                self.fence = self.fence.max(fence);
+                if self.voter.has_given(ballot) {
+                    self.vote(fx);
+                }
+            }
+            Message::Locked { ballot, fence } => {
+                self.fence = self.fence.max(fence);
+                self.on_locked(from, ballot, fx);
+            }
+            Message::Failed { request } => {
+                if let Some(answer) = self.answer(from, request)
+                    && answer.standing == Standing::Awaited
+                {
+                    answer.standing = Standing::Failed;
+                    self.give_way(fx);
+                }
+            }
+            Message::Inquire { ballot } => {
+                if let Some(answer) = self.answer(from, ballot.request)
+                    && (answer.standing, answer.number) == (Standing::Locked, ballot.number)
+                {
+                    answer.standing = Standing::Inquired;
+                    self.give_way(fx);
+                }
+            }
+        }
+    }
+}
+
+/// Who asks.
+impl Maekawa {
+    fn request(&mut self, fx: &mut impl Effects<Self>) {
+        assert!(self.phase == Phase::Idle, "a process asks only when it neither waits nor is in");
+        let request = Stamp { clock: self.clock.tick(), process: self.group.me() };
+        let answer = |voter| Answer { voter, standing: Standing::Awaited, number: 1 };
+        let answers = self.quorum.iter().map(answer).collect();
+        self.phase = Phase::Waiting { request, answers };
+        for voter in &self.quorum.clone() {
+            self.tell(voter, Message::Request { stamp: request }, fx);
+        }
+    }
+
+    fn on_locked(&mut self, from: ProcessId, ballot: Ballot, fx: &mut impl Effects<Self>) {
+        if let Some(answer) = self.answer(from, ballot.request) {
+            if answer.number == ballot.number && !answer.standing.is_locked() {
+                answer.standing = Standing::Locked;
+                self.enter_if_elected(fx);
+            }
+        } else if !self.is_inside_by(ballot.request) {
+            // For a request that is over: give it back, or everybody waits for us.
+            self.tell(from, Message::Release { ballot, fence: self.fence }, fx);
+        }
+    }
+
+    fn enter_if_elected(&mut self, fx: &mut impl Effects<Self>) {
+        let Phase::Waiting { request, answers } = &self.phase else { return };
+        if answers.iter().all(|answer| answer.standing.is_locked()) {
+            let request = *request;
+            let ballot = |it: &Answer| (it.voter, Ballot { request, number: it.number });
+            let votes = answers.iter().map(ballot).collect();
+            self.phase = Phase::Inside { request, votes };
+            self.fence += 1;
+            fx.emit(Event::Entered { fence: Fence(0, self.fence) });
+        }
+    }
+
+    /// Gives back the votes that were inquired after, if we have failed somewhere.
+    fn give_way(&mut self, fx: &mut impl Effects<Self>) {
+        let Phase::Waiting { request, answers } = &mut self.phase else { return };
+        if answers.iter().all(|answer| answer.standing != Standing::Failed) {
+            return;
+        }
+        let request = *request;
+        let mut given = Vec::new();
+        for answer in answers.iter_mut().filter(|it| it.standing == Standing::Inquired) {
+            given.push((answer.voter, Ballot { request, number: answer.number }));
+            answer.standing = Standing::Failed;
+            answer.number += 1;
+        }
+        for (voter, ballot) in given {
+            self.tell(voter, Message::Relinquish { ballot }, fx);
+        }
+    }
+
+    fn exit(&mut self, fx: &mut impl Effects<Self>) {
+        let Phase::Inside { votes, .. } = core::mem::replace(&mut self.phase, Phase::Idle) else {
+            panic!("only a process that is inside can leave");
+        };
+        fx.emit(Event::Exited);
+        for (voter, ballot) in votes {
+            self.tell(voter, Message::Release { ballot, fence: self.fence }, fx);
+        }
+    }
+
+    /// Where a request of ours for which we wait stands at a voter.
+    fn answer(&mut self, voter: ProcessId, request: Stamp) -> Option<&mut Answer> {
+        match &mut self.phase {
+            Phase::Waiting { request: ours, answers } if *ours == request => {
+                answers.iter_mut().find(|answer| answer.voter == voter)
+            }
+            _ => None,
+        }
+    }
+
+    fn is_inside_by(&self, request: Stamp) -> bool {
+        matches!(&self.phase, Phase::Inside { request: ours, .. } if *ours == request)
+    }
+
+    /// Sends a message; by a local call where it is to ourselves.
+    fn tell(&mut self, to: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
+        if to == self.group.me() {
+            self.on_message(to, message, fx);
+        } else {
+            fx.send(to, message);
+        }
+    }
+}
+
+/// Who votes.
+impl Maekawa {
+    fn on_request(&mut self, request: Stamp, fx: &mut impl Effects<Self>) {
+        self.clock.observe(request.clock);
+        let arrival = self.voter.receive(request);
+        match arrival {
+            Arrival::Voted(ballot) => self.lock(ballot, fx),
+            _ if self.variants.has(Switch::Basic) => {}
+            Arrival::InFrontOf(_) if self.variants.has(Switch::Original1985) => {}
+            Arrival::Behind => self.fail(request, fx),
+            Arrival::InFrontOf(displaced) => self.fail(displaced.request, fx),
+            Arrival::After(holder) => {
+                self.voter.inquire(holder);
+                self.tell(holder.request.process, Message::Inquire { ballot: holder }, fx);
+            }
+            Arrival::Known => {}
+        }
+    }
+
+    /// Our vote is back: it goes to the smallest request that waits.
+    fn vote(&mut self, fx: &mut impl Effects<Self>) {
+        if let Some(ballot) = self.voter.vote() {
+            self.lock(ballot, fx);
+        }
+    }
+
+    fn lock(&mut self, ballot: Ballot, fx: &mut impl Effects<Self>) {
+        self.tell(ballot.request.process, Message::Locked { ballot, fence: self.fence }, fx);
+    }
+
+    fn fail(&mut self, request: Stamp, fx: &mut impl Effects<Self>) {
+        self.tell(request.process, Message::Failed { request }, fx);
+    }
+}
+
+impl Standing {
+    fn is_locked(self) -> bool {
+        matches!(self, Standing::Locked | Standing::Inquired)
+    }
+}
+
+impl Algorithm for Maekawa {
+    fn card(config: &Config, size: u32) -> Card {
+        let others = |process| u64::from(config.quorums.quorum(ProcessId(process)).len() - 1);
+        let (least, most) = ((0..size).map(others).min(), (0..size).map(others).max());
+        Card {
+            name: "maekawa".to_string(),
+            title: "everybody in your quorum has one vote, and you need them all".to_string(),
+            service: Service::Mutex,
+            paper: "Maekawa, ACM TOCS 3(2), 1985; Sanders, ACM TOCS 5(3), 1987",
+            strategy: Strategy::Quorum,
+            timing: Timing::Asynchronous,
+            order: Order::Fifo,
+            faults: Faults {
+                loss: false,
+                duplication: true,
+                crashes: Crashes::None,
+                says: "needs every vote of a fixed quorum: no crash in one that is used, no loss",
+            },
+            topology: Topology::Complete,
+            detection: Detection::None,
+            messages: Cost {
+                per: Per::Entry,
+                formula: "3(K−1) … 6(K−1)",
+                least: 3 * least.unwrap_or(0),
+                most: most.map(|most| 6 * most),
+            },
+            promises: [Promise::MutualExclusion, Promise::Progress, Promise::Fencing].into(),
+            variants: Variants::<Switch>::declared(),
+        }
+    }
+}
