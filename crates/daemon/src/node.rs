@@ -50,8 +50,10 @@ pub async fn run(
         failed = watch(leadership, &mut labour, &figures, &mut report) => Err(failed),
         stopped = &mut task => return Ok(outcome(stopped)?),
     };
-    labour.abort();
-    let _ = labour.await;
+    if !labour.is_finished() {
+        labour.abort();
+        let _ = labour.await;
+    }
     outcome(task.await)?;
     ended
 }
