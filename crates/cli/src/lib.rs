@@ -1,1 +1,47 @@
 //! Leader election and distributed mutual exclusion that you can check, watch and run.
+//!
+//! An algorithm is written once, as a pure state machine, and the very same code is simulated,
+//! exhaustively checked, and run for real over TCP. Here three processes of Ricart and Agrawala's
+//! lock are driven by hand; a network is whatever carries their messages:
+//!
+//! ```
+//! use std::collections::VecDeque;
+//!
+//! use tenure::algorithms::mutex::{RicartAgrawala, ricart_agrawala};
+//! use tenure::core::service::mutex::{Command, Event};
+//! use tenure::core::{Group, Input, Node, ProcessId, Still};
+//!
+//! let config = ricart_agrawala::Config::default();
+//! let boot = |me| Node::<RicartAgrawala>::boot(Group::new(ProcessId(me), 3), &config, None, Still);
+//! let mut nodes: Vec<_> = (0..3).map(boot).collect();
+//!
+//! // P1 and P2 both ask to enter; messages are delivered in the order in which they were sent.
+//! let mut inputs = VecDeque::from([0, 1].map(|at| (ProcessId(at), Input::Command(Command::Enter))));
+//! let mut entered = Vec::new();
+//! while let Some((at, input)) = inputs.pop_front() {
+//!     let released = nodes[at.index()].step(input).saved();
+//!     for (to, message) in released.messages {
+//!         inputs.push_back((to, Input::Message { from: at, message }));
+//!     }
+//!     entered.extend(released.events.map(|event| (at, event)));
+//! }
+//! // Only P1, whose request comes first, got everybody's permission.
+//! assert!(matches!(entered[..], [(ProcessId(0), Event::Entered { .. })]));
+//! ```
+//!
+//! | crate | what for |
+//! |---|---|
+//! | [`core`] | the vocabulary: protocols, effects, services, monitors, cards |
+//! | [`algorithms`] | one file for each published algorithm, and how they are put together |
+//! | [`trace`] | what happened: written, merged, shown and judged |
+//! | [`runtime`] | a protocol over TCP, with what it saves on disk |
+//! | [`daemon`] | a node as a process |
+//!
+//! A service that wants a lock of its own starts with [`daemon`]; the command `tenure` is made of
+//! the same parts, and `default-features = false` leaves it out.
+
+pub use tenure_algorithms as algorithms;
+pub use tenure_core as core;
+pub use tenure_daemon as daemon;
+pub use tenure_runtime as runtime;
+pub use tenure_trace as trace;

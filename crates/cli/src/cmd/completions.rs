@@ -1,0 +1,23 @@
+//! `tenure completions`.
+
+use clap::{Args, CommandFactory};
+use clap_complete::Shell;
+
+use super::failure::{Failure, Status};
+use super::output::print;
+
+/// Print completions for a shell, to be saved where it looks for them
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    /// Which shell
+    #[arg(value_enum)]
+    shell: Shell,
+}
+
+pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
+    let mut script = Vec::new();
+    let mut command = super::Command::command();
+    clap_complete::generate(options.shell, &mut command, "tenure", &mut script);
+    print(&String::from_utf8_lossy(&script))?;
+    Ok(Status::Held)
+}

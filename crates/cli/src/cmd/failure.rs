@@ -1,0 +1,117 @@
+//! How a command ends: a status, and one line when it failed.
+
+use std::fmt;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// The exit statuses, which scripts depend on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Status {
+    /// Done, and everything held.
+    Held = 0,
+    /// A property was violated.
+    Violated = 1,
+    /// Wrong usage or bad input; nothing was changed.
+    Usage = 2,
+    /// The environment failed: a port taken, a disk full.
+    Environment = 4,
+}
+
+impl From<Status> for ExitCode {
+    fn from(status: Status) -> ExitCode {
+        ExitCode::from(status as u8)
+    }
+}
+
+/// Why a command could not do what it was asked for.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    /// What the process exits with.
+    pub(crate) status: Status,
+    /// What was wrong and what would be right, in one line.
+    says: String,
+}
+
+impl Failure {
+    /// The user asked for something that cannot be.
+    pub(crate) fn usage(says: impl fmt::Display) -> Self {
+        Failure { status: Status::Usage, says: one_line(&says.to_string()) }
+    }
+
+    /// The machine would not let us.
+    pub(crate) fn environment(says: impl fmt::Display) -> Self {
+        Failure { status: Status::Environment, says: one_line(&says.to_string()) }
+    }
+
+    /// The same, with a place to look at.
+    pub(crate) fn see(mut self, path: &Path) -> Self {
+        self.says = format!("{} (see {})", self.says, path.display());
+        self
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.says)
+    }
+}
+
+/// Help and version are printed; anything else becomes one line.
+pub(crate) fn of_usage(error: &clap::Error) -> Result<Status, Failure> {
+    use clap::error::ErrorKind;
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            super::output::print(&error.render().to_string())?;
+            Ok(Status::Held)
+        }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
+            let says =
+                "a command is missing; `tenure run` is the main job, `tenure --help` lists all";
+            Err(Failure::usage(says))
+        }
+        _ => Err(Failure::usage(condensed(&error.render().to_string()))),
+    }
+}
+
+/// What clap says in several lines, in one: without usage and the advice to ask for help.
+fn condensed(rendered: &str) -> String {
+    let told = rendered
+        .lines()
+        .map(str::trim)
+        .take_while(|line| !line.starts_with("Usage:"))
+        .filter(|line| !line.is_empty() && !line.starts_with("For more information"));
+    let mut line = String::new();
+    for part in told {
+        let part = part.strip_prefix("error: ").or(part.strip_prefix("tip: ")).unwrap_or(part);
+        let joint = match line.chars().last() {
+            None => "",
+            Some(':') => " ",
+            Some(_) => "; ",
+        };
+        line.push_str(joint);
+        line.push_str(part);
+    }
+    line
+}
+
+fn one_line(text: &str) -> String {
+    text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_takes_clap_many_lines_takes_one() {
+        let rendered = "error: unexpected argument '--nods' found\n\n  tip: a similar argument \
+                        exists: '--nodes'\n\nUsage: tenure run --nodes <N>\n\nFor more \
+                        information, try '--help'.\n";
+        let says = "unexpected argument '--nods' found; a similar argument exists: '--nodes'";
+        assert_eq!(condensed(rendered), says);
+        let rendered = "error: the following required arguments were not provided:\n  <SHELL>\n\n\
+                        Usage: tenure completions <SHELL>\n";
+        let says = "the following required arguments were not provided: <SHELL>";
+        assert_eq!(condensed(rendered), says);
+    }
+}

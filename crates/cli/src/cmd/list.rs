@@ -1,0 +1,164 @@
+//! `tenure list`.
+
+use std::fmt::Write;
+
+use clap::Args;
+use serde::Serialize;
+use tenure_algorithms::catalogue::{self, Parameters};
+use tenure_core::{Card, Cost, Crashes, Order, Per, Service, Variant};
+
+use super::failure::{Failure, Status};
+use super::output::{Format, print, print_json};
+
+/// How many processes the cards speak of; formulas say what they say for any number.
+const SIZE: u32 = 5;
+
+/// List the algorithms with their cards: service, paper, assumptions, messages, variants
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    /// The whole card of this one, for example central or fifo:bully
+    algorithm: Option<String>,
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// What the JSON has for each algorithm.
+#[derive(Debug, Serialize)]
+struct Listed<'a> {
+    name: &'a str,
+    service: Service,
+    card: &'a Card,
+    variants: &'a [Variant],
+}
+
+pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
+    let parameters = Parameters::plain(SIZE);
+    let card = |name: &str| catalogue::card(name, &parameters).map_err(Failure::usage);
+    let cards: Vec<Card> = match &options.algorithm {
+        Some(name) => vec![card(name)?],
+        None => catalogue::names().map(card).collect::<Result<_, _>>()?,
+    };
+    match (options.format, &options.algorithm) {
+        (Format::Json, _) => print_json(&cards.iter().map(listed).collect::<Vec<_>>())?,
+        (Format::Text, Some(_)) => print(&cards.iter().map(whole).collect::<String>())?,
+        (Format::Text, None) => print(&table(&cards))?,
+    }
+    Ok(Status::Held)
+}
+
+fn listed(card: &Card) -> Listed<'_> {
+    Listed { name: &card.name, service: card.service, card, variants: &card.variants }
+}
+
+/// All cards, two lines each.
+fn table(cards: &[Card]) -> String {
+    let mut text = String::new();
+    let mut row = |name: &str, service: &str, messages: &str, survives: &str| {
+        writeln!(text, "{name:<32} {service:<9} {messages:<47} {survives}")
+            .expect("a string takes everything");
+    };
+    row("algorithm", "service", "messages", "survives");
+    for Card { name, title, service, messages, faults, .. } in cards {
+        // What is behind a comma is for the whole card.
+        let cost = messages.formula.split(',').next().unwrap_or_default();
+        let cost = format!("{cost} {}", per(messages.per));
+        row(name, word(*service), &cost, survives(faults.crashes));
+        row(&format!("    {title}"), "", "", "");
+    }
+    let text = text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n");
+    text + "\n\nAny of them may run over a channel that loses and duplicates: fifo:NAME.\n\
+            `tenure list NAME` shows a whole card.\n"
+}
+
+/// All that one card says.
+fn whole(card: &Card) -> String {
+    let mut text = format!("{}: {}\n", card.name, card.title);
+    let mut row = |name: &str, says: &str| {
+        writeln!(text, "  {name:<11}{says}").expect("a string takes everything");
+    };
+    row("service", word(card.service));
+    row("paper", card.paper);
+    row("timing", &kebab(&card.timing));
+    row(
+        "channel",
+        match card.order {
+            Order::Fifo => "first in, first out",
+            Order::Reordered => "any order",
+        },
+    );
+    row("topology", &kebab(&card.topology));
+    row("detector", &kebab(&card.detection));
+    row("faults", card.faults.says);
+    let Cost { per: unit, formula, least, most } = &card.messages;
+    let most = most.map_or("any number".to_string(), |most| most.to_string());
+    row("messages", &format!("{formula} {}", per(*unit)));
+    row("", &format!("with {SIZE} processes: {least} to {most}"));
+    let promises: Vec<_> = card.promises.iter().map(|promise| promise.name()).collect();
+    row("promises", &promises.join(", "));
+    for Variant { name, says, sound } in &card.variants {
+        let warning = if *sound { "" } else { " (wrong on purpose)" };
+        row("variant", &format!("{name}{warning}"));
+        row("", &format!("  {says}"));
+    }
+    text
+}
+
+fn word(service: Service) -> &'static str {
+    match service {
+        Service::Mutex => "mutex",
+        Service::Election => "election",
+        Service::Office => "office",
+        Service::Other => "other",
+    }
+}
+
+fn per(unit: Per) -> &'static str {
+    match unit {
+        Per::Entry => "per entry",
+        Per::Election => "per election",
+        Per::Message => "per message",
+        Per::Period => "per period",
+    }
+}
+
+fn survives(crashes: Crashes) -> &'static str {
+    match crashes {
+        Crashes::None => "no crash",
+        Crashes::Stop => "crashes",
+        Crashes::Recovery => "recovery",
+    }
+}
+
+/// The name of a variant as JSON has it.
+fn kebab(value: &impl Serialize) -> String {
+    let value = serde_json::to_value(value).unwrap_or_default();
+    value.as_str().unwrap_or_default().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cards() -> Vec<Card> {
+        let parameters = Parameters::plain(SIZE);
+        catalogue::names().map(|name| catalogue::card(name, &parameters).unwrap()).collect()
+    }
+
+    #[test]
+    fn every_line_fits_a_hundred_columns() {
+        let whole: String = cards().iter().map(whole).collect();
+        for line in table(&cards()).lines().chain(whole.lines()) {
+            assert!(line.chars().count() <= 100, "{line}");
+        }
+    }
+
+    #[test]
+    fn the_data_has_the_keys_that_scripts_know() {
+        let data = serde_json::to_value(cards().iter().map(listed).collect::<Vec<_>>()).unwrap();
+        for algorithm in data.as_array().unwrap() {
+            let keys: Vec<_> = algorithm.as_object().unwrap().keys().collect();
+            assert_eq!(keys, ["card", "name", "service", "variants"]);
+        }
+    }
+}

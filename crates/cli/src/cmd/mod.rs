@@ -1,0 +1,70 @@
+//! The subcommands, a file for each.
+
+mod completions;
+mod failure;
+mod list;
+mod node;
+mod output;
+mod run;
+mod trace;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use failure::{Failure, Status};
+
+/// Leader election and distributed mutual exclusion that you can check, watch and run.
+#[derive(Debug, Parser)]
+#[command(name = "tenure", version, disable_help_subcommand = true, max_term_width = 100)]
+struct Command {
+    #[command(subcommand)]
+    command: Subcommands,
+}
+
+#[derive(Debug, Subcommand)]
+enum Subcommands {
+    Run(Box<run::Options>),
+    Node(node::Options),
+    List(list::Options),
+    Trace(trace::Options),
+    Completions(completions::Options),
+}
+
+/// Does what the command line asks for; every failure is one line on standard error.
+pub(crate) fn main() -> ExitCode {
+    let done = match Command::try_parse() {
+        Ok(command) => command.command.run(),
+        Err(error) => failure::of_usage(&error),
+    };
+    match done {
+        Ok(status) => status.into(),
+        Err(failure) => {
+            eprintln!("tenure: {failure}");
+            failure.status.into()
+        }
+    }
+}
+
+impl Subcommands {
+    fn run(self) -> Result<Status, Failure> {
+        match self {
+            Subcommands::Run(options) => run::run(*options),
+            Subcommands::Node(options) => node::run(options),
+            Subcommands::List(options) => list::run(&options),
+            Subcommands::Trace(options) => trace::run(&options),
+            Subcommands::Completions(options) => completions::run(&options),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Command::command().debug_assert();
+    }
+}

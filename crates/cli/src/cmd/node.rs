@@ -1,0 +1,156 @@
+//! `tenure node`.
+
+use std::io::{self, IsTerminal, Read, Write};
+use std::path::PathBuf;
+
+use clap::Args;
+use rustix::process::{Pid, getppid};
+use tenure_daemon::{Config, Report};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::oneshot;
+use tracing_subscriber::EnvFilter;
+
+use super::failure::{Failure, Status};
+use super::output::print;
+
+/// A configuration that works, with a word about everything in it.
+const EXAMPLE: &str = include_str!("node.example.toml");
+
+/// One node, from a configuration file
+///
+/// Runs until it is interrupted. On standard output it reports, a line of JSON each, that it is
+/// ready, who leads, and how its work goes; its log goes to standard error (RUST_LOG filters it).
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    /// The configuration, a TOML file
+    #[arg(long, value_name = "FILE", required_unless_present = "example")]
+    config: Option<PathBuf>,
+    /// Print a commented configuration that works, and do nothing else
+    #[arg(long, conflicts_with = "config")]
+    example: bool,
+    /// The process that started this one: the node ends with it, or with its standard input
+    #[arg(long, value_name = "PID", hide = true)]
+    parent: Option<i32>,
+}
+
+pub(crate) fn run(options: Options) -> Result<Status, Failure> {
+    let Some(path) = options.config else {
+        print(EXAMPLE)?;
+        return Ok(Status::Held);
+    };
+    if let Some(parent) = options.parent {
+        end_with(parent)?;
+    }
+    let config = Config::read(&path).map_err(Failure::usage)?;
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(io::stderr)
+        .with_ansi(io::stderr().is_terminal())
+        .init();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::environment(format!("cannot start: {error}")))?;
+    let stop = stop(options.parent.is_some());
+    let ran = runtime.block_on(async { tenure_daemon::run(config, stop, report).await });
+    ran.map(|()| Status::Held).map_err(|error| {
+        let misconfigured = error.is_misconfiguration();
+        let says =
+            if misconfigured { format!("{}: {error}", path.display()) } else { error.to_string() };
+        report(Report::Failed { says: says.clone() });
+        if misconfigured { Failure::usage(says) } else { Failure::environment(says) }
+    })
+}
+
+/// The system kills this process when the thread that started it ends, however that happens.
+#[cfg(target_os = "linux")]
+fn end_with(parent: i32) -> Result<(), Failure> {
+    use rustix::process::{Signal, set_parent_process_death_signal};
+    set_parent_process_death_signal(Some(Signal::KILL)).map_err(|error| {
+        Failure::environment(format!("cannot tie this node to its parent: {error}"))
+    })?;
+    // It may have ended before the line above.
+    still_there(parent)
+}
+
+/// Without the system's help the end of standard input has to do, which a stopped node does not
+/// see before it continues.
+#[cfg(not(target_os = "linux"))]
+fn end_with(parent: i32) -> Result<(), Failure> {
+    still_there(parent)
+}
+
+fn still_there(parent: i32) -> Result<(), Failure> {
+    if getppid().map(Pid::as_raw_pid) == Some(parent) {
+        return Ok(());
+    }
+    Err(Failure::environment("the process that started this node has ended"))
+}
+
+/// Done when the node is to end: interrupted, or left alone by whoever started it.
+async fn stop(by_input: bool) {
+    let (ended, input) = oneshot::channel();
+    if by_input {
+        // A thread of its own: a pending read must not hold up the end of the runtime.
+        std::thread::spawn(move || {
+            let mut input = io::stdin().lock();
+            let mut bytes = [0; 64];
+            while !matches!(input.read(&mut bytes), Ok(0) | Err(_)) {}
+            let _ = ended.send(());
+        });
+    } else {
+        // Kept for ever: a service has no input, and that is no reason to end.
+        std::mem::forget(ended);
+    }
+    let interrupted = async |kind| match signal(kind) {
+        Ok(mut signal) => drop(signal.recv().await),
+        Err(_) => std::future::pending().await,
+    };
+    tokio::select! {
+        _ = input => {}
+        () = interrupted(SignalKind::interrupt()) => {}
+        () = interrupted(SignalKind::terminate()) => {}
+    }
+}
+
+/// A line on standard output. If nobody reads it any more, there is nobody to tell.
+fn report(report: Report) {
+    if let Ok(line) = serde_json::to_string(&report) {
+        let mut out = io::stdout().lock();
+        let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_example_works() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("example.toml");
+        std::fs::write(&path, EXAMPLE).unwrap();
+        let config = Config::read(&path).unwrap();
+        assert_eq!(config.cluster.addresses.len(), 3);
+    }
+
+    #[test]
+    fn what_the_example_only_mentions_works_as_well() {
+        let mentioned = |line: &str| {
+            let rest = line.strip_prefix("# ")?;
+            let key = rest.split([' ', '=']).next().unwrap_or_default();
+            let is_key =
+                rest.contains(" = ") && key.chars().all(|c| c.is_alphanumeric() || c == '_');
+            (is_key || rest.starts_with('[')).then(|| rest.to_string())
+        };
+        let lines = EXAMPLE.lines().map(|line| mentioned(line).unwrap_or(line.to_string()));
+        let text = lines.collect::<Vec<_>>().join("\n");
+        assert!(text.matches("\n[").count() > EXAMPLE.matches("\n[").count(), "{text}");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("all.toml");
+        std::fs::write(&path, text).unwrap();
+        let config = Config::read(&path).unwrap();
+        assert!(config.work.is_some() && config.trace.is_some());
+    }
+}

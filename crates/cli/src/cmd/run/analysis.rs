@@ -1,0 +1,105 @@
+//! Figures that a judge has no need of.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+use tenure_core::service::{election, mutex};
+use tenure_core::{Layer, ProcessId};
+use tenure_trace::{Kind, Merged, Record};
+
+/// Who serves the grants of a lock, and so enters without asking anybody else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Coordinator {
+    /// Nobody: every entry costs the same.
+    Nobody,
+    /// Always this process.
+    Fixed(ProcessId),
+    /// Whoever leads.
+    Leader,
+}
+
+impl Coordinator {
+    pub(super) fn of(mutex: &str) -> Self {
+        match mutex {
+            "central" => Coordinator::Fixed(ProcessId(0)),
+            coordinated if coordinated.starts_with("coordinated") => Coordinator::Leader,
+            _ => Coordinator::Nobody,
+        }
+    }
+}
+
+/// What was injected on purpose.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub(super) struct Injected {
+    /// Messages of the lock and the election that were lost.
+    pub(super) lost: u64,
+    /// Repeats and acknowledgements that were lost.
+    pub(super) lost_repairs: u64,
+    /// Messages that were sent twice.
+    pub(super) duplicated: u64,
+}
+
+/// What a pass over all records finds.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Analysis {
+    /// Entries of processes that did not coordinate the lock themselves.
+    pub(super) entries_away: u64,
+    pub(super) injected: Injected,
+    first_access: Option<u64>,
+    last_access: u64,
+    /// By process: whom it believes to lead.
+    beliefs: HashMap<ProcessId, ProcessId>,
+}
+
+impl Analysis {
+    pub(super) fn of(merged: &Merged, coordinator: Coordinator) -> Analysis {
+        let mut analysis = Analysis::default();
+        for record in &merged.records {
+            analysis.read(record, coordinator);
+        }
+        analysis
+    }
+
+    /// From the first access of the resource to the last.
+    pub(super) fn seconds(&self) -> f64 {
+        let first = self.first_access.unwrap_or(self.last_access);
+        self.last_access.saturating_sub(first) as f64 / 1e9
+    }
+
+    fn read(&mut self, record: &Record, coordinator: Coordinator) {
+        if let Kind::Access(_) = record.kind {
+            self.first_access.get_or_insert(record.time);
+            self.last_access = record.time;
+        }
+        let Some(at) = record.process.process() else { return };
+        match &record.kind {
+            Kind::Drop(passage) if passage.layer == Layer::Channel => {
+                self.injected.lost_repairs += 1;
+            }
+            Kind::Drop(_) => self.injected.lost += 1,
+            Kind::Duplicate(_) => self.injected.duplicated += 1,
+            Kind::Boot | Kind::Recover | Kind::Crash => drop(self.beliefs.remove(&at)),
+            Kind::Event(told) => {
+                if let Some(mutex::Event::Entered { .. }) = told.mutex() {
+                    self.entries_away += u64::from(!self.coordinates(at, coordinator));
+                }
+                match told.election() {
+                    Some(election::Event::Elected { leader, .. }) => {
+                        self.beliefs.insert(at, *leader);
+                    }
+                    Some(election::Event::Deposed { .. }) => drop(self.beliefs.remove(&at)),
+                    None => {}
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn coordinates(&self, at: ProcessId, coordinator: Coordinator) -> bool {
+        match coordinator {
+            Coordinator::Nobody => false,
+            Coordinator::Fixed(process) => at == process,
+            Coordinator::Leader => self.beliefs.get(&at) == Some(&at),
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! All nodes of a run, and what is done to them.
+
+use std::fs;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tenure_core::ProcessId;
+use tenure_daemon::{Channel, Config, Detector, Report, Service, Store, Trace, VERSION, Work};
+use tenure_trace::Kind;
+use tokio::sync::mpsc::UnboundedSender;
+
+use super::member::{Files, Heard, Life, Member, What};
+use super::plan::Plan;
+use super::ports::Ports;
+use super::record::Diary;
+use super::schedule::Target;
+use super::workspace::Workspace;
+use crate::cmd::failure::Failure;
+
+/// How long a node may take to end in good order.
+const ENDING: Duration = Duration::from_secs(10);
+
+/// All nodes, the parent's record of what was done to them, and their ports.
+#[derive(Debug)]
+pub(super) struct Cluster<'a> {
+    pub(super) members: Vec<Member>,
+    plan: &'a Plan,
+    workspace: &'a Workspace,
+    program: PathBuf,
+    ports: Ports,
+    resource: SocketAddr,
+    diary: Diary,
+    heard: UnboundedSender<Heard>,
+    ended: bool,
+}
+
+impl<'a> Cluster<'a> {
+    pub(super) fn new(
+        plan: &'a Plan,
+        workspace: &'a Workspace,
+        resource: SocketAddr,
+        heard: UnboundedSender<Heard>,
+    ) -> Result<Self, Failure> {
+        let program = std::env::current_exe().map_err(|error| {
+            Failure::environment(format!("cannot find this program's own file: {error}"))
+        })?;
+        let ports = Ports::reserve(plan.size)
+            .map_err(|error| Failure::environment(format!("cannot reserve ports: {error}")))?;
+        let diary = Diary::create(&workspace.parent_trace(), plan).map_err(Failure::environment)?;
+        let member = |process: ProcessId| {
+            let files = Files { config: workspace.config(process), log: workspace.log(process) };
+            Member::new(process, files)
+        };
+        let members = (0..plan.size).map(ProcessId).map(member).collect();
+        let ended = false;
+        Ok(Cluster { members, plan, workspace, program, ports, resource, diary, heard, ended })
+    }
+
+    /// Starts everybody.
+    pub(super) fn start(&mut self) -> Result<(), Failure> {
+        for process in (0..self.plan.size).map(ProcessId) {
+            self.start_one(process, self.plan.entries, self.plan.duration)?;
+        }
+        Ok(())
+    }
+
+    /// Starts a process again, with the entries and the time that are left to it.
+    pub(super) fn restart(&mut self, process: ProcessId, passed: Duration) -> Result<(), Failure> {
+        let Member { entries, entries_before, .. } = self.members[process.index()];
+        let entered = entries_before + entries;
+        let entries = self.plan.entries.map(|entries| entries.saturating_sub(entered));
+        let duration = self.plan.duration.map(|duration| duration.saturating_sub(passed));
+        self.start_one(process, entries, duration)
+    }
+
+    /// Kills a process. The time of its crash is that of the attempt: elections count from there.
+    pub(super) async fn kill(&mut self, process: ProcessId) -> Result<(), Failure> {
+        self.note(process, Kind::Crash)?;
+        let killed = self.members[process.index()].kill().await;
+        killed.map_err(|error| Failure::environment(format!("cannot kill {process}: {error}")))
+    }
+
+    /// Suspends a process.
+    pub(super) fn stop(&mut self, process: ProcessId) -> Result<(), Failure> {
+        let stopped = self.members[process.index()].stop();
+        stopped.map_err(|error| Failure::environment(format!("cannot stop {process}: {error}")))?;
+        self.note(process, Kind::Stop)
+    }
+
+    /// Resumes a process, if it is suspended.
+    pub(super) fn resume(&mut self, process: ProcessId) -> Result<(), Failure> {
+        if self.members[process.index()].life != Life::Stopped {
+            return Ok(());
+        }
+        self.note(process, Kind::Continue)?;
+        let resumed = self.members[process.index()].resume();
+        resumed.map_err(|error| Failure::environment(format!("cannot resume {process}: {error}")))
+    }
+
+    /// Takes note of what a node said. Words of an earlier boot mean nothing any more.
+    pub(super) async fn hear(&mut self, heard: Heard) -> Result<(), Failure> {
+        let Heard { process, boot, what } = heard;
+        let member = &mut self.members[process.index()];
+        if boot != member.boot || !member.is_up() {
+            return Ok(());
+        }
+        match what {
+            What::Said(Report::Ready { session, .. }) => {
+                member.session = session;
+                if member.life == Life::Booting {
+                    member.life = Life::Running;
+                }
+                if boot > 1 {
+                    self.note(process, Kind::Recover)?;
+                }
+            }
+            What::Said(Report::Elected { leader, term }) => member.belief = Some((term, leader)),
+            What::Said(Report::Deposed { .. }) => member.belief = None,
+            What::Said(Report::Progress { entries, .. }) => member.entries = entries,
+            What::Said(Report::Done { entries, .. }) => {
+                member.entries = entries;
+                member.done = true;
+            }
+            What::Said(Report::Failed { says }) => {
+                return Err(Failure::environment(format!("{process} failed: {says}")));
+            }
+            What::Mumbled(line) => {
+                let says = format!("{process} printed `{line}`, which is no report of a node");
+                return Err(Failure::environment(says));
+            }
+            What::Ended => {
+                let _ = member.ended(ENDING).await;
+                return Err(self.gone(process));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whom the live believe to lead, if whoever that is lives: the latest term counts.
+    pub(super) fn leader(&self) -> Option<ProcessId> {
+        let running = || self.members.iter().filter(|member| member.life == Life::Running);
+        let (_, leader) = running().filter_map(|member| member.belief).max()?;
+        running().map(|member| member.process).find(|process| process.number() == leader)
+    }
+
+    /// Whom an action is about, as far as that can be said now.
+    pub(super) fn find(&self, target: Target) -> Option<ProcessId> {
+        match target {
+            Target::Process(process) => Some(process),
+            Target::Leader => self.leader(),
+        }
+    }
+
+    /// Whoever was killed as the leader and has not come back.
+    pub(super) fn fallen_leader(&self) -> Option<ProcessId> {
+        let mut members = self.members.iter();
+        members.find(|it| !it.is_up() && it.killed_as_leader).map(|member| member.process)
+    }
+
+    /// How often anybody entered, as far as it was reported.
+    pub(super) fn entries(&self) -> u64 {
+        self.members.iter().map(|member| member.entries_before + member.entries).sum()
+    }
+
+    /// Ends every node: what is suspended is resumed, everybody is asked, and whoever does not
+    /// listen is killed.
+    pub(super) async fn end(&mut self) -> Result<(), Failure> {
+        self.ended = true;
+        self.diary.end().map_err(Failure::environment)?;
+        self.members.iter_mut().for_each(Member::dismiss);
+        let mut outcome = Ok(());
+        for place in 0..self.members.len() {
+            let process = self.members[place].process;
+            let ended = match self.members[place].ended(ENDING).await {
+                Ok(Some(status)) if !status.success() => Err(self.gone(process)),
+                Ok(_) => Ok(()),
+                Err(error) => {
+                    Err(Failure::environment(format!("cannot wait for {process}: {error}")))
+                }
+            };
+            outcome = outcome.and(ended);
+        }
+        outcome
+    }
+
+    /// Kills every node at once.
+    pub(super) async fn abandon(&mut self) {
+        for member in &mut self.members {
+            let _ = member.kill().await;
+        }
+    }
+
+    fn gone(&self, process: ProcessId) -> Failure {
+        let words = self.members[process.index()].last_words();
+        let words = words.unwrap_or_else(|| "it left no word".into());
+        Failure::environment(format!("{process} ended by itself: {words}"))
+    }
+
+    fn note(&mut self, process: ProcessId, kind: Kind) -> Result<(), Failure> {
+        let session = self.members[process.index()].session;
+        self.diary.happened(process, session, kind).map_err(Failure::environment)
+    }
+
+    fn start_one(
+        &mut self,
+        process: ProcessId,
+        entries: Option<u64>,
+        duration: Option<Duration>,
+    ) -> Result<(), Failure> {
+        let config = self.config(process, entries, duration);
+        let path = self.workspace.config(process);
+        fs::write(&path, config.text()).map_err(|error| {
+            Failure::environment(format!("cannot write {}: {error}", path.display()))
+        })?;
+        let started = self.members[process.index()].start(&self.program, &self.heard);
+        started.map_err(|error| Failure::environment(format!("cannot start {process}: {error}")))
+    }
+
+    fn config(
+        &self,
+        process: ProcessId,
+        entries: Option<u64>,
+        duration: Option<Duration>,
+    ) -> Config {
+        let Plan { mutex, election, fifo, lose, duplicate, lock, seed, .. } = self.plan;
+        let addresses = self.ports.addresses().iter().map(ToString::to_string).collect();
+        Config {
+            version: VERSION,
+            cluster: tenure_daemon::Cluster {
+                name: "tenure run".into(),
+                me: process.number(),
+                addresses,
+                secret_file: None,
+            },
+            service: Service { mutex: mutex.clone(), election: election.clone() },
+            detector: Detector::default(),
+            channel: Channel { fifo: *fifo, lose: *lose, duplicate: *duplicate },
+            store: Store { directory: self.workspace.store(process) },
+            trace: Some(Trace { file: self.workspace.trace(process), clocks: false }),
+            work: Some(Work {
+                resource: self.resource,
+                lock: *lock,
+                entries,
+                duration_ms: duration.map(millis),
+                hold_us: micros(self.plan.hold),
+                think_us: micros(self.plan.think),
+                seed: *seed,
+            }),
+        }
+    }
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn micros(duration: Duration) -> u64 {
+    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
+}

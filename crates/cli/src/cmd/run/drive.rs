@@ -1,0 +1,252 @@
+//! The course of a run: start, schedule, end.
+
+use std::time::Duration;
+
+use tenure_core::ProcessId;
+use tenure_daemon::resource::Server;
+use tenure_trace::{Source, Writer};
+use tokio::sync::mpsc::{self, UnboundedReceiver};
+use tokio::time::{Instant, sleep_until};
+
+use super::cluster::Cluster;
+use super::interrupts::Interrupts;
+use super::member::{Heard, Life};
+use super::plan::Plan;
+use super::progress::Progress;
+use super::record::header;
+use super::schedule::{Action, Deed, Target};
+use super::workspace::Workspace;
+use crate::cmd::failure::Failure;
+
+/// How long all nodes together may take to get ready.
+const BOOTING: Duration = Duration::from_secs(60);
+
+/// How long nobody may enter, when somebody should, before the run is given up.
+const GRACE: Duration = Duration::from_secs(15);
+
+/// How a run went, as far as its parent knows.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Course {
+    /// Whether the user ended it.
+    pub(super) interrupted: bool,
+    /// Who was still at work when the run was given up.
+    pub(super) unfinished: Vec<ProcessId>,
+    /// Remarks for the user.
+    pub(super) notes: Vec<String>,
+}
+
+/// Runs the cluster from start to end. When this returns, every node has ended.
+pub(super) async fn drive(
+    plan: &Plan,
+    workspace: &Workspace,
+    interrupts: &mut Interrupts,
+) -> Result<Course, Failure> {
+    let trace = Writer::create(workspace.resource_trace(), &header(plan, Source::Resource))
+        .map_err(Failure::environment)?;
+    let server = Server::start(plan.size, Some(trace)).await.map_err(|error| {
+        Failure::environment(format!("cannot start the resource server: {error}"))
+    })?;
+    let (tell, heard) = mpsc::unbounded_channel();
+    let cluster = Cluster::new(plan, workspace, server.address(), tell)?;
+    let mut run = Run::new(plan, cluster, &server, heard);
+    let went = run.go(interrupts).await;
+    let ended = match &went {
+        Ok(()) => tokio::select! {
+            ended = run.cluster.end() => ended,
+            () = interrupts.next() => Ok(()),
+        },
+        Err(_) => Ok(()),
+    };
+    // Whoever is left by now is not asked any more.
+    run.cluster.abandon().await;
+    let course = std::mem::take(&mut run.course);
+    drop(run);
+    went.and(ended)?;
+    server.stop().map_err(Failure::environment)?;
+    Ok(course)
+}
+
+/// A run under way.
+struct Run<'a> {
+    plan: &'a Plan,
+    cluster: Cluster<'a>,
+    server: &'a Server,
+    heard: UnboundedReceiver<Heard>,
+    progress: Progress,
+    /// What is still to be done, in order.
+    actions: Vec<Action>,
+    /// Whom to resume when.
+    pauses: Vec<(Duration, ProcessId)>,
+    /// When all were ready: times count from here.
+    start: Option<Instant>,
+    /// When the cluster last did something: entered, or was hurt.
+    active: Instant,
+    entries: u64,
+    course: Course,
+}
+
+impl<'a> Run<'a> {
+    fn new(
+        plan: &'a Plan,
+        cluster: Cluster<'a>,
+        server: &'a Server,
+        heard: UnboundedReceiver<Heard>,
+    ) -> Self {
+        Run {
+            plan,
+            cluster,
+            server,
+            heard,
+            progress: Progress::new(plan),
+            actions: plan.actions.clone(),
+            pauses: Vec::new(),
+            start: None,
+            active: Instant::now(),
+            entries: 0,
+            course: Course::default(),
+        }
+    }
+
+    /// From the start of the nodes to the moment when nothing is left to be done.
+    async fn go(&mut self, interrupts: &mut Interrupts) -> Result<(), Failure> {
+        self.cluster.start()?;
+        loop {
+            self.watch_start()?;
+            self.act().await?;
+            self.watch_progress();
+            if self.is_over() {
+                return Ok(());
+            }
+            let wake = self.wake();
+            tokio::select! {
+                Some(heard) = self.heard.recv() => self.cluster.hear(heard).await?,
+                () = sleep_until(wake) => {}
+                failure = self.server.failed() => return Err(Failure::environment(failure)),
+                () = interrupts.next() => {
+                    self.course.interrupted = true;
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    /// The clock of the schedule starts when everybody is ready.
+    fn watch_start(&mut self) -> Result<(), Failure> {
+        if self.start.is_some() {
+            return Ok(());
+        }
+        let mut members = self.cluster.members.iter();
+        match members.find(|member| member.life == Life::Booting) {
+            None => {
+                self.start = Some(Instant::now());
+                self.active = Instant::now();
+                self.progress.started();
+            }
+            Some(late) if self.active.elapsed() > BOOTING => {
+                let (process, seconds) = (late.process, BOOTING.as_secs());
+                let says = format!("{process} was not ready within {seconds} s");
+                return Err(Failure::environment(says));
+            }
+            Some(_) => {}
+        }
+        Ok(())
+    }
+
+    /// Does what is due and possible.
+    async fn act(&mut self) -> Result<(), Failure> {
+        let Some(start) = self.start else { return Ok(()) };
+        let passed = start.elapsed();
+        while let Some(place) = self.pauses.iter().position(|(until, _)| *until <= passed) {
+            let (_, process) = self.pauses.swap_remove(place);
+            self.cluster.resume(process)?;
+            self.hurt(format!("{process} continues"));
+        }
+        let mut waiting = Vec::new();
+        for action in std::mem::take(&mut self.actions) {
+            if action.at > passed || !self.perform(&action, passed).await? {
+                waiting.push(action);
+            }
+        }
+        self.actions = waiting;
+        Ok(())
+    }
+
+    /// Does one thing, unless it is not known yet to whom.
+    async fn perform(&mut self, action: &Action, passed: Duration) -> Result<bool, Failure> {
+        let found = match (action.deed, action.target) {
+            (Deed::Restart, Target::Leader) => self.cluster.fallen_leader(),
+            (_, target) => self.cluster.find(target),
+        };
+        let Some(process) = found else { return Ok(false) };
+        let member = &mut self.cluster.members[process.index()];
+        match action.deed {
+            Deed::Kill if member.is_up() => {
+                member.killed_as_leader = action.target == Target::Leader;
+                self.cluster.kill(process).await?;
+                self.pauses.retain(|(_, paused)| *paused != process);
+                self.hurt(format!("{process} is killed"));
+            }
+            Deed::Pause(length) if member.life == Life::Running => {
+                self.cluster.stop(process)?;
+                self.pauses.push((passed + length, process));
+                self.hurt(format!("{process} is stopped"));
+            }
+            Deed::Restart if !member.is_up() => {
+                self.cluster.restart(process, passed)?;
+                self.hurt(format!("{process} is started again"));
+            }
+            Deed::Kill | Deed::Pause(_) | Deed::Restart => {
+                let says = format!("{action} found {process} in no state for that; left out");
+                self.course.notes.push(says);
+            }
+        }
+        Ok(true)
+    }
+
+    fn hurt(&mut self, says: String) {
+        self.active = Instant::now();
+        self.progress.event(&says);
+    }
+
+    fn watch_progress(&mut self) {
+        let entries = self.cluster.entries();
+        if entries != self.entries {
+            self.entries = entries;
+            self.active = Instant::now();
+        }
+        self.progress.show(entries, self.cluster.leader());
+    }
+
+    /// Whether all is done, or will never be.
+    fn is_over(&mut self) -> bool {
+        let Some(start) = self.start else { return false };
+        let idle = |life| !matches!(life, Life::Booting | Life::Stopped);
+        let members = &self.cluster.members;
+        let served = members.iter().all(|it| idle(it.life) && (it.done || !it.is_up()));
+        let fallen = self.cluster.fallen_leader().is_some();
+        let needed = |it: &Action| !it.by_default || (it.deed == Deed::Restart && fallen);
+        if served && !self.actions.iter().any(needed) {
+            return true;
+        }
+        let grace = GRACE + 2 * (self.plan.hold + self.plan.think);
+        let early = self.plan.duration.is_some_and(|duration| start.elapsed() < duration);
+        let due = self.actions.iter().any(|action| action.at > start.elapsed());
+        if early || due || !self.pauses.is_empty() || self.active.elapsed() < grace {
+            return false;
+        }
+        let unfinished = members.iter().filter(|it| it.is_up() && !it.done);
+        self.course.unfinished = unfinished.map(|member| member.process).collect();
+        let undone = self.actions.iter().map(|action| format!("{action} never found its target"));
+        self.course.notes.extend(undone);
+        true
+    }
+
+    /// When to look again even if nobody says anything.
+    fn wake(&self) -> Instant {
+        let soon = Instant::now() + Duration::from_millis(200);
+        let Some(start) = self.start else { return soon };
+        let due = self.actions.iter().map(|action| start + action.at);
+        let due = due.chain(self.pauses.iter().map(|(until, _)| start + *until));
+        due.filter(|at| *at > Instant::now()).chain([soon]).min().unwrap_or(soon)
+    }
+}

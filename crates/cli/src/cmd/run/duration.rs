@@ -1,0 +1,55 @@
+//! Durations as people write them: 250ms, 10s, 1.5s, 1m.
+
+use std::time::Duration;
+
+const UNITS: [(&str, f64); 4] = [("us", 1e-6), ("ms", 1e-3), ("s", 1.0), ("m", 60.0)];
+
+/// The longest that anything here may last: a day.
+const LONGEST_SECONDS: f64 = 86_400.0;
+
+pub(super) fn parse(text: &str) -> Result<Duration, String> {
+    let fault = || format!("`{text}` is no duration; write 500us, 250ms, 10s or 1m");
+    let digits = text.find(|c: char| c.is_ascii_alphabetic()).ok_or_else(fault)?;
+    let (number, unit) = text.split_at(digits);
+    let plain = !number.is_empty() && number.chars().all(|c| c.is_ascii_digit() || c == '.');
+    let number: f64 = number.parse().ok().filter(|_| plain).ok_or_else(fault)?;
+    let (_, seconds) = UNITS.iter().find(|(name, _)| *name == unit).ok_or_else(fault)?;
+    let seconds = number * seconds;
+    if seconds > LONGEST_SECONDS {
+        return Err(format!("`{text}` is longer than a day"));
+    }
+    Ok(Duration::from_secs_f64(seconds))
+}
+
+/// The same the other way round, to three digits after the point.
+pub(super) fn show(duration: Duration) -> String {
+    let seconds = duration.as_secs_f64();
+    if duration < Duration::from_secs(1) {
+        return format!("{}ms", (seconds * 1e6).round() / 1e3);
+    }
+    format!("{}s", (seconds * 1e3).round() / 1e3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_read_as_they_are_written() {
+        for (text, millis) in [("250ms", 250), ("10s", 10_000), ("1m", 60_000), ("1.5s", 1500)] {
+            assert_eq!(parse(text), Ok(Duration::from_millis(millis)));
+        }
+        assert_eq!(parse("500us"), Ok(Duration::from_micros(500)));
+        assert_eq!(parse("0ms"), Ok(Duration::ZERO));
+        for text in ["", "s", "10", "10h", "-1s", "1e3s", "1..5s", "inf", "NaNs", "2 s", "2000m"] {
+            assert!(parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn durations_are_shown_shortly() {
+        for text in ["250ms", "0.5ms", "10s", "1.5s"] {
+            assert_eq!(show(parse(text).unwrap()), text);
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! `tenure run`: the main job.
+
+mod analysis;
+mod cluster;
+mod drive;
+mod duration;
+mod interrupts;
+mod member;
+mod options;
+mod plan;
+mod ports;
+mod progress;
+mod record;
+mod schedule;
+mod summary;
+mod table;
+mod workspace;
+
+pub(crate) use options::Options;
+
+use super::failure::{Failure, Status};
+use super::output::{Format, print, print_json};
+use interrupts::Interrupts;
+use plan::Plan;
+use summary::Summary;
+use workspace::Workspace;
+
+/// Starts the cluster, hurts it, ends it, judges it and prints the table.
+///
+/// One thread does it all: the system ties a child's life to the thread that started it.
+pub(crate) fn run(options: Options) -> Result<Status, Failure> {
+    let format = options.format;
+    let plan = Plan::new(options)?;
+    let mut workspace = Workspace::new(plan.directory.as_deref(), plan.size)?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::environment(format!("cannot start: {error}")))?;
+    let outcome = runtime.block_on(measure(&plan, &workspace));
+    // A judge that was interrupted is not waited for.
+    runtime.shutdown_background();
+    let mut summary = outcome.map_err(|failure| {
+        workspace.keep();
+        failure.see(workspace.path())
+    })?;
+    if !summary.held() {
+        workspace.keep();
+    }
+    summary.directory = workspace.is_kept().then(|| workspace.path().display().to_string());
+    match format {
+        Format::Json => print_json(&summary)?,
+        Format::Text => print(&table::table(&summary))?,
+    }
+    Ok(if summary.held() { Status::Held } else { Status::Violated })
+}
+
+/// Runs the cluster and judges its traces.
+async fn measure(plan: &Plan, workspace: &Workspace) -> Result<Summary, Failure> {
+    let mut interrupts = Interrupts::new()?;
+    let course = drive::drive(plan, workspace, &mut interrupts).await?;
+    let (plan, traces) = (plan.clone(), workspace.traces());
+    let judging = tokio::task::spawn_blocking(move || Summary::new(&plan, &traces, course));
+    tokio::select! {
+        judged = judging => match judged {
+            Ok(judged) => judged,
+            Err(panicked) => std::panic::resume_unwind(panicked.into_panic()),
+        },
+        () = interrupts.next() => {
+            Err(Failure::environment("interrupted before the traces were judged"))
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! What the user may ask for.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+
+use super::duration;
+use super::schedule::{Moment, Pause};
+use crate::cmd::output::Format;
+
+/// The main job: a cluster of real processes that elects, locks, is hurt, and is judged
+///
+/// Starts every node as a process of its own on this machine. They elect a leader, and each
+/// enters the critical section again and again to increment one shared counter by an unprotected
+/// read, add, write. Meanwhile nodes are killed, stopped and restarted; in the end one table says
+/// what happened, and whether anything was violated or lost (exit status 1).
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    /// How many nodes
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    pub(super) nodes: u32,
+    /// The lock: central, ricart-agrawala or coordinated:bully
+    #[arg(long, value_name = "NAME", default_value = "coordinated:bully")]
+    pub(super) mutex: String,
+    /// The election: bully
+    #[arg(long, value_name = "NAME", default_value = "bully")]
+    pub(super) election: String,
+    /// How often every node enters, instead of a time or within it
+    #[arg(long, value_name = "N")]
+    pub(super) entries: Option<u64>,
+    /// How long the nodes go on entering [default: 10s, unless there are --entries]
+    #[arg(long, value_name = "TIME", value_parser = duration::parse)]
+    pub(super) duration: Option<Duration>,
+    /// Kill (SIGKILL) the leader or a process: leader@2s, 3@1s; repeatable [default: leader@2s,
+    /// with --restart leader@5s, where the lock survives it]
+    #[arg(long, value_name = "WHO@WHEN")]
+    pub(super) kill: Vec<Moment>,
+    /// Start a killed process again, with what it had saved: leader@5s, 3@4s; repeatable
+    #[arg(long, value_name = "WHO@WHEN")]
+    pub(super) restart: Vec<Moment>,
+    /// Stop (SIGSTOP) a process for some time: 2@1s..3s, leader@1s..3s; repeatable
+    #[arg(long, value_name = "WHO@FROM..UNTIL")]
+    pub(super) pause: Vec<Pause>,
+    /// How long to stay inside, between the read and the write
+    #[arg(long, value_name = "TIME", value_parser = duration::parse, default_value = "0ms")]
+    pub(super) hold: Duration,
+    /// The longest pause between entries; each is drawn
+    #[arg(long, value_name = "TIME", value_parser = duration::parse, default_value = "0ms")]
+    pub(super) think: Duration,
+    /// The control experiment: no lock and no fence, so updates get lost
+    #[arg(long)]
+    pub(super) no_lock: bool,
+    /// Run over the reliable-channel adapter
+    #[arg(long)]
+    pub(super) fifo: bool,
+    /// With --fifo: how likely a message is lost above the sockets, 0 to 1
+    #[arg(long, value_name = "P", default_value_t = 0.0)]
+    pub(super) lose: f64,
+    /// With --fifo: how likely a message is sent twice, 0 to 1
+    #[arg(long, value_name = "P", default_value_t = 0.0)]
+    pub(super) duplicate: f64,
+    /// Where states, traces and logs go, and stay [default: a temporary directory, removed if
+    /// everything held]
+    #[arg(long, value_name = "DIR")]
+    pub(super) dir: Option<PathBuf>,
+    /// What pauses and injected faults are drawn from
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(super) seed: u64,
+    /// Do to the algorithm what it says that it does not survive
+    #[arg(long)]
+    pub(super) beyond_assumptions: bool,
+    /// How to print the result
+    #[arg(long, value_enum, default_value_t)]
+    pub(super) format: Format,
+}

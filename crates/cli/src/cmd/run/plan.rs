@@ -1,0 +1,272 @@
+//! What will be done, once it is known to be possible.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tenure_algorithms::catalogue::{self, OfficeVisitor, Parameters};
+use tenure_core::{Algorithm, Card, Crashes, Office};
+
+use super::options::Options;
+use super::schedule::{Action, Deed, Moment, Target};
+use crate::cmd::failure::Failure;
+
+/// More processes than this on one machine measure the machine.
+const MOST_NODES: u32 = 64;
+
+/// How long a run lasts when nobody says how long or how much.
+const DEFAULT_DURATION: Duration = Duration::from_secs(10);
+
+/// The defaults of `--kill` and `--restart`.
+const DEFAULT_KILL: Moment = Moment::leader_at(2);
+const DEFAULT_RESTART: Moment = Moment::leader_at(5);
+
+/// A run that is possible.
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    pub(super) size: u32,
+    pub(super) mutex: String,
+    pub(super) election: String,
+    pub(super) card: Card,
+    pub(super) lock: bool,
+    pub(super) entries: Option<u64>,
+    pub(super) duration: Option<Duration>,
+    pub(super) hold: Duration,
+    pub(super) think: Duration,
+    pub(super) fifo: bool,
+    pub(super) lose: f64,
+    pub(super) duplicate: f64,
+    pub(super) seed: u64,
+    pub(super) directory: Option<PathBuf>,
+    /// In the order of their times.
+    pub(super) actions: Vec<Action>,
+}
+
+impl Plan {
+    pub(super) fn new(options: Options) -> Result<Plan, Failure> {
+        let (fifo, mutex) = match options.mutex.strip_prefix("fifo:") {
+            Some(inner) => (true, inner.to_string()),
+            None => (options.fifo, options.mutex.clone()),
+        };
+        validate(&options, fifo)?;
+        let card = card(options.nodes, &mutex, &options.election)?;
+        let duration = match (options.duration, options.entries) {
+            (None, None) => Some(DEFAULT_DURATION),
+            (duration, _) => duration,
+        };
+        let actions = actions(&options, &card, duration)?;
+        Ok(Plan {
+            size: options.nodes,
+            mutex,
+            election: options.election,
+            card,
+            lock: !options.no_lock,
+            entries: options.entries,
+            duration,
+            hold: options.hold,
+            think: options.think,
+            fifo,
+            lose: options.lose,
+            duplicate: options.duplicate,
+            seed: options.seed,
+            directory: options.dir,
+            actions,
+        })
+    }
+}
+
+fn validate(options: &Options, fifo: bool) -> Result<(), Failure> {
+    let require =
+        |holds: bool, says: String| if holds { Ok(()) } else { Err(Failure::usage(says)) };
+    let Options { nodes, lose, duplicate, .. } = *options;
+    require(
+        (1..=MOST_NODES).contains(&nodes),
+        format!("--nodes {nodes} is too few or too many; 1 to {MOST_NODES} are possible"),
+    )?;
+    for (option, chance) in [("--lose", lose), ("--duplicate", duplicate)] {
+        require(
+            (0.0..1.0).contains(&chance),
+            format!("{option} {chance} is no probability from 0 to below 1, such as 0.1"),
+        )?;
+        require(
+            chance == 0.0 || fifo,
+            format!("{option} needs --fifo: without it nothing brings a lost message back"),
+        )?;
+    }
+    require(
+        options.entries != Some(0),
+        "--entries 0 leaves nothing to do; 1 or more are needed".into(),
+    )?;
+    require(
+        options.duration != Some(Duration::ZERO),
+        "--duration 0ms leaves no time to do anything; try 10s".into(),
+    )
+}
+
+fn card(size: u32, mutex: &str, election: &str) -> Result<Card, Failure> {
+    struct ReadCard(u32);
+    impl OfficeVisitor for ReadCard {
+        type Output = Card;
+
+        fn office<P: Office + Algorithm>(self, config: P::Config) -> Card {
+            P::card(&config, self.0)
+        }
+    }
+    let parameters = Parameters::plain(size);
+    catalogue::visit_office(mutex, election, &parameters, ReadCard(size)).map_err(|unknown| {
+        let known = "--mutex central, ricart-agrawala or coordinated:bully, --election bully";
+        match catalogue::card(mutex, &parameters).and(catalogue::card(election, &parameters)) {
+            // Both exist, but not for these jobs.
+            Ok(_) => {
+                Failure::usage(format!("{mutex} and {election} make no office; run has {known}"))
+            }
+            Err(_) => Failure::usage(format!("{unknown}; run has {known}")),
+        }
+    })
+}
+
+fn actions(
+    options: &Options,
+    card: &Card,
+    duration: Option<Duration>,
+) -> Result<Vec<Action>, Failure> {
+    let asked = |moment: &Moment| Action::kill(*moment, false);
+    let mut actions: Vec<Action> = options.kill.iter().map(asked).collect();
+    actions.extend(options.restart.iter().map(|moment| Action::restart(*moment, false)));
+    if actions.is_empty() && card.faults.crashes == Crashes::Recovery {
+        actions.push(Action::kill(DEFAULT_KILL, true));
+        actions.push(Action::restart(DEFAULT_RESTART, true));
+        actions.retain(|action| duration.is_none_or(|duration| action.at < duration));
+    }
+    actions.extend(options.pause.iter().map(|pause| Action::pause(*pause)));
+    // Of what happens at the same time, a kill comes before the restart that follows it.
+    actions.sort_by_key(|action| (action.at, action.deed == Deed::Restart));
+    for (place, action) in actions.iter().enumerate() {
+        check(action, &actions[..place], options, card, duration)?;
+    }
+    Ok(actions)
+}
+
+/// Whether something can be done, after what is done `before`.
+fn check(
+    action: &Action,
+    before: &[Action],
+    options: &Options,
+    card: &Card,
+    duration: Option<Duration>,
+) -> Result<(), Failure> {
+    let Action { target, deed, .. } = *action;
+    if let Target::Process(process) = target
+        && process.0 >= options.nodes
+    {
+        let nodes = options.nodes;
+        return Err(Failure::usage(format!("{action}: there are only processes 1 to {nodes}")));
+    }
+    if let Some(duration) = duration.filter(|duration| action.end() >= *duration) {
+        let end = super::duration::show(duration);
+        return Err(Failure::usage(format!("{action} is not over before the end at {end}")));
+    }
+    let tolerated = match deed {
+        Deed::Kill => card.faults.crashes != Crashes::None,
+        Deed::Restart => card.faults.crashes == Crashes::Recovery,
+        // A stopped process is only slow.
+        Deed::Pause(_) => true,
+    };
+    if !tolerated && !options.beyond_assumptions {
+        let (name, says) = (&options.mutex, card.faults.says);
+        return Err(Failure::usage(format!(
+            "{action} is more than {name} survives: it {says}; \
+             leave it out, or add --beyond-assumptions"
+        )));
+    }
+    let of_target = |deed| before.iter().filter(move |it| it.deed == deed && it.target == target);
+    if deed == Deed::Restart && of_target(Deed::Kill).count() <= of_target(Deed::Restart).count() {
+        return Err(Failure::usage(format!(
+            "{action} starts nobody: add an earlier --kill {target}@…"
+        )));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        options: Options,
+    }
+
+    fn plan(line: &str) -> Result<Plan, String> {
+        let words = std::iter::once("run").chain(line.split_whitespace());
+        let line = Line::try_parse_from(words).map_err(|error| error.to_string())?;
+        Plan::new(line.options).map_err(|failure| failure.to_string())
+    }
+
+    fn actions(line: &str) -> String {
+        let actions = plan(line).unwrap().actions;
+        actions.iter().map(Action::to_string).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn the_defaults_are_those_of_the_manual() {
+        let plan = plan("").unwrap();
+        assert_eq!((plan.size, plan.duration), (5, Some(Duration::from_secs(10))));
+        assert_eq!((&*plan.mutex, &*plan.election), ("coordinated:bully", "bully"));
+        assert_eq!(actions(""), "--kill leader@2s --restart leader@5s");
+    }
+
+    #[test]
+    fn the_default_kill_is_only_for_locks_that_survive_it_and_runs_that_last() {
+        assert_eq!(actions("--mutex ricart-agrawala"), "");
+        assert_eq!(actions("--kill 3@1s"), "--kill 3@1s");
+        assert_eq!(actions("--duration 1s"), "");
+        assert_eq!(actions("--duration 5s"), "--kill leader@2s");
+    }
+
+    #[test]
+    fn what_the_card_does_not_survive_is_refused_in_its_own_words() {
+        let says = plan("--mutex ricart-agrawala --kill leader@2s").unwrap_err();
+        assert!(says.contains("needs a reply from every process"), "{says}");
+        assert!(says.contains("--beyond-assumptions"), "{says}");
+        let line = "--mutex ricart-agrawala --kill leader@2s --beyond-assumptions";
+        assert_eq!(plan(line).unwrap().actions.len(), 1);
+        assert_eq!(actions("--mutex central --pause 1@1s..3s"), "--pause 1@1s..3s");
+    }
+
+    #[test]
+    fn every_mistake_is_one_line_that_says_what_would_be_right() {
+        for (line, says) in [
+            ("--nodes 0", "1 to 64"),
+            ("--nodes 65", "1 to 64"),
+            ("--lose 0.1", "--fifo"),
+            ("--fifo --lose 1", "below 1"),
+            ("--fifo --duplicate -1", "--duplicate"),
+            ("--fifo --duplicate NaN", "probability"),
+            ("--entries 0", "1 or more"),
+            ("--duration 0s", "10s"),
+            ("--duration 10", "10s"),
+            ("--mutex paxos", "coordinated:bully"),
+            ("--mutex bully", "coordinated:bully"),
+            ("--election central", "bully"),
+            ("--kill 6@1s", "1 to 5"),
+            ("--kill leader@10s", "10s"),
+            ("--pause 2@1s..10s", "10s"),
+            ("--kill leader", "leader@2s"),
+            ("--restart leader@5s", "--kill leader"),
+            ("--kill 3@4s --restart 3@1s", "--kill 3"),
+            ("--kill 3@1s --restart 3@2s --restart 3@3s", "--kill 3"),
+        ] {
+            let error = plan(line).unwrap_err();
+            assert!(error.contains(says), "{line}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_prefix_is_the_same_as_the_option() {
+        let plan = plan("--mutex fifo:central --lose 0.1").unwrap();
+        assert!(plan.fifo);
+        assert_eq!(plan.mutex, "central");
+    }
+}

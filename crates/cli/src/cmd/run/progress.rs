@@ -1,0 +1,56 @@
+//! How the run is going, on a terminal; elsewhere not a word.
+
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use tenure_core::ProcessId;
+
+use super::plan::Plan;
+
+/// A line on standard error that follows the run. It vanishes when it is dropped.
+#[derive(Debug)]
+pub(super) struct Progress {
+    bar: ProgressBar,
+    /// Whether the length of the bar is a time; else it is a number of entries.
+    timed: bool,
+    total: u64,
+}
+
+impl Progress {
+    pub(super) fn new(plan: &Plan) -> Self {
+        let (timed, total) = match (plan.duration, plan.entries) {
+            (Some(duration), _) => (true, u64::try_from(duration.as_millis()).unwrap_or(1)),
+            (None, entries) => (false, entries.unwrap_or(1) * u64::from(plan.size)),
+        };
+        // Drawn on standard error, and hidden when that is no terminal.
+        let bar = ProgressBar::new(total).with_message("starting");
+        if let Ok(style) = ProgressStyle::with_template("{elapsed:>4} {bar:30} {msg}") {
+            bar.set_style(style);
+        }
+        Progress { bar, timed, total }
+    }
+
+    /// Everybody is ready.
+    pub(super) fn started(&self) {
+        self.bar.reset();
+        self.bar.enable_steady_tick(Duration::from_millis(100));
+    }
+
+    /// Something was done to a node.
+    pub(super) fn event(&self, says: &str) {
+        self.bar.println(format!("{:>6.2} s  {says}", self.bar.elapsed().as_secs_f64()));
+    }
+
+    pub(super) fn show(&self, entries: u64, leader: Option<ProcessId>) {
+        let passed = u64::try_from(self.bar.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.bar.set_position(self.total.min(if self.timed { passed } else { entries }));
+        let leader = leader.map_or("nobody leads".into(), |leader| format!("{leader} leads"));
+        self.bar.set_message(format!("{entries} entries, {leader}"));
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}

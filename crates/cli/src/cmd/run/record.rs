@@ -1,0 +1,54 @@
+//! The parent's own trace: what it did to whom.
+
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use tenure_core::ProcessId;
+use tenure_trace::{
+    ClockUnit, CreateError, Header, Kind, Record, Service, Source, Who, WriteError, Writer,
+};
+
+use super::plan::Plan;
+
+/// The trace of whoever runs the experiment. Every line is written at once: there are few.
+#[derive(Debug)]
+pub(super) struct Diary(Writer);
+
+impl Diary {
+    pub(super) fn create(path: &Path, plan: &Plan) -> Result<Diary, CreateError> {
+        Writer::create(path, &header(plan, Source::Parent)).map(Diary)
+    }
+
+    /// Writes what happened to a process in a session, just now.
+    pub(super) fn happened(
+        &mut self,
+        process: ProcessId,
+        session: u64,
+        kind: Kind,
+    ) -> Result<(), WriteError> {
+        self.0.write(Record::new(now(), process, kind).in_session(session))?;
+        self.0.flush()
+    }
+
+    /// Writes that the run is over: what holds now is what holds in the end.
+    pub(super) fn end(&mut self) -> Result<(), WriteError> {
+        self.0.write(Record::new(now(), Who::Parent, Kind::End))?;
+        self.0.flush()
+    }
+}
+
+/// The header of a trace that is not a node's.
+pub(super) fn header(plan: &Plan, source: Source) -> Header {
+    Header {
+        clock: ClockUnit::Nanosecond,
+        fenced: plan.lock,
+        seed: Some(plan.seed),
+        ..Header::new(plan.card.name.clone(), Service::Office, plan.size, source)
+    }
+}
+
+/// Nanoseconds since the start of 1970.
+fn now() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(now.as_nanos()).unwrap_or(u64::MAX)
+}

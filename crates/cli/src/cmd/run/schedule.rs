@@ -1,0 +1,181 @@
+//! What is done to whom and when: `leader@2s`, `3@1s`, `2@1s..3s`.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use tenure_core::ProcessId;
+
+use super::duration;
+
+/// To whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Target {
+    /// Whoever leads at that moment; of a restart, whoever was killed as the leader.
+    Leader,
+    /// This process.
+    Process(ProcessId),
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Target::Leader => f.write_str("leader"),
+            Target::Process(process) => write!(f, "{}", process.number()),
+        }
+    }
+}
+
+impl FromStr for Target {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.parse::<u32>() {
+            Ok(number) if number > 0 => Ok(Target::Process(ProcessId(number - 1))),
+            _ if text == "leader" => Ok(Target::Leader),
+            _ => Err(format!("`{text}` is nobody; write leader, or a process's number from 1")),
+        }
+    }
+}
+
+/// Somebody at some time: `leader@2s`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Moment {
+    pub(super) target: Target,
+    pub(super) at: Duration,
+}
+
+impl Moment {
+    pub(super) const fn leader_at(seconds: u64) -> Self {
+        Moment { target: Target::Leader, at: Duration::from_secs(seconds) }
+    }
+}
+
+impl fmt::Display for Moment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}@{}", self.target, duration::show(self.at))
+    }
+}
+
+impl FromStr for Moment {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let fault = || format!("`{text}` says not who and when; write leader@2s or 3@1s");
+        let (target, at) = text.split_once('@').ok_or_else(fault)?;
+        Ok(Moment { target: target.parse()?, at: duration::parse(at)? })
+    }
+}
+
+/// Somebody for some time: `2@1s..3s`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Pause {
+    pub(super) target: Target,
+    pub(super) from: Duration,
+    pub(super) until: Duration,
+}
+
+impl fmt::Display for Pause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Pause { target, from, until } = self;
+        write!(f, "{target}@{}..{}", duration::show(*from), duration::show(*until))
+    }
+}
+
+impl FromStr for Pause {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let fault = || format!("`{text}` says not who, from when and until when; write 2@1s..3s");
+        let (target, times) = text.split_once('@').ok_or_else(fault)?;
+        let (from, until) = times.split_once("..").ok_or_else(fault)?;
+        let (from, until) = (duration::parse(from)?, duration::parse(until)?);
+        if until <= from {
+            return Err(format!("`{text}` ends before it begins; write 2@1s..3s"));
+        }
+        Ok(Pause { target: target.parse()?, from, until })
+    }
+}
+
+/// What the parent does to a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Deed {
+    /// SIGKILL.
+    Kill,
+    /// SIGSTOP, and SIGCONT after this time.
+    Pause(Duration),
+    /// Started again, with what it had saved.
+    Restart,
+}
+
+/// Something to be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Action {
+    pub(super) at: Duration,
+    pub(super) target: Target,
+    pub(super) deed: Deed,
+    /// Nobody asked for it: it is left out when the work is done before.
+    pub(super) by_default: bool,
+}
+
+impl Action {
+    pub(super) fn kill(moment: Moment, by_default: bool) -> Self {
+        Action { at: moment.at, target: moment.target, deed: Deed::Kill, by_default }
+    }
+
+    pub(super) fn restart(moment: Moment, by_default: bool) -> Self {
+        Action { at: moment.at, target: moment.target, deed: Deed::Restart, by_default }
+    }
+
+    pub(super) fn pause(pause: Pause) -> Self {
+        let Pause { target, from, until } = pause;
+        Action { at: from, target, deed: Deed::Pause(until - from), by_default: false }
+    }
+
+    /// When it is over.
+    pub(super) fn end(&self) -> Duration {
+        match self.deed {
+            Deed::Pause(length) => self.at + length,
+            Deed::Kill | Deed::Restart => self.at,
+        }
+    }
+}
+
+impl fmt::Display for Action {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Action { at, target, deed, .. } = *self;
+        match deed {
+            Deed::Kill => write!(f, "--kill {}", Moment { target, at }),
+            Deed::Restart => write!(f, "--restart {}", Moment { target, at }),
+            Deed::Pause(length) => {
+                write!(f, "--pause {}", Pause { target, from: at, until: at + length })
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_and_pauses_are_read_as_they_are_shown() {
+        for text in ["leader@2s", "3@250ms", "20@1.5s"] {
+            assert_eq!(text.parse::<Moment>().unwrap().to_string(), text);
+        }
+        for text in ["2@1s..3s", "leader@500ms..1.5s"] {
+            assert_eq!(text.parse::<Pause>().unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn anything_else_is_refused_in_one_line() {
+        for text in ["", "leader", "0@1s", "-1@1s", "leader@", "leader@2", "boss@2s", "1@1s..2s"] {
+            let says = text.parse::<Moment>().unwrap_err();
+            assert!(says.contains('`') && !says.contains('\n'), "{says}");
+        }
+        for text in ["2@1s", "2@3s..1s", "2@1s..1s", "@1s..2s", "2@..2s"] {
+            assert!(text.parse::<Pause>().is_err(), "{text}");
+        }
+    }
+}

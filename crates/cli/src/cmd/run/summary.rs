@@ -1,0 +1,218 @@
+//! What happened, in figures.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::Serialize;
+use tenure_core::{Layer, ProcessId};
+use tenure_trace::{Election, Judgement, Quantiles, Verification, Violated, merge_files, verify};
+
+use super::analysis::{Analysis, Coordinator, Injected};
+use super::drive::Course;
+use super::plan::Plan;
+use crate::cmd::failure::Failure;
+
+/// The result of a run. Scripts depend on the names; more may be added.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Summary {
+    pub(super) nodes: u32,
+    pub(super) mutex: String,
+    pub(super) election: String,
+    pub(super) seed: u64,
+    /// Whether there was a lock at all.
+    pub(super) lock: bool,
+    /// From the first access of the resource to the last.
+    pub(super) seconds: f64,
+    pub(super) entries: u64,
+    pub(super) entries_per_second: f64,
+    pub(super) latency_ms: Option<Latency>,
+    pub(super) messages_per_entry: Option<MessagesPerEntry>,
+    pub(super) elections: Vec<Election>,
+    pub(super) counter: Counter,
+    pub(super) refused: u64,
+    pub(super) overlaps: u64,
+    /// How many of the following there are.
+    pub(super) violations: usize,
+    pub(super) violated: Vec<Violated>,
+    pub(super) verdicts: BTreeMap<&'static str, Judgement>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) channel: Option<Channel>,
+    pub(super) crashes: u64,
+    pub(super) interrupted: bool,
+    pub(super) notes: Vec<String>,
+    pub(super) records: u64,
+    /// Where the files are, if they were kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) directory: Option<String>,
+}
+
+/// From asking to entering, in milliseconds.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(super) struct Latency {
+    pub(super) p50: f64,
+    pub(super) p99: f64,
+    pub(super) max: f64,
+}
+
+/// Messages of the lock itself: no elections, no heartbeats, no repairs of a channel.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct MessagesPerEntry {
+    pub(super) measured: f64,
+    /// The most that the card allows.
+    pub(super) card: Option<u64>,
+    /// The same as people write it.
+    pub(super) formula: &'static str,
+    /// The same, of entries by others than whoever coordinates the lock.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) away_from_coordinator: Option<f64>,
+}
+
+/// The counter that everybody incremented.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub(super) struct Counter {
+    pub(super) expected: u64,
+    pub(super) found: u64,
+    pub(super) lost: i64,
+}
+
+/// What the reliable channel was made to bear, and what it did about it.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(super) struct Channel {
+    pub(super) injected: Injected,
+    pub(super) recovered: Recovered,
+}
+
+/// What the reliable channel sent to recover.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(super) struct Recovered {
+    pub(super) repeats: u64,
+    pub(super) acknowledgements: u64,
+}
+
+impl Summary {
+    /// Merges the traces of a run that has ended and judges them.
+    pub(super) fn new(plan: &Plan, traces: &[PathBuf], course: Course) -> Result<Summary, Failure> {
+        let merged = merge_files(traces).map_err(Failure::environment)?;
+        let coordinator = Coordinator::of(&plan.mutex);
+        let analysis = Analysis::of(&merged, coordinator);
+        let verification = verify(&merged);
+        drop(merged);
+        let violated = violated(plan, &course, &verification);
+        let verdicts = verdicts(plan, &verification);
+        let counter = verification.counter.map_or(Counter::default(), |it| Counter {
+            expected: it.expected,
+            found: it.found,
+            lost: it.lost,
+        });
+        let entries = if plan.lock { verification.entries } else { counter.expected };
+        let seconds = analysis.seconds();
+        let rate = if seconds > 0.0 { entries as f64 / seconds } else { 0.0 };
+        let messages = messages(plan, coordinator, &analysis, &verification);
+        let channel = plan.fifo.then(|| channel(&analysis, &verification));
+        Ok(Summary {
+            nodes: plan.size,
+            mutex: plan.mutex.clone(),
+            election: plan.election.clone(),
+            seed: plan.seed,
+            lock: plan.lock,
+            seconds: thousandths(seconds),
+            entries,
+            entries_per_second: thousandths(rate),
+            latency_ms: (verification.entries > 0).then(|| latency(verification.latency)),
+            messages_per_entry: messages,
+            elections: verification.elections.into_iter().map(rounded).collect(),
+            counter,
+            refused: verification.accesses.refused,
+            overlaps: verification.overlaps,
+            violations: violated.len(),
+            violated,
+            verdicts,
+            channel,
+            crashes: verification.crashes,
+            interrupted: course.interrupted,
+            notes: course.notes,
+            records: verification.records,
+            directory: None,
+        })
+    }
+
+    /// Whether nothing was violated and no update lost.
+    pub(super) fn held(&self) -> bool {
+        self.violations == 0 && self.counter.lost == 0
+    }
+}
+
+/// The violations that count, and whoever waited for ever.
+fn violated(plan: &Plan, course: &Course, verification: &Verification) -> Vec<Violated> {
+    let counting = verification.violations.iter().filter(|violated| violated.counts);
+    let mut violated: Vec<_> = counting.cloned().collect();
+    let mut add = |property, says| {
+        violated.push(Violated { property, at: verification.duration, says, counts: true });
+    };
+    if !course.unfinished.is_empty() && !course.interrupted {
+        let names: Vec<_> = course.unfinished.iter().map(ProcessId::to_string).collect();
+        add("progress", format!("{} did not come to an end", names.join(", ")));
+    }
+    if verification.contradictions > 0 {
+        let says = "messages were received before they were sent: the traces cannot be believed";
+        add("trace", says.to_string());
+    }
+    if !plan.lock {
+        // Nobody entered anything.
+        violated.retain(|violated| violated.property != "mutual-exclusion");
+    }
+    violated
+}
+
+fn verdicts(plan: &Plan, verification: &Verification) -> BTreeMap<&'static str, Judgement> {
+    let mut verdicts = verification.properties.clone();
+    if !plan.lock {
+        verdicts.retain(|property, _| !matches!(*property, "mutual-exclusion" | "fencing"));
+    }
+    verdicts
+}
+
+fn messages(
+    plan: &Plan,
+    coordinator: Coordinator,
+    analysis: &Analysis,
+    verification: &Verification,
+) -> Option<MessagesPerEntry> {
+    let entries = verification.entries;
+    if entries == 0 {
+        return None;
+    }
+    let sent = verification.messages.sent_in(Layer::Mutex) as f64;
+    let per = |entries: u64| thousandths(sent / entries as f64);
+    let away = analysis.entries_away;
+    let apart = coordinator != Coordinator::Nobody && away > 0;
+    Some(MessagesPerEntry {
+        measured: per(entries),
+        card: plan.card.messages.most,
+        formula: plan.card.messages.formula,
+        away_from_coordinator: apart.then(|| per(away)),
+    })
+}
+
+fn channel(analysis: &Analysis, verification: &Verification) -> Channel {
+    let sent = |kind: &str| {
+        let kinds = verification.messages.sent.get(&Layer::Channel);
+        kinds.and_then(|kinds| kinds.get(kind)).copied().unwrap_or(0)
+    };
+    let recovered = Recovered { repeats: sent("repeat"), acknowledgements: sent("acknowledge") };
+    Channel { injected: analysis.injected, recovered }
+}
+
+fn latency(quantiles: Quantiles) -> Latency {
+    let Quantiles { p50, p99, max, .. } = quantiles;
+    Latency { p50: thousandths(p50), p99: thousandths(p99), max: thousandths(max) }
+}
+
+fn rounded(election: Election) -> Election {
+    Election { at: thousandths(election.at), ms: thousandths(election.ms), ..election }
+}
+
+/// To three digits after the point: what is behind is noise.
+fn thousandths(number: f64) -> f64 {
+    (number * 1e3).round() / 1e3
+}

@@ -1,0 +1,211 @@
+//! The one table that a run prints.
+
+use std::fmt::Write;
+
+use tenure_trace::{Cause, Election, Judgement};
+
+use super::analysis::Injected;
+use super::summary::{Channel, Counter, Latency, MessagesPerEntry, Recovered, Summary};
+
+/// The longest line.
+const WIDTH: usize = 100;
+
+/// Where the second column begins.
+const INDENT: usize = 22;
+
+/// The table, ready to be printed.
+pub(super) fn table(summary: &Summary) -> String {
+    let mut table = Table(String::new());
+    table.head(summary);
+    table.work(summary);
+    table.elections(&summary.elections);
+    table.judgement(summary);
+    if let Some(directory) = &summary.directory {
+        table.row("files", directory);
+    }
+    table.0
+}
+
+struct Table(String);
+
+impl Table {
+    /// A name and what there is to say, on as many lines as it takes.
+    fn row(&mut self, name: &str, says: &str) {
+        let mut name = name;
+        for line in wrapped(says, WIDTH - INDENT) {
+            let width = INDENT - 2;
+            writeln!(self.0, "  {name:<width$}{line}").expect("a string takes everything");
+            name = "";
+        }
+    }
+
+    fn head(&mut self, summary: &Summary) {
+        let Summary { nodes, mutex, election, seed, seconds, .. } = summary;
+        let lock = if summary.lock { format!("lock {mutex}") } else { "no lock".into() };
+        let fifo = if summary.channel.is_some() { " over fifo" } else { "" };
+        let ended = if summary.interrupted { ", interrupted" } else { "" };
+        let head = format!(
+            "{nodes} nodes, {lock}{fifo}, election {election}, {seconds:.1} s of work, seed {seed}{ended}"
+        );
+        self.0.push_str(&head);
+        self.0.push_str("\n\n");
+    }
+
+    fn work(&mut self, summary: &Summary) {
+        self.row("entries", &grouped(summary.entries));
+        self.row("entries per second", &grouped(summary.entries_per_second.round() as u64));
+        if let Some(Latency { p50, p99, max }) = summary.latency_ms {
+            let says = format!("p50 {}   p99 {}   max {}", millis(p50), millis(p99), millis(max));
+            self.row("entry latency", &says);
+        }
+        if let Some(messages) = &summary.messages_per_entry {
+            let MessagesPerEntry { measured, formula, away_from_coordinator, .. } = messages;
+            let away = away_from_coordinator
+                .map_or(String::new(), |away| format!(" ({away:.2} away from the coordinator)"));
+            self.row(
+                "messages per entry",
+                &format!("{measured:.2}{away}; the card says {formula}"),
+            );
+        }
+        if let Some(channel) = &summary.channel {
+            self.channel(channel);
+        }
+    }
+
+    fn channel(&mut self, channel: &Channel) {
+        let Injected { lost, lost_repairs, duplicated } = channel.injected;
+        let (lost, lost_repairs) = (grouped(lost), grouped(lost_repairs));
+        let duplicated = grouped(duplicated);
+        let says = format!(
+            "{lost} messages lost, {lost_repairs} repeats and acknowledgements lost, \
+             {duplicated} duplicated"
+        );
+        self.row("injected", &says);
+        let Recovered { repeats, acknowledgements } = channel.recovered;
+        let (repeats, acknowledgements) = (grouped(repeats), grouped(acknowledgements));
+        let says = format!("by {repeats} repeats and {acknowledgements} acknowledgements");
+        self.row("recovered", &says);
+    }
+
+    fn elections(&mut self, elections: &[Election]) {
+        if elections.is_empty() {
+            self.row("elections", "none");
+        }
+        for (place, election) in elections.iter().enumerate() {
+            let Election { at, ms, leader, term, cause } = election;
+            let cause = match cause {
+                Cause::Start => "at the start",
+                Cause::Crash => "after the leader was killed",
+                Cause::Stop => "after the leader was stopped",
+                Cause::Takeover => "after somebody took over",
+            };
+            let name = if place == 0 { "elections" } else { "" };
+            let (at, ms) = (at / 1e3, millis(*ms));
+            let says = format!("at {at:>6.2} s   P{leader} leads in {ms:>8} {cause} (term {term})");
+            self.row(name, &says);
+        }
+    }
+
+    fn judgement(&mut self, summary: &Summary) {
+        let Counter { expected, found, lost } = summary.counter;
+        let says = match lost {
+            0 => format!("expected {}, found {}, none lost", grouped(expected), grouped(found)),
+            lost => {
+                format!("expected {}, found {}, LOST {lost}", grouped(expected), grouped(found))
+            }
+        };
+        self.row("counter", &says);
+        self.row("refused", &format!("{} accesses with an old fence", grouped(summary.refused)));
+        let overlaps = match summary.overlaps {
+            0 => "none",
+            _ if summary.violations == 0 => "all refused by the resource",
+            _ => "see the violations",
+        };
+        self.row("overlaps", &format!("{}, {overlaps}", summary.overlaps).replace("0, ", ""));
+        let mut verdicts: Vec<(Judgement, Vec<&str>)> = Vec::new();
+        for (property, judgement) in &summary.verdicts {
+            match verdicts.iter_mut().find(|(known, _)| known == judgement) {
+                Some((_, properties)) => properties.push(property),
+                None => verdicts.push((*judgement, vec![property])),
+            }
+        }
+        for (judgement, properties) in verdicts {
+            self.row(judgement.word(), &properties.join(", "));
+        }
+        for note in &summary.notes {
+            self.row("note", note);
+        }
+        if !summary.lock {
+            let says =
+                "there was no lock and no fence: the control experiment, which must lose updates";
+            self.row("note", says);
+        }
+        for violated in &summary.violated {
+            let (at, says) = (violated.at / 1e3, &violated.says);
+            self.row("VIOLATED", &format!("{} at {at:.2} s: {says}", violated.property));
+        }
+        self.row(
+            "violations",
+            &if summary.violations == 0 { "none".into() } else { summary.violations.to_string() },
+        );
+    }
+}
+
+/// A number with its digits in threes.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            grouped.push(' ');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// Milliseconds with as many digits as say something.
+fn millis(ms: f64) -> String {
+    match ms {
+        _ if ms < 10.0 => format!("{ms:.2} ms"),
+        _ if ms < 100.0 => format!("{ms:.1} ms"),
+        _ => format!("{ms:.0} ms"),
+    }
+}
+
+/// Lines of at most `width` characters, broken between words where that is possible.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let line = lines.last_mut().expect("there is always a line");
+        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > width {
+            lines.push(word.to_string());
+            continue;
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped_in_threes() {
+        for (number, shown) in [(0, "0"), (999, "999"), (1_000, "1 000"), (1_234_567, "1 234 567")]
+        {
+            assert_eq!(grouped(number), shown);
+        }
+    }
+
+    #[test]
+    fn long_texts_are_broken_between_words() {
+        assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrapped("one", 2), ["one"]);
+        assert_eq!(wrapped("", 7), [""]);
+    }
+}

@@ -1,0 +1,114 @@
+//! `tenure trace`.
+
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use tenure_core::ProcessId;
+use tenure_trace::{
+    Judgement, MergeError, ReadError, Show, Verification, Who, merge_files, verify_files,
+};
+
+use super::failure::{Failure, Status};
+use super::output::{Format, print, print_json};
+
+/// Judge or show traces, whoever wrote them: simulator, checker or real nodes
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Verify(VerifyOptions),
+    Show(ShowOptions),
+}
+
+/// Judge the traces of one run, merged, by the monitors that judge a simulation
+#[derive(Debug, Args)]
+struct VerifyOptions {
+    /// The traces of all processes of the run, and those of its parent and its resource
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// Tell traces as a story, a line per event
+#[derive(Debug, Args)]
+struct ShowOptions {
+    /// The traces of one run; several are merged
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Only what happened to these processes
+    #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = process)]
+    process: Vec<Who>,
+    /// Only these kinds of events, or messages of these names: event, crash, request …
+    #[arg(long, value_name = "KIND,…", value_delimiter = ',')]
+    kind: Vec<String>,
+    /// How to print; JSON is the merged trace, a record a line
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
+    match &options.command {
+        Command::Verify(options) => verify(options),
+        Command::Show(options) => show(options),
+    }
+}
+
+fn verify(options: &VerifyOptions) -> Result<Status, Failure> {
+    let verification: Verification = verify_files(&options.files).map_err(of_input)?;
+    match options.format {
+        Format::Json => print_json(&verification)?,
+        Format::Text => print(&verification.to_string())?,
+    }
+    let violated = verification.verdict == Judgement::Violated;
+    Ok(if violated { Status::Violated } else { Status::Held })
+}
+
+fn show(options: &ShowOptions) -> Result<Status, Failure> {
+    let merged = merge_files(&options.files).map_err(of_input)?;
+    let mut show = Show::new(&merged.header);
+    show.processes.clone_from(&options.process);
+    show.kinds.clone_from(&options.kind);
+    let mut text = String::new();
+    for record in &merged.records {
+        let Some(line) = show.line(record) else { continue };
+        let line = match options.format {
+            Format::Text => line,
+            Format::Json => serde_json::to_string(record).unwrap_or_default(),
+        };
+        writeln!(text, "{line}").expect("a string takes everything");
+        if text.len() > 1 << 16 {
+            print(&text)?;
+            text.clear();
+        }
+    }
+    print(&text)?;
+    Ok(Status::Held)
+}
+
+fn process(text: &str) -> Result<Who, String> {
+    match text.parse::<u32>() {
+        Ok(number) if number > 0 => Ok(Who::Process(ProcessId(number - 1))),
+        _ if text == "resource" => Ok(Who::Resource),
+        _ if text == "parent" => Ok(Who::Parent),
+        _ => Err(format!("`{text}` is nobody; write a number from 1, resource or parent")),
+    }
+}
+
+/// A file that is no trace is bad input; one that the system does not give us is, too.
+fn of_input(error: MergeError) -> Failure {
+    match error {
+        MergeError::Read(ReadError::Io { path, error })
+            if error.kind() != std::io::ErrorKind::NotFound =>
+        {
+            Failure::environment(format!("cannot read {}: {error}", path.display()))
+        }
+        error => Failure::usage(error),
+    }
+}
