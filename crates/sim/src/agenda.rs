@@ -1,15 +1,13 @@
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
 use tenure_core::{ProcessId, Verdict};
 
-use crate::{Ask, Memory};
+use crate::Ask;
+use crate::queue::Queue;
 
 /// Something that is going to happen, other than the arrival of a protocol's message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Act {
     /// A process crashes.
-    Crash { fault: u32, process: ProcessId, recovery: Option<Back> },
+    Crash { fault: u32, process: ProcessId },
     /// A process comes back.
     Recover { fault: u32, process: ProcessId, lost: bool },
     /// A partition begins.
@@ -19,7 +17,7 @@ pub(crate) enum Act {
     /// The detector is wrong, on purpose.
     Lie { fault: u32, observer: ProcessId, peer: ProcessId, suspect: bool },
     /// Crashes a process that is still inside or waiting, as a fault asked.
-    Trap { fault: u32, process: ProcessId, inside: bool, count: u64 },
+    Trap { fault: u32, inside: bool, count: u32 },
     /// A timer fires.
     Timer { slot: u32, generation: u32 },
     /// The detector tells a process of a peer.
@@ -34,21 +32,8 @@ pub(crate) enum Act {
     Script { index: u32 },
 }
 
-/// How a crashed process comes back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Back {
-    pub(crate) after: u64,
-    pub(crate) lost: bool,
-}
-
-impl Back {
-    pub(crate) fn of(recovery: crate::Recovery) -> Self {
-        Back { after: recovery.after, lost: recovery.memory == Memory::Lost }
-    }
-}
-
 /// What a user is about to ask.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AskCode {
     Enter,
     Exit,
@@ -68,29 +53,4 @@ pub(crate) fn verdict(suspect: bool) -> Verdict {
 }
 
 /// Everything to come but messages, by time; at equal times first in, first out.
-#[derive(Debug, Default)]
-pub(crate) struct Agenda {
-    heap: BinaryHeap<Reverse<(u64, u64, Act)>>,
-    sequence: u64,
-}
-
-impl Agenda {
-    pub(crate) fn push(&mut self, time: u64, act: Act) {
-        self.sequence += 1;
-        self.heap.push(Reverse((time, self.sequence, act)));
-    }
-
-    /// When the next act is due; the largest number when there is none.
-    #[inline]
-    pub(crate) fn next_time(&self) -> u64 {
-        self.heap.peek().map_or(u64::MAX, |Reverse((time, ..))| *time)
-    }
-
-    pub(crate) fn pop(&mut self) -> Option<(u64, Act)> {
-        self.heap.pop().map(|Reverse((time, _, act))| (time, act))
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.heap.is_empty()
-    }
-}
+pub(crate) type Agenda = Queue<Act>;

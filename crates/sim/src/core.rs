@@ -3,7 +3,7 @@
 use tenure_core::{Label, ProcessId};
 use tenure_trace::{Kind, Who};
 
-use crate::agenda::{Agenda, Back};
+use crate::agenda::{Act, Agenda};
 use crate::beliefs::Beliefs;
 use crate::causality::{Causality, Through};
 use crate::clocks::Clocks;
@@ -73,8 +73,7 @@ pub(crate) struct Progressed {
 pub(crate) struct Tripwire {
     process: ProcessId,
     left: u64,
-    pub(crate) fault: u32,
-    pub(crate) recovery: Option<Back>,
+    fault: u32,
 }
 
 /// Which services the protocol offers, as far as workloads and monitors care.
@@ -113,8 +112,8 @@ impl Core {
             live: up.iter().filter(|up| **up).count() as u64,
             router: Router::new(&settings),
             clocks: Clocks::new(&settings),
-            plan: Agenda::default(),
-            agenda: Agenda::default(),
+            plan: Agenda::new(),
+            agenda: Agenda::new(),
             users,
             beliefs: Beliefs::new(if offers.election { size } else { 0 }),
             mutex,
@@ -235,13 +234,13 @@ impl Core {
         }
     }
 
-    /// Counts an arriving message against the tripwires. Returns the one that breaks.
-    pub(crate) fn trip(&mut self, at: ProcessId) -> Option<(u32, Option<Back>)> {
+    /// Counts an arriving message against the tripwires. Returns the fault of one that breaks.
+    pub(crate) fn trip(&mut self, at: ProcessId) -> Option<u32> {
         for wire in self.tripwires.iter_mut().filter(|wire| wire.process == at) {
             wire.left = wire.left.saturating_sub(1);
             if wire.left == 0 {
                 wire.left = u64::MAX;
-                return Some((wire.fault, wire.recovery));
+                return Some(wire.fault);
             }
         }
         None
@@ -288,15 +287,12 @@ impl Core {
     }
 
     fn plan_fault(&mut self, fault: u32, asked: Fault, partition: &mut u32) {
-        use crate::agenda::Act;
         match asked {
-            Fault::Crash { process, when: When::At(at), recovery } => {
-                let recovery = recovery.map(Back::of);
-                self.plan.push(at, Act::Crash { fault, process, recovery });
+            Fault::Crash { process, when: When::At(at), .. } => {
+                self.plan.push(at, Act::Crash { fault, process });
             }
-            Fault::Crash { process, when: When::OnMessage(left), recovery } => {
-                let recovery = recovery.map(Back::of);
-                self.tripwires.push(Tripwire { process, left, fault, recovery });
+            Fault::Crash { process, when: When::OnMessage(left), .. } => {
+                self.tripwires.push(Tripwire { process, left, fault });
             }
             Fault::Crash { .. } => {}
             Fault::Recover { process, at, memory } => {

@@ -3,11 +3,11 @@
 use tenure_core::{ProcessId, Verdict};
 use tenure_trace::{Kind, Passage};
 
-use crate::agenda::{Act, Back, verdict};
+use crate::agenda::{Act, verdict};
 use crate::causality::Through;
 use crate::core::Core;
 use crate::users::Phase;
-use crate::{Ask, Fault, Heard, When};
+use crate::{Ask, Fault, Heard, Memory, When};
 
 /// What the engine must do with a process because of an act.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,8 +53,8 @@ impl Core {
             }
             Act::Cut { partition } => self.cut(partition, true),
             Act::Heal { partition } => self.cut(partition, false),
-            Act::Crash { fault, process, recovery } => self.crash(process, fault, recovery),
-            Act::Trap { fault, process, inside, count } => self.trap(fault, process, inside, count),
+            Act::Crash { fault, process } => self.crash(process, fault),
+            Act::Trap { fault, inside, count } => self.trap(fault, inside, count),
             Act::Recover { fault, process, lost } => {
                 if self.up[process.index()] {
                     return Todo::Nothing;
@@ -120,7 +120,9 @@ impl Core {
         vec![inside, outside]
     }
 
-    fn trap(&mut self, fault: u32, process: ProcessId, inside: bool, count: u64) -> Todo {
+    fn trap(&mut self, fault: u32, inside: bool, count: u32) -> Todo {
+        let asked = &self.settings.faults[fault as usize];
+        let Fault::Crash { process, .. } = *asked else { return Todo::Nothing };
         let Some(users) = &self.users else { return Todo::Nothing };
         let (requests, entries) = users.counts(process);
         let caught = match users.phase(process) {
@@ -128,23 +130,19 @@ impl Core {
             Phase::Waiting => !inside && requests == count,
             _ => false,
         };
-        if !caught {
-            return Todo::Nothing;
-        }
-        let asked = &self.settings.faults[fault as usize];
-        let Fault::Crash { recovery, .. } = asked else { return Todo::Nothing };
-        let recovery = recovery.map(Back::of);
-        self.crash(process, fault, recovery)
+        if caught { self.crash(process, fault) } else { Todo::Nothing }
     }
 
     /// Crashes a process, as far as it does not depend on the protocol.
-    pub(crate) fn crash(&mut self, process: ProcessId, fault: u32, recovery: Option<Back>) -> Todo {
+    pub(crate) fn crash(&mut self, process: ProcessId, fault: u32) -> Todo {
         if !self.up[process.index()] {
             return Todo::Nothing;
         }
         self.fired[fault as usize] += 1;
-        if let Some(back) = recovery {
-            let act = Act::Recover { fault, process, lost: back.lost };
+        let asked = &self.settings.faults[fault as usize];
+        if let Fault::Crash { recovery: Some(back), .. } = asked {
+            let lost = back.memory == Memory::Lost;
+            let act = Act::Recover { fault, process, lost };
             self.plan.push(self.now + back.after, act);
         }
         self.trace(process, Kind::Crash);
@@ -333,16 +331,15 @@ impl Core {
         let (requests, entries) = users.counts(process);
         for (fault, asked) in self.settings.faults.iter().enumerate() {
             let Fault::Crash { process: whose, when, .. } = asked else { continue };
-            let (count, after) = match *when {
-                When::Inside { entry, after } if inside && entry == entries => (entry, after),
-                When::Waiting { request, after } if !inside && request == requests => {
-                    (request, after)
-                }
+            let (wanted, after) = match *when {
+                When::Inside { entry, after } if inside => (entry, after),
+                When::Waiting { request, after } if !inside => (request, after),
                 _ => continue,
             };
-            if *whose == process {
+            let count = if inside { entries } else { requests };
+            if *whose == process && wanted == u64::from(count) {
                 let fault = u32::try_from(fault).expect("fewer than 2^32 faults");
-                self.plan.push(self.now + after, Act::Trap { fault, process, inside, count });
+                self.plan.push(self.now + after, Act::Trap { fault, inside, count });
             }
         }
     }

@@ -7,7 +7,9 @@ use crate::core::{Core, Offers};
 use crate::recorder::Recorder;
 use crate::watcher::Watcher;
 use crate::world::World;
-use crate::{Ask, Configs, Controls, Report, Settings, SettingsError, UserCommand, UserEvent};
+use crate::{
+    Ask, Configs, Controls, Report, Settings, SettingsError, UserCommand, UserEvent, Watch,
+};
 
 /// A protocol, its configuration, and everything that decides a run.
 ///
@@ -90,6 +92,20 @@ where
     {
         self.watchers.push(Watcher::new(property, monitor));
         self
+    }
+
+    /// The same run, measured and judged in another way.
+    #[must_use]
+    pub fn watching(&self, watch: Watch) -> Self {
+        Simulation {
+            name: self.name.clone(),
+            service: self.service,
+            configs: self.configs.clone(),
+            settings: Settings { watch, ..self.settings.clone() },
+            script: self.script.clone(),
+            watchers: self.watchers.clone(),
+            replay: self.replay.clone(),
+        }
     }
 
     /// What decides the run.

@@ -219,9 +219,9 @@ impl Users {
     }
 
     /// How many requests and entries a user has made.
-    pub(crate) fn counts(&self, process: ProcessId) -> (u64, u64) {
+    pub(crate) fn counts(&self, process: ProcessId) -> (u32, u32) {
         let user = &self.users[process.index()];
-        (u64::from(user.requests), u64::from(user.entries))
+        (user.requests, user.entries)
     }
 
     /// Live users who wait to enter or to have left.

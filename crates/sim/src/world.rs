@@ -279,10 +279,10 @@ where
         if admitted && core.router.may_cut() && core.router.is_cut(from, to) {
             admitted = false;
         }
-        if admitted && let Some((fault, recovery)) = core.trip(to) {
+        if admitted && let Some(fault) = core.trip(to) {
             admitted = false;
             core.dead_letters += 1;
-            if core.crash(to, fault, recovery) == Todo::Crash(to) {
+            if core.crash(to, fault) == Todo::Crash(to) {
                 self.timers.clear(to);
                 self.watch(to, |watcher, time| watcher.observe(time, to, Observed::Crashed));
             }

@@ -1,0 +1,59 @@
+//! A protocol of your own, simulated: greet everybody, and again whoever does not answer.
+#![allow(clippy::print_stdout, reason = "an example prints what it found")]
+
+use serde::{Deserialize, Serialize};
+use tenure_core::{Delay, Effects, Group, ProcessId, ProcessSet, Protocol, labelled};
+use tenure_sim::{Chance, Settings, Simulation, Span};
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Greeter {
+    unanswered: ProcessSet,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+enum Message {
+    Hello,
+    Welcome,
+}
+labelled!(Message, Application, Hello => "hello", Welcome => "welcome");
+
+impl Protocol for Greeter {
+    type Config = Delay;
+    type Command = ();
+    type Event = ();
+    type Message = Message;
+    type Timer = Delay;
+    type Stable = ();
+
+    fn boot(group: Group, again: &Delay, _: Option<()>, fx: &mut impl Effects<Self>) -> Self {
+        fx.broadcast(&group.peers(), Message::Hello);
+        fx.set_timer(*again, *again);
+        Greeter { unanswered: group.peers() }
+    }
+
+    fn stable(&self) {}
+    fn on_command(&mut self, (): (), _: &mut impl Effects<Self>) {}
+    fn on_message(&mut self, from: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
+        match message {
+            Message::Hello => fx.send(from, Message::Welcome),
+            Message::Welcome => drop(self.unanswered.remove(from)),
+        }
+    }
+
+    fn on_timer(&mut self, again: Delay, fx: &mut impl Effects<Self>) {
+        fx.broadcast(&self.unanswered, Message::Hello);
+        if !self.unanswered.is_empty() {
+            fx.set_timer(again, again);
+        }
+    }
+}
+
+fn main() -> Result<(), tenure_sim::SettingsError> {
+    let mut settings = Settings::new(10);
+    settings.network.latency = Span::between_units(1, 5).into();
+    settings.network.loss = Chance::of(0.3);
+    let report = Simulation::<Greeter>::new(Delay::units(20), settings).run()?;
+    let (lost, sent) = (report.metrics.dropped, report.metrics.sent);
+    println!("{lost} of {sent} lost, all answered after {}", report.finished_at_units());
+    Ok(())
+}
