@@ -12,11 +12,13 @@
 //! use tenure::core::{Group, Input, Node, ProcessId, Still};
 //!
 //! let config = ricart_agrawala::Config::default();
-//! let boot = |me| Node::<RicartAgrawala>::boot(Group::new(ProcessId(me), 3), &config, None, Still);
-//! let mut nodes: Vec<_> = (0..3).map(boot).collect();
+//! let groups = (0..3).map(|me| Group::new(ProcessId(me), 3));
+//! let boot = |group| Node::<RicartAgrawala>::boot(group, &config, None, Still);
+//! let mut nodes: Vec<_> = groups.map(boot).collect();
 //!
 //! // P1 and P2 both ask to enter; messages are delivered in the order in which they were sent.
-//! let mut inputs = VecDeque::from([0, 1].map(|at| (ProcessId(at), Input::Command(Command::Enter))));
+//! let asks = [0, 1].map(|at| (ProcessId(at), Input::Command(Command::Enter)));
+//! let mut inputs = VecDeque::from(asks);
 //! let mut entered = Vec::new();
 //! while let Some((at, input)) = inputs.pop_front() {
 //!     let released = nodes[at.index()].step(input).saved();

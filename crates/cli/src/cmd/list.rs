@@ -8,7 +8,7 @@ use tenure_algorithms::catalogue::{self, Parameters};
 use tenure_core::{Card, Cost, Crashes, Order, Per, Service, Variant};
 
 use super::failure::{Failure, Status};
-use super::output::{Format, print, print_json};
+use super::output::{Format, WIDTH, print, print_json, wrapped};
 
 /// How many processes the cards speak of; formulas say what they say for any number.
 const SIZE: u32 = 5;
@@ -22,6 +22,9 @@ pub(crate) struct Options {
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
+
+/// Where the second column of a card begins.
+const INDENT: usize = 13;
 
 /// What the JSON has for each algorithm.
 #[derive(Debug, Serialize)]
@@ -75,7 +78,12 @@ fn table(cards: &[Card]) -> String {
 fn whole(card: &Card) -> String {
     let mut text = format!("{}: {}\n", card.name, card.title);
     let mut row = |name: &str, says: &str| {
-        writeln!(text, "  {name:<11}{says}").expect("a string takes everything");
+        let mut name = name;
+        for line in wrapped(says, WIDTH - INDENT) {
+            let width = INDENT - 2;
+            writeln!(text, "  {name:<width$}{line}").expect("a string takes everything");
+            name = "";
+        }
     };
     row("service", word(card.service));
     row("paper", card.paper);

@@ -55,10 +55,10 @@ pub(crate) struct Options {
     #[arg(long)]
     pub(super) fifo: bool,
     /// With --fifo: how likely a message is lost above the sockets, 0 to 1
-    #[arg(long, value_name = "P", default_value_t = 0.0)]
+    #[arg(long, value_name = "P", default_value_t = 0.0, allow_hyphen_values = true)]
     pub(super) lose: f64,
     /// With --fifo: how likely a message is sent twice, 0 to 1
-    #[arg(long, value_name = "P", default_value_t = 0.0)]
+    #[arg(long, value_name = "P", default_value_t = 0.0, allow_hyphen_values = true)]
     pub(super) duplicate: f64,
     /// Where states, traces and logs go, and stay [default: a temporary directory, removed if
     /// everything held]

@@ -174,7 +174,7 @@ fn check(
     if !tolerated && !options.beyond_assumptions {
         let (name, says) = (&options.mutex, card.faults.says);
         return Err(Failure::usage(format!(
-            "{action} is more than {name} survives: it {says}; \
+            "{action} is more than {name} survives (its card: {says}); \
              leave it out, or add --beyond-assumptions"
         )));
     }

@@ -35,6 +35,8 @@ pub(super) struct Summary {
     pub(super) violations: usize,
     pub(super) violated: Vec<Violated>,
     pub(super) verdicts: BTreeMap<&'static str, Judgement>,
+    /// Which of the verdicts are about what nobody promised, and so count for nothing.
+    pub(super) not_promised: Vec<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) channel: Option<Channel>,
     pub(super) crashes: u64,
@@ -99,6 +101,8 @@ impl Summary {
         drop(merged);
         let violated = violated(plan, &course, &verification);
         let verdicts = verdicts(plan, &verification);
+        let idle = verification.violations.iter().filter(|violated| !violated.counts);
+        let not_promised = idle.map(|violated| violated.property).collect();
         let counter = verification.counter.map_or(Counter::default(), |it| Counter {
             expected: it.expected,
             found: it.found,
@@ -127,6 +131,7 @@ impl Summary {
             violations: violated.len(),
             violated,
             verdicts,
+            not_promised,
             channel,
             crashes: verification.crashes,
             interrupted: course.interrupted,

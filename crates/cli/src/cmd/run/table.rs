@@ -6,9 +6,7 @@ use tenure_trace::{Cause, Election, Judgement};
 
 use super::analysis::Injected;
 use super::summary::{Channel, Counter, Latency, MessagesPerEntry, Recovered, Summary};
-
-/// The longest line.
-const WIDTH: usize = 100;
+use crate::cmd::output::{WIDTH, wrapped};
 
 /// Where the second column begins.
 const INDENT: usize = 22;
@@ -45,10 +43,10 @@ impl Table {
         let fifo = if summary.channel.is_some() { " over fifo" } else { "" };
         let ended = if summary.interrupted { ", interrupted" } else { "" };
         let head = format!(
-            "{nodes} nodes, {lock}{fifo}, election {election}, {seconds:.1} s of work, seed {seed}{ended}"
+            "{nodes} nodes, {lock}{fifo}, election {election}, {seconds:.1} s of work, \
+             seed {seed}{ended}\n\n"
         );
         self.0.push_str(&head);
-        self.0.push_str("\n\n");
     }
 
     fn work(&mut self, summary: &Summary) {
@@ -87,50 +85,73 @@ impl Table {
         self.row("recovered", &says);
     }
 
+    /// The changes of leader. A leader that is elected again shows only by its terms.
     fn elections(&mut self, elections: &[Election]) {
         if elections.is_empty() {
             self.row("elections", "none");
         }
-        for (place, election) in elections.iter().enumerate() {
-            let Election { at, ms, leader, term, cause } = election;
+        let reigns = elections.chunk_by(|one, next| one.leader == next.leader);
+        for (place, reign) in reigns.enumerate() {
+            let [Election { at, ms, leader, term, cause }, ..] = reign else { continue };
             let cause = match cause {
                 Cause::Start => "at the start",
                 Cause::Crash => "after the leader was killed",
                 Cause::Stop => "after the leader was stopped",
-                Cause::Takeover => "after somebody took over",
+                Cause::Takeover => "after it took over",
+            };
+            let terms = match reign {
+                [_, .., last] => format!("terms {term} to {}", last.term),
+                _ => format!("term {term}"),
             };
             let name = if place == 0 { "elections" } else { "" };
             let (at, ms) = (at / 1e3, millis(*ms));
-            let says = format!("at {at:>6.2} s   P{leader} leads in {ms:>8} {cause} (term {term})");
-            self.row(name, &says);
+            self.row(name, &format!("at {at:>6.2} s   P{leader} leads in {ms} {cause} ({terms})"));
         }
     }
 
     fn judgement(&mut self, summary: &Summary) {
         let Counter { expected, found, lost } = summary.counter;
-        let says = match lost {
-            0 => format!("expected {}, found {}, none lost", grouped(expected), grouped(found)),
+        let (expected, found) = (grouped(expected), grouped(found));
+        let lost = match lost {
+            0 => "none lost".into(),
             lost => {
-                format!("expected {}, found {}, LOST {lost}", grouped(expected), grouped(found))
+                format!("{}{} LOST", if lost < 0 { "−" } else { "" }, grouped(lost.unsigned_abs()))
             }
         };
-        self.row("counter", &says);
-        self.row("refused", &format!("{} accesses with an old fence", grouped(summary.refused)));
-        let overlaps = match summary.overlaps {
-            0 => "none",
-            _ if summary.violations == 0 => "all refused by the resource",
-            _ => "see the violations",
-        };
-        self.row("overlaps", &format!("{}, {overlaps}", summary.overlaps).replace("0, ", ""));
-        let mut verdicts: Vec<(Judgement, Vec<&str>)> = Vec::new();
-        for (property, judgement) in &summary.verdicts {
-            match verdicts.iter_mut().find(|(known, _)| known == judgement) {
-                Some((_, properties)) => properties.push(property),
-                None => verdicts.push((*judgement, vec![property])),
+        self.row("counter", &format!("expected {expected}, found {found}, {lost}"));
+        self.row(
+            "refused",
+            &match summary.refused {
+                0 => "none".into(),
+                1 => "1 access, for its old fence".into(),
+                refused => format!("{} accesses, for their old fences", grouped(refused)),
+            },
+        );
+        self.row(
+            "overlaps",
+            &match summary.overlaps {
+                0 => "none".into(),
+                overlaps if summary.violations == 0 => {
+                    format!("{overlaps}, refused by the resource")
+                }
+                overlaps => format!("{overlaps}, see the violations"),
+            },
+        );
+        self.verdicts(summary);
+    }
+
+    fn verdicts(&mut self, summary: &Summary) {
+        for judgement in [Judgement::Holds, Judgement::Incomplete, Judgement::Violated] {
+            let same = summary.verdicts.iter().filter(|(_, it)| **it == judgement);
+            let promised = |property: &&str| !summary.not_promised.contains(property);
+            let same: Vec<&str> = same.map(|(property, _)| *property).filter(promised).collect();
+            if !same.is_empty() {
+                self.row(judgement.word(), &same.join(", "));
             }
         }
-        for (judgement, properties) in verdicts {
-            self.row(judgement.word(), &properties.join(", "));
+        if !summary.not_promised.is_empty() {
+            let says = format!("{}, and it did not hold", summary.not_promised.join(", "));
+            self.row("not promised", &says);
         }
         for note in &summary.notes {
             self.row("note", note);
@@ -173,23 +194,6 @@ fn millis(ms: f64) -> String {
     }
 }
 
-/// Lines of at most `width` characters, broken between words where that is possible.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        let line = lines.last_mut().expect("there is always a line");
-        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > width {
-            lines.push(word.to_string());
-            continue;
-        }
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        line.push_str(word);
-    }
-    lines
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -200,12 +204,5 @@ mod tests {
         {
             assert_eq!(grouped(number), shown);
         }
-    }
-
-    #[test]
-    fn long_texts_are_broken_between_words() {
-        assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
-        assert_eq!(wrapped("one", 2), ["one"]);
-        assert_eq!(wrapped("", 7), [""]);
     }
 }
