@@ -11,7 +11,7 @@ use core::fmt;
 use alloc::string::{String, ToString};
 
 use tenure_core::quorum::{Kind, NoQuorums};
-use tenure_core::{Algorithm, Card, Election, Mutex, Office};
+use tenure_core::{Algorithm, Card, Election, Mutex, Office, Rebase};
 
 use crate::UnknownVariant;
 use crate::channel::{Fifo, fifo};
@@ -52,10 +52,10 @@ pub trait Visitor: Sized {
     type Output;
 
     /// The name stands for a mutex.
-    fn mutex<P: Mutex + Algorithm>(self, config: P::Config) -> Self::Output;
+    fn mutex<P: Mutex + Algorithm + Rebase>(self, config: P::Config) -> Self::Output;
 
     /// The name stands for an election.
-    fn election<P: Election + Algorithm>(self, config: P::Config) -> Self::Output;
+    fn election<P: Election + Algorithm + Rebase>(self, config: P::Config) -> Self::Output;
 }
 
 /// What to do with an office once its type is known.
@@ -131,11 +131,11 @@ struct CoordinatedBy<'a, V> {
 impl<V: Visitor> Visitor for CoordinatedBy<'_, V> {
     type Output = Result<V::Output, Unknown>;
 
-    fn mutex<P: Mutex + Algorithm>(self, _: P::Config) -> Self::Output {
+    fn mutex<P: Mutex + Algorithm + Rebase>(self, _: P::Config) -> Self::Output {
         Err(Unknown::algorithm(self.name))
     }
 
-    fn election<P: Election + Algorithm>(self, config: P::Config) -> Self::Output {
+    fn election<P: Election + Algorithm + Rebase>(self, config: P::Config) -> Self::Output {
         Ok(self.visitor.mutex::<MutexOnly<Coordinated<P>>>(config))
     }
 }
@@ -177,11 +177,11 @@ struct OfficeBy<'a, V> {
 impl<V: OfficeVisitor> Visitor for OfficeBy<'_, V> {
     type Output = Result<V::Output, Unknown>;
 
-    fn mutex<P: Mutex + Algorithm>(self, _: P::Config) -> Self::Output {
+    fn mutex<P: Mutex + Algorithm + Rebase>(self, _: P::Config) -> Self::Output {
         Err(Unknown::algorithm(self.mutex))
     }
 
-    fn election<P: Election + Algorithm>(self, config: P::Config) -> Self::Output {
+    fn election<P: Election + Algorithm + Rebase>(self, config: P::Config) -> Self::Output {
         Ok(self.visitor.office::<Coordinated<P>>(config))
     }
 }
@@ -196,12 +196,12 @@ struct BesideBully<'a, V> {
 impl<V: OfficeVisitor> Visitor for BesideBully<'_, V> {
     type Output = Result<V::Output, Unknown>;
 
-    fn mutex<P: Mutex + Algorithm>(self, mutex: P::Config) -> Self::Output {
+    fn mutex<P: Mutex + Algorithm + Rebase>(self, mutex: P::Config) -> Self::Output {
         let election = self.parameters.greeting_bully();
         Ok(self.visitor.office::<Side<P, Bully>>(side::Config { mutex, election }))
     }
 
-    fn election<P: Election + Algorithm>(self, _: P::Config) -> Self::Output {
+    fn election<P: Election + Algorithm + Rebase>(self, _: P::Config) -> Self::Output {
         Err(Unknown::algorithm(self.mutex))
     }
 }
@@ -215,12 +215,12 @@ struct OverFifo<'a, V> {
 impl<V: Visitor> Visitor for OverFifo<'_, V> {
     type Output = V::Output;
 
-    fn mutex<P: Mutex + Algorithm>(self, config: P::Config) -> V::Output {
+    fn mutex<P: Mutex + Algorithm + Rebase>(self, config: P::Config) -> V::Output {
         let resend = self.parameters.resend();
         self.visitor.mutex::<Fifo<P>>(fifo::Config { resend, ..fifo::Config::around(config) })
     }
 
-    fn election<P: Election + Algorithm>(self, config: P::Config) -> V::Output {
+    fn election<P: Election + Algorithm + Rebase>(self, config: P::Config) -> V::Output {
         let resend = self.parameters.resend();
         self.visitor.election::<Fifo<P>>(fifo::Config { resend, ..fifo::Config::around(config) })
     }
@@ -236,11 +236,11 @@ pub fn card(name: &str, parameters: &Parameters) -> Result<Card, Unknown> {
     impl Visitor for ReadCard {
         type Output = Card;
 
-        fn mutex<P: Mutex + Algorithm>(self, config: P::Config) -> Card {
+        fn mutex<P: Mutex + Algorithm + Rebase>(self, config: P::Config) -> Card {
             P::card(&config, self.0)
         }
 
-        fn election<P: Election + Algorithm>(self, config: P::Config) -> Card {
+        fn election<P: Election + Algorithm + Rebase>(self, config: P::Config) -> Card {
             P::card(&config, self.0)
         }
     }

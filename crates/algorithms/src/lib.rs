@@ -14,6 +14,7 @@ pub mod compose;
 pub mod detector;
 pub mod election;
 pub mod mutex;
+mod rebase;
 mod variants;
 
 pub use variants::{Switch, UnknownVariant, Variants};

@@ -12,9 +12,10 @@
 //! **Why it is right.** A receiver accepts *exactly* the number that it expects: nothing is
 //! delivered twice, out of order, or after a gap. The sender repeats what is not acknowledged,
 //! so under fair loss everything arrives. Numbers count from 1 within a pair of sessions: both
-//! ends' sessions travel in every message, so what one boot of a process sent, or was sent,
-//! never reaches another boot. What is still unacknowledged when the peer's next session shows
-//! itself was addressed to the dead one, and is dropped.
+//! ends' sessions travel in every message, so nothing that one boot of a process sent is taken
+//! for a message of another. What is still unacknowledged when the peer's next session shows
+//! itself is sent again to that one: for all we know, it was up already when we sent it. So a
+//! message may reach two boots of its receiver, but none of them twice.
 
 use alloc::collections::VecDeque;
 use alloc::format;
@@ -200,6 +201,13 @@ impl<P: Protocol> Protocol for Fifo<P> {
     }
 }
 
+impl<P: Protocol> Fifo<P> {
+    /// The protocol inside.
+    pub fn inner(&self) -> &P {
+        &self.inner
+    }
+}
+
 /// What the protocol inside sees: its messages go through the post, all else passes.
 struct Inside<'a, P: Protocol, F> {
     post: &'a mut Post<P>,
@@ -300,21 +308,17 @@ impl<P: Protocol> Post<P> {
     }
 
     /// Takes note of a peer's session. A later one than we knew of starts both directions
-    /// afresh: what was addressed to the old one has died with it.
+    /// afresh, with what is still unacknowledged.
     fn meet(&mut self, peer: ProcessId, session: u64, fx: &mut impl Effects<Fifo<P>>) {
         let link = &mut self.links[peer.index()];
         if session <= link.peer_session {
             return;
         }
-        let first = link.peer_session == 0;
+        let as_expected = link.peer_session == 0 && session == 1;
         link.peer_session = session;
         link.received = 0;
-        if !first {
-            link.acknowledged = 0;
-            link.outgoing.clear();
-            fx.cancel_timer(Timer::Resend(peer));
-        } else if session > 1 && !link.outgoing.is_empty() {
-            // Sent while we took the peer to be in its first session, hence refused.
+        link.acknowledged = 0;
+        if !as_expected && !link.outgoing.is_empty() {
             self.repeat(peer, fx);
         }
     }

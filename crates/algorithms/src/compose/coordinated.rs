@@ -38,7 +38,7 @@ use crate::mutex::{Claim, Ticket};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Coordinated<E: Election> {
     group: Group,
-    election: E,
+    pub(crate) election: E,
     /// The highest term that we were told of or asked in; nothing older is listened to.
     term: Option<Term>,
     /// Whether the leader of `term` may be relied on.
@@ -172,15 +172,15 @@ impl<E: Election> Protocol for Coordinated<E> {
     fn on_message(&mut self, from: ProcessId, message: Self::Message, fx: &mut impl Effects<Self>) {
         match message {
             Message::Election(message) => self.tell_election(Input::Message { from, message }, fx),
-            Message::Request { term, ticket } if self.leads_in(term) => {
+            Message::Request { term, ticket } if self.serves(from, term) => {
                 let claim = Claim { process: from, ticket };
                 self.serve(|coordinator| coordinator.desk.ask(claim), fx);
             }
-            Message::Release { term, ticket } if self.leads_in(term) => {
+            Message::Release { term, ticket } if self.serves(from, term) => {
                 let claim = Claim { process: from, ticket };
                 self.serve(|coordinator| coordinator.desk.release(claim), fx);
             }
-            Message::Report { term, standing } if self.leads_in(term) => {
+            Message::Report { term, standing } if self.serves(from, term) => {
                 self.serve(|coordinator| coordinator.record(from, standing), fx);
             }
             Message::Grant { term, ticket, fence } if self.term == Some(term) => {
@@ -190,7 +190,7 @@ impl<E: Election> Protocol for Coordinated<E> {
                 self.follow(term);
                 fx.send(from, Message::Report { term, standing: self.standing() });
             }
-            // Of an older term, or for one in which we do not lead: a later inquiry covers it.
+            // Of an older term, not for us, or of a suspect: a later inquiry covers it.
             Message::Request { .. }
             | Message::Release { .. }
             | Message::Report { .. }
@@ -269,11 +269,10 @@ impl<E: Election> Coordinated<E> {
     }
 
     fn standing(&self) -> Standing {
-        let ticket = self.ticket;
         match self.phase {
             Phase::Idle => Standing::Idle,
-            Phase::Waiting => Standing::Waiting { ticket },
-            Phase::Inside { fence } => Standing::Inside { ticket, fence },
+            Phase::Waiting => Standing::Waiting { ticket: self.ticket },
+            Phase::Inside { fence } => Standing::Inside { ticket: self.ticket, fence },
         }
     }
 
@@ -368,8 +367,10 @@ impl<E: Election> Coordinated<E> {
         }
     }
 
-    fn leads_in(&self, term: Term) -> bool {
-        self.coordinator.is_some() && self.term == Some(term)
+    /// Whether we lead in this term and listen to this process. What a suspected one left under
+    /// way does not count: the dead never release. If it is trusted again, it is asked again.
+    fn serves(&self, from: ProcessId, term: Term) -> bool {
+        self.coordinator.is_some() && self.term == Some(term) && !self.suspected.contains(from)
     }
 }
 

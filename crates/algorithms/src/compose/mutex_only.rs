@@ -47,6 +47,13 @@ impl<P: Office> Protocol for MutexOnly<P> {
     }
 }
 
+impl<P: Office> MutexOnly<P> {
+    /// The office.
+    pub fn office(&self) -> &P {
+        &self.0
+    }
+}
+
 fn inside<P: Office>(fx: &mut impl Effects<MutexOnly<P>>) -> impl Effects<P> {
     fx.wrap(
         |message| message,

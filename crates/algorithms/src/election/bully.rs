@@ -254,8 +254,10 @@ impl Bully {
         self.number = self.number.max(number);
         match self.phase {
             Phase::Asking => self.enter_phase(Phase::Waiting, fx),
-            // We announced ourselves, or believe in somebody, under a number that is overtaken.
-            Phase::Settled if self.number > self.announced.number => self.start(fx),
+            Phase::Settled if self.is_overtaken(number) => {
+                self.depose(fx);
+                self.start(fx);
+            }
             Phase::Settled | Phase::Waiting => {}
         }
     }
@@ -317,9 +319,21 @@ impl Bully {
         }
     }
 
+    /// The highest number that this process knows of.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
     /// A number as messages carry it: 0 where there are no terms.
     fn carried(&self, number: u64) -> u64 {
         if self.has(Switch::NoTerms) { 0 } else { number }
+    }
+
+    /// Whether what we announced was not believed. (A follower that hears of a later number
+    /// waits for its announcement: were it to start as well, elections would breed elections.)
+    fn is_overtaken(&self, number: u64) -> bool {
+        let ours = self.announced.leader == self.group.me() && self.leader == Some(self.announced);
+        ours && number >= self.announced.number && !self.has(Switch::NoTerms)
     }
 
     fn believes_in(&self, process: ProcessId) -> bool {

@@ -28,8 +28,8 @@ use alloc::vec::Vec;
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{
     Algorithm, Card, Cost, Crashes, Detection, Effects, Faults, Fence, Group, LamportClock, Order,
-    Per, ProcessId, ProcessSet, Promise, Protocol, Service, Stamp, Strategy, Timing, Topology,
-    labelled,
+    Per, ProcessId, ProcessSet, Promise, Protocol, Rebase, Service, Stamp, Strategy, Timing,
+    Topology, labelled,
 };
 
 use crate::Variants;
@@ -196,23 +196,24 @@ impl RicartAgrawala {
 
     /// Keeps a request for later; a duplicate changes nothing.
     fn defer(&mut self, request: Stamp) {
-        let kept = if self.tags_replies() { request } else { Stamp { clock: 0, ..request } };
+        let kept =
+            if tags_replies(self.variants) { request } else { Stamp { clock: 0, ..request } };
         if let Err(place) = self.deferred.binary_search(&kept) {
             self.deferred.insert(place, kept);
         }
     }
 
     fn reply_to(&self, clock: u64) -> Message {
-        let stamped = !self.has_any(&[Switch::UnstampedReply, Switch::Reference]);
+        let stamped = stamps_replies(self.variants);
         Message::Reply {
-            to: if self.tags_replies() { clock } else { 0 },
+            to: if tags_replies(self.variants) { clock } else { 0 },
             clock: if stamped { self.clock.now() } else { 0 },
         }
     }
 
     /// Counts a reply; tells whether it was the last one awaited.
     fn receive_reply(&mut self, from: ProcessId, to: u64) -> bool {
-        let tagged = self.tags_replies();
+        let tagged = tags_replies(self.variants);
         let by_name = !self.variants.has(Switch::BareCounter);
         let Phase::Waiting { request, awaited } = &mut self.phase else { return false };
         if tagged && to != request.clock {
@@ -246,13 +247,79 @@ impl RicartAgrawala {
     fn orders_by_id(&self) -> bool {
         self.variants.has(Switch::IdsAsStamps)
     }
+}
 
-    fn tags_replies(&self) -> bool {
-        !self.has_any(&[Switch::UntaggedReply, Switch::BareCounter, Switch::Reference])
+fn tags_replies(variants: Variants<Switch>) -> bool {
+    ![Switch::UntaggedReply, Switch::BareCounter, Switch::Reference]
+        .iter()
+        .any(|switch| variants.has(*switch))
+}
+
+fn stamps_replies(variants: Variants<Switch>) -> bool {
+    !variants.has(Switch::UnstampedReply) && !variants.has(Switch::Reference)
+}
+
+/// Stamps are compared with stamps only, so all may be shifted alike.
+impl Rebase for RicartAgrawala {
+    const REBASES: bool = true;
+
+    fn smallest(&self) -> Option<u64> {
+        let request = match &self.phase {
+            Phase::Waiting { request, .. } => Some(request.clock),
+            Phase::Idle | Phase::Inside => None,
+        };
+        let owed = self.deferred.iter().map(|request| request.clock);
+        let requests = request.filter(|_| !self.orders_by_id());
+        let owed = owed.filter(|_| tags_requests(self.variants));
+        requests.into_iter().chain(owed).chain([self.clock.now()]).min()
     }
 
-    fn has_any(&self, switches: &[Switch]) -> bool {
-        switches.iter().any(|switch| self.variants.has(*switch))
+    fn shift(&mut self, by: u64) {
+        let (tags, by_id) = (tags_requests(self.variants), self.orders_by_id());
+        self.clock.0 -= by;
+        match &mut self.phase {
+            Phase::Waiting { request, .. } if !by_id => request.clock -= by,
+            Phase::Waiting { .. } | Phase::Idle | Phase::Inside => {}
+        }
+        if tags {
+            self.deferred.iter_mut().for_each(|request| request.clock -= by);
+        }
+    }
+
+    fn smallest_in_message(config: &Config, message: &Message) -> Option<u64> {
+        let mut smallest = None;
+        for_each_stamp(config.variants, &mut message.clone(), |stamp| {
+            smallest = Some(smallest.map_or(*stamp, |least: u64| least.min(*stamp)));
+        });
+        smallest
+    }
+
+    fn shift_message(config: &Config, message: &mut Message, by: u64) {
+        for_each_stamp(config.variants, message, |stamp| *stamp -= by);
+    }
+}
+
+/// Whether a request is known by its clock wherever it is mentioned.
+fn tags_requests(variants: Variants<Switch>) -> bool {
+    tags_replies(variants) && !variants.has(Switch::IdsAsStamps)
+}
+
+fn for_each_stamp(
+    variants: Variants<Switch>,
+    message: &mut Message,
+    mut each: impl FnMut(&mut u64),
+) {
+    match message {
+        Message::Request { stamp } if !variants.has(Switch::IdsAsStamps) => each(&mut stamp.clock),
+        Message::Request { .. } => {}
+        Message::Reply { to, clock } => {
+            if tags_requests(variants) {
+                each(to);
+            }
+            if stamps_replies(variants) {
+                each(clock);
+            }
+        }
     }
 }
 

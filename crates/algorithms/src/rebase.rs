@@ -1,0 +1,41 @@
+//! What a checker may do about numbers that grow without end, where there is little to say.
+//!
+//! Protocols whose stamps can be shifted say so in their own files.
+
+use tenure_core::{Election, Office, Rebase};
+
+use crate::channel::Fifo;
+use crate::compose::{Coordinated, MutexOnly};
+use crate::election::{Bully, ChangRoberts, HirschbergSinclair};
+use crate::mutex::{Central, Lamport, Maekawa, TokenRing};
+
+impl Rebase for Central {}
+impl Rebase for Lamport {}
+impl Rebase for Maekawa {}
+impl Rebase for TokenRing {}
+impl Rebase for ChangRoberts {}
+impl Rebase for HirschbergSinclair {}
+
+impl Rebase for Bully {
+    fn term(&self) -> u64 {
+        self.number()
+    }
+}
+
+impl<E: Election + Rebase> Rebase for Coordinated<E> {
+    fn term(&self) -> u64 {
+        self.election.term()
+    }
+}
+
+impl<P: Office + Rebase> Rebase for MutexOnly<P> {
+    fn term(&self) -> u64 {
+        self.office().term()
+    }
+}
+
+impl<P: Rebase> Rebase for Fifo<P> {
+    fn term(&self) -> u64 {
+        self.inner().term()
+    }
+}
