@@ -1,0 +1,369 @@
+//! What `simulate`, `check` and `compare` ask about a group of processes in the same way.
+
+use std::num::NonZeroU32;
+
+use clap::{Args, ValueEnum};
+use tenure_algorithms::catalogue::{Parameters, QUORUMS};
+use tenure_core::quorum::Kind;
+use tenure_core::{Order, ProcessId, Rank, Timing};
+
+use super::failure::Failure;
+
+/// How many processes there are when nothing says so.
+pub(crate) const DEFAULT_SIZE: u32 = 5;
+
+/// More processes than this do not fit into the memory of ordinary machines.
+const MOST_PROCESSES: u32 = 16_000_000;
+
+/// The options that describe a group, its users and its surroundings.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct GroupOptions {
+    /// How many processes [default: 5, or as many as --ids or --loads list]
+    #[arg(short, value_name = "N", allow_hyphen_values = true)]
+    pub(crate) n: Option<u32>,
+    /// Ranks by place on the ring, in the direction of messages: 8,1,5 or random [default: 1..n]
+    #[arg(long, value_name = "LIST|random", value_parser = ids, conflicts_with = "loads")]
+    pub(crate) ids: Option<Ids>,
+    /// Ranks <1/load, i> instead, the least loaded being the highest: 50,25,25
+    #[arg(long, value_name = "LIST", value_parser = loads)]
+    pub(crate) loads: Option<Listed<NonZeroU32>>,
+    /// Who starts the election: all or 2,3 [default: all]
+    #[arg(long, value_name = "all|LIST", value_parser = initiators)]
+    pub(crate) initiators: Option<Starters>,
+    /// Who has crashed before the start: 5 or 4,5
+    #[arg(long, value_name = "LIST", value_parser = processes)]
+    pub(crate) down: Option<Listed<ProcessId>>,
+    /// How often each process enters the critical section: 2, or one by one 2,1,0 [default: 1]
+    #[arg(long, value_name = "K|LIST", value_parser = entries, allow_hyphen_values = true)]
+    pub(crate) entries: Option<EntriesAsked>,
+    /// In which order links deliver [default: the weakest that the card allows]
+    #[arg(long, value_enum)]
+    pub(crate) channel: Option<Channel>,
+    /// The tree of tree algorithms
+    #[arg(long, value_enum)]
+    pub(crate) tree: Option<Tree>,
+    /// The quorums of quorum algorithms: pairs, fpp, grid, majority or tree [default: grid]
+    #[arg(long, value_name = "NAME", value_parser = quorums)]
+    pub(crate) quorums: Option<Kind>,
+    /// Switches that the algorithm declares (`tenure list ALGORITHM` shows them): NAME,NAME
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub(crate) variant: Vec<String>,
+    /// What is known about time [default: the weakest that the card allows]
+    #[arg(long, value_enum)]
+    pub(crate) timing: Option<TimingAsked>,
+    /// Who coordinates, where that is fixed [default: 1]
+    #[arg(long, value_name = "P", value_parser = process)]
+    pub(crate) coordinator: Option<ProcessId>,
+    /// Run outside what the algorithm's card assumes
+    #[arg(long)]
+    pub(crate) beyond_assumptions: bool,
+}
+
+impl GroupOptions {
+    /// How many processes there are.
+    pub(crate) fn size(&self) -> Result<u32, Failure> {
+        let listed = match (&self.ids, &self.loads) {
+            (Some(Ids::Listed(ids)), _) => Some(("--ids", "ranks", ids.0.len())),
+            (_, Some(loads)) => Some(("--loads", "loads", loads.0.len())),
+            _ => None,
+        };
+        let size = match (self.n, listed) {
+            (Some(n), Some((option, what, listed))) if n as usize != listed => {
+                return Err(Failure::usage(format!(
+                    "{option} lists {listed} {what} for -n {n}; give one for each process"
+                )));
+            }
+            (Some(n), _) => n,
+            (None, Some((_, _, listed))) => u32::try_from(listed).unwrap_or(u32::MAX),
+            (None, None) => DEFAULT_SIZE,
+        };
+        if !(1..=MOST_PROCESSES).contains(&size) {
+            let most = MOST_PROCESSES;
+            let says = format!("a group of {size} processes cannot be; -n is 1 to {most}");
+            return Err(Failure::usage(says));
+        }
+        Ok(size)
+    }
+
+    /// What the configuration of an algorithm depends on. Ranks that are drawn anew for each run
+    /// are 1..n here; the longest delay of a message is one unit.
+    pub(crate) fn parameters(&self) -> Result<Parameters, Failure> {
+        let plain = Parameters::plain(self.size()?);
+        self.check_processes(plain.size)?;
+        let ranks = match (&self.ids, &self.loads) {
+            (Some(Ids::Listed(ids)), _) => ids.0.iter().map(|id| Rank::of_id(*id)).collect(),
+            (_, Some(loads)) => {
+                (1..).zip(&loads.0).map(|(id, load)| Rank::of_load(*load, id)).collect()
+            }
+            _ => plain.ranks,
+        };
+        different(&ranks)?;
+        Ok(Parameters {
+            ranks,
+            coordinator: self.coordinator.unwrap_or(plain.coordinator),
+            quorums: self.quorums.unwrap_or(plain.quorums),
+            variants: self.variant.clone(),
+            ..plain
+        })
+    }
+
+    /// Whether a rank is drawn for each process, anew for each run.
+    pub(crate) fn draws_ids(&self) -> bool {
+        matches!(self.ids, Some(Ids::Random))
+    }
+
+    /// Who starts the election; `None`: all.
+    pub(crate) fn initiators(&self) -> Option<&[ProcessId]> {
+        match &self.initiators {
+            Some(Starters::Listed(listed)) => Some(&listed.0),
+            Some(Starters::All) | None => None,
+        }
+    }
+
+    /// Who has crashed before the start.
+    pub(crate) fn down(&self) -> &[ProcessId] {
+        self.down.as_ref().map_or(&[], |down| &down.0)
+    }
+
+    /// In which order links deliver; `None`: as the card says.
+    pub(crate) fn order(&self) -> Option<Order> {
+        self.channel.map(|channel| match channel {
+            Channel::Fifo => Order::Fifo,
+            Channel::Reordered => Order::Reordered,
+        })
+    }
+
+    /// What is known about time; `None`: as the card says.
+    pub(crate) fn timing(&self) -> Option<Timing> {
+        self.timing.map(|timing| match timing {
+            TimingAsked::Asynchronous => Timing::Asynchronous,
+            TimingAsked::Partial => Timing::Partial,
+            TimingAsked::Synchronous => Timing::Synchronous,
+        })
+    }
+
+    /// The options that configure the algorithm itself, as a command line has them.
+    pub(crate) fn algorithm_options(&self) -> String {
+        let mut options = String::new();
+        let mut option = |name: &str, value: &str| options.push_str(&format!(" --{name} {value}"));
+        if let Some(coordinator) = self.coordinator {
+            option("coordinator", &coordinator.number().to_string());
+        }
+        if let Some(tree) = self.tree.and_then(|tree| tree.to_possible_value()) {
+            option("tree", tree.get_name());
+        }
+        if let Some((name, _)) = QUORUMS.iter().find(|(_, kind)| Some(*kind) == self.quorums) {
+            option("quorums", name);
+        }
+        if !self.variant.is_empty() {
+            option("variant", &self.variant.join(","));
+        }
+        options
+    }
+
+    fn check_processes(&self, size: u32) -> Result<(), Failure> {
+        let initiators = self.initiators().unwrap_or(&[]);
+        let named = [
+            ("--initiators", initiators),
+            ("--down", self.down()),
+            ("--coordinator", self.coordinator.as_slice()),
+        ];
+        for (option, processes) in named {
+            if let Some(stranger) = processes.iter().find(|process| process.0 >= size) {
+                let says = format!("{option} names {stranger}, but the group is P1 to P{size}");
+                return Err(Failure::usage(says));
+            }
+        }
+        match &self.entries {
+            Some(EntriesAsked::Listed(listed)) if listed.len() > size as usize => {
+                let listed = listed.len();
+                Err(Failure::usage(format!(
+                    "--entries lists {listed} numbers for {size} processes; give at most one each"
+                )))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What a list on the command line holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Listed<T>(pub(crate) Vec<T>);
+
+/// The ranks of the processes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Ids {
+    /// By place on the ring.
+    Listed(Listed<u32>),
+    /// A fresh permutation of 1..n for each run.
+    Random,
+}
+
+/// Who starts an election.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Starters {
+    /// Everybody who is up.
+    All,
+    /// These.
+    Listed(Listed<ProcessId>),
+}
+
+/// How often processes enter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum EntriesAsked {
+    /// Every process this often.
+    Each(u32),
+    /// By process; whoever is not listed, never.
+    Listed(Vec<u32>),
+    /// For ever, which only the checker can.
+    Unbounded,
+}
+
+/// In which order a link delivers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Channel {
+    /// First in, first out
+    Fifo,
+    /// In any order
+    Reordered,
+}
+
+/// What is known about time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TimingAsked {
+    /// Nothing but that every message arrives
+    Asynchronous,
+    /// Bounds on delay, step and drift
+    Synchronous,
+    /// Bounds that hold from some moment on
+    Partial,
+}
+
+/// The shape of a tree with the first process as its root.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Tree {
+    /// Everybody at the first
+    Star,
+    /// One after the other
+    Path,
+    /// Two below each
+    Heap,
+}
+
+/// A process by its number, 1 being the first.
+pub(crate) fn process(text: &str) -> Result<ProcessId, String> {
+    match text.parse::<u32>() {
+        Ok(number) if number > 0 => Ok(ProcessId(number - 1)),
+        _ => Err(format!("`{text}` is no process; write its number, 1 for P1")),
+    }
+}
+
+/// Processes by their numbers, separated by commas.
+pub(crate) fn processes(text: &str) -> Result<Listed<ProcessId>, String> {
+    text.split(',').map(process).collect::<Result<_, _>>().map(Listed)
+}
+
+fn numbers<T: std::str::FromStr>(text: &str, wanted: &str) -> Result<Vec<T>, String> {
+    let number = |part: &str| {
+        part.parse().map_err(|_| format!("`{part}` is no {wanted}; write numbers like 8,1,5"))
+    };
+    text.split(',').map(number).collect()
+}
+
+fn ids(text: &str) -> Result<Ids, String> {
+    if text == "random" {
+        return Ok(Ids::Random);
+    }
+    numbers(text, "rank").map(|ids| Ids::Listed(Listed(ids)))
+}
+
+fn loads(text: &str) -> Result<Listed<NonZeroU32>, String> {
+    numbers(text, "load of 1 or more").map(Listed)
+}
+
+fn initiators(text: &str) -> Result<Starters, String> {
+    if text == "all" { Ok(Starters::All) } else { processes(text).map(Starters::Listed) }
+}
+
+fn entries(text: &str) -> Result<EntriesAsked, String> {
+    if text == "unbounded" {
+        return Ok(EntriesAsked::Unbounded);
+    }
+    let listed = numbers(text, "number of entries")?;
+    Ok(match listed[..] {
+        [each] => EntriesAsked::Each(each),
+        _ => EntriesAsked::Listed(listed),
+    })
+}
+
+fn quorums(text: &str) -> Result<Kind, String> {
+    let found = QUORUMS.iter().find(|(name, _)| *name == text);
+    found.map(|(_, kind)| *kind).ok_or_else(|| {
+        let known: Vec<_> = QUORUMS.iter().map(|(name, _)| *name).collect();
+        format!("there are no such quorums; there are {}", known.join(", "))
+    })
+}
+
+/// Ranks decide, so no two may be equal.
+fn different(ranks: &[Rank]) -> Result<(), Failure> {
+    let mut sorted = ranks.to_vec();
+    sorted.sort_unstable();
+    match sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+        Some(pair) => {
+            Err(Failure::usage(format!("rank {} is given twice; ranks must differ", pair[0])))
+        }
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        group: GroupOptions,
+    }
+
+    fn group(line: &str) -> GroupOptions {
+        let line = ["group"].into_iter().chain(line.split_whitespace());
+        Line::try_parse_from(line).expect("the line is well formed").group
+    }
+
+    fn refusal(line: &str) -> String {
+        group(line).parameters().expect_err("the group makes no sense").to_string()
+    }
+
+    #[test]
+    fn a_list_says_how_many_there_are() {
+        assert_eq!(group("").size().unwrap(), 5);
+        assert_eq!(group("--ids 8,1,5").size().unwrap(), 3);
+        assert_eq!(group("--loads 50,25").size().unwrap(), 2);
+        assert_eq!(group("--ids random -n 7").size().unwrap(), 7);
+        assert!(refusal("--ids 8,1,5 -n 4").contains("lists 3 ranks for -n 4"));
+    }
+
+    #[test]
+    fn the_least_loaded_has_the_highest_rank() {
+        let ranks = group("--loads 50,25,25").parameters().unwrap().ranks;
+        assert_eq!(ranks.iter().max().map(|rank| rank.id), Some(3));
+    }
+
+    #[test]
+    fn a_group_that_cannot_be_is_refused_in_a_sentence() {
+        assert!(refusal("-n 0").contains("-n is 1 to"));
+        assert!(refusal("--ids 3,1,3").contains("rank 3 is given twice"));
+        assert!(refusal("-n 3 --down 4").contains("--down names P4"));
+        assert!(refusal("-n 3 --initiators 1,9").contains("--initiators names P9"));
+        assert!(refusal("-n 3 --coordinator 4").contains("--coordinator names P4"));
+        assert!(refusal("-n 2 --entries 1,1,1").contains("at most one each"));
+    }
+
+    #[test]
+    fn what_configures_the_algorithm_is_written_as_it_was_read() {
+        let line = " --coordinator 2 --tree heap --quorums fpp --variant one,two";
+        assert_eq!(group(line).algorithm_options(), line);
+    }
+}
