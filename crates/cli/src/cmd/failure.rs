@@ -13,6 +13,8 @@ pub(crate) enum Status {
     Violated = 1,
     /// Wrong usage or bad input; nothing was changed.
     Usage = 2,
+    /// Stopped at a limit before the verdict was known.
+    Incomplete = 3,
     /// The environment failed: a port taken, a disk full.
     Environment = 4,
 }

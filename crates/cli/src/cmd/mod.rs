@@ -1,7 +1,11 @@
 //! The subcommands, a file for each.
 
+mod check;
 mod completions;
+mod duration;
 mod failure;
+mod group;
+mod interrupt;
 mod list;
 mod node;
 mod output;
@@ -25,6 +29,7 @@ struct Command {
 #[derive(Debug, Subcommand)]
 enum Subcommands {
     Run(Box<run::Options>),
+    Check(Box<check::Options>),
     Node(node::Options),
     List(list::Options),
     Trace(trace::Options),
@@ -50,6 +55,7 @@ impl Subcommands {
     fn run(self) -> Result<Status, Failure> {
         match self {
             Subcommands::Run(options) => run::run(*options),
+            Subcommands::Check(options) => check::run(&options),
             Subcommands::Node(options) => node::run(options),
             Subcommands::List(options) => list::run(&options),
             Subcommands::Trace(options) => trace::run(&options),

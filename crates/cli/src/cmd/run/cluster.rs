@@ -2,7 +2,9 @@
 
 use std::fs;
 use std::net::SocketAddr;
+use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
+use std::process::ExitStatus;
 use std::time::Duration;
 
 use tenure_core::ProcessId;
@@ -32,7 +34,6 @@ pub(super) struct Cluster<'a> {
     resource: SocketAddr,
     diary: Diary,
     heard: UnboundedSender<Heard>,
-    ended: bool,
 }
 
 impl<'a> Cluster<'a> {
@@ -53,8 +54,7 @@ impl<'a> Cluster<'a> {
             Member::new(process, files)
         };
         let members = (0..plan.size).map(ProcessId).map(member).collect();
-        let ended = false;
-        Ok(Cluster { members, plan, workspace, program, ports, resource, diary, heard, ended })
+        Ok(Cluster { members, plan, workspace, program, ports, resource, diary, heard })
     }
 
     /// Starts everybody.
@@ -130,8 +130,8 @@ impl<'a> Cluster<'a> {
                 return Err(Failure::environment(says));
             }
             What::Ended => {
-                let _ = member.ended(ENDING).await;
-                return Err(self.gone(process));
+                let status = member.ended(ENDING).await.ok().flatten();
+                return Err(self.gone(process, status));
             }
         }
         Ok(())
@@ -166,14 +166,13 @@ impl<'a> Cluster<'a> {
     /// Ends every node: what is suspended is resumed, everybody is asked, and whoever does not
     /// listen is killed.
     pub(super) async fn end(&mut self) -> Result<(), Failure> {
-        self.ended = true;
         self.diary.end().map_err(Failure::environment)?;
         self.members.iter_mut().for_each(Member::dismiss);
         let mut outcome = Ok(());
         for place in 0..self.members.len() {
             let process = self.members[place].process;
             let ended = match self.members[place].ended(ENDING).await {
-                Ok(Some(status)) if !status.success() => Err(self.gone(process)),
+                Ok(Some(status)) if !status.success() => Err(self.gone(process, Some(status))),
                 Ok(_) => Ok(()),
                 Err(error) => {
                     Err(Failure::environment(format!("cannot wait for {process}: {error}")))
@@ -191,10 +190,16 @@ impl<'a> Cluster<'a> {
         }
     }
 
-    fn gone(&self, process: ProcessId) -> Failure {
-        let words = self.members[process.index()].last_words();
-        let words = words.unwrap_or_else(|| "it left no word".into());
-        Failure::environment(format!("{process} ended by itself: {words}"))
+    /// A node that ended, and not because we said so.
+    fn gone(&self, process: ProcessId, status: Option<ExitStatus>) -> Failure {
+        let words = match status.and_then(|status| status.signal()) {
+            Some(signal) => format!("somebody else sent it signal {signal}"),
+            None => {
+                let words = self.members[process.index()].last_words();
+                words.unwrap_or_else(|| "it left no word".into())
+            }
+        };
+        Failure::environment(format!("{process} ended unexpectedly: {words}"))
     }
 
     fn note(&mut self, process: ProcessId, kind: Kind) -> Result<(), Failure> {

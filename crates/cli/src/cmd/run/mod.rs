@@ -3,7 +3,6 @@
 mod analysis;
 mod cluster;
 mod drive;
-mod duration;
 mod interrupts;
 mod member;
 mod options;

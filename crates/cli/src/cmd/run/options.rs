@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::duration;
 use super::schedule::{Moment, Pause};
+use crate::cmd::duration;
 use crate::cmd::output::Format;
 
 /// The main job: a cluster of real processes that elects, locks, is hurt, and is judged

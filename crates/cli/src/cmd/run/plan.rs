@@ -162,7 +162,7 @@ fn check(
         return Err(Failure::usage(format!("{action}: there are only processes 1 to {nodes}")));
     }
     if let Some(duration) = duration.filter(|duration| action.end() >= *duration) {
-        let end = super::duration::show(duration);
+        let end = crate::cmd::duration::show(duration);
         return Err(Failure::usage(format!("{action} is not over before the end at {end}")));
     }
     let tolerated = match deed {

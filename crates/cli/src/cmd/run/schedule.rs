@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tenure_core::ProcessId;
 
-use super::duration;
+use crate::cmd::duration;
 
 /// To whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

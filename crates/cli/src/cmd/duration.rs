@@ -7,7 +7,7 @@ const UNITS: [(&str, f64); 4] = [("us", 1e-6), ("ms", 1e-3), ("s", 1.0), ("m", 6
 /// The longest that anything here may last: a day.
 const LONGEST_SECONDS: f64 = 86_400.0;
 
-pub(super) fn parse(text: &str) -> Result<Duration, String> {
+pub(crate) fn parse(text: &str) -> Result<Duration, String> {
     let fault = || format!("`{text}` is no duration; write 500us, 250ms, 10s or 1m");
     let digits = text.find(|c: char| c.is_ascii_alphabetic()).ok_or_else(fault)?;
     let (number, unit) = text.split_at(digits);
@@ -22,7 +22,7 @@ pub(super) fn parse(text: &str) -> Result<Duration, String> {
 }
 
 /// The same the other way round, to three digits after the point.
-pub(super) fn show(duration: Duration) -> String {
+pub(crate) fn show(duration: Duration) -> String {
     let seconds = duration.as_secs_f64();
     if duration < Duration::from_secs(1) {
         return format!("{}ms", (seconds * 1e6).round() / 1e3);

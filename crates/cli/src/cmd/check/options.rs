@@ -1,0 +1,222 @@
+//! The options of `tenure check`.
+
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use tenure_check::{Entries, EntriesOfAll};
+use tenure_core::{Card, Promise, Service};
+
+use crate::cmd::duration;
+use crate::cmd::failure::Failure;
+use crate::cmd::group::{EntriesAsked, GroupOptions};
+use crate::cmd::output::Format;
+
+/// Explore every schedule of a small group, within stated budgets of faults
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    /// Which algorithm; `tenure list` shows them
+    pub(crate) algorithm: String,
+    #[command(flatten)]
+    pub(crate) group: GroupOptions,
+    /// Synchronous mode: what a message may take, in whole units
+    #[arg(long, value_name = "A..B", value_parser = latency)]
+    pub(crate) latency: Option<RangeInclusive<u32>>,
+    /// How many messages may be lost
+    #[arg(long, value_name = "K", default_value_t = 0)]
+    pub(crate) lose: u32,
+    /// How many messages may arrive twice
+    #[arg(long, value_name = "K", default_value_t = 0)]
+    pub(crate) duplicate: u32,
+    /// How many processes may crash
+    #[arg(long, value_name = "K", default_value_t = 0)]
+    pub(crate) crash: u32,
+    /// How many crashed processes may come back with what they saved
+    #[arg(long, value_name = "K", default_value_t = 0)]
+    pub(crate) recover: u32,
+    /// How often a live process may be suspected
+    #[arg(long, value_name = "K", default_value_t = 0)]
+    pub(crate) false_suspicion: u32,
+    /// How many messages applications may send each other
+    #[arg(long, value_name = "K", default_value_t = 0)]
+    pub(crate) app_messages: u32,
+    /// What is judged [default: what the card promises]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(crate) property: Vec<Property>,
+    /// Whether worlds that differ only in where they stand are taken for one
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) reduce: Reduce,
+    /// How many threads search [default: all cores]
+    #[arg(long, value_name = "T")]
+    pub(crate) threads: Option<usize>,
+    /// Keep whole states instead of fingerprints: nothing can be missed
+    #[arg(long)]
+    pub(crate) exact: bool,
+    /// Stop at about so many states
+    #[arg(long, value_name = "S")]
+    pub(crate) max_states: Option<u64>,
+    /// Stop at about so much memory: 500M, 2G
+    #[arg(long, value_name = "M", value_parser = bytes)]
+    pub(crate) max_memory: Option<u64>,
+    /// Stop after so long: 30s, 5m
+    #[arg(long, value_name = "D", value_parser = duration::parse)]
+    pub(crate) max_time: Option<Duration>,
+    /// A declared bound: a link holds at most so many messages
+    #[arg(long, value_name = "K", default_value_t = 4)]
+    pub(crate) in_flight: u32,
+    /// A declared bound: worlds with a higher term are cut
+    #[arg(long, value_name = "T", default_value_t = 2)]
+    pub(crate) term_max: u64,
+    /// Where to write the shortest counterexample, as a trace
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
+    /// How to print the result
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+/// What can be judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Property {
+    /// At most one inside
+    MutualExclusion,
+    /// Whoever waits is served in the end
+    Progress,
+    /// Fences strictly increase
+    Fencing,
+    /// Entries in the order of causally related requests
+    Order,
+    /// The same, with the application's messages
+    OrderWithMessages,
+    /// Nobody enters twice while another waits
+    NoStarvation,
+    /// Measure how often one enters while another waits
+    Bypass,
+    /// In the end all believe in one leader
+    Agreement,
+    /// In the end the largest live rank leads
+    Validity,
+    /// Never two leaders at once
+    OneLeaderAtATime,
+    /// Never two leaders under one number
+    OneLeaderPerTerm,
+}
+
+/// Whether worlds are brought into a canonical form.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Reduce {
+    /// Where the algorithm allows it
+    #[default]
+    Auto,
+    /// Never
+    None,
+}
+
+impl Property {
+    fn of(promise: Promise) -> Option<Self> {
+        match promise {
+            Promise::MutualExclusion => Some(Property::MutualExclusion),
+            Promise::Progress => Some(Property::Progress),
+            Promise::Fencing => Some(Property::Fencing),
+            Promise::Agreement => Some(Property::Agreement),
+            Promise::Validity => Some(Property::Validity),
+            // Promised, but kept only when asked for: causality makes the worlds larger.
+            Promise::Order | Promise::OrderWithMessages | Promise::NoStarvation => None,
+        }
+    }
+
+    fn judges(self, service: Service) -> bool {
+        match self {
+            Property::Progress => true,
+            Property::Agreement
+            | Property::Validity
+            | Property::OneLeaderAtATime
+            | Property::OneLeaderPerTerm => service == Service::Election,
+            _ => service == Service::Mutex,
+        }
+    }
+}
+
+impl Options {
+    /// What is judged: what was asked for, or what the card promises.
+    pub(crate) fn properties(&self, card: &Card) -> Result<Vec<Property>, Failure> {
+        if self.property.is_empty() {
+            return Ok(card.promises.iter().filter_map(|it| Property::of(*it)).collect());
+        }
+        for property in &self.property {
+            let name = property
+                .to_possible_value()
+                .map_or_else(String::new, |value| value.get_name().to_string());
+            if !property.judges(card.service) {
+                let says = format!("--property {name} does not judge {}", card.name);
+                return Err(Failure::usage(format!(
+                    "{says}; `tenure list {}` shows what it offers",
+                    card.name
+                )));
+            }
+            if *property == Property::Order && self.app_messages > 0 {
+                let says = "--property order counts the lock's own messages only; with \
+                            --app-messages it is order-with-messages";
+                return Err(Failure::usage(says));
+            }
+        }
+        Ok(self.property.clone())
+    }
+
+    /// How often each process asks.
+    pub(crate) fn entries(&self, size: u32) -> EntriesOfAll {
+        match &self.group.entries {
+            None => EntriesOfAll::Each(Entries::AtMost(1)),
+            Some(EntriesAsked::Each(each)) => EntriesOfAll::Each(Entries::AtMost(*each)),
+            Some(EntriesAsked::Unbounded) => EntriesOfAll::Each(Entries::Unbounded),
+            Some(EntriesAsked::Listed(listed)) => {
+                let padded = listed.iter().copied().chain(std::iter::repeat(0));
+                EntriesOfAll::OneByOne(padded.take(size as usize).map(Entries::AtMost).collect())
+            }
+        }
+    }
+}
+
+fn latency(text: &str) -> Result<RangeInclusive<u32>, String> {
+    let fault = || format!("`{text}` is no latency; write whole units like 1 or 0..1");
+    let (least, most) = text.split_once("..").unwrap_or((text, text));
+    let least = least.parse().map_err(|_| fault())?;
+    let most = most.parse().map_err(|_| fault())?;
+    if least > most {
+        return Err(format!("`{text}` ends before it begins; write the smaller one first"));
+    }
+    Ok(least..=most)
+}
+
+fn bytes(text: &str) -> Result<u64, String> {
+    let fault = || format!("`{text}` is no amount of memory; write 500M or 2G");
+    let (number, unit) = match text.find(|c: char| !c.is_ascii_digit()) {
+        Some(place) => text.split_at(place),
+        None => (text, ""),
+    };
+    let scale = match unit {
+        "" => 1,
+        "K" => 1 << 10,
+        "M" => 1 << 20,
+        "G" => 1 << 30,
+        _ => return Err(fault()),
+    };
+    let number: u64 = number.parse().map_err(|_| fault())?;
+    number.checked_mul(scale).ok_or_else(fault)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_and_latencies_are_read_as_they_are_written() {
+        assert_eq!(bytes("2G"), Ok(2 << 30));
+        assert_eq!(bytes("512"), Ok(512));
+        assert!(bytes("2T").is_err() && bytes("G").is_err());
+        assert_eq!(latency("0..2"), Ok(0..=2));
+        assert_eq!(latency("1"), Ok(1..=1));
+        assert!(latency("2..1").is_err() && latency("0.5").is_err());
+    }
+}

@@ -1,0 +1,155 @@
+//! From a name to a check of its type.
+
+use std::io::IsTerminal;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use tenure_algorithms::catalogue::{Parameters, Visitor};
+use tenure_check::{Check, Progress, Report, Service, Validity};
+use tenure_core::monitors::{Agreement, Bypass, Fencing, MutualExclusion, OneLeader, Order, Scope};
+use tenure_core::{Algorithm, Card, Detection, Election, Mutex, Protocol, Rebase, Timing};
+
+use super::options::{Options, Property, Reduce};
+use crate::cmd::failure::Failure;
+use crate::cmd::interrupt;
+
+/// Beyond this many entries past a waiting process, they are as good as endless.
+const MOST_COUNTED: u32 = 16;
+
+/// A check that only lacks its protocol's type.
+pub(super) struct Perform<'a> {
+    pub(super) options: &'a Options,
+    pub(super) parameters: &'a Parameters,
+    pub(super) card: &'a Card,
+    pub(super) properties: Vec<Property>,
+}
+
+impl Visitor for Perform<'_> {
+    type Output = Result<Report, Failure>;
+
+    fn mutex<P: Mutex + Algorithm + Rebase>(self, config: P::Config) -> Self::Output {
+        let mut check = self.prepare::<P>(config);
+        for property in &self.properties {
+            check = match property {
+                Property::MutualExclusion => check.always(MutualExclusion::new()),
+                Property::Fencing => check.always(Fencing::new()),
+                Property::Order => check.always(Order::new()),
+                Property::OrderWithMessages => {
+                    let messages = self.options.app_messages.max(1);
+                    check
+                        .application_messages(messages)
+                        .always_named("order-with-messages", Order::new())
+                }
+                Property::NoStarvation => check.always(Bypass::at_most(1)),
+                Property::Bypass => check.measuring_bypass(MOST_COUNTED),
+                Property::Progress => check.progress(),
+                _ => unreachable!("a property of elections was refused for a lock"),
+            };
+        }
+        check.try_run().map_err(Failure::usage)
+    }
+
+    fn election<P: Election + Algorithm + Rebase>(self, config: P::Config) -> Self::Output {
+        let mut check = self.prepare::<P>(config);
+        for property in &self.properties {
+            check = match property {
+                Property::Agreement => check.in_the_end(Agreement::new()),
+                Property::Validity => {
+                    check.in_the_end(Validity::new(self.parameters.ranks.to_vec()))
+                }
+                Property::OneLeaderAtATime => {
+                    check.always_named("one-leader-at-a-time", OneLeader::new(Scope::Overall))
+                }
+                Property::OneLeaderPerTerm => {
+                    check.always_named("one-leader-per-term", OneLeader::new(Scope::PerTerm))
+                }
+                Property::Progress => check.progress(),
+                _ => unreachable!("a property of locks was refused for an election"),
+            };
+        }
+        check.try_run().map_err(Failure::usage)
+    }
+}
+
+impl Perform<'_> {
+    /// Everything but the properties.
+    fn prepare<P: Protocol + Rebase>(&self, config: P::Config) -> Check<P>
+    where
+        P::Command: Service<Event = P::Event>,
+    {
+        let (options, group) = (self.options, &self.options.group);
+        let size = self.parameters.size;
+        let mut check = Check::<P>::with(size, config)
+            .named(self.card.name.clone())
+            .entries(options.entries(size))
+            .down(group.down().iter().copied())
+            .channel(group.order().unwrap_or(self.card.order))
+            .losing(options.lose)
+            .duplicating(options.duplicate)
+            .crashing(options.crash)
+            .recovering(options.recover)
+            .suspecting_falsely(options.false_suspicion)
+            .application_messages(options.app_messages)
+            .in_flight(options.in_flight.max(1) as usize)
+            .term_max(options.term_max)
+            .stop_when(interrupt::flag());
+        if let Some(initiators) = group.initiators() {
+            check = check.initiators(initiators.iter().copied());
+        }
+        if self.card.detection != Detection::None {
+            check = check.detecting();
+        }
+        if group.timing().unwrap_or(self.card.timing) == Timing::Synchronous {
+            check = check.synchronous(options.latency.clone().unwrap_or(0..=1));
+        }
+        if options.reduce == Reduce::Auto {
+            check = check.rebasing();
+        }
+        if options.exact {
+            check = check.exact();
+        }
+        self.limit(check)
+    }
+
+    fn limit<P: Protocol>(&self, mut check: Check<P>) -> Check<P>
+    where
+        P::Command: Service<Event = P::Event>,
+    {
+        let options = self.options;
+        if let Some(threads) = options.threads {
+            check = check.threads(threads);
+        }
+        if let Some(states) = options.max_states {
+            check = check.max_states(states);
+        }
+        if let Some(bytes) = options.max_memory {
+            check = check.max_memory(bytes);
+        }
+        if let Some(time) = options.max_time {
+            check = check.max_time(time);
+        }
+        if std::io::stderr().is_terminal() {
+            check = check.on_progress(line());
+        }
+        check
+    }
+}
+
+/// A line on standard error that follows the search; it vanishes at the end.
+fn line() -> impl FnMut(&Progress) + Send + 'static {
+    let bar = ProgressBar::new_spinner();
+    if let Ok(style) = ProgressStyle::with_template("{elapsed:>4} {spinner} {msg}") {
+        bar.set_style(style);
+    }
+    bar.enable_steady_tick(Duration::from_millis(100));
+    move |progress| {
+        bar.set_message(format!(
+            "{} states, {:.0} a second, depth {}, {} to extend, {} MB",
+            progress.states,
+            progress.states_per_second(),
+            progress.depth,
+            progress.waiting,
+            progress.bytes >> 20
+        ));
+    }
+}
