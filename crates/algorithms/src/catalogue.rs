@@ -81,7 +81,8 @@ pub fn visit<V: Visitor>(
     match name.split_once(':') {
         None => visit_plain(&name, parameters, visitor),
         Some(("fifo", inner)) if !inner.starts_with("fifo:") => {
-            visit_unprefixed(inner, parameters, OverFifo { visitor, parameters })
+            let repeated = parameters.with_repeats();
+            visit_unprefixed(inner, &repeated, OverFifo { visitor, parameters })
         }
         Some(_) => visit_unprefixed(&name, parameters, visitor),
     }

@@ -100,6 +100,11 @@ impl Parameters {
         bully::Config { ranks: self.ranks.clone(), variants, ..plain }
     }
 
+    /// The same where a message may have to be repeated three times before it arrives.
+    pub(super) fn with_repeats(&self) -> Self {
+        Parameters { delay: self.delay + 3 * self.resend().max, ..self.clone() }
+    }
+
     /// Longer than a message and its acknowledgement take.
     pub(super) fn resend(&self) -> Delay {
         Delay::ticks(3 * self.delay)

@@ -20,7 +20,8 @@
 //! A peer that is *suspected* is not waited for. If the suspicion was wrong, the peer may
 //! still be inside: two are inside, and nothing a lock can do prevents it. The fence does.
 //! It is (term, count) of the grant, so every later grant, under the same leader or the next,
-//! has a higher one, and a resource that has seen it refuses the late-comer.
+//! has a higher one, and a resource that has seen it refuses the late-comer. It refuses as well
+//! those who were down during a term and elect under a lower one while all who know are down.
 
 use alloc::format;
 use alloc::vec::Vec;
@@ -170,15 +171,14 @@ impl<E: Election> Protocol for Coordinated<E> {
     }
 
     fn on_message(&mut self, from: ProcessId, message: Self::Message, fx: &mut impl Effects<Self>) {
+        let claim = |ticket| Claim { process: from, ticket };
         match message {
             Message::Election(message) => self.tell_election(Input::Message { from, message }, fx),
             Message::Request { term, ticket } if self.serves(from, term) => {
-                let claim = Claim { process: from, ticket };
-                self.serve(|coordinator| coordinator.desk.ask(claim), fx);
+                self.serve(|coordinator| coordinator.desk.ask(claim(ticket)), fx);
             }
             Message::Release { term, ticket } if self.serves(from, term) => {
-                let claim = Claim { process: from, ticket };
-                self.serve(|coordinator| coordinator.desk.release(claim), fx);
+                self.serve(|coordinator| coordinator.desk.release(claim(ticket)), fx);
             }
             Message::Report { term, standing } if self.serves(from, term) => {
                 self.serve(|coordinator| coordinator.record(from, standing), fx);

@@ -132,13 +132,13 @@ switches! {
     LiteralRestart = "literal-restart", sound,
         "every election message starts another election, not one per election";
     AnnounceLower = "announce-lower", unsound,
-        "the result is told only to those below, so a rival above never learns (7-B4)";
+        "the result is told only to those below, so a rival above never learns";
     AcceptLower = "accept-lower", unsound,
-        "an announcement of a lower process is believed (7-B3)";
+        "an announcement of a lower process is believed";
     IgnoreLower = "ignore-lower", unsound,
-        "an announcement of a lower process is ignored, where it should start an election (7-B4)";
+        "an announcement of a lower process is ignored, where it should start an election";
     NoTerms = "no-terms", unsound,
-        "announcements carry no term, so a late one overwrites a newer one (7-B3, 7-B4)";
+        "announcements carry no term, so a late one overwrites a newer one";
     Greet = "greet", sound,
         "a leader announces itself to a peer that is trusted again: heals partitions";
 }

@@ -96,7 +96,7 @@ impl Default for Config {
 
 switches! {
     UntaggedGrant = "untagged-grant", unsound,
-        "a waiting process takes any grant, even one of an earlier request (7-C3)";
+        "a waiting process takes any grant, even one of an earlier request";
 }
 
 impl Protocol for Central {

@@ -20,7 +20,9 @@
 //!
 //! The paper takes *any* message with a later clock for a reply; that is the variant
 //! `any-message`, and `suppressed-replies` uses it to save replies. To wait for the reply
-//! itself, as textbooks do, costs nothing and makes what is awaited easier to see.
+//! itself, as textbooks do, costs nothing and makes what is awaited easier to see. Entries are
+//! in the order of the stamps, hence of happened-before, as far as these messages carry it: what
+//! the application says is in no clock.
 
 use alloc::string::ToString;
 use alloc::vec::Vec;

@@ -19,10 +19,12 @@
 //!
 //! Two things go beyond the paper's text. A reply names the request that it answers, so that
 //! a late duplicate cannot serve the next one; and it carries the replier's clock, without
-//! which a request that happened after another could get the smaller stamp (catalogue 7-R6).
-//! The variant `reference` is the algorithm of 1981 without either.
+//! which a request that happened after another could get the smaller stamp.
+//! The variant `reference` is the algorithm of 1981 without either. (What the application says
+//! is in no clock: a request that was made because of it may still get the smaller stamp.)
 
 use alloc::string::ToString;
+use alloc::vec;
 use alloc::vec::Vec;
 
 use tenure_core::service::mutex::{Command, Event};
@@ -95,19 +97,19 @@ switches! {
     Reference = "reference", sound,
         "as printed in 1981: replies carry neither the request's name nor a clock";
     UnstampedReply = "unstamped-reply", sound,
-        "replies carry no clock: entries may leave the order of happened-before (7-R6)";
+        "replies carry no clock: entries may leave the order of happened-before";
     UntaggedReply = "untagged-reply", unsound,
-        "replies do not name the request, so a duplicate may serve the next one (7-R8)";
+        "replies do not name the request, so a duplicate may serve the next one";
     BareCounter = "bare-counter", unsound,
-        "replies are counted and neither named nor told apart by sender (7-R7)";
+        "replies are counted and neither named nor told apart by sender";
     NoClockOnRequest = "no-clock-on-request", unsound,
-        "receiving a request does not advance the clock (7-R5)";
+        "receiving a request does not advance the clock";
     IdsAsStamps = "ids-as-stamps", unsound,
-        "requests are ordered by process alone, without a clock (7-R1, 7-R2)";
+        "requests are ordered by process alone, without a clock";
     ClockOnlyStrict = "clock-only-strict", unsound,
-        "no tie-break: of two equal clocks neither goes first, and both reply (7-R3)";
+        "no tie-break: of two equal clocks neither goes first, and both reply";
     ClockOnlyDefer = "clock-only-defer", unsound,
-        "no tie-break: of two equal clocks both go first, and both defer (7-R4)";
+        "no tie-break: of two equal clocks both go first, and both defer";
     ReplyWhileInside = "reply-while-inside", unsound,
         "a request that arrives while we are inside is answered at once";
 }
@@ -324,8 +326,12 @@ fn for_each_stamp(
 }
 
 impl Algorithm for RicartAgrawala {
-    fn card(_: &Config, size: u32) -> Card {
+    fn card(config: &Config, size: u32) -> Card {
         let cost = 2 * u64::from(size - 1);
+        let mut promises = vec![Promise::MutualExclusion, Promise::Progress, Promise::Fencing];
+        if stamps_replies(config.variants) {
+            promises.push(Promise::Order);
+        }
         Card {
             name: "ricart-agrawala".to_string(),
             title: "ask everyone, defer whoever comes after you".to_string(),
@@ -336,21 +342,14 @@ impl Algorithm for RicartAgrawala {
             order: Order::Reordered,
             faults: Faults {
                 loss: false,
-                duplication: true,
+                duplication: tags_replies(config.variants),
                 crashes: Crashes::None,
                 says: "needs a reply from every process, so it tolerates no crash and no loss",
             },
             topology: Topology::Complete,
             detection: Detection::None,
             messages: Cost { per: Per::Entry, formula: "2(N−1)", least: cost, most: Some(cost) },
-            promises: [
-                Promise::MutualExclusion,
-                Promise::Progress,
-                Promise::Fencing,
-                Promise::Order,
-                Promise::OrderWithMessages,
-            ]
-            .into(),
+            promises,
             variants: Variants::<Switch>::declared(),
         }
     }

@@ -186,8 +186,7 @@ impl Algorithm for TokenRing {
                 loss: false,
                 duplication: false,
                 crashes: Crashes::None,
-                says: "a crash breaks the ring, a lost token is lost for ever, and a duplicated \
-                       one lets two processes in",
+                says: "a crash or a lost token stops it, and a duplicated token lets two in",
             },
             topology: Topology::UnidirectionalRing,
             detection: Detection::None,
