@@ -347,6 +347,13 @@ where
         self
     }
 
+    /// A declared bound: worlds in which a process has a higher term are cut off.
+    #[must_use]
+    pub fn term_max_by(mut self, term: fn(&P) -> u64, most: u64) -> Self {
+        self.term = Some((term, most));
+        self
+    }
+
     /// Accepts endless requests of a protocol whose states do not grow with them.
     #[must_use]
     pub fn without_stamps(mut self) -> Self {
@@ -420,9 +427,8 @@ where
 
     /// A declared bound: worlds with a higher term are cut off.
     #[must_use]
-    pub fn term_max(mut self, most: u64) -> Self {
-        self.term = Some((P::term, most));
-        self
+    pub fn term_max(self, most: u64) -> Self {
+        self.term_max_by(P::term, most)
     }
 }
 

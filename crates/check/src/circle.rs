@@ -33,9 +33,9 @@ pub(crate) fn around(graph: &Graph, members: &[u32], entry: u32) -> Vec<(u32, Ar
 fn labels(graph: &Graph, members: &[u32]) -> Vec<u32> {
     let mut seen: BTreeMap<u32, usize> = BTreeMap::new();
     for world in members {
-        for step in graph.steps(*world).iter().filter(|step| step.label != NOT_FAIR) {
+        for step in graph.steps(*world).iter().filter(|step| step.name() != NOT_FAIR) {
             let next = seen.len();
-            seen.entry(step.label).or_insert(next);
+            seen.entry(step.name()).or_insert(next);
         }
     }
     let mut labels: Vec<(usize, u32)> = seen.into_iter().map(|(label, at)| (at, label)).collect();
@@ -44,7 +44,7 @@ fn labels(graph: &Graph, members: &[u32]) -> Vec<u32> {
 }
 
 fn has(graph: &Graph, world: u32, label: u32) -> bool {
-    graph.steps(world).iter().any(|step| step.label == label)
+    graph.steps(world).iter().any(|step| step.name() == label)
 }
 
 /// The shortest walk inside that ends with a step as wanted; empty when there is none.
@@ -58,7 +58,7 @@ fn walk(
     let mut queue = VecDeque::from([from]);
     while let Some(world) = queue.pop_front() {
         for step in graph.steps(world) {
-            if step.to == BEYOND || !inside(step.to) {
+            if step.to == BEYOND || step.drops() || !inside(step.to) {
                 continue;
             }
             if wanted(world, *step) {

@@ -2,71 +2,87 @@
 
 use crate::graph::{BEYOND, Graph};
 
-/// Which component each world of the part belongs to, in reverse topological order: a step
-/// between components always leads to one with a smaller number.
-#[derive(Debug)]
-pub(crate) struct Components {
-    /// By world; [`NOWHERE`] for those that do not belong to the part.
-    pub(crate) of: Vec<u32>,
-    pub(crate) count: usize,
-}
-
-/// The component of a world that does not belong to the part.
+/// The component of a world that belongs to none (yet).
 pub(crate) const NOWHERE: u32 = u32::MAX;
 
 const NEW: u32 = 0;
 
-/// Tarjan's algorithm, iterative.
-struct Walk<'g, B> {
+/// Tarjan's algorithm, iterative: shows the components of the worlds that belong, each when all
+/// that it leads to have been shown.
+pub(crate) struct Components<'g, B> {
     graph: &'g Graph,
     belongs: B,
+    /// Whether steps that dropped a message count.
+    drops: bool,
     /// When each world was met, from 1.
     met: Vec<u32>,
     lowest: Vec<u32>,
+    /// Which component each world belongs to, numbered in the order in which they are shown.
+    of: Vec<u32>,
     stack: Vec<u32>,
     calls: Vec<(u32, u32)>,
-    components: Components,
+    count: u32,
     clock: u32,
 }
 
-/// The components of the worlds that belong.
-pub(crate) fn components(graph: &Graph, belongs: impl Fn(u32) -> bool) -> Components {
-    let worlds = graph.len();
-    let mut walk = Walk {
-        graph,
-        belongs,
-        met: vec![NEW; worlds],
-        lowest: vec![0; worlds],
-        stack: Vec::new(),
-        calls: Vec::new(),
-        components: Components { of: vec![NOWHERE; worlds], count: 0 },
-        clock: 0,
-    };
-    for root in 0..worlds as u32 {
-        if (walk.belongs)(root) && walk.met[root as usize] == NEW {
-            walk.from(root);
-        }
-    }
-    walk.components
+/// One component, and where everything shown so far belongs.
+pub(crate) struct Component<'c> {
+    pub(crate) number: u32,
+    pub(crate) members: &'c [u32],
+    pub(crate) of: &'c [u32],
 }
 
-impl<B: Fn(u32) -> bool> Walk<'_, B> {
-    fn from(&mut self, root: u32) {
+impl Component<'_> {
+    /// Whether a step leads to a world of this component.
+    pub(crate) fn contains(&self, world: u32) -> bool {
+        world != BEYOND && self.of[world as usize] == self.number
+    }
+}
+
+impl<'g, B: Fn(u32) -> bool> Components<'g, B> {
+    pub(crate) fn new(graph: &'g Graph, drops: bool, belongs: B) -> Self {
+        let worlds = graph.len();
+        Components {
+            graph,
+            belongs,
+            drops,
+            met: vec![NEW; worlds],
+            lowest: vec![0; worlds],
+            of: vec![NOWHERE; worlds],
+            stack: Vec::new(),
+            calls: Vec::new(),
+            count: 0,
+            clock: 0,
+        }
+    }
+
+    /// Shows every component.
+    pub(crate) fn each(mut self, mut show: impl FnMut(Component<'_>)) {
+        for root in 0..self.graph.len() as u32 {
+            if self.met[root as usize] == NEW && (self.belongs)(root) {
+                self.walk(root, &mut show);
+            }
+        }
+    }
+
+    fn walk(&mut self, root: u32, show: &mut impl FnMut(Component<'_>)) {
         self.enter(root);
-        while let Some((world, next)) = self.calls.pop() {
-            let steps = self.graph.steps(world);
-            let Some(step) = steps.get(next as usize) else {
-                self.leave(world);
+        while let Some((world, next)) = self.calls.last_mut() {
+            let (world, place) = (*world, *next as usize);
+            let Some(step) = self.graph.steps(world).get(place) else {
+                self.calls.pop();
+                self.leave(world, show);
                 continue;
             };
-            self.calls.push((world, next + 1));
-            if step.to == BEYOND || !(self.belongs)(step.to) {
+            *next += 1;
+            let ignored = !self.drops && step.drops();
+            if ignored || step.to == BEYOND || !(self.belongs)(step.to) {
                 continue;
             }
             let to = step.to as usize;
             if self.met[to] == NEW {
                 self.enter(step.to);
-            } else if self.components.of[to] == NOWHERE {
+            } else if self.of[to] == NOWHERE {
                 let lowest = &mut self.lowest[world as usize];
                 *lowest = (*lowest).min(self.met[to]);
             }
@@ -81,7 +97,7 @@ impl<B: Fn(u32) -> bool> Walk<'_, B> {
         self.calls.push((world, 0));
     }
 
-    fn leave(&mut self, world: u32) {
+    fn leave(&mut self, world: u32, show: &mut impl FnMut(Component<'_>)) {
         let lowest = self.lowest[world as usize];
         if let Some((caller, _)) = self.calls.last() {
             let callers = &mut self.lowest[*caller as usize];
@@ -90,13 +106,14 @@ impl<B: Fn(u32) -> bool> Walk<'_, B> {
         if lowest != self.met[world as usize] {
             return;
         }
-        let number = self.components.count as u32;
-        self.components.count += 1;
-        while let Some(member) = self.stack.pop() {
-            self.components.of[member as usize] = number;
-            if member == world {
-                return;
-            }
+        let begin = self.stack.iter().rposition(|member| *member == world);
+        let begin = begin.expect("a world is on the stack until its component is shown");
+        for member in &self.stack[begin..] {
+            self.of[*member as usize] = self.count;
         }
+        let members = &self.stack[begin..];
+        show(Component { number: self.count, members, of: &self.of });
+        self.stack.truncate(begin);
+        self.count += 1;
     }
 }

@@ -8,9 +8,9 @@
 //! for ever, fairly, when each fair step either is taken inside or is impossible somewhere
 //! inside. Standing still is a run too, so a world without any step is such a component.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
-use crate::components::{Components, NOWHERE, components};
+use crate::components::{Component, Components};
 use crate::graph::{BEYOND, Graph};
 use crate::processes::NOT_FAIR;
 
@@ -21,7 +21,7 @@ pub(crate) struct Lasting {
     pub(crate) mark: u32,
     /// The worlds from which there is no way out at all without another fault.
     pub(crate) doomed: Vec<u32>,
-    /// Worlds in which a fair run can stay although there is a way out, by component.
+    /// Worlds in which a fair run can stay although there is a way out, by component, sorted.
     pub(crate) circles: Vec<Vec<u32>>,
 }
 
@@ -33,76 +33,116 @@ impl Lasting {
 }
 
 /// Where the thing marked by the bit `mark` can last for ever.
+///
+/// A message that a full link drops is only held up by a declared bound, so no fair run drops
+/// for ever; but what has no other way out than by dropping is not doomed.
 pub(crate) fn lasting(graph: &Graph, mark: u32) -> Lasting {
-    let belongs = |world: u32| graph.marks(world) & 1 << mark != 0 && !graph.is_open(world);
-    let parts = components(graph, belongs);
-    let escapes = escapes(graph, &parts);
-    let mut members: Vec<Vec<u32>> = vec![Vec::new(); parts.count];
+    let lasts = |world: u32| graph.marks(world) & 1 << mark != 0 && !graph.is_open(world);
     let mut lasting = Lasting { mark, doomed: Vec::new(), circles: Vec::new() };
-    for world in 0..graph.len() as u32 {
-        match parts.of[world as usize] {
-            NOWHERE => {}
-            part if escapes[part as usize] => members[part as usize].push(world),
-            _ => lasting.doomed.push(world),
-        }
+    if always_ends(graph, lasts) {
+        return lasting;
     }
-    let fair = |part: &Vec<u32>| !part.is_empty() && is_fair(graph, &parts, part);
-    lasting.circles = members.into_iter().filter(fair).collect();
+    let mut escapes: Vec<bool> = Vec::new();
+    Components::new(graph, true, lasts).each(|part| {
+        let escapes_here = part.members.iter().any(|world| {
+            graph.steps(*world).iter().any(|step| {
+                if step.to == BEYOND || !lasts(step.to) {
+                    return true;
+                }
+                let there = part.of[step.to as usize];
+                there != part.number && escapes[there as usize]
+            })
+        });
+        escapes.push(escapes_here);
+        if !escapes_here {
+            lasting.doomed.extend(part.members);
+        }
+    });
+    lasting.doomed.sort_unstable();
+    let doomed = &lasting.doomed;
+    let open = |world: u32| lasts(world) && doomed.binary_search(&world).is_err();
+    Components::new(graph, false, open).each(|part| {
+        if is_fair(graph, &part) {
+            let mut members = part.members.to_vec();
+            members.sort_unstable();
+            lasting.circles.push(members);
+        }
+    });
     lasting
 }
 
-/// For each component, whether a way leads out of the part.
-fn escapes(graph: &Graph, parts: &Components) -> Vec<bool> {
-    // Components are numbered so that steps lead to smaller numbers: one pass in their order.
-    let mut order: Vec<u32> =
-        (0..graph.len() as u32).filter(|world| parts.of[*world as usize] != NOWHERE).collect();
-    order.sort_by_key(|world| parts.of[*world as usize]);
-    let mut escapes = vec![false; parts.count];
-    for world in order {
-        let here = parts.of[world as usize] as usize;
-        let out = graph.steps(world).iter().any(|step| {
-            if step.to == BEYOND {
-                return true;
+/// Whether plainly every fair run leaves the part: it has no circle, and no world in which
+/// nothing need happen. This is the common case, and cheaper to see than components.
+fn always_ends(graph: &Graph, lasts: impl Fn(u32) -> bool) -> bool {
+    const OUTSIDE: u32 = u32::MAX;
+    let worlds = 0..graph.len() as u32;
+    let mut ways_in: Vec<u32> =
+        worlds.clone().map(|world| if lasts(world) { 0 } else { OUTSIDE }).collect();
+    let mut left = 0;
+    for world in worlds.clone().filter(|world| lasts(*world)) {
+        left += 1;
+        for step in graph.steps(world) {
+            if step.drops() {
+                return false; // not plain enough
             }
-            match parts.of[step.to as usize] {
-                NOWHERE => true,
-                there => there as usize != here && escapes[there as usize],
+            if step.to != BEYOND && ways_in[step.to as usize] != OUTSIDE {
+                ways_in[step.to as usize] += 1;
             }
-        });
-        escapes[here] |= out;
+        }
     }
-    escapes
+    let mut queue: VecDeque<u32> = worlds.filter(|world| ways_in[*world as usize] == 0).collect();
+    while let Some(world) = queue.pop_front() {
+        left -= 1;
+        let steps = graph.steps(world);
+        if steps.iter().all(|step| step.label == NOT_FAIR) {
+            return false;
+        }
+        for step in steps.iter().filter(|step| step.to != BEYOND) {
+            let ways = &mut ways_in[step.to as usize];
+            if *ways != OUTSIDE {
+                *ways -= 1;
+                if *ways == 0 {
+                    queue.push_back(step.to);
+                }
+            }
+        }
+    }
+    left == 0
 }
 
 /// Whether a fair run can stay within a component.
-fn is_fair(graph: &Graph, parts: &Components, members: &[u32]) -> bool {
-    let needs = needs(graph, parts, members);
-    needs.values().all(|need| need.taken_inside || need.possible_at < members.len())
+fn is_fair(graph: &Graph, part: &Component<'_>) -> bool {
+    if let [world] = part.members {
+        let steps = graph.steps(*world);
+        let taken = |label| steps.iter().any(|step| step.label == label && step.to == *world);
+        return steps.iter().all(|step| step.name() == NOT_FAIR || taken(step.name()));
+    }
+    let needs = needs(graph, part);
+    needs.values().all(|need| need.taken_inside || need.possible_at < part.members.len())
 }
 
 /// What fairness asks about one label within a component.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Need {
+struct Need {
     /// Whether a step of it stays inside.
-    pub(crate) taken_inside: bool,
+    taken_inside: bool,
     /// At how many members it is possible.
     possible_at: usize,
-    last: u32,
+    /// The last member at which it was seen.
+    last: usize,
 }
 
 /// The fair labels of a component.
-pub(crate) fn needs(graph: &Graph, parts: &Components, members: &[u32]) -> BTreeMap<u32, Need> {
+fn needs(graph: &Graph, part: &Component<'_>) -> BTreeMap<u32, Need> {
     let mut needs: BTreeMap<u32, Need> = BTreeMap::new();
-    for (turn, world) in (1..).zip(members) {
-        for step in graph.steps(*world).iter().filter(|step| step.label != NOT_FAIR) {
-            let need = needs.entry(step.label).or_default();
+    for (turn, world) in (1..).zip(part.members) {
+        for step in graph.steps(*world).iter().filter(|step| step.name() != NOT_FAIR) {
+            let need = needs.entry(step.name()).or_default();
             if need.last != turn {
                 need.last = turn;
                 need.possible_at += 1;
             }
-            let inside =
-                step.to != BEYOND && parts.of[step.to as usize] == parts.of[*world as usize];
-            need.taken_inside |= inside;
+            need.taken_inside |= part.contains(step.to) && !step.drops();
         }
     }
     needs

@@ -1,14 +1,17 @@
 //! The graph of a finished search, as liveness reads it.
 
 use crate::explore::Explored;
-use crate::successors::FAULT;
-use crate::visited::{Edge, StateId};
+use crate::successors::{DROPPED, FAULT};
+use crate::visited::{Edge, SHARDS, StateId};
 
 /// Worlds by dense number, and the steps between them that are no faults.
 #[derive(Debug)]
 pub(crate) struct Graph {
-    /// For each shard, the number of its first world.
-    bases: Vec<u32>,
+    /// By level and shard: the number of the first world there. Worlds are numbered level by
+    /// level, because most steps lead to the next one.
+    bases: Vec<[u32; SHARDS]>,
+    /// By shard: the place of the first world of each level.
+    levels: Vec<Vec<u32>>,
     /// For each world, where its steps begin.
     starts: Vec<u32>,
     steps: Vec<Arc>,
@@ -25,33 +28,63 @@ pub(crate) struct Arc {
     pub(crate) label: u32,
 }
 
+impl Arc {
+    /// What fairness calls the step, whether or not it dropped a message.
+    pub(crate) fn name(self) -> u32 {
+        self.label & !DROPPED
+    }
+
+    /// Whether a message was dropped because a link was full.
+    pub(crate) fn drops(self) -> bool {
+        self.label & DROPPED != 0
+    }
+}
+
 /// Stands for every world beyond a declared bound.
 pub(crate) const BEYOND: u32 = u32::MAX;
 
 impl Graph {
     /// Takes the edges and marks out of a search.
     pub(crate) fn of(explored: &mut Explored) -> Self {
-        let mut bases = Vec::new();
-        let mut marks = Vec::new();
-        let mut edges: Vec<Vec<Edge>> = Vec::new();
-        for shard in &mut explored.shards {
-            bases.push(marks.len() as u32);
-            marks.append(&mut std::mem::take(&mut shard.marks));
-            edges.push(std::mem::take(&mut shard.edges));
-        }
         let mut graph = Graph {
-            bases,
-            starts: vec![0; marks.len() + 1],
+            bases: Vec::new(),
+            levels: explored.levels.clone(),
+            starts: Vec::new(),
             steps: Vec::new(),
-            open: vec![false; marks.len()],
-            marks,
+            marks: Vec::new(),
+            open: Vec::new(),
         };
+        let deepest = graph.levels.iter().map(Vec::len).max().unwrap_or(0);
+        for level in 0..deepest {
+            let mut bases = [0; SHARDS];
+            for (number, shard) in explored.shards.iter().enumerate() {
+                bases[number] = graph.marks.len() as u32;
+                let places = graph.places(number, level, shard.len());
+                graph.marks.extend(&shard.marks[places]);
+            }
+            graph.bases.push(bases);
+        }
+        let edges = explored.shards.iter_mut().map(|shard| {
+            shard.marks = Vec::new();
+            std::mem::take(&mut shard.edges)
+        });
+        let edges: Vec<Vec<Edge>> = edges.collect();
+        graph.starts = vec![0; graph.marks.len() + 1];
+        graph.open = vec![false; graph.marks.len()];
         for id in &explored.open {
             let number = graph.number(*id) as usize;
             graph.open[number] = true;
         }
         graph.sort_in(edges);
         graph
+    }
+
+    /// The places of one level in a shard of so many worlds.
+    fn places(&self, shard: usize, level: usize, len: usize) -> std::ops::Range<usize> {
+        let begin = |level: usize| {
+            self.levels[shard].get(level).map_or(len, |begin| (*begin as usize).min(len))
+        };
+        begin(level)..begin(level + 1)
     }
 
     /// Sorts edges by where they begin, counting first.
@@ -79,14 +112,23 @@ impl Graph {
 
     /// The dense number of a world.
     pub(crate) fn number(&self, id: StateId) -> u32 {
-        self.bases[id.shard()] + id.place() as u32
+        let level = self.level_of(id);
+        let begin = self.levels[id.shard()][level];
+        self.bases[level][id.shard()] + (id.place() as u32 - begin)
+    }
+
+    /// How many steps a world is away from the first.
+    pub(crate) fn level_of(&self, id: StateId) -> usize {
+        self.levels[id.shard()].partition_point(|begin| *begin as usize <= id.place()) - 1
     }
 
     /// The world of a dense number.
     pub(crate) fn id(&self, number: u32) -> StateId {
-        let shard = self.bases.partition_point(|base| *base <= number) - 1;
-        // Empty shards share a base with the next: the last one of them holds the world.
-        StateId::new(shard, (number - self.bases[shard]) as usize)
+        let level = self.bases.partition_point(|bases| bases[0] <= number) - 1;
+        // Where a shard has no world on a level, it shares its base with the next one.
+        let shard = self.bases[level].partition_point(|base| *base <= number) - 1;
+        let place = self.levels[shard][level] + (number - self.bases[level][shard]);
+        StateId::new(shard, place as usize)
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -279,8 +279,9 @@ where
     fn units(&self, after: Delay) -> (u32, u32) {
         let Some(clockwork) = self.setting.synchronous else { return (0, 0) };
         let whole = |units: u64| u32::try_from(units).expect("a delay is below 2^32 units");
-        let least = whole(after.min / clockwork.ticks_per_unit);
-        (least, whole(after.max.div_ceil(clockwork.ticks_per_unit)).max(least))
+        let ticks = clockwork.ticks_per_unit;
+        // Rounded up: a timer must not fire before its time, however coarse the units.
+        (whole(after.min.div_ceil(ticks)), whole(after.max.div_ceil(ticks)))
     }
 
     fn outcome(&self, ran: Ran<P>) -> Outcome {

@@ -14,8 +14,11 @@ use crate::world::{Fault, Faults, VIOLATED};
 /// The label of a step that the environment takes against the protocol.
 pub(crate) const FAULT: u32 = u32::MAX;
 
+/// Marks, in a label, a step that dropped a message because a link was full.
+pub(crate) const DROPPED: u32 = 1 << 31;
+
 /// The label of a unit of time.
-pub(crate) const TIME: u32 = u32::MAX - 1;
+pub(crate) const TIME: u32 = DROPPED - 1;
 
 /// A world and its fingerprint.
 #[derive(Clone, Copy, Debug)]
@@ -42,6 +45,14 @@ pub(crate) struct Fate {
     pub(crate) violated: u32,
     /// Whether the successor lies beyond a declared bound.
     pub(crate) cut: Option<Cut>,
+    /// Whether a message was dropped because a link was full.
+    pub(crate) dropped: bool,
+}
+
+impl Fate {
+    fn of(fingerprint: u64) -> Self {
+        Fate { fingerprint, violated: 0, cut: None, dropped: false }
+    }
 }
 
 /// A declared bound.
@@ -60,8 +71,6 @@ pub(crate) struct Worker {
     scratch: Vec<u32>,
     /// What fairness calls the suspicions, by process and peer.
     suspicions: Vec<u32>,
-    /// Whether a full link dropped a message, which makes the link's bound part of the verdict.
-    pub(crate) dropped: bool,
 }
 
 impl Worker {
@@ -70,7 +79,7 @@ impl Worker {
         let scratch = vec![0; rules.layout.stride()];
         let pairs = (rules.layout.size * rules.layout.size) as u64;
         let suspicions = (0..pairs).map(|pair| rules.freight.label(3 << 40, pair)).collect();
-        Worker { rules, memory, scratch, suspicions, dropped: false }
+        Worker { rules, memory, scratch, suspicions }
     }
 
     /// Shows every successor of a world but that by time, always in the same order.
@@ -192,7 +201,8 @@ impl Worker {
             let fingerprint = self.before_outcome(&mut world, seed.fingerprint, action);
             if let Some(fingerprint) = fingerprint {
                 let fate = self.take(&mut world, fingerprint, action, process, outcome);
-                visit(Successor { action, label, world: &world, fate });
+                let dropped = if fate.dropped && label != FAULT { DROPPED } else { 0 };
+                visit(Successor { action, label: label | dropped, world: &world, fate });
             }
             self.scratch = world;
         }
@@ -230,8 +240,7 @@ impl Worker {
         let cause = self.cause(world, action);
         let fingerprint = self.before_outcome(world, fingerprint, action)?;
         let Some(cause) = cause else {
-            let fate = Fate { fingerprint, violated: 0, cut: None };
-            return Some(Fate { fingerprint: self.canonical(world, fingerprint), ..fate });
+            return Some(Fate::of(self.canonical(world, fingerprint)));
         };
         let process = self.process_at(action.kind(), action.place());
         let outcome = self.memory.outcomes(world[process], cause).start + action.outcome();
@@ -325,7 +334,7 @@ impl Worker {
         let row = self.memory.outcome(outcome);
         world[process] = row.local;
         let fingerprint = fingerprint.wrapping_add(row.change);
-        let mut fate = Fate { fingerprint, violated: 0, cut: None };
+        let mut fate = Fate::of(fingerprint);
         for place in self.memory.sent(row) {
             let sent = self.memory.sent_item(place);
             if self.rules.somebody_may_be_down && self.is_gone(world, sent.to as usize) {
@@ -336,7 +345,7 @@ impl Worker {
                 world[sent.slot as usize] = pushed.id;
                 fate.fingerprint = fate.fingerprint.wrapping_add(pushed.change);
             } else if self.rules.drops_beyond() {
-                self.dropped = true;
+                fate.dropped = true;
             } else {
                 fate.cut = Some(Cut::InFlight);
             }
@@ -404,7 +413,7 @@ impl Worker {
             *part = aged.id;
             later = later.wrapping_add(aged.change);
         }
-        moved.then_some(Fate { fingerprint: later, violated: 0, cut: None })
+        moved.then_some(Fate::of(later))
     }
 
     fn canonical(&mut self, world: &mut [u32], fingerprint: u64) -> u64 {

@@ -65,7 +65,7 @@ where
     fn end(&mut self, name: &str, place: usize, graph: &Graph) -> Option<Counterexample> {
         let mark = (self.rules.layout.size + place) as u32;
         let lasting = lasting(graph, mark);
-        let world = self.shallowest(graph, lasting.worlds())?;
+        let world = lasting.worlds().min()?;
         let way = way_to(&self.explored, graph.id(world));
         let mut replay = self.replay(&way);
         for action in &way.actions {
@@ -82,8 +82,8 @@ where
         let size = self.rules.layout.size as u32;
         let waits: Vec<Lasting> = (0..size).map(|process| lasting(graph, process)).collect();
         let doomed = waits.iter().flat_map(|lasting| lasting.doomed.iter().copied());
-        if let Some(world) = self.shallowest(graph, doomed) {
-            let who = waits.iter().filter(|lasting| lasting.doomed.contains(&world));
+        if let Some(world) = doomed.min() {
+            let who = waits.iter().filter(|lasting| lasting.doomed.binary_search(&world).is_ok());
             let who: Vec<ProcessId> = who.map(|lasting| ProcessId(lasting.mark)).collect();
             let way = way_to(&self.explored, graph.id(world));
             let manner = if who.len() > 1 { Manner::Deadlock } else { Manner::Blocked };
@@ -93,12 +93,9 @@ where
         let circles = waits
             .iter()
             .flat_map(|lasting| lasting.circles.iter().map(move |circle| (lasting.mark, circle)));
-        let entry = |circle: &Vec<u32>| {
-            let worlds = circle.iter().copied();
-            worlds.map(|world| (self.depth(graph, world), world)).min()
-        };
-        let (mark, circle) = circles.min_by_key(|(mark, circle)| (entry(circle), *mark))?;
-        let entry = entry(circle).expect("a circle has a world").1;
+        // Members are sorted, and numbered level by level: the first is the shallowest.
+        let (mark, circle) = circles.min_by_key(|(mark, circle)| (circle[0], *mark))?;
+        let entry = circle[0];
         let says = format!(
             "{} can wait for ever although it could be served: the end of the run repeats",
             ProcessId(mark)
@@ -123,16 +120,6 @@ where
             replay.take(action);
         }
         (way, stem)
-    }
-
-    fn depth(&self, graph: &Graph, world: u32) -> u32 {
-        let id = graph.id(world);
-        let levels = &self.explored.levels[id.shard()];
-        levels.partition_point(|begin| *begin as usize <= id.place()) as u32
-    }
-
-    fn shallowest(&self, graph: &Graph, worlds: impl Iterator<Item = u32>) -> Option<u32> {
-        worlds.min_by_key(|world| (self.depth(graph, *world), *world))
     }
 
     fn replay(&self, way: &Way) -> Replay<'_, P> {

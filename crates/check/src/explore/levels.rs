@@ -435,7 +435,6 @@ impl Run<'_, '_> {
 
     fn finish(mut self) -> Explored {
         self.mark_level();
-        self.found.cuts[0] |= self.workers.iter().any(|worker| worker.dropped);
         let unlock =
             |shard: Mutex<Shard>| shard.into_inner().unwrap_or_else(PoisonError::into_inner);
         self.found.shards = self.shards.into_iter().map(unlock).collect();
@@ -497,6 +496,7 @@ impl Harvest {
                 self.outside.push((parent, label));
                 return;
             }
+            self.cuts[0] |= fate.dropped;
             let fingerprint = fate.fingerprint;
             self.add(Candidate { fingerprint, parent, action, label });
             if exact {

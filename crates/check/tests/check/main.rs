@@ -1,5 +1,11 @@
 //! The checker, checked: known figures, known verdicts, and mistakes that it must find.
 
+mod catalogue;
+mod elections;
+mod faults;
+mod liveness;
 mod mistakes;
 mod reference;
+mod reports;
 mod textbook;
+mod trust;

@@ -122,6 +122,9 @@ impl Rebase for Textbook {
     const REBASES: bool = true;
 
     fn smallest(&self) -> Option<u64> {
+        if self.mistake == Mistake::IdsAsStamps {
+            return None; // its requests carry no stamps
+        }
         match self.phase {
             Phase::Waiting { request, .. } | Phase::Inside { request } => {
                 Some(request.min(self.clock))
@@ -138,10 +141,10 @@ impl Rebase for Textbook {
         }
     }
 
-    fn smallest_in_message(_: &Mistake, message: &Message) -> Option<u64> {
+    fn smallest_in_message(mistake: &Mistake, message: &Message) -> Option<u64> {
         match message {
-            Message::Request { clock } => Some(*clock),
-            Message::Reply => None,
+            Message::Request { clock } if *mistake != Mistake::IdsAsStamps => Some(*clock),
+            Message::Request { .. } | Message::Reply => None,
         }
     }
 

@@ -1,0 +1,241 @@
+//! The verdicts of the catalogue's section 7, by their ids, each with a counterexample no longer
+//! than the one that is named there.
+
+use std::sync::Arc;
+
+use tenure_algorithms::mutex::{
+    Central, Lamport, Maekawa, RicartAgrawala, TokenRing, central, lamport, maekawa,
+    ricart_agrawala,
+};
+use tenure_algorithms::{Switch, Variants};
+use tenure_check::{Check, Judgement, Manner, Report};
+use tenure_core::Mutex;
+use tenure_core::monitors::{MutualExclusion, Order};
+use tenure_core::quorum::{Kind, Quorums};
+
+fn safe_and_live<P: Mutex>(check: Check<P>) -> Check<P> {
+    check.always(MutualExclusion::new()).progress()
+}
+
+/// Asserts that a property is violated within so many steps, and tells how.
+fn violated(report: &Report, property: &str, at_most: usize) -> Manner {
+    let found = report.counterexample(property).unwrap_or_else(|| panic!("{report}"));
+    assert!(found.length() <= at_most, "{found}");
+    found.manner
+}
+
+fn holds(report: &Report, property: &str) {
+    assert_eq!(report.of(property), Judgement::Holds, "{report}");
+}
+
+fn central_with(size: u32) -> Check<Central> {
+    Check::with(size, central::Config::default())
+}
+
+#[test]
+fn c1_central_is_safe_and_live_in_any_order() {
+    safe_and_live(central_with(3).entries([0, 2, 2])).run().assert_holds();
+}
+
+#[test]
+fn c2_central_breaks_the_order_of_requests_that_applications_told_each_other_of() {
+    let told = central_with(3).entries([0, 1, 1]).application_messages(1).always(Order::new());
+    assert_eq!(violated(&told.run(), "order", 6), Manner::Step);
+    let alone = central_with(3).entries([0, 2, 2]).always(Order::new());
+    alone.run().assert_holds();
+}
+
+#[test]
+fn c3_a_duplicate_lets_two_into_central() {
+    let variants = Variants::none().with(central::Switch::UntaggedGrant);
+    let config = central::Config { variants, ..central::Config::default() };
+    let check = Check::<Central>::with(3, config).entries([0, 2, 2]).duplicating(1);
+    violated(&safe_and_live(check).run(), "mutual-exclusion", 12);
+    // A duplicated request is mistaken for a new one even where grants name theirs (5.6).
+    let tagged = central_with(3).entries([0, 2, 2]).duplicating(1);
+    violated(&safe_and_live(tagged).run(), "mutual-exclusion", 12);
+}
+
+#[test]
+fn t1_the_ring_breaks_the_order_of_requests_that_applications_told_each_other_of() {
+    let check = Check::<TokenRing>::of(2).application_messages(1).always(Order::new());
+    violated(&check.run(), "order", 4);
+    let ring = Check::<TokenRing>::of(3).entries(2);
+    safe_and_live(ring).run().assert_holds();
+}
+
+#[test]
+fn t2_a_duplicated_token_lets_two_in() {
+    let check = safe_and_live(Check::<TokenRing>::of(2).duplicating(1)).run();
+    violated(&check, "mutual-exclusion", 8);
+}
+
+fn lamport_with(size: u32, switches: &[lamport::Switch]) -> Check<Lamport> {
+    Check::with(size, lamport::Config { variants: all(switches) })
+}
+
+fn all<S: Switch>(switches: &[S]) -> Variants<S> {
+    switches.iter().fold(Variants::none(), |variants, switch| variants.with(*switch))
+}
+
+#[test]
+fn l1_lamport_with_ids_as_stamps_is_unsafe() {
+    let check = lamport_with(2, &[lamport::Switch::IdsAsStamps]).fifo();
+    violated(&safe_and_live(check).run(), "mutual-exclusion", 6);
+}
+
+#[test]
+fn l2_lamport_without_a_tie_break_and_its_own_first_is_unsafe() {
+    let check = lamport_with(2, &[lamport::Switch::ClockOnlyOwnFirst]).fifo();
+    violated(&safe_and_live(check).run(), "mutual-exclusion", 6);
+}
+
+#[test]
+fn l3_lamport_without_a_tie_break_and_the_others_first_deadlocks() {
+    let check = lamport_with(2, &[lamport::Switch::ClockOnlyOtherFirst]).fifo();
+    let report = safe_and_live(check).run();
+    assert_eq!(violated(&report, "progress", 2), Manner::Deadlock);
+    holds(&report, "mutual-exclusion");
+}
+
+#[test]
+fn l4_lamport_needs_first_in_first_out() {
+    let any = safe_and_live(lamport_with(2, &[lamport::Switch::AnyMessage])).run();
+    violated(&any, "mutual-exclusion", 5);
+    violated(&safe_and_live(lamport_with(2, &[])).run(), "mutual-exclusion", 6);
+}
+
+#[test]
+fn l5_and_l6_either_condition_alone_is_unsafe() {
+    for (switch, steps) in
+        [(lamport::Switch::OwnRequestOnTop, 2), (lamport::Switch::ReplyFromAll, 6)]
+    {
+        let check = lamport_with(2, &[switch]).fifo();
+        violated(&safe_and_live(check).run(), "mutual-exclusion", steps);
+    }
+}
+
+#[test]
+fn l7_lamport_is_safe_live_and_in_order_on_fifo_links() {
+    for switches in [&[][..], &[lamport::Switch::AnyMessage], &[lamport::Switch::SuppressedReplies]]
+    {
+        let check = lamport_with(3, switches).entries([2, 1, 0]).fifo();
+        safe_and_live(check).run().assert_holds();
+        let check = lamport_with(3, switches).fifo();
+        safe_and_live(check).always(Order::new()).run().assert_holds();
+    }
+}
+
+#[test]
+fn l8_lamport_with_unstamped_application_messages_loses_the_order_and_stays_safe() {
+    let check = lamport_with(3, &[]).entries([1, 1, 0]).fifo().application_messages(2);
+    let report = check.always(MutualExclusion::new()).always(Order::new()).run();
+    assert_eq!(report.of("order"), Judgement::Violated);
+    holds(&report, "mutual-exclusion");
+}
+
+fn ricart_agrawala_with(size: u32, switches: &[ricart_agrawala::Switch]) -> Check<RicartAgrawala> {
+    Check::with(size, ricart_agrawala::Config { variants: all(switches) })
+}
+
+#[test]
+fn r1_ids_as_stamps_are_safe_by_accident_for_two_with_fifo_links() {
+    let ids = [ricart_agrawala::Switch::IdsAsStamps];
+    let fifo = ricart_agrawala_with(2, &ids).entries(2).fifo();
+    safe_and_live(fifo).run().assert_holds();
+    let reordered = safe_and_live(ricart_agrawala_with(2, &ids)).run();
+    assert_eq!(reordered.of("mutual-exclusion"), Judgement::Violated);
+}
+
+#[test]
+fn r2_ids_as_stamps_are_unsafe_for_three() {
+    let check = ricart_agrawala_with(3, &[ricart_agrawala::Switch::IdsAsStamps]).fifo();
+    let report = safe_and_live(check).run();
+    assert_eq!(report.of("mutual-exclusion"), Judgement::Violated);
+}
+
+#[test]
+fn r3_and_r4_without_a_tie_break_both_reply_or_both_defer() {
+    let strict = ricart_agrawala_with(2, &[ricart_agrawala::Switch::ClockOnlyStrict]);
+    violated(&safe_and_live(strict).run(), "mutual-exclusion", 6);
+    let defer = ricart_agrawala_with(2, &[ricart_agrawala::Switch::ClockOnlyDefer]);
+    assert_eq!(violated(&safe_and_live(defer).run(), "progress", 2), Manner::Deadlock);
+}
+
+#[test]
+fn r5_a_clock_that_ignores_requests_is_unsafe() {
+    // The reply must not advance the clock either, as it did not in 1981.
+    let switches =
+        [ricart_agrawala::Switch::NoClockOnRequest, ricart_agrawala::Switch::UnstampedReply];
+    let two = ricart_agrawala_with(2, &switches).entries(2);
+    let report = safe_and_live(two).run();
+    assert_eq!(report.of("mutual-exclusion"), Judgement::Violated);
+    let two = ricart_agrawala_with(2, &switches).entries(2).fifo();
+    holds(&safe_and_live(two).run(), "mutual-exclusion");
+    let three = ricart_agrawala_with(3, &switches).entries([2, 1, 1]).fifo();
+    let report = safe_and_live(three).run();
+    assert_eq!(report.of("mutual-exclusion"), Judgement::Violated);
+}
+
+#[test]
+fn r6_an_unstamped_reply_loses_the_order_and_a_stamped_one_keeps_it() {
+    let unstamped = ricart_agrawala_with(3, &[ricart_agrawala::Switch::UnstampedReply]);
+    let unstamped = unstamped.entries([2, 1, 1]).fifo();
+    let report = safe_and_live(unstamped).always(Order::new()).run();
+    violated(&report, "order", 14);
+    holds(&report, "mutual-exclusion");
+    holds(&report, "progress");
+    let stamped = ricart_agrawala_with(3, &[]).entries([2, 1, 1]).fifo();
+    stamped.always(Order::new()).run().assert_holds();
+}
+
+#[test]
+fn r7_a_bare_counter_counts_a_duplicated_reply() {
+    let bare = [ricart_agrawala::Switch::BareCounter];
+    let two = ricart_agrawala_with(2, &bare).entries(2).duplicating(1).fifo();
+    let report = safe_and_live(two).run();
+    assert_eq!(report.of("mutual-exclusion"), Judgement::Violated);
+    let three = ricart_agrawala_with(3, &bare).duplicating(1).fifo();
+    let report = safe_and_live(three).run();
+    assert_eq!(report.of("mutual-exclusion"), Judgement::Violated);
+}
+
+#[test]
+fn r8_an_untagged_reply_serves_the_next_request() {
+    let untagged = ricart_agrawala_with(2, &[ricart_agrawala::Switch::UntaggedReply]);
+    let report = safe_and_live(untagged.entries(2).duplicating(1)).run();
+    assert_eq!(report.of("mutual-exclusion"), Judgement::Violated);
+    let tagged = ricart_agrawala_with(2, &[]).entries(2).duplicating(2);
+    safe_and_live(tagged).run().assert_holds();
+}
+
+fn maekawa_with(kind: Kind, size: u32, switches: &[maekawa::Switch]) -> Check<Maekawa> {
+    let quorums = Arc::new(Quorums::of(kind, size).expect("there are such quorums"));
+    Check::with(size, maekawa::Config { quorums, variants: all(switches) }).fifo()
+}
+
+#[test]
+fn m1_basic_maekawa_deadlocks_as_soon_as_three_have_asked() {
+    let check = maekawa_with(Kind::Pairs, 3, &[maekawa::Switch::Basic]);
+    assert_eq!(violated(&safe_and_live(check).run(), "progress", 3), Manner::Deadlock);
+}
+
+#[test]
+fn m2_maekawa_as_of_1985_is_live_in_pairs() {
+    let check = maekawa_with(Kind::Pairs, 3, &[maekawa::Switch::Original1985]);
+    safe_and_live(check).run().assert_holds();
+}
+
+#[test]
+fn m3_maekawa_as_of_1985_deadlocks_on_the_grid() {
+    let check = maekawa_with(Kind::Grid, 4, &[maekawa::Switch::Original1985]);
+    assert_eq!(violated(&safe_and_live(check).run(), "progress", 19), Manner::Deadlock);
+}
+
+#[test]
+fn m4_maekawa_corrected_is_safe_and_live_in_pairs_and_loses_the_order() {
+    let check = maekawa_with(Kind::Pairs, 3, &[]);
+    safe_and_live(check).run().assert_holds();
+    let check = maekawa_with(Kind::Pairs, 3, &[]).entries([2, 1, 1]);
+    assert_eq!(check.always(Order::new()).run().of("order"), Judgement::Violated);
+}

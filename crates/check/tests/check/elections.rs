@@ -1,0 +1,113 @@
+//! Elections: the catalogue's verdicts on rings and on the bully, with wrong and with perfect
+//! timeouts.
+
+use std::sync::Arc;
+
+use tenure_algorithms::Variants;
+use tenure_algorithms::election::{Bully, ChangRoberts, HirschbergSinclair, bully, chang_roberts};
+use tenure_check::{Check, Judgement, Manner, Report, Validity};
+use tenure_core::monitors::{Agreement, OneLeader, Scope};
+use tenure_core::{Election, ProcessId, Protocol, Rank, TICKS_PER_UNIT};
+
+fn ranks(ids: &[u32]) -> Arc<[Rank]> {
+    ids.iter().map(|id| Rank::of_id(*id)).collect()
+}
+
+fn judged<P: Election>(check: Check<P>, ids: &[u32]) -> Check<P> {
+    let validity = Validity::new(ranks(ids).to_vec());
+    check.in_the_end(Agreement::new()).in_the_end(validity).progress()
+}
+
+fn holds(report: &Report, property: &str) {
+    assert_eq!(report.of(property), Judgement::Holds, "{report}");
+}
+
+fn violated(report: &Report, property: &str, at_most: usize) -> Manner {
+    let found = report.counterexample(property).unwrap_or_else(|| panic!("{report}"));
+    assert!(found.length() <= at_most, "{found}");
+    found.manner
+}
+
+fn chang_roberts(ids: &[u32], switches: Variants<chang_roberts::Switch>) -> Check<ChangRoberts> {
+    let config = chang_roberts::Config { ranks: ranks(ids), variants: switches };
+    Check::with(ids.len() as u32, config)
+}
+
+#[test]
+fn cr_le_chang_roberts_elects_the_largest_on_fifo_links() {
+    for ids in [[3, 1, 2], [3, 2, 1], [1, 2, 3]] {
+        let unmarked = Variants::none().with(chang_roberts::Switch::UnmarkedForward);
+        for variants in [Variants::none(), unmarked] {
+            judged(chang_roberts(&ids, variants).fifo(), &ids).run().assert_holds();
+        }
+    }
+}
+
+#[test]
+fn cr_le_without_fifo_a_late_initiator_waits_for_ever() {
+    let ids = [3, 1, 2];
+    let report = judged(chang_roberts(&ids, Variants::none()), &ids).run();
+    holds(&report, "agreement");
+    holds(&report, "validity");
+    violated(&report, "progress", 9);
+}
+
+#[test]
+fn hirschberg_sinclair_elects_the_largest() {
+    let config =
+        tenure_algorithms::election::hirschberg_sinclair::Config { ranks: ranks(&[2, 3, 1]) };
+    let check = Check::<HirschbergSinclair>::with(3, config).fifo();
+    judged(check, &[2, 3, 1]).run().assert_holds();
+}
+
+fn bully(size: u32, switches: &[bully::Switch]) -> Check<Bully> {
+    let plain = bully::Config::plain(size, TICKS_PER_UNIT);
+    let variants =
+        switches.iter().fold(Variants::none(), |variants, switch| variants.with(*switch));
+    Check::with(size, bully::Config { variants, ..plain }).detecting()
+}
+
+#[test]
+fn b1_with_wrong_timeouts_a_false_alarm_makes_two_leaders() {
+    let alarm = bully(2, &[bully::Switch::NoTerms]).suspecting_falsely(1).initiators([]);
+    let settled = alarm.always(OneLeader::new(Scope::Overall));
+    // Who leads before is for an election to say: here it is the first one.
+    let with_election = bully(2, &[bully::Switch::NoTerms]).initiators([ProcessId(0)]);
+    let report = with_election.always(OneLeader::new(Scope::Overall)).run();
+    assert_eq!(report.of("one-leader-at-a-time"), Judgement::Violated);
+    settled.run().assert_holds();
+}
+
+#[test]
+fn b1_with_wrong_timeouts_and_no_terms_the_two_may_disagree_for_ever() {
+    let check = bully(2, &[bully::Switch::NoTerms, bully::Switch::AcceptLower]);
+    let check = check.initiators([ProcessId(0)]).in_the_end(Agreement::new());
+    violated(&check.run(), "agreement", 7);
+}
+
+#[test]
+fn b2_with_perfect_timeouts_crashes_alone_do_no_harm() {
+    let check = bully(3, &[bully::Switch::NoTerms]).synchronous(0..=1).crashing(2);
+    let check = check.initiators([ProcessId(0)]);
+    let report = judged(check, &[1, 2, 3]).always(OneLeader::new(Scope::Overall)).run();
+    report.assert_holds();
+}
+
+#[test]
+fn b3_with_recovery_and_no_terms_the_two_disagree_for_ever() {
+    let check = bully(2, &[bully::Switch::NoTerms, bully::Switch::AcceptLower]);
+    let check = check.synchronous(0..=1).crashing(1).recovering(1).initiators([ProcessId(0)]);
+    let report = check.in_the_end(Agreement::new()).run();
+    assert_eq!(report.of("agreement"), Judgement::Violated);
+}
+
+#[test]
+fn terms_let_two_agree_in_the_end_whatever_the_timeouts() {
+    let one = || bully(2, &[]).initiators([ProcessId(0)]).in_the_end(Agreement::new());
+    let recovering = one().crashing(1).recovering(1).term_max_by(Bully::stable, 3);
+    holds(&recovering.run(), "agreement");
+    let alarmed = one().suspecting_falsely(1).crashing(1).term_max_by(Bully::stable, 3);
+    let report = alarmed.run();
+    holds(&report, "agreement");
+    assert_eq!(report.bounds.term_max, Some(3), "a bound that cut something off is told");
+}

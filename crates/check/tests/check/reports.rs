@@ -1,0 +1,115 @@
+//! What a check says: as JSON, as a story, as a diagram and as a trace.
+
+use serde_json::{Value, json};
+use tenure_check::Check;
+use tenure_core::monitors::MutualExclusion;
+use tenure_trace::{Judgement, Kind, Trace, verify_files};
+
+use crate::textbook::{Mistake, Textbook};
+
+fn wrong() -> Check<Textbook> {
+    let check = Check::<Textbook>::with(2, Mistake::NoTieBreakReply).named("textbook").fifo();
+    check.always(MutualExclusion::new()).progress()
+}
+
+#[test]
+fn a_report_is_the_json_of_the_command_line() {
+    let report = wrong().run();
+    let mut json: Value = serde_json::to_value(&report).expect("a report is data");
+    assert!(json["seconds"].is_f64());
+    json["seconds"] = json!(0.1);
+    let steps = [
+        "P1 requests",
+        "P2 requests",
+        "P1 → P2 request delivered",
+        "P2 → P1 request delivered",
+        "P1 → P2 reply delivered",
+        "P2 → P1 reply delivered",
+    ];
+    let counterexample = json["counterexample"].clone();
+    assert_eq!(counterexample["property"], "mutual-exclusion");
+    assert_eq!(counterexample["length"], 6);
+    let found: Vec<&str> =
+        counterexample["steps"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    let (mut found, mut wanted) = (found, steps.to_vec());
+    found.sort_unstable();
+    wanted.sort_unstable();
+    assert_eq!(found, wanted, "the same six steps, in one order of several");
+    assert_eq!(json["counterexamples"][0], counterexample);
+    let keys: Vec<&str> = json.as_object().unwrap().keys().map(String::as_str).collect();
+    let mut wanted = vec![
+        "algorithm",
+        "n",
+        "verdict",
+        "properties",
+        "states",
+        "transitions",
+        "depth",
+        "reduction",
+        "seconds",
+        "counterexample",
+        "counterexamples",
+    ];
+    wanted.sort_unstable();
+    let mut keys = keys;
+    keys.sort_unstable();
+    assert_eq!(keys, wanted);
+    assert_eq!(json["algorithm"], "textbook");
+    assert_eq!(json["verdict"], "violated");
+    assert_eq!(json["properties"], json!({"mutual-exclusion": "violated", "progress": "holds"}));
+    assert_eq!(json["reduction"], "none");
+}
+
+#[test]
+fn declared_bounds_that_cut_something_off_are_part_of_the_verdict() {
+    let check = Check::<Textbook>::of(2).in_flight(1).always(MutualExclusion::new());
+    let report = check.entries(2).run();
+    let json = serde_json::to_value(&report).expect("a report is data");
+    assert_eq!(json["bounds"], json!({"in_flight": 1}));
+    assert_eq!(json["verdict"], "holds");
+    assert!(report.to_string().contains("holds within 1 messages on a link"), "{report}");
+}
+
+#[test]
+fn a_story_and_its_diagram_are_as_people_read_them() {
+    let report = Check::<Textbook>::of(2).entries([1, 0]).losing(1).progress().run();
+    let found = report.counterexample("progress").expect("a request is lost");
+    assert_eq!(found.story.to_string(), "   1 P1 requests\n   2 P1 → P2 request lost\n");
+    let diagram = "     P1                    P2\n   \
+        1 ● requests            │\n   \
+        2 │───────request──────×│\n";
+    assert_eq!(found.story.diagram(), diagram);
+    let wide = Check::<Textbook>::of(9).entries(1).losing(1).progress().max_states(50_000).run();
+    for found in &wide.counterexamples {
+        assert!(found.story.diagram().lines().all(|line| line.chars().count() <= 100));
+    }
+}
+
+#[test]
+fn a_counterexample_is_a_trace_that_is_judged_alike() {
+    let report = wrong().run();
+    let found = report.counterexample("mutual-exclusion").expect("two are inside");
+    let folder = std::env::temp_dir().join(format!("tenure-check-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder for the trace");
+    let path = folder.join("counterexample.ndjson");
+    found.save(&path).expect("the trace is written");
+    let trace = Trace::read(&path).expect("the trace is read");
+    assert_eq!(trace.records.len(), found.trace.records.len());
+    let verification = verify_files(&[&path]).expect("the trace is judged");
+    std::fs::remove_dir_all(&folder).expect("the folder is ours");
+    let judged = verification.properties.get("mutual-exclusion");
+    assert!(judged.is_some_and(|judged| *judged != Judgement::Holds), "{verification:?}");
+}
+
+#[test]
+fn a_lost_message_is_dropped_in_the_trace() {
+    let report = Check::<Textbook>::of(2).entries([1, 0]).losing(1).progress().run();
+    let found = report.counterexample("progress").expect("a request is lost");
+    let kinds: Vec<&str> = found.trace.records.iter().map(|record| record.kind.name()).collect();
+    assert_eq!(kinds, ["boot", "boot", "command", "send", "drop", "end"]);
+    let dropped = found.trace.records.iter().find_map(|record| match &record.kind {
+        Kind::Drop(passage) => Some(passage.number),
+        _ => None,
+    });
+    assert_eq!(dropped, Some(1));
+}
