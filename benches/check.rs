@@ -1,0 +1,76 @@
+//! How fast and how small the checker is: `cargo bench -p tenure-check`, with a part of a
+//! line's name after `--` for that line alone.
+//!
+//! Ricart–Agrawala as in the textbook, so that the figures compare with those of other tools
+//! on the same model; `benches/peers/check` runs one of them beside it.
+#![expect(clippy::print_stdout, reason = "a benchmark shows what it measures")]
+
+#[path = "../crates/check/tests/check/textbook.rs"]
+#[allow(dead_code, reason = "the bench needs the protocol, and none of its mistakes")]
+mod textbook;
+
+use tenure_check::{Check, Entries, Report};
+use tenure_core::monitors::MutualExclusion;
+use textbook::Textbook;
+
+fn main() {
+    let all = std::thread::available_parallelism().map_or(1, usize::from);
+    println!(
+        "{:<32}{:>8}{:>11}{:>13}{:>8}{:>8}{:>14}{:>9}{:>9}",
+        "Ricart–Agrawala, textbook",
+        "threads",
+        "states",
+        "transitions",
+        "s",
+        "CPU s",
+        "states/CPU s",
+        "B/state",
+        "peak MB"
+    );
+    for threads in [1, all] {
+        let safe = |check: Check<Textbook>| check.always(MutualExclusion::new()).threads(threads);
+        line("n=3, 3 entries, fifo", threads, || safe(Check::of(3).entries(3).fifo()));
+        line("n=4, 1 entry, fifo", threads, || safe(Check::of(4).fifo()));
+        line("n=4, 1 entry, fifo, exact", threads, || safe(Check::of(4).fifo()).exact());
+        line("n=4, 1 entry, fifo, progress", threads, || safe(Check::of(4).fifo()).progress());
+        line("n=4, 1 entry, reordered", threads, || safe(Check::of(4)));
+        let endless = || safe(Check::of(4).entries(Entries::Unbounded).fifo().rebasing());
+        line("n=4, endless, fifo, progress", threads, || endless().progress());
+    }
+}
+
+fn line(what: &str, threads: usize, check: impl FnOnce() -> Check<Textbook>) {
+    let wanted = std::env::args().skip(1).find(|word| !word.starts_with('-'));
+    if wanted.is_some_and(|wanted| !format!("{what}, {threads} threads").contains(&*wanted)) {
+        return;
+    }
+    let before = cpu_seconds();
+    let report: Report = check().run();
+    assert!(report.holds(), "{report}");
+    let cpu = (cpu_seconds() - before).max(0.01);
+    println!(
+        "{what:<32}{threads:>8}{:>11}{:>13}{:>8.2}{cpu:>8.2}{:>14.0}{:>9.0}{:>9.0}",
+        report.states,
+        report.transitions,
+        report.seconds,
+        report.states as f64 / cpu,
+        report.bytes_per_state(),
+        peak_megabytes()
+    );
+}
+
+/// The time that all threads together have run, from the system, in steps of 10 ms.
+fn cpu_seconds() -> f64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let after_name = stat.rsplit(')').next().unwrap_or_default();
+    let ticks = after_name.split_whitespace().skip(11).take(2);
+    ticks.filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() / 100.0
+}
+
+/// The most memory that the process has held so far, from the system; 0 where it does not say.
+fn peak_megabytes() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kilobytes = line.and_then(|line| line.split_whitespace().next()?.parse::<f64>().ok());
+    kilobytes.unwrap_or(0.0) / 1024.0
+}
