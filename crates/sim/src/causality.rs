@@ -1,19 +1,29 @@
-use tenure_core::{ProcessId, VectorClock};
+use tenure_core::{Layer, ProcessId, VectorClock};
 
 /// Through which messages one event can happen before another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Through {
-    /// The algorithm's own.
+    /// The service's own: requests, replies, tokens, elections.
     Protocol,
-    /// Those of the application as well.
+    /// Those of channels, detectors and the application as well.
     All,
+}
+
+impl Through {
+    /// The narrowest scope that counts a message of this layer.
+    pub(crate) const fn of(layer: Layer) -> Self {
+        match layer {
+            Layer::Mutex | Layer::Election | Layer::Agreement => Through::Protocol,
+            Layer::Detector | Layer::Channel | Layer::Application => Through::All,
+        }
+    }
 }
 
 /// The harness's vector clocks: one for each process, and one on every message under way.
 ///
 /// Clocks that nobody changes are shared, so a broadcast carries one clock and not n of them;
-/// cells are reused, so a long run allocates nothing. Each cell holds one clock, or two when
-/// the application talks: by the protocol's messages alone, and by all.
+/// cells are reused, so a long run allocates nothing. Each cell holds one clock, or two from
+/// the first message that is not the service's own: by the service's messages, and by all.
 #[derive(Debug)]
 pub(crate) struct Causality {
     size: usize,
@@ -26,14 +36,19 @@ pub(crate) struct Causality {
 }
 
 impl Causality {
-    /// All at zero. `both`: keep the two scopes apart.
-    pub(crate) fn new(size: u32, both: bool) -> Self {
-        let size = size as usize;
-        let width = if both { 2 * size } else { size };
-        let mut holders = vec![0; 1];
-        holders[0] = u32::try_from(size).expect("a size fits 32 bits");
-        let (cells, current) = (vec![0; width], vec![0; size]);
-        Causality { size, width, cells, holders, free: Vec::new(), current }
+    /// All at zero.
+    pub(crate) fn new(size: u32) -> Self {
+        let (holders, size) = (vec![size], size as usize);
+        let (cells, current) = (vec![0; size], vec![0; size]);
+        Causality { size, width: size, cells, holders, free: Vec::new(), current }
+    }
+
+    /// Keeps the two scopes apart from now on; so far they were the same.
+    #[cold]
+    fn split(&mut self) {
+        let halves = self.cells.chunks(self.size).flat_map(|cell| [cell, cell]);
+        self.cells = halves.flatten().copied().collect();
+        self.width = 2 * self.size;
     }
 
     /// Counts one more event of `process`.
@@ -68,6 +83,9 @@ impl Causality {
 
     /// `process` receives a message that carries `cell`, which is released.
     pub(crate) fn learn(&mut self, process: ProcessId, cell: u32, through: Through) {
+        if through == Through::All && self.width == self.size {
+            self.split();
+        }
         let known = self.current[process.index()];
         if known != cell {
             let (first, last) = match through {
@@ -129,7 +147,7 @@ mod tests {
 
     #[test]
     fn a_receiver_comes_after_the_sender_and_strangers_are_concurrent() {
-        let mut causality = Causality::new(3, false);
+        let mut causality = Causality::new(3);
         causality.tick(ONE);
         let before = causality.clock(ONE, Through::Protocol);
         let carried = causality.share(ONE);
@@ -144,7 +162,7 @@ mod tests {
 
     #[test]
     fn what_the_application_says_is_unknown_to_the_protocol() {
-        let mut causality = Causality::new(2, true);
+        let mut causality = Causality::new(2);
         causality.tick(ONE);
         let carried = causality.share(ONE);
         causality.learn(TWO, carried, Through::All);
@@ -154,7 +172,7 @@ mod tests {
 
     #[test]
     fn a_message_keeps_what_its_sender_knew_then() {
-        let mut causality = Causality::new(2, false);
+        let mut causality = Causality::new(2);
         let carried = causality.share(ONE);
         causality.tick(ONE);
         causality.learn(TWO, carried, Through::Protocol);
@@ -163,7 +181,7 @@ mod tests {
 
     #[test]
     fn cells_are_reused() {
-        let mut causality = Causality::new(2, false);
+        let mut causality = Causality::new(2);
         for _ in 0..1000 {
             causality.tick(ONE);
             let carried = causality.share(ONE);

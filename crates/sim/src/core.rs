@@ -90,10 +90,9 @@ impl Core {
         for process in &settings.down {
             up[process.index()] = false;
         }
-        let talkative = settings.workload.chatter.is_some();
         let watched = offers.mutex || recorder.is_some();
         let clocks = settings.watch.order.applies(size) && watched;
-        let causality = clocks.then(|| Causality::new(size, talkative));
+        let causality = clocks.then(|| Causality::new(size));
         let judged = settings.watch.monitors;
         let election = (offers.election && judged).then(|| ElectionJudge::new(&settings));
         let order = causality.is_some();

@@ -26,7 +26,7 @@ impl ElectionJudge {
             agreement: Kept::new(Agreement::new()),
             overall: Kept::new(OneLeader::new(Scope::Overall)),
             per_term: Kept::new(OneLeader::new(Scope::PerTerm)),
-            irrevocability: Irrevocability::default(),
+            irrevocability: Irrevocability::new(settings.size),
             best: Best::of(settings),
         }
     }
@@ -112,24 +112,41 @@ impl ElectionJudge {
     }
 }
 
-/// Nobody changes its mind within one term; without terms, not unless somebody asked for an
-/// election, crashed, came back or was suspected in between.
+/// Without terms, nobody changes its mind unless somebody asked for an election, crashed, came
+/// back or was suspected in between.
 #[derive(Debug, Default)]
 struct Irrevocability {
-    epoch: u64,
-    told: Vec<Option<(u64, Term, ProcessId)>>,
+    epoch: u32,
+    told: Vec<Belief>,
     violation: Option<Finding>,
 }
 
+/// What a process was told last, and when: compact, for there may be a million.
+#[derive(Clone, Copy, Debug)]
+struct Belief {
+    epoch: u32,
+    /// The largest number for nobody.
+    leader: u32,
+}
+
+const NOTHING: Belief = Belief { epoch: 0, leader: u32::MAX };
+
 impl Irrevocability {
+    fn new(size: u32) -> Self {
+        Irrevocability { told: vec![NOTHING; size as usize], ..Irrevocability::default() }
+    }
+
     fn elected(&mut self, time: u64, at: ProcessId, leader: ProcessId, term: Term) {
-        if self.told.len() <= at.index() {
-            self.told.resize(at.index() + 1, None);
+        let Some(told) = self.told.get_mut(at.index()) else { return };
+        if term.number > 0 {
+            // A term names its leader, and that terms only grow is what agreement judges.
+            *told = NOTHING;
+            return;
         }
-        let before = self.told[at.index()].replace((self.epoch, term, leader));
-        let Some((epoch, old_term, old)) = before else { return };
-        let same = if term.number == 0 { epoch == self.epoch } else { old_term == term };
-        if same && old != leader && self.violation.is_none() {
+        let before = std::mem::replace(told, Belief { epoch: self.epoch, leader: leader.0 });
+        let changed = before.leader != NOTHING.leader && before.leader != leader.0;
+        if changed && before.epoch == self.epoch && self.violation.is_none() {
+            let old = ProcessId(before.leader);
             let says = format!("{at} believed in {old} and then in {leader} in one election");
             self.violation = Some(Finding::violated("irrevocability", time, at, says));
         }
@@ -137,7 +154,7 @@ impl Irrevocability {
 
     fn forget(&mut self, at: ProcessId) {
         if let Some(told) = self.told.get_mut(at.index()) {
-            *told = None;
+            *told = NOTHING;
         }
     }
 
@@ -150,7 +167,7 @@ impl Irrevocability {
 /// Who ought to lead: the largest live rank.
 #[derive(Debug)]
 struct Best {
-    ranks: Vec<tenure_core::Rank>,
+    ranks: std::sync::Arc<[tenure_core::Rank]>,
 }
 
 impl Best {

@@ -18,6 +18,9 @@ pub(crate) struct Queue<T> {
     buckets: [Vec<(u64, T)>; BITS],
     /// The soonest time in each bucket.
     soonest: [u64; BITS],
+    /// The memory of small buckets that were emptied: as time goes on, other bits change, and
+    /// other buckets are used.
+    spare: Vec<Vec<(u64, T)>>,
     /// Which buckets hold something, a bit for each.
     filled: u64,
     len: usize,
@@ -27,6 +30,9 @@ const BITS: usize = u64::BITS as usize;
 
 /// A bucket of so many items is sorted rather than spread.
 const SMALL: usize = 24;
+
+/// The memory of a bucket of at most so many items is given to others.
+const SPARE: usize = 512;
 
 /// So many sorted items are spread rather than inserted into.
 const CROWDED: usize = 64;
@@ -39,6 +45,7 @@ impl<T> Queue<T> {
             base: 0,
             buckets: [const { Vec::new() }; BITS],
             soonest: [u64::MAX; BITS],
+            spare: Vec::new(),
             filled: 0,
             len: 0,
         }
@@ -103,7 +110,13 @@ impl<T> Queue<T> {
         let bucket = BITS - 1 - differs.leading_zeros() as usize;
         self.filled |= 1 << bucket;
         self.soonest[bucket] = self.soonest[bucket].min(time);
-        self.buckets[bucket].push((time, item));
+        let items = &mut self.buckets[bucket];
+        if items.capacity() == 0
+            && let Some(spare) = self.spare.pop()
+        {
+            *items = spare;
+        }
+        items.push((time, item));
     }
 
     /// Puts an item among the sorted ones, behind those of the same time.
@@ -160,8 +173,12 @@ impl<T> Queue<T> {
                 }
             }
         }
-        // Back to where it was, for its memory.
-        self.buckets[bucket] = items;
+        // Its memory is used again: a large one where it was, a small one wherever.
+        if items.capacity() <= SPARE {
+            self.spare.push(items);
+        } else {
+            self.buckets[bucket] = items;
+        }
     }
 }
 

@@ -177,7 +177,7 @@ impl Settings {
         if self.ranks.len() != self.size as usize {
             return Err(SettingsError::Ranks { size: self.size, listed: self.ranks.len() });
         }
-        let mut sorted = self.ranks.clone();
+        let mut sorted = self.ranks.to_vec();
         sorted.sort_unstable();
         match sorted.windows(2).find(|pair| pair[0] == pair[1]) {
             Some(pair) => Err(SettingsError::RankTwice { rank: pair[0].to_string() }),

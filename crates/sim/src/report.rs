@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use tenure_core::{ProcessId, Promise, Rank, TICKS_PER_UNIT};
 
 use crate::core::Core;
@@ -49,7 +51,7 @@ pub struct Report {
     /// What decided every draw.
     pub seed: u64,
     /// The rank of each process; empty: 1 to n.
-    pub ranks: Vec<Rank>,
+    pub ranks: Arc<[Rank]>,
     /// Why it ended.
     pub ended: Ended,
     /// When it ended, in ticks.

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use tenure_core::{Order, ProcessId, Promise, Rank, TICKS_PER_UNIT, Timing};
 
 use crate::{Chance, Fault, Latency, Span, Workload};
@@ -11,7 +13,7 @@ pub struct Settings {
     /// How many processes.
     pub size: u32,
     /// The rank of each process, for naming leaders and judging validity; empty: 1 to n.
-    pub ranks: Vec<Rank>,
+    pub ranks: Arc<[Rank]>,
     /// What decides every draw.
     pub seed: u64,
     /// How messages travel.
@@ -39,7 +41,7 @@ impl Settings {
     pub fn new(size: u32) -> Self {
         Settings {
             size,
-            ranks: Vec::new(),
+            ranks: Arc::from([]),
             seed: 1,
             network: Network::default(),
             time: Time::default(),

@@ -504,7 +504,7 @@ fn receive<M: Labelled + serde::Serialize>(
     message: &M,
 ) {
     let ticket = core.recorder.as_ref().map(|recorder| recorder.look(tag));
-    core.take_tag(tag, Some(to), Through::Protocol);
+    core.take_tag(tag, Some(to), Through::of(message.label().layer));
     if let Some(ticket) = ticket {
         core.trace(to, Kind::Receive(ticket.passage(message, from)));
     }

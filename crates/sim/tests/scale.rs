@@ -1,0 +1,106 @@
+//! Large groups, and no allocation once a run has warmed up.
+
+mod common;
+
+use allocation_counter::{AllocationInfo, measure};
+use common::{Extrema, Permission, Ring, Rule};
+use tenure_core::{ProcessId, Rank};
+use tenure_sim::{
+    Chance, Configs, Ended, Random, Settings, Simulation, Span, UserCommand, UserEvent, Watched,
+    Workload, theory,
+};
+
+/// What a run of so many events allocates, its report included.
+fn allocated<P: tenure_core::Protocol>(
+    config: P::Config,
+    settings: &Settings,
+    events: u64,
+) -> AllocationInfo
+where
+    P::Command: UserCommand,
+    P::Event: UserEvent,
+{
+    let mut settings = settings.clone();
+    settings.limits.events = Some(events);
+    let simulation = Simulation::<P>::new(config, settings);
+    let info = measure(|| {
+        let report = simulation.run().unwrap();
+        assert_eq!((report.ended, report.metrics.events), (Ended::Events, events));
+    });
+    assert!(info.count_total > 0, "the counter counts");
+    info
+}
+
+fn ranks(ids: &[u32]) -> Vec<Rank> {
+    ids.iter().map(|id| Rank::of_id(*id)).collect()
+}
+
+fn endless(size: u32) -> Settings {
+    let mut settings = Settings::new(size);
+    settings.workload = Workload::entries(1_000_000);
+    settings.network.latency = Span::between_units(1, 5).into();
+    settings
+}
+
+#[test]
+fn a_warm_run_allocates_nothing() {
+    let same = |short: AllocationInfo, long: AllocationInfo, what: &str| {
+        assert_eq!(long.count_total, short.count_total, "{what}: {short:?}, {long:?}");
+    };
+    let mut permission = endless(8);
+    permission.watch.order = Watched::Never;
+    permission.network.duplication = Chance::of(0.01);
+    permission.time.drift_ppm = 100;
+    let run = |events| allocated::<Permission>(Rule::Stamps, &permission, events);
+    same(run(200_000), run(600_000), "asking everybody");
+    let mut ring = endless(8);
+    ring.network.order = Some(tenure_core::Order::Fifo);
+    ring.watch.order = Watched::Never;
+    let run = |events| allocated::<Ring>((), &ring, events);
+    same(run(200_000), run(600_000), "the token ring");
+}
+
+#[test]
+fn the_allocation_test_can_fail() {
+    // Vector clocks are copied for the monitors of order at each request.
+    let mut clocked = endless(4);
+    clocked.watch.order = Watched::Always;
+    let run = |events| allocated::<Permission>(Rule::Stamps, &clocked, events).count_total;
+    assert!(run(60_000) > run(20_000));
+}
+
+#[test]
+fn a_million_processes_take_less_than_200_bytes_each() {
+    let size = 1_000_000;
+    let mut settings = Settings::new(size);
+    settings.workload = Workload::elect_by([ProcessId(0)]);
+    let ids: Vec<u32> = Random::new(1).permutation(size);
+    settings.ranks = ranks(&ids).into();
+    let hops = ids.iter().position(|id| *id == size - 1).unwrap() as u32;
+    let simulation = Simulation::<Extrema>::new(Configs::Each(ids), settings);
+    let mut sent = 0;
+    let info = measure(|| {
+        let report = simulation.run().unwrap();
+        assert_eq!(report.failures().next(), None);
+        assert_eq!(report.metrics.in_flight_most, 1);
+        sent = report.metrics.sent;
+    });
+    assert_eq!(sent, theory::chang_roberts_single(size, hops));
+    let each = info.bytes_max / u64::from(size);
+    assert!(each <= 200, "{each} bytes for each process");
+}
+
+#[test]
+fn a_large_ring_costs_what_theory_says() {
+    let size = 100_000;
+    let ids = Random::new(3).permutation(size);
+    let expected = theory::chang_roberts(&ids);
+    let mut settings = Settings::new(size);
+    settings.ranks = ranks(&ids).into();
+    settings.workload = Workload::elect();
+    settings.network.latency = Span::between_units(1, 2).into();
+    settings.network.order = Some(tenure_core::Order::Fifo);
+    let report = Simulation::<Extrema>::new(Configs::Each(ids), settings).run().unwrap();
+    assert_eq!(report.metrics.sent, expected);
+    assert_eq!(report.failures().next(), None);
+}
