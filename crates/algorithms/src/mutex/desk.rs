@@ -31,10 +31,11 @@ pub(crate) struct Desk {
 }
 
 impl Desk {
-    /// Queues a claim. A process has one claim at most: the same one again changes nothing, a
-    /// new one means that the old one is over.
+    /// Queues a claim. A process has one claim at most: a newer one means that the old one is
+    /// over, and one that is not newer is a duplicate that comes late.
     pub(crate) fn ask(&mut self, claim: Claim) {
-        if self.holder == Some(claim) || self.queue.contains(&claim) {
+        let mut known = self.holder.iter().chain(&self.queue);
+        if known.any(|other| other.process == claim.process && other.ticket >= claim.ticket) {
             return;
         }
         self.forget(claim.process);
