@@ -285,6 +285,30 @@ fn no_child_outlives_a_killed_parent_not_even_a_stopped_one() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn a_node_that_somebody_else_kills_ends_the_run_with_one_line() {
+    let _alone = alone();
+    let (_directory, path) = directory();
+    let line = format!("run --nodes 3 --pause 2@500ms..50s --duration 60s --dir {path}");
+    let run = start(&words(&line));
+    let path = Path::new(&path);
+    recorded(&path.join("parent.ndjson"), "stop");
+    let victim = format!("{}/p3.toml", path.display());
+    let pids = fs::read_dir("/proc").unwrap().flatten().filter_map(|process| {
+        let line = fs::read(process.path().join("cmdline")).ok()?;
+        let number = process.file_name().to_str()?.parse::<i32>().ok()?;
+        String::from_utf8_lossy(&line).contains(&victim).then_some(number)
+    });
+    for pid in pids {
+        kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
+    }
+    let ended = run.wait();
+    let line = ended.expect(4).line();
+    assert!(line.contains("P3 ended unexpectedly: somebody else sent it signal 9"), "{line}");
+    assert_eq!(nodes_of(path), [""; 0]);
+}
+
+#[test]
 fn a_corrupt_state_ends_the_run_with_one_line_that_names_it() {
     let _alone = alone();
     let (_directory, path) = directory();
