@@ -59,9 +59,11 @@ enum Phase {
     Settled,
     /// Asked all that are higher; nobody has answered yet.
     Asking,
-    /// Somebody higher is alive, and will announce itself; or it has, but is suspected, and
-    /// will be trusted. If neither comes true in time, we start again.
+    /// Somebody higher is alive, and it, or one above it, will announce itself.
     Waiting,
+    /// The leader that announced itself is suspected: its message may be older than its crash.
+    /// If it is not trusted in time, we start again.
+    Doubting,
 }
 
 /// What processes say to each other.
@@ -181,7 +183,7 @@ impl Protocol for Bully {
 
     fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
         match command {
-            Command::Elect if self.phase == Phase::Settled => self.start(fx),
+            Command::Elect if self.is_settled() => self.start(fx),
             // The highest live process leads by definition: it cannot step down and stay.
             Command::Elect | Command::Resign => {}
         }
@@ -213,7 +215,7 @@ impl Protocol for Bully {
             }
             Verdict::Trust => {
                 self.suspected.remove(peer);
-                if self.phase == Phase::Waiting && self.believes_in(peer) {
+                if self.phase == Phase::Doubting && self.believes_in(peer) {
                     self.enter_phase(Phase::Settled, fx);
                 }
                 if self.has(Switch::Greet) && self.believes_in(self.group.me()) {
@@ -239,13 +241,13 @@ impl Bully {
     fn on_election(&mut self, from: ProcessId, number: u64, fx: &mut impl Effects<Self>) {
         self.number = self.number.max(number);
         if self.outranks_me(from) {
-            if self.phase == Phase::Settled {
+            if self.is_settled() {
                 self.enter_phase(Phase::Waiting, fx);
             }
             return;
         }
         fx.send(from, Message::Answer { number: self.carried(self.number) });
-        if self.phase == Phase::Settled || self.has(Switch::LiteralRestart) {
+        if self.is_settled() || self.has(Switch::LiteralRestart) {
             self.start(fx);
         }
     }
@@ -258,7 +260,7 @@ impl Bully {
                 self.depose(fx);
                 self.start(fx);
             }
-            Phase::Settled | Phase::Waiting => {}
+            Phase::Settled | Phase::Waiting | Phase::Doubting => {}
         }
     }
 
@@ -272,7 +274,7 @@ impl Bully {
             self.accept(term, fx);
         } else if !self.has(Switch::IgnoreLower) {
             self.announced = term;
-            if self.phase == Phase::Settled {
+            if self.is_settled() {
                 self.start(fx);
             }
         }
@@ -290,7 +292,7 @@ impl Bully {
     fn accept(&mut self, term: Term, fx: &mut impl Effects<Self>) {
         self.announced = term;
         let doubtful = self.suspected.contains(term.leader);
-        self.enter_phase(if doubtful { Phase::Waiting } else { Phase::Settled }, fx);
+        self.enter_phase(if doubtful { Phase::Doubting } else { Phase::Settled }, fx);
         if self.leader != Some(term) {
             self.leader = Some(term);
             fx.emit(Event::Elected { leader: term.leader, term });
@@ -306,16 +308,19 @@ impl Bully {
     /// Changes the phase and arms the one timer that belongs to it.
     fn enter_phase(&mut self, phase: Phase, fx: &mut impl Effects<Self>) {
         self.phase = phase;
-        if phase != Phase::Asking {
-            fx.cancel_timer(Timer::Answer);
-        }
-        if phase != Phase::Waiting {
-            fx.cancel_timer(Timer::Coordinator);
-        }
         match phase {
-            Phase::Settled => {}
-            Phase::Asking => fx.set_timer(Timer::Answer, self.config.answer),
-            Phase::Waiting => fx.set_timer(Timer::Coordinator, self.config.coordinator),
+            Phase::Settled => {
+                fx.cancel_timer(Timer::Answer);
+                fx.cancel_timer(Timer::Coordinator);
+            }
+            Phase::Asking => {
+                fx.set_timer(Timer::Answer, self.config.answer);
+                fx.cancel_timer(Timer::Coordinator);
+            }
+            Phase::Waiting | Phase::Doubting => {
+                fx.cancel_timer(Timer::Answer);
+                fx.set_timer(Timer::Coordinator, self.config.coordinator);
+            }
         }
     }
 
@@ -334,6 +339,11 @@ impl Bully {
     fn is_overtaken(&self, number: u64) -> bool {
         let ours = self.announced.leader == self.group.me() && self.leader == Some(self.announced);
         ours && number >= self.announced.number && !self.has(Switch::NoTerms)
+    }
+
+    /// Whether no election of ours is under way.
+    fn is_settled(&self) -> bool {
+        matches!(self.phase, Phase::Settled | Phase::Doubting)
     }
 
     fn believes_in(&self, process: ProcessId) -> bool {
