@@ -3,11 +3,13 @@
 use crate::memory::{Memory, Part};
 use crate::world::{Layout, VIOLATED};
 
-/// Makes the smallest stamp of a world 0, and tells the new fingerprint.
+/// Makes the smallest stamp of a world 0, and tells the new fingerprint. What it was before goes
+/// to `changed`.
 pub(crate) fn rebased(
     memory: &mut Memory,
     layout: Layout,
     world: &mut [u32],
+    changed: &mut Vec<(u32, u32)>,
     fingerprint: u64,
 ) -> u64 {
     let Some(smallest) = smallest(memory, layout, world) else { return fingerprint };
@@ -20,6 +22,7 @@ pub(crate) fn rebased(
             continue;
         }
         let shifted = memory.shift(part, world[slot], smallest);
+        changed.push((slot as u32, world[slot]));
         world[slot] = shifted.id;
         fingerprint = fingerprint.wrapping_add(shifted.change);
     }

@@ -1,30 +1,31 @@
-//! A map from 64-bit keys to small numbers: what each thread remembers.
+//! A map from 64-bit keys to small values: what each thread remembers.
 
-/// An open-addressing map whose key 0 means a free slot.
+/// An open-addressing map whose key 0 means a free slot. Values lie beside their keys, so that
+/// a look-up costs one cache miss and not two.
 #[derive(Clone, Debug)]
-pub(crate) struct Memo {
-    slots: Vec<(u64, u32)>,
+pub(crate) struct Memo<V> {
+    slots: Vec<(u64, V)>,
     used: usize,
 }
 
 const FIRST_SLOTS: usize = 1 << 10;
 
-impl Memo {
+impl<V: Copy + Default> Memo<V> {
     pub(crate) fn new() -> Self {
-        Memo { slots: vec![(0, 0); FIRST_SLOTS], used: 0 }
+        Memo { slots: vec![(0, V::default()); FIRST_SLOTS], used: 0 }
     }
 
     /// What was remembered under a key.
     #[inline]
-    pub(crate) fn get(&self, key: u64) -> Option<u32> {
+    pub(crate) fn get(&self, key: u64) -> Option<V> {
         let mask = self.slots.len() - 1;
         let mut place = spread(key) & mask;
         loop {
-            let (found, value) = self.slots[place];
-            if found == key {
-                return Some(value);
+            let slot = &self.slots[place];
+            if slot.0 == key {
+                return Some(slot.1);
             }
-            if found == 0 {
+            if slot.0 == 0 {
                 return None;
             }
             place = (place + 1) & mask;
@@ -32,10 +33,10 @@ impl Memo {
     }
 
     /// Remembers a value under a key that is not there yet.
-    pub(crate) fn insert(&mut self, key: u64, value: u32) {
+    pub(crate) fn insert(&mut self, key: u64, value: V) {
         assert_ne!(key, 0, "key 0 means a free slot");
-        if (self.used + 1) * 2 > self.slots.len() {
-            let grown = vec![(0, 0); self.slots.len() * 2];
+        if (self.used + 1) * 3 > self.slots.len() * 2 {
+            let grown = vec![(0, V::default()); self.slots.len() * 2];
             let old = std::mem::replace(&mut self.slots, grown);
             for (key, value) in old.into_iter().filter(|(key, _)| *key != 0) {
                 self.place(key, value);
@@ -47,10 +48,10 @@ impl Memo {
 
     /// How much memory it takes.
     pub(crate) fn bytes(&self) -> usize {
-        self.slots.len() * size_of::<(u64, u32)>()
+        self.slots.len() * size_of::<(u64, V)>()
     }
 
-    fn place(&mut self, key: u64, value: u32) {
+    fn place(&mut self, key: u64, value: V) {
         let mask = self.slots.len() - 1;
         let mut place = spread(key) & mask;
         while self.slots[place].0 != 0 {

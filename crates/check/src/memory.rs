@@ -34,17 +34,19 @@ pub(crate) struct QueueRow {
 }
 
 /// What a thread knows of an outcome.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct OutcomeRow {
     pub(crate) local: u32,
     /// What it adds to the world's fingerprint.
     pub(crate) change: u64,
     pub(crate) observation: u32,
-    parcels: (u32, u32),
+    sent: (u32, u32),
+    /// Where the next outcome of the same cause lies, from 1; 0 after the last.
+    next: u32,
 }
 
 /// A part of a world, replaced: its new number, and what that adds to the fingerprint.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Change {
     pub(crate) id: u32,
     pub(crate) change: u64,
@@ -68,15 +70,16 @@ pub(crate) struct Memory {
     menus: Vec<(Cause, u32)>,
     queues: Vec<Option<QueueRow>>,
     items: Vec<Item>,
-    outcomes: Memo,
-    outcome_rows: Vec<OutcomeRow>,
+    /// The first outcome of each cause.
+    outcomes: Memo<OutcomeRow>,
+    /// All others.
+    more_outcomes: Vec<OutcomeRow>,
     sent: Vec<Sent>,
-    pushes: Memo,
-    doubles: Memo,
-    judged: Vec<Memo>,
-    aged: Memo,
-    shifted: Memo,
-    changes: Vec<Change>,
+    pushes: Memo<Change>,
+    doubles: Memo<Change>,
+    judged: Vec<Memo<Change>>,
+    aged: Memo<Change>,
+    shifted: Memo<Change>,
     monitors: Vec<Vec<Option<MonitorFacts>>>,
 }
 
@@ -90,28 +93,27 @@ impl Memory {
             queues: Vec::new(),
             items: Vec::new(),
             outcomes: Memo::new(),
-            outcome_rows: Vec::new(),
+            more_outcomes: Vec::new(),
             sent: Vec::new(),
             pushes: Memo::new(),
             doubles: Memo::new(),
             judged: vec![Memo::new(); monitors],
             aged: Memo::new(),
             shifted: Memo::new(),
-            changes: Vec::new(),
             monitors: vec![Vec::new(); monitors],
         }
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        let memos = [&self.outcomes, &self.pushes, &self.doubles, &self.aged, &self.shifted];
+        let memos = [&self.pushes, &self.doubles, &self.aged, &self.shifted];
         let memos = memos.into_iter().chain(&self.judged).map(Memo::bytes).sum::<usize>();
         memos
+            + self.outcomes.bytes()
             + self.locals.capacity() * size_of::<Option<LocalRow>>()
             + self.queues.capacity() * size_of::<Option<QueueRow>>()
             + self.items.capacity() * size_of::<Item>()
-            + self.outcome_rows.capacity() * size_of::<OutcomeRow>()
+            + self.more_outcomes.capacity() * size_of::<OutcomeRow>()
             + self.sent.capacity() * size_of::<Sent>()
-            + self.changes.capacity() * size_of::<Change>()
             + self.menus.capacity() * size_of::<(Cause, u32)>()
     }
 
@@ -192,62 +194,65 @@ impl Memory {
         self.items[row.items.0 as usize + place]
     }
 
-    /// What may come of a cause: places for [`Memory::outcome`].
+    /// What may come of a cause: the first of its outcomes.
     #[inline]
-    pub(crate) fn outcomes(&mut self, local: u32, cause: Cause) -> std::ops::Range<usize> {
+    pub(crate) fn outcome(&mut self, local: u32, cause: Cause) -> OutcomeRow {
         let key = u64::from(local) << 32 | u64::from(cause.code());
-        let packed = match self.outcomes.get(key) {
-            Some(packed) => packed,
+        match self.outcomes.get(key) {
+            Some(first) => first,
             None => self.learn_outcomes(key, local, cause),
-        };
-        // Most causes have one outcome: the count is kept beside the start.
-        let (start, count) = (packed as usize, self.outcome_counts(packed));
-        start..start + count
-    }
-
-    fn outcome_counts(&self, start: u32) -> usize {
-        let first = start as usize;
-        let mut count = 1;
-        while self.outcome_rows.get(first + count).is_some_and(|row| row.parcels.1 & MORE != 0) {
-            count += 1;
         }
-        count
     }
 
-    fn learn_outcomes(&mut self, key: u64, local: u32, cause: Cause) -> u32 {
+    /// The next outcome of the same cause.
+    #[inline]
+    pub(crate) fn next_outcome(&self, row: OutcomeRow) -> Option<OutcomeRow> {
+        let place = row.next.checked_sub(1)?;
+        Some(self.more_outcomes[place as usize])
+    }
+
+    /// The outcome at `place` among those of a cause.
+    pub(crate) fn outcome_at(&mut self, local: u32, cause: Cause, place: usize) -> OutcomeRow {
+        let mut row = self.outcome(local, cause);
+        for _ in 0..place {
+            row =
+                self.next_outcome(row).expect("a cause has the outcomes that it was seen to have");
+        }
+        row
+    }
+
+    fn learn_outcomes(&mut self, key: u64, local: u32, cause: Cause) -> OutcomeRow {
         let before = self.local(local).fingerprint;
-        let start = self.outcome_rows.len();
         let outcomes = self.rules.model.outcomes(local, cause);
         assert!(!outcomes.is_empty() && outcomes.len() <= MOST_OUTCOMES);
-        for (place, outcome) in outcomes.into_iter().enumerate() {
-            let (first, count) = span(&self.sent, outcome.parcels.len());
+        let mut row = OutcomeRow::default();
+        for (place, outcome) in outcomes.into_iter().enumerate().rev() {
+            let sent = span(&self.sent, outcome.parcels.len());
             for id in outcome.parcels {
                 let parcel = self.rules.freight.parcel_of(id);
                 let layout = self.rules.layout;
                 let slot = layout.link(parcel.from, parcel.to, parcel.message == 0) as u32;
                 self.sent.push(Sent { parcel: id, slot, to: parcel.to });
             }
-            let more = if place == 0 { 0 } else { MORE };
-            self.outcome_rows.push(OutcomeRow {
+            row = OutcomeRow {
                 local: outcome.local.id,
                 change: outcome.local.fingerprint.wrapping_sub(before),
                 observation: outcome.observation,
-                parcels: (first, count | more),
-            });
+                sent,
+                next: row.next,
+            };
+            if place > 0 {
+                self.more_outcomes.push(row);
+                row.next = u32::try_from(self.more_outcomes.len()).expect("fewer than 2^32");
+            }
         }
-        let start = u32::try_from(start).expect("fewer than 2^32 outcomes");
-        self.outcomes.insert(key, start);
-        start
-    }
-
-    #[inline]
-    pub(crate) fn outcome(&self, place: usize) -> OutcomeRow {
-        self.outcome_rows[place]
+        self.outcomes.insert(key, row);
+        row
     }
 
     #[inline]
     pub(crate) fn sent(&self, row: OutcomeRow) -> impl Iterator<Item = usize> + use<> {
-        places((row.parcels.0, row.parcels.1 & !MORE))
+        places(row.sent)
     }
 
     #[inline]
@@ -259,40 +264,40 @@ impl Memory {
     #[inline]
     pub(crate) fn push(&mut self, queue: u32, parcel: u32) -> Change {
         let key = u64::from(queue) << 32 | u64::from(parcel);
-        if let Some(place) = self.pushes.get(key) {
-            return self.changes[place as usize];
+        if let Some(change) = self.pushes.get(key) {
+            return change;
         }
         let pushed = self.rules.freight.push(queue, parcel);
-        let (before, place) = (self.queue(queue).fingerprint, self.changes.len() as u32);
-        self.pushes.insert(key, place);
-        self.remember(pushed, before)
+        let change = Change::of(pushed, self.queue(queue).fingerprint);
+        self.pushes.insert(key, change);
+        change
     }
 
     /// The queue with one of its parcels twice; [`FULL`] when there is no room.
     pub(crate) fn double(&mut self, queue: u32, parcel: u32) -> Change {
         let key = u64::from(queue) << 32 | u64::from(parcel);
-        if let Some(place) = self.doubles.get(key) {
-            return self.changes[place as usize];
+        if let Some(change) = self.doubles.get(key) {
+            return change;
         }
         let doubled = self.rules.freight.doubled(queue, parcel);
-        let (before, place) = (self.queue(queue).fingerprint, self.changes.len() as u32);
-        self.doubles.insert(key, place);
-        self.remember(doubled, before)
+        let change = Change::of(doubled, self.queue(queue).fingerprint);
+        self.doubles.insert(key, change);
+        change
     }
 
     /// The monitor after an observation; [`VIOLATED`] when it is violated.
     #[inline]
     pub(crate) fn judge(&mut self, place: usize, monitor: u32, observation: u32) -> Change {
         let key = u64::from(monitor) << 32 | u64::from(observation);
-        if let Some(known) = self.judged[place].get(key) {
-            return self.changes[known as usize];
+        if let Some(change) = self.judged[place].get(key) {
+            return change;
         }
         let judged = self.rules.model.judge(place, monitor, observation);
-        let before = self.monitor(place, monitor).fingerprint;
         let violated = Interned { id: VIOLATED, fingerprint: 0 };
-        let number = self.changes.len() as u32;
-        self.judged[place].insert(key, number);
-        self.remember(Some(judged.unwrap_or(violated)), before)
+        let before = self.monitor(place, monitor).fingerprint;
+        let change = Change::of(Some(judged.unwrap_or(violated)), before);
+        self.judged[place].insert(key, change);
+        change
     }
 
     /// What is known of a monitor's state.
@@ -308,25 +313,25 @@ impl Memory {
     /// A process or a queue one unit of time later.
     pub(crate) fn age(&mut self, id: u32, is_queue: bool) -> Change {
         let key = u64::from(is_queue) << 32 | u64::from(id);
-        if let Some(place) = self.aged.get(key) {
-            return self.changes[place as usize];
+        if let Some(change) = self.aged.get(key) {
+            return change;
         }
         let (aged, before) = if is_queue {
             (self.rules.freight.aged(id), self.queue(id).fingerprint)
         } else {
             (self.rules.model.aged(id), self.local(id).fingerprint)
         };
-        let place = self.changes.len() as u32;
-        self.aged.insert(key, place);
-        self.remember(Some(aged), before)
+        let change = Change::of(Some(aged), before);
+        self.aged.insert(key, change);
+        change
     }
 
     /// A part of a world with its stamps made smaller.
     pub(crate) fn shift(&mut self, part: Part, id: u32, by: u64) -> Change {
         assert!(by < 1 << 24, "stamps grow by small steps");
         let key = u64::from(id) << 32 | by << 8 | part.code();
-        if let Some(place) = self.shifted.get(key) {
-            return self.changes[place as usize];
+        if let Some(change) = self.shifted.get(key) {
+            return change;
         }
         let (shifted, before) = match part {
             Part::Local => (self.rules.model.shifted(id, by), self.local(id).fingerprint),
@@ -336,9 +341,9 @@ impl Memory {
                 (self.rules.model.shifted_monitor(place, id, by), before)
             }
         };
-        let place = self.changes.len() as u32;
-        self.shifted.insert(key, place);
-        self.remember(Some(shifted), before)
+        let change = Change::of(Some(shifted), before);
+        self.shifted.insert(key, change);
+        change
     }
 
     fn shifted_queue(&self, queue: u32, by: u64) -> Interned {
@@ -351,13 +356,13 @@ impl Memory {
             (parcel, shifted.fingerprint)
         })
     }
+}
 
-    fn remember(&mut self, after: Option<Interned>, before: u64) -> Change {
+impl Change {
+    /// From a part with the fingerprint `before` to another; [`FULL`] where there is none.
+    fn of(after: Option<Interned>, before: u64) -> Self {
         let after = after.unwrap_or(Interned { id: FULL, fingerprint: before });
-        let change = after.fingerprint.wrapping_sub(before);
-        let change = Change { id: after.id, change };
-        self.changes.push(change);
-        change
+        Change { id: after.id, change: after.fingerprint.wrapping_sub(before) }
     }
 }
 
@@ -378,9 +383,6 @@ impl Part {
         }
     }
 }
-
-/// Marks an outcome that belongs to the same cause as the one before it.
-const MORE: u32 = 1 << 31;
 
 fn span<T>(rows: &[T], count: usize) -> (u32, u32) {
     let first = u32::try_from(rows.len()).expect("fewer than 2^32 rows");

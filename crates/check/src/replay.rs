@@ -106,9 +106,9 @@ where
     pub(crate) fn take(&mut self, action: Action) -> Taken<P> {
         let real_action = self.translate(action);
         let taken = self.told(real_action);
-        let fate = self.reduced.perform(&mut self.world, self.fingerprint, action);
+        let fate = self.reduced.advance(&mut self.world, self.fingerprint, action);
         self.fingerprint = fate.expect("the search took this step").fingerprint;
-        let fate = self.plain.perform(&mut self.real, 0, real_action);
+        let fate = self.plain.advance(&mut self.real, 0, real_action);
         assert!(fate.is_some(), "a step is possible without reductions too");
         if self.reduced.rules.rebases {
             let layout = self.plain.rules.layout;
@@ -149,8 +149,8 @@ where
         let action = self.translate(action);
         let Some(cause) = self.plain.cause(&self.real, action) else { return 0 };
         let process = self.process(action);
-        let outcomes = self.plain.memory.outcomes(self.real[process], cause);
-        self.plain.memory.outcome(outcomes.start + action.outcome()).observation
+        let memory = &mut self.plain.memory;
+        memory.outcome_at(self.real[process], cause, action.outcome()).observation
     }
 
     /// Queues of reordering links are sorted by content, and so differ where stamps do.

@@ -15,13 +15,12 @@ use crate::model::Model;
 use crate::parcel::Freight;
 use crate::processes::{Processes, Setting};
 use crate::refusal::Refusal;
-use crate::replay::{Way, way_to};
+use crate::replay::way_to;
 use crate::report::{Bounds, Bypassing, Judgement, Report};
 use crate::rules::Rules;
 use crate::start::first_worlds;
 use crate::told::Told;
 use crate::user::{Service, Workload};
-use crate::visited::StateId;
 use crate::world::{Fault, Layout, MOST_PROCESSES};
 
 impl<P: Protocol> Check<P>
@@ -72,6 +71,7 @@ where
             detects: self.detects,
             somebody_may_be_down: !self.down.is_empty() || self.budget.of(Fault::Crash) > 0,
             rebases: self.shifts.is_some(),
+            bounds_terms: self.term.is_some(),
             stamped: self.shifts.is_some(),
             model: Arc::clone(&processes) as Arc<dyn Model>,
             freight,
@@ -133,7 +133,7 @@ where
             exact: self.exact,
             keeps_edges: self.selected.iter().any(liveness),
             wanted,
-            measuring: self.bypass_cap.iter().map(|(place, _)| *place).collect(),
+            measuring: self.bypass_cap.map(|(place, _)| place),
             threads: self.threads,
             on_progress: on_progress.map(|watch| &mut **watch as &mut dyn FnMut(&_)),
         }
@@ -186,12 +186,8 @@ where
 
     fn bypassing(&self, told: &mut Told<'_, P>) -> Option<Bypassing> {
         let (_, cap) = self.bypass_cap?;
-        let (most, id) = told.explored.measures[0];
-        let way = if id == StateId::OUTSIDE {
-            Way { first: told.explored.first[0].0, actions: Vec::new() }
-        } else {
-            way_to(&told.explored, id)
-        };
+        let (most, id) = told.explored.measured?;
+        let way = way_to(&told.explored, id);
         let most = u32::try_from(most).unwrap_or(u32::MAX);
         Some(Bypassing { most, at_least: most >= cap, story: told.story(&way, false).0 })
     }

@@ -6,7 +6,7 @@ use tenure_core::Order;
 
 use crate::action::{Action, Cause, Kind};
 use crate::canonical::rebased;
-use crate::memory::{FULL, LocalRow, Memory};
+use crate::memory::{FULL, LocalRow, Memory, OutcomeRow};
 use crate::processes::NOT_FAIR;
 use crate::rules::Rules;
 use crate::world::{Fault, Faults, VIOLATED};
@@ -25,6 +25,12 @@ pub(crate) const TIME: u32 = DROPPED - 1;
 pub(crate) struct Seed<'a> {
     pub(crate) world: &'a [u32],
     pub(crate) fingerprint: u64,
+}
+
+/// The world whose successors are being shown: changed, shown and changed back.
+struct Place<'w> {
+    world: &'w mut [u32],
+    fingerprint: u64,
 }
 
 /// One successor of a world.
@@ -69,6 +75,8 @@ pub(crate) struct Worker {
     pub(crate) rules: Arc<Rules>,
     pub(crate) memory: Memory,
     scratch: Vec<u32>,
+    /// What was changed in a world, and what it was before.
+    changed: Vec<(u32, u32)>,
     /// What fairness calls the suspicions, by process and peer.
     suspicions: Vec<u32>,
 }
@@ -79,161 +87,188 @@ impl Worker {
         let scratch = vec![0; rules.layout.stride()];
         let pairs = (rules.layout.size * rules.layout.size) as u64;
         let suspicions = (0..pairs).map(|pair| rules.freight.label(3 << 40, pair)).collect();
-        Worker { rules, memory, scratch, suspicions }
+        Worker { rules, memory, scratch, changed: Vec::new(), suspicions }
     }
 
     /// Shows every successor of a world but that by time, always in the same order.
     pub(crate) fn successors(&mut self, seed: Seed<'_>, visit: &mut impl FnMut(Successor<'_>)) {
-        let rules = Arc::clone(&self.rules);
-        for process in 0..rules.layout.size {
-            let row = self.memory.local(seed.world[process]);
-            for (item, place) in self.memory.menu(row).enumerate() {
-                let (cause, label) = self.memory.menu_item(place);
-                self.every_outcome(seed, Kind::Own, (process, item), label, cause, visit);
+        let mut world = std::mem::take(&mut self.scratch);
+        world.copy_from_slice(seed.world);
+        self.changed.clear();
+        let mut place = Place { world: &mut world, fingerprint: seed.fingerprint };
+        for process in 0..self.rules.layout.size {
+            let row = self.memory.local(place.world[process]);
+            for (item, entry) in self.memory.menu(row).enumerate() {
+                let (cause, label) = self.memory.menu_item(entry);
+                self.every_outcome(&mut place, Kind::Own, (process, item), label, cause, visit);
             }
         }
-        for slot in rules.layout.link_slots() {
-            if seed.world[slot] != 0 {
-                self.deliveries(seed, slot, visit);
+        for slot in self.rules.layout.link_slots() {
+            if place.world[slot] != 0 {
+                self.deliveries(&mut place, slot, visit);
             }
         }
-        if rules.detects || rules.budget.of(Fault::FalseSuspicion) > 0 {
-            self.suspicions(seed, visit);
+        if self.rules.detects || self.rules.budget.of(Fault::FalseSuspicion) > 0 {
+            self.suspicions(&mut place, visit);
         }
-        if rules.budget != Faults::default() {
-            self.faults(seed, visit);
+        if self.rules.budget != Faults::default() {
+            self.faults(&mut place, visit);
         }
+        self.scratch = world;
     }
 
-    fn deliveries(&mut self, seed: Seed<'_>, slot: usize, visit: &mut impl FnMut(Successor<'_>)) {
-        let row = self.memory.queue(seed.world[slot]);
-        for (item, place) in self.memory.items(row).enumerate() {
-            let entry = self.memory.item(place);
+    fn deliveries(
+        &mut self,
+        place: &mut Place<'_>,
+        slot: usize,
+        visit: &mut impl FnMut(Successor<'_>),
+    ) {
+        let row = self.memory.queue(place.world[slot]);
+        for (item, entry) in self.memory.items(row).enumerate() {
+            let entry = self.memory.item(entry);
             if entry.ready {
                 let cause = Cause::Deliver(entry.parcel);
                 let at = (slot, item);
-                self.every_outcome(seed, Kind::Deliver, at, entry.label, cause, visit);
+                self.every_outcome(place, Kind::Deliver, at, entry.label, cause, visit);
             } else if self.rules.order == Order::Fifo {
                 break;
             }
         }
     }
 
-    fn suspicions(&mut self, seed: Seed<'_>, visit: &mut impl FnMut(Successor<'_>)) {
-        let false_ones = self.rules.left(seed.world, Fault::FalseSuspicion) > 0;
+    fn suspicions(&mut self, place: &mut Place<'_>, visit: &mut impl FnMut(Successor<'_>)) {
+        let false_ones = self.rules.left(place.world, Fault::FalseSuspicion) > 0;
         let size = self.rules.layout.size;
         for (process, peer) in (0..size).flat_map(|p| (0..size).map(move |peer| (p, peer))) {
-            let mine = self.memory.local(seed.world[process]);
+            let mine = self.memory.local(place.world[process]);
             if mine.down || process == peer {
                 continue;
             }
-            let down = self.memory.local(seed.world[peer]).down;
+            let down = self.memory.local(place.world[peer]).down;
             let suspected = mine.suspected & 1 << peer != 0;
             let fair = self.suspicions[process * size + peer];
             let at = (process, peer);
             if suspected && !down {
                 let cause = Cause::Trust(peer as u32);
-                self.every_outcome(seed, Kind::Trust, at, fair, cause, visit);
+                self.every_outcome(place, Kind::Trust, at, fair, cause, visit);
             } else if !suspected && (down && self.rules.detects || !down && false_ones) {
                 let label = if down { fair } else { FAULT };
                 let cause = Cause::Suspect(peer as u32);
-                self.every_outcome(seed, Kind::Suspect, at, label, cause, visit);
+                self.every_outcome(place, Kind::Suspect, at, label, cause, visit);
             }
         }
     }
 
-    fn faults(&mut self, seed: Seed<'_>, visit: &mut impl FnMut(Successor<'_>)) {
+    fn faults(&mut self, place: &mut Place<'_>, visit: &mut impl FnMut(Successor<'_>)) {
         let rules = Arc::clone(&self.rules);
-        let left = |fault| rules.left(seed.world, fault) > 0;
+        let left = |world: &[u32], fault| rules.left(world, fault) > 0;
         for (kind, fault) in [(Kind::Lose, Fault::Loss), (Kind::Duplicate, Fault::Duplication)] {
-            if left(fault) {
-                self.link_faults(seed, kind, visit);
+            if left(place.world, fault) {
+                self.link_faults(place, kind, visit);
             }
         }
         for process in 0..rules.layout.size {
-            let row = self.memory.local(seed.world[process]);
+            let row = self.memory.local(place.world[process]);
             let at = (process, 0);
-            if !row.down && left(Fault::Crash) {
-                self.every_outcome(seed, Kind::Crash, at, FAULT, Cause::Crash, visit);
+            if !row.down && left(place.world, Fault::Crash) {
+                self.every_outcome(place, Kind::Crash, at, FAULT, Cause::Crash, visit);
             }
-            if row.down && left(Fault::Recovery) {
-                self.every_outcome(seed, Kind::Recover, at, NOT_FAIR, Cause::Recover, visit);
+            if row.down && left(place.world, Fault::Recovery) {
+                self.every_outcome(place, Kind::Recover, at, NOT_FAIR, Cause::Recover, visit);
             }
-            if row.down || !left(Fault::ApplicationMessage) {
+            if row.down || !left(place.world, Fault::ApplicationMessage) {
                 continue;
             }
             for peer in (0..rules.layout.size).filter(|peer| *peer != process) {
                 let (at, cause) = ((process, peer), Cause::Send(peer as u32));
-                self.every_outcome(seed, Kind::Send, at, NOT_FAIR, cause, visit);
+                self.every_outcome(place, Kind::Send, at, NOT_FAIR, cause, visit);
             }
         }
     }
 
-    fn link_faults(&mut self, seed: Seed<'_>, kind: Kind, visit: &mut impl FnMut(Successor<'_>)) {
+    fn link_faults(
+        &mut self,
+        place: &mut Place<'_>,
+        kind: Kind,
+        visit: &mut impl FnMut(Successor<'_>),
+    ) {
         for slot in self.rules.layout.link_slots() {
-            let row = self.memory.queue(seed.world[slot]);
+            let row = self.memory.queue(place.world[slot]);
             for item in 0..self.memory.items(row).len() {
                 if self.memory.item_of(row, item).application {
                     continue;
                 }
                 let action = Action::new(kind, slot, item, 0);
-                self.show(seed, action, FAULT, visit);
+                if let Some(fate) = self.perform(place.world, place.fingerprint, action) {
+                    visit(Successor { action, label: FAULT, world: place.world, fate });
+                }
+                self.undo(place.world);
             }
         }
     }
 
-    /// Shows every outcome of one cause at a place and item.
+    /// Shows every outcome of one cause at a slot and item.
+    #[inline]
     fn every_outcome(
         &mut self,
-        seed: Seed<'_>,
+        place: &mut Place<'_>,
         kind: Kind,
-        (place, item): (usize, usize),
+        (slot, item): (usize, usize),
         label: u32,
         cause: Cause,
         visit: &mut impl FnMut(Successor<'_>),
     ) {
-        let process = self.process_at(kind, place);
-        let outcomes = self.memory.outcomes(seed.world[process], cause);
-        for (choice, outcome) in outcomes.enumerate() {
-            let action = Action::new(kind, place, item, choice);
-            let mut world = std::mem::take(&mut self.scratch);
-            world.copy_from_slice(seed.world);
-            let fingerprint = self.before_outcome(&mut world, seed.fingerprint, action);
-            if let Some(fingerprint) = fingerprint {
-                let fate = self.take(&mut world, fingerprint, action, process, outcome);
+        let process = self.process_at(kind, slot);
+        let mut row = self.memory.outcome(place.world[process], cause);
+        for choice in 0.. {
+            let action = Action::new(kind, slot, item, choice);
+            let before = self.before_outcome(place.world, place.fingerprint, action);
+            if let Some(fingerprint) = before {
+                let fate = self.take(place.world, fingerprint, kind, process, row);
                 let dropped = if fate.dropped && label != FAULT { DROPPED } else { 0 };
-                visit(Successor { action, label: label | dropped, world: &world, fate });
+                visit(Successor { action, label: label | dropped, world: place.world, fate });
             }
-            self.scratch = world;
+            self.undo(place.world);
+            match self.memory.next_outcome(row) {
+                Some(next) => row = next,
+                None => return,
+            }
         }
     }
 
-    fn show(
-        &mut self,
-        seed: Seed<'_>,
-        action: Action,
-        label: u32,
-        visit: &mut impl FnMut(Successor<'_>),
-    ) {
-        let mut world = std::mem::take(&mut self.scratch);
-        world.copy_from_slice(seed.world);
-        if let Some(fate) = self.perform(&mut world, seed.fingerprint, action) {
-            visit(Successor { action, label, world: &world, fate });
+    /// Changes a part of a world so that it can be undone.
+    #[inline]
+    fn set(&mut self, world: &mut [u32], slot: usize, id: u32) {
+        self.changed.push((slot as u32, world[slot]));
+        world[slot] = id;
+    }
+
+    /// Undoes all changes since the last time.
+    #[inline]
+    fn undo(&mut self, world: &mut [u32]) {
+        while let Some((slot, id)) = self.changed.pop() {
+            world[slot as usize] = id;
         }
-        self.scratch = world;
     }
 
     fn process_at(&self, kind: Kind, place: usize) -> usize {
         if kind == Kind::Deliver { self.rules.layout.receiver(place) } else { place }
     }
 
-    /// Performs an action on a world; `None` where it is not possible.
-    pub(crate) fn perform(
+    /// Performs an action on a world for good; `None` where it is not possible.
+    pub(crate) fn advance(
         &mut self,
         world: &mut [u32],
         fingerprint: u64,
         action: Action,
     ) -> Option<Fate> {
+        let fate = self.perform(world, fingerprint, action);
+        self.changed.clear();
+        fate
+    }
+
+    /// Performs an action on a world, so that it can be undone; `None` where it is not possible.
+    fn perform(&mut self, world: &mut [u32], fingerprint: u64, action: Action) -> Option<Fate> {
         if action.kind() == Kind::Tick {
             return self.tick(world, fingerprint);
         }
@@ -243,8 +278,8 @@ impl Worker {
             return Some(Fate::of(self.canonical(world, fingerprint)));
         };
         let process = self.process_at(action.kind(), action.place());
-        let outcome = self.memory.outcomes(world[process], cause).start + action.outcome();
-        Some(self.take(world, fingerprint, action, process, outcome))
+        let row = self.memory.outcome_at(world[process], cause, action.outcome());
+        Some(self.take(world, fingerprint, action.kind(), process, row))
     }
 
     /// What the process is given in an action; `None` where no process is given anything.
@@ -289,7 +324,7 @@ impl Worker {
                 if doubled.id == FULL {
                     return None;
                 }
-                world[place] = doubled.id;
+                self.set(world, place, doubled.id);
                 let fingerprint = fingerprint.wrapping_add(doubled.change);
                 return Some(self.spend(world, fingerprint, Fault::Duplication));
             }
@@ -309,30 +344,29 @@ impl Worker {
     fn remove(&mut self, world: &mut [u32], fingerprint: u64, action: Action) -> u64 {
         let row = self.memory.queue(world[action.place()]);
         let rest = self.memory.item_of(row, action.item()).rest;
-        world[action.place()] = rest.id;
+        self.set(world, action.place(), rest.id);
         fingerprint.wrapping_sub(row.fingerprint).wrapping_add(rest.fingerprint)
     }
 
-    fn spend(&self, world: &mut [u32], fingerprint: u64, fault: Fault) -> u64 {
+    fn spend(&mut self, world: &mut [u32], fingerprint: u64, fault: Fault) -> u64 {
         let slot = self.rules.layout.spent();
         let before = Faults(world[slot]);
         let after = before.and_one(fault);
-        world[slot] = after.0;
+        self.set(world, slot, after.0);
         fingerprint.wrapping_sub(before.fingerprint()).wrapping_add(after.fingerprint())
     }
 
     /// Applies an outcome at a process: its new state, what it sends, what monitors say.
     #[inline]
-    pub(crate) fn take(
+    fn take(
         &mut self,
         world: &mut [u32],
         fingerprint: u64,
-        action: Action,
+        kind: Kind,
         process: usize,
-        outcome: usize,
+        row: OutcomeRow,
     ) -> Fate {
-        let row = self.memory.outcome(outcome);
-        world[process] = row.local;
+        self.set(world, process, row.local);
         let fingerprint = fingerprint.wrapping_add(row.change);
         let mut fate = Fate::of(fingerprint);
         for place in self.memory.sent(row) {
@@ -342,7 +376,7 @@ impl Worker {
             }
             let pushed = self.memory.push(world[sent.slot as usize], sent.parcel);
             if pushed.id != FULL {
-                world[sent.slot as usize] = pushed.id;
+                self.set(world, sent.slot as usize, pushed.id);
                 fate.fingerprint = fate.fingerprint.wrapping_add(pushed.change);
             } else if self.rules.drops_beyond() {
                 fate.dropped = true;
@@ -353,13 +387,15 @@ impl Worker {
         if row.observation != 0 {
             self.judge(world, row.observation, &mut fate);
         }
-        if matches!(action.kind(), Kind::Crash | Kind::Recover) {
+        if matches!(kind, Kind::Crash | Kind::Recover) {
             self.clear_links_to_the_gone(world, &mut fate);
         }
-        if self.memory.local(row.local).beyond {
+        if self.rules.bounds_terms && self.memory.local(row.local).beyond {
             fate.cut = Some(Cut::Term);
         }
-        fate.fingerprint = self.canonical(world, fate.fingerprint);
+        if self.rules.rebases {
+            fate.fingerprint = self.canonical(world, fate.fingerprint);
+        }
         fate
     }
 
@@ -370,7 +406,7 @@ impl Worker {
                 continue;
             }
             let judged = self.memory.judge(place, world[slot], observation);
-            world[slot] = judged.id;
+            self.set(world, slot, judged.id);
             fate.fingerprint = fate.fingerprint.wrapping_add(judged.change);
             if judged.id == VIOLATED {
                 fate.violated |= 1 << place;
@@ -389,7 +425,7 @@ impl Worker {
             if world[slot] != 0 && self.is_gone(world, self.rules.layout.receiver(slot)) {
                 let queue = self.memory.queue(world[slot]);
                 fate.fingerprint = fate.fingerprint.wrapping_sub(queue.fingerprint);
-                world[slot] = 0;
+                self.set(world, slot, 0);
             }
         }
     }
@@ -420,7 +456,7 @@ impl Worker {
         if !self.rules.rebases {
             return fingerprint;
         }
-        rebased(&mut self.memory, self.rules.layout, world, fingerprint)
+        rebased(&mut self.memory, self.rules.layout, world, &mut self.changed, fingerprint)
     }
 
     /// A process of a world.

@@ -72,7 +72,8 @@ pub(crate) struct Shard {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Put {
     New(StateId),
-    Known(StateId),
+    /// It was there, at this slot: [`Shard::at`] tells its name.
+    Known(usize),
 }
 
 const FIRST_SLOTS: usize = 64;
@@ -111,8 +112,8 @@ impl Shard {
                 break;
             }
             if found == key {
-                if self.is_same(self.places[slot] as usize, world) {
-                    return Put::Known(StateId::new(self.number, self.places[slot] as usize));
+                if self.worlds.is_none() || self.is_same(self.places[slot] as usize, world) {
+                    return Put::Known(slot);
                 }
                 self.collisions += 1;
             }
@@ -129,6 +130,11 @@ impl Shard {
             self.grow();
         }
         Put::New(StateId::new(self.number, place))
+    }
+
+    /// The name of the world at a slot.
+    pub(crate) fn at(&self, slot: usize) -> StateId {
+        StateId::new(self.number, self.places[slot] as usize)
     }
 
     /// The name of a world that was put in.
@@ -188,7 +194,8 @@ mod tests {
         for key in 0..1_000u64 {
             let key = key.wrapping_mul(0x9E37_79B9_7F4A_7C15);
             let Put::New(id) = shard.put(key, ORIGIN, &[]) else { panic!("{key} is new") };
-            assert_eq!(shard.put(key, ORIGIN, &[]), Put::Known(id));
+            let Put::Known(slot) = shard.put(key, ORIGIN, &[]) else { panic!("{key} is known") };
+            assert_eq!(shard.at(slot), id);
             assert_eq!(id.shard(), 5);
         }
         assert_eq!(shard.len(), 1_000);

@@ -1,17 +1,18 @@
 //! Breadth-first, one level after another.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
+use super::harvest::{Candidate, Harvest};
+use super::notes::{Notes, note};
 use super::parallel::each;
-use crate::action::{Action, Kind};
+use crate::action::Action;
 use crate::limits::{Limit, Limits, Progress};
-use crate::model::Stand;
 use crate::rules::Rules;
-use crate::successors::{Cut, Seed, TIME, Worker};
+use crate::successors::{Seed, Worker};
 use crate::visited::{Edge, Origin, Put, SHARDS, Shard, StateId, shard_of};
-use crate::world::VIOLATED;
 
 /// Worlds expanded between two looks at limits; a multiple of [`CHUNK`].
 const BLOCK: usize = CHUNK * 64;
@@ -35,28 +36,6 @@ impl Frontier {
     fn bytes(&self) -> usize {
         self.ids.capacity() * 12 + self.worlds.capacity() * 4
     }
-}
-
-/// A successor that may be new.
-#[derive(Clone, Copy, Debug)]
-struct Candidate {
-    fingerprint: u64,
-    /// The place of its parent in the frontier.
-    parent: u32,
-    action: Action,
-    label: u32,
-}
-
-/// What one thread found in one chunk.
-struct Harvest {
-    candidates: Vec<Vec<Candidate>>,
-    /// In exact mode, the candidates' worlds.
-    worlds: Vec<Vec<u32>>,
-    /// Steps to beyond a bound: parent and label.
-    outside: Vec<(u32, u32)>,
-    transitions: u64,
-    violations: Vec<(u32, Violated)>,
-    cuts: [bool; 2],
 }
 
 /// A world that is new, and where it came from.
@@ -99,8 +78,8 @@ pub(crate) struct Search<'a> {
     /// The monitors whose violation is looked for; when all are violated the search is over,
     /// unless liveness is judged too.
     pub(crate) wanted: u32,
-    /// The monitors that measure.
-    pub(crate) measuring: Vec<usize>,
+    /// The monitor that measures.
+    pub(crate) measuring: Option<usize>,
     pub(crate) threads: usize,
     pub(crate) on_progress: Option<&'a mut dyn FnMut(&Progress)>,
 }
@@ -122,8 +101,8 @@ pub(crate) struct Explored {
     pub(crate) levels: Vec<Vec<u32>>,
     /// The worlds that were found but not expanded.
     pub(crate) open: Vec<StateId>,
-    /// By measuring monitor: the most, and the first world that has it.
-    pub(crate) measures: Vec<(u64, StateId)>,
+    /// The most that was measured, and the first world that has it.
+    pub(crate) measured: Option<(u64, StateId)>,
     pub(crate) bytes_peak: usize,
 }
 
@@ -146,6 +125,8 @@ struct Run<'s, 'a> {
     frontier: Frontier,
     next: Frontier,
     found: Explored,
+    /// Emptied harvests, to be filled again: allocating them anew would cost page faults.
+    spares: Mutex<Vec<Harvest>>,
     started: Instant,
 }
 
@@ -168,7 +149,7 @@ impl Search<'_> {
             cuts: [false; 2],
             levels: vec![vec![0]; SHARDS],
             open: Vec::new(),
-            measures: vec![(0, StateId::OUTSIDE); self.measuring.len()],
+            measured: None,
             bytes_peak: 0,
         };
         let mut run = Run {
@@ -178,6 +159,7 @@ impl Search<'_> {
             frontier: Frontier::default(),
             next: Frontier::default(),
             found,
+            spares: Mutex::new(Vec::new()),
             started: Instant::now(),
         };
         run.begin(first);
@@ -202,7 +184,7 @@ impl Run<'_, '_> {
         let (next, stride) = (std::mem::take(&mut self.next), self.stride());
         for place in 0..next.ids.len() {
             let seed = next.seed(place, stride);
-            let notes = note(&self.search.measuring, &mut self.workers[0], seed.world);
+            let notes = note(&mut self.workers[0], seed.world, self.search.measuring);
             self.keep_notes(next.ids[place], notes);
         }
         self.next = next;
@@ -255,8 +237,8 @@ impl Run<'_, '_> {
         true
     }
 
-    fn expand(&mut self, block: std::ops::Range<usize>, length: u32, time: bool) {
-        let harvests = self.gather(block, time);
+    fn expand(&mut self, block: Range<usize>, length: u32, time: bool) {
+        let harvests = self.gather(block.clone(), time);
         for harvest in &harvests {
             self.found.transitions += harvest.transitions;
             for (cut, seen) in self.found.cuts.iter_mut().zip(harvest.cuts) {
@@ -270,19 +252,20 @@ impl Run<'_, '_> {
         let fresh = self.sow(&harvests);
         let harvested = harvests.iter().flat_map(|harvest| &harvest.candidates);
         let harvested: usize = harvested.map(|list| list.capacity() * 24).sum();
-        drop(harvests);
-        self.grow(fresh);
+        lock(&self.spares).extend(harvests.into_iter().map(Harvest::cleared));
+        self.grow(block, &fresh);
         let bytes = self.bytes() + harvested;
         self.found.bytes_peak = self.found.bytes_peak.max(bytes);
     }
 
     /// All threads expand chunks of the block.
-    fn gather(&mut self, block: std::ops::Range<usize>, time: bool) -> Vec<Harvest> {
+    fn gather(&mut self, block: Range<usize>, time: bool) -> Vec<Harvest> {
         let (stride, exact) = (self.stride(), self.search.exact);
-        let frontier = &self.frontier;
+        let (frontier, spares) = (&self.frontier, &self.spares);
         let chunks = block.len().div_ceil(CHUNK);
         each(&mut self.workers, chunks, |worker, chunk| {
-            let mut harvest = Harvest::new();
+            let spare = lock(spares).pop();
+            let mut harvest = spare.unwrap_or_else(Harvest::new);
             let begin = block.start + chunk * CHUNK;
             for place in begin..(begin + CHUNK).min(block.end) {
                 let seed = frontier.seed(place, stride);
@@ -309,14 +292,15 @@ impl Run<'_, '_> {
                     } else {
                         &[]
                     };
-                    let to = match shard.put(candidate.fingerprint, origin, world) {
-                        Put::New(id) => {
-                            fresh.push(Fresh::of(id, candidate));
-                            id
-                        }
-                        Put::Known(id) => id,
-                    };
+                    let put = shard.put(candidate.fingerprint, origin, world);
+                    if let Put::New(id) = put {
+                        fresh.push(Fresh::of(id, candidate));
+                    }
                     if keeps_edges {
+                        let to = match put {
+                            Put::New(id) => id,
+                            Put::Known(slot) => shard.at(slot),
+                        };
                         shard.edges.push(Edge { from, to, label: candidate.label });
                     }
                 }
@@ -333,55 +317,55 @@ impl Run<'_, '_> {
         fresh
     }
 
-    /// All threads build the new worlds, and note what liveness and measures ask of them.
-    fn grow(&mut self, fresh: Vec<Vec<Fresh>>) {
-        let (stride, keeps_edges) = (self.stride(), self.search.keeps_edges);
-        let (frontier, shards) = (&self.frontier, &self.shards);
-        let measuring = &self.search.measuring;
-        let noting = keeps_edges || !measuring.is_empty();
-        let grown = each(&mut self.workers, SHARDS, |worker, number| {
-            let mut worlds = Vec::with_capacity(fresh[number].len() * stride);
-            let mut marks = Vec::new();
-            let mut measures = vec![(0, StateId::OUTSIDE); measuring.len()];
-            for new in &fresh[number] {
-                let begin = worlds.len();
-                worlds.extend_from_slice(frontier.seed(new.parent as usize, stride).world);
-                let world = &mut worlds[begin..];
-                let parent = frontier.fingerprints[new.parent as usize];
-                let fate = worker.perform(world, parent, new.action);
+    /// All threads build the new worlds, in the order of their parents, which keeps what they
+    /// have in common close together.
+    fn grow(&mut self, block: Range<usize>, fresh: &[Vec<Fresh>]) {
+        let (stride, frontier) = (self.stride(), &self.frontier);
+        let measuring = self.search.measuring;
+        let noting = self.search.keeps_edges || measuring.is_some();
+        let chunks = block.len().div_ceil(CHUNK);
+        let grown = each(&mut self.workers, chunks, |worker, chunk| {
+            let begin = block.start + chunk * CHUNK;
+            let mut grown = Grown::of_parents(fresh, begin..begin + CHUNK);
+            grown.worlds.reserve(grown.fresh.len() * stride);
+            for new in &grown.fresh {
+                let begin = grown.worlds.len();
+                let parent = frontier.seed(new.parent as usize, stride);
+                grown.worlds.extend_from_slice(parent.world);
+                let world = &mut grown.worlds[begin..];
+                let fate = worker.advance(world, parent.fingerprint, new.action);
                 assert_eq!(
                     fate.map(|fate| fate.fingerprint),
                     Some(new.fingerprint),
                     "a step does the same when it is taken again"
                 );
                 if noting {
-                    let notes = note(measuring, worker, world);
-                    marks.push(notes.0);
-                    raise(&mut measures, &notes.1, new.id);
+                    grown.notes.push(note(worker, world, measuring));
                 }
             }
-            if keeps_edges {
-                lock(&shards[number]).marks.extend(marks);
-            }
-            (worlds, measures)
+            grown
         });
-        for (fresh, (worlds, measures)) in fresh.into_iter().zip(grown) {
-            self.next.ids.extend(fresh.iter().map(|new| new.id));
-            self.next.fingerprints.extend(fresh.iter().map(|new| new.fingerprint));
-            self.next.worlds.extend(worlds);
-            for (place, (measure, id)) in measures.into_iter().enumerate() {
-                if measure > self.found.measures[place].0 {
-                    self.found.measures[place] = (measure, id);
-                }
+        for grown in grown {
+            self.next.ids.extend(grown.fresh.iter().map(|new| new.id));
+            self.next.fingerprints.extend(grown.fresh.iter().map(|new| new.fingerprint));
+            self.next.worlds.extend(grown.worlds);
+            for (new, notes) in grown.fresh.iter().zip(grown.notes) {
+                self.keep_notes(new.id, notes);
             }
         }
     }
 
-    fn keep_notes(&mut self, id: StateId, (marks, measures): (u32, Vec<u64>)) {
+    fn keep_notes(&mut self, id: StateId, notes: Notes) {
         if self.search.keeps_edges {
-            lock(&self.shards[id.shard()]).marks.push(marks);
+            let mut shard = lock(&self.shards[id.shard()]);
+            let worlds = shard.len();
+            shard.marks.resize(worlds, 0);
+            shard.marks[id.place()] = notes.marks;
         }
-        raise(&mut self.found.measures, &measures, id);
+        let most = &mut self.found.measured;
+        if most.is_none_or(|(most, _)| notes.measure > most) {
+            *most = Some((notes.measure, id));
+        }
     }
 
     fn mark_level(&mut self) {
@@ -394,7 +378,7 @@ impl Run<'_, '_> {
         let wanted = self.search.wanted;
         let mut violations = self.found.violations.iter().enumerate();
         let decided = violations.all(|(place, found)| wanted & 1 << place == 0 || found.is_some());
-        wanted != 0 && decided && !self.search.keeps_edges && self.search.measuring.is_empty()
+        wanted != 0 && decided && !self.search.keeps_edges && self.search.measuring.is_none()
     }
 
     fn reason_to_end(&mut self, level: u32) -> Option<Ended> {
@@ -443,6 +427,28 @@ impl Run<'_, '_> {
     }
 }
 
+/// New worlds whose parents lie in one chunk, in their parents' order.
+struct Grown {
+    fresh: Vec<Fresh>,
+    worlds: Vec<u32>,
+    notes: Vec<Notes>,
+}
+
+impl Grown {
+    fn of_parents(fresh: &[Vec<Fresh>], parents: Range<usize>) -> Self {
+        let before = |place: usize| move |new: &Fresh| (new.parent as usize) < place;
+        // Shards are filled chunk by chunk, so a chunk's worlds lie together in each of them.
+        let mut mine: Vec<Fresh> = Vec::new();
+        for list in fresh {
+            let begin = list.partition_point(before(parents.start));
+            let end = begin + list[begin..].partition_point(before(parents.end));
+            mine.extend_from_slice(&list[begin..end]);
+        }
+        mine.sort_unstable_by_key(|new| (new.parent, new.action.0));
+        Grown { fresh: mine, worlds: Vec::new(), notes: Vec::new() }
+    }
+}
+
 impl Fresh {
     fn of(id: StateId, candidate: &Candidate) -> Self {
         let Candidate { fingerprint, parent, action, .. } = *candidate;
@@ -450,99 +456,6 @@ impl Fresh {
     }
 }
 
-impl Harvest {
-    fn new() -> Self {
-        Harvest {
-            candidates: vec![Vec::new(); SHARDS],
-            worlds: vec![Vec::new(); SHARDS],
-            outside: Vec::new(),
-            transitions: 0,
-            violations: Vec::new(),
-            cuts: [false; 2],
-        }
-    }
-
-    /// Takes in every successor of one world.
-    fn reap(
-        &mut self,
-        worker: &mut Worker,
-        seed: Seed<'_>,
-        from: StateId,
-        parent: u32,
-        (exact, time): (bool, bool),
-    ) {
-        if time {
-            let mut world = seed.world.to_vec();
-            if let Some(fate) = worker.tick(&mut world, seed.fingerprint) {
-                let action = Action::new(Kind::Tick, 0, 0, 0);
-                self.transitions += 1;
-                self.add(Candidate { fingerprint: fate.fingerprint, parent, action, label: TIME });
-                if exact {
-                    self.worlds[shard_of(fate.fingerprint)].extend(world);
-                }
-            }
-            return;
-        }
-        worker.successors(seed, &mut |successor| {
-            self.transitions += 1;
-            let (fate, action, label) = (successor.fate, successor.action, successor.label);
-            if fate.violated != 0 {
-                let places = (0..u32::BITS).filter(|place| fate.violated & 1 << place != 0);
-                let violated = Violated { from, action, length: 0 };
-                self.violations.extend(places.map(|place| (place, violated)));
-            }
-            if let Some(cut) = fate.cut {
-                self.cuts[usize::from(cut == Cut::Term)] = true;
-                self.outside.push((parent, label));
-                return;
-            }
-            self.cuts[0] |= fate.dropped;
-            let fingerprint = fate.fingerprint;
-            self.add(Candidate { fingerprint, parent, action, label });
-            if exact {
-                self.worlds[shard_of(fingerprint)].extend_from_slice(successor.world);
-            }
-        });
-    }
-
-    fn add(&mut self, candidate: Candidate) {
-        self.candidates[shard_of(candidate.fingerprint)].push(candidate);
-    }
-}
-
-fn lock(shard: &Mutex<Shard>) -> std::sync::MutexGuard<'_, Shard> {
-    shard.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// What liveness asks of a world (who waits, and which monitors fail if this is the end), and
-/// what the measuring monitors measure there.
-fn note(measuring: &[usize], worker: &mut Worker, world: &[u32]) -> (u32, Vec<u64>) {
-    let layout = worker.rules.layout;
-    let stands: Vec<Stand> =
-        (0..layout.size).map(|process| worker.local(world, process).stand).collect();
-    let informed = stands.contains(&Stand::Informed);
-    let mut marks = 0;
-    for (process, stand) in stands.iter().enumerate() {
-        let waits = *stand == Stand::Waiting || *stand == Stand::Uninformed && informed;
-        marks |= u32::from(waits) << process;
-    }
-    let mut measure = |place: usize| {
-        let state = world[layout.monitor(place)];
-        if state == VIOLATED { Default::default() } else { worker.memory.monitor(place, state) }
-    };
-    for place in 0..layout.monitors {
-        // A bound on monitors keeps these bits apart from those of processes.
-        if layout.size + place < u32::BITS as usize && measure(place).fails_at_end {
-            marks |= 1 << (layout.size + place);
-        }
-    }
-    (marks, measuring.iter().map(|place| measure(*place).measure).collect())
-}
-
-fn raise(most: &mut [(u64, StateId)], measures: &[u64], id: StateId) {
-    for (most, measure) in most.iter_mut().zip(measures) {
-        if *measure > most.0 {
-            *most = (*measure, id);
-        }
-    }
+fn lock<T>(guarded: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    guarded.lock().unwrap_or_else(PoisonError::into_inner)
 }

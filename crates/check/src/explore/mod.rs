@@ -1,7 +1,9 @@
 //! The search: breadth-first, level by level, on all cores, with one result for any number of
 //! threads.
 
+mod harvest;
 mod levels;
+mod notes;
 mod parallel;
 
 pub(crate) use levels::{Ended, Explored, Search};

@@ -1,0 +1,97 @@
+//! What one thread finds in one chunk of a level.
+
+use super::levels::Violated;
+use crate::action::{Action, Kind};
+use crate::successors::{Cut, Seed, TIME, Worker};
+use crate::visited::{SHARDS, StateId, shard_of};
+
+/// A successor that may be new.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Candidate {
+    pub(super) fingerprint: u64,
+    /// The place of its parent in the frontier.
+    pub(super) parent: u32,
+    pub(super) action: Action,
+    pub(super) label: u32,
+}
+
+/// What one thread found in one chunk.
+pub(super) struct Harvest {
+    pub(super) candidates: Vec<Vec<Candidate>>,
+    /// In exact mode, the candidates' worlds.
+    pub(super) worlds: Vec<Vec<u32>>,
+    /// Steps to beyond a bound: parent and label.
+    pub(super) outside: Vec<(u32, u32)>,
+    pub(super) transitions: u64,
+    pub(super) violations: Vec<(u32, Violated)>,
+    pub(super) cuts: [bool; 2],
+}
+
+impl Harvest {
+    pub(super) fn new() -> Self {
+        Harvest {
+            candidates: vec![Vec::new(); SHARDS],
+            worlds: vec![Vec::new(); SHARDS],
+            outside: Vec::new(),
+            transitions: 0,
+            violations: Vec::new(),
+            cuts: [false; 2],
+        }
+    }
+
+    /// The same, empty, with its memory kept.
+    pub(super) fn cleared(mut self) -> Self {
+        self.candidates.iter_mut().for_each(Vec::clear);
+        self.worlds.iter_mut().for_each(Vec::clear);
+        self.outside.clear();
+        self.violations.clear();
+        Harvest { transitions: 0, cuts: [false; 2], ..self }
+    }
+
+    /// Takes in every successor of one world.
+    pub(super) fn reap(
+        &mut self,
+        worker: &mut Worker,
+        seed: Seed<'_>,
+        from: StateId,
+        parent: u32,
+        (exact, time): (bool, bool),
+    ) {
+        if time {
+            let mut world = seed.world.to_vec();
+            if let Some(fate) = worker.tick(&mut world, seed.fingerprint) {
+                let action = Action::new(Kind::Tick, 0, 0, 0);
+                self.transitions += 1;
+                self.add(Candidate { fingerprint: fate.fingerprint, parent, action, label: TIME });
+                if exact {
+                    self.worlds[shard_of(fate.fingerprint)].extend(world);
+                }
+            }
+            return;
+        }
+        worker.successors(seed, &mut |successor| {
+            self.transitions += 1;
+            let (fate, action, label) = (successor.fate, successor.action, successor.label);
+            if fate.violated != 0 {
+                let places = (0..u32::BITS).filter(|place| fate.violated & 1 << place != 0);
+                let violated = Violated { from, action, length: 0 };
+                self.violations.extend(places.map(|place| (place, violated)));
+            }
+            if let Some(cut) = fate.cut {
+                self.cuts[usize::from(cut == Cut::Term)] = true;
+                self.outside.push((parent, label));
+                return;
+            }
+            self.cuts[0] |= fate.dropped;
+            let fingerprint = fate.fingerprint;
+            self.add(Candidate { fingerprint, parent, action, label });
+            if exact {
+                self.worlds[shard_of(fingerprint)].extend_from_slice(successor.world);
+            }
+        });
+    }
+
+    fn add(&mut self, candidate: Candidate) {
+        self.candidates[shard_of(candidate.fingerprint)].push(candidate);
+    }
+}
