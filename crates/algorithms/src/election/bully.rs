@@ -257,6 +257,7 @@ impl Bully {
         match self.phase {
             Phase::Asking => self.enter_phase(Phase::Waiting, fx),
             Phase::Settled if self.is_overtaken(number) => {
+                self.number = self.number.max(number + 1);
                 self.depose(fx);
                 self.start(fx);
             }
