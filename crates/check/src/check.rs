@@ -58,6 +58,7 @@ where
     pub(crate) judges: Vec<Box<dyn Judge<P::Command, P::Event>>>,
     pub(crate) selected: Vec<Selected>,
     pub(crate) causality: bool,
+    pub(crate) application_causality: bool,
     pub(crate) accepts_endless: bool,
     pub(crate) bypass_cap: Option<(usize, u32)>,
     pub(crate) exact: bool,
@@ -128,6 +129,7 @@ where
             judges: Vec::new(),
             selected: Vec::new(),
             causality: false,
+            application_causality: true,
             accepts_endless: false,
             bypass_cap: None,
             exact: false,
@@ -358,6 +360,13 @@ where
     #[must_use]
     pub fn without_stamps(mut self) -> Self {
         self.accepts_endless = true;
+        self
+    }
+
+    /// Counts only the protocol's own messages as causality, and not the application's.
+    #[must_use]
+    pub fn ignoring_application_causality(mut self) -> Self {
+        self.application_causality = false;
         self
     }
 

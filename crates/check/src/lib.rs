@@ -7,6 +7,7 @@
 //! input, and looked up from then on.
 
 mod action;
+mod assumptions;
 mod canonical;
 mod check;
 mod choices;
@@ -53,4 +54,4 @@ pub use refusal::Refusal;
 pub use report::{Bounds, Bypassing, Counterexample, Judgement, Manner, Report, SaveError};
 pub use story::{Mark, Scene, Story};
 pub use user::{Offer, Service, Standing, User, Workload};
-pub use users::{ElectionUser, MutexUser, OfficeUser, StreamUser};
+pub use users::{DetectorUser, ElectionUser, MutexUser, OfficeUser, StreamUser};

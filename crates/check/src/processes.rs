@@ -23,8 +23,10 @@ pub(crate) struct Setting<P: Protocol> {
     pub(crate) workload: Workload,
     /// In synchronous time: the ticks in a unit of it, and the bounds on latency in units.
     pub(crate) synchronous: Option<Clockwork>,
-    /// Whether causality is kept, and whether messages of the application carry it.
+    /// Whether causality is kept.
     pub(crate) causality: bool,
+    /// Whether messages of the application carry it.
+    pub(crate) application_causality: bool,
     pub(crate) clock_readings: u32,
     pub(crate) shifts: Option<Shifts<P>>,
     pub(crate) term: Option<TermBound<P>>,
@@ -291,7 +293,8 @@ where
         let parcel = Parcel { from, to: 0, message: 0, past, least, most };
         let mut parcels: Vec<u32> = Vec::with_capacity(ran.messages.len());
         if let Some(to) = ran.application {
-            parcels.push(self.freight.parcel(Parcel { to, ..parcel }, 0));
+            let past = if self.setting.application_causality { past } else { 0 };
+            parcels.push(self.freight.parcel(Parcel { to, past, ..parcel }, 0));
         }
         for (to, message) in ran.messages {
             assert!(to.0 < self.setting.size, "{to} is not a member of the group");

@@ -57,6 +57,7 @@ where
             workload,
             synchronous: self.synchronous,
             causality: self.causality,
+            application_causality: self.application_causality,
             clock_readings: self.clock_readings,
             shifts: self.shifts,
             term: self.term,

@@ -43,6 +43,8 @@ fn c2_central_breaks_the_order_of_requests_that_applications_told_each_other_of(
     assert_eq!(violated(&told.run(), "order", 6), Manner::Step);
     let alone = central_with(3).entries([0, 2, 2]).always(Order::new());
     alone.run().assert_holds();
+    let ignored = central_with(3).entries([0, 1, 1]).application_messages(1);
+    ignored.ignoring_application_causality().always(Order::new()).run().assert_holds();
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use tenure_algorithms::mutex::{Central, RicartAgrawala, TokenRing};
 use tenure_check::{Check, Entries, Manner};
-use tenure_core::monitors::MutualExclusion;
+use tenure_core::monitors::{Fencing, MutualExclusion};
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{Effects, Fence, Group, ProcessId, Protocol, Rebase, labelled};
 
@@ -105,6 +105,17 @@ fn with_endless_requests_the_textbook_lets_nobody_starve() {
     check.fifo().always(MutualExclusion::new()).progress().run().assert_holds();
     let check = Check::<Textbook>::of(2).entries(Entries::Unbounded).rebasing();
     check.always(MutualExclusion::new()).progress().run().assert_holds();
+}
+
+#[test]
+fn with_endless_requests_nobody_starves_in_the_algorithm_that_ships() {
+    let check = || Check::<RicartAgrawala>::of(3).entries(Entries::Unbounded).rebasing();
+    let judged = |check: Check<RicartAgrawala>| {
+        check.always(MutualExclusion::new()).always(Fencing::new()).progress().run()
+    };
+    judged(check().fifo()).assert_holds();
+    let bypass = check().fifo().measuring_bypass(9).run().bypass.expect("measured");
+    assert_eq!((bypass.most, bypass.at_least), (2, false));
 }
 
 #[test]

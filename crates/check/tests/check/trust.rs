@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use tenure_algorithms::mutex::{Lamport, RicartAgrawala};
 use tenure_check::{Check, Entries, Judgement, Limit, Refusal, Report};
 use tenure_core::monitors::{Fencing, MutualExclusion, Order};
-use tenure_core::{Order as Channel, ProcessId};
+use tenure_core::{Algorithm, Order as Channel, ProcessId};
 
 use crate::textbook::{Mistake, Textbook};
 
@@ -120,6 +120,17 @@ fn what_was_found_before_a_limit_stays_found() {
     let report = wrong.always(MutualExclusion::new()).progress().max_states(30_000).run();
     assert_eq!(report.of("mutual-exclusion"), Judgement::Violated);
     assert_eq!(report.judgement(), Judgement::Violated);
+}
+
+#[test]
+fn a_check_says_where_it_is_weaker_than_the_card() {
+    let card = Lamport::card(&Default::default(), 3);
+    assert_eq!(Check::<Lamport>::of(3).fifo().beyond(&card), [""; 0]);
+    let beyond = Check::<Lamport>::of(3).losing(1).crashing(1).beyond(&card);
+    assert_eq!(beyond.len(), 2, "{beyond:?}");
+    assert_eq!(beyond[0], "lamport needs channels that are first in, first out");
+    let card = RicartAgrawala::card(&Default::default(), 3);
+    assert_eq!(Check::<RicartAgrawala>::of(3).duplicating(1).beyond(&card), [""; 0]);
 }
 
 #[test]
