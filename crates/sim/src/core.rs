@@ -55,6 +55,8 @@ pub(crate) struct Core {
     pub(crate) upset_since: Option<u64>,
     pub(crate) progress: Progressed,
     pub(crate) script_left: usize,
+    /// Who asks to enter again as soon as the present step is over.
+    pub(crate) again: Option<ProcessId>,
     /// How much the detector has still to say.
     pub(crate) tells_left: u64,
     /// How long nobody may be served, in ticks, before the run gives up.
@@ -99,11 +101,7 @@ impl Core {
         let mutex = (offers.mutex && judged).then(|| MutexJudge::new(&settings, order));
         let locking = settings.workload.locking.clone();
         let users = locking.filter(|_| offers.mutex).map(|l| Users::new(l, &settings, &up));
-        let mut metrics = Metrics::default();
-        let expected = users.as_ref().map_or(0, Users::expected).min(1 << 24);
-        if settings.watch.metrics {
-            metrics.entries.reserve(usize::try_from(expected).unwrap_or(0));
-        }
+        let metrics = roomy(&settings, users.as_ref());
         let fragile = !settings.faults.is_empty() || !settings.down.is_empty();
         let sessions = if fragile { vec![0; size as usize] } else { Vec::new() };
         let mut core = Core {
@@ -136,6 +134,7 @@ impl Core {
             upset_since: None,
             progress: Progressed::default(),
             script_left: 0,
+            again: None,
             tells_left: 0,
             patience: settings.limits.patience(size, &settings.network.latency),
             up,
@@ -346,4 +345,14 @@ impl Core {
         let clocks = clocks.as_ref().map(|[protocol, all]| [protocol, all]);
         mutex.asked(self.now, at, ask, clocks);
     }
+}
+
+/// Metrics with room for the entries that are expected, so that counting them allocates nothing.
+fn roomy(settings: &Settings, users: Option<&Users>) -> Metrics {
+    let mut metrics = Metrics::default();
+    let expected = users.map_or(0, Users::expected).min(1 << 24);
+    if settings.watch.metrics {
+        metrics.entries.reserve(usize::try_from(expected).unwrap_or(0));
+    }
+    metrics
 }

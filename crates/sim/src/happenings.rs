@@ -314,10 +314,12 @@ impl Core {
     fn exited(&mut self, at: ProcessId) {
         let waiting = self.metrics.waiting.now() > 0;
         self.last_exit = waiting.then_some(self.now);
-        if let Some(users) = &mut self.users
-            && let Some(took) = users.exited(at, self.now, &mut self.agenda)
-        {
-            self.metrics.exit_delay.add(took);
+        if let Some(users) = &mut self.users {
+            let (took, again) = users.exited(at, self.now, &mut self.agenda);
+            if let Some(took) = took {
+                self.metrics.exit_delay.add(took);
+            }
+            self.again = again.then_some(at);
         }
         self.progressed();
     }

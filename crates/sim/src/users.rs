@@ -172,13 +172,14 @@ impl Users {
         waited
     }
 
-    /// Returns how long the exit took, unless the user had not asked.
+    /// Returns how long the exit took, unless the user had not asked; and whether it asks to
+    /// enter again at once.
     pub(crate) fn exited(
         &mut self,
         process: ProcessId,
         now: u64,
         agenda: &mut Agenda,
-    ) -> Option<u64> {
+    ) -> (Option<u64>, bool) {
         let took = self.users[process.index()].waited(Phase::Leaving, now);
         self.change(process, |user| user.phase = Phase::Outside);
         let due = match self.locking.pattern {
@@ -188,11 +189,13 @@ impl Users {
             }
             _ => None,
         };
-        if let Some(due) = due {
+        if let Some(due) = due
+            && due > now
+        {
             self.users[process.index()].due = due;
             agenda.push(due, Act::User { process, ask: AskCode::Enter });
         }
-        took
+        (took, due == Some(now))
     }
 
     /// Returns the phase that the crash ended.

@@ -404,6 +404,9 @@ where
         if !self.batch.timers.is_empty() {
             self.release_timers(at, departs);
         }
+        if let Some(again) = self.core.again.take() {
+            self.ask(again, Ask::Enter);
+        }
     }
 
     fn release_events(&mut self, at: ProcessId) {

@@ -2,11 +2,14 @@
 
 mod common;
 
+use std::sync::Arc;
+
 use common::{Extrema, Highest, Permission, Ring, Rule};
-use tenure_core::{Order, ProcessId, Rank};
+use tenure_algorithms::mutex::{Central, central};
+use tenure_core::{Algorithm, Office, Order, ProcessId, Rank};
 use tenure_sim::{
-    Chatter, Ended, Entries, Fault, Locking, Memory, Pattern, Report, Settings, Simulation, Span,
-    Stuck, Verdict, Watched, When, Workload,
+    Chatter, Ended, Entries, Fault, Initiators, Latency, Locking, Memory, Pattern, Report,
+    Settings, Simulation, Span, Stuck, Verdict, Watched, When, Workload,
 };
 
 const P1: ProcessId = ProcessId(0);
@@ -254,6 +257,52 @@ fn a_request_told_past_the_lock_is_overtaken_only_in_the_wider_order() {
         violated[1] += u32::from(of("order-with-messages"));
     }
     assert!(violated[1] > violated[0], "{violated:?}");
+}
+
+#[test]
+fn starvation_is_told_apart_from_deadlock() {
+    // P2's request takes for ever, as far as this run goes; the others take turns meanwhile.
+    let mut spans = vec![Span::units(1); 9];
+    spans[3] = Span::units(1_000_000);
+    let mut settings = Settings::new(3);
+    settings.network.latency = Latency::Links(Arc::from(spans));
+    settings.workload = Workload::entries(1000);
+    settings.limits.until = Some(1_000_000_000);
+    let config = central::Config::default();
+    let report = Simulation::<Central>::new(config, settings).run().unwrap();
+    assert_eq!((report.ended, report.stuck), (Ended::Until, Some(Stuck::Starvation)));
+    assert_eq!(report.verdict("progress"), Some(Verdict::Incomplete));
+    assert_eq!(report.verdict("no-starvation"), Some(Verdict::Violated));
+    assert!(report.bypass_max >= 10, "{}", report.bypass_max);
+}
+
+#[test]
+fn an_office_elects_and_locks_and_is_judged_by_both() {
+    use tenure_algorithms::catalogue::{OfficeVisitor, Parameters, visit_office};
+    struct Run(Settings);
+    impl OfficeVisitor for Run {
+        type Output = Report;
+
+        fn office<P: Office + Algorithm>(self, config: P::Config) -> Report {
+            Simulation::<P>::of(config, self.0).unwrap().run().unwrap()
+        }
+    }
+    for seed in 0..50 {
+        let mut settings = Settings::new(4);
+        settings.seed = seed;
+        settings.workload = Workload::entries(5);
+        settings.workload.initiators = Some(Initiators::All);
+        settings.network.latency = Span::between_units(0, 1).into();
+        let parameters = Parameters::plain(4);
+        let report = visit_office("coordinated:bully", "bully", &parameters, Run(settings));
+        let report = report.unwrap();
+        assert_eq!(report.failures().next(), None, "seed {seed}");
+        assert_eq!(report.metrics.entered, 20, "seed {seed}");
+        assert_eq!(report.leaders, [ProcessId(3)], "seed {seed}");
+        for property in ["mutual-exclusion", "progress", "agreement", "validity"] {
+            assert!(report.verdict(property).is_some(), "{property}");
+        }
+    }
 }
 
 #[test]
