@@ -24,7 +24,7 @@ use alloc::vec::Vec;
 
 use tenure_core::{
     Algorithm, Card, Delay, Effects, Group, Label, Labelled, Layer, LocalTime, Order, ProcessId,
-    Protocol, Verdict,
+    Promise, Protocol, Verdict,
 };
 
 /// One process of `P`, behind a reliable channel.
@@ -357,6 +357,8 @@ impl<P: Algorithm> Algorithm for Fifo<P> {
         card.order = Order::Reordered;
         card.faults.loss = true;
         card.faults.duplication = true;
+        // Repeats and acknowledgements carry news that the protocol inside does not see.
+        card.promises.retain(|it| !matches!(it, Promise::Order | Promise::OrderWithMessages));
         card
     }
 }
