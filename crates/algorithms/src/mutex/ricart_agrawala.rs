@@ -342,7 +342,7 @@ impl Algorithm for RicartAgrawala {
             order: Order::Reordered,
             faults: Faults {
                 loss: false,
-                duplication: tags_replies(config.variants),
+                duplication: !config.variants.has(Switch::Reference),
                 crashes: Crashes::None,
                 says: "needs a reply from every process, so it tolerates no crash and no loss",
             },

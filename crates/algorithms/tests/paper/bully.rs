@@ -1,0 +1,241 @@
+//! H. Garcia-Molina, *Elections in a distributed computing system*, IEEE ToC C-31(1), 1982, and
+//! what textbooks make of it.
+
+use tenure_algorithms::Variants;
+use tenure_algorithms::election::Bully;
+use tenure_algorithms::election::bully::{Config, Message, Switch, Timer};
+use tenure_core::service::election::Command;
+use tenure_core::{Algorithm, Order, Rank, TICKS_PER_UNIT, Verdict};
+
+use crate::support::election::{beliefs, everybody};
+use crate::support::{Dice, World, p};
+
+fn config(size: u32, switches: &[Switch]) -> Config {
+    let variants = switches.iter().fold(Variants::none(), |all, one| all.with(*one));
+    Config { variants, ..Config::plain(size, TICKS_PER_UNIT) }
+}
+
+fn world(size: u32, switches: &[Switch]) -> World<Bully> {
+    World::new(size, Order::Fifo, config(size, switches))
+}
+
+/// The highest is down, everybody else knows, and the lowest starts.
+fn lowest_starts(size: u32, switches: &[Switch]) -> World<Bully> {
+    let mut world = world(size, switches);
+    world.crash(p(size));
+    world.command(p(1), Command::Elect);
+    world.settle();
+    world
+}
+
+fn counts(world: &World<Bully>) -> (u64, u64, u64) {
+    (world.sent_of("election"), world.sent_of("answer"), world.sent_of("coordinator"))
+}
+
+/// messages to the dead are counted.
+#[test]
+fn if_the_lowest_starts_and_the_highest_is_down_it_costs_n_times_n_minus_one() {
+    for size in 3..=8_u32 {
+        let mut world = lowest_starts(size, &[]);
+        let n = u64::from(size);
+        assert_eq!(counts(&world), (n * (n - 1) / 2, (n - 1) * (n - 2) / 2, n - 1));
+        assert_eq!(world.total_sent(), n * (n - 1));
+        assert_eq!(Bully::card(&config(size, &[]), size).messages.most, Some(n * (n - 1)));
+        let believed = beliefs(&mut world);
+        assert!(believed[..size as usize - 1].iter().all(|belief| *belief == Some(p(size - 1))));
+    }
+}
+
+///
+#[test]
+fn all_that_notice_at_once_send_no_more_than_the_lowest_alone() {
+    let mut world = world(6, &[]);
+    world.crash(p(6));
+    (1..=5).for_each(|at| world.command(p(at), Command::Elect));
+    world.settle();
+    assert_eq!(counts(&world), (15, 10, 5));
+}
+
+#[test]
+fn if_the_second_highest_notices_it_costs_one_election_message_and_a_round() {
+    let mut world = world(6, &[]);
+    world.crash(p(6));
+    world.command(p(5), Command::Elect);
+    world.settle();
+    assert_eq!(counts(&world), (1, 0, 5));
+}
+
+/// I-66: it bullies the incumbent.
+#[test]
+fn the_highest_announces_itself_as_soon_as_it_recovers() {
+    let mut world = world(4, &[]);
+    world.crash(p(4));
+    world.recover(p(4));
+    assert_eq!(counts(&world), (0, 0, 3));
+    world.settle();
+    assert_eq!(beliefs(&mut world), [Some(p(4)); 4]);
+}
+
+/// E-02: were every election message to start another election, they would multiply.
+#[test]
+fn the_once_rule_saves_exponentially_many_messages() {
+    for size in 3..=9_u32 {
+        let literal = lowest_starts(size, &[Switch::LiteralRestart]).total_sent();
+        assert_eq!(literal, 3 * (1 << (size - 2)) + u64::from(size) - 3);
+    }
+}
+
+/// I-67: whoever answered may crash before it announces itself.
+#[test]
+fn if_the_answerer_crashes_the_next_one_leads_after_one_restart() {
+    let mut world = world(3, &[]);
+    world.crash(p(3));
+    world.command(p(1), Command::Elect);
+    world.pass(1, 2);
+    world.pass(2, 1);
+    world.crash(p(2));
+    world.settle();
+    assert_eq!(beliefs(&mut world)[0], Some(p(1)));
+    assert_eq!(world.sent_of("election"), 2 + 1 + 2, "P1 has started twice");
+}
+
+/// I-71: the four rules of who is not the leader.
+#[test]
+fn what_a_process_that_does_not_lead_does() {
+    // An announcement of a higher one is believed.
+    let mut one = world(3, &[]);
+    one.inject(p(3), p(2), Message::Coordinator { number: 1 });
+    assert_eq!(beliefs(&mut one)[1], Some(p(3)));
+    // One of a lower one means "I was down during the vote", and starts an election.
+    let mut two = world(3, &[]);
+    two.inject(p(1), p(2), Message::Coordinator { number: 1 });
+    assert_eq!((beliefs(&mut two)[1], two.sent_of("election")), (None, 1));
+    // An election message of a lower one is answered, and starts an election, but only one.
+    let mut three = world(3, &[]);
+    three.inject(p(1), p(2), Message::Election { number: 1 });
+    three.inject(p(1), p(2), Message::Election { number: 1 });
+    assert_eq!((three.sent_of("answer"), three.sent_of("election")), (2, 1));
+    // Of a higher one, which told all, it is waited for; in the end we start ourselves.
+    let mut four = world(3, &[]);
+    four.inject(p(3), p(2), Message::Election { number: 1 });
+    assert_eq!((four.total_sent(), four.armed_timers()), (0, vec![(p(2), Timer::Coordinator)]));
+    four.fire(p(2), Timer::Coordinator);
+    assert_eq!(four.sent_of("election"), 1);
+}
+
+///
+#[test]
+fn to_tell_all_of_the_election_costs_more_and_elects_the_same() {
+    let mut world = lowest_starts(4, &[Switch::TellAll]);
+    assert!(world.total_sent() > lowest_starts(4, &[]).total_sent());
+    assert_eq!(beliefs(&mut world)[..3], [Some(p(3)); 3]);
+}
+
+#[test]
+fn the_largest_rank_wins_whatever_the_ids() {
+    let ranks = [3, 1, 4, 2].map(Rank::of_id).into();
+    let mut world = World::new(4, Order::Fifo, Config { ranks, ..config(4, &[]) });
+    world.command(p(2), Command::Elect);
+    world.settle();
+    assert_eq!(beliefs::<Bully>(&mut world), [Some(p(3)); 4]);
+}
+
+/// 7-B1: P1's timeout was too short; P1 and P2 both announce, and each believes the other.
+#[test]
+fn with_wrong_timeouts_two_end_up_believing_each_other_unless_there_are_terms() {
+    let views = |switches: &[Switch]| {
+        let mut world = world(2, switches);
+        world.command(p(1), Command::Elect);
+        world.fire(p(1), Timer::Answer);
+        world.pass(1, 2);
+        world.settle();
+        beliefs_unjudged(&mut world)
+    };
+    assert_eq!(views(&[Switch::NoTerms, Switch::AcceptLower]), [Some(p(2)), Some(p(1))]);
+    assert_eq!(views(&[]), [Some(p(2)); 2]);
+}
+
+/// 7-B3: P1's announcement reaches P2 after P2 has recovered and announced itself.
+#[test]
+fn a_late_announcement_does_not_undo_a_later_one_where_there_are_terms() {
+    let views = |switches: &[Switch]| {
+        let mut world = world(2, switches);
+        world.crash(p(2));
+        world.command(p(1), Command::Elect);
+        world.pass(1, 2);
+        world.fire(p(1), Timer::Answer);
+        world.recover(p(2));
+        world.settle();
+        beliefs_unjudged(&mut world)
+    };
+    assert_eq!(views(&[Switch::NoTerms, Switch::AcceptLower]), [Some(p(2)), Some(p(1))]);
+    assert_eq!(views(&[]), [Some(p(2)); 2]);
+}
+
+/// Whose announcement is refused starts again under a higher number; also when its own was
+/// equal, and the other's process has the larger id but the smaller rank.
+#[test]
+fn whoever_is_told_of_a_term_not_below_its_own_tries_again() {
+    let ranks = [2, 1].map(Rank::of_id).into();
+    let mut world = World::<Bully>::new(2, Order::Fifo, Config { ranks, ..config(2, &[]) });
+    world.command(p(2), Command::Elect);
+    world.lose((p(2), p(1)));
+    world.fire(p(2), Timer::Answer);
+    world.lose((p(2), p(1)));
+    world.command(p(1), Command::Elect);
+    world.settle();
+    assert_eq!(beliefs(&mut world), [Some(p(1)); 2]);
+}
+
+/// Else answers breed elections, and these breed answers.
+#[test]
+fn a_follower_that_hears_of_a_later_number_waits_for_its_announcement() {
+    let mut world = world(3, &[]);
+    world.inject(p(3), p(1), Message::Coordinator { number: 1 });
+    world.inject(p(2), p(1), Message::Answer { number: 9 });
+    assert_eq!((world.total_sent(), world.armed_timers()), (0, vec![]));
+}
+
+#[test]
+fn a_leader_that_is_overtaken_stops_to_lead_at_once() {
+    let mut world = world(3, &[]);
+    world.command(p(1), Command::Elect);
+    world.fire(p(1), Timer::Answer);
+    assert_eq!(beliefs(&mut world)[0], Some(p(1)));
+    world.inject(p(3), p(1), Message::Answer { number: 5 });
+    let told = format!("{:?}", world.take_seen());
+    assert!(told.contains("Deposed"), "{told}");
+}
+
+/// What settles agrees, whatever was suspected in vain; the terms see to it.
+#[test]
+fn after_false_alarms_all_agree_on_the_highest() {
+    for seed in 0..500 {
+        let mut dice = Dice(seed);
+        let mut world = world(4, &[]);
+        world.command(p(4), Command::Elect);
+        world.settle();
+        for _ in 0..6 {
+            let (at, peer) = (dice.below(4) as u32 + 1, dice.below(4) as u32 + 1);
+            if at != peer {
+                world.suspicion(p(at), p(peer), Verdict::Suspect);
+                world.drain(&mut dice);
+                world.suspicion(p(at), p(peer), Verdict::Trust);
+            }
+        }
+        world.settle();
+        assert_eq!(beliefs(&mut world), [Some(p(4)); 4], "seed {seed}");
+    }
+}
+
+fn beliefs_unjudged(world: &mut World<Bully>) -> Vec<Option<tenure_core::ProcessId>> {
+    use crate::support::Seen;
+    use tenure_core::service::election::Event;
+    let mut beliefs = vec![None; everybody(world.size).len()];
+    for (at, seen) in world.take_seen() {
+        if let Seen::Event(Event::Elected { leader, .. }) = seen {
+            beliefs[at.index()] = Some(leader);
+        }
+    }
+    beliefs
+}

@@ -1,0 +1,191 @@
+//! E. Chang, R. Roberts, *An improved algorithm for decentralized extrema-finding in circular
+//! configurations of processes*, CACM 22(5), 1979.
+
+use tenure_algorithms::Variants;
+use tenure_algorithms::election::ChangRoberts;
+use tenure_algorithms::election::chang_roberts::{Config, Switch};
+use tenure_core::service::election::Command;
+use tenure_core::{Order, ProcessId, Rank};
+
+use crate::support::election::{beliefs, elect, everybody};
+use crate::support::{Dice, Seen, World, p};
+
+fn ring(ids: &[u32]) -> Config {
+    let ranks = ids.iter().map(|id| Rank::of_id(*id)).collect();
+    Config { ranks, variants: Variants::none() }
+}
+
+fn world(ids: &[u32]) -> World<ChangRoberts> {
+    World::new(ids.len() as u32, Order::Fifo, ring(ids))
+}
+
+/// Starts at `initiators` at once, delivers everything; the messages sent and the leader's id.
+fn count(ids: &[u32], initiators: &[ProcessId]) -> (u64, u32) {
+    let size = ids.len() as u32;
+    let (world, beliefs) = elect::<ChangRoberts>(size, Order::Fifo, ring(ids), initiators, 0, 1);
+    let leader = beliefs[0].expect("everybody believes in somebody");
+    assert!(beliefs.iter().all(|belief| *belief == Some(leader)));
+    (world.total_sent(), ids[leader.index()])
+}
+
+/// W-10: d hops to the largest, N for its rank to come round, N to announce.
+#[test]
+fn a_single_initiator_costs_its_distance_to_the_largest_and_two_laps() {
+    for size in 1..=8_u32 {
+        let ids: Vec<u32> = (1..=size).collect();
+        for at in 1..=size {
+            let distance = u64::from(size - at);
+            let messages = if size == 1 { 0 } else { distance + 2 * u64::from(size) };
+            assert_eq!(count(&ids, &[p(at)]), (messages, size), "P{at} of {size}");
+        }
+    }
+    let worst = (1..=8).map(|at| count(&[1, 2, 3, 4, 5, 6, 7, 8], &[p(at)]).0).max();
+    assert_eq!(worst, Some(3 * 8 - 1));
+}
+
+/// W-11: messages after each round of a ring whose ids decrease in the direction of messages.
+#[test]
+fn a_decreasing_ring_sends_5_then_9_then_12_then_14_then_15_and_5_to_announce() {
+    let mut world = world(&[5, 4, 3, 2, 1]);
+    everybody(5).into_iter().for_each(|at| world.command(at, Command::Elect));
+    let mut rounds = vec![world.sent_of("election")];
+    while world.sent_of("elected") == 0 {
+        for (from, to) in world.busy_links() {
+            world.pass(from.number(), to.number());
+        }
+        rounds.push(world.sent_of("election"));
+    }
+    assert_eq!(rounds, [5, 9, 12, 14, 15, 15]);
+    world.drain(&mut Dice(0));
+    assert_eq!((world.total_sent(), world.sent_of("elected")), (20, 5));
+}
+
+/// W-12.
+#[test]
+fn the_worst_ring_costs_half_n_times_n_plus_one_and_a_lap() {
+    for size in 2..=12_u32 {
+        let ids: Vec<u32> = (1..=size).rev().collect();
+        let n = u64::from(size);
+        assert_eq!(count(&ids, &everybody(size)), (n * (n + 1) / 2 + n, size));
+    }
+}
+
+/// W-13: 28 is on the ring and nobody is higher.
+#[test]
+fn whoever_gets_its_own_rank_back_leads() {
+    let ids = [17, 9, 28, 3, 24, 15];
+    for at in 1..=6 {
+        assert_eq!(count(&ids, &[p(at)]).1, 28);
+    }
+    let mut world = world(&ids);
+    world.command(p(3), Command::Elect);
+    (3..=6).chain(1..=1).for_each(|at| world.pass(at, at % 6 + 1));
+    assert_eq!(beliefs(&mut world), [None; 6], "28 has not come round yet");
+    world.pass(2, 3);
+    assert_eq!(beliefs(&mut world)[2], Some(p(3)));
+}
+
+/// W-15.
+#[test]
+fn any_initiators_agree_on_the_largest() {
+    let ids = [3, 1, 5, 2, 4];
+    for chosen in 1..32_u32 {
+        let initiators: Vec<_> =
+            everybody(5).into_iter().filter(|at| chosen & (1 << at.0) != 0).collect();
+        for seed in 0..50 {
+            let (_, beliefs) =
+                elect::<ChangRoberts>(5, Order::Fifo, ring(&ids), &initiators, 0, seed);
+            assert_eq!(beliefs, [Some(p(3)); 5], "initiators {initiators:?}, seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn the_least_loaded_process_wins_with_ranks_of_load() {
+    let load = |load, id| Rank::of_load(std::num::NonZeroU32::new(load).unwrap(), id);
+    let ranks = [load(50, 1), load(25, 2), load(25, 3)].into();
+    let config = Config { ranks, variants: Variants::none() };
+    let (_, beliefs) = elect::<ChangRoberts>(3, Order::Fifo, config, &everybody(3), 0, 1);
+    assert_eq!(beliefs, [Some(p(3)); 3]);
+}
+
+/// I-57: nothing tells equal processes apart.
+#[test]
+fn of_equals_everybody_leads_after_one_hop() {
+    let mut world = world(&[7, 7, 7, 7]);
+    everybody(4).into_iter().for_each(|at| world.command(at, Command::Elect));
+    for at in 1..=4 {
+        world.pass(at, at % 4 + 1);
+    }
+    let led = world.take_seen().into_iter().filter(|(_, seen)| matches!(seen, Seen::Event(_)));
+    assert_eq!(led.count(), 4);
+}
+
+#[test]
+fn whoever_participates_starts_no_second_election() {
+    let mut world = world(&[1, 2, 3]);
+    world.command(p(1), Command::Elect);
+    world.command(p(1), Command::Elect);
+    world.pass(1, 2);
+    world.command(p(2), Command::Elect);
+    world.drain(&mut Dice(0));
+    assert_eq!(world.total_sent(), 2 + 2 * 3);
+}
+
+/// Legal, and the reason why counts are taken with all initiators at once.
+#[test]
+fn whoever_starts_after_the_announcement_starts_a_second_election_of_the_same_leader() {
+    let mut world = world(&[1, 2, 3]);
+    world.command(p(1), Command::Elect);
+    world.drain(&mut Dice(0));
+    let first = world.total_sent();
+    world.command(p(2), Command::Elect);
+    world.drain(&mut Dice(0));
+    assert_eq!(beliefs(&mut world), [Some(p(3)); 3]);
+    assert_eq!(world.total_sent(), first + 1 + 2 * 3);
+}
+
+/// E-13: the mark on passing on is not needed where channels are first in, first out.
+#[test]
+fn without_the_mark_on_passing_on_all_agree_as_well() {
+    let variants = Variants::none().with(Switch::UnmarkedForward);
+    for seed in 0..500 {
+        let mut ids = vec![1, 2, 3, 4, 5];
+        Dice(seed).shuffle(&mut ids);
+        let largest = ids.iter().position(|id| *id == 5).map(ProcessId::at);
+        let config = Config { variants, ..ring(&ids) };
+        let (_, beliefs) = elect::<ChangRoberts>(5, Order::Fifo, config, &[p(1), p(4)], 0, seed);
+        assert_eq!(beliefs, [largest; 5]);
+    }
+}
+
+/// 7-CR-LE: ids 3, 1, 2 clockwise; the announcement is overtaken by a late starter's rank.
+#[test]
+fn a_rank_that_overtakes_the_announcement_leaves_a_participant_for_ever() {
+    let mut world = world(&[3, 1, 2]);
+    world.command(p(1), Command::Elect);
+    world.pass(1, 2);
+    world.pass(2, 3);
+    world.pass(3, 1);
+    world.pass(1, 2);
+    assert_eq!(beliefs(&mut world)[..2], [Some(p(1)); 2]);
+    world.command(p(2), Command::Elect);
+    world.pass_nth(2, 3, 1);
+    world.drain(&mut Dice(0));
+    let stuck = format!("{:?}", world.process(p(2)));
+    assert!(stuck.contains("phase: Participant"), "{stuck}");
+    world.command(p(2), Command::Elect);
+    assert_eq!(world.busy_links(), [], "P2 will never start an election again");
+}
+
+#[test]
+fn duplicates_do_not_change_who_leads() {
+    for seed in 0..1000 {
+        let mut ids = vec![1, 2, 3, 4, 5];
+        Dice(seed).shuffle(&mut ids);
+        let largest = ids.iter().position(|id| *id == 5).map(ProcessId::at);
+        let (_, beliefs) =
+            elect::<ChangRoberts>(5, Order::Fifo, ring(&ids), &everybody(5), 4, seed);
+        assert_eq!(beliefs, [largest; 5]);
+    }
+}

@@ -1,0 +1,96 @@
+//! The stories under `tests/golden`, one folder an algorithm.
+
+use tenure_algorithms::Variants;
+use tenure_algorithms::channel::{Fifo, fifo};
+use tenure_algorithms::compose::Coordinated;
+use tenure_algorithms::election::{
+    Bully, ChangRoberts, HirschbergSinclair, bully, chang_roberts, hirschberg_sinclair,
+};
+use tenure_algorithms::mutex::{
+    Central, Lamport, Maekawa, RicartAgrawala, TokenRing, central, lamport, maekawa,
+    ricart_agrawala, token_ring,
+};
+use tenure_core::quorum::Kind;
+use tenure_core::{Delay, Group, Rank, TICKS_PER_UNIT};
+use tenure_trace::golden;
+
+use crate::support::p;
+
+#[test]
+fn central() {
+    let config = central::Config { coordinator: p(5), ..central::Config::default() };
+    golden::<Central>("tests/golden/central", |_| config.clone());
+}
+
+#[test]
+fn ricart_agrawala() {
+    let config = |_: Group| ricart_agrawala::Config::default();
+    golden::<RicartAgrawala>("tests/golden/ricart_agrawala", config);
+}
+
+#[test]
+fn lamport() {
+    golden::<Lamport>("tests/golden/lamport", |_| lamport::Config::default());
+}
+
+#[test]
+fn maekawa_on_pairs() {
+    let config = |group: Group| maekawa::Config::of(Kind::Pairs, group.size()).unwrap();
+    golden::<Maekawa>("tests/golden/maekawa", config);
+}
+
+#[test]
+fn token_ring() {
+    golden::<TokenRing>("tests/golden/token_ring", |_| token_ring::Config::default());
+}
+
+fn bully_config(group: Group) -> bully::Config {
+    bully::Config::plain(group.size(), TICKS_PER_UNIT)
+}
+
+#[test]
+fn bully() {
+    golden::<Bully>("tests/golden/bully", bully_config);
+}
+
+#[test]
+fn bully_without_terms() {
+    let variants = Variants::none().with(bully::Switch::NoTerms);
+    let config = |group| bully::Config { variants, ..bully_config(group) };
+    golden::<Bully>("tests/golden/bully_without_terms", config);
+}
+
+#[test]
+fn chang_roberts() {
+    let config = |group: Group| chang_roberts::Config::plain(group.size());
+    golden::<ChangRoberts>("tests/golden/chang_roberts", config);
+}
+
+#[test]
+fn chang_roberts_on_a_decreasing_ring() {
+    let config = |group: Group| chang_roberts::Config {
+        ranks: (1..=group.size()).rev().map(Rank::of_id).collect(),
+        variants: Variants::none(),
+    };
+    golden::<ChangRoberts>("tests/golden/chang_roberts_decreasing", config);
+}
+
+#[test]
+fn hirschberg_sinclair() {
+    let config = |group: Group| hirschberg_sinclair::Config::plain(group.size());
+    golden::<HirschbergSinclair>("tests/golden/hirschberg_sinclair", config);
+}
+
+#[test]
+fn coordinated() {
+    golden::<Coordinated<Bully>>("tests/golden/coordinated", bully_config);
+}
+
+#[test]
+fn fifo() {
+    let config = |_: Group| fifo::Config {
+        resend: Delay::units(3),
+        ..fifo::Config::around(central::Config::default())
+    };
+    golden::<Fifo<Central>>("tests/golden/fifo", config);
+}

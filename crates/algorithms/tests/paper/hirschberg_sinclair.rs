@@ -1,0 +1,146 @@
+//! D. S. Hirschberg, J. B. Sinclair, *Decentralized extrema-finding in circular configurations
+//! of processors*, CACM 23(11), 1980.
+
+use tenure_algorithms::election::HirschbergSinclair;
+use tenure_algorithms::election::hirschberg_sinclair::{Config, Message};
+use tenure_core::service::election::Command;
+use tenure_core::{Algorithm, Order, Rank};
+
+use crate::support::election::{beliefs, elect, everybody};
+use crate::support::{Dice, World, p};
+
+fn ring(ids: &[u32]) -> Config {
+    Config { ranks: ids.iter().map(|id| Rank::of_id(*id)).collect() }
+}
+
+fn world(ids: &[u32]) -> World<HirschbergSinclair> {
+    World::new(ids.len() as u32, Order::Fifo, ring(ids))
+}
+
+/// All start at once; by phase, how many messages are sent and how many candidates probe.
+fn by_phase(ids: &[u32]) -> (Vec<u64>, Vec<u64>) {
+    let mut world = world(ids);
+    everybody(world.size).into_iter().for_each(|at| world.command(at, Command::Elect));
+    let (mut messages, mut candidates) = (vec![0; 16], vec![0; 16]);
+    while let Some(link) = world.busy_links().first().copied() {
+        match world.oldest(link) {
+            Message::Probe { phase, hops, .. } => {
+                messages[usize::from(*phase)] += 1;
+                candidates[usize::from(*phase)] += u64::from(*hops == 1);
+            }
+            Message::Reply { phase, .. } => messages[usize::from(*phase)] += 1,
+            Message::Elected { .. } => {}
+        }
+        world.pass(link.0.number(), link.1.number());
+    }
+    messages.retain(|count| *count > 0);
+    candidates.retain(|count| *count > 0);
+    (messages, candidates.iter().map(|probes| probes / 2).collect())
+}
+
+/// W-18: 8 processes, phases 0 to 3, in the last the probes go 2³ = n hops.
+#[test]
+fn of_eight_the_eighth_gets_its_own_probe_back_in_phase_3() {
+    for seed in 0..200 {
+        let mut ids: Vec<u32> = (1..=8).collect();
+        Dice(seed).shuffle(&mut ids);
+        let largest = ids.iter().position(|id| *id == 8).map(tenure_core::ProcessId::at);
+        let (_, beliefs) =
+            elect::<HirschbergSinclair>(8, Order::Fifo, ring(&ids), &everybody(8), 0, seed);
+        assert_eq!(beliefs, [largest; 8]);
+        let (messages, candidates) = by_phase(&ids);
+        assert_eq!(candidates.len(), 4, "phases 0 to 3");
+        assert_eq!((candidates[0], candidates[3]), (8, 1));
+        assert_eq!((messages[0], messages[3]), (3 * 8, 2 * 8));
+    }
+}
+
+/// W-16: the winners of a phase are more than its reach apart.
+#[test]
+fn candidates_become_few_as_their_neighbourhoods_grow() {
+    for size in 2..=40_u64 {
+        for seed in 0..20 {
+            let mut ids: Vec<u32> = (1..=size as u32).collect();
+            Dice(seed).shuffle(&mut ids);
+            let (messages, candidates) = by_phase(&ids);
+            assert_eq!(1 << (candidates.len() - 1), size.next_power_of_two());
+            for phase in 1..candidates.len() {
+                let most = size / ((1 << (phase - 1)) + 1);
+                assert!(candidates[phase] <= most, "{ids:?} phase {phase}");
+                assert!(messages[phase] <= 4 * (1 << phase) * candidates[phase]);
+            }
+        }
+    }
+    // Two candidates in phase 2 of six: n/2^k is no bound.
+    assert_eq!(by_phase(&[6, 1, 2, 5, 3, 4]).1, [6, 2, 2, 1]);
+}
+
+/// W-17.
+#[test]
+fn the_bound_of_the_paper_holds_and_the_card_is_below_it() {
+    for size in 2..=1024_u32 {
+        let (n, log) = (u64::from(size), u64::from(size.next_power_of_two().ilog2()));
+        let most = HirschbergSinclair::card(&Config::plain(size), size).messages.most;
+        assert!(most.is_some_and(|most| most < 8 * n * (log + 2) + 5 * n), "{size}: {most:?}");
+    }
+}
+
+#[test]
+fn on_a_ring_of_two_a_probe_knows_where_it_travels() {
+    let (world, beliefs) =
+        elect::<HirschbergSinclair>(2, Order::Reordered, ring(&[1, 2]), &everybody(2), 0, 1);
+    assert_eq!(beliefs, [Some(p(2)); 2]);
+    assert_eq!((world.sent_of("probe"), world.sent_of("reply")), (4 + 4, 2));
+}
+
+#[test]
+fn who_is_alone_leads_without_a_message() {
+    let (world, beliefs) = elect::<HirschbergSinclair>(1, Order::Fifo, ring(&[1]), &[p(1)], 0, 1);
+    assert_eq!((world.total_sent(), beliefs), (0, vec![Some(p(1))]));
+}
+
+/// Were it only to swallow the probe, nobody would ever lead.
+#[test]
+fn whoever_swallows_a_probe_starts_too() {
+    for at in 1..=4 {
+        let ids = [4, 1, 3, 2];
+        let (_, beliefs) = elect::<HirschbergSinclair>(4, Order::Fifo, ring(&ids), &[p(at)], 0, 1);
+        assert_eq!(beliefs, [Some(p(1)); 4], "P{at} starts");
+    }
+}
+
+#[test]
+fn duplicates_and_reordering_do_not_change_who_leads() {
+    for seed in 0..1000 {
+        let mut ids: Vec<u32> = (1..=6).collect();
+        Dice(seed).shuffle(&mut ids);
+        let largest = ids.iter().position(|id| *id == 6).map(tenure_core::ProcessId::at);
+        let (_, beliefs) =
+            elect::<HirschbergSinclair>(6, Order::Reordered, ring(&ids), &everybody(6), 5, seed);
+        assert_eq!(beliefs, [largest; 6], "seed {seed}");
+    }
+}
+
+#[test]
+fn what_one_election_leaves_under_way_does_not_start_the_next() {
+    let mut world = world(&[3, 2, 1]);
+    world.command(p(1), Command::Elect);
+    world.command(p(3), Command::Elect);
+    // P3's probe to P2 is overtaken by all that follows; P2 is larger, and has not started.
+    let slow = (p(3), p(2));
+    loop {
+        let others = world.busy_links().into_iter().find(|link| *link != slow);
+        match others {
+            Some(link) => world.pass(link.0.number(), link.1.number()),
+            None if world.under_way(3, 2) > 1 => world.pass_nth(3, 2, 1),
+            None => break,
+        }
+    }
+    assert_eq!(beliefs(&mut world), [Some(p(1)); 3]);
+    let sent = world.total_sent();
+    world.pass(3, 2);
+    assert_eq!(world.total_sent(), sent, "the election is over: P2 is not called to it");
+    world.command(p(3), Command::Elect);
+    world.drain(&mut Dice(0));
+    assert_eq!(world.sent_of("elected"), 6, "but it is called to the next one");
+}

@@ -1,0 +1,20 @@
+//! What each paper claims, one claim a test; and the stories under `tests/golden`.
+//!
+//! The names W-05, 7-R6 and the like are those of the project's checklist of worked examples
+//! and counterexamples.
+
+mod bully;
+mod central;
+mod chang_roberts;
+mod coordinated;
+mod fifo;
+mod golden;
+mod heartbeat;
+mod hirschberg_sinclair;
+mod keyed;
+mod lamport;
+mod maekawa;
+mod ricart_agrawala;
+#[path = "../support/mod.rs"]
+mod support;
+mod token_ring;

@@ -1,0 +1,131 @@
+//! Whoever has the token may enter, and passes it on.
+
+use tenure_algorithms::mutex::TokenRing;
+use tenure_algorithms::mutex::token_ring::{Config, Timer};
+use tenure_core::Order;
+use tenure_core::service::mutex::Command;
+
+use crate::support::mutex::{Plan, entered, run};
+use crate::support::{World, p};
+
+fn world(size: u32) -> World<TokenRing> {
+    World::new(size, Order::Reordered, Config::default())
+}
+
+#[test]
+fn the_token_starts_at_the_first_process_which_enters_without_a_message() {
+    let mut world = world(3);
+    world.command(p(1), Command::Enter);
+    assert_eq!(entered(&mut world), [1]);
+    assert_eq!((world.total_sent(), world.armed_timers()), (0, vec![]));
+}
+
+/// I-33.
+#[test]
+fn whoever_leaves_passes_the_token_on_even_if_it_wants_again() {
+    let mut world = world(3);
+    world.command(p(1), Command::Enter);
+    world.command(p(1), Command::Exit);
+    world.command(p(1), Command::Enter);
+    assert_eq!(entered(&mut world), [1]);
+    world.pass(1, 2);
+    world.fire(p(2), Timer::Pass);
+    world.pass(2, 3);
+    world.fire(p(3), Timer::Pass);
+    world.pass(3, 1);
+    assert_eq!(entered(&mut world), [1], "after a full lap");
+}
+
+/// I-34.
+#[test]
+fn an_idle_ring_never_rests() {
+    let mut world = world(3);
+    for hop in 1..=100 {
+        let (at, timer) = world.armed_timers()[0];
+        world.fire(at, timer);
+        let link = world.busy_links()[0];
+        world.pass(link.0.number(), link.1.number());
+        assert_eq!(world.total_sent(), hop);
+    }
+    world.command(p(2), Command::Enter);
+    assert_eq!(entered(&mut world), [2], "the token had come to P2");
+    assert_eq!(world.armed_timers(), [], "while somebody is inside, nothing moves");
+}
+
+/// I-35.
+#[test]
+fn when_everybody_wants_to_enter_an_entry_costs_one_message() {
+    let mut world = world(4);
+    (1..=4).for_each(|at| world.command(p(at), Command::Enter));
+    for at in 1..=4 {
+        assert_eq!(entered(&mut world), [at]);
+        world.command(p(at), Command::Exit);
+        world.pass(at, at % 4 + 1);
+    }
+    assert_eq!(world.total_sent(), 4);
+}
+
+#[test]
+fn nobody_enters_twice_while_another_waits() {
+    for size in 1..=5_u32 {
+        for seed in 0..300 {
+            let entries = vec![4; size as usize];
+            let plan = Plan { order: Order::Reordered, entries, duplicates: 0, losses: 0, seed };
+            let outcome = run::<TokenRing>(Config::default(), &plan).unwrap();
+            assert!(outcome.bypass <= 1, "seed {seed}");
+            assert!(size == 1 || outcome.messages >= outcome.entries, "seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn who_is_alone_enters_again_and_again_without_a_message() {
+    let mut world = world(1);
+    for _ in 0..3 {
+        world.command(p(1), Command::Enter);
+        assert_eq!(entered(&mut world), [1]);
+        world.command(p(1), Command::Exit);
+    }
+    assert_eq!((world.total_sent(), world.armed_timers()), (0, vec![]));
+}
+
+/// 7-T2.
+#[test]
+fn a_duplicated_token_lets_two_in() {
+    let caught = (0..300).find_map(|seed| {
+        let plan =
+            Plan { order: Order::Reordered, entries: vec![2; 2], duplicates: 1, losses: 0, seed };
+        run::<TokenRing>(Config::default(), &plan).err()
+    });
+    assert!(caught.is_some());
+}
+
+#[test]
+fn two_tokens_that_meet_become_one() {
+    let mut world = world(2);
+    world.fire(p(1), Timer::Pass);
+    world.duplicate((p(1), p(2)));
+    world.pass(1, 2);
+    world.pass(1, 2);
+    world.fire(p(2), Timer::Pass);
+    assert_eq!((world.under_way(2, 1), world.armed_timers()), (1, vec![]));
+}
+
+#[test]
+fn a_lost_token_is_not_made_anew_by_a_process_that_recovers() {
+    let mut world = world(2);
+    world.crash(p(1));
+    world.recover(p(1));
+    world.command(p(1), Command::Enter);
+    assert_eq!((entered(&mut world), world.armed_timers()), (vec![], vec![]));
+}
+
+/// 7-T1: what the application says is not carried by the token.
+#[test]
+fn entries_follow_the_ring_and_not_what_happened_before() {
+    let mut world = world(3);
+    world.command(p(2), Command::Enter);
+    // Here P2 tells P1 that it waits; then P1, which has the token, wants to enter.
+    world.command(p(1), Command::Enter);
+    assert_eq!(entered(&mut world), [1]);
+}

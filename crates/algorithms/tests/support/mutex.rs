@@ -1,0 +1,174 @@
+//! Users of a lock that ask at random, and the monitors that watch them.
+
+use tenure_core::monitors::{Bypass, Fencing, MutualExclusion};
+use tenure_core::service::mutex::{Command, Event};
+use tenure_core::{Monitor, Mutex, Observed, Order, ProcessId, Violation};
+
+use super::{Dice, Seen, World};
+
+/// The numbers of nobody.
+pub(crate) const NOBODY: [u32; 0] = [];
+
+/// Who has entered since this was last asked, in order, by number.
+pub(crate) fn entered<P: Mutex>(world: &mut World<P>) -> Vec<u32> {
+    let seen = world.take_seen().into_iter();
+    seen.filter(|(_, seen)| matches!(seen, Seen::Event(Event::Entered { .. })))
+        .map(|(at, _)| at.number())
+        .collect()
+}
+
+/// What a random run came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Outcome {
+    pub(crate) messages: u64,
+    pub(crate) entries: u64,
+    /// The most entries of one process while another waited.
+    pub(crate) bypass: u32,
+}
+
+/// How to move the world, and how far.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    pub(crate) order: Order,
+    /// By process, how often it enters.
+    pub(crate) entries: Vec<u32>,
+    /// How many messages are duplicated.
+    pub(crate) duplicates: u32,
+    /// How many messages are lost.
+    pub(crate) losses: u32,
+    pub(crate) seed: u64,
+}
+
+impl Plan {
+    /// The same, and so many messages are lost.
+    pub(crate) fn losing(&self, messages: u32) -> Plan {
+        Plan { losses: messages, ..self.clone() }
+    }
+}
+
+/// What may still go wrong.
+struct Faults {
+    duplicates: u32,
+    losses: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum User {
+    Idle,
+    Waiting,
+    Inside,
+}
+
+/// The monitors of a lock, and where its users stand.
+struct Watch {
+    exclusion: MutualExclusion,
+    fencing: Fencing,
+    bypass: Bypass,
+    users: Vec<User>,
+    entries: u64,
+}
+
+impl Watch {
+    fn see<P: Mutex>(&mut self, at: ProcessId, seen: &Seen<P>) -> Result<(), Violation> {
+        let observed = match seen {
+            Seen::Command(command) => Observed::Command { command, clock: None },
+            Seen::Event(event) => Observed::Event(event),
+            Seen::Crashed => Observed::Crashed,
+            Seen::Recovered => Observed::Recovered,
+        };
+        self.exclusion.observe(at, observed)?;
+        self.fencing.observe(at, observed)?;
+        self.bypass.observe(at, observed)?;
+        match seen {
+            Seen::Command(Command::Enter) => self.users[at.index()] = User::Waiting,
+            Seen::Event(Event::Entered { .. }) => {
+                self.users[at.index()] = User::Inside;
+                self.entries += 1;
+            }
+            Seen::Event(Event::Exited) => self.users[at.index()] = User::Idle,
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// Runs a random schedule to its end: everybody has entered as often as planned, or nobody who
+/// waits can.
+pub(crate) fn run<P: Mutex>(config: P::Config, plan: &Plan) -> Result<Outcome, String> {
+    let size = u32::try_from(plan.entries.len()).expect("few processes");
+    let mut world = World::<P>::new(size, plan.order, config);
+    let mut dice = Dice(plan.seed);
+    let mut left = plan.entries.clone();
+    let mut faults = Faults { duplicates: plan.duplicates, losses: plan.losses };
+    let mut watch = Watch {
+        exclusion: MutualExclusion::new(),
+        fencing: Fencing::new(),
+        bypass: Bypass::unbounded(),
+        users: vec![User::Idle; size as usize],
+        entries: 0,
+    };
+    for step in 0..1_000_000_u32 {
+        for (at, seen) in world.take_seen() {
+            watch.see(at, &seen).map_err(|violation| format!("step {step}: {violation}"))?;
+        }
+        let done = left.iter().all(|left| *left == 0);
+        if done && watch.users.iter().all(|user| *user == User::Idle) {
+            world.drain(&mut dice);
+            let (messages, entries) = (world.total_sent(), watch.entries);
+            return Ok(Outcome { messages, entries, bypass: watch.bypass.worst() });
+        }
+        if !move_one(&mut world, &mut watch, &mut left, &mut faults, &mut dice) {
+            return Err(format!("step {step}: blocked, {:?}", watch.users));
+        }
+    }
+    Err("endless".into())
+}
+
+/// Does one of the things that can happen; tells whether there was one.
+fn move_one<P: Mutex>(
+    world: &mut World<P>,
+    watch: &mut Watch,
+    left: &mut [u32],
+    faults: &mut Faults,
+    dice: &mut Dice,
+) -> bool {
+    let links = world.busy_links();
+    let timers = world.armed_timers();
+    let able: Vec<ProcessId> = world
+        .everybody()
+        .into_iter()
+        .filter(|at| match watch.users[at.index()] {
+            User::Idle => left[at.index()] > 0,
+            User::Waiting => false,
+            User::Inside => true,
+        })
+        .collect();
+    let choices = links.len() + timers.len() + able.len();
+    if choices == 0 {
+        return false;
+    }
+    let choice = dice.below(choices);
+    if let Some(link) = links.get(choice) {
+        if faults.losses > 0 && dice.one_in(4) {
+            faults.losses -= 1;
+            world.lose(*link);
+            return true;
+        }
+        if faults.duplicates > 0 && dice.one_in(4) {
+            faults.duplicates -= 1;
+            world.duplicate(*link);
+        }
+        world.deliver(*link, dice);
+    } else if let Some((at, timer)) = timers.get(choice - links.len()) {
+        world.fire(*at, timer.clone());
+    } else {
+        let at = able[choice - links.len() - timers.len()];
+        if watch.users[at.index()] == User::Inside {
+            world.command(at, Command::Exit);
+        } else {
+            left[at.index()] -= 1;
+            world.command(at, Command::Enter);
+        }
+    }
+    true
+}
