@@ -1,7 +1,8 @@
-//! Canonical worlds: one for all that differ only by a shift of every stamp.
+//! Canonical worlds: one for all that differ only by a shift of every stamp, or by an exchange
+//! of names.
 
 use crate::memory::{Memory, Part};
-use crate::world::{Layout, VIOLATED};
+use crate::world::{Faults, Layout, VIOLATED};
 
 /// Makes the smallest stamp of a world 0, and tells the new fingerprint. What it was before goes
 /// to `changed`.
@@ -52,7 +53,25 @@ pub(crate) fn smallest(memory: &mut Memory, layout: Layout, world: &[u32]) -> Op
     smallest
 }
 
-/// Every slot that may hold stamps.
+/// The smallest fingerprint of a world under all ways to exchange names. Monitors are left out:
+/// what a symmetric search watches follows from the processes.
+pub(crate) fn smallest_name(
+    memory: &mut Memory,
+    layout: Layout,
+    world: &[u32],
+    renamings: usize,
+) -> u64 {
+    let spent = Faults(world[layout.spent()]).fingerprint();
+    let print = |renaming| {
+        let parts = parts(layout).filter(|(slot, _)| *slot < layout.spent() && world[*slot] != 0);
+        parts.fold(spent, |sum, (slot, part)| {
+            sum.wrapping_add(memory.rename(part, world[slot], renaming))
+        })
+    };
+    (0..renamings).map(print).min().expect("the identity is a renaming")
+}
+
+/// Every slot that may hold stamps or names.
 fn parts(layout: Layout) -> impl Iterator<Item = (usize, Part)> {
     let locals = (0..layout.size).map(|slot| (slot, Part::Local));
     let links = layout.link_slots().map(|slot| (slot, Part::Queue));

@@ -16,6 +16,7 @@ use crate::limits::{Limits, Progress};
 use crate::processes::{Clockwork, TermBound};
 use crate::properties::{Bypassed, ShiftingFences, name_of};
 use crate::shifts::Shifts;
+use crate::symmetry::{Symmetric, Symmetry};
 use crate::user::Service;
 use crate::world::{Fault, Faults, MOST_FAULTS};
 
@@ -55,6 +56,10 @@ where
     pub(crate) term: Option<TermBound<P>>,
     pub(crate) clock_readings: u32,
     pub(crate) shifts: Option<Shifts<P>>,
+    pub(crate) symmetry: Option<Symmetry<P>>,
+    pub(crate) is_symmetric: bool,
+    /// Whether a monitor remembers names that do not follow from the processes.
+    pub(crate) watches_names: bool,
     pub(crate) judges: Vec<Box<dyn Judge<P::Command, P::Event>>>,
     pub(crate) selected: Vec<Selected>,
     pub(crate) causality: bool,
@@ -126,6 +131,9 @@ where
             term: None,
             clock_readings: 1,
             shifts: None,
+            symmetry: None,
+            is_symmetric: false,
+            watches_names: false,
             judges: Vec::new(),
             selected: Vec::new(),
             causality: false,
@@ -325,6 +333,7 @@ where
         M: Monitor<P::Command, P::Event> + Send + Sync + 'static,
     {
         let place = self.judges.len();
+        self.watches_names |= TypeId::of::<M>() != TypeId::of::<monitors::MutualExclusion>();
         if name_of::<M>().starts_with("order") {
             self.causality = true;
         }
@@ -441,6 +450,21 @@ where
     }
 }
 
+impl<P: Symmetric> Check<P>
+where
+    P::Command: Service<Event = P::Event>,
+{
+    /// Takes worlds that differ only by an exchange of these processes' names for one. Only
+    /// mutual exclusion is judged then.
+    #[must_use]
+    pub fn exchanging(mut self, processes: impl IntoIterator<Item = ProcessId>) -> Self {
+        let exchanged: Vec<ProcessId> = processes.into_iter().collect();
+        self.symmetry = Some(Symmetry::new(self.size, &exchanged));
+        self.is_symmetric = true;
+        self
+    }
+}
+
 impl<P> Check<P>
 where
     P: Protocol<Command = mutex::Command, Event = mutex::Event>,
@@ -449,6 +473,7 @@ where
     /// during one wait of another. Counting stops at `cap`, to stay finite.
     #[must_use]
     pub fn measuring_bypass(mut self, cap: u32) -> Self {
+        self.watches_names = true;
         let place = self.judges.len();
         let bypassed = Bypassed::new(self.size, cap);
         self.judges.push(Box::new(Interning::new(bypassed, place, false)));

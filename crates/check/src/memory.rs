@@ -80,6 +80,7 @@ pub(crate) struct Memory {
     judged: Vec<Memo<Change>>,
     aged: Memo<Change>,
     shifted: Memo<Change>,
+    renamed: Memo<u64>,
     monitors: Vec<Vec<Option<MonitorFacts>>>,
 }
 
@@ -100,6 +101,7 @@ impl Memory {
             judged: vec![Memo::new(); monitors],
             aged: Memo::new(),
             shifted: Memo::new(),
+            renamed: Memo::new(),
             monitors: vec![Vec::new(); monitors],
         }
     }
@@ -344,6 +346,24 @@ impl Memory {
         let change = Change::of(Some(shifted), before);
         self.shifted.insert(key, change);
         change
+    }
+
+    /// The fingerprint of a part of a world under other names.
+    pub(crate) fn rename(&mut self, part: Part, id: u32, renaming: usize) -> u64 {
+        let key = u64::from(id) << 32 | (renaming as u64) << 8 | part.code();
+        if let Some(print) = self.renamed.get(key) {
+            return print;
+        }
+        let model = &self.rules.model;
+        let print = match part {
+            Part::Local => model.renamed(id, renaming),
+            Part::Queue => self.rules.freight.renamed(id, model.renaming(renaming), |message| {
+                model.renamed_message(message, renaming)
+            }),
+            Part::Monitor(_) => 0,
+        };
+        self.renamed.insert(key, print);
+        print
     }
 
     fn shifted_queue(&self, queue: u32, by: u64) -> Interned {

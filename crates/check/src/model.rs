@@ -3,6 +3,7 @@
 
 use crate::action::Cause;
 use crate::intern::Interned;
+use crate::symmetry::Renaming;
 
 /// A protocol, its users and its monitors, as the search sees them.
 pub(crate) trait Model: Send + Sync {
@@ -23,6 +24,15 @@ pub(crate) trait Model: Send + Sync {
 
     /// The message with all stamps smaller by `by`.
     fn shifted_message(&self, message: u32, by: u64) -> Interned;
+
+    /// The fingerprint of a process under the names of a renaming, by its number.
+    fn renamed(&self, local: u32, renaming: usize) -> u64;
+
+    /// The fingerprint of a message under the names of a renaming.
+    fn renamed_message(&self, message: u32, renaming: usize) -> u64;
+
+    /// The renaming of this number.
+    fn renaming(&self, renaming: usize) -> &Renaming;
 
     /// The monitor at `place` after an observation; `None` when it is violated.
     fn judge(&self, place: usize, monitor: u32, observation: u32) -> Option<Interned>;

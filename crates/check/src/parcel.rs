@@ -3,10 +3,11 @@
 
 use std::sync::Arc;
 
-use tenure_core::Order;
+use tenure_core::{Order, ProcessId};
 
 use crate::fingerprint::{Role, fingerprint};
 use crate::intern::{Interned, Interner};
+use crate::symmetry::Renaming;
 
 /// A message under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -161,6 +162,36 @@ impl Freight {
             *parcel = self.parcel(changed, message);
         }
         self.queue(content)
+    }
+
+    /// The fingerprint of a queue under other names, given those of its messages.
+    pub(crate) fn renamed(
+        &self,
+        queue: u32,
+        names: &Renaming,
+        message: impl Fn(u32) -> u64,
+    ) -> u64 {
+        let content = self.content(queue);
+        let mut prints: Vec<u64> = content
+            .into_iter()
+            .map(|id| {
+                let parcel = self.parcel_of(id);
+                let name = |process| names.of(ProcessId(process)).0;
+                let past = if parcel.past == 0 {
+                    0
+                } else {
+                    fingerprint(Role::Past, &names.of_list(&self.past_of(parcel.past)))
+                };
+                let message = if parcel.message == 0 { 0 } else { message(parcel.message) };
+                let (from, to) = (name(parcel.from), name(parcel.to));
+                let content = (from, to, message, past, parcel.least, parcel.most);
+                fingerprint(Role::Parcel, &content)
+            })
+            .collect();
+        if self.order == Order::Reordered {
+            prints.sort_unstable();
+        }
+        fingerprint(Role::Queue, &prints)
     }
 
     /// The parcels in a queue, in order.

@@ -13,6 +13,7 @@ use crate::local::{Armed, Life, Local, UserOf};
 use crate::model::{LocalFacts, Model, MonitorFacts, Outcome, Stand};
 use crate::parcel::{Freight, Parcel};
 use crate::shifts::Shifts;
+use crate::symmetry::{Renaming, Symmetry};
 use crate::user::{Service, Standing, User, Workload};
 use std::sync::Arc;
 
@@ -30,6 +31,7 @@ pub(crate) struct Setting<P: Protocol> {
     pub(crate) clock_readings: u32,
     pub(crate) shifts: Option<Shifts<P>>,
     pub(crate) term: Option<TermBound<P>>,
+    pub(crate) symmetry: Option<Symmetry<P>>,
 }
 
 /// Synchronous time.
@@ -319,6 +321,10 @@ where
         self.locals.intern(local, |local| fingerprint(Role::Local, local))
     }
 
+    fn symmetry(&self) -> &Symmetry<P> {
+        self.setting.symmetry.as_ref().expect("only symmetric searches rename")
+    }
+
     /// What a process may do by itself: the commands of its user, and its timers.
     fn menu(&self, local: &Local<P>) -> Vec<(Cause, u32)> {
         let mut menu = Vec::new();
@@ -419,6 +425,40 @@ where
             (shifts.shift_message)(&self.setting.config, &mut message, by);
         }
         self.message(message)
+    }
+
+    fn renamed(&self, local: u32, renaming: usize) -> u64 {
+        let symmetry = self.symmetry();
+        let names = &symmetry.renamings[renaming];
+        let local = self.locals.get(local);
+        let life = match &local.life {
+            Life::Up(process) => Life::Up((symmetry.renamed)(process, names)),
+            Life::Down(stable) => Life::Down((symmetry.renamed_stable)(stable, names)),
+        };
+        let mut renamed = Local {
+            at: names.of(local.at),
+            life,
+            timers: Vec::new(),
+            user: local.user.clone(),
+            past: names.of_list(&local.past),
+            suspected: names.of_bits(local.suspected),
+        };
+        for armed in &local.timers {
+            let timer = (symmetry.renamed_timer)(&armed.timer, names);
+            renamed.arm(Armed { timer, ..*armed });
+        }
+        fingerprint(Role::Local, &renamed)
+    }
+
+    fn renamed_message(&self, message: u32, renaming: usize) -> u64 {
+        let symmetry = self.symmetry();
+        let message = self.messages.get(message);
+        let names = &symmetry.renamings[renaming];
+        fingerprint(Role::Message, &(symmetry.renamed_message)(&message, names))
+    }
+
+    fn renaming(&self, renaming: usize) -> &Renaming {
+        &self.symmetry().renamings[renaming]
     }
 
     fn judge(&self, place: usize, monitor: u32, observation: u32) -> Option<Interned> {

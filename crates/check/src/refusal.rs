@@ -46,6 +46,9 @@ pub enum Refusal {
         /// Which one.
         algorithm: String,
     },
+    /// Names matter to what shall be judged.
+    #[error("where names are exchanged, only mutual exclusion is judged, and no liveness")]
+    Symmetric,
     /// Causality counts requests.
     #[error("the order of requests is checked with a number of entries, not without bound")]
     EndlessOrder,

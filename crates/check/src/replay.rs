@@ -128,7 +128,7 @@ where
         let seed = Seed { world: &world, fingerprint: self.fingerprint };
         let mut found = None;
         self.reduced.successors(seed, &mut |successor| {
-            let id = explored.find(successor.fate.fingerprint, successor.world);
+            let id = explored.find(successor.fate.key, successor.world);
             if found.is_none() && successor.label == label && id == Some(to) {
                 found = Some(successor.action);
             }

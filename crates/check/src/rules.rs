@@ -21,6 +21,8 @@ pub(crate) struct Rules {
     /// Whether anybody can be down.
     pub(crate) somebody_may_be_down: bool,
     pub(crate) rebases: bool,
+    /// How many ways there are to exchange names; 1 where names matter.
+    pub(crate) renamings: usize,
     /// Whether a term can lie beyond a declared bound.
     pub(crate) bounds_terms: bool,
     /// Whether the protocol says how its stamps shift.

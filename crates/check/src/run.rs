@@ -61,7 +61,9 @@ where
             clock_readings: self.clock_readings,
             shifts: self.shifts,
             term: self.term,
+            symmetry: self.symmetry.take(),
         };
+        let renamings = setting.symmetry.as_ref().map_or(1, |names| names.renamings.len());
         let judges = std::mem::take(&mut self.judges);
         let processes = Arc::new(Processes::new(setting, judges, Arc::clone(&freight)));
         let rules = Arc::new(Rules {
@@ -72,6 +74,7 @@ where
             detects: self.detects,
             somebody_may_be_down: !self.down.is_empty() || self.budget.of(Fault::Crash) > 0,
             rebases: self.shifts.is_some(),
+            renamings,
             bounds_terms: self.term.is_some(),
             stamped: self.shifts.is_some(),
             model: Arc::clone(&processes) as Arc<dyn Model>,
@@ -93,6 +96,10 @@ where
         let monitors = self.judges.len();
         if self.size as usize + monitors > u32::BITS as usize {
             return Err(Refusal::Monitors { monitors, most: u32::BITS as usize - monitors });
+        }
+        let liveness = |one: &Selected| !matches!(one.kind, Asked::Always(_));
+        if self.is_symmetric && (self.watches_names || self.selected.iter().any(liveness)) {
+            return Err(Refusal::Symmetric);
         }
         let named = self.down.iter().chain(self.initiators.iter().flatten());
         if let Some(stranger) = named.into_iter().find(|process| process.0 >= self.size) {
@@ -153,7 +160,7 @@ where
             states,
             transitions: told.explored.transitions,
             depth: told.explored.depth,
-            reduced: self.shifts.is_some(),
+            reduced: self.shifts.is_some() || self.is_symmetric,
             seconds: 0.0,
             counterexamples: Vec::new(),
             bounds: self.bounds(&told.explored),

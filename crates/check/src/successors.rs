@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tenure_core::Order;
 
 use crate::action::{Action, Cause, Kind};
-use crate::canonical::rebased;
+use crate::canonical::{rebased, smallest_name};
 use crate::memory::{FULL, LocalRow, Memory, OutcomeRow};
 use crate::processes::NOT_FAIR;
 use crate::rules::Rules;
@@ -47,6 +47,9 @@ pub(crate) struct Successor<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fate {
     pub(crate) fingerprint: u64,
+    /// What the visited set knows the world by: the same fingerprint for all worlds that are
+    /// taken for one.
+    pub(crate) key: u64,
     /// The monitors that the step violated, as bits.
     pub(crate) violated: u32,
     /// Whether the successor lies beyond a declared bound.
@@ -57,7 +60,7 @@ pub(crate) struct Fate {
 
 impl Fate {
     fn of(fingerprint: u64) -> Self {
-        Fate { fingerprint, violated: 0, cut: None, dropped: false }
+        Fate { fingerprint, key: fingerprint, violated: 0, cut: None, dropped: false }
     }
 }
 
@@ -275,7 +278,9 @@ impl Worker {
         let cause = self.cause(world, action);
         let fingerprint = self.before_outcome(world, fingerprint, action)?;
         let Some(cause) = cause else {
-            return Some(Fate::of(self.canonical(world, fingerprint)));
+            let mut fate = Fate::of(fingerprint);
+            self.finish(world, &mut fate);
+            return Some(fate);
         };
         let process = self.process_at(action.kind(), action.place());
         let row = self.memory.outcome_at(world[process], cause, action.outcome());
@@ -393,9 +398,7 @@ impl Worker {
         if self.rules.bounds_terms && self.memory.local(row.local).beyond {
             fate.cut = Some(Cut::Term);
         }
-        if self.rules.rebases {
-            fate.fingerprint = self.canonical(world, fate.fingerprint);
-        }
+        self.finish(world, &mut fate);
         fate
     }
 
@@ -449,14 +452,27 @@ impl Worker {
             *part = aged.id;
             later = later.wrapping_add(aged.change);
         }
-        moved.then_some(Fate::of(later))
+        let key = self.key(world, later);
+        moved.then_some(Fate { key, ..Fate::of(later) })
     }
 
-    fn canonical(&mut self, world: &mut [u32], fingerprint: u64) -> u64 {
-        if !self.rules.rebases {
+    /// Brings a world into its canonical form and finds its key.
+    #[inline]
+    fn finish(&mut self, world: &mut [u32], fate: &mut Fate) {
+        if self.rules.rebases {
+            let (memory, changed) = (&mut self.memory, &mut self.changed);
+            fate.fingerprint = rebased(memory, self.rules.layout, world, changed, fate.fingerprint);
+        }
+        fate.key = self.key(world, fate.fingerprint);
+    }
+
+    /// What the visited set knows a world by.
+    #[inline]
+    pub(crate) fn key(&mut self, world: &[u32], fingerprint: u64) -> u64 {
+        if self.rules.renamings == 1 {
             return fingerprint;
         }
-        rebased(&mut self.memory, self.rules.layout, world, &mut self.changed, fingerprint)
+        smallest_name(&mut self.memory, self.rules.layout, world, self.rules.renamings)
     }
 
     /// A process of a world.

@@ -8,7 +8,7 @@ use crate::visited::{SHARDS, StateId, shard_of};
 /// A successor that may be new.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Candidate {
-    pub(super) fingerprint: u64,
+    pub(super) key: u64,
     /// The place of its parent in the frontier.
     pub(super) parent: u32,
     pub(super) action: Action,
@@ -62,9 +62,9 @@ impl Harvest {
             if let Some(fate) = worker.tick(&mut world, seed.fingerprint) {
                 let action = Action::new(Kind::Tick, 0, 0, 0);
                 self.transitions += 1;
-                self.add(Candidate { fingerprint: fate.fingerprint, parent, action, label: TIME });
+                self.add(Candidate { key: fate.key, parent, action, label: TIME });
                 if exact {
-                    self.worlds[shard_of(fate.fingerprint)].extend(world);
+                    self.worlds[shard_of(fate.key)].extend(world);
                 }
             }
             return;
@@ -83,15 +83,14 @@ impl Harvest {
                 return;
             }
             self.cuts[0] |= fate.dropped;
-            let fingerprint = fate.fingerprint;
-            self.add(Candidate { fingerprint, parent, action, label });
+            self.add(Candidate { key: fate.key, parent, action, label });
             if exact {
-                self.worlds[shard_of(fingerprint)].extend_from_slice(successor.world);
+                self.worlds[shard_of(fate.key)].extend_from_slice(successor.world);
             }
         });
     }
 
     fn add(&mut self, candidate: Candidate) {
-        self.candidates[shard_of(candidate.fingerprint)].push(candidate);
+        self.candidates[shard_of(candidate.key)].push(candidate);
     }
 }

@@ -42,7 +42,7 @@ impl Frontier {
 #[derive(Clone, Copy, Debug)]
 struct Fresh {
     id: StateId,
-    fingerprint: u64,
+    key: u64,
     parent: u32,
     action: Action,
 }
@@ -112,8 +112,8 @@ impl Explored {
     }
 
     /// The name of a world that was seen.
-    pub(crate) fn find(&self, fingerprint: u64, world: &[u32]) -> Option<StateId> {
-        self.shards[shard_of(fingerprint)].find(fingerprint, world)
+    pub(crate) fn find(&self, key: u64, world: &[u32]) -> Option<StateId> {
+        self.shards[shard_of(key)].find(key, world)
     }
 }
 
@@ -171,9 +171,10 @@ impl Search<'_> {
 impl Run<'_, '_> {
     fn begin(&mut self, first: Vec<(Vec<u32>, u64)>) {
         for (world, fingerprint) in first {
-            let mut shard = lock(&self.shards[shard_of(fingerprint)]);
+            let key = self.workers[0].key(&world, fingerprint);
+            let mut shard = lock(&self.shards[shard_of(key)]);
             let origin = Origin { parent: StateId::OUTSIDE, action: Action(0) };
-            let Put::New(id) = shard.put(fingerprint, origin, &world) else { continue };
+            let Put::New(id) = shard.put(key, origin, &world) else { continue };
             drop(shard);
             self.found.transitions += 1;
             self.found.first.push((id, world.clone(), fingerprint));
@@ -292,7 +293,7 @@ impl Run<'_, '_> {
                     } else {
                         &[]
                     };
-                    let put = shard.put(candidate.fingerprint, origin, world);
+                    let put = shard.put(candidate.key, origin, world);
                     if let Put::New(id) = put {
                         fresh.push(Fresh::of(id, candidate));
                     }
@@ -334,11 +335,9 @@ impl Run<'_, '_> {
                 grown.worlds.extend_from_slice(parent.world);
                 let world = &mut grown.worlds[begin..];
                 let fate = worker.advance(world, parent.fingerprint, new.action);
-                assert_eq!(
-                    fate.map(|fate| fate.fingerprint),
-                    Some(new.fingerprint),
-                    "a step does the same when it is taken again"
-                );
+                let fate = fate.expect("a step that was possible stays possible");
+                assert_eq!(fate.key, new.key, "a step does the same when it is taken again");
+                grown.fingerprints.push(fate.fingerprint);
                 if noting {
                     grown.notes.push(note(worker, world, measuring));
                 }
@@ -347,7 +346,7 @@ impl Run<'_, '_> {
         });
         for grown in grown {
             self.next.ids.extend(grown.fresh.iter().map(|new| new.id));
-            self.next.fingerprints.extend(grown.fresh.iter().map(|new| new.fingerprint));
+            self.next.fingerprints.extend(grown.fingerprints);
             self.next.worlds.extend(grown.worlds);
             for (new, notes) in grown.fresh.iter().zip(grown.notes) {
                 self.keep_notes(new.id, notes);
@@ -430,6 +429,7 @@ impl Run<'_, '_> {
 /// New worlds whose parents lie in one chunk, in their parents' order.
 struct Grown {
     fresh: Vec<Fresh>,
+    fingerprints: Vec<u64>,
     worlds: Vec<u32>,
     notes: Vec<Notes>,
 }
@@ -445,14 +445,15 @@ impl Grown {
             mine.extend_from_slice(&list[begin..end]);
         }
         mine.sort_unstable_by_key(|new| (new.parent, new.action.0));
-        Grown { fresh: mine, worlds: Vec::new(), notes: Vec::new() }
+        let (fingerprints, worlds, notes) = (Vec::new(), Vec::new(), Vec::new());
+        Grown { fresh: mine, fingerprints, worlds, notes }
     }
 }
 
 impl Fresh {
     fn of(id: StateId, candidate: &Candidate) -> Self {
-        let Candidate { fingerprint, parent, action, .. } = *candidate;
-        Fresh { id, fingerprint, parent, action }
+        let Candidate { key, parent, action, .. } = *candidate;
+        Fresh { id, key, parent, action }
     }
 }
 

@@ -7,5 +7,6 @@ mod liveness;
 mod mistakes;
 mod reference;
 mod reports;
+mod symmetry;
 mod textbook;
 mod trust;

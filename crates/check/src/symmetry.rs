@@ -1,0 +1,126 @@
+//! Processes that may be exchanged for one another.
+
+use tenure_core::{ProcessId, ProcessSet, Protocol};
+
+/// A protocol that does the same under other names: no rule of it compares names.
+///
+/// Opt-in, and for safety only: a world and the same with names exchanged are taken for one, so
+/// that who starves could no longer be told. Renaming must reach every name in a state.
+pub trait Symmetric: Protocol {
+    /// The same state under other names.
+    #[must_use]
+    fn renamed(&self, names: &Renaming) -> Self;
+
+    /// The same message under other names.
+    fn renamed_message(message: &Self::Message, names: &Renaming) -> Self::Message;
+
+    /// The same timer under other names.
+    fn renamed_timer(timer: &Self::Timer, names: &Renaming) -> Self::Timer {
+        let _ = names;
+        timer.clone()
+    }
+
+    /// The same saved state under other names.
+    fn renamed_stable(stable: &Self::Stable, names: &Renaming) -> Self::Stable {
+        let _ = names;
+        stable.clone()
+    }
+}
+
+/// Other names for the processes of a group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Renaming(Vec<ProcessId>);
+
+impl Renaming {
+    /// The other name of a process.
+    pub fn of(&self, process: ProcessId) -> ProcessId {
+        self.0[process.index()]
+    }
+
+    /// The other names of a set.
+    #[must_use]
+    pub fn of_set(&self, processes: &ProcessSet) -> ProcessSet {
+        processes.iter().map(|process| self.of(process)).collect()
+    }
+
+    /// Bits by process, moved to the other names.
+    pub(crate) fn of_bits(&self, bits: u32) -> u32 {
+        let members = (0..self.0.len()).filter(|place| bits & 1 << place != 0);
+        members.fold(0, |moved, place| moved | 1 << self.0[place].0)
+    }
+
+    /// Values by process, moved to the other names.
+    pub(crate) fn of_list(&self, list: &[u32]) -> Vec<u32> {
+        let mut moved = list.to_vec();
+        for (value, name) in list.iter().zip(&self.0) {
+            moved[name.index()] = *value;
+        }
+        moved
+    }
+
+    /// Every way to exchange the given processes, the identity first.
+    pub(crate) fn all(size: u32, exchanged: &[ProcessId]) -> Vec<Self> {
+        let mut all = Vec::new();
+        let names: Vec<ProcessId> = (0..size).map(ProcessId).collect();
+        permute(&mut exchanged.to_vec(), 0, &mut |order| {
+            let mut names = names.clone();
+            for (from, to) in exchanged.iter().zip(order) {
+                names[from.index()] = *to;
+            }
+            all.push(Renaming(names));
+        });
+        all
+    }
+}
+
+fn permute(order: &mut [ProcessId], fixed: usize, show: &mut impl FnMut(&[ProcessId])) {
+    if fixed == order.len() {
+        show(order);
+        return;
+    }
+    for place in fixed..order.len() {
+        order.swap(fixed, place);
+        permute(order, fixed + 1, show);
+        order.swap(fixed, place);
+    }
+}
+
+/// The functions of a [`Symmetric`], by pointer, and the ways to exchange names.
+pub(crate) struct Symmetry<P: Protocol> {
+    pub(crate) renamed: fn(&P, &Renaming) -> P,
+    pub(crate) renamed_message: fn(&P::Message, &Renaming) -> P::Message,
+    pub(crate) renamed_timer: fn(&P::Timer, &Renaming) -> P::Timer,
+    pub(crate) renamed_stable: fn(&P::Stable, &Renaming) -> P::Stable,
+    pub(crate) renamings: Vec<Renaming>,
+}
+
+impl<P: Symmetric> Symmetry<P> {
+    pub(crate) fn new(size: u32, exchanged: &[ProcessId]) -> Self {
+        Symmetry {
+            renamed: P::renamed,
+            renamed_message: P::renamed_message,
+            renamed_timer: P::renamed_timer,
+            renamed_stable: P::renamed_stable,
+            renamings: Renaming::all(size, exchanged),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_processes_are_exchanged_in_six_ways_and_the_rest_keep_their_names() {
+        let exchanged = [ProcessId(1), ProcessId(2), ProcessId(4)];
+        let all = Renaming::all(5, &exchanged);
+        assert_eq!(all.len(), 6);
+        assert_eq!(all[0].of_list(&[10, 11, 12, 13, 14]), [10, 11, 12, 13, 14]);
+        for (place, renaming) in all.iter().enumerate() {
+            assert_eq!(renaming.of(ProcessId(0)), ProcessId(0));
+            assert_eq!(renaming.of_bits(0b01001), 0b01001);
+            assert_eq!(renaming.of_bits(0b10110), 0b10110);
+            assert!(all[..place].iter().all(|other| other != renaming));
+        }
+    }
+}
