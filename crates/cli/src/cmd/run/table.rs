@@ -134,7 +134,7 @@ impl Table {
                 overlaps if summary.violations == 0 => {
                     format!("{overlaps}, refused by the resource")
                 }
-                overlaps => format!("{overlaps}, see the violations"),
+                overlaps => format!("{} pairs of entries; see the violations", grouped(overlaps)),
             },
         );
         self.verdicts(summary);
