@@ -132,7 +132,7 @@ impl Table {
             &match summary.overlaps {
                 0 => "none".into(),
                 overlaps if summary.violations == 0 => {
-                    format!("{overlaps}, refused by the resource")
+                    format!("{} pairs of entries; whoever was late was refused", grouped(overlaps))
                 }
                 overlaps => format!("{} pairs of entries; see the violations", grouped(overlaps)),
             },
