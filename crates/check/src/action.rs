@@ -53,6 +53,11 @@ impl Action {
         Action(code as u32)
     }
 
+    /// The same step with another of its outcomes.
+    pub(crate) fn with_outcome(self, outcome: usize) -> Self {
+        Action(self.0 & !(MOST_OUTCOMES as u32 - 1) | outcome as u32)
+    }
+
     pub(crate) fn kind(self) -> Kind {
         KINDS[(self.0 >> 28) as usize]
     }

@@ -13,6 +13,24 @@ pub(crate) struct Interned {
     pub(crate) fingerprint: u64,
 }
 
+/// The number of what does not exist: a queue that has no room for another parcel.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// A part of a world, replaced: its new number, and what that adds to the fingerprint.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Change {
+    pub(crate) id: u32,
+    pub(crate) change: u64,
+}
+
+impl Change {
+    /// From a part with the fingerprint `before` to another; [`NONE`] where there is none.
+    pub(crate) fn of(after: Option<Interned>, before: u64) -> Self {
+        let after = after.unwrap_or(Interned { id: NONE, fingerprint: before });
+        Change { id: after.id, change: after.fingerprint.wrapping_sub(before) }
+    }
+}
+
 /// A set of contents by number, shared by all threads.
 ///
 /// Numbers depend on who came first and are never shown nor compared across runs; equal

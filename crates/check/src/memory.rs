@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::action::{Cause, MOST_OUTCOMES};
-use crate::intern::Interned;
+use crate::intern::{Change, Interned};
 use crate::memo::Memo;
 use crate::model::{MonitorFacts, Stand};
 use crate::parcel::Item;
@@ -45,13 +45,6 @@ pub(crate) struct OutcomeRow {
     next: u32,
 }
 
-/// A part of a world, replaced: its new number, and what that adds to the fingerprint.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Change {
-    pub(crate) id: u32,
-    pub(crate) change: u64,
-}
-
 /// A parcel that is sent, and where it goes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sent {
@@ -59,9 +52,6 @@ pub(crate) struct Sent {
     pub(crate) slot: u32,
     pub(crate) to: u32,
 }
-
-/// The number of a queue that has no room for another parcel.
-pub(crate) const FULL: u32 = u32::MAX;
 
 /// One thread's memory.
 pub(crate) struct Memory {
@@ -262,7 +252,7 @@ impl Memory {
         self.sent[place]
     }
 
-    /// The queue with one more parcel; [`FULL`] when there is no room.
+    /// The queue with one more parcel; [`NONE`](crate::intern::NONE) when there is no room.
     #[inline]
     pub(crate) fn push(&mut self, queue: u32, parcel: u32) -> Change {
         let key = u64::from(queue) << 32 | u64::from(parcel);
@@ -275,7 +265,7 @@ impl Memory {
         change
     }
 
-    /// The queue with one of its parcels twice; [`FULL`] when there is no room.
+    /// The queue with one of its parcels twice; [`NONE`](crate::intern::NONE) when there is no room.
     pub(crate) fn double(&mut self, queue: u32, parcel: u32) -> Change {
         let key = u64::from(queue) << 32 | u64::from(parcel);
         if let Some(change) = self.doubles.get(key) {
@@ -375,14 +365,6 @@ impl Memory {
             parcel.message = shifted.id;
             (parcel, shifted.fingerprint)
         })
-    }
-}
-
-impl Change {
-    /// From a part with the fingerprint `before` to another; [`FULL`] where there is none.
-    fn of(after: Option<Interned>, before: u64) -> Self {
-        let after = after.unwrap_or(Interned { id: FULL, fingerprint: before });
-        Change { id: after.id, change: after.fingerprint.wrapping_sub(before) }
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tenure_core::{Order, ProcessId};
 
 use crate::fingerprint::{Role, fingerprint};
-use crate::intern::{Interned, Interner};
+use crate::intern::{Change, Interned, Interner};
 use crate::symmetry::Renaming;
 
 /// A message under way.
@@ -48,7 +48,8 @@ pub(crate) struct Item {
     pub(crate) ready: bool,
     /// What fairness calls its delivery.
     pub(crate) label: u32,
-    pub(crate) rest: Interned,
+    /// The queue without it, and what that adds to the fingerprint.
+    pub(crate) rest: Change,
 }
 
 /// What a search asks of a queue.
@@ -230,12 +231,13 @@ impl Freight {
             }
             let mut rest = content.clone();
             rest.remove(place);
+            let rest = self.queue(rest);
             facts.items.push(Item {
                 parcel: *id,
                 application: parcel.message == 0,
                 ready: parcel.least == 0 && (place == 0 || self.order == Order::Reordered),
                 label: self.label_of(parcel),
-                rest: self.queue(rest),
+                rest: Change::of(Some(rest), facts.fingerprint),
             });
         }
         assert!(facts.items.len() <= 256, "a link holds at most 256 different messages");

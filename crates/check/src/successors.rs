@@ -6,7 +6,8 @@ use tenure_core::Order;
 
 use crate::action::{Action, Cause, Kind};
 use crate::canonical::{rebased, smallest_name};
-use crate::memory::{FULL, LocalRow, Memory, OutcomeRow};
+use crate::intern::{Change, NONE};
+use crate::memory::{LocalRow, Memory, OutcomeRow};
 use crate::processes::NOT_FAIR;
 use crate::rules::Rules;
 use crate::world::{Fault, Faults, VIOLATED};
@@ -31,6 +32,23 @@ pub(crate) struct Seed<'a> {
 struct Place<'w> {
     world: &'w mut [u32],
     fingerprint: u64,
+}
+
+/// What a step does to a link and to the budgets before a process is given anything.
+#[derive(Clone, Copy, Debug, Default)]
+struct Prelude {
+    link: Option<(usize, Change)>,
+    fault: Option<Fault>,
+}
+
+impl Prelude {
+    fn of_link(slot: usize, change: Change) -> Self {
+        Prelude { link: Some((slot, change)), fault: None }
+    }
+
+    fn of_fault(fault: Fault) -> Self {
+        Prelude { link: None, fault: Some(fault) }
+    }
 }
 
 /// One successor of a world.
@@ -103,7 +121,8 @@ impl Worker {
             let row = self.memory.local(place.world[process]);
             for (item, entry) in self.memory.menu(row).enumerate() {
                 let (cause, label) = self.memory.menu_item(entry);
-                self.every_outcome(&mut place, Kind::Own, (process, item), label, cause, visit);
+                let at = Action::new(Kind::Own, process, item, 0);
+                self.every_outcome(&mut place, at, Prelude::default(), (label, cause), visit);
             }
         }
         for slot in self.rules.layout.link_slots() {
@@ -131,8 +150,9 @@ impl Worker {
             let entry = self.memory.item(entry);
             if entry.ready {
                 let cause = Cause::Deliver(entry.parcel);
-                let at = (slot, item);
-                self.every_outcome(place, Kind::Deliver, at, entry.label, cause, visit);
+                let at = Action::new(Kind::Deliver, slot, item, 0);
+                let prelude = Prelude::of_link(slot, entry.rest);
+                self.every_outcome(place, at, prelude, (entry.label, cause), visit);
             } else if self.rules.order == Order::Fifo {
                 break;
             }
@@ -150,14 +170,19 @@ impl Worker {
             let down = self.memory.local(place.world[peer]).down;
             let suspected = mine.suspected & 1 << peer != 0;
             let fair = self.suspicions[process * size + peer];
-            let at = (process, peer);
             if suspected && !down {
                 let cause = Cause::Trust(peer as u32);
-                self.every_outcome(place, Kind::Trust, at, fair, cause, visit);
+                let at = Action::new(Kind::Trust, process, peer, 0);
+                self.every_outcome(place, at, Prelude::default(), (fair, cause), visit);
             } else if !suspected && (down && self.rules.detects || !down && false_ones) {
-                let label = if down { fair } else { FAULT };
                 let cause = Cause::Suspect(peer as u32);
-                self.every_outcome(place, Kind::Suspect, at, label, cause, visit);
+                let at = Action::new(Kind::Suspect, process, peer, 0);
+                let (label, prelude) = if down {
+                    (fair, Prelude::default()) // a true suspicion costs nothing
+                } else {
+                    (FAULT, Prelude::of_fault(Fault::FalseSuspicion))
+                };
+                self.every_outcome(place, at, prelude, (label, cause), visit);
             }
         }
     }
@@ -172,19 +197,24 @@ impl Worker {
         }
         for process in 0..rules.layout.size {
             let row = self.memory.local(place.world[process]);
-            let at = (process, 0);
             if !row.down && left(place.world, Fault::Crash) {
-                self.every_outcome(place, Kind::Crash, at, FAULT, Cause::Crash, visit);
+                let at = Action::new(Kind::Crash, process, 0, 0);
+                let prelude = Prelude::of_fault(Fault::Crash);
+                self.every_outcome(place, at, prelude, (FAULT, Cause::Crash), visit);
             }
             if row.down && left(place.world, Fault::Recovery) {
-                self.every_outcome(place, Kind::Recover, at, NOT_FAIR, Cause::Recover, visit);
+                let at = Action::new(Kind::Recover, process, 0, 0);
+                let prelude = Prelude::of_fault(Fault::Recovery);
+                self.every_outcome(place, at, prelude, (NOT_FAIR, Cause::Recover), visit);
             }
             if row.down || !left(place.world, Fault::ApplicationMessage) {
                 continue;
             }
             for peer in (0..rules.layout.size).filter(|peer| *peer != process) {
-                let (at, cause) = ((process, peer), Cause::Send(peer as u32));
-                self.every_outcome(place, Kind::Send, at, NOT_FAIR, cause, visit);
+                let at = Action::new(Kind::Send, process, peer, 0);
+                let prelude = Prelude::of_fault(Fault::ApplicationMessage);
+                let cause = Cause::Send(peer as u32);
+                self.every_outcome(place, at, prelude, (NOT_FAIR, cause), visit);
             }
         }
     }
@@ -210,27 +240,24 @@ impl Worker {
         }
     }
 
-    /// Shows every outcome of one cause at a slot and item.
+    /// Shows every outcome of one cause; `at` is the action with the first of them.
     #[inline]
     fn every_outcome(
         &mut self,
         place: &mut Place<'_>,
-        kind: Kind,
-        (slot, item): (usize, usize),
-        label: u32,
-        cause: Cause,
+        at: Action,
+        prelude: Prelude,
+        (label, cause): (u32, Cause),
         visit: &mut impl FnMut(Successor<'_>),
     ) {
-        let process = self.process_at(kind, slot);
+        let process = self.process_at(at);
         let mut row = self.memory.outcome(place.world[process], cause);
         for choice in 0.. {
-            let action = Action::new(kind, slot, item, choice);
-            let before = self.before_outcome(place.world, place.fingerprint, action);
-            if let Some(fingerprint) = before {
-                let fate = self.take(place.world, fingerprint, kind, process, row);
-                let dropped = if fate.dropped && label != FAULT { DROPPED } else { 0 };
-                visit(Successor { action, label: label | dropped, world: place.world, fate });
-            }
+            let fingerprint = self.begin(place.world, place.fingerprint, prelude);
+            let fate = self.take(place.world, fingerprint, at.kind(), process, row);
+            let dropped = if fate.dropped && label != FAULT { DROPPED } else { 0 };
+            let action = at.with_outcome(choice);
+            visit(Successor { action, label: label | dropped, world: place.world, fate });
             self.undo(place.world);
             match self.memory.next_outcome(row) {
                 Some(next) => row = next,
@@ -254,8 +281,12 @@ impl Worker {
         }
     }
 
-    fn process_at(&self, kind: Kind, place: usize) -> usize {
-        if kind == Kind::Deliver { self.rules.layout.receiver(place) } else { place }
+    fn process_at(&self, action: Action) -> usize {
+        if action.kind() == Kind::Deliver {
+            self.rules.layout.receiver(action.place())
+        } else {
+            action.place()
+        }
     }
 
     /// Performs an action on a world for good; `None` where it is not possible.
@@ -276,13 +307,14 @@ impl Worker {
             return self.tick(world, fingerprint);
         }
         let cause = self.cause(world, action);
-        let fingerprint = self.before_outcome(world, fingerprint, action)?;
+        let prelude = self.prelude(world, action)?;
+        let fingerprint = self.begin(world, fingerprint, prelude);
         let Some(cause) = cause else {
             let mut fate = Fate::of(fingerprint);
             self.finish(world, &mut fate);
             return Some(fate);
         };
-        let process = self.process_at(action.kind(), action.place());
+        let process = self.process_at(action);
         let row = self.memory.outcome_at(world[process], cause, action.outcome());
         Some(self.take(world, fingerprint, action.kind(), process, row))
     }
@@ -307,50 +339,49 @@ impl Worker {
         })
     }
 
-    /// What an action does to links and budgets before the process is given anything.
-    fn before_outcome(
-        &mut self,
-        world: &mut [u32],
-        fingerprint: u64,
-        action: Action,
-    ) -> Option<u64> {
-        let place = action.place();
-        let fault = match action.kind() {
-            Kind::Own | Kind::Trust | Kind::Tick => return Some(fingerprint),
-            Kind::Deliver => return Some(self.remove(world, fingerprint, action)),
+    /// What an action does to a link and to the budgets; `None` where it is not possible.
+    fn prelude(&mut self, world: &[u32], action: Action) -> Option<Prelude> {
+        let slot = action.place();
+        let item = |memory: &mut Memory| {
+            let row = memory.queue(world[slot]);
+            memory.item_of(row, action.item())
+        };
+        Some(match action.kind() {
+            Kind::Own | Kind::Trust | Kind::Tick => Prelude::default(),
+            Kind::Deliver => Prelude::of_link(slot, item(&mut self.memory).rest),
             Kind::Lose => {
-                let fingerprint = self.remove(world, fingerprint, action);
-                return Some(self.spend(world, fingerprint, Fault::Loss));
+                let prelude = Prelude::of_link(slot, item(&mut self.memory).rest);
+                Prelude { fault: Some(Fault::Loss), ..prelude }
             }
             Kind::Duplicate => {
-                let row = self.memory.queue(world[place]);
-                let parcel = self.memory.item_of(row, action.item()).parcel;
-                let doubled = self.memory.double(world[place], parcel);
-                if doubled.id == FULL {
+                let parcel = item(&mut self.memory).parcel;
+                let doubled = self.memory.double(world[slot], parcel);
+                if doubled.id == NONE {
                     return None;
                 }
-                self.set(world, place, doubled.id);
-                let fingerprint = fingerprint.wrapping_add(doubled.change);
-                return Some(self.spend(world, fingerprint, Fault::Duplication));
+                let prelude = Prelude::of_link(slot, doubled);
+                Prelude { fault: Some(Fault::Duplication), ..prelude }
             }
-            Kind::Suspect => {
-                if self.memory.local(world[action.item()]).down {
-                    return Some(fingerprint); // a true suspicion costs nothing
-                }
-                Fault::FalseSuspicion
-            }
-            Kind::Crash => Fault::Crash,
-            Kind::Recover => Fault::Recovery,
-            Kind::Send => Fault::ApplicationMessage,
-        };
-        Some(self.spend(world, fingerprint, fault))
+            // A true suspicion costs nothing.
+            Kind::Suspect if self.memory.local(world[action.item()]).down => Prelude::default(),
+            Kind::Suspect => Prelude::of_fault(Fault::FalseSuspicion),
+            Kind::Crash => Prelude::of_fault(Fault::Crash),
+            Kind::Recover => Prelude::of_fault(Fault::Recovery),
+            Kind::Send => Prelude::of_fault(Fault::ApplicationMessage),
+        })
     }
 
-    fn remove(&mut self, world: &mut [u32], fingerprint: u64, action: Action) -> u64 {
-        let row = self.memory.queue(world[action.place()]);
-        let rest = self.memory.item_of(row, action.item()).rest;
-        self.set(world, action.place(), rest.id);
-        fingerprint.wrapping_sub(row.fingerprint).wrapping_add(rest.fingerprint)
+    #[inline]
+    fn begin(&mut self, world: &mut [u32], fingerprint: u64, prelude: Prelude) -> u64 {
+        let mut fingerprint = fingerprint;
+        if let Some((slot, link)) = prelude.link {
+            self.set(world, slot, link.id);
+            fingerprint = fingerprint.wrapping_add(link.change);
+        }
+        match prelude.fault {
+            Some(fault) => self.spend(world, fingerprint, fault),
+            None => fingerprint,
+        }
     }
 
     fn spend(&mut self, world: &mut [u32], fingerprint: u64, fault: Fault) -> u64 {
@@ -380,7 +411,7 @@ impl Worker {
                 continue;
             }
             let pushed = self.memory.push(world[sent.slot as usize], sent.parcel);
-            if pushed.id != FULL {
+            if pushed.id != NONE {
                 self.set(world, sent.slot as usize, pushed.id);
                 fate.fingerprint = fate.fingerprint.wrapping_add(pushed.change);
             } else if self.rules.drops_beyond() {

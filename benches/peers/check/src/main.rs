@@ -1,7 +1,7 @@
 //! The checker beside stateright on the same protocol: `cargo run --release` in this folder.
 //!
 //! Each tool runs in a process of its own, with one thread and mutual exclusion as its only
-//! property. Both must count the same worlds, which makes this a differential test too.
+//! property; Tenure's checker once more with progress, for which it keeps all edges. Both must count the same worlds, which makes this a differential test too.
 
 mod group;
 #[path = "../../../../crates/check/tests/check/textbook.rs"]
@@ -36,7 +36,8 @@ fn main() {
         "", "Ricart–Agrawala, fifo", "states", "transitions", "CPU s", "states/CPU s", "B/state"
     );
     for (size, entries) in [(3, 2), (3, 3), (4, 1)] {
-        let [theirs, ours] = ["stateright", "tenure-check"].map(|tool| {
+        let tools = ["stateright", "tenure-check", "and-progress"];
+        let [theirs, ours, with_progress] = tools.map(|tool| {
             let figures = measured(tool, size, entries);
             println!(
                 "{tool:<14}{:<22}{:>10}{:>12}{:>8.2}{:>14.0}{:>9.0}",
@@ -52,9 +53,10 @@ fn main() {
         assert_eq!(theirs.states, ours.states, "both explore the same worlds");
         assert_eq!(theirs.transitions, ours.transitions, "and the same steps");
         println!(
-            "{:<14}{:.1} times the states per CPU second, {:.2} of the memory",
+            "{:<14}{:.1} times the states per CPU second ({:.1} with progress), {:.2} of the memory",
             "",
             theirs.cpu_seconds / ours.cpu_seconds,
+            theirs.cpu_seconds / with_progress.cpu_seconds,
             ours.bytes / theirs.bytes
         );
     }
@@ -71,7 +73,9 @@ fn run(tool: &str, size: u32, entries: u32) {
         }
         _ => {
             let check = Check::<Textbook>::of(size).entries(entries).fifo().threads(1);
-            let report = check.always(MutualExclusion::new()).run();
+            let check = check.always(MutualExclusion::new());
+            let check = if tool == "and-progress" { check.progress() } else { check };
+            let report = check.run();
             report.assert_holds();
             (report.states, report.transitions)
         }

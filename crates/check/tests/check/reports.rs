@@ -1,9 +1,10 @@
 //! What a check says: as JSON, as a story, as a diagram and as a trace.
 
 use serde_json::{Value, json};
+use tenure_algorithms::mutex::Central;
 use tenure_check::Check;
-use tenure_core::monitors::MutualExclusion;
-use tenure_trace::{Judgement, Kind, Trace, verify_files};
+use tenure_core::monitors::{MutualExclusion, Order};
+use tenure_trace::{Judgement, Kind, Trace, merge, verify, verify_files};
 
 use crate::textbook::{Mistake, Textbook};
 
@@ -99,6 +100,19 @@ fn a_counterexample_is_a_trace_that_is_judged_alike() {
     std::fs::remove_dir_all(&folder).expect("the folder is ours");
     let judged = verification.properties.get("mutual-exclusion");
     assert!(judged.is_some_and(|judged| *judged != Judgement::Holds), "{verification:?}");
+}
+
+#[test]
+fn a_trace_carries_the_causality_that_its_property_was_judged_by() {
+    let central = tenure_algorithms::mutex::central::Config::default();
+    let check = Check::<Central>::with(3, central).entries([0, 1, 1]).application_messages(1);
+    let report = check.always(Order::new()).run();
+    let found = report.counterexample("order").expect("catalogue 7-C2");
+    let merged = merge(vec![found.trace.clone()]).expect("one trace is one");
+    let verification = verify(&merged);
+    assert!(verification.contradictions == 0 && verification.unmatched == 0, "{verification:?}");
+    let order = verification.properties.iter().find(|(name, _)| name.starts_with("order"));
+    assert_eq!(order.map(|(_, judged)| *judged), Some(Judgement::Violated), "{verification:?}");
 }
 
 #[test]
