@@ -4,6 +4,8 @@
 use std::sync::Arc;
 
 use crate::action::{Cause, MOST_OUTCOMES};
+#[cfg(doc)]
+use crate::intern::NONE;
 use crate::intern::{Change, Interned};
 use crate::memo::Memo;
 use crate::model::{MonitorFacts, Stand};
@@ -252,7 +254,7 @@ impl Memory {
         self.sent[place]
     }
 
-    /// The queue with one more parcel; [`NONE`](crate::intern::NONE) when there is no room.
+    /// The queue with one more parcel; [`NONE`] when there is no room.
     #[inline]
     pub(crate) fn push(&mut self, queue: u32, parcel: u32) -> Change {
         let key = u64::from(queue) << 32 | u64::from(parcel);
@@ -265,7 +267,7 @@ impl Memory {
         change
     }
 
-    /// The queue with one of its parcels twice; [`NONE`](crate::intern::NONE) when there is no room.
+    /// The queue with one of its parcels twice; [`NONE`] when there is no room.
     pub(crate) fn double(&mut self, queue: u32, parcel: u32) -> Change {
         let key = u64::from(queue) << 32 | u64::from(parcel);
         if let Some(change) = self.doubles.get(key) {

@@ -1,7 +1,8 @@
 //! The checker beside stateright on the same protocol: `cargo run --release` in this folder.
 //!
 //! Each tool runs in a process of its own, with one thread and mutual exclusion as its only
-//! property; Tenure's checker once more with progress, for which it keeps all edges. Both must count the same worlds, which makes this a differential test too.
+//! property; Tenure's checker once more with progress, for which it keeps all edges. Both must
+//! count the same worlds, which makes this a differential test too.
 
 mod group;
 #[path = "../../../../crates/check/tests/check/textbook.rs"]
@@ -53,7 +54,7 @@ fn main() {
         assert_eq!(theirs.states, ours.states, "both explore the same worlds");
         assert_eq!(theirs.transitions, ours.transitions, "and the same steps");
         println!(
-            "{:<14}{:.1} times the states per CPU second ({:.1} with progress), {:.2} of the memory",
+            "{:<14}{:.1} times the states per CPU second, {:.1} with progress; {:.2} of the memory",
             "",
             theirs.cpu_seconds / ours.cpu_seconds,
             theirs.cpu_seconds / with_progress.cpu_seconds,
