@@ -1,6 +1,7 @@
 //! The subcommands, a file for each.
 
 mod check;
+mod compare;
 mod completions;
 mod duration;
 mod failure;
@@ -10,6 +11,7 @@ mod list;
 mod node;
 mod output;
 mod run;
+mod simulate;
 mod trace;
 
 use std::process::ExitCode;
@@ -30,6 +32,8 @@ struct Command {
 enum Subcommands {
     Run(Box<run::Options>),
     Check(Box<check::Options>),
+    Simulate(Box<simulate::Options>),
+    Compare(Box<compare::Options>),
     Node(node::Options),
     List(list::Options),
     Trace(trace::Options),
@@ -56,6 +60,8 @@ impl Subcommands {
         match self {
             Subcommands::Run(options) => run::run(*options),
             Subcommands::Check(options) => check::run(&options),
+            Subcommands::Simulate(options) => simulate::run(&options),
+            Subcommands::Compare(options) => compare::run(&options),
             Subcommands::Node(options) => node::run(options),
             Subcommands::List(options) => list::run(&options),
             Subcommands::Trace(options) => trace::run(&options),

@@ -1,0 +1,172 @@
+//! `tenure compare`: all algorithms of a service on the same workload.
+
+mod plot;
+mod sweep;
+mod table;
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use serde::Serialize;
+use tenure_algorithms::catalogue;
+use tenure_core::Service;
+
+use super::failure::{Failure, Status};
+use super::group::Ids;
+use super::output::{Format, print, print_json};
+use super::simulate::experiment::{Interrupt, Outcome};
+use super::simulate::options::RunOptions;
+use super::simulate::plan::Plan;
+use super::simulate::status;
+use table::Row;
+
+/// How many seeds, when nobody says.
+const RUNS: u64 = 30;
+
+/// Compare all algorithms of a service on the same workload: messages, delays, verdicts
+///
+/// Every algorithm gets the same seeds and the same environment; one whose card asks for more is
+/// refused, and the table says why. Beside each figure stands what the card or the books say.
+/// There are 30 runs of each unless --runs says otherwise, and rings are drawn at random.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Options {
+    /// Which service
+    #[arg(value_enum)]
+    service: Kind,
+    #[command(flatten)]
+    run: RunOptions,
+    /// Draw messages per entry or election against the number of processes
+    #[arg(long, value_name = "FILE.svg")]
+    plot: Option<PathBuf>,
+    /// How to print the table
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// What can be compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Kind {
+    /// Mutual exclusion
+    Mutex,
+    /// Leader election
+    Election,
+}
+
+/// The result as JSON.
+#[derive(Serialize)]
+struct Data<'a> {
+    service: &'static str,
+    n: u32,
+    seed: u64,
+    runs: u64,
+    algorithms: &'a [Row],
+}
+
+/// Makes the table, and the picture where one is wanted.
+pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
+    let mut options = options.clone();
+    let runs = options.run.runs(RUNS)?;
+    let group = &mut options.run.group;
+    if !group.variant.is_empty() {
+        let says = "--variant belongs to one algorithm; try it with `tenure simulate`";
+        return Err(Failure::usage(says));
+    }
+    if options.plot.is_some()
+        && (matches!(group.ids, Some(Ids::Listed(_))) || group.loads.is_some())
+    {
+        let says =
+            "--plot draws groups of many sizes, which one list cannot rank; try --ids random";
+        return Err(Failure::usage(says));
+    }
+    if group.ids.is_none() && group.loads.is_none() {
+        group.ids = Some(Ids::Random);
+    }
+    let interrupt = Interrupt::watch();
+    let mut rows = Vec::new();
+    let mut worst = Status::Held;
+    for name in names(options.service) {
+        let (row, status) = measure(name, &options.run, runs, &interrupt)?;
+        rows.push(row);
+        worst = worse(worst, status);
+    }
+    if rows.iter().all(Row::is_refused) {
+        let first = rows.first().and_then(|row| row.refused.clone()).unwrap_or_default();
+        return Err(Failure::usage(first));
+    }
+    if let Some(path) = &options.plot {
+        let picture = sweep::sweep(options.service, &options.run, runs, &interrupt)?.to_svg();
+        std::fs::write(path, picture).map_err(|error| {
+            Failure::environment(format!("cannot write {}: {error}", path.display()))
+        })?;
+    }
+    let size = options.run.group.size()?;
+    let service = options.service.name();
+    match options.format {
+        Format::Text => print(&table::table(service, size, runs, options.run.seed, &rows))?,
+        Format::Json => {
+            let (n, seed) = (size, options.run.seed);
+            print_json(&Data { service, n, seed, runs, algorithms: &rows })?;
+        }
+    }
+    Ok(worst)
+}
+
+impl Kind {
+    const fn name(self) -> &'static str {
+        match self {
+            Kind::Mutex => "mutex",
+            Kind::Election => "election",
+        }
+    }
+}
+
+/// All algorithms of a service.
+fn names(kind: Kind) -> impl Iterator<Item = &'static str> {
+    let wanted = match kind {
+        Kind::Mutex => Service::Mutex,
+        Kind::Election => Service::Election,
+    };
+    let plain = catalogue::Parameters::plain(5);
+    catalogue::names()
+        .filter(move |name| catalogue::card(name, &plain).is_ok_and(|card| card.service == wanted))
+}
+
+/// One line of the table. What the algorithm refuses is a line, too.
+fn measure(
+    name: &'static str,
+    options: &RunOptions,
+    runs: u64,
+    interrupt: &Interrupt,
+) -> Result<(Row, Status), Failure> {
+    if interrupt.is_raised() {
+        return Ok((Row::refused(name, "interrupted"), Status::Incomplete));
+    }
+    let performed = Plan::new(name, options, &[])
+        .and_then(|plan| perform(&plan, options, runs, interrupt).map(|outcome| (plan, outcome)));
+    match performed {
+        Ok((plan, outcome)) => Ok((Row::new(name, &plan, &outcome), status(&outcome))),
+        Err(failure) if failure.status == Status::Usage => {
+            Ok((Row::refused(name, &failure.to_string()), Status::Held))
+        }
+        Err(failure) => Err(failure),
+    }
+}
+
+fn perform(
+    plan: &Plan,
+    options: &RunOptions,
+    runs: u64,
+    interrupt: &Interrupt,
+) -> Result<Outcome, Failure> {
+    plan.perform(runs, options.threads, None, interrupt)
+}
+
+/// A violation outweighs what is not known, which outweighs what holds.
+fn worse(one: Status, other: Status) -> Status {
+    let weight = |status: &Status| match status {
+        Status::Held => 0,
+        Status::Incomplete => 1,
+        _ => 2,
+    };
+    if weight(&other) > weight(&one) { other } else { one }
+}

@@ -1,0 +1,82 @@
+//! Messages against the number of processes, measured and predicted.
+
+use tenure_sim::Ended;
+
+use super::plot::{Curve, Picture};
+use super::{Kind, names};
+use crate::cmd::failure::Failure;
+use crate::cmd::group::{DEFAULT_SIZE, EntriesAsked};
+use crate::cmd::simulate::books;
+use crate::cmd::simulate::experiment::Interrupt;
+use crate::cmd::simulate::options::RunOptions;
+use crate::cmd::simulate::plan::Plan;
+
+/// The sizes that are measured; the size that was asked for comes along.
+const SIZES: [u32; 9] = [2, 3, 5, 7, 10, 14, 20, 28, 40];
+
+/// A run that takes more events than this has no place in the picture, and larger groups have
+/// none either: an algorithm whose messages multiply would fill the memory.
+const MOST_EVENTS: u64 = 50_000;
+
+/// Measures every algorithm in groups of many sizes.
+pub(super) fn sweep(
+    kind: Kind,
+    options: &RunOptions,
+    runs: u64,
+    interrupt: &Interrupt,
+) -> Result<Picture, Failure> {
+    let mut sizes = SIZES.to_vec();
+    sizes.push(options.group.n.unwrap_or(DEFAULT_SIZE));
+    sizes.retain(|size| *size > 1);
+    sizes.sort_unstable();
+    sizes.dedup();
+    let mut curves = Vec::new();
+    for name in names(kind) {
+        let mut curve = Curve::new(name);
+        for size in &sizes {
+            let mut options = options.clone();
+            options.group.n = Some(*size);
+            // Not every size has every quorum, and a list may name a process too many.
+            let Ok(plan) = Plan::new(name, &options, &[]) else { continue };
+            if interrupt.is_raised() {
+                return Err(Failure::environment("interrupted before the picture was drawn"));
+            }
+            let plan = plan.giving_up_after(MOST_EVENTS + needed(&options, *size));
+            let outcome = plan.perform(runs, options.threads, None, interrupt)?;
+            if outcome.first.ended == Ended::Events || outcome.incomplete {
+                eprintln!(
+                    "tenure: {name} is not drawn from {size} processes on: it takes too long"
+                );
+                break;
+            }
+            curve.measured(*size, outcome.messages.mean());
+            curve.predicted(*size, theory(&plan));
+        }
+        curves.push(curve);
+    }
+    let unit = match kind {
+        Kind::Mutex => "messages per entry",
+        Kind::Election => "messages per election",
+    };
+    Ok(Picture::new(unit, curves))
+}
+
+/// More events than the entries that are asked for take.
+fn needed(options: &RunOptions, size: u32) -> u64 {
+    let each = match &options.group.entries {
+        Some(EntriesAsked::Each(each)) => u64::from(*each) * u64::from(size),
+        Some(EntriesAsked::Listed(listed)) => listed.iter().map(|each| u64::from(*each)).sum(),
+        _ => u64::from(size),
+    };
+    options.sequential.unwrap_or(each) * 20 * u64::from(size)
+}
+
+/// What theory expects; else where the card begins and ends.
+fn theory(plan: &Plan) -> Vec<f64> {
+    if let Some(expected) = books::expected(plan) {
+        return vec![expected.messages];
+    }
+    let cost = &plan.card.messages;
+    let ends = [Some(cost.least), cost.most];
+    ends.into_iter().flatten().map(|end| end as f64).collect()
+}

@@ -1,0 +1,62 @@
+//! The result as JSON, whose keys scripts depend on.
+
+use serde::Serialize;
+use tenure_core::TICKS_PER_UNIT;
+use tenure_sim::{Report, Summary};
+
+use super::experiment::{Outcome, Violation};
+
+/// The first run, what all runs have in common if there are many, and how to see again what was
+/// violated.
+#[derive(Serialize)]
+pub(super) struct Data<'a> {
+    #[serde(flatten)]
+    first: &'a Report,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    summary: Option<&'a Summary>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    violations: Vec<Violated<'a>>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    interrupted: bool,
+}
+
+/// A violated property whose violation is a failure.
+#[derive(Serialize)]
+pub(crate) struct Violated<'a> {
+    property: &'a str,
+    runs: u64,
+    seed: u64,
+    at: f64,
+    process: u32,
+    says: &'a str,
+    replay: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shrunk: Option<&'a str>,
+}
+
+impl<'a> Data<'a> {
+    pub(super) fn new(outcome: &'a Outcome, runs: u64) -> Self {
+        Data {
+            first: &outcome.first,
+            summary: (runs > 1).then_some(&outcome.summary),
+            violations: outcome.violations.iter().filter_map(Violated::new).collect(),
+            interrupted: outcome.interrupted,
+        }
+    }
+}
+
+impl<'a> Violated<'a> {
+    pub(crate) fn new(violation: &'a Violation) -> Option<Self> {
+        let first = violation.finding.violation.as_ref()?;
+        Some(Violated {
+            property: violation.finding.property,
+            runs: violation.runs,
+            seed: violation.seed,
+            at: first.time as f64 / TICKS_PER_UNIT as f64,
+            process: first.at.number(),
+            says: &first.says,
+            replay: &violation.replay,
+            shrunk: violation.shrunk.as_deref(),
+        })
+    }
+}

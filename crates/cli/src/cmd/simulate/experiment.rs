@@ -1,0 +1,244 @@
+//! One run or many: made on several threads, counted in one order.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use tenure_sim::{
+    Controls, Ended, Finding, Moments, Report, Settings, Summary, Verdict, inexpressible, many,
+    shrink,
+};
+
+use super::books;
+use super::plan::Plan;
+use crate::cmd::failure::Failure;
+use crate::cmd::interrupt;
+
+/// What the runs of one algorithm came to.
+pub(crate) struct Outcome {
+    /// The first run.
+    pub(crate) first: Report,
+    /// What all runs have in common.
+    pub(crate) summary: Summary,
+    /// Messages per entry, or per election.
+    pub(crate) messages: Moments,
+    /// What theory predicts for the very rings that were drawn.
+    pub(crate) predicted: Option<Moments>,
+    /// By sort of fault: injected and observed, all runs together.
+    pub(crate) faults: BTreeMap<&'static str, (u64, u64)>,
+    /// What is to be said of every run.
+    pub(crate) warnings: Vec<String>,
+    /// The first violation of every property whose violation is a failure.
+    pub(crate) violations: Vec<Violation>,
+    /// Whether some verdict that counts was not reached.
+    pub(crate) incomplete: bool,
+    /// Whether the user ended it before its end.
+    pub(crate) interrupted: bool,
+}
+
+/// A property that was violated, and how to see it again.
+pub(crate) struct Violation {
+    /// What was violated in which run, and how.
+    pub(crate) finding: Finding,
+    /// In how many runs.
+    pub(crate) runs: u64,
+    /// What the first such run was drawn from.
+    pub(crate) seed: u64,
+    /// The command that makes it again.
+    pub(crate) replay: String,
+    /// The command that makes a smaller one, where one was found.
+    pub(crate) shrunk: Option<String>,
+}
+
+/// A violated run is made smaller with at most this many attempts.
+const ATTEMPTS: usize = 400;
+
+/// And only as long as all of them together have handled fewer events than this.
+const EVENTS: u64 = 4_000_000;
+
+/// What ends a long experiment early.
+pub(crate) struct Interrupt(Arc<AtomicBool>);
+
+impl Interrupt {
+    /// From now on, Ctrl-C makes work stop and say what it knows.
+    pub(crate) fn watch() -> Self {
+        Interrupt(interrupt::flag())
+    }
+
+    pub(crate) fn is_raised(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl Plan {
+    /// Makes runs with consecutive seeds; the first one is traced where that is wanted.
+    pub(crate) fn perform(
+        &self,
+        runs: u64,
+        threads: usize,
+        trace: Option<&Path>,
+        interrupt: &Interrupt,
+    ) -> Result<Outcome, Failure> {
+        let bar = progress(runs, &self.card.name);
+        let first = self.common().seed;
+        let run = |number: usize| {
+            let settings = self.settings(first.wrapping_add(number as u64));
+            let predicted = books::predicted(self, &settings);
+            let watched = bar.clone();
+            let controls = Controls::new().stopped_by(&interrupt.0).reporting(move |progress| {
+                if runs == 1 {
+                    let events = progress.events;
+                    watched.set_message(format!("{events} events, {} entries", progress.entered));
+                }
+            });
+            let trace = trace.filter(|_| number == 0);
+            self.run(settings, trace, controls).map(|report| (report, predicted))
+        };
+        let mut tally = Tally::default();
+        let jobs = usize::try_from(runs).unwrap_or(usize::MAX);
+        many(jobs, threads, run, |ran| {
+            bar.inc(1);
+            tally.add(self, ran).is_continue()
+        });
+        bar.finish_and_clear();
+        tally.outcome(self, runs, interrupt)
+    }
+}
+
+/// What is known after some of the runs.
+#[derive(Default)]
+struct Tally {
+    first: Option<Report>,
+    failure: Option<Failure>,
+    summary: Summary,
+    messages: Moments,
+    predicted: Moments,
+    faults: BTreeMap<&'static str, (u64, u64)>,
+    warnings: BTreeMap<String, u64>,
+    /// By property: the first violation, its seed, and how many there were.
+    violations: BTreeMap<&'static str, (Finding, u64, u64)>,
+    incomplete: bool,
+}
+
+impl Tally {
+    fn add(&mut self, plan: &Plan, ran: Result<(Report, Option<u64>), Failure>) -> ControlFlow<()> {
+        let (report, predicted) = match ran {
+            Ok(ran) => ran,
+            Err(failure) => {
+                self.failure = Some(failure);
+                return ControlFlow::Break(());
+            }
+        };
+        let stopped = report.ended == Ended::Stopped;
+        if stopped && self.first.is_some() {
+            return ControlFlow::Break(());
+        }
+        self.summary.add(&report);
+        self.messages.add(books::measured(plan, &report));
+        if let Some(predicted) = predicted {
+            self.predicted.add(predicted as f64);
+        }
+        for count in &report.faults {
+            let (injected, observed) = self.faults.entry(count.fault).or_default();
+            *injected += count.injected;
+            *observed += count.observed;
+        }
+        for warning in &report.warnings {
+            *self.warnings.entry(warning.clone()).or_default() += 1;
+        }
+        self.judge(plan, &report);
+        self.first.get_or_insert(report);
+        if stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    fn judge(&mut self, plan: &Plan, report: &Report) {
+        for finding in report.findings.iter().filter(|finding| plan.counts(finding.property)) {
+            match finding.verdict {
+                Verdict::Holds => {}
+                Verdict::Incomplete => self.incomplete = true,
+                Verdict::Violated => {
+                    let fresh = || (finding.clone(), report.seed, 0);
+                    self.violations.entry(finding.property).or_insert_with(fresh).2 += 1;
+                }
+            }
+        }
+    }
+
+    fn outcome(self, plan: &Plan, runs: u64, interrupt: &Interrupt) -> Result<Outcome, Failure> {
+        if let Some(failure) = self.failure {
+            return Err(failure);
+        }
+        let Some(first) = self.first else {
+            return Err(Failure::environment("interrupted before the first run was over"));
+        };
+        let made = self.summary.runs();
+        let always = self.warnings.into_iter().filter(|(_, times)| *times == made);
+        let violations = self.violations.into_values().map(|(finding, seed, runs)| Violation {
+            replay: plan.replay(&plan.settings(seed)),
+            shrunk: plan.shrunk(seed, finding.property, interrupt),
+            finding,
+            runs,
+            seed,
+        });
+        Ok(Outcome {
+            violations: violations.collect(),
+            interrupted: made < runs || first.ended == Ended::Stopped,
+            predicted: (self.predicted.count() == made).then_some(self.predicted),
+            warnings: always.map(|(warning, _)| warning).collect(),
+            incomplete: self.incomplete,
+            messages: self.messages,
+            summary: self.summary,
+            faults: self.faults,
+            first,
+        })
+    }
+}
+
+impl Plan {
+    /// The command of a smaller run that violates the same property.
+    fn shrunk(&self, seed: u64, property: &str, interrupt: &Interrupt) -> Option<String> {
+        let mut events = 0;
+        let settings = self.settings(seed);
+        let found = shrink(&settings, ATTEMPTS, |candidate| {
+            if events > EVENTS || interrupt.is_raised() || !self.can_replay(candidate) {
+                return None;
+            }
+            let controls = Controls::new().stopped_by(&interrupt.0);
+            let report = self.run(candidate.clone(), None, controls).ok()?;
+            events += report.metrics.events;
+            (report.verdict(property) == Some(Verdict::Violated)).then_some(report)
+        })?;
+        (found.settings != settings).then(|| self.replay(&found.settings))
+    }
+
+    /// Whether a smaller group still makes sense and can be written as a command.
+    fn can_replay(&self, settings: &Settings) -> bool {
+        let initiators = match &settings.workload.initiators {
+            Some(tenure_sim::Initiators::Listed(listed)) => !listed.is_empty(),
+            _ => true,
+        };
+        let somebody_is_up = (settings.down.len() as u64) < u64::from(settings.size);
+        initiators
+            && somebody_is_up
+            && self.parameters.coordinator.0 < settings.size
+            && inexpressible(settings).is_empty()
+    }
+}
+
+/// A line on standard error while the runs go on; only on a terminal.
+fn progress(runs: u64, name: &str) -> ProgressBar {
+    let (bar, template) = match runs {
+        1 => (ProgressBar::new_spinner(), "{elapsed:>4} {spinner} {msg}"),
+        _ => (ProgressBar::new(runs), "{elapsed:>4} {bar:30} {pos} of {len} runs, {msg}"),
+    };
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
+    bar.set_message(name.to_owned());
+    bar.enable_steady_tick(Duration::from_millis(200));
+    bar
+}

@@ -1,0 +1,349 @@
+//! A run that makes sense: from options to settings, and from a seed to a report.
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::Path;
+use std::sync::Arc;
+
+use tenure_algorithms::catalogue::{self, Parameters, Visitor};
+use tenure_core::{
+    Algorithm, Card, Election, Mutex, ProcessId, Promise, Rank, Service, TICKS_PER_UNIT, Timing,
+};
+use tenure_sim::{
+    Controls, Entries, Initiators, Latency, Locking, Pattern, Random, Report, RunError, Settings,
+    SettingsError, Simulation, Span, UserCommand, UserEvent, Watched, Workload, replay_command,
+};
+
+use super::options::RunOptions;
+use crate::cmd::failure::Failure;
+use crate::cmd::group::EntriesAsked;
+
+/// What will be run, once the options are known to make sense.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    /// What the algorithm assumes, costs and promises.
+    pub(crate) card: Card,
+    /// What its configuration depends on.
+    pub(crate) parameters: Parameters,
+    /// What decides the runs; ranks that are drawn are not in here.
+    settings: Settings,
+    draws_ids: bool,
+    /// The options that settings do not have, for the command that makes a run again.
+    own_options: String,
+    /// The properties named by the user.
+    named: Vec<String>,
+}
+
+/// The properties that are judged of a mutex.
+const OF_MUTEX: &[&str] = &[
+    "mutual-exclusion",
+    "progress",
+    "order",
+    "order-with-messages",
+    "no-starvation",
+    "fencing",
+    "mutual-exclusion-strict",
+];
+
+/// The properties that are judged of an election.
+const OF_ELECTION: &[&str] = &[
+    "agreement",
+    "validity",
+    "progress",
+    "uniqueness",
+    "irrevocability",
+    "one-leader-at-a-time",
+    "one-leader-per-term",
+];
+
+impl Plan {
+    /// The runs of one algorithm.
+    pub(crate) fn new(
+        algorithm: &str,
+        options: &RunOptions,
+        named: &[String],
+    ) -> Result<Plan, Failure> {
+        let settings = settings(options)?;
+        let parameters = parameters(options.group.parameters()?, &settings);
+        let card = catalogue::card(algorithm, &parameters).map_err(Failure::usage)?;
+        let mut plan = Plan {
+            settings,
+            parameters,
+            draws_ids: options.group.draws_ids(),
+            own_options: options.group.algorithm_options(),
+            named: named.to_vec(),
+            card,
+        };
+        plan.put_to_work(options)?;
+        plan.check_properties()?;
+        if options.gst.is_some() && plan.timing() != Timing::Partial {
+            let says =
+                "--gst means nothing without bounds that begin to hold; add --timing partial";
+            return Err(Failure::usage(says));
+        }
+        plan.settings.check().map_err(refused)?;
+        plan.settings.check_against(&plan.card).map_err(refused)?;
+        Ok(plan)
+    }
+
+    /// Gives the users what the service offers.
+    fn put_to_work(&mut self, options: &RunOptions) -> Result<(), Failure> {
+        self.settings.workload = match self.card.service {
+            Service::Election => {
+                let initiators = options.group.initiators().map(<[ProcessId]>::to_vec);
+                let initiators = initiators.map_or(Initiators::All, Initiators::Listed);
+                Workload { initiators: Some(initiators), ..Workload::default() }
+            }
+            _ => Workload::locking(locking(options)?),
+        };
+        Ok(())
+    }
+
+    /// The options that were given and mean nothing to this service.
+    pub(crate) fn unused(&self, options: &RunOptions) -> Vec<&'static str> {
+        let group = &options.group;
+        let given = match self.card.service {
+            Service::Election => vec![
+                ("--entries", group.entries.is_some()),
+                ("--sequential", options.sequential.is_some()),
+            ],
+            _ => vec![("--initiators", group.initiators.is_some())],
+        };
+        given.into_iter().filter(|(_, given)| *given).map(|(option, _)| option).collect()
+    }
+
+    /// The same runs, each given up after so many events.
+    pub(crate) fn giving_up_after(mut self, events: u64) -> Self {
+        self.settings.limits.events = Some(events);
+        self
+    }
+
+    fn check_properties(&mut self) -> Result<(), Failure> {
+        let known = match self.card.service {
+            Service::Election => OF_ELECTION,
+            _ => OF_MUTEX,
+        };
+        if let Some(strange) = self.named.iter().find(|name| !known.contains(&name.as_str())) {
+            let (name, known) = (&self.card.name, known.join(", "));
+            let says = format!("--property {strange} is not judged of {name}; there are {known}");
+            return Err(Failure::usage(says));
+        }
+        let promises = self.card.promises.iter().copied();
+        let named = |promise: &Promise| self.named.iter().any(|name| name == promise.name());
+        let counted: Vec<Promise> = promises.chain(PROMISES.into_iter().filter(named)).collect();
+        if self.named.iter().any(|name| name.starts_with("order")) {
+            self.settings.watch.order = Watched::Always;
+        }
+        self.settings.watch.properties = Some(counted);
+        Ok(())
+    }
+
+    fn timing(&self) -> Timing {
+        self.settings.time.timing.unwrap_or(self.card.timing)
+    }
+
+    /// How many processes there are.
+    pub(crate) fn size(&self) -> u32 {
+        self.settings.size
+    }
+
+    /// Whether ranks are drawn anew for each run.
+    pub(crate) fn draws_ids(&self) -> bool {
+        self.draws_ids
+    }
+
+    /// What decides all runs alike.
+    pub(crate) fn common(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Whether a violation of this property is a failure.
+    pub(crate) fn counts(&self, property: &str) -> bool {
+        let promised = self.card.promises.iter().any(|promise| promise.name() == property);
+        promised || self.named.iter().any(|name| name == property)
+    }
+
+    /// What decides the run of a seed.
+    pub(crate) fn settings(&self, seed: u64) -> Settings {
+        let mut settings = Settings { seed, ..self.settings.clone() };
+        if self.draws_ids {
+            let drawn = Random::new(seed).permutation(settings.size);
+            settings.ranks = drawn.into_iter().map(|place| Rank::of_id(place + 1)).collect();
+        }
+        settings
+    }
+
+    /// Makes the run of these settings, and writes its trace where it is wanted.
+    pub(crate) fn run(
+        &self,
+        settings: Settings,
+        trace: Option<&Path>,
+        controls: Controls<'_>,
+    ) -> Result<Report, Failure> {
+        let parameters = Parameters {
+            ranks: ranks(&settings, &self.parameters),
+            ..parameters(Parameters { size: settings.size, ..self.parameters.clone() }, &settings)
+        };
+        let replay = trace.map(|_| self.replay(&settings));
+        let run = Run { settings, replay, trace, controls };
+        catalogue::visit(&self.card.name, &parameters, run).map_err(Failure::usage)?
+    }
+
+    /// The command that makes the run of these settings again.
+    pub(crate) fn replay(&self, settings: &Settings) -> String {
+        let drawn = self.draws_ids && *settings == self.settings(settings.seed);
+        let command = if drawn {
+            let settings = Settings { ranks: [].into(), ..settings.clone() };
+            replay_command(&self.card.name, &settings) + " --ids random"
+        } else {
+            replay_command(&self.card.name, settings)
+        };
+        let command = command + &self.own_options;
+        if self.named.is_empty() {
+            return command;
+        }
+        format!("{command} --property {}", self.named.join(","))
+    }
+}
+
+/// Everything that a card can promise.
+const PROMISES: [Promise; 8] = [
+    Promise::MutualExclusion,
+    Promise::Progress,
+    Promise::Fencing,
+    Promise::Order,
+    Promise::OrderWithMessages,
+    Promise::NoStarvation,
+    Promise::Agreement,
+    Promise::Validity,
+];
+
+fn settings(options: &RunOptions) -> Result<Settings, Failure> {
+    let group = &options.group;
+    let parameters = group.parameters()?;
+    let mut settings = Settings::new(parameters.size);
+    settings.seed = options.seed;
+    if group.loads.is_some() || group.ids.is_some() && !group.draws_ids() {
+        settings.ranks = parameters.ranks;
+    }
+    settings.network.latency = options.latency.into();
+    settings.network.order = group.order();
+    settings.network.loss = options.lose;
+    settings.network.duplication = options.duplicate;
+    settings.time.timing = group.timing();
+    settings.time.gst = options.gst.unwrap_or(0);
+    settings.time.drift_ppm = options.drift;
+    settings.time.step = options.step;
+    settings.faults = options.faults();
+    settings.down = group.down().to_vec();
+    settings.limits.until = options.until;
+    settings.beyond_assumptions = group.beyond_assumptions;
+    Ok(settings)
+}
+
+fn locking(options: &RunOptions) -> Result<Locking, Failure> {
+    let entries = match &options.group.entries {
+        None => Entries::Each(1),
+        Some(EntriesAsked::Each(each)) => Entries::Each(*each),
+        Some(EntriesAsked::Listed(listed)) => Entries::Listed(listed.clone()),
+        Some(EntriesAsked::Unbounded) => {
+            let says = "--entries unbounded is for `tenure check`; a run needs a number";
+            return Err(Failure::usage(says));
+        }
+    };
+    let hold = options.hold;
+    Ok(match options.sequential {
+        Some(total) => {
+            let pattern = Pattern::Sequential { total };
+            Locking { pattern, entries: Entries::Each(0), hold }
+        }
+        None => Locking { pattern: Pattern::Closed { think: options.think }, entries, hold },
+    })
+}
+
+/// Timeouts follow from the delays of the settings.
+fn parameters(parameters: Parameters, settings: &Settings) -> Parameters {
+    Parameters { delay: longest_delay(settings), ..parameters }
+}
+
+fn ranks(settings: &Settings, otherwise: &Parameters) -> Arc<[Rank]> {
+    match (settings.ranks.is_empty(), settings.size == otherwise.size) {
+        (false, _) => settings.ranks.clone(),
+        (true, true) => otherwise.ranks.clone(),
+        (true, false) => Parameters::plain(settings.size).ranks,
+    }
+}
+
+/// The longest that a message takes until it was handled, steps of everybody else included, as a
+/// clock that runs too fast sees it. What has no bound is taken to be ten times its mean.
+fn longest_delay(settings: &Settings) -> u64 {
+    let longest = |span: &Span| match *span {
+        Span::Exponential { mean } => mean.saturating_mul(10),
+        Span::LogNormal { median, .. } => median.saturating_mul(10),
+        Span::Constant(ticks) | Span::Uniform { max: ticks, .. } => ticks,
+    };
+    let latency = match &settings.network.latency {
+        Latency::Same(span) => longest(span),
+        Latency::Links(spans) => spans.iter().map(longest).max().unwrap_or(0),
+    };
+    let steps = longest(&settings.time.step).saturating_mul(u64::from(settings.size) + 1);
+    let delay = latency.saturating_add(steps).min(1 << 40);
+    let drift = u64::from(settings.time.drift_ppm);
+    let fast = delay * (TICKS_PER_UNIT + drift) / (TICKS_PER_UNIT - drift.min(999_999));
+    fast.max(1)
+}
+
+/// What the simulator refuses, in the words of the command line.
+fn refused(error: SettingsError) -> Failure {
+    match error {
+        SettingsError::Weaker { algorithm, needs, given } => Failure::usage(format!(
+            "{algorithm} {needs}, but {given}; change it or add --beyond-assumptions"
+        )),
+        error => Failure::usage(error),
+    }
+}
+
+/// Runs the protocol that the catalogue has under the name.
+struct Run<'a> {
+    settings: Settings,
+    replay: Option<String>,
+    trace: Option<&'a Path>,
+    controls: Controls<'a>,
+}
+
+impl Visitor for Run<'_> {
+    type Output = Result<Report, Failure>;
+
+    fn mutex<P: Mutex + Algorithm>(self, config: P::Config) -> Self::Output {
+        self.run::<P>(config)
+    }
+
+    fn election<P: Election + Algorithm>(self, config: P::Config) -> Self::Output {
+        self.run::<P>(config)
+    }
+}
+
+impl Run<'_> {
+    fn run<P: Algorithm>(self, config: P::Config) -> Result<Report, Failure>
+    where
+        P::Command: UserCommand,
+        P::Event: UserEvent,
+    {
+        let mut simulation = Simulation::<P>::of(config, self.settings).map_err(refused)?;
+        let Some(path) = self.trace else {
+            return simulation.run_with(self.controls).map_err(refused);
+        };
+        if let Some(replay) = self.replay {
+            simulation = simulation.replayed_by(replay);
+        }
+        let cannot = |error: &dyn std::fmt::Display| {
+            Failure::environment(format!("cannot write {}: {error}", path.display()))
+        };
+        let file = File::create(path).map_err(|error| cannot(&error))?;
+        let report = simulation.run_traced(BufWriter::new(file), self.controls);
+        report.map_err(|error| match error {
+            RunError::Settings(error) => refused(error),
+            RunError::Trace(error) => cannot(&error),
+        })
+    }
+}

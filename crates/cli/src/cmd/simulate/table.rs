@@ -1,0 +1,292 @@
+//! The result for people: what was measured, and what the books say beside it.
+
+use std::collections::BTreeMap;
+
+use tenure_core::{ProcessId, Service, TICKS_PER_UNIT};
+use tenure_sim::{Ended, Moments, Report, Stuck, Tally, Verdict};
+
+use super::books::{self, Kind};
+use super::experiment::{Outcome, Violation};
+use super::plan::Plan;
+use super::rows::{Rows, figure, listed};
+
+/// The table, ready to be printed.
+pub(super) fn table(plan: &Plan, outcome: &Outcome, runs: u64) -> String {
+    let mut table = Table { rows: Rows::new(&headline(plan, outcome, runs)), plan, outcome };
+    if runs == 1 {
+        table.one_run(&outcome.first);
+    } else {
+        table.many_runs();
+    }
+    table.theory();
+    table.faults();
+    table.verdicts();
+    table.violations();
+    table.rows.into_text()
+}
+
+fn headline(plan: &Plan, outcome: &Outcome, runs: u64) -> String {
+    let (name, size, seed) = (&plan.card.name, plan.size(), plan.common().seed);
+    let made = outcome.summary.runs();
+    let seeds = match runs {
+        1 => format!("seed {seed}"),
+        _ => format!("{made} runs, seeds {seed} to {}", seed.wrapping_add(made - 1)),
+    };
+    let stopped = if outcome.interrupted { ", interrupted: partial figures" } else { "" };
+    format!("{name}: {size} processes, {seeds}{stopped}")
+}
+
+struct Table<'a> {
+    rows: Rows,
+    plan: &'a Plan,
+    outcome: &'a Outcome,
+}
+
+impl Table<'_> {
+    fn is_election(&self) -> bool {
+        self.plan.card.service == Service::Election
+    }
+
+    fn one_run(&mut self, report: &Report) {
+        let metrics = &report.metrics;
+        let kinds = metrics.kinds.iter().map(|kind| format!("{} {}", kind.label.kind, kind.sent));
+        let kinds = listed(kinds, ", ");
+        let kinds = if kinds.is_empty() { String::new() } else { format!(": {kinds}") };
+        self.rows.row("messages", &format!("{}{kinds}", metrics.sent));
+        if self.is_election() {
+            let ids = (0..report.size).map(|place| report.rank(ProcessId(place)).to_string());
+            self.rows.row("ranks", &listed(ids.collect::<Vec<_>>().into_iter(), ", "));
+            self.elected(report);
+        } else {
+            let order = listed(metrics.entries.iter().map(ToString::to_string), " ");
+            let order = if order.is_empty() { String::new() } else { format!(": {order}") };
+            self.rows.row("entries", &format!("{}{order}", metrics.entered));
+            self.delays(report);
+        }
+        let ended = match report.ended {
+            Ended::Served => "all served",
+            Ended::Quiescent => "nothing more could happen",
+            Ended::Stalled => "things went on, but nobody was served any more",
+            Ended::Until => "as asked",
+            Ended::Events => "the limit on events was reached",
+            Ended::Stopped => "interrupted",
+        };
+        let at = figure(report.finished_at_units());
+        self.rows.row("ended at", &format!("{at}: {ended}, after {} events", metrics.events));
+        if !report.blocked.is_empty() {
+            let blocked = listed(report.blocked.iter().map(ToString::to_string), " ");
+            let how = match report.stuck {
+                Some(Stuck::Deadlock) => " (deadlock: nobody is served any more)",
+                Some(Stuck::Starvation) => " (starvation: others are served all the time)",
+                None => "",
+            };
+            self.rows.row("blocked", &format!("{blocked}{how}"));
+        }
+    }
+
+    fn elected(&mut self, report: &Report) {
+        let mut beliefs: BTreeMap<Option<ProcessId>, u64> = BTreeMap::new();
+        for belief in &report.beliefs {
+            *beliefs.entry(*belief).or_default() += 1;
+        }
+        let told: Vec<String> = beliefs
+            .into_iter()
+            .rev()
+            .map(|(leader, count)| match leader {
+                Some(leader) => {
+                    format!("{leader} (rank {}) by {count}", report.rank(leader))
+                }
+                None => format!("nobody by {count} (those that are down included)"),
+            })
+            .collect();
+        self.rows.row("elected", &listed(told.into_iter(), ", "));
+        let time = &report.metrics.election_time;
+        if time.count > 0 {
+            let longest = figure(units(time.longest as f64));
+            self.rows.row("election time", &format!("{longest} from the last cause to agreement"));
+        }
+    }
+
+    fn delays(&mut self, report: &Report) {
+        let page = books::look_up(&self.plan.card.name);
+        let metrics = &report.metrics;
+        let delay = |tally: &Tally| {
+            let (mean, longest) = (units(tally.mean()), units(tally.longest as f64));
+            format!("mean {}, at most {}", figure(mean), figure(longest))
+        };
+        let book = |says: Option<&str>| {
+            says.map_or(String::new(), |says| format!("; the books say {says}"))
+        };
+        let alone = page.map(|page| page.entry);
+        let alone = alone.map_or(String::new(), |hops| {
+            format!("; the books say {hops} when nobody else wants to")
+        });
+        self.rows.row("delay at entry", &(delay(&metrics.entry_delay) + &alone));
+        let exit = delay(&metrics.exit_delay) + &book(page.map(|_| "0"));
+        self.rows.row("delay at exit", &exit);
+        let handing = &metrics.synchronisation_delay;
+        let handing = match handing.count {
+            0 => "nobody waited at any exit".to_owned(),
+            _ => delay(handing) + &book(page.map(|page| page.synchronisation)),
+        };
+        self.rows.row("synchronisation", &handing);
+        let pair = report.bypass_pair.filter(|_| report.bypass_max > 0);
+        let pair = pair
+            .map_or(String::new(), |(who, waiting)| format!(" (of {who}, while {waiting} waited)"));
+        let bound = page.map_or(String::new(), |page| format!("; the books say {}", page.bypass));
+        let says = format!("at most {}{pair}{bound}", report.bypass_max);
+        self.rows.row("bypass", &says);
+    }
+
+    fn many_runs(&mut self) {
+        let head = ["mean", "95 % of trust", "deviation", "min", "max"];
+        let [mean, trust, deviation, min, max] = head;
+        self.rows
+            .line(&format!("  {:<28}{mean:>10}  {trust:<21}{deviation:>10}{min:>10}{max:>10}", ""));
+        let unit = if self.is_election() { "per election" } else { "per entry" };
+        let messages = self.outcome.messages;
+        self.moments(&format!("messages {unit}"), &messages);
+        let summary = &self.outcome.summary;
+        let election = self.is_election();
+        let wanted = |path: &str| {
+            let entering = path.starts_with("delays") || path.starts_with("bypass");
+            let electing = path == "election_time";
+            path.starts_with("messages")
+                || path == "finished_at"
+                || if election { electing } else { entering || path == "entries.total" }
+        };
+        let figures: Vec<(String, Moments)> = summary
+            .figures()
+            .filter(|(path, _)| wanted(path))
+            .map(|(path, moments)| (named(path), *moments))
+            .collect();
+        for (name, moments) in figures {
+            self.moments(&name, &moments);
+        }
+        self.rows.line("");
+    }
+
+    fn moments(&mut self, name: &str, moments: &Moments) {
+        let (low, high) = moments.confidence();
+        let trust = format!("{} … {}", figure(low), figure(high));
+        let (mean, deviation) = (figure(moments.mean()), figure(moments.deviation()));
+        let (min, max) = (figure(moments.min()), figure(moments.max()));
+        self.rows
+            .line(&format!("  {name:<28}{mean:>10}  {trust:<21}{deviation:>10}{min:>10}{max:>10}"));
+    }
+
+    /// The card and the books beside what was measured.
+    fn theory(&mut self) {
+        let unit = if self.is_election() { "per election" } else { "per entry" };
+        let cost = &self.plan.card.messages;
+        let measured = self.outcome.messages.mean();
+        let range = match cost.most {
+            Some(most) if most == cost.least => format!("{most}"),
+            Some(most) => format!("{} to {most}", cost.least),
+            None => format!("{} or more", cost.least),
+        };
+        let outside = measured < cost.least as f64
+            || cost.most.is_some_and(|most| measured > most as f64 + 1e-9);
+        let note = if outside { "; this is outside" } else { "" };
+        let formula = cost.formula;
+        let all = self.outcome.summary.figure("messages.total").map_or(0.0, Moments::mean);
+        let entries = self.outcome.summary.figure("entries.total").map_or(0.0, Moments::mean);
+        let all = if self.is_election() { all } else { all / entries.max(1.0) };
+        let all = match (all - measured).abs() > 1e-9 {
+            true => format!(" ({} with what it stands on)", figure(all)),
+            false => String::new(),
+        };
+        let says = format!(
+            "{} {unit}{all}; the card says {formula}, here {range}{note}",
+            figure(measured)
+        );
+        self.rows.row("messages, theory", &says);
+        if let Some(predicted) = self.outcome.predicted {
+            let predicted = figure(predicted.mean());
+            self.rows.row("", &format!("exactly {predicted} are predicted for the rings drawn"));
+        }
+        let Some(expected) = books::expected(self.plan) else { return };
+        let mut says =
+            format!("{} {} are expected", expected.says.words(), figure(expected.messages));
+        if expected.says == Kind::Mean {
+            let messages = &self.outcome.messages;
+            let errors = (messages.mean() - expected.messages) / messages.standard_error();
+            match messages.count() {
+                0..30 => says.push_str("; too few runs to compare a mean"),
+                _ => says.push_str(&format!(", {errors:+.1} standard errors away")),
+            }
+        }
+        self.rows.row("", &says);
+    }
+
+    fn faults(&mut self) {
+        let faults = &self.outcome.faults;
+        let told = faults.iter().filter(|(_, (injected, observed))| *injected + *observed > 0);
+        let told: Vec<String> = told
+            .map(|(fault, (injected, observed))| {
+                format!("{fault} {injected} injected, {observed} observed")
+            })
+            .collect();
+        let told = if told.is_empty() { "none".to_owned() } else { told.join("; ") };
+        self.rows.row("faults", &told);
+        for warning in &self.outcome.warnings {
+            self.rows.row("warning", warning);
+        }
+    }
+
+    fn verdicts(&mut self) {
+        let report = &self.outcome.first;
+        let violated: BTreeMap<&str, u64> =
+            self.outcome.summary.violated().map(|(property, it)| (property, it.runs)).collect();
+        let runs = self.outcome.summary.runs();
+        for (verdict, name) in [(Verdict::Holds, "holds"), (Verdict::Incomplete, "incomplete")] {
+            let same = report.findings.iter().filter(|finding| {
+                finding.verdict == verdict && !violated.contains_key(finding.property)
+            });
+            let same: Vec<&str> = same.map(|finding| finding.property).collect();
+            if !same.is_empty() {
+                self.rows.row(name, &same.join(", "));
+            }
+        }
+        let unexpected = violated.iter().filter(|(property, _)| !self.plan.counts(property));
+        let unexpected: Vec<String> = unexpected
+            .map(|(property, times)| match runs {
+                1 => (*property).to_owned(),
+                _ => format!("{property} (in {times} of {runs} runs)"),
+            })
+            .collect();
+        if !unexpected.is_empty() {
+            let says = format!("{}: violated, as the card allows", unexpected.join(", "));
+            self.rows.row("not promised", &says);
+        }
+    }
+
+    fn violations(&mut self) {
+        for violation in &self.outcome.violations {
+            let Violation { finding, runs, seed, replay, shrunk } = violation;
+            let Some(first) = &finding.violation else { continue };
+            let time = figure(units(first.time as f64));
+            let often = match self.outcome.summary.runs() {
+                1 => String::new(),
+                all => format!(" in {runs} of {all} runs, first"),
+            };
+            let property = finding.property;
+            let says = format!("{property}{often} with seed {seed} at {time}: {}", first.says);
+            self.rows.row("VIOLATED", &says);
+            self.rows.line(&format!("    again:  {replay}"));
+            if let Some(shrunk) = shrunk {
+                self.rows.line(&format!("    smaller:  {shrunk}"));
+            }
+        }
+    }
+}
+
+fn units(ticks: f64) -> f64 {
+    ticks / TICKS_PER_UNIT as f64
+}
+
+/// The path of a figure in words.
+fn named(path: &str) -> String {
+    let path = path.strip_prefix("messages.by_kind.").unwrap_or(path);
+    path.replace(['.', '_'], " ")
+}
