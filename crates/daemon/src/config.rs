@@ -210,7 +210,7 @@ impl Config {
     /// Reads the text of a file; an error has its line, where it has one.
     fn parse(text: &str) -> Result<Config, (Option<usize>, String)> {
         let config: Config = toml::from_str(text).map_err(|error| {
-            let line = error.span().map(|span| text[..span.start].lines().count().max(1));
+            let line = error.span().map(|span| text[..span.start].matches('\n').count() + 1);
             (Some(line.unwrap_or(1)), error.message().replace('\n', " "))
         })?;
         config.validate().map_err(|says| (None, says))?;
@@ -304,6 +304,13 @@ mod tests {
         config.channel.fifo = true;
         config.channel.lose = 0.1;
         assert_eq!(Config::parse(&config.text()).unwrap(), config);
+    }
+
+    #[test]
+    fn a_mistake_is_at_the_line_where_it_stands() {
+        let text = "version = 1\n[cluster]\nname = 5\n";
+        assert_eq!(Config::parse(text).unwrap_err().0, Some(3));
+        assert_eq!(Config::parse("nonsense = 1\nversion = 1\n").unwrap_err().0, Some(1));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tenure_runtime::transport::View;
 use tenure_runtime::{Leadership, Running};
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, interval, sleep};
+use tokio::time::{Instant, interval, sleep, timeout};
 
 use crate::boot::{Node, NodeError, outcome};
 use crate::config::Config;
@@ -33,11 +33,13 @@ pub async fn run(
     let me = config.me();
     report(Report::Ready { process: me.number(), address, session });
     let figures = Figures::default();
+    let higher = u64::from(config.size() - me.number());
+    let turn = Duration::from_millis(higher * config.detector.message_ms);
     let mut labour = {
         let (plan, figures, leadership) =
             (config.work.clone(), figures.clone(), leadership.clone());
         tokio::spawn(async move {
-            first_election(view, leadership, session).await;
+            first_election(view, leadership, turn).await;
             match plan {
                 Some(plan) => work::run(plan, me, lock, figures).await,
                 // The lock is kept, or the node would have no user left and stop.
@@ -59,12 +61,15 @@ pub async fn run(
 }
 
 /// Asks for a leader once the peers are there; a node that comes back does so by itself.
-async fn first_election(view: View, leadership: Leadership, session: u64) {
+///
+/// The highest asks at once and the others in turn, each only if nobody leads by then: were all
+/// to ask at once, every request would start an election of its own.
+async fn first_election(view: View, mut leadership: Leadership, turn: Duration) {
     let deadline = Instant::now() + PATIENCE;
     while Instant::now() < deadline && !view.peers().iter().all(|peer| peer.connected) {
         sleep(Duration::from_millis(2)).await;
     }
-    if session == 1 || leadership.now().is_none() {
+    if leadership.now().is_none() && timeout(turn, leadership.changed()).await.is_err() {
         let _ = leadership.elect();
     }
 }

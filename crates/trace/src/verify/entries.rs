@@ -1,7 +1,7 @@
 use std::collections::{HashMap, HashSet};
 
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::{Fence, ProcessId};
+use tenure_core::{Fence, Layer, ProcessId};
 
 use super::watched::Found;
 use crate::merge::MessageKey;
@@ -110,13 +110,15 @@ impl Known {
             return;
         }
         match &record.kind {
-            Kind::Send(passage) => {
+            // Only the lock's own messages tell the lock anything: a heartbeat, or an
+            // acknowledgement of the channel below, may overtake what the lock still waits for.
+            Kind::Send(passage) if passage.layer == Layer::Mutex => {
                 if let Some(known) = self.by_process.get(&at) {
                     let key = MessageKey::sent(at, record.session, passage);
                     self.carried.insert(key, *known);
                 }
             }
-            Kind::Receive(passage) => {
+            Kind::Receive(passage) if passage.layer == Layer::Mutex => {
                 if let Some(told) = self.carried.remove(&MessageKey::received(at, passage)) {
                     let known = self.by_process.entry(at).or_insert(told);
                     *known = told.max(*known);
