@@ -4,6 +4,7 @@
 //! adapter. The loop below is all that it takes to run any protocol for real.
 //!
 //! `cargo run --example 04_bring_your_own_io`
+#![allow(clippy::print_stdout, reason = "an example is here to print")]
 
 use std::collections::BTreeMap;
 use std::net::UdpSocket;

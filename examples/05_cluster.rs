@@ -2,6 +2,7 @@
 //! other; each is started by the ten lines of `serve`, which is all that a service needs.
 //!
 //! `cargo run --example 05_cluster`
+#![allow(clippy::print_stdout, reason = "an example is here to print")]
 
 use std::error::Error;
 
@@ -25,28 +26,29 @@ async fn serve(config: Config) -> Result<(), Box<dyn Error + Send + Sync>> {
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     let directory = tempfile::tempdir()?;
+    let addresses = addresses()?;
     let mut nodes = tokio::task::JoinSet::new();
     for me in 1..=3 {
+        // In a service this file is written by hand; `tenure node --example` prints one.
         let path = directory.path().join(format!("node-{me}.toml"));
         let state = directory.path().join(format!("state-{me}"));
-        // In a service this file is written by hand; `tenure node --example` prints one.
-        std::fs::write(
-            &path,
-            format!(
-                "version = 1\n\
-                 [cluster]\n\
-                 name = \"example\"\n\
-                 me = {me}\n\
-                 addresses = [\"127.0.0.1:47101\", \"127.0.0.1:47102\", \"127.0.0.1:47103\"]\n\
-                 [store]\n\
-                 directory = \"{}\"\n",
-                state.display()
-            ),
-        )?;
+        let text = format!(
+            "version = 1\n[cluster]\nname = \"example\"\nme = {me}\naddresses = {addresses:?}\n\
+             [store]\ndirectory = {state:?}\n"
+        );
+        std::fs::write(&path, text)?;
         nodes.spawn(serve(Config::read(&path)?));
     }
     while let Some(ended) = nodes.join_next().await {
         ended??;
     }
     Ok(())
+}
+
+/// Three ports that are free now.
+fn addresses() -> std::io::Result<Vec<String>> {
+    let listeners = (0..3)
+        .map(|_| std::net::TcpListener::bind("127.0.0.1:0"))
+        .collect::<std::io::Result<Vec<_>>>()?;
+    listeners.iter().map(|listener| Ok(listener.local_addr()?.to_string())).collect()
 }

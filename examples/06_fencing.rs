@@ -5,6 +5,7 @@
 //! Without fences its late write destroys an update; with fences the resource refuses it.
 //!
 //! `cargo run --example 06_fencing`
+#![allow(clippy::print_stdout, reason = "an example is here to print")]
 
 use tenure::core::{Fence, ProcessId};
 use tenure::daemon::resource::{Client, Server};

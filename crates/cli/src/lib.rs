@@ -36,6 +36,8 @@
 //! | [`core`] | the vocabulary: protocols, effects, services, monitors, cards |
 //! | [`algorithms`] | one file for each published algorithm, and how they are put together |
 //! | [`trace`] | what happened: written, merged, shown and judged |
+//! | [`sim`] | seeded runs in virtual time, with faults, monitors and metrics |
+//! | [`check`] | every schedule of a small group, with shortest counterexamples |
 //! | [`runtime`] | a protocol over TCP, with what it saves on disk |
 //! | [`daemon`] | a node as a process |
 //!
@@ -43,7 +45,9 @@
 //! the same parts, and `default-features = false` leaves it out.
 
 pub use tenure_algorithms as algorithms;
+pub use tenure_check as check;
 pub use tenure_core as core;
 pub use tenure_daemon as daemon;
 pub use tenure_runtime as runtime;
+pub use tenure_sim as sim;
 pub use tenure_trace as trace;
