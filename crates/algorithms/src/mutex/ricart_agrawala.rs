@@ -59,7 +59,10 @@ enum Phase {
         /// `Outstanding_Reply_Count`, by name.
         awaited: ProcessSet,
     },
-    Inside,
+    Inside {
+        /// The request that was granted.
+        request: Stamp,
+    },
 }
 
 /// What processes say to each other.
@@ -178,14 +181,15 @@ impl RicartAgrawala {
     }
 
     fn enter(&mut self, fx: &mut impl Effects<Self>) {
-        let Phase::Waiting { request, .. } = &self.phase else { return };
+        let Phase::Waiting { request, .. } = self.phase else { return };
         let fence = Fence(request.clock, u64::from(request.process.number()));
-        self.phase = Phase::Inside;
+        self.phase = Phase::Inside { request };
         fx.emit(Event::Entered { fence });
     }
 
     fn exit(&mut self, fx: &mut impl Effects<Self>) {
-        assert!(self.phase == Phase::Inside, "only a process that is inside can leave");
+        let inside = matches!(self.phase, Phase::Inside { .. });
+        assert!(inside, "only a process that is inside can leave");
         self.phase = Phase::Idle;
         let mut deferred = core::mem::take(&mut self.deferred);
         for request in deferred.drain(..) {
@@ -229,7 +233,7 @@ impl RicartAgrawala {
     fn precedes(&self, request: Stamp) -> bool {
         match &self.phase {
             Phase::Idle => false,
-            Phase::Inside => !self.variants.has(Switch::ReplyWhileInside),
+            Phase::Inside { .. } => !self.variants.has(Switch::ReplyWhileInside),
             Phase::Waiting { request: ours, .. } => {
                 if self.variants.has(Switch::ClockOnlyStrict) {
                     ours.clock < request.clock
@@ -267,8 +271,8 @@ impl Rebase for RicartAgrawala {
 
     fn smallest(&self) -> Option<u64> {
         let request = match &self.phase {
-            Phase::Waiting { request, .. } => Some(request.clock),
-            Phase::Idle | Phase::Inside => None,
+            Phase::Waiting { request, .. } | Phase::Inside { request } => Some(request.clock),
+            Phase::Idle => None,
         };
         let owed = self.deferred.iter().map(|request| request.clock);
         let requests = request.filter(|_| !self.orders_by_id());
@@ -280,8 +284,10 @@ impl Rebase for RicartAgrawala {
         let (tags, by_id) = (tags_requests(self.variants), self.orders_by_id());
         self.clock.0 -= by;
         match &mut self.phase {
-            Phase::Waiting { request, .. } if !by_id => request.clock -= by,
-            Phase::Waiting { .. } | Phase::Idle | Phase::Inside => {}
+            Phase::Waiting { request, .. } | Phase::Inside { request } if !by_id => {
+                request.clock -= by;
+            }
+            Phase::Waiting { .. } | Phase::Idle | Phase::Inside { .. } => {}
         }
         if tags {
             self.deferred.iter_mut().for_each(|request| request.clock -= by);

@@ -1,6 +1,8 @@
 //! The figures that independent tools agreed on for the textbook's Ricart–Agrawala.
 
 use crate::textbook::{Mistake, Textbook};
+use tenure_algorithms::Variants;
+use tenure_algorithms::mutex::{RicartAgrawala, ricart_agrawala};
 use tenure_check::{Check, Entries, Report};
 use tenure_core::Order;
 use tenure_core::monitors::MutualExclusion;
@@ -13,6 +15,17 @@ fn explored(size: u32, entries: u32, order: Order) -> Report {
 fn counts(report: &Report) -> (u64, u64) {
     assert!(report.holds(), "{report}");
     (report.states, report.transitions)
+}
+
+/// What is run over TCP is, but for its switches, what the literature counted.
+#[test]
+fn the_shipped_algorithm_as_of_1981_has_the_same_numbers_of_states() {
+    let variants = Variants::none().with(ricart_agrawala::Switch::Reference);
+    for (entries, known) in [(1, (2_049, 5_489)), (2, (25_674, 71_373))] {
+        let config = ricart_agrawala::Config { variants };
+        let check = Check::<RicartAgrawala>::with(3, config).entries(entries).fifo();
+        assert_eq!(counts(&check.always(MutualExclusion::new()).run()), known);
+    }
 }
 
 #[test]
