@@ -258,7 +258,7 @@ impl Settings {
     }
 
     fn weakness(&self, card: &Card) -> Option<(String, &'static str)> {
-        let survives = || format!("survives {}", card.faults.says);
+        let says = || card.faults.says.to_string();
         if self.time.timing.unwrap_or(card.timing) < card.timing {
             return Some((needs_timing(card.timing), "the timing asked for is weaker"));
         }
@@ -266,17 +266,17 @@ impl Settings {
             return Some(("needs channels in order".into(), "the channels reorder"));
         }
         if self.network.loss.possible() && !card.faults.loss {
-            return Some((survives(), "messages are lost"));
+            return Some((says(), "messages are lost"));
         }
         if self.network.duplication.possible() && !card.faults.duplication {
-            return Some((survives(), "messages are duplicated"));
+            return Some((says(), "messages are duplicated"));
         }
         if !self.down.is_empty() && card.faults.crashes < Crashes::Stop {
-            return Some((survives(), "a process is down from the start"));
+            return Some((says(), "a process is down from the start"));
         }
         self.faults.iter().find_map(|fault| {
             let given = unforeseen(fault, card)?;
-            Some((survives(), given))
+            Some((says(), given))
         })
     }
 }
