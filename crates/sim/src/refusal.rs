@@ -110,7 +110,7 @@ pub enum SettingsError {
         drift_ppm: u32,
     },
     /// The environment is weaker than the card.
-    #[error("{algorithm} {needs}, but {given}; change it or run beyond the assumptions")]
+    #[error("{algorithm}: {needs}; but {given}; change it or run beyond the assumptions")]
     Weaker {
         /// The algorithm.
         algorithm: String,
