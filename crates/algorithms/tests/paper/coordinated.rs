@@ -9,7 +9,7 @@ use tenure_core::service::{election, mutex, office};
 use tenure_core::{Election, Fence, Layer, Order, TICKS_PER_UNIT, Verdict};
 
 use crate::support::mutex::NOBODY;
-use crate::support::{Dice, Seen, World, p};
+use crate::support::{Dice, Link, Seen, World, p};
 
 const ENTER: office::Command = office::Command::Mutex(mutex::Command::Enter);
 const EXIT: office::Command = office::Command::Mutex(mutex::Command::Exit);
@@ -106,24 +106,25 @@ fn a_grant_of_the_old_leader_is_void_once_the_new_one_has_asked() {
     world.command(p(1), ENTER);
     world.pass(1, 4);
     assert_eq!(world.under_way(4, 1), 1, "the grant");
+    world.command(p(2), ENTER);
     world.crash(p(4));
     for at in 1..=3 {
         world.suspicion(p(at), p(4), Verdict::Suspect);
     }
-    let grant = (p(4), p(1));
-    while let Some(link) = world.busy_links().into_iter().find(|link| *link != grant) {
+    let (grant, report) = ((p(4), p(1)), (p(1), p(3)));
+    deliver_all_but(&[grant], &mut world);
+    world.fire(p(3), bully::Timer::Answer);
+    deliver_all_but(&[grant, report], &mut world);
+    deliver_all_but(&[grant], &mut world);
+    assert_eq!(who(&mut world), [2], "P2's report came first");
+    world.pass(4, 1);
+    assert_eq!(who(&mut world), NOBODY, "P1 has reported to P3, and waits for it");
+}
+
+fn deliver_all_but(slow: &[Link], world: &mut World<Coordinated<Bully>>) {
+    while let Some(link) = world.busy_links().into_iter().find(|link| !slow.contains(link)) {
         world.pass(link.0.number(), link.1.number());
     }
-    while let Some((at, timer)) = world.next_timer() {
-        world.fire(at, timer);
-        while let Some(link) = world.busy_links().into_iter().find(|link| *link != grant) {
-            world.pass(link.0.number(), link.1.number());
-        }
-    }
-    let inside = entered(&mut world);
-    assert_eq!(inside.len(), 1, "P3 has granted it anew");
-    world.pass(4, 1);
-    assert_eq!(who(&mut world), NOBODY, "and P4's grant comes too late");
 }
 
 /// The dead never release.
@@ -163,6 +164,27 @@ fn after_a_false_suspicion_the_later_entry_has_the_higher_fence() {
     let inside = entered(&mut world);
     assert_eq!(inside.iter().map(|(at, _)| *at).collect::<Vec<_>>(), [1, 2]);
     assert!(inside[0].1 < inside[1].1);
+}
+
+#[test]
+fn an_entry_that_was_superseded_in_vain_does_not_supersede_the_next_one() {
+    let mut world = world();
+    world.command(p(1), ENTER);
+    world.settle();
+    world.suspicion(p(4), p(1), Verdict::Suspect);
+    for at in [2, 3] {
+        world.command(p(at), ENTER);
+        world.settle();
+    }
+    world.suspicion(p(4), p(1), Verdict::Trust);
+    world.settle();
+    assert_eq!(who(&mut world), [1, 2], "P1 and P2 are inside, and P2 rightly so");
+    world.command(p(1), EXIT);
+    world.settle();
+    assert_eq!(who(&mut world), NOBODY);
+    world.command(p(2), EXIT);
+    world.settle();
+    assert_eq!(who(&mut world), [3]);
 }
 
 /// P1 leads in vain, learns so, and must not grant under its old term when P3 has died.
