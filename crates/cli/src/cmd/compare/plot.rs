@@ -141,13 +141,14 @@ impl Picture {
         // Two ends of what is possible are only hinted at.
         let width = if curve.theory.len() > 1 { 0.8 } else { 1.6 };
         for line in &curve.theory {
-            let points: Vec<String> = line
-                .iter()
-                .filter(|(_, value)| *value > 0.0)
-                .map(|(size, value)| {
-                    format!("{:.1},{:.1}", self.x(f64::from(*size)), self.y(*value))
-                })
-                .collect();
+            let drawn = line.iter().filter(|(_, value)| *value > 0.0);
+            let point = |(size, value): &(u32, f64)| {
+                format!("{:.1},{:.1}", self.x(f64::from(*size)), self.y(*value))
+            };
+            let points: Vec<String> = drawn.map(point).collect();
+            if points.is_empty() {
+                continue;
+            }
             let (points, ink) = (points.join(" "), INKS[place % INKS.len()]);
             draw(
                 svg,

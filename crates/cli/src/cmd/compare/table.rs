@@ -31,6 +31,8 @@ struct Figures {
     /// Everything that was sent in a run, of other layers too.
     total: Moments,
     theory: Theory,
+    /// Whether messages are fewer or more than the card says.
+    outside: bool,
     delays: Delays,
     election_time: Moments,
     bypass_max: f64,
@@ -93,6 +95,7 @@ impl Row {
         let figures = Figures {
             messages: outcome.messages,
             total: summary.figure("messages.total").copied().unwrap_or_default(),
+            outside: books::is_outside(cost, outcome.messages.mean()),
             theory,
             delays,
             election_time: summary.figure("election_time").copied().unwrap_or_default(),
@@ -194,9 +197,8 @@ fn notes(text: &mut Rows, row: &Row) {
         says.push_str(&format!(", bypass {bypass}"));
     }
     note(&says);
-    let Figures { messages, theory, .. } = figures;
-    if theory.most.is_some_and(|most| messages.mean() > most as f64 + 1e-9) {
-        note("more messages than its card says");
+    if figures.outside {
+        note("this is outside of what its card says");
     }
     let runs = |property| figures.violated.get(property).copied().unwrap_or(0);
     let broken = figures.broken.iter().zip(&figures.replay);

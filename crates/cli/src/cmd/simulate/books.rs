@@ -1,7 +1,7 @@
 //! What the books say about a run, to be held beside what it measured.
 
 use tenure_core::quorum::Quorums;
-use tenure_core::{Layer, ProcessId, Service};
+use tenure_core::{Cost, Layer, ProcessId, Service};
 use tenure_sim::{Entries, Initiators, Pattern, Report, Settings, theory};
 
 use super::plan::Plan;
@@ -172,6 +172,14 @@ fn chang_roberts(plan: &Plan, settings: &Settings) -> Option<u64> {
 pub(crate) fn predicted(plan: &Plan, settings: &Settings) -> Option<u64> {
     let plain = is_plain(plan) && plan.draws_ids() && plan.card.name == "chang-roberts";
     if plain { chang_roberts(plan, settings) } else { None }
+}
+
+/// Whether a figure lies outside of what the card says of all that happens in a run. A formula
+/// that goes on behind a comma speaks of something besides, a change of leader for example.
+pub(crate) fn is_outside(cost: &Cost, measured: f64) -> bool {
+    let below = measured < cost.least as f64 - 1e-9;
+    let above = cost.most.is_some_and(|most| measured > most as f64 + 1e-9);
+    !cost.formula.contains(',') && (below || above)
 }
 
 /// Messages per entry, or per election, of a run: those of the lock or of the election itself,

@@ -185,9 +185,7 @@ impl Table<'_> {
             Some(most) => format!("{} to {most}", cost.least),
             None => format!("{} or more", cost.least),
         };
-        let outside = measured < cost.least as f64
-            || cost.most.is_some_and(|most| measured > most as f64 + 1e-9);
-        let note = if outside { "; this is outside" } else { "" };
+        let note = if books::is_outside(cost, measured) { "; this is outside" } else { "" };
         let formula = cost.formula;
         let all = self.outcome.summary.figure("messages.total").map_or(0.0, Moments::mean);
         let entries = self.outcome.summary.figure("entries.total").map_or(0.0, Moments::mean);
