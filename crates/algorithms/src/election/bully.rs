@@ -24,14 +24,13 @@
 //! The paper's *once* rule is kept: a process in an election answers further election messages
 //! and does not start again, or the messages would grow exponentially.
 
-use alloc::string::ToString;
+mod card;
+
 use alloc::sync::Arc;
 
 use tenure_core::service::election::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, Cost, Crashes, Delay, Detection, Effects, Faults, Fixed, Group, Order, Per,
-    ProcessId, ProcessSet, Promise, Protocol, Rank, Service, Strategy, Term, Timing, Topology,
-    Verdict, labelled,
+    Delay, Effects, Fixed, Group, ProcessId, ProcessSet, Protocol, Rank, Term, Verdict, labelled,
 };
 
 use crate::Variants;
@@ -72,7 +71,8 @@ enum Phase {
 pub enum Message {
     /// "We need a leader: is anybody above me alive?"
     Election {
-        /// The number that the new term shall have at least.
+        /// The number that the new term shall have at least; 0 from a sender that does not know,
+        /// because it has just come back.
         number: u64,
     },
     /// "I am alive and will see to it", or: "there have been later elections than yours".
@@ -172,7 +172,7 @@ impl Protocol for Bully {
             suspected: ProcessSet::new(),
         };
         if stable.is_some() {
-            bully.start(fx);
+            bully.ask(0, fx);
         }
         bully
     }
@@ -200,7 +200,11 @@ impl Protocol for Bully {
     fn on_timer(&mut self, timer: Timer, fx: &mut impl Effects<Self>) {
         match timer {
             Timer::Answer => self.announce(fx),
-            Timer::Coordinator => self.start(fx),
+            Timer::Coordinator => {
+                // The last number may have been concluded without us.
+                self.number += u64::from(!self.has(Switch::NoTerms));
+                self.start(fx);
+            }
         }
     }
 
@@ -229,25 +233,31 @@ impl Protocol for Bully {
 impl Bully {
     fn start(&mut self, fx: &mut impl Effects<Self>) {
         self.number = self.number.max(self.announced.number + 1);
+        self.ask(self.carried(self.number), fx);
+    }
+
+    fn ask(&mut self, number: u64, fx: &mut impl Effects<Self>) {
         let higher = self.higher();
         if higher.is_empty() {
             return self.announce(fx);
         }
         let asked = if self.has(Switch::TellAll) { self.group.peers() } else { higher };
-        fx.broadcast(&asked, Message::Election { number: self.carried(self.number) });
+        fx.broadcast(&asked, Message::Election { number });
         self.enter_phase(Phase::Asking, fx);
     }
 
     fn on_election(&mut self, from: ProcessId, number: u64, fx: &mut impl Effects<Self>) {
         self.number = self.number.max(number);
+        // Its announcement is on the way to the sender: starting again would breed elections.
+        let concluded = number != 0 && number <= self.announced.number;
         if self.outranks_me(from) {
-            if self.is_settled() {
+            if self.is_settled() && !concluded {
                 self.enter_phase(Phase::Waiting, fx);
             }
             return;
         }
         fx.send(from, Message::Answer { number: self.carried(self.number) });
-        if self.is_settled() || self.has(Switch::LiteralRestart) {
+        if (self.is_settled() && !concluded) || self.has(Switch::LiteralRestart) {
             self.start(fx);
         }
     }
@@ -365,36 +375,5 @@ impl Bully {
 
     fn has(&self, switch: Switch) -> bool {
         self.config.variants.has(switch)
-    }
-}
-
-impl Algorithm for Bully {
-    fn card(_: &Config, size: u32) -> Card {
-        let n = u64::from(size);
-        Card {
-            name: "bully".to_string(),
-            title: "whoever hears of nobody higher leads".to_string(),
-            service: Service::Election,
-            paper: "Garcia-Molina, IEEE Transactions on Computers C-31(1), 1982",
-            strategy: Strategy::Comparison,
-            timing: Timing::Synchronous,
-            order: Order::Reordered,
-            faults: Faults {
-                loss: false,
-                duplication: true,
-                crashes: Crashes::Recovery,
-                says: "survives any number of crashes and recoveries, but no lost message",
-            },
-            topology: Topology::Complete,
-            detection: Detection::Perfect,
-            messages: Cost {
-                per: Per::Election,
-                formula: "N−1 … N(N−1)",
-                least: n - 1,
-                most: Some(n * (n - 1)),
-            },
-            promises: [Promise::Agreement, Promise::Progress, Promise::Validity].into(),
-            variants: Variants::<Switch>::declared(),
-        }
     }
 }
