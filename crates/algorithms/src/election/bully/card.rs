@@ -31,9 +31,9 @@ impl Algorithm for Bully {
             detection: Detection::Perfect,
             messages: Cost {
                 per: Per::Election,
-                formula: "N−1 … N(N−1)",
+                formula: "N−1 … N²−1",
                 least: n - 1,
-                most: Some(n * (n - 1)),
+                most: Some(n * n - 1),
             },
             promises: [Promise::Agreement, Promise::Progress, Promise::Validity].into(),
             variants: Variants::<Switch>::declared(),
