@@ -359,7 +359,7 @@ fn an_environment_weaker_than_the_card_is_refused_with_a_sentence() {
     };
     let lose = |settings: &mut Settings| settings.network.loss = Chance::of(0.5);
     let says = refused("ricart-agrawala", &lose);
-    assert!(says.starts_with("ricart-agrawala ") && says.contains("messages are lost"), "{says}");
+    assert!(says.starts_with("ricart-agrawala: ") && says.contains("messages are lost"), "{says}");
     let reorder = |settings: &mut Settings| settings.network.order = Some(Order::Reordered);
     let says = refused("lamport", &reorder);
     assert!(says.contains("needs channels in order"), "{says}");
