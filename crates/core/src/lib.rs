@@ -29,6 +29,7 @@ pub mod quorum;
 mod rank;
 mod rebase;
 pub mod service;
+mod stamped;
 mod time;
 mod wrap;
 
@@ -49,5 +50,6 @@ pub use protocol::{Effects, Input, Protocol, Verdict, Wire};
 pub use rank::Rank;
 pub use rebase::Rebase;
 pub use service::{Detector, Election, Facts, Fence, Mutex, Office, Term};
+pub use stamped::Stamped;
 pub use time::{Delay, LocalTime, TICKS_PER_UNIT};
 pub use wrap::Wrap;

@@ -27,7 +27,7 @@ pub(crate) enum Act {
     /// A request arrives from outside.
     Arrival { process: ProcessId },
     /// A user hears of another's request.
-    Chat { from: ProcessId, to: ProcessId, tag: u32 },
+    Chat { chat: u32 },
     /// A command of the script.
     Script { index: u32 },
 }

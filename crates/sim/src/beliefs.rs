@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use tenure_core::ProcessId;
 
 /// Whom each process believes in.
@@ -11,6 +13,9 @@ pub(crate) struct Beliefs {
     followers: Vec<u32>,
     /// How many leaders have followers.
     followed: u32,
+    /// Processes that believed in somebody, asked for an election all the same, and have been
+    /// told nothing since.
+    unanswered: BTreeSet<u32>,
 }
 
 const NOBODY: u32 = u32::MAX;
@@ -19,7 +24,7 @@ impl Beliefs {
     pub(crate) fn new(size: u32) -> Self {
         let size = size as usize;
         let (leader, followers) = (vec![NOBODY; size], vec![0; size]);
-        Beliefs { leader, settled: 0, followers, followed: 0 }
+        Beliefs { leader, settled: 0, followers, followed: 0, unanswered: BTreeSet::new() }
     }
 
     /// Whom a process believes in.
@@ -28,11 +33,20 @@ impl Beliefs {
         (leader != NOBODY).then_some(ProcessId(leader))
     }
 
+    /// A process asks for an election. Whoever believes in nobody waits for its end anyway.
+    pub(crate) fn asked(&mut self, at: ProcessId) {
+        if self.of(at).is_some() {
+            self.unanswered.insert(at.0);
+        }
+    }
+
     pub(crate) fn elected(&mut self, at: ProcessId, leader: ProcessId, up: &[bool]) {
+        self.unanswered.remove(&at.0);
         self.set(at, leader.0, up);
     }
 
     pub(crate) fn forget(&mut self, at: ProcessId, up: &[bool]) {
+        self.unanswered.remove(&at.0);
         self.set(at, NOBODY, up);
     }
 
@@ -45,14 +59,18 @@ impl Beliefs {
         }
     }
 
-    /// Whether all of so many live processes believe in one live leader.
-    pub(crate) const fn is_unanimous(&self, live: u64) -> bool {
-        self.settled == live && self.followed <= 1
+    /// Whether all of so many live processes believe in one live leader, and whoever asked for
+    /// an election has been told of its end.
+    pub(crate) fn is_unanimous(&self, live: u64) -> bool {
+        self.settled == live && self.followed <= 1 && self.unanswered.is_empty()
     }
 
-    /// Live processes that believe in nobody who is up.
+    /// Live processes that believe in nobody who is up, or that asked and were told nothing.
     pub(crate) fn unsettled<'a>(&'a self, up: &'a [bool]) -> impl Iterator<Item = ProcessId> + 'a {
-        let without = move |place: &usize| up[*place] && !self.is_settled(*place, up);
+        let unanswered =
+            |place: usize| self.unanswered.iter().any(|asked| *asked as usize == place);
+        let without =
+            move |place: &usize| up[*place] && (!self.is_settled(*place, up) || unanswered(*place));
         (0..self.leader.len()).filter(without).map(ProcessId::at)
     }
 

@@ -6,6 +6,7 @@ use tenure_trace::{Kind, Who};
 use crate::agenda::{Act, Agenda};
 use crate::beliefs::Beliefs;
 use crate::causality::{Causality, Through};
+use crate::chats::Chats;
 use crate::clocks::Clocks;
 use crate::election_judge::ElectionJudge;
 use crate::judge::MutexJudge;
@@ -51,6 +52,7 @@ pub(crate) struct Core {
     pub(crate) delivered: u64,
     pub(crate) detector_random: Random,
     pub(crate) chatter: Random,
+    pub(crate) chats: Chats,
     pub(crate) last_exit: Option<u64>,
     pub(crate) upset_since: Option<u64>,
     pub(crate) progress: Progressed,
@@ -130,6 +132,7 @@ impl Core {
             delivered: 0,
             detector_random: Random::stream(settings.seed, Stream::Detector),
             chatter: Random::stream(settings.seed ^ 0x6368_6174, Stream::Workload),
+            chats: Chats::default(),
             last_exit: None,
             upset_since: None,
             progress: Progressed::default(),

@@ -5,6 +5,7 @@ use tenure_trace::{Kind, Passage};
 
 use crate::agenda::{Act, verdict};
 use crate::causality::Through;
+use crate::chats::Chat;
 use crate::core::Core;
 use crate::users::Phase;
 use crate::{Ask, Fault, Heard, Memory, When};
@@ -14,11 +15,27 @@ use crate::{Ask, Fault, Heard, Memory, When};
 pub(crate) enum Todo {
     Nothing,
     Ask(ProcessId, Ask),
-    Timer { slot: u32, generation: u32 },
-    Suspicion { observer: ProcessId, peer: ProcessId, verdict: Verdict },
+    Timer {
+        slot: u32,
+        generation: u32,
+    },
+    Suspicion {
+        observer: ProcessId,
+        peer: ProcessId,
+        verdict: Verdict,
+    },
     Crash(ProcessId),
-    Recover { process: ProcessId, lost: bool },
+    Recover {
+        process: ProcessId,
+        lost: bool,
+    },
     Script(u32),
+    /// A user is told something by another, with the protocol's clock there.
+    Hear {
+        process: ProcessId,
+        clock: Option<u64>,
+        reacts: bool,
+    },
 }
 
 impl Core {
@@ -34,7 +51,7 @@ impl Core {
                 Todo::Nothing
             }
             Act::Arrival { process } => self.arrival(process),
-            Act::Chat { from, to, tag } => self.hear(from, to, tag),
+            Act::Chat { chat } => self.hear(chat),
             Act::Tell { observer, peer, suspect } => {
                 self.tells_left -= 1;
                 // The oracle is perfect: what has become untrue meanwhile is not said.
@@ -77,7 +94,8 @@ impl Core {
         Todo::Nothing
     }
 
-    fn hear(&mut self, from: ProcessId, to: ProcessId, tag: u32) -> Todo {
+    fn hear(&mut self, chat: u32) -> Todo {
+        let Chat { from, to, tag, clock } = self.chats.receive(chat);
         if !self.up[to.index()] {
             self.take_tag(tag, None, Through::All);
             return Todo::Nothing;
@@ -88,11 +106,9 @@ impl Core {
             let passage = Passage::of(&Said, from, ticket.session, ticket.number);
             self.trace(to, Kind::Receive(passage));
         }
-        let reacts = self.settings.workload.chatter.is_some_and(|chatter| chatter.react);
-        if reacts && self.users.as_ref().is_some_and(|users| users.can_react(to)) {
-            return Todo::Ask(to, Ask::Enter);
-        }
-        Todo::Nothing
+        let reacts = self.settings.workload.chatter.is_some_and(|chatter| chatter.react)
+            && self.users.as_ref().is_some_and(|users| users.can_react(to));
+        Todo::Hear { process: to, clock, reacts }
     }
 
     fn cut(&mut self, partition: u32, begins: bool) -> Todo {
@@ -243,13 +259,17 @@ impl Core {
                     users.asked_to_exit(at, self.now);
                 }
             }
-            Ask::Elect | Ask::Resign => self.upset(),
+            Ask::Elect => {
+                self.beliefs.asked(at);
+                self.upset();
+            }
+            Ask::Resign => self.upset(),
         }
         self.judge_asked(at, ask);
     }
 
-    /// After a request was made: perhaps tell somebody.
-    pub(crate) fn tell_others(&mut self, at: ProcessId) {
+    /// After a request was made: perhaps tell somebody, with the protocol's clock.
+    pub(crate) fn tell_others(&mut self, at: ProcessId, clock: Option<u64>) {
         let Some(chatter) = self.settings.workload.chatter else { return };
         let size = self.settings.size;
         if size < 2 || !self.chances(chatter.tell, self.metrics.chatted) {
@@ -265,7 +285,8 @@ impl Core {
             let passage = Passage::of(&Said, to, ticket.session, ticket.number);
             self.trace(at, Kind::Send(passage));
         }
-        self.agenda.push(arrives, Act::Chat { from: at, to, tag });
+        let chat = self.chats.send(Chat { from: at, to, tag, clock });
+        self.agenda.push(arrives, Act::Chat { chat });
     }
 
     /// A user is told.

@@ -36,6 +36,7 @@ mod agenda;
 mod beliefs;
 mod bypass;
 mod causality;
+mod chats;
 mod clocks;
 mod configs;
 mod controls;

@@ -1,8 +1,9 @@
 use std::io::Write;
 
-use tenure_core::{Algorithm, Card, Monitor, ProcessId, Protocol, Service};
+use tenure_core::{Algorithm, Card, Monitor, ProcessId, Protocol, Service, Stamped};
 use tenure_trace::{Header, Source, WriteError};
 
+use crate::chats::Stamping;
 use crate::core::{Core, Offers};
 use crate::recorder::Recorder;
 use crate::watcher::Watcher;
@@ -23,6 +24,7 @@ pub struct Simulation<P: Protocol> {
     script: Vec<(u64, ProcessId, P::Command)>,
     watchers: Vec<Watcher<P>>,
     replay: Option<String>,
+    stamping: Option<Stamping<P>>,
 }
 
 /// A run could not be made, or not be recorded.
@@ -59,6 +61,7 @@ where
             script: Vec::new(),
             watchers: Vec::new(),
             replay: None,
+            stamping: None,
         }
     }
 
@@ -105,6 +108,7 @@ where
             script: self.script.clone(),
             watchers: self.watchers.clone(),
             replay: self.replay.clone(),
+            stamping: self.stamping,
         }
     }
 
@@ -183,7 +187,8 @@ where
     ) -> Result<(Report, Vec<P>, Option<Recorder>), SettingsError> {
         self.check()?;
         let core = Core::new(settings, Self::offers(), recorder);
-        let mut world = World::new(core, &self.configs, &self.script, self.watchers.clone());
+        let watchers = self.watchers.clone();
+        let mut world = World::new(core, &self.configs, &self.script, watchers, self.stamping);
         let ended = world.run(&mut controls);
         world.settle();
         let (mut core, processes, watchers) = world.into_parts();
@@ -215,6 +220,20 @@ where
             replay: self.replay.clone(),
             ..Header::new(self.name.clone(), self.service.into(), size, Source::Simulator)
         }
+    }
+}
+
+impl<P: Stamped> Simulation<P>
+where
+    P::Command: UserCommand,
+    P::Event: UserEvent,
+{
+    /// The same with users whose messages ([`Chatter`](crate::Chatter)) carry the protocol's
+    /// logical clock, so that a request that somebody was told of gets the smaller stamp.
+    #[must_use]
+    pub fn with_stamped_chatter(mut self) -> Self {
+        self.stamping = Some(Stamping::new());
+        self
     }
 }
 

@@ -8,6 +8,7 @@ use tenure_trace::Kind;
 
 use crate::agenda::Act;
 use crate::causality::Through;
+use crate::chats::Stamping;
 use crate::clocks::Clocks;
 use crate::core::Core;
 use crate::happenings::Todo;
@@ -64,6 +65,7 @@ pub(crate) struct World<'a, P: Protocol> {
     timers: Timers<P::Timer>,
     script: &'a [(u64, ProcessId, P::Command)],
     watchers: Vec<Watcher<P>>,
+    stamping: Option<Stamping<P>>,
 }
 
 impl<'a, P: Protocol> World<'a, P>
@@ -76,12 +78,13 @@ where
         configs: &'a Configs<P::Config>,
         script: &'a [(u64, ProcessId, P::Command)],
         watchers: Vec<Watcher<P>>,
+        stamping: Option<Stamping<P>>,
     ) -> Self {
         let choices = Random::stream(core.settings.seed, crate::random::Stream::Choices);
         let batch = Batch::new(Surroundings::new(choices, core.clocks));
         let (mail, timers) = (Queue::new(), Timers::new());
         let processes = Vec::with_capacity(core.settings.size as usize);
-        World { core, processes, configs, batch, mail, timers, script, watchers }
+        World { core, processes, configs, batch, mail, timers, script, watchers, stamping }
     }
 
     /// Runs to the end and says why it ended there.
@@ -319,6 +322,14 @@ where
                 });
             }
             Todo::Recover { process, lost } => self.recover(process, lost),
+            Todo::Hear { process, clock, reacts } => {
+                if let (Some(stamping), Some(clock)) = (self.stamping, clock) {
+                    (stamping.observe)(&mut self.processes[process.index()], clock);
+                }
+                if reacts {
+                    self.ask(process, Ask::Enter);
+                }
+            }
             Todo::Script(index) => {
                 let (_, process, command) = &self.script[index as usize];
                 self.command(*process, command.clone());
@@ -378,7 +389,9 @@ where
         self.processes[at.index()].step(Input::Command(command), &mut self.batch);
         self.release(at);
         if ask == Some(Ask::Enter) {
-            self.core.tell_others(at);
+            let process = &self.processes[at.index()];
+            let clock = self.stamping.map(|stamping| (stamping.clock)(process));
+            self.core.tell_others(at, clock);
         }
     }
 

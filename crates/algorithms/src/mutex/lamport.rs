@@ -30,8 +30,8 @@ use alloc::vec::Vec;
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{
     Algorithm, Card, Cost, Crashes, Detection, Effects, Faults, Fence, Group, LamportClock, Order,
-    Per, ProcessId, ProcessSet, Promise, Protocol, Service, Stamp, Strategy, Timing, Topology,
-    labelled,
+    Per, ProcessId, ProcessSet, Promise, Protocol, Service, Stamp, Stamped, Strategy, Timing,
+    Topology, labelled,
 };
 
 use crate::Variants;
@@ -245,6 +245,17 @@ impl Message {
             Message::Request { stamp } => stamp.clock,
             Message::Reply { clock } | Message::Release { clock, .. } => *clock,
         }
+    }
+}
+
+/// What the application carries besides is this clock, as with any message.
+impl Stamped for Lamport {
+    fn clock(&self) -> u64 {
+        self.clock.now()
+    }
+
+    fn observe(&mut self, clock: u64) {
+        self.clock.observe(clock);
     }
 }
 

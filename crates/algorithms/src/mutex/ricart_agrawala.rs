@@ -30,8 +30,8 @@ use alloc::vec::Vec;
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{
     Algorithm, Card, Cost, Crashes, Detection, Effects, Faults, Fence, Group, LamportClock, Order,
-    Per, ProcessId, ProcessSet, Promise, Protocol, Rebase, Service, Stamp, Strategy, Timing,
-    Topology, labelled,
+    Per, ProcessId, ProcessSet, Promise, Protocol, Rebase, Service, Stamp, Stamped, Strategy,
+    Timing, Topology, labelled,
 };
 
 use crate::Variants;
@@ -263,6 +263,17 @@ fn tags_replies(variants: Variants<Switch>) -> bool {
 
 fn stamps_replies(variants: Variants<Switch>) -> bool {
     !variants.has(Switch::UnstampedReply) && !variants.has(Switch::Reference)
+}
+
+/// What the application carries besides is this clock, as with any message.
+impl Stamped for RicartAgrawala {
+    fn clock(&self) -> u64 {
+        self.clock.now()
+    }
+
+    fn observe(&mut self, clock: u64) {
+        self.clock.observe(clock);
+    }
 }
 
 /// Stamps are compared with stamps only, so all may be shifted alike.

@@ -1,43 +1,76 @@
 //! The catalogue's numbers as laws over many seeds, with the real algorithms.
 
 mod costs;
+mod election_faults;
 mod elections;
 mod faults;
+mod order;
 mod promises;
 
 use std::sync::Arc;
 
 use tenure_algorithms::catalogue::{Parameters, Visitor, visit};
+use tenure_core::service::election::Command;
 use tenure_core::{Algorithm, Election, Mutex, ProcessId, Rank};
 use tenure_sim::{Report, Settings, SettingsError, Simulation, Span, Workload};
 
 /// Runs the protocol that a name stands for.
-struct Run(Settings);
+struct Run {
+    settings: Settings,
+    /// Who starts an election when, besides those who start at once.
+    late: Vec<(u64, ProcessId)>,
+}
 
 impl Visitor for Run {
     type Output = Result<Report, SettingsError>;
 
     fn mutex<P: Mutex + Algorithm>(self, config: P::Config) -> Self::Output {
-        Simulation::<P>::of(config, self.0)?.run()
+        Simulation::<P>::of(config, self.settings)?.run()
     }
 
     fn election<P: Election + Algorithm>(self, config: P::Config) -> Self::Output {
-        Simulation::<P>::of(config, self.0)?.run()
+        let mut simulation = Simulation::<P>::of(config, self.settings)?;
+        for (time, process) in self.late {
+            simulation = simulation.command(time, process, Command::Elect);
+        }
+        simulation.run()
     }
 }
 
-fn try_variant(name: &str, variant: &str, settings: Settings) -> Result<Report, SettingsError> {
+/// What an algorithm's configuration depends on, to fit these settings.
+fn parameters(settings: &Settings) -> Parameters {
     let delay = settings.network.latency.most().unwrap_or(5_000_000);
     let ranks: Arc<[Rank]> =
         (0..settings.size).map(|place| settings.rank(ProcessId(place))).collect();
-    let variants = variant.split_terminator(',').map(str::to_owned).collect();
-    let parameters = Parameters { ranks, variants, delay, ..Parameters::plain(settings.size) };
-    visit(name, &parameters, Run(settings)).expect("the catalogue knows the name")
+    Parameters { ranks, delay, ..Parameters::plain(settings.size) }
+}
+
+fn try_run(name: &str, settings: Settings) -> Result<Report, SettingsError> {
+    let parameters = parameters(&settings);
+    let run = Run { settings, late: Vec::new() };
+    visit(name, &parameters, run).expect("the catalogue knows the name")
 }
 
 fn run(name: &str, settings: Settings) -> Report {
+    let parameters = parameters(&settings);
+    run_with(name, &parameters, settings)
+}
+
+fn run_with(name: &str, parameters: &Parameters, settings: Settings) -> Report {
+    run_late(name, parameters, settings, Vec::new())
+}
+
+/// The same, where some start another election later.
+fn run_late(
+    name: &str,
+    parameters: &Parameters,
+    settings: Settings,
+    late: Vec<(u64, ProcessId)>,
+) -> Report {
     let seed = settings.seed;
-    try_variant(name, "", settings).unwrap_or_else(|error| panic!("{name}, seed {seed}: {error}"))
+    let ran = visit(name, parameters, Run { settings, late });
+    let ran = ran.unwrap_or_else(|error| panic!("{name}: {error}"));
+    ran.unwrap_or_else(|error| panic!("{name}, seed {seed}: {error}"))
 }
 
 /// Everybody at once, again and again, over random delays.

@@ -3,7 +3,7 @@
 use tenure_core::{Order, ProcessId, Promise, Timing};
 use tenure_sim::{Chance, Ended, Fault, Settings, SettingsError, Span, Verdict, When, Workload};
 
-use crate::{LOCKS, busy, run, try_variant};
+use crate::{LOCKS, busy, run, try_run};
 
 #[test]
 fn every_lock_keeps_what_its_card_promises_and_costs_what_it_says() {
@@ -40,10 +40,10 @@ fn an_environment_weaker_than_the_card_is_refused_with_a_sentence() {
     let refused = |name: &str, change: &dyn Fn(&mut Settings)| {
         let mut settings = busy(3, 1, 1);
         change(&mut settings);
-        let error = try_variant(name, "", settings.clone()).unwrap_err();
+        let error = try_run(name, settings.clone()).unwrap_err();
         assert!(matches!(error, SettingsError::Weaker { .. }), "{error}");
         settings.beyond_assumptions = true;
-        assert!(try_variant(name, "", settings).is_ok());
+        assert!(try_run(name, settings).is_ok());
         error.to_string()
     };
     let lose = |settings: &mut Settings| settings.network.loss = Chance::of(0.5);

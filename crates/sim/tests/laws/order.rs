@@ -1,0 +1,66 @@
+//! Which order of requests the entries keep, with users who also talk to each other.
+
+use tenure_algorithms::mutex::{Lamport, lamport};
+use tenure_core::Order;
+use tenure_sim::{
+    Chatter, Entries, Locking, Pattern, Report, Settings, Simulation, Span, Verdict, Watched,
+    Workload,
+};
+
+/// Users who think, ask, tell somebody of it, and ask at once when they are told. What they say
+/// travels faster than what the lock says.
+fn talkative(size: u32, seed: u64) -> Settings {
+    let mut settings = Settings::new(size);
+    let locking = Locking {
+        pattern: Pattern::Closed { think: Span::between_units(0, 40) },
+        entries: Entries::Each(3),
+        hold: Span::units(1),
+    };
+    let chatter = Chatter::always(Span::units(1));
+    settings.seed = seed;
+    settings.workload = Workload::locking(locking).with_chatter(chatter);
+    settings.network.order = Some(Order::Fifo);
+    settings.network.latency = Span::between_units(1, 9).into();
+    settings.watch.order = Watched::Always;
+    settings
+}
+
+fn is_violated(report: &Report, property: &str) -> bool {
+    report.verdict(property) == Some(Verdict::Violated)
+}
+
+/// How often the order with the application's messages is violated, and how often that of the
+/// protocol's alone; everything else has to hold.
+fn disorder(stamped: bool) -> (u32, u32) {
+    let mut found = (0, 0);
+    for seed in 0..500 {
+        let settings = talkative(3, seed);
+        let mut simulation =
+            Simulation::<Lamport>::of(lamport::Config::default(), settings).unwrap();
+        if stamped {
+            simulation = simulation.with_stamped_chatter();
+        }
+        let report = simulation.run().unwrap();
+        assert!(report.metrics.chatted > 0, "seed {seed}");
+        for property in ["mutual-exclusion", "progress", "fencing"] {
+            assert_eq!(report.verdict(property), Some(Verdict::Holds), "{property}, seed {seed}");
+        }
+        found.0 += u32::from(is_violated(&report, "order-with-messages"));
+        found.1 += u32::from(is_violated(&report, "order"));
+    }
+    found
+}
+
+/// 7-L7, Q-18.
+#[test]
+fn lamport_keeps_the_order_when_users_carry_its_clock() {
+    assert_eq!(disorder(true), (0, 0));
+}
+
+/// 7-L8: the negative control.
+#[test]
+fn lamport_loses_the_order_with_messages_when_users_carry_no_clock() {
+    let (with_messages, alone) = disorder(false);
+    assert!(with_messages > 10, "{with_messages} of 500");
+    assert_eq!(alone, 0, "what the lock itself says keeps its order");
+}
