@@ -2,9 +2,11 @@
 //!
 //! An engine is generic over a protocol's type; a command line has only its name. A
 //! [`Visitor`] bridges the two: [`visit`] calls it with the type that the name stands for and
-//! the configuration that the parameters ask for. Adding an algorithm adds one line here.
+//! the configuration that the parameters ask for. Adding an algorithm adds one line to `members.rs`.
 
+mod members;
 mod parameters;
+mod sum;
 
 use core::fmt;
 
@@ -16,16 +18,13 @@ use tenure_core::{Algorithm, Card, Election, Mutex, Office, Rebase};
 use crate::UnknownVariant;
 use crate::channel::{Fifo, fifo};
 use crate::compose::{Coordinated, MutexOnly, Side, side};
-use crate::election::{Bully, ChangRoberts, HirschbergSinclair};
-use crate::mutex::{Central, Lamport, Maekawa, RicartAgrawala, TokenRing};
+use members::elections::any_election::Any as AnyElection;
+use members::mutexes::any_mutex::Any as AnyMutex;
+use members::{elections, mutexes};
 
+pub use members::elections::ELECTIONS;
+pub use members::mutexes::MUTEXES;
 pub use parameters::Parameters;
-
-/// The mutual exclusion algorithms, by their names.
-pub const MUTEXES: &[&str] = &["central", "token-ring", "lamport", "ricart-agrawala", "maekawa"];
-
-/// The elections, by their names.
-pub const ELECTIONS: &[&str] = &["chang-roberts", "hirschberg-sinclair", "bully"];
 
 /// The compositions, by their names.
 const COMPOSITIONS: &[&str] =
@@ -45,6 +44,16 @@ pub const QUORUMS: &[(&str, Kind)] = &[
     ("majority", Kind::Majority),
     ("tree", Kind::Tree),
 ];
+
+/// The way to build quorums that has this name.
+///
+/// # Errors
+///
+/// When there is none.
+pub fn quorums(name: &str) -> Result<Kind, Unknown> {
+    let found = QUORUMS.iter().find(|(known, _)| *known == name);
+    found.map(|(_, kind)| *kind).ok_or_else(|| Unknown::Kind(name.to_string()))
+}
 
 /// What to do with a protocol once its type is known.
 pub trait Visitor: Sized {
@@ -79,70 +88,38 @@ pub fn visit<V: Visitor>(
 ) -> Result<V::Output, Unknown> {
     let name = with_colons(name);
     match name.split_once(':') {
-        None => visit_plain(&name, parameters, visitor),
-        Some(("fifo", inner)) if !inner.starts_with("fifo:") => {
-            let repeated = parameters.with_repeats();
-            visit_unprefixed(inner, &repeated, OverFifo { visitor, parameters })
+        None if ELECTIONS.contains(&&*name) => elections::visit(&name, parameters, visitor),
+        None => mutexes::visit(&name, parameters, visitor),
+        Some(("fifo", inner)) => {
+            visit_sum(inner, &parameters.with_repeats(), OverFifo { visitor, parameters })
         }
-        Some(_) => visit_unprefixed(&name, parameters, visitor),
+        Some(_) => visit_sum(&name, parameters, visitor),
     }
 }
 
-fn visit_unprefixed<V: Visitor>(
+/// The same with one type for all locks, one for all elections, and one for all compositions of
+/// the two.
+fn visit_sum<V: Visitor>(
     name: &str,
     parameters: &Parameters,
     visitor: V,
 ) -> Result<V::Output, Unknown> {
-    match name.split_once(':') {
-        None => visit_plain(name, parameters, visitor),
-        Some(("coordinated", election)) => {
-            let visitor = CoordinatedBy { name, visitor };
-            visit_plain(election, parameters, visitor)?
-        }
-        Some(_) => Err(Unknown::algorithm(name)),
-    }
-}
-
-fn visit_plain<V: Visitor>(
-    name: &str,
-    parameters: &Parameters,
-    visitor: V,
-) -> Result<V::Output, Unknown> {
-    Ok(match name {
-        "central" => visitor.mutex::<Central>(parameters.central()?),
-        "token-ring" => visitor.mutex::<TokenRing>(parameters.token_ring()?),
-        "lamport" => visitor.mutex::<Lamport>(parameters.lamport()?),
-        "ricart-agrawala" => visitor.mutex::<RicartAgrawala>(parameters.ricart_agrawala()?),
-        "maekawa" => visitor.mutex::<Maekawa>(parameters.maekawa()?),
-        "chang-roberts" => visitor.election::<ChangRoberts>(parameters.chang_roberts()?),
-        "hirschberg-sinclair" => {
-            visitor.election::<HirschbergSinclair>(parameters.hirschberg_sinclair()?)
-        }
-        "bully" => visitor.election::<Bully>(parameters.bully()?),
-        _ => return Err(Unknown::algorithm(name)),
-    })
-}
-
-/// Puts a lock at whoever wins the election it is called with.
-struct CoordinatedBy<'a, V> {
-    name: &'a str,
-    visitor: V,
-}
-
-impl<V: Visitor> Visitor for CoordinatedBy<'_, V> {
-    type Output = Result<V::Output, Unknown>;
-
-    fn mutex<P: Mutex + Algorithm + Rebase>(self, _: P::Config) -> Self::Output {
-        Err(Unknown::algorithm(self.name))
-    }
-
-    fn election<P: Election + Algorithm + Rebase>(self, config: P::Config) -> Self::Output {
-        Ok(self.visitor.mutex::<MutexOnly<Coordinated<P>>>(config))
+    if let Some(election) = name.strip_prefix("coordinated:") {
+        let none = |_| Unknown::algorithm(name);
+        let config = elections::config(election, parameters).map_err(none)?;
+        Ok(visitor.mutex::<MutexOnly<Coordinated<AnyElection>>>(config))
+    } else if ELECTIONS.contains(&name) {
+        Ok(visitor.election::<AnyElection>(elections::config(name, parameters)?))
+    } else {
+        Ok(visitor.mutex::<AnyMutex>(mutexes::config(name, parameters)?))
     }
 }
 
 /// Calls `visitor` with the office that a mutex and an election make: side by side, or the
 /// mutex following the election's leader when it is `coordinated:ELECTION`.
+///
+/// Variants are those of the mutex. A bully greets whoever is trusted again, since real networks
+/// part and heal.
 ///
 /// # Errors
 ///
@@ -154,56 +131,15 @@ pub fn visit_office<V: OfficeVisitor>(
     visitor: V,
 ) -> Result<V::Output, Unknown> {
     let mutex = with_colons(mutex);
-    match (mutex.strip_prefix("coordinated:"), election) {
-        (Some("bully"), "bully") => {
-            Ok(visitor.office::<Coordinated<Bully>>(parameters.greeting_bully()))
+    let elected = elections::config(election, &parameters.of_office(election))?;
+    match mutex.strip_prefix("coordinated:") {
+        Some(named) if named == election => Ok(visitor.office::<Coordinated<AnyElection>>(elected)),
+        Some(_) => Err(Unknown::algorithm(&mutex)),
+        None => {
+            let mutex = mutexes::config(&mutex, parameters)?;
+            let config = side::Config { mutex, election: elected };
+            Ok(visitor.office::<Side<AnyMutex, AnyElection>>(config))
         }
-        (Some(named), _) if named == election => {
-            visit_plain(election, parameters, OfficeBy { mutex: &mutex, visitor })?
-        }
-        (None, "bully") => {
-            visit_plain(&mutex, parameters, BesideBully { mutex: &mutex, visitor, parameters })?
-        }
-        (Some(_), _) => Err(Unknown::algorithm(&mutex)),
-        (None, _) => Err(Unknown::algorithm(election)),
-    }
-}
-
-/// Makes an office of the election it is called with.
-struct OfficeBy<'a, V> {
-    mutex: &'a str,
-    visitor: V,
-}
-
-impl<V: OfficeVisitor> Visitor for OfficeBy<'_, V> {
-    type Output = Result<V::Output, Unknown>;
-
-    fn mutex<P: Mutex + Algorithm + Rebase>(self, _: P::Config) -> Self::Output {
-        Err(Unknown::algorithm(self.mutex))
-    }
-
-    fn election<P: Election + Algorithm + Rebase>(self, config: P::Config) -> Self::Output {
-        Ok(self.visitor.office::<Coordinated<P>>(config))
-    }
-}
-
-/// Puts whatever lock it is called with beside a bully.
-struct BesideBully<'a, V> {
-    mutex: &'a str,
-    visitor: V,
-    parameters: &'a Parameters,
-}
-
-impl<V: OfficeVisitor> Visitor for BesideBully<'_, V> {
-    type Output = Result<V::Output, Unknown>;
-
-    fn mutex<P: Mutex + Algorithm + Rebase>(self, mutex: P::Config) -> Self::Output {
-        let election = self.parameters.greeting_bully();
-        Ok(self.visitor.office::<Side<P, Bully>>(side::Config { mutex, election }))
-    }
-
-    fn election<P: Election + Algorithm + Rebase>(self, _: P::Config) -> Self::Output {
-        Err(Unknown::algorithm(self.mutex))
     }
 }
 
@@ -265,6 +201,8 @@ pub enum Unknown {
     Algorithm(String),
     /// The algorithm declares no variant of this name.
     Variant(UnknownVariant),
+    /// No way to build quorums is called so.
+    Kind(String),
     /// There are no quorums of this kind for so many processes.
     Quorums(NoQuorums),
 }
@@ -292,6 +230,14 @@ impl fmt::Display for Unknown {
         match self {
             Unknown::Variant(unknown) => unknown.fmt(f),
             Unknown::Quorums(none) => none.fmt(f),
+            Unknown::Kind(name) => {
+                write!(f, "there are no quorums `{name}`; there are")?;
+                let separators = core::iter::once(" ").chain(core::iter::repeat(", "));
+                QUORUMS
+                    .iter()
+                    .zip(separators)
+                    .try_for_each(|((name, _), before)| write!(f, "{before}{name}"))
+            }
             Unknown::Algorithm(name) => {
                 write!(f, "there is no algorithm `{name}`; there are ")?;
                 for name in names() {
@@ -321,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn an_office_is_any_lock_beside_a_bully_or_the_lock_of_an_election() {
+    fn an_office_is_any_lock_beside_any_election_or_the_lock_of_an_election() {
         struct ReadName(u32);
         impl OfficeVisitor for ReadName {
             type Output = String;
@@ -333,7 +279,10 @@ mod tests {
         let parameters = Parameters::plain(5);
         let office = |mutex, election| visit_office(mutex, election, &parameters, ReadName(5));
         for mutex in MUTEXES {
-            assert_eq!(office(mutex, "bully").unwrap(), alloc::format!("{mutex} beside bully"));
+            for election in ELECTIONS {
+                let beside = alloc::format!("{mutex} beside {election}");
+                assert_eq!(office(mutex, election).unwrap(), beside);
+            }
         }
         for composition in COMPOSITIONS {
             let election = composition.split_once(':').unwrap().1;

@@ -5,7 +5,7 @@ use std::io;
 use std::net::ToSocketAddrs;
 use std::path::PathBuf;
 
-use tenure_algorithms::catalogue::{self, OfficeVisitor, Parameters, Unknown};
+use tenure_algorithms::catalogue::{self, OfficeVisitor, Unknown};
 use tenure_algorithms::channel::{Fifo, fifo};
 use tenure_algorithms::compose::{Detected, detected};
 use tenure_algorithms::detector::{Heartbeat, heartbeat};
@@ -129,10 +129,8 @@ pub(crate) fn outcome(ended: Result<Result<(), Failure>, JoinError>) -> Result<(
 
 fn boot(config: &Config, front: Front, asks: Asks) -> Result<(Running, u64), NodeError> {
     let service = &config.service;
-    let parameters = Parameters {
-        delay: config.detector.message_ms * TICKS_PER_UNIT,
-        ..Parameters::plain(config.size())
-    };
+    let delay = config.detector.message_ms * TICKS_PER_UNIT;
+    let parameters = service.parameters(config.size(), delay)?;
     let card = ReadCard(config.size());
     let card = catalogue::visit_office(&service.mutex, &service.election, &parameters, card)?;
     let secret = secret(config)?;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
+use tenure_algorithms::catalogue::{self, Parameters, Unknown};
 use tenure_core::ProcessId;
 use thiserror::Error;
 
@@ -59,6 +60,11 @@ pub struct Service {
     pub mutex: String,
     /// The election algorithm.
     pub election: String,
+    /// The variants of the mutual exclusion algorithm that are switched on.
+    pub variants: Vec<String>,
+    /// How quorums are built, for a lock that needs them: the name of one of
+    /// [`QUORUMS`](tenure_algorithms::catalogue::QUORUMS).
+    pub quorums: String,
 }
 
 /// How crashes are noticed: heartbeats with adaptive timeouts, in milliseconds.
@@ -136,9 +142,31 @@ const fn yes() -> bool {
     true
 }
 
+impl Service {
+    /// What the configurations of lock and election depend on, in a group of `size` processes
+    /// whose messages take `delay` ticks at most.
+    ///
+    /// # Errors
+    ///
+    /// When there are no such quorums.
+    pub fn parameters(&self, size: u32, delay: u64) -> Result<Parameters, Unknown> {
+        Ok(Parameters {
+            delay,
+            quorums: catalogue::quorums(&self.quorums)?,
+            variants: self.variants.clone(),
+            ..Parameters::plain(size)
+        })
+    }
+}
+
 impl Default for Service {
     fn default() -> Self {
-        Service { mutex: "coordinated:bully".into(), election: "bully".into() }
+        Service {
+            mutex: "coordinated:bully".into(),
+            election: "bully".into(),
+            variants: Vec::new(),
+            quorums: "grid".into(),
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use super::source::words;
 use super::{Finding, Tree};
 
 const ALGORITHMS: &str = "crates/algorithms/src/";
-const CATALOGUE: &str = "crates/algorithms/src/catalogue.rs";
+const CATALOGUE: &str = "crates/algorithms/src/catalogue/members.rs";
 /// Detectors, channels and compositions are wrapped around others and have no names of their own.
 const FOLDERS: &[&str] = &["mutex", "election", "agreement", "reduction"];
 

@@ -93,11 +93,10 @@ impl Parameters {
         Ok(bully::Config { ranks: self.ranks.clone(), variants: self.variants()?, ..plain })
     }
 
-    /// For real networks, which part and heal: a leader greets whoever is trusted again.
-    pub(super) fn greeting_bully(&self) -> bully::Config {
-        let plain = bully::Config::plain(self.size, self.delay);
-        let variants = Variants::none().with(bully::Switch::Greet);
-        bully::Config { ranks: self.ranks.clone(), variants, ..plain }
+    /// For the election of an office: real networks part and heal, so a bully greets.
+    pub(super) fn of_office(&self, election: &str) -> Self {
+        let greet = (election == "bully").then(|| bully::Switch::Greet.declaration().name.into());
+        Parameters { variants: greet.into_iter().collect(), ..self.clone() }
     }
 
     /// The same where a message may have to be repeated three times before it arrives.

@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use clap::{Args, ValueEnum};
-use tenure_algorithms::catalogue::{Parameters, QUORUMS};
+use tenure_algorithms::catalogue::{self, Parameters, QUORUMS};
 use tenure_core::quorum::Kind;
 use tenure_core::{Order, ProcessId, Rank, Timing};
 
@@ -297,11 +297,7 @@ fn entries(text: &str) -> Result<EntriesAsked, String> {
 }
 
 fn quorums(text: &str) -> Result<Kind, String> {
-    let found = QUORUMS.iter().find(|(name, _)| *name == text);
-    found.map(|(_, kind)| *kind).ok_or_else(|| {
-        let known: Vec<_> = QUORUMS.iter().map(|(name, _)| *name).collect();
-        format!("there are no such quorums; there are {}", known.join(", "))
-    })
+    catalogue::quorums(text).map_err(|unknown| unknown.to_string())
 }
 
 /// Ranks decide, so no two may be equal.

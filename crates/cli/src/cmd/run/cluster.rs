@@ -8,7 +8,7 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use tenure_core::ProcessId;
-use tenure_daemon::{Channel, Config, Detector, Report, Service, Store, Trace, VERSION, Work};
+use tenure_daemon::{Channel, Config, Detector, Report, Store, Trace, VERSION, Work};
 use tenure_trace::Kind;
 use tokio::sync::mpsc::UnboundedSender;
 
@@ -228,7 +228,7 @@ impl<'a> Cluster<'a> {
         entries: Option<u64>,
         duration: Option<Duration>,
     ) -> Config {
-        let Plan { mutex, election, fifo, lose, duplicate, lock, seed, .. } = self.plan;
+        let Plan { service, fifo, lose, duplicate, lock, seed, .. } = self.plan;
         let addresses = self.ports.addresses().iter().map(ToString::to_string).collect();
         Config {
             version: VERSION,
@@ -238,7 +238,7 @@ impl<'a> Cluster<'a> {
                 addresses,
                 secret_file: None,
             },
-            service: Service { mutex: mutex.clone(), election: election.clone() },
+            service: service.clone(),
             detector: Detector::default(),
             channel: Channel { fifo: *fifo, lose: *lose, duplicate: *duplicate },
             store: Store { directory: self.workspace.store(process) },

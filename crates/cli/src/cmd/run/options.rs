@@ -20,12 +20,18 @@ pub(crate) struct Options {
     /// How many nodes
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub(super) nodes: u32,
-    /// The lock: central, ricart-agrawala or coordinated:bully
-    #[arg(long, value_name = "NAME", default_value = "coordinated:bully")]
-    pub(super) mutex: String,
-    /// The election: bully
-    #[arg(long, value_name = "NAME", default_value = "bully")]
-    pub(super) election: String,
+    /// The lock: any that `tenure list` shows [default: coordinated:ELECTION]
+    #[arg(long, value_name = "NAME")]
+    pub(super) mutex: Option<String>,
+    /// The election: any that `tenure list` shows [default: the one of the lock, or bully]
+    #[arg(long, value_name = "NAME")]
+    pub(super) election: Option<String>,
+    /// Variants of the lock to switch on, separated by commas; `tenure list NAME` shows them
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub(super) variant: Vec<String>,
+    /// The quorums of a lock that needs them: pairs, fpp, grid, majority or tree
+    #[arg(long, value_name = "NAME", default_value = "grid")]
+    pub(super) quorums: String,
     /// How often every node enters, instead of a time or within it
     #[arg(long, value_name = "N")]
     pub(super) entries: Option<u64>,

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use tenure_algorithms::catalogue::{self, OfficeVisitor, Parameters};
-use tenure_core::{Algorithm, Card, Crashes, Office};
+use tenure_algorithms::catalogue::{self, ELECTIONS, MUTEXES, OfficeVisitor, Unknown};
+use tenure_core::{Algorithm, Card, Crashes, Office, Promise, TICKS_PER_UNIT};
+use tenure_daemon::Service;
 
 use super::options::Options;
 use super::schedule::{Action, Deed, Moment, Target};
@@ -24,8 +25,7 @@ const DEFAULT_RESTART: Moment = Moment::leader_at(5);
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
     pub(super) size: u32,
-    pub(super) mutex: String,
-    pub(super) election: String,
+    pub(super) service: Service,
     pub(super) card: Card,
     pub(super) lock: bool,
     pub(super) entries: Option<u64>,
@@ -43,21 +43,17 @@ pub(super) struct Plan {
 
 impl Plan {
     pub(super) fn new(options: Options) -> Result<Plan, Failure> {
-        let (fifo, mutex) = match options.mutex.strip_prefix("fifo:") {
-            Some(inner) => (true, inner.to_string()),
-            None => (options.fifo, options.mutex.clone()),
-        };
+        let (fifo, service) = service(&options);
         validate(&options, fifo)?;
-        let card = card(options.nodes, &mutex, &options.election)?;
+        let card = card(options.nodes, &service)?;
         let duration = match (options.duration, options.entries) {
             (None, None) => Some(DEFAULT_DURATION),
             (duration, _) => duration,
         };
-        let actions = actions(&options, &card, duration)?;
+        let actions = actions(&options, &service.mutex, &card, duration)?;
         Ok(Plan {
             size: options.nodes,
-            mutex,
-            election: options.election,
+            service,
             card,
             lock: !options.no_lock,
             entries: options.entries,
@@ -72,6 +68,29 @@ impl Plan {
             actions,
         })
     }
+}
+
+/// Whether the reliable channel is asked for, and what shall run: each of lock and election
+/// follows the other where it is not named.
+fn service(options: &Options) -> (bool, Service) {
+    const DEFAULT_ELECTION: &str = "bully";
+    let election = options.election.as_deref();
+    let Some(mutex) = options.mutex.as_deref() else {
+        let election = election.unwrap_or(DEFAULT_ELECTION).to_string();
+        return (options.fifo, of(options, format!("coordinated:{election}"), election));
+    };
+    let (fifo, mutex) = match mutex.strip_prefix("fifo:") {
+        Some(inner) => (true, inner),
+        None => (options.fifo, mutex),
+    };
+    let own = mutex.strip_prefix("coordinated:");
+    let election = election.or(own).unwrap_or(DEFAULT_ELECTION).to_string();
+    (fifo, of(options, mutex.to_string(), election))
+}
+
+fn of(options: &Options, mutex: String, election: String) -> Service {
+    let (variants, quorums) = (options.variant.clone(), options.quorums.clone());
+    Service { mutex, election, variants, quorums }
 }
 
 fn validate(options: &Options, fifo: bool) -> Result<(), Failure> {
@@ -102,7 +121,7 @@ fn validate(options: &Options, fifo: bool) -> Result<(), Failure> {
     )
 }
 
-fn card(size: u32, mutex: &str, election: &str) -> Result<Card, Failure> {
+fn card(size: u32, service: &Service) -> Result<Card, Failure> {
     struct ReadCard(u32);
     impl OfficeVisitor for ReadCard {
         type Output = Card;
@@ -111,21 +130,30 @@ fn card(size: u32, mutex: &str, election: &str) -> Result<Card, Failure> {
             P::card(&config, self.0)
         }
     }
-    let parameters = Parameters::plain(size);
-    catalogue::visit_office(mutex, election, &parameters, ReadCard(size)).map_err(|unknown| {
-        let known = "--mutex central, ricart-agrawala or coordinated:bully, --election bully";
-        match catalogue::card(mutex, &parameters).and(catalogue::card(election, &parameters)) {
-            // Both exist, but not for these jobs.
-            Ok(_) => {
-                Failure::usage(format!("{mutex} and {election} make no office; run has {known}"))
-            }
-            Err(_) => Failure::usage(format!("{unknown}; run has {known}")),
-        }
-    })
+    let Service { mutex, election, .. } = service;
+    let parameters = service.parameters(size, TICKS_PER_UNIT).map_err(Failure::usage)?;
+    let visited = catalogue::visit_office(mutex, election, &parameters, ReadCard(size));
+    let card = visited.map_err(|unknown| match unknown {
+        Unknown::Algorithm(_) => Failure::usage(format!(
+            "{mutex} and {election} are no lock and no election that go together; \
+             there are --mutex {}, --election {}, and --mutex coordinated:ELECTION",
+            MUTEXES.join(", "),
+            ELECTIONS.join(", "),
+        )),
+        other => Failure::usage(other),
+    })?;
+    if !card.promises.contains(&Promise::MutualExclusion) {
+        return Err(Failure::usage(format!(
+            "{mutex} does not promise mutual exclusion, and this job counts on it; \
+             `tenure simulate {mutex}` runs it"
+        )));
+    }
+    Ok(card)
 }
 
 fn actions(
     options: &Options,
+    mutex: &str,
     card: &Card,
     duration: Option<Duration>,
 ) -> Result<Vec<Action>, Failure> {
@@ -141,7 +169,7 @@ fn actions(
     // Of what happens at the same time, a kill comes before the restart that follows it.
     actions.sort_by_key(|action| (action.at, action.deed == Deed::Restart));
     for (place, action) in actions.iter().enumerate() {
-        check(action, &actions[..place], options, card, duration)?;
+        check(action, &actions[..place], options, mutex, card, duration)?;
     }
     Ok(actions)
 }
@@ -151,6 +179,7 @@ fn check(
     action: &Action,
     before: &[Action],
     options: &Options,
+    mutex: &str,
     card: &Card,
     duration: Option<Duration>,
 ) -> Result<(), Failure> {
@@ -172,7 +201,7 @@ fn check(
         Deed::Pause(_) => true,
     };
     if !tolerated && !options.beyond_assumptions {
-        let (name, says) = (&options.mutex, card.faults.says);
+        let (name, says) = (mutex, card.faults.says);
         return Err(Failure::usage(format!(
             "{action} is more than {name} survives (its card: {says}); \
              leave it out, or add --beyond-assumptions"
@@ -213,7 +242,7 @@ mod tests {
     fn the_defaults_are_those_of_the_manual() {
         let plan = plan("").unwrap();
         assert_eq!((plan.size, plan.duration), (5, Some(Duration::from_secs(10))));
-        assert_eq!((&*plan.mutex, &*plan.election), ("coordinated:bully", "bully"));
+        assert_eq!((&*plan.service.mutex, &*plan.service.election), ("coordinated:bully", "bully"));
         assert_eq!(actions(""), "--kill leader@2s --restart leader@5s");
     }
 
@@ -247,8 +276,12 @@ mod tests {
             ("--entries 0", "1 or more"),
             ("--duration 0s", "10s"),
             ("--duration 10", "10s"),
-            ("--mutex paxos", "coordinated:bully"),
-            ("--mutex bully", "coordinated:bully"),
+            ("--mutex paxos", "ricart-agrawala"),
+            ("--mutex bully", "ricart-agrawala"),
+            ("--mutex coordinated:bully --election chang-roberts", "go together"),
+            ("--mutex maekawa --quorums round", "grid"),
+            ("--mutex maekawa --quorums fpp", "fpp"),
+            ("--mutex ricart-agrawala --variant quick", "reference"),
             ("--election central", "bully"),
             ("--kill 6@1s", "1 to 5"),
             ("--kill leader@10s", "10s"),
@@ -264,9 +297,22 @@ mod tests {
     }
 
     #[test]
+    fn lock_and_election_follow_each_other_where_one_is_not_named() {
+        for (line, mutex, election) in [
+            ("--election chang-roberts", "coordinated:chang-roberts", "chang-roberts"),
+            ("--mutex coordinated:chang-roberts", "coordinated:chang-roberts", "chang-roberts"),
+            ("--mutex central", "central", "bully"),
+            ("--mutex fifo:coordinated:bully", "coordinated:bully", "bully"),
+        ] {
+            let Service { mutex: lock, election: found, .. } = plan(line).unwrap().service;
+            assert_eq!((&*lock, &*found), (mutex, election), "{line}");
+        }
+    }
+
+    #[test]
     fn a_prefix_is_the_same_as_the_option() {
         let plan = plan("--mutex fifo:central --lose 0.1").unwrap();
         assert!(plan.fifo);
-        assert_eq!(plan.mutex, "central");
+        assert_eq!(plan.service.mutex, "central");
     }
 }

@@ -95,7 +95,7 @@ impl Summary {
     /// Merges the traces of a run that has ended and judges them.
     pub(super) fn new(plan: &Plan, traces: &[PathBuf], course: Course) -> Result<Summary, Failure> {
         let merged = merge_files(traces).map_err(Failure::environment)?;
-        let coordinator = Coordinator::of(&plan.mutex);
+        let coordinator = Coordinator::of(&plan.service.mutex);
         let analysis = Analysis::of(&merged, coordinator);
         let verification = verify(&merged);
         drop(merged);
@@ -115,8 +115,8 @@ impl Summary {
         let channel = plan.fifo.then(|| channel(&analysis, &verification));
         Ok(Summary {
             nodes: plan.size,
-            mutex: plan.mutex.clone(),
-            election: plan.election.clone(),
+            mutex: plan.service.mutex.clone(),
+            election: plan.service.election.clone(),
             seed: plan.seed,
             lock: plan.lock,
             seconds: thousandths(seconds),

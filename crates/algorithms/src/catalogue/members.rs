@@ -1,0 +1,66 @@
+//! The algorithms of the catalogue: one line for each.
+
+use super::{Parameters, Unknown, Visitor};
+
+/// Makes of one list: the names, the way from a name to a type, and the sum of all types.
+macro_rules! members {
+    ($(#[$doc:meta])* $NAMES:ident, $call:ident, $any:ident:
+        $($name:literal => $Type:ident, $file:ident;)+
+    ) => {
+        $(#[$doc])*
+        pub const $NAMES: &[&str] = &[$($name),+];
+
+        /// Calls `visitor` with the type that a name of this list stands for.
+        pub(in crate::catalogue) fn visit<V: Visitor>(
+            name: &str,
+            parameters: &Parameters,
+            visitor: V,
+        ) -> Result<V::Output, Unknown> {
+            Ok(match name {
+                $($name => visitor.$call::<$Type>(parameters.$file()?),)+
+                _ => return Err(Unknown::algorithm(name)),
+            })
+        }
+
+        /// The configuration of any algorithm of this list.
+        pub(in crate::catalogue) fn config(
+            name: &str,
+            parameters: &Parameters,
+        ) -> Result<$any::Config, Unknown> {
+            Ok(match name {
+                $($name => $any::Config::$Type(parameters.$file()?),)+
+                _ => return Err(Unknown::algorithm(name)),
+            })
+        }
+
+        crate::catalogue::sum::sum!($any, $call: $($Type),+);
+    };
+}
+
+pub(super) mod mutexes {
+    use super::{Parameters, Unknown, Visitor};
+    use crate::mutex::{Central, Lamport, Maekawa, RicartAgrawala, TokenRing};
+
+    members! {
+        /// The mutual exclusion algorithms, by their names.
+        MUTEXES, mutex, any_mutex:
+        "central" => Central, central;
+        "token-ring" => TokenRing, token_ring;
+        "lamport" => Lamport, lamport;
+        "ricart-agrawala" => RicartAgrawala, ricart_agrawala;
+        "maekawa" => Maekawa, maekawa;
+    }
+}
+
+pub(super) mod elections {
+    use super::{Parameters, Unknown, Visitor};
+    use crate::election::{Bully, ChangRoberts, HirschbergSinclair};
+
+    members! {
+        /// The elections, by their names.
+        ELECTIONS, election, any_election:
+        "chang-roberts" => ChangRoberts, chang_roberts;
+        "hirschberg-sinclair" => HirschbergSinclair, hirschberg_sinclair;
+        "bully" => Bully, bully;
+    }
+}

@@ -1,0 +1,162 @@
+//! Many algorithms of one service as one type.
+//!
+//! Compositions are many: every lock beside every election, each of them over a reliable
+//! channel or not. A generic engine would be compiled for each. So compositions are made of the
+//! sum of all locks and the sum of all elections, and an engine is compiled for a handful.
+
+/// A module with the sum of these protocols: a protocol that does what the one does that its
+/// configuration names.
+macro_rules! sum {
+    ($module:ident, $service:ident: $($Member:ident),+) => {
+        pub(in crate::catalogue) mod $module {
+            use tenure_core::service::$service::{Command, Event};
+            use tenure_core::{
+                Algorithm, Card, Effects, Group, Label, Labelled, ProcessId, Protocol, Rebase,
+                Verdict,
+            };
+
+            use super::{$($Member),+};
+
+            /// One process of any of them.
+            #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+            pub(crate) enum Any {
+                $($Member($Member)),+
+            }
+
+            /// Which of them, and what is fixed for its life.
+            #[derive(Clone, Debug)]
+            pub(crate) enum Config {
+                $($Member(<$Member as Protocol>::Config)),+
+            }
+
+            /// What processes say to each other.
+            #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+            #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+            pub(crate) enum Message {
+                $($Member(<$Member as Protocol>::Message)),+
+            }
+
+            /// The timers.
+            #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+            pub(crate) enum Timer {
+                $($Member(<$Member as Protocol>::Timer)),+
+            }
+
+            /// What survives a crash.
+            #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+            #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+            pub(crate) enum Stable {
+                $($Member(<$Member as Protocol>::Stable)),+
+            }
+
+            impl Labelled for Message {
+                fn label(&self) -> Label {
+                    match self {
+                        $(Message::$Member(message) => message.label()),+
+                    }
+                }
+            }
+
+            impl Protocol for Any {
+                type Config = Config;
+                type Command = Command;
+                type Event = Event;
+                type Message = Message;
+                type Timer = Timer;
+                type Stable = Stable;
+
+                fn boot(
+                    group: Group,
+                    config: &Config,
+                    stable: Option<Stable>,
+                    fx: &mut impl Effects<Self>,
+                ) -> Self {
+                    match config {
+                        $(Config::$Member(config) => {
+                            let stable = stable.map(|stable| match stable {
+                                Stable::$Member(stable) => stable,
+                                _ => panic!("a process saved the state of another algorithm"),
+                            });
+                            let fx = &mut fx.wrap(Message::$Member, Timer::$Member, Some);
+                            Any::$Member(<$Member>::boot(group, config, stable, fx))
+                        })+
+                    }
+                }
+
+                fn stable(&self) -> Stable {
+                    match self {
+                        $(Any::$Member(inner) => Stable::$Member(inner.stable())),+
+                    }
+                }
+
+                fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
+                    match self {
+                        $(Any::$Member(inner) => {
+                            let fx = &mut fx.wrap(Message::$Member, Timer::$Member, Some);
+                            inner.on_command(command, fx);
+                        })+
+                    }
+                }
+
+                fn on_message(
+                    &mut self,
+                    from: ProcessId,
+                    message: Message,
+                    fx: &mut impl Effects<Self>,
+                ) {
+                    match (self, message) {
+                        $((Any::$Member(inner), Message::$Member(message)) => {
+                            let fx = &mut fx.wrap(Message::$Member, Timer::$Member, Some);
+                            inner.on_message(from, message, fx);
+                        })+
+                        // Of a peer that was configured for another algorithm.
+                        _ => {}
+                    }
+                }
+
+                fn on_timer(&mut self, timer: Timer, fx: &mut impl Effects<Self>) {
+                    match (self, timer) {
+                        $((Any::$Member(inner), Timer::$Member(timer)) => {
+                            let fx = &mut fx.wrap(Message::$Member, Timer::$Member, Some);
+                            inner.on_timer(timer, fx);
+                        })+
+                        _ => unreachable!("a process arms its own timers and no others"),
+                    }
+                }
+
+                fn on_suspicion(
+                    &mut self,
+                    peer: ProcessId,
+                    verdict: Verdict,
+                    fx: &mut impl Effects<Self>,
+                ) {
+                    match self {
+                        $(Any::$Member(inner) => {
+                            let fx = &mut fx.wrap(Message::$Member, Timer::$Member, Some);
+                            inner.on_suspicion(peer, verdict, fx);
+                        })+
+                    }
+                }
+            }
+
+            impl Algorithm for Any {
+                fn card(config: &Config, size: u32) -> Card {
+                    match config {
+                        $(Config::$Member(config) => <$Member>::card(config, size)),+
+                    }
+                }
+            }
+
+            /// Stamps are left as they are: whether they shift depends on the member.
+            impl Rebase for Any {
+                fn term(&self) -> u64 {
+                    match self {
+                        $(Any::$Member(inner) => inner.term()),+
+                    }
+                }
+            }
+        }
+    };
+}
+
+pub(super) use sum;
