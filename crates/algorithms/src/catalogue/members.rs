@@ -39,7 +39,7 @@ macro_rules! members {
 
 pub(super) mod mutexes {
     use super::{Parameters, Unknown, Visitor};
-    use crate::mutex::{Central, Lamport, Maekawa, RicartAgrawala, TokenRing};
+    use crate::mutex::{CarvalhoRoucairol, Central, Lamport, Maekawa, RicartAgrawala, TokenRing};
 
     members! {
         /// The mutual exclusion algorithms, by their names.
@@ -48,6 +48,7 @@ pub(super) mod mutexes {
         "token-ring" => TokenRing, token_ring;
         "lamport" => Lamport, lamport;
         "ricart-agrawala" => RicartAgrawala, ricart_agrawala;
+        "carvalho-roucairol" => CarvalhoRoucairol, carvalho_roucairol;
         "maekawa" => Maekawa, maekawa;
     }
 }

@@ -9,7 +9,7 @@ use tenure_core::{Delay, ProcessId, Rank, TICKS_PER_UNIT};
 
 use super::Unknown;
 use crate::election::{bully, chang_roberts, hirschberg_sinclair};
-use crate::mutex::{central, lamport, maekawa, ricart_agrawala, token_ring};
+use crate::mutex::{carvalho_roucairol, central, lamport, maekawa, ricart_agrawala, token_ring};
 use crate::{Switch, UnknownVariant, Variants};
 
 /// What a configuration may depend on.
@@ -70,6 +70,10 @@ impl Parameters {
 
     pub(super) fn ricart_agrawala(&self) -> Result<ricart_agrawala::Config, UnknownVariant> {
         Ok(ricart_agrawala::Config { variants: self.variants()? })
+    }
+
+    pub(super) fn carvalho_roucairol(&self) -> Result<carvalho_roucairol::Config, UnknownVariant> {
+        Ok(carvalho_roucairol::Config { variants: self.variants()? })
     }
 
     pub(super) fn maekawa(&self) -> Result<maekawa::Config, Unknown> {

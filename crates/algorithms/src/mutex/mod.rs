@@ -1,5 +1,6 @@
 //! Mutual exclusion.
 
+pub mod carvalho_roucairol;
 pub mod central;
 mod desk;
 pub mod lamport;
@@ -8,6 +9,7 @@ pub mod ricart_agrawala;
 pub mod token_ring;
 mod voter;
 
+pub use carvalho_roucairol::CarvalhoRoucairol;
 pub use central::Central;
 pub(crate) use desk::{Claim, Desk, Ticket};
 pub use lamport::Lamport;

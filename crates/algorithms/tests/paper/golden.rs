@@ -7,8 +7,8 @@ use tenure_algorithms::election::{
     Bully, ChangRoberts, HirschbergSinclair, bully, chang_roberts, hirschberg_sinclair,
 };
 use tenure_algorithms::mutex::{
-    Central, Lamport, Maekawa, RicartAgrawala, TokenRing, central, lamport, maekawa,
-    ricart_agrawala, token_ring,
+    CarvalhoRoucairol, Central, Lamport, Maekawa, RicartAgrawala, TokenRing, carvalho_roucairol,
+    central, lamport, maekawa, ricart_agrawala, token_ring,
 };
 use tenure_core::quorum::Kind;
 use tenure_core::{Delay, Group, Rank, TICKS_PER_UNIT};
@@ -26,6 +26,19 @@ fn central() {
 fn ricart_agrawala() {
     let config = |_: Group| ricart_agrawala::Config::default();
     golden::<RicartAgrawala>("tests/golden/ricart_agrawala", config);
+}
+
+#[test]
+fn carvalho_roucairol() {
+    let config = |_: Group| carvalho_roucairol::Config::default();
+    golden::<CarvalhoRoucairol>("tests/golden/carvalho_roucairol", config);
+}
+
+#[test]
+fn carvalho_roucairol_without_asking_again() {
+    let variants = Variants::none().with(carvalho_roucairol::Switch::NoRerequest);
+    let config = |_: Group| carvalho_roucairol::Config { variants };
+    golden::<CarvalhoRoucairol>("tests/golden/carvalho_roucairol_no_rerequest", config);
 }
 
 #[test]

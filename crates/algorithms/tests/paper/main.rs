@@ -4,6 +4,7 @@
 //! and counterexamples.
 
 mod bully;
+mod carvalho_roucairol;
 mod central;
 mod chang_roberts;
 mod coordinated;

@@ -7,7 +7,7 @@ use tenure_algorithms::mutex::ricart_agrawala::{Config, Message, Switch};
 use tenure_core::service::mutex::Command;
 use tenure_core::{Algorithm, Order, Promise};
 
-use crate::support::mutex::{NOBODY, Plan, entered, run};
+use crate::support::mutex::{self, NOBODY, Plan, entered, run};
 use crate::support::{Dice, World, p};
 
 fn config(switches: &[Switch]) -> Config {
@@ -18,16 +18,12 @@ fn world(size: u32, switches: &[Switch]) -> World<RicartAgrawala> {
     World::new(size, Order::Fifo, config(switches))
 }
 
-/// Whether some seed of many finds a violation or a dead end that `says` describes.
 fn is_caught(switches: &[Switch], plan: &Plan, says: &str) -> bool {
-    let mut found = (0..4000).filter_map(|seed| {
-        run::<RicartAgrawala>(config(switches), &Plan { seed, ..plan.clone() }).err()
-    });
-    found.any(|violation| violation.contains(says))
+    mutex::is_caught::<RicartAgrawala>(&config(switches), plan, says)
 }
 
 fn plan(order: Order, entries: &[u32], duplicates: u32) -> Plan {
-    Plan { order, entries: entries.to_vec(), duplicates, losses: 0, seed: 0 }
+    Plan::of(order, entries).duplicating(duplicates)
 }
 
 /// W-08.

@@ -4,7 +4,7 @@ use tenure_core::monitors::{Bypass, Fencing, MutualExclusion};
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{Monitor, Mutex, Observed, Order, ProcessId, Violation};
 
-use super::{Dice, Seen, World};
+use super::{Dice, Seen, World, p};
 
 /// The numbers of nobody.
 pub(crate) const NOBODY: [u32; 0] = [];
@@ -40,10 +40,43 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
+    /// Every process so often, without a fault.
+    pub(crate) fn of(order: Order, entries: &[u32]) -> Plan {
+        Plan { order, entries: entries.to_vec(), duplicates: 0, losses: 0, seed: 0 }
+    }
+
+    /// The same, and so many messages are duplicated.
+    pub(crate) fn duplicating(&self, messages: u32) -> Plan {
+        Plan { duplicates: messages, ..self.clone() }
+    }
+
+    /// The same with another seed.
+    pub(crate) fn seeded(&self, seed: u64) -> Plan {
+        Plan { seed, ..self.clone() }
+    }
+
     /// The same, and so many messages are lost.
     pub(crate) fn losing(&self, messages: u32) -> Plan {
         Plan { losses: messages, ..self.clone() }
     }
+}
+
+/// Lets one process enter and leave, and everything arrive; how many messages that took.
+pub(crate) fn enter_and_exit<P: Mutex>(world: &mut World<P>, number: u32) -> u64 {
+    let before = world.total_sent();
+    world.take_seen();
+    world.command(p(number), Command::Enter);
+    world.drain(&mut Dice(0));
+    assert_eq!(entered(world), [number]);
+    world.command(p(number), Command::Exit);
+    world.drain(&mut Dice(0));
+    world.total_sent() - before
+}
+
+/// Whether some seed of many finds a violation or a dead end that `says` describes.
+pub(crate) fn is_caught<P: Mutex>(config: &P::Config, plan: &Plan, says: &str) -> bool {
+    let run = |seed| run::<P>(config.clone(), &plan.seeded(seed));
+    (0..4000).filter_map(|seed| run(seed).err()).any(|violation| violation.contains(says))
 }
 
 /// What may still go wrong.
