@@ -47,6 +47,12 @@ pub fn hirschberg_sinclair_bound(n: u32) -> u64 {
     5 * n + later.sum::<u64>()
 }
 
+/// The messages per entry of Carvalho–Roucairol under requests one at a time, uniformly drawn: of
+/// each pair, whoever entered last has the permission, and it is the other's turn half the time.
+pub fn carvalho_roucairol_mean(n: u32) -> f64 {
+    f64::from(n - 1)
+}
+
 /// The messages per entry of Naimi–Trehel under requests one at a time, uniformly drawn: the
 /// mean is the harmonic number of n − 1.
 pub fn naimi_trehel_mean(n: u32) -> f64 {

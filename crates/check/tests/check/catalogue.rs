@@ -13,18 +13,18 @@ use tenure_core::Mutex;
 use tenure_core::monitors::{MutualExclusion, Order};
 use tenure_core::quorum::{Kind, Quorums};
 
-fn safe_and_live<P: Mutex>(check: Check<P>) -> Check<P> {
+pub(crate) fn safe_and_live<P: Mutex>(check: Check<P>) -> Check<P> {
     check.always(MutualExclusion::new()).progress()
 }
 
 /// Asserts that a property is violated within so many steps, and tells how.
-fn violated(report: &Report, property: &str, at_most: usize) -> Manner {
+pub(crate) fn violated(report: &Report, property: &str, at_most: usize) -> Manner {
     let found = report.counterexample(property).unwrap_or_else(|| panic!("{report}"));
     assert!(found.length() <= at_most, "{found}");
     found.manner
 }
 
-fn holds(report: &Report, property: &str) {
+pub(crate) fn holds(report: &Report, property: &str) {
     assert_eq!(report.of(property), Judgement::Holds, "{report}");
 }
 

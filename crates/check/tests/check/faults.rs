@@ -10,7 +10,7 @@ use tenure_core::monitors::MutualExclusion;
 
 /// What the matrix says of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Cell {
+pub(crate) enum Cell {
     Fine,
     Blocked,
     Unsafe,
@@ -18,7 +18,7 @@ enum Cell {
 
 use Cell::{Blocked, Fine, Unsafe};
 
-fn cell<P: Mutex>(check: Check<P>) -> Cell {
+pub(crate) fn cell<P: Mutex>(check: Check<P>) -> Cell {
     let report = check.always(MutualExclusion::new()).progress().run();
     match (report.of("mutual-exclusion"), report.of("progress")) {
         (Judgement::Violated, _) => Unsafe,

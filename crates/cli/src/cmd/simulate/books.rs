@@ -120,6 +120,9 @@ fn entry(plan: &Plan, settings: &Settings) -> Option<Expected> {
             let votes = 3.0 * sizes.sum::<f64>() / f64::from(n);
             messages(votes, if sequential { Kind::Mean } else { Kind::Least })
         }
+        "carvalho-roucairol" if sequential => {
+            messages(theory::carvalho_roucairol_mean(n), Kind::Mean)
+        }
         "suzuki-kasami" if sequential => messages(theory::suzuki_kasami_mean(n), Kind::Mean),
         "naimi-trehel" if sequential => messages(theory::naimi_trehel_mean(n), Kind::Mean),
         _ => None,
