@@ -105,11 +105,12 @@ fn reordering_lets_two_in_with_lamport_alone() {
         ("token-ring", Fine),
         ("lamport", Unsafe),
         ("ricart-agrawala", Fine),
+        ("carvalho-roucairol", Fine),
         ("maekawa", Fine),
         ("maekawa:pairs", Fine),
     ];
     row(&reorder, &cells);
-    for name in ["central", "lamport", "ricart-agrawala", "maekawa"] {
+    for name in ["central", "lamport", "ricart-agrawala", "carvalho-roucairol", "maekawa"] {
         let overtaken = runs(name, &reorder).into_iter().flat_map(|report| report.faults);
         let overtaken = overtaken.filter(|count| count.fault == "reordering");
         assert!(overtaken.map(|count| count.observed).sum::<u64>() > 100, "{name}");
@@ -144,6 +145,7 @@ fn a_duplicate_lets_two_in_where_messages_do_not_name_their_request() {
         ("ricart-agrawala", Fine),
         ("ricart-agrawala:bare-counter", Unsafe),
         ("ricart-agrawala:untagged-reply", Unsafe),
+        ("carvalho-roucairol", Unsafe),
         ("maekawa", Fine),
         ("maekawa:pairs", Fine),
     ];
@@ -174,6 +176,7 @@ fn the_crash_of_an_idle_process_hurts_whoever_needs_it() {
         ("token-ring", Blocked),
         ("lamport", Blocked),
         ("ricart-agrawala", Blocked),
+        ("carvalho-roucairol", Blocked),
         ("maekawa", Blocked),
     ];
     row(&idle, &cells);
@@ -186,7 +189,8 @@ fn the_crash_of_an_idle_process_hurts_whoever_needs_it() {
         crash(1, When::At(0))(settings);
         settings.workload = Workload::hot(3, ProcessId(0), 3, 0);
     };
-    row(&unneeded, &[("maekawa:pairs", Fine)]);
+    // And P1 has the permission of everybody at first.
+    row(&unneeded, &[("maekawa:pairs", Fine), ("carvalho-roucairol", Fine)]);
     row(&needed, &[("maekawa:pairs", Blocked)]);
 }
 
@@ -306,6 +310,7 @@ fn forgetting_is_unsafe_where_others_count_on_it() {
     // Any two of pairs meet in one process, so that one forgotten vote is enough.
     let locks = ["central", "token-ring", "lamport", "ricart-agrawala", "maekawa:pairs"];
     row(&forget, &locks.map(|name| (name, Unsafe)));
+    row(&forget, &[("carvalho-roucairol", Unsafe)]);
     let coordinator = |settings: &mut Settings| {
         let when = When::OnMessage(1 + settings.seed % 8);
         let recovery = Some(Recovery { after: 1, memory: Memory::Lost });

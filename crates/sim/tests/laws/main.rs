@@ -1,6 +1,7 @@
 //! The catalogue's numbers as laws over many seeds, with the real algorithms.
 
 mod costs;
+mod dynamic;
 mod election_faults;
 mod elections;
 mod faults;
@@ -82,7 +83,8 @@ fn busy(size: u32, entries: u32, seed: u64) -> Settings {
     settings
 }
 
-const LOCKS: [&str; 5] = ["central", "token-ring", "lamport", "ricart-agrawala", "maekawa"];
+const LOCKS: [&str; 6] =
+    ["central", "token-ring", "lamport", "ricart-agrawala", "carvalho-roucairol", "maekawa"];
 
 fn ring(ids: &[u32]) -> Settings {
     let mut settings = Settings::new(u32::try_from(ids.len()).unwrap());
