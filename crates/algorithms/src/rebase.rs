@@ -7,11 +7,13 @@ use tenure_core::{Election, Office, Rebase};
 use crate::channel::Fifo;
 use crate::compose::{Coordinated, MutexOnly};
 use crate::election::{Bully, ChangRoberts, HirschbergSinclair};
-use crate::mutex::{Central, Lamport, Maekawa, TokenRing};
+use crate::mutex::{Central, KMutex, Lamport, Maekawa, MisraRing, TokenRing};
 
 impl Rebase for Central {}
+impl Rebase for KMutex {}
 impl Rebase for Lamport {}
 impl Rebase for Maekawa {}
+impl Rebase for MisraRing {}
 impl Rebase for TokenRing {}
 impl Rebase for ChangRoberts {}
 impl Rebase for HirschbergSinclair {}

@@ -5,7 +5,7 @@ mod support;
 use std::sync::Arc;
 
 use support::election::{elect, everybody};
-use support::mutex::{Plan, run};
+use support::mutex::{Plan, run_as};
 use support::{World, p, permutations};
 use tenure_algorithms::Variants;
 use tenure_algorithms::catalogue::{self, MUTEXES, Parameters, Visitor};
@@ -160,7 +160,7 @@ impl Visitor for Locks {
             let duplicates = if card.faults.duplication { (seed % 4) as u32 } else { 0 };
             let entries = vec![2 + (seed % 2) as u32; size as usize];
             let plan = Plan { order: card.order, entries, duplicates, losses: self.losses, seed };
-            match run::<P>(config.clone(), &plan) {
+            match run_as::<P>(&card, config.clone(), &plan) {
                 Ok(outcome) if duplicates == 0 => {
                     did.messages += outcome.messages;
                     did.entries += outcome.entries;

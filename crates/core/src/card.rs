@@ -48,6 +48,22 @@ pub struct Card {
     pub variants: Vec<Variant>,
 }
 
+impl Card {
+    /// How many may be inside at once: 1, or the *k* of a k-mutex.
+    pub fn most_inside(&self) -> u32 {
+        let most = self.promises.iter().find_map(|promise| match promise {
+            Promise::AtMost(most) => Some(*most),
+            _ => None,
+        });
+        most.unwrap_or(1)
+    }
+
+    /// Whether entries carry fences.
+    pub fn fenced(&self) -> bool {
+        self.promises.contains(&Promise::Fencing)
+    }
+}
+
 /// What a protocol offers to its local user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
@@ -194,11 +210,11 @@ pub struct Cost {
 
 /// A property that a card promises and a monitor judges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Promise {
     /// At most one inside.
     MutualExclusion,
+    /// At most so many inside.
+    AtMost(u32),
     /// Whoever asks is served in the end.
     Progress,
     /// Fences strictly increase.
@@ -220,6 +236,7 @@ impl Promise {
     pub const fn name(self) -> &'static str {
         match self {
             Promise::MutualExclusion => "mutual-exclusion",
+            Promise::AtMost(_) => "at-most-k",
             Promise::Progress => "progress",
             Promise::Fencing => "fencing",
             Promise::Order => "order",
@@ -228,6 +245,14 @@ impl Promise {
             Promise::Agreement => "agreement",
             Promise::Validity => "validity",
         }
+    }
+}
+
+/// A promise is written as its name; the *k* of a k-mutex is in the title of its card.
+#[cfg(feature = "serde")]
+impl serde::Serialize for Promise {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
     }
 }
 

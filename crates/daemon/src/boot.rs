@@ -179,6 +179,8 @@ fn recorder(config: &Config, card: &Card) -> Result<Recorder, NodeError> {
     let header = Header {
         clock: ClockUnit::Nanosecond,
         promises: card.promises.iter().map(|promise| promise.name().to_string()).collect(),
+        fenced: card.fenced(),
+        most_inside: card.most_inside(),
         seed: config.work.as_ref().map(|work| work.seed),
         ..Header::new(card.name.clone(), card.service.into(), config.size(), Source::Node)
     };

@@ -56,6 +56,8 @@ impl<M> Kept<M> {
 #[derive(Debug)]
 pub(crate) struct MutexJudge {
     exclusion: Kept<MutualExclusion>,
+    /// Of a lock that lets in several at once.
+    at_most: Option<Kept<MutualExclusion>>,
     strict: Option<Kept<MutualExclusion>>,
     fencing: Option<Kept<Fencing>>,
     order: Option<[Kept<Order>; 2]>,
@@ -70,7 +72,8 @@ impl MutexJudge {
         let most = settings.watch.most_inside;
         let strict = most == 1 && !settings.faults.is_empty();
         MutexJudge {
-            exclusion: Kept::new(MutualExclusion::at_most(most)),
+            exclusion: Kept::new(MutualExclusion::new()),
+            at_most: (most > 1).then(|| Kept::new(MutualExclusion::at_most(most))),
             strict: strict.then(|| Kept::new(MutualExclusion::strict())),
             fencing: settings.watch.fenced.then(|| Kept::new(Fencing::new())),
             order: order.then(|| [Kept::new(Order::new()), Kept::new(Order::new())]),
@@ -128,6 +131,9 @@ impl MutexJudge {
 
     pub(crate) fn findings(&self) -> Vec<Finding> {
         let mut findings = vec![self.exclusion.finding("mutual-exclusion", Verdict::Holds)];
+        if let Some(at_most) = &self.at_most {
+            findings.push(at_most.finding("at-most-k", Verdict::Holds));
+        }
         if let Some(strict) = &self.strict {
             findings.push(strict.finding("mutual-exclusion-strict", Verdict::Holds));
         }
@@ -155,6 +161,9 @@ impl MutexJudge {
     /// The monitors that need no clocks.
     fn all(&mut self, time: u64, at: ProcessId, seen: Seen<'_>) {
         self.exclusion.observe(time, at, seen);
+        if let Some(at_most) = &mut self.at_most {
+            at_most.observe(time, at, seen);
+        }
         if let Some(strict) = &mut self.strict {
             strict.observe(time, at, seen);
         }

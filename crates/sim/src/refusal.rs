@@ -1,4 +1,4 @@
-use tenure_core::{Card, Crashes, Detection, Order, ProcessId, Timing};
+use tenure_core::{Card, Crashes, Detection, Order, ProcessId, Service, Timing};
 
 use crate::span::units;
 use crate::{Chance, Fault, Memory, Settings};
@@ -233,12 +233,17 @@ impl Settings {
     }
 
     /// Fills in what was left to the card: the weakest timing and order of channels that the
-    /// algorithm can live with, and which properties count.
+    /// algorithm can live with, which properties count, how many may be inside and whether
+    /// entries carry fences.
     #[must_use]
     pub fn resolved(mut self, card: &Card) -> Self {
         self.time.timing.get_or_insert(card.timing);
         self.network.order.get_or_insert(card.order);
         self.watch.properties.get_or_insert_with(|| card.promises.clone());
+        if card.service == Service::Mutex {
+            self.watch.most_inside = self.watch.most_inside.max(card.most_inside());
+            self.watch.fenced &= card.fenced();
+        }
         self
     }
 

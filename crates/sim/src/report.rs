@@ -168,12 +168,13 @@ impl Report {
 }
 
 /// The properties of this crate; others come from the reader's own monitors and always count.
-const BUILT_IN: [&str; 13] = [
+const BUILT_IN: [&str; 14] = [
     "mutual-exclusion",
     "progress",
     "fencing",
     "agreement",
     "validity",
+    "at-most-k",
     "order",
     "order-with-messages",
     "no-starvation",

@@ -39,7 +39,9 @@ macro_rules! members {
 
 pub(super) mod mutexes {
     use super::{Parameters, Unknown, Visitor};
-    use crate::mutex::{CarvalhoRoucairol, Central, Lamport, Maekawa, RicartAgrawala, TokenRing};
+    use crate::mutex::{
+        CarvalhoRoucairol, Central, KMutex, Lamport, Maekawa, MisraRing, RicartAgrawala, TokenRing,
+    };
 
     members! {
         /// The mutual exclusion algorithms, by their names.
@@ -50,6 +52,8 @@ pub(super) mod mutexes {
         "ricart-agrawala" => RicartAgrawala, ricart_agrawala;
         "carvalho-roucairol" => CarvalhoRoucairol, carvalho_roucairol;
         "maekawa" => Maekawa, maekawa;
+        "k-mutex" => KMutex, k_mutex;
+        "misra-ring" => MisraRing, misra_ring;
     }
 }
 

@@ -1,5 +1,7 @@
 //! What a configuration may depend on, and what it is then.
 
+use core::num::NonZeroU32;
+
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -9,7 +11,9 @@ use tenure_core::{Delay, ProcessId, Rank, TICKS_PER_UNIT};
 
 use super::Unknown;
 use crate::election::{bully, chang_roberts, hirschberg_sinclair};
-use crate::mutex::{carvalho_roucairol, central, lamport, maekawa, ricart_agrawala, token_ring};
+use crate::mutex::{
+    carvalho_roucairol, central, k_mutex, lamport, maekawa, misra_ring, ricart_agrawala, token_ring,
+};
 use crate::{Switch, UnknownVariant, Variants};
 
 /// What a configuration may depend on.
@@ -23,6 +27,8 @@ pub struct Parameters {
     pub coordinator: ProcessId,
     /// How quorums are built, where they are needed.
     pub quorums: Kind,
+    /// How many a k-mutex lets in at once.
+    pub most_inside: NonZeroU32,
     /// The variants that are switched on, by name.
     pub variants: Vec<String>,
     /// The longest that a message may take, in ticks: what timeouts are made of.
@@ -31,13 +37,14 @@ pub struct Parameters {
 
 impl Parameters {
     /// Plain ids, the first process as coordinator, quorums of a grid (which every number of
-    /// processes has), no variants, messages of one unit.
+    /// processes has), two at once in a k-mutex, no variants, messages of one unit.
     pub fn plain(size: u32) -> Self {
         Parameters {
             size,
             ranks: (1..=size).map(Rank::of_id).collect(),
             coordinator: ProcessId(0),
             quorums: Kind::Grid,
+            most_inside: NonZeroU32::MIN.saturating_add(1),
             variants: Vec::new(),
             delay: TICKS_PER_UNIT,
         }
@@ -79,6 +86,14 @@ impl Parameters {
     pub(super) fn maekawa(&self) -> Result<maekawa::Config, Unknown> {
         let quorums = Quorums::of(self.quorums, self.size)?;
         Ok(maekawa::Config { quorums: Arc::new(quorums), variants: self.variants()? })
+    }
+
+    pub(super) fn k_mutex(&self) -> Result<k_mutex::Config, UnknownVariant> {
+        Ok(k_mutex::Config { most_inside: self.most_inside, variants: self.variants()? })
+    }
+
+    pub(super) fn misra_ring(&self) -> Result<misra_ring::Config, UnknownVariant> {
+        Ok(misra_ring::Config { pass_after: self.delay, variants: self.variants()? })
     }
 
     pub(super) fn chang_roberts(&self) -> Result<chang_roberts::Config, UnknownVariant> {

@@ -1,5 +1,7 @@
 //! The stories under `tests/golden`, one folder an algorithm.
 
+use std::num::NonZeroU32;
+
 use tenure_algorithms::Variants;
 use tenure_algorithms::channel::{Fifo, fifo};
 use tenure_algorithms::compose::Coordinated;
@@ -7,14 +9,17 @@ use tenure_algorithms::election::{
     Bully, ChangRoberts, HirschbergSinclair, bully, chang_roberts, hirschberg_sinclair,
 };
 use tenure_algorithms::mutex::{
-    CarvalhoRoucairol, Central, Lamport, Maekawa, RicartAgrawala, TokenRing, carvalho_roucairol,
-    central, lamport, maekawa, ricart_agrawala, token_ring,
+    CarvalhoRoucairol, Central, KMutex, Lamport, Maekawa, MisraRing, RicartAgrawala, TokenRing,
+    carvalho_roucairol, central, k_mutex, lamport, maekawa, misra_ring, ricart_agrawala,
+    token_ring,
 };
 use tenure_core::quorum::Kind;
 use tenure_core::{Delay, Group, Rank, TICKS_PER_UNIT};
 use tenure_trace::golden;
 
 use crate::support::p;
+
+const TWO: NonZeroU32 = NonZeroU32::new(2).unwrap();
 
 #[test]
 fn central() {
@@ -26,6 +31,11 @@ fn central() {
 fn ricart_agrawala() {
     let config = |_: Group| ricart_agrawala::Config::default();
     golden::<RicartAgrawala>("tests/golden/ricart_agrawala", config);
+}
+
+#[test]
+fn k_mutex() {
+    golden::<KMutex>("tests/golden/k_mutex", |_| k_mutex::Config::at_most(TWO));
 }
 
 #[test]
@@ -50,6 +60,11 @@ fn lamport() {
 fn maekawa_on_pairs() {
     let config = |group: Group| maekawa::Config::of(Kind::Pairs, group.size()).unwrap();
     golden::<Maekawa>("tests/golden/maekawa", config);
+}
+
+#[test]
+fn misra_ring() {
+    golden::<MisraRing>("tests/golden/misra_ring", |_| misra_ring::Config::default());
 }
 
 #[test]

@@ -12,9 +12,11 @@ mod fifo;
 mod golden;
 mod heartbeat;
 mod hirschberg_sinclair;
+mod k_mutex;
 mod keyed;
 mod lamport;
 mod maekawa;
+mod misra_ring;
 mod ricart_agrawala;
 #[path = "../support/mod.rs"]
 mod support;

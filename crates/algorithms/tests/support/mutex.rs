@@ -2,7 +2,7 @@
 
 use tenure_core::monitors::{Bypass, Fencing, MutualExclusion};
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::{Monitor, Mutex, Observed, Order, ProcessId, Violation};
+use tenure_core::{Card, Monitor, Mutex, Observed, Order, ProcessId, Violation};
 
 use super::{Dice, Seen, World, p};
 
@@ -95,7 +95,8 @@ enum User {
 /// The monitors of a lock, and where its users stand.
 struct Watch {
     exclusion: MutualExclusion,
-    fencing: Fencing,
+    /// Where entries carry fences.
+    fencing: Option<Fencing>,
     bypass: Bypass,
     users: Vec<User>,
     entries: u64,
@@ -110,7 +111,9 @@ impl Watch {
             Seen::Recovered => Observed::Recovered,
         };
         self.exclusion.observe(at, observed)?;
-        self.fencing.observe(at, observed)?;
+        if let Some(fencing) = &mut self.fencing {
+            fencing.observe(at, observed)?;
+        }
         self.bypass.observe(at, observed)?;
         match seen {
             Seen::Command(Command::Enter) => self.users[at.index()] = User::Waiting,
@@ -128,14 +131,33 @@ impl Watch {
 /// Runs a random schedule to its end: everybody has entered as often as planned, or nobody who
 /// waits can.
 pub(crate) fn run<P: Mutex>(config: P::Config, plan: &Plan) -> Result<Outcome, String> {
+    run_watched::<P>(config, plan, MutualExclusion::new(), Some(Fencing::new()))
+}
+
+/// The same, judged by what a card promises.
+pub(crate) fn run_as<P: Mutex>(
+    card: &Card,
+    config: P::Config,
+    plan: &Plan,
+) -> Result<Outcome, String> {
+    let exclusion = MutualExclusion::at_most(card.most_inside());
+    run_watched::<P>(config, plan, exclusion, card.fenced().then(Fencing::new))
+}
+
+fn run_watched<P: Mutex>(
+    config: P::Config,
+    plan: &Plan,
+    exclusion: MutualExclusion,
+    fencing: Option<Fencing>,
+) -> Result<Outcome, String> {
     let size = u32::try_from(plan.entries.len()).expect("few processes");
     let mut world = World::<P>::new(size, plan.order, config);
     let mut dice = Dice(plan.seed);
     let mut left = plan.entries.clone();
     let mut faults = Faults { duplicates: plan.duplicates, losses: plan.losses };
     let mut watch = Watch {
-        exclusion: MutualExclusion::new(),
-        fencing: Fencing::new(),
+        exclusion,
+        fencing,
         bypass: Bypass::unbounded(),
         users: vec![User::Idle; size as usize],
         entries: 0,

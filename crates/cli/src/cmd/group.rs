@@ -45,6 +45,9 @@ pub(crate) struct GroupOptions {
     /// The quorums of quorum algorithms: pairs, fpp, grid, majority or tree [default: grid]
     #[arg(long, value_name = "NAME", value_parser = quorums)]
     pub(crate) quorums: Option<Kind>,
+    /// How many a k-mutex lets in at once [default: 2]
+    #[arg(long, value_name = "K")]
+    pub(crate) k: Option<NonZeroU32>,
     /// Switches that the algorithm declares (`tenure list ALGORITHM` shows them): NAME,NAME
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) variant: Vec<String>,
@@ -102,6 +105,7 @@ impl GroupOptions {
             ranks,
             coordinator: self.coordinator.unwrap_or(plain.coordinator),
             quorums: self.quorums.unwrap_or(plain.quorums),
+            most_inside: self.k.unwrap_or(plain.most_inside),
             variants: self.variant.clone(),
             ..plain
         })
@@ -154,6 +158,9 @@ impl GroupOptions {
         }
         if let Some((name, _)) = QUORUMS.iter().find(|(_, kind)| Some(*kind) == self.quorums) {
             option("quorums", name);
+        }
+        if let Some(most) = self.k {
+            option("k", &most.to_string());
         }
         if !self.variant.is_empty() {
             option("variant", &self.variant.join(","));
@@ -359,7 +366,7 @@ mod tests {
 
     #[test]
     fn what_configures_the_algorithm_is_written_as_it_was_read() {
-        let line = " --coordinator 2 --tree heap --quorums fpp --variant one,two";
+        let line = " --coordinator 2 --tree heap --quorums fpp --k 3 --variant one,two";
         assert_eq!(group(line).algorithm_options(), line);
     }
 }

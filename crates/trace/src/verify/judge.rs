@@ -261,7 +261,9 @@ impl Judge {
             findings.judge("mutual-exclusion", found.as_ref());
             findings.judge("fencing", self.entries.fence_went_back());
         } else {
-            findings.judge("mutual-exclusion", self.mutual_exclusion.found());
+            let several = self.header.most_inside > 1;
+            let property = if several { "at-most-k" } else { "mutual-exclusion" };
+            findings.judge(property, self.mutual_exclusion.found());
             if self.header.fenced {
                 findings.judge("fencing", self.fencing.found());
             }

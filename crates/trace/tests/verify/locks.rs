@@ -79,9 +79,9 @@ fn without_fences_they_are_not_judged() {
 fn a_lock_for_two_lets_in_two_and_not_three() {
     let mut story = lock().unfenced().enters(1, 0).enters(2, 0);
     story.header.most_inside = 2;
-    assert_eq!(story.verdicts(), "mutual-exclusion holds");
+    assert_eq!(story.verdicts(), "at-most-k holds");
     assert_eq!(story.judged().overlaps, 0);
-    assert_eq!(story.enters(3, 0).verdicts(), "mutual-exclusion violated");
+    assert_eq!(story.enters(3, 0).verdicts(), "at-most-k violated");
 }
 
 #[test]

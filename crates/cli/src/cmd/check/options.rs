@@ -81,6 +81,8 @@ pub(crate) struct Options {
 pub(crate) enum Property {
     /// At most one inside
     MutualExclusion,
+    /// At most k inside, of a k-mutex
+    AtMostK,
     /// Whoever waits is served in the end
     Progress,
     /// Fences strictly increase
@@ -117,6 +119,7 @@ impl Property {
     fn of(promise: Promise) -> Option<Self> {
         match promise {
             Promise::MutualExclusion => Some(Property::MutualExclusion),
+            Promise::AtMost(_) => Some(Property::AtMostK),
             Promise::Progress => Some(Property::Progress),
             Promise::Fencing => Some(Property::Fencing),
             Promise::Agreement => Some(Property::Agreement),

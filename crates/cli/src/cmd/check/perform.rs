@@ -32,6 +32,10 @@ impl Visitor for Perform<'_> {
         for property in &self.properties {
             check = match property {
                 Property::MutualExclusion => check.always(MutualExclusion::new()),
+                Property::AtMostK => {
+                    let most = MutualExclusion::at_most(self.card.most_inside());
+                    check.always_named("at-most-k", most)
+                }
                 Property::Fencing => check.always(Fencing::new()),
                 Property::Order => check.always(Order::new()),
                 Property::OrderWithMessages => {

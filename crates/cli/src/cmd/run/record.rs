@@ -41,7 +41,7 @@ impl Diary {
 pub(super) fn header(plan: &Plan, source: Source) -> Header {
     Header {
         clock: ClockUnit::Nanosecond,
-        fenced: plan.lock,
+        fenced: plan.lock && plan.card.fenced(),
         seed: Some(plan.seed),
         ..Header::new(plan.card.name.clone(), Service::Office, plan.size, source)
     }

@@ -37,6 +37,7 @@ pub(crate) struct Plan {
 /// The properties that are judged of a mutex.
 const OF_MUTEX: &[&str] = &[
     "mutual-exclusion",
+    "at-most-k",
     "progress",
     "order",
     "order-with-messages",

@@ -1,0 +1,248 @@
+//! Raymond's k-mutex: ask everyone, and enter when all but k − 1 others have replied.
+//!
+//! K. Raymond, *A distributed algorithm for multiple entries to a critical section*,
+//! Information Processing Letters 30(4), 1989.
+//!
+//! | | |
+//! |---|---|
+//! | assumes | asynchronous, reliable channels in any order, no crash |
+//! | messages per entry | 2N − k − 1 to 2(N − 1): N − 1 requests, at least N − k replies |
+//! | delay to enter, uncontended | 2 messages |
+//! | delay from exit to the next entry | 1 message |
+//!
+//! **Why it is right.** Suppose that k + 1 are inside, and take the one whose request has the
+//! largest stamp. It has entered without the replies of at most k − 1 others, so one of the other k
+//! inside has replied to it. A process that replies has seen the request, so whatever it asks for
+//! later has a larger stamp; and with a smaller one it would have deferred. Of those who wait, the
+//! one with the smallest stamp is deferred by those inside only: while they are fewer than k, it
+//! gets the N − k replies that it needs.
+//!
+//! Up to k − 1 replies come after the entry, or after the exit. A reply therefore names its
+//! request, and a surplus one is dropped. A process that asks again needs no reply to what it
+//! asked before, so of a peer's requests only the last one is deferred. With k = 1 this is the
+//! algorithm of Ricart and Agrawala. Several may be inside at once, so an entry has no fence. A
+//! process that crashes takes one of the k places with it.
+
+use core::num::NonZeroU32;
+
+use alloc::format;
+use alloc::string::ToString;
+use alloc::vec::Vec;
+
+use tenure_core::service::mutex::{Command, Event};
+use tenure_core::{
+    Algorithm, Card, Cost, Crashes, Detection, Effects, Faults, Fence, Group, LamportClock, Order,
+    Per, ProcessId, ProcessSet, Promise, Protocol, Service, Stamp, Strategy, Timing, Topology,
+    labelled,
+};
+
+use crate::Variants;
+use crate::variants::switches;
+
+/// One process of the algorithm.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct KMutex {
+    group: Group,
+    /// *k*: how many may be inside at once.
+    most_inside: u32,
+    variants: Variants<Switch>,
+    clock: LamportClock,
+    phase: Phase,
+    /// The last request of each peer to whom we owe a reply.
+    deferred: Vec<Stamp>,
+}
+
+/// Where this process stands.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Phase {
+    Idle,
+    Waiting {
+        /// Our place in the order.
+        request: Stamp,
+        /// Who has not replied yet; we need not wait for the last k − 1 of them.
+        awaited: ProcessSet,
+    },
+    Inside,
+}
+
+/// What processes say to each other.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Message {
+    /// "I want to enter, and this is my place in the order."
+    Request {
+        /// The place.
+        stamp: Stamp,
+    },
+    /// "As far as I am concerned, you may."
+    Reply {
+        /// The clock of the request that this answers.
+        to: u64,
+    },
+}
+
+labelled!(Message, Mutex, Request => "request", Reply => "reply");
+
+/// The timers of this algorithm: none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Timer {}
+
+/// What is fixed for life.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// *k*: how many may be inside at once.
+    pub most_inside: NonZeroU32,
+    /// Which variants are switched on.
+    pub variants: Variants<Switch>,
+}
+
+impl Config {
+    /// At most so many at once, without variants.
+    pub fn at_most(most_inside: NonZeroU32) -> Self {
+        Config { most_inside, variants: Variants::none() }
+    }
+}
+
+switches! {
+    UntaggedReply = "untagged-reply", unsound,
+        "replies do not name the request, so a surplus one serves the next";
+}
+
+impl Protocol for KMutex {
+    type Config = Config;
+    type Command = Command;
+    type Event = Event;
+    type Message = Message;
+    type Timer = Timer;
+    type Stable = ();
+
+    fn boot(group: Group, config: &Config, _: Option<()>, _: &mut impl Effects<Self>) -> Self {
+        KMutex {
+            group,
+            most_inside: config.most_inside.get(),
+            variants: config.variants,
+            clock: LamportClock::default(),
+            phase: Phase::Idle,
+            deferred: Vec::new(),
+        }
+    }
+
+    fn stable(&self) {}
+
+    fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
+        match command {
+            Command::Enter => self.request(fx),
+            Command::Exit => self.exit(fx),
+        }
+    }
+
+    fn on_message(&mut self, from: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
+        match message {
+            Message::Request { stamp } => {
+                self.clock.observe(stamp.clock);
+                if self.precedes(stamp) {
+                    self.defer(stamp);
+                } else {
+                    fx.send(from, self.reply_to(stamp));
+                }
+            }
+            Message::Reply { to } => {
+                if let Phase::Waiting { request, awaited } = &mut self.phase
+                    && (to == request.clock || self.variants.has(Switch::UntaggedReply))
+                {
+                    awaited.remove(from);
+                    self.enter_if_granted(fx);
+                }
+            }
+        }
+    }
+}
+
+impl KMutex {
+    fn request(&mut self, fx: &mut impl Effects<Self>) {
+        assert!(self.phase == Phase::Idle, "a process asks only when it neither waits nor is in");
+        let request = Stamp { clock: self.clock.tick(), process: self.group.me() };
+        let awaited = self.group.peers();
+        fx.broadcast(&awaited, Message::Request { stamp: request });
+        self.phase = Phase::Waiting { request, awaited };
+        self.enter_if_granted(fx);
+    }
+
+    fn enter_if_granted(&mut self, fx: &mut impl Effects<Self>) {
+        if matches!(&self.phase, Phase::Waiting { awaited, .. } if awaited.len() < self.most_inside)
+        {
+            self.phase = Phase::Inside;
+            fx.emit(Event::Entered { fence: Fence::NONE });
+        }
+    }
+
+    fn exit(&mut self, fx: &mut impl Effects<Self>) {
+        assert!(self.phase == Phase::Inside, "only a process that is inside can leave");
+        self.phase = Phase::Idle;
+        for request in core::mem::take(&mut self.deferred) {
+            fx.send(request.process, self.reply_to(request));
+        }
+        fx.emit(Event::Exited);
+    }
+
+    /// Keeps a request for later, in place of an older one of the same process.
+    fn defer(&mut self, request: Stamp) {
+        let known = |other: &Stamp| other.process == request.process && *other >= request;
+        if !self.deferred.iter().any(known) {
+            self.deferred.retain(|other| other.process != request.process);
+            self.deferred.push(request);
+            self.deferred.sort_unstable();
+        }
+    }
+
+    fn reply_to(&self, request: Stamp) -> Message {
+        let untagged = self.variants.has(Switch::UntaggedReply);
+        Message::Reply { to: if untagged { 0 } else { request.clock } }
+    }
+
+    /// Whether our own claim, if we have one, comes before `request`.
+    fn precedes(&self, request: Stamp) -> bool {
+        match &self.phase {
+            Phase::Idle => false,
+            Phase::Inside => true,
+            Phase::Waiting { request: ours, .. } => *ours < request,
+        }
+    }
+}
+
+impl Algorithm for KMutex {
+    fn card(config: &Config, size: u32) -> Card {
+        let most_inside = config.most_inside.get();
+        let needed = u64::from(size.saturating_sub(most_inside));
+        let others = u64::from(size - 1);
+        let safe = match most_inside {
+            1 => Promise::MutualExclusion,
+            most => Promise::AtMost(most),
+        };
+        Card {
+            name: "k-mutex".to_string(),
+            title: format!("enter after N−k replies: at most {most_inside} inside"),
+            service: Service::Mutex,
+            paper: "Raymond, Information Processing Letters 30(4), 1989",
+            strategy: Strategy::Permission,
+            timing: Timing::Asynchronous,
+            order: Order::Reordered,
+            faults: Faults {
+                loss: false,
+                duplication: true,
+                crashes: Crashes::None,
+                says: "each crash takes one of the k places, so k crashes stop it; no loss",
+            },
+            topology: Topology::Complete,
+            detection: Detection::None,
+            messages: Cost {
+                per: Per::Entry,
+                formula: "2N−k−1 … 2(N−1)",
+                least: others + needed,
+                most: Some(2 * others),
+            },
+            promises: [safe, Promise::Progress].into(),
+            variants: Variants::<Switch>::declared(),
+        }
+    }
+}
