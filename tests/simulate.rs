@@ -217,6 +217,60 @@ fn faults_are_counted_and_an_inert_one_is_a_warning() {
 }
 
 #[test]
+fn crashes_come_where_the_algorithm_is_weakest() {
+    let beyond = |line: &str| data_with(&format!("{line} --beyond-assumptions"), 1);
+    let blocked = |line: &str| beyond(line)["blocked"].clone();
+    let central = "simulate central -n 3 --crash";
+    assert_eq!(blocked(&format!("{central} 2@inside:1+0.5")), json!([3]));
+    assert_eq!(blocked(&format!("{central} 2@waiting")), json!([3]));
+    assert_eq!(blocked(&format!("{central} 1@message:2")), json!([2, 3]));
+    // Whoever coordinates and forgets lets another in, and the command says how to see it.
+    let forgetful = "simulate central -n 3 --entries 3 --crash 1@message:3 \
+                     --recover 1@+0.5:forgetful --hold 5 --runs 20";
+    let found = beyond(forgetful);
+    let violation = found["violations"].as_array().unwrap();
+    let unsafe_ = violation.iter().find(|it| it["property"] == "mutual-exclusion").unwrap();
+    let replay = unsafe_["replay"].as_str().unwrap();
+    assert!(replay.contains("--crash 1@message:3 --recover 1@+0.5:forgetful"), "{replay}");
+    data_with(replay.strip_prefix("tenure ").unwrap(), 1);
+}
+
+#[test]
+fn workloads_are_open_hot_or_talkative() {
+    let hot = data("simulate ricart-agrawala -n 3 --hot 2:7");
+    let order = hot["entries"]["order"].as_array().unwrap();
+    let of = |process: u32| order.iter().filter(|entry| **entry == process).count();
+    assert_eq!([of(1), of(2), of(3)], [1, 7, 1]);
+    let open = data("simulate ricart-agrawala -n 2 --entries 5 --arrivals 100");
+    assert_eq!(open["entries"]["total"], 10);
+    assert!(open["finished_at"].as_f64().unwrap() >= 500.0, "{open}");
+    let line = "simulate central -n 3 --entries 3 --think 0..20 --latency 1..9 --app-messages 1 \
+                --runs 100 --property order-with-messages";
+    let told = data_with(line, 1);
+    assert!(told["violations"][0]["runs"].as_u64().unwrap() > 1, "{told}");
+    let replay = told["violations"][0]["replay"].as_str().unwrap();
+    assert!(replay.contains("--app-messages 1"), "{replay}");
+    data_with(replay.strip_prefix("tenure ").unwrap(), 1);
+}
+
+#[test]
+fn each_link_may_have_a_latency_of_its_own() {
+    let entry = |links: &str| {
+        let run = data(&format!("simulate central -n 2 --entries 0,1 {links}"));
+        run["delays"]["entry"]["max"].as_f64().unwrap()
+    };
+    assert_eq!(entry(""), 2.0);
+    assert_eq!(entry("--link-latency 2-1=5"), 6.0);
+    assert_eq!(entry("--link-latency 2-1=5 --link-latency 1-2=0.5"), 5.5);
+}
+
+#[test]
+fn a_partition_may_last_for_ever() {
+    let line = "simulate central -n 3 --partition 1,2@0.. --beyond-assumptions";
+    assert_eq!(data_with(line, 1)["blocked"], json!([3]));
+}
+
+#[test]
 fn an_idle_ring_goes_on_to_the_time_that_is_asked_for() {
     let run = data("simulate token-ring --entries 0 --until 100");
     assert_eq!(run["finished_at"], 100.0);
@@ -249,6 +303,20 @@ fn bad_input_takes_one_line_and_changes_nothing() {
     refused("simulate central --partition 1", &["1,2@10..50"]);
     refused("simulate central --crash 3", &["3@10"]);
     refused("simulate bully --crash 6@1", &["crash", "P6"]);
+    refused("simulate central --crash 3@soon", &["soon", "message:4", "inside:2"]);
+    refused("simulate central --crash 3@message:0", &["message:0", "message:4"]);
+    refused("simulate central --recover 3@+5", &["--recover 3@+", "--crash", "P3"]);
+    refused("simulate central --recover 3@5:maybe", &["maybe", "3@50:forgetful"]);
+    refused("simulate central --arrivals 2 --think 1", &["--arrivals", "--think"]);
+    refused("simulate central --arrivals 2 --sequential 1", &["--arrivals", "--sequential"]);
+    refused("simulate central --arrivals often", &["often", "exp:2"]);
+    refused("simulate central --hot 9", &["--hot", "P9", "P1 to P5"]);
+    refused("simulate central --hot 3:x", &["`x`", "3:50"]);
+    refused("simulate central --app-messages 2", &["`2`", "0 to 1"]);
+    refused("simulate central --link-latency 1-9=2", &["--link-latency", "P9", "P1 to P5"]);
+    refused("simulate central --link-latency 1=2", &["`1=2`", "1-2=5..9"]);
+    refused("simulate central --link-latency 2-2=2", &["`2-2`", "itself"]);
+    refused("simulate central -n 2000 --link-latency 1-2=2", &["--link-latency", "1000"]);
     refused("simulate central --lose 1.5", &["1.5", "0 to 1"]);
     refused("simulate central --duplicate -0.5", &["-0.5", "0 to 1"]);
     refused("simulate central --latency 3..1", &["3..1", "before it begins"]);

@@ -1,4 +1,9 @@
+use std::str::FromStr;
+
 use tenure_core::ProcessId;
+
+use crate::span::units;
+use crate::{SettingsError, parse_units};
 
 /// How often something random happens to a message.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -95,6 +100,40 @@ pub enum When {
     },
 }
 
+impl When {
+    /// How the command line writes it, behind the process.
+    pub fn option(&self) -> String {
+        let later = |after: u64| match after {
+            0 => String::new(),
+            _ => format!("+{}", units(after)),
+        };
+        match *self {
+            When::At(at) => units(at),
+            When::OnMessage(number) => format!("message:{number}"),
+            When::Inside { entry, after } => format!("inside:{entry}{}", later(after)),
+            When::Waiting { request, after } => format!("waiting:{request}{}", later(after)),
+        }
+    }
+}
+
+impl FromStr for When {
+    type Err = SettingsError;
+
+    fn from_str(text: &str) -> Result<Self, SettingsError> {
+        let wrong = || SettingsError::Moment { text: text.to_owned() };
+        let (event, after) = text.split_once('+').unwrap_or((text, "0"));
+        let (event, number) = event.split_once(':').unwrap_or((event, "1"));
+        let number = || number.parse().ok().filter(|number| *number > 0).ok_or_else(wrong);
+        let after = parse_units(after).map_err(|_| wrong())?;
+        match event {
+            "message" if !text.contains('+') => Ok(When::OnMessage(number()?)),
+            "inside" => Ok(When::Inside { entry: number()?, after }),
+            "waiting" => Ok(When::Waiting { request: number()?, after }),
+            _ => parse_units(text).map(When::At).map_err(|_| wrong()),
+        }
+    }
+}
+
 /// How a crashed process comes back by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recovery {
@@ -111,4 +150,21 @@ pub enum Memory {
     Stable,
     /// Nothing at all: as if it started for the first time.
     Lost,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_are_read_as_they_are_written() {
+        for text in ["10", "2.5", "message:4", "inside:2+0.5", "inside:1", "waiting:3+1"] {
+            assert_eq!(text.parse::<When>().unwrap().option(), text);
+        }
+        let first: When = "waiting".parse().unwrap();
+        assert_eq!(first, When::Waiting { request: 1, after: 0 });
+        for text in ["", "soon", "inside:0", "inside:x", "message:2+1", "10+1", "waiting+", "+1"] {
+            assert!(text.parse::<When>().is_err(), "{text}");
+        }
+    }
 }

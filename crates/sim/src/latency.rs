@@ -59,6 +59,31 @@ impl Latency {
         self.spans().iter().try_for_each(|span| span.check("latency"))
     }
 
+    /// What most links have.
+    pub fn usual(&self) -> Span {
+        let mut counts: Vec<(Span, u64)> = Vec::new();
+        for span in self.spans() {
+            match counts.iter_mut().find(|(known, _)| known == span) {
+                Some((_, count)) => *count += 1,
+                None => counts.push((*span, 1)),
+            }
+        }
+        // Of several the first, so that the answer does not depend on the order of a search.
+        let most = counts.iter().map(|(_, count)| *count).max();
+        let found = counts.iter().find(|(_, count)| Some(*count) == most);
+        found.map_or(Span::ZERO, |(span, _)| *span)
+    }
+
+    /// The links that have something else, of a group of `size`.
+    pub(crate) fn unusual(&self, size: u32) -> Vec<(ProcessId, ProcessId, Span)> {
+        let Latency::Links(spans) = self else { return Vec::new() };
+        let usual = self.usual();
+        let links = (0..size).flat_map(|from| (0..size).map(move |to| (from, to)));
+        let links = links.zip(spans.iter()).filter(|((from, to), _)| from != to);
+        let unusual = links.filter(|(_, span)| **span != usual);
+        unusual.map(|((from, to), span)| (ProcessId(from), ProcessId(to), *span)).collect()
+    }
+
     fn spans(&self) -> &[Span] {
         match self {
             Latency::Same(span) => std::slice::from_ref(span),

@@ -17,6 +17,12 @@ pub enum SettingsError {
         /// What was given.
         text: String,
     },
+    /// A moment of a crash that cannot be read.
+    #[error("“{text}” is no moment; write 10, message:4, waiting, inside:2 or inside:2+0.5")]
+    Moment {
+        /// What was given.
+        text: String,
+    },
     /// A range that ends before it begins.
     #[error("the {what} {}..{} ends before it begins; swap the two", units(*min), units(*max))]
     BackwardRange {

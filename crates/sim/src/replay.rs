@@ -1,7 +1,9 @@
 use tenure_core::{Order, ProcessId, Timing};
 
 use crate::span::units;
-use crate::{Chance, Entries, Fault, Initiators, Latency, Memory, Pattern, Settings, Span, When};
+use crate::{
+    Chance, Chatter, Entries, Fault, Initiators, Memory, Pattern, Recovery, Settings, Span,
+};
 
 /// The command that makes the run of these settings again.
 ///
@@ -33,6 +35,10 @@ pub fn replay_command(algorithm: &str, settings: &Settings) -> String {
             option(name, value);
         }
     }
+    for (process, recovery) in comebacks(settings) {
+        let value = format!("{}@+{}", process.number(), units(recovery.after));
+        option("recover", value + memory_option(recovery.memory));
+    }
     if let Some(until) = settings.limits.until {
         option("until", units(until));
     }
@@ -48,29 +54,39 @@ fn locking(settings: &Settings, option: &mut impl FnMut(&str, String)) {
     match &locking.pattern {
         Pattern::Sequential { total } => option("sequential", total.to_string()),
         Pattern::Closed { think } => {
-            let entries = match &locking.entries {
-                Entries::Each(each) => each.to_string(),
-                Entries::Listed(listed) => {
-                    listed.iter().map(u32::to_string).collect::<Vec<_>>().join(",")
-                }
-            };
-            option("entries", entries);
+            option("entries", entries(&locking.entries));
             if *think != Span::ZERO {
                 option("think", think.option());
             }
         }
-        Pattern::Open { .. } => {}
+        Pattern::Open { every } => {
+            option("entries", entries(&locking.entries));
+            option("arrivals", every.option());
+        }
     }
     if locking.hold != Span::units(1) {
         option("hold", locking.hold.option());
     }
 }
 
+fn entries(entries: &Entries) -> String {
+    match entries {
+        Entries::Each(each) => each.to_string(),
+        Entries::Listed(listed) => listed.iter().map(u32::to_string).collect::<Vec<_>>().join(","),
+    }
+}
+
 fn network(settings: &Settings, option: &mut impl FnMut(&str, String)) {
-    if let Latency::Same(latency) = &settings.network.latency
-        && *latency != Span::units(1)
-    {
+    let latency = settings.network.latency.usual();
+    if latency != Span::units(1) {
         option("latency", latency.option());
+    }
+    for (from, to, span) in settings.network.latency.unusual(settings.size) {
+        let value = format!("{}-{}={}", from.number(), to.number(), span.option());
+        option("link-latency", value);
+    }
+    if let Some(chatter) = &settings.workload.chatter {
+        option("app-messages", chatter.tell.probability.to_string());
     }
     match settings.network.order {
         Some(Order::Fifo) => option("channel", "fifo".into()),
@@ -102,18 +118,50 @@ fn network(settings: &Settings, option: &mut impl FnMut(&str, String)) {
 
 fn fault_option(fault: &Fault) -> Option<(&'static str, String)> {
     match fault {
-        Fault::Crash { process, when: When::At(at), recovery: None } => {
-            Some(("crash", format!("{}@{}", process.number(), units(*at))))
+        Fault::Crash { process, when, .. } => {
+            Some(("crash", format!("{}@{}", process.number(), when.option())))
         }
-        Fault::Recover { process, at, memory: Memory::Stable } => {
-            Some(("recover", format!("{}@{}", process.number(), units(*at))))
+        Fault::Recover { process, at, memory } => {
+            let value = format!("{}@{}", process.number(), units(*at));
+            Some(("recover", value + memory_option(*memory)))
         }
-        Fault::Partition { side, from, until: Some(until) } => {
-            let span = format!("{}..{}", units(*from), units(*until));
-            Some(("partition", format!("{}@{span}", numbers(side))))
+        Fault::Partition { side, from, until } => {
+            let until = until.map_or(String::new(), units);
+            Some(("partition", format!("{}@{}..{until}", numbers(side), units(*from))))
         }
-        _ => None,
+        Fault::Suspicion { .. } => None,
     }
+}
+
+const fn memory_option(memory: Memory) -> &'static str {
+    match memory {
+        Memory::Stable => "",
+        Memory::Lost => ":forgetful",
+    }
+}
+
+/// Who comes back by itself some time after each of its crashes, and how.
+fn comebacks(settings: &Settings) -> Vec<(ProcessId, Recovery)> {
+    let mut comebacks: Vec<(ProcessId, Recovery)> = Vec::new();
+    for fault in &settings.faults {
+        if let Fault::Crash { process, recovery: Some(recovery), .. } = fault
+            && !comebacks.contains(&(*process, *recovery))
+        {
+            comebacks.push((*process, *recovery));
+        }
+    }
+    comebacks
+}
+
+/// Whether all crashes of each process are followed by the same.
+fn have_one_comeback_each(settings: &Settings) -> bool {
+    let followed = |fault: &Fault| match fault {
+        Fault::Crash { process, recovery, .. } => Some((*process, *recovery)),
+        _ => None,
+    };
+    let crashes: Vec<_> = settings.faults.iter().filter_map(followed).collect();
+    let same = |a: &(ProcessId, _), b: &(ProcessId, _)| a.0 != b.0 || a.1 == b.1;
+    crashes.iter().all(|crash| crashes.iter().all(|other| same(crash, other)))
 }
 
 /// What of these settings no option of the command line can express: such a run can be made
@@ -126,13 +174,15 @@ pub fn inexpressible(settings: &Settings) -> Vec<&'static str> {
         }
     };
     let limited = |chance: &Chance| chance.possible() && chance.most.is_some();
-    note(matches!(settings.network.latency, Latency::Links(_)), "a latency for each link");
     note(limited(&settings.network.loss), "a limited number of losses");
     note(limited(&settings.network.duplication), "a limited number of duplicates");
     note(settings.faults.iter().any(|fault| fault_option(fault).is_none()), "a kind of fault");
-    note(settings.workload.chatter.is_some(), "messages between users");
-    let pattern = settings.workload.locking.as_ref().map(|locking| &locking.pattern);
-    note(matches!(pattern, Some(Pattern::Open { .. })), "requests that arrive from outside");
+    note(!have_one_comeback_each(settings), "crashes of one process with different recoveries");
+    let latency = settings.network.latency.usual();
+    let plain = |chatter: &Chatter| chatter.react && chatter.latency == latency;
+    let chatter = settings.workload.chatter.as_ref();
+    note(chatter.is_some_and(|it| !plain(it)), "messages between users of another sort");
+    note(chatter.is_some_and(|it| limited(&it.tell)), "a limited number of messages between users");
     left_out
 }
 

@@ -10,9 +10,9 @@ use std::sync::{Arc, Mutex};
 
 use common::{Extrema, Permission, Ring, Rule};
 use tenure_sim::{
-    Chance, Configs, Controls, Ended, Fault, Memory, Moments, Random, Recovery, Settings,
-    Simulation, Span, Summary, UserCommand, UserEvent, Verdict, When, Workload, many,
-    replay_command, shrink, theory,
+    Chance, Chatter, Configs, Controls, Ended, Entries, Fault, Latency, Locking, Memory, Moments,
+    Pattern, Random, Recovery, Settings, Simulation, Span, Summary, UserCommand, UserEvent,
+    Verdict, When, Workload, many, replay_command, shrink, theory,
 };
 
 /// A file in memory that outlives its writer.
@@ -197,6 +197,36 @@ fn the_command_that_replays_a_run() {
                     --seed 9 --beyond-assumptions";
     assert_eq!(replay_command("token-ring", &settings), expected);
     assert_eq!(tenure_sim::inexpressible(&settings), [""; 0]);
+}
+
+#[test]
+fn every_option_of_a_run_is_in_the_command_that_replays_it() {
+    let p = |number: u32| tenure_core::ProcessId(number - 1);
+    let mut settings = Settings::new(3);
+    let pattern = Pattern::Open { every: Span::exponential_units(4) };
+    let locking =
+        Locking { pattern, entries: Entries::Listed(vec![1, 9, 1]), hold: Span::units(1) };
+    let chatter = Chatter { tell: Chance::of(0.5), react: true, latency: Span::units(2) };
+    settings.workload = Workload::locking(locking).with_chatter(chatter);
+    let mut spans = vec![Span::units(2); 9];
+    spans[1] = Span::between_units(5, 9);
+    settings.network.latency = Latency::Links(spans.into());
+    let forgetting = Some(Recovery { after: 5_500_000, memory: Memory::Lost });
+    let inside = When::Inside { entry: 2, after: 500_000 };
+    settings.faults = vec![
+        Fault::Crash { process: p(3), when: inside, recovery: forgetting },
+        Fault::Crash { process: p(2), when: When::OnMessage(4), recovery: None },
+        Fault::Recover { process: p(2), at: 50_000_000, memory: Memory::Lost },
+        Fault::Partition { side: vec![p(1)], from: 10_000_000, until: None },
+    ];
+    let expected = "tenure simulate central -n 3 --entries 1,9,1 --arrivals exp:4 --latency 2 \
+                    --link-latency 1-2=5..9 --app-messages 0.5 --crash 3@inside:2+0.5 \
+                    --crash 2@message:4 --recover 2@50:forgetful --partition 1@10.. \
+                    --recover 3@+5.5:forgetful --seed 1";
+    assert_eq!(replay_command("central", &settings), expected);
+    assert_eq!(tenure_sim::inexpressible(&settings), [""; 0]);
+    settings.faults.push(Fault::Crash { process: p(3), when: inside, recovery: None });
+    assert_eq!(tenure_sim::inexpressible(&settings).len(), 1);
 }
 
 #[test]

@@ -10,8 +10,9 @@ use tenure_core::{
     Algorithm, Card, Election, Mutex, ProcessId, Promise, Rank, Service, TICKS_PER_UNIT, Timing,
 };
 use tenure_sim::{
-    Controls, Entries, Initiators, Latency, Locking, Pattern, Random, Report, RunError, Settings,
-    SettingsError, Simulation, Span, UserCommand, UserEvent, Watched, Workload, replay_command,
+    Chatter, Controls, Entries, Initiators, Latency, Locking, Pattern, Random, Report, RunError,
+    Settings, SettingsError, Simulation, Span, UserCommand, UserEvent, Watched, Workload,
+    replay_command,
 };
 
 use super::options::RunOptions;
@@ -95,7 +96,12 @@ impl Plan {
                 let initiators = initiators.map_or(Initiators::All, Initiators::Listed);
                 Workload { initiators: Some(initiators), ..Workload::default() }
             }
-            _ => Workload::locking(locking(options)?),
+            _ => {
+                let workload = Workload::locking(locking(options, self.size())?);
+                let (tell, latency) = (options.app_messages, options.latency);
+                let chatter = Chatter { tell, react: true, latency };
+                if tell.possible() { workload.with_chatter(chatter) } else { workload }
+            }
         };
         Ok(())
     }
@@ -107,6 +113,9 @@ impl Plan {
             Service::Election => vec![
                 ("--entries", group.entries.is_some()),
                 ("--sequential", options.sequential.is_some()),
+                ("--arrivals", options.arrivals.is_some()),
+                ("--hot", options.hot.is_some()),
+                ("--app-messages", options.app_messages.possible()),
             ],
             _ => vec![("--initiators", group.initiators.is_some())],
         };
@@ -227,7 +236,7 @@ fn settings(options: &RunOptions) -> Result<Settings, Failure> {
     if group.loads.is_some() || group.ids.is_some() && !group.draws_ids() {
         settings.ranks = parameters.ranks;
     }
-    settings.network.latency = options.latency.into();
+    settings.network.latency = options.latency(parameters.size)?;
     settings.network.order = group.order();
     settings.network.loss = options.lose;
     settings.network.duplication = options.duplicate;
@@ -235,15 +244,15 @@ fn settings(options: &RunOptions) -> Result<Settings, Failure> {
     settings.time.gst = options.gst.unwrap_or(0);
     settings.time.drift_ppm = options.drift;
     settings.time.step = options.step;
-    settings.faults = options.faults();
+    settings.faults = options.faults()?;
     settings.down = group.down().to_vec();
     settings.limits.until = options.until;
     settings.beyond_assumptions = group.beyond_assumptions;
     Ok(settings)
 }
 
-fn locking(options: &RunOptions) -> Result<Locking, Failure> {
-    let entries = match &options.group.entries {
+fn locking(options: &RunOptions, size: u32) -> Result<Locking, Failure> {
+    let mut entries = match &options.group.entries {
         None => Entries::Each(1),
         Some(EntriesAsked::Each(each)) => Entries::Each(*each),
         Some(EntriesAsked::Listed(listed)) => Entries::Listed(listed.clone()),
@@ -252,14 +261,24 @@ fn locking(options: &RunOptions) -> Result<Locking, Failure> {
             return Err(Failure::usage(says));
         }
     };
-    let hold = options.hold;
-    Ok(match options.sequential {
-        Some(total) => {
-            let pattern = Pattern::Sequential { total };
-            Locking { pattern, entries: Entries::Each(0), hold }
+    if let Some(hot) = options.hot {
+        if hot.process.0 >= size {
+            let says = format!("--hot names {}, but the group is P1 to P{size}", hot.process);
+            return Err(Failure::usage(says));
         }
-        None => Locking { pattern: Pattern::Closed { think: options.think }, entries, hold },
-    })
+        let mut listed: Vec<u32> = (0..size).map(|place| entries.of(ProcessId(place))).collect();
+        listed[hot.process.index()] = hot.entries;
+        entries = Entries::Listed(listed);
+    }
+    let pattern = match (options.sequential, options.arrivals) {
+        (Some(total), _) => {
+            entries = Entries::Each(0);
+            Pattern::Sequential { total }
+        }
+        (None, Some(every)) => Pattern::Open { every },
+        (None, None) => Pattern::Closed { think: options.think },
+    };
+    Ok(Locking { pattern, entries, hold: options.hold })
 }
 
 /// Timeouts follow from the delays of the settings.
