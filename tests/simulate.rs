@@ -225,13 +225,13 @@ fn crashes_come_where_the_algorithm_is_weakest() {
     assert_eq!(blocked(&format!("{central} 2@waiting")), json!([3]));
     assert_eq!(blocked(&format!("{central} 1@message:2")), json!([2, 3]));
     // Whoever coordinates and forgets lets another in, and the command says how to see it.
-    let forgetful = "simulate central -n 3 --entries 3 --crash 1@message:3 \
-                     --recover 1@+0.5:forgetful --hold 5 --runs 20";
+    let forgetful = "simulate central -n 3 --entries 0,3,3 --crash 1@3 --hold 5 --latency 1..4 \
+                     --recover 1@+0.5:forgetful --runs 20";
     let found = beyond(forgetful);
     let violation = found["violations"].as_array().unwrap();
     let unsafe_ = violation.iter().find(|it| it["property"] == "mutual-exclusion").unwrap();
     let replay = unsafe_["replay"].as_str().unwrap();
-    assert!(replay.contains("--crash 1@message:3 --recover 1@+0.5:forgetful"), "{replay}");
+    assert!(replay.contains("--crash 1@3 --recover 1@+0.5:forgetful"), "{replay}");
     data_with(replay.strip_prefix("tenure ").unwrap(), 1);
 }
 
@@ -408,27 +408,57 @@ fn the_picture_has_a_curve_for_each_algorithm() {
     assert!(!svg.contains("NaN") && !svg.contains("inf"), "every number is one");
 }
 
-#[test]
-fn an_interrupted_run_says_what_it_knows() {
+/// Starts a command, interrupts it as soon as it has written so many bytes of trace, and waits.
+fn interrupted(line: &str, trace: &Path, after: u64) -> Output {
     use rustix::process::{Pid, Signal, kill_process};
-    let directory = tempfile::tempdir().unwrap();
-    let file = directory.path().join("trace.ndjson");
-    let line = "simulate token-ring --entries 0 --until 1000000000 --trace";
     let child = Command::new(env!("CARGO_BIN_EXE_tenure"))
         .args(line.split_whitespace())
-        .arg(&file)
+        .arg("--trace")
+        .arg(trace)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
     // By then it has long begun to listen.
-    while std::fs::metadata(&file).map_or(0, |file| file.len()) < 1 << 22 {
+    while std::fs::metadata(trace).map_or(0, |file| file.len()) < after {
         std::thread::sleep(Duration::from_millis(10));
     }
     let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
     kill_process(pid, Signal::INT).unwrap();
-    let output = child.wait_with_output().unwrap();
+    child.wait_with_output().unwrap()
+}
+
+const ENDLESS: &str = "simulate token-ring --entries 0 --until 1000000000";
+
+#[test]
+fn an_interrupted_run_says_what_it_knows_and_leaves_a_trace_that_can_be_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("trace.ndjson");
+    let output = interrupted(ENDLESS, &file, 1 << 22);
     let told = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(3), "{told}");
     assert!(told.contains("interrupted: partial figures") && told.contains("token"), "{told}");
+    assert!(told.contains("a part of a run"), "theory is not held beside it: {told}");
+    text(&format!("trace verify {}", file.display()), 0);
+    let trace = std::fs::read_to_string(&file).unwrap();
+    assert!(trace.ends_with('\n') && trace.lines().count() > 1000);
+    let whole = |line: &str| serde_json::from_str::<Value>(line).is_ok();
+    assert!(trace.lines().all(whole), "the last line is a whole one");
+}
+
+#[test]
+fn an_interrupted_run_is_partial_in_json_too() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("trace.ndjson");
+    // The third of many runs ends nothing: the figures are those of the runs before.
+    let many = "simulate token-ring --entries 0 --until 100000 --runs 100000 --threads 1";
+    for line in [ENDLESS, many] {
+        let output = interrupted(&format!("{line} --format json"), &file, 1 << 22);
+        assert_eq!(output.status.code(), Some(3), "{line}");
+        let data: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(data["interrupted"], true, "{line}");
+        assert!(data["messages"]["by_kind"]["token"].as_u64().unwrap() > 1000, "{line}");
+        assert_eq!(data["summary"].is_object(), line == many);
+        std::fs::remove_file(&file).unwrap();
+    }
 }

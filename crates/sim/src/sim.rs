@@ -1,7 +1,7 @@
 use std::io::Write;
 
 use tenure_core::{Algorithm, Card, Monitor, ProcessId, Protocol, Service, Stamped};
-use tenure_trace::{Header, Source, WriteError};
+use tenure_trace::{Header, Kind, Source, WriteError};
 
 use crate::chats::Stamping;
 use crate::core::{Core, Offers};
@@ -9,7 +9,7 @@ use crate::recorder::Recorder;
 use crate::watcher::Watcher;
 use crate::world::World;
 use crate::{
-    Ask, Configs, Controls, Report, Settings, SettingsError, UserCommand, UserEvent, Watch,
+    Ask, Configs, Controls, Ended, Report, Settings, SettingsError, UserCommand, UserEvent, Watch,
 };
 
 /// A protocol, its configuration, and everything that decides a run.
@@ -192,7 +192,10 @@ where
         let ended = world.run(&mut controls);
         world.settle();
         let (mut core, processes, watchers) = world.into_parts();
-        core.trace_group(tenure_trace::Kind::End);
+        // A run that was cut short is not over, and its trace does not say so.
+        if !matches!(ended, Ended::Stopped | Ended::Events) {
+            core.trace_group(Kind::End);
+        }
         let recorder = core.recorder.take();
         let mut report = Report::of(self.name.clone(), core, ended);
         for watcher in watchers {

@@ -8,12 +8,14 @@ use std::fmt::Write;
 const WIDTH: f64 = 960.0;
 const HEIGHT: f64 = 600.0;
 const LEFT: f64 = 72.0;
-const RIGHT: f64 = 270.0;
 const TOP: f64 = 40.0;
 const BOTTOM: f64 = 64.0;
 
 /// The least distance of two labels.
 const LABEL_GAP: f64 = 17.0;
+
+/// A letter is about that wide; names stand at the right.
+const LETTER: f64 = 7.3;
 
 /// Colours that differ in brightness, too.
 const INKS: [&str; 8] =
@@ -62,6 +64,8 @@ pub(super) struct Picture {
     curves: Vec<Curve>,
     sizes: (f64, f64),
     messages: (f64, f64),
+    /// Where the frame ends and the names begin.
+    right: f64,
 }
 
 impl Picture {
@@ -80,11 +84,13 @@ impl Picture {
         let sizes = within(&mut all().map(|(size, _)| f64::from(size)), (1.0, 10.0));
         let messages = within(&mut all().map(|(_, value)| value), (1.0, 10.0));
         let wide = |(least, most): (f64, f64)| (least * 0.8, (most * 1.25).max(least * 2.0));
-        Picture { unit, sizes: wide(sizes), messages: wide(messages), curves }
+        let longest = curves.iter().map(|curve| curve.name.len()).max().unwrap_or(0);
+        let right = WIDTH - 48.0 - LETTER * longest.max(20) as f64;
+        Picture { unit, sizes: wide(sizes), messages: wide(messages), curves, right }
     }
 
     fn x(&self, size: f64) -> f64 {
-        LEFT + along(size, self.sizes) * (WIDTH - LEFT - RIGHT)
+        LEFT + along(size, self.sizes) * (self.right - LEFT)
     }
 
     fn y(&self, messages: f64) -> f64 {
@@ -114,7 +120,7 @@ impl Picture {
     }
 
     fn axes(&self, svg: &mut String) {
-        let (right, bottom) = (WIDTH - RIGHT, HEIGHT - BOTTOM);
+        let (right, bottom) = (self.right, HEIGHT - BOTTOM);
         for size in ticks(self.sizes) {
             let x = self.x(size);
             draw(svg, &format!("<path d=\"M{x:.1} {TOP}V{bottom}\" stroke=\"#e4e4e4\"/>"));
@@ -170,7 +176,7 @@ impl Picture {
         });
         let mut wanted: Vec<(f64, usize, f64)> = wanted.collect();
         wanted.sort_by(|one, other| one.0.total_cmp(&other.0));
-        let (x, mut next) = (WIDTH - RIGHT + 24.0, TOP);
+        let (x, mut next) = (self.right + 24.0, TOP);
         let most = |left: usize| HEIGHT - BOTTOM - LABEL_GAP * left as f64;
         let count = wanted.len();
         for (order, (y, place, from)) in wanted.into_iter().enumerate() {
@@ -243,9 +249,19 @@ mod tests {
         let [low, middle, high] = [2.0, 4.0, 8.0].map(|size| (picture.x(size), picture.y(size)));
         assert!((middle.0 - low.0 - (high.0 - middle.0)).abs() < 1e-9, "doubling is one step");
         assert!((low.1 - middle.1 - (middle.1 - high.1)).abs() < 1e-9);
-        assert!(low.0 > LEFT && high.0 < WIDTH - RIGHT && high.1 > TOP);
+        assert!(low.0 > LEFT && high.0 < picture.right && high.1 > TOP);
         let svg = picture.to_svg();
         assert_eq!(svg.matches("<polyline").count(), 1);
         assert!(svg.contains(">lamport<") && !svg.contains("nobody"));
+    }
+
+    #[test]
+    fn the_longest_name_fits_at_the_right() {
+        let name = "mutex-from-election:hirschberg-sinclair";
+        let mut curve = Curve::new(name);
+        curve.measured(2, 3.0);
+        let picture = Picture::new("messages", vec![curve]);
+        assert!(picture.right + 34.0 + LETTER * name.len() as f64 <= WIDTH);
+        assert!(picture.right > WIDTH / 2.0, "and leaves room for the curves");
     }
 }

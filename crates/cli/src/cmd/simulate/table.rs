@@ -28,8 +28,9 @@ pub(super) fn table(plan: &Plan, outcome: &Outcome, runs: u64) -> String {
 fn headline(plan: &Plan, outcome: &Outcome, runs: u64) -> String {
     let (name, size, seed) = (&plan.card.name, plan.size(), plan.common().seed);
     let made = outcome.summary.runs();
-    let seeds = match runs {
-        1 => format!("seed {seed}"),
+    let seeds = match (runs, made) {
+        (1, _) => format!("seed {seed}"),
+        (_, 1) => format!("1 run, seed {seed}"),
         _ => format!("{made} runs, seeds {seed} to {}", seed.wrapping_add(made - 1)),
     };
     let stopped = if outcome.interrupted { ", interrupted: partial figures" } else { "" };
@@ -199,6 +200,9 @@ impl Table<'_> {
             figure(measured)
         );
         self.rows.row("messages, theory", &says);
+        if self.outcome.first.ended == Ended::Stopped {
+            return self.rows.row("", "theory has nothing to say of a part of a run");
+        }
         if let Some(predicted) = self.outcome.predicted {
             let predicted = figure(predicted.mean());
             self.rows.row("", &format!("exactly {predicted} are predicted for the rings drawn"));
