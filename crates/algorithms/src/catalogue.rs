@@ -27,8 +27,16 @@ pub use members::mutexes::MUTEXES;
 pub use parameters::Parameters;
 
 /// The compositions, by their names.
-const COMPOSITIONS: &[&str] =
-    &["coordinated:chang-roberts", "coordinated:hirschberg-sinclair", "coordinated:bully"];
+const COMPOSITIONS: &[&str] = &[
+    "coordinated:lelann",
+    "coordinated:chang-roberts",
+    "coordinated:hirschberg-sinclair",
+    "coordinated:dolev-klawe-rodeh",
+    "coordinated:franklin",
+    "coordinated:itai-rodeh",
+    "coordinated:bully",
+    "coordinated:raft",
+];
 
 /// The prefixes and what they make of the name behind the colon.
 pub const PREFIXES: &[(&str, &str)] = &[

@@ -6,7 +6,9 @@ use tenure_core::{Election, Office, Rebase};
 
 use crate::channel::Fifo;
 use crate::compose::{Coordinated, MutexOnly};
-use crate::election::{Bully, ChangRoberts, HirschbergSinclair};
+use crate::election::{
+    Bully, ChangRoberts, DolevKlaweRodeh, Franklin, HirschbergSinclair, LeLann, Raft,
+};
 use crate::mutex::{Central, KMutex, Lamport, Maekawa, MisraRing, TokenRing};
 
 impl Rebase for Central {}
@@ -17,10 +19,19 @@ impl Rebase for MisraRing {}
 impl Rebase for TokenRing {}
 impl Rebase for ChangRoberts {}
 impl Rebase for HirschbergSinclair {}
+impl Rebase for LeLann {}
+impl Rebase for DolevKlaweRodeh {}
+impl Rebase for Franklin {}
 
 impl Rebase for Bully {
     fn term(&self) -> u64 {
         self.number()
+    }
+}
+
+impl Rebase for Raft {
+    fn term(&self) -> u64 {
+        self.term()
     }
 }
 

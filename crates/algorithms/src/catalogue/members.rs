@@ -59,13 +59,20 @@ pub(super) mod mutexes {
 
 pub(super) mod elections {
     use super::{Parameters, Unknown, Visitor};
-    use crate::election::{Bully, ChangRoberts, HirschbergSinclair};
+    use crate::election::{
+        Bully, ChangRoberts, DolevKlaweRodeh, Franklin, HirschbergSinclair, ItaiRodeh, LeLann, Raft,
+    };
 
     members! {
         /// The elections, by their names.
         ELECTIONS, election, any_election:
+        "lelann" => LeLann, lelann;
         "chang-roberts" => ChangRoberts, chang_roberts;
         "hirschberg-sinclair" => HirschbergSinclair, hirschberg_sinclair;
+        "dolev-klawe-rodeh" => DolevKlaweRodeh, dolev_klawe_rodeh;
+        "franklin" => Franklin, franklin;
+        "itai-rodeh" => ItaiRodeh, itai_rodeh;
         "bully" => Bully, bully;
+        "raft" => Raft, raft;
     }
 }

@@ -10,7 +10,9 @@ use tenure_core::quorum::{Kind, Quorums};
 use tenure_core::{Delay, ProcessId, Rank, TICKS_PER_UNIT};
 
 use super::Unknown;
-use crate::election::{bully, chang_roberts, hirschberg_sinclair};
+use crate::election::{
+    bully, chang_roberts, dolev_klawe_rodeh, franklin, hirschberg_sinclair, lelann, raft,
+};
 use crate::mutex::{
     carvalho_roucairol, central, k_mutex, lamport, maekawa, misra_ring, ricart_agrawala, token_ring,
 };
@@ -96,6 +98,10 @@ impl Parameters {
         Ok(misra_ring::Config { pass_after: self.delay, variants: self.variants()? })
     }
 
+    pub(super) fn lelann(&self) -> Result<lelann::Config, UnknownVariant> {
+        Ok(lelann::Config { ranks: self.ranks.clone(), variants: self.variants()? })
+    }
+
     pub(super) fn chang_roberts(&self) -> Result<chang_roberts::Config, UnknownVariant> {
         Ok(chang_roberts::Config { ranks: self.ranks.clone(), variants: self.variants()? })
     }
@@ -107,9 +113,29 @@ impl Parameters {
         Ok(hirschberg_sinclair::Config { ranks: self.ranks.clone() })
     }
 
+    pub(super) fn dolev_klawe_rodeh(&self) -> Result<dolev_klawe_rodeh::Config, UnknownVariant> {
+        self.no_variants()?;
+        Ok(dolev_klawe_rodeh::Config { ranks: self.ranks.clone() })
+    }
+
+    pub(super) fn franklin(&self) -> Result<franklin::Config, UnknownVariant> {
+        self.no_variants()?;
+        Ok(franklin::Config { ranks: self.ranks.clone() })
+    }
+
+    /// Nothing: its processes are all alike.
+    pub(super) fn itai_rodeh(&self) -> Result<(), UnknownVariant> {
+        self.no_variants()
+    }
+
     pub(super) fn bully(&self) -> Result<bully::Config, UnknownVariant> {
         let plain = bully::Config::plain(self.size, self.delay);
         Ok(bully::Config { ranks: self.ranks.clone(), variants: self.variants()?, ..plain })
+    }
+
+    pub(super) fn raft(&self) -> Result<raft::Config, UnknownVariant> {
+        let plain = raft::Config::plain(self.size, self.delay);
+        Ok(raft::Config { variants: self.variants()?, ..plain })
     }
 
     /// For the election of an office: real networks part and heal, so a bully greets.

@@ -31,6 +31,8 @@ use tenure_core::{
     Promise, Protocol, Rank, Service, Strategy, Term, Timing, Topology, labelled,
 };
 
+use super::ring::Direction;
+
 /// One process on the ring.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct HirschbergSinclair {
@@ -56,16 +58,6 @@ enum Phase {
         /// In which direction the one reply that has come was travelling.
         replied: Option<Direction>,
     },
-}
-
-/// In which direction a message travels round the ring.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum Direction {
-    /// From each process to its successor.
-    Clockwise,
-    /// From each process to its predecessor.
-    Counterclockwise,
 }
 
 /// What processes say to each other.
@@ -202,7 +194,7 @@ impl HirschbergSinclair {
     /// Begins a phase: probes both ways.
     fn probe(&mut self, phase: u8, fx: &mut impl Effects<Self>) {
         self.phase = Phase::Candidate { phase, replied: None };
-        for direction in [Direction::Clockwise, Direction::Counterclockwise] {
+        for direction in Direction::BOTH {
             let (election, rank) = (self.election, self.rank);
             let probe = Message::Probe { election, rank, phase, hops: 1, direction };
             fx.send(self.neighbour(direction), probe);
@@ -252,19 +244,7 @@ impl HirschbergSinclair {
     }
 
     fn neighbour(&self, direction: Direction) -> ProcessId {
-        match direction {
-            Direction::Clockwise => self.group.successor(),
-            Direction::Counterclockwise => self.group.predecessor(),
-        }
-    }
-}
-
-impl Direction {
-    fn back(self) -> Self {
-        match self {
-            Direction::Clockwise => Direction::Counterclockwise,
-            Direction::Counterclockwise => Direction::Clockwise,
-        }
+        direction.neighbour(self.group)
     }
 }
 

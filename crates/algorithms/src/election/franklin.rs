@@ -1,0 +1,274 @@
+//! Franklin: a candidate that is larger than both its neighbours goes on to the next phase.
+//!
+//! W. R. Franklin, *On an improved algorithm for decentralized extrema finding in circular
+//! configurations of processors*, CACM 25(5), 1982; with an announcement.
+//!
+//! | | |
+//! |---|---|
+//! | assumes | a ring in both directions, any order, distinct ranks, no crash |
+//! | messages | 2N in each phase, and N to announce |
+//! | phases | at most ⌊log₂ N⌋ + 1 |
+//!
+//! **Why it is right.** In each phase an active process tells the nearest active process on
+//! either side its rank, and stays active only if it is larger than both. The largest of all
+//! always stays, and no two neighbours do, so at most every second one is left. Whoever is alone
+//! gets its own rank back, and is the largest. Every link carries one message in each direction
+//! in each phase: those between two active processes are passed on by all in between.
+//!
+//! A neighbour may be one phase ahead, since it waits only for what we have sent already; its
+//! message is kept until we are there, or passed on if we are beaten. Messages name their
+//! election and phase, beyond the paper, so that copies are recognised.
+
+use alloc::string::ToString;
+use alloc::sync::Arc;
+use alloc::vec;
+
+use tenure_core::service::election::{Command, Event};
+use tenure_core::{
+    Algorithm, Card, Cost, Crashes, Detection, Effects, Faults, Group, Order, Per, ProcessId,
+    Promise, Protocol, Rank, Service, Strategy, Term, Timing, Topology, labelled,
+};
+
+use super::ring::Direction;
+
+/// One process on the ring.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Franklin {
+    group: Group,
+    /// What decides.
+    rank: Rank,
+    /// The latest election that this process has heard of, 0 before the first.
+    election: u32,
+    /// Where it stands in `election`.
+    phase: Phase,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Phase {
+    /// No election is under way here.
+    Settled,
+    /// Larger than all it has heard of so far.
+    Active {
+        /// Counted from 1.
+        phase: u32,
+        /// The ranks of both neighbours in this phase.
+        now: Sides,
+        /// The same in the next phase, where they are ahead of us.
+        next: Sides,
+    },
+    /// Beaten: only passes on.
+    Passive {
+        /// The phase in which it was beaten.
+        since: u32,
+    },
+}
+
+/// What has come in each direction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+struct Sides {
+    clockwise: Option<Rank>,
+    counterclockwise: Option<Rank>,
+}
+
+impl Sides {
+    fn of(&mut self, direction: Direction) -> &mut Option<Rank> {
+        match direction {
+            Direction::Clockwise => &mut self.clockwise,
+            Direction::Counterclockwise => &mut self.counterclockwise,
+        }
+    }
+}
+
+/// What processes say to each other.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Message {
+    /// "I am still in: are you larger?"
+    Bid {
+        /// Which election this belongs to.
+        election: u32,
+        /// The sender's phase.
+        phase: u32,
+        /// The sender's rank.
+        rank: Rank,
+        /// Where it travels.
+        direction: Direction,
+    },
+    /// "This one is left: it leads."
+    Elected {
+        /// Which election this belongs to.
+        election: u32,
+        /// Who won.
+        leader: ProcessId,
+    },
+}
+
+labelled!(Message, Election, Bid => "bid", Elected => "elected");
+
+/// The timers of this algorithm: none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Timer {}
+
+/// What is fixed for life.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// By place on the ring, clockwise. All different.
+    pub ranks: Arc<[Rank]>,
+}
+
+impl Config {
+    /// Plain ids as ranks, in the order of the ring.
+    pub fn plain(size: u32) -> Self {
+        Config { ranks: (1..=size).map(Rank::of_id).collect() }
+    }
+}
+
+impl Protocol for Franklin {
+    type Config = Config;
+    type Command = Command;
+    type Event = Event;
+    type Message = Message;
+    type Timer = Timer;
+    type Stable = ();
+
+    fn boot(group: Group, config: &Config, _: Option<()>, _: &mut impl Effects<Self>) -> Self {
+        assert!(config.ranks.len() == group.size() as usize, "every process needs a rank");
+        let rank = config.ranks[group.me().index()];
+        Franklin { group, rank, election: 0, phase: Phase::Settled }
+    }
+
+    fn stable(&self) {}
+
+    fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
+        match command {
+            Command::Elect if self.phase == Phase::Settled => self.start(self.election + 1, fx),
+            // The largest rank leads by definition: it cannot step down and stay.
+            Command::Elect | Command::Resign => {}
+        }
+    }
+
+    fn on_message(&mut self, _: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
+        match message {
+            Message::Bid { election, phase, rank, direction } => {
+                if election > self.election {
+                    self.start(election, fx);
+                }
+                if rank == self.rank {
+                    return self.win(election, phase, fx);
+                }
+                match &mut self.phase {
+                    Phase::Active { phase: mine, now, next } if election == self.election => {
+                        if phase == *mine {
+                            now.of(direction).get_or_insert(rank);
+                            self.compare(fx);
+                        } else if phase == *mine + 1 {
+                            next.of(direction).get_or_insert(rank);
+                        }
+                    }
+                    // A copy of one that we have had.
+                    Phase::Passive { since } if election == self.election && phase <= *since => {}
+                    _ => fx.send(direction.neighbour(self.group), message),
+                }
+            }
+            Message::Elected { election, leader } => {
+                let known = election == self.election && self.phase == Phase::Settled;
+                if election >= self.election && !known {
+                    self.settle(election, leader, fx);
+                    fx.send(self.group.successor(), message);
+                }
+            }
+        }
+    }
+}
+
+impl Franklin {
+    /// Wakes up, in the first phase.
+    fn start(&mut self, election: u32, fx: &mut impl Effects<Self>) {
+        self.election = election;
+        if self.group.size() == 1 {
+            return self.settle(election, self.group.me(), fx);
+        }
+        self.bid(1, Sides::default(), fx);
+    }
+
+    /// Begins a phase, in which some may have spoken already.
+    fn bid(&mut self, phase: u32, now: Sides, fx: &mut impl Effects<Self>) {
+        self.phase = Phase::Active { phase, now, next: Sides::default() };
+        for direction in Direction::BOTH {
+            self.send_bid(phase, self.rank, direction, fx);
+        }
+    }
+
+    fn send_bid(&self, phase: u32, rank: Rank, direction: Direction, fx: &mut impl Effects<Self>) {
+        let bid = Message::Bid { election: self.election, phase, rank, direction };
+        fx.send(direction.neighbour(self.group), bid);
+    }
+
+    /// Once both neighbours have spoken: goes on, or is beaten.
+    fn compare(&mut self, fx: &mut impl Effects<Self>) {
+        while let Phase::Active { phase, now, mut next } = self.phase
+            && let (Some(one), Some(other)) = (now.clockwise, now.counterclockwise)
+        {
+            if self.rank > one.max(other) {
+                self.bid(phase + 1, next, fx);
+                continue;
+            }
+            self.phase = Phase::Passive { since: phase };
+            for direction in Direction::BOTH {
+                if let Some(rank) = next.of(direction).take() {
+                    self.send_bid(phase + 1, rank, direction, fx);
+                }
+            }
+        }
+    }
+
+    /// Our own rank has come round; it will from the other side as well, and changes nothing.
+    fn win(&mut self, election: u32, of: u32, fx: &mut impl Effects<Self>) {
+        if let Phase::Active { phase, .. } = self.phase
+            && (election, of) == (self.election, phase)
+        {
+            let leader = self.group.me();
+            self.settle(election, leader, fx);
+            fx.send(self.group.successor(), Message::Elected { election, leader });
+        }
+    }
+
+    fn settle(&mut self, election: u32, leader: ProcessId, fx: &mut impl Effects<Self>) {
+        self.election = election;
+        self.phase = Phase::Settled;
+        fx.emit(Event::Elected { leader, term: Term { number: 0, leader } });
+    }
+}
+
+impl Algorithm for Franklin {
+    fn card(_: &Config, size: u32) -> Card {
+        let n = u64::from(size);
+        let alone = size == 1;
+        let phases = u64::from(size.ilog2()) + 1;
+        Card {
+            name: "franklin".to_string(),
+            title: "whoever is larger than both its neighbours goes on".to_string(),
+            service: Service::Election,
+            paper: "Franklin, CACM 25(5), 1982",
+            strategy: Strategy::Comparison,
+            timing: Timing::Asynchronous,
+            order: Order::Reordered,
+            faults: Faults {
+                loss: false,
+                duplication: true,
+                crashes: Crashes::None,
+                says: "a crash breaks the ring, and a lost message ends the election undecided",
+            },
+            topology: Topology::BidirectionalRing,
+            detection: Detection::None,
+            messages: Cost {
+                per: Per::Election,
+                formula: "5N … 2N(⌊log₂N⌋ + 1) + N",
+                least: if alone { 0 } else { 5 * n },
+                most: Some(if alone { 0 } else { 2 * n * phases + n }),
+            },
+            promises: [Promise::Agreement, Promise::Progress, Promise::Validity].into(),
+            variants: vec![],
+        }
+    }
+}
