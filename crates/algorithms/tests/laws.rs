@@ -2,9 +2,7 @@
 
 mod support;
 
-use std::sync::Arc;
-
-use support::election::{elect, everybody};
+use support::election::{elect, everybody, place_of, ranks};
 use support::mutex::{Plan, run_as};
 use support::{World, p, permutations};
 use tenure_algorithms::Variants;
@@ -13,15 +11,7 @@ use tenure_algorithms::election::{
     ChangRoberts, HirschbergSinclair, chang_roberts, hirschberg_sinclair,
 };
 use tenure_core::service::election::Command;
-use tenure_core::{Algorithm, Election, Mutex, Order, ProcessId, Rank, Rebase};
-
-fn ranks(ids: &[u32]) -> Arc<[Rank]> {
-    ids.iter().map(|id| Rank::of_id(*id)).collect()
-}
-
-fn place_of(id: u32, ids: &[u32]) -> Option<ProcessId> {
-    ids.iter().position(|other| *other == id).map(ProcessId::at)
-}
+use tenure_core::{Algorithm, Election, Mutex, Order, ProcessId, Rebase};
 
 /// All start at once and agree on the largest; how many messages that takes.
 fn messages<P: Election>(ids: &[u32], order: Order, config: P::Config, seed: u64) -> u64 {

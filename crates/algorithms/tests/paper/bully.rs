@@ -7,7 +7,7 @@ use tenure_algorithms::election::bully::{Config, Message, Switch, Timer};
 use tenure_core::service::election::Command;
 use tenure_core::{Algorithm, Order, Rank, TICKS_PER_UNIT, Verdict};
 
-use crate::support::election::{beliefs, everybody};
+use crate::support::election::{beliefs, opinions};
 use crate::support::{Dice, World, p};
 
 fn config(size: u32, switches: &[Switch]) -> Config {
@@ -163,7 +163,7 @@ fn with_wrong_timeouts_two_end_up_believing_each_other_unless_there_are_terms() 
         world.fire(p(1), Timer::Answer);
         world.pass(1, 2);
         world.settle();
-        beliefs_unjudged(&mut world)
+        opinions(&mut world)
     };
     assert_eq!(views(&[Switch::NoTerms, Switch::AcceptLower]), [Some(p(2)), Some(p(1))]);
     assert_eq!(views(&[]), [Some(p(2)); 2]);
@@ -180,7 +180,7 @@ fn a_late_announcement_does_not_undo_a_later_one_where_there_are_terms() {
         world.fire(p(1), Timer::Answer);
         world.recover(p(2));
         world.settle();
-        beliefs_unjudged(&mut world)
+        opinions(&mut world)
     };
     assert_eq!(views(&[Switch::NoTerms, Switch::AcceptLower]), [Some(p(2)), Some(p(1))]);
     assert_eq!(views(&[]), [Some(p(2)); 2]);
@@ -240,16 +240,4 @@ fn after_false_alarms_all_agree_on_the_highest() {
         world.settle();
         assert_eq!(beliefs(&mut world), [Some(p(4)); 4], "seed {seed}");
     }
-}
-
-fn beliefs_unjudged(world: &mut World<Bully>) -> Vec<Option<tenure_core::ProcessId>> {
-    use crate::support::Seen;
-    use tenure_core::service::election::Event;
-    let mut beliefs = vec![None; everybody(world.size).len()];
-    for (at, seen) in world.take_seen() {
-        if let Seen::Event(Event::Elected { leader, .. }) = seen {
-            beliefs[at.index()] = Some(leader);
-        }
-    }
-    beliefs
 }

@@ -7,7 +7,7 @@ use tenure_algorithms::election::chang_roberts::{Config, Switch};
 use tenure_core::service::election::Command;
 use tenure_core::{Order, ProcessId, Rank};
 
-use crate::support::election::{beliefs, elect, everybody};
+use crate::support::election::{beliefs, elect, everybody, opinions};
 use crate::support::{Dice, Seen, World, p};
 
 fn ring(ids: &[u32]) -> Config {
@@ -119,6 +119,18 @@ fn of_equals_everybody_leads_after_one_hop() {
     }
     let led = world.take_seen().into_iter().filter(|(_, seen)| matches!(seen, Seen::Event(_)));
     assert_eq!(led.count(), 4);
+}
+
+/// I-57: both come round, and each takes the other's announcement for its own.
+#[test]
+fn of_two_largest_both_lead() {
+    for seed in 0..200 {
+        let mut world = world(&[7, 2, 7, 3, 1]);
+        everybody(5).into_iter().for_each(|at| world.command(at, Command::Elect));
+        world.drain(&mut Dice(seed));
+        let beliefs = opinions(&mut world);
+        assert_eq!((beliefs[0], beliefs[2]), (Some(p(1)), Some(p(3))), "seed {seed}");
+    }
 }
 
 #[test]

@@ -6,7 +6,8 @@ use tenure_algorithms::Variants;
 use tenure_algorithms::channel::{Fifo, fifo};
 use tenure_algorithms::compose::Coordinated;
 use tenure_algorithms::election::{
-    Bully, ChangRoberts, HirschbergSinclair, bully, chang_roberts, hirschberg_sinclair,
+    Bully, ChangRoberts, DolevKlaweRodeh, Franklin, HirschbergSinclair, ItaiRodeh, LeLann, Raft,
+    bully, chang_roberts, dolev_klawe_rodeh, franklin, hirschberg_sinclair, lelann, raft,
 };
 use tenure_algorithms::mutex::{
     CarvalhoRoucairol, Central, KMutex, Lamport, Maekawa, MisraRing, RicartAgrawala, TokenRing,
@@ -107,6 +108,52 @@ fn chang_roberts_on_a_decreasing_ring() {
 fn hirschberg_sinclair() {
     let config = |group: Group| hirschberg_sinclair::Config::plain(group.size());
     golden::<HirschbergSinclair>("tests/golden/hirschberg_sinclair", config);
+}
+
+#[test]
+fn lelann() {
+    let config = |group: Group| lelann::Config::plain(group.size());
+    golden::<LeLann>("tests/golden/lelann", config);
+}
+
+#[test]
+fn lelann_forward_first() {
+    let variants = Variants::none().with(lelann::Switch::ForwardFirst);
+    let config = |group: Group| lelann::Config { variants, ..lelann::Config::plain(group.size()) };
+    golden::<LeLann>("tests/golden/lelann_forward_first", config);
+}
+
+#[test]
+fn dolev_klawe_rodeh() {
+    let config = |group: Group| dolev_klawe_rodeh::Config::plain(group.size());
+    golden::<DolevKlaweRodeh>("tests/golden/dolev_klawe_rodeh", config);
+}
+
+#[test]
+fn franklin() {
+    let config = |group: Group| franklin::Config::plain(group.size());
+    golden::<Franklin>("tests/golden/franklin", config);
+}
+
+#[test]
+fn itai_rodeh() {
+    golden::<ItaiRodeh>("tests/golden/itai_rodeh", |_| ());
+}
+
+fn raft_config(group: Group) -> raft::Config {
+    raft::Config::plain(group.size(), TICKS_PER_UNIT)
+}
+
+#[test]
+fn raft() {
+    golden::<Raft>("tests/golden/raft", raft_config);
+}
+
+#[test]
+fn raft_that_forgets_its_vote() {
+    let variants = Variants::none().with(raft::Switch::ForgottenVote);
+    let config = |group| raft::Config { variants, ..raft_config(group) };
+    golden::<Raft>("tests/golden/raft_forgotten_vote", config);
 }
 
 #[test]

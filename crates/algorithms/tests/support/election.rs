@@ -1,8 +1,10 @@
 //! Elections that are started at once or one by one, in random order, and what they came to.
 
+use std::sync::Arc;
+
 use tenure_core::monitors::Agreement;
 use tenure_core::service::election::{Command, Event};
-use tenure_core::{Election, Monitor, Observed, Order, ProcessId};
+use tenure_core::{Election, Monitor, Observed, Order, ProcessId, Rank};
 
 use super::{Dice, Seen, World};
 
@@ -41,25 +43,54 @@ pub(crate) fn elect<P: Election>(
     (world, beliefs)
 }
 
-/// Takes what was seen, and says whom each process believes in.
+/// Takes what was seen, and says whom each process believes in; they must agree.
 pub(crate) fn beliefs<P: Election>(world: &mut World<P>) -> Beliefs {
-    let mut beliefs = vec![None; world.size as usize];
+    let seen = world.take_seen();
     let mut agreement = Agreement::new();
-    for (at, seen) in world.take_seen() {
-        let observed = match &seen {
+    for (at, seen) in &seen {
+        let observed = match seen {
             Seen::Command(command) => Observed::Command { command, clock: None },
-            Seen::Event(event) => {
-                match event {
-                    Event::Elected { leader, .. } => beliefs[at.index()] = Some(*leader),
-                    Event::Deposed { .. } => beliefs[at.index()] = None,
-                }
-                Observed::Event(event)
-            }
+            Seen::Event(event) => Observed::Event(event),
             Seen::Crashed => Observed::Crashed,
             Seen::Recovered => Observed::Recovered,
         };
-        agreement.observe(at, observed).expect("agreement holds");
+        agreement.observe(*at, observed).expect("agreement holds");
     }
     agreement.at_end().expect("agreement holds in the end");
+    told(world.size, seen)
+}
+
+/// The same where they need not agree.
+pub(crate) fn opinions<P: Election>(world: &mut World<P>) -> Beliefs {
+    let seen = world.take_seen();
+    told(world.size, seen)
+}
+
+fn told<P: Election>(size: u32, seen: Vec<(ProcessId, Seen<P>)>) -> Beliefs {
+    let mut beliefs = vec![None; size as usize];
+    for (at, seen) in seen {
+        match seen {
+            Seen::Event(Event::Elected { leader, .. }) => beliefs[at.index()] = Some(leader),
+            Seen::Event(Event::Deposed { .. }) => beliefs[at.index()] = None,
+            Seen::Command(_) | Seen::Crashed | Seen::Recovered => {}
+        }
+    }
     beliefs
+}
+
+/// Every choice of processes that is not empty.
+pub(crate) fn choices(size: u32) -> impl Iterator<Item = Vec<ProcessId>> {
+    (1..1_u32 << size).map(move |chosen| {
+        everybody(size).into_iter().filter(|at| chosen & (1 << at.0) != 0).collect()
+    })
+}
+
+/// Where an id stands on a ring.
+pub(crate) fn place_of(id: u32, ids: &[u32]) -> Option<ProcessId> {
+    ids.iter().position(|other| *other == id).map(ProcessId::at)
+}
+
+/// Plain ids as ranks, in this order.
+pub(crate) fn ranks(ids: &[u32]) -> Arc<[Rank]> {
+    ids.iter().map(|id| Rank::of_id(*id)).collect()
 }

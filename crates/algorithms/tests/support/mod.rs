@@ -7,7 +7,8 @@ pub(crate) mod mutex;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use tenure_core::{
-    Batch, Group, Input, Labelled, Layer, Order, ProcessId, Protocol, TimerChange, Verdict,
+    Batch, Environment, Group, Input, Labelled, Layer, LocalTime, Order, ProcessId, Protocol,
+    TimerChange, Verdict,
 };
 
 /// Numbers that are the same on every machine: splitmix64.
@@ -69,7 +70,28 @@ pub(crate) struct World<P: Protocol> {
     seen: Vec<(ProcessId, Seen<P>)>,
     /// How many messages of each kind were sent.
     pub(crate) sent: BTreeMap<(Layer, &'static str), u64>,
-    batch: Batch<P>,
+    batch: Batch<P, Lots>,
+}
+
+/// What processes draw: what is listed, then numbers from a seed.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Lots {
+    pub(crate) listed: VecDeque<u32>,
+    pub(crate) seed: u64,
+}
+
+impl Environment for Lots {
+    fn choose(&mut self, bound: u32) -> u32 {
+        if let Some(value) = self.listed.pop_front() {
+            return value;
+        }
+        self.seed += 1;
+        Dice(self.seed).below(bound as usize) as u32
+    }
+
+    fn local_clock(&mut self) -> LocalTime {
+        LocalTime::ZERO
+    }
 }
 
 /// Two processes: from, to.
@@ -135,6 +157,11 @@ impl<P: Protocol> World<P> {
         self.seen.push((at, Seen::Recovered));
         let stable = self.stable[at.index()].clone();
         self.boot(at, Some(stable));
+    }
+
+    /// What processes will draw, before they draw from the seed.
+    pub(crate) fn will_draw(&mut self, listed: impl IntoIterator<Item = u32>, seed: u64) {
+        self.batch.environment = Lots { listed: listed.into_iter().collect(), seed };
     }
 
     /// A message arrives that nobody in this world has sent.
