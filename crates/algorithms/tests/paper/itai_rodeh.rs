@@ -97,7 +97,7 @@ fn nobody_is_named_and_the_leader_is_known_by_its_distance() {
         let mut world = world(3, Order::Fifo, &lots, 0);
         order.iter().for_each(|at| world.command(*at, Command::Elect));
         let mut sent = Vec::new();
-        while world.busy_links() != [] {
+        while !world.busy_links().is_empty() {
             for at in &order {
                 let link = (*at, ProcessId((at.0 + 1) % 3));
                 if world.under_way(link.0.number(), link.1.number()) > 0 {

@@ -9,20 +9,20 @@ use tenure_check::{Check, Judgement, Manner, Report, Validity};
 use tenure_core::monitors::{Agreement, OneLeader, Scope};
 use tenure_core::{Election, ProcessId, Protocol, Rank, TICKS_PER_UNIT};
 
-fn ranks(ids: &[u32]) -> Arc<[Rank]> {
+pub(crate) fn ranks(ids: &[u32]) -> Arc<[Rank]> {
     ids.iter().map(|id| Rank::of_id(*id)).collect()
 }
 
-fn judged<P: Election>(check: Check<P>, ids: &[u32]) -> Check<P> {
+pub(crate) fn judged<P: Election>(check: Check<P>, ids: &[u32]) -> Check<P> {
     let validity = Validity::new(ranks(ids).to_vec());
     check.in_the_end(Agreement::new()).in_the_end(validity).progress()
 }
 
-fn holds(report: &Report, property: &str) {
+pub(crate) fn holds(report: &Report, property: &str) {
     assert_eq!(report.of(property), Judgement::Holds, "{report}");
 }
 
-fn violated(report: &Report, property: &str, at_most: usize) -> Manner {
+pub(crate) fn violated(report: &Report, property: &str, at_most: usize) -> Manner {
     let found = report.counterexample(property).unwrap_or_else(|| panic!("{report}"));
     assert!(found.length() <= at_most, "{found}");
     found.manner

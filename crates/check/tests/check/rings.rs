@@ -1,0 +1,210 @@
+//! Elections on rings: every schedule of two and three processes, and the columns of the
+//! catalogue's election fault matrix, 5.7.
+
+use tenure_algorithms::Variants;
+use tenure_algorithms::channel::{Fifo, fifo};
+use tenure_algorithms::election::{
+    ChangRoberts, DolevKlaweRodeh, Franklin, HirschbergSinclair, ItaiRodeh, LeLann, chang_roberts,
+    dolev_klawe_rodeh, franklin, hirschberg_sinclair, lelann,
+};
+use tenure_check::Check;
+use tenure_core::monitors::Agreement;
+use tenure_core::{Election, Order, ProcessId};
+
+use crate::elections::{holds, judged, ranks, violated};
+
+/// The rings of three that are not turns of one another, and the ring of two.
+const RINGS: [&[u32]; 3] = [&[1, 2], &[1, 2, 3], &[3, 2, 1]];
+
+fn lelann_config(ids: &[u32]) -> lelann::Config {
+    lelann::Config { ranks: ranks(ids), variants: Variants::none() }
+}
+
+fn lelann(ids: &[u32]) -> Check<LeLann> {
+    Check::with(ids.len() as u32, lelann_config(ids)).fifo()
+}
+
+fn chang_roberts(ids: &[u32]) -> Check<ChangRoberts> {
+    let config = chang_roberts::Config { ranks: ranks(ids), variants: Variants::none() };
+    Check::with(ids.len() as u32, config).fifo()
+}
+
+fn hirschberg_sinclair(ids: &[u32]) -> Check<HirschbergSinclair> {
+    let config = hirschberg_sinclair::Config { ranks: ranks(ids) };
+    Check::with(ids.len() as u32, config)
+}
+
+fn dolev_klawe_rodeh_config(ids: &[u32]) -> dolev_klawe_rodeh::Config {
+    dolev_klawe_rodeh::Config { ranks: ranks(ids) }
+}
+
+fn dolev_klawe_rodeh(ids: &[u32]) -> Check<DolevKlaweRodeh> {
+    Check::with(ids.len() as u32, dolev_klawe_rodeh_config(ids)).fifo()
+}
+
+fn franklin_config(ids: &[u32]) -> franklin::Config {
+    franklin::Config { ranks: ranks(ids) }
+}
+
+fn franklin(ids: &[u32]) -> Check<Franklin> {
+    Check::with(ids.len() as u32, franklin_config(ids))
+}
+
+/// Worlds in which somebody draws a third time are cut off.
+fn itai_rodeh(size: u32) -> Check<ItaiRodeh> {
+    Check::<ItaiRodeh>::of(size).term_max(2)
+}
+
+fn agreed(check: Check<ItaiRodeh>) -> Check<ItaiRodeh> {
+    check.in_the_end(Agreement::new()).progress()
+}
+
+/// How many states there are, none of which is wrong.
+fn states<P: Election>(check: Check<P>, ids: &[u32]) -> u64 {
+    let report = judged(check, ids).run();
+    report.assert_holds();
+    report.states
+}
+
+#[test]
+fn every_schedule_of_two_and_three_elects_the_largest() {
+    assert_eq!(RINGS.map(|ids| states(lelann(ids), ids)), [33, 550, 550]);
+    assert_eq!(RINGS.map(|ids| states(dolev_klawe_rodeh(ids), ids)), [54, 476, 476]);
+    assert_eq!(RINGS.map(|ids| states(franklin(ids).fifo(), ids)), [86, 12_128, 12_128]);
+    assert_eq!(
+        (states(franklin(&[1, 2]), &[1, 2]), states(franklin(&THREE), &THREE)),
+        (1074, 282_127)
+    );
+}
+
+/// A-LL, 7-LL.
+#[test]
+fn lelann_that_passes_on_first_decides_wrongly() {
+    let variants = Variants::none().with(lelann::Switch::ForwardFirst);
+    let config = lelann::Config { variants, ..lelann_config(&[1, 2, 3]) };
+    let check = Check::<LeLann>::with(3, config).fifo().initiators([ProcessId(0)]);
+    let report = judged(check, &[1, 2, 3]).run();
+    violated(&report, "agreement", 10);
+    violated(&report, "validity", 4);
+}
+
+#[test]
+fn lots_elect_one_of_two_and_of_three_in_every_draw_within_two_rounds() {
+    let states = |check: Check<ItaiRodeh>| {
+        let report = agreed(check).run();
+        report.assert_holds();
+        assert_eq!(report.bounds.term_max, Some(2), "some draw is a tie twice");
+        report.states
+    };
+    assert_eq!((states(itai_rodeh(2)), states(itai_rodeh(2).fifo())), (155, 81));
+    assert_eq!((states(itai_rodeh(3)), states(itai_rodeh(3).fifo())), (14896, 2629));
+}
+
+/// What the matrix says of a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cell {
+    Fine,
+    Stuck,
+    Unsafe,
+}
+
+use Cell::{Fine, Stuck, Unsafe};
+
+fn cell<P: Election>(check: Check<P>, ids: &[u32]) -> Cell {
+    classified(judged(check, ids))
+}
+
+fn classified<P: Election>(check: Check<P>) -> Cell {
+    let report = check.run();
+    let violated = |property| report.counterexample(property).is_some();
+    if violated("agreement") || violated("validity") {
+        return Unsafe;
+    }
+    holds(&report, "agreement");
+    if violated("progress") { Stuck } else { Fine }
+}
+
+const THREE: [u32; 3] = [3, 1, 2];
+
+/// 5.7, row *reorder*: the bidirectional ones and the lots name the phase or round.
+#[test]
+fn reordering_hurts_those_who_rely_on_order() {
+    let reordered = Order::Reordered;
+    assert_eq!(cell(lelann(&THREE).channel(reordered), &THREE), Unsafe);
+    assert_eq!(cell(chang_roberts(&THREE).channel(reordered), &THREE), Stuck);
+    assert_eq!(cell(hirschberg_sinclair(&[1, 2]), &[1, 2]), Fine);
+    assert_eq!(cell(dolev_klawe_rodeh(&THREE).channel(reordered), &THREE), Stuck);
+    assert_eq!(cell(franklin(&THREE), &THREE), Fine);
+    assert_eq!(classified(agreed(itai_rodeh(3))), Fine);
+}
+
+/// 5.7, row *loss of 1*.
+#[test]
+fn a_lost_message_leaves_somebody_undecided() {
+    assert_eq!(cell(lelann(&THREE).losing(1), &THREE), Unsafe);
+    assert_eq!(cell(chang_roberts(&THREE).losing(1), &THREE), Stuck);
+    assert_eq!(cell(hirschberg_sinclair(&THREE).fifo().losing(1), &THREE), Stuck);
+    assert_eq!(cell(dolev_klawe_rodeh(&THREE).losing(1), &THREE), Stuck);
+    assert_eq!(cell(franklin(&THREE).fifo().losing(1), &THREE), Stuck);
+    // A second election has another leader, and somebody is not told.
+    assert_eq!(classified(agreed(itai_rodeh(2).losing(1))), Unsafe);
+    assert_eq!(classified(agreed(itai_rodeh(2).losing(1).initiators([ProcessId(0)]))), Stuck);
+}
+
+/// 5.7, row *dup of 1*.
+#[test]
+fn a_duplicated_message_does_no_harm() {
+    for ids in [&[1, 2][..], &THREE] {
+        assert_eq!(cell(lelann(ids).duplicating(1), ids), Fine);
+        assert_eq!(cell(chang_roberts(ids).duplicating(1), ids), Fine);
+        assert_eq!(cell(dolev_klawe_rodeh(ids).duplicating(1), ids), Fine);
+        assert_eq!(cell(franklin(ids).fifo().duplicating(1), ids), Fine);
+    }
+    assert_eq!(cell(hirschberg_sinclair(&[1, 2]).duplicating(1), &[1, 2]), Fine);
+    assert_eq!(classified(agreed(itai_rodeh(2).duplicating(1))), Fine);
+    assert_eq!(classified(agreed(itai_rodeh(3).fifo().duplicating(1))), Fine);
+}
+
+/// 5.7, row *crash during*: the ring is broken, and somebody waits for ever.
+#[test]
+fn a_crash_breaks_the_ring() {
+    fn breaks<P: Election>(check: Check<P>) {
+        violated(&check.crashing(1).progress().run(), "progress", 3);
+    }
+    breaks(lelann(&THREE));
+    breaks(chang_roberts(&THREE));
+    breaks(hirschberg_sinclair(&[1, 2]));
+    breaks(dolev_klawe_rodeh(&THREE));
+    breaks(franklin(&THREE));
+    breaks(itai_rodeh(2));
+}
+
+/// 5.7, row *crash before start*: on the ring of those who are left, nothing is missing.
+#[test]
+fn on_a_ring_that_was_repaired_before_the_start_the_rest_elect() {
+    let rest = &THREE[..2];
+    assert_eq!(cell(lelann(rest), rest), Fine);
+    assert_eq!(cell(chang_roberts(rest), rest), Fine);
+    assert_eq!(cell(hirschberg_sinclair(rest), rest), Fine);
+    assert_eq!(cell(dolev_klawe_rodeh(rest), rest), Fine);
+    assert_eq!(cell(franklin(rest), rest), Fine);
+    assert_eq!(classified(agreed(itai_rodeh(2))), Fine);
+}
+
+fn over_fifo<P: Election>(config: P::Config) -> Check<Fifo<P>> {
+    let config = fifo::Config { window: 2, ..fifo::Config::around(config) };
+    Check::with(2, config).in_flight(2).initiators([ProcessId(0)])
+}
+
+#[test]
+fn over_the_reliable_channel_loss_duplication_and_reordering_do_no_harm() {
+    let ids = [1, 2];
+    let faulty = |report: tenure_check::Report| report.assert_holds();
+    faulty(judged(over_fifo::<LeLann>(lelann_config(&ids)).losing(1).duplicating(1), &ids).run());
+    let dolev = over_fifo::<DolevKlaweRodeh>(dolev_klawe_rodeh_config(&ids));
+    faulty(judged(dolev.losing(1).duplicating(1), &ids).run());
+    let franklin = over_fifo::<Franklin>(franklin_config(&ids)).fifo();
+    faulty(judged(franklin.losing(1).duplicating(1), &ids).run());
+    let lots = over_fifo::<ItaiRodeh>(()).fifo().term_max(2);
+    faulty(lots.losing(1).duplicating(1).in_the_end(Agreement::new()).progress().run());
+}
