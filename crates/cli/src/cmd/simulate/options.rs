@@ -42,7 +42,8 @@ pub(crate) struct RunOptions {
     #[arg(long, value_name = "M", conflicts_with = "entries")]
     pub(crate) sequential: Option<u64>,
     /// Instead of closed loops: requests arrive at each process this far apart, served or not
-    #[arg(long, value_name = "D", value_parser = span, conflicts_with_all = ["sequential", "think"])]
+    #[arg(long, value_name = "D", value_parser = span)]
+    #[arg(conflicts_with_all = ["sequential", "think"])]
     pub(crate) arrivals: Option<Span>,
     /// One process enters more often than --entries says: 3 (ten times) or 3:50
     #[arg(long, value_name = "P[:K]", value_parser = hot, conflicts_with = "sequential")]
