@@ -2,7 +2,8 @@
 //!
 //! An engine is generic over a protocol's type; a command line has only its name. A
 //! [`Visitor`] bridges the two: [`visit`] calls it with the type that the name stands for and
-//! the configuration that the parameters ask for. Adding an algorithm adds one line to `members.rs`.
+//! the configuration that the parameters ask for. Adding an algorithm adds one line to
+//! `members.rs`.
 
 mod members;
 mod parameters;
@@ -11,37 +12,31 @@ mod sum;
 use core::fmt;
 
 use alloc::string::{String, ToString};
+use alloc::vec::Vec;
 
 use tenure_core::quorum::{Kind, NoQuorums};
-use tenure_core::{Algorithm, Card, Election, Mutex, Office, Rebase};
+use tenure_core::{Algorithm, Card, Election, Mutex, Office, Promise, Rebase};
 
 use crate::UnknownVariant;
 use crate::channel::{Fifo, fifo};
 use crate::compose::{Coordinated, MutexOnly, Side, side};
-use members::elections::any_election::Any as AnyElection;
-use members::mutexes::any_mutex::Any as AnyMutex;
+use crate::reduction::{ElectionFromMutex, MutexFromElection, mutex_from_election};
+use any_election::Any as AnyElection;
+use members::mutexes::any_mutex::{self, Any as AnyMutex};
 use members::{elections, mutexes};
+
+pub(crate) use members::elections::any_election;
 
 pub use members::elections::ELECTIONS;
 pub use members::mutexes::MUTEXES;
 pub use parameters::Parameters;
 
-/// The compositions, by their names.
-const COMPOSITIONS: &[&str] = &[
-    "coordinated:lelann",
-    "coordinated:chang-roberts",
-    "coordinated:hirschberg-sinclair",
-    "coordinated:dolev-klawe-rodeh",
-    "coordinated:franklin",
-    "coordinated:itai-rodeh",
-    "coordinated:bully",
-    "coordinated:raft",
-];
-
 /// The prefixes and what they make of the name behind the colon.
 pub const PREFIXES: &[(&str, &str)] = &[
     ("fifo", "any of them over a reliable channel made from an unreliable one"),
     ("coordinated", "the centralised mutex at whoever this election elects"),
+    ("election-from-mutex", "an election that whoever first enters this lock wins"),
+    ("mutex-from-election", "a lock whose every entry is an election among those who wait"),
 ];
 
 /// The ways to build quorums, by their names.
@@ -112,15 +107,56 @@ fn visit_sum<V: Visitor>(
     parameters: &Parameters,
     visitor: V,
 ) -> Result<V::Output, Unknown> {
-    if let Some(election) = name.strip_prefix("coordinated:") {
-        let none = |_| Unknown::algorithm(name);
-        let config = elections::config(election, parameters).map_err(none)?;
-        Ok(visitor.mutex::<MutexOnly<Coordinated<AnyElection>>>(config))
-    } else if ELECTIONS.contains(&name) {
-        Ok(visitor.election::<AnyElection>(elections::config(name, parameters)?))
-    } else {
-        Ok(visitor.mutex::<AnyMutex>(mutexes::config(name, parameters)?))
+    let Some((composition, inner)) = name.split_once(':') else {
+        return Ok(if ELECTIONS.contains(&name) {
+            visitor.election::<AnyElection>(elections::config(name, parameters)?)
+        } else {
+            visitor.mutex::<AnyMutex>(mutexes::config(name, parameters)?)
+        });
+    };
+    let whole = |unknown| match unknown {
+        Unknown::Algorithm(_) => Unknown::algorithm(name),
+        other => other,
+    };
+    match composition {
+        "coordinated" => {
+            let config = elections::config(inner, parameters).map_err(whole)?;
+            Ok(visitor.mutex::<MutexOnly<Coordinated<AnyElection>>>(config))
+        }
+        "election-from-mutex" => {
+            let config = offices(inner, parameters).map_err(whole)?;
+            Ok(visitor.election::<ElectionFromMutex<AnyMutex>>(config))
+        }
+        "mutex-from-election" => {
+            let config = contests(inner, parameters).map_err(whole)?;
+            Ok(visitor.mutex::<MutexFromElection<AnyElection>>(config))
+        }
+        _ => Err(Unknown::algorithm(name)),
     }
+}
+
+/// For an election made of a lock: it must let one in at a time, and some day.
+fn offices(name: &str, parameters: &Parameters) -> Result<any_mutex::Config, Unknown> {
+    let config = mutexes::config(name, parameters)?;
+    let promises = AnyMutex::card(&config, parameters.size).promises;
+    let needs = [Promise::MutualExclusion, Promise::Progress];
+    if !needs.iter().all(|promise| promises.contains(promise)) {
+        return Err(Unknown::algorithm(name));
+    }
+    Ok(config)
+}
+
+/// For a lock made of elections: they must be won by the largest rank.
+fn contests(
+    name: &str,
+    parameters: &Parameters,
+) -> Result<mutex_from_election::Config<any_election::Config>, Unknown> {
+    let plain = Parameters { variants: Vec::new(), ..parameters.clone() };
+    let election = elections::config(name, &plain)?;
+    if !AnyElection::card(&election, parameters.size).promises.contains(&Promise::Validity) {
+        return Err(Unknown::algorithm(name));
+    }
+    Ok(mutex_from_election::Config { election, variants: parameters.variants()? })
 }
 
 /// Calls `visitor` with the office that a mutex and an election make: side by side, or the
@@ -194,7 +230,14 @@ pub fn card(name: &str, parameters: &Parameters) -> Result<Card, Unknown> {
 
 /// The names of everything without a prefix, and of the compositions that exist.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    MUTEXES.iter().chain(ELECTIONS).chain(COMPOSITIONS).copied()
+    MUTEXES.iter().chain(ELECTIONS).copied().chain(compositions())
+}
+
+/// The names of the compositions that exist.
+pub fn compositions() -> impl Iterator<Item = &'static str> {
+    let parameters = Parameters::plain(5);
+    let composed = elections::COMPOSED.iter().chain(mutexes::COMPOSED);
+    composed.copied().flatten().copied().filter(move |name| card(name, &parameters).is_ok())
 }
 
 /// `a(b)` is the same as `a:b`.
@@ -272,6 +315,11 @@ mod tests {
             assert_eq!(card(&over, &parameters).unwrap().name, over);
         }
         assert_eq!(card("coordinated(bully)", &parameters).unwrap().name, "coordinated:bully");
+        for name in
+            ["coordinated:bully", "mutex-from-election:bully", "election-from-mutex:lamport"]
+        {
+            assert!(compositions().any(|composition| composition == name), "{name}");
+        }
     }
 
     #[test]
@@ -285,16 +333,17 @@ mod tests {
             }
         }
         let parameters = Parameters::plain(5);
-        let office = |mutex, election| visit_office(mutex, election, &parameters, ReadName(5));
+        let office =
+            |mutex: &str, election: &str| visit_office(mutex, election, &parameters, ReadName(5));
         for mutex in MUTEXES {
             for election in ELECTIONS {
                 let beside = alloc::format!("{mutex} beside {election}");
                 assert_eq!(office(mutex, election).unwrap(), beside);
             }
         }
-        for composition in COMPOSITIONS {
-            let election = composition.split_once(':').unwrap().1;
-            assert_eq!(office(composition, election).unwrap(), *composition);
+        for election in ELECTIONS {
+            let coordinated = alloc::format!("coordinated:{election}");
+            assert_eq!(office(&coordinated, election).unwrap(), coordinated);
         }
         for (mutex, election) in [
             ("bully", "bully"),
@@ -310,7 +359,15 @@ mod tests {
     #[test]
     fn unknown_names_are_refused() {
         let mut parameters = Parameters::plain(5);
-        for name in ["paxos", "", "fifo:", "fifo:fifo:bully", "coordinated:central", "bully:"] {
+        for name in [
+            "paxos",
+            "",
+            "fifo:",
+            "fifo:fifo:bully",
+            "coordinated:central",
+            "bully:",
+            "election-from-mutex:bully",
+        ] {
             assert!(card(name, &parameters).is_err(), "{name}");
         }
         parameters.quorums = Kind::Plane;

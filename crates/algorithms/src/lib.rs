@@ -15,6 +15,7 @@ pub mod detector;
 pub mod election;
 pub mod mutex;
 mod rebase;
+pub mod reduction;
 mod variants;
 
 pub use variants::{Switch, UnknownVariant, Variants};

@@ -2,7 +2,7 @@
 //!
 //! Protocols whose stamps can be shifted say so in their own files.
 
-use tenure_core::{Election, Office, Rebase};
+use tenure_core::{Election, Mutex, Office, Rebase};
 
 use crate::channel::Fifo;
 use crate::compose::{Coordinated, MutexOnly};
@@ -10,6 +10,7 @@ use crate::election::{
     Bully, ChangRoberts, DolevKlaweRodeh, Franklin, HirschbergSinclair, LeLann, Raft,
 };
 use crate::mutex::{Central, KMutex, Lamport, Maekawa, MisraRing, TokenRing};
+use crate::reduction::{ElectionFromMutex, MutexFromElection, Ranked};
 
 impl Rebase for Central {}
 impl Rebase for KMutex {}
@@ -52,3 +53,7 @@ impl<P: Rebase> Rebase for Fifo<P> {
         self.inner().term()
     }
 }
+
+impl<M: Mutex + Rebase> Rebase for ElectionFromMutex<M> {}
+
+impl<E: Ranked + Rebase> Rebase for MutexFromElection<E> {}

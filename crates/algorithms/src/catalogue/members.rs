@@ -4,11 +4,15 @@ use super::{Parameters, Unknown, Visitor};
 
 /// Makes of one list: the names, the way from a name to a type, and the sum of all types.
 macro_rules! members {
-    ($(#[$doc:meta])* $NAMES:ident, $call:ident, $any:ident:
+    ($(#[$doc:meta])* $NAMES:ident, $call:ident, $any:ident, $composed:ident:
         $($name:literal => $Type:ident, $file:ident;)+
     ) => {
         $(#[$doc])*
         pub const $NAMES: &[&str] = &[$($name),+];
+
+        /// Compositions with each of them, whether they make sense or not.
+        pub(in crate::catalogue) const COMPOSED: &[&[&str]] =
+            &[$($composed!($name)),+];
 
         /// Calls `visitor` with the type that a name of this list stands for.
         pub(in crate::catalogue) fn visit<V: Visitor>(
@@ -43,9 +47,15 @@ pub(super) mod mutexes {
         CarvalhoRoucairol, Central, KMutex, Lamport, Maekawa, MisraRing, RicartAgrawala, TokenRing,
     };
 
+    macro_rules! of_mutex {
+        ($name:literal) => {
+            &[concat!("election-from-mutex:", $name)]
+        };
+    }
+
     members! {
         /// The mutual exclusion algorithms, by their names.
-        MUTEXES, mutex, any_mutex:
+        MUTEXES, mutex, any_mutex, of_mutex:
         "central" => Central, central;
         "token-ring" => TokenRing, token_ring;
         "lamport" => Lamport, lamport;
@@ -63,9 +73,15 @@ pub(super) mod elections {
         Bully, ChangRoberts, DolevKlaweRodeh, Franklin, HirschbergSinclair, ItaiRodeh, LeLann, Raft,
     };
 
+    macro_rules! of_election {
+        ($name:literal) => {
+            &[concat!("coordinated:", $name), concat!("mutex-from-election:", $name)]
+        };
+    }
+
     members! {
         /// The elections, by their names.
-        ELECTIONS, election, any_election:
+        ELECTIONS, election, any_election, of_election:
         "lelann" => LeLann, lelann;
         "chang-roberts" => ChangRoberts, chang_roberts;
         "hirschberg-sinclair" => HirschbergSinclair, hirschberg_sinclair;

@@ -52,7 +52,7 @@ impl Parameters {
         }
     }
 
-    fn variants<S: Switch>(&self) -> Result<Variants<S>, UnknownVariant> {
+    pub(super) fn variants<S: Switch>(&self) -> Result<Variants<S>, UnknownVariant> {
         Variants::named(self.variants.iter().map(String::as_str))
     }
 

@@ -8,7 +8,7 @@
 /// configuration names.
 macro_rules! sum {
     ($module:ident, $service:ident: $($Member:ident),+) => {
-        pub(in crate::catalogue) mod $module {
+        pub(crate) mod $module {
             use tenure_core::service::$service::{Command, Event};
             use tenure_core::{
                 Algorithm, Card, Effects, Group, Label, Labelled, ProcessId, Protocol, Rebase,

@@ -9,6 +9,7 @@ mod central;
 mod chang_roberts;
 mod coordinated;
 mod dolev_klawe_rodeh;
+mod election_from_mutex;
 mod fifo;
 mod franklin;
 mod golden;
@@ -21,6 +22,7 @@ mod lamport;
 mod lelann;
 mod maekawa;
 mod misra_ring;
+mod mutex_from_election;
 mod raft;
 mod ricart_agrawala;
 #[path = "../support/mod.rs"]

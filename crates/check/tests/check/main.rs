@@ -9,6 +9,7 @@ mod liveness;
 mod misra_ring;
 mod mistakes;
 mod raft;
+mod reductions;
 mod reference;
 mod reports;
 mod rings;

@@ -1,0 +1,9 @@
+//! One service made of the other.
+
+pub mod election_from_mutex;
+pub mod mutex_from_election;
+mod ranked;
+
+pub use election_from_mutex::ElectionFromMutex;
+pub use mutex_from_election::MutexFromElection;
+pub use ranked::Ranked;

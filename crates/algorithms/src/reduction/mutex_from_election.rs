@@ -1,0 +1,314 @@
+//! A lock made of elections: each entry is an election among those who wait.
+//!
+//! Mutual exclusion reduces to leader election as well. Whoever leaves calls the next election,
+//! as soon as somebody waits; those who do not wait take part with the lowest ranks.
+//!
+//! | | |
+//! |---|---|
+//! | assumes | what the election assumes; no crash |
+//! | messages per entry | N − 1, and those of the election |
+//! | delay from exit to the next entry | that of the election |
+//!
+//! **Why it is right.** Elections are numbered. Only who has left calls the next, and only its
+//! winner enters, so there is one at a time and an election elects one. A message of an
+//! election carries its number and who its candidates are; whoever hears of a later one has
+//! nothing more to do for the earlier, since that was over when the later was called.
+//!
+//! **Fairness comes from the ranks alone.** The candidate that asked first, by Lamport's clocks
+//! with ties for the lower process, has the largest rank, so nobody waits for ever. With ranks
+//! that never change (a variant) a process may be outdone again and again.
+
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use tenure_core::service::{election, mutex};
+use tenure_core::{
+    Algorithm, Card, Cost, Crashes, Effects, Faults, Fence, Fixed, Group, Input, Label, Labelled,
+    LamportClock, Layer, Per, ProcessId, Promise, Protocol, Rank, Service, Strategy, Verdict,
+};
+
+use super::Ranked;
+use crate::Variants;
+use crate::variants::switches;
+
+/// One process.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct MutexFromElection<E: Ranked> {
+    group: Group,
+    config: Fixed<ConfigOf<E>>,
+    clock: LamportClock,
+    phase: Phase,
+    /// By process: the clock of the last request that we heard of; 0 for none.
+    requested: Box<[u64]>,
+    /// By process: the clock of the last request that we know to be over.
+    served: Box<[u64]>,
+    caller: Caller,
+    contest: Contest,
+    /// Our part in the contest; none before the first.
+    election: Option<E>,
+}
+
+/// Spelled without a projection, so that deriving does not ask the configuration for equality.
+type ConfigOf<E> = Config<<E as Protocol>::Config>;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Phase {
+    Idle,
+    Waiting,
+    Inside,
+}
+
+/// Who calls the next election.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Caller {
+    /// We, who left last.
+    Us,
+    /// Whoever wins or won the contest that we know of.
+    Winner,
+}
+
+/// One election among many.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Contest {
+    /// Which one, from 1.
+    pub number: u64,
+    /// By process: the clock of the request that it takes part with; 0 for who does not wait.
+    pub candidates: Box<[u64]>,
+    /// By process: the clock of the last request that was over when the election was called.
+    pub served: Box<[u64]>,
+}
+
+/// What processes say to each other.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Message<E> {
+    /// "I want to enter."
+    Request {
+        /// Our clock.
+        clock: u64,
+    },
+    /// Of an election.
+    Election {
+        /// Of which.
+        contest: Contest,
+        /// What it says.
+        message: E,
+    },
+}
+
+impl<E: Labelled> Labelled for Message<E> {
+    fn label(&self) -> Label {
+        match self {
+            Message::Request { .. } => Label { layer: Layer::Mutex, kind: "request" },
+            // An election is what an entry costs here.
+            Message::Election { message, .. } => Label { layer: Layer::Mutex, ..message.label() },
+        }
+    }
+}
+
+/// A timer of one election.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Timer<E> {
+    number: u64,
+    timer: E,
+}
+
+/// What is fixed for life.
+#[derive(Clone, Debug)]
+pub struct Config<E> {
+    /// Of the elections, whatever ranks it names.
+    pub election: E,
+    /// Which variants are switched on.
+    pub variants: Variants<Switch>,
+}
+
+switches! {
+    StaticRanks = "static-ranks", unsound,
+        "the candidate with the largest id wins, so others may wait for ever";
+}
+
+impl<E: Ranked> Protocol for MutexFromElection<E> {
+    type Config = Config<E::Config>;
+    type Command = mutex::Command;
+    type Event = mutex::Event;
+    type Message = Message<E::Message>;
+    type Timer = Timer<E::Timer>;
+    type Stable = ();
+
+    fn boot(
+        group: Group,
+        config: &Self::Config,
+        _: Option<()>,
+        _: &mut impl Effects<Self>,
+    ) -> Self {
+        let nobody = vec![0; group.size() as usize].into_boxed_slice();
+        let contest = Contest { number: 0, candidates: nobody.clone(), served: nobody.clone() };
+        MutexFromElection {
+            group,
+            config: Fixed::new(config.clone()),
+            clock: LamportClock::default(),
+            phase: Phase::Idle,
+            requested: nobody.clone(),
+            served: nobody,
+            caller: if group.me().index() == 0 { Caller::Us } else { Caller::Winner },
+            contest,
+            election: None,
+        }
+    }
+
+    fn stable(&self) {}
+
+    fn on_command(&mut self, command: mutex::Command, fx: &mut impl Effects<Self>) {
+        let me = self.group.me().index();
+        match command {
+            mutex::Command::Enter => {
+                assert!(self.phase == Phase::Idle, "a process asks only when idle");
+                self.phase = Phase::Waiting;
+                self.requested[me] = self.clock.tick();
+                let request = Message::Request { clock: self.requested[me] };
+                fx.broadcast(&self.group.peers(), request);
+            }
+            mutex::Command::Exit => {
+                assert!(self.phase == Phase::Inside, "only a process that is inside can leave");
+                self.phase = Phase::Idle;
+                self.served[me] = self.requested[me];
+                self.caller = Caller::Us;
+                fx.emit(mutex::Event::Exited);
+            }
+        }
+        self.call_next(fx);
+    }
+
+    fn on_message(&mut self, from: ProcessId, message: Self::Message, fx: &mut impl Effects<Self>) {
+        match message {
+            Message::Request { clock } => {
+                self.clock.observe(clock);
+                let requested = &mut self.requested[from.index()];
+                *requested = clock.max(*requested);
+                self.call_next(fx);
+            }
+            Message::Election { contest, message } => {
+                if contest.number > self.contest.number {
+                    self.join(contest, fx);
+                } else if contest.number < self.contest.number {
+                    return; // over
+                }
+                self.tell_election(Input::Message { from, message }, fx);
+            }
+        }
+    }
+
+    fn on_timer(&mut self, timer: Self::Timer, fx: &mut impl Effects<Self>) {
+        if timer.number == self.contest.number {
+            self.tell_election(Input::Timer(timer.timer), fx);
+        }
+    }
+
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+        self.tell_election(Input::Suspicion { peer, verdict }, fx);
+    }
+}
+
+impl<E: Ranked> MutexFromElection<E> {
+    /// Calls an election if that is up to us and somebody waits.
+    fn call_next(&mut self, fx: &mut impl Effects<Self>) {
+        let waits = |(requested, served): (&u64, &u64)| {
+            if requested > served { *requested } else { 0 }
+        };
+        let candidates: Box<[u64]> = self.requested.iter().zip(&self.served).map(waits).collect();
+        if self.caller == Caller::Us && candidates.iter().any(|candidate| *candidate > 0) {
+            self.caller = Caller::Winner;
+            let (number, served) = (self.contest.number + 1, self.served.clone());
+            self.join(Contest { number, candidates, served }, fx);
+            self.tell_election(Input::Command(election::Command::Elect), fx);
+        }
+    }
+
+    /// Takes part in an election, and forgets the one before.
+    fn join(&mut self, contest: Contest, fx: &mut impl Effects<Self>) {
+        for (known, served) in self.served.iter_mut().zip(&contest.served) {
+            *known = (*served).max(*known);
+        }
+        for (known, candidate) in self.requested.iter_mut().zip(&contest.candidates) {
+            *known = (*candidate).max(*known);
+            self.clock.observe(*candidate);
+        }
+        let config = E::ranked(&self.config.election, self.ranks(&contest).collect());
+        self.contest = contest;
+        let (election, events) = fx.lift(
+            |message| Message::Election { contest: self.contest.clone(), message },
+            |timer| Timer { number: self.contest.number, timer },
+            |fx| E::boot(self.group, &config, None, fx),
+        );
+        self.election = Some(election);
+        self.learn(events, fx);
+    }
+
+    /// The earliest request has the largest rank, and whoever does not wait the smallest.
+    fn ranks(&self, contest: &Contest) -> impl Iterator<Item = Rank> {
+        let unchanging = self.config.variants.has(Switch::StaticRanks);
+        let ranked = move |(place, clock): (u32, &u64)| match *clock {
+            0 => Rank { weight: 0, id: place },
+            _ if unchanging => Rank { weight: 1, id: place },
+            clock => Rank { weight: u64::MAX - clock, id: u32::MAX - place },
+        };
+        (0..).zip(&contest.candidates).map(ranked)
+    }
+
+    fn tell_election(&mut self, input: Input<E>, fx: &mut impl Effects<Self>) {
+        let Some(election) = &mut self.election else { return };
+        let (_, events) = fx.lift(
+            |message| Message::Election { contest: self.contest.clone(), message },
+            |timer| Timer { number: self.contest.number, timer },
+            |fx| election.step(input, fx),
+        );
+        self.learn(events, fx);
+    }
+
+    fn learn(&mut self, events: Vec<election::Event>, fx: &mut impl Effects<Self>) {
+        let me = self.group.me();
+        for event in events {
+            let election::Event::Elected { leader, .. } = event else { continue };
+            let candidate = self.contest.candidates[me.index()];
+            if leader == me
+                && self.phase == Phase::Waiting
+                && candidate == self.requested[me.index()]
+            {
+                self.phase = Phase::Inside;
+                fx.emit(mutex::Event::Entered { fence: Fence(0, self.contest.number) });
+            }
+        }
+    }
+}
+
+impl<E: Ranked + Algorithm> Algorithm for MutexFromElection<E> {
+    fn card(config: &Self::Config, size: u32) -> Card {
+        let election = E::card(&config.election, size);
+        let others = u64::from(size) - 1;
+        Card {
+            name: format!("mutex-from-election:{}", election.name),
+            title: format!("each entry is an election by {} among those who wait", election.name),
+            service: Service::Mutex,
+            strategy: Strategy::Composition,
+            faults: Faults {
+                loss: false,
+                duplication: election.faults.duplication,
+                crashes: Crashes::None,
+                says: "stops when the process crashes that calls the next election",
+            },
+            messages: Cost {
+                per: Per::Entry,
+                formula: "N−1, and those of an election",
+                // What is left of an election when the next is called is not sent any more.
+                least: others,
+                most: election.messages.most.map(|most| others + most),
+            },
+            promises: [Promise::MutualExclusion, Promise::Progress, Promise::Fencing].into(),
+            variants: Variants::<Switch>::declared(),
+            ..election
+        }
+    }
+}

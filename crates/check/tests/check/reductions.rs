@@ -1,0 +1,65 @@
+//! One service made of the other, in every schedule.
+
+use std::sync::Arc;
+
+use tenure_algorithms::Variants;
+use tenure_algorithms::election::{ChangRoberts, chang_roberts};
+use tenure_algorithms::mutex::{Central, RicartAgrawala, ricart_agrawala};
+use tenure_algorithms::reduction::mutex_from_election;
+use tenure_algorithms::reduction::{ElectionFromMutex, MutexFromElection};
+use tenure_check::{Check, Judgement, Report, Validity};
+use tenure_core::monitors::{Agreement, Fencing, MutualExclusion, OneLeader, Scope};
+use tenure_core::{Mutex, Rank};
+
+fn elects<M: Mutex>(check: Check<ElectionFromMutex<M>>, size: u32) -> Report {
+    let ranks: Vec<Rank> = (1..=size).map(Rank::of_id).collect();
+    check
+        .in_the_end(Agreement::new())
+        .always(OneLeader::new(Scope::Overall))
+        .in_the_end(Validity::new(ranks))
+        .progress()
+        .run()
+}
+
+#[test]
+fn whoever_enters_first_leads_alone_and_everybody_learns_of_it() {
+    for size in [2, 3] {
+        let central = Check::<ElectionFromMutex<Central>>::of(size);
+        let everybody = Check::<ElectionFromMutex<RicartAgrawala>>::with(
+            size,
+            ricart_agrawala::Config::default(),
+        );
+        for report in [elects(central, size), elects(everybody, size)] {
+            for property in ["agreement", "one-leader-at-a-time", "progress"] {
+                assert_eq!(report.of(property), Judgement::Holds, "{report}");
+            }
+            assert_eq!(report.of("validity"), Judgement::Violated, "the first, not the largest");
+        }
+    }
+}
+
+#[test]
+fn an_election_over_a_lock_that_is_wrong_is_wrong() {
+    let mistake = ricart_agrawala::Switch::ClockOnlyStrict;
+    let variants = Variants::none().with(mistake);
+    let config = ricart_agrawala::Config { variants };
+    let report = elects(Check::<ElectionFromMutex<RicartAgrawala>>::with(2, config), 2);
+    assert_eq!(report.of("one-leader-at-a-time"), Judgement::Violated, "{report}");
+}
+
+fn contests<const N: usize>(entries: [u32; N]) -> Check<MutexFromElection<ChangRoberts>> {
+    let size = N as u32;
+    let ranks: Arc<[Rank]> = (1..=size).map(Rank::of_id).collect();
+    let election = chang_roberts::Config { ranks, variants: Variants::none() };
+    let config = mutex_from_election::Config { election, variants: Variants::none() };
+    Check::with(size, config).fifo().entries(entries)
+}
+
+#[test]
+fn each_entry_by_an_election_is_safe_and_serves_everybody() {
+    let right = |check: Check<MutexFromElection<ChangRoberts>>| {
+        check.always(MutualExclusion::new()).always(Fencing::new()).progress().run()
+    };
+    right(contests([2, 2])).assert_holds();
+    right(contests([1, 1, 1])).assert_holds();
+}
