@@ -53,6 +53,38 @@ pub fn carvalho_roucairol_mean(n: u32) -> f64 {
     f64::from(n - 1)
 }
 
+/// The most messages of Dolev–Klawe–Rodeh, announcement included: 2n a phase, but n in the last,
+/// of at most ⌊log₂ n⌋ + 1.
+pub fn dolev_klawe_rodeh_bound(n: u32) -> u64 {
+    2 * u64::from(n) * u64::from(n.ilog2()) + 2 * u64::from(n)
+}
+
+/// The most messages of Franklin, announcement included: 2n a phase, of at most ⌊log₂ n⌋ + 1.
+pub fn franklin_bound(n: u32) -> u64 {
+    2 * u64::from(n) * (u64::from(n.ilog2()) + 1) + u64::from(n)
+}
+
+/// The mean number of rounds of Itai–Rodeh when everybody starts at once on channels that keep
+/// order: a round is followed by another of all who drew the highest of 1 … n, unless that is
+/// one.
+pub fn itai_rodeh_rounds_mean(n: u32) -> f64 {
+    let mut means = vec![0.0, 0.0];
+    for active in 2..=n {
+        let ties = |tied| highest_drawn_by(tied, active, n);
+        let fewer: f64 = (2..active).map(|tied| ties(tied) * means[tied as usize]).sum();
+        means.push((1.0 + fewer) / (1.0 - ties(active)));
+    }
+    means[n as usize]
+}
+
+/// The probability that so many of those who draw from 1 … n have drawn the highest number.
+fn highest_drawn_by(tied: u32, active: u32, n: u32) -> f64 {
+    let ways = (0..tied).fold(1.0, |ways, i| ways * f64::from(active - i) / f64::from(i + 1));
+    let lower = |highest: u32| (f64::from(highest - 1) / f64::from(n)).powi((active - tied) as i32);
+    let all: f64 = (1..=n).map(lower).sum();
+    ways * all / f64::from(n).powi(tied as i32)
+}
+
 /// The messages per entry of Naimi–Trehel under requests one at a time, uniformly drawn: the
 /// mean is the harmonic number of n − 1.
 pub fn naimi_trehel_mean(n: u32) -> f64 {
@@ -100,6 +132,16 @@ mod tests {
             let ids = random.permutation(size);
             assert_eq!(chang_roberts(&ids), by_walking(&ids), "{ids:?}");
         }
+    }
+
+    /// By hand: of two, half the draws tie; of three, 15 of 27 do not, 9 tie two, 3 tie three.
+    #[test]
+    fn the_mean_number_of_rounds_by_lot() {
+        assert!((highest_drawn_by(1, 3, 3) + highest_drawn_by(2, 3, 3) - 24.0 / 27.0).abs() < 1e-9);
+        assert_eq!(itai_rodeh_rounds_mean(2), 2.0);
+        // Two of three draw from three: 6 of 9 draws differ, so 1.5 rounds on average.
+        let three = (1.0 + 9.0 / 27.0 * 1.5) / (1.0 - 3.0 / 27.0);
+        assert!((itai_rodeh_rounds_mean(3) - three).abs() < 1e-9);
     }
 
     #[test]

@@ -22,7 +22,31 @@ enum Cell {
 
 use Cell::{Fine, Stuck, Unsafe};
 
-const ELECTIONS: [&str; 3] = ["chang-roberts", "hirschberg-sinclair", "bully"];
+const ELECTIONS: [&str; 8] = [
+    "lelann",
+    "chang-roberts",
+    "hirschberg-sinclair",
+    "dolev-klawe-rodeh",
+    "franklin",
+    "itai-rodeh",
+    "bully",
+    "raft",
+];
+
+/// Those that a ring has to be whole for.
+const RINGS: [&str; 6] = [
+    "lelann",
+    "chang-roberts",
+    "hirschberg-sinclair",
+    "dolev-klawe-rodeh",
+    "franklin",
+    "itai-rodeh",
+];
+
+/// Whether the largest rank is to win.
+fn is_of_the_largest(name: &str) -> bool {
+    !matches!(name, "itai-rodeh" | "raft")
+}
 
 const SEEDS: u64 = 400;
 
@@ -79,6 +103,7 @@ fn cell(name: &str, expected: Cell, change: &dyn Fn(&mut Trial)) {
         let believed: BTreeSet<_> = report.beliefs.iter().flatten().collect();
         // To believe in the largest, who has crashed since, is to be stuck and not to be wrong.
         let misled = is_violated(report, "validity") && !report.leaders.is_empty();
+        let misled = misled && is_of_the_largest(name);
         believed.len() > 1 || misled
     };
     let wrong = runs.iter().filter(wrong).count();
@@ -112,16 +137,28 @@ fn reordering_leaves_a_late_starter_of_chang_roberts_waiting() {
     };
     cell("chang-roberts", Stuck, &late(Order::Reordered));
     cell("chang-roberts", Fine, &late(Order::Fifo));
-    cell("hirschberg-sinclair", Fine, &late(Order::Reordered));
-    cell("bully", Fine, &late(Order::Reordered));
+    for name in ["hirschberg-sinclair", "franklin", "itai-rodeh", "bully", "raft"] {
+        cell(name, Fine, &late(Order::Reordered));
+    }
+}
+
+/// 5.7, reorder; 7-LL.
+#[test]
+fn reordering_misleads_lelann_and_leaves_dolev_klawe_and_rodeh_waiting() {
+    let reorder = |trial: &mut Trial| trial.settings.network.order = Some(Order::Reordered);
+    cell("lelann", Unsafe, &reorder);
+    cell("dolev-klawe-rodeh", Stuck, &reorder);
 }
 
 /// 5.7, loss of one. A lost message of the bully makes a lower one believe in itself.
 #[test]
 fn a_lost_message_leaves_a_ring_waiting_and_misleads_the_bully() {
     let lose = |trial: &mut Trial| trial.settings.network.loss = Chance::at_most(0.2, 1);
-    cell("chang-roberts", Stuck, &lose);
-    cell("hirschberg-sinclair", Stuck, &lose);
+    cell("lelann", Unsafe, &lose);
+    for name in &RINGS[1..] {
+        cell(name, Stuck, &lose);
+    }
+    cell("raft", Fine, &lose);
     // With terms a lower one leads for a while, until it hears of one above; one that missed the
     // announcement waits. Where lower ones are believed, it stays.
     cell("bully", Stuck, &lose);
@@ -151,9 +188,11 @@ fn a_crash_before_the_start_needs_the_ring_repaired_and_the_bully_nothing() {
         settings.down = vec![ProcessId((settings.seed % 4) as u32)];
         settings.workload = Workload::elect();
     };
-    cell("chang-roberts", Stuck, &down);
-    cell("hirschberg-sinclair", Stuck, &down);
+    for name in RINGS {
+        cell(name, Stuck, &down);
+    }
     cell("bully", Fine, &down);
+    cell("raft", Fine, &down);
     // The repaired ring is the ring of the others.
     let repaired = |trial: &mut Trial| {
         let settings = &mut trial.settings;
@@ -161,8 +200,9 @@ fn a_crash_before_the_start_needs_the_ring_repaired_and_the_bully_nothing() {
         settings.ranks = settings.ranks[..3].into();
         settings.workload = Workload::elect();
     };
-    cell("chang-roberts", Fine, &repaired);
-    cell("hirschberg-sinclair", Fine, &repaired);
+    for name in RINGS {
+        cell(name, Fine, &repaired);
+    }
 }
 
 fn crash(trial: &mut Trial, recovery: Option<Recovery>) {
@@ -176,9 +216,11 @@ fn crash(trial: &mut Trial, recovery: Option<Recovery>) {
 /// 5.7, crash during the election; I-67: the bully's next lower one takes over.
 #[test]
 fn a_crash_during_the_election_breaks_the_ring_and_not_the_bully() {
-    cell("chang-roberts", Stuck, &|trial| crash(trial, None));
-    cell("hirschberg-sinclair", Stuck, &|trial| crash(trial, None));
+    for name in RINGS {
+        cell(name, Stuck, &|trial| crash(trial, None));
+    }
     cell("bully", Fine, &|trial| crash(trial, None));
+    cell("raft", Fine, &|trial| crash(trial, None));
 }
 
 /// 5.7, wrong timeouts: a ring has none, so that a false alarm only costs another election.
@@ -190,7 +232,7 @@ fn a_false_alarm_on_a_ring_is_one_more_election_with_the_same_winner() {
         let process = ProcessId((trial.settings.seed % 4) as u32);
         trial.late = vec![(100_000_000, process)];
     };
-    for name in ["chang-roberts", "hirschberg-sinclair"] {
+    for name in RINGS.into_iter().filter(|name| is_of_the_largest(name)) {
         cell(name, Fine, &alarm);
         for (once, again) in runs(name, &calm).iter().zip(runs(name, &alarm)) {
             let told = format!("{name}, seed {}", again.seed);
@@ -220,6 +262,21 @@ fn wrong_timeouts_make_two_bullies_and_terms_settle_it() {
         too_short(trial);
         trial.variant = "no-terms,accept-lower";
     });
+}
+
+/// 5.7, wrong timeouts and restart within the election: Raft only wastes terms.
+#[test]
+fn wrong_timeouts_and_restarts_cost_raft_terms_and_nothing_else() {
+    let restart = |trial: &mut Trial| {
+        let after = 1 + trial.settings.seed % 40 * 1_000_000;
+        crash(trial, Some(Recovery { after, memory: Memory::Stable }));
+    };
+    cell("raft", Fine, &|trial| trial.allowed = Some(500_000));
+    cell("raft", Fine, &restart);
+    let sent = |change: &dyn Fn(&mut Trial)| {
+        runs("raft", change).iter().map(|report| report.metrics.sent).sum::<u64>()
+    };
+    assert!(sent(&|trial| trial.allowed = Some(500_000)) > sent(&|_| {}));
 }
 
 /// 5.7, restart within the election; 7-B3, 7-B4, 7-B5.

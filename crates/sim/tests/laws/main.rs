@@ -7,6 +7,8 @@ mod elections;
 mod faults;
 mod order;
 mod promises;
+mod raft;
+mod rings;
 
 use std::sync::Arc;
 
