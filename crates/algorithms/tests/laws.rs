@@ -188,7 +188,10 @@ fn every_lock_is_safe_and_live_and_costs_what_its_card_says() {
 
 #[test]
 fn every_lock_is_safe_and_live_over_a_channel_that_was_made_reliable() {
-    for name in MUTEXES.iter().chain(&["coordinated:chang-roberts", "coordinated:bully"]) {
+    // Dijkstra's ring says everything again by itself; where timers fire at any time, it says it
+    // faster than a channel that keeps everything can pass it on.
+    let locks = MUTEXES.iter().filter(|name| **name != "dijkstra-ring");
+    for name in locks.chain(&["coordinated:chang-roberts", "coordinated:bully"]) {
         for size in 2..=3 {
             let locks = Locks { losses: 5, ..Locks::of(size, 60) };
             let name = format!("fifo:{name}");

@@ -3,9 +3,11 @@
 
 use std::num::NonZeroU32;
 
-use tenure_algorithms::mutex::{KMutex, MisraRing, k_mutex, misra_ring};
+use tenure_algorithms::mutex::{
+    DijkstraRing, KMutex, MisraRing, dijkstra_ring, k_mutex, misra_ring,
+};
 use tenure_core::Layer;
-use tenure_sim::{Chance, Ended, Settings, Simulation, Span, Verdict, Workload};
+use tenure_sim::{Chance, Ended, Random, Settings, Simulation, Span, Verdict, Workload};
 
 /// Everybody at once, again and again, over random delays.
 fn busy(size: u32, entries: u32, seed: u64) -> Settings {
@@ -58,5 +60,26 @@ fn the_two_tokens_of_misra_survive_a_loss_and_keep_their_fences() {
             assert_eq!(report.ended, Ended::Served, "{told}");
             assert!(report.bypass_max <= 2, "{told}: {}", report.bypass_max);
         }
+    }
+}
+
+#[test]
+fn the_ring_of_dijkstra_is_a_lock_under_loss_and_serves_everybody_from_any_start() {
+    for seed in 0..300 {
+        let size = 2 + u32::try_from(seed % 6).unwrap();
+        let mut settings = busy(size, 3, seed);
+        settings.network.loss = Chance::of(0.1);
+        let run = |config, settings| {
+            Simulation::<DijkstraRing>::of(config, settings).unwrap().run().unwrap()
+        };
+        let report = run(dijkstra_ring::Config::of(5_000_000), settings.clone());
+        assert_eq!(report.failures().next(), None, "seed {seed}");
+        assert!(report.bypass_max <= 1, "seed {seed}");
+        let drawn = Random::new(seed).permutation(2 * size);
+        let state = |it: &[u32]| dijkstra_ring::State { own: it[0], left: it[1] };
+        let start = drawn.chunks(2).map(state).collect();
+        let config = dijkstra_ring::Config { start, ..dijkstra_ring::Config::of(5_000_000) };
+        let report = run(config, settings);
+        assert_eq!(report.verdict("progress"), Some(Verdict::Holds), "seed {seed}");
     }
 }

@@ -44,7 +44,8 @@ macro_rules! members {
 pub(super) mod mutexes {
     use super::{Parameters, Unknown, Visitor};
     use crate::mutex::{
-        CarvalhoRoucairol, Central, KMutex, Lamport, Maekawa, MisraRing, RicartAgrawala, TokenRing,
+        CarvalhoRoucairol, Central, DijkstraRing, KMutex, Lamport, Maekawa, MisraRing,
+        RicartAgrawala, TokenRing,
     };
 
     macro_rules! of_mutex {
@@ -64,6 +65,7 @@ pub(super) mod mutexes {
         "maekawa" => Maekawa, maekawa;
         "k-mutex" => KMutex, k_mutex;
         "misra-ring" => MisraRing, misra_ring;
+        "dijkstra-ring" => DijkstraRing, dijkstra_ring;
     }
 }
 

@@ -14,7 +14,8 @@ use crate::election::{
     bully, chang_roberts, dolev_klawe_rodeh, franklin, hirschberg_sinclair, lelann, raft,
 };
 use crate::mutex::{
-    carvalho_roucairol, central, k_mutex, lamport, maekawa, misra_ring, ricart_agrawala, token_ring,
+    carvalho_roucairol, central, dijkstra_ring, k_mutex, lamport, maekawa, misra_ring,
+    ricart_agrawala, token_ring,
 };
 use crate::{Switch, UnknownVariant, Variants};
 
@@ -92,6 +93,11 @@ impl Parameters {
 
     pub(super) fn k_mutex(&self) -> Result<k_mutex::Config, UnknownVariant> {
         Ok(k_mutex::Config { most_inside: self.most_inside, variants: self.variants()? })
+    }
+
+    pub(super) fn dijkstra_ring(&self) -> Result<dijkstra_ring::Config, UnknownVariant> {
+        self.no_variants()?;
+        Ok(dijkstra_ring::Config::of(self.delay))
     }
 
     pub(super) fn misra_ring(&self) -> Result<misra_ring::Config, UnknownVariant> {

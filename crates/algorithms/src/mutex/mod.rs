@@ -3,6 +3,7 @@
 pub mod carvalho_roucairol;
 pub mod central;
 mod desk;
+pub mod dijkstra_ring;
 pub mod k_mutex;
 pub mod lamport;
 pub mod maekawa;
@@ -14,6 +15,7 @@ mod voter;
 pub use carvalho_roucairol::CarvalhoRoucairol;
 pub use central::Central;
 pub(crate) use desk::{Claim, Desk, Ticket};
+pub use dijkstra_ring::DijkstraRing;
 pub use k_mutex::KMutex;
 pub use lamport::Lamport;
 pub use maekawa::Maekawa;

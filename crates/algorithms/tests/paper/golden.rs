@@ -9,10 +9,11 @@ use tenure_algorithms::election::{
     Bully, ChangRoberts, DolevKlaweRodeh, Franklin, HirschbergSinclair, ItaiRodeh, LeLann, Raft,
     bully, chang_roberts, dolev_klawe_rodeh, franklin, hirschberg_sinclair, lelann, raft,
 };
+use tenure_algorithms::mutex::dijkstra_ring::State;
 use tenure_algorithms::mutex::{
-    CarvalhoRoucairol, Central, KMutex, Lamport, Maekawa, MisraRing, RicartAgrawala, TokenRing,
-    carvalho_roucairol, central, k_mutex, lamport, maekawa, misra_ring, ricart_agrawala,
-    token_ring,
+    CarvalhoRoucairol, Central, DijkstraRing, KMutex, Lamport, Maekawa, MisraRing, RicartAgrawala,
+    TokenRing, carvalho_roucairol, central, dijkstra_ring, k_mutex, lamport, maekawa, misra_ring,
+    ricart_agrawala, token_ring,
 };
 use tenure_core::quorum::Kind;
 use tenure_core::{Delay, Group, Rank, TICKS_PER_UNIT};
@@ -61,6 +62,15 @@ fn lamport() {
 fn maekawa_on_pairs() {
     let config = |group: Group| maekawa::Config::of(Kind::Pairs, group.size()).unwrap();
     golden::<Maekawa>("tests/golden/maekawa", config);
+}
+
+/// All three are privileged at the start.
+#[test]
+fn dijkstra_ring() {
+    let start = [State { own: 1, left: 1 }, State { own: 2, left: 0 }, State { own: 1, left: 2 }];
+    let config =
+        |_| dijkstra_ring::Config { start: start.into(), ..dijkstra_ring::Config::default() };
+    golden::<DijkstraRing>("tests/golden/dijkstra_ring", config);
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod carvalho_roucairol;
 mod central;
 mod chang_roberts;
 mod coordinated;
+mod dijkstra_ring;
 mod dolev_klawe_rodeh;
 mod election_from_mutex;
 mod fifo;

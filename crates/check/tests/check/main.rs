@@ -2,6 +2,7 @@
 
 mod carvalho_roucairol;
 mod catalogue;
+mod dijkstra_ring;
 mod elections;
 mod faults;
 mod k_mutex;

@@ -1,0 +1,295 @@
+//! Wherever the ring starts, in the end one at a time is privileged.
+
+use std::collections::{BTreeSet, HashMap};
+use std::hash::Hash;
+
+use tenure_algorithms::mutex::DijkstraRing;
+use tenure_algorithms::mutex::dijkstra_ring::{Config, Message, State, Timer};
+use tenure_core::service::mutex::Command;
+use tenure_core::{Batch, Group, Input, Order, ProcessId, Promise, Protocol};
+
+use crate::support::mutex::{NOBODY, Plan, entered, run_as};
+use crate::support::{Dice, World, p};
+
+/// Whether some run goes on for ever within `wrong` states: without end, and never putting off for
+/// ever anybody whom `owed` names.
+fn never_converges<S: Clone + Eq + Hash>(
+    starts: impl IntoIterator<Item = S>,
+    successors: impl Fn(&S) -> Vec<(u32, S)>,
+    wrong: impl Fn(&S) -> bool,
+    owed: &[u32],
+) -> bool {
+    let (mut places, mut edges, mut states) = (HashMap::new(), Vec::new(), Vec::new());
+    for start in starts.into_iter().filter(&wrong) {
+        if !places.contains_key(&start) {
+            places.insert(start.clone(), states.len());
+            states.push(start);
+        }
+    }
+    let mut next = 0;
+    while next < states.len() {
+        let (mut inner, mut able) = (Vec::new(), BTreeSet::new());
+        for (who, state) in successors(&states[next].clone()) {
+            able.insert(who);
+            if wrong(&state) {
+                let place = *places.entry(state.clone()).or_insert_with(|| {
+                    states.push(state);
+                    states.len() - 1
+                });
+                inner.push((who, place));
+            }
+        }
+        edges.push((inner, able));
+        next += 1;
+    }
+    components(&edges).into_iter().any(|component| {
+        let inside: BTreeSet<usize> = component.iter().copied().collect();
+        let mut moves = component.iter().flat_map(|at| {
+            edges[*at].0.iter().filter(|(_, to)| inside.contains(to)).map(|(who, _)| *who)
+        });
+        let taken: BTreeSet<u32> = moves.by_ref().collect();
+        let fair = |who: &u32| {
+            taken.contains(who) || component.iter().any(|at| !edges[*at].1.contains(who))
+        };
+        !taken.is_empty() && owed.iter().all(fair)
+    })
+}
+
+type Edges = Vec<(Vec<(u32, usize)>, BTreeSet<u32>)>;
+
+/// The strongly connected components, by Tarjan's algorithm without recursion.
+fn components(edges: &Edges) -> Vec<Vec<usize>> {
+    let (mut index, mut low) = (vec![usize::MAX; edges.len()], vec![0; edges.len()]);
+    let (mut stack, mut on_stack, mut found) = (Vec::new(), vec![false; edges.len()], Vec::new());
+    let mut counter = 0;
+    for root in 0..edges.len() {
+        if index[root] != usize::MAX {
+            continue;
+        }
+        let mut path = vec![(root, 0)];
+        while let Some((at, edge)) = path.pop() {
+            if edge == 0 {
+                (index[at], low[at]) = (counter, counter);
+                counter += 1;
+                stack.push(at);
+                on_stack[at] = true;
+            }
+            if let Some((_, to)) = edges[at].0.get(edge) {
+                path.push((at, edge + 1));
+                if index[*to] == usize::MAX {
+                    path.push((*to, 0));
+                } else if on_stack[*to] {
+                    low[at] = low[at].min(index[*to]);
+                }
+                continue;
+            }
+            if let Some((parent, _)) = path.last() {
+                low[*parent] = low[*parent].min(low[at]);
+            }
+            if low[at] == index[at] {
+                let from = stack.iter().rposition(|it| *it == at).expect("it is on the stack");
+                let component = stack.split_off(from);
+                component.iter().for_each(|it| on_stack[*it] = false);
+                found.push(component);
+            }
+        }
+    }
+    found
+}
+
+/// All lists of so many numbers below `states`.
+fn all(length: usize, states: u32) -> Vec<Vec<u32>> {
+    (0..length).fold(vec![vec![]], |lists, _| {
+        let longer =
+            |list: Vec<u32>| (0..states).map(move |it| list.iter().copied().chain([it]).collect());
+        lists.into_iter().flat_map(longer).collect()
+    })
+}
+
+/// How many are privileged on a ring of registers, of which the first makes new states.
+fn privileges(ring: &[u32]) -> usize {
+    let changes = ring.windows(2).filter(|pair| pair[0] != pair[1]).count();
+    changes + usize::from(ring.first() == ring.last())
+}
+
+/// The paper's own model: everybody reads its neighbour's state, and one moves at a time. Returns
+/// the fewest states with which a ring converges from every start, whoever is chosen to move.
+fn fewest_states_with_shared_reads(machines: usize) -> u32 {
+    let moves = |ring: &Vec<u32>, states: u32| {
+        let last = ring.len() - 1;
+        let mut moves = Vec::new();
+        for at in 0..ring.len() {
+            let left = ring[if at == 0 { last } else { at - 1 }];
+            if (left == ring[at]) == (at == 0) {
+                let mut next = ring.clone();
+                next[at] = if at == 0 { (ring[0] + 1) % states } else { left };
+                moves.push((0, next));
+            }
+        }
+        moves
+    };
+    let diverges = |states: &u32| {
+        let successors = |ring: &Vec<u32>| moves(ring, *states);
+        never_converges(all(machines, *states), successors, |ring| privileges(ring) > 1, &[])
+    };
+    (2..).find(|states| !diverges(states)).expect("some number of states is enough")
+}
+
+#[test]
+fn with_shared_reads_one_state_fewer_than_processes_is_enough_from_three_on() {
+    let fewest: Vec<u32> = (2..=6).map(fewest_states_with_shared_reads).collect();
+    assert_eq!(fewest, [2, 2, 3, 4, 5], "for 2 to 6 processes");
+}
+
+/// The processes of the real code, and what is under way on the link from each.
+type Ring = (Vec<DijkstraRing>, Vec<Vec<u32>>);
+
+fn batch() -> Batch<DijkstraRing> {
+    Batch::default()
+}
+
+fn ring(states: u32, start: &[u32]) -> Ring {
+    let size = u32::try_from(start.len() / 2).unwrap();
+    let start = start.chunks(2).map(|it| State { own: it[0], left: it[1] }).collect();
+    let config = Config { states: Some(states), start, ..Config::default() };
+    let boot =
+        |at| DijkstraRing::boot(Group::new(ProcessId(at), size), &config, None, &mut batch());
+    ((0..size).map(boot).collect(), vec![Vec::new(); size as usize])
+}
+
+/// Everything that can happen to a ring whose links hold one message: by process, it moves, it
+/// repeats its state, it hears its predecessor.
+fn what_can_happen((processes, links): &Ring) -> Vec<(u32, Ring)> {
+    let mut next = Vec::new();
+    for at in 0..processes.len() {
+        let number = u32::try_from(at).unwrap();
+        let mut happens = |what: u32, input: Input<DijkstraRing>, links: &[Vec<u32>]| {
+            let (mut processes, mut links) = (processes.clone(), links.to_vec());
+            let mut batch = batch();
+            processes[at].step(input, &mut batch);
+            for (_, Message::State { own }) in batch.messages.drain(..) {
+                links[at].push(own);
+            }
+            next.push((3 * number + what, (processes, links)));
+        };
+        if links[at].is_empty() {
+            if processes[at].is_privileged() {
+                happens(0, Input::Timer(Timer::Pass), links);
+            }
+            happens(1, Input::Timer(Timer::Repeat), links);
+        }
+        let before = (at + processes.len() - 1) % processes.len();
+        if let Some(own) = links[before].first() {
+            let message = Message::State { own: *own };
+            let mut rest = links.clone();
+            rest[before].remove(0);
+            let from = ProcessId::at(before);
+            happens(2, Input::Message { from, message }, &rest);
+        }
+    }
+    next
+}
+
+/// The registers along the ring, from the first process's own state to what it hears.
+fn registers(starts: &Ring) -> Vec<u32> {
+    let (processes, links) = starts;
+    let mut along = Vec::new();
+    for (at, process) in processes.iter().enumerate() {
+        let State { own, left } = process.state();
+        if at > 0 {
+            along.push(left);
+        }
+        along.push(own);
+        along.extend(links[at].iter().rev());
+    }
+    along.push(processes[0].state().left);
+    along
+}
+
+fn fewest_states_with_messages(size: usize) -> u32 {
+    let owed: Vec<u32> = (0..3 * u32::try_from(size).unwrap()).collect();
+    let diverges = |states: &u32| {
+        let starts = all(2 * size, *states).into_iter().map(|start| ring(*states, &start));
+        let wrong = |ring: &Ring| privileges(&registers(ring)) > 1;
+        never_converges(starts, what_can_happen, wrong, &owed)
+    };
+    (2..).find(|states| !diverges(states)).expect("some number of states is enough")
+}
+
+/// 3.3: the fewest states for the code itself, from every start, over links that hold a message.
+#[test]
+fn with_messages_two_processes_need_three_states() {
+    assert_eq!(fewest_states_with_messages(2), 3);
+}
+
+#[test]
+#[ignore = "a minute: every start of three processes with up to five states"]
+fn with_messages_three_processes_need_five_states() {
+    assert_eq!(fewest_states_with_messages(3), 5);
+}
+
+#[test]
+fn from_any_start_one_at_a_time_enters_in_the_end() {
+    for seed in 0..400 {
+        let mut dice = Dice(seed);
+        let size = 2 + u32::try_from(dice.below(4)).unwrap();
+        let mut any = || u32::try_from(dice.below(2 * size as usize)).unwrap();
+        let start = (0..size).map(|_| State { own: any(), left: any() }).collect();
+        let config = Config { start, ..Config::default() };
+        let mut world = World::<DijkstraRing>::new(size, Order::Fifo, config);
+        for _ in 0..400 * size {
+            let (links, timers) = (world.busy_links(), world.armed_timers());
+            // Repeating is rarer than hearing, or links would fill without end.
+            let repeats = |timer: &Timer| *timer == Timer::Repeat;
+            match dice.pick(&links).copied().filter(|_| !dice.one_in(4)) {
+                Some(link) => world.deliver(link, &mut dice),
+                None => {
+                    let (at, timer) = dice.pick(&timers).expect("repeats never end").clone();
+                    if !repeats(&timer) || links.len() < 2 * size as usize {
+                        world.fire(at, timer);
+                    }
+                }
+            }
+        }
+        world.drain(&mut dice);
+        let privileged =
+            world.everybody().into_iter().filter(|at| world.process(*at).is_privileged());
+        assert_eq!(privileged.count(), 1, "seed {seed}");
+    }
+}
+
+#[test]
+fn until_it_has_converged_several_may_be_inside() {
+    let start = [State { own: 0, left: 1 }, State { own: 2, left: 0 }, State { own: 1, left: 2 }];
+    let config = Config { start: start.into(), ..Config::default() };
+    let mut world = World::<DijkstraRing>::new(3, Order::Fifo, config);
+    (2..=3).for_each(|at| world.command(p(at), Command::Enter));
+    assert_eq!(entered(&mut world), [2, 3]);
+}
+
+#[test]
+fn a_converged_ring_is_a_lock_that_survives_loss_and_duplication() {
+    let card = |size| <DijkstraRing as tenure_core::Algorithm>::card(&Config::default(), size);
+    assert!(!card(3).promises.contains(&Promise::Fencing));
+    for size in 1..=5_u32 {
+        for seed in 0..200 {
+            let entries = vec![3; size as usize];
+            let plan = Plan { order: Order::Fifo, entries, duplicates: 3, losses: 3, seed };
+            let outcome = run_as::<DijkstraRing>(&card(size), Config::default(), &plan);
+            let outcome = outcome.unwrap_or_else(|says| panic!("{plan:?}: {says}"));
+            assert!(outcome.bypass <= 1, "{plan:?}");
+        }
+    }
+}
+
+#[test]
+fn what_was_lost_is_said_again() {
+    let mut world = World::<DijkstraRing>::new(2, Order::Fifo, Config::default());
+    world.command(p(2), Command::Enter);
+    world.fire(p(1), Timer::Pass);
+    world.lose((p(1), p(2)));
+    assert_eq!(entered(&mut world), NOBODY);
+    world.fire(p(1), Timer::Repeat);
+    world.pass(1, 2);
+    assert_eq!(entered(&mut world), [2]);
+}
