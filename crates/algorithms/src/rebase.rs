@@ -9,13 +9,12 @@ use crate::compose::{Coordinated, MutexOnly};
 use crate::election::{
     Bully, ChangRoberts, DolevKlaweRodeh, Franklin, HirschbergSinclair, LeLann, Raft,
 };
-use crate::mutex::{Central, DijkstraRing, KMutex, Lamport, Maekawa, MisraRing, TokenRing};
+use crate::mutex::{Central, DijkstraRing, KMutex, Maekawa, MisraRing, TokenRing};
 use crate::reduction::{ElectionFromMutex, MutexFromElection, Ranked};
 
 impl Rebase for Central {}
 impl Rebase for DijkstraRing {}
 impl Rebase for KMutex {}
-impl Rebase for Lamport {}
 impl Rebase for Maekawa {}
 impl Rebase for MisraRing {}
 impl Rebase for TokenRing {}

@@ -27,9 +27,11 @@ pub(crate) enum Kind {
     Send,
     /// A unit of time passes.
     Tick,
+    /// The network falls into two.
+    Cut,
 }
 
-const KINDS: [Kind; 10] = [
+const KINDS: [Kind; 11] = [
     Kind::Own,
     Kind::Deliver,
     Kind::Suspect,
@@ -40,6 +42,7 @@ const KINDS: [Kind; 10] = [
     Kind::Recover,
     Kind::Send,
     Kind::Tick,
+    Kind::Cut,
 ];
 
 /// The most outcomes of one handler, by its choices.

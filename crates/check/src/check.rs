@@ -51,6 +51,8 @@ where
     pub(crate) order: Order,
     pub(crate) synchronous: Option<Clockwork>,
     pub(crate) budget: Faults,
+    /// Who may be cut off from the others.
+    pub(crate) side: Vec<ProcessId>,
     pub(crate) detects: bool,
     pub(crate) in_flight: usize,
     pub(crate) term: Option<TermBound<P>>,
@@ -126,6 +128,7 @@ where
             order: Order::Reordered,
             synchronous: None,
             budget: Faults::default(),
+            side: Vec::new(),
             detects: false,
             in_flight: IN_FLIGHT,
             term: None,
@@ -223,6 +226,14 @@ where
     #[must_use]
     pub fn application_messages(self, most: u32) -> Self {
         self.budget_of(Fault::ApplicationMessage, most)
+    }
+
+    /// Once and at any moment the network falls into two, for ever: these on one side, the
+    /// others on the other. What is under way between them is lost, and all that follows.
+    #[must_use]
+    pub fn partitioning(mut self, side: impl IntoIterator<Item = ProcessId>) -> Self {
+        self.side = side.into_iter().collect();
+        self.budget_of(Fault::Partition, 1)
     }
 
     fn budget_of(mut self, fault: Fault, most: u32) -> Self {

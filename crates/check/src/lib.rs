@@ -19,6 +19,7 @@ mod entries;
 mod explore;
 mod fairness;
 mod fingerprint;
+mod follow;
 mod graph;
 mod intern;
 mod judge;
@@ -49,6 +50,7 @@ mod world;
 
 pub use check::Check;
 pub use entries::{Entries, EntriesOfAll};
+pub use follow::FollowError;
 pub use limits::{Limit, Progress};
 pub use properties::Validity;
 pub use refusal::Refusal;

@@ -74,6 +74,8 @@ pub(crate) struct Memory {
     shifted: Memo<Change>,
     renamed: Memo<u64>,
     monitors: Vec<Vec<Option<MonitorFacts>>>,
+    /// Which handler was run last: the one to blame, if it panicked.
+    pub(crate) ran_last: Option<(u32, Cause)>,
 }
 
 impl Memory {
@@ -95,6 +97,7 @@ impl Memory {
             shifted: Memo::new(),
             renamed: Memo::new(),
             monitors: vec![Vec::new(); monitors],
+            ran_last: None,
         }
     }
 
@@ -217,6 +220,7 @@ impl Memory {
 
     fn learn_outcomes(&mut self, key: u64, local: u32, cause: Cause) -> OutcomeRow {
         let before = self.local(local).fingerprint;
+        self.ran_last = Some((local, cause));
         let outcomes = self.rules.model.outcomes(local, cause);
         assert!(!outcomes.is_empty() && outcomes.len() <= MOST_OUTCOMES);
         let mut row = OutcomeRow::default();

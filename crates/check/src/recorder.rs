@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 
-use tenure_core::{Layer, ProcessId, Protocol, TICKS_PER_UNIT, VectorClock};
-use tenure_trace::{Kind, Passage, Record, Who};
+use tenure_core::{Labelled, Layer, ProcessId, Protocol, TICKS_PER_UNIT, VectorClock};
+use tenure_trace::{Kind, Passage, Pick, Record, Who};
 
 use crate::action::Kind as Step;
 use crate::replay::{Taken, What};
@@ -79,6 +79,12 @@ where
             (What::Passage(from, to, message), step) => {
                 self.passage((*from, *to), message.as_ref(), step, receiver_was_down);
             }
+            (What::Split(side), _) => {
+                let everybody = (0..self.sessions.len()).map(ProcessId::at);
+                let (one, other) = everybody.partition(|at| side & 1 << at.0 != 0);
+                let split = Kind::Partition(vec![one, other]);
+                self.records.push(Record::new(self.now, Who::Parent, split));
+            }
             (What::Nothing, Step::Crash) => self.note(at, Kind::Crash),
             (What::Nothing, Step::Recover) => {
                 self.sessions[at.index()] += 1;
@@ -88,6 +94,19 @@ where
             (What::Nothing, _) => {}
         }
         self.effects(at, &taken.messages, &taken.events);
+    }
+
+    /// The message under way that is picked (`None` for one of the application), if there is one.
+    pub(crate) fn picked(&self, pick: &Pick, applications: bool) -> Option<Option<P::Message>> {
+        let link = self.under_way.get(&(pick.from, pick.to))?;
+        let mut alike = link.iter().map(|sent| &sent.message).filter(|message| match message {
+            None => applications,
+            Some(message) => {
+                let kind = message.label().kind;
+                !applications && pick.kind.as_ref().is_none_or(|wanted| wanted == kind)
+            }
+        });
+        alike.nth(pick.ordinal.checked_sub(1)?).cloned()
     }
 
     /// The records; what holds now is what holds in the end, if `ended`.
@@ -167,7 +186,7 @@ where
 
 fn said<M>(message: Option<&M>, peer: ProcessId, session: u64, number: u64) -> Passage
 where
-    M: tenure_core::Labelled + serde::Serialize,
+    M: Labelled + serde::Serialize,
 {
     match message {
         Some(message) => Passage::of(message, peer, session, number).saying(message),

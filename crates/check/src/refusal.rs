@@ -2,7 +2,9 @@
 
 use tenure_core::ProcessId;
 
-/// Why a check was not run. Nothing was explored.
+use crate::Story;
+
+/// Why a check gives no report: it was not run, or the protocol broke down.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// Too few processes, or too many.
@@ -49,6 +51,14 @@ pub enum Refusal {
     /// Names matter to what shall be judged.
     #[error("where names are exchanged, only mutual exclusion is judged, and no liveness")]
     Symmetric,
+    /// A handler panicked, which a protocol must never do.
+    #[error("a handler panicked: {says}\n{story}")]
+    Panicked {
+        /// What the panic said.
+        says: String,
+        /// The shortest run that leads there; its last step is the handler's.
+        story: Story,
+    },
     /// Causality counts requests.
     #[error("the order of requests is checked with a number of entries, not without bound")]
     EndlessOrder,

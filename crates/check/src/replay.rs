@@ -58,6 +58,8 @@ pub(crate) enum What<P: Protocol> {
     /// A message (`None` for one of the application) from one to another.
     Passage(ProcessId, ProcessId, Option<P::Message>),
     Suspicion(ProcessId, Verdict),
+    /// These, as bits, are cut off from the others.
+    Split(u32),
     Nothing,
 }
 
@@ -88,16 +90,26 @@ where
         explored: &Explored,
         first: StateId,
     ) -> Self {
-        let plain = Rules { rebases: false, ..Rules::clone(rules) };
         let begin = explored.first.iter().find(|(id, ..)| *id == first);
         let (_, world, fingerprint) = begin.expect("a way begins where the search began");
+        Replay::beginning(processes, rules, world, *fingerprint)
+    }
+
+    /// A run that begins with a world.
+    pub(crate) fn beginning(
+        processes: &'p Processes<P>,
+        rules: &Arc<Rules>,
+        world: &[u32],
+        fingerprint: u64,
+    ) -> Self {
+        let plain = Rules { rebases: false, ..Rules::clone(rules) };
         Replay {
             processes,
             reduced: Worker::new(Arc::clone(rules)),
             plain: Worker::new(Arc::new(plain)),
-            world: world.clone(),
-            fingerprint: *fingerprint,
-            real: world.clone(),
+            world: world.to_vec(),
+            fingerprint,
+            real: world.to_vec(),
             shift: 0,
         }
     }
@@ -188,7 +200,8 @@ where
         }
     }
 
-    fn told(&mut self, action: Action) -> Taken<P> {
+    /// Tells a step in full without taking it.
+    pub(crate) fn told(&mut self, action: Action) -> Taken<P> {
         let quiet = |at, what| Taken {
             kind: action.kind(),
             at,
@@ -215,6 +228,9 @@ where
     fn broken(&mut self, action: Action) -> What<P> {
         if action.kind() == Kind::Tick {
             return What::Nothing;
+        }
+        if action.kind() == Kind::Cut {
+            return What::Split(self.plain.rules.side);
         }
         let queue = self.plain.memory.queue(self.real[action.place()]);
         self.passage(self.plain.memory.item_of(queue, action.item()).parcel)
@@ -246,6 +262,37 @@ where
         self.real[at.index()]
     }
 
+    /// The armed timers of a process.
+    pub(crate) fn armed(&self, at: ProcessId) -> Vec<P::Timer> {
+        let local = self.processes.locals.get(self.real[at.index()]);
+        local.timers.iter().map(|armed| armed.timer.clone()).collect()
+    }
+
+    /// Every step that may be taken now.
+    pub(crate) fn steps(&mut self) -> Vec<Action> {
+        let world = self.world.clone();
+        let seed = Seed { world: &world, fingerprint: self.fingerprint };
+        let mut steps = Vec::new();
+        self.reduced.successors(seed, &mut |successor| steps.push(successor.action));
+        steps
+    }
+
+    /// A step that nobody lived to tell the effects of.
+    pub(crate) fn broken_off(&self, local: u32, cause: Cause) -> Taken<P> {
+        let local = self.processes.locals.get(local);
+        let what = self.what(&local, cause);
+        let kind = match cause {
+            Cause::Command(_) | Cause::Timer(_) => Kind::Own,
+            Cause::Deliver(_) => Kind::Deliver,
+            Cause::Suspect(_) => Kind::Suspect,
+            Cause::Trust(_) => Kind::Trust,
+            Cause::Crash => Kind::Crash,
+            Cause::Recover => Kind::Recover,
+            Cause::Send(_) => Kind::Send,
+        };
+        Taken { kind, at: local.at, what, messages: Vec::new(), events: Vec::new() }
+    }
+
     /// Whether a process is down now.
     pub(crate) fn is_down(&self, at: ProcessId) -> bool {
         let local = self.processes.locals.get(self.real[at.index()]);
@@ -268,6 +315,10 @@ where
         }
         (What::Suspicion(peer, Verdict::Suspect), _) => own(format!("suspects {peer}")),
         (What::Suspicion(peer, Verdict::Trust), _) => own(format!("trusts {peer}")),
+        (What::Split(_), _) => {
+            let words = "the network falls into two".to_owned();
+            (words, Mark::At(at, "partition".to_owned()))
+        }
         (What::Nothing, Kind::Crash) => own("crashes".to_owned()),
         (What::Nothing, Kind::Recover) => own("recovers".to_owned()),
         (What::Nothing, _) => ("a unit of time passes".to_owned(), Mark::Time),

@@ -194,6 +194,25 @@ impl Report {
         }
     }
 
+    /// This report and another of the same group, whose properties follow these.
+    #[must_use]
+    pub fn and(mut self, other: Report) -> Self {
+        self.properties.extend(other.properties);
+        self.counterexamples.extend(other.counterexamples);
+        self.states += other.states;
+        self.transitions += other.transitions;
+        self.depth = self.depth.max(other.depth);
+        self.reduced |= other.reduced;
+        self.seconds += other.seconds;
+        self.bounds.in_flight = self.bounds.in_flight.or(other.bounds.in_flight);
+        self.bounds.term_max = self.bounds.term_max.or(other.bounds.term_max);
+        self.limit = self.limit.or(other.limit);
+        self.missed += other.missed;
+        self.bypass = self.bypass.or(other.bypass);
+        self.bytes = self.bytes.max(other.bytes);
+        self
+    }
+
     /// Whether every property holds.
     pub fn holds(&self) -> bool {
         self.judgement() == Judgement::Holds

@@ -18,6 +18,8 @@ pub(crate) struct Rules {
     pub(crate) budget: Faults,
     /// Whether detectors speak of crashes.
     pub(crate) detects: bool,
+    /// Who is on one side of the partition that may come, as bits; 0 for none.
+    pub(crate) side: u32,
     /// Whether anybody can be down.
     pub(crate) somebody_may_be_down: bool,
     pub(crate) rebases: bool,
@@ -36,6 +38,12 @@ impl Rules {
     pub(crate) fn left(&self, world: &[u32], fault: Fault) -> u32 {
         let spent = Faults(world[self.layout.spent()]);
         self.budget.of(fault).saturating_sub(spent.of(fault))
+    }
+
+    /// Whether nothing passes between two processes.
+    pub(crate) fn is_cut(&self, world: &[u32], from: usize, to: usize) -> bool {
+        let sides = (self.side >> from ^ self.side >> to) & 1;
+        sides != 0 && Faults(world[self.layout.spent()]).of(Fault::Partition) > 0
     }
 
     /// Whether a full link drops what does not fit: the channel may lose anyway.

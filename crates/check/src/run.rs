@@ -31,7 +31,8 @@ where
     ///
     /// # Panics
     ///
-    /// When the check makes no sense: [`Check::try_run`] says why instead.
+    /// When the check makes no sense, and when a handler panics: [`Check::try_run`] says why
+    /// instead.
     pub fn run(self) -> Report {
         self.try_run().unwrap_or_else(|refusal| panic!("{refusal}"))
     }
@@ -40,9 +41,25 @@ where
     ///
     /// # Errors
     ///
-    /// A [`Refusal`] when the check makes no sense; nothing was explored then.
+    /// A [`Refusal`] when the check makes no sense, and when a handler panics.
     pub fn try_run(mut self) -> Result<Report, Refusal> {
         let started = Instant::now();
+        let (processes, rules) = self.assemble()?;
+        let first = first_worlds(&processes, &rules, &self.down);
+        let explored = self.search(&rules).run(first);
+        let algorithm = self.name.clone();
+        let mut told = Told { algorithm, processes: &processes, rules, explored };
+        if let Some(panicked) = told.explored.panicked.take() {
+            let story = told.breakdown(&panicked);
+            return Err(Refusal::Panicked { says: panicked.says, story });
+        }
+        let mut report = self.report(&mut told);
+        report.seconds = started.elapsed().as_secs_f64();
+        Ok(report)
+    }
+
+    /// The processes and the rules of this check.
+    pub(crate) fn assemble(&mut self) -> Result<(Arc<Processes<P>>, Arc<Rules>), Refusal> {
         let workload = self.workload()?;
         let layout = Layout {
             size: self.size as usize,
@@ -71,6 +88,7 @@ where
             order: self.order,
             timed,
             budget: self.budget,
+            side: self.side.iter().fold(0, |side, process| side | 1 << process.0),
             detects: self.detects,
             somebody_may_be_down: !self.down.is_empty() || self.budget.of(Fault::Crash) > 0,
             rebases: self.shifts.is_some(),
@@ -80,13 +98,7 @@ where
             model: Arc::clone(&processes) as Arc<dyn Model>,
             freight,
         });
-        let first = first_worlds(&processes, &rules, &self.down);
-        let explored = self.search(&rules).run(first);
-        let algorithm = self.name.clone();
-        let mut told = Told { algorithm, processes: &processes, rules, explored };
-        let mut report = self.report(&mut told);
-        report.seconds = started.elapsed().as_secs_f64();
-        Ok(report)
+        Ok((processes, rules))
     }
 
     fn workload(&self) -> Result<Workload, Refusal> {
@@ -98,10 +110,11 @@ where
             return Err(Refusal::Monitors { monitors, most: u32::BITS as usize - monitors });
         }
         let liveness = |one: &Selected| !matches!(one.kind, Asked::Always(_));
-        if self.is_symmetric && (self.watches_names || self.selected.iter().any(liveness)) {
+        let distinct = self.watches_names || !self.side.is_empty();
+        if self.is_symmetric && (distinct || self.selected.iter().any(liveness)) {
             return Err(Refusal::Symmetric);
         }
-        let named = self.down.iter().chain(self.initiators.iter().flatten());
+        let named = self.down.iter().chain(self.initiators.iter().flatten()).chain(&self.side);
         if let Some(stranger) = named.into_iter().find(|process| process.0 >= self.size) {
             return Err(Refusal::Stranger { process: *stranger, size: self.size });
         }

@@ -195,6 +195,13 @@ impl Worker {
                 self.link_faults(place, kind, visit);
             }
         }
+        if left(place.world, Fault::Partition) {
+            let action = Action::new(Kind::Cut, 0, 0, 0);
+            if let Some(fate) = self.perform(place.world, place.fingerprint, action) {
+                visit(Successor { action, label: FAULT, world: place.world, fate });
+            }
+            self.undo(place.world);
+        }
         for process in 0..rules.layout.size {
             let row = self.memory.local(place.world[process]);
             if !row.down && left(place.world, Fault::Crash) {
@@ -311,6 +318,9 @@ impl Worker {
         let fingerprint = self.begin(world, fingerprint, prelude);
         let Some(cause) = cause else {
             let mut fate = Fate::of(fingerprint);
+            if action.kind() == Kind::Cut {
+                self.clear_cut_links(world, &mut fate);
+            }
             self.finish(world, &mut fate);
             return Some(fate);
         };
@@ -335,7 +345,7 @@ impl Worker {
             Kind::Crash => Cause::Crash,
             Kind::Recover => Cause::Recover,
             Kind::Send => Cause::Send(action.item() as u32),
-            Kind::Lose | Kind::Duplicate | Kind::Tick => return None,
+            Kind::Lose | Kind::Duplicate | Kind::Tick | Kind::Cut => return None,
         })
     }
 
@@ -365,6 +375,7 @@ impl Worker {
             // A true suspicion costs nothing.
             Kind::Suspect if self.memory.local(world[action.item()]).down => Prelude::default(),
             Kind::Suspect => Prelude::of_fault(Fault::FalseSuspicion),
+            Kind::Cut => Prelude::of_fault(Fault::Partition),
             Kind::Crash => Prelude::of_fault(Fault::Crash),
             Kind::Recover => Prelude::of_fault(Fault::Recovery),
             Kind::Send => Prelude::of_fault(Fault::ApplicationMessage),
@@ -408,6 +419,9 @@ impl Worker {
         for place in self.memory.sent(row) {
             let sent = self.memory.sent_item(place);
             if self.rules.somebody_may_be_down && self.is_gone(world, sent.to as usize) {
+                continue;
+            }
+            if self.rules.side != 0 && self.rules.is_cut(world, process, sent.to as usize) {
                 continue;
             }
             let pushed = self.memory.push(world[sent.slot as usize], sent.parcel);
@@ -457,6 +471,19 @@ impl Worker {
     fn clear_links_to_the_gone(&mut self, world: &mut [u32], fate: &mut Fate) {
         for slot in self.rules.layout.link_slots() {
             if world[slot] != 0 && self.is_gone(world, self.rules.layout.receiver(slot)) {
+                let queue = self.memory.queue(world[slot]);
+                fate.fingerprint = fate.fingerprint.wrapping_sub(queue.fingerprint);
+                self.set(world, slot, 0);
+            }
+        }
+    }
+
+    /// What is under way between the sides does not arrive.
+    fn clear_cut_links(&mut self, world: &mut [u32], fate: &mut Fate) {
+        let layout = self.rules.layout;
+        for slot in layout.link_slots() {
+            let (from, to) = (layout.sender(slot), layout.receiver(slot));
+            if world[slot] != 0 && self.rules.is_cut(world, from, to) {
                 let queue = self.memory.queue(world[slot]);
                 fate.fingerprint = fate.fingerprint.wrapping_sub(queue.fingerprint);
                 self.set(world, slot, 0);

@@ -7,7 +7,7 @@ use tenure_trace::{Header, Source, Trace};
 
 use crate::check::{Asked, Selected};
 use crate::circle::around;
-use crate::explore::Explored;
+use crate::explore::{Explored, Panicked};
 use crate::fairness::{Lasting, lasting};
 use crate::graph::Graph;
 use crate::processes::Processes;
@@ -126,6 +126,17 @@ where
         Replay::new(self.processes, &self.rules, &self.explored, way.first)
     }
 
+    /// The way to a handler that panicked, and its step.
+    pub(crate) fn breakdown(&self, panicked: &Panicked) -> Story {
+        let way = way_to(&self.explored, panicked.from);
+        let (mut story, _) = self.story(&way, false);
+        if let Some((local, cause)) = panicked.ran {
+            let taken = self.replay(&way).broken_off(local, cause);
+            story.scenes.push(scene(&taken, false));
+        }
+        story
+    }
+
     /// What the last step of a way violates, in a sentence.
     fn violation(&self, way: &Way, place: usize) -> String {
         let (last, before) = way.actions.split_last().expect("a violation takes a step");
@@ -148,7 +159,8 @@ where
         way: &Way,
         repeats_from: Option<usize>,
     ) -> Counterexample {
-        let (story, trace) = self.story(way, manner != Manner::Step);
+        let (story, mut trace) = self.story(way, manner != Manner::Step);
+        trace.header.violates = Some(name.to_owned());
         let story = Story { repeats_from, ..story };
         Counterexample { property: name.to_owned(), manner, says, story, trace }
     }
@@ -174,11 +186,18 @@ where
             scenes.push(scene(&taken, receiver_was_down));
             recorder.step(&taken, receiver_was_down);
         }
-        let service = P::Command::service();
-        let header = Header::new(&self.algorithm, service, size, Source::Checker);
+        let header = header::<P>(&self.algorithm, size);
         let trace = Trace { header, records: recorder.finish(ended), torn: None };
         (Story { size, scenes, repeats_from: None }, trace)
     }
+}
+
+/// The head of a trace of the checker.
+pub(crate) fn header<P: Protocol>(algorithm: &str, size: u32) -> Header
+where
+    P::Command: Service<Event = P::Event>,
+{
+    Header::new(algorithm, P::Command::service(), size, Source::Checker)
 }
 
 fn together(who: &[ProcessId]) -> String {

@@ -35,6 +35,11 @@ impl Layout {
         (slot - self.size) % self.size
     }
 
+    /// The sender at a link's slot.
+    pub(crate) fn sender(self, slot: usize) -> usize {
+        (slot - self.size) / self.size % self.size
+    }
+
     /// The slots of all links.
     pub(crate) fn link_slots(self) -> std::ops::Range<usize> {
         self.size..self.size + self.links()
@@ -65,6 +70,8 @@ pub(crate) enum Fault {
     Recovery,
     FalseSuspicion,
     ApplicationMessage,
+    /// At most once: it has fewer bits than the others.
+    Partition,
 }
 
 const BITS: u32 = 5;
@@ -111,6 +118,7 @@ mod tests {
             for (from, to) in (0..3).flat_map(|from| (0..3).map(move |to| (from, to))) {
                 slots.push(layout.link(from, to, application));
                 assert_eq!(layout.receiver(*slots.last().unwrap()), to as usize);
+                assert_eq!(layout.sender(*slots.last().unwrap()), from as usize);
             }
         }
         slots.extend([layout.spent(), layout.monitor(0), layout.monitor(1)]);
@@ -125,5 +133,7 @@ mod tests {
         assert_eq!(spent.of(Fault::Recovery), 0);
         assert_eq!(spent.of(Fault::ApplicationMessage), 31);
         assert_eq!(spent.of(Fault::Loss), 1);
+        let spent = spent.and_one(Fault::Partition);
+        assert_eq!((spent.of(Fault::Partition), spent.of(Fault::ApplicationMessage)), (1, 31));
     }
 }

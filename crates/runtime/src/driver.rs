@@ -107,19 +107,36 @@ where
     P::Event: Into<Told>,
     L: Local<P>,
 {
+    let (driver, inbox, asks, recovered) = prepare(parts)?;
+    let (address, view) = (driver.outlet.mesh.address(), driver.outlet.mesh.view());
+    let task = tokio::spawn(driver.run(inbox, asks, recovered));
+    Ok(Running { address, view, task })
+}
+
+/// A driver, what comes in, what users ask, and whether it had run before.
+pub(crate) type Prepared<P, L> =
+    (Driver<P, L>, Inbox, mpsc::UnboundedReceiver<<L as Local<P>>::Ask>, bool);
+
+/// Boots a process; nothing drives it yet.
+pub(crate) fn prepare<P, L>(parts: Parts<P, L>) -> Result<Prepared<P, L>, StartError>
+where
+    P: Protocol,
+    P::Message: Serialize + DeserializeOwned,
+    P::Stable: Serialize + DeserializeOwned,
+    P::Event: Into<Told>,
+    L: Local<P>,
+{
     let Parts { config, transport, store, local, asks, recorder, injection } = parts;
     let size = ProcessId::at(transport.addresses.len()).0;
     let (me, session) = (transport.me, transport.session);
     let stable = saved_state::<P>(&store)?;
     let (mesh, inbox) = Mesh::start(transport)?;
-    let (address, view) = (mesh.address(), mesh.view());
     let recovered = stable.is_some();
     let node = Node::boot(Group::new(me, size), &config, stable, System::new());
     let diary = Diary::new(recorder, me, size, session);
     let outlet = Outlet::new(mesh, store, local, diary, injection);
     let driver = Driver { node, outlet, sessions: vec![0; size as usize] };
-    let task = tokio::spawn(driver.run(inbox, asks, recovered));
-    Ok(Running { address, view, task })
+    Ok((driver, inbox, asks, recovered))
 }
 
 fn saved_state<P>(store: &Store) -> Result<Option<P::Stable>, StartError>
@@ -136,11 +153,11 @@ where
     }
 }
 
-struct Driver<P: Protocol, L> {
-    node: Node<P, System>,
-    outlet: Outlet<P, L>,
+pub(crate) struct Driver<P: Protocol, L> {
+    pub(crate) node: Node<P, System>,
+    pub(crate) outlet: Outlet<P, L>,
     /// By peer: the session whose messages we get, 0 before the first.
-    sessions: Vec<u64>,
+    pub(crate) sessions: Vec<u64>,
 }
 
 /// What woke the loop.
@@ -249,7 +266,7 @@ where
         }
     }
 
-    fn take_message(
+    pub(crate) fn take_message(
         &mut self,
         from: ProcessId,
         session: u64,
@@ -279,7 +296,7 @@ where
         Ok(())
     }
 
-    fn step(&mut self, input: Input<P>) -> Result<(), Failure> {
+    pub(crate) fn step(&mut self, input: Input<P>) -> Result<(), Failure> {
         self.outlet.release(self.node.step(input), None)
     }
 }

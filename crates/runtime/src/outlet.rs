@@ -30,6 +30,8 @@ pub(crate) struct Outlet<P: Protocol, L> {
     pub(crate) commands: VecDeque<P::Command>,
     /// How many messages were sent in this session.
     sent: u64,
+    /// To whom something was sent, what it is called and its number, for whoever wants to know.
+    pub(crate) posted: Option<Vec<(ProcessId, &'static str, u64)>>,
 }
 
 impl<P, L> Outlet<P, L>
@@ -56,6 +58,7 @@ where
             timers: Timers::new(),
             commands: VecDeque::new(),
             sent: 0,
+            posted: None,
         }
     }
 
@@ -119,6 +122,9 @@ where
     fn send(&mut self, to: ProcessId, message: P::Message) -> Result<(), Failure> {
         self.sent += 1;
         let number = self.sent;
+        if let Some(posted) = &mut self.posted {
+            posted.push((to, message.label().kind, number));
+        }
         self.diary.note_passage(&message, to, 0, number, Kind::Send)?;
         let copies = match self.injection.fate() {
             Fate::Pass => 1,

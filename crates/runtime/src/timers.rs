@@ -47,6 +47,11 @@ impl<T: Clone + Ord> Timers<T> {
         self.due.first_key_value().map(|((deadline, _), _)| *deadline)
     }
 
+    /// The names of those that are armed.
+    pub(crate) fn armed(&self) -> impl Iterator<Item = &T> + Clone {
+        self.armed.keys()
+    }
+
     /// Takes the next one whose time has come; it is no longer armed.
     pub(crate) fn fire(&mut self, now: Instant) -> Option<T> {
         let ((deadline, _), _) = self.due.first_key_value()?;

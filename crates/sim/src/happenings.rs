@@ -94,7 +94,7 @@ impl Core {
         Todo::Nothing
     }
 
-    fn hear(&mut self, chat: u32) -> Todo {
+    pub(crate) fn hear(&mut self, chat: u32) -> Todo {
         let Chat { from, to, tag, clock } = self.chats.receive(chat);
         if !self.up[to.index()] {
             self.take_tag(tag, None, Through::All);
@@ -278,6 +278,12 @@ impl Core {
         let other = self.chatter.below(u64::from(size) - 1) as u32;
         let to = ProcessId(other + u32::from(other >= at.0));
         let arrives = self.now + chatter.latency.draw(&mut self.chatter);
+        let chat = self.chat(at, to, clock);
+        self.agenda.push(arrives, Act::Chat { chat });
+    }
+
+    /// One user sends another a message. Returns the number under which it arrives.
+    pub(crate) fn chat(&mut self, at: ProcessId, to: ProcessId, clock: Option<u64>) -> u32 {
         self.metrics.chatted += 1;
         let tag = if self.tagging { self.tag(at) } else { 0 };
         if let Some(recorder) = &self.recorder {
@@ -285,8 +291,7 @@ impl Core {
             let passage = Passage::of(&Said, to, ticket.session, ticket.number);
             self.trace(at, Kind::Send(passage));
         }
-        let chat = self.chats.send(Chat { from: at, to, tag, clock });
-        self.agenda.push(arrives, Act::Chat { chat });
+        self.chats.send(Chat { from: at, to, tag, clock })
     }
 
     /// A user is told.

@@ -19,7 +19,7 @@ use crate::{
 pub struct Simulation<P: Protocol> {
     name: String,
     service: Service,
-    configs: Configs<P::Config>,
+    pub(crate) configs: Configs<P::Config>,
     settings: Settings,
     script: Vec<(u64, ProcessId, P::Command)>,
     watchers: Vec<Watcher<P>>,
@@ -174,7 +174,7 @@ where
         Ok(report)
     }
 
-    fn check(&self) -> Result<(), SettingsError> {
+    pub(crate) fn check(&self) -> Result<(), SettingsError> {
         self.settings.check()?;
         self.configs.check(self.settings.size)
     }
@@ -190,6 +190,15 @@ where
         let watchers = self.watchers.clone();
         let mut world = World::new(core, &self.configs, &self.script, watchers, self.stamping);
         let ended = world.run(&mut controls);
+        Ok(self.reported(world, ended))
+    }
+
+    /// Ends a run and tells of it.
+    pub(crate) fn reported(
+        &self,
+        mut world: World<'_, P>,
+        ended: crate::Ended,
+    ) -> (Report, Vec<P>, Option<Recorder>) {
         world.settle();
         let (mut core, processes, watchers) = world.into_parts();
         // A run that was cut short is not over, and its trace does not say so.
@@ -202,17 +211,17 @@ where
             let finding = watcher.finding(report.finished_at, report.ended.is_end());
             report.findings.push(finding);
         }
-        Ok((report, processes, recorder))
+        (report, processes, recorder)
     }
 
-    fn offers() -> Offers {
+    pub(crate) fn offers() -> Offers {
         Offers {
             mutex: P::Command::asking(Ask::Enter).is_some(),
             election: P::Command::asking(Ask::Elect).is_some(),
         }
     }
 
-    fn header(&self) -> Header {
+    pub(crate) fn header(&self) -> Header {
         let (size, watch) = (self.settings.size, &self.settings.watch);
         let promises = watch.properties.iter().flatten().map(|promise| promise.name().to_owned());
         Header {

@@ -82,6 +82,12 @@ impl<T: Ord + Clone> Timers<T> {
         self.unlink(slot).map(|name| (process, name))
     }
 
+    /// The armed timers of a process.
+    pub(crate) fn of(&self, process: ProcessId) -> Vec<T> {
+        let mine = self.slots.iter().filter(|slot| slot.process == process);
+        mine.filter_map(|slot| slot.name.clone()).collect()
+    }
+
     /// How many timers are armed.
     pub(crate) const fn armed(&self) -> usize {
         self.armed

@@ -23,11 +23,11 @@ const CHUNK: u64 = 4096;
 
 /// A message under way.
 #[derive(Debug)]
-struct Letter<M> {
-    from: ProcessId,
-    to: ProcessId,
-    tag: u32,
-    message: M,
+pub(crate) struct Letter<M> {
+    pub(crate) from: ProcessId,
+    pub(crate) to: ProcessId,
+    pub(crate) tag: u32,
+    pub(crate) message: M,
 }
 
 /// Where the algorithm's choices and clock readings come from.
@@ -61,8 +61,8 @@ pub(crate) struct World<'a, P: Protocol> {
     pub(crate) processes: Vec<P>,
     configs: &'a Configs<P::Config>,
     batch: Batch<P, Surroundings>,
-    mail: Queue<Letter<P::Message>>,
-    timers: Timers<P::Timer>,
+    pub(crate) mail: Queue<Letter<P::Message>>,
+    pub(crate) timers: Timers<P::Timer>,
     script: &'a [(u64, ProcessId, P::Command)],
     watchers: Vec<Watcher<P>>,
     stamping: Option<Stamping<P>>,
@@ -121,7 +121,7 @@ where
         (self.core, self.processes, self.watchers)
     }
 
-    fn boot(&mut self) {
+    pub(crate) fn boot(&mut self) {
         for place in 0..self.core.settings.size {
             let at = ProcessId(place);
             let process = self.born(at, None);
@@ -256,8 +256,14 @@ where
 
     fn deliver(&mut self) {
         let Some((time, letter)) = self.mail.pop() else { return };
+        self.core.now = time;
+        self.hand_over(letter);
+    }
+
+    /// A message arrives now.
+    #[inline]
+    pub(crate) fn hand_over(&mut self, letter: Letter<P::Message>) {
         let core = &mut self.core;
-        core.now = time;
         if core.fragile && !self.admits(&letter) {
             return;
         }
@@ -311,7 +317,12 @@ where
             return self.fire(at, timer);
         }
         self.core.now = time;
-        match self.core.act(act) {
+        let todo = self.core.act(act);
+        self.carry_out(todo);
+    }
+
+    pub(crate) fn carry_out(&mut self, todo: Todo) {
+        match todo {
             Todo::Nothing | Todo::Timer { .. } => {}
             Todo::Ask(process, ask) => self.ask(process, ask),
             Todo::Suspicion { observer, peer, verdict } => self.suspect(observer, peer, verdict),
@@ -337,7 +348,7 @@ where
         }
     }
 
-    fn fire(&mut self, at: ProcessId, timer: P::Timer) {
+    pub(crate) fn fire(&mut self, at: ProcessId, timer: P::Timer) {
         if self.core.recorder.is_some() {
             self.core.trace_event(at, Kind::Timer(format!("{timer:?}")));
         }
@@ -371,7 +382,7 @@ where
         }
     }
 
-    fn command(&mut self, at: ProcessId, command: P::Command) {
+    pub(crate) fn command(&mut self, at: ProcessId, command: P::Command) {
         if !self.core.up[at.index()] {
             return;
         }
@@ -527,7 +538,7 @@ fn receive<M: Labelled + serde::Serialize>(
 }
 
 #[cold]
-fn lose<M: Labelled + serde::Serialize>(
+pub(crate) fn lose<M: Labelled + serde::Serialize>(
     core: &mut Core,
     from: ProcessId,
     to: ProcessId,
@@ -542,7 +553,7 @@ fn lose<M: Labelled + serde::Serialize>(
 }
 
 #[cold]
-fn trace_duplicate<M: Labelled + serde::Serialize>(
+pub(crate) fn trace_duplicate<M: Labelled + serde::Serialize>(
     core: &mut Core,
     from: ProcessId,
     to: ProcessId,

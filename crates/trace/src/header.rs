@@ -31,6 +31,13 @@ pub struct Header {
     /// count as violated. Empty: everything counts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub promises: Vec<String>,
+    /// The options of the command line that configure the algorithm and its group, without
+    /// which the run cannot be made again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<String>,
+    /// The property that the run violates, where it was kept because it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub violates: Option<String>,
     /// The seed of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
@@ -53,6 +60,8 @@ impl Header {
             fenced: true,
             most_inside: 1,
             promises: Vec::new(),
+            options: Vec::new(),
+            violates: None,
             seed: None,
             replay: None,
         }

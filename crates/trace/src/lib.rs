@@ -9,6 +9,7 @@
 //! and [`golden()`] turns a folder of scripts into a test.
 
 mod access;
+mod course;
 mod diff;
 mod event;
 mod golden;
@@ -31,6 +32,7 @@ mod who;
 mod writer;
 
 pub use access::{Access, Operation};
+pub use course::{Course, CourseError};
 pub use event::{Kind, Record};
 pub use golden::golden;
 pub use header::{ClockUnit, Header, Service, Source, VERSION};
@@ -43,7 +45,7 @@ pub use script::{Action, Asking, Block, Line, Pick, Script};
 pub use service::{Asked, Told};
 pub use show::Show;
 pub use spoken::Spoken;
-pub use stage::{Stage, StageError};
+pub use stage::{Stage, StageError, timer_named};
 pub use trace::Trace;
 pub use verify::{
     Accesses, Cause, Counter, Election, Judge, Judgement, Quantiles, Traffic, Verification,

@@ -76,6 +76,14 @@ impl FromStr for Action {
             ["channel", "fifo"] => Ok(Action::Channel(Order::Fifo)),
             ["channel", "reordered"] => Ok(Action::Channel(Order::Reordered)),
             ["deliver", link, ref rest @ ..] => Ok(Action::Deliver(pick(link, rest)?)),
+            ["tell", target] => match link(target) {
+                Some((from, to)) => Ok(Action::Tell { from: process(from)?, to: process(to)? }),
+                None => Err(form("tell")),
+            },
+            ["hear", link] => Ok(Action::Hear(pick(link, &[])?)),
+            ["hear", link, place] if place.starts_with(|first: char| first.is_ascii_digit()) => {
+                Ok(Action::Hear(pick(link, &[place])?))
+            }
             ["lose", link, ref rest @ ..] => Ok(Action::Lose(pick(link, rest)?)),
             ["duplicate", link, ref rest @ ..] => Ok(Action::Duplicate(pick(link, rest)?)),
             ["fire", at, ref timer @ ..] if !timer.is_empty() => {
@@ -88,8 +96,8 @@ impl FromStr for Action {
             ["stabilize", ref rest @ ..] => stabilize(rest),
             ["look", at] => Ok(Action::Look(process(at)?)),
             [
-                "group" | "channel" | "deliver" | "lose" | "duplicate" | "fire" | "crash"
-                | "recover" | "suspect" | "trust" | "look",
+                "group" | "channel" | "deliver" | "tell" | "hear" | "lose" | "duplicate" | "fire"
+                | "crash" | "recover" | "suspect" | "trust" | "look",
                 ..,
             ] => Err(form(words[0])),
             [verb, target, ref rest @ ..] => ask(verb, target, rest),
@@ -104,6 +112,7 @@ fn form(verb: &str) -> String {
         "group" => "group 3",
         "channel" => "channel fifo` or `channel reordered",
         "fire" => "fire p1 timer-name",
+        "tell" | "hear" => return format!("say `{verb} p1→p2`: their applications talk"),
         "crash" | "recover" | "look" => return format!("say `{verb} p1`"),
         "suspect" | "trust" => return format!("say `{verb} p1 p2`: p1's detector speaks of p2"),
         _ => return format!("say `{verb} p2→p1`, `{verb} p2→p1 reply` or `{verb} p2→p1 reply 2`"),
@@ -180,6 +189,7 @@ enter p1; enter p2
 send p1→p2 7
 deliver p2→p1; deliver p2→p1 reply; deliver p2→p1 2; deliver p2→p1 reply 2
 lose p1→p3; duplicate p1→p3
+tell p1→p3; hear p1→p3; hear p1→p3 2
 fire p1 answer
 crash p1; recover p1
 suspect p1 p2; trust p1 p2
@@ -223,6 +233,8 @@ exit p1
             ("crash p0", "`p0` is no process; say `p1`"),
             ("deliver p1", "`p1` is no link; say `p2→p1` or `p2->p1`"),
             ("deliver p1→p2 reply 0", "`0` is no place on a link; the oldest message is 1"),
+            ("tell p1", "say `tell p1→p2`: their applications talk"),
+            ("hear p1→p2 reply", "say `hear p1→p2`: their applications talk"),
             ("suspect p1", "say `suspect p1 p2`: p1's detector speaks of p2"),
             ("channel lossy", "say `channel fifo` or `channel reordered`"),
             ("enter", "`enter` does not say at which process; say `enter p1`"),

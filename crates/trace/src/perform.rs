@@ -35,21 +35,28 @@ pub fn perform<P: Protocol<Command: Spoken>>(
     script: &Script,
     config: impl Fn(Group) -> P::Config,
 ) -> Result<Vec<String>, PerformError> {
-    let mut stage: Option<Stage<P>> = None;
+    let mut stages = Vec::new();
+    perform_on::<P>(&mut stages, script, config)
+}
+
+/// The same, keeping the stages: one for each group of the script.
+pub(crate) fn perform_on<P: Protocol<Command: Spoken>>(
+    stages: &mut Vec<Stage<P>>,
+    script: &Script,
+    config: impl Fn(Group) -> P::Config,
+) -> Result<Vec<String>, PerformError> {
     let mut outcomes = Vec::with_capacity(script.blocks.len());
     for block in &script.blocks {
         let mut lines = Vec::new();
         for (line, action) in block.actions() {
-            match (action, &mut stage) {
-                (Action::Group(size), stage) => {
-                    *stage = Some(Stage::new(*size, Order::Fifo, &config));
-                }
+            match (action, stages.last_mut()) {
+                (Action::Group(size), _) => stages.push(Stage::new(*size, Order::Fifo, &config)),
                 (_, None) => return Err(PerformError::NoGroup { line }),
                 (action, Some(stage)) => {
                     stage.perform(action).map_err(|error| PerformError::Action { line, error })?
                 }
             }
-            lines.extend(stage.iter_mut().flat_map(Stage::take_lines));
+            lines.extend(stages.last_mut().into_iter().flat_map(Stage::take_lines));
         }
         outcomes.push(lines.join("\n"));
     }

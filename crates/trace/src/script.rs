@@ -70,6 +70,15 @@ pub enum Action {
     Ask(Asking),
     /// `deliver p2→p1`: the link's oldest message arrives, or the one that is picked.
     Deliver(Pick),
+    /// `tell p1→p2`: the first one's application sends a message to the second's.
+    Tell {
+        /// Who sends.
+        from: ProcessId,
+        /// To whom.
+        to: ProcessId,
+    },
+    /// `hear p1→p2`, `hear p1→p2 2`: the application's oldest message, or that one, arrives.
+    Hear(Pick),
     /// `lose p2→p1`: it never arrives.
     Lose(Pick),
     /// `duplicate p2→p1`: it will arrive twice, the copy right behind it.
@@ -188,6 +197,8 @@ impl fmt::Display for Action {
             Action::Channel(Order::Reordered) => f.write_str("channel reordered"),
             Action::Ask(asking) => asking.fmt(f),
             Action::Deliver(pick) => write!(f, "deliver {pick}"),
+            Action::Tell { from, to } => write!(f, "tell {}→{}", Small(*from), Small(*to)),
+            Action::Hear(pick) => write!(f, "hear {pick}"),
             Action::Lose(pick) => write!(f, "lose {pick}"),
             Action::Duplicate(pick) => write!(f, "duplicate {pick}"),
             Action::Fire { at, timer } => write!(f, "fire {} {timer}", Small(*at)),

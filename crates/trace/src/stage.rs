@@ -27,8 +27,12 @@ pub struct Stage<P: Protocol> {
     under_way: Vec<Parcel<P::Message>>,
     now: u64,
     armed: u64,
+    /// What applications sent each other and have not heard yet, the oldest first.
+    told: Vec<(ProcessId, ProcessId)>,
     lines: Vec<String>,
     events: Vec<(ProcessId, P::Event)>,
+    /// What was done, `stabilize` step by step.
+    done: Vec<Action>,
     understand: fn(&Asking) -> Option<P::Command>,
 }
 
@@ -103,6 +107,17 @@ impl<P: Protocol> Stage<P> {
         config: impl Fn(Group) -> P::Config,
         understand: fn(&Asking) -> Option<P::Command>,
     ) -> Self {
+        Stage::booted(size, &[], order, config, understand)
+    }
+
+    /// The same with some who are down from the start, and so never did anything.
+    pub(crate) fn booted(
+        size: u32,
+        down: &[ProcessId],
+        order: Order,
+        config: impl Fn(Group) -> P::Config,
+        understand: fn(&Asking) -> Option<P::Command>,
+    ) -> Self {
         let configs = (0..size).map(|me| config(Group::new(ProcessId(me), size))).collect();
         let mut stage = Stage {
             places: Vec::new(),
@@ -111,12 +126,18 @@ impl<P: Protocol> Stage<P> {
             under_way: Vec::new(),
             now: 0,
             armed: 0,
+            told: Vec::new(),
             lines: Vec::new(),
             events: Vec::new(),
+            done: Vec::new(),
             understand,
         };
         for me in (0..size).map(ProcessId) {
             let effects = stage.boot(me, None);
+            if down.contains(&me) {
+                stage.shut(me);
+                continue;
+            }
             if effects.are_seen() {
                 stage.note(format!("{me} boots"));
             }
@@ -132,6 +153,15 @@ impl<P: Protocol> Stage<P> {
     /// [`StageError`] when the action is not possible now; the group stays as it was, except
     /// after [`StageError::Endless`].
     pub fn perform(&mut self, action: &Action) -> Result<(), StageError> {
+        self.carry_out(action)?;
+        match action {
+            Action::Group(_) | Action::Channel(_) | Action::Stabilize { .. } | Action::Look(_) => {}
+            action => self.done.push(action.clone()),
+        }
+        Ok(())
+    }
+
+    fn carry_out(&mut self, action: &Action) -> Result<(), StageError> {
         match action {
             Action::Group(_) => return Err(StageError::GroupExists),
             Action::Channel(order) => self.order = *order,
@@ -140,6 +170,13 @@ impl<P: Protocol> Stage<P> {
                 let place = self.find(pick, "deliver")?;
                 self.deliver(place);
             }
+            Action::Tell { from, to } => {
+                self.up(*from)?;
+                self.exists(*to)?;
+                self.note(format!("{from}'s application tells {to}'s"));
+                self.told.push((*from, *to));
+            }
+            Action::Hear(pick) => self.hear(pick)?,
             Action::Lose(pick) => {
                 let place = self.find(pick, "lose")?;
                 let Parcel { from, to, message } = self.under_way.remove(place);
@@ -175,6 +212,15 @@ impl<P: Protocol> Stage<P> {
     /// under it.
     pub fn take_lines(&mut self) -> Vec<String> {
         std::mem::take(&mut self.lines)
+    }
+
+    pub(crate) fn size(&self) -> u32 {
+        ProcessId::at(self.places.len()).0
+    }
+
+    /// What was done since the beginning, with every step of a `stabilize`.
+    pub(crate) fn done(&self) -> &[Action] {
+        &self.done
     }
 
     /// What users were told since the beginning.
@@ -236,6 +282,16 @@ impl<P: Protocol> Stage<P> {
         Ok(place)
     }
 
+    fn hear(&mut self, pick: &Pick) -> Result<(), StageError> {
+        let Pick { from, to, ordinal, .. } = *pick;
+        let mut link = self.told.iter().enumerate().filter(|(_, told)| **told == (from, to));
+        let found = link.nth(ordinal - 1).map(|(place, _)| place);
+        let place = found.ok_or_else(|| StageError::NoMessage(pick.clone()))?;
+        self.told.remove(place);
+        self.note(format!("{to}'s application hears {from}'s"));
+        Ok(())
+    }
+
     fn deliver(&mut self, place: usize) {
         let Parcel { from, to, message } = self.under_way.remove(place);
         if self.process(to).is_none() {
@@ -252,15 +308,9 @@ impl<P: Protocol> Stage<P> {
         let Place::Up { timers, .. } = &self.places[at.index()] else {
             return Err(StageError::Down { at });
         };
-        let wanted = plain(name);
-        let named = |timer: &&P::Timer| plain(&format!("{timer:?}")) == wanted;
-        if let Some(timer) = timers.keys().find(named) {
-            return Ok(timer.clone());
-        }
-        let mut alike = timers.keys().filter(|it| plain(&format!("{it:?}")).contains(&wanted));
-        match (alike.next(), alike.next()) {
-            (Some(timer), None) => Ok(timer.clone()),
-            _ => Err(StageError::NoTimer {
+        match timer_named(timers.keys(), name) {
+            Some(timer) => Ok(timer.clone()),
+            None => Err(StageError::NoTimer {
                 at,
                 timer: name.to_owned(),
                 armed: format!("{:?}", timers.keys().collect::<Vec<_>>()),
@@ -278,13 +328,17 @@ impl<P: Protocol> Stage<P> {
 
     fn crash(&mut self, at: ProcessId) -> Result<(), StageError> {
         self.up(at)?;
+        self.shut(at);
+        self.note(format!("{at} crashes"));
+        Ok(())
+    }
+
+    fn shut(&mut self, at: ProcessId) {
         let place = &mut self.places[at.index()];
         if let Place::Up { node, .. } = place {
             let stable = node.process().stable();
             *place = Place::Down { stable };
         }
-        self.note(format!("{at} crashes"));
-        Ok(())
     }
 
     fn recover(&mut self, at: ProcessId) -> Result<(), StageError> {
@@ -301,12 +355,16 @@ impl<P: Protocol> Stage<P> {
 
     fn stabilize(&mut self, fire: bool, most: Option<u32>) -> Result<(), StageError> {
         for _ in 0..most.unwrap_or(ENDLESS_STEPS) {
-            if !self.under_way.is_empty() {
+            if let Some(Parcel { from, to, .. }) = self.under_way.first() {
+                self.done.push(Action::Deliver(Pick::oldest(*from, *to)));
                 self.deliver(0);
                 continue;
             }
             match self.next_due() {
-                Some((at, timer)) if fire => self.fire(at, &timer),
+                Some((at, timer)) if fire => {
+                    self.done.push(Action::Fire { at, timer: format!("{timer:?}") });
+                    self.fire(at, &timer);
+                }
                 _ => return Ok(()),
             }
         }
@@ -382,6 +440,21 @@ impl<P: Protocol> Stage<P> {
     fn note(&mut self, line: String) {
         self.lines.push(line);
     }
+}
+
+/// The timer that a script calls `name`: the same, or the only one that contains it.
+pub fn timer_named<'t, T: std::fmt::Debug>(
+    timers: impl Iterator<Item = &'t T> + Clone,
+    name: &str,
+) -> Option<&'t T> {
+    let wanted = plain(name);
+    let is = |timer: &&T| plain(&format!("{timer:?}")) == wanted;
+    if let Some(timer) = timers.clone().find(is) {
+        return Some(timer);
+    }
+    let mut alike = timers.filter(|timer| plain(&format!("{timer:?}")).contains(&wanted));
+    let first = alike.next();
+    if alike.next().is_some() { None } else { first }
 }
 
 /// A name without case, dashes, underscores and spaces: `answer-timeout` is `AnswerTimeout`.

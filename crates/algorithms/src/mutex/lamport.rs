@@ -30,8 +30,8 @@ use alloc::vec::Vec;
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{
     Algorithm, Card, Cost, Crashes, Detection, Effects, Faults, Fence, Group, LamportClock, Order,
-    Per, ProcessId, ProcessSet, Promise, Protocol, Service, Stamp, Stamped, Strategy, Timing,
-    Topology, labelled,
+    Per, ProcessId, ProcessSet, Promise, Protocol, Rebase, Service, Stamp, Stamped, Strategy,
+    Timing, Topology, labelled,
 };
 
 use crate::Variants;
@@ -293,6 +293,52 @@ impl Algorithm for Lamport {
             ]
             .into(),
             variants: Variants::<Switch>::declared(),
+        }
+    }
+}
+
+impl Rebase for Lamport {
+    const REBASES: bool = true;
+
+    fn smallest(&self) -> Option<u64> {
+        if self.variants.has(Switch::IdsAsStamps) {
+            return None; // its requests carry no stamps
+        }
+        let own = match &self.phase {
+            Phase::Waiting { request, .. } | Phase::Inside { request } => Some(request.clock),
+            Phase::Idle => None,
+        };
+        let queued = self.requests.iter().map(|request| request.clock);
+        queued.chain(own).chain([self.clock.now()]).min()
+    }
+
+    fn shift(&mut self, by: u64) {
+        self.clock.0 -= by;
+        self.requests.iter_mut().for_each(|request| request.clock -= by);
+        match &mut self.phase {
+            Phase::Waiting { request, .. } | Phase::Inside { request } => request.clock -= by,
+            Phase::Idle => {}
+        }
+    }
+
+    fn smallest_in_message(config: &Config, message: &Message) -> Option<u64> {
+        if config.variants.has(Switch::IdsAsStamps) {
+            return None;
+        }
+        Some(match message {
+            Message::Release { clock, request } => request.clock.min(*clock),
+            Message::Request { .. } | Message::Reply { .. } => message.clock(),
+        })
+    }
+
+    fn shift_message(_: &Config, message: &mut Message, by: u64) {
+        match message {
+            Message::Request { stamp } => stamp.clock -= by,
+            Message::Reply { clock } => *clock -= by,
+            Message::Release { clock, request } => {
+                *clock -= by;
+                request.clock -= by;
+            }
         }
     }
 }

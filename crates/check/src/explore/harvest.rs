@@ -1,7 +1,10 @@
 //! What one thread finds in one chunk of a level.
 
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use super::levels::Violated;
-use crate::action::{Action, Kind};
+use crate::action::{Action, Cause, Kind};
 use crate::successors::{Cut, Seed, TIME, Worker};
 use crate::visited::{SHARDS, StateId, shard_of};
 
@@ -15,6 +18,17 @@ pub(super) struct Candidate {
     pub(super) label: u32,
 }
 
+/// A handler that panicked.
+#[derive(Clone, Debug)]
+pub(crate) struct Panicked {
+    /// The world in which it was run.
+    pub(crate) from: StateId,
+    /// The process and what it was given, where a handler is to blame.
+    pub(crate) ran: Option<(u32, Cause)>,
+    /// What it said.
+    pub(crate) says: String,
+}
+
 /// What one thread found in one chunk.
 pub(super) struct Harvest {
     pub(super) candidates: Vec<Vec<Candidate>>,
@@ -25,6 +39,8 @@ pub(super) struct Harvest {
     pub(super) transitions: u64,
     pub(super) violations: Vec<(u32, Violated)>,
     pub(super) cuts: [bool; 2],
+    /// Why the rest of the chunk was left.
+    pub(super) panicked: Option<Panicked>,
 }
 
 impl Harvest {
@@ -36,6 +52,7 @@ impl Harvest {
             transitions: 0,
             violations: Vec::new(),
             cuts: [false; 2],
+            panicked: None,
         }
     }
 
@@ -45,11 +62,31 @@ impl Harvest {
         self.worlds.iter_mut().for_each(Vec::clear);
         self.outside.clear();
         self.violations.clear();
-        Harvest { transitions: 0, cuts: [false; 2], ..self }
+        Harvest { transitions: 0, cuts: [false; 2], panicked: None, ..self }
+    }
+
+    /// Takes in every successor of one world; not if a handler panics, which ends the search.
+    pub(super) fn reap_safely(
+        &mut self,
+        worker: &mut Worker,
+        seed: Seed<'_>,
+        from: StateId,
+        parent: u32,
+        modes: (bool, bool),
+    ) {
+        worker.memory.ran_last = None;
+        // What a panic leaves half done is never looked at again: the search ends.
+        let reaped = catch_unwind(AssertUnwindSafe(|| {
+            self.reap(worker, seed, from, parent, modes);
+        }));
+        if let Err(payload) = reaped {
+            let says = words(payload.as_ref());
+            self.panicked = Some(Panicked { from, ran: worker.memory.ran_last, says });
+        }
     }
 
     /// Takes in every successor of one world.
-    pub(super) fn reap(
+    fn reap(
         &mut self,
         worker: &mut Worker,
         seed: Seed<'_>,
@@ -93,4 +130,11 @@ impl Harvest {
     fn add(&mut self, candidate: Candidate) {
         self.candidates[shard_of(candidate.key)].push(candidate);
     }
+}
+
+/// What a panic says.
+fn words(payload: &(dyn Any + Send)) -> String {
+    let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
+    text.unwrap_or_else(|| "a panic without words".to_owned())
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use super::harvest::{Candidate, Harvest};
+use super::harvest::{Candidate, Harvest, Panicked};
 use super::notes::{Notes, note};
 use super::parallel::each;
 use crate::action::Action;
@@ -104,6 +104,8 @@ pub(crate) struct Explored {
     /// The most that was measured, and the first world that has it.
     pub(crate) measured: Option<(u64, StateId)>,
     pub(crate) bytes_peak: usize,
+    /// The handler that panicked and so ended the search.
+    pub(crate) panicked: Option<Panicked>,
 }
 
 impl Explored {
@@ -151,6 +153,7 @@ impl Search<'_> {
             open: Vec::new(),
             measured: None,
             bytes_peak: 0,
+            panicked: None,
         };
         let mut run = Run {
             search: &mut self,
@@ -210,6 +213,9 @@ impl Run<'_, '_> {
                 }
                 let end = (begin + BLOCK).min(self.frontier.ids.len());
                 self.expand(begin..end, level + 1, false);
+                if self.found.panicked.is_some() {
+                    return;
+                }
                 begin = end;
             }
             if self.all_decided() {
@@ -229,6 +235,9 @@ impl Run<'_, '_> {
             }
             let end = (begin + BLOCK).min(self.frontier.ids.len());
             self.expand(begin..end, self.found.depth, true);
+            if self.found.panicked.is_some() {
+                return false;
+            }
             begin = end;
             let later = std::mem::take(&mut self.next);
             self.frontier.ids.extend(later.ids);
@@ -240,6 +249,11 @@ impl Run<'_, '_> {
 
     fn expand(&mut self, block: Range<usize>, length: u32, time: bool) {
         let harvests = self.gather(block.clone(), time);
+        // Chunks come in their order, so it is the same panic for any number of threads.
+        self.found.panicked = harvests.iter().find_map(|harvest| harvest.panicked.clone());
+        if self.found.panicked.is_some() {
+            return;
+        }
         for harvest in &harvests {
             self.found.transitions += harvest.transitions;
             for (cut, seen) in self.found.cuts.iter_mut().zip(harvest.cuts) {
@@ -270,7 +284,11 @@ impl Run<'_, '_> {
             let begin = block.start + chunk * CHUNK;
             for place in begin..(begin + CHUNK).min(block.end) {
                 let seed = frontier.seed(place, stride);
-                harvest.reap(worker, seed, frontier.ids[place], place as u32, (exact, time));
+                let (id, modes) = (frontier.ids[place], (exact, time));
+                harvest.reap_safely(worker, seed, id, place as u32, modes);
+                if harvest.panicked.is_some() {
+                    break;
+                }
             }
             harvest
         })

@@ -6,4 +6,5 @@ mod levels;
 mod notes;
 mod parallel;
 
+pub(crate) use harvest::Panicked;
 pub(crate) use levels::{Ended, Explored, Search};

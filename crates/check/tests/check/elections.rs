@@ -54,10 +54,7 @@ fn cr_le_without_fifo_a_late_initiator_waits_for_ever() {
 
 #[test]
 fn hirschberg_sinclair_elects_the_largest() {
-    let config =
-        tenure_algorithms::election::hirschberg_sinclair::Config { ranks: ranks(&[2, 3, 1]) };
-    let check = Check::<HirschbergSinclair>::with(3, config).fifo();
-    judged(check, &[2, 3, 1]).run().assert_holds();
+    judged(hirschberg_sinclair(&[2, 3, 1]).fifo(), &[2, 3, 1]).run().assert_holds();
 }
 
 fn bully(size: u32, switches: &[bully::Switch]) -> Check<Bully> {
@@ -110,4 +107,39 @@ fn terms_let_two_agree_in_the_end_whatever_the_timeouts() {
     let report = alarmed.run();
     holds(&report, "agreement");
     assert_eq!(report.bounds.term_max, Some(3), "a bound that cut something off is told");
+}
+
+#[test]
+fn the_column_of_chang_and_roberts() {
+    let ids = [3, 1, 2];
+    let ring = || chang_roberts(&ids, Variants::none()).fifo();
+    judged(ring().duplicating(1), &ids).run().assert_holds();
+    // Wrong timeouts do nothing to an algorithm that has none.
+    judged(ring().suspecting_falsely(1), &ids).run().assert_holds();
+    // Nobody repairs the ring here, so whoever is down breaks it, before the start and later.
+    for (check, at_most) in [
+        (ring().losing(1), 2),
+        (ring().down([ProcessId(1)]), 1),
+        (ring().crashing(1), 2),
+        (ring().crashing(1).recovering(1), 3),
+    ] {
+        violated(&judged(check, &ids).run(), "progress", at_most);
+    }
+}
+
+fn hirschberg_sinclair(ids: &[u32]) -> Check<HirschbergSinclair> {
+    let ranks = ranks(ids);
+    let config = tenure_algorithms::election::hirschberg_sinclair::Config { ranks };
+    Check::with(ids.len() as u32, config)
+}
+
+#[test]
+fn the_column_of_hirschberg_and_sinclair() {
+    let ids = [3, 1, 2];
+    let ring = || hirschberg_sinclair(&ids);
+    judged(ring(), &ids).run().assert_holds();
+    judged(ring().fifo().duplicating(1), &ids).run().assert_holds();
+    violated(&judged(ring().fifo().losing(1), &ids).run(), "progress", 2);
+    violated(&judged(ring().fifo().crashing(1), &ids).run(), "progress", 3);
+    violated(&judged(ring().fifo().down([ProcessId(1)]), &ids).run(), "progress", 3);
 }

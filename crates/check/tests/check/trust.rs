@@ -10,6 +10,7 @@ use tenure_core::monitors::{Fencing, MutualExclusion, Order};
 use tenure_core::{Algorithm, Order as Channel, ProcessId};
 
 use crate::textbook::{Mistake, Textbook};
+use crate::verdicts::verdicts;
 
 const MISTAKES: [Mistake; 7] = [
     Mistake::None,
@@ -55,13 +56,6 @@ fn whole_states_and_fingerprints_agree() {
         assert!(hashed.missed > 0.0 && exact.missed == 0.0);
         assert_eq!(essence(&hashed), essence(&exact), "{mistake:?}");
     }
-}
-
-/// Verdicts by property, and how short the counterexamples are.
-fn verdicts(report: &Report) -> Vec<(String, Judgement, Option<usize>)> {
-    let length = |name: &str| report.counterexample(name).map(|found| found.length());
-    let properties = report.properties.iter();
-    properties.map(|(name, judgement)| (name.clone(), *judgement, length(name))).collect()
 }
 
 #[test]

@@ -40,6 +40,11 @@ impl Failure {
         Failure { status: Status::Usage, says: one_line(&says.to_string()) }
     }
 
+    /// The algorithm broke down.
+    pub(crate) fn violated(says: impl fmt::Display) -> Self {
+        Failure { status: Status::Violated, says: one_line(&says.to_string()) }
+    }
+
     /// The machine would not let us.
     pub(crate) fn environment(says: impl fmt::Display) -> Self {
         Failure { status: Status::Environment, says: one_line(&says.to_string()) }

@@ -168,6 +168,22 @@ impl GroupOptions {
         options
     }
 
+    /// The options that make this group again, word by word, as a trace keeps them.
+    pub(crate) fn words(&self) -> Result<Vec<String>, Failure> {
+        let mut words = vec!["-n".to_owned(), self.size()?.to_string()];
+        let mut list = |name: &str, list: Vec<String>| {
+            words.extend([name.to_owned(), list.join(",")]);
+        };
+        if let Some(Ids::Listed(ids)) = &self.ids {
+            list("--ids", ids.0.iter().map(u32::to_string).collect());
+        }
+        if let Some(loads) = &self.loads {
+            list("--loads", loads.0.iter().map(NonZeroU32::to_string).collect());
+        }
+        words.extend(self.algorithm_options().split_whitespace().map(str::to_owned));
+        Ok(words)
+    }
+
     fn check_processes(&self, size: u32) -> Result<(), Failure> {
         let initiators = self.initiators().unwrap_or(&[]);
         let named = [

@@ -1,5 +1,7 @@
 //! `tenure trace`.
 
+mod replay;
+
 use std::fmt::Write;
 use std::path::PathBuf;
 
@@ -23,6 +25,7 @@ pub(crate) struct Options {
 enum Command {
     Verify(VerifyOptions),
     Show(ShowOptions),
+    Replay(replay::Options),
 }
 
 /// Judge the traces of one run, merged, by the monitors that judge a simulation
@@ -57,6 +60,7 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     match &options.command {
         Command::Verify(options) => verify(options),
         Command::Show(options) => show(options),
+        Command::Replay(options) => replay::run(options),
     }
 }
 

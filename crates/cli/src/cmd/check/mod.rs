@@ -8,7 +8,7 @@ use tenure_check::{Judgement, Report};
 
 use self::perform::Perform;
 use super::failure::{Failure, Status};
-use super::output::{Format, print, print_json};
+use super::output::{Format, WIDTH, print, print_json, wrapped};
 
 pub(crate) use options::Options;
 
@@ -24,7 +24,7 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
         catalogue::visit(&options.algorithm, &parameters, perform).map_err(Failure::usage)??;
     save(options, &report)?;
     match options.format {
-        Format::Text => print(&report.to_string())?,
+        Format::Text => print(&narrow(&report.to_string()))?,
         Format::Json => print_json(&report)?,
     }
     Ok(match report.judgement() {
@@ -34,11 +34,33 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     })
 }
 
+/// The same with long lines broken, what follows being indented.
+fn narrow(text: &str) -> String {
+    let mut narrow = String::with_capacity(text.len());
+    for line in text.lines() {
+        if line.chars().count() <= WIDTH {
+            narrow.push_str(line);
+            narrow.push('\n');
+            continue;
+        }
+        let begins = line.len() - line.trim_start().len();
+        for (place, part) in wrapped(line.trim_start(), WIDTH - begins - 2).iter().enumerate() {
+            let indent = if place == 0 { begins } else { begins + 2 };
+            narrow.push_str(&format!("{:indent$}{part}\n", ""));
+        }
+    }
+    narrow
+}
+
 /// Writes the shortest counterexample where `--trace` says.
 fn save(options: &Options, report: &Report) -> Result<(), Failure> {
     let Some(path) = &options.trace else { return Ok(()) };
     match report.shortest() {
-        Some(found) => found.save(path).map_err(Failure::environment),
+        Some(found) => {
+            let mut found = found.clone();
+            found.trace.header.options = options.group.words()?;
+            found.save(path).map_err(Failure::environment)
+        }
         None => {
             eprintln!("nothing is violated, so there is no trace to write");
             Ok(())

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use tenure_check::{Entries, EntriesOfAll};
-use tenure_core::{Card, Promise, Service};
+use tenure_core::{Card, ProcessId, Promise, Service};
 
 use crate::cmd::duration;
 use crate::cmd::failure::Failure;
-use crate::cmd::group::{EntriesAsked, GroupOptions};
+use crate::cmd::group::{EntriesAsked, GroupOptions, Listed, processes};
 use crate::cmd::output::Format;
 
 /// Explore every schedule of a small group, within stated budgets of faults
@@ -35,6 +35,9 @@ pub(crate) struct Options {
     /// How many crashed processes may come back with what they saved
     #[arg(long, value_name = "K", default_value_t = 0)]
     pub(crate) recover: u32,
+    /// Who may be cut off from the others, once, at any moment and for ever: 1,2
+    #[arg(long, value_name = "LIST", value_parser = processes)]
+    pub(crate) partition: Option<Listed<ProcessId>>,
     /// How often a live process may be suspected
     #[arg(long, value_name = "K", default_value_t = 0)]
     pub(crate) false_suspicion: u32,
@@ -157,11 +160,6 @@ impl Options {
                     "{says}; `tenure list {}` shows what it offers",
                     card.name
                 )));
-            }
-            if *property == Property::Order && self.app_messages > 0 {
-                let says = "--property order counts the lock's own messages only; with \
-                            --app-messages it is order-with-messages";
-                return Err(Failure::usage(says));
             }
         }
         Ok(self.property.clone())

@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use tenure_algorithms::catalogue::{Parameters, Visitor};
-use tenure_check::{Check, Progress, Report, Service, Validity};
+use tenure_check::{Check, Progress, Refusal, Report, Service, Validity};
 use tenure_core::monitors::{Agreement, Bypass, Fencing, MutualExclusion, OneLeader, Order, Scope};
 use tenure_core::{Algorithm, Card, Detection, Election, Mutex, Protocol, Rebase, Timing};
 
 use super::options::{Options, Property, Reduce};
 use crate::cmd::failure::Failure;
+use crate::cmd::group::Listed;
 use crate::cmd::interrupt;
 
 /// Beyond this many entries past a waiting process, they are as good as endless.
@@ -28,29 +29,19 @@ impl Visitor for Perform<'_> {
     type Output = Result<Report, Failure>;
 
     fn mutex<P: Mutex + Algorithm + Rebase>(self, config: P::Config) -> Self::Output {
-        let mut check = self.prepare::<P>(config);
-        for property in &self.properties {
-            check = match property {
-                Property::MutualExclusion => check.always(MutualExclusion::new()),
-                Property::AtMostK => {
-                    let most = MutualExclusion::at_most(self.card.most_inside());
-                    check.always_named("at-most-k", most)
-                }
-                Property::Fencing => check.always(Fencing::new()),
-                Property::Order => check.always(Order::new()),
-                Property::OrderWithMessages => {
-                    let messages = self.options.app_messages.max(1);
-                    check
-                        .application_messages(messages)
-                        .always_named("order-with-messages", Order::new())
-                }
-                Property::NoStarvation => check.always(Bypass::at_most(1)),
-                Property::Bypass => check.measuring_bypass(MOST_COUNTED),
-                Property::Progress => check.progress(),
-                _ => unreachable!("a property of elections was refused for a lock"),
-            };
+        let told =
+            self.options.app_messages > 0 || self.properties.contains(&Property::OrderWithMessages);
+        if !told || !self.properties.contains(&Property::Order) {
+            return self.lock::<P>(config, &self.properties, self.options.app_messages);
         }
-        check.try_run().map_err(Failure::usage)
+        // Without the application's causality its messages change nothing: they stay away.
+        let (order, others): (Vec<Property>, Vec<Property>) =
+            self.properties.iter().partition(|property| **property == Property::Order);
+        let alone = self.lock::<P>(config.clone(), &order, 0)?;
+        if others.is_empty() {
+            return Ok(alone);
+        }
+        Ok(self.lock::<P>(config, &others, self.options.app_messages)?.and(alone))
     }
 
     fn election<P: Election + Algorithm + Rebase>(self, config: P::Config) -> Self::Output {
@@ -71,11 +62,40 @@ impl Visitor for Perform<'_> {
                 _ => unreachable!("a property of locks was refused for an election"),
             };
         }
-        check.try_run().map_err(Failure::usage)
+        report_of(check)
     }
 }
 
 impl Perform<'_> {
+    /// Judges these properties of a lock in one search.
+    fn lock<P: Mutex + Algorithm + Rebase>(
+        &self,
+        config: P::Config,
+        properties: &[Property],
+        app_messages: u32,
+    ) -> Result<Report, Failure> {
+        let mut check = self.prepare::<P>(config).application_messages(app_messages);
+        for property in properties {
+            check = match property {
+                Property::MutualExclusion => check.always(MutualExclusion::new()),
+                Property::AtMostK => {
+                    let most = MutualExclusion::at_most(self.card.most_inside());
+                    check.always_named("at-most-k", most)
+                }
+                Property::Fencing => check.always(Fencing::new()),
+                Property::Order => check.always(Order::new()),
+                Property::OrderWithMessages => check
+                    .application_messages(app_messages.max(1))
+                    .always_named("order-with-messages", Order::new()),
+                Property::NoStarvation => check.always(Bypass::at_most(1)),
+                Property::Bypass => check.measuring_bypass(MOST_COUNTED),
+                Property::Progress => check.progress(),
+                _ => unreachable!("a property of elections was refused for a lock"),
+            };
+        }
+        report_of(check)
+    }
+
     /// Everything but the properties.
     fn prepare<P: Protocol + Rebase>(&self, config: P::Config) -> Check<P>
     where
@@ -93,7 +113,6 @@ impl Perform<'_> {
             .crashing(options.crash)
             .recovering(options.recover)
             .suspecting_falsely(options.false_suspicion)
-            .application_messages(options.app_messages)
             .in_flight(options.in_flight.max(1) as usize)
             .term_max(options.term_max)
             .stop_when(interrupt::flag());
@@ -105,6 +124,9 @@ impl Perform<'_> {
         }
         if group.timing().unwrap_or(self.card.timing) == Timing::Synchronous {
             check = check.synchronous(options.latency.clone().unwrap_or(0..=1));
+        }
+        if let Some(Listed(side)) = &options.partition {
+            check = check.partitioning(side.iter().copied());
         }
         if options.reduce == Reduce::Auto {
             check = check.rebasing();
@@ -137,6 +159,17 @@ impl Perform<'_> {
         }
         check
     }
+}
+
+/// Runs a check. A handler that panics is no wrong usage: the algorithm is.
+fn report_of<P: Protocol>(check: Check<P>) -> Result<Report, Failure>
+where
+    P::Command: Service<Event = P::Event>,
+{
+    check.try_run().map_err(|refusal| match refusal {
+        Refusal::Panicked { .. } => Failure::violated(refusal),
+        refusal => Failure::usage(refusal),
+    })
 }
 
 /// A line on standard error that follows the search; it vanishes at the end.

@@ -1,0 +1,184 @@
+//! One run instead of all: the checker takes the steps that a course says.
+
+use tenure_core::{ProcessId, Protocol};
+use tenure_trace::{Action, Course, Pick, Spoken, Trace, timer_named};
+
+use crate::action::{Action as Step, Kind};
+use crate::check::Check;
+use crate::entries::{Entries, EntriesOfAll};
+use crate::processes::Processes;
+use crate::recorder::Recorder;
+use crate::refusal::Refusal;
+use crate::replay::{Replay, Taken, What};
+use crate::start::first_worlds;
+use crate::told::header;
+use crate::user::Service;
+use crate::world::{Fault, Faults, MOST_FAULTS};
+
+/// A course could not be followed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FollowError {
+    /// No group could do so.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// The group is of another size.
+    #[error("the course is one of {course} processes, the check of {check}")]
+    Size {
+        /// How many the course has.
+        course: u32,
+        /// How many the check has.
+        check: u32,
+    },
+    /// A step is not possible.
+    #[error("step {step}, `{action}`, is not possible")]
+    Impossible {
+        /// Which, from 1.
+        step: usize,
+        /// What should be done.
+        action: Action,
+    },
+}
+
+/// More messages than any course leaves on a link.
+const ROOMY: usize = 200;
+
+impl<P: Protocol> Check<P>
+where
+    P::Command: Service<Event = P::Event> + Spoken,
+{
+    /// Takes the steps of a course, and no others, and tells what happens. Budgets, entries and
+    /// the order of links are those that the course needs; time is asynchronous.
+    ///
+    /// # Errors
+    ///
+    /// [`FollowError`] at the first step that is not possible.
+    pub fn follow(mut self, course: &Course) -> Result<Trace, FollowError> {
+        if course.size != self.size {
+            return Err(FollowError::Size { course: course.size, check: self.size });
+        }
+        self.make_room(course);
+        let (processes, rules) = self.assemble()?;
+        let first = first_worlds(&processes, &rules, &course.down);
+        let (world, fingerprint) = first.first().expect("everybody boots in some way");
+        let mut follower = Follower {
+            replay: Replay::beginning(&processes, &rules, world, *fingerprint),
+            recorder: Recorder::new(self.size),
+        };
+        follower.boot(&processes);
+        for (place, action) in course.actions.iter().enumerate() {
+            if !follower.follow(action) {
+                return Err(FollowError::Impossible { step: place + 1, action: action.clone() });
+            }
+        }
+        let header = header::<P>(&self.name, self.size);
+        Ok(Trace { header, records: follower.recorder.finish(true), torn: None })
+    }
+
+    /// Lets everything happen that the course wants, as often as it wants it.
+    fn make_room(&mut self, course: &Course) {
+        let asked = |at: ProcessId| {
+            let mine = |action: &&Action| matches!(action, Action::Ask(asking) if asking.at == at);
+            let times = course.actions.iter().filter(mine).count();
+            Entries::AtMost(u32::try_from(times).unwrap_or(u32::MAX))
+        };
+        let everybody: Vec<ProcessId> = (0..self.size).map(ProcessId).collect();
+        self.entries = EntriesOfAll::OneByOne(everybody.iter().map(|at| asked(*at)).collect());
+        self.initiators = Some(everybody);
+        self.down.clone_from(&course.down);
+        self.order = tenure_core::Order::Reordered;
+        self.synchronous = None;
+        self.shifts = None;
+        self.symmetry = None;
+        self.detects = true;
+        self.in_flight = ROOMY;
+        self.judges.clear();
+        self.selected.clear();
+        self.side.clear();
+        self.budget = [
+            Fault::Loss,
+            Fault::Duplication,
+            Fault::Crash,
+            Fault::Recovery,
+            Fault::FalseSuspicion,
+            Fault::ApplicationMessage,
+        ]
+        .into_iter()
+        .fold(Faults::default(), |budget, fault| budget.with(fault, MOST_FAULTS));
+    }
+}
+
+struct Follower<'p, P: Protocol>
+where
+    P::Command: Service<Event = P::Event>,
+{
+    replay: Replay<'p, P>,
+    recorder: Recorder<P>,
+}
+
+impl<P: Protocol> Follower<'_, P>
+where
+    P::Command: Service<Event = P::Event> + Spoken,
+{
+    fn boot(&mut self, processes: &Processes<P>) {
+        for at in (0..processes.setting.size).map(ProcessId) {
+            if self.replay.is_down(at) {
+                self.recorder.boot(at, true, &[], &[]);
+                continue;
+            }
+            let ran = processes.boot_into(at, self.replay.local(at));
+            self.recorder.boot(at, false, &ran.messages, &ran.events);
+        }
+    }
+
+    /// Takes the step that an action asks for, if there is one.
+    fn follow(&mut self, action: &Action) -> bool {
+        let found = self.replay.steps().into_iter().find(|step| self.is(action, *step));
+        let Some(step) = found else { return false };
+        let taken = self.replay.take(step);
+        let receiver_was_down = self.replay.is_down(taken.at);
+        self.recorder.step(&taken, receiver_was_down);
+        true
+    }
+
+    fn is(&mut self, action: &Action, step: Step) -> bool {
+        let Taken { kind, at, what, .. } = self.replay.told(step);
+        match (action, what, kind) {
+            (Action::Ask(asking), What::Command(command), _) => {
+                asking.at == at && P::Command::understand(asking).as_ref() == Some(&command)
+            }
+            (Action::Fire { at: whose, timer: name }, What::Timer(timer), _) => {
+                let armed = self.replay.armed(at);
+                *whose == at && timer_named(armed.iter(), name) == Some(&timer)
+            }
+            (Action::Deliver(pick), What::Passage(from, to, message), Kind::Deliver)
+            | (Action::Lose(pick), What::Passage(from, to, message), Kind::Lose)
+            | (Action::Duplicate(pick), What::Passage(from, to, message), Kind::Duplicate) => {
+                self.picks(pick, (from, to), &message, false)
+            }
+            (Action::Hear(pick), What::Passage(from, to, None), Kind::Deliver) => {
+                self.picks(pick, (from, to), &None, true)
+            }
+            (Action::Tell { from, to }, What::Passage(sender, receiver, None), Kind::Send) => {
+                (*from, *to) == (sender, receiver)
+            }
+            (Action::Crash(whose), _, Kind::Crash) | (Action::Recover(whose), _, Kind::Recover) => {
+                *whose == at
+            }
+            (Action::Suspicion { at: whose, peer, verdict }, What::Suspicion(of, says), _) => {
+                (*whose, *peer, *verdict) == (at, of, says)
+            }
+            _ => false,
+        }
+    }
+
+    fn picks(
+        &self,
+        pick: &Pick,
+        link: (ProcessId, ProcessId),
+        message: &Option<P::Message>,
+        applications: bool,
+    ) -> bool {
+        let picked = self.recorder.picked(pick, applications);
+        (pick.from, pick.to) == link && picked.as_ref() == Some(message)
+    }
+}

@@ -1,0 +1,73 @@
+//! Lamport's lock with endless requests: its stamps are shifted, so that the graph is finite.
+
+use tenure_algorithms::Variants;
+use tenure_algorithms::mutex::{Lamport, lamport};
+use tenure_check::{Check, Entries, Judgement, Manner};
+use tenure_core::monitors::{Fencing, MutualExclusion};
+
+use crate::verdicts::verdicts;
+
+const SWITCHES: [Option<lamport::Switch>; 8] = [
+    None,
+    Some(lamport::Switch::AnyMessage),
+    Some(lamport::Switch::SuppressedReplies),
+    Some(lamport::Switch::IdsAsStamps),
+    Some(lamport::Switch::ClockOnlyOwnFirst),
+    Some(lamport::Switch::ClockOnlyOtherFirst),
+    Some(lamport::Switch::OwnRequestOnTop),
+    Some(lamport::Switch::ReplyFromAll),
+];
+
+fn lamport(size: u32, switch: Option<lamport::Switch>) -> Check<Lamport> {
+    let variants = switch.into_iter().fold(Variants::none(), Variants::with);
+    let check = Check::with(size, lamport::Config { variants });
+    check.always(MutualExclusion::new()).progress()
+}
+
+#[test]
+fn shifting_the_stamps_of_lamport_changes_no_verdict_and_no_length() {
+    let mut cases = 0;
+    for switch in SWITCHES {
+        for (fifo, lost, doubled) in [(true, 0, 0), (true, 1, 0), (true, 0, 1), (false, 0, 0)] {
+            for entries in [[1, 0], [1, 1], [2, 1]] {
+                let check = || {
+                    let check = lamport(2, switch).entries(entries).always(Fencing::new());
+                    let check = check.losing(lost).duplicating(doubled);
+                    if fifo { check.fifo() } else { check }
+                };
+                let (plain, rebased) = (check().run(), check().rebasing().run());
+                let case = (switch, fifo, lost, doubled, entries);
+                assert_eq!(verdicts(&plain), verdicts(&rebased), "{case:?}");
+                assert!(rebased.states <= plain.states, "{case:?}");
+                cases += 1;
+            }
+        }
+    }
+    assert_eq!(cases, 96);
+}
+
+#[test]
+fn lamport_starves_nobody_however_often_everybody_asks() {
+    let sound = [None, Some(lamport::Switch::AnyMessage), Some(lamport::Switch::SuppressedReplies)];
+    for switch in sound {
+        let check = lamport(2, switch).entries(Entries::Unbounded).rebasing().fifo();
+        let report = check.run();
+        report.assert_holds();
+        assert!(report.states > 50, "{switch:?}: {report}");
+    }
+}
+
+#[test]
+fn without_a_tie_break_endless_requests_deadlock_as_two_do() {
+    let other_first = lamport(2, Some(lamport::Switch::ClockOnlyOtherFirst));
+    let report = other_first.entries(Entries::Unbounded).rebasing().fifo().run();
+    assert_eq!(report.of("progress"), Judgement::Violated);
+    let found = report.counterexample("progress").expect("it is violated");
+    assert_eq!((found.length(), found.manner), (2, Manner::Deadlock));
+}
+
+#[test]
+#[ignore = "three processes without end take most of a minute"]
+fn three_processes_of_lamport_starve_nobody_either() {
+    lamport(3, None).entries(Entries::Unbounded).rebasing().fifo().run().assert_holds();
+}

@@ -1,0 +1,204 @@
+//! The course of a run: what must be done, step by step, for it to happen again.
+
+use std::collections::BTreeMap;
+
+use tenure_core::{Group, Layer, Order, ProcessId, Protocol};
+
+use crate::perform::perform_on;
+use crate::{
+    Action, Asked, Asking, Kind, Passage, PerformError, Pick, Script, Spoken, Stage, StageError,
+    Trace, Who,
+};
+
+/// What was done in a run, step by step, and nothing of what came of it.
+///
+/// Any engine that follows it makes the run happen again: the simulator, the checker, and real
+/// nodes whose deliveries wait to be told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Course {
+    /// How many processes there are.
+    pub size: u32,
+    /// Who was down from the start.
+    pub down: Vec<ProcessId>,
+    /// What was done: no `group`, `channel`, `stabilize` or `look` among it.
+    pub actions: Vec<Action>,
+}
+
+/// The run of a trace cannot be made again.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("record {record}: {says}")]
+pub struct CourseError {
+    /// Which record, from 1.
+    pub record: usize,
+    /// What is wrong with it.
+    pub says: String,
+}
+
+impl Course {
+    /// The courses of a script, one for each of its groups.
+    ///
+    /// # Errors
+    ///
+    /// [`PerformError`] at the first action that is not possible.
+    pub fn of_script<P: Protocol<Command: Spoken>>(
+        script: &Script,
+        config: impl Fn(Group) -> P::Config,
+    ) -> Result<Vec<Self>, PerformError> {
+        let mut stages = Vec::new();
+        perform_on::<P>(&mut stages, script, config)?;
+        let course = |stage: &Stage<P>| Course {
+            size: stage.size(),
+            down: Vec::new(),
+            actions: stage.done().to_vec(),
+        };
+        Ok(stages.iter().map(course).collect())
+    }
+
+    /// The course of a recorded run.
+    ///
+    /// # Errors
+    ///
+    /// [`CourseError`] at the first record that no engine could make happen.
+    pub fn of_trace(trace: &Trace) -> Result<Self, CourseError> {
+        let mut tracks = Tracks::default();
+        for (place, record) in trace.records.iter().enumerate() {
+            let Who::Process(at) = record.process else { continue };
+            let followed = tracks.follow(at, record.session, &record.kind);
+            followed.map_err(|says| CourseError { record: place + 1, says })?;
+        }
+        let size = trace.header.n;
+        let never = (0..size).map(ProcessId).filter(|at| !tracks.lives.contains_key(at));
+        let down = never.chain(tracks.down_at_first.iter().copied()).collect();
+        Ok(Course { size, down, actions: tracks.actions })
+    }
+
+    /// The same and then everything that was still under way, the oldest first, timers included,
+    /// in `most` further steps at most: how a run goes on that nobody hinders any more.
+    ///
+    /// # Errors
+    ///
+    /// [`StageError`] when the course is not one of this protocol.
+    pub fn carried_on<P: Protocol<Command: Spoken>>(
+        &self,
+        config: impl Fn(Group) -> P::Config,
+        most: u32,
+    ) -> Result<Self, StageError> {
+        let understand = P::Command::understand;
+        let (size, down) = (self.size, &self.down);
+        let mut stage = Stage::<P>::booted(size, down, Order::Reordered, config, understand);
+        for action in &self.actions {
+            stage.perform(action)?;
+        }
+        stage.perform(&Action::Stabilize { timers: true, most: Some(most) })?;
+        Ok(Course { actions: stage.done().to_vec(), ..self.clone() })
+    }
+}
+
+/// The session and the number of a message.
+type SentAs = (u64, u64);
+
+/// What is under way, and who is up, while a trace is read.
+#[derive(Default)]
+struct Tracks {
+    actions: Vec<Action>,
+    /// By process: whether it is up.
+    lives: BTreeMap<ProcessId, bool>,
+    down_at_first: Vec<ProcessId>,
+    /// By link and layer: session and number of what is under way, the oldest first.
+    links: BTreeMap<(ProcessId, ProcessId, bool), Vec<SentAs>>,
+}
+
+impl Tracks {
+    fn follow(&mut self, at: ProcessId, session: u64, kind: &Kind) -> Result<(), String> {
+        match kind {
+            Kind::Boot => drop(self.lives.insert(at, true)),
+            Kind::Command(asked) => self.actions.push(Action::Ask(asking(asked, at)?)),
+            Kind::Send(passage) => self.send(at, session, passage),
+            Kind::Receive(passage) => {
+                let pick = self.take((passage.peer, passage.session), at, passage)?;
+                let heard = passage.layer == Layer::Application;
+                self.actions.push(if heard { Action::Hear(pick) } else { Action::Deliver(pick) });
+            }
+            Kind::Drop(passage) => {
+                let pick = self.take((at, session), passage.peer, passage)?;
+                let is_up = self.lives.get(&passage.peer).is_some_and(|up| *up);
+                // Whoever is down gets it and does nothing: no fault of the network.
+                self.actions.push(if is_up { Action::Lose(pick) } else { Action::Deliver(pick) });
+            }
+            Kind::Duplicate(passage) => {
+                let (place, link) = self.find((at, session), passage.peer, passage)?;
+                let sent = link[place];
+                link.insert(place + 1, sent);
+                self.actions.push(Action::Duplicate(pick(at, passage.peer, place)));
+            }
+            Kind::Timer(timer) => self.actions.push(Action::Fire { at, timer: timer.clone() }),
+            Kind::Suspicion { peer, verdict } => {
+                self.actions.push(Action::Suspicion { at, peer: *peer, verdict: *verdict });
+            }
+            Kind::Crash if self.actions.is_empty() => {
+                self.lives.insert(at, false);
+                self.down_at_first.push(at);
+            }
+            Kind::Crash => {
+                self.lives.insert(at, false);
+                self.actions.push(Action::Crash(at));
+            }
+            Kind::Recover => {
+                self.lives.insert(at, true);
+                self.actions.push(Action::Recover(at));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn send(&mut self, from: ProcessId, session: u64, passage: &Passage) {
+        let applications = passage.layer == Layer::Application;
+        if applications {
+            self.actions.push(Action::Tell { from, to: passage.peer });
+        }
+        let link = self.links.entry((from, passage.peer, applications)).or_default();
+        link.push((session, passage.number));
+    }
+
+    /// Where a message is on its link.
+    fn find(
+        &mut self,
+        (from, session): (ProcessId, u64),
+        to: ProcessId,
+        passage: &Passage,
+    ) -> Result<(usize, &mut Vec<SentAs>), String> {
+        let applications = passage.layer == Layer::Application;
+        let link = self.links.entry((from, to, applications)).or_default();
+        let sent = link.iter().position(|sent| *sent == (session, passage.number));
+        match sent {
+            Some(place) => Ok((place, link)),
+            None => Err(format!("{from} never sent {} {}", passage.message, passage.number)),
+        }
+    }
+
+    fn take(
+        &mut self,
+        sender: (ProcessId, u64),
+        to: ProcessId,
+        passage: &Passage,
+    ) -> Result<Pick, String> {
+        let (place, link) = self.find(sender, to, passage)?;
+        link.remove(place);
+        Ok(pick(sender.0, to, place))
+    }
+}
+
+fn pick(from: ProcessId, to: ProcessId, place: usize) -> Pick {
+    Pick { ordinal: place + 1, ..Pick::oldest(from, to) }
+}
+
+fn asking(asked: &Asked, at: ProcessId) -> Result<Asking, String> {
+    match asked {
+        Asked::Mutex(command) => Ok(command.say(at)),
+        Asked::Election(command) => Ok(command.say(at)),
+        Asked::Office(command) => Ok(command.say(at)),
+        Asked::Stream(command) => Ok(command.say(at)),
+        Asked::Other(_) => Err("a command that no script can say".to_owned()),
+    }
+}

@@ -1,0 +1,257 @@
+//! One story, four tellers: a golden script does the same on the stage that it was written for,
+//! in the simulator, in the checker, and on real nodes over TCP.
+
+use std::fmt::Debug;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use tenure_algorithms::Variants;
+use tenure_algorithms::election::{
+    Bully, ChangRoberts, HirschbergSinclair, bully, chang_roberts, hirschberg_sinclair,
+};
+use tenure_algorithms::mutex::{
+    Central, Lamport, Maekawa, RicartAgrawala, TokenRing, central, lamport, maekawa,
+    ricart_agrawala, token_ring,
+};
+use tenure_check::{Check, Service};
+use tenure_core::quorum::Kind as Quorum;
+use tenure_core::{Group, ProcessId, Protocol, Rank, TICKS_PER_UNIT};
+use tenure_runtime::follow;
+use tenure_sim::{Configs, Settings, Simulation, UserCommand, UserEvent};
+use tenure_trace::{
+    Asked, Course, Header, Kind, Reader, Record, Script, Source, Spoken, Told, Trace, Who,
+    merge_files,
+};
+
+/// How much of a record is compared: real nodes do not write down what messages say, nor timers
+/// without an effect.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Detail {
+    Everything,
+    WhatNodesWrite,
+}
+
+/// What happened at one process, in order; of one step, what was sent comes before what was told.
+fn seen(records: &[Record], at: ProcessId, detail: Detail) -> Vec<String> {
+    let mine = records.iter().filter(|record| record.process == Who::Process(at));
+    let mut lines: Vec<String> = Vec::new();
+    let mut events = Vec::new();
+    for record in mine {
+        let passage = record.kind.passage().map(|passage| {
+            let content = passage.content.as_ref().filter(|_| detail == Detail::Everything);
+            let content = content.map_or_else(String::new, |content| content.to_string());
+            format!("{} {} {content}", passage.peer, passage.message)
+        });
+        let line = match (&record.kind, passage) {
+            (Kind::Event(told), _) => {
+                events.push(format!("is told {told:?}"));
+                continue;
+            }
+            (Kind::Send(_), Some(passage)) => {
+                lines.push(format!("  sends {passage}"));
+                continue;
+            }
+            (Kind::Receive(_), Some(passage)) => format!("receives {passage}"),
+            (Kind::Command(asked), _) => format!("asks {asked:?}"),
+            (Kind::Suspicion { peer, verdict }, _) => format!("{verdict:?} {peer}"),
+            (Kind::Timer(name), _) if detail == Detail::Everything => format!("fires {name}"),
+            (Kind::Crash, _) => "crashes".to_owned(),
+            (Kind::Recover, _) => "recovers".to_owned(),
+            _ => continue,
+        };
+        lines.append(&mut events);
+        lines.push(line);
+    }
+    lines.append(&mut events);
+    lines
+}
+
+/// What everybody was told, by process.
+fn told(records: &[Record], size: u32) -> Vec<Vec<String>> {
+    let of = |at| {
+        let mine = records.iter().filter(|record| record.process == Who::Process(at));
+        let told = mine.filter_map(|record| match &record.kind {
+            Kind::Event(told) => Some(format!("{told:?}")),
+            _ => None,
+        });
+        told.collect()
+    };
+    (0..size).map(|place| of(ProcessId(place))).collect()
+}
+
+/// A place to write to that can be read afterwards.
+#[derive(Clone, Default)]
+struct Shared(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Shared {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().expect("nobody panics here").extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+fn simulated<P>(course: &Course, config: &impl Fn(Group) -> P::Config) -> Vec<Record>
+where
+    P: Protocol<Command: UserCommand + Spoken, Event: UserEvent>,
+{
+    let configs: Vec<P::Config> = groups(course.size).map(config).collect();
+    let simulation = Simulation::<P>::new(Configs::Each(configs), Settings::new(course.size));
+    let written = Shared::default();
+    simulation.follow(course, written.clone()).unwrap_or_else(|error| panic!("{error}"));
+    let bytes = written.0.lock().expect("nobody panics here").clone();
+    let reader = Reader::new(bytes.as_slice(), "simulated").expect("a trace");
+    reader.collect::<Result<_, _>>().expect("every line is a record")
+}
+
+fn checked<P>(course: &Course, config: &impl Fn(Group) -> P::Config) -> Vec<Record>
+where
+    P: Protocol,
+    P::Command: Service<Event = P::Event> + Spoken,
+{
+    let first = Group::new(ProcessId(0), course.size);
+    let check = Check::<P>::with(course.size, config(first));
+    check.follow(course).unwrap_or_else(|error| panic!("{error}")).records
+}
+
+async fn run_for_real<P>(course: &Course, config: &impl Fn(Group) -> P::Config) -> Vec<Record>
+where
+    P: Protocol<Command: Into<Asked> + Spoken, Event: Into<Told>>,
+    P::Message: serde::Serialize + serde::de::DeserializeOwned,
+    P::Stable: serde::Serialize + serde::de::DeserializeOwned,
+{
+    let directory = tempfile::tempdir().expect("a directory");
+    let header = Header::new("followed", tenure_trace::Service::Mutex, course.size, Source::Node);
+    let config = |at| config(Group::new(at, course.size));
+    let traces = follow::<P>(course, config, directory.path(), &header).await;
+    let traces = traces.unwrap_or_else(|error| panic!("{error}"));
+    merge_files(traces).expect("traces of one run").records
+}
+
+fn groups(size: u32) -> impl Iterator<Item = Group> {
+    (0..size).map(move |place| Group::new(ProcessId(place), size))
+}
+
+fn golden(folder: &str) -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folder = root.join("../algorithms/tests/golden").join(folder);
+    let entries = std::fs::read_dir(&folder).expect("a folder of scripts");
+    let mut scripts: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    scripts.sort();
+    scripts
+}
+
+/// Follows every story of a folder in each engine, and compares.
+async fn alike<P>(folder: &str, config: impl Fn(Group) -> P::Config)
+where
+    P: Protocol<Event: Into<Told> + UserEvent>,
+    P::Command: Into<Asked> + UserCommand + Spoken + Service<Event = P::Event>,
+    P::Message: serde::Serialize + serde::de::DeserializeOwned,
+    P::Stable: serde::Serialize + serde::de::DeserializeOwned,
+{
+    let mut steps = 0;
+    for path in golden(folder) {
+        let text = std::fs::read_to_string(&path).expect("a script");
+        let script: Script = text.parse().expect("a script that can be understood");
+        for course in Course::of_script::<P>(&script, &config).expect("it can be performed") {
+            let story = path.display();
+            steps += course.actions.len();
+            let (simulated, checked) =
+                (simulated::<P>(&course, &config), checked::<P>(&course, &config));
+            let real = run_for_real::<P>(&course, &config).await;
+            for at in (0..course.size).map(ProcessId) {
+                let all = |records| seen(records, at, Detail::Everything);
+                same(&all(&simulated), &all(&checked), &format!("{story}: {at}, checker"));
+                let few = |records| seen(records, at, Detail::WhatNodesWrite);
+                same(&few(&simulated), &few(&real), &format!("{story}: {at}, nodes"));
+            }
+            assert!(!told(&simulated, course.size).concat().is_empty(), "{story} tells something");
+        }
+    }
+    assert!(steps > 5, "{folder} has a story");
+}
+
+fn same<T: PartialEq + Debug>(one: &T, other: &T, whose: &str) {
+    assert_eq!(one, other, "{whose}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn stories_of_ricart_and_agrawala_are_the_same_everywhere() {
+    alike::<RicartAgrawala>("ricart_agrawala", |_| ricart_agrawala::Config::default()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn stories_of_lamport_are_the_same_everywhere() {
+    alike::<Lamport>("lamport", |_| lamport::Config::default()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn stories_of_a_coordinator_are_the_same_everywhere() {
+    let coordinator = ProcessId(4);
+    let config = central::Config { coordinator, ..central::Config::default() };
+    alike::<Central>("central", move |_| config.clone()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn stories_of_maekawa_are_the_same_everywhere() {
+    let pairs = |group: Group| maekawa::Config::of(Quorum::Pairs, group.size()).expect("pairs");
+    alike::<Maekawa>("maekawa", pairs).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn stories_of_the_token_ring_are_the_same_everywhere() {
+    alike::<TokenRing>("token_ring", |_| token_ring::Config::default()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn stories_of_chang_and_roberts_are_the_same_everywhere() {
+    let config = |group: Group| chang_roberts::Config::plain(group.size());
+    alike::<ChangRoberts>("chang_roberts", config).await;
+    let decreasing = |group: Group| chang_roberts::Config {
+        ranks: (1..=group.size()).rev().map(Rank::of_id).collect(),
+        variants: Variants::none(),
+    };
+    alike::<ChangRoberts>("chang_roberts_decreasing", decreasing).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn stories_of_hirschberg_and_sinclair_are_the_same_everywhere() {
+    let config = |group: Group| hirschberg_sinclair::Config::plain(group.size());
+    alike::<HirschbergSinclair>("hirschberg_sinclair", config).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn stories_of_bullies_that_crash_and_recover_are_the_same_everywhere() {
+    let plain = |group: Group| bully::Config::plain(group.size(), TICKS_PER_UNIT);
+    alike::<Bully>("bully", plain).await;
+    let variants = Variants::none().with(bully::Switch::NoTerms);
+    let config = move |group: Group| bully::Config { variants, ..plain(group) };
+    alike::<Bully>("bully_without_terms", config).await;
+}
+
+/// The negative control: what is compared does differ when the stories do.
+#[test]
+fn another_course_is_seen_to_be_another() {
+    let config = |_: Group| ricart_agrawala::Config::default();
+    let course = |text: &str| {
+        let script: Script = text.parse().expect("a script");
+        Course::of_script::<RicartAgrawala>(&script, config).expect("it can be performed").remove(0)
+    };
+    let one = course("group 2\nenter p1; stabilize\n");
+    let other = course("group 2\nenter p2; stabilize\n");
+    let seen_in = |course: &Course| {
+        let records = simulated::<RicartAgrawala>(course, &config);
+        seen(&records, ProcessId(0), Detail::WhatNodesWrite)
+    };
+    assert_ne!(seen_in(&one), seen_in(&other));
+    let trace = Trace {
+        header: Header::new("x", tenure_trace::Service::Mutex, 2, Source::Checker),
+        records: checked::<RicartAgrawala>(&one, &config),
+        torn: None,
+    };
+    assert_eq!(Course::of_trace(&trace), Ok(one), "a trace knows the course that made it");
+}
