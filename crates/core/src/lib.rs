@@ -31,6 +31,7 @@ mod rebase;
 pub mod service;
 mod stamped;
 mod time;
+pub mod tree;
 mod wrap;
 
 pub use batch::{Batch, Environment, Still, TimerChange};
