@@ -15,6 +15,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use tenure_core::quorum::{Kind, NoQuorums};
+use tenure_core::tree::Shape;
 use tenure_core::{Algorithm, Card, Election, Mutex, Office, Promise, Rebase};
 
 use crate::UnknownVariant;
@@ -56,6 +57,20 @@ pub const QUORUMS: &[(&str, Kind)] = &[
 pub fn quorums(name: &str) -> Result<Kind, Unknown> {
     let found = QUORUMS.iter().find(|(known, _)| *known == name);
     found.map(|(_, kind)| *kind).ok_or_else(|| Unknown::Kind(name.to_string()))
+}
+
+/// The shapes of trees, by their names.
+pub const TREES: &[(&str, Shape)] =
+    &[("star", Shape::Star), ("path", Shape::Path), ("heap", Shape::Heap)];
+
+/// The shape of a tree that has this name.
+///
+/// # Errors
+///
+/// When there is none.
+pub fn tree(name: &str) -> Result<Shape, Unknown> {
+    let found = TREES.iter().find(|(known, _)| *known == name);
+    found.map(|(_, shape)| *shape).ok_or_else(|| Unknown::Shape(name.to_string()))
 }
 
 /// What to do with a protocol once its type is known.
@@ -254,6 +269,8 @@ pub enum Unknown {
     Variant(UnknownVariant),
     /// No way to build quorums is called so.
     Kind(String),
+    /// No shape of a tree is called so.
+    Shape(String),
     /// There are no quorums of this kind for so many processes.
     Quorums(NoQuorums),
 }
@@ -283,11 +300,11 @@ impl fmt::Display for Unknown {
             Unknown::Quorums(none) => none.fmt(f),
             Unknown::Kind(name) => {
                 write!(f, "there are no quorums `{name}`; there are")?;
-                let separators = core::iter::once(" ").chain(core::iter::repeat(", "));
-                QUORUMS
-                    .iter()
-                    .zip(separators)
-                    .try_for_each(|((name, _), before)| write!(f, "{before}{name}"))
+                write_names(f, QUORUMS)
+            }
+            Unknown::Shape(name) => {
+                write!(f, "there is no tree `{name}`; there are")?;
+                write_names(f, TREES)
             }
             Unknown::Algorithm(name) => {
                 write!(f, "there is no algorithm `{name}`; there are ")?;
@@ -298,6 +315,11 @@ impl fmt::Display for Unknown {
             }
         }
     }
+}
+
+fn write_names<T>(f: &mut fmt::Formatter<'_>, named: &[(&str, T)]) -> fmt::Result {
+    let separators = core::iter::once(" ").chain(core::iter::repeat(", "));
+    named.iter().zip(separators).try_for_each(|((name, _), before)| write!(f, "{before}{name}"))
 }
 
 impl core::error::Error for Unknown {}
@@ -372,6 +394,8 @@ mod tests {
         }
         parameters.quorums = Kind::Plane;
         assert!(card("maekawa", &parameters).is_err());
+        assert!(quorums("round").unwrap_err().to_string().ends_with("grid, majority, tree"));
+        assert!(tree("round").unwrap_err().to_string().ends_with("there are star, path, heap"));
         parameters.variants.push("unstamped-reply".into());
         assert!(card("ricart-agrawala", &parameters).is_ok());
         assert!(card("bully", &parameters).is_err());

@@ -9,7 +9,10 @@ use crate::compose::{Coordinated, MutexOnly};
 use crate::election::{
     Bully, ChangRoberts, DolevKlaweRodeh, Franklin, HirschbergSinclair, LeLann, Raft,
 };
-use crate::mutex::{Central, DijkstraRing, KMutex, Maekawa, MisraRing, TokenRing};
+use crate::mutex::{
+    Central, DijkstraRing, KMutex, Maekawa, MisraRing, NaimiTrehel, Raymond, SuzukiKasami,
+    TokenRing,
+};
 use crate::reduction::{ElectionFromMutex, MutexFromElection, Ranked};
 
 impl Rebase for Central {}
@@ -17,6 +20,9 @@ impl Rebase for DijkstraRing {}
 impl Rebase for KMutex {}
 impl Rebase for Maekawa {}
 impl Rebase for MisraRing {}
+impl Rebase for NaimiTrehel {}
+impl Rebase for Raymond {}
+impl Rebase for SuzukiKasami {}
 impl Rebase for TokenRing {}
 impl Rebase for ChangRoberts {}
 impl Rebase for HirschbergSinclair {}

@@ -1,5 +1,7 @@
 //! What theory predicts, exactly for one arrangement or as a mean over all.
 
+use tenure_core::tree::Tree;
+
 /// The n-th harmonic number, 1 + 1/2 + … + 1/n.
 pub fn harmonic(n: u32) -> f64 {
     (1..=n).rev().map(|i| 1.0 / f64::from(i)).sum()
@@ -97,12 +99,11 @@ pub fn suzuki_kasami_mean(n: u32) -> f64 {
     f64::from(n - 1)
 }
 
-/// The messages per entry of Raymond's algorithm on a star under requests one at a time,
-/// uniformly drawn: twice the mean distance between two processes drawn independently.
-pub fn raymond_star_mean(n: u32) -> f64 {
-    let n = f64::from(n);
-    let (to_centre, between_leaves) = (2.0 * (n - 1.0), 2.0 * (n - 1.0) * (n - 2.0));
-    2.0 * (to_centre + between_leaves) / (n * n)
+/// The messages per entry of Raymond's algorithm under requests one at a time, uniformly drawn:
+/// twice the mean distance in the tree between two processes drawn independently.
+pub fn raymond_mean(tree: &Tree) -> f64 {
+    let n = f64::from(tree.size());
+    2.0 * tree.total_distance() as f64 / (n * n)
 }
 
 #[cfg(test)]

@@ -44,8 +44,8 @@ macro_rules! members {
 pub(super) mod mutexes {
     use super::{Parameters, Unknown, Visitor};
     use crate::mutex::{
-        CarvalhoRoucairol, Central, DijkstraRing, KMutex, Lamport, Maekawa, MisraRing,
-        RicartAgrawala, TokenRing,
+        CarvalhoRoucairol, Central, DijkstraRing, KMutex, Lamport, Maekawa, MisraRing, NaimiTrehel,
+        Raymond, RicartAgrawala, SuzukiKasami, TokenRing,
     };
 
     macro_rules! of_mutex {
@@ -63,6 +63,9 @@ pub(super) mod mutexes {
         "ricart-agrawala" => RicartAgrawala, ricart_agrawala;
         "carvalho-roucairol" => CarvalhoRoucairol, carvalho_roucairol;
         "maekawa" => Maekawa, maekawa;
+        "suzuki-kasami" => SuzukiKasami, suzuki_kasami;
+        "raymond" => Raymond, raymond;
+        "naimi-trehel" => NaimiTrehel, naimi_trehel;
         "k-mutex" => KMutex, k_mutex;
         "misra-ring" => MisraRing, misra_ring;
         "dijkstra-ring" => DijkstraRing, dijkstra_ring;

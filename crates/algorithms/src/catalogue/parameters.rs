@@ -7,6 +7,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use tenure_core::quorum::{Kind, Quorums};
+use tenure_core::tree::Shape;
 use tenure_core::{Delay, ProcessId, Rank, TICKS_PER_UNIT};
 
 use super::Unknown;
@@ -14,7 +15,7 @@ use crate::election::{
     bully, chang_roberts, dolev_klawe_rodeh, franklin, hirschberg_sinclair, lelann, raft,
 };
 use crate::mutex::{
-    carvalho_roucairol, central, dijkstra_ring, k_mutex, lamport, maekawa, misra_ring,
+    carvalho_roucairol, central, dijkstra_ring, k_mutex, lamport, maekawa, misra_ring, raymond,
     ricart_agrawala, token_ring,
 };
 use crate::{Switch, UnknownVariant, Variants};
@@ -32,6 +33,8 @@ pub struct Parameters {
     pub quorums: Kind,
     /// How many a k-mutex lets in at once.
     pub most_inside: NonZeroU32,
+    /// How the tree is shaped, where one is needed.
+    pub tree: Shape,
     /// The variants that are switched on, by name.
     pub variants: Vec<String>,
     /// The longest that a message may take, in ticks: what timeouts are made of.
@@ -40,7 +43,8 @@ pub struct Parameters {
 
 impl Parameters {
     /// Plain ids, the first process as coordinator, quorums of a grid (which every number of
-    /// processes has), two at once in a k-mutex, no variants, messages of one unit.
+    /// processes has), two at once in a k-mutex, a star as the tree, no variants, messages of
+    /// one unit.
     pub fn plain(size: u32) -> Self {
         Parameters {
             size,
@@ -48,6 +52,7 @@ impl Parameters {
             coordinator: ProcessId(0),
             quorums: Kind::Grid,
             most_inside: NonZeroU32::MIN.saturating_add(1),
+            tree: Shape::Star,
             variants: Vec::new(),
             delay: TICKS_PER_UNIT,
         }
@@ -106,6 +111,19 @@ impl Parameters {
 
     pub(super) fn lelann(&self) -> Result<lelann::Config, UnknownVariant> {
         Ok(lelann::Config { ranks: self.ranks.clone(), variants: self.variants()? })
+    }
+
+    pub(super) fn suzuki_kasami(&self) -> Result<(), UnknownVariant> {
+        self.no_variants()
+    }
+
+    pub(super) fn raymond(&self) -> Result<raymond::Config, UnknownVariant> {
+        self.no_variants()?;
+        Ok(raymond::Config::of(self.tree, self.size))
+    }
+
+    pub(super) fn naimi_trehel(&self) -> Result<(), UnknownVariant> {
+        self.no_variants()
     }
 
     pub(super) fn chang_roberts(&self) -> Result<chang_roberts::Config, UnknownVariant> {

@@ -11,11 +11,12 @@ use tenure_algorithms::election::{
 };
 use tenure_algorithms::mutex::dijkstra_ring::State;
 use tenure_algorithms::mutex::{
-    CarvalhoRoucairol, Central, DijkstraRing, KMutex, Lamport, Maekawa, MisraRing, RicartAgrawala,
-    TokenRing, carvalho_roucairol, central, dijkstra_ring, k_mutex, lamport, maekawa, misra_ring,
-    ricart_agrawala, token_ring,
+    CarvalhoRoucairol, Central, DijkstraRing, KMutex, Lamport, Maekawa, MisraRing, NaimiTrehel,
+    Raymond, RicartAgrawala, SuzukiKasami, TokenRing, carvalho_roucairol, central, dijkstra_ring,
+    k_mutex, lamport, maekawa, misra_ring, raymond, ricart_agrawala, token_ring,
 };
 use tenure_core::quorum::Kind;
+use tenure_core::tree::Shape;
 use tenure_core::{Delay, Group, Rank, TICKS_PER_UNIT};
 use tenure_trace::golden;
 
@@ -76,6 +77,22 @@ fn dijkstra_ring() {
 #[test]
 fn misra_ring() {
     golden::<MisraRing>("tests/golden/misra_ring", |_| misra_ring::Config::default());
+}
+
+#[test]
+fn suzuki_kasami() {
+    golden::<SuzukiKasami>("tests/golden/suzuki_kasami", |_| ());
+}
+
+#[test]
+fn naimi_trehel() {
+    golden::<NaimiTrehel>("tests/golden/naimi_trehel", |_| ());
+}
+
+#[test]
+fn raymond_on_a_path() {
+    let config = |group: Group| raymond::Config::of(Shape::Path, group.size());
+    golden::<Raymond>("tests/golden/raymond", config);
 }
 
 #[test]

@@ -24,8 +24,11 @@ mod lelann;
 mod maekawa;
 mod misra_ring;
 mod mutex_from_election;
+mod naimi_trehel;
 mod raft;
+mod raymond;
 mod ricart_agrawala;
 #[path = "../support/mod.rs"]
 mod support;
+mod suzuki_kasami;
 mod token_ring;

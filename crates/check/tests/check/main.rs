@@ -18,5 +18,6 @@ mod reports;
 mod rings;
 mod symmetry;
 mod textbook;
+mod tokens;
 mod trust;
 mod verdicts;

@@ -3,8 +3,9 @@
 use std::num::NonZeroU32;
 
 use clap::{Args, ValueEnum};
-use tenure_algorithms::catalogue::{self, Parameters, QUORUMS};
+use tenure_algorithms::catalogue::{self, Parameters, QUORUMS, TREES};
 use tenure_core::quorum::Kind;
+use tenure_core::tree::Shape;
 use tenure_core::{Order, ProcessId, Rank, Timing};
 
 use super::failure::Failure;
@@ -39,9 +40,9 @@ pub(crate) struct GroupOptions {
     /// In which order links deliver [default: the weakest that the card allows]
     #[arg(long, value_enum)]
     pub(crate) channel: Option<Channel>,
-    /// The tree of tree algorithms
-    #[arg(long, value_enum)]
-    pub(crate) tree: Option<Tree>,
+    /// The tree of tree algorithms: star, path or heap, with P1 on top [default: star]
+    #[arg(long, value_name = "NAME", value_parser = tree)]
+    pub(crate) tree: Option<Shape>,
     /// The quorums of quorum algorithms: pairs, fpp, grid, majority or tree [default: grid]
     #[arg(long, value_name = "NAME", value_parser = quorums)]
     pub(crate) quorums: Option<Kind>,
@@ -106,6 +107,7 @@ impl GroupOptions {
             coordinator: self.coordinator.unwrap_or(plain.coordinator),
             quorums: self.quorums.unwrap_or(plain.quorums),
             most_inside: self.k.unwrap_or(plain.most_inside),
+            tree: self.tree.unwrap_or(plain.tree),
             variants: self.variant.clone(),
             ..plain
         })
@@ -153,8 +155,8 @@ impl GroupOptions {
         if let Some(coordinator) = self.coordinator {
             option("coordinator", &coordinator.number().to_string());
         }
-        if let Some(tree) = self.tree.and_then(|tree| tree.to_possible_value()) {
-            option("tree", tree.get_name());
+        if let Some((name, _)) = TREES.iter().find(|(_, shape)| Some(*shape) == self.tree) {
+            option("tree", name);
         }
         if let Some((name, _)) = QUORUMS.iter().find(|(_, kind)| Some(*kind) == self.quorums) {
             option("quorums", name);
@@ -262,17 +264,6 @@ pub(crate) enum TimingAsked {
     Partial,
 }
 
-/// The shape of a tree with the first process as its root.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Tree {
-    /// Everybody at the first
-    Star,
-    /// One after the other
-    Path,
-    /// Two below each
-    Heap,
-}
-
 /// A process by its number, 1 being the first.
 pub(crate) fn process(text: &str) -> Result<ProcessId, String> {
     match text.parse::<u32>() {
@@ -317,6 +308,10 @@ fn entries(text: &str) -> Result<EntriesAsked, String> {
         [each] => EntriesAsked::Each(each),
         _ => EntriesAsked::Listed(listed),
     })
+}
+
+fn tree(text: &str) -> Result<Shape, String> {
+    catalogue::tree(text).map_err(|unknown| unknown.to_string())
 }
 
 fn quorums(text: &str) -> Result<Kind, String> {

@@ -3,6 +3,7 @@
 
 use tenure_algorithms::catalogue::Parameters;
 use tenure_core::quorum::Kind;
+use tenure_core::tree::Shape;
 use tenure_core::{Layer, Order, ProcessId, Promise};
 use tenure_sim::{
     Chance, Fault, Memory, Recovery, Report, Settings, Span, Verdict, When, Workload,
@@ -33,13 +34,14 @@ fn hurried(seed: u64) -> Settings {
     settings
 }
 
-/// A lock by its name, and behind a colon a variant or a sort of quorums.
+/// A lock by its name, and behind a colon a variant, a sort of quorums or a tree.
 fn configured(name: &str, settings: &Settings) -> (String, Parameters) {
     let mut parameters = parameters(settings);
     let (name, option) = name.split_once(':').unwrap_or((name, ""));
     match option {
         "" => {}
         "pairs" => parameters.quorums = Kind::Pairs,
+        "path" => parameters.tree = Shape::Path,
         variant => parameters.variants = vec![variant.to_owned()],
     }
     (name.to_owned(), parameters)
@@ -108,6 +110,10 @@ fn reordering_lets_two_in_with_lamport_alone() {
         ("carvalho-roucairol", Fine),
         ("maekawa", Fine),
         ("maekawa:pairs", Fine),
+        ("suzuki-kasami", Fine),
+        ("raymond", Fine),
+        ("raymond:path", Fine),
+        ("naimi-trehel", Fine),
     ];
     row(&reorder, &cells);
     for name in ["central", "lamport", "ricart-agrawala", "carvalho-roucairol", "maekawa"] {
@@ -148,6 +154,10 @@ fn a_duplicate_lets_two_in_where_messages_do_not_name_their_request() {
         ("carvalho-roucairol", Unsafe),
         ("maekawa", Fine),
         ("maekawa:pairs", Fine),
+        ("suzuki-kasami", Unsafe),
+        ("raymond", Unsafe),
+        ("raymond:path", Unsafe),
+        ("naimi-trehel", Unsafe),
     ];
     row(&in_order, &cells);
 }
@@ -178,6 +188,10 @@ fn the_crash_of_an_idle_process_hurts_whoever_needs_it() {
         ("ricart-agrawala", Blocked),
         ("carvalho-roucairol", Blocked),
         ("maekawa", Blocked),
+        ("suzuki-kasami", Fine),
+        ("raymond", Fine),
+        ("raymond:path", Blocked),
+        ("naimi-trehel", Fine),
     ];
     row(&idle, &cells);
     // With pairs, P1 asks P2 and nobody else.
@@ -217,9 +231,11 @@ fn the_crash_of_the_coordinator_or_of_the_idle_holder_stops_everybody() {
         crash(0, When::At(0))(settings);
         settings.workload = Workload::hot(3, ProcessId(2), 3, 0);
     };
-    row(&holder, &[("token-ring", Blocked)]);
-    for report in runs("token-ring", &holder) {
-        assert_eq!(report.metrics.entered, 0, "seed {}", report.seed);
+    for name in ["token-ring", "suzuki-kasami", "raymond", "naimi-trehel"] {
+        row(&holder, &[(name, Blocked)]);
+        for report in runs(name, &holder) {
+            assert_eq!(report.metrics.entered, 0, "{name}, seed {}", report.seed);
+        }
     }
 }
 
@@ -230,13 +246,17 @@ fn partition(until: Option<u64>) -> impl Fn(&mut Settings) {
     }
 }
 
-/// 5.6, partition without end: central serves the side of its coordinator and no other.
+/// 5.6, partition without end: central serves the side of its coordinator and no other, and the
+/// side that has the token, or each other's permissions, goes on as long as it needs nobody else.
 #[test]
 fn a_partition_leaves_a_lock_to_the_side_with_the_coordinator() {
     row(&partition(None), &LOCKS.map(|name| (name, Blocked)));
-    for report in runs("central", &partition(None)) {
-        assert_eq!(report.blocked, [ProcessId(2)], "seed {}", report.seed);
-        assert_eq!(report.metrics.entered, 4, "seed {}", report.seed);
+    let one_side = ["central", "carvalho-roucairol", "suzuki-kasami", "raymond", "naimi-trehel"];
+    for name in one_side {
+        for report in runs(name, &partition(None)) {
+            assert_eq!(report.blocked, [ProcessId(2)], "{name}, seed {}", report.seed);
+            assert_eq!(report.metrics.entered, 4, "{name}, seed {}", report.seed);
+        }
     }
     for name in ["lamport", "ricart-agrawala"] {
         for report in runs(name, &partition(None)) {
@@ -311,6 +331,18 @@ fn forgetting_is_unsafe_where_others_count_on_it() {
     let locks = ["central", "token-ring", "lamport", "ricart-agrawala", "maekawa:pairs"];
     row(&forget, &locks.map(|name| (name, Unsafe)));
     row(&forget, &[("carvalho-roucairol", Unsafe)]);
+    // The first process makes a token when it boots for what it believes to be the first time.
+    let tokens = ["suzuki-kasami", "raymond", "naimi-trehel"];
+    row(&forget, &tokens.map(|name| (name, Unsafe)));
+    let remember = |settings: &mut Settings| {
+        forget(settings);
+        for fault in &mut settings.faults {
+            if let Fault::Crash { recovery: Some(recovery), .. } = fault {
+                recovery.memory = Memory::Stable;
+            }
+        }
+    };
+    row(&remember, &tokens.map(|name| (name, Blocked)));
     let coordinator = |settings: &mut Settings| {
         let when = When::OnMessage(1 + settings.seed % 8);
         let recovery = Some(Recovery { after: 1, memory: Memory::Lost });

@@ -85,8 +85,17 @@ fn busy(size: u32, entries: u32, seed: u64) -> Settings {
     settings
 }
 
-const LOCKS: [&str; 6] =
-    ["central", "token-ring", "lamport", "ricart-agrawala", "carvalho-roucairol", "maekawa"];
+const LOCKS: [&str; 9] = [
+    "central",
+    "token-ring",
+    "lamport",
+    "ricart-agrawala",
+    "carvalho-roucairol",
+    "maekawa",
+    "suzuki-kasami",
+    "raymond",
+    "naimi-trehel",
+];
 
 fn ring(ids: &[u32]) -> Settings {
     let mut settings = Settings::new(u32::try_from(ids.len()).unwrap());

@@ -1,6 +1,7 @@
 //! What the books say about a run, to be held beside what it measured.
 
 use tenure_core::quorum::Quorums;
+use tenure_core::tree::Tree;
 use tenure_core::{Cost, Layer, ProcessId, Service};
 use tenure_sim::{Entries, Initiators, Pattern, Report, Settings, theory};
 
@@ -124,6 +125,10 @@ fn entry(plan: &Plan, settings: &Settings) -> Option<Expected> {
             messages(theory::carvalho_roucairol_mean(n), Kind::Mean)
         }
         "suzuki-kasami" if sequential => messages(theory::suzuki_kasami_mean(n), Kind::Mean),
+        "raymond" if sequential => {
+            let tree = Tree::of(plan.parameters.tree, n);
+            messages(theory::raymond_mean(&tree), Kind::Mean)
+        }
         "naimi-trehel" if sequential => messages(theory::naimi_trehel_mean(n), Kind::Mean),
         _ => None,
     }

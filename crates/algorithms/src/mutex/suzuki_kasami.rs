@@ -1,0 +1,200 @@
+//! Suzuki–Kasami mutual exclusion: ask everyone for the token, which knows whom it has served.
+//!
+//! I. Suzuki, T. Kasami, *A distributed mutual exclusion algorithm*, ACM TOCS 3(4), 1985.
+//!
+//! | | |
+//! |---|---|
+//! | assumes | asynchronous, reliable channels in any order, no crash |
+//! | messages per entry | 0 with the token, else N: N − 1 requests and the token |
+//! | delay to enter, uncontended | 0 or 2 messages |
+//! | delay from exit to the next entry | 1 message |
+//!
+//! **Why it is right.** There is one token, and only who has it is inside. A request is numbered
+//! by who makes it, everybody remembers the highest number heard of each, and the token that of
+//! the last request served of each: who is one ahead of the token waits for it. Each request
+//! reaches everybody, also the process that has the token, or has it next and leaves; from there
+//! on its maker is in the token's queue, and the queue only gets shorter before it. A request
+//! that comes late, or twice, is no longer ahead of the token, and does nothing.
+//!
+//! Beyond the paper's text, the token counts the entries: that is the fence. A token that nobody
+//! here waits for is a duplicate, and is ignored; one that arrives during a wait is believed.
+
+use alloc::collections::VecDeque;
+use alloc::string::ToString;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use tenure_core::service::mutex::{Command, Event};
+use tenure_core::{
+    Algorithm, Card, Cost, Crashes, Detection, Effects, Faults, Fence, Group, Order, Per,
+    ProcessId, Promise, Protocol, Service, Strategy, Timing, Topology, labelled,
+};
+
+/// One process of the algorithm.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct SuzukiKasami {
+    group: Group,
+    /// `RN`: by process, the highest number of a request heard of.
+    requests: Vec<u64>,
+    phase: Phase,
+}
+
+/// Where this process stands; the token is here in the last two.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Phase {
+    Idle,
+    Waiting,
+    Holding { token: Token },
+    Inside { token: Token },
+}
+
+/// The permission that travels, and what it knows.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Token {
+    /// How many entries there have been.
+    entries: u64,
+    /// `LN`: by process, the number of its last request that was served.
+    served: Vec<u64>,
+    /// `Q`: who gets the token next, and next.
+    queue: VecDeque<ProcessId>,
+}
+
+/// What processes say to each other.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Message {
+    /// "I want to enter, for the n-th time."
+    Request {
+        /// Which time it is, from 1.
+        number: u64,
+    },
+    /// "Now it is you who may enter."
+    Token {
+        /// The permission itself.
+        token: Token,
+    },
+}
+
+labelled!(Message, Mutex, Request => "request", Token => "token");
+
+/// The timers of this algorithm: none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Timer {}
+
+impl Protocol for SuzukiKasami {
+    type Config = ();
+    type Command = Command;
+    type Event = Event;
+    type Message = Message;
+    type Timer = Timer;
+    type Stable = ();
+
+    /// The token starts at the first process; one that recovers makes no second.
+    fn boot(group: Group, (): &(), stable: Option<()>, _: &mut impl Effects<Self>) -> Self {
+        let none = vec![0; group.size() as usize];
+        let phase = if group.me() == ProcessId(0) && stable.is_none() {
+            let token = Token { entries: 0, served: none.clone(), queue: VecDeque::new() };
+            Phase::Holding { token }
+        } else {
+            Phase::Idle
+        };
+        SuzukiKasami { group, requests: none, phase }
+    }
+
+    fn stable(&self) {}
+
+    fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
+        match (command, self.take_phase()) {
+            (Command::Enter, Phase::Idle) => self.request(fx),
+            (Command::Enter, Phase::Holding { token }) => self.enter(token, fx),
+            (Command::Exit, Phase::Inside { token }) => self.exit(token, fx),
+            (Command::Enter, _) => panic!("a process asks only when it neither waits nor is in"),
+            (Command::Exit, _) => panic!("only a process that is inside can leave"),
+        }
+    }
+
+    fn on_message(&mut self, from: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
+        match message {
+            Message::Request { number } => {
+                let highest = &mut self.requests[from.index()];
+                *highest = number.max(*highest);
+                match self.take_phase() {
+                    Phase::Holding { token } if self.is_ahead_of(&token, from) => {
+                        fx.send(from, Message::Token { token });
+                    }
+                    phase => self.phase = phase,
+                }
+            }
+            Message::Token { token } if self.phase == Phase::Waiting => self.enter(token, fx),
+            Message::Token { .. } => {}
+        }
+    }
+}
+
+impl SuzukiKasami {
+    fn request(&mut self, fx: &mut impl Effects<Self>) {
+        let number = &mut self.requests[self.group.me().index()];
+        *number += 1;
+        fx.broadcast(&self.group.peers(), Message::Request { number: *number });
+        self.phase = Phase::Waiting;
+    }
+
+    fn enter(&mut self, mut token: Token, fx: &mut impl Effects<Self>) {
+        token.entries += 1;
+        fx.emit(Event::Entered { fence: Fence(0, token.entries) });
+        self.phase = Phase::Inside { token };
+    }
+
+    /// Notes what was served and who waits, from the next process on; the first of them has it.
+    fn exit(&mut self, mut token: Token, fx: &mut impl Effects<Self>) {
+        let me = self.group.me();
+        token.served[me.index()] = self.requests[me.index()];
+        let after = me.index() + 1;
+        for peer in self.group.processes().cycle().skip(after).take(self.requests.len() - 1) {
+            if !token.queue.contains(&peer) && self.is_ahead_of(&token, peer) {
+                token.queue.push_back(peer);
+            }
+        }
+        match token.queue.pop_front() {
+            Some(next) => fx.send(next, Message::Token { token }),
+            None => self.phase = Phase::Holding { token },
+        }
+        fx.emit(Event::Exited);
+    }
+
+    /// Whether a process has asked once more than the token has served it.
+    fn is_ahead_of(&self, token: &Token, process: ProcessId) -> bool {
+        self.requests[process.index()] == token.served[process.index()] + 1
+    }
+
+    fn take_phase(&mut self) -> Phase {
+        core::mem::replace(&mut self.phase, Phase::Idle)
+    }
+}
+
+impl Algorithm for SuzukiKasami {
+    fn card((): &(), size: u32) -> Card {
+        let most = if size == 1 { 0 } else { u64::from(size) };
+        Card {
+            name: "suzuki-kasami".to_string(),
+            title: "ask everyone for the token, which knows whom it has served".to_string(),
+            service: Service::Mutex,
+            paper: "Suzuki & Kasami, ACM TOCS 3(4), 1985",
+            strategy: Strategy::Token,
+            timing: Timing::Asynchronous,
+            order: Order::Reordered,
+            faults: Faults {
+                loss: false,
+                duplication: false,
+                crashes: Crashes::None,
+                says: "a lost request or token stops it, and a duplicated token lets two in",
+            },
+            topology: Topology::Complete,
+            detection: Detection::None,
+            messages: Cost { per: Per::Entry, formula: "0 or N", least: 0, most: Some(most) },
+            promises: vec![Promise::MutualExclusion, Promise::Progress, Promise::Fencing],
+            variants: vec![],
+        }
+    }
+}
