@@ -90,6 +90,52 @@ fn the_highest_announces_itself_as_soon_as_it_recovers() {
     assert_eq!(beliefs(&mut world), [Some(p(4)); 4]);
 }
 
+/// 2.11: who is down is not told where only lower ones are.
+#[test]
+fn to_announce_to_lower_ones_only_saves_one_message() {
+    for size in 3..=8_u32 {
+        let n = u64::from(size);
+        let lower = lowest_starts(size, &[Switch::AnnounceLower]);
+        assert_eq!(lower.total_sent(), n * (n - 1) - 1);
+        let mut second = world(size, &[Switch::AnnounceLower]);
+        second.crash(p(size));
+        second.command(p(size - 1), Command::Elect);
+        second.settle();
+        assert_eq!(counts(&second), (1, 0, n - 2));
+    }
+}
+
+/// What the eight steps of W-19 cost from the second on, and how much of it is sent in that one.
+fn recovery() -> ((u64, u64, u64), u64) {
+    let mut world = world(4, &[Switch::NoTerms]);
+    world.command(p(4), Command::Elect);
+    world.settle();
+    world.sent.clear();
+    world.crash(p(1));
+    world.crash(p(4));
+    world.suspicion(p(2), p(4), Verdict::Suspect);
+    let second_step = world.total_sent();
+    world.settle();
+    assert_eq!(world.total_sent(), 2 + 1 + 1 + 3, "P3 leads");
+    world.recover(p(1));
+    world.settle();
+    assert_eq!(world.total_sent(), 7 + 3 + 9, "P3 leads again");
+    world.recover(p(4));
+    world.suspicion(p(2), p(4), Verdict::Trust);
+    world.settle();
+    assert_eq!(opinions(&mut world), [Some(p(4)); 4]);
+    (counts(&world), second_step)
+}
+
+/// W-19; E-15: the rule sends to all that are higher, P4 among them, and the text to P3 alone.
+#[test]
+fn two_crashes_and_two_recoveries_cost_22_messages_and_21_as_some_texts_tell_it() {
+    let ((elections, answers, coordinators), second_step) = recovery();
+    assert_eq!((elections, answers, coordinators), (9, 4, 9));
+    let all = elections + answers + coordinators;
+    assert_eq!((all, all - second_step + 1), (22, 21));
+}
+
 /// E-02: were every election message to start another election, they would multiply.
 #[test]
 fn the_once_rule_saves_exponentially_many_messages() {
@@ -184,6 +230,30 @@ fn a_late_announcement_does_not_undo_a_later_one_where_there_are_terms() {
     };
     assert_eq!(views(&[Switch::NoTerms, Switch::AcceptLower]), [Some(p(2)), Some(p(1))]);
     assert_eq!(views(&[]), [Some(p(2)); 2]);
+}
+
+/// 7-B4: P2's announcement reaches P1 after the later one of P3, which was down for a moment.
+#[test]
+fn a_third_that_hears_two_announcements_in_the_wrong_order_is_misled_unless_there_are_terms() {
+    let views = |switches: &[Switch]| {
+        let mut world = world(3, switches);
+        world.command(p(1), Command::Elect);
+        world.pass(1, 2);
+        world.pass(2, 1);
+        world.crash(p(3));
+        world.pass(1, 3);
+        world.pass(2, 3);
+        world.fire(p(2), Timer::Answer);
+        world.recover(p(3));
+        world.pass(3, 1);
+        world.settle();
+        opinions(&mut world)
+    };
+    for rule in [Switch::IgnoreLower, Switch::AnnounceLower] {
+        let misled = [Some(p(2)), Some(p(3)), Some(p(3))];
+        assert_eq!(views(&[Switch::NoTerms, rule]), misled, "{rule:?}");
+    }
+    assert_eq!(views(&[]), [Some(p(3)); 3]);
 }
 
 /// Whose announcement is refused starts again under a higher number; also when its own was

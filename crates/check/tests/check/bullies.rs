@@ -1,0 +1,82 @@
+//! The bully's switches, and what a restart does where there are no terms.
+
+use tenure_algorithms::Variants;
+use tenure_algorithms::election::bully::Switch;
+use tenure_algorithms::election::{Bully, bully};
+use tenure_check::{Check, Report};
+use tenure_core::monitors::{Agreement, OneLeader, Scope};
+use tenure_core::{ProcessId, TICKS_PER_UNIT};
+
+use crate::elections::{judged, violated};
+
+/// P1 starts, and one process may crash and come back.
+fn restarted(size: u32, switches: &[Switch]) -> Check<Bully> {
+    let plain = bully::Config::plain(size, TICKS_PER_UNIT);
+    let variants = switches.iter().fold(Variants::none(), |all, one| all.with(*one));
+    let check = Check::with(size, bully::Config { variants, ..plain }).detecting();
+    check.initiators([ProcessId(0)]).crashing(1).recovering(1)
+}
+
+/// Three of them with perfect timeouts and no terms, as far as is enough to disagree.
+fn race(rule: &[Switch]) -> Report {
+    let switches: Vec<Switch> = rule.iter().copied().chain([Switch::NoTerms]).collect();
+    let check = restarted(3, &switches).synchronous(0..=1).max_states(1_500_000);
+    check.in_the_end(Agreement::new()).run()
+}
+
+/// 7-B4: the announcement of P2 arrives after the later one of P3, which has come back.
+#[test]
+fn b4_an_election_at_a_lower_announcement_is_no_help_to_a_third() {
+    violated(&race(&[]), "agreement", 11);
+    // Where there is no third, it is.
+    let two = restarted(2, &[Switch::NoTerms]).synchronous(0..=1);
+    let report = two.in_the_end(Agreement::new()).run();
+    report.assert_holds();
+    assert_eq!(report.states, 892);
+}
+
+/// 7-B4.
+#[test]
+#[ignore = "some seconds each"]
+fn b4_nor_is_it_to_ignore_or_not_to_send_it() {
+    violated(&race(&[Switch::IgnoreLower]), "agreement", 10);
+    violated(&race(&[Switch::AnnounceLower]), "agreement", 10);
+}
+
+/// 7-B5: crash, timeout, recovery.
+#[test]
+fn b5_whoever_comes_back_leads_beside_the_one_that_took_its_place() {
+    let check = restarted(2, &[]).synchronous(0..=1);
+    violated(&check.always(OneLeader::new(Scope::Overall)).run(), "one-leader-at-a-time", 5);
+}
+
+#[test]
+fn switches_that_are_declared_sound_keep_agreement_whatever_the_timeouts() {
+    let states = |switch| {
+        let check = restarted(2, &[switch]).term_max(3).in_the_end(Agreement::new());
+        let report = check.run();
+        report.assert_holds();
+        report.states
+    };
+    assert_eq!(states(Switch::TellAll), 67_881);
+    assert_eq!(states(Switch::LiteralRestart), 65_034);
+    assert_eq!(states(Switch::Greet), 103_137);
+}
+
+#[test]
+fn to_believe_a_lower_one_lets_it_lead_beside_a_higher() {
+    let report = judged(restarted(2, &[Switch::AcceptLower]).term_max(3), &[1, 2]).run();
+    violated(&report, "validity", 7);
+}
+
+/// The catalogue calls these wrong where there are no terms; with terms two of them agree.
+#[test]
+fn with_terms_two_agree_even_if_a_lower_announcement_is_ignored_or_not_sent() {
+    let states = |switch| {
+        let report = judged(restarted(2, &[switch]).term_max(3), &[1, 2]).run();
+        report.assert_holds();
+        report.states
+    };
+    assert_eq!(states(Switch::IgnoreLower), 74_901);
+    assert_eq!(states(Switch::AnnounceLower), 5_300);
+}
