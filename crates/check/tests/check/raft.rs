@@ -48,7 +48,7 @@ fn three_never_elect_two_in_one_term_whatever_is_lost_or_repeated_or_crashes() {
 }
 
 #[test]
-#[ignore = "half a minute of two cores when optimised"]
+#[ignore = "some seconds of two cores"]
 fn three_never_elect_two_in_one_of_two_terms() {
     let lossy = raft(3, 2, &[]).in_flight(1).losing(1).duplicating(1);
     per_term(lossy.crashing(1).recovering(1)).assert_holds();
