@@ -104,14 +104,14 @@ pub fn visit<V: Visitor>(
     parameters: &Parameters,
     visitor: V,
 ) -> Result<V::Output, Unknown> {
-    let name = with_colons(name);
+    let (name, parameters) = &unaliased(name, parameters);
     match name.split_once(':') {
-        None if ELECTIONS.contains(&&*name) => elections::visit(&name, parameters, visitor),
-        None => mutexes::visit(&name, parameters, visitor),
+        None if ELECTIONS.contains(&name.as_str()) => elections::visit(name, parameters, visitor),
+        None => mutexes::visit(name, parameters, visitor),
         Some(("fifo", inner)) => {
             visit_sum(inner, &parameters.with_repeats(), OverFifo { visitor, parameters })
         }
-        Some(_) => visit_sum(&name, parameters, visitor),
+        Some(_) => visit_sum(name, parameters, visitor),
     }
 }
 
@@ -189,13 +189,13 @@ pub fn visit_office<V: OfficeVisitor>(
     parameters: &Parameters,
     visitor: V,
 ) -> Result<V::Output, Unknown> {
-    let mutex = with_colons(mutex);
+    let (mutex, parameters) = &unaliased(mutex, parameters);
     let elected = elections::config(election, &parameters.of_office(election))?;
     match mutex.strip_prefix("coordinated:") {
         Some(named) if named == election => Ok(visitor.office::<Coordinated<AnyElection>>(elected)),
-        Some(_) => Err(Unknown::algorithm(&mutex)),
+        Some(_) => Err(Unknown::algorithm(mutex)),
         None => {
-            let mutex = mutexes::config(&mutex, parameters)?;
+            let mutex = mutexes::config(mutex, parameters)?;
             let config = side::Config { mutex, election: elected };
             Ok(visitor.office::<Side<AnyMutex, AnyElection>>(config))
         }
@@ -254,6 +254,23 @@ pub fn compositions() -> impl Iterator<Item = &'static str> {
     let composed = elections::COMPOSED.iter().chain(mutexes::COMPOSED);
     composed.copied().flatten().copied().filter(move |name| card(name, &parameters).is_ok())
 }
+
+/// `a(b)` is the same as `a:b`; and a variant that is another algorithm has that one's name.
+fn unaliased(name: &str, parameters: &Parameters) -> (String, Parameters) {
+    let (name, mut parameters) = (with_colons(name), parameters.clone());
+    let (prefix, last) = name
+        .rsplit_once(':')
+        .map_or(("", &*name), |(_, last)| (&name[..name.len() - last.len()], last));
+    let aliased = parameters.variants.iter().any(|variant| variant == FAULT_TOLERANT);
+    if !aliased || !["token-ring", "repaired-ring"].contains(&last) {
+        return (name, parameters);
+    }
+    parameters.variants.retain(|variant| variant != FAULT_TOLERANT);
+    (prefix.to_string() + "repaired-ring", parameters)
+}
+
+/// The variant of the token ring that is the repaired ring.
+const FAULT_TOLERANT: &str = "fault-tolerant";
 
 /// `a(b)` is the same as `a:b`.
 fn with_colons(name: &str) -> String {

@@ -45,7 +45,7 @@ pub(super) mod mutexes {
     use super::{Parameters, Unknown, Visitor};
     use crate::mutex::{
         CarvalhoRoucairol, Central, DijkstraRing, KMutex, Lamport, Maekawa, MisraRing, NaimiTrehel,
-        Raymond, RicartAgrawala, SuzukiKasami, TokenRing,
+        Raymond, RepairedRing, RicartAgrawala, SuzukiKasami, TokenRing,
     };
 
     macro_rules! of_mutex {
@@ -68,6 +68,7 @@ pub(super) mod mutexes {
         "naimi-trehel" => NaimiTrehel, naimi_trehel;
         "k-mutex" => KMutex, k_mutex;
         "misra-ring" => MisraRing, misra_ring;
+        "repaired-ring" => RepairedRing, repaired_ring;
         "dijkstra-ring" => DijkstraRing, dijkstra_ring;
     }
 }

@@ -16,7 +16,7 @@ use crate::election::{
 };
 use crate::mutex::{
     carvalho_roucairol, central, dijkstra_ring, k_mutex, lamport, maekawa, misra_ring, raymond,
-    ricart_agrawala, token_ring,
+    repaired_ring, ricart_agrawala, token_ring,
 };
 use crate::{Switch, UnknownVariant, Variants};
 
@@ -103,6 +103,11 @@ impl Parameters {
     pub(super) fn dijkstra_ring(&self) -> Result<dijkstra_ring::Config, UnknownVariant> {
         self.no_variants()?;
         Ok(dijkstra_ring::Config::of(self.delay))
+    }
+
+    pub(super) fn repaired_ring(&self) -> Result<repaired_ring::Config, UnknownVariant> {
+        self.no_variants()?;
+        Ok(repaired_ring::Config { pass_after: self.delay })
     }
 
     pub(super) fn misra_ring(&self) -> Result<misra_ring::Config, UnknownVariant> {

@@ -24,7 +24,7 @@ use alloc::string::ToString;
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{
     Algorithm, Card, Cost, Crashes, Delay, Detection, Effects, Faults, Fence, Group, Order, Per,
-    ProcessId, Promise, Protocol, Service, Strategy, Timing, Topology, labelled,
+    ProcessId, Promise, Protocol, Service, Strategy, Timing, Topology, Variant, labelled,
 };
 
 /// One process on the ring.
@@ -204,7 +204,12 @@ impl Algorithm for TokenRing {
                 Promise::NoStarvation,
             ]
             .into(),
-            variants: [].into(),
+            variants: [Variant {
+                name: "fault-tolerant",
+                says: "the repaired-ring: the suspected are skipped, a lost token is made anew",
+                sound: true,
+            }]
+            .into(),
         }
     }
 }

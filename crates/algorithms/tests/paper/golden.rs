@@ -12,8 +12,9 @@ use tenure_algorithms::election::{
 use tenure_algorithms::mutex::dijkstra_ring::State;
 use tenure_algorithms::mutex::{
     CarvalhoRoucairol, Central, DijkstraRing, KMutex, Lamport, Maekawa, MisraRing, NaimiTrehel,
-    Raymond, RicartAgrawala, SuzukiKasami, TokenRing, carvalho_roucairol, central, dijkstra_ring,
-    k_mutex, lamport, maekawa, misra_ring, raymond, ricart_agrawala, token_ring,
+    Raymond, RepairedRing, RicartAgrawala, SuzukiKasami, TokenRing, carvalho_roucairol, central,
+    dijkstra_ring, k_mutex, lamport, maekawa, misra_ring, raymond, repaired_ring, ricart_agrawala,
+    token_ring,
 };
 use tenure_core::quorum::Kind;
 use tenure_core::tree::Shape;
@@ -72,6 +73,12 @@ fn dijkstra_ring() {
     let config =
         |_| dijkstra_ring::Config { start: start.into(), ..dijkstra_ring::Config::default() };
     golden::<DijkstraRing>("tests/golden/dijkstra_ring", config);
+}
+
+#[test]
+fn repaired_ring() {
+    let config = |_: Group| repaired_ring::Config::default();
+    golden::<RepairedRing>("tests/golden/repaired_ring", config);
 }
 
 #[test]

@@ -15,6 +15,7 @@ mod panics;
 mod raft;
 mod reductions;
 mod reference;
+mod repaired_ring;
 mod reports;
 mod rings;
 mod symmetry;

@@ -1,0 +1,140 @@
+//! The token ring that mends itself.
+
+use tenure_algorithms::catalogue::{self, Parameters};
+use tenure_algorithms::mutex::RepairedRing;
+use tenure_algorithms::mutex::repaired_ring::{Config, Timer};
+use tenure_core::service::mutex::{Command, Event};
+use tenure_core::{Fence, Order, Verdict};
+
+use crate::support::mutex::{NOBODY, entered};
+use crate::support::{Seen, World, p};
+
+fn world(size: u32) -> World<RepairedRing> {
+    World::new(size, Order::Reordered, Config::default())
+}
+
+/// A process crashes, and all the others get to know.
+fn dies(world: &mut World<RepairedRing>, process: u32) {
+    world.crash(p(process));
+    for peer in world.live() {
+        world.suspicion(peer, p(process), Verdict::Suspect);
+    }
+}
+
+/// Delivers, and fires timers, until so many hops are done or nothing is left to do.
+fn turn(world: &mut World<RepairedRing>, hops: u32) {
+    for _ in 0..hops {
+        world.drain(&mut crate::support::Dice(0));
+        if let Some((at, timer)) = world.next_timer() {
+            world.fire(at, timer);
+        }
+    }
+    world.drain(&mut crate::support::Dice(0));
+}
+
+fn fences(world: &mut World<RepairedRing>) -> Vec<Fence> {
+    let fence = |(_, seen)| match seen {
+        Seen::Event(Event::Entered { fence }) => Some(fence),
+        _ => None,
+    };
+    world.take_seen().into_iter().filter_map(fence).collect()
+}
+
+#[test]
+fn a_holder_that_dies_takes_its_token_with_it_and_another_is_made() {
+    let mut world = world(4);
+    world.command(p(1), Command::Enter);
+    world.command(p(3), Command::Enter);
+    dies(&mut world, 1);
+    turn(&mut world, 4);
+    let fences = fences(&mut world);
+    assert_eq!(fences.len(), 2, "P1, and after it P3");
+    assert!(fences[0] < fences[1]);
+}
+
+/// 3.4: f adjacent crashes survive, and here f is N − 1.
+#[test]
+fn adjacent_crashes_are_skipped_to_the_last_that_is_left() {
+    let mut world = world(5);
+    world.command(p(5), Command::Enter);
+    for process in 1..=4 {
+        dies(&mut world, process);
+    }
+    turn(&mut world, 5);
+    assert_eq!(entered(&mut world), [5]);
+    world.command(p(5), Command::Exit);
+    world.command(p(5), Command::Enter);
+    assert_eq!(entered(&mut world), [5], "alone with the token");
+}
+
+#[test]
+fn a_token_that_was_passed_to_the_dead_is_missed_by_whoever_passed_it() {
+    let mut world = world(3);
+    world.crash(p(2));
+    world.suspicion(p(3), p(2), Verdict::Suspect);
+    world.drain(&mut crate::support::Dice(0));
+    // P1 has not heard of it yet, and passes the token on.
+    world.command(p(3), Command::Enter);
+    turn(&mut world, 2);
+    assert_eq!(entered(&mut world), NOBODY);
+    world.suspicion(p(1), p(2), Verdict::Suspect);
+    turn(&mut world, 3);
+    assert_eq!(entered(&mut world), [3]);
+}
+
+#[test]
+fn who_is_inside_answers_when_it_leaves_and_nobody_enters_before() {
+    let mut world = world(3);
+    world.command(p(3), Command::Enter);
+    turn(&mut world, 2);
+    assert_eq!(entered(&mut world), [3]);
+    world.command(p(2), Command::Enter);
+    dies(&mut world, 1);
+    turn(&mut world, 5);
+    assert_eq!(entered(&mut world), NOBODY);
+    world.command(p(3), Command::Exit);
+    turn(&mut world, 2);
+    assert_eq!(entered(&mut world), [2]);
+}
+
+#[test]
+fn a_token_of_an_older_generation_is_discarded() {
+    let mut world = world(3);
+    world.fire(p(1), Timer::Pass);
+    // The token is under way to P2 when P3 is suspected in vain, and a new one is made.
+    world.suspicion(p(1), p(3), Verdict::Suspect);
+    world.pass_nth(1, 2, 1);
+    world.pass(2, 1);
+    assert_eq!(world.armed_timers(), [(p(1), Timer::Pass)], "P1 has the new one");
+    world.pass(1, 2);
+    assert_eq!(world.armed_timers(), [(p(1), Timer::Pass)], "and P2 discards the old one");
+}
+
+/// What no lock can prevent, the fence tells apart.
+#[test]
+fn after_a_suspicion_in_vain_two_are_inside_with_different_fences() {
+    let mut world = world(2);
+    world.command(p(1), Command::Enter);
+    world.command(p(2), Command::Enter);
+    world.suspicion(p(2), p(1), Verdict::Suspect);
+    let fences = fences(&mut world);
+    assert_eq!(fences.len(), 2);
+    assert!(fences[0] < fences[1], "the resource refuses P1 from now on");
+}
+
+#[test]
+fn it_is_the_fault_tolerant_variant_of_the_token_ring() {
+    let variants = vec!["fault-tolerant".to_string()];
+    let parameters = Parameters { variants, ..Parameters::plain(4) };
+    for (name, found) in [
+        ("token-ring", "repaired-ring"),
+        ("repaired-ring", "repaired-ring"),
+        ("fifo:token-ring", "fifo:repaired-ring"),
+    ] {
+        assert_eq!(catalogue::card(name, &parameters).unwrap().name, found);
+    }
+    assert!(catalogue::card("central", &parameters).is_err());
+    let plain = catalogue::card("token-ring", &Parameters::plain(4)).unwrap();
+    assert_eq!(plain.name, "token-ring");
+    assert!(plain.variants.iter().any(|variant| variant.name == "fault-tolerant"));
+}

@@ -1,0 +1,77 @@
+//! The token ring that mends itself: every schedule, every crash.
+
+use tenure_algorithms::mutex::RepairedRing;
+use tenure_check::{Check, Judgement, Report};
+use tenure_core::monitors::{Fencing, MutualExclusion};
+use tenure_core::service::mutex::{Command, Event};
+use tenure_core::{Fence, Monitor, Observed, ProcessId, Violation};
+
+fn judged(check: Check<RepairedRing>) -> Report {
+    check.always(MutualExclusion::new()).always(Fencing::new()).progress().run()
+}
+
+fn check(size: u32) -> Check<RepairedRing> {
+    Check::<RepairedRing>::of(size).detecting()
+}
+
+#[test]
+fn without_a_crash_it_is_the_token_ring() {
+    for (size, entries, states) in [(2, 2, 100), (3, 1, 162)] {
+        let report = judged(check(size).entries(entries));
+        report.assert_holds();
+        assert_eq!(report.states, states, "n = {size}");
+    }
+}
+
+#[test]
+fn one_crash_of_two_and_of_three_is_survived_wherever_it_hits() {
+    judged(check(2).entries(2).crashing(1)).assert_holds();
+    let report = judged(check(3).entries([1, 1, 1]).crashing(1));
+    report.assert_holds();
+}
+
+#[test]
+fn two_crashes_of_three_are_survived() {
+    judged(check(3).entries([0, 1, 1]).crashing(2)).assert_holds();
+}
+
+#[test]
+fn without_a_detector_a_crash_blocks() {
+    let report = judged(Check::<RepairedRing>::of(3).crashing(1));
+    assert_eq!(report.of("mutual-exclusion"), Judgement::Holds, "{report}");
+    assert_eq!(report.of("progress"), Judgement::Violated, "{report}");
+}
+
+/// Two entries never have the same fence.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+struct DifferentFences(Vec<Fence>);
+
+impl Monitor<Command, Event> for DifferentFences {
+    fn observe(
+        &mut self,
+        at: ProcessId,
+        seen: Observed<'_, Command, Event>,
+    ) -> Result<(), Violation> {
+        let Observed::Event(Event::Entered { fence }) = seen else { return Ok(()) };
+        if self.0.contains(fence) {
+            let says = format!("{at} entered with fence {fence}, which another had");
+            return Err(Violation { property: "different-fences", at, says });
+        }
+        self.0.push(*fence);
+        self.0.sort_unstable();
+        Ok(())
+    }
+}
+
+/// 3.6: with a detector that can be wrong, safety is by the fence alone.
+#[test]
+fn a_suspicion_in_vain_lets_two_in_and_their_fences_differ() {
+    let wrong = || check(2).entries(1).suspecting_falsely(1);
+    let report = wrong().always(MutualExclusion::new()).run();
+    let found = report.counterexample("mutual-exclusion").unwrap_or_else(|| panic!("{report}"));
+    assert!(found.length() <= 3, "{found}");
+    let named = wrong().always_named("different-fences", DifferentFences::default());
+    named.progress().run().assert_holds();
+    let three = check(3).entries([1, 1, 0]).suspecting_falsely(1);
+    three.always_named("different-fences", DifferentFences::default()).run().assert_holds();
+}
