@@ -139,11 +139,17 @@ fn election(plan: &Plan, settings: &Settings) -> Option<Expected> {
     let name = plan.card.name.as_str();
     let messages = |messages, says| Some(Expected { messages, says });
     let by_all = matches!(settings.workload.initiators, Some(Initiators::All));
-    if name == "hirschberg-sinclair" && by_all {
-        return messages(theory::hirschberg_sinclair_bound(n) as f64, Kind::Most);
-    }
-    if name != "chang-roberts" {
-        return None;
+    match name {
+        "lelann" if n > 1 => return messages(f64::from(n) * f64::from(n), Kind::Exact),
+        "hirschberg-sinclair" if by_all => {
+            return messages(theory::hirschberg_sinclair_bound(n) as f64, Kind::Most);
+        }
+        "dolev-klawe-rodeh" => {
+            return messages(theory::dolev_klawe_rodeh_bound(n) as f64, Kind::Most);
+        }
+        "franklin" => return messages(theory::franklin_bound(n) as f64, Kind::Most),
+        "chang-roberts" => {}
+        _ => return None,
     }
     if by_all && plan.draws_ids() {
         return messages(theory::chang_roberts_mean(n), Kind::Mean);
