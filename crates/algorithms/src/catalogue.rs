@@ -8,17 +8,15 @@
 mod members;
 mod parameters;
 mod sum;
-
-use core::fmt;
+mod unknown;
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use tenure_core::quorum::{Kind, NoQuorums};
+use tenure_core::quorum::Kind;
 use tenure_core::tree::Shape;
 use tenure_core::{Algorithm, Card, Election, Mutex, Office, Promise, Rebase};
 
-use crate::UnknownVariant;
 use crate::channel::{Fifo, fifo};
 use crate::compose::{Coordinated, MutexOnly, Side, side};
 use crate::reduction::{ElectionFromMutex, MutexFromElection, mutex_from_election};
@@ -31,6 +29,7 @@ pub(crate) use members::elections::any_election;
 pub use members::elections::ELECTIONS;
 pub use members::mutexes::MUTEXES;
 pub use parameters::Parameters;
+pub use unknown::Unknown;
 
 /// The prefixes and what they make of the name behind the colon.
 pub const PREFIXES: &[(&str, &str)] = &[
@@ -276,70 +275,6 @@ const FAULT_TOLERANT: &str = "fault-tolerant";
 fn with_colons(name: &str) -> String {
     name.replace('(', ":").replace(')', "")
 }
-
-/// A name that the catalogue does not have.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Unknown {
-    /// No algorithm is called so.
-    Algorithm(String),
-    /// The algorithm declares no variant of this name.
-    Variant(UnknownVariant),
-    /// No way to build quorums is called so.
-    Kind(String),
-    /// No shape of a tree is called so.
-    Shape(String),
-    /// There are no quorums of this kind for so many processes.
-    Quorums(NoQuorums),
-}
-
-impl Unknown {
-    fn algorithm(name: &str) -> Self {
-        Unknown::Algorithm(name.to_string())
-    }
-}
-
-impl From<UnknownVariant> for Unknown {
-    fn from(unknown: UnknownVariant) -> Self {
-        Unknown::Variant(unknown)
-    }
-}
-
-impl From<NoQuorums> for Unknown {
-    fn from(none: NoQuorums) -> Self {
-        Unknown::Quorums(none)
-    }
-}
-
-impl fmt::Display for Unknown {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Unknown::Variant(unknown) => unknown.fmt(f),
-            Unknown::Quorums(none) => none.fmt(f),
-            Unknown::Kind(name) => {
-                write!(f, "there are no quorums `{name}`; there are")?;
-                write_names(f, QUORUMS)
-            }
-            Unknown::Shape(name) => {
-                write!(f, "there is no tree `{name}`; there are")?;
-                write_names(f, TREES)
-            }
-            Unknown::Algorithm(name) => {
-                write!(f, "there is no algorithm `{name}`; there are ")?;
-                for name in names() {
-                    write!(f, "{name}, ")?;
-                }
-                f.write_str("and each of them with the prefix fifo:")
-            }
-        }
-    }
-}
-
-fn write_names<T>(f: &mut fmt::Formatter<'_>, named: &[(&str, T)]) -> fmt::Result {
-    let separators = core::iter::once(" ").chain(core::iter::repeat(", "));
-    named.iter().zip(separators).try_for_each(|((name, _), before)| write!(f, "{before}{name}"))
-}
-
-impl core::error::Error for Unknown {}
 
 #[cfg(test)]
 mod tests {
