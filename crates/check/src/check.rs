@@ -60,6 +60,7 @@ where
     pub(crate) shifts: Option<Shifts<P>>,
     pub(crate) symmetry: Option<Symmetry<P>>,
     pub(crate) is_symmetric: bool,
+    pub(crate) ample: bool,
     /// Whether a monitor remembers names that do not follow from the processes.
     pub(crate) watches_names: bool,
     pub(crate) judges: Vec<Box<dyn Judge<P::Command, P::Event>>>,
@@ -136,6 +137,7 @@ where
             shifts: None,
             symmetry: None,
             is_symmetric: false,
+            ample: false,
             watches_names: false,
             judges: Vec::new(),
             selected: Vec::new(),
@@ -360,6 +362,16 @@ where
         };
         self.judges.push(*judge.downcast().expect("fencing is judged for the commands of a lock"));
         place
+    }
+
+    /// Where every process sends to its successor only, over links that are first in, first out,
+    /// without faults and outside synchronous time: explores one delivery alone where all else
+    /// that can happen gives the same after it as before it. Verdicts never depend on it, nor do
+    /// counterexamples: what is violated is searched again, without. Elsewhere it does nothing.
+    #[must_use]
+    pub fn ample(mut self) -> Self {
+        self.ample = true;
+        self
     }
 
     /// Whether causality is kept for monitors that order requests; on by itself for `Order`.

@@ -7,6 +7,7 @@
 //! input, and looked up from then on.
 
 mod action;
+mod ample;
 mod assumptions;
 mod canonical;
 mod check;

@@ -74,6 +74,8 @@ pub(crate) struct Memory {
     shifted: Memo<Change>,
     renamed: Memo<u64>,
     monitors: Vec<Vec<Option<MonitorFacts>>>,
+    /// Whether a process sent to another than its successor.
+    pub(crate) strayed: bool,
     /// Which handler was run last: the one to blame, if it panicked.
     pub(crate) ran_last: Option<(u32, Cause)>,
 }
@@ -97,6 +99,7 @@ impl Memory {
             shifted: Memo::new(),
             renamed: Memo::new(),
             monitors: vec![Vec::new(); monitors],
+            strayed: false,
             ran_last: None,
         }
     }
@@ -230,6 +233,7 @@ impl Memory {
                 let parcel = self.rules.freight.parcel_of(id);
                 let layout = self.rules.layout;
                 let slot = layout.link(parcel.from, parcel.to, parcel.message == 0) as u32;
+                self.strayed |= !layout.is_on_the_ring(slot as usize);
                 self.sent.push(Sent { parcel: id, slot, to: parcel.to });
             }
             row = OutcomeRow {

@@ -23,6 +23,9 @@ pub(crate) struct Rules {
     /// Whether anybody can be down.
     pub(crate) somebody_may_be_down: bool,
     pub(crate) rebases: bool,
+    /// Whether one delivery may stand for all steps of a world: every process is sent to by the
+    /// one before it only.
+    pub(crate) ample: bool,
     /// How many ways there are to exchange names; 1 where names matter.
     pub(crate) renamings: usize,
     /// Whether a term can lie beyond a declared bound.

@@ -45,17 +45,40 @@ where
     pub fn try_run(mut self) -> Result<Report, Refusal> {
         let started = Instant::now();
         let (processes, rules) = self.assemble()?;
-        let first = first_worlds(&processes, &rules, &self.down);
+        let mut report = match self.reduced(&processes, &rules) {
+            Some(report) => report,
+            None => self.explored(&processes, rules)?,
+        };
+        report.seconds = started.elapsed().as_secs_f64();
+        Ok(report)
+    }
+
+    /// The report of a search in which one delivery stands for many steps. `None` where that is
+    /// not possible, and where something is found, for there may be a shorter way to it.
+    fn reduced(&mut self, processes: &Processes<P>, rules: &Arc<Rules>) -> Option<Report> {
+        if !self.ample || !rules.allow_ample() || self.bypass_cap.is_some() {
+            return None;
+        }
+        let started = Instant::now();
+        let reduced = Arc::new(Rules { ample: true, ..Rules::clone(rules) });
+        let report = self.explored(processes, reduced).ok()?;
+        if let Some(most) = &mut self.limits.time {
+            *most = most.saturating_sub(started.elapsed());
+        }
+        (report.reduced && report.counterexamples.is_empty()).then_some(report)
+    }
+
+    /// Explores under these rules, and reports.
+    fn explored(&mut self, processes: &Processes<P>, rules: Arc<Rules>) -> Result<Report, Refusal> {
+        let first = first_worlds(processes, &rules, &self.down);
         let explored = self.search(&rules).run(first);
         let algorithm = self.name.clone();
-        let mut told = Told { algorithm, processes: &processes, rules, explored };
+        let mut told = Told { algorithm, processes, rules, explored };
         if let Some(panicked) = told.explored.panicked.take() {
             let story = told.breakdown(&panicked);
             return Err(Refusal::Panicked { says: panicked.says, story });
         }
-        let mut report = self.report(&mut told);
-        report.seconds = started.elapsed().as_secs_f64();
-        Ok(report)
+        Ok(self.report(&mut told))
     }
 
     /// The processes and the rules of this check.
@@ -92,6 +115,7 @@ where
             detects: self.detects,
             somebody_may_be_down: !self.down.is_empty() || self.budget.of(Fault::Crash) > 0,
             rebases: self.shifts.is_some(),
+            ample: false,
             renamings,
             bounds_terms: self.term.is_some(),
             stamped: self.shifts.is_some(),
@@ -173,7 +197,7 @@ where
             states,
             transitions: told.explored.transitions,
             depth: told.explored.depth,
-            reduced: self.shifts.is_some() || self.is_symmetric,
+            reduced: self.shifts.is_some() || self.is_symmetric || told.is_ample(),
             seconds: 0.0,
             counterexamples: Vec::new(),
             bounds: self.bounds(&told.explored),

@@ -116,6 +116,13 @@ impl Worker {
         let mut world = std::mem::take(&mut self.scratch);
         world.copy_from_slice(seed.world);
         self.changed.clear();
+        let ample = if self.rules.ample { self.ample(&mut world, seed.fingerprint) } else { None };
+        if let Some(slot) = ample {
+            let mut place = Place { world: &mut world, fingerprint: seed.fingerprint };
+            self.deliveries(&mut place, slot, visit);
+            self.scratch = world;
+            return;
+        }
         let mut place = Place { world: &mut world, fingerprint: seed.fingerprint };
         for process in 0..self.rules.layout.size {
             let row = self.memory.local(place.world[process]);
@@ -282,7 +289,7 @@ impl Worker {
 
     /// Undoes all changes since the last time.
     #[inline]
-    fn undo(&mut self, world: &mut [u32]) {
+    pub(crate) fn undo(&mut self, world: &mut [u32]) {
         while let Some((slot, id)) = self.changed.pop() {
             world[slot as usize] = id;
         }
@@ -309,7 +316,12 @@ impl Worker {
     }
 
     /// Performs an action on a world, so that it can be undone; `None` where it is not possible.
-    fn perform(&mut self, world: &mut [u32], fingerprint: u64, action: Action) -> Option<Fate> {
+    pub(crate) fn perform(
+        &mut self,
+        world: &mut [u32],
+        fingerprint: u64,
+        action: Action,
+    ) -> Option<Fate> {
         if action.kind() == Kind::Tick {
             return self.tick(world, fingerprint);
         }

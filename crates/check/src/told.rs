@@ -33,6 +33,19 @@ impl<P: Protocol> Told<'_, P>
 where
     P::Command: Service<Event = P::Event>,
 {
+    /// Whether one delivery stood for many steps, and rightly: nobody sent to another than its
+    /// successor.
+    pub(crate) fn is_ample(&self) -> bool {
+        let strayed = self.explored.workers.iter().any(|worker| worker.memory.strayed);
+        let layout = self.rules.layout;
+        let mut first = self.explored.first.iter().map(|(_, world, _)| world);
+        let begins_on_the_ring = first.all(|world| {
+            let mut used = layout.link_slots().filter(|slot| world[*slot] != 0);
+            used.all(|slot| layout.is_on_the_ring(slot))
+        });
+        self.rules.ample && !strayed && begins_on_the_ring
+    }
+
     /// The counterexample to a property, if it is violated.
     pub(crate) fn judge(
         &mut self,

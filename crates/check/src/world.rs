@@ -40,6 +40,11 @@ impl Layout {
         (slot - self.size) / self.size % self.size
     }
 
+    /// Whether a link leads to the next process on the ring of all.
+    pub(crate) fn is_on_the_ring(self, slot: usize) -> bool {
+        (self.sender(slot) + 1) % self.size == self.receiver(slot)
+    }
+
     /// The slots of all links.
     pub(crate) fn link_slots(self) -> std::ops::Range<usize> {
         self.size..self.size + self.links()
