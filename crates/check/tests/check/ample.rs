@@ -11,8 +11,12 @@ use tenure_algorithms::election::{
 use tenure_algorithms::mutex::{MisraRing, TokenRing, misra_ring};
 use tenure_check::{Check, Judgement, Manner, Report};
 use tenure_core::monitors::{Agreement, Fencing, MutualExclusion};
+use tenure_core::service::election;
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::{Effects, Election, Fence, Group, Mutex, ProcessId, Protocol, Rank, labelled};
+use tenure_core::{
+    Effects, Election, Fence, Group, Monitor, Mutex, Observed, ProcessId, Protocol, Rank,
+    Violation, labelled,
+};
 
 use crate::elections::{judged, ranks};
 use crate::verdicts::verdicts;
@@ -271,18 +275,68 @@ fn an_election_started_by_one_of_six_has_fewer_worlds_by_a_factor_of_seventeen()
     assert_eq!(started_by(2), (8786, 831));
 }
 
-/// A link that is full puts an end to some runs; the reduced search keeps to the same bound.
+/// A link that is full puts an end to some runs; the reduced search keeps to the same bound, also
+/// on its way to what is wrong.
 #[test]
 fn within_a_bound_on_links_the_verdicts_are_those_of_the_plain_search() {
-    for most in 1..=3 {
-        for ids in all_ranks(3).filter(|ids| all_differ(ids)) {
-            let config = || lelann::Config { ranks: ranks(&ids), variants: Variants::none() };
+    let wrong = Variants::none().with(lelann::Switch::ForwardFirst);
+    let mut violated = 0;
+    for (most, variants) in (1..=3).flat_map(|most| [(most, Variants::none()), (most, wrong)]) {
+        for ids in all_ranks(3) {
+            let config = || lelann::Config { ranks: ranks(&ids), variants };
             let check = || judged(Check::<LeLann>::with(3, config()).fifo().in_flight(most), &ids);
             let (plain, reduced) = (check().run(), check().ample().run());
             assert_eq!(verdicts(&plain), verdicts(&reduced), "{most}: {plain}{reduced}");
             assert!(plain.bounds.in_flight.is_some() || reduced.bounds.in_flight.is_none());
+            let within = plain.bounds.in_flight.is_some() && !plain.counterexamples.is_empty();
+            violated += u32::from(within);
         }
     }
+    assert!(violated > 0, "something is wrong within a bound");
+}
+
+/// Refuses that anybody is told something after somebody of a higher place, or of a lower one.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct ToldInOrder {
+    ascending: bool,
+    last: Option<ProcessId>,
+}
+
+impl Monitor<election::Command, election::Event> for ToldInOrder {
+    fn observe(
+        &mut self,
+        at: ProcessId,
+        seen: Observed<'_, election::Command, election::Event>,
+    ) -> Result<(), Violation> {
+        let Observed::Event(_) = seen else { return Ok(()) };
+        match self.last.replace(at) {
+            Some(last) if last != at && (last < at) != self.ascending => {
+                Err(Violation { property: "told-in-order", at, says: format!("after {last}") })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What a monitor sees is not put into another order, so every order of it is found.
+#[test]
+fn every_order_of_what_is_seen_is_found() {
+    let mut judgements = Vec::new();
+    for (ids, starting) in all_ranks(3).flat_map(|ids| (1..8).map(move |set| (ids.clone(), set))) {
+        for ascending in [true, false] {
+            let check = || {
+                let config = lelann::Config { ranks: ranks(&ids), variants: Variants::none() };
+                let initiators = (0..3).filter(|place| starting >> place & 1 != 0);
+                let check = Check::<LeLann>::with(3, config).fifo();
+                let monitor = ToldInOrder { ascending, last: None };
+                check.initiators(initiators.map(ProcessId)).always(monitor)
+            };
+            let (plain, reduced) = (check().run(), check().ample().run());
+            assert_eq!(verdicts(&plain), verdicts(&reduced), "{ids:?}: {plain}{reduced}");
+            judgements.push(plain.judgement());
+        }
+    }
+    assert!(judgements.contains(&Judgement::Violated) && judgements.contains(&Judgement::Holds));
 }
 
 /// Locks that pass a token on: little is invisible there, and nothing is lost.
