@@ -127,6 +127,31 @@ fn clocks_alone_are_no_total_order() {
     assert_eq!(both_ask(&[]), [1]);
 }
 
+#[test]
+fn without_a_tie_break_the_smaller_clock_still_enters_first() {
+    for switch in [Switch::ClockOnlyOwnFirst, Switch::ClockOnlyOtherFirst] {
+        let mut world = world(2, &[switch]);
+        world.inject(p(2), p(1), Message::Reply { clock: 6 });
+        world.command(p(1), Command::Enter);
+        world.command(p(2), Command::Enter);
+        world.drain(&mut Dice(0));
+        assert_eq!(entered(&mut world), [2], "{switch:?}");
+    }
+}
+
+#[test]
+fn a_later_request_counts_as_a_reply_only_where_any_message_does() {
+    let enters = |switches: &[Switch]| {
+        let mut world = world(2, switches);
+        world.command(p(1), Command::Enter);
+        world.command(p(2), Command::Enter);
+        world.pass(2, 1);
+        entered(&mut world)
+    };
+    assert_eq!(enters(&[]), NOBODY);
+    assert_eq!(enters(&[Switch::AnyMessage]), [1]);
+}
+
 /// 7-L4 with "any message": four steps to two inside.
 #[test]
 fn a_reply_that_overtakes_a_request_lets_two_in() {

@@ -5,7 +5,7 @@ use tenure_algorithms::Variants;
 use tenure_algorithms::mutex::RicartAgrawala;
 use tenure_algorithms::mutex::ricart_agrawala::{Config, Message, Switch};
 use tenure_core::service::mutex::Command;
-use tenure_core::{Algorithm, Order, Promise};
+use tenure_core::{Algorithm, Order, Promise, Stamp};
 
 use crate::support::mutex::{self, NOBODY, Plan, entered, run};
 use crate::support::{Dice, World, p};
@@ -148,6 +148,18 @@ fn without_a_tie_break_that_lets_neither_go_both_wait_for_ever() {
     assert_eq!(entered(&mut world), NOBODY);
 }
 
+#[test]
+fn without_a_tie_break_the_smaller_clock_still_enters_first() {
+    for switch in [Switch::ClockOnlyStrict, Switch::ClockOnlyDefer] {
+        let mut world = world(2, &[switch]);
+        world.inject(p(2), p(1), Message::Reply { to: 0, clock: 6 });
+        world.command(p(1), Command::Enter);
+        world.command(p(2), Command::Enter);
+        world.drain(&mut Dice(0));
+        assert_eq!(entered(&mut world), [2], "{switch:?}");
+    }
+}
+
 /// 7-R5.
 #[test]
 fn a_request_that_does_not_advance_the_clock_lets_a_later_one_overtake_an_entry() {
@@ -190,6 +202,23 @@ fn replies_are_told_apart_by_sender_and_by_request() {
     assert!(is_caught(&[Switch::UntaggedReply], &twice, "mutual-exclusion"));
     let once = plan(Order::Reordered, &[1, 1, 1], 3);
     assert!(is_caught(&[Switch::BareCounter], &once, "mutual-exclusion"));
+}
+
+/// P1 is inside, and finds both an old request of P2, duplicated, and its new one.
+#[test]
+fn where_replies_name_no_request_a_process_is_owed_one_reply_and_not_two() {
+    let owed = |switches: &[Switch]| {
+        let mut world = world(2, switches);
+        world.command(p(1), Command::Enter);
+        world.drain(&mut Dice(0));
+        for clock in [2, 3] {
+            world.inject(p(2), p(1), Message::Request { stamp: Stamp { clock, process: p(2) } });
+        }
+        world.command(p(1), Command::Exit);
+        world.under_way(1, 2)
+    };
+    assert_eq!(owed(&[]), 2, "one for each, which P2 tells apart");
+    assert_eq!(owed(&[Switch::UntaggedReply]), 1, "P2 could not tell a second one apart");
 }
 
 #[test]
