@@ -10,6 +10,7 @@ use tenure_core::service::mutex;
 use tenure_core::{Monitor, Order, ProcessId, Protocol, Rebase, TICKS_PER_UNIT, monitors};
 
 use crate::Entries;
+use crate::crashing::{Crashing, Moment};
 use crate::entries::EntriesOfAll;
 use crate::judge::{Interning, Judge, Plain};
 use crate::limits::{Limits, Progress};
@@ -51,6 +52,7 @@ where
     pub(crate) order: Order,
     pub(crate) synchronous: Option<Clockwork>,
     pub(crate) budget: Faults,
+    pub(crate) crashes: Crashing,
     /// Who may be cut off from the others.
     pub(crate) side: Vec<ProcessId>,
     pub(crate) detects: bool,
@@ -129,6 +131,7 @@ where
             order: Order::Reordered,
             synchronous: None,
             budget: Faults::default(),
+            crashes: Crashing::default(),
             side: Vec::new(),
             detects: false,
             in_flight: IN_FLIGHT,
@@ -210,6 +213,20 @@ where
     #[must_use]
     pub fn crashing(self, most: u32) -> Self {
         self.budget_of(Fault::Crash, most)
+    }
+
+    /// Only these crash; anybody by default. How often is for [`Check::crashing`] to say.
+    #[must_use]
+    pub fn crashing_at(mut self, processes: impl IntoIterator<Item = ProcessId>) -> Self {
+        self.crashes.at = Some(processes.into_iter().collect());
+        self
+    }
+
+    /// Processes crash only while their users do this; at any moment by default.
+    #[must_use]
+    pub fn crashing_while(mut self, moment: Moment) -> Self {
+        self.crashes.during = Some(moment);
+        self
     }
 
     /// Up to so many recoveries, with what was saved.
@@ -457,7 +474,8 @@ where
     P::Command: Service<Event = P::Event>,
 {
     /// Takes worlds that differ only by a shift of every stamp for one, where the protocol says
-    /// how its stamps shift. Endless requests need it; verdicts never depend on it.
+    /// how its stamps shift. Endless requests need it; verdicts never depend on it. Nothing is
+    /// shifted where processes come back: their clocks may begin at zero again.
     #[must_use]
     pub fn rebasing(mut self) -> Self {
         if P::REBASES {

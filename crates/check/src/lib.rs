@@ -14,6 +14,7 @@ mod check;
 mod choices;
 mod circle;
 mod components;
+mod crashing;
 mod diagram;
 mod display;
 mod entries;
@@ -50,6 +51,7 @@ mod visited;
 mod world;
 
 pub use check::Check;
+pub use crashing::Moment;
 pub use entries::{Entries, EntriesOfAll};
 pub use follow::FollowError;
 pub use limits::{Limit, Progress};

@@ -18,6 +18,7 @@ use crate::world::VIOLATED;
 pub(crate) struct LocalRow {
     pub(crate) fingerprint: u64,
     pub(crate) down: bool,
+    pub(crate) may_crash: bool,
     pub(crate) stand: Stand,
     pub(crate) urgent: bool,
     pub(crate) beyond: bool,
@@ -126,6 +127,7 @@ impl Memory {
         let row = LocalRow {
             fingerprint: facts.fingerprint,
             down: facts.down,
+            may_crash: facts.may_crash,
             stand: facts.standing,
             urgent: facts.urgent,
             beyond: facts.beyond,

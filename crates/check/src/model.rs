@@ -62,6 +62,8 @@ pub(crate) struct Outcome {
 pub(crate) struct LocalFacts {
     pub(crate) fingerprint: u64,
     pub(crate) down: bool,
+    /// Whether it is up, and crashes are explored here.
+    pub(crate) may_crash: bool,
     pub(crate) standing: Stand,
     /// The peers that the detector suspects, as bits.
     pub(crate) suspected: u32,

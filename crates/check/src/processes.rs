@@ -6,6 +6,7 @@ use tenure_core::{
 
 use crate::action::{Cause, MOST_OUTCOMES};
 use crate::choices::Odometer;
+use crate::crashing::Crashing;
 use crate::fingerprint::{Role, fingerprint};
 use crate::intern::{Interned, Interner};
 use crate::judge::{Judge, Observation, Seen};
@@ -22,6 +23,7 @@ pub(crate) struct Setting<P: Protocol> {
     pub(crate) size: u32,
     pub(crate) config: P::Config,
     pub(crate) workload: Workload,
+    pub(crate) crashes: Crashing,
     /// In synchronous time: the ticks in a unit of it, and the bounds on latency in units.
     pub(crate) synchronous: Option<Clockwork>,
     /// Whether causality is kept.
@@ -379,6 +381,7 @@ where
         LocalFacts {
             fingerprint: self.locals.fingerprint(id),
             down,
+            may_crash: !down && self.setting.crashes.allows::<P::Command>(local.at, &local.user),
             standing: if down { Stand::Content } else { stand::<P>(&local.user) },
             suspected: local.suspected,
             menu: self.menu(&local),

@@ -83,6 +83,9 @@ where
 
     /// The processes and the rules of this check.
     pub(crate) fn assemble(&mut self) -> Result<(Arc<Processes<P>>, Arc<Rules>), Refusal> {
+        if self.budget.of(Fault::Recovery) > 0 {
+            self.shifts = None;
+        }
         let workload = self.workload()?;
         let layout = Layout {
             size: self.size as usize,
@@ -95,6 +98,7 @@ where
             size: self.size,
             config: self.config.clone(),
             workload,
+            crashes: self.crashes.clone(),
             synchronous: self.synchronous,
             causality: self.causality,
             application_causality: self.application_causality,
@@ -134,12 +138,14 @@ where
             return Err(Refusal::Monitors { monitors, most: u32::BITS as usize - monitors });
         }
         let liveness = |one: &Selected| !matches!(one.kind, Asked::Always(_));
-        let distinct = self.watches_names || !self.side.is_empty();
+        let crashes_at = self.crashes.at.iter().flatten();
+        let distinct = self.watches_names || !self.side.is_empty() || self.crashes.at.is_some();
         if self.is_symmetric && (distinct || self.selected.iter().any(liveness)) {
             return Err(Refusal::Symmetric);
         }
         let named = self.down.iter().chain(self.initiators.iter().flatten()).chain(&self.side);
-        if let Some(stranger) = named.into_iter().find(|process| process.0 >= self.size) {
+        let mut named = named.chain(crashes_at);
+        if let Some(stranger) = named.find(|process| process.0 >= self.size) {
             return Err(Refusal::Stranger { process: *stranger, size: self.size });
         }
         let entries = match &self.entries {

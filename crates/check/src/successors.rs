@@ -211,7 +211,7 @@ impl Worker {
         }
         for process in 0..rules.layout.size {
             let row = self.memory.local(place.world[process]);
-            if !row.down && left(place.world, Fault::Crash) {
+            if row.may_crash && left(place.world, Fault::Crash) {
                 let at = Action::new(Kind::Crash, process, 0, 0);
                 let prelude = Prelude::of_fault(Fault::Crash);
                 self.every_outcome(place, at, prelude, (FAULT, Cause::Crash), visit);

@@ -49,7 +49,7 @@ fn cr_le_without_fifo_a_late_initiator_waits_for_ever() {
     let report = judged(chang_roberts(&ids, Variants::none()), &ids).run();
     holds(&report, "agreement");
     holds(&report, "validity");
-    violated(&report, "progress", 9);
+    violated(&report, "progress", 8);
 }
 
 #[test]

@@ -2,8 +2,10 @@
 
 mod ample;
 mod bullies;
+mod bully_column;
 mod carvalho_roucairol;
 mod catalogue;
+mod crashes;
 mod dijkstra_ring;
 mod elections;
 mod faults;
@@ -14,6 +16,7 @@ mod misra_ring;
 mod mistakes;
 mod panics;
 mod raft;
+mod recovery;
 mod reductions;
 mod reference;
 mod repaired_ring;

@@ -3,13 +3,14 @@
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::channel::{Fifo, fifo};
+use tenure_algorithms::compose::{Coordinated, MutexOnly};
 use tenure_algorithms::election::{
     ChangRoberts, DolevKlaweRodeh, Franklin, HirschbergSinclair, ItaiRodeh, LeLann, chang_roberts,
     dolev_klawe_rodeh, franklin, hirschberg_sinclair, lelann,
 };
 use tenure_check::Check;
-use tenure_core::monitors::Agreement;
-use tenure_core::{Election, Order, ProcessId};
+use tenure_core::monitors::{Agreement, Fencing, MutualExclusion};
+use tenure_core::{Election, Order, ProcessId, Rebase};
 
 use crate::elections::{holds, judged, ranks, violated};
 
@@ -102,7 +103,7 @@ fn lots_elect_one_of_two_and_of_three_in_every_draw_within_two_rounds() {
 
 /// What the matrix says of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Cell {
+pub(crate) enum Cell {
     Fine,
     Stuck,
     Unsafe,
@@ -114,7 +115,7 @@ fn cell<P: Election>(check: Check<P>, ids: &[u32]) -> Cell {
     classified(judged(check, ids))
 }
 
-fn classified<P: Election>(check: Check<P>) -> Cell {
+pub(crate) fn classified<P: Election>(check: Check<P>) -> Cell {
     let report = check.run();
     let violated = |property| report.counterexample(property).is_some();
     if violated("agreement") || violated("validity") {
@@ -165,6 +166,17 @@ fn a_duplicated_message_does_no_harm() {
     assert_eq!(classified(agreed(itai_rodeh(3).fifo().duplicating(1))), Fine);
 }
 
+/// 5.7, row *dup of 1*: on links that reorder as well, whoever starts. With two that start there
+/// are more than a million states.
+#[test]
+fn hirschberg_and_sinclair_bear_a_duplicate_on_links_that_reorder() {
+    let states = [0, 1, 2].map(|first| {
+        let check = hirschberg_sinclair(&THREE).duplicating(1).initiators([ProcessId(first)]);
+        states(check, &THREE)
+    });
+    assert_eq!(states, [1_009, 12_846, 3_601]);
+}
+
 /// 5.7, row *crash during*: the ring is broken, and somebody waits for ever.
 #[test]
 fn a_crash_breaks_the_ring() {
@@ -207,4 +219,22 @@ fn over_the_reliable_channel_loss_duplication_and_reordering_do_no_harm() {
     faulty(judged(franklin.losing(1).duplicating(1), &ids).run());
     let lots = over_fifo::<ItaiRodeh>(()).fifo().term_max(2);
     faulty(lots.losing(1).duplicating(1).in_the_end(Agreement::new()).progress().run());
+}
+
+/// Two who lock at the leader of such an election, each once.
+fn states_at_the_leader<E: Election + Rebase>(check: Check<MutexOnly<Coordinated<E>>>) -> u64 {
+    let safe = check.fifo().always(MutualExclusion::new()).always(Fencing::new());
+    let report = safe.progress().run();
+    report.assert_holds();
+    report.states
+}
+
+#[test]
+fn a_lock_at_the_leader_of_any_ring_is_safe_and_live() {
+    let ids = [1, 2];
+    assert_eq!(states_at_the_leader::<LeLann>(Check::with(2, lelann_config(&ids))), 46);
+    let dolev = Check::with(2, dolev_klawe_rodeh_config(&ids));
+    assert_eq!(states_at_the_leader::<DolevKlaweRodeh>(dolev), 60);
+    assert_eq!(states_at_the_leader::<Franklin>(Check::with(2, franklin_config(&ids))), 85);
+    assert_eq!(states_at_the_leader::<ItaiRodeh>(Check::with(2, ()).term_max(2)), 105);
 }

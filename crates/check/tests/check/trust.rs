@@ -63,9 +63,13 @@ fn rebasing_changes_no_verdict_and_no_length_in_two_hundred_cases() {
     let mut cases = 0;
     for mistake in MISTAKES {
         for order in [Channel::Fifo, Channel::Reordered] {
-            for (size, entries) in
-                [(2, vec![1, 1]), (2, vec![3, 1]), (2, vec![2, 3]), (3, vec![1; 3])]
-            {
+            for (size, entries) in [
+                (2, vec![1, 1]),
+                (2, vec![2, 1]),
+                (2, vec![3, 1]),
+                (2, vec![2, 3]),
+                (3, vec![1; 3]),
+            ] {
                 for (lost, doubled) in [(0, 0), (1, 0), (0, 1), (1, 1)] {
                     if size == 3 && lost + doubled > 0 {
                         continue;
@@ -86,12 +90,12 @@ fn rebasing_changes_no_verdict_and_no_length_in_two_hundred_cases() {
                     );
                     let case = (mistake, order, &entries, lost, doubled);
                     assert_eq!(verdicts(&plain), verdicts(&rebased), "{case:?}");
-                    cases += 2;
+                    cases += 1;
                 }
             }
         }
     }
-    assert!(cases >= 200 - 18, "{cases} searches were compared");
+    assert!(cases >= 200, "{cases} pairs of searches were compared");
 }
 
 #[test]
