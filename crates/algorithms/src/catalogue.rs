@@ -18,10 +18,12 @@ use tenure_core::tree::Shape;
 use tenure_core::{Algorithm, Card, Election, Mutex, Office, Promise, Rebase};
 
 use crate::channel::{Fifo, fifo};
-use crate::compose::{Coordinated, MutexOnly, Side, side};
-use crate::reduction::{ElectionFromMutex, MutexFromElection, mutex_from_election};
+use crate::compose::{Coordinated, Side, side};
+use crate::reduction::mutex_from_election;
 use any_election::Any as AnyElection;
+use members::locks::any_lock;
 use members::mutexes::any_mutex::{self, Any as AnyMutex};
+use members::offices::any_office;
 use members::{elections, mutexes};
 
 pub(crate) use members::elections::any_election;
@@ -104,49 +106,48 @@ pub fn visit<V: Visitor>(
     visitor: V,
 ) -> Result<V::Output, Unknown> {
     let (name, parameters) = &unaliased(name, parameters);
-    match name.split_once(':') {
-        None if ELECTIONS.contains(&name.as_str()) => elections::visit(name, parameters, visitor),
-        None => mutexes::visit(name, parameters, visitor),
-        Some(("fifo", inner)) => {
-            visit_sum(inner, &parameters.with_repeats(), OverFifo { visitor, parameters })
-        }
-        Some(_) => visit_sum(name, parameters, visitor),
+    if let Some(inner) = name.strip_prefix("fifo:") {
+        return visit_sum(inner, &parameters.with_repeats(), OverFifo { visitor, parameters });
+    }
+    let visitor = match mutexes::visit_alone(name, parameters, visitor)? {
+        Ok(output) => return Ok(output),
+        Err(visitor) => visitor,
+    };
+    match elections::visit_alone(name, parameters, visitor)? {
+        Ok(output) => Ok(output),
+        Err(visitor) => visit_sum(name, parameters, visitor),
     }
 }
 
-/// The same with one type for all locks, one for all elections, and one for all compositions of
-/// the two.
+/// The same with one type for everything that is a lock, and one for all elections.
 fn visit_sum<V: Visitor>(
     name: &str,
     parameters: &Parameters,
     visitor: V,
 ) -> Result<V::Output, Unknown> {
-    let Some((composition, inner)) = name.split_once(':') else {
-        return Ok(if ELECTIONS.contains(&name) {
-            visitor.election::<AnyElection>(elections::config(name, parameters)?)
-        } else {
-            visitor.mutex::<AnyMutex>(mutexes::config(name, parameters)?)
-        });
-    };
     let whole = |unknown| match unknown {
         Unknown::Algorithm(_) => Unknown::algorithm(name),
         other => other,
     };
-    match composition {
-        "coordinated" => {
-            let config = elections::config(inner, parameters).map_err(whole)?;
-            Ok(visitor.mutex::<MutexOnly<Coordinated<AnyElection>>>(config))
+    let lock = match name.split_once(':') {
+        None if ELECTIONS.contains(&name) => {
+            let config = any_office::Config::Plain(elections::config(name, parameters)?);
+            return Ok(visitor.election::<any_office::Any>(config));
         }
-        "election-from-mutex" => {
-            let config = offices(inner, parameters).map_err(whole)?;
-            Ok(visitor.election::<ElectionFromMutex<AnyMutex>>(config))
+        Some(("election-from-mutex", inner)) => {
+            let config = any_office::Config::ByLock(offices(inner, parameters).map_err(whole)?);
+            return Ok(visitor.election::<any_office::Any>(config));
         }
-        "mutex-from-election" => {
-            let config = contests(inner, parameters).map_err(whole)?;
-            Ok(visitor.mutex::<MutexFromElection<AnyElection>>(config))
+        None => any_lock::Config::Plain(mutexes::config(name, parameters)?),
+        Some(("coordinated", inner)) => {
+            any_lock::Config::AtLeader(elections::config(inner, parameters).map_err(whole)?)
         }
-        _ => Err(Unknown::algorithm(name)),
-    }
+        Some(("mutex-from-election", inner)) => {
+            any_lock::Config::ByElection(contests(inner, parameters).map_err(whole)?)
+        }
+        Some(_) => return Err(Unknown::algorithm(name)),
+    };
+    Ok(visitor.mutex::<any_lock::Any>(lock))
 }
 
 /// For an election made of a lock: it must let one in at a time, and some day.

@@ -3,9 +3,12 @@
 use super::{Parameters, Unknown, Visitor};
 
 /// Makes of one list: the names, the way from a name to a type, and the sum of all types.
+///
+/// An algorithm that is marked `alone` is also compiled by itself, for every engine: where its
+/// stamps can be rebased, or groups of a million make its size matter.
 macro_rules! members {
     ($(#[$doc:meta])* $NAMES:ident, $call:ident, $any:ident, $composed:ident:
-        $($name:literal => $Type:ident, $file:ident;)+
+        $($name:literal => $Type:ident, $file:ident $(, $alone:ident)?;)+
     ) => {
         $(#[$doc])*
         pub const $NAMES: &[&str] = &[$($name),+];
@@ -14,15 +17,17 @@ macro_rules! members {
         pub(in crate::catalogue) const COMPOSED: &[&[&str]] =
             &[$($composed!($name)),+];
 
-        /// Calls `visitor` with the type that a name of this list stands for.
-        pub(in crate::catalogue) fn visit<V: Visitor>(
+        /// Calls `visitor` with the type of one that is marked `alone`; gives it back for others.
+        pub(in crate::catalogue) fn visit_alone<V: Visitor>(
             name: &str,
             parameters: &Parameters,
             visitor: V,
-        ) -> Result<V::Output, Unknown> {
+        ) -> Result<Result<V::Output, V>, Unknown> {
             Ok(match name {
-                $($name => visitor.$call::<$Type>(parameters.$file()?),)+
-                _ => return Err(Unknown::algorithm(name)),
+                $($($name if stringify!($alone) == "alone" => {
+                    Ok(visitor.$call::<$Type>(parameters.$file()?))
+                })?)+
+                _ => Err(visitor),
             })
         }
 
@@ -59,9 +64,9 @@ pub(super) mod mutexes {
         MUTEXES, mutex, any_mutex, of_mutex:
         "central" => Central, central;
         "token-ring" => TokenRing, token_ring;
-        "lamport" => Lamport, lamport;
-        "ricart-agrawala" => RicartAgrawala, ricart_agrawala;
-        "carvalho-roucairol" => CarvalhoRoucairol, carvalho_roucairol;
+        "lamport" => Lamport, lamport, alone;
+        "ricart-agrawala" => RicartAgrawala, ricart_agrawala, alone;
+        "carvalho-roucairol" => CarvalhoRoucairol, carvalho_roucairol, alone;
         "maekawa" => Maekawa, maekawa;
         "suzuki-kasami" => SuzukiKasami, suzuki_kasami;
         "raymond" => Raymond, raymond;
@@ -89,12 +94,35 @@ pub(super) mod elections {
         /// The elections, by their names.
         ELECTIONS, election, any_election, of_election:
         "lelann" => LeLann, lelann;
-        "chang-roberts" => ChangRoberts, chang_roberts;
-        "hirschberg-sinclair" => HirschbergSinclair, hirschberg_sinclair;
+        "chang-roberts" => ChangRoberts, chang_roberts, alone;
+        "hirschberg-sinclair" => HirschbergSinclair, hirschberg_sinclair, alone;
         "dolev-klawe-rodeh" => DolevKlaweRodeh, dolev_klawe_rodeh;
         "franklin" => Franklin, franklin;
         "itai-rodeh" => ItaiRodeh, itai_rodeh;
         "bully" => Bully, bully;
         "raft" => Raft, raft;
     }
+}
+
+/// All locks and all compositions that are locks, as one type.
+pub(super) mod locks {
+    use super::elections::any_election::Any as Election;
+    use crate::compose::{Coordinated, MutexOnly};
+    use crate::reduction::MutexFromElection;
+
+    pub(super) use super::mutexes::any_mutex::Any as Plain;
+    pub(super) type AtLeader = MutexOnly<Coordinated<Election>>;
+    pub(super) type ByElection = MutexFromElection<Election>;
+
+    crate::catalogue::sum::sum!(any_lock, mutex: Plain, AtLeader, ByElection);
+}
+
+/// All elections and all compositions that are elections, as one type.
+pub(super) mod offices {
+    use crate::reduction::ElectionFromMutex;
+
+    pub(super) use super::elections::any_election::Any as Plain;
+    pub(super) type ByLock = ElectionFromMutex<super::mutexes::any_mutex::Any>;
+
+    crate::catalogue::sum::sum!(any_office, election: Plain, ByLock);
 }

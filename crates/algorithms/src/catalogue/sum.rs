@@ -9,6 +9,8 @@
 macro_rules! sum {
     ($module:ident, $service:ident: $($Member:ident),+) => {
         pub(crate) mod $module {
+            use core::fmt;
+
             use tenure_core::service::$service::{Command, Event};
             use tenure_core::{
                 Algorithm, Card, Effects, Group, Label, Labelled, ProcessId, Protocol, Rebase,
@@ -18,7 +20,7 @@ macro_rules! sum {
             use super::{$($Member),+};
 
             /// One process of any of them.
-            #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+            #[derive(Clone, PartialEq, Eq, Hash)]
             pub(crate) enum Any {
                 $($Member($Member)),+
             }
@@ -30,14 +32,14 @@ macro_rules! sum {
             }
 
             /// What processes say to each other.
-            #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-            #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+            #[derive(Clone, PartialEq, Eq, Hash)]
+            #[cfg_attr(feature = "serde", derive(serde::Deserialize))]
             pub(crate) enum Message {
                 $($Member(<$Member as Protocol>::Message)),+
             }
 
             /// The timers.
-            #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+            #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
             pub(crate) enum Timer {
                 $($Member(<$Member as Protocol>::Timer)),+
             }
@@ -47,6 +49,26 @@ macro_rules! sum {
             #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
             pub(crate) enum Stable {
                 $($Member(<$Member as Protocol>::Stable)),+
+            }
+
+            $crate::catalogue::sum::shown!(Any, Message, Timer: $($Member),+);
+
+            /// People read what the member says; frames say as well which member it is.
+            #[cfg(feature = "serde")]
+            impl serde::Serialize for Message {
+                fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                    #[derive(serde::Serialize)]
+                    #[serde(rename = "Message")]
+                    enum Framed<'a> {
+                        $($Member(&'a <$Member as Protocol>::Message)),+
+                    }
+                    match self {
+                        $(Message::$Member(message) if to.is_human_readable() => {
+                            message.serialize(to)
+                        })+
+                        $(Message::$Member(message) => Framed::$Member(message).serialize(to)),+
+                    }
+                }
             }
 
             impl Labelled for Message {
@@ -159,4 +181,23 @@ macro_rules! sum {
     };
 }
 
-pub(super) use sum;
+/// Shows each of these enums as what is inside.
+macro_rules! shown {
+    ($($Sum:ident),+: $($Member:ident),+) => {
+        $crate::catalogue::sum::shown!(@ [$($Sum)+] [$($Member)+]);
+    };
+    (@ [$($Sum:ident)*] $members:tt) => {
+        $($crate::catalogue::sum::shown!(@@ $Sum $members);)*
+    };
+    (@@ $Sum:ident [$($Member:ident)+]) => {
+        impl fmt::Debug for $Sum {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self {
+                    $($Sum::$Member(inner) => inner.fmt(f)),+
+                }
+            }
+        }
+    };
+}
+
+pub(super) use {shown, sum};
