@@ -108,9 +108,12 @@ impl fmt::Display for UnknownVariant {
 
 impl core::error::Error for UnknownVariant {}
 
-/// Declares the variants of an algorithm: `Name = "name", sound|unsound, "what is different"`.
+/// Declares the variants of an algorithm: `Name = "name", sound|unsound, "what is different"`,
+/// and perhaps `=> "verdict", "options of a check"`: which verdict of the project's checklist it
+/// shows, and how `tenure check` shows it.
 macro_rules! switches {
-    ($($name:ident = $text:literal, $sound:ident, $says:literal;)*) => {
+    ($($name:ident = $text:literal, $sound:ident, $says:literal
+        $(=> $verdict:literal, $shown_by:literal)?;)*) => {
         /// The variants of this algorithm.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Switch {
@@ -126,6 +129,8 @@ macro_rules! switches {
                         name: $text,
                         says: $says,
                         sound: $crate::variants::$sound,
+                        verdict: concat!($($verdict)?),
+                        shown_by: concat!($($shown_by)?),
                     },)*
                 }
             }

@@ -272,4 +272,8 @@ pub struct Variant {
     pub says: &'static str,
     /// Whether the promises still hold; `false` for a mistake kept to be shown.
     pub sound: bool,
+    /// Which verdict of the project's checklist it shows, such as 7-L2; empty for none.
+    pub verdict: &'static str,
+    /// The options with which `tenure check` shows it; empty where a check shows nothing.
+    pub shown_by: &'static str,
 }

@@ -134,13 +134,18 @@ switches! {
     LiteralRestart = "literal-restart", sound,
         "every election message starts another election, not one per election";
     AnnounceLower = "announce-lower", unsound,
-        "the result is told only to those below, so a rival above never learns";
+        "the result is told only to those below, so a rival above never learns"
+        => "7-B4", "-n 2 --variant announce-lower,no-terms --crash 1 --recover 1";
     AcceptLower = "accept-lower", unsound,
-        "an announcement of a lower process is believed";
+        "an announcement of a lower process is believed"
+        => "7-B3",
+        "-n 2 --variant accept-lower,no-terms --crash 1 --recover 1 --property agreement";
     IgnoreLower = "ignore-lower", unsound,
-        "an announcement of a lower process is ignored, where it should start an election";
+        "an announcement of a lower process is ignored, where it should start an election"
+        => "7-B4", "-n 2 --variant ignore-lower,no-terms --crash 1 --recover 1";
     NoTerms = "no-terms", unsound,
-        "announcements carry no term, so a late one overwrites a newer one";
+        "announcements carry no term, so a late one overwrites a newer one"
+        => "", "-n 2 --crash 1 --recover 1";
     Greet = "greet", sound,
         "a leader announces itself to a peer that is trusted again: heals partitions";
 }

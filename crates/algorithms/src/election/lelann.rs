@@ -113,7 +113,8 @@ impl Config {
 
 switches! {
     ForwardFirst = "forward-first", unsound,
-        "the first rank of another is passed on before the own one is sent, not after";
+        "the first rank of another is passed on before the own one is sent, not after"
+        => "7-LL", "-n 3 --initiators 1";
 }
 
 impl Protocol for LeLann {

@@ -147,7 +147,8 @@ switches! {
     PreVote = "pre-vote", sound,
         "a candidate first asks whether a majority has lost its leader, and keeps its term if not";
     ForgottenVote = "forgotten-vote", unsound,
-        "the vote is not saved: whoever comes back votes a second time in the same term";
+        "the vote is not saved: whoever comes back votes a second time in the same term"
+        => "", "-n 3 --crash 1 --recover 1 --property one-leader-per-term";
 }
 
 /// What survives a crash.

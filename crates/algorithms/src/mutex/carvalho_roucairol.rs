@@ -94,7 +94,8 @@ pub struct Config {
 
 switches! {
     NoRerequest = "no-rerequest", unsound,
-        "who gives up a permission while it waits does not ask for it again";
+        "who gives up a permission while it waits does not ask for it again"
+        => "7-CR1", "-n 3";
 }
 
 impl Protocol for CarvalhoRoucairol {

@@ -96,7 +96,8 @@ impl Default for Config {
 
 switches! {
     UntaggedGrant = "untagged-grant", unsound,
-        "a waiting process takes any grant, even one of an earlier request";
+        "a waiting process takes any grant, even one of an earlier request"
+        => "7-C3", "-n 3 --entries 0,2,2 --duplicate 1 --property mutual-exclusion";
 }
 
 impl Protocol for Central {

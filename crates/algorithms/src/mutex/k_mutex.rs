@@ -105,7 +105,8 @@ impl Config {
 
 switches! {
     UntaggedReply = "untagged-reply", unsound,
-        "replies do not name the request, so a surplus one serves the next";
+        "replies do not name the request, so a surplus one serves the next"
+        => "", "-n 3 --entries 2,1,1 --property at-most-k";
 }
 
 impl Protocol for KMutex {

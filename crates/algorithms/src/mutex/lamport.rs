@@ -106,15 +106,20 @@ switches! {
     SuppressedReplies = "suppressed-replies", sound,
         "a process whose own request is larger does not reply: its request says the same";
     IdsAsStamps = "ids-as-stamps", unsound,
-        "requests are ordered by process alone, so a later one can overtake an entry";
+        "requests are ordered by process alone, so a later one can overtake an entry"
+        => "7-L1", "-n 2";
     ClockOnlyOwnFirst = "clock-only-own-first", unsound,
-        "no tie-break: of two equal clocks everybody takes its own to be first, and both enter";
+        "no tie-break: of two equal clocks everybody takes its own to be first, and both enter"
+        => "7-L2", "-n 2";
     ClockOnlyOtherFirst = "clock-only-other-first", unsound,
-        "no tie-break: of two equal clocks everybody takes the other's to be first, for ever";
+        "no tie-break: of two equal clocks everybody takes the other's to be first, for ever"
+        => "7-L3", "-n 2";
     OwnRequestOnTop = "own-request-on-top", unsound,
-        "enters as soon as its request is the smallest it knows, without waiting for replies";
+        "enters as soon as its request is the smallest it knows, without waiting for replies"
+        => "7-L5", "-n 2";
     ReplyFromAll = "reply-from-all", unsound,
-        "enters as soon as everybody has replied, whoever else may be before it";
+        "enters as soon as everybody has replied, whoever else may be before it"
+        => "7-L6", "-n 2";
 }
 
 impl Protocol for Lamport {

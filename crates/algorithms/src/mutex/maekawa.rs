@@ -157,9 +157,11 @@ impl Config {
 
 switches! {
     Basic = "basic", unsound,
-        "votes are never asked back, so processes wait for each other in a circle";
+        "votes are never asked back, so processes wait for each other in a circle"
+        => "7-M1", "-n 3 --quorums pairs";
     Original1985 = "original-1985", unsound,
-        "as printed in 1985: who is displaced by a smaller request is not told that it failed";
+        "as printed in 1985: who is displaced by a smaller request is not told that it failed"
+        => "7-M3", "-n 4 --quorums grid";
 }
 
 impl Protocol for Maekawa {

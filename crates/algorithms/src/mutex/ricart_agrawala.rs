@@ -100,21 +100,29 @@ switches! {
     Reference = "reference", sound,
         "as printed in 1981: replies carry neither the request's name nor a clock";
     UnstampedReply = "unstamped-reply", sound,
-        "replies carry no clock: entries may leave the order of happened-before";
+        "replies carry no clock: entries may leave the order of happened-before"
+        => "7-R6", "-n 3 --entries 2,1,1 --channel fifo --property order";
     UntaggedReply = "untagged-reply", unsound,
-        "replies do not name the request, so a duplicate may serve the next one";
+        "replies do not name the request, so a duplicate may serve the next one"
+        => "7-R8", "-n 2 --entries 2 --duplicate 1";
     BareCounter = "bare-counter", unsound,
-        "replies are counted and neither named nor told apart by sender";
+        "replies are counted and neither named nor told apart by sender"
+        => "7-R7", "-n 2 --entries 2 --duplicate 1";
     NoClockOnRequest = "no-clock-on-request", unsound,
-        "receiving a request does not advance the clock";
+        "receiving a request does not advance the clock"
+        => "7-R5", "-n 2 --entries 2";
     IdsAsStamps = "ids-as-stamps", unsound,
-        "requests are ordered by process alone, without a clock";
+        "requests are ordered by process alone, without a clock"
+        => "7-R2", "-n 3 --channel fifo";
     ClockOnlyStrict = "clock-only-strict", unsound,
-        "no tie-break: of two equal clocks neither goes first, and both reply";
+        "no tie-break: of two equal clocks neither goes first, and both reply"
+        => "7-R3", "-n 2";
     ClockOnlyDefer = "clock-only-defer", unsound,
-        "no tie-break: of two equal clocks both go first, and both defer";
+        "no tie-break: of two equal clocks both go first, and both defer"
+        => "7-R4", "-n 2";
     ReplyWhileInside = "reply-while-inside", unsound,
-        "a request that arrives while we are inside is answered at once";
+        "a request that arrives while we are inside is answered at once"
+        => "", "-n 3 --entries 2 --channel fifo";
 }
 
 impl Protocol for RicartAgrawala {

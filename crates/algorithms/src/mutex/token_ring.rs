@@ -208,6 +208,8 @@ impl Algorithm for TokenRing {
                 name: "fault-tolerant",
                 says: "the repaired-ring: the suspected are skipped, a lost token is made anew",
                 sound: true,
+                verdict: "",
+                shown_by: "",
             }]
             .into(),
         }

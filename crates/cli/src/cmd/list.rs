@@ -54,7 +54,7 @@ fn listed(card: &Card) -> Listed<'_> {
     Listed { name: &card.name, service: card.service, card, variants: &card.variants }
 }
 
-/// All cards, two lines each.
+/// All cards, two lines each, and the names of compositions.
 fn table(cards: &[Card]) -> String {
     let mut text = String::new();
     let mut row = |name: &str, service: &str, messages: &str, survives: &str| {
@@ -62,7 +62,9 @@ fn table(cards: &[Card]) -> String {
             .expect("a string takes everything");
     };
     row("algorithm", "service", "messages", "survives");
-    for Card { name, title, service, messages, faults, .. } in cards {
+    let (composed, plain): (Vec<_>, Vec<_>) =
+        cards.iter().partition(|card| card.name.contains(':'));
+    for Card { name, title, service, messages, faults, .. } in plain {
         // What is behind a comma is for the whole card.
         let cost = messages.formula.split(',').next().unwrap_or_default();
         let cost = format!("{cost} {}", per(messages.per));
@@ -70,8 +72,13 @@ fn table(cards: &[Card]) -> String {
         row(&format!("    {title}"), "", "", "");
     }
     let text = text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n");
-    text + "\n\nAny of them may run over a channel that loses and duplicates: fifo:NAME.\n\
-            `tenure list NAME` shows a whole card.\n"
+    let composed: Vec<&str> = composed.iter().map(|card| &*card.name).collect();
+    let composed = wrapped(&format!("Compositions: {}.", composed.join(", ")), WIDTH).join("\n");
+    format!(
+        "{text}\n\n{composed}\n\n\
+         Any of them may run over a channel that loses and duplicates: fifo:NAME.\n\
+         `tenure list NAME` shows a whole card, docs/algorithms.md what was measured.\n"
+    )
 }
 
 /// All that one card says.
@@ -104,12 +111,26 @@ fn whole(card: &Card) -> String {
     row("", &format!("with {SIZE} processes: {least} to {most}"));
     let promises: Vec<_> = card.promises.iter().map(|promise| promise.name()).collect();
     row("promises", &promises.join(", "));
-    for Variant { name, says, sound } in &card.variants {
+    for Variant { name: variant, says, sound, verdict, shown_by } in &card.variants {
         let warning = if *sound { "" } else { " (wrong on purpose)" };
-        row("variant", &format!("{name}{warning}"));
+        let verdict = if verdict.is_empty() { String::new() } else { format!(", {verdict}") };
+        row("variant", &format!("{variant}{warning}{verdict}"));
         row("", &format!("  {says}"));
+        if !shown_by.is_empty() {
+            let check = check_of(&card.name, variant, shown_by);
+            row("", &format!("  {check}"));
+        }
     }
     text
+}
+
+/// The command that shows what a variant does, alone or with others.
+fn check_of(algorithm: &str, variant: &str, options: &str) -> String {
+    if options.contains("--variant") {
+        format!("tenure check {algorithm} {options}")
+    } else {
+        format!("tenure check {algorithm} --variant {variant} {options}")
+    }
 }
 
 fn word(service: Service) -> &'static str {
