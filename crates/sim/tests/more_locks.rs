@@ -1,5 +1,4 @@
-//! Laws over many seeds of the locks for several, of the rings that mend themselves, and of the
-//! lock of a majority.
+//! Laws over many seeds of the locks for several, and of the rings that mend themselves.
 
 use std::num::NonZeroU32;
 
