@@ -65,6 +65,9 @@ pub struct Service {
     /// How quorums are built, for a lock that needs them: the name of one of
     /// [`QUORUMS`](tenure_algorithms::catalogue::QUORUMS).
     pub quorums: String,
+    /// The shape of the tree, for a lock that needs one: the name of one of
+    /// [`TREES`](tenure_algorithms::catalogue::TREES).
+    pub tree: String,
 }
 
 /// How crashes are noticed: heartbeats with adaptive timeouts, in milliseconds.
@@ -148,11 +151,12 @@ impl Service {
     ///
     /// # Errors
     ///
-    /// When there are no such quorums.
+    /// When there are no such quorums or no such tree.
     pub fn parameters(&self, size: u32, delay: u64) -> Result<Parameters, Unknown> {
         Ok(Parameters {
             delay,
             quorums: catalogue::quorums(&self.quorums)?,
+            tree: catalogue::tree(&self.tree)?,
             variants: self.variants.clone(),
             ..Parameters::plain(size)
         })
@@ -166,6 +170,7 @@ impl Default for Service {
             election: "bully".into(),
             variants: Vec::new(),
             quorums: "grid".into(),
+            tree: "star".into(),
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::cmd::output::Format;
 /// enters the critical section again and again to increment one shared counter by an unprotected
 /// read, add, write. Meanwhile nodes are killed, stopped and restarted; in the end one table says
 /// what happened, and whether anything was violated or lost (exit status 1).
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct Options {
     /// How many nodes
     #[arg(long, value_name = "N", default_value_t = 5)]
@@ -32,6 +32,9 @@ pub(crate) struct Options {
     /// The quorums of a lock that needs them: pairs, fpp, grid, majority or tree
     #[arg(long, value_name = "NAME", default_value = "grid")]
     pub(super) quorums: String,
+    /// The tree of a lock that needs one: star, path or heap
+    #[arg(long, value_name = "NAME", default_value = "star")]
+    pub(super) tree: String,
     /// How often every node enters, instead of a time or within it
     #[arg(long, value_name = "N")]
     pub(super) entries: Option<u64>,

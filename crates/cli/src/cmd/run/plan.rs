@@ -89,8 +89,8 @@ fn service(options: &Options) -> (bool, Service) {
 }
 
 fn of(options: &Options, mutex: String, election: String) -> Service {
-    let (variants, quorums) = (options.variant.clone(), options.quorums.clone());
-    Service { mutex, election, variants, quorums }
+    let Options { variant, quorums, tree, .. } = options.clone();
+    Service { mutex, election, variants: variant, quorums, tree }
 }
 
 fn validate(options: &Options, fifo: bool) -> Result<(), Failure> {
@@ -280,7 +280,8 @@ mod tests {
             ("--mutex bully", "ricart-agrawala"),
             ("--mutex coordinated:bully --election chang-roberts", "go together"),
             ("--mutex maekawa --quorums round", "grid"),
-            ("--mutex maekawa --quorums fpp", "fpp"),
+            ("--mutex maekawa --quorums fpp", "plane"),
+            ("--mutex raymond --tree oak", "heap"),
             ("--mutex ricart-agrawala --variant quick", "reference"),
             ("--election central", "bully"),
             ("--kill 6@1s", "1 to 5"),
