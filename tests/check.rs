@@ -1,0 +1,130 @@
+//! What `tenure check` promises beyond its verdicts: it can be interrupted, its counterexamples
+//! happen again, and both scopes of an order are judged in one go.
+
+use std::fs;
+use std::process::{Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+fn tenure(arguments: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
+    command.args(arguments.split_whitespace()).output().expect("the command starts")
+}
+
+fn json(output: &Output) -> Value {
+    let err = String::from_utf8_lossy(&output.stderr);
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {err}"))
+}
+
+/// Saves the counterexample of a check and makes it happen again.
+fn happens_again(check: &str, property: &str, over: &[&str]) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("found.ndjson");
+    let checked =
+        tenure(&format!("check {check} --property {property} --trace {}", path.display()));
+    assert_eq!(checked.status.code(), Some(1), "{checked:?}");
+    for over in over {
+        let again = tenure(&format!("trace replay {} --over {over} --format json", path.display()));
+        assert_eq!(again.status.code(), Some(1), "{check} over {over}: {again:?}");
+        let told = json(&again);
+        assert_eq!((&told["property"], &told["over"]), (&property.into(), &(*over).into()));
+        assert_eq!(told["violated_again"], true);
+    }
+}
+
+#[test]
+fn counterexamples_happen_again_in_the_simulator_and_over_tcp() {
+    let both = ["simulator", "tcp"];
+    let strict = "ricart-agrawala -n 2 --variant clock-only-strict";
+    happens_again(strict, "mutual-exclusion", &both);
+    let inside = "ricart-agrawala -n 3 --variant reply-while-inside --entries 2,1,0";
+    happens_again(inside, "mutual-exclusion", &both);
+    let reordered = "lamport -n 2 --channel reordered --beyond-assumptions";
+    happens_again(reordered, "mutual-exclusion", &both);
+    happens_again("ricart-agrawala -n 2 --lose 1", "progress", &both);
+    happens_again("token-ring -n 2 --duplicate 1", "mutual-exclusion", &both);
+    happens_again("maekawa -n 3 --quorums pairs --variant basic", "progress", &both);
+}
+
+#[test]
+fn what_applications_say_happens_again_in_the_simulator() {
+    let told = "central -n 3 --entries 0,1,1 --app-messages 1";
+    happens_again(told, "order-with-messages", &["simulator"]);
+}
+
+/// The negative control: the same steps on an algorithm that is right.
+#[test]
+fn a_run_of_another_variant_does_not_violate_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("found.ndjson");
+    let check = "check ricart-agrawala -n 2 --variant clock-only-defer --property progress";
+    let checked = tenure(&format!("{check} --trace {}", path.display()));
+    assert_eq!(checked.status.code(), Some(1), "{checked:?}");
+    let text = fs::read_to_string(&path).expect("a trace");
+    let mended = text.replacen(r#","--variant","clock-only-defer""#, "", 1);
+    assert_ne!(text, mended, "the head of the trace names the variant");
+    fs::write(&path, mended).expect("it is written");
+    let again = tenure(&format!("trace replay {}", path.display()));
+    assert_eq!(again.status.code(), Some(0), "{again:?}");
+}
+
+#[test]
+fn a_trace_that_violates_nothing_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("run.ndjson");
+    let simulated = tenure(&format!("simulate central -n 3 --trace {}", path.display()));
+    assert_eq!(simulated.status.code(), Some(0), "{simulated:?}");
+    let refused = tenure(&format!("trace replay {}", path.display()));
+    assert_eq!(refused.status.code(), Some(2));
+    let says = String::from_utf8_lossy(&refused.stderr);
+    assert!(says.contains("does not say what it violates"), "{says}");
+}
+
+#[test]
+fn both_scopes_of_the_order_are_judged_in_one_go() {
+    let scopes = "order,order-with-messages,mutual-exclusion";
+    let line = format!("check central -n 3 --entries 0,1,1 --app-messages 1 --property {scopes}");
+    let checked = tenure(&format!("{line} --format json"));
+    assert_eq!(checked.status.code(), Some(1), "{checked:?}");
+    let told = json(&checked);
+    assert_eq!(told["properties"]["order"], "holds");
+    assert_eq!(told["properties"]["order-with-messages"], "violated");
+    assert_eq!(told["properties"]["mutual-exclusion"], "holds");
+    assert_eq!(told["counterexample"]["length"], 6);
+}
+
+#[test]
+fn no_line_of_a_report_is_longer_than_a_hundred_columns() {
+    for check in [
+        "maekawa -n 3 --quorums pairs --variant basic --property progress",
+        "ricart-agrawala -n 4 --variant reply-while-inside --property mutual-exclusion",
+        "chang-roberts -n 5 --lose 1 --property agreement,progress,validity",
+    ] {
+        let checked = tenure(&format!("check {check}"));
+        let text = String::from_utf8(checked.stdout).expect("text");
+        let longest = text.lines().map(|line| line.chars().count()).max();
+        assert!(longest.is_some_and(|longest| (20..=100).contains(&longest)), "{check}:\n{text}");
+    }
+}
+
+#[test]
+fn whoever_interrupts_a_check_is_told_what_is_known() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
+    let line = "check ricart-agrawala -n 5 --entries 3 --format json --max-memory 4G";
+    let output = Stdio::piped;
+    command.args(line.split(' ')).stdin(Stdio::null()).stdout(output()).stderr(output());
+    let child = command.spawn().expect("the command starts");
+    // It takes hours, and a moment to be ready for the signal.
+    sleep(Duration::from_secs(2));
+    let pid = Pid::from_raw(i32::try_from(child.id()).expect("a process id")).expect("not 0");
+    kill_process(pid, Signal::INT).expect("it still runs");
+    let ended = child.wait_with_output().expect("it ends");
+    assert_eq!(ended.status.code(), Some(3), "{ended:?}");
+    let told = json(&ended);
+    assert_eq!(told["verdict"], "incomplete");
+    assert_eq!(told["properties"]["mutual-exclusion"], "incomplete");
+    assert!(told["states"].as_u64().is_some_and(|states| states > 0));
+}
