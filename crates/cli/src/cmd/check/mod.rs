@@ -13,15 +13,7 @@ use super::output::{Format, WIDTH, print, print_json, wrapped};
 pub(crate) use options::Options;
 
 pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
-    if options.group.draws_ids() {
-        return Err(Failure::usage("a check is of certain ranks; list them: --ids 2,3,1"));
-    }
-    let parameters = options.group.parameters()?;
-    let card = catalogue::card(&options.algorithm, &parameters).map_err(Failure::usage)?;
-    let properties = options.properties(&card)?;
-    let perform = Perform { options, parameters: &parameters, card: &card, properties };
-    let report =
-        catalogue::visit(&options.algorithm, &parameters, perform).map_err(Failure::usage)??;
+    let report = report(options)?;
     save(options, &report)?;
     match options.format {
         Format::Text => print(&narrow(&report.to_string()))?,
@@ -32,6 +24,18 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
         Judgement::Violated => Status::Violated,
         Judgement::Incomplete => Status::Incomplete,
     })
+}
+
+/// Searches, and says what was found.
+pub(crate) fn report(options: &Options) -> Result<Report, Failure> {
+    if options.group.draws_ids() {
+        return Err(Failure::usage("a check is of certain ranks; list them: --ids 2,3,1"));
+    }
+    let parameters = options.group.parameters()?;
+    let card = catalogue::card(&options.algorithm, &parameters).map_err(Failure::usage)?;
+    let properties = options.properties(&card)?;
+    let perform = Perform { options, parameters: &parameters, card: &card, properties };
+    catalogue::visit(&options.algorithm, &parameters, perform).map_err(Failure::usage)?
 }
 
 /// The same with long lines broken, what follows being indented.

@@ -7,7 +7,9 @@ use indicatif::{ProgressBar, ProgressStyle};
 use tenure_algorithms::catalogue::{Parameters, Visitor};
 use tenure_check::{Check, Progress, Refusal, Report, Service, Validity};
 use tenure_core::monitors::{Agreement, Bypass, Fencing, MutualExclusion, OneLeader, Order, Scope};
-use tenure_core::{Algorithm, Card, Detection, Election, Mutex, Protocol, Rebase, Timing};
+use tenure_core::{
+    Algorithm, Card, Detection, Election, Mutex, Protocol, Rebase, Timing, Topology,
+};
 
 use super::options::{Options, Property, Reduce};
 use crate::cmd::failure::Failure;
@@ -130,6 +132,9 @@ impl Perform<'_> {
         }
         if options.reduce == Reduce::Auto {
             check = check.rebasing();
+            if self.card.topology == Topology::UnidirectionalRing {
+                check = check.ample();
+            }
         }
         if options.exact {
             check = check.exact();

@@ -1,5 +1,6 @@
 //! `tenure compare`: all algorithms of a service on the same workload.
 
+mod faults;
 mod plot;
 mod sweep;
 mod table;
@@ -9,7 +10,6 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use tenure_algorithms::catalogue;
-use tenure_core::Service;
 
 use super::failure::{Failure, Status};
 use super::group::Ids;
@@ -38,6 +38,9 @@ pub(crate) struct Options {
     /// Draw messages per entry or election against the number of processes
     #[arg(long, value_name = "FILE.svg")]
     plot: Option<PathBuf>,
+    /// Instead: what one fault does to each algorithm, by checking every schedule of small groups
+    #[arg(long, conflicts_with = "plot")]
+    faults: bool,
     /// How to print the table
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -64,6 +67,14 @@ struct Data<'a> {
 
 /// Makes the table, and the picture where one is wanted.
 pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
+    if options.faults {
+        let matrix = faults::matrix(options.service)?;
+        match options.format {
+            Format::Text => print(&matrix.table())?,
+            Format::Json => print_json(&matrix)?,
+        }
+        return Ok(matrix.status());
+    }
     let mut options = options.clone();
     let runs = options.run.runs(RUNS)?;
     let group = &mut options.run.group;
@@ -120,15 +131,13 @@ impl Kind {
     }
 }
 
-/// All algorithms of a service.
+/// All algorithms of a service, and the lock that runs by default.
 fn names(kind: Kind) -> impl Iterator<Item = &'static str> {
-    let wanted = match kind {
-        Kind::Mutex => Service::Mutex,
-        Kind::Election => Service::Election,
+    let (names, composition) = match kind {
+        Kind::Mutex => (catalogue::MUTEXES, Some("coordinated:bully")),
+        Kind::Election => (catalogue::ELECTIONS, None),
     };
-    let plain = catalogue::Parameters::plain(5);
-    catalogue::names()
-        .filter(move |name| catalogue::card(name, &plain).is_ok_and(|card| card.service == wanted))
+    names.iter().copied().chain(composition)
 }
 
 /// One line of the table. What the algorithm refuses is a line, too.

@@ -1,0 +1,243 @@
+//! What one fault does to each algorithm, as the checker finds it in small groups.
+
+use std::fmt::Write;
+
+use clap::Parser;
+use serde::Serialize;
+use tenure_algorithms::catalogue::{self, Parameters};
+use tenure_check::{Counterexample, Judgement, Report};
+use tenure_core::{Detection, Promise, Timing};
+
+use super::Kind;
+use crate::cmd::check;
+use crate::cmd::failure::{Failure, Status};
+use crate::cmd::interrupt;
+
+/// Larger searches are given up; what they did not decide is told as such.
+const MOST_STATES: u64 = 400_000;
+
+/// One column of the table: a fault, and the options of `tenure check` that make it.
+struct Fault {
+    name: &'static str,
+    /// What its column is called.
+    head: &'static str,
+    options: &'static str,
+    /// What the users do, in groups of two and of three.
+    scopes: &'static [&'static str],
+}
+
+const fn fault(name: &'static str, head: &'static str, options: &'static str) -> Fault {
+    Fault { name, head, options, scopes: &[] }
+}
+
+const ENTRIES: &[&str] = &["-n 2 --entries 2", "-n 3 --entries 1"];
+const STARTS: &[&str] = &["-n 2", "-n 3 --ids 3,1,2"];
+
+const OF_MUTEX: &[Fault] = &[
+    fault("none, links in order", "none", "--channel fifo"),
+    fault("messages overtake each other", "reorder", "--channel reordered"),
+    fault("a message is lost", "loss", "--lose 1"),
+    fault("a message arrives twice", "dup", "--duplicate 1"),
+    Fault {
+        scopes: &["-n 3 --entries 1,1,0"],
+        ..fault("an idle process is down", "idle", "--down 3")
+    },
+    Fault {
+        scopes: &["-n 3 --entries 0,1,1"],
+        ..fault("the first is down (the coordinator, the token)", "first", "--down 1")
+    },
+    fault("a process crashes at any moment", "crash", "--crash 1"),
+    fault("one is cut off from the others", "cut", "--partition 1"),
+    fault("a process crashes and comes back", "return", "--crash 1 --recover 1"),
+];
+
+const OF_ELECTION: &[Fault] = &[
+    fault("none, links in order", "none", "--channel fifo"),
+    fault("messages overtake each other", "reorder", "--channel reordered"),
+    fault("a message is lost", "loss", "--lose 1"),
+    fault("a message arrives twice", "dup", "--duplicate 1"),
+    Fault {
+        scopes: &["-n 3 --ids 1,2,3"],
+        ..fault("the largest is down before the start", "down", "--down 3")
+    },
+    fault("a process crashes at any moment", "crash", "--crash 1"),
+    fault("timeouts are wrong", "timeouts", "--timing asynchronous --false-suspicion 1"),
+    fault("a process crashes and comes back", "return", "--crash 1 --recover 1"),
+];
+
+/// What became of the promises.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum Verdict {
+    /// There is no such fault for this algorithm.
+    None,
+    /// All promises hold.
+    Ok,
+    /// The search was given up before it was done, and had found nothing.
+    Unknown,
+    /// Somebody may wait for ever.
+    Blocked,
+    /// Something happens that must not.
+    Unsafe,
+}
+
+/// One cell.
+#[derive(Debug, Serialize)]
+struct Cell {
+    verdict: Verdict,
+    /// The command that shows it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    check: Option<String>,
+    /// The property that is violated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    property: Option<String>,
+    /// How many steps that takes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    length: Option<usize>,
+}
+
+/// One algorithm against all faults.
+#[derive(Debug, Serialize)]
+struct Row {
+    name: &'static str,
+    cells: Vec<Cell>,
+}
+
+/// The matrix as JSON.
+#[derive(Debug, Serialize)]
+pub(super) struct Matrix {
+    service: &'static str,
+    /// By column.
+    faults: Vec<&'static str>,
+    algorithms: Vec<Row>,
+    #[serde(skip)]
+    heads: Vec<&'static str>,
+}
+
+/// Checks every algorithm of a service against every fault.
+pub(super) fn matrix(kind: Kind) -> Result<Matrix, Failure> {
+    let faults = match kind {
+        Kind::Mutex => OF_MUTEX,
+        Kind::Election => OF_ELECTION,
+    };
+    let row = |name| {
+        let cells = faults.iter().map(|fault| cell(kind, name, fault));
+        Ok(Row { name, cells: cells.collect::<Result<_, Failure>>()? })
+    };
+    Ok(Matrix {
+        service: kind.name(),
+        faults: faults.iter().map(|fault| fault.name).collect(),
+        heads: faults.iter().map(|fault| fault.head).collect(),
+        algorithms: super::names(kind).map(row).collect::<Result<_, Failure>>()?,
+    })
+}
+
+/// The worst that any of the scopes shows.
+fn cell(kind: Kind, name: &'static str, fault: &Fault) -> Result<Cell, Failure> {
+    let scopes = match (fault.scopes, kind) {
+        ([], Kind::Mutex) => ENTRIES,
+        ([], Kind::Election) => STARTS,
+        (scopes, _) => scopes,
+    };
+    let mut worst = Cell { verdict: Verdict::None, check: None, property: None, length: None };
+    if fault.options.contains("--false-suspicion") && !suspects(name) {
+        return Ok(worst);
+    }
+    for scope in scopes {
+        if interrupt::is_raised() {
+            break;
+        }
+        let words = format!("{name} {scope} {}", fault.options);
+        let found = judged(&words)?;
+        if found.verdict > worst.verdict {
+            worst = found;
+        }
+    }
+    Ok(worst)
+}
+
+/// Whether an algorithm has timeouts of its own or listens to a detector.
+fn suspects(name: &str) -> bool {
+    let card = catalogue::card(name, &Parameters::plain(3));
+    card.is_ok_and(|card| card.detection != Detection::None || card.timing != Timing::Asynchronous)
+}
+
+/// What `tenure check` says to these words.
+fn judged(words: &str) -> Result<Cell, Failure> {
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        options: check::Options,
+    }
+    let line = format!("check {words} --beyond-assumptions --max-states {MOST_STATES}");
+    let line = Line::try_parse_from(line.split(' ')).map_err(Failure::usage)?;
+    let report = check::report(&line.options)?;
+    let (verdict, property) = verdict(&report);
+    let check = Some(format!("tenure check {words} --beyond-assumptions"));
+    let length = property
+        .as_deref()
+        .and_then(|name| report.counterexample(name))
+        .map(Counterexample::length);
+    Ok(Cell { verdict, check, property, length })
+}
+
+/// The worst of all properties, and one that shows it.
+fn verdict(report: &Report) -> (Verdict, Option<String>) {
+    let violated = report.properties.iter().filter(|(_, found)| *found == Judgement::Violated);
+    let (waits, harms): (Vec<_>, Vec<_>) =
+        violated.map(|(name, _)| name.clone()).partition(|name| name == Promise::Progress.name());
+    match (harms.into_iter().next(), waits.into_iter().next(), report.judgement()) {
+        (Some(name), _, _) => (Verdict::Unsafe, Some(name)),
+        (None, Some(name), _) => (Verdict::Blocked, Some(name)),
+        (None, None, Judgement::Holds) => (Verdict::Ok, None),
+        (None, None, _) => (Verdict::Unknown, None),
+    }
+}
+
+impl Verdict {
+    const fn word(self) -> &'static str {
+        match self {
+            Verdict::None => "–",
+            Verdict::Ok => "ok",
+            Verdict::Unknown => "?",
+            Verdict::Blocked => "blocked",
+            Verdict::Unsafe => "UNSAFE",
+        }
+    }
+}
+
+impl Matrix {
+    /// What it came to, on the whole.
+    pub(super) fn status(&self) -> Status {
+        let mut cells = self.algorithms.iter().flat_map(|row| &row.cells);
+        let open = cells.any(|cell| cell.verdict == Verdict::Unknown);
+        if open { Status::Incomplete } else { Status::Held }
+    }
+
+    /// The matrix for people: a line for each algorithm.
+    pub(super) fn table(&self) -> String {
+        let mut text = format!(
+            "{}: what one fault does in groups of two and three, whatever the schedule\n\n",
+            self.service
+        );
+        let mut line = |name: &str, cells: &mut dyn Iterator<Item = &str>| {
+            let cells: String = cells.map(|cell| format!(" {cell:<8}")).collect();
+            writeln!(text, "{}", format!("{name:<20}{cells}").trim_end())
+                .expect("a string takes everything");
+        };
+        line("", &mut self.heads.iter().copied());
+        for row in &self.algorithms {
+            line(row.name, &mut row.cells.iter().map(|cell| cell.verdict.word()));
+        }
+        text.push('\n');
+        for (head, name) in self.heads.iter().zip(&self.faults) {
+            writeln!(text, "  {head:<9}{name}").expect("a string takes everything");
+        }
+        text.push_str(
+            "\n  ok: all promises of the card hold; blocked: somebody may wait for ever; UNSAFE: \
+             another\n  promise is broken; ?: more worlds than were searched. Each cell is a \
+             `tenure check`, which\n  --format json names.\n",
+        );
+        text
+    }
+}
