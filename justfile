@@ -16,6 +16,10 @@ lint:
 tidy:
     cargo xtask tidy
 
+# Makes the pages that are made from cards and measured runs.
+pages:
+    cargo xtask docs
+
 # The tests, nearest to farthest; `just test PATTERN` runs those whose name has it.
 test *pattern:
     cargo test --workspace {{pattern}}

@@ -1,6 +1,7 @@
 //! Repository checks and generators: `cargo xtask <command>`.
 #![allow(clippy::print_stdout, reason = "a command line speaks through standard output")]
 
+mod docs;
 mod expect;
 mod tidy;
 
@@ -11,6 +12,8 @@ const USAGE: &str = "\
 usage: cargo xtask <command>
 
   tidy [FOLDER]             check the laws of the architecture and the house rules
+  docs [--check]            make the pages of cards and measured runs, or see whether they are
+                            current
   expect FILE KEY=VALUE …   check figures in a JSON report, as in `counter.lost=0`
 
 exit status: 0 all is well, 1 something is not, 2 usage
@@ -22,6 +25,8 @@ fn main() -> ExitCode {
     match arguments.as_slice() {
         ["tidy"] => tidy::main(&root()),
         ["tidy", folder] => tidy::main(Path::new(folder)),
+        ["docs"] => docs::main(&root(), true),
+        ["docs", "--check"] => docs::main(&root(), false),
         ["expect", file, expectations @ ..] if !expectations.is_empty() => {
             expect::main(Path::new(file), expectations)
         }

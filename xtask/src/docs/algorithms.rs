@@ -1,0 +1,257 @@
+//! The page of all algorithms.
+
+use std::fmt::Write;
+
+use serde_json::Value;
+
+use super::command::{Command, list, text};
+
+const HEAD: &str = "\
+# The algorithms
+
+This page is made by `cargo xtask docs` from the cards in the code and from runs of the command;
+continuous integration fails when it is stale. `tenure list NAME` shows a whole card.
+
+";
+
+const ABOUT_FAULTS: &str = "\
+Each cell is an exhaustive check of groups of two and three: *ok* means that every promise of the
+card holds in every schedule, *blocked* that somebody may wait for ever, *UNSAFE* that another
+promise is broken, *?* that there are more worlds than were searched. A dash means that the fault
+does not exist for this algorithm. `tenure compare SERVICE --faults` makes the table, and with
+`--format json` names the check behind each cell.
+
+";
+
+const ABOUT_VARIANTS: &str = "\
+A variant is one rule of an algorithm that is different. Those that are *wrong* are kept so that
+the checker can show why the rule is there: the command ends with the shortest way to the harm. The
+verdict is the row of the checklist of known results that it belongs to.
+
+";
+
+/// Makes the page.
+pub(super) fn page(command: &Command<'_>) -> Result<String, String> {
+    let cards = command.ask("list")?;
+    let mut page = HEAD.to_owned();
+    page.push_str(&mutexes(&cards, &command.ask("compare mutex -n 5 --entries 3")?));
+    page.push_str(&elections(&cards, &command.ask("compare election -n 8")?));
+    page.push_str(&compositions(&cards));
+    page.push_str("## What one fault does\n\n");
+    page.push_str(ABOUT_FAULTS);
+    for service in ["mutex", "election"] {
+        page.push_str(&faults(&command.ask(&format!("compare {service} --faults"))?));
+    }
+    page.push_str("## Variants\n\n");
+    page.push_str(ABOUT_VARIANTS);
+    page.push_str(&variants(command, &cards)?);
+    Ok(page)
+}
+
+fn mutexes(cards: &Value, measured: &Value) -> String {
+    let head = [
+        "algorithm",
+        "paper",
+        "messages per entry",
+        "measured",
+        "delay to enter",
+        "hand-over",
+        "bypass",
+        "channel",
+        "survives",
+    ];
+    let rows = list(&measured["algorithms"]).iter().map(|row| {
+        let card = card_of(cards, text(&row["name"]));
+        let theory = &row["theory"];
+        vec![
+            name(row),
+            text(&card["paper"]).into(),
+            formula(card),
+            mean(&row["messages"]),
+            said(&theory["entry"]),
+            said(&theory["synchronisation"]),
+            said(&theory["bypass"]),
+            text(&card["order"]).into(),
+            crashes(card).into(),
+        ]
+    });
+    let about = "Measured: the mean of 30 seeded runs of `tenure compare mutex -n 5 --entries 3`, \
+        where all\nfive ask at once. Delays are in messages, one after the other: to enter when \
+        nobody else\nwants to, and from one's exit to the next one's entry. The bypass is how often \
+        another may\nenter while one waits.\n\n";
+    format!("## Mutual exclusion\n\n{about}{}\n", table(&head, rows))
+}
+
+fn elections(cards: &Value, measured: &Value) -> String {
+    let head = [
+        "algorithm",
+        "paper",
+        "messages per election",
+        "measured",
+        "time",
+        "promises",
+        "timing",
+        "survives",
+    ];
+    let rows = list(&measured["algorithms"]).iter().map(|row| {
+        let card = card_of(cards, text(&row["name"]));
+        let promises: Vec<&str> = list(&card["promises"]).iter().map(text).collect();
+        vec![
+            name(row),
+            text(&card["paper"]).into(),
+            formula(card),
+            mean(&row["messages"]),
+            mean(&row["election_time"]),
+            promises.join(", "),
+            text(&card["timing"]).into(),
+            crashes(card).into(),
+        ]
+    });
+    let about = "Measured: the mean of 30 seeded runs of `tenure compare election -n 8`, where all \
+        eight start\nat once on rings drawn at random. The time is in messages, one after the \
+        other.\n\n";
+    format!("## Leader election\n\n{about}{}\n", table(&head, rows))
+}
+
+fn compositions(cards: &Value) -> String {
+    let rows = list(cards).iter().filter(|card| text(&card["name"]).contains(':')).map(|row| {
+        let card = &row["card"];
+        vec![name(row), text(&row["service"]).into(), text(&card["title"]).into(), formula(card)]
+    });
+    let about =
+        "Any algorithm runs over a channel that loses, repeats and reorders: `fifo:NAME`.\n\n";
+    let head = ["composition", "service", "what it is", "messages"];
+    format!("## Compositions\n\n{about}{}\n", table(&head, rows))
+}
+
+fn faults(matrix: &Value) -> String {
+    let mut head = vec!["algorithm"];
+    head.extend(list(&matrix["faults"]).iter().map(text));
+    let rows = list(&matrix["algorithms"]).iter().map(|row| {
+        let mut cells = vec![name(row)];
+        cells.extend(list(&row["cells"]).iter().map(verdict));
+        cells
+    });
+    table(&head, rows) + "\n"
+}
+
+fn verdict(cell: &Value) -> String {
+    let steps = cell["length"].as_u64().map(|steps| format!(" ({steps})")).unwrap_or_default();
+    match text(&cell["verdict"]) {
+        "none" => "–".into(),
+        "unknown" => "?".into(),
+        "unsafe" => format!("**UNSAFE**{steps}"),
+        other => format!("{other}{steps}"),
+    }
+}
+
+fn variants(command: &Command<'_>, cards: &Value) -> Result<String, String> {
+    let mut rows = Vec::new();
+    for card in list(cards).iter().filter(|card| !text(&card["name"]).contains(':')) {
+        for variant in list(&card["variants"]) {
+            rows.push(shown(command, text(&card["name"]), variant)?);
+        }
+    }
+    let head = ["variant", "of", "what is different", "", "verdict", "command", "finds"];
+    Ok(table(&head, rows.into_iter()))
+}
+
+fn shown(command: &Command<'_>, algorithm: &str, variant: &Value) -> Result<Vec<String>, String> {
+    let (name, options) = (text(&variant["name"]), text(&variant["shown_by"]));
+    let sound = if variant["sound"] == true { "sound" } else { "wrong" };
+    let mut row = vec![
+        format!("`{name}`"),
+        algorithm.into(),
+        text(&variant["says"]).into(),
+        sound.into(),
+        text(&variant["verdict"]).into(),
+    ];
+    if options.is_empty() {
+        row.extend([String::new(), String::new()]);
+        return Ok(row);
+    }
+    let check = match options.contains("--variant") {
+        true => format!("check {algorithm} {options}"),
+        false => format!("check {algorithm} --variant {name} {options}"),
+    };
+    let report = command.ask(&check)?;
+    let found = &report["counterexample"];
+    let (Some(steps), property) = (found["length"].as_u64(), text(&found["property"])) else {
+        return Err(format!("tenure {check} shows nothing, though `{name}` says that it does"));
+    };
+    row.extend([format!("`tenure {check}`"), format!("{property} violated in {steps} steps")]);
+    Ok(row)
+}
+
+fn card_of<'a>(cards: &'a Value, name: &str) -> &'a Value {
+    let found = list(cards).iter().find(|card| text(&card["name"]) == name);
+    found.map_or(&Value::Null, |card| &card["card"])
+}
+
+fn name(row: &Value) -> String {
+    format!("`{}`", text(&row["name"]))
+}
+
+fn formula(card: &Value) -> String {
+    text(&card["messages"]["formula"]).into()
+}
+
+fn crashes(card: &Value) -> &'static str {
+    match text(&card["faults"]["crashes"]) {
+        "stop" => "crashes",
+        "recovery" => "crashes and returns",
+        _ => "no crash",
+    }
+}
+
+fn said(value: &Value) -> String {
+    value.as_str().unwrap_or("–").into()
+}
+
+fn mean(moments: &Value) -> String {
+    let mean = moments["mean"].as_f64().unwrap_or_default();
+    if mean.fract() == 0.0 { format!("{mean}") } else { format!("{mean:.2}") }
+}
+
+/// A table of Markdown. Nothing in a cell breaks it.
+fn table(head: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
+    let mut text = String::new();
+    let mut line = |cells: &mut dyn Iterator<Item = String>| {
+        let cells: Vec<String> = cells.map(|cell| cell.replace('|', "\\|")).collect();
+        writeln!(text, "| {} |", cells.join(" | ")).expect("a string takes everything");
+    };
+    line(&mut head.iter().map(ToString::to_string));
+    line(&mut head.iter().map(|_| "---".to_owned()));
+    for row in rows {
+        line(&mut row.into_iter());
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{mean, table, verdict};
+    use serde_json::json;
+
+    #[test]
+    fn a_table_has_a_line_for_each_row_and_no_cell_breaks_it() {
+        let rows = [vec!["1|2".to_owned(), "3".to_owned()]];
+        let made = table(&["one", "two"], rows.into_iter());
+        assert_eq!(made, "| one | two |\n| --- | --- |\n| 1\\|2 | 3 |\n");
+    }
+
+    #[test]
+    fn whole_numbers_are_written_without_a_point() {
+        assert_eq!(mean(&json!({"mean": 8.0})), "8");
+        assert_eq!(mean(&json!({"mean": 2.4})), "2.40");
+    }
+
+    #[test]
+    fn a_cell_tells_how_many_steps_its_harm_takes() {
+        let cell = |verdict: &str, length: u64| json!({"verdict": verdict, "length": length});
+        assert_eq!(verdict(&cell("unsafe", 6)), "**UNSAFE** (6)");
+        assert_eq!(verdict(&cell("blocked", 2)), "blocked (2)");
+        assert_eq!(verdict(&json!({"verdict": "ok"})), "ok");
+        assert_eq!(verdict(&json!({"verdict": "none"})), "–");
+    }
+}

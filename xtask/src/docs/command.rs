@@ -1,0 +1,45 @@
+//! The command `tenure`, asked for data.
+
+use std::path::Path;
+use std::process;
+
+use serde_json::Value;
+
+/// How to ask.
+pub(super) struct Command<'a> {
+    root: &'a Path,
+}
+
+impl<'a> Command<'a> {
+    /// The command of the repository at `root`, which cargo builds if it must.
+    pub(super) fn new(root: &'a Path) -> Self {
+        Command { root }
+    }
+
+    /// What `tenure` answers to these words, as JSON. A violation found is an answer, too.
+    pub(super) fn ask(&self, words: &str) -> Result<Value, String> {
+        let failed = |says: String| format!("tenure {words}: {says}");
+        let output = process::Command::new("cargo")
+            .args(["run", "--release", "--locked", "--quiet", "-p", "tenure", "--"])
+            .args(words.split_whitespace())
+            .args(["--format", "json"])
+            .current_dir(self.root)
+            .stdin(process::Stdio::null())
+            .output()
+            .map_err(|error| failed(error.to_string()))?;
+        if !matches!(output.status.code(), Some(0 | 1 | 3)) {
+            return Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
+        }
+        serde_json::from_slice(&output.stdout).map_err(|error| failed(error.to_string()))
+    }
+}
+
+/// A list, or nothing.
+pub(super) fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+/// A text, or nothing.
+pub(super) fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
