@@ -17,7 +17,8 @@ continuous integration fails when it is stale. `tenure list NAME` shows a whole 
 const ABOUT_FAULTS: &str = "\
 Each cell is an exhaustive check of groups of two and three: *ok* means that every promise of the
 card holds in every schedule, *blocked* that somebody may wait for ever, *UNSAFE* that another
-promise is broken, *?* that there are more worlds than were searched. A dash means that the fault
+promise is broken; the number is that of the steps of a shortest schedule. With *(n = 2)* groups of
+three have more worlds than were searched, with *?* groups of two have. A dash means that the fault
 does not exist for this algorithm. `tenure compare SERVICE --faults` makes the table, and with
 `--format json` names the check behind each cell.
 
@@ -77,8 +78,8 @@ fn mutexes(cards: &Value, measured: &Value) -> String {
     });
     let about = "Measured: the mean of 30 seeded runs of `tenure compare mutex -n 5 --entries 3`, \
         where all\nfive ask at once. Delays are in messages, one after the other: to enter when \
-        nobody else\nwants to, and from one's exit to the next one's entry. The bypass is how often \
-        another may\nenter while one waits.\n\n";
+        nobody else\nwants to, and from one's exit to the next one's entry. The bypass is how \
+        often another may\nenter while one waits.\n\n";
     format!("## Mutual exclusion\n\n{about}{}\n", table(&head, rows))
 }
 
@@ -140,6 +141,7 @@ fn verdict(cell: &Value) -> String {
     match text(&cell["verdict"]) {
         "none" => "–".into(),
         "unknown" => "?".into(),
+        "ok-for-two" => "ok (n = 2)".into(),
         "unsafe" => format!("**UNSAFE**{steps}"),
         other => format!("{other}{steps}"),
     }

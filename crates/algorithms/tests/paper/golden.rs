@@ -64,6 +64,7 @@ fn lamport() {
 fn maekawa_on_pairs() {
     let config = |group: Group| maekawa::Config::of(Kind::Pairs, group.size()).unwrap();
     golden::<Maekawa>("tests/golden/maekawa", config);
+    golden::<Maekawa>("tests/golden/maekawa_duplicate", config);
 }
 
 /// All three are privileged at the start.
@@ -136,6 +137,15 @@ fn chang_roberts_on_a_decreasing_ring() {
         variants: Variants::none(),
     };
     golden::<ChangRoberts>("tests/golden/chang_roberts_decreasing", config);
+}
+
+#[test]
+fn chang_roberts_that_wait_for_ever() {
+    let config = |_| chang_roberts::Config {
+        ranks: [3, 1, 2].map(Rank::of_id).into(),
+        variants: Variants::none(),
+    };
+    golden::<ChangRoberts>("tests/golden/chang_roberts_stuck", config);
 }
 
 #[test]

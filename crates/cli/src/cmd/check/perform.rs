@@ -51,9 +51,7 @@ impl Visitor for Perform<'_> {
         for property in &self.properties {
             check = match property {
                 Property::Agreement => check.in_the_end(Agreement::new()),
-                Property::Validity => {
-                    check.in_the_end(Validity::new(self.parameters.ranks.to_vec()))
-                }
+                Property::Validity => check.in_the_end(self.validity()),
                 Property::OneLeaderAtATime => {
                     check.always_named("one-leader-at-a-time", OneLeader::new(Scope::Overall))
                 }
@@ -69,6 +67,10 @@ impl Visitor for Perform<'_> {
 }
 
 impl Perform<'_> {
+    fn validity(&self) -> Validity {
+        Validity::new(self.parameters.ranks.to_vec()).without(self.options.group.down())
+    }
+
     /// Judges these properties of a lock in one search.
     fn lock<P: Mutex + Algorithm + Rebase>(
         &self,

@@ -73,6 +73,8 @@ enum Verdict {
     None,
     /// All promises hold.
     Ok,
+    /// They do in groups of two; groups of three have more worlds than were searched.
+    OkForTwo,
     /// The search was given up before it was done, and had found nothing.
     Unknown,
     /// Somebody may wait for ever.
@@ -149,8 +151,10 @@ fn cell(kind: Kind, name: &'static str, fault: &Fault) -> Result<Cell, Failure> 
         }
         let words = format!("{name} {scope} {}", fault.options);
         let found = judged(&words)?;
-        if found.verdict > worst.verdict {
-            worst = found;
+        match (worst.verdict, found.verdict) {
+            (Verdict::Ok, Verdict::Unknown) => worst.verdict = Verdict::OkForTwo,
+            (worse, verdict) if verdict > worse => worst = found,
+            _ => {}
         }
     }
     Ok(worst)
@@ -199,6 +203,7 @@ impl Verdict {
         match self {
             Verdict::None => "–",
             Verdict::Ok => "ok",
+            Verdict::OkForTwo => "ok (2)",
             Verdict::Unknown => "?",
             Verdict::Blocked => "blocked",
             Verdict::Unsafe => "UNSAFE",
@@ -235,8 +240,9 @@ impl Matrix {
         }
         text.push_str(
             "\n  ok: all promises of the card hold; blocked: somebody may wait for ever; UNSAFE: \
-             another\n  promise is broken; ?: more worlds than were searched. Each cell is a \
-             `tenure check`, which\n  --format json names.\n",
+             another\n  promise is broken; ok (2): groups of three have more worlds than were \
+             searched; ?: those of\n  two as well. Each cell is a `tenure check`, which --format \
+             json names.\n",
         );
         text
     }
