@@ -16,7 +16,7 @@ use crate::{LOCKS, busy, parameters, run, run_with};
 #[test]
 fn messages_per_entry_are_those_of_the_books() {
     for size in [2, 3, 5, 8] {
-        for seed in 0..100 {
+        for seed in 0..1000 {
             let others = u64::from(size) - 1;
             let entries = u64::from(size) * 2;
             let sent = |name| run(name, busy(size, 2, seed)).metrics.sent;
@@ -25,9 +25,6 @@ fn messages_per_entry_are_those_of_the_books() {
             assert_eq!(sent("ricart-agrawala"), 2 * others * entries, "ricart-agrawala, {told}");
             // The coordinator's own entries cost nothing.
             assert_eq!(sent("central"), 3 * (entries - 2), "central, {told}");
-            let report = run("maekawa", busy(size, 2, seed));
-            let per_entry = report.metrics.messages_per_entry(Layer::Mutex);
-            assert!(per_entry > 0.0, "{told}");
         }
     }
 }
@@ -57,7 +54,7 @@ fn unit_delays_give_the_delays_of_the_comparison_table() {
 #[test]
 fn bypass_is_bounded_as_the_catalogue_says_and_metered_as_the_monitor_does() {
     for (name, bound) in [("token-ring", 1), ("lamport", 2), ("ricart-agrawala", 2)] {
-        for seed in 0..300 {
+        for seed in 0..1000 {
             let mut settings = busy(3, 4, seed);
             if name != "lamport" {
                 settings.network.latency = Span::exponential_units(3).into();
@@ -207,7 +204,7 @@ fn the_same_number_of_every_kind_for_each_entry() {
 #[test]
 fn suppressed_replies_save_up_to_a_third() {
     let mut saved = 0;
-    for seed in 0..500 {
+    for seed in 0..1000 {
         let suppressed = |settings: Settings| {
             let variants = vec!["suppressed-replies".to_owned()];
             let parameters = Parameters { variants, ..parameters(&settings) };
@@ -307,7 +304,7 @@ const QUORUMS: [(Kind, u32, u64, f64); 5] = [
 #[test]
 fn maekawa_costs_three_messages_for_each_other_of_a_quorum_when_nobody_else_asks() {
     for (kind, size, messages, _) in QUORUMS {
-        for seed in 0..200 {
+        for seed in 0..1000 {
             let workload = Workload::sequential(10);
             let report = maekawa(kind, Settings { seed, workload, ..busy(size, 0, seed) });
             assert_eq!(report.metrics.sent, 10 * messages, "{kind:?}, n = {size}, seed {seed}");

@@ -38,7 +38,7 @@ fn one_initiator_pays_for_its_distance_to_the_largest() {
 
 #[test]
 fn hirschberg_sinclair_stays_below_its_bound_and_does_not_depend_on_the_schedule() {
-    for (seed, size) in (0..300).map(|seed| (seed, 2 + (seed % 19) as u32)) {
+    for (seed, size) in (0..1000).map(|seed| (seed, 2 + (seed % 19) as u32)) {
         let ids: Vec<u32> = Random::new(seed).permutation(size).iter().map(|id| id + 1).collect();
         let sent = |latency: Span, seed| {
             let mut settings = ring(&ids);
@@ -68,7 +68,7 @@ fn the_bully_costs_n_times_n_minus_one_when_the_highest_is_down_and_the_lowest_s
 
 #[test]
 fn the_bully_replaces_a_leader_that_dies_and_yields_to_one_that_returns() {
-    for seed in 0..200 {
+    for seed in 0..1000 {
         let mut settings = Settings::new(5);
         settings.seed = seed;
         settings.workload = Workload::elect();
@@ -121,7 +121,7 @@ fn chang_roberts_costs_at_worst_half_a_square_and_at_best_two_laps_less_one() {
 /// W-13.
 #[test]
 fn whoever_gets_its_own_28_back_announces_it() {
-    for seed in 0..200 {
+    for seed in 0..1000 {
         let mut ids: Vec<u32> = Random::new(seed).permutation(27).into_iter().take(6).collect();
         let place = (seed % 7) as usize;
         ids.insert(place, 28);
@@ -203,7 +203,7 @@ fn hirschberg_sinclair_stays_below_the_bounds_of_the_slides() {
 /// alone takes two laps of probes.
 #[test]
 fn the_first_phase_costs_3n_and_the_last_one_2n() {
-    for seed in 0..500 {
+    for seed in 0..1000 {
         let size = 3 + (seed % 20) as u32;
         let ids: Vec<u32> = Random::new(seed).permutation(size).iter().map(|id| id + 1).collect();
         let n = u64::from(size);

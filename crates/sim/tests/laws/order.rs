@@ -33,7 +33,7 @@ fn is_violated(report: &Report, property: &str) -> bool {
 /// protocol's alone; everything else has to hold.
 fn disorder(stamped: bool) -> (u32, u32) {
     let mut found = (0, 0);
-    for seed in 0..500 {
+    for seed in 0..1000 {
         let settings = talkative(3, seed);
         let mut simulation =
             Simulation::<Lamport>::of(lamport::Config::default(), settings).unwrap();
