@@ -6,7 +6,7 @@ use alloc::string::{String, ToString};
 
 use tenure_core::quorum::NoQuorums;
 
-use super::{QUORUMS, TREES, names};
+use super::{ELECTIONS, MUTEXES, QUORUMS, TREES};
 use crate::UnknownVariant;
 
 /// A name that the catalogue does not have.
@@ -51,10 +51,13 @@ impl fmt::Display for Unknown {
             Unknown::Shape(name) => write_known(f, "is no tree", name, TREES),
             Unknown::Algorithm(name) => {
                 write!(f, "there is no algorithm `{name}`; there are ")?;
-                for name in names() {
+                for name in MUTEXES.iter().chain(ELECTIONS) {
                     write!(f, "{name}, ")?;
                 }
-                f.write_str("and each of them with the prefix fifo:")
+                f.write_str(
+                    "coordinated:ELECTION, mutex-from-election:ELECTION (where the largest rank \
+                     wins), election-from-mutex:MUTEX, and each of them with the prefix fifo:",
+                )
             }
         }
     }

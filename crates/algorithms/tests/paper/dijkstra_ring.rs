@@ -238,7 +238,7 @@ fn from_any_start_one_at_a_time_enters_in_the_end() {
             match dice.pick(&links).copied().filter(|_| !dice.one_in(4)) {
                 Some(link) => world.deliver(link, &mut dice),
                 None => {
-                    let (at, timer) = dice.pick(&timers).expect("repeats never end").clone();
+                    let (at, timer) = *dice.pick(&timers).expect("repeats never end");
                     if !repeats(&timer) || links.len() < 2 * size as usize {
                         world.fire(at, timer);
                     }

@@ -65,8 +65,8 @@ fn table(cards: &[Card]) -> String {
     let (composed, plain): (Vec<_>, Vec<_>) =
         cards.iter().partition(|card| card.name.contains(':'));
     for Card { name, title, service, messages, faults, .. } in plain {
-        // What is behind a comma is for the whole card.
-        let cost = messages.formula.split(',').next().unwrap_or_default();
+        // What is behind a comma or semicolon is for the whole card.
+        let cost = messages.formula.split([',', ';']).next().unwrap_or_default();
         let cost = format!("{cost} {}", per(messages.per));
         row(name, word(*service), &cost, survives(faults.crashes));
         row(&format!("    {title}"), "", "", "");
