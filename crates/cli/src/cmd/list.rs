@@ -83,7 +83,8 @@ fn table(cards: &[Card]) -> String {
 
 /// All that one card says.
 fn whole(card: &Card) -> String {
-    let mut text = format!("{}: {}\n", card.name, card.title);
+    let head = format!("{}: {}", card.name, card.title);
+    let mut text = wrapped(&head, WIDTH - 2).join("\n  ") + "\n";
     let mut row = |name: &str, says: &str| {
         let mut name = name;
         for line in wrapped(says, WIDTH - INDENT) {
