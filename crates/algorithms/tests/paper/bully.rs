@@ -311,3 +311,29 @@ fn after_false_alarms_all_agree_on_the_highest() {
         assert_eq!(beliefs(&mut world), [Some(p(4)); 4], "seed {seed}");
     }
 }
+
+#[test]
+fn an_answer_has_two_message_delays_and_a_step_and_a_coordinator_that_for_everybody() {
+    for (size, delay) in [(2, 1_000_000), (5, 4), (9, 1_000)] {
+        let Config { answer, coordinator, .. } = Config::plain(size, delay);
+        assert!(answer.max > 2 * delay && answer.max < 3 * delay, "{answer:?}");
+        let everybody = u64::from(size) * answer.max;
+        assert!(coordinator.max >= everybody + delay, "{coordinator:?}");
+        assert!(coordinator.max < everybody + answer.max, "{coordinator:?}");
+    }
+}
+
+#[test]
+fn whoever_is_in_an_election_starts_no_second_one() {
+    let config = Config::plain(3, 4);
+    let mut world = World::<Bully>::new(3, Order::Fifo, config);
+    world.command(p(1), Command::Elect);
+    let sent = world.total_sent();
+    assert_eq!(sent, 2, "to P2 and P3");
+    world.command(p(1), Command::Elect);
+    assert_eq!(world.total_sent(), sent);
+    world.settle();
+    let settled = world.total_sent();
+    world.command(p(1), Command::Elect);
+    assert!(world.total_sent() > settled, "this one is over, and another may begin");
+}
