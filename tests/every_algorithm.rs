@@ -16,7 +16,10 @@ fn listed(service: &str) -> Vec<(String, Vec<String>)> {
     let (_, out, _) = tenure("list --format json");
     let list: Value = serde_json::from_str(&out).unwrap();
     let text = |value: &Value| value.as_str().unwrap().to_string();
-    let of_service = |card: &&Value| card["service"] == service;
+    // Of the compositions, those with a lock at a leader are offices.
+    let is_office = |name: &str| !name.contains(':') || name.starts_with("coordinated:");
+    let of_service =
+        |card: &&Value| card["service"] == service && is_office(card["name"].as_str().unwrap());
     let promises = |card: &Value| {
         card["card"]["promises"].as_array().unwrap().iter().map(text).collect::<Vec<_>>()
     };

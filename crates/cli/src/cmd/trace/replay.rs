@@ -88,7 +88,9 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     // Clocks of a trace count what applications say, wherever they say anything.
     let name = if property.starts_with("order") { "order" } else { property };
     let judged = verification.properties.get(name);
-    let again = judged == Some(&Judgement::Violated);
+    // Whoever still waits after all that could be carried on, waits for ever.
+    let waits = property == "progress" && !verification.waiting.is_empty();
+    let again = waits || judged == Some(&Judgement::Violated);
     report(
         options,
         &Outcome {
