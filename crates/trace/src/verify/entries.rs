@@ -62,6 +62,11 @@ impl Entries {
         waiting
     }
 
+    /// Who entered and neither left nor crashed.
+    pub(super) fn inside(&self) -> Vec<u32> {
+        self.inside.iter().map(|(at, _)| at.number()).collect()
+    }
+
     /// The first entry whose fence was not above one in its own past.
     pub(super) fn fence_went_back(&self) -> Option<&Found> {
         self.known.found.as_ref()

@@ -91,6 +91,7 @@ impl Findings {
             latency: Quantiles::default(),
             latencies: Vec::new(),
             waiting: Vec::new(),
+            inside: Vec::new(),
             elections: Vec::new(),
             messages: Traffic::default(),
             accesses: Accesses::default(),

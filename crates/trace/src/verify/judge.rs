@@ -233,6 +233,7 @@ impl Judge {
             latency: Quantiles::of(&latencies),
             latencies,
             waiting: self.entries.waiting(),
+            inside: self.entries.inside(),
             elections,
             messages: self.traffic,
             accesses: self.resource.accesses,

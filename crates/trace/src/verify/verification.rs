@@ -37,6 +37,9 @@ pub struct Verification {
     pub latencies: Vec<u64>,
     /// The numbers of those who asked and neither entered nor crashed.
     pub waiting: Vec<u32>,
+    /// Who is inside at the end.
+    #[serde(skip)]
+    pub inside: Vec<u32>,
     /// The elections, in the order in which they were settled.
     pub elections: Vec<Election>,
     /// The messages.

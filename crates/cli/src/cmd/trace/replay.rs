@@ -88,8 +88,10 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     // Clocks of a trace count what applications say, wherever they say anything.
     let name = if property.starts_with("order") { "order" } else { property };
     let judged = verification.properties.get(name);
-    // Whoever still waits after all that could be carried on, waits for ever.
-    let waits = property == "progress" && !verification.waiting.is_empty();
+    // Whoever still waits after all that could be carried on waits for ever, unless for somebody
+    // who is inside.
+    let waits = !verification.waiting.is_empty() && verification.inside.is_empty();
+    let waits = property == "progress" && waits;
     let again = waits || judged == Some(&Judgement::Violated);
     report(
         options,
