@@ -106,8 +106,7 @@ impl Parameters {
     }
 
     pub(super) fn repaired_ring(&self) -> Result<repaired_ring::Config, UnknownVariant> {
-        self.no_variants()?;
-        Ok(repaired_ring::Config { pass_after: self.delay })
+        self.token_ring()
     }
 
     pub(super) fn misra_ring(&self) -> Result<misra_ring::Config, UnknownVariant> {

@@ -34,6 +34,8 @@ use tenure_core::{
     labelled,
 };
 
+pub use super::token_ring::{Config, Timer};
+
 /// One process on the ring.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RepairedRing {
@@ -108,26 +110,6 @@ pub enum Message {
 
 labelled!(Message, Mutex,
     Token => "token", Doubt => "doubt", Inquire => "inquire", Answer => "answer");
-
-/// The timers of this algorithm.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Timer {
-    /// Nobody here wanted the token: pass it on.
-    Pass,
-}
-
-/// What is fixed for life.
-#[derive(Clone, Debug)]
-pub struct Config {
-    /// The longest that an idle holder keeps the token, in ticks: one hop.
-    pub pass_after: u64,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Config { pass_after: Delay::units(1).max }
-    }
-}
 
 impl Protocol for RepairedRing {
     type Config = Config;
