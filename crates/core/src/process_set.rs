@@ -51,12 +51,11 @@ impl ProcessSet {
     }
 
     /// Adds a process; tells whether it is new.
+    #[inline]
     pub fn insert(&mut self, process: ProcessId) -> bool {
         let (word, bit) = place(process);
         if word >= self.words().len() {
-            let mut words = self.words().to_vec();
-            words.resize(word + 1, 0);
-            self.0 = Words::Heap(words.into_boxed_slice());
+            self.grow(word + 1);
         }
         let slot = &mut self.words_mut()[word];
         let new = *slot & bit == 0;
@@ -65,6 +64,7 @@ impl ProcessSet {
     }
 
     /// Takes a process out; tells whether it was there.
+    #[inline]
     pub fn remove(&mut self, process: ProcessId) -> bool {
         if !self.contains(process) {
             return false;
@@ -80,17 +80,20 @@ impl ProcessSet {
     }
 
     /// Whether a process is in the set.
+    #[inline]
     pub fn contains(&self, process: ProcessId) -> bool {
         let (word, bit) = place(process);
         self.words().get(word).is_some_and(|w| w & bit != 0)
     }
 
     /// How many processes are in the set.
+    #[inline]
     pub fn len(&self) -> u32 {
         self.words().iter().map(|word| word.count_ones()).sum()
     }
 
     /// Whether nobody is in the set.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.words().iter().all(|word| *word == 0)
     }
@@ -120,6 +123,7 @@ impl ProcessSet {
         self.iter().next()
     }
 
+    #[inline]
     fn words(&self) -> &[u64] {
         match &self.0 {
             Words::Inline(words) => words,
@@ -127,11 +131,19 @@ impl ProcessSet {
         }
     }
 
+    #[inline]
     fn words_mut(&mut self) -> &mut [u64] {
         match &mut self.0 {
             Words::Inline(words) => words,
             Words::Heap(words) => words,
         }
+    }
+
+    #[cold]
+    fn grow(&mut self, size: usize) {
+        let mut words = self.words().to_vec();
+        words.resize(size, 0);
+        self.0 = Words::Heap(words.into_boxed_slice());
     }
 
     fn from_words(mut words: Vec<u64>) -> Self {

@@ -16,7 +16,9 @@ pub(crate) struct BypassMeter {
     /// How many requests were taken off the front.
     forgotten: u64,
     entries: u64,
-    /// By process: which of all entries were its own, as far as somebody waits since before.
+    /// By process: which of all entries was its last one.
+    last: Vec<u64>,
+    /// By process: which were its own before, as far as somebody waits since before.
     own: Vec<VecDeque<u64>>,
     worst: u32,
     worst_pair: Option<(ProcessId, ProcessId)>,
@@ -26,7 +28,7 @@ impl BypassMeter {
     pub(crate) fn new(size: u32) -> Self {
         let size = size as usize;
         let own = vec![VecDeque::new(); size];
-        BypassMeter { open: vec![None; size], own, ..BypassMeter::default() }
+        BypassMeter { open: vec![None; size], last: vec![0; size], own, ..BypassMeter::default() }
     }
 
     pub(crate) fn requested(&mut self, process: ProcessId) {
@@ -50,21 +52,24 @@ impl BypassMeter {
     pub(crate) fn entered(&mut self, process: ProcessId) -> Option<(ProcessId, u32)> {
         self.ended(process);
         self.entries += 1;
-        let own = &mut self.own[process.index()];
-        let Some((waiter, since)) = self.requests.front().copied() else {
-            own.clear();
-            return None;
-        };
-        while own.front().is_some_and(|entry| *entry <= since) {
-            own.pop_front();
-        }
-        own.push_back(self.entries);
-        let times = u32::try_from(own.len()).unwrap_or(u32::MAX);
+        let before = std::mem::replace(&mut self.last[process.index()], self.entries);
+        let (waiter, since) = self.requests.front().copied()?;
+        let times = if before <= since { 1 } else { self.again(process, before, since) };
         if times > self.worst {
             self.worst = times;
             self.worst_pair = Some((process, waiter));
         }
         Some((waiter, times))
+    }
+
+    /// `process` has entered once more, after `before`. Returns how often it has since `since`.
+    fn again(&mut self, process: ProcessId, before: u64, since: u64) -> u32 {
+        let own = &mut self.own[process.index()];
+        own.push_back(before);
+        while own.front().is_some_and(|entry| *entry <= since) {
+            own.pop_front();
+        }
+        u32::try_from(own.len() + 1).unwrap_or(u32::MAX)
     }
 
     /// The most entries of one process during one wait of another.
@@ -75,8 +80,11 @@ impl BypassMeter {
     /// The most entries of one process during the longest wait that is not over.
     pub(crate) fn present(&self) -> u32 {
         let Some((_, since)) = self.requests.front() else { return 0 };
-        let passed = |own: &VecDeque<u64>| own.iter().filter(|entry| *entry > since).count();
-        self.own.iter().map(passed).max().and_then(|most| u32::try_from(most).ok()).unwrap_or(0)
+        let passed = |(last, own): (&u64, &VecDeque<u64>)| {
+            own.iter().chain([last]).filter(|entry| *entry > since).count()
+        };
+        let most = self.last.iter().zip(&self.own).map(passed).max();
+        most.and_then(|most| u32::try_from(most).ok()).unwrap_or(0)
     }
 
     /// Who entered most often, while who waited.

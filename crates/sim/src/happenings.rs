@@ -15,10 +15,6 @@ use crate::{Ask, Fault, Heard, Memory, When};
 pub(crate) enum Todo {
     Nothing,
     Ask(ProcessId, Ask),
-    Timer {
-        slot: u32,
-        generation: u32,
-    },
     Suspicion {
         observer: ProcessId,
         peer: ProcessId,
@@ -42,14 +38,7 @@ impl Core {
     /// Carries out the part of an act that concerns no protocol; says what else to do.
     pub(crate) fn act(&mut self, act: Act) -> Todo {
         match act {
-            Act::Timer { slot, generation } => Todo::Timer { slot, generation },
-            Act::User { process, ask } => {
-                let due = |users: &crate::users::Users| users.is_due(process, ask, self.now);
-                if self.users.as_ref().is_some_and(due) {
-                    return Todo::Ask(process, ask.into());
-                }
-                Todo::Nothing
-            }
+            Act::Timer { .. } | Act::User { .. } => Todo::Nothing,
             Act::Arrival { process } => self.arrival(process),
             Act::Chat { chat } => self.hear(chat),
             Act::Tell { observer, peer, suspect } => {
@@ -251,7 +240,9 @@ impl Core {
                 self.metrics.waiting.change(self.now, true);
                 if let Some(users) = &mut self.users {
                     users.asked_to_enter(at, self.now);
-                    self.set_traps(at, false);
+                    if self.fragile {
+                        self.set_traps(at, false);
+                    }
                 }
             }
             Ask::Exit => {
@@ -269,6 +260,7 @@ impl Core {
     }
 
     /// After a request was made: perhaps tell somebody, with the protocol's clock.
+    #[cold]
     pub(crate) fn tell_others(&mut self, at: ProcessId, clock: Option<u64>) {
         let Some(chatter) = self.settings.workload.chatter else { return };
         let size = self.settings.size;
@@ -332,7 +324,9 @@ impl Core {
             if let Some(waited) = users.entered(at, self.now, &mut self.agenda) {
                 self.metrics.entry_delay.add(waited);
             }
-            self.set_traps(at, true);
+            if self.fragile {
+                self.set_traps(at, true);
+            }
         }
         self.progressed();
     }
@@ -351,10 +345,8 @@ impl Core {
     }
 
     /// Plans the crashes that were to happen inside, or while waiting.
+    #[cold]
     fn set_traps(&mut self, process: ProcessId, inside: bool) {
-        if self.settings.faults.is_empty() {
-            return;
-        }
         let Some(users) = &self.users else { return };
         let (requests, entries) = users.counts(process);
         for (fault, asked) in self.settings.faults.iter().enumerate() {

@@ -317,13 +317,19 @@ where
             return self.fire(at, timer);
         }
         self.core.now = time;
+        if let Act::User { process, ask } = act {
+            if self.core.users.as_ref().is_some_and(|users| users.is_due(process, ask, time)) {
+                self.ask(process, ask.into());
+            }
+            return;
+        }
         let todo = self.core.act(act);
         self.carry_out(todo);
     }
 
     pub(crate) fn carry_out(&mut self, todo: Todo) {
         match todo {
-            Todo::Nothing | Todo::Timer { .. } => {}
+            Todo::Nothing => {}
             Todo::Ask(process, ask) => self.ask(process, ask),
             Todo::Suspicion { observer, peer, verdict } => self.suspect(observer, peer, verdict),
             Todo::Crash(process) => {
@@ -399,7 +405,7 @@ where
         self.look_at(at);
         self.processes[at.index()].step(Input::Command(command), &mut self.batch);
         self.release(at);
-        if ask == Some(Ask::Enter) {
+        if ask == Some(Ask::Enter) && self.core.settings.workload.chatter.is_some() {
             let process = &self.processes[at.index()];
             let clock = self.stamping.map(|stamping| (stamping.clock)(process));
             self.core.tell_others(at, clock);
@@ -434,15 +440,17 @@ where
     }
 
     fn release_events(&mut self, at: ProcessId) {
-        let mut events = std::mem::take(&mut self.batch.events);
-        for event in events.drain(..) {
+        for place in 0..self.batch.events.len() {
+            let event = &self.batch.events[place];
             if self.core.recorder.is_some() {
                 self.core.trace_event(at, Kind::Event(event.traced()));
             }
-            self.watch(at, |watcher, time| watcher.observe(time, at, Observed::Event(&event)));
+            for watcher in &mut self.watchers {
+                watcher.observe(self.core.now, at, Observed::Event(event));
+            }
             self.core.told(at, event.heard());
         }
-        self.batch.events = events;
+        self.batch.events.clear();
     }
 
     fn release_timers(&mut self, at: ProcessId, departs: u64) {

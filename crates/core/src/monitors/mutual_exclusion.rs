@@ -31,6 +31,15 @@ impl MutualExclusion {
     pub fn inside(&self) -> &ProcessSet {
         &self.inside
     }
+
+    fn entered(&mut self, at: ProcessId) -> Result<(), Violation> {
+        self.inside.insert(at);
+        if self.inside.len() <= self.most {
+            return Ok(());
+        }
+        let says = format!("{at} entered, and now {:?} are inside", self.inside);
+        Err(Violation { property: "mutual-exclusion", at, says })
+    }
 }
 
 impl Default for MutualExclusion {
@@ -46,21 +55,16 @@ impl Monitor<mutex::Command, mutex::Event> for MutualExclusion {
         seen: Observed<'_, mutex::Command, mutex::Event>,
     ) -> Result<(), Violation> {
         match seen {
-            Observed::Event(mutex::Event::Entered { .. }) => {
-                self.inside.insert(at);
-            }
+            Observed::Event(mutex::Event::Entered { .. }) => self.entered(at),
             Observed::Event(mutex::Event::Exited) | Observed::Recovered => {
                 self.inside.remove(at);
+                Ok(())
             }
             Observed::Crashed if self.crash_ends_entry => {
                 self.inside.remove(at);
+                Ok(())
             }
-            _ => {}
+            _ => Ok(()),
         }
-        if self.inside.len() <= self.most {
-            return Ok(());
-        }
-        let says = format!("{at} entered, and now {:?} are inside", self.inside);
-        Err(Violation { property: "mutual-exclusion", at, says })
     }
 }
