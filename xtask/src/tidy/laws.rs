@@ -13,6 +13,7 @@ const HOUSE: &[(&str, &[&str])] = &[
     ("tenure-check", &["tenure-core", "tenure-trace"]),
     ("tenure-runtime", &["tenure-core", "tenure-trace"]),
     ("tenure-daemon", &["tenure-core", "tenure-trace", "tenure-algorithms", "tenure-runtime"]),
+    ("tenure-claims", &[]),
     ("tenure", EVERYTHING),
     ("xtask", EVERYTHING),
 ];
