@@ -60,6 +60,7 @@ mod refusal;
 mod replay;
 mod report;
 mod router;
+pub mod scenario;
 mod service;
 mod settings;
 mod shrink;

@@ -1,0 +1,142 @@
+//! The race for a counter: each statement, such as `counter += 1`, is three instructions, and
+//! those of several threads interleave.
+//!
+//! ```
+//! use tenure_sim::scenario::counter::{Race, Statements};
+//!
+//! let race = Race::new(5, [1, -1]);
+//! let finals = race.finals(Statements::Interruptible);
+//! assert_eq!(finals.into_iter().collect::<Vec<_>>(), [(4, 9), (5, 2), (6, 9)]);
+//! ```
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// How many instructions a statement has.
+const INSTRUCTIONS: usize = 3;
+
+/// Threads that change one counter at once, each by one statement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Race {
+    start: i64,
+    changes: Vec<i64>,
+}
+
+/// Whether others may run in the middle of a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Statements {
+    /// After each instruction.
+    Interruptible,
+    /// Only between statements, as if each held a lock.
+    Atomic,
+}
+
+/// What one instruction did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// The register of a thread, numbered from 1, has this value now.
+    Register {
+        /// Which thread.
+        thread: usize,
+        /// What is in its register.
+        value: i64,
+    },
+    /// The counter has this value now.
+    Counter(i64),
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Step::Register { thread, value } => write!(f, "r{thread}={value}"),
+            Step::Counter(value) => write!(f, "counter={value}"),
+        }
+    }
+}
+
+impl Race {
+    /// The counter's first value, and by how much each thread changes it.
+    pub fn new(start: i64, changes: impl Into<Vec<i64>>) -> Self {
+        Race { start, changes: changes.into() }
+    }
+
+    /// Runs one schedule: which thread, numbered from 1, executes its next instruction.
+    ///
+    /// # Panics
+    ///
+    /// When the schedule does not have each thread exactly three times.
+    pub fn run(&self, schedule: &[usize]) -> Vec<Step> {
+        let mut counter = self.start;
+        let mut registers = vec![0; self.changes.len()];
+        let mut executed = vec![0; self.changes.len()];
+        let mut steps = Vec::new();
+        for &thread in schedule {
+            let register = &mut registers[thread - 1];
+            steps.push(match executed[thread - 1] {
+                0 => {
+                    *register = counter;
+                    Step::Register { thread, value: *register }
+                }
+                1 => {
+                    *register += self.changes[thread - 1];
+                    Step::Register { thread, value: *register }
+                }
+                _ => {
+                    counter = *register;
+                    Step::Counter(counter)
+                }
+            });
+            executed[thread - 1] += 1;
+        }
+        assert!(
+            executed.iter().all(|it| *it == INSTRUCTIONS),
+            "each thread has three instructions"
+        );
+        steps
+    }
+
+    /// Every schedule there is.
+    pub fn schedules(&self, statements: Statements) -> Vec<Vec<usize>> {
+        let (turns, length) = match statements {
+            Statements::Interruptible => (INSTRUCTIONS, 1),
+            Statements::Atomic => (1, INSTRUCTIONS),
+        };
+        let mut schedules = Vec::new();
+        interleave(&mut vec![turns; self.changes.len()], length, &mut Vec::new(), &mut schedules);
+        schedules
+    }
+
+    /// What the counter is in the end, and after how many schedules.
+    pub fn finals(&self, statements: Statements) -> BTreeMap<i64, usize> {
+        let mut finals = BTreeMap::new();
+        for schedule in self.schedules(statements) {
+            let last = self.run(&schedule).into_iter().rev().find_map(|step| match step {
+                Step::Counter(value) => Some(value),
+                Step::Register { .. } => None,
+            });
+            *finals.entry(last.unwrap_or(self.start)).or_default() += 1;
+        }
+        finals
+    }
+}
+
+/// Every way to spend the turns that are left, `length` instructions at a turn.
+fn interleave(
+    left: &mut Vec<usize>,
+    length: usize,
+    schedule: &mut Vec<usize>,
+    schedules: &mut Vec<Vec<usize>>,
+) {
+    if left.iter().all(|turns| *turns == 0) {
+        schedules.push(schedule.clone());
+    }
+    for thread in 0..left.len() {
+        if left[thread] > 0 {
+            left[thread] -= 1;
+            schedule.extend(std::iter::repeat_n(thread + 1, length));
+            interleave(left, length, schedule, schedules);
+            schedule.truncate(schedule.len() - length);
+            left[thread] += 1;
+        }
+    }
+}
