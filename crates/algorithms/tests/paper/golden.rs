@@ -140,6 +140,15 @@ fn chang_roberts_on_a_decreasing_ring() {
 }
 
 #[test]
+fn chang_roberts_with_28() {
+    let config = |_| chang_roberts::Config {
+        ranks: [17, 9, 28, 3, 24, 15].map(Rank::of_id).into(),
+        variants: Variants::none(),
+    };
+    golden::<ChangRoberts>("tests/golden/chang_roberts_28", config);
+}
+
+#[test]
 fn chang_roberts_that_wait_for_ever() {
     let config = |_| chang_roberts::Config {
         ranks: [3, 1, 2].map(Rank::of_id).into(),
@@ -152,6 +161,13 @@ fn chang_roberts_that_wait_for_ever() {
 fn hirschberg_sinclair() {
     let config = |group: Group| hirschberg_sinclair::Config::plain(group.size());
     golden::<HirschbergSinclair>("tests/golden/hirschberg_sinclair", config);
+}
+
+#[test]
+fn hirschberg_sinclair_of_eight() {
+    let config =
+        |_| hirschberg_sinclair::Config { ranks: [8, 1, 5, 2, 7, 3, 6, 4].map(Rank::of_id).into() };
+    golden::<HirschbergSinclair>("tests/golden/hirschberg_sinclair_eight", config);
 }
 
 #[test]

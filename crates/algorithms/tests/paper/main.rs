@@ -1,7 +1,6 @@
 //! What each paper claims, one claim a test; and the stories under `tests/golden`.
 //!
-//! The names W-05, 7-R6 and the like are those of the project's checklist of worked examples
-//! and counterexamples.
+//! The names W-05, 7-R6 and the like are those of `docs/checklist.md`.
 
 mod bully;
 mod carvalho_roucairol;
@@ -33,3 +32,4 @@ mod ricart_agrawala;
 mod support;
 mod suzuki_kasami;
 mod token_ring;
+mod worked_examples;
