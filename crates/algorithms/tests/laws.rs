@@ -10,6 +10,7 @@ use tenure_algorithms::catalogue::{self, MUTEXES, Parameters, Visitor};
 use tenure_algorithms::election::{
     ChangRoberts, HirschbergSinclair, chang_roberts, hirschberg_sinclair,
 };
+use tenure_claims::claims;
 use tenure_core::service::election::Command;
 use tenure_core::{Algorithm, Election, Mutex, Order, ProcessId, Rebase};
 
@@ -33,6 +34,7 @@ fn factorial(n: u64) -> u64 {
     (1..=n).product()
 }
 
+#[claims("A-CR")]
 #[test]
 fn chang_roberts_sends_the_sum_of_distances_and_n_times_the_harmonic_number_on_average() {
     for size in 2..=7_u32 {
@@ -92,7 +94,8 @@ fn hirschberg_sinclair_sends_the_same_in_every_schedule_and_stays_within_its_car
     }
 }
 
-/// W-18, all 7! rings.
+/// All 7! rings.
+#[claims("W-18")]
 #[test]
 fn on_every_ring_of_eight_the_eighth_leads_in_phase_3() {
     permutations(7, |others| {

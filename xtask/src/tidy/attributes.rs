@@ -1,6 +1,6 @@
 //! Every lint that is allowed says why.
 
-use super::source::{closing, words};
+use super::source::{attributes, closing, words};
 use super::{Finding, Tree};
 
 const SILENCERS: &[&str] = &["allow", "expect"];
@@ -25,15 +25,6 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
         }
     }
     findings
-}
-
-/// Where attributes begin and end.
-fn attributes(code: &str) -> impl Iterator<Item = (usize, usize)> {
-    code.match_indices('#').filter_map(|(at, _)| {
-        let tail = &code[at + 1..];
-        let open = at + 1 + usize::from(tail.starts_with('!'));
-        code[open..].starts_with('[').then(|| (open, closing(code, open)))
-    })
 }
 
 #[cfg(test)]

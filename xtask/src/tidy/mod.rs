@@ -7,6 +7,7 @@
 mod adr;
 mod attributes;
 mod catalogue;
+mod claims;
 mod documents;
 mod laws;
 mod lengths;
@@ -34,6 +35,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("words", words::check),
     ("attributes", attributes::check),
     ("catalogue", catalogue::check),
+    ("claims", claims::check),
     ("documents", documents::check),
     ("adr", adr::check),
     ("links", links::check),

@@ -85,6 +85,15 @@ pub(crate) fn body(code: &str, at: usize) -> Result<usize, usize> {
     Err(code.len())
 }
 
+/// Where the brackets of attributes open and close, in bytes.
+pub(crate) fn attributes(code: &str) -> impl Iterator<Item = (usize, usize)> {
+    code.match_indices('#').filter_map(|(at, _)| {
+        let tail = &code[at + 1..];
+        let open = at + 1 + usize::from(tail.starts_with('!'));
+        code[open..].starts_with('[').then(|| (open, closing(code, open)))
+    })
+}
+
 /// Replaces comments and literals by spaces.
 fn hide(text: &str) -> String {
     let letters: Vec<char> = text.chars().collect();

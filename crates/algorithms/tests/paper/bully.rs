@@ -4,6 +4,7 @@
 use tenure_algorithms::Variants;
 use tenure_algorithms::election::Bully;
 use tenure_algorithms::election::bully::{Config, Message, Switch, Timer};
+use tenure_claims::claims;
 use tenure_core::service::election::Command;
 use tenure_core::{Algorithm, Order, Rank, TICKS_PER_UNIT, Verdict};
 
@@ -47,7 +48,8 @@ fn if_everybody_starts_it_costs_n_squared_minus_one_and_never_more() {
     }
 }
 
-/// messages to the dead are counted.
+/// Messages to the dead are counted.
+#[claims("A-BUL2", "Q-31")]
 #[test]
 fn if_the_lowest_starts_and_the_highest_is_down_it_costs_n_times_n_minus_one() {
     for size in 3..=8_u32 {
@@ -60,7 +62,7 @@ fn if_the_lowest_starts_and_the_highest_is_down_it_costs_n_times_n_minus_one() {
     }
 }
 
-///
+#[claims("Q-31")]
 #[test]
 fn all_that_notice_at_once_send_no_more_than_the_lowest_alone() {
     let mut world = world(6, &[]);
@@ -70,6 +72,7 @@ fn all_that_notice_at_once_send_no_more_than_the_lowest_alone() {
     assert_eq!(counts(&world), (15, 10, 5));
 }
 
+#[claims("Q-31")]
 #[test]
 fn if_the_second_highest_notices_it_costs_one_election_message_and_a_round() {
     let mut world = world(6, &[]);
@@ -79,7 +82,8 @@ fn if_the_second_highest_notices_it_costs_one_election_message_and_a_round() {
     assert_eq!(counts(&world), (1, 0, 5));
 }
 
-/// I-66: it bullies the incumbent.
+/// It bullies the incumbent.
+#[claims("A-BUL2", "I-66")]
 #[test]
 fn the_highest_announces_itself_as_soon_as_it_recovers() {
     let mut world = world(4, &[]);
@@ -91,6 +95,7 @@ fn the_highest_announces_itself_as_soon_as_it_recovers() {
 }
 
 /// 2.11: who is down is not told where only lower ones are.
+#[claims("Q-31")]
 #[test]
 fn to_announce_to_lower_ones_only_saves_one_message() {
     for size in 3..=8_u32 {
@@ -105,38 +110,64 @@ fn to_announce_to_lower_ones_only_saves_one_message() {
     }
 }
 
-/// What the eight steps of W-19 cost from the second on, and how much of it is sent in that one.
-fn recovery() -> ((u64, u64, u64), u64) {
+/// What the eight steps of the story cost: elections, answers and announcements by step.
+fn recovery() -> Vec<(u64, u64, u64)> {
     let mut world = world(4, &[Switch::NoTerms]);
     world.command(p(4), Command::Elect);
     world.settle();
+    assert_eq!(opinions(&mut world), [Some(p(4)); 4], "step 1");
     world.sent.clear();
+    let (mut steps, mut before) = (vec![(0, 0, 0)], (0, 0, 0));
+    let mut step = |world: &World<Bully>| {
+        let now = counts(world);
+        steps.push((now.0 - before.0, now.1 - before.1, now.2 - before.2));
+        before = now;
+    };
     world.crash(p(1));
     world.crash(p(4));
     world.suspicion(p(2), p(4), Verdict::Suspect);
-    let second_step = world.total_sent();
+    step(&world);
+    world.pass(2, 3);
+    step(&world);
+    world.drain(&mut Dice(0));
+    step(&world);
+    world.fire(p(3), Timer::Answer);
+    step(&world);
     world.settle();
-    assert_eq!(world.total_sent(), 2 + 1 + 1 + 3, "P3 leads");
+    let led = opinions(&mut world);
+    assert_eq!((led[1], led[2]), (Some(p(3)), Some(p(3))), "step 5");
     world.recover(p(1));
+    step(&world);
     world.settle();
-    assert_eq!(world.total_sent(), 7 + 3 + 9, "P3 leads again");
+    step(&world);
+    assert_eq!(opinions(&mut world)[0], Some(p(3)), "step 7");
     world.recover(p(4));
+    step(&world);
     world.suspicion(p(2), p(4), Verdict::Trust);
     world.settle();
-    assert_eq!(opinions(&mut world), [Some(p(4)); 4]);
-    (counts(&world), second_step)
+    assert_eq!(opinions(&mut world), [Some(p(4)); 4], "step 8");
+    assert_eq!(counts(&world), before, "nothing follows");
+    steps
 }
 
-/// W-19; E-15: the rule sends to all that are higher, P4 among them, and the text to P3 alone.
+/// The rule sends to all that are higher, P4 among them, and the text to P3 alone.
+#[claims("W-19")]
 #[test]
 fn two_crashes_and_two_recoveries_cost_22_messages_and_21_as_some_texts_tell_it() {
-    let ((elections, answers, coordinators), second_step) = recovery();
-    assert_eq!((elections, answers, coordinators), (9, 4, 9));
-    let all = elections + answers + coordinators;
-    assert_eq!((all, all - second_step + 1), (22, 21));
+    let steps = recovery();
+    let expected =
+        [(0, 0, 0), (2, 0, 0), (1, 1, 0), (0, 0, 0), (0, 0, 3), (3, 0, 0), (3, 3, 3), (0, 0, 3)];
+    assert_eq!(steps, expected);
+    let add =
+        |all: (u64, u64, u64), one: &(u64, u64, u64)| (all.0 + one.0, all.1 + one.1, all.2 + one.2);
+    assert_eq!(steps.iter().fold((0, 0, 0), add), (9, 4, 9));
+    let total: u64 =
+        steps.iter().map(|(elections, answers, told)| elections + answers + told).sum();
+    assert_eq!((total, total - steps[1].0 + 1), (22, 21));
 }
 
-/// E-02: were every election message to start another election, they would multiply.
+/// Were every election message to start another election, they would multiply.
+#[claims("A-BUL1")]
 #[test]
 fn the_once_rule_saves_exponentially_many_messages() {
     for size in 3..=9_u32 {
@@ -145,7 +176,8 @@ fn the_once_rule_saves_exponentially_many_messages() {
     }
 }
 
-/// I-67: whoever answered may crash before it announces itself.
+/// Whoever answered may crash before it announces itself.
+#[claims("I-67")]
 #[test]
 fn if_the_answerer_crashes_the_next_one_leads_after_one_restart() {
     let mut world = world(3, &[]);
@@ -159,7 +191,8 @@ fn if_the_answerer_crashes_the_next_one_leads_after_one_restart() {
     assert_eq!(world.sent_of("election"), 2 + 1 + 2, "P1 has started twice");
 }
 
-/// I-71: the four rules of who is not the leader.
+/// The four rules of who is not the leader.
+#[claims("A-BUL3", "I-71")]
 #[test]
 fn what_a_process_that_does_not_lead_does() {
     // An announcement of a higher one is believed.
@@ -183,7 +216,7 @@ fn what_a_process_that_does_not_lead_does() {
     assert_eq!(four.sent_of("election"), 1);
 }
 
-///
+#[claims("Q-29")]
 #[test]
 fn to_tell_all_of_the_election_costs_more_and_elects_the_same() {
     let mut world = lowest_starts(4, &[Switch::TellAll]);
@@ -200,7 +233,8 @@ fn the_largest_rank_wins_whatever_the_ids() {
     assert_eq!(beliefs::<Bully>(&mut world), [Some(p(3)); 4]);
 }
 
-/// 7-B1: P1's timeout was too short; P1 and P2 both announce, and each believes the other.
+/// P1's timeout was too short; P1 and P2 both announce, and each believes the other.
+#[claims("7-B1")]
 #[test]
 fn with_wrong_timeouts_two_end_up_believing_each_other_unless_there_are_terms() {
     let views = |switches: &[Switch]| {
@@ -215,7 +249,8 @@ fn with_wrong_timeouts_two_end_up_believing_each_other_unless_there_are_terms() 
     assert_eq!(views(&[]), [Some(p(2)); 2]);
 }
 
-/// 7-B3: P1's announcement reaches P2 after P2 has recovered and announced itself.
+/// P1's announcement reaches P2 after P2 has recovered and announced itself.
+#[claims("7-B3")]
 #[test]
 fn a_late_announcement_does_not_undo_a_later_one_where_there_are_terms() {
     let views = |switches: &[Switch]| {
@@ -232,7 +267,8 @@ fn a_late_announcement_does_not_undo_a_later_one_where_there_are_terms() {
     assert_eq!(views(&[]), [Some(p(2)); 2]);
 }
 
-/// 7-B4: P2's announcement reaches P1 after the later one of P3, which was down for a moment.
+/// P2's announcement reaches P1 after the later one of P3, which was down for a moment.
+#[claims("7-B4")]
 #[test]
 fn a_third_that_hears_two_announcements_in_the_wrong_order_is_misled_unless_there_are_terms() {
     let views = |switches: &[Switch]| {

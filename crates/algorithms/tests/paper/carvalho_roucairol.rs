@@ -3,6 +3,7 @@
 use tenure_algorithms::Variants;
 use tenure_algorithms::mutex::CarvalhoRoucairol;
 use tenure_algorithms::mutex::carvalho_roucairol::{Config, Switch};
+use tenure_claims::claims;
 use tenure_core::service::mutex::Command;
 use tenure_core::{Algorithm, Order, Promise};
 
@@ -31,6 +32,7 @@ fn whoever_has_every_permission_enters_without_a_message() {
     assert_eq!(enter_and_exit(&mut world, 4), 0, "nobody has asked them back");
 }
 
+#[claims("A-MANY")]
 #[test]
 fn an_entry_costs_twice_the_permissions_that_are_missing() {
     for size in 1..=7_u32 {
@@ -91,7 +93,7 @@ fn whoever_gives_up_a_permission_while_it_waits_asks_for_it_again() {
     assert_eq!(entered(&mut world), [2]);
 }
 
-/// 7-CR1.
+#[claims("7-CR1")]
 #[test]
 fn whoever_does_not_ask_again_waits_for_ever() {
     let mut world = give_up_while_waiting(without_asking_again());
@@ -116,7 +118,7 @@ fn an_entry_costs_at_most_twice_as_many_messages_as_there_are_peers() {
     }
 }
 
-/// 7-CR2.
+#[claims("7-CR2")]
 #[test]
 fn whoever_has_its_permissions_enters_as_often_as_it_likes_while_another_waits() {
     let mut world = world(2, plain());

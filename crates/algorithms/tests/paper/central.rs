@@ -3,6 +3,7 @@
 use tenure_algorithms::Variants;
 use tenure_algorithms::mutex::central::{Config, Switch};
 use tenure_algorithms::mutex::{Central, RicartAgrawala, ricart_agrawala};
+use tenure_claims::claims;
 use tenure_core::Order;
 use tenure_core::service::mutex::Command;
 
@@ -15,7 +16,7 @@ fn world(size: u32) -> World<Central> {
     World::new(size, Order::Reordered, config)
 }
 
-/// W-05.
+#[claims("W-05", "A-CEN")]
 #[test]
 fn an_entry_to_an_empty_section_takes_a_request_a_grant_and_a_release() {
     let mut world = world(5);
@@ -32,7 +33,7 @@ fn an_entry_to_an_empty_section_takes_a_request_a_grant_and_a_release() {
     assert_eq!(world.total_sent(), 3);
 }
 
-/// W-06.
+#[claims("W-06", "A-CEN")]
 #[test]
 fn whoever_asks_first_enters_first_whatever_the_ids() {
     let mut world = world(6);
@@ -47,6 +48,14 @@ fn whoever_asks_first_enters_first_whatever_the_ids() {
         world.command(p(last), Command::Exit);
         world.drain(&mut Dice(0));
         order.extend(entered(&mut world));
+        if order == [2, 6] {
+            let desk = format!("{:?}", world.process(p(5)));
+            assert!(
+                desk.contains("queue: [Claim { process: P1, ")
+                    && desk.matches("process:").count() == 2,
+                "P1 alone is in the queue: {desk}"
+            );
+        }
     }
     assert_eq!(order, [2, 6, 1]);
     world.command(p(1), Command::Exit);
@@ -62,7 +71,7 @@ fn the_coordinators_own_entry_costs_no_message() {
     assert_eq!(world.total_sent(), 0);
 }
 
-/// 7-C1, 7-C3.
+#[claims("7-C3")]
 #[test]
 fn duplicates_are_harmless_unless_a_grant_may_serve_another_request() {
     let plan = |seed| Plan {
@@ -81,7 +90,8 @@ fn duplicates_are_harmless_unless_a_grant_may_serve_another_request() {
     assert!(caught.into_iter().any(|says| says.contains("mutual-exclusion")));
 }
 
-/// I-32: two messages to enter, none to leave, two from exit to the next entry.
+/// Two messages to enter, none to leave, two from exit to the next entry.
+#[claims("I-32")]
 #[test]
 fn from_exit_to_the_next_entry_it_takes_a_release_and_a_grant() {
     let mut world = world(5);
@@ -95,7 +105,8 @@ fn from_exit_to_the_next_entry_it_takes_a_release_and_a_grant() {
     assert_eq!(entered(&mut world), [1, 2]);
 }
 
-/// 7-C2: what the application says overtakes what the lock says.
+/// What the application says overtakes what the lock says.
+#[claims("7-C2")]
 #[test]
 fn a_later_request_on_a_faster_link_is_granted_first() {
     let mut world = world(5);

@@ -3,7 +3,8 @@
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::election::ChangRoberts;
-use tenure_algorithms::election::chang_roberts::{Config, Switch};
+use tenure_algorithms::election::chang_roberts::{Config, Message, Switch};
+use tenure_claims::claims;
 use tenure_core::service::election::Command;
 use tenure_core::{Order, ProcessId, Rank};
 
@@ -28,7 +29,8 @@ fn count(ids: &[u32], initiators: &[ProcessId]) -> (u64, u32) {
     (world.total_sent(), ids[leader.index()])
 }
 
-/// W-10: d hops to the largest, N for its rank to come round, N to announce.
+/// As many as there are hops to the largest, N for its rank to come round, N to announce.
+#[claims("W-10", "A-CR")]
 #[test]
 fn a_single_initiator_costs_its_distance_to_the_largest_and_two_laps() {
     for size in 1..=8_u32 {
@@ -43,7 +45,8 @@ fn a_single_initiator_costs_its_distance_to_the_largest_and_two_laps() {
     assert_eq!(worst, Some(3 * 8 - 1));
 }
 
-/// W-11: messages after each round of a ring whose ids decrease in the direction of messages.
+/// Messages after each round of a ring whose ids decrease in the direction of messages.
+#[claims("W-11")]
 #[test]
 fn a_decreasing_ring_sends_5_then_9_then_12_then_14_then_15_and_5_to_announce() {
     let mut world = world(&[5, 4, 3, 2, 1]);
@@ -60,7 +63,7 @@ fn a_decreasing_ring_sends_5_then_9_then_12_then_14_then_15_and_5_to_announce() 
     assert_eq!((world.total_sent(), world.sent_of("elected")), (20, 5));
 }
 
-/// W-12.
+#[claims("W-12")]
 #[test]
 fn the_worst_ring_costs_half_n_times_n_plus_one_and_a_lap() {
     for size in 2..=12_u32 {
@@ -70,7 +73,8 @@ fn the_worst_ring_costs_half_n_times_n_plus_one_and_a_lap() {
     }
 }
 
-/// W-13: 28 is on the ring and nobody is higher.
+/// 28 is on the ring and nobody is higher.
+#[claims("W-13")]
 #[test]
 fn whoever_gets_its_own_rank_back_leads() {
     let ids = [17, 9, 28, 3, 24, 15];
@@ -85,7 +89,44 @@ fn whoever_gets_its_own_rank_back_leads() {
     assert_eq!(beliefs(&mut world)[2], Some(p(3)));
 }
 
-/// W-15.
+/// What P2, whose id is 5, does with a rank that arrives: whether it participates afterwards,
+/// what it sends, and whether it believes that it leads.
+fn arrives(rank: u32, participant: bool) -> (bool, Vec<Message>, bool) {
+    let mut world = world(&[1, 5, 3]);
+    if participant {
+        world.command(p(2), Command::Elect);
+        world.lose((p(2), p(3)));
+    }
+    world.inject(p(1), p(2), Message::Election { rank: Rank::of_id(rank) });
+    let participates = format!("{:?}", world.process(p(2))).contains("phase: Participant");
+    let sent =
+        if world.under_way(2, 3) == 0 { vec![] } else { world.queue((p(2), p(3))).clone().into() };
+    (participates, sent, opinions(&mut world)[1] == Some(p(2)))
+}
+
+/// The table of cases, and the announcement that ends it.
+#[claims("W-14", "A-CR")]
+#[test]
+fn a_rank_that_arrives_goes_on_or_gives_way_or_is_discarded_or_wins() {
+    let election = |id| vec![Message::Election { rank: Rank::of_id(id) }];
+    let announced = vec![Message::Elected { rank: Rank::of_id(5), leader: p(2) }];
+    assert_eq!(arrives(7, false), (true, election(7), false), "a higher one goes on");
+    assert_eq!(arrives(7, true), (true, election(7), false), "a higher one goes on");
+    assert_eq!(arrives(3, false), (true, election(5), false), "a lower one gives way");
+    assert_eq!(arrives(3, true), (true, vec![], false), "a lower one is discarded");
+    assert_eq!(arrives(5, true), (false, announced.clone(), true), "the own one wins");
+    assert_eq!(arrives(5, false), (false, announced, true), "and so it does in the end");
+    let mut world = world(&[1, 5, 7]);
+    world.command(p(2), Command::Elect);
+    world.lose((p(2), p(3)));
+    let elected = Message::Elected { rank: Rank::of_id(7), leader: p(3) };
+    world.inject(p(1), p(2), elected.clone());
+    assert!(format!("{:?}", world.process(p(2))).contains("phase: NonParticipant"));
+    assert_eq!(opinions(&mut world)[1], Some(p(3)));
+    assert_eq!(world.oldest((p(2), p(3))), &elected);
+}
+
+#[claims("W-15")]
 #[test]
 fn any_initiators_agree_on_the_largest() {
     let ids = [3, 1, 5, 2, 4];
@@ -109,7 +150,8 @@ fn the_least_loaded_process_wins_with_ranks_of_load() {
     assert_eq!(beliefs, [Some(p(3)); 3]);
 }
 
-/// I-57: nothing tells equal processes apart.
+/// Nothing tells equal processes apart.
+#[claims("I-57")]
 #[test]
 fn of_equals_everybody_leads_after_one_hop() {
     let mut world = world(&[7, 7, 7, 7]);
@@ -121,7 +163,8 @@ fn of_equals_everybody_leads_after_one_hop() {
     assert_eq!(led.count(), 4);
 }
 
-/// I-57: both come round, and each takes the other's announcement for its own.
+/// Both come round, and each takes the other's announcement for its own.
+#[claims("I-57")]
 #[test]
 fn of_two_largest_both_lead() {
     for seed in 0..200 {
@@ -157,7 +200,8 @@ fn whoever_starts_after_the_announcement_starts_a_second_election_of_the_same_le
     assert_eq!(world.total_sent(), first + 1 + 2 * 3);
 }
 
-/// E-13: the mark on passing on is not needed where channels are first in, first out.
+/// The mark on passing on is not needed where channels are first in, first out.
+#[claims("7-CR-LE")]
 #[test]
 fn without_the_mark_on_passing_on_all_agree_as_well() {
     let variants = Variants::none().with(Switch::UnmarkedForward);
@@ -171,7 +215,8 @@ fn without_the_mark_on_passing_on_all_agree_as_well() {
     }
 }
 
-/// 7-CR-LE: ids 3, 1, 2 clockwise; the announcement is overtaken by a late starter's rank.
+/// Ids 3, 1, 2 clockwise; the announcement is overtaken by a late starter's rank.
+#[claims("7-CR-LE")]
 #[test]
 fn a_rank_that_overtakes_the_announcement_leaves_a_participant_for_ever() {
     let mut world = world(&[3, 1, 2]);

@@ -4,6 +4,7 @@ use tenure_algorithms::compose::Coordinated;
 use tenure_algorithms::election::{
     Bully, ChangRoberts, HirschbergSinclair, bully, chang_roberts, hirschberg_sinclair,
 };
+use tenure_claims::claims;
 use tenure_core::service::mutex::Event;
 use tenure_core::service::{election, mutex, office};
 use tenure_core::{Election, Fence, Layer, Order, TICKS_PER_UNIT, Verdict};
@@ -51,6 +52,7 @@ fn mutex_messages<E: Election>(world: &World<Coordinated<E>>) -> u64 {
     of_mutex.map(|(_, count)| count).sum()
 }
 
+#[claims("A-CEN")]
 #[test]
 fn while_the_leader_lives_an_entry_costs_three_messages_and_none_at_the_leader() {
     let mut world = world();

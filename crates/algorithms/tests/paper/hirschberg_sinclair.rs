@@ -3,6 +3,7 @@
 
 use tenure_algorithms::election::HirschbergSinclair;
 use tenure_algorithms::election::hirschberg_sinclair::{Config, Message};
+use tenure_claims::claims;
 use tenure_core::service::election::Command;
 use tenure_core::{Algorithm, Order, Rank};
 
@@ -38,7 +39,8 @@ fn by_phase(ids: &[u32]) -> (Vec<u64>, Vec<u64>) {
     (messages, candidates.iter().map(|probes| probes / 2).collect())
 }
 
-/// W-18: 8 processes, phases 0 to 3, in the last the probes go 2³ = n hops.
+/// Phases 0 to 3; in the last the probes go 2³ = n hops.
+#[claims("W-18", "A-HS")]
 #[test]
 fn of_eight_the_eighth_gets_its_own_probe_back_in_phase_3() {
     for seed in 0..200 {
@@ -55,7 +57,8 @@ fn of_eight_the_eighth_gets_its_own_probe_back_in_phase_3() {
     }
 }
 
-/// W-16: the winners of a phase are more than its reach apart.
+/// The winners of a phase are more than its reach apart.
+#[claims("W-16", "A-HS", "I-77")]
 #[test]
 fn candidates_become_few_as_their_neighbourhoods_grow() {
     for size in 2..=40_u64 {
@@ -75,7 +78,7 @@ fn candidates_become_few_as_their_neighbourhoods_grow() {
     assert_eq!(by_phase(&[6, 1, 2, 5, 3, 4]).1, [6, 2, 2, 1]);
 }
 
-/// W-17.
+#[claims("W-17")]
 #[test]
 fn the_bound_of_the_paper_holds_and_the_card_is_below_it() {
     for size in 2..=1024_u32 {

@@ -3,6 +3,7 @@
 
 use tenure_algorithms::election::ItaiRodeh;
 use tenure_algorithms::election::itai_rodeh::Message;
+use tenure_claims::claims;
 use tenure_core::service::election::Command;
 use tenure_core::{Algorithm, Order, ProcessId};
 
@@ -47,7 +48,8 @@ fn whoever_draws_the_same_draws_again_and_the_others_are_out() {
     assert!(told.contains("Settled"), "{told}");
 }
 
-/// I-57: without chance, equal processes stay equal for ever.
+/// Without chance, equal processes stay equal for ever.
+#[claims("I-57")]
 #[test]
 fn if_all_draw_alike_nobody_ever_leads() {
     let mut world = world(3, Order::Fifo, &[2; 300], 0);

@@ -4,6 +4,7 @@ use tenure_algorithms::compose::keyed::Of;
 use tenure_algorithms::compose::{Coordinated, Keyed};
 use tenure_algorithms::election::{Bully, bully};
 use tenure_algorithms::mutex::{Central, central};
+use tenure_claims::claims;
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::service::{election, office};
 use tenure_core::{Order, ProcessId, TICKS_PER_UNIT, Verdict};
@@ -44,7 +45,7 @@ fn locks_of_different_names_know_nothing_of_each_other() {
     assert_eq!(entered(&mut world), [(2, "büro".to_string())]);
 }
 
-/// I-31.
+#[claims("I-31")]
 #[test]
 fn two_locks_taken_in_opposite_order_wait_for_each_other() {
     let mut world = world(p(3));

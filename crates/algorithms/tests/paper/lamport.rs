@@ -4,6 +4,7 @@
 use tenure_algorithms::Variants;
 use tenure_algorithms::mutex::Lamport;
 use tenure_algorithms::mutex::lamport::{Config, Message, Switch};
+use tenure_claims::claims;
 use tenure_core::service::mutex::Command;
 use tenure_core::{Algorithm, Order};
 
@@ -27,7 +28,8 @@ fn both_ask(switches: &[Switch]) -> Vec<u32> {
     entered(&mut world)
 }
 
-/// W-07: P1 has asked with (1, P1); the replies are (3, P2) and (4, P3).
+/// P1 has asked with (1, P1); the replies are (3, P2) and (4, P3).
+#[claims("W-07")]
 #[test]
 fn a_process_enters_when_everybody_has_replied_later_and_nobody_is_before_it() {
     let mut world = world(3, &[]);
@@ -48,7 +50,7 @@ fn a_reply_that_is_not_later_than_the_request_does_not_count() {
     assert_eq!(entered(&mut world), [1], "(1, P2) comes after (1, P1)");
 }
 
-/// I-37.
+#[claims("A-LAM", "I-37")]
 #[test]
 fn every_entry_costs_three_messages_per_peer() {
     for size in 1..=6_u32 {
@@ -85,7 +87,7 @@ fn suppressed_replies_save_up_to_a_third() {
     assert_eq!((entered(&mut world), world.sent_of("reply")), (vec![1], 1));
 }
 
-///
+#[claims("Q-36")]
 #[test]
 fn from_exit_to_the_next_entry_it_takes_one_release() {
     let mut world = world(3, &[]);
@@ -108,7 +110,7 @@ fn duplicates_on_first_in_first_out_links_are_harmless() {
     }
 }
 
-/// 7-L1.
+#[claims("7-L1")]
 #[test]
 fn ids_are_no_stamps() {
     let mut world = world(2, &[Switch::IdsAsStamps]);
@@ -119,7 +121,7 @@ fn ids_are_no_stamps() {
     assert_eq!(entered(&mut world), [2, 1], "both are inside");
 }
 
-/// 7-L2, 7-L3.
+#[claims("7-L2", "7-L3")]
 #[test]
 fn clocks_alone_are_no_total_order() {
     assert_eq!(both_ask(&[Switch::ClockOnlyOwnFirst]).len(), 2);
@@ -152,7 +154,8 @@ fn a_later_request_counts_as_a_reply_only_where_any_message_does() {
     assert_eq!(enters(&[Switch::AnyMessage]), [1]);
 }
 
-/// 7-L4 with "any message": four steps to two inside.
+/// With "any message": four steps to two inside.
+#[claims("7-L4")]
 #[test]
 fn a_reply_that_overtakes_a_request_lets_two_in() {
     let mut world = world(2, &[Switch::AnyMessage]);
@@ -164,7 +167,8 @@ fn a_reply_that_overtakes_a_request_lets_two_in() {
     assert_eq!(entered(&mut world), [2], "P1's reply has overtaken P1's request");
 }
 
-/// 7-L4 with replies only.
+/// With replies only.
+#[claims("7-L4")]
 #[test]
 fn without_first_in_first_out_two_may_be_inside() {
     let caught = (0..3000).filter_map(|seed| {
@@ -175,7 +179,7 @@ fn without_first_in_first_out_two_may_be_inside() {
     assert!(caught.into_iter().any(|says| says.contains("mutual-exclusion")));
 }
 
-/// 7-L5, 7-L6.
+#[claims("7-L5", "7-L6")]
 #[test]
 fn neither_of_the_two_conditions_is_enough_alone() {
     assert_eq!(both_ask(&[Switch::OwnRequestOnTop]).len(), 2);

@@ -3,6 +3,7 @@
 use tenure_algorithms::Variants;
 use tenure_algorithms::election::LeLann;
 use tenure_algorithms::election::lelann::{Config, Switch};
+use tenure_claims::claims;
 use tenure_core::service::election::Command;
 use tenure_core::{Algorithm, Order};
 
@@ -25,7 +26,7 @@ fn elected() -> World<LeLann> {
     world
 }
 
-/// A-LL.
+#[claims("A-LL")]
 #[test]
 fn whoever_starts_it_costs_exactly_n_squared() {
     for size in 1..=5_u32 {
@@ -55,7 +56,8 @@ fn on_every_ring_of_five_all_decide_on_the_largest() {
     });
 }
 
-/// E-01, 7-LL: the order of sending that some texts print.
+/// The order of sending that some texts print.
+#[claims("7-LL", "A-LL")]
 #[test]
 fn to_pass_on_before_the_own_rank_lets_the_initiator_decide_on_itself() {
     let views = |switches| {
@@ -70,7 +72,8 @@ fn to_pass_on_before_the_own_rank_lets_the_initiator_decide_on_itself() {
     assert_eq!(views(Variants::none()), [Some(p(3)); 3]);
 }
 
-/// 7-LL: P2's rank overtakes P1's, which it was to be driven by.
+/// P2's rank overtakes P1's, which it was to be driven by.
+#[claims("7-LL")]
 #[test]
 fn a_channel_that_reorders_hides_a_candidate() {
     let mut world = world(&[1, 2, 3]);
@@ -93,7 +96,7 @@ fn whoever_starts_after_having_decided_starts_another_election_of_the_same_leade
     assert_eq!(beliefs(&mut world), [Some(p(3)); 3]);
 }
 
-/// I-62.
+#[claims("I-62")]
 #[test]
 fn whoever_comes_back_asks_round_the_ring_and_nobody_elects() {
     for size in 2..=6_u32 {

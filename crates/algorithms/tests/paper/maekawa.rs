@@ -5,6 +5,7 @@
 use tenure_algorithms::Variants;
 use tenure_algorithms::mutex::maekawa::{Config, Message, Switch};
 use tenure_algorithms::mutex::{Ballot, Maekawa};
+use tenure_claims::claims;
 use tenure_core::quorum::Kind;
 use tenure_core::service::mutex::Command;
 use tenure_core::{Algorithm, Order, Stamp};
@@ -42,6 +43,7 @@ fn failures(config: &Config, order: Order, entries: u32, seeds: u64) -> usize {
     (0..seeds).filter(|seed| run(*seed).is_err()).count()
 }
 
+#[claims("A-MAE")]
 #[test]
 fn uncontended_an_entry_costs_three_messages_per_other_voter() {
     let costs = [
@@ -66,6 +68,7 @@ fn uncontended_an_entry_costs_three_messages_per_other_voter() {
     }
 }
 
+#[claims("A-MAE")]
 #[test]
 fn under_contention_it_stays_within_six_messages_per_other_voter() {
     for (kind, size) in SYSTEMS {
@@ -89,7 +92,7 @@ fn duplicates_are_harmless() {
     }
 }
 
-/// 7-M1.
+#[claims("7-M1")]
 #[test]
 fn without_asking_votes_back_three_wait_for_each_other_in_a_circle() {
     let mut world = World::new(3, Order::Fifo, with(Switch::Basic, config(Kind::Pairs, 3)));
@@ -99,14 +102,14 @@ fn without_asking_votes_back_three_wait_for_each_other_in_a_circle() {
     assert_eq!(world.total_sent(), 3);
 }
 
-/// 7-M2.
+#[claims("7-M2")]
 #[test]
 fn the_algorithm_of_1985_is_right_on_pairs() {
     let original = with(Switch::Original1985, config(Kind::Pairs, 3));
     assert_eq!(failures(&original, Order::Fifo, 2, 3000), 0);
 }
 
-/// 7-M3.
+#[claims("7-M3")]
 #[test]
 fn the_algorithm_of_1985_deadlocks_on_a_grid_and_the_correction_does_not() {
     let grid = config(Kind::Grid, 4);

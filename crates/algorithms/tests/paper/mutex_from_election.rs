@@ -7,6 +7,7 @@ use tenure_algorithms::election::{
 };
 use tenure_algorithms::reduction::mutex_from_election::{Config, Switch};
 use tenure_algorithms::reduction::{MutexFromElection, Ranked};
+use tenure_claims::claims;
 use tenure_core::service::mutex::Command;
 use tenure_core::{Algorithm, Order, TICKS_PER_UNIT};
 
@@ -94,7 +95,8 @@ fn who_left_calls_no_election_before_somebody_waits() {
     assert_eq!(entered(&mut world), [3]);
 }
 
-/// fairness comes from the ranks alone.
+/// Fairness comes from the ranks alone.
+#[claims("Q-26")]
 #[test]
 fn with_ranks_that_never_change_two_large_ids_take_turns_and_the_smallest_waits() {
     let greedy = |variants| {

@@ -3,6 +3,7 @@
 
 use tenure_algorithms::mutex::NaimiTrehel;
 use tenure_algorithms::mutex::naimi_trehel::Message;
+use tenure_claims::claims;
 use tenure_core::service::mutex::Command;
 use tenure_core::{Algorithm, Order, Promise};
 
@@ -42,6 +43,7 @@ fn a_path_through_everybody_costs_n_messages() {
     }
 }
 
+#[claims("A-MANY")]
 #[test]
 fn one_at_a_time_no_entry_costs_more_than_n_messages_and_some_cost_n() {
     for size in 2..=5_u32 {

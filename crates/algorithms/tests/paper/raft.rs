@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tenure_algorithms::Variants;
 use tenure_algorithms::election::Raft;
 use tenure_algorithms::election::raft::{Config, Message, Switch, Timer};
+use tenure_claims::claims;
 use tenure_core::service::election::{Command, Event};
 use tenure_core::{Order, ProcessId, TICKS_PER_UNIT};
 
@@ -47,6 +48,7 @@ fn leads_in(world: &World<Raft>, at: u32) -> String {
 }
 
 /// 2.12.
+#[claims("A-RAFT")]
 #[test]
 fn uncontested_it_costs_three_messages_a_peer() {
     for size in 1..=8_u32 {
@@ -234,6 +236,7 @@ fn walk(seed: u64, switches: &[Switch]) -> BTreeMap<u64, BTreeSet<ProcessId>> {
 }
 
 /// Whatever is lost, repeated, reordered or down, and whichever timer fires when.
+#[claims("A-RAFT")]
 #[test]
 fn no_term_ever_has_two_leaders_unless_votes_are_forgotten() {
     let (mut terms, mut clashes) = (0, 0);

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tenure_algorithms::mutex::Raymond;
 use tenure_algorithms::mutex::raymond::Config;
+use tenure_claims::claims;
 use tenure_core::service::mutex::Command;
 use tenure_core::tree::{Shape, Tree};
 use tenure_core::{Algorithm, Order, ProcessId, Promise};
@@ -26,6 +27,7 @@ fn any_tree(size: u32, dice: &mut Dice) -> Config {
     Config { tree: Arc::new(Tree::with_edges(size, edges).expect("everybody hangs somewhere")) }
 }
 
+#[claims("A-MANY")]
 #[test]
 fn a_request_alone_costs_twice_its_distance_from_the_token() {
     for seed in 0..300 {

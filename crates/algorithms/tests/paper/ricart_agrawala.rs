@@ -4,6 +4,7 @@
 use tenure_algorithms::Variants;
 use tenure_algorithms::mutex::RicartAgrawala;
 use tenure_algorithms::mutex::ricart_agrawala::{Config, Message, Switch};
+use tenure_claims::claims;
 use tenure_core::service::mutex::Command;
 use tenure_core::{Algorithm, Order, Promise, Stamp};
 
@@ -26,7 +27,7 @@ fn plan(order: Order, entries: &[u32], duplicates: u32) -> Plan {
     Plan::of(order, entries).duplicating(duplicates)
 }
 
-/// W-08.
+#[claims("W-08")]
 #[test]
 fn when_nobody_wants_to_enter_everybody_replies_at_once() {
     let mut world = world(3, &[]);
@@ -36,7 +37,7 @@ fn when_nobody_wants_to_enter_everybody_replies_at_once() {
     assert_eq!((world.sent_of("request"), world.sent_of("reply")), (2, 2));
 }
 
-/// W-08.
+#[claims("W-08")]
 #[test]
 fn whoever_is_inside_replies_when_it_leaves() {
     let mut world = world(3, &[]);
@@ -51,7 +52,8 @@ fn whoever_is_inside_replies_when_it_leaves() {
     assert_eq!(entered(&mut world), [2]);
 }
 
-/// W-09: P2 asks with clock 15 and P3 with clock 7, at once.
+/// P2 asks with clock 15 and P3 with clock 7, at once.
+#[claims("W-09")]
 #[test]
 fn of_two_that_ask_at_once_the_smaller_stamp_enters_first() {
     let mut world = world(3, &[]);
@@ -70,7 +72,7 @@ fn of_two_that_ask_at_once_the_smaller_stamp_enters_first() {
     assert_eq!((world.sent_of("request"), world.sent_of("reply")), (4, 4));
 }
 
-/// I-38.
+#[claims("I-38")]
 #[test]
 fn equal_clocks_go_to_the_smaller_process() {
     let mut world = world(2, &[]);
@@ -80,6 +82,7 @@ fn equal_clocks_go_to_the_smaller_process() {
     assert_eq!(entered(&mut world), [1]);
 }
 
+#[claims("A-RA", "I-39")]
 #[test]
 fn every_entry_costs_twice_as_many_messages_as_there_are_peers() {
     for size in 1..=6_u32 {
@@ -114,7 +117,7 @@ fn duplicates_and_reordering_are_harmless() {
     }
 }
 
-/// 7-R1, 7-R2.
+#[claims("7-R2")]
 #[test]
 fn ids_are_no_stamps() {
     let ids = [Switch::IdsAsStamps];
@@ -128,7 +131,7 @@ fn ids_are_no_stamps() {
     assert_eq!(entered(&mut world), [2, 1], "both are inside");
 }
 
-/// 7-R3.
+#[claims("7-R3")]
 #[test]
 fn without_a_tie_break_that_lets_both_go_both_enter() {
     let mut world = world(2, &[Switch::ClockOnlyStrict]);
@@ -138,7 +141,7 @@ fn without_a_tie_break_that_lets_both_go_both_enter() {
     assert_eq!(entered(&mut world).len(), 2);
 }
 
-/// 7-R4.
+#[claims("7-R4")]
 #[test]
 fn without_a_tie_break_that_lets_neither_go_both_wait_for_ever() {
     let mut world = world(2, &[Switch::ClockOnlyDefer]);
@@ -160,7 +163,7 @@ fn without_a_tie_break_the_smaller_clock_still_enters_first() {
     }
 }
 
-/// 7-R5.
+#[claims("7-R5")]
 #[test]
 fn a_request_that_does_not_advance_the_clock_lets_a_later_one_overtake_an_entry() {
     // Replies would advance the clock instead, so they carry none here.
@@ -169,7 +172,8 @@ fn a_request_that_does_not_advance_the_clock_lets_a_later_one_overtake_an_entry(
     assert!(is_caught(&still, &plan(Order::Fifo, &[2, 2, 2], 0), "mutual-exclusion"));
 }
 
-/// 7-R6: P1's second request happens after P2's, of which P3's reply to P1 knows.
+/// P1's second request happens after P2's, of which P3's reply to P1 knows.
+#[claims("7-R6")]
 #[test]
 fn a_reply_carries_the_clock_so_that_a_later_request_has_the_larger_stamp() {
     let enters_next = |switches: &[Switch]| {
@@ -194,7 +198,7 @@ fn a_reply_carries_the_clock_so_that_a_later_request_has_the_larger_stamp() {
     assert!(!promises(&[Switch::Reference]).contains(&Promise::Order));
 }
 
-/// 7-R7, 7-R8.
+#[claims("7-R7", "7-R8")]
 #[test]
 fn replies_are_told_apart_by_sender_and_by_request() {
     let twice = plan(Order::Reordered, &[2, 2], 3);

@@ -2,6 +2,7 @@
 
 use tenure_algorithms::mutex::SuzukiKasami;
 use tenure_algorithms::mutex::suzuki_kasami::Message;
+use tenure_claims::claims;
 use tenure_core::service::mutex::Command;
 use tenure_core::{Algorithm, Order, Promise};
 
@@ -12,6 +13,7 @@ fn world(size: u32) -> World<SuzukiKasami> {
     World::new(size, Order::Fifo, ())
 }
 
+#[claims("A-MANY")]
 #[test]
 fn an_entry_costs_nothing_with_the_token_and_n_messages_without() {
     for size in 2..=7 {
@@ -115,7 +117,8 @@ fn a_token_that_nobody_waits_for_is_ignored() {
     assert_eq!(enter_and_exit(&mut world, 2), 2, "P2 has no token of its own");
 }
 
-/// 7-SK1: P3 hears of P2's request, asks, and is heard of by P1 before P2 is.
+/// P3 hears of P2's request, asks, and is heard of by P1 before P2 is.
+#[claims("7-SK1")]
 #[test]
 fn a_request_that_happened_later_may_enter_first() {
     let mut world = world(3);

@@ -2,6 +2,7 @@
 
 use tenure_algorithms::mutex::TokenRing;
 use tenure_algorithms::mutex::token_ring::{Config, Timer};
+use tenure_claims::claims;
 use tenure_core::Order;
 use tenure_core::service::mutex::Command;
 
@@ -20,7 +21,7 @@ fn the_token_starts_at_the_first_process_which_enters_without_a_message() {
     assert_eq!((world.total_sent(), world.armed_timers()), (0, vec![]));
 }
 
-/// I-33.
+#[claims("A-RING", "I-33")]
 #[test]
 fn whoever_leaves_passes_the_token_on_even_if_it_wants_again() {
     let mut world = world(3);
@@ -36,7 +37,7 @@ fn whoever_leaves_passes_the_token_on_even_if_it_wants_again() {
     assert_eq!(entered(&mut world), [1], "after a full lap");
 }
 
-/// I-34.
+#[claims("I-34")]
 #[test]
 fn an_idle_ring_never_rests() {
     let mut world = world(3);
@@ -52,7 +53,7 @@ fn an_idle_ring_never_rests() {
     assert_eq!(world.armed_timers(), [], "while somebody is inside, nothing moves");
 }
 
-/// I-35.
+#[claims("A-RING", "I-35")]
 #[test]
 fn when_everybody_wants_to_enter_an_entry_costs_one_message() {
     let mut world = world(4);
@@ -89,7 +90,7 @@ fn who_is_alone_enters_again_and_again_without_a_message() {
     assert_eq!((world.total_sent(), world.armed_timers()), (0, vec![]));
 }
 
-/// 7-T2.
+#[claims("7-T2")]
 #[test]
 fn a_duplicated_token_lets_two_in() {
     let caught = (0..300).find_map(|seed| {
@@ -120,7 +121,8 @@ fn a_lost_token_is_not_made_anew_by_a_process_that_recovers() {
     assert_eq!((entered(&mut world), world.armed_timers()), (vec![], vec![]));
 }
 
-/// 7-T1: what the application says is not carried by the token.
+/// What the application says is not carried by the token.
+#[claims("7-T1")]
 #[test]
 fn entries_follow_the_ring_and_not_what_happened_before() {
     let mut world = world(3);

@@ -4,6 +4,7 @@ use tenure_algorithms::Variants;
 use tenure_algorithms::election::bully::Switch;
 use tenure_algorithms::election::{Bully, bully};
 use tenure_check::{Check, Report};
+use tenure_claims::claims;
 use tenure_core::monitors::{Agreement, OneLeader, Scope};
 use tenure_core::{ProcessId, TICKS_PER_UNIT};
 
@@ -24,7 +25,8 @@ fn race(rule: &[Switch]) -> Report {
     check.in_the_end(Agreement::new()).run()
 }
 
-/// 7-B4: the announcement of P2 arrives after the later one of P3, which has come back.
+/// The announcement of P2 arrives after the later one of P3, which has come back.
+#[claims("7-B4")]
 #[test]
 fn b4_an_election_at_a_lower_announcement_is_no_help_to_a_third() {
     violated(&race(&[]), "agreement", 11);
@@ -35,7 +37,6 @@ fn b4_an_election_at_a_lower_announcement_is_no_help_to_a_third() {
     assert_eq!(report.states, 892);
 }
 
-/// 7-B4.
 #[test]
 #[ignore = "some seconds each"]
 fn b4_nor_is_it_to_ignore_or_not_to_send_it() {
@@ -43,7 +44,8 @@ fn b4_nor_is_it_to_ignore_or_not_to_send_it() {
     violated(&race(&[Switch::AnnounceLower]), "agreement", 10);
 }
 
-/// 7-B5: crash, timeout, recovery.
+/// Crash, timeout, recovery.
+#[claims("7-B5")]
 #[test]
 fn b5_whoever_comes_back_leads_beside_the_one_that_took_its_place() {
     let check = restarted(2, &[]).synchronous(0..=1);

@@ -5,6 +5,7 @@ use tenure_algorithms::Variants;
 use tenure_algorithms::election::bully::Switch;
 use tenure_algorithms::election::{Bully, bully};
 use tenure_check::{Check, Judgement};
+use tenure_claims::claims;
 use tenure_core::monitors::{OneLeader, Scope};
 use tenure_core::{ProcessId, TICKS_PER_UNIT};
 
@@ -41,12 +42,14 @@ const TWO: [u32; 2] = [1, 2];
 const THREE: [u32; 3] = [1, 2, 3];
 const ALL_FINE: [(Cell, bool); 3] = [(Fine, false); 3];
 
+#[claims("5.7-none")]
 #[test]
 fn without_a_fault_the_highest_leads_alone() {
     assert_eq!(cells(&TWO, Check::fifo), ALL_FINE);
     assert_eq!(cells(&THREE, Check::fifo), ALL_FINE);
 }
 
+#[claims("5.7-reorder")]
 #[test]
 fn reordering_does_no_harm() {
     assert_eq!(cells(&TWO, |check| check), ALL_FINE);
@@ -55,23 +58,27 @@ fn reordering_does_no_harm() {
 
 /// Of two: where a lower one is believed, the higher follows it for good. Elsewhere it leads for a
 /// while beside the higher, which starts an election at its announcement.
+#[claims("5.7-loss")]
 #[test]
 fn a_lost_message_makes_a_lower_one_lead() {
     let expected = [(Fine, true), (Unsafe, false), (Fine, true)];
     assert_eq!(cells(&TWO, |check| check.losing(1)), expected);
 }
 
+#[claims("5.7-duplicate")]
 #[test]
 fn a_duplicated_message_does_no_harm() {
     assert_eq!(cells(&TWO, |check| check.duplicating(1)), ALL_FINE);
 }
 
 /// The rank of P3 counts for nothing, for P3 is down.
+#[claims("5.7-crash-before")]
 #[test]
 fn a_crash_before_the_start_does_no_harm() {
     assert_eq!(cells(&[1, 2, 0], |check| check.down([ProcessId(2)])), ALL_FINE);
 }
 
+#[claims("5.7-crash-during")]
 #[test]
 fn a_crash_at_any_moment_does_no_harm() {
     assert_eq!(cells(&TWO, |check| check.crashing(1)), ALL_FINE);
@@ -79,6 +86,7 @@ fn a_crash_at_any_moment_does_no_harm() {
 }
 
 /// Two lead for a while in any case. Where a lower one is believed, that lasts.
+#[claims("5.7-timeouts")]
 #[test]
 fn messages_that_are_slower_than_timeouts_allow_for_make_two_leaders() {
     let expected = [(Fine, true), (Unsafe, true), (Fine, true)];

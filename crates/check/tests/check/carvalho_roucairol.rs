@@ -1,10 +1,11 @@
-//! Carvalho–Roucairol in every schedule: rows 7-CR1 and 7-CR2, column CR of the matrix in 5.6.
+//! Carvalho–Roucairol in every schedule, and what one fault does to it.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::channel::{Fifo, fifo};
 use tenure_algorithms::mutex::CarvalhoRoucairol;
 use tenure_algorithms::mutex::carvalho_roucairol::{Config, Switch};
 use tenure_check::{Check, Judgement, Manner};
+use tenure_claims::claims;
 use tenure_core::ProcessId;
 use tenure_core::monitors::{Fencing, Order};
 
@@ -23,6 +24,7 @@ fn explored(check: Check<CarvalhoRoucairol>) -> (u64, u64) {
     (report.states, report.transitions)
 }
 
+#[claims("7-CR2")]
 #[test]
 fn two_and_three_are_safe_and_live_in_any_order_with_the_known_numbers_of_states() {
     let two = [check(2).entries(2).fifo(), check(2).entries(2)];
@@ -31,7 +33,7 @@ fn two_and_three_are_safe_and_live_in_any_order_with_the_known_numbers_of_states
     assert_eq!(three.map(explored), [(690, 1_565), (983, 2_589), (1_965, 5_124)]);
 }
 
-/// 7-CR1.
+#[claims("7-CR1")]
 #[test]
 fn whoever_does_not_ask_again_is_never_served() {
     let config = Config { variants: Variants::none().with(Switch::NoRerequest) };
@@ -44,7 +46,7 @@ fn whoever_does_not_ask_again_is_never_served() {
     }
 }
 
-/// 7-CR2.
+#[claims("7-CR2")]
 #[test]
 fn whoever_enters_again_without_asking_breaks_the_order_of_requests() {
     let report = check(3).entries([2, 1, 1]).always(Order::new()).run();

@@ -9,6 +9,7 @@ use tenure_algorithms::mutex::{
 };
 use tenure_algorithms::{Switch, Variants};
 use tenure_check::{Check, Judgement, Manner, Report};
+use tenure_claims::claims;
 use tenure_core::Mutex;
 use tenure_core::monitors::{MutualExclusion, Order};
 use tenure_core::quorum::{Kind, Quorums};
@@ -32,11 +33,13 @@ fn central_with(size: u32) -> Check<Central> {
     Check::with(size, central::Config::default())
 }
 
+#[claims("7-C1")]
 #[test]
 fn c1_central_is_safe_and_live_in_any_order() {
     safe_and_live(central_with(3).entries([0, 2, 2])).run().assert_holds();
 }
 
+#[claims("7-C2")]
 #[test]
 fn c2_central_breaks_the_order_of_requests_that_applications_told_each_other_of() {
     let told = central_with(3).entries([0, 1, 1]).application_messages(1).always(Order::new());
@@ -47,6 +50,7 @@ fn c2_central_breaks_the_order_of_requests_that_applications_told_each_other_of(
     ignored.ignoring_application_causality().always(Order::new()).run().assert_holds();
 }
 
+#[claims("7-C3")]
 #[test]
 fn c3_a_duplicate_lets_two_into_central_where_grants_are_not_tagged() {
     let variants = Variants::none().with(central::Switch::UntaggedGrant);
@@ -58,6 +62,7 @@ fn c3_a_duplicate_lets_two_into_central_where_grants_are_not_tagged() {
     safe_and_live(tagged).run().assert_holds();
 }
 
+#[claims("7-T1")]
 #[test]
 fn t1_the_ring_breaks_the_order_of_requests_that_applications_told_each_other_of() {
     let check = Check::<TokenRing>::of(2).application_messages(1).always(Order::new());
@@ -66,6 +71,7 @@ fn t1_the_ring_breaks_the_order_of_requests_that_applications_told_each_other_of
     safe_and_live(ring).run().assert_holds();
 }
 
+#[claims("7-T2")]
 #[test]
 fn t2_a_duplicated_token_lets_two_in() {
     let check = safe_and_live(Check::<TokenRing>::of(2).duplicating(1)).run();
@@ -80,18 +86,21 @@ fn all<S: Switch>(switches: &[S]) -> Variants<S> {
     switches.iter().fold(Variants::none(), |variants, switch| variants.with(*switch))
 }
 
+#[claims("7-L1")]
 #[test]
 fn l1_lamport_with_ids_as_stamps_is_unsafe() {
     let check = lamport_with(2, &[lamport::Switch::IdsAsStamps]).fifo();
     violated(&safe_and_live(check).run(), "mutual-exclusion", 6);
 }
 
+#[claims("7-L2")]
 #[test]
 fn l2_lamport_without_a_tie_break_and_its_own_first_is_unsafe() {
     let check = lamport_with(2, &[lamport::Switch::ClockOnlyOwnFirst]).fifo();
     violated(&safe_and_live(check).run(), "mutual-exclusion", 6);
 }
 
+#[claims("7-L3")]
 #[test]
 fn l3_lamport_without_a_tie_break_and_the_others_first_deadlocks() {
     let check = lamport_with(2, &[lamport::Switch::ClockOnlyOtherFirst]).fifo();
@@ -100,6 +109,7 @@ fn l3_lamport_without_a_tie_break_and_the_others_first_deadlocks() {
     holds(&report, "mutual-exclusion");
 }
 
+#[claims("7-L4")]
 #[test]
 fn l4_lamport_needs_first_in_first_out() {
     let any = safe_and_live(lamport_with(2, &[lamport::Switch::AnyMessage])).run();
@@ -107,6 +117,7 @@ fn l4_lamport_needs_first_in_first_out() {
     violated(&safe_and_live(lamport_with(2, &[])).run(), "mutual-exclusion", 6);
 }
 
+#[claims("7-L5", "7-L6")]
 #[test]
 fn l5_and_l6_either_condition_alone_is_unsafe() {
     for (switch, steps) in
@@ -117,6 +128,7 @@ fn l5_and_l6_either_condition_alone_is_unsafe() {
     }
 }
 
+#[claims("7-L7")]
 #[test]
 fn l7_lamport_is_safe_live_and_in_order_on_fifo_links() {
     for switches in [&[][..], &[lamport::Switch::AnyMessage], &[lamport::Switch::SuppressedReplies]]
@@ -128,6 +140,7 @@ fn l7_lamport_is_safe_live_and_in_order_on_fifo_links() {
     }
 }
 
+#[claims("7-L8")]
 #[test]
 fn l8_lamport_with_unstamped_application_messages_loses_the_order_and_stays_safe() {
     let check = lamport_with(3, &[]).entries([1, 1, 0]).fifo().application_messages(2);
@@ -140,6 +153,7 @@ fn ricart_agrawala_with(size: u32, switches: &[ricart_agrawala::Switch]) -> Chec
     Check::with(size, ricart_agrawala::Config { variants: all(switches) })
 }
 
+#[claims("7-R1")]
 #[test]
 fn r1_ids_as_stamps_are_safe_by_accident_for_two_with_fifo_links() {
     let ids = [ricart_agrawala::Switch::IdsAsStamps];
@@ -149,6 +163,7 @@ fn r1_ids_as_stamps_are_safe_by_accident_for_two_with_fifo_links() {
     assert_eq!(reordered.of("mutual-exclusion"), Judgement::Violated);
 }
 
+#[claims("7-R2")]
 #[test]
 fn r2_ids_as_stamps_are_unsafe_for_three() {
     let check = ricart_agrawala_with(3, &[ricart_agrawala::Switch::IdsAsStamps]).fifo();
@@ -156,6 +171,7 @@ fn r2_ids_as_stamps_are_unsafe_for_three() {
     assert_eq!(report.of("mutual-exclusion"), Judgement::Violated);
 }
 
+#[claims("7-R3", "7-R4")]
 #[test]
 fn r3_and_r4_without_a_tie_break_both_reply_or_both_defer() {
     let strict = ricart_agrawala_with(2, &[ricart_agrawala::Switch::ClockOnlyStrict]);
@@ -164,6 +180,7 @@ fn r3_and_r4_without_a_tie_break_both_reply_or_both_defer() {
     assert_eq!(violated(&safe_and_live(defer).run(), "progress", 2), Manner::Deadlock);
 }
 
+#[claims("7-R5")]
 #[test]
 fn r5_a_clock_that_ignores_requests_is_unsafe() {
     // The reply must not advance the clock either, as it did not in 1981.
@@ -179,6 +196,7 @@ fn r5_a_clock_that_ignores_requests_is_unsafe() {
     assert_eq!(report.of("mutual-exclusion"), Judgement::Violated);
 }
 
+#[claims("7-R6")]
 #[test]
 fn r6_an_unstamped_reply_loses_the_order_and_a_stamped_one_keeps_it() {
     let unstamped = ricart_agrawala_with(3, &[ricart_agrawala::Switch::UnstampedReply]);
@@ -191,6 +209,7 @@ fn r6_an_unstamped_reply_loses_the_order_and_a_stamped_one_keeps_it() {
     stamped.always(Order::new()).run().assert_holds();
 }
 
+#[claims("7-R7")]
 #[test]
 fn r7_a_bare_counter_counts_a_duplicated_reply() {
     let bare = [ricart_agrawala::Switch::BareCounter];
@@ -202,6 +221,7 @@ fn r7_a_bare_counter_counts_a_duplicated_reply() {
     assert_eq!(report.of("mutual-exclusion"), Judgement::Violated);
 }
 
+#[claims("7-R8")]
 #[test]
 fn r8_an_untagged_reply_serves_the_next_request() {
     let untagged = ricart_agrawala_with(2, &[ricart_agrawala::Switch::UntaggedReply]);
@@ -216,24 +236,28 @@ fn maekawa_with(kind: Kind, size: u32, switches: &[maekawa::Switch]) -> Check<Ma
     Check::with(size, maekawa::Config { quorums, variants: all(switches) }).fifo()
 }
 
+#[claims("7-M1")]
 #[test]
 fn m1_basic_maekawa_deadlocks_as_soon_as_three_have_asked() {
     let check = maekawa_with(Kind::Pairs, 3, &[maekawa::Switch::Basic]);
     assert_eq!(violated(&safe_and_live(check).run(), "progress", 3), Manner::Deadlock);
 }
 
+#[claims("7-M2")]
 #[test]
 fn m2_maekawa_as_of_1985_is_live_in_pairs() {
     let check = maekawa_with(Kind::Pairs, 3, &[maekawa::Switch::Original1985]);
     safe_and_live(check).run().assert_holds();
 }
 
+#[claims("7-M3")]
 #[test]
 fn m3_maekawa_as_of_1985_deadlocks_on_the_grid() {
     let check = maekawa_with(Kind::Grid, 4, &[maekawa::Switch::Original1985]);
     assert_eq!(violated(&safe_and_live(check).run(), "progress", 19), Manner::Deadlock);
 }
 
+#[claims("7-M4", "A-MAE")]
 #[test]
 fn m4_maekawa_corrected_is_safe_and_live_in_pairs_and_loses_the_order() {
     let check = maekawa_with(Kind::Pairs, 3, &[]);

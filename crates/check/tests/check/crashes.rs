@@ -6,6 +6,7 @@ use tenure_algorithms::mutex::{
     Raymond, RicartAgrawala, SuzukiKasami, TokenRing, k_mutex, maekawa, raymond,
 };
 use tenure_check::{Check, Moment, Refusal};
+use tenure_claims::claims;
 use tenure_core::monitors::MutualExclusion;
 use tenure_core::quorum::Kind;
 use tenure_core::tree::Shape;
@@ -38,6 +39,7 @@ fn row<P: Mutex>(of: impl Fn([u32; 3]) -> Check<P>) -> [Cell; 4] {
 const NEEDS_EVERYBODY: [Cell; 4] = [Blocked; 4];
 const MISSES_NO_IDLE_ONE: [Cell; 4] = [Fine, Blocked, Blocked, Blocked];
 
+#[claims("5.6-crash-idle", "5.6-crash-waiting", "5.6-crash-inside", "5.6-crash-holder")]
 #[test]
 fn a_crash_is_missed_by_all_where_everybody_is_asked_or_passes_the_token() {
     let three = |entries: [u32; 3]| Check::<Lamport>::of(3).entries(entries).fifo();
@@ -50,6 +52,7 @@ fn a_crash_is_missed_by_all_where_everybody_is_asked_or_passes_the_token() {
     assert_eq!(row(|entries| three(entries).fifo().in_flight(1)), NEEDS_EVERYBODY);
 }
 
+#[claims("5.6-crash-idle", "5.6-crash-waiting", "5.6-crash-inside", "5.6-crash-holder")]
 #[test]
 fn a_crash_of_an_idle_one_does_no_harm_where_only_one_has_what_others_need() {
     let three = |entries: [u32; 3]| Check::<Central>::of(3).entries(entries);
@@ -63,6 +66,7 @@ fn a_crash_of_an_idle_one_does_no_harm_where_only_one_has_what_others_need() {
     assert_eq!(row(three), MISSES_NO_IDLE_ONE);
 }
 
+#[claims("5.6-crash-idle", "5.6-crash-waiting", "5.6-crash-inside", "5.6-crash-holder")]
 #[test]
 fn on_a_tree_an_idle_leaf_is_not_missed_and_one_between_is() {
     let tree = |shape, entries: [u32; 3]| {
@@ -73,6 +77,7 @@ fn on_a_tree_an_idle_leaf_is_not_missed_and_one_between_is() {
     assert_eq!(idle(tree(Shape::Path, [1, 0, 1]), 1), Blocked);
 }
 
+#[claims("5.6-crash-idle", "5.6-crash-waiting", "5.6-crash-inside")]
 #[test]
 fn a_quorum_misses_its_members_and_nobody_else() {
     let pairs = |entries: [u32; 3]| {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tenure_algorithms::Variants;
 use tenure_algorithms::election::{Bully, ChangRoberts, HirschbergSinclair, bully, chang_roberts};
 use tenure_check::{Check, Judgement, Manner, Report, Validity};
+use tenure_claims::claims;
 use tenure_core::monitors::{Agreement, OneLeader, Scope};
 use tenure_core::{Election, ProcessId, Protocol, Rank, TICKS_PER_UNIT};
 
@@ -33,6 +34,7 @@ fn chang_roberts(ids: &[u32], switches: Variants<chang_roberts::Switch>) -> Chec
     Check::with(ids.len() as u32, config)
 }
 
+#[claims("7-CR-LE")]
 #[test]
 fn cr_le_chang_roberts_elects_the_largest_on_fifo_links() {
     for ids in [[3, 1, 2], [3, 2, 1], [1, 2, 3]] {
@@ -43,6 +45,7 @@ fn cr_le_chang_roberts_elects_the_largest_on_fifo_links() {
     }
 }
 
+#[claims("7-CR-LE", "I-63")]
 #[test]
 fn cr_le_without_fifo_a_late_initiator_waits_for_ever() {
     let ids = [3, 1, 2];
@@ -64,6 +67,7 @@ fn bully(size: u32, switches: &[bully::Switch]) -> Check<Bully> {
     Check::with(size, bully::Config { variants, ..plain }).detecting()
 }
 
+#[claims("7-B1")]
 #[test]
 fn b1_with_wrong_timeouts_a_false_alarm_makes_two_leaders() {
     let alarm = bully(2, &[bully::Switch::NoTerms]).suspecting_falsely(1).initiators([]);
@@ -75,6 +79,7 @@ fn b1_with_wrong_timeouts_a_false_alarm_makes_two_leaders() {
     settled.run().assert_holds();
 }
 
+#[claims("7-B1")]
 #[test]
 fn b1_with_wrong_timeouts_and_no_terms_the_two_may_disagree_for_ever() {
     let check = bully(2, &[bully::Switch::NoTerms, bully::Switch::AcceptLower]);
@@ -82,6 +87,7 @@ fn b1_with_wrong_timeouts_and_no_terms_the_two_may_disagree_for_ever() {
     violated(&check.run(), "agreement", 7);
 }
 
+#[claims("7-B2")]
 #[test]
 fn b2_with_perfect_timeouts_crashes_alone_do_no_harm() {
     let check = bully(3, &[bully::Switch::NoTerms]).synchronous(0..=1).crashing(2);
@@ -90,6 +96,7 @@ fn b2_with_perfect_timeouts_crashes_alone_do_no_harm() {
     report.assert_holds();
 }
 
+#[claims("7-B3")]
 #[test]
 fn b3_with_recovery_and_no_terms_the_two_disagree_for_ever() {
     let check = bully(2, &[bully::Switch::NoTerms, bully::Switch::AcceptLower]);

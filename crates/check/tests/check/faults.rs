@@ -7,6 +7,7 @@ use tenure_algorithms::mutex::{
     Central, Lamport, Maekawa, RicartAgrawala, TokenRing, central, maekawa,
 };
 use tenure_check::{Check, Judgement, Report};
+use tenure_claims::claims;
 use tenure_core::Mutex;
 use tenure_core::monitors::MutualExclusion;
 use tenure_core::quorum::Kind;
@@ -58,6 +59,7 @@ fn ricart_agrawala(entries: [u32; 2]) -> Check<RicartAgrawala> {
     Check::<RicartAgrawala>::of(2).entries(entries)
 }
 
+#[claims("5.6-loss")]
 #[test]
 fn a_lost_message_blocks_every_one_of_them() {
     assert_eq!(cell(central([0, 1, 1]).losing(1)), Blocked);
@@ -66,6 +68,7 @@ fn a_lost_message_blocks_every_one_of_them() {
     assert_eq!(cell(ricart_agrawala([1, 1]).losing(1)), Blocked);
 }
 
+#[claims("5.6-reorder")]
 #[test]
 fn reordering_hurts_only_lamport() {
     assert_eq!(cell(central([0, 1, 1])), Fine);
@@ -74,6 +77,7 @@ fn reordering_hurts_only_lamport() {
     assert_eq!(cell(ricart_agrawala([2, 2])), Fine);
 }
 
+#[claims("5.6-duplicate")]
 #[test]
 fn a_duplicated_message_lets_two_in_where_messages_do_not_name_their_request() {
     assert_eq!(cell(untagged_central([0, 2, 2]).duplicating(1)), Unsafe);
@@ -132,6 +136,7 @@ fn a_coordinator_that_is_down_serves_nobody_and_a_quorum_that_is_up_serves_its_m
     assert_eq!(cell(maekawa(3, [0, 1, 0]).down(down(0))), Fine);
 }
 
+#[claims("5.6-partition")]
 #[test]
 fn a_partition_blocks_all_but_the_side_that_has_what_it_needs() {
     let cut = |place| [tenure_core::ProcessId(place)];
@@ -168,6 +173,7 @@ fn a_token_that_crashed_with_its_process_is_not_made_anew() {
     assert_eq!(cell(Check::<TokenRing>::of(3).crashing(1).recovering(1)), Blocked);
 }
 
+#[claims("5.6-recovery")]
 #[test]
 fn recovery_without_a_memory_makes_every_lock_of_permissions_unsafe() {
     let lamport = lamport([1, 1]).fifo().crashing(1).recovering(1);

@@ -5,6 +5,7 @@ use tenure_algorithms::Variants;
 use tenure_algorithms::election::raft::Switch;
 use tenure_algorithms::election::{Raft, raft};
 use tenure_check::{Check, Report};
+use tenure_claims::claims;
 use tenure_core::monitors::{Agreement, OneLeader, Scope};
 use tenure_core::{ProcessId, TICKS_PER_UNIT};
 
@@ -30,6 +31,7 @@ fn states(check: Check<Raft>) -> u64 {
     report.states
 }
 
+#[claims("A-RAFT")]
 #[test]
 fn two_never_elect_two_in_one_term_whatever_is_lost_or_repeated_or_crashes() {
     assert_eq!(states(raft(2, 2, &[]).crashing(1).recovering(1)), 2543);
@@ -37,6 +39,7 @@ fn two_never_elect_two_in_one_term_whatever_is_lost_or_repeated_or_crashes() {
     assert_eq!(states(raft(2, 2, &[Switch::PreVote]).crashing(1).recovering(1)), 117_095);
 }
 
+#[claims("A-RAFT", "5.7-restart")]
 #[test]
 fn three_never_elect_two_in_one_term_whatever_is_lost_or_repeated_or_crashes() {
     assert_eq!(states(raft(3, 1, &[])), 3256);

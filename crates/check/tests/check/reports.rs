@@ -107,7 +107,7 @@ fn a_trace_carries_the_causality_that_its_property_was_judged_by() {
     let central = tenure_algorithms::mutex::central::Config::default();
     let check = Check::<Central>::with(3, central).entries([0, 1, 1]).application_messages(1);
     let report = check.always(Order::new()).run();
-    let found = report.counterexample("order").expect("catalogue 7-C2");
+    let found = report.counterexample("order").expect("it is violated");
     let merged = merge(vec![found.trace.clone()]).expect("one trace is one");
     let verification = verify(&merged);
     assert!(verification.contradictions == 0 && verification.unmatched == 0, "{verification:?}");

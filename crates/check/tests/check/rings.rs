@@ -9,6 +9,7 @@ use tenure_algorithms::election::{
     dolev_klawe_rodeh, franklin, hirschberg_sinclair, lelann,
 };
 use tenure_check::Check;
+use tenure_claims::claims;
 use tenure_core::monitors::{Agreement, Fencing, MutualExclusion};
 use tenure_core::{Election, Order, ProcessId, Rebase};
 
@@ -67,6 +68,7 @@ fn states<P: Election>(check: Check<P>, ids: &[u32]) -> u64 {
     report.states
 }
 
+#[claims("7-LL", "A-LL")]
 #[test]
 fn every_schedule_of_two_and_three_elects_the_largest() {
     assert_eq!(RINGS.map(|ids| states(lelann(ids), ids)), [33, 550, 550]);
@@ -78,7 +80,7 @@ fn every_schedule_of_two_and_three_elects_the_largest() {
     );
 }
 
-/// A-LL, 7-LL.
+#[claims("7-LL", "A-LL")]
 #[test]
 fn lelann_that_passes_on_first_decides_wrongly() {
     let variants = Variants::none().with(lelann::Switch::ForwardFirst);
@@ -127,7 +129,8 @@ pub(crate) fn classified<P: Election>(check: Check<P>) -> Cell {
 
 const THREE: [u32; 3] = [3, 1, 2];
 
-/// 5.7, row *reorder*: the bidirectional ones and the lots name the phase or round.
+/// The bidirectional ones and the lots name the phase or round.
+#[claims("7-LL", "5.7-reorder")]
 #[test]
 fn reordering_hurts_those_who_rely_on_order() {
     let reordered = Order::Reordered;
@@ -139,7 +142,7 @@ fn reordering_hurts_those_who_rely_on_order() {
     assert_eq!(classified(agreed(itai_rodeh(3))), Fine);
 }
 
-/// 5.7, row *loss of 1*.
+#[claims("5.7-loss")]
 #[test]
 fn a_lost_message_leaves_somebody_undecided() {
     assert_eq!(cell(lelann(&THREE).losing(1), &THREE), Unsafe);
@@ -152,7 +155,7 @@ fn a_lost_message_leaves_somebody_undecided() {
     assert_eq!(classified(agreed(itai_rodeh(2).losing(1).initiators([ProcessId(0)]))), Stuck);
 }
 
-/// 5.7, row *dup of 1*.
+#[claims("5.7-duplicate")]
 #[test]
 fn a_duplicated_message_does_no_harm() {
     for ids in [&[1, 2][..], &THREE] {
@@ -166,7 +169,7 @@ fn a_duplicated_message_does_no_harm() {
     assert_eq!(classified(agreed(itai_rodeh(3).fifo().duplicating(1))), Fine);
 }
 
-/// 5.7, row *dup of 1*: on links that reorder as well, whoever starts. With two that start there
+/// On links that reorder as well, whoever starts. With two that start there
 /// are more than a million states.
 #[test]
 fn hirschberg_and_sinclair_bear_a_duplicate_on_links_that_reorder() {
@@ -177,7 +180,8 @@ fn hirschberg_and_sinclair_bear_a_duplicate_on_links_that_reorder() {
     assert_eq!(states, [1_009, 12_846, 3_601]);
 }
 
-/// 5.7, row *crash during*: the ring is broken, and somebody waits for ever.
+/// The ring is broken, and somebody waits for ever.
+#[claims("5.7-crash-during")]
 #[test]
 fn a_crash_breaks_the_ring() {
     fn breaks<P: Election>(check: Check<P>) {
@@ -191,7 +195,8 @@ fn a_crash_breaks_the_ring() {
     breaks(itai_rodeh(2));
 }
 
-/// 5.7, row *crash before start*: on the ring of those who are left, nothing is missing.
+/// On the ring of those who are left, nothing is missing.
+#[claims("5.7-crash-before")]
 #[test]
 fn on_a_ring_that_was_repaired_before_the_start_the_rest_elect() {
     let rest = &THREE[..2];

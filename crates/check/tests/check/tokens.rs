@@ -1,11 +1,12 @@
-//! Suzuki–Kasami, Naimi–Trehel and Raymond in every schedule: rows 7-SK1, 7-NT1 and 7-RY1, and
-//! their columns of the matrix in 5.6.
+//! Suzuki–Kasami, Naimi–Trehel and Raymond in every schedule, and what one fault
+//! does to them.
 
 use std::fmt::Debug;
 
 use tenure_algorithms::channel::{Fifo, fifo};
 use tenure_algorithms::mutex::{NaimiTrehel, Raymond, SuzukiKasami, raymond};
 use tenure_check::{Check, Judgement, Manner};
+use tenure_claims::claims;
 use tenure_core::monitors::{Fencing, Order};
 use tenure_core::tree::Shape;
 use tenure_core::{Mutex, ProcessId};
@@ -49,7 +50,7 @@ fn counts<P: Mutex + Debug>(of: impl Fn(u32) -> Check<P>, three: u32) -> [(u64, 
     [two().fifo(), two(), three().fifo(), three()].map(explored)
 }
 
-/// 7-SK1.
+#[claims("7-SK1", "A-MANY")]
 #[test]
 fn suzuki_kasami_is_safe_and_live_in_any_order() {
     let known = [(78, 110), (83, 120), (579, 1_581), (725, 2_078)];
@@ -57,14 +58,14 @@ fn suzuki_kasami_is_safe_and_live_in_any_order() {
     assert_eq!(explored(suzuki_kasami(3).entries([2, 2, 1])), (9_081, 33_371));
 }
 
-/// 7-NT1.
+#[claims("7-NT1", "A-MANY")]
 #[test]
 fn naimi_trehel_is_safe_and_live_in_any_order() {
     let known = [(64, 94), (69, 104), (1_432, 2_780), (1_530, 3_114)];
     assert_eq!(counts(naimi_trehel, 2), known);
 }
 
-/// 7-RY1.
+#[claims("7-RY1", "A-MANY")]
 #[test]
 fn raymond_is_safe_and_live_in_any_order_on_a_star_and_on_a_path() {
     let known = [(64, 94), (69, 104), (854, 1_706), (1_004, 2_056)];
@@ -73,14 +74,16 @@ fn raymond_is_safe_and_live_in_any_order_on_a_star_and_on_a_path() {
     assert_eq!(counts(path, 2), known);
 }
 
-/// 7-SK1: by the lock's own messages.
+/// By the lock's own messages.
+#[claims("7-SK1")]
 #[test]
 fn suzuki_kasami_breaks_the_order_of_requests_with_three() {
     let report = suzuki_kasami(3).always(Order::new()).run();
     assert_eq!(violated(&report, "order", 5), Manner::Step);
 }
 
-/// 7-NT1, 7-RY1: an application that tells of a request.
+/// An application that tells of a request.
+#[claims("7-NT1", "7-RY1")]
 #[test]
 fn with_a_message_of_the_application_the_trees_break_the_order_of_requests() {
     let told = |report| violated(&report, "order", 4);
@@ -92,7 +95,8 @@ fn with_a_message_of_the_application_the_trees_break_the_order_of_requests() {
     }
 }
 
-/// 7-NT1, 7-RY1: by the lock's own messages.
+/// By the lock's own messages.
+#[claims("7-NT1", "7-RY1")]
 #[test]
 fn by_their_own_messages_the_trees_break_the_order_only_with_a_second_entry() {
     holds(&naimi_trehel(4).always(Order::new()).run(), "order");

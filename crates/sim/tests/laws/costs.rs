@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use tenure_algorithms::catalogue::Parameters;
+use tenure_claims::claims;
 use tenure_core::monitors::Bypass;
 use tenure_core::quorum::Kind;
 use tenure_core::{Layer, ProcessId};
@@ -126,7 +127,7 @@ fn at_coordinator(number: u32, settings: Settings) -> Report {
     run_with("central", &parameters, settings)
 }
 
-/// W-05, I-32.
+#[claims("W-05", "I-32")]
 #[test]
 fn an_uncontended_entry_at_a_coordinator_is_three_messages() {
     let report = at_coordinator(5, entering(5, &[2]));
@@ -136,7 +137,8 @@ fn an_uncontended_entry_at_a_coordinator_is_three_messages() {
     assert_eq!((delays.entry_delay.longest, delays.exit_delay.longest), (2_000_000, 0));
 }
 
-/// W-06: P2 is inside when Pn's request comes, and then P1's; the order of arrival counts.
+/// P2 is inside when Pn's request comes, and then P1's; the order of arrival counts.
+#[claims("W-06")]
 #[test]
 fn the_coordinator_serves_in_the_order_of_arrival() {
     let mut settings = entering(5, &[1, 2, 4]);
@@ -151,7 +153,8 @@ fn the_coordinator_serves_in_the_order_of_arrival() {
     assert_eq!(handing.total, (1 + 1 + 2 + 1) * 1_000_000, "two releases, one slow, two grants");
 }
 
-/// W-07: with one reply of two P1 still waits.
+/// With one reply of two P1 still waits.
+#[claims("W-07")]
 #[test]
 fn lamport_waits_for_the_reply_of_everybody() {
     for slow in [1, 4, 20] {
@@ -162,7 +165,8 @@ fn lamport_waits_for_the_reply_of_everybody() {
     }
 }
 
-/// W-08: whoever is inside withholds its reply until it leaves.
+/// Whoever is inside withholds its reply until it leaves.
+#[claims("W-08")]
 #[test]
 fn ricart_agrawala_is_held_up_by_nobody_but_whoever_is_inside() {
     let mut settings = entering(3, &[1, 2]);
@@ -177,7 +181,8 @@ fn ricart_agrawala_is_held_up_by_nobody_but_whoever_is_inside() {
     assert!(report.metrics.entry_delay.longest >= 30_000_000);
 }
 
-/// W-09, I-38: two ask at once; equal clocks go to the smaller number; 2·2(N − 1) messages.
+/// Two ask at once; equal clocks go to the smaller number; 2·2(N − 1) messages.
+#[claims("W-09", "I-38")]
 #[test]
 fn two_concurrent_requests_of_ricart_agrawala_are_eight_messages() {
     let report = run("ricart-agrawala", entering(3, &[2, 3]));
@@ -185,7 +190,8 @@ fn two_concurrent_requests_of_ricart_agrawala_are_eight_messages() {
     assert_eq!(report.metrics.entries, [ProcessId(1), ProcessId(2)]);
 }
 
-/// I-37, I-39, 2.3: by kind, over many seeds, under contention.
+/// By kind, over many seeds, under contention.
+#[claims("A-LAM", "A-RA", "I-37", "I-39")]
 #[test]
 fn the_same_number_of_every_kind_for_each_entry() {
     for seed in 0..1000 {
@@ -221,8 +227,9 @@ fn suppressed_replies_save_up_to_a_third() {
     assert!(saved > 500, "{saved} replies in 500 runs");
 }
 
-/// I-34, 2.2: an idle token costs a message for each hop and each moment of rest, for ever, and
+/// An idle token costs a message for each hop and each moment of rest, for ever, and
 /// none while somebody is inside.
+#[claims("I-34")]
 #[test]
 fn an_idle_token_travels_for_ever_and_rests_while_somebody_is_inside() {
     let idle = |size, units: u64| {
@@ -247,8 +254,9 @@ fn an_idle_token_travels_for_ever_and_rests_while_somebody_is_inside() {
     assert_eq!(run("token-ring", settings).metrics.sent, 2, "P1 to P2 to P3, and no further");
 }
 
-/// I-33, I-35, 2.2: from an exit to the next entry one message when the next on the ring waits,
+/// From an exit to the next entry one message when the next on the ring waits,
 /// N when it is the same process again; an entry waits for 0 to N messages, an exit for none.
+#[claims("A-RING", "I-33", "I-35")]
 #[test]
 fn the_ring_hands_on_within_one_message_and_a_lap() {
     for size in 2..12u32 {
@@ -301,6 +309,7 @@ const QUORUMS: [(Kind, u32, u64, f64); 5] = [
 ];
 
 /// 2.5: one request at a time costs exactly 3(K − 1).
+#[claims("A-MAE")]
 #[test]
 fn maekawa_costs_three_messages_for_each_other_of_a_quorum_when_nobody_else_asks() {
     for (kind, size, messages, _) in QUORUMS {
@@ -314,6 +323,7 @@ fn maekawa_costs_three_messages_for_each_other_of_a_quorum_when_nobody_else_asks
 }
 
 /// 2.5: when everybody asks again and again, between 3(K − 1) and 6(K − 1), about 4(K − 1).
+#[claims("A-MAE")]
 #[test]
 fn maekawa_costs_about_four_messages_under_saturation() {
     for (kind, size, least, expected) in QUORUMS {

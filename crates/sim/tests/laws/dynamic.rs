@@ -2,6 +2,7 @@
 //! cost, how long they take, and whom they let overtake.
 
 use tenure_algorithms::catalogue::{self, Parameters};
+use tenure_claims::claims;
 use tenure_core::tree::Tree;
 use tenure_core::{Card, Layer};
 use tenure_sim::{Moments, Settings, Span, Workload, theory};
@@ -56,6 +57,7 @@ fn an_entry_costs_on_average_no_more_than_the_card_says() {
     }
 }
 
+#[claims("A-MANY")]
 #[test]
 fn one_at_a_time_the_mean_costs_are_those_of_the_books() {
     for size in [2, 3, 5, 10] {

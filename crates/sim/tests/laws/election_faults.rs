@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use tenure_claims::claims;
 use tenure_core::{Order, ProcessId, Timing};
 use tenure_sim::{
     Chance, Fault, Memory, Random, Recovery, Report, Settings, Span, Verdict, When, Workload,
@@ -116,7 +117,7 @@ fn cell(name: &str, expected: Cell, change: &dyn Fn(&mut Trial)) {
     assert_eq!(found, expected, "{name}: wrong {wrong} times, stuck {stuck} of {SEEDS}");
 }
 
-/// 5.7, none.
+#[claims("5.7-none")]
 #[test]
 fn without_a_fault_all_are_fine() {
     for name in ELECTIONS {
@@ -124,7 +125,8 @@ fn without_a_fault_all_are_fine() {
     }
 }
 
-/// 5.7, reorder; I-63 and 7-CR-LE: one that starts late waits for ever, and all agree.
+/// One that starts late waits for ever, and all agree.
+#[claims("5.7-reorder", "I-63")]
 #[test]
 fn reordering_leaves_a_late_starter_of_chang_roberts_waiting() {
     let late = |order| {
@@ -142,7 +144,7 @@ fn reordering_leaves_a_late_starter_of_chang_roberts_waiting() {
     }
 }
 
-/// 5.7, reorder; 7-LL.
+#[claims("5.7-reorder")]
 #[test]
 fn reordering_misleads_lelann_and_leaves_dolev_klawe_and_rodeh_waiting() {
     let reorder = |trial: &mut Trial| trial.settings.network.order = Some(Order::Reordered);
@@ -150,7 +152,8 @@ fn reordering_misleads_lelann_and_leaves_dolev_klawe_and_rodeh_waiting() {
     cell("dolev-klawe-rodeh", Stuck, &reorder);
 }
 
-/// 5.7, loss of one. A lost message of the bully makes a lower one believe in itself.
+/// A lost message of the bully makes a lower one believe in itself.
+#[claims("5.7-loss")]
 #[test]
 fn a_lost_message_leaves_a_ring_waiting_and_misleads_the_bully() {
     let lose = |trial: &mut Trial| trial.settings.network.loss = Chance::at_most(0.2, 1);
@@ -169,7 +172,7 @@ fn a_lost_message_leaves_a_ring_waiting_and_misleads_the_bully() {
     });
 }
 
-/// 5.7, duplication of one.
+#[claims("5.7-duplicate")]
 #[test]
 fn a_duplicate_harms_no_election() {
     for name in ELECTIONS {
@@ -180,7 +183,8 @@ fn a_duplicate_harms_no_election() {
     }
 }
 
-/// 5.7, crash before the start: who is down has to be left out of a ring; the bully notices.
+/// Who is down has to be left out of a ring; the bully notices.
+#[claims("5.7-crash-before")]
 #[test]
 fn a_crash_before_the_start_needs_the_ring_repaired_and_the_bully_nothing() {
     let down = |trial: &mut Trial| {
@@ -213,7 +217,8 @@ fn crash(trial: &mut Trial, recovery: Option<Recovery>) {
     settings.workload = Workload::elect();
 }
 
-/// 5.7, crash during the election; I-67: the bully's next lower one takes over.
+/// The bully's next lower one takes over.
+#[claims("5.7-crash-during", "I-67")]
 #[test]
 fn a_crash_during_the_election_breaks_the_ring_and_not_the_bully() {
     for name in RINGS {
@@ -223,7 +228,8 @@ fn a_crash_during_the_election_breaks_the_ring_and_not_the_bully() {
     cell("raft", Fine, &|trial| crash(trial, None));
 }
 
-/// 5.7, wrong timeouts: a ring has none, so that a false alarm only costs another election.
+/// A ring has none, so that a false alarm only costs another election.
+#[claims("5.7-timeouts")]
 #[test]
 fn a_false_alarm_on_a_ring_is_one_more_election_with_the_same_winner() {
     let calm = |trial: &mut Trial| trial.settings.network.order = Some(Order::Fifo);
@@ -251,8 +257,9 @@ fn two_at_a_time(report: &&Report) -> bool {
     is_violated(report, "one-leader-at-a-time")
 }
 
-/// 5.7, wrong timeouts; 7-B1, Q-30: two bullies at a time, and where lower ones are believed for
+/// Two bullies at a time, and where lower ones are believed for
 /// ever.
+#[claims("5.7-timeouts", "Q-30")]
 #[test]
 fn wrong_timeouts_make_two_bullies_and_terms_settle_it() {
     assert!(runs("bully", &too_short).iter().any(|run| two_at_a_time(&run)), "too early");
@@ -264,7 +271,8 @@ fn wrong_timeouts_make_two_bullies_and_terms_settle_it() {
     });
 }
 
-/// 5.7, wrong timeouts and restart within the election: Raft only wastes terms.
+/// Raft only wastes terms.
+#[claims("5.7-timeouts", "5.7-restart")]
 #[test]
 fn wrong_timeouts_and_restarts_cost_raft_terms_and_nothing_else() {
     let restart = |trial: &mut Trial| {
@@ -279,7 +287,7 @@ fn wrong_timeouts_and_restarts_cost_raft_terms_and_nothing_else() {
     assert!(sent(&|trial| trial.allowed = Some(500_000)) > sent(&|_| {}));
 }
 
-/// 5.7, restart within the election; 7-B3, 7-B4, 7-B5.
+#[claims("5.7-restart")]
 #[test]
 fn a_restart_within_the_election_misleads_a_bully_without_terms() {
     let restart = |variant| {
@@ -290,7 +298,7 @@ fn a_restart_within_the_election_misleads_a_bully_without_terms() {
         }
     };
     cell("bully", Fine, &restart(""));
-    assert!(runs("bully", &restart("")).iter().any(|run| two_at_a_time(&run)), "7-B5");
+    assert!(runs("bully", &restart("")).iter().any(|run| two_at_a_time(&run)));
     for rule in ["no-terms,accept-lower", "no-terms,ignore-lower"] {
         cell("bully", Unsafe, &restart(rule));
     }

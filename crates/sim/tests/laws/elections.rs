@@ -1,5 +1,6 @@
 //! What an election costs, and who wins it.
 
+use tenure_claims::claims;
 use tenure_core::ProcessId;
 use tenure_sim::{
     Fault, Memory, Moments, Random, Recovery, Report, Settings, Span, Verdict, When, Workload,
@@ -8,6 +9,7 @@ use tenure_sim::{
 
 use crate::{parameters, ring, run, run_with};
 
+#[claims("A-CR", "I-64")]
 #[test]
 fn chang_roberts_costs_what_theory_says_for_every_arrangement_and_on_average() {
     let size = 12;
@@ -98,7 +100,8 @@ fn decreasing(size: u32) -> Vec<u32> {
     (1..=size).rev().collect()
 }
 
-/// W-11: the sum after each round of a ring whose ids decrease in the direction of messages.
+/// The sum after each round of a ring whose ids decrease in the direction of messages.
+#[claims("W-11")]
 #[test]
 fn chang_roberts_on_the_worst_ring_of_five_sends_what_the_slides_count() {
     let rounds = [0, 1, 2, 3, 4].map(|round| sent_by("chang-roberts", &decreasing(5), 10 * round));
@@ -106,7 +109,8 @@ fn chang_roberts_on_the_worst_ring_of_five_sends_what_the_slides_count() {
     assert_eq!(run("chang-roberts", ring(&decreasing(5))).metrics.sent, 20);
 }
 
-/// W-12, I-64, 2.9: the worst ring and the best, each with its announcement.
+/// The worst ring and the best, each with its announcement.
+#[claims("W-12")]
 #[test]
 fn chang_roberts_costs_at_worst_half_a_square_and_at_best_two_laps_less_one() {
     for size in 2..60 {
@@ -118,7 +122,7 @@ fn chang_roberts_costs_at_worst_half_a_square_and_at_best_two_laps_less_one() {
     }
 }
 
-/// W-13.
+#[claims("W-13")]
 #[test]
 fn whoever_gets_its_own_28_back_announces_it() {
     for seed in 0..1000 {
@@ -131,7 +135,8 @@ fn whoever_gets_its_own_28_back_announces_it() {
     }
 }
 
-/// W-15: whoever starts and whatever the ring.
+/// Whoever starts and whatever the ring.
+#[claims("W-15")]
 #[test]
 fn any_initiators_agree_on_the_largest() {
     for seed in 0..2000 {
@@ -154,8 +159,9 @@ fn any_initiators_agree_on_the_largest() {
     }
 }
 
-/// W-10, I-74, 2.9: one initiator, drawn uniformly, pays 2N + (N − 1)/2 on average and 3N − 1 at
+/// One initiator, drawn uniformly, pays 2N + (N − 1)/2 on average and 3N − 1 at
 /// most.
+#[claims("W-10", "I-64")]
 #[test]
 fn one_initiator_pays_two_laps_and_half_a_one_on_average() {
     let (size, mut mean) = (11, Moments::new());
@@ -173,14 +179,14 @@ fn one_initiator_pays_two_laps_and_half_a_one_on_average() {
     assert_eq!((mean.min(), mean.max()), (2.0 * n, 3.0 * n - 1.0));
 }
 
-/// W-17: the bound as the slides sum it, and what they round it up to.
+/// The bound as the slides sum it, and what they round it up to.
 fn slide_bounds(n: f64) -> (f64, f64) {
     let phases = (n - 1.0).log2().ceil() as i32 + 1;
     let later = (1..=phases).map(|k| 4.0 * 2f64.powi(k) * n / (2f64.powi(k - 1) + 1.0));
     (4.0 * n + n + later.sum::<f64>(), 8.0 * n * (n.log2() + 2.0) + 5.0 * n)
 }
 
-/// W-17, I-77.
+#[claims("W-17", "I-77")]
 #[test]
 fn hirschberg_sinclair_stays_below_the_bounds_of_the_slides() {
     let figures =
@@ -199,8 +205,9 @@ fn hirschberg_sinclair_stays_below_the_bounds_of_the_slides() {
     }
 }
 
-/// W-16, 2.10: phase 0 takes two probes of everybody and one reply on each edge; whoever is left
+/// Phase 0 takes two probes of everybody and one reply on each edge; whoever is left
 /// alone takes two laps of probes.
+#[claims("W-16", "A-HS")]
 #[test]
 fn the_first_phase_costs_3n_and_the_last_one_2n() {
     for seed in 0..1000 {
@@ -224,8 +231,9 @@ fn last_phase(size: u32) -> (u64, u64) {
     (begins, begins + u64::from(size))
 }
 
-/// W-18: in every arrangement of eight, 8 leads after phase 3 (2 + 4 + 8 units for the phases
+/// In every arrangement of eight, 8 leads after phase 3 (2 + 4 + 8 units for the phases
 /// before, a lap for the last and a lap for the announcement).
+#[claims("W-18")]
 #[test]
 fn eight_leads_in_phase_three_of_every_ring_of_eight() {
     let mut rest: Vec<u32> = (1..8).collect();
@@ -267,8 +275,9 @@ fn bully(size: u32, initiators: &[u32], down: &[u32]) -> Report {
     run("bully", settings)
 }
 
-/// 2.11, I-79, Q-31: what the lowest pays who finds the highest down, by kind; all who are alive
+/// What the lowest pays who finds the highest down, by kind; all who are alive
 /// pay the same when they find out at once.
+#[claims("I-79", "Q-31")]
 #[test]
 fn the_bully_costs_a_square_at_worst_and_n_when_the_second_highest_starts() {
     for size in 3..12 {
@@ -283,8 +292,9 @@ fn the_bully_costs_a_square_at_worst_and_n_when_the_second_highest_starts() {
     }
 }
 
-/// W-19, I-66, I-73: P4 leads; it crashes, and P1 with it; P1 comes back, then P4. The first
+/// P4 leads; it crashes, and P1 with it; P1 comes back, then P4. The first
 /// election, P4's, is not part of the story.
+#[claims("W-19", "I-66", "I-73")]
 #[test]
 fn the_story_of_the_slides_costs_22_messages() {
     let story = |variant: &str| {

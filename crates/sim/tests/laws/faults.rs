@@ -2,6 +2,7 @@
 //! it, over many seeds.
 
 use tenure_algorithms::catalogue::Parameters;
+use tenure_claims::claims;
 use tenure_core::quorum::Kind;
 use tenure_core::tree::Shape;
 use tenure_core::{Layer, Order, ProcessId, Promise};
@@ -91,14 +92,14 @@ fn crash(process: u32, when: When) -> impl Fn(&mut Settings) {
     }
 }
 
-/// 5.6, without a fault and with channels in order.
+#[claims("5.6-none")]
 #[test]
 fn without_a_fault_all_are_fine() {
     let none = |settings: &mut Settings| settings.network.order = Some(Order::Fifo);
     row(&none, &LOCKS.map(|name| (name, Fine)));
 }
 
-/// 5.6, reorder; for Lamport 7-L4 and I-63's reason.
+#[claims("5.6-reorder")]
 #[test]
 fn reordering_lets_two_in_with_lamport_alone() {
     let reorder = |settings: &mut Settings| settings.network.order = Some(Order::Reordered);
@@ -123,7 +124,8 @@ fn reordering_lets_two_in_with_lamport_alone() {
     }
 }
 
-/// 5.6, loss of one; Q-11 and Q-22b: none tolerates it, and none becomes unsafe by it.
+/// None tolerates it, and none becomes unsafe by it.
+#[claims("5.6-loss", "I-40")]
 #[test]
 fn a_lost_message_blocks_every_lock_and_lets_nobody_in() {
     let lose = |settings: &mut Settings| settings.network.loss = Chance::at_most(0.2, 1);
@@ -134,8 +136,9 @@ fn duplicate(settings: &mut Settings) {
     settings.network.duplication = Chance::at_most(0.2, 1);
 }
 
-/// 5.6, duplication of one, channels in order: what names its request is safe (2.1, 2.4), and
-/// what does not is not (7-C3, 7-R7, 7-R8, 7-T2).
+/// Channels in order: what names its request is safe, and
+/// what does not is not.
+#[claims("5.6-duplicate")]
 #[test]
 fn a_duplicate_lets_two_in_where_messages_do_not_name_their_request() {
     let in_order = |settings: &mut Settings| {
@@ -162,7 +165,8 @@ fn a_duplicate_lets_two_in_where_messages_do_not_name_their_request() {
     row(&in_order, &cells);
 }
 
-/// 5.6, duplication of one where channels reorder as well.
+/// Where channels reorder as well.
+#[claims("5.6-duplicate")]
 #[test]
 fn a_late_duplicate_does_no_harm_to_those_that_need_no_order() {
     let reordered = |settings: &mut Settings| {
@@ -174,7 +178,8 @@ fn a_late_duplicate_does_no_harm_to_those_that_need_no_order() {
     row(&reordered, &cells);
 }
 
-/// 5.6, crash of an idle process; I-40: only the coordinator's clients may go.
+/// Only the coordinator's clients may go.
+#[claims("5.6-crash-idle", "I-40")]
 #[test]
 fn the_crash_of_an_idle_process_hurts_whoever_needs_it() {
     let idle = |settings: &mut Settings| {
@@ -208,21 +213,21 @@ fn the_crash_of_an_idle_process_hurts_whoever_needs_it() {
     row(&needed, &[("maekawa:pairs", Blocked)]);
 }
 
-/// 5.6, crash while waiting.
+#[claims("5.6-crash-waiting")]
 #[test]
 fn the_crash_of_a_waiting_process_blocks_every_lock() {
     let when = When::Waiting { request: 1, after: 1_000_000 };
     row(&crash(1, when), &LOCKS.map(|name| (name, Blocked)));
 }
 
-/// 5.6, crash in the critical section.
+#[claims("5.6-crash-inside")]
 #[test]
 fn the_crash_of_a_process_inside_blocks_every_lock() {
     let when = When::Inside { entry: 1, after: 500_000 };
     row(&crash(1, when), &LOCKS.map(|name| (name, Blocked)));
 }
 
-/// 5.6, crash of the coordinator or of the token's holder; I-31, I-36.
+#[claims("5.6-crash-holder")]
 #[test]
 fn the_crash_of_the_coordinator_or_of_the_idle_holder_stops_everybody() {
     row(&crash(0, When::OnMessage(2)), &[("central", Blocked)]);
@@ -246,8 +251,9 @@ fn partition(until: Option<u64>) -> impl Fn(&mut Settings) {
     }
 }
 
-/// 5.6, partition without end: central serves the side of its coordinator and no other, and the
+/// Central serves the side of its coordinator and no other, and the
 /// side that has the token, or each other's permissions, goes on as long as it needs nobody else.
+#[claims("5.6-partition")]
 #[test]
 fn a_partition_leaves_a_lock_to_the_side_with_the_coordinator() {
     row(&partition(None), &LOCKS.map(|name| (name, Blocked)));
@@ -273,7 +279,8 @@ fn a_partition_leaves_a_lock_to_the_side_with_the_coordinator() {
     }
 }
 
-/// 5.6, partition without end: Maekawa serves a side that holds a full quorum.
+/// Maekawa serves a side that holds a full quorum.
+#[claims("5.6-partition")]
 #[test]
 fn a_partition_leaves_maekawa_to_a_side_with_a_full_quorum() {
     let alone = |process| {
@@ -314,7 +321,8 @@ fn a_partition_that_heals_blocks_what_does_not_send_again() {
     }
 }
 
-/// 5.6, recovery without state: whoever forgets what others count on lets two in.
+/// Whoever forgets what others count on lets two in.
+#[claims("5.6-recovery")]
 #[test]
 fn forgetting_is_unsafe_where_others_count_on_it() {
     let forget = |settings: &mut Settings| {

@@ -1,6 +1,7 @@
 //! Which order of requests the entries keep, with users who also talk to each other.
 
 use tenure_algorithms::mutex::{Lamport, lamport};
+use tenure_claims::claims;
 use tenure_core::Order;
 use tenure_sim::{
     Chatter, Entries, Locking, Pattern, Report, Settings, Simulation, Span, Verdict, Watched,
@@ -51,13 +52,14 @@ fn disorder(stamped: bool) -> (u32, u32) {
     found
 }
 
-/// 7-L7, Q-18.
+#[claims("7-L7", "Q-18")]
 #[test]
 fn lamport_keeps_the_order_when_users_carry_its_clock() {
     assert_eq!(disorder(true), (0, 0));
 }
 
-/// 7-L8: the negative control.
+/// The negative control.
+#[claims("7-L8")]
 #[test]
 fn lamport_loses_the_order_with_messages_when_users_carry_no_clock() {
     let (with_messages, alone) = disorder(false);

@@ -1,5 +1,6 @@
 //! Raft's election over seeds: what it costs, and what it survives.
 
+use tenure_claims::claims;
 use tenure_core::{Order, ProcessId, Timing};
 use tenure_sim::{
     Chance, Ended, Fault, Memory, Recovery, Report, Settings, Span, Verdict, When, Workload,
@@ -31,6 +32,7 @@ fn held(settings: &Settings, mut look: impl FnMut(&Report)) {
 }
 
 /// 2.12.
+#[claims("A-RAFT")]
 #[test]
 fn uncontested_it_costs_three_messages_a_peer_and_three_hops() {
     for size in 2..12_u32 {

@@ -1,5 +1,6 @@
 //! What elections on rings cost, over seeds.
 
+use tenure_claims::claims;
 use tenure_core::{ProcessId, Rank};
 use tenure_sim::{Chance, Moments, Random, Report, Settings, Span, Workload, theory};
 
@@ -38,7 +39,7 @@ fn held(name: &str, settings: Settings) -> Report {
     report
 }
 
-/// A-LL.
+#[claims("A-LL")]
 #[test]
 fn lelann_costs_n_squared_whoever_starts() {
     for (seed, size) in (0..400).map(|seed| (seed, 2 + (seed % 15) as u32)) {
