@@ -10,8 +10,8 @@ use crate::election::{
     Bully, ChangRoberts, DolevKlaweRodeh, Franklin, HirschbergSinclair, LeLann, Raft,
 };
 use crate::mutex::{
-    Central, DijkstraRing, KMutex, Maekawa, MisraRing, NaimiTrehel, Raymond, RepairedRing,
-    SuzukiKasami, TokenRing,
+    Central, DijkstraRing, KMutex, Maekawa, Majority, MisraRing, NaimiTrehel, Raymond,
+    RepairedRing, SuzukiKasami, TokenRing,
 };
 use crate::reduction::{ElectionFromMutex, MutexFromElection, Ranked};
 
@@ -29,6 +29,12 @@ impl Rebase for HirschbergSinclair {}
 impl Rebase for LeLann {}
 impl Rebase for DolevKlaweRodeh {}
 impl Rebase for Franklin {}
+
+impl Rebase for Majority {
+    fn term(&self) -> u64 {
+        self.generation()
+    }
+}
 
 impl Rebase for RepairedRing {
     fn term(&self) -> u64 {

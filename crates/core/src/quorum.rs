@@ -73,6 +73,11 @@ impl Quorums {
         &self.sets[process.index()]
     }
 
+    /// How they are built.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
     /// How many processes there are.
     pub fn size(&self) -> u32 {
         ProcessId::at(self.sets.len()).0
@@ -110,6 +115,57 @@ impl Quorums {
             range(&loads)
         )
     }
+}
+
+impl Kind {
+    /// A quorum for `process` among `size` that has no member in `avoided`; none if there is
+    /// none. It meets every other one that this gives, whatever that one avoids.
+    ///
+    /// A majority goes round the ring from `process`. In a tree a node that is avoided is
+    /// replaced by the paths below *all* its children (Agrawal and El Abbadi, ACM TOCS 9(1),
+    /// 1991), and otherwise the path is the one through `process`, as far as there is one. Of
+    /// the others it is one of the fixed quorums, the own if possible.
+    pub fn quorum(self, size: u32, process: ProcessId, avoided: &ProcessSet) -> Option<ProcessSet> {
+        let after = |step| ProcessId((process.0 + step) % size);
+        match self {
+            Kind::Majority => {
+                let most = size as usize / 2 + 1;
+                let members = (0..size).map(after).filter(|it| !avoided.contains(*it));
+                let members: ProcessSet = members.take(most).collect();
+                (members.len() as usize == most).then_some(members)
+            }
+            Kind::Tree => below(0, size, process.0, avoided).map(set),
+            _ => {
+                let quorums = Quorums::of(self, size).ok()?;
+                let sets = (0..size).map(|step| quorums.quorum(after(step)));
+                sets.into_iter().find(|set| !set.intersects(avoided)).cloned()
+            }
+        }
+    }
+}
+
+/// A quorum of the subtree of the heap below `node`.
+fn below(node: u32, size: u32, wanted: u32, avoided: &ProcessSet) -> Option<Vec<u32>> {
+    let children = (2 * node + 1..=2 * node + 2).filter(|child| *child < size);
+    let mut children: Vec<u32> = children.collect();
+    let down = |child| below(child, size, wanted, avoided);
+    if avoided.contains(ProcessId(node)) {
+        let all: Vec<Vec<u32>> =
+            children.iter().map(|child| down(*child)).collect::<Option<_>>()?;
+        return (!all.is_empty()).then(|| all.concat());
+    }
+    if children.is_empty() {
+        return Some(vec![node]);
+    }
+    children.sort_by_key(|child| !is_above(*child, wanted));
+    let mut path = children.into_iter().find_map(down)?;
+    path.push(node);
+    Some(path)
+}
+
+/// Whether `node` is on the way from `process` up to the root, or `process` itself.
+fn is_above(node: u32, process: u32) -> bool {
+    core::iter::successors(Some(process), |i| (*i > 0).then(|| (i - 1) / 2)).any(|i| i == node)
 }
 
 fn range<T: fmt::Display + Ord>(values: &BTreeSet<T>) -> String {
@@ -275,6 +331,64 @@ mod tests {
             let quorums = Quorums::of(Kind::Grid, size).unwrap();
             assert!((0..size).all(|i| quorums.quorum(ProcessId(i)).len() == k));
         }
+    }
+
+    /// By process and by whom it avoids: what it asks.
+    fn coterie(kind: Kind, size: u32) -> Vec<(ProcessId, ProcessSet, Option<ProcessSet>)> {
+        let subset = |bits: u32| set((0..size).filter(move |i| bits & (1 << i) != 0));
+        let all = (0..1_u32 << size).flat_map(|bits| (0..size).map(move |i| (bits, ProcessId(i))));
+        all.map(|(bits, process)| {
+            let avoided = subset(bits);
+            let quorum = kind.quorum(size, process, &avoided);
+            (process, avoided, quorum)
+        })
+        .collect()
+    }
+
+    #[test]
+    fn quorums_that_avoid_whomever_they_like_still_intersect() {
+        for size in 1..=7 {
+            for kind in [Kind::Pairs, Kind::Plane, Kind::Grid, Kind::Majority, Kind::Tree] {
+                let Ok(fixed) = Quorums::of(kind, size) else { continue };
+                let mut sets = BTreeSet::new();
+                for (process, avoided, quorum) in coterie(kind, size) {
+                    if avoided.is_empty() {
+                        assert_eq!(quorum.as_ref(), Some(fixed.quorum(process)));
+                    }
+                    let Some(quorum) = quorum else { continue };
+                    assert!(!quorum.intersects(&avoided), "{kind:?} {size}: {quorum:?}");
+                    sets.insert(quorum.iter().collect::<Vec<_>>());
+                }
+                let sets = sets.iter().map(|it| it.iter().copied().collect()).collect();
+                assert!(Quorums { kind, sets }.intersect(), "{kind:?} {size}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_majority_is_found_around_any_minority_and_around_nothing_more() {
+        for size in 1..=7 {
+            for (_, avoided, quorum) in coterie(Kind::Majority, size) {
+                assert_eq!(quorum.is_some(), avoided.len() <= (size - 1) / 2);
+            }
+        }
+    }
+
+    /// A tree is blocked by a path to a leaf, all of it, or by what meets all paths like it.
+    #[test]
+    fn a_tree_of_seven_gives_way_to_any_two_but_not_to_a_path_of_three() {
+        for (_, avoided, quorum) in coterie(Kind::Tree, 7) {
+            assert!(quorum.is_some() || avoided.len() >= 3, "{avoided:?}");
+            assert!(quorum.is_none() || avoided.len() <= 4, "{avoided:?}");
+        }
+        let tree =
+            |avoided: &[u32]| Kind::Tree.quorum(7, ProcessId(3), &set(avoided.iter().copied()));
+        assert_eq!(tree(&[]), Some(set([0, 1, 3])), "from P4 up to the root");
+        assert_eq!(tree(&[3]), Some(set([0, 1, 4])));
+        assert_eq!(tree(&[1]), Some(set([0, 3, 4])), "the paths below both children");
+        assert_eq!(tree(&[0]), Some(set([1, 2, 3, 5])));
+        assert_eq!(tree(&[0, 1, 3]), None);
+        assert_eq!(tree(&[0, 1, 2]), Some(set([3, 4, 5, 6])));
     }
 
     #[test]

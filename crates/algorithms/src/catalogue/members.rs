@@ -49,8 +49,8 @@ macro_rules! members {
 pub(super) mod mutexes {
     use super::{Parameters, Unknown, Visitor};
     use crate::mutex::{
-        CarvalhoRoucairol, Central, DijkstraRing, KMutex, Lamport, Maekawa, MisraRing, NaimiTrehel,
-        Raymond, RepairedRing, RicartAgrawala, SuzukiKasami, TokenRing,
+        CarvalhoRoucairol, Central, DijkstraRing, KMutex, Lamport, Maekawa, Majority, MisraRing,
+        NaimiTrehel, Raymond, RepairedRing, RicartAgrawala, SuzukiKasami, TokenRing,
     };
 
     macro_rules! of_mutex {
@@ -74,6 +74,7 @@ pub(super) mod mutexes {
         "k-mutex" => KMutex, k_mutex;
         "misra-ring" => MisraRing, misra_ring;
         "repaired-ring" => RepairedRing, repaired_ring;
+        "majority" => Majority, majority;
         "dijkstra-ring" => DijkstraRing, dijkstra_ring;
     }
 }

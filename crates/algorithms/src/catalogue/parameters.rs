@@ -15,8 +15,8 @@ use crate::election::{
     bully, chang_roberts, dolev_klawe_rodeh, franklin, hirschberg_sinclair, lelann, raft,
 };
 use crate::mutex::{
-    carvalho_roucairol, central, dijkstra_ring, k_mutex, lamport, maekawa, misra_ring, raymond,
-    repaired_ring, ricart_agrawala, token_ring,
+    carvalho_roucairol, central, dijkstra_ring, k_mutex, lamport, maekawa, majority, misra_ring,
+    raymond, repaired_ring, ricart_agrawala, token_ring,
 };
 use crate::{Switch, UnknownVariant, Variants};
 
@@ -94,6 +94,13 @@ impl Parameters {
     pub(super) fn maekawa(&self) -> Result<maekawa::Config, Unknown> {
         let quorums = Quorums::of(self.quorums, self.size)?;
         Ok(maekawa::Config { quorums: Arc::new(quorums), variants: self.variants()? })
+    }
+
+    /// Any majority, unless a tree is asked for.
+    pub(super) fn majority(&self) -> Result<majority::Config, Unknown> {
+        self.no_variants()?;
+        let kind = if self.quorums == Kind::Tree { Kind::Tree } else { Kind::Majority };
+        Ok(majority::Config::of(kind, self.size)?)
     }
 
     pub(super) fn k_mutex(&self) -> Result<k_mutex::Config, UnknownVariant> {

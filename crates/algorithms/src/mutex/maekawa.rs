@@ -38,6 +38,7 @@ use tenure_core::{
     labelled,
 };
 
+use super::candidate::Candidate;
 use super::voter::{Arrival, Ballot, Voter};
 use crate::Variants;
 use crate::variants::switches;
@@ -62,27 +63,8 @@ pub struct Maekawa {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Idle,
-    Waiting { request: Stamp, answers: Vec<Answer> },
+    Waiting(Candidate),
     Inside { request: Stamp, votes: Vec<(ProcessId, Ballot)> },
-}
-
-/// Where our request stands at one voter.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Answer {
-    voter: ProcessId,
-    standing: Standing,
-    /// The number of the vote that we have, or get next.
-    number: u32,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Standing {
-    Awaited,
-    /// The voter has, or may have, a smaller request.
-    Failed,
-    Locked,
-    /// Locked, and the voter has asked to have its vote back.
-    Inquired,
 }
 
 /// What processes say to each other.
@@ -214,18 +196,14 @@ impl Protocol for Maekawa {
                 self.on_locked(from, ballot, fx);
             }
             Message::Failed { request } => {
-                if let Some(answer) = self.answer(from, request)
-                    && answer.standing == Standing::Awaited
-                {
-                    answer.standing = Standing::Failed;
+                if let Some(candidate) = self.candidate(request) {
+                    candidate.fail(from);
                     self.give_way(fx);
                 }
             }
             Message::Inquire { ballot } => {
-                if let Some(answer) = self.answer(from, ballot.request)
-                    && (answer.standing, answer.number) == (Standing::Locked, ballot.number)
-                {
-                    answer.standing = Standing::Inquired;
+                if let Some(candidate) = self.candidate(ballot.request) {
+                    candidate.inquire(from, ballot.number);
                     self.give_way(fx);
                 }
             }
@@ -238,20 +216,16 @@ impl Maekawa {
     fn request(&mut self, fx: &mut impl Effects<Self>) {
         assert!(self.phase == Phase::Idle, "a process asks only when it neither waits nor is in");
         let request = Stamp { clock: self.clock.tick(), process: self.group.me() };
-        let answer = |voter| Answer { voter, standing: Standing::Awaited, number: 1 };
-        let answers = self.quorum.iter().map(answer).collect();
-        self.phase = Phase::Waiting { request, answers };
+        self.phase = Phase::Waiting(Candidate::new(request, &self.quorum));
         for voter in &self.quorum.clone() {
             self.tell(voter, Message::Request { stamp: request }, fx);
         }
     }
 
     fn on_locked(&mut self, from: ProcessId, ballot: Ballot, fx: &mut impl Effects<Self>) {
-        if let Some(answer) = self.answer(from, ballot.request) {
-            if answer.number == ballot.number && !answer.standing.is_locked() {
-                answer.standing = Standing::Locked;
-                self.enter_if_elected(fx);
-            }
+        if let Some(candidate) = self.candidate(ballot.request) {
+            candidate.lock(from, ballot.number);
+            self.enter_if_elected(fx);
         } else if !self.is_inside_by(ballot.request) {
             // For a request that is over: give it back, or everybody waits for us.
             self.tell(from, Message::Release { ballot, fence: self.fence }, fx);
@@ -259,31 +233,18 @@ impl Maekawa {
     }
 
     fn enter_if_elected(&mut self, fx: &mut impl Effects<Self>) {
-        let Phase::Waiting { request, answers } = &self.phase else { return };
-        if answers.iter().all(|answer| answer.standing.is_locked()) {
-            let request = *request;
-            let ballot = |it: &Answer| (it.voter, Ballot { request, number: it.number });
-            let votes = answers.iter().map(ballot).collect();
-            self.phase = Phase::Inside { request, votes };
+        if let Phase::Waiting(candidate) = &self.phase
+            && let Some(votes) = candidate.elected()
+        {
+            self.phase = Phase::Inside { request: candidate.request, votes };
             self.fence += 1;
             fx.emit(Event::Entered { fence: Fence(0, self.fence) });
         }
     }
 
-    /// Gives back the votes that were inquired after, if we have failed somewhere.
     fn give_way(&mut self, fx: &mut impl Effects<Self>) {
-        let Phase::Waiting { request, answers } = &mut self.phase else { return };
-        if answers.iter().all(|answer| answer.standing != Standing::Failed) {
-            return;
-        }
-        let request = *request;
-        let mut given = Vec::new();
-        for answer in answers.iter_mut().filter(|it| it.standing == Standing::Inquired) {
-            given.push((answer.voter, Ballot { request, number: answer.number }));
-            answer.standing = Standing::Failed;
-            answer.number += 1;
-        }
-        for (voter, ballot) in given {
+        let Phase::Waiting(candidate) = &mut self.phase else { return };
+        for (voter, ballot) in candidate.give_way() {
             self.tell(voter, Message::Relinquish { ballot }, fx);
         }
     }
@@ -298,12 +259,10 @@ impl Maekawa {
         }
     }
 
-    /// Where a request of ours for which we wait stands at a voter.
-    fn answer(&mut self, voter: ProcessId, request: Stamp) -> Option<&mut Answer> {
+    /// A request of ours, if it still waits.
+    fn candidate(&mut self, request: Stamp) -> Option<&mut Candidate> {
         match &mut self.phase {
-            Phase::Waiting { request: ours, answers } if *ours == request => {
-                answers.iter_mut().find(|answer| answer.voter == voter)
-            }
+            Phase::Waiting(candidate) if candidate.request == request => Some(candidate),
             _ => None,
         }
     }
@@ -357,9 +316,38 @@ impl Maekawa {
     }
 }
 
-impl Standing {
-    fn is_locked(self) -> bool {
-        matches!(self, Standing::Locked | Standing::Inquired)
+/// For whoever changes its mind about whom to ask.
+impl Maekawa {
+    /// Whose votes this process needs.
+    pub(super) fn quorum(&self) -> &ProcessSet {
+        &self.quorum
+    }
+
+    /// From the next request on, it needs these.
+    pub(super) fn ask_of(&mut self, quorum: ProcessSet) {
+        self.quorum = quorum;
+    }
+
+    /// Gives up a request that waits; tells whether there was one. The voters do not know.
+    pub(super) fn abandon(&mut self) -> bool {
+        let waiting = matches!(self.phase, Phase::Waiting(_));
+        if waiting {
+            self.phase = Phase::Idle;
+        }
+        waiting
+    }
+
+    /// Whether a process has our vote.
+    pub(super) fn votes_for(&self, process: ProcessId) -> bool {
+        self.voter.holder() == Some(process)
+    }
+
+    /// Forgets what a process has asked of us; our vote goes to another, if it had it.
+    pub(super) fn forget(&mut self, process: ProcessId, fx: &mut impl Effects<Self>) {
+        self.voter.strike(process);
+        if self.votes_for(process) {
+            self.vote(fx);
+        }
     }
 }
 

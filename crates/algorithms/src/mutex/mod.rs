@@ -1,5 +1,6 @@
 //! Mutual exclusion.
 
+mod candidate;
 pub mod carvalho_roucairol;
 pub mod central;
 mod desk;
@@ -7,6 +8,7 @@ pub mod dijkstra_ring;
 pub mod k_mutex;
 pub mod lamport;
 pub mod maekawa;
+pub mod majority;
 pub mod misra_ring;
 pub mod naimi_trehel;
 pub mod raymond;
@@ -23,6 +25,7 @@ pub use dijkstra_ring::DijkstraRing;
 pub use k_mutex::KMutex;
 pub use lamport::Lamport;
 pub use maekawa::Maekawa;
+pub use majority::Majority;
 pub use misra_ring::MisraRing;
 pub use naimi_trehel::NaimiTrehel;
 pub use raymond::Raymond;

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use tenure_core::Stamp;
+use tenure_core::{ProcessId, Stamp};
 
 /// One vote of a voter for a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -95,6 +95,19 @@ impl Voter {
     /// Whether this very vote is out.
     pub(super) fn has_given(&self, ballot: Ballot) -> bool {
         matches!(self.lock, Lock::Locked(it) | Lock::Inquired(it) if it == ballot)
+    }
+
+    /// Which process has the vote.
+    pub(super) fn holder(&self) -> Option<ProcessId> {
+        match self.lock {
+            Lock::Free => None,
+            Lock::Locked(ballot) | Lock::Inquired(ballot) => Some(ballot.request.process),
+        }
+    }
+
+    /// A process waits no longer.
+    pub(super) fn strike(&mut self, process: ProcessId) {
+        self.waiting.retain(|ballot| ballot.request.process != process);
     }
 
     fn enqueue(&mut self, ballot: Ballot) {

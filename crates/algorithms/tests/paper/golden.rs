@@ -11,10 +11,10 @@ use tenure_algorithms::election::{
 };
 use tenure_algorithms::mutex::dijkstra_ring::State;
 use tenure_algorithms::mutex::{
-    CarvalhoRoucairol, Central, DijkstraRing, KMutex, Lamport, Maekawa, MisraRing, NaimiTrehel,
-    Raymond, RepairedRing, RicartAgrawala, SuzukiKasami, TokenRing, carvalho_roucairol, central,
-    dijkstra_ring, k_mutex, lamport, maekawa, misra_ring, raymond, repaired_ring, ricart_agrawala,
-    token_ring,
+    CarvalhoRoucairol, Central, DijkstraRing, KMutex, Lamport, Maekawa, Majority, MisraRing,
+    NaimiTrehel, Raymond, RepairedRing, RicartAgrawala, SuzukiKasami, TokenRing,
+    carvalho_roucairol, central, dijkstra_ring, k_mutex, lamport, maekawa, majority, misra_ring,
+    raymond, repaired_ring, ricart_agrawala, token_ring,
 };
 use tenure_core::quorum::Kind;
 use tenure_core::tree::Shape;
@@ -65,6 +65,12 @@ fn maekawa_on_pairs() {
     let config = |group: Group| maekawa::Config::of(Kind::Pairs, group.size()).unwrap();
     golden::<Maekawa>("tests/golden/maekawa", config);
     golden::<Maekawa>("tests/golden/maekawa_duplicate", config);
+}
+
+#[test]
+fn majority() {
+    let config = |group: Group| majority::Config::of(Kind::Majority, group.size()).unwrap();
+    golden::<Majority>("tests/golden/majority", config);
 }
 
 /// All three are privileged at the start.

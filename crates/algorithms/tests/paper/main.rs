@@ -21,6 +21,7 @@ mod keyed;
 mod lamport;
 mod lelann;
 mod maekawa;
+mod majority;
 mod misra_ring;
 mod mutex_from_election;
 mod naimi_trehel;

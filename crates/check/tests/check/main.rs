@@ -12,6 +12,7 @@ mod faults;
 mod k_mutex;
 mod lamport;
 mod liveness;
+mod majority;
 mod misra_ring;
 mod mistakes;
 mod panics;

@@ -44,7 +44,7 @@ fn without_a_detector_a_crash_blocks() {
 
 /// Two entries never have the same fence.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-struct DifferentFences(Vec<Fence>);
+pub(crate) struct DifferentFences(Vec<Fence>);
 
 impl Monitor<Command, Event> for DifferentFences {
     fn observe(
