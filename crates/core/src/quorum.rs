@@ -350,18 +350,95 @@ mod tests {
         for size in 1..=7 {
             for kind in [Kind::Pairs, Kind::Plane, Kind::Grid, Kind::Majority, Kind::Tree] {
                 let Ok(fixed) = Quorums::of(kind, size) else { continue };
-                let mut sets = BTreeSet::new();
                 for (process, avoided, quorum) in coterie(kind, size) {
                     if avoided.is_empty() {
                         assert_eq!(quorum.as_ref(), Some(fixed.quorum(process)));
                     }
                     let Some(quorum) = quorum else { continue };
                     assert!(!quorum.intersects(&avoided), "{kind:?} {size}: {quorum:?}");
-                    sets.insert(quorum.iter().collect::<Vec<_>>());
                 }
-                let sets = sets.iter().map(|it| it.iter().copied().collect()).collect();
-                assert!(Quorums { kind, sets }.intersect(), "{kind:?} {size}");
+                assert!(all_of(kind, &family(kind, size)).intersect(), "{kind:?} {size}");
             }
+        }
+    }
+
+    /// What a kind ever gives.
+    fn family(kind: Kind, size: u32) -> BTreeSet<Vec<ProcessId>> {
+        let given = coterie(kind, size).into_iter().filter_map(|(_, _, quorum)| quorum);
+        given.map(|quorum| quorum.iter().collect()).collect()
+    }
+
+    fn all_of(kind: Kind, family: &BTreeSet<Vec<ProcessId>>) -> Quorums {
+        Quorums { kind, sets: family.iter().map(|it| it.iter().copied().collect()).collect() }
+    }
+
+    /// Every quorum is as small as can be, and any two meet; of all kinds and full shapes.
+    #[test]
+    fn what_is_ever_given_is_a_coterie() {
+        let mut shapes = vec![(Kind::Pairs, 3), (Kind::Plane, 7), (Kind::Grid, 4), (Kind::Grid, 9)];
+        shapes.extend((1..=8).map(|size| (Kind::Majority, size)));
+        shapes.extend([1, 3, 7].map(|size| (Kind::Tree, size)));
+        for (kind, size) in shapes {
+            let family = all_of(kind, &family(kind, size));
+            assert!(family.intersect(), "{kind:?} {size}");
+            assert!(family.is_minimal(), "{kind:?} {size}");
+        }
+        // A node with one child gives way to it alone.
+        assert!(!all_of(Kind::Tree, &family(Kind::Tree, 2)).is_minimal());
+    }
+
+    /// Agrawal and El Abbadi: a root and a quorum below one child, or quorums below both.
+    fn trees(node: u32, size: u32) -> BTreeSet<BTreeSet<u32>> {
+        let (left, right) = (2 * node + 1, 2 * node + 2);
+        if left >= size {
+            return BTreeSet::from([BTreeSet::from([node])]);
+        }
+        let (left, right) = (trees(left, size), trees(right, size));
+        let with_node = |it: &BTreeSet<u32>| it.iter().copied().chain([node]).collect();
+        let mut all: BTreeSet<BTreeSet<u32>> = left.iter().chain(&right).map(with_node).collect();
+        all.extend(left.iter().flat_map(|one| right.iter().map(move |other| one | other)));
+        all
+    }
+
+    #[test]
+    fn a_full_tree_has_the_quorums_of_agrawal_and_el_abbadi_and_their_sizes() {
+        for (size, height) in [(1, 1), (3, 2), (7, 3), (15, 4)] {
+            let mut expected = BTreeSet::new();
+            for quorum in trees(0, size) {
+                let others = set((0..size).filter(|i| !quorum.contains(i)));
+                let members: Vec<ProcessId> = quorum.into_iter().map(ProcessId).collect();
+                let found = Kind::Tree.quorum(size, ProcessId(0), &others);
+                assert_eq!(found.map(|it| it.iter().collect()), Some(members.clone()));
+                expected.insert(members);
+            }
+            let sizes: BTreeSet<usize> = expected.iter().map(Vec::len).collect();
+            assert_eq!(sizes.first(), Some(&height), "log2({size} + 1)");
+            assert_eq!(sizes.last(), Some(&(size as usize).div_ceil(2)), "({size} + 1) / 2");
+            if size < 15 {
+                assert_eq!(family(Kind::Tree, size), expected, "and no others");
+            }
+        }
+    }
+
+    #[test]
+    fn a_grid_gives_way_as_long_as_a_row_and_a_column_are_up() {
+        let lines = |avoided: &ProcessSet, line: fn(u32, u32) -> u32| {
+            (0..3).any(|i| (0..3).all(|j| !avoided.contains(ProcessId(line(i, j)))))
+        };
+        for (_, avoided, quorum) in coterie(Kind::Grid, 9) {
+            let row = lines(&avoided, |i, j| 3 * i + j);
+            let column = lines(&avoided, |i, j| i + 3 * j);
+            assert_eq!(quorum.is_some(), row && column, "{avoided:?}");
+        }
+    }
+
+    #[test]
+    fn a_plane_of_seven_gives_way_to_any_two_and_to_no_line() {
+        for (_, avoided, quorum) in coterie(Kind::Plane, 7) {
+            assert!(quorum.is_some() || avoided.len() >= 3, "{avoided:?}");
+            let plane = Quorums::of(Kind::Plane, 7).unwrap();
+            let is_cut = (0..7).any(|i| plane.quorum(ProcessId(i)).is_subset(&avoided));
+            assert!(!(is_cut && quorum.is_some()), "{avoided:?}");
         }
     }
 

@@ -96,11 +96,11 @@ impl Parameters {
         Ok(maekawa::Config { quorums: Arc::new(quorums), variants: self.variants()? })
     }
 
-    /// Any majority, unless a tree is asked for.
+    /// Majorities, unless something else than the usual grid is asked for.
     pub(super) fn majority(&self) -> Result<majority::Config, Unknown> {
-        self.no_variants()?;
-        let kind = if self.quorums == Kind::Tree { Kind::Tree } else { Kind::Majority };
-        Ok(majority::Config::of(kind, self.size)?)
+        let kind = if self.quorums == Kind::Grid { Kind::Majority } else { self.quorums };
+        let variants = self.variants()?;
+        Ok(majority::Config { variants, ..majority::Config::of(kind, self.size)? })
     }
 
     pub(super) fn k_mutex(&self) -> Result<k_mutex::Config, UnknownVariant> {

@@ -43,11 +43,13 @@ use tenure_core::{
 
 use super::maekawa::{self, Maekawa};
 use crate::Variants;
+use crate::variants::switches;
 
 /// One process: it asks for the votes of those whom it does not suspect.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Majority {
     group: Group,
+    variants: Variants<Switch>,
     kind: Kind,
     suspected: ProcessSet,
     /// The newest that this process knows of. What it asks while it waits, it asks in this one.
@@ -88,6 +90,8 @@ impl Labelled for Message {
 pub struct Config {
     /// By process: whose votes it needs while it suspects nobody.
     pub quorums: Arc<Quorums>,
+    /// Which variants are switched on.
+    pub variants: Variants<Switch>,
 }
 
 impl Config {
@@ -97,12 +101,21 @@ impl Config {
     ///
     /// When there are none of that kind.
     pub fn of(kind: Kind, size: u32) -> Result<Self, NoQuorums> {
-        Ok(Config { quorums: Arc::new(Quorums::of(kind, size)?) })
+        Ok(Config { quorums: Arc::new(Quorums::of(kind, size)?), variants: Variants::none() })
     }
 
     fn of_votes(&self) -> maekawa::Config {
         maekawa::Config { quorums: self.quorums.clone(), variants: Variants::none() }
     }
+}
+
+switches! {
+    LeftOut = "left-out", unsound,
+        "a suspected voter is left out, and nobody is asked instead, so quorums need not meet"
+        => "", "-n 3 --quorums tree --crash 1";
+    OneGeneration = "one-generation", unsound,
+        "taking a vote back begins no generation, so a fence that died unheard comes again"
+        => "", "-n 3 --crash 1";
 }
 
 impl Protocol for Majority {
@@ -116,6 +129,7 @@ impl Protocol for Majority {
     fn boot(group: Group, config: &Config, _: Option<()>, fx: &mut impl Effects<Self>) -> Self {
         Majority {
             group,
+            variants: config.variants,
             kind: config.quorums.kind(),
             suspected: ProcessSet::new(),
             generation: 0,
@@ -156,7 +170,7 @@ impl Protocol for Majority {
             Verdict::Suspect => {
                 self.suspected.insert(peer);
                 let takes_back = self.votes.votes_for(peer);
-                if takes_back {
+                if takes_back && !self.variants.has(Switch::OneGeneration) {
                     self.generation += 1;
                 }
                 if takes_back || self.has_others_to_ask() {
@@ -183,6 +197,10 @@ impl Majority {
     }
 
     fn unsuspected_quorum(&self) -> Option<ProcessSet> {
+        if self.variants.has(Switch::LeftOut) {
+            let quorum = self.votes.quorum().iter();
+            return Some(quorum.filter(|voter| !self.suspected.contains(*voter)).collect());
+        }
         self.kind.quorum(self.group.size(), self.group.me(), &self.suspected)
     }
 
@@ -237,7 +255,7 @@ impl Algorithm for Majority {
                        after a suspicion that was wrong two may be inside, with different fences",
             },
             detection: Detection::Perfect,
-            variants: [].into(),
+            variants: Variants::<Switch>::declared(),
             ..Maekawa::card(&config.of_votes(), size)
         }
     }
