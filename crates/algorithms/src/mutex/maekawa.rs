@@ -342,9 +342,14 @@ impl Maekawa {
         self.voter.holder() == Some(process)
     }
 
+    /// Forgets a process that waits for our vote.
+    pub(super) fn strike(&mut self, process: ProcessId) {
+        self.voter.strike(process);
+    }
+
     /// Forgets what a process has asked of us; our vote goes to another, if it had it.
     pub(super) fn forget(&mut self, process: ProcessId, fx: &mut impl Effects<Self>) {
-        self.voter.strike(process);
+        self.strike(process);
         if self.votes_for(process) {
             self.vote(fx);
         }

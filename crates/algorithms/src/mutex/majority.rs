@@ -169,6 +169,8 @@ impl Protocol for Majority {
         match verdict {
             Verdict::Suspect => {
                 self.suspected.insert(peer);
+                // Before we withdraw: it is not to get the vote that we give back to ourselves.
+                self.votes.strike(peer);
                 let takes_back = self.votes.votes_for(peer);
                 if takes_back && !self.variants.has(Switch::OneGeneration) {
                     self.generation += 1;

@@ -1,49 +1,78 @@
 //! Votes of those who are up: every schedule, every crash.
 
+use tenure_algorithms::Variants;
+use tenure_algorithms::channel::{Fifo, fifo};
 use tenure_algorithms::mutex::Majority;
-use tenure_algorithms::mutex::majority::Config;
+use tenure_algorithms::mutex::majority::{Config, Switch};
 use tenure_check::{Check, Judgement, Report};
 use tenure_core::monitors::{Fencing, MutualExclusion};
 use tenure_core::quorum::Kind;
 
 use crate::repaired_ring::DifferentFences;
 
+const KINDS: [Kind; 2] = [Kind::Majority, Kind::Tree];
+
+fn reordered(kind: Kind, size: u32) -> Check<Majority> {
+    Check::with(size, Config::of(kind, size).unwrap()).detecting()
+}
+
 fn check(kind: Kind, size: u32) -> Check<Majority> {
-    Check::with(size, Config::of(kind, size).unwrap()).fifo().detecting()
+    reordered(kind, size).fifo()
 }
 
 fn judged(check: Check<Majority>) -> Report {
     check.always(MutualExclusion::new()).always(Fencing::new()).progress().run()
 }
 
-fn states(kind: Kind, size: u32, entries: u32) -> u64 {
-    let report = judged(check(kind, size).entries(entries));
+/// How many states there are, all of them as they should be.
+fn states(check: Check<Majority>) -> u64 {
+    let report = judged(check);
     report.assert_holds();
     report.states
 }
 
 #[test]
 fn without_a_crash_two_and_three_are_safe_and_live_with_the_known_numbers_of_states() {
-    let counts = |kind| [(2, 1), (2, 2), (3, 1)].map(|(size, entries)| states(kind, size, entries));
-    assert_eq!([Kind::Majority, Kind::Tree].map(counts), [[49, 269, 0], [49, 269, 0]]);
+    let count = |kind, (size, entries)| states(check(kind, size).entries(entries));
+    let counts = |kind| [(2, 1), (2, 2), (3, 1)].map(|scope| count(kind, scope));
+    assert_eq!(KINDS.map(counts), [[49, 269, 457], [49, 269, 404]]);
+}
+
+/// As with Maekawa's: while nobody is suspected, nobody withdraws.
+#[test]
+fn without_a_crash_channels_may_reorder() {
+    assert_eq!(KINDS.map(|kind| states(reordered(kind, 3))), [549, 622]);
 }
 
 #[test]
 fn one_crash_of_three_is_survived_wherever_it_hits() {
-    for kind in [Kind::Majority, Kind::Tree] {
-        for entries in [[1, 1, 0], [1, 0, 1], [0, 1, 1]] {
-            judged(check(kind, 3).entries(entries).crashing(1)).assert_holds();
+    for kind in KINDS {
+        for entries in [[1, 1, 0], [1, 0, 1], [0, 1, 1], [2, 1, 0]] {
+            states(check(kind, 3).entries(entries).crashing(1));
         }
     }
+    assert_eq!(KINDS.map(|kind| states(check(kind, 3).crashing(1))), [24_797, 17_400]);
+}
+
+/// Why the card asks for channels in order.
+#[test]
+fn where_channels_reorder_a_withdrawal_can_take_the_next_request_with_it() {
+    let report = judged(reordered(Kind::Majority, 3).entries([1, 1, 0]).crashing(1));
+    assert_eq!(report.of("mutual-exclusion"), Judgement::Holds, "{report}");
+    assert_eq!(report.of("fencing"), Judgement::Holds, "{report}");
+    let found = report.counterexample("progress").unwrap_or_else(|| panic!("{report}"));
+    assert!(found.length() <= 8, "{found}");
 }
 
 /// 3.6: ⌊(N−1)/2⌋ is 1.
 #[test]
 fn two_crashes_of_three_block_and_nothing_worse() {
-    let report = judged(check(Kind::Majority, 3).entries([1, 1, 0]).crashing(2));
-    assert_eq!(report.of("mutual-exclusion"), Judgement::Holds, "{report}");
-    assert_eq!(report.of("fencing"), Judgement::Holds, "{report}");
-    assert_eq!(report.of("progress"), Judgement::Violated, "{report}");
+    for kind in KINDS {
+        let report = judged(check(kind, 3).crashing(2));
+        assert_eq!(report.of("mutual-exclusion"), Judgement::Holds, "{report}");
+        assert_eq!(report.of("fencing"), Judgement::Holds, "{report}");
+        assert_eq!(report.of("progress"), Judgement::Violated, "{report}");
+    }
 }
 
 #[test]
@@ -56,15 +85,46 @@ fn without_a_detector_one_crash_blocks() {
 /// 3.6: with a detector that can be wrong, safety is by the fence alone.
 #[test]
 fn a_suspicion_in_vain_lets_two_in_and_their_fences_differ() {
-    let wrong = |size| {
-        let config = Config::of(Kind::Majority, size).unwrap();
-        Check::<Majority>::with(size, config).fifo().suspecting_falsely(1)
-    };
-    let report = wrong(3).entries([1, 1, 0]).always(MutualExclusion::new()).run();
-    report.counterexample("mutual-exclusion").unwrap_or_else(|| panic!("{report}"));
+    let wrong = |size, times| check(Kind::Majority, size).suspecting_falsely(times);
+    let report = wrong(3, 1).entries([1, 1, 0]).always(MutualExclusion::new()).run();
+    let found = report.counterexample("mutual-exclusion").unwrap_or_else(|| panic!("{report}"));
+    assert!(found.length() <= 7, "{found}");
     let different = |check: Check<Majority>| {
         check.always_named("different-fences", DifferentFences::default()).progress().run()
     };
-    different(wrong(2).entries(1)).assert_holds();
-    different(wrong(3).entries([1, 1, 0])).assert_holds();
+    different(wrong(2, 2).entries([2, 1])).assert_holds();
+    different(wrong(3, 1)).assert_holds();
+    // Twice: that a process which gives its own vote back does not give it to whom it suspects.
+    different(wrong(3, 2).entries([1, 1, 0])).assert_holds();
+}
+
+fn switched(kind: Kind, switch: Switch) -> Report {
+    let variants = Variants::none().with(switch);
+    let config = Config { variants, ..Config::of(kind, 3).unwrap() };
+    judged(Check::<Majority>::with(3, config).fifo().detecting().crashing(1))
+}
+
+/// Negative controls: what the two rules are for.
+#[test]
+fn quorums_that_need_not_meet_let_two_in_and_without_generations_a_fence_comes_twice() {
+    let report = switched(Kind::Tree, Switch::LeftOut);
+    let found = report.counterexample("mutual-exclusion").unwrap_or_else(|| panic!("{report}"));
+    assert!(found.length() <= 5, "{found}");
+    for kind in KINDS {
+        let report = switched(kind, Switch::OneGeneration);
+        assert_eq!(report.of("mutual-exclusion"), Judgement::Holds, "{report}");
+        assert_eq!(report.of("progress"), Judgement::Holds, "{report}");
+        let found = report.counterexample("fencing").unwrap_or_else(|| panic!("{report}"));
+        assert!(found.length() <= 8, "{found}");
+    }
+}
+
+/// 3.1: over the reliable channel a loss and a duplicate do no harm.
+#[test]
+fn over_the_reliable_channel_a_loss_and_a_duplicate_do_no_harm() {
+    let inner = Config::of(Kind::Majority, 2).unwrap();
+    let config = fifo::Config { window: 2, ..fifo::Config::around(inner) };
+    let check = Check::<Fifo<Majority>>::with(2, config).in_flight(2).fifo();
+    let check = check.losing(1).duplicating(1).always(MutualExclusion::new());
+    check.always(Fencing::new()).progress().run().assert_holds();
 }
