@@ -8,6 +8,7 @@
 use serde::{Deserialize, Serialize};
 use tenure_core::{Delay, Effects, Group, LocalTime, ProcessId, Protocol, labelled};
 
+use crate::clocks::Clocks;
 use crate::{Settings, SettingsError, Simulation, Span, UserCommand, UserEvent};
 
 /// One of the two armies.
@@ -133,19 +134,22 @@ pub fn attack(config: Config, latency: Span, seed: u64) -> Result<Attack, Settin
     attack_under(config, settings)
 }
 
-/// The same in an environment of one's own, for two.
+/// The same in an environment of one's own, for two whose clocks run true.
 ///
 /// # Errors
 ///
 /// As [`attack`].
 pub fn attack_under(config: Config, settings: Settings) -> Result<Attack, SettingsError> {
+    let clocks = Clocks::new(&settings);
     let mut simulation = Simulation::<General>::new(config, settings);
     for army in [ProcessId(0), ProcessId(1)] {
         simulation = simulation.command(0, army, Command::Attack);
     }
     let (_, armies) = simulation.run_and_inspect()?;
     let leader = config.leader();
-    let attacked = |it: ProcessId| armies[it.index()].attacked.map(|at| at.0 as i64);
+    // Each army's clock has a start of its own.
+    let waited = |it: ProcessId, at: LocalTime| (at - clocks.reading(it, 0)) as i64;
+    let attacked = |it: ProcessId| armies[it.index()].attacked.map(|at| waited(it, at));
     let other = ProcessId(1 - leader.0);
     let skew = attacked(other).zip(attacked(leader)).map(|(second, first)| second - first);
     Ok(Attack { leader, skew })
