@@ -177,8 +177,8 @@ fn contests(
 /// Calls `visitor` with the office that a mutex and an election make: side by side, or the
 /// mutex following the election's leader when it is `coordinated:ELECTION`.
 ///
-/// Variants are those of the mutex. A bully greets whoever is trusted again, since real networks
-/// part and heal.
+/// Variants are those of the mutex, except that an election can be `fault-tolerant` as well. A
+/// bully greets whoever is trusted again, since real networks part and heal.
 ///
 /// # Errors
 ///
@@ -189,7 +189,10 @@ pub fn visit_office<V: OfficeVisitor>(
     parameters: &Parameters,
     visitor: V,
 ) -> Result<V::Output, Unknown> {
-    let (mutex, parameters) = &unaliased(mutex, parameters);
+    let (mutex, mut of_mutex) = unaliased(mutex, parameters);
+    let (election, of_election) = unaliased(election, parameters);
+    of_mutex.variants.retain(|variant| of_election.variants.contains(variant));
+    let (mutex, election, parameters) = (&*mutex, &*election, &of_mutex);
     let elected = elections::config(election, &parameters.of_office(election))?;
     match mutex.strip_prefix("coordinated:") {
         Some(named) if named == election => Ok(visitor.office::<Coordinated<AnyElection>>(elected)),
@@ -262,15 +265,22 @@ fn unaliased(name: &str, parameters: &Parameters) -> (String, Parameters) {
         .rsplit_once(':')
         .map_or(("", &*name), |(_, last)| (&name[..name.len() - last.len()], last));
     let aliased = parameters.variants.iter().any(|variant| variant == FAULT_TOLERANT);
-    if !aliased || !["token-ring", "repaired-ring"].contains(&last) {
-        return (name, parameters);
+    let repaired = REPAIRED.iter().find(|(plain, repaired)| [plain, repaired].contains(&&last));
+    match repaired {
+        Some((_, repaired)) if aliased => {
+            parameters.variants.retain(|variant| variant != FAULT_TOLERANT);
+            (prefix.to_string() + repaired, parameters)
+        }
+        _ => (name, parameters),
     }
-    parameters.variants.retain(|variant| variant != FAULT_TOLERANT);
-    (prefix.to_string() + "repaired-ring", parameters)
 }
 
-/// The variant of the token ring that is the repaired ring.
+/// The variant of an algorithm that is another one.
 const FAULT_TOLERANT: &str = "fault-tolerant";
+
+/// Which one that is.
+const REPAIRED: &[(&str, &str)] =
+    &[("token-ring", "repaired-ring"), ("chang-roberts", "repaired-chang-roberts")];
 
 /// `a(b)` is the same as `a:b`.
 fn with_colons(name: &str) -> String {

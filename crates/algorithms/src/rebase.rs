@@ -8,6 +8,7 @@ use crate::channel::Fifo;
 use crate::compose::{Coordinated, MutexOnly};
 use crate::election::{
     Bully, ChangRoberts, DolevKlaweRodeh, Franklin, HirschbergSinclair, LeLann, Raft,
+    RepairedChangRoberts,
 };
 use crate::mutex::{
     Central, DijkstraRing, KMutex, Maekawa, Majority, MisraRing, NaimiTrehel, Raymond,
@@ -43,6 +44,12 @@ impl Rebase for RepairedRing {
 }
 
 impl Rebase for Bully {
+    fn term(&self) -> u64 {
+        self.number()
+    }
+}
+
+impl Rebase for RepairedChangRoberts {
     fn term(&self) -> u64 {
         self.number()
     }

@@ -82,7 +82,8 @@ pub(super) mod mutexes {
 pub(super) mod elections {
     use super::{Parameters, Unknown, Visitor};
     use crate::election::{
-        Bully, ChangRoberts, DolevKlaweRodeh, Franklin, HirschbergSinclair, ItaiRodeh, LeLann, Raft,
+        Bully, ChangRoberts, DolevKlaweRodeh, Franklin, HirschbergSinclair, ItaiRodeh, LeLann,
+        Raft, RepairedChangRoberts,
     };
 
     macro_rules! of_election {
@@ -102,6 +103,7 @@ pub(super) mod elections {
         "itai-rodeh" => ItaiRodeh, itai_rodeh;
         "bully" => Bully, bully;
         "raft" => Raft, raft;
+        "repaired-chang-roberts" => RepairedChangRoberts, repaired_chang_roberts;
     }
 }
 

@@ -13,6 +13,7 @@ use tenure_core::{Delay, ProcessId, Rank, TICKS_PER_UNIT};
 use super::Unknown;
 use crate::election::{
     bully, chang_roberts, dolev_klawe_rodeh, franklin, hirschberg_sinclair, lelann, raft,
+    repaired_chang_roberts,
 };
 use crate::mutex::{
     carvalho_roucairol, central, dijkstra_ring, k_mutex, lamport, maekawa, majority, misra_ring,
@@ -171,6 +172,13 @@ impl Parameters {
     pub(super) fn raft(&self) -> Result<raft::Config, UnknownVariant> {
         let plain = raft::Config::plain(self.size, self.delay);
         Ok(raft::Config { variants: self.variants()?, ..plain })
+    }
+
+    pub(super) fn repaired_chang_roberts(
+        &self,
+    ) -> Result<repaired_chang_roberts::Config, UnknownVariant> {
+        self.no_variants()?;
+        Ok(repaired_chang_roberts::Config { ranks: self.ranks.clone() })
     }
 
     /// For the election of an office: real networks part and heal, so a bully greets.

@@ -26,7 +26,7 @@ use core::cmp::Ordering;
 use tenure_core::service::election::{Command, Event};
 use tenure_core::{
     Algorithm, Card, Cost, Crashes, Detection, Effects, Faults, Group, Order, Per, ProcessId,
-    Promise, Protocol, Rank, Service, Strategy, Term, Timing, Topology, labelled,
+    Promise, Protocol, Rank, Service, Strategy, Term, Timing, Topology, Variant, labelled,
 };
 
 use crate::Variants;
@@ -177,6 +177,15 @@ impl ChangRoberts {
     }
 }
 
+/// The variant that is an algorithm of its own.
+const FAULT_TOLERANT: Variant = Variant {
+    name: "fault-tolerant",
+    says: "repaired-chang-roberts: the suspected are skipped, and elections are numbered",
+    sound: true,
+    verdict: "",
+    shown_by: "",
+};
+
 impl Algorithm for ChangRoberts {
     fn card(_: &Config, size: u32) -> Card {
         let n = u64::from(size);
@@ -204,7 +213,7 @@ impl Algorithm for ChangRoberts {
                 most: Some(if alone { 0 } else { n * (n + 1) / 2 + n }),
             },
             promises: [Promise::Agreement, Promise::Progress, Promise::Validity].into(),
-            variants: Variants::<Switch>::declared(),
+            variants: Variants::<Switch>::declared().into_iter().chain([FAULT_TOLERANT]).collect(),
         }
     }
 }

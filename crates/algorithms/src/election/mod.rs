@@ -8,6 +8,7 @@ pub mod hirschberg_sinclair;
 pub mod itai_rodeh;
 pub mod lelann;
 pub mod raft;
+pub mod repaired_chang_roberts;
 pub mod ring;
 
 pub use bully::Bully;
@@ -18,3 +19,4 @@ pub use hirschberg_sinclair::HirschbergSinclair;
 pub use itai_rodeh::ItaiRodeh;
 pub use lelann::LeLann;
 pub use raft::Raft;
+pub use repaired_chang_roberts::RepairedChangRoberts;

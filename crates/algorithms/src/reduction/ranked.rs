@@ -6,8 +6,9 @@ use tenure_core::{Election, Rank};
 
 use crate::catalogue::any_election::{Any, Config};
 use crate::election::{
-    Bully, ChangRoberts, DolevKlaweRodeh, Franklin, HirschbergSinclair, LeLann, bully,
-    chang_roberts, dolev_klawe_rodeh, franklin, hirschberg_sinclair, lelann,
+    Bully, ChangRoberts, DolevKlaweRodeh, Franklin, HirschbergSinclair, LeLann,
+    RepairedChangRoberts, bully, chang_roberts, dolev_klawe_rodeh, franklin, hirschberg_sinclair,
+    lelann, repaired_chang_roberts,
 };
 
 /// An election that the largest rank wins, whoever starts it.
@@ -48,4 +49,5 @@ ranked! {
     DolevKlaweRodeh, dolev_klawe_rodeh;
     Franklin, franklin;
     Bully, bully;
+    RepairedChangRoberts, repaired_chang_roberts;
 }

@@ -7,7 +7,8 @@ use tenure_algorithms::channel::{Fifo, fifo};
 use tenure_algorithms::compose::Coordinated;
 use tenure_algorithms::election::{
     Bully, ChangRoberts, DolevKlaweRodeh, Franklin, HirschbergSinclair, ItaiRodeh, LeLann, Raft,
-    bully, chang_roberts, dolev_klawe_rodeh, franklin, hirschberg_sinclair, lelann, raft,
+    RepairedChangRoberts, bully, chang_roberts, dolev_klawe_rodeh, franklin, hirschberg_sinclair,
+    lelann, raft, repaired_chang_roberts,
 };
 use tenure_algorithms::mutex::dijkstra_ring::State;
 use tenure_algorithms::mutex::{
@@ -161,6 +162,12 @@ fn chang_roberts_that_wait_for_ever() {
         variants: Variants::none(),
     };
     golden::<ChangRoberts>("tests/golden/chang_roberts_stuck", config);
+}
+
+#[test]
+fn repaired_chang_roberts() {
+    let config = |group: Group| repaired_chang_roberts::Config::plain(group.size());
+    golden::<RepairedChangRoberts>("tests/golden/repaired_chang_roberts", config);
 }
 
 #[test]

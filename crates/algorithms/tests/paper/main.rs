@@ -27,6 +27,7 @@ mod mutex_from_election;
 mod naimi_trehel;
 mod raft;
 mod raymond;
+mod repaired_chang_roberts;
 mod repaired_ring;
 mod ricart_agrawala;
 #[path = "../support/mod.rs"]

@@ -20,6 +20,7 @@ mod raft;
 mod recovery;
 mod reductions;
 mod reference;
+mod repaired_chang_roberts;
 mod repaired_ring;
 mod reports;
 mod rings;
