@@ -208,7 +208,9 @@ fn every_lock_is_safe_and_live_over_a_channel_that_was_made_reliable() {
 #[test]
 fn every_variant_of_a_lock_is_what_it_is_declared_to_be() {
     for name in MUTEXES {
-        for variant in catalogue::card(name, &Parameters::plain(4)).unwrap().variants {
+        let variants = catalogue::card(name, &Parameters::plain(4)).unwrap().variants;
+        // What only a crash shows, only the checker shows: nobody crashes here.
+        for variant in variants.iter().filter(|it| !it.shown_by.contains("--crash")) {
             let caught = (2..=4).any(|size| {
                 let mut locks = Locks::of(size, if variant.sound { 300 } else { 3000 });
                 locks.parameters.variants = vec![variant.name.into()];

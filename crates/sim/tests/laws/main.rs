@@ -5,6 +5,7 @@ mod dynamic;
 mod election_faults;
 mod elections;
 mod faults;
+mod majority;
 mod order;
 mod promises;
 mod raft;

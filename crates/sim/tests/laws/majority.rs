@@ -42,9 +42,13 @@ fn down(processes: impl IntoIterator<Item = u32>) -> Vec<Fault> {
 
 #[test]
 fn without_a_crash_every_entry_costs_what_the_card_says() {
-    for (kind, size) in
-        [(Kind::Majority, 5), (Kind::Majority, 6), (Kind::Tree, 7), (Kind::Plane, 7), (Kind::Grid, 9)]
-    {
+    for (kind, size) in [
+        (Kind::Majority, 5),
+        (Kind::Majority, 6),
+        (Kind::Tree, 7),
+        (Kind::Plane, 7),
+        (Kind::Grid, 9),
+    ] {
         let cost = Majority::card(&Config::of(kind, size).unwrap(), size).messages;
         for seed in 0..300 {
             let report = run(kind, busy(size, 3, seed));
@@ -87,7 +91,8 @@ fn without_a_majority_nobody_enters() {
         for seed in 0..seeds {
             let mut settings = busy(size, 1, seed);
             let gone = size / 2 + 1;
-            settings.faults = down(Random::new(seed).permutation(size).into_iter().take(gone as usize));
+            settings.faults =
+                down(Random::new(seed).permutation(size).into_iter().take(gone as usize));
             let report = run(Kind::Majority, settings);
             let told = format!("n = {size}, seed {seed}");
             assert_eq!(report.metrics.entered, 0, "{told}");
