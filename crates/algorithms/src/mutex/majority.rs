@@ -20,7 +20,7 @@
 //! for nothing. There are finitely many suspicions, and after the last one everybody who waits
 //! asks only those who are up, where Maekawa's and Sanders' argument holds. If there is no quorum
 //! without a suspected process, a request waits: ⌊(N − 1)/2⌋ may crash in majorities, and in a
-//! tree as long as one of its quorums is up (in 7 processes any 2; in the best case 3 of 7).
+//! tree as long as one of its quorums is up (of 7 processes any 2, and 4 that leave a path).
 //!
 //! A holder may die before anybody hears of its fence. So there are generations, and a voter that
 //! takes its vote from a suspected process begins one. Whoever hears of a newer generation while it

@@ -1,9 +1,12 @@
 //! The votes among those who are up: 3.6 (iii) and 3.7 over many seeds.
 
+use std::collections::BTreeSet;
+
 use tenure_algorithms::mutex::Majority;
 use tenure_algorithms::mutex::majority::Config;
 use tenure_core::quorum::Kind;
-use tenure_core::{Algorithm, ProcessId};
+use tenure_core::service::mutex::{Command, Event};
+use tenure_core::{Algorithm, Fence, Monitor, Observed, ProcessId, Violation};
 use tenure_sim::{
     Ended, Entries, Fault, Locking, Pattern, Random, Report, Settings, Simulation, Span, Verdict,
     When, Workload,
@@ -132,32 +135,68 @@ fn a_tree_without_its_root_costs_one_more_path() {
     }
 }
 
-/// 3.6: if the detector is wrong two may be inside, and still everybody is served.
-#[test]
-fn a_suspicion_in_vain_lets_two_in_and_blocks_nobody() {
-    let mut two_inside = 0;
-    for seed in 0..500 {
-        let mut random = Random::new(seed);
-        let mut settings = busy(5, 3, seed);
-        settings.workload = Workload::locking(Locking {
-            pattern: Pattern::Closed { think: Span::ZERO },
-            entries: Entries::Each(3),
-            hold: Span::units(20),
-        });
-        let pair = random.permutation(5);
-        let from = random.below(200) * 1_000_000;
-        settings.faults = vec![Fault::Suspicion {
-            observer: ProcessId(pair[0]),
-            peer: ProcessId(pair[1]),
-            from,
-            until: Some(from + (1 + random.below(20)) * 1_000_000),
-        }];
-        settings.beyond_assumptions = true;
-        let report = run(Kind::Majority, settings);
-        assert_eq!(report.verdict("progress"), Some(Verdict::Holds), "seed {seed}");
-        assert_eq!(report.metrics.entered, 15, "seed {seed}");
-        let exclusion = report.verdict("mutual-exclusion");
-        two_inside += u32::from(exclusion == Some(Verdict::Violated));
+/// Two entries never have the same fence.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+struct DifferentFences(BTreeSet<Fence>);
+
+impl Monitor<Command, Event> for DifferentFences {
+    fn observe(
+        &mut self,
+        at: ProcessId,
+        seen: Observed<'_, Command, Event>,
+    ) -> Result<(), Violation> {
+        match seen {
+            Observed::Event(Event::Entered { fence }) if !self.0.insert(*fence) => {
+                let says = format!("{at} entered with fence {fence}, which another had");
+                Err(Violation { property: "different-fences", at, says })
+            }
+            _ => Ok(()),
+        }
     }
-    assert!(two_inside > 0);
+}
+
+/// Up to eight suspicions of whomever, each for a while.
+fn suspicions(size: u32, random: &mut Random) -> Vec<Fault> {
+    let suspicion = |_| {
+        let pair = random.permutation(size);
+        let from = random.below(100) * 1_000_000;
+        let until = Some(from + (1 + random.below(20)) * 1_000_000);
+        let (observer, peer) = (ProcessId(pair[0]), ProcessId(pair[1]));
+        Fault::Suspicion { observer, peer, from, until }
+    };
+    (0..8).map(suspicion).collect()
+}
+
+/// 3.6: if the detector is wrong two may be inside, but the resource can tell them apart by their
+/// fences, and everybody is served.
+#[test]
+fn suspicions_in_vain_let_two_in_with_different_fences_and_block_nobody() {
+    for (kind, size) in
+        [(Kind::Majority, 3), (Kind::Majority, 5), (Kind::Tree, 7), (Kind::Plane, 7)]
+    {
+        let mut two_inside = 0;
+        for seed in 0..1000 {
+            let mut random = Random::new(seed);
+            let mut settings = busy(size, 3, seed);
+            settings.workload = Workload::locking(Locking {
+                pattern: Pattern::Closed { think: Span::ZERO },
+                entries: Entries::Each(3),
+                hold: Span::units(random.below(20)),
+            });
+            settings.faults = suspicions(size, &mut random);
+            settings.beyond_assumptions = true;
+            let config = Config::of(kind, size).unwrap();
+            let simulation = Simulation::<Majority>::of(config, settings).unwrap();
+            let simulation = simulation.watch("different-fences", DifferentFences::default());
+            let report = simulation.run().unwrap();
+            let told = format!("{kind:?}, n = {size}, seed {seed}");
+            for property in ["different-fences", "progress"] {
+                assert_eq!(report.verdict(property), Some(Verdict::Holds), "{told}: {property}");
+            }
+            assert_eq!(report.metrics.entered, u64::from(size) * 3, "{told}");
+            let exclusion = report.verdict("mutual-exclusion");
+            two_inside += u32::from(exclusion == Some(Verdict::Violated));
+        }
+        assert!(two_inside > 0, "{kind:?}, n = {size}: the control");
+    }
 }
