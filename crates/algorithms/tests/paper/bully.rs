@@ -373,3 +373,75 @@ fn whoever_is_in_an_election_starts_no_second_one() {
     world.command(p(1), Command::Elect);
     assert!(world.total_sent() > settled, "this one is over, and another may begin");
 }
+
+#[test]
+fn whoever_waits_for_an_announcement_in_vain_starts_again_under_a_higher_number() {
+    for (rule, number) in [(&[][..], 2), (&[Switch::NoTerms], 0)] {
+        let mut world = world(2, rule);
+        world.command(p(1), Command::Elect);
+        world.pass(1, 2);
+        world.pass(2, 1);
+        world.lose((p(2), p(1)));
+        world.fire(p(1), Timer::Coordinator);
+        assert_eq!(*world.oldest((p(1), p(2))), Message::Election { number });
+    }
+}
+
+/// It may be older than its author's crash.
+#[test]
+fn an_announcement_of_a_suspect_is_doubted_until_that_one_is_trusted_again() {
+    let doubting = || {
+        let mut world = world(3, &[]);
+        world.suspicion(p(2), p(3), Verdict::Suspect);
+        world.inject(p(3), p(2), Message::Coordinator { number: 1 });
+        assert_eq!(world.armed_timers(), [(p(2), Timer::Coordinator)]);
+        world
+    };
+    let mut trusted = doubting();
+    trusted.suspicion(p(2), p(3), Verdict::Trust);
+    assert_eq!((trusted.total_sent(), trusted.armed_timers()), (0, vec![]));
+    // That somebody else is trusted says nothing of the leader.
+    let mut doubted = doubting();
+    doubted.suspicion(p(2), p(1), Verdict::Trust);
+    doubted.fire(p(2), Timer::Coordinator);
+    assert_eq!(doubted.sent_of("election"), 1);
+}
+
+#[test]
+fn only_a_leader_greets_and_only_where_that_is_switched_on() {
+    for (leads, switches, greetings) in
+        [(true, &[Switch::Greet][..], 1), (false, &[Switch::Greet], 0), (true, &[], 0)]
+    {
+        let mut world = world(2, switches);
+        if leads {
+            world.command(p(2), Command::Elect);
+            world.settle();
+        }
+        let before = world.total_sent();
+        world.suspicion(p(2), p(1), Verdict::Suspect);
+        world.suspicion(p(2), p(1), Verdict::Trust);
+        assert_eq!(world.total_sent() - before, greetings, "{leads} {switches:?}");
+    }
+}
+
+/// Where an election is told to all.
+#[test]
+fn a_higher_one_is_not_waited_for_while_we_ask_ourselves_nor_if_it_asked_before_it_won() {
+    let mut asking = world(3, &[]);
+    asking.command(p(2), Command::Elect);
+    asking.inject(p(3), p(2), Message::Election { number: 1 });
+    assert_eq!(asking.armed_timers(), [(p(2), Timer::Answer)]);
+    let mut over = world(3, &[]);
+    over.inject(p(3), p(2), Message::Coordinator { number: 1 });
+    over.inject(p(3), p(2), Message::Election { number: 1 });
+    assert_eq!(over.armed_timers(), []);
+}
+
+#[test]
+fn an_announcement_that_comes_twice_is_not_taken_for_a_late_one() {
+    let mut world = world(2, &[]);
+    world.command(p(2), Command::Elect);
+    world.duplicate((p(2), p(1)));
+    world.settle();
+    assert_eq!(world.total_sent(), 1, "nobody is told that it was overtaken");
+}

@@ -8,7 +8,7 @@ use tenure_core::service::election::Command;
 use tenure_core::{Algorithm, Order, Rank};
 
 use crate::support::election::{beliefs, elect, everybody};
-use crate::support::{Dice, World, p};
+use crate::support::{Dice, Seen, World, p};
 
 fn ring(ids: &[u32]) -> Config {
     Config { ranks: ids.iter().map(|id| Rank::of_id(*id)).collect() }
@@ -146,4 +146,60 @@ fn what_one_election_leaves_under_way_does_not_start_the_next() {
     world.command(p(3), Command::Elect);
     world.drain(&mut Dice(0));
     assert_eq!(world.sent_of("elected"), 6, "but it is called to the next one");
+}
+
+#[test]
+fn whoever_has_only_heard_of_an_election_may_join_it_and_nobody_starts_twice() {
+    let mut world = world(&[3, 2, 1]);
+    world.command(p(1), Command::Elect);
+    world.pass(1, 2);
+    let probes = world.sent_of("probe");
+    world.command(p(2), Command::Elect);
+    assert_eq!(world.sent_of("probe"), probes + 2, "both ways");
+    world.command(p(2), Command::Elect);
+    world.command(p(1), Command::Elect);
+    assert_eq!(world.sent_of("probe"), probes + 2);
+}
+
+#[test]
+fn a_reply_of_an_earlier_phase_does_not_count_in_the_next() {
+    let mut world = world(&[5, 1, 2, 3, 4]);
+    world.command(p(1), Command::Elect);
+    for neighbour in [2, 5] {
+        world.pass(1, neighbour);
+        world.duplicate((p(neighbour), p(1)));
+        world.pass_nth(neighbour, 1, 0);
+    }
+    let probes = world.sent_of("probe");
+    for neighbour in [2, 5] {
+        world.pass(neighbour, 1);
+    }
+    assert_eq!(world.sent_of("probe"), probes);
+}
+
+#[test]
+fn an_announcement_that_comes_twice_is_told_once() {
+    let mut world = world(&[3, 2, 1]);
+    world.command(p(1), Command::Elect);
+    while world.sent_of("elected") == 0 {
+        let (from, to) = world.busy_links()[0];
+        world.pass(from.number(), to.number());
+    }
+    world.duplicate((p(1), p(2)));
+    world.drain(&mut Dice(0));
+    let told = |seen: &Seen<HirschbergSinclair>| matches!(seen, Seen::Event(_));
+    let told = world.take_seen().into_iter().filter(|(_, seen)| told(seen)).count();
+    assert_eq!(told, 3);
+}
+
+/// Six with 4 probes and replies each, three with 8, two with 16; and the fixed parts.
+#[test]
+fn the_card_bounds_the_messages_of_a_ring_as_the_paper_counts_them() {
+    let bounds = |size| {
+        let cost = HirschbergSinclair::card(&Config::plain(size), size).messages;
+        (cost.least, cost.most)
+    };
+    assert_eq!(bounds(1), (0, Some(0)));
+    assert_eq!(bounds(4), (24, Some(40)));
+    assert_eq!(bounds(8), (52, Some(112)));
 }

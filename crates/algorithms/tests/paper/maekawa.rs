@@ -160,3 +160,20 @@ fn an_old_vote_does_not_serve_the_next_request() {
     world.inject(p(1), p(3), Message::Locked { ballot: ballot(1), fence: 0 });
     assert_eq!(entered(&mut world), [2]);
 }
+
+#[test]
+fn a_vote_that_comes_twice_hides_no_inquiry_and_is_not_back_once_it_is_given_away() {
+    let mut world = World::<Maekawa>::new(4, Order::Fifo, config(Kind::Grid, 4));
+    world.command(p(1), Command::Enter);
+    let request = Stamp { clock: 1, process: p(1) };
+    let ballot = Ballot { request, number: 1 };
+    let vote = || Message::Locked { ballot, fence: 0 };
+    world.inject(p(2), p(1), vote());
+    world.inject(p(2), p(1), Message::Inquire { ballot });
+    world.inject(p(2), p(1), vote());
+    world.inject(p(3), p(1), Message::Failed { request });
+    assert_eq!(world.sent_of("relinquish"), 1, "it was inquired after, and P1 has failed");
+    world.inject(p(2), p(1), vote());
+    world.inject(p(3), p(1), vote());
+    assert_eq!(entered(&mut world), NOBODY, "P2 has its vote back");
+}

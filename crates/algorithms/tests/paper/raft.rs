@@ -252,3 +252,39 @@ fn no_term_ever_has_two_leaders_unless_votes_are_forgotten() {
     assert!(terms > 3000, "somebody leads in most of these worlds: {terms}");
     assert!(clashes > 0, "the walk would find two leaders");
 }
+
+#[test]
+fn whoever_is_asked_campaigns_unless_it_does_already() {
+    let mut world = world(3, &[]);
+    world.command(p(1), Command::Elect);
+    assert_eq!(world.sent_of("request-vote"), 2);
+    world.command(p(1), Command::Elect);
+    assert_eq!(world.sent_of("request-vote"), 2);
+}
+
+#[test]
+fn a_follower_waits_for_ten_delays_and_up_to_four_more_a_process_and_a_leader_for_three() {
+    for (size, delay) in [(3, 1_000), (5, 7)] {
+        let Config { election, heartbeat, .. } = Config::plain(size, delay);
+        let most = (10 + 4 * u64::from(size)) * delay;
+        assert_eq!((election.min, election.max), (10 * delay, most));
+        assert_eq!((heartbeat.min, heartbeat.max), (3 * delay, 3 * delay));
+    }
+}
+
+#[test]
+fn only_a_leader_resigns() {
+    let mut world = led(3, &[]);
+    world.take_seen();
+    world.command(p(2), Command::Resign);
+    assert!(leads_in(&world, 2).contains("leader: Some(P1)"), "{}", leads_in(&world, 2));
+}
+
+#[test]
+fn a_pre_vote_is_for_a_later_term_only() {
+    for (term, granted) in [(0, false), (1, true)] {
+        let mut world = world(3, &[Switch::PreVote]);
+        world.inject(p(1), p(2), Message::RequestPreVote { term });
+        assert_eq!(*world.oldest((p(2), p(1))), Message::PreVote { term, granted });
+    }
+}

@@ -185,3 +185,11 @@ fn a_holder_that_crashes_takes_the_token_with_it() {
     world.drain(&mut Dice(0));
     assert_eq!(entered(&mut world), NOBODY);
 }
+
+#[test]
+#[should_panic(expected = "a process asks only when it neither waits nor is in")]
+fn whoever_waits_does_not_ask_again() {
+    let mut world = world(Shape::Path, 2);
+    world.command(p(2), Command::Enter);
+    world.command(p(2), Command::Enter);
+}
