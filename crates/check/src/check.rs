@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use tenure_core::service::mutex;
-use tenure_core::{Monitor, Order, ProcessId, Protocol, Rebase, TICKS_PER_UNIT, monitors};
+use tenure_core::{Monitor, Order, ProcessId, Protocol, Rebase, Stamped, TICKS_PER_UNIT, monitors};
 
 use crate::Entries;
 use crate::crashing::{Crashing, Moment};
@@ -17,6 +17,7 @@ use crate::limits::{Limits, Progress};
 use crate::processes::{Clockwork, TermBound};
 use crate::properties::{Bypassed, ShiftingFences, name_of};
 use crate::shifts::Shifts;
+use crate::stamping::Stamping;
 use crate::symmetry::{Symmetric, Symmetry};
 use crate::user::Service;
 use crate::world::{Fault, Faults, MOST_FAULTS};
@@ -69,6 +70,8 @@ where
     pub(crate) selected: Vec<Selected>,
     pub(crate) causality: bool,
     pub(crate) application_causality: bool,
+    /// How messages of the application carry the protocol's clock, if they do.
+    pub(crate) stamping: Option<Stamping<P>>,
     pub(crate) accepts_endless: bool,
     pub(crate) bypass_cap: Option<(usize, u32)>,
     pub(crate) exact: bool,
@@ -146,6 +149,7 @@ where
             selected: Vec::new(),
             causality: false,
             application_causality: true,
+            stamping: None,
             accepts_endless: false,
             bypass_cap: None,
             exact: false,
@@ -488,6 +492,19 @@ where
     #[must_use]
     pub fn term_max(self, most: u64) -> Self {
         self.term_max_by(P::term, most)
+    }
+}
+
+impl<P: Stamped> Check<P>
+where
+    P::Command: Service<Event = P::Event>,
+{
+    /// Every message of the application carries its sender's logical clock, of which the
+    /// receiver's takes note. Nothing is shifted then.
+    #[must_use]
+    pub fn stamping_application_messages(mut self) -> Self {
+        self.stamping = Some(Stamping::new());
+        self
     }
 }
 

@@ -40,6 +40,7 @@ mod report;
 mod rules;
 mod run;
 mod shifts;
+mod stamping;
 mod start;
 mod story;
 mod successors;

@@ -14,6 +14,7 @@ use crate::local::{Armed, Life, Local, UserOf};
 use crate::model::{LocalFacts, Model, MonitorFacts, Outcome, Stand};
 use crate::parcel::{Freight, Parcel};
 use crate::shifts::Shifts;
+use crate::stamping::Stamping;
 use crate::symmetry::{Renaming, Symmetry};
 use crate::user::{Service, Standing, User, Workload};
 use std::sync::Arc;
@@ -30,6 +31,8 @@ pub(crate) struct Setting<P: Protocol> {
     pub(crate) causality: bool,
     /// Whether messages of the application carry it.
     pub(crate) application_causality: bool,
+    /// How messages of the application carry the protocol's clock, if they do.
+    pub(crate) stamping: Option<Stamping<P>>,
     pub(crate) clock_readings: u32,
     pub(crate) shifts: Option<Shifts<P>>,
     pub(crate) term: Option<TermBound<P>>,
@@ -204,6 +207,11 @@ where
             }
         }
         if parcel.message == 0 {
+            if let (Some(stamping), Life::Up(process)) = (self.setting.stamping, &mut local.life) {
+                let known = self.freight.past_of(parcel.past);
+                let clock = known.last().expect("the clock comes last in what it carries");
+                (stamping.observe)(process, u64::from(*clock));
+            }
             return vec![Ran::quiet(local)];
         }
         let message = P::Message::clone(&self.messages.get(parcel.message));
@@ -297,7 +305,7 @@ where
         let parcel = Parcel { from, to: 0, message: 0, past, least, most };
         let mut parcels: Vec<u32> = Vec::with_capacity(ran.messages.len());
         if let Some(to) = ran.application {
-            let past = if self.setting.application_causality { past } else { 0 };
+            let past = self.told_by_application(&ran.local);
             parcels.push(self.freight.parcel(Parcel { to, past, ..parcel }, 0));
         }
         for (to, message) in ran.messages {
@@ -313,6 +321,20 @@ where
             self.observations.intern(observation, |_| 0).id
         };
         Outcome { local: self.intern(ran.local), parcels, observation }
+    }
+
+    /// The number of what a message of the application carries: what its sender knows of
+    /// requests, and last its clock, where they are stamped.
+    fn told_by_application(&self, local: &Local<P>) -> u32 {
+        let mut known = local.past.clone();
+        if !self.setting.application_causality {
+            known.fill(0);
+        }
+        if let (Some(stamping), Life::Up(process)) = (self.setting.stamping, &local.life) {
+            let clock = u32::try_from((stamping.clock)(process));
+            known.push(clock.expect("a clock counts steps"));
+        }
+        self.freight.past(&known)
     }
 
     fn message(&self, message: P::Message) -> Interned {

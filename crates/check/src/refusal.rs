@@ -48,6 +48,12 @@ pub enum Refusal {
         /// Which one.
         algorithm: String,
     },
+    /// The protocol could be checked without an end, but not so.
+    #[error(
+        "where processes come back, or applications stamp their messages, stamps are not \
+         shifted, so endless requests would be endlessly many states; give a number of entries"
+    )]
+    Unshifted,
     /// Names matter to what shall be judged.
     #[error("where names are exchanged, only mutual exclusion is judged, and no liveness")]
     Symmetric,

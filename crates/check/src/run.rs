@@ -83,10 +83,10 @@ where
 
     /// The processes and the rules of this check.
     pub(crate) fn assemble(&mut self) -> Result<(Arc<Processes<P>>, Arc<Rules>), Refusal> {
-        if self.budget.of(Fault::Recovery) > 0 {
+        let workload = self.workload()?;
+        if self.never_shifts() {
             self.shifts = None;
         }
-        let workload = self.workload()?;
         let layout = Layout {
             size: self.size as usize,
             application: self.budget.of(Fault::ApplicationMessage) > 0,
@@ -102,6 +102,7 @@ where
             synchronous: self.synchronous,
             causality: self.causality,
             application_causality: self.application_causality,
+            stamping: self.stamping,
             clock_readings: self.clock_readings,
             shifts: self.shifts,
             term: self.term,
@@ -127,6 +128,11 @@ where
             freight,
         });
         Ok((processes, rules))
+    }
+
+    /// Whether stamps stay as they are in this check, although the protocol could shift them.
+    fn never_shifts(&self) -> bool {
+        self.budget.of(Fault::Recovery) > 0 || self.stamping.is_some()
     }
 
     fn workload(&self) -> Result<Workload, Refusal> {
@@ -158,6 +164,9 @@ where
         if entries.contains(&Entries::Unbounded) {
             if self.shifts.is_none() && !self.accepts_endless {
                 return Err(Refusal::Endless { algorithm: self.name.clone() });
+            }
+            if self.never_shifts() && !self.accepts_endless {
+                return Err(Refusal::Unshifted);
             }
             if self.causality {
                 return Err(Refusal::EndlessOrder);

@@ -1,5 +1,5 @@
 //! The column of the bully in the catalogue's election fault matrix, 5.7. P1, the lowest, starts,
-//! and timeouts are perfect unless the row says otherwise. `bullies` and `elections` hold restarts.
+//! and timeouts are perfect unless the row says otherwise. `bullies` has restarts of three.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::election::bully::Switch;
@@ -10,7 +10,7 @@ use tenure_core::monitors::{OneLeader, Scope};
 use tenure_core::{ProcessId, TICKS_PER_UNIT};
 
 use crate::elections::judged;
-use crate::rings::Cell::{self, Fine, Unsafe};
+use crate::rings::Cell::{self, Fine, Stuck, Unsafe};
 use crate::rings::classified;
 
 /// Without terms, and where a lower one starts an election; without terms, and where it is
@@ -63,12 +63,16 @@ fn reordering_does_no_harm() {
 fn a_lost_message_makes_a_lower_one_lead() {
     let expected = [(Fine, true), (Unsafe, false), (Fine, true)];
     assert_eq!(cells(&TWO, |check| check.losing(1)), expected);
+    // Of three, a lower one leads for good wherever there are no terms.
+    let expected = [(Unsafe, true), (Unsafe, true), (Fine, false)];
+    assert_eq!(cells(&THREE, |check| check.losing(1)), expected);
 }
 
 #[claims("5.7-duplicate")]
 #[test]
 fn a_duplicated_message_does_no_harm() {
     assert_eq!(cells(&TWO, |check| check.duplicating(1)), ALL_FINE);
+    assert_eq!(cells(&THREE, |check| check.duplicating(1)), ALL_FINE);
 }
 
 /// The rank of P3 counts for nothing, for P3 is down.
@@ -83,6 +87,16 @@ fn a_crash_before_the_start_does_no_harm() {
 fn a_crash_at_any_moment_does_no_harm() {
     assert_eq!(cells(&TWO, |check| check.crashing(1)), ALL_FINE);
     assert_eq!(cells(&THREE, |check| check.crashing(1)), ALL_FINE);
+}
+
+/// Whoever comes back leads beside the one that took its place.
+/// Where a lower one is believed, that lasts. Without terms a leader that is elected again is no
+/// news: whoever asked for the election is not told.
+#[claims("5.7-restart")]
+#[test]
+fn a_restart_within_an_election_makes_two_leaders() {
+    let expected = [(Stuck, true), (Unsafe, true), (Fine, true)];
+    assert_eq!(cells(&TWO, |check| check.crashing(1).recovering(1).term_max(4)), expected);
 }
 
 /// Two lead for a while in any case. Where a lower one is believed, that lasts.

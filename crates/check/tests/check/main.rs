@@ -24,6 +24,7 @@ mod repaired_chang_roberts;
 mod repaired_ring;
 mod reports;
 mod rings;
+mod settled;
 mod symmetry;
 mod textbook;
 mod tokens;

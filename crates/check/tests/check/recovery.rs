@@ -1,9 +1,49 @@
-//! Processes that come back, in searches that shift stamps.
+//! Processes that come back: the row of recovery in the catalogue's fault matrix, 5.6; and searches
+//! that shift stamps.
 
-use tenure_algorithms::mutex::{CarvalhoRoucairol, RicartAgrawala};
+use tenure_algorithms::mutex::{
+    CarvalhoRoucairol, Central, Lamport, Maekawa, MisraRing, NaimiTrehel, Raymond, RicartAgrawala,
+    SuzukiKasami, TokenRing, maekawa, raymond,
+};
 use tenure_check::Check;
+use tenure_claims::claims;
 use tenure_core::monitors::MutualExclusion;
+use tenure_core::quorum::Kind;
+use tenure_core::tree::Shape;
 use tenure_core::{Mutex, Rebase};
+
+use crate::faults::Cell::{self, Blocked, Unsafe};
+use crate::faults::cell;
+
+fn back<P: Mutex>(check: Check<P>) -> Cell {
+    cell(check.crashing(1).recovering(1))
+}
+
+/// The coordinator forgets who is inside, the others whom they have answered.
+#[claims("5.6-recovery")]
+#[test]
+fn whoever_forgets_what_it_granted_lets_another_in() {
+    assert_eq!(back(Check::<Central>::of(3).entries([0, 1, 1])), Unsafe);
+    assert_eq!(back(Check::<Lamport>::of(2).fifo()), Unsafe);
+    assert_eq!(back(Check::<RicartAgrawala>::of(2)), Unsafe);
+    assert_eq!(back(Check::<CarvalhoRoucairol>::of(2).entries(2)), Unsafe);
+    let pairs = maekawa::Config::of(Kind::Pairs, 3).expect("there are pairs");
+    assert_eq!(back(Check::<Maekawa>::with(3, pairs).entries([1, 1, 0]).fifo()), Unsafe);
+}
+
+/// No token is made anew, so there are never two, and a lost one stays lost.
+#[claims("5.6-recovery")]
+#[test]
+fn a_token_that_crashed_with_its_process_is_not_made_anew() {
+    for size in 2..=3 {
+        assert_eq!(back(Check::<TokenRing>::of(size)), Blocked);
+        assert_eq!(back(Check::<SuzukiKasami>::of(size)), Blocked);
+        assert_eq!(back(Check::<NaimiTrehel>::of(size)), Blocked);
+        let star = raymond::Config::of(Shape::Star, size);
+        assert_eq!(back(Check::<Raymond>::with(size, star)), Blocked);
+    }
+    assert_eq!(back(Check::<MisraRing>::of(2).fifo()), Blocked);
+}
 
 /// A clock that begins at zero again is not the smallest stamp of the others' shifted to zero.
 #[test]

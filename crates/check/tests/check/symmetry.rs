@@ -8,8 +8,9 @@ use tenure_core::{Effects, Fence, Group, ProcessId, Protocol, labelled};
 
 /// A coordinator (P1) with a queue; all clients are alike.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Desk {
+pub(crate) struct Desk {
     group: Group,
+    waits: bool,
     /// Forgets, on request, that somebody is inside.
     forgetful: bool,
     /// Who is inside, and who waits, in the order of arrival.
@@ -17,7 +18,7 @@ struct Desk {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-enum Message {
+pub(crate) enum Message {
     Request,
     Grant,
     Release,
@@ -34,14 +35,17 @@ impl Protocol for Desk {
     type Stable = ();
 
     fn boot(group: Group, forgetful: &bool, _: Option<()>, _: &mut impl Effects<Self>) -> Self {
-        Desk { group, forgetful: *forgetful, queue: Vec::new() }
+        Desk { group, waits: false, forgetful: *forgetful, queue: Vec::new() }
     }
 
     fn stable(&self) {}
 
     fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
         match command {
-            Command::Enter => fx.send(ProcessId(0), Message::Request),
+            Command::Enter => {
+                self.waits = true;
+                fx.send(ProcessId(0), Message::Request);
+            }
             Command::Exit => {
                 fx.emit(Event::Exited);
                 fx.send(ProcessId(0), Message::Release);
@@ -64,7 +68,11 @@ impl Protocol for Desk {
                     fx.send(*next, Message::Grant);
                 }
             }
-            Message::Grant => fx.emit(Event::Entered { fence: Fence::NONE }),
+            Message::Grant if !self.waits => {} // a duplicate
+            Message::Grant => {
+                self.waits = false;
+                fx.emit(Event::Entered { fence: Fence::NONE });
+            }
         }
     }
 }
@@ -73,6 +81,7 @@ impl Symmetric for Desk {
     fn renamed(&self, names: &Renaming) -> Self {
         Desk {
             group: Group::new(names.of(self.group.me()), self.group.size()),
+            waits: self.waits,
             forgetful: self.forgetful,
             queue: self.queue.iter().map(|process| names.of(*process)).collect(),
         }
