@@ -279,8 +279,11 @@ fn unaliased(name: &str, parameters: &Parameters) -> (String, Parameters) {
 const FAULT_TOLERANT: &str = "fault-tolerant";
 
 /// Which one that is.
-const REPAIRED: &[(&str, &str)] =
-    &[("token-ring", "repaired-ring"), ("chang-roberts", "repaired-chang-roberts")];
+const REPAIRED: &[(&str, &str)] = &[
+    ("token-ring", "repaired-ring"),
+    ("ricart-agrawala", "tolerant-ricart-agrawala"),
+    ("chang-roberts", "repaired-chang-roberts"),
+];
 
 /// `a(b)` is the same as `a:b`.
 fn with_colons(name: &str) -> String {

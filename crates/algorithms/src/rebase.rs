@@ -12,7 +12,7 @@ use crate::election::{
 };
 use crate::mutex::{
     Central, DijkstraRing, KMutex, Maekawa, Majority, MisraRing, NaimiTrehel, Raymond,
-    RepairedRing, SuzukiKasami, TokenRing,
+    RepairedRing, SuzukiKasami, TokenRing, TolerantRicartAgrawala,
 };
 use crate::reduction::{ElectionFromMutex, MutexFromElection, Ranked};
 
@@ -25,6 +25,7 @@ impl Rebase for NaimiTrehel {}
 impl Rebase for Raymond {}
 impl Rebase for SuzukiKasami {}
 impl Rebase for TokenRing {}
+impl Rebase for TolerantRicartAgrawala {}
 impl Rebase for ChangRoberts {}
 impl Rebase for HirschbergSinclair {}
 impl Rebase for LeLann {}

@@ -108,6 +108,11 @@ impl fmt::Display for UnknownVariant {
 
 impl core::error::Error for UnknownVariant {}
 
+/// The variant of an algorithm that is another one, which survives crashes.
+pub(crate) fn tolerant(says: &'static str) -> Variant {
+    Variant { name: "fault-tolerant", says, sound: true, verdict: "", shown_by: "" }
+}
+
 /// Declares the variants of an algorithm: `Name = "name", sound|unsound, "what is different"`,
 /// and perhaps `=> "verdict", "options of a check"`: which verdict of the project's checklist it
 /// shows, and how `tenure check` shows it.

@@ -1,15 +1,13 @@
-//! Laws over many seeds of the locks for several, and of the rings that mend themselves.
+//! Laws over many seeds of the locks for several, and of the rings that mend themselves without a
+//! detector.
 
 use std::num::NonZeroU32;
 
 use tenure_algorithms::mutex::{
-    DijkstraRing, KMutex, MisraRing, RepairedRing, dijkstra_ring, k_mutex, misra_ring,
-    repaired_ring,
+    DijkstraRing, KMutex, MisraRing, dijkstra_ring, k_mutex, misra_ring,
 };
-use tenure_core::{Layer, ProcessId};
-use tenure_sim::{
-    Chance, Ended, Fault, Random, Settings, Simulation, Span, Verdict, When, Workload,
-};
+use tenure_core::Layer;
+use tenure_sim::{Chance, Ended, Random, Settings, Simulation, Span, Verdict, Workload};
 
 /// Everybody at once, again and again, over random delays.
 fn busy(size: u32, entries: u32, seed: u64) -> Settings {
@@ -83,31 +81,5 @@ fn the_ring_of_dijkstra_is_a_lock_under_loss_and_serves_everybody_from_any_start
         let config = dijkstra_ring::Config { start, ..dijkstra_ring::Config::of(5_000_000) };
         let report = run(config, settings);
         assert_eq!(report.verdict("progress"), Some(Verdict::Holds), "seed {seed}");
-    }
-}
-
-#[test]
-fn a_repaired_ring_survives_the_crash_of_all_but_one_wherever_it_hits() {
-    for seed in 0..300 {
-        let size = 3 + u32::try_from(seed % 5).unwrap();
-        let mut settings = busy(size, 3, seed);
-        let mut random = Random::new(seed);
-        // Adjacent ones, in the order of the ring, at any time.
-        let first = u32::try_from(random.below(u64::from(size))).unwrap();
-        settings.faults = (0..size - 1)
-            .map(|step| Fault::Crash {
-                process: ProcessId((first + step) % size),
-                when: match random.below(3) {
-                    0 => When::Inside { entry: 1, after: 0 },
-                    1 => When::OnMessage(1 + random.below(9)),
-                    _ => When::At(random.below(60) * 1_000_000),
-                },
-                recovery: None,
-            })
-            .collect();
-        let config = repaired_ring::Config::default();
-        let report = Simulation::<RepairedRing>::of(config, settings).unwrap().run().unwrap();
-        assert_eq!(report.failures().next(), None, "seed {seed}");
-        assert_eq!(report.ended, Ended::Served, "seed {seed}");
     }
 }

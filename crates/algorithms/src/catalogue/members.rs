@@ -51,6 +51,7 @@ pub(super) mod mutexes {
     use crate::mutex::{
         CarvalhoRoucairol, Central, DijkstraRing, KMutex, Lamport, Maekawa, Majority, MisraRing,
         NaimiTrehel, Raymond, RepairedRing, RicartAgrawala, SuzukiKasami, TokenRing,
+        TolerantRicartAgrawala,
     };
 
     macro_rules! of_mutex {
@@ -75,6 +76,7 @@ pub(super) mod mutexes {
         "misra-ring" => MisraRing, misra_ring;
         "repaired-ring" => RepairedRing, repaired_ring;
         "majority" => Majority, majority;
+        "tolerant-ricart-agrawala" => TolerantRicartAgrawala, tolerant_ricart_agrawala;
         "dijkstra-ring" => DijkstraRing, dijkstra_ring;
     }
 }

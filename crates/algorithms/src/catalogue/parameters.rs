@@ -117,6 +117,10 @@ impl Parameters {
         self.token_ring()
     }
 
+    pub(super) fn tolerant_ricart_agrawala(&self) -> Result<(), UnknownVariant> {
+        self.no_variants()
+    }
+
     pub(super) fn misra_ring(&self) -> Result<misra_ring::Config, UnknownVariant> {
         Ok(misra_ring::Config { pass_after: self.delay, variants: self.variants()? })
     }

@@ -16,6 +16,7 @@ pub mod repaired_ring;
 pub mod ricart_agrawala;
 pub mod suzuki_kasami;
 pub mod token_ring;
+pub mod tolerant_ricart_agrawala;
 mod voter;
 
 pub use carvalho_roucairol::CarvalhoRoucairol;
@@ -33,4 +34,5 @@ pub use repaired_ring::RepairedRing;
 pub use ricart_agrawala::RicartAgrawala;
 pub use suzuki_kasami::SuzukiKasami;
 pub use token_ring::TokenRing;
+pub use tolerant_ricart_agrawala::TolerantRicartAgrawala;
 pub use voter::Ballot;

@@ -35,7 +35,7 @@ use tenure_core::{
 };
 
 use crate::Variants;
-use crate::variants::switches;
+use crate::variants::{switches, tolerant};
 
 /// One process of the algorithm.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -357,6 +357,8 @@ impl Algorithm for RicartAgrawala {
         if stamps_replies(config.variants) {
             promises.push(Promise::Order);
         }
+        let mut variants = Variants::<Switch>::declared();
+        variants.push(tolerant("the tolerant-ricart-agrawala: nobody awaits who is suspected"));
         Card {
             name: "ricart-agrawala".to_string(),
             title: "ask everyone, defer whoever comes after you".to_string(),
@@ -375,7 +377,7 @@ impl Algorithm for RicartAgrawala {
             detection: Detection::None,
             messages: Cost { per: Per::Entry, formula: "2(N−1)", least: cost, most: Some(cost) },
             promises,
-            variants: Variants::<Switch>::declared(),
+            variants,
         }
     }
 }

@@ -24,8 +24,10 @@ use alloc::string::ToString;
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{
     Algorithm, Card, Cost, Crashes, Delay, Detection, Effects, Faults, Fence, Group, Order, Per,
-    ProcessId, Promise, Protocol, Service, Strategy, Timing, Topology, Variant, labelled,
+    ProcessId, Promise, Protocol, Service, Strategy, Timing, Topology, labelled,
 };
+
+use crate::variants::tolerant;
 
 /// One process on the ring.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -204,13 +206,9 @@ impl Algorithm for TokenRing {
                 Promise::NoStarvation,
             ]
             .into(),
-            variants: [Variant {
-                name: "fault-tolerant",
-                says: "the repaired-ring: the suspected are skipped, a lost token is made anew",
-                sound: true,
-                verdict: "",
-                shown_by: "",
-            }]
+            variants: [tolerant(
+                "the repaired-ring: the suspected are skipped, a lost token is made anew",
+            )]
             .into(),
         }
     }

@@ -14,8 +14,8 @@ use tenure_algorithms::mutex::dijkstra_ring::State;
 use tenure_algorithms::mutex::{
     CarvalhoRoucairol, Central, DijkstraRing, KMutex, Lamport, Maekawa, Majority, MisraRing,
     NaimiTrehel, Raymond, RepairedRing, RicartAgrawala, SuzukiKasami, TokenRing,
-    carvalho_roucairol, central, dijkstra_ring, k_mutex, lamport, maekawa, majority, misra_ring,
-    raymond, repaired_ring, ricart_agrawala, token_ring,
+    TolerantRicartAgrawala, carvalho_roucairol, central, dijkstra_ring, k_mutex, lamport, maekawa,
+    majority, misra_ring, raymond, repaired_ring, ricart_agrawala, token_ring,
 };
 use tenure_core::quorum::Kind;
 use tenure_core::tree::Shape;
@@ -36,6 +36,11 @@ fn central() {
 fn ricart_agrawala() {
     let config = |_: Group| ricart_agrawala::Config::default();
     golden::<RicartAgrawala>("tests/golden/ricart_agrawala", config);
+}
+
+#[test]
+fn tolerant_ricart_agrawala() {
+    golden::<TolerantRicartAgrawala>("tests/golden/tolerant_ricart_agrawala", |_| ());
 }
 
 #[test]

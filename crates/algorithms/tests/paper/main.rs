@@ -34,4 +34,5 @@ mod ricart_agrawala;
 mod support;
 mod suzuki_kasami;
 mod token_ring;
+mod tolerant_ricart_agrawala;
 mod worked_examples;

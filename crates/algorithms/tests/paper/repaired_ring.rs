@@ -3,22 +3,14 @@
 use tenure_algorithms::catalogue::{self, Parameters};
 use tenure_algorithms::mutex::RepairedRing;
 use tenure_algorithms::mutex::repaired_ring::{Config, Timer};
-use tenure_core::service::mutex::{Command, Event};
-use tenure_core::{Fence, Order, Verdict};
+use tenure_core::service::mutex::Command;
+use tenure_core::{Crashes, Order, Verdict};
 
-use crate::support::mutex::{NOBODY, entered};
-use crate::support::{Seen, World, p};
+use crate::support::mutex::{NOBODY, dies, entered, fences};
+use crate::support::{World, p};
 
 fn world(size: u32) -> World<RepairedRing> {
     World::new(size, Order::Reordered, Config::default())
-}
-
-/// A process crashes, and all the others get to know.
-fn dies(world: &mut World<RepairedRing>, process: u32) {
-    world.crash(p(process));
-    for peer in world.live() {
-        world.suspicion(peer, p(process), Verdict::Suspect);
-    }
 }
 
 /// Delivers, and fires timers, until so many hops are done or nothing is left to do.
@@ -30,14 +22,6 @@ fn turn(world: &mut World<RepairedRing>, hops: u32) {
         }
     }
     world.drain(&mut crate::support::Dice(0));
-}
-
-fn fences(world: &mut World<RepairedRing>) -> Vec<Fence> {
-    let fence = |(_, seen)| match seen {
-        Seen::Event(Event::Entered { fence }) => Some(fence),
-        _ => None,
-    };
-    world.take_seen().into_iter().filter_map(fence).collect()
 }
 
 #[test]
@@ -123,18 +107,24 @@ fn after_a_suspicion_in_vain_two_are_inside_with_different_fences() {
 }
 
 #[test]
-fn it_is_the_fault_tolerant_variant_of_the_token_ring() {
+fn what_survives_crashes_is_a_variant_of_what_does_not() {
     let variants = vec!["fault-tolerant".to_string()];
     let parameters = Parameters { variants, ..Parameters::plain(4) };
-    for (name, found) in [
-        ("token-ring", "repaired-ring"),
-        ("repaired-ring", "repaired-ring"),
-        ("fifo:token-ring", "fifo:repaired-ring"),
-    ] {
-        assert_eq!(catalogue::card(name, &parameters).unwrap().name, found);
+    for (name, found) in
+        [("token-ring", "repaired-ring"), ("ricart-agrawala", "tolerant-ricart-agrawala")]
+    {
+        let prefixed = |name| format!("fifo:{name}");
+        for (name, found) in [
+            (name.to_string(), found.to_string()),
+            (found.to_string(), found.to_string()),
+            (prefixed(name), prefixed(found)),
+        ] {
+            assert_eq!(catalogue::card(&name, &parameters).unwrap().name, found);
+        }
+        let plain = catalogue::card(name, &Parameters::plain(4)).unwrap();
+        assert_eq!(plain.name, name);
+        assert_eq!(plain.faults.crashes, Crashes::None);
+        assert!(plain.variants.iter().any(|variant| variant.name == "fault-tolerant"));
     }
     assert!(catalogue::card("central", &parameters).is_err());
-    let plain = catalogue::card("token-ring", &Parameters::plain(4)).unwrap();
-    assert_eq!(plain.name, "token-ring");
-    assert!(plain.variants.iter().any(|variant| variant.name == "fault-tolerant"));
 }

@@ -2,7 +2,7 @@
 
 use tenure_core::monitors::{Bypass, Fencing, MutualExclusion};
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::{Card, Monitor, Mutex, Observed, Order, ProcessId, Violation};
+use tenure_core::{Card, Fence, Monitor, Mutex, Observed, Order, ProcessId, Verdict, Violation};
 
 use super::{Dice, Seen, World, p};
 
@@ -15,6 +15,23 @@ pub(crate) fn entered<P: Mutex>(world: &mut World<P>) -> Vec<u32> {
     seen.filter(|(_, seen)| matches!(seen, Seen::Event(Event::Entered { .. })))
         .map(|(at, _)| at.number())
         .collect()
+}
+
+/// The fences of those who have entered since this was last asked, in order.
+pub(crate) fn fences<P: Mutex>(world: &mut World<P>) -> Vec<Fence> {
+    let fence = |(_, seen)| match seen {
+        Seen::Event(Event::Entered { fence }) => Some(fence),
+        _ => None,
+    };
+    world.take_seen().into_iter().filter_map(fence).collect()
+}
+
+/// A process crashes, and all the others get to know.
+pub(crate) fn dies<P: Mutex>(world: &mut World<P>, process: u32) {
+    world.crash(p(process));
+    for peer in world.live() {
+        world.suspicion(peer, p(process), Verdict::Suspect);
+    }
 }
 
 /// What a random run came to.

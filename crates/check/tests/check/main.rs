@@ -28,5 +28,6 @@ mod settled;
 mod symmetry;
 mod textbook;
 mod tokens;
+mod tolerant_ricart_agrawala;
 mod trust;
 mod verdicts;
