@@ -282,6 +282,7 @@ const FAULT_TOLERANT: &str = "fault-tolerant";
 const REPAIRED: &[(&str, &str)] = &[
     ("token-ring", "repaired-ring"),
     ("ricart-agrawala", "tolerant-ricart-agrawala"),
+    ("suzuki-kasami", "nishio-li-manning"),
     ("chang-roberts", "repaired-chang-roberts"),
 ];
 

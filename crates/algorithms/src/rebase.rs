@@ -11,8 +11,8 @@ use crate::election::{
     RepairedChangRoberts,
 };
 use crate::mutex::{
-    Central, DijkstraRing, KMutex, Maekawa, Majority, MisraRing, NaimiTrehel, Raymond,
-    RepairedRing, SuzukiKasami, TokenRing, TolerantRicartAgrawala,
+    Central, DijkstraRing, KMutex, Maekawa, Majority, MisraRing, NaimiTrehel, NishioLiManning,
+    Raymond, RepairedRing, SuzukiKasami, TokenRing, TolerantRicartAgrawala,
 };
 use crate::reduction::{ElectionFromMutex, MutexFromElection, Ranked};
 
@@ -39,6 +39,12 @@ impl Rebase for Majority {
 }
 
 impl Rebase for RepairedRing {
+    fn term(&self) -> u64 {
+        self.number()
+    }
+}
+
+impl Rebase for NishioLiManning {
     fn term(&self) -> u64 {
         self.number()
     }

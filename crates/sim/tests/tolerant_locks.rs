@@ -1,6 +1,8 @@
 //! Laws over many seeds of the locks that survive crashes, beside those that they are made from.
 
-use tenure_algorithms::mutex::{RepairedRing, RicartAgrawala, TokenRing, TolerantRicartAgrawala};
+use tenure_algorithms::mutex::{
+    NishioLiManning, RepairedRing, RicartAgrawala, SuzukiKasami, TokenRing, TolerantRicartAgrawala,
+};
 use tenure_core::{Algorithm, Mutex, ProcessId};
 use tenure_sim::{
     Ended, Fault, Random, Report, Settings, Simulation, Span, Verdict, When, Workload,
@@ -79,11 +81,14 @@ fn survives_the_crash_of_all_but_one<P: Mutex + Algorithm<Config: Default>>(seed
 fn they_survive_the_crash_of_all_but_one_wherever_it_hits() {
     survives_the_crash_of_all_but_one::<RepairedRing>(100);
     survives_the_crash_of_all_but_one::<TolerantRicartAgrawala>(1000);
+    survives_the_crash_of_all_but_one::<NishioLiManning>(1000);
 }
 
 #[test]
 fn the_plain_ones_do_not_survive_the_same_crashes() {
     assert_eq!(blocked::<RicartAgrawala>(60), 60);
+    // Once, whoever survives has had the token all along.
+    assert_eq!(blocked::<SuzukiKasami>(60), 59);
 }
 
 /// In groups of five and of seven, seed by seed.
@@ -106,6 +111,7 @@ where
 #[test]
 fn without_a_crash_they_cost_what_the_plain_ones_cost() {
     costs_the_same::<TolerantRicartAgrawala, RicartAgrawala>();
+    costs_the_same::<NishioLiManning, SuzukiKasami>();
     costs_the_same::<RepairedRing, TokenRing>();
 }
 
@@ -127,6 +133,7 @@ fn two_inside<P: Mutex + Algorithm<Config: Default>>() -> usize {
 
 #[test]
 fn a_suspicion_in_vain_may_let_two_in_and_blocks_nobody() {
-    let found = two_inside::<TolerantRicartAgrawala>();
-    assert!((1..500).contains(&found), "{found} of 500");
+    for found in [two_inside::<TolerantRicartAgrawala>(), two_inside::<NishioLiManning>()] {
+        assert!((1..500).contains(&found), "{found} of 500");
+    }
 }

@@ -50,8 +50,8 @@ pub(super) mod mutexes {
     use super::{Parameters, Unknown, Visitor};
     use crate::mutex::{
         CarvalhoRoucairol, Central, DijkstraRing, KMutex, Lamport, Maekawa, Majority, MisraRing,
-        NaimiTrehel, Raymond, RepairedRing, RicartAgrawala, SuzukiKasami, TokenRing,
-        TolerantRicartAgrawala,
+        NaimiTrehel, NishioLiManning, Raymond, RepairedRing, RicartAgrawala, SuzukiKasami,
+        TokenRing, TolerantRicartAgrawala,
     };
 
     macro_rules! of_mutex {
@@ -76,6 +76,7 @@ pub(super) mod mutexes {
         "misra-ring" => MisraRing, misra_ring;
         "repaired-ring" => RepairedRing, repaired_ring;
         "majority" => Majority, majority;
+        "nishio-li-manning" => NishioLiManning, nishio_li_manning;
         "tolerant-ricart-agrawala" => TolerantRicartAgrawala, tolerant_ricart_agrawala;
         "dijkstra-ring" => DijkstraRing, dijkstra_ring;
     }

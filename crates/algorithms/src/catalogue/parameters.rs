@@ -121,6 +121,10 @@ impl Parameters {
         self.no_variants()
     }
 
+    pub(super) fn nishio_li_manning(&self) -> Result<(), UnknownVariant> {
+        self.no_variants()
+    }
+
     pub(super) fn misra_ring(&self) -> Result<misra_ring::Config, UnknownVariant> {
         Ok(misra_ring::Config { pass_after: self.delay, variants: self.variants()? })
     }

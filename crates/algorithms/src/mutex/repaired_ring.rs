@@ -30,9 +30,10 @@ use alloc::string::ToString;
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{
     Algorithm, Card, Cost, Crashes, Delay, Detection, Effects, Faults, Fence, Group, Order, Per,
-    ProcessId, ProcessSet, Promise, Protocol, Service, Strategy, Term, Timing, Topology, Verdict,
-    labelled,
+    ProcessId, Promise, Protocol, Service, Strategy, Term, Timing, Topology, Verdict, labelled,
 };
+
+use super::Generations;
 
 pub use super::token_ring::{Config, Timer};
 
@@ -41,11 +42,8 @@ pub use super::token_ring::{Config, Timer};
 pub struct RepairedRing {
     group: Group,
     pass_after: u64,
-    /// The newest generation that we know of; a token of an older one is worth nothing.
-    generation: Term,
+    generations: Generations<()>,
     phase: Phase,
-    suspected: ProcessSet,
-    role: Role,
 }
 
 /// Where this process stands; a token is here in the last two.
@@ -63,20 +61,6 @@ enum Phase {
         generation: Term,
         /// How many entries there have been in it, this one included.
         entries: u64,
-    },
-}
-
-/// What this process has to do with the beginning of the newest generation.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Role {
-    /// Nothing any more.
-    None,
-    /// We owe its maker an answer, when we leave.
-    Owing,
-    /// We make its token, when all of these have answered.
-    Making {
-        /// Who has not answered; perhaps ourselves, while we are inside.
-        awaited: ProcessSet,
     },
 }
 
@@ -129,10 +113,8 @@ impl Protocol for RepairedRing {
         let mut ring = RepairedRing {
             group,
             pass_after: config.pass_after,
-            generation: Term { number: 0, leader: ProcessId(0) },
+            generations: Generations::new(group),
             phase: Phase::Idle,
-            suspected: ProcessSet::new(),
-            role: Role::None,
         };
         if group.me() == ProcessId(0) && stable.is_none() {
             ring.receive(0, fx);
@@ -152,7 +134,7 @@ impl Protocol for RepairedRing {
             (Command::Exit, Phase::Inside { generation, entries }) => {
                 self.phase = Phase::Idle;
                 fx.emit(Event::Exited);
-                if generation == self.generation {
+                if generation == self.generations.newest() {
                     self.pass(entries, fx);
                 } else {
                     self.answer(fx);
@@ -165,27 +147,28 @@ impl Protocol for RepairedRing {
 
     fn on_message(&mut self, from: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
         match message {
-            Message::Token { generation, entries } if generation >= self.generation => {
-                self.follow(generation, Role::None, fx);
+            Message::Token { generation, entries } if generation >= self.generations.newest() => {
+                if self.generations.follow(generation) {
+                    self.give_up(fx);
+                }
                 self.receive(entries, fx);
             }
             Message::Token { .. } => {}
             Message::Doubt { generation } => self.doubt(generation, fx),
-            Message::Inquire { generation } if generation > self.generation => {
-                self.follow(generation, Role::Owing, fx);
-                self.answer(fx);
-            }
             Message::Inquire { generation } => {
-                if generation < self.generation {
-                    fx.send(from, Message::Answer { generation: self.generation });
+                if self.generations.has_overtaken(generation) {
+                    fx.send(from, Message::Answer { generation: self.generations.newest() });
+                } else {
+                    self.heed(generation, fx);
                 }
             }
-            Message::Answer { generation } if generation == self.generation => {
-                self.count(from, fx);
-            }
-            // Another has begun as well, and may be gone: what we make has to be newer.
             Message::Answer { generation } => {
-                if self.is_making() {
+                if generation == self.generations.newest() {
+                    self.count(from, fx);
+                } else if self.generations.trusts(generation.leader) {
+                    self.heed(generation, fx);
+                } else if self.generations.is_making() {
+                    // Who overtook us is gone: what we make has to be newer.
                     self.doubt(generation, fx);
                 }
             }
@@ -201,9 +184,9 @@ impl Protocol for RepairedRing {
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         match verdict {
             Verdict::Suspect => {
-                self.suspected.insert(peer);
-                let (maker, generation) = (self.maker(), self.generation);
-                if self.is_making() {
+                self.generations.suspect(peer);
+                let (maker, generation) = (self.generations.maker(), self.generations.newest());
+                if self.generations.is_making() {
                     self.count(peer, fx);
                 } else if maker == self.group.me() {
                     self.doubt(generation, fx);
@@ -212,7 +195,7 @@ impl Protocol for RepairedRing {
                 }
             }
             Verdict::Trust => {
-                self.suspected.remove(peer);
+                self.generations.trust(peer);
                 if let Phase::Holding { entries } = self.phase {
                     self.receive(entries, fx);
                 }
@@ -235,13 +218,13 @@ impl RepairedRing {
             }
             // A token of this generation let us in, and this is its copy; or it is a newer one,
             // made by somebody who suspects us in vain, and goes past us.
-            Phase::Inside { generation, .. } if generation == self.generation => {}
+            Phase::Inside { generation, .. } if generation == self.generations.newest() => {}
             Phase::Inside { .. } => self.send_on(entries, fx),
         }
     }
 
     fn enter(&mut self, entries: u64, fx: &mut impl Effects<Self>) {
-        let (generation, entries) = (self.generation, entries + 1);
+        let (generation, entries) = (self.generations.newest(), entries + 1);
         self.phase = Phase::Inside { generation, entries };
         fx.emit(Event::Entered { fence: Fence(generation.packed(), entries) });
     }
@@ -257,53 +240,39 @@ impl RepairedRing {
 
     fn send_on(&mut self, entries: u64, fx: &mut impl Effects<Self>) {
         if let Some(next) = self.successor() {
-            fx.send(next, Message::Token { generation: self.generation, entries });
+            let generation = self.generations.newest();
+            fx.send(next, Message::Token { generation, entries });
         }
     }
 
     /// The next clockwise who is not suspected.
     fn successor(&self) -> Option<ProcessId> {
         let (me, size) = (self.group.me().0, self.group.size());
-        (1..size).map(|step| ProcessId((me + step) % size)).find(|it| self.trusts(*it))
-    }
-
-    fn trusts(&self, peer: ProcessId) -> bool {
-        !self.suspected.contains(peer)
+        (1..size).map(|step| ProcessId((me + step) % size)).find(|it| self.generations.trusts(*it))
     }
 }
 
 /// The making of a token.
 impl RepairedRing {
-    /// Who makes tokens: the smallest that we trust, ourselves included.
-    fn maker(&self) -> ProcessId {
-        let trusted = self.group.processes().find(|it| self.trusts(*it));
-        trusted.unwrap_or(self.group.me())
-    }
-
     /// Begins a new generation, unless one has begun since the doubt arose, or is beginning here.
     fn doubt(&mut self, doubted: Term, fx: &mut impl Effects<Self>) {
-        if doubted < self.generation || doubted == self.generation && self.is_making() {
-            return;
-        }
-        let me = self.group.me();
-        let generation =
-            Term { number: self.generation.number.max(doubted.number) + 1, leader: me };
-        let mut awaited = self.group.peers();
-        for peer in &self.suspected {
-            awaited.remove(peer);
-        }
-        fx.broadcast(&awaited, Message::Inquire { generation });
-        awaited.insert(me);
-        self.follow(generation, Role::Making { awaited }, fx);
+        let Some(asked) = self.generations.begin(doubted, ()) else { return };
+        let generation = self.generations.newest();
+        fx.broadcast(&asked, Message::Inquire { generation });
+        self.give_up(fx);
         self.answer(fx);
     }
 
-    /// Takes note of a newer generation: whatever token we keep is worth nothing.
-    fn follow(&mut self, generation: Term, role: Role, fx: &mut impl Effects<Self>) {
-        if generation == self.generation {
-            return;
+    /// Somebody makes the token of this generation, which is news unless we know of it.
+    fn heed(&mut self, generation: Term, fx: &mut impl Effects<Self>) {
+        if self.generations.owe(generation) {
+            self.give_up(fx);
+            self.answer(fx);
         }
-        (self.generation, self.role) = (generation, role);
+    }
+
+    /// There is a newer generation: whatever token we keep is worth nothing.
+    fn give_up(&mut self, fx: &mut impl Effects<Self>) {
         if matches!(self.phase, Phase::Holding { .. }) {
             fx.cancel_timer(Timer::Pass);
             self.phase = Phase::Idle;
@@ -312,34 +281,25 @@ impl RepairedRing {
 
     /// Answers to whoever asked, unless we are inside: then when we leave.
     fn answer(&mut self, fx: &mut impl Effects<Self>) {
-        let inside = matches!(self.phase, Phase::Inside { .. });
-        match self.role {
-            Role::Making { .. } if !inside => self.count(self.group.me(), fx),
-            Role::Owing if !inside => {
-                self.role = Role::None;
-                let generation = self.generation;
-                fx.send(generation.leader, Message::Answer { generation });
-            }
-            _ => {}
+        if matches!(self.phase, Phase::Inside { .. }) {
+            return;
         }
+        if let Some(maker) = self.generations.settle() {
+            fx.send(maker, Message::Answer { generation: self.generations.newest() });
+        }
+        self.count(self.group.me(), fx);
     }
 
     /// Nothing is awaited of this process any more; after the last one, there is a token.
     fn count(&mut self, from: ProcessId, fx: &mut impl Effects<Self>) {
-        let Role::Making { awaited } = &mut self.role else { return };
-        if awaited.remove(from) && awaited.is_empty() {
-            self.role = Role::None;
+        if self.generations.count(from).is_some() {
             self.receive(0, fx);
         }
     }
 
-    fn is_making(&self) -> bool {
-        matches!(self.role, Role::Making { .. })
-    }
-
     /// The number of the newest generation.
     pub(crate) fn number(&self) -> u64 {
-        self.generation.number
+        self.generations.newest().number
     }
 }
 

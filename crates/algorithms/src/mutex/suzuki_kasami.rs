@@ -30,6 +30,8 @@ use tenure_core::{
     ProcessId, Promise, Protocol, Service, Strategy, Timing, Topology, labelled,
 };
 
+use crate::variants::tolerant;
+
 /// One process of the algorithm.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SuzukiKasami {
@@ -194,7 +196,7 @@ impl Algorithm for SuzukiKasami {
             detection: Detection::None,
             messages: Cost { per: Per::Entry, formula: "0 or N", least: 0, most: Some(most) },
             promises: vec![Promise::MutualExclusion, Promise::Progress, Promise::Fencing],
-            variants: vec![],
+            variants: vec![tolerant("the nishio-li-manning: a lost token is made anew")],
         }
     }
 }

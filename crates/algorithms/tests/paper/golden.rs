@@ -13,7 +13,7 @@ use tenure_algorithms::election::{
 use tenure_algorithms::mutex::dijkstra_ring::State;
 use tenure_algorithms::mutex::{
     CarvalhoRoucairol, Central, DijkstraRing, KMutex, Lamport, Maekawa, Majority, MisraRing,
-    NaimiTrehel, Raymond, RepairedRing, RicartAgrawala, SuzukiKasami, TokenRing,
+    NaimiTrehel, NishioLiManning, Raymond, RepairedRing, RicartAgrawala, SuzukiKasami, TokenRing,
     TolerantRicartAgrawala, carvalho_roucairol, central, dijkstra_ring, k_mutex, lamport, maekawa,
     majority, misra_ring, raymond, repaired_ring, ricart_agrawala, token_ring,
 };
@@ -41,6 +41,11 @@ fn ricart_agrawala() {
 #[test]
 fn tolerant_ricart_agrawala() {
     golden::<TolerantRicartAgrawala>("tests/golden/tolerant_ricart_agrawala", |_| ());
+}
+
+#[test]
+fn nishio_li_manning() {
+    golden::<NishioLiManning>("tests/golden/nishio_li_manning", |_| ());
 }
 
 #[test]

@@ -25,6 +25,7 @@ mod majority;
 mod misra_ring;
 mod mutex_from_election;
 mod naimi_trehel;
+mod nishio_li_manning;
 mod raft;
 mod raymond;
 mod repaired_chang_roberts;

@@ -2,9 +2,9 @@
 
 use tenure_algorithms::catalogue::{self, Parameters};
 use tenure_algorithms::mutex::RepairedRing;
-use tenure_algorithms::mutex::repaired_ring::{Config, Timer};
+use tenure_algorithms::mutex::repaired_ring::{Config, Message, Timer};
 use tenure_core::service::mutex::Command;
-use tenure_core::{Crashes, Order, Verdict};
+use tenure_core::{Crashes, Order, Term, Verdict};
 
 use crate::support::mutex::{NOBODY, dies, entered, fences};
 use crate::support::{World, p};
@@ -94,6 +94,35 @@ fn a_token_of_an_older_generation_is_discarded() {
     assert_eq!(world.armed_timers(), [(p(1), Timer::Pass)], "and P2 discards the old one");
 }
 
+/// P1 would take an answer to its older inquiry, which comes late, for one to its newer.
+#[test]
+fn an_older_inquiry_of_the_same_maker_is_not_answered_from_inside() {
+    let mut world = world(3);
+    world.command(p(2), Command::Enter);
+    turn(&mut world, 2);
+    let inquire = |number, maker| {
+        let generation = Term { number, leader: p(maker) };
+        Message::Inquire { generation }
+    };
+    world.inject(p(1), p(2), inquire(2, 1));
+    world.inject(p(1), p(2), inquire(1, 1));
+    assert_eq!(world.sent_of("answer"), 0, "P2 is inside");
+    world.inject(p(3), p(2), inquire(1, 3));
+    assert_eq!(world.under_way(2, 3), 1, "but P3 is told that it was overtaken");
+    world.command(p(2), Command::Exit);
+    assert_eq!(world.under_way(2, 1), 1);
+}
+
+#[test]
+fn a_generation_that_was_overtaken_is_left_to_its_maker() {
+    let mut world = world(3);
+    let doubt = || Message::Doubt { generation: Term { number: 0, leader: p(1) } };
+    world.inject(p(3), p(1), doubt());
+    world.inject(p(3), p(2), doubt());
+    world.drain(&mut crate::support::Dice(0));
+    assert_eq!(world.armed_timers(), [(p(2), Timer::Pass)], "1 of P2 is higher than 1 of P1");
+}
+
 /// What no lock can prevent, the fence tells apart.
 #[test]
 fn after_a_suspicion_in_vain_two_are_inside_with_different_fences() {
@@ -110,9 +139,11 @@ fn after_a_suspicion_in_vain_two_are_inside_with_different_fences() {
 fn what_survives_crashes_is_a_variant_of_what_does_not() {
     let variants = vec!["fault-tolerant".to_string()];
     let parameters = Parameters { variants, ..Parameters::plain(4) };
-    for (name, found) in
-        [("token-ring", "repaired-ring"), ("ricart-agrawala", "tolerant-ricart-agrawala")]
-    {
+    for (name, found) in [
+        ("token-ring", "repaired-ring"),
+        ("ricart-agrawala", "tolerant-ricart-agrawala"),
+        ("suzuki-kasami", "nishio-li-manning"),
+    ] {
         let prefixed = |name| format!("fifo:{name}");
         for (name, found) in [
             (name.to_string(), found.to_string()),

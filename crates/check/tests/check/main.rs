@@ -15,6 +15,7 @@ mod liveness;
 mod majority;
 mod misra_ring;
 mod mistakes;
+mod nishio_li_manning;
 mod panics;
 mod raft;
 mod recovery;
