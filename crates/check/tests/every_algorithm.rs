@@ -24,7 +24,7 @@ use Explored::{All, First};
 const FIRST: u64 = 100_000;
 
 /// By name: two that enter twice, three that enter once, two that enter once over the channel.
-const LOCKS: [(&str, [Explored; 3]); 14] = [
+const LOCKS: [(&str, [Explored; 3]); 16] = [
     ("central", [All(86), All(113), All(33_287)]),
     ("token-ring", [All(100), All(162), First]),
     ("lamport", [All(733), All(167_334), All(418_082)]),
@@ -38,6 +38,8 @@ const LOCKS: [(&str, [Explored; 3]); 14] = [
     ("misra-ring", [All(14_934), All(119_824), First]),
     ("repaired-ring", [All(100), All(162), First]),
     ("majority", [All(269), All(457), All(447_908)]),
+    ("nishio-li-manning", [All(83), All(725), All(62_720)]),
+    ("tolerant-ricart-agrawala", [All(221), All(4_604), All(177_845)]),
     ("dijkstra-ring", [All(1_200), All(5_832), First]),
 ];
 
