@@ -72,7 +72,7 @@ fn bully(size: u32, switches: &[bully::Switch]) -> Check<Bully> {
 fn b1_with_wrong_timeouts_and_no_terms_the_two_may_disagree_for_ever() {
     let check = bully(2, &[bully::Switch::NoTerms, bully::Switch::AcceptLower]);
     let check = check.initiators([ProcessId(0)]).in_the_end(Agreement::new());
-    violated(&check.run(), "agreement", 7);
+    violated(&check.run(), "agreement", 5);
 }
 
 #[claims("7-B2")]

@@ -1,8 +1,8 @@
 //! Which order of requests the entries keep, with users who also talk to each other.
 
-use tenure_algorithms::mutex::{Lamport, lamport};
+use tenure_algorithms::mutex::{Lamport, RicartAgrawala, lamport, ricart_agrawala};
 use tenure_claims::claims;
-use tenure_core::Order;
+use tenure_core::{Algorithm, Mutex, Order, Stamped};
 use tenure_sim::{
     Chatter, Entries, Locking, Pattern, Report, Settings, Simulation, Span, Verdict, Watched,
     Workload,
@@ -32,12 +32,11 @@ fn is_violated(report: &Report, property: &str) -> bool {
 
 /// How often the order with the application's messages is violated, and how often that of the
 /// protocol's alone; everything else has to hold.
-fn disorder(stamped: bool) -> (u32, u32) {
+fn disorder<P: Mutex + Algorithm + Stamped>(config: &P::Config, stamped: bool) -> (u32, u32) {
     let mut found = (0, 0);
     for seed in 0..1000 {
         let settings = talkative(3, seed);
-        let mut simulation =
-            Simulation::<Lamport>::of(lamport::Config::default(), settings).unwrap();
+        let mut simulation = Simulation::<P>::of(config.clone(), settings).unwrap();
         if stamped {
             simulation = simulation.with_stamped_chatter();
         }
@@ -55,14 +54,24 @@ fn disorder(stamped: bool) -> (u32, u32) {
 #[claims("7-L7", "Q-18")]
 #[test]
 fn lamport_keeps_the_order_when_users_carry_its_clock() {
-    assert_eq!(disorder(true), (0, 0));
+    assert_eq!(disorder::<Lamport>(&lamport::Config::default(), true), (0, 0));
+}
+
+#[claims("7-R6")]
+#[test]
+fn ricart_agrawala_keeps_the_order_when_users_carry_its_clock() {
+    let config = ricart_agrawala::Config::default();
+    assert_eq!(disorder::<RicartAgrawala>(&config, true), (0, 0));
+    let (with_messages, alone) = disorder::<RicartAgrawala>(&config, false);
+    assert!(with_messages > 10, "the negative control: {with_messages} of 1000");
+    assert_eq!(alone, 0, "what the lock itself says keeps its order");
 }
 
 /// The negative control.
 #[claims("7-L8")]
 #[test]
 fn lamport_loses_the_order_with_messages_when_users_carry_no_clock() {
-    let (with_messages, alone) = disorder(false);
-    assert!(with_messages > 10, "{with_messages} of 500");
+    let (with_messages, alone) = disorder::<Lamport>(&lamport::Config::default(), false);
+    assert!(with_messages > 10, "{with_messages} of 1000");
     assert_eq!(alone, 0, "what the lock itself says keeps its order");
 }

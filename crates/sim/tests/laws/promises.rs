@@ -1,9 +1,12 @@
 //! What the cards promise, and where they stop.
 
+use tenure_algorithms::catalogue::{self, ELECTIONS, Parameters};
 use tenure_core::{Order, ProcessId, Promise, Timing};
-use tenure_sim::{Chance, Ended, Fault, Settings, SettingsError, Span, Verdict, When, Workload};
+use tenure_sim::{
+    Chance, Ended, Fault, Random, Settings, SettingsError, Span, Verdict, When, Workload,
+};
 
-use crate::{LOCKS, busy, run, try_run};
+use crate::{LOCKS, busy, ring, run, try_run};
 
 #[test]
 fn every_lock_keeps_what_its_card_promises_and_costs_what_it_says() {
@@ -15,6 +18,31 @@ fn every_lock_keeps_what_its_card_promises_and_costs_what_it_says() {
                 assert_eq!(report.failures().next(), None, "{told}");
                 assert_eq!(report.metrics.entered, u64::from(size) * 3, "{told}");
                 assert_eq!(report.ended, Ended::Served, "{told}");
+            }
+        }
+    }
+}
+
+/// All start at once, on a ring in any order.
+#[test]
+fn every_election_keeps_what_its_card_promises_and_costs_what_it_says() {
+    for name in ELECTIONS {
+        for (size, seeds) in [(2, 300), (3, 500), (7, 400)] {
+            let cost = catalogue::card(name, &Parameters::plain(size)).unwrap().messages;
+            for seed in 0..seeds {
+                let places = Random::new(seed).permutation(size);
+                let ids: Vec<u32> = places.iter().map(|place| place + 1).collect();
+                let mut settings = ring(&ids);
+                settings.seed = seed;
+                settings.network.latency = Span::between_units(0, 4).into();
+                let report = run(name, settings);
+                let told = format!("{name}, {ids:?}, seed {seed}");
+                assert_eq!(report.failures().next(), None, "{told}");
+                assert_eq!(report.ended, Ended::Served, "{told}");
+                assert_eq!(report.leaders.len(), 1, "{told}");
+                let sent = report.metrics.sent;
+                assert!(sent >= cost.least, "{told}: {sent}");
+                assert!(cost.most.is_none_or(|most| sent <= most), "{told}: {sent}");
             }
         }
     }
