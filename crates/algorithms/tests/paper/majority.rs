@@ -1,5 +1,5 @@
-//! Votes of those who are up: D. Agrawal and A. El Abbadi, *An efficient and fault-tolerant solution
-//! for distributed mutual exclusion*, TOCS 9(1), 1991, and any majorities.
+//! Votes of those who are up: D. Agrawal and A. El Abbadi, *An efficient and fault-tolerant
+//! solution for distributed mutual exclusion*, TOCS 9(1), 1991, and any majorities.
 
 use tenure_algorithms::catalogue::{self, Parameters};
 use tenure_algorithms::mutex::Majority;

@@ -94,8 +94,8 @@ fn a_duplicated_message_lets_two_in_where_messages_do_not_name_their_request() {
     assert_eq!(cell(three.duplicating(1)), Fine);
 }
 
-/// A coordinator that numbers nothing, as textbooks have it, serves a request that came twice twice,
-/// or takes somebody's second release for another's.
+/// A coordinator that numbers nothing, as textbooks have it, serves a request that came twice
+/// twice, or takes somebody's second release for another's.
 #[claims("5.6-duplicate")]
 #[test]
 fn a_duplicate_blocks_a_coordinator_without_numbers_or_lets_two_in() {
