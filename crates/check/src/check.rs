@@ -488,7 +488,9 @@ where
         self
     }
 
-    /// A declared bound: worlds with a higher term are cut off.
+    /// A declared bound: worlds with a higher term are cut off. Where processes come back, there
+    /// may be no other end: whoever hears of a leader that its detector still suspects starts
+    /// again and again, under ever higher numbers.
     #[must_use]
     pub fn term_max(self, most: u64) -> Self {
         self.term_max_by(P::term, most)

@@ -6,6 +6,9 @@ use crate::diagram::diagram;
 use crate::report::{Counterexample, Judgement, Report};
 use crate::story::Story;
 
+/// What makes a search smaller, or finite at all: elections may go on to ever higher terms.
+const HINT: &str = "a lower bound on terms, or on messages on a link, makes a search smaller";
+
 impl Story {
     /// A space–time diagram in text, at most 100 columns wide.
     pub fn diagram(&self) -> String {
@@ -41,7 +44,7 @@ impl fmt::Display for Report {
         }
         writeln!(f)?;
         if let Some(limit) = self.limit {
-            writeln!(f, "  stopped: {}", limit.says())?;
+            writeln!(f, "  stopped: {}; {HINT}", limit.says())?;
         }
         for found in &self.counterexamples {
             write!(f, "\n{found}")?;

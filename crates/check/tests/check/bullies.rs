@@ -3,7 +3,7 @@
 use tenure_algorithms::Variants;
 use tenure_algorithms::election::bully::Switch;
 use tenure_algorithms::election::{Bully, bully};
-use tenure_check::{Check, Report};
+use tenure_check::{Check, Judgement, Report};
 use tenure_claims::claims;
 use tenure_core::monitors::{Agreement, OneLeader, Scope};
 use tenure_core::{ProcessId, TICKS_PER_UNIT};
@@ -63,6 +63,19 @@ fn switches_that_are_declared_sound_keep_agreement_whatever_the_timeouts() {
     assert_eq!(states(Switch::TellAll), 67_881);
     assert_eq!(states(Switch::LiteralRestart), 65_034);
     assert_eq!(states(Switch::Greet), 103_137);
+}
+
+/// As long as its detector suspects the one that is back, a process that hears of it starts again.
+#[test]
+fn with_terms_a_recovery_has_an_end_only_within_a_bound_on_them_and_the_report_says_so() {
+    let check = || restarted(2, &[]).synchronous(0..=1).in_the_end(Agreement::new());
+    let endless = check().max_states(20_000).run();
+    assert_eq!(endless.judgement(), Judgement::Incomplete);
+    assert!(endless.depth > 100, "{endless}");
+    assert!(endless.to_string().contains("a lower bound on terms"), "{endless}");
+    let bounded = check().term_max(3).run();
+    bounded.assert_holds();
+    assert_eq!(bounded.bounds.term_max, Some(3));
 }
 
 #[test]
