@@ -163,11 +163,13 @@ fn whoever_was_suspected_in_vain_asks_again_when_it_is_trusted() {
 }
 
 #[test]
-fn it_takes_majorities_unless_a_tree_is_asked_for() {
-    let least = |quorums| {
-        let parameters = Parameters { quorums, ..Parameters::plain(15) };
+fn it_takes_majorities_unless_something_else_than_the_usual_grid_is_asked_for() {
+    let least = |quorums, size| {
+        let parameters = Parameters { quorums, ..Parameters::plain(size) };
         catalogue::card("majority", &parameters).unwrap().messages.least
     };
-    assert_eq!(least(Parameters::plain(15).quorums), 3 * 7);
-    assert_eq!(least(Kind::Tree), 3 * 3);
+    assert_eq!(least(Parameters::plain(15).quorums, 15), 3 * 7);
+    assert_eq!(least(Kind::Majority, 15), 3 * 7);
+    assert_eq!(least(Kind::Tree, 15), 3 * 3);
+    assert_eq!(least(Kind::Plane, 13), 3 * 3);
 }

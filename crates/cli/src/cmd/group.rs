@@ -43,7 +43,8 @@ pub(crate) struct GroupOptions {
     /// The tree of tree algorithms: star, path or heap, with P1 on top [default: star]
     #[arg(long, value_name = "NAME", value_parser = tree)]
     pub(crate) tree: Option<Shape>,
-    /// The quorums of quorum algorithms: pairs, fpp, grid, majority or tree [default: grid]
+    /// The quorums of quorum algorithms: pairs, fpp, grid, majority or tree [default: grid; for
+    /// `majority`, majorities, also where a grid is asked for]
     #[arg(long, value_name = "NAME", value_parser = quorums)]
     pub(crate) quorums: Option<Kind>,
     /// How many a k-mutex lets in at once [default: 2]
