@@ -5,7 +5,7 @@
 use tenure_core::{Election, Mutex, Office, Rebase};
 
 use crate::channel::Fifo;
-use crate::compose::{Coordinated, MutexOnly};
+use crate::compose::{Coordinated, InTurn, MutexOnly};
 use crate::election::{
     Bully, ChangRoberts, DolevKlaweRodeh, Franklin, HirschbergSinclair, LeLann, Raft,
     RepairedChangRoberts,
@@ -85,6 +85,8 @@ impl<P: Rebase> Rebase for Fifo<P> {
         self.inner().term()
     }
 }
+
+impl<M: Mutex> Rebase for InTurn<M> {}
 
 impl<M: Mutex + Rebase> Rebase for ElectionFromMutex<M> {}
 

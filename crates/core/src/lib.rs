@@ -50,7 +50,7 @@ pub use process_set::ProcessSet;
 pub use protocol::{Effects, Input, Protocol, Verdict, Wire};
 pub use rank::Rank;
 pub use rebase::Rebase;
-pub use service::{Detector, Election, Facts, Fence, Mutex, Office, Term};
+pub use service::{Detector, Election, Facts, Fence, Mutex, Of, Office, Term};
 pub use stamped::Stamped;
 pub use time::{Delay, LocalTime, TICKS_PER_UNIT};
 pub use wrap::Wrap;

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::{ProcessId, Protocol};
+use crate::{Label, Labelled, ProcessId, Protocol};
 
 /// A number that strictly increases from one entry to the next.
 ///
@@ -202,6 +202,22 @@ impl From<mutex::Command> for office::Command {
 impl From<election::Command> for office::Command {
     fn from(command: election::Command) -> Self {
         office::Command::Election(command)
+    }
+}
+
+/// A command, event, message or timer of one of many instances, such as a lock by its name.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Of<K, T> {
+    /// Of which instance.
+    pub key: K,
+    /// The thing itself.
+    pub inner: T,
+}
+
+impl<K, T: Labelled> Labelled for Of<K, T> {
+    fn label(&self) -> Label {
+        self.inner.label()
     }
 }
 

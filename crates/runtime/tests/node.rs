@@ -6,16 +6,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use tempfile::TempDir;
-use tenure_algorithms::compose::{Coordinated, Detected, detected};
+use tenure_algorithms::compose::keyed::Name;
+use tenure_algorithms::compose::{Coordinated, Detected, InTurn, Keyed, detected, in_turn};
 use tenure_algorithms::detector::{Heartbeat, heartbeat};
 use tenure_algorithms::election::{Bully, bully};
-use tenure_algorithms::mutex::{RicartAgrawala, ricart_agrawala};
-use tenure_core::{Delay, Office, ProcessId, TICKS_PER_UNIT, Term};
+use tenure_algorithms::mutex::{Central, RicartAgrawala, central, ricart_agrawala};
+use tenure_core::service::mutex::{Command, Event};
+use tenure_core::{Delay, Mutex, Of, Office, ProcessId, TICKS_PER_UNIT, Term};
 use tenure_runtime::transport::{Incoming, Limits, Listen, Mesh, Settings};
 use tenure_runtime::{
-    Failure, Front, Injection, Leadership, Lock, Parts, Recorder, Running, Store, start,
+    Failure, Front, Injection, Leadership, Lock, Parts, Raw, Recorder, Running, Store, start,
 };
 use tenure_trace::{Header, Service, Source, Writer, merge_files};
+use tokio::sync::mpsc;
 
 struct Node {
     lock: Lock,
@@ -46,11 +49,20 @@ fn store(directory: &Path, me: usize) -> Store {
 }
 
 fn ricart_agrawala(directory: &Path, count: usize, recorders: Vec<Recorder>) -> Vec<Node> {
+    locks::<RicartAgrawala>(ricart_agrawala::Config::default(), directory, count, recorders)
+}
+
+fn locks<P: Mutex>(
+    config: P::Config,
+    directory: &Path,
+    count: usize,
+    recorders: Vec<Recorder>,
+) -> Vec<Node> {
     let (listeners, addresses) = listeners(count);
     let boot = |(me, (listener, recorder))| {
         let (front, lock, leadership, asks) = Front::new();
-        let running = start::<RicartAgrawala, Front>(Parts {
-            config: ricart_agrawala::Config::default(),
+        let running = start::<P, Front>(Parts {
+            config: config.clone(),
             transport: transport(me, 1, listener, &addresses),
             store: store(directory, me),
             local: front,
@@ -113,7 +125,21 @@ fn silent(count: usize) -> Vec<Recorder> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn tasks_of_three_nodes_are_never_inside_together() {
     let directory = TempDir::new().unwrap();
-    let nodes = ricart_agrawala(directory.path(), 3, silent(3));
+    never_inside_together(ricart_agrawala(directory.path(), 3, silent(3))).await;
+}
+
+/// Each takes the same two, by names in different scripts.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tasks_that_take_two_named_locks_in_one_order_are_never_inside_together() {
+    let directory = TempDir::new().unwrap();
+    let names = ["büro", "办公室"].map(|name| Name::new(name).unwrap()).to_vec();
+    let inner = central::Config::default();
+    let config = in_turn::Config { names: Arc::new([names.clone(), names.clone(), names]), inner };
+    let nodes = locks::<InTurn<Central>>(config, directory.path(), 3, silent(3));
+    never_inside_together(nodes).await;
+}
+
+async fn never_inside_together(nodes: Vec<Node>) {
     let inside = Arc::new(AtomicU32::new(0));
     let mut tasks = Vec::new();
     for node in nodes.iter().chain(&nodes) {
@@ -141,6 +167,78 @@ async fn tasks_of_three_nodes_are_never_inside_together() {
     for node in nodes {
         stop(node).await.unwrap();
     }
+}
+
+/// Many locks over one set of connections, P1 their coordinator.
+struct Named {
+    asks: mpsc::UnboundedSender<Of<Name, Command>>,
+    told: mpsc::UnboundedReceiver<Of<Name, Event>>,
+    running: Running,
+}
+
+impl Named {
+    fn boot(directory: &Path, me: usize, listener: TcpListener, addresses: &[String]) -> Self {
+        let (local, told) = Raw::new();
+        let (asks, asked) = mpsc::unbounded_channel();
+        let running = start::<Keyed<Name, Central>, Raw<Keyed<Name, Central>>>(Parts {
+            config: central::Config::default(),
+            transport: transport(me, 1, listener, addresses),
+            store: store(directory, me),
+            local,
+            asks: asked,
+            recorder: Recorder::none(),
+            injection: Injection::none(),
+        })
+        .unwrap();
+        Named { asks, told, running }
+    }
+
+    fn ask(&self, name: &str, inner: Command) {
+        self.asks.send(Of { key: Name::new(name).unwrap(), inner }).unwrap();
+    }
+
+    /// The lock that is entered next.
+    async fn entered(&mut self) -> String {
+        loop {
+            let Of { key, inner } = self.told.recv().await.unwrap();
+            if let Event::Entered { .. } = inner {
+                return key.into();
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn locks_are_named_in_any_script_and_only_what_is_equal_to_the_byte_is_one_lock() {
+    let directory = TempDir::new().unwrap();
+    let (listeners, addresses) = listeners(3);
+    let boot = |(me, listener)| Named::boot(directory.path(), me, listener, &addresses);
+    let mut nodes: Vec<Named> = listeners.into_iter().enumerate().map(boot).collect();
+    // The last two look alike: é as one letter, and as an e with an accent.
+    for (place, name) in ["büro", "办公室", "caf\u{e9}", "cafe\u{301}"].iter().enumerate() {
+        let node = &mut nodes[1 + place % 2];
+        node.ask(name, Command::Enter);
+        assert_eq!(node.entered().await, *name);
+    }
+    // P2 is inside of the first. Whoever asks for it waits, and gets another one meanwhile.
+    nodes[2].ask("büro", Command::Enter);
+    nodes[2].ask("🔒", Command::Enter);
+    assert_eq!(nodes[2].entered().await, "🔒");
+    nodes[1].ask("büro", Command::Exit);
+    assert_eq!(nodes[2].entered().await, "büro");
+    for node in nodes {
+        drop(node.asks);
+        node.running.task.await.unwrap().unwrap();
+    }
+}
+
+#[test]
+fn a_frame_or_a_saved_state_cannot_hold_a_name_that_users_may_not_give() {
+    let read = |name: &str| postcard::from_bytes::<Name>(&postcard::to_allocvec(name).unwrap());
+    assert_eq!(read("büro").unwrap().as_str(), "büro");
+    assert!(read("").is_err());
+    assert!(read(&"x".repeat(Name::LONGEST)).is_ok());
+    assert!(read(&"x".repeat(Name::LONGEST + 1)).is_err());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use tenure_core::service::{detector, election, mutex, office, stream};
-use tenure_core::{Fence, ProcessId, Term};
+use tenure_core::{Fence, Of, ProcessId, Term};
 
 /// What a local user asked, of whichever service. In JSON it is what the service's own type is.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -172,6 +172,19 @@ impl From<()> for Told {
 impl From<detector::Command> for Asked {
     fn from(command: detector::Command) -> Self {
         match command {}
+    }
+}
+
+/// A trace is judged as one lock or one election, so nothing judges many by their names.
+impl<K: Serialize, C: Serialize> From<Of<K, C>> for Asked {
+    fn from(command: Of<K, C>) -> Self {
+        Asked::Other(serde_json::to_value(command).unwrap_or_default())
+    }
+}
+
+impl<K: Serialize, E: Serialize> From<Of<K, E>> for Told {
+    fn from(event: Of<K, E>) -> Self {
+        Told::Other(serde_json::to_value(event).unwrap_or_default())
     }
 }
 

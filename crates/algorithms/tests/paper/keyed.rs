@@ -1,17 +1,17 @@
 //! Many locks by name.
 
-use tenure_algorithms::compose::keyed::Of;
+use tenure_algorithms::compose::keyed::{Name, NameError};
 use tenure_algorithms::compose::{Coordinated, Keyed};
 use tenure_algorithms::election::{Bully, bully};
 use tenure_algorithms::mutex::{Central, central};
 use tenure_claims::claims;
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::service::{election, office};
-use tenure_core::{Order, ProcessId, TICKS_PER_UNIT, Verdict};
+use tenure_core::{Of, Order, ProcessId, TICKS_PER_UNIT, Verdict};
 
 use crate::support::{Dice, Seen, World, p};
 
-type Locks = Keyed<String, Central>;
+type Locks = Keyed<Name, Central>;
 
 fn world(coordinator: ProcessId) -> World<Locks> {
     let config = central::Config { coordinator, ..central::Config::default() };
@@ -19,14 +19,14 @@ fn world(coordinator: ProcessId) -> World<Locks> {
 }
 
 fn ask(world: &mut World<Locks>, at: u32, key: &str, command: Command) {
-    world.command(p(at), Of { key: key.into(), inner: command });
+    world.command(p(at), Of { key: Name::new(key).unwrap(), inner: command });
     world.drain(&mut Dice(0));
 }
 
 /// Who has entered which lock since this was last asked.
 fn entered(world: &mut World<Locks>) -> Vec<(u32, String)> {
     let seen = world.take_seen().into_iter().filter_map(|(at, seen)| match seen {
-        Seen::Event(Of { key, inner: Event::Entered { .. } }) => Some((at.number(), key)),
+        Seen::Event(Of { key, inner: Event::Entered { .. } }) => Some((at.number(), key.into())),
         _ => None,
     });
     seen.collect()
@@ -35,7 +35,7 @@ fn entered(world: &mut World<Locks>) -> Vec<(u32, String)> {
 #[test]
 fn locks_of_different_names_know_nothing_of_each_other() {
     let mut world = world(p(1));
-    for (at, key) in [(1, "büro"), (2, "办公室"), (3, "")] {
+    for (at, key) in [(1, "büro"), (2, "办公室"), (3, "🔒")] {
         ask(&mut world, at, key, Command::Enter);
         assert_eq!(entered(&mut world), [(at, key.to_string())]);
     }
@@ -43,6 +43,33 @@ fn locks_of_different_names_know_nothing_of_each_other() {
     assert!(entered(&mut world).is_empty());
     ask(&mut world, 1, "büro", Command::Exit);
     assert_eq!(entered(&mut world), [(2, "büro".to_string())]);
+}
+
+/// Both are written é: as one letter, and as an e with an accent.
+#[test]
+fn names_that_only_look_alike_are_different_locks() {
+    let (composed, decomposed) = ("caf\u{e9}", "cafe\u{301}");
+    let mut world = world(p(1));
+    for (at, key) in [(2, composed), (3, decomposed), (1, "CAF\u{c9}")] {
+        ask(&mut world, at, key, Command::Enter);
+        assert_eq!(entered(&mut world), [(at, key.to_string())]);
+    }
+    ask(&mut world, 3, composed, Command::Enter);
+    assert!(entered(&mut world).is_empty());
+}
+
+#[test]
+fn an_empty_name_and_one_that_is_too_long_are_refused_with_a_sentence() {
+    let empty = Name::new("").unwrap_err();
+    assert_eq!(empty, NameError::Empty);
+    assert_eq!(empty.to_string(), "the name of a lock is empty; give it at least a letter");
+    // Bytes count, and not letters: 85 of three bytes each are the most.
+    let longest = "办".repeat(85);
+    assert_eq!(Name::new(&longest).unwrap().as_str(), longest);
+    assert_eq!(format!("{:?}", Name::new("büro").unwrap()), "\"büro\"");
+    let long = Name::new(&(longest + "!")).unwrap_err();
+    assert_eq!(long, NameError::TooLong { bytes: 256 });
+    assert_eq!(long.to_string(), "the name of a lock has 256 bytes; 255 are the most");
 }
 
 #[claims("I-31")]

@@ -15,6 +15,7 @@ mod franklin;
 mod golden;
 mod heartbeat;
 mod hirschberg_sinclair;
+mod in_turn;
 mod itai_rodeh;
 mod k_mutex;
 mod keyed;
