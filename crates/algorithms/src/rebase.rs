@@ -11,13 +11,14 @@ use crate::election::{
     RepairedChangRoberts,
 };
 use crate::mutex::{
-    Central, DijkstraRing, KMutex, Maekawa, Majority, MisraRing, NaimiTrehel, NishioLiManning,
-    Raymond, RepairedRing, SuzukiKasami, TokenRing, TolerantRicartAgrawala,
+    Central, DijkstraRing, EdgeChasing, KMutex, Maekawa, Majority, MisraRing, NaimiTrehel,
+    NishioLiManning, Raymond, RepairedRing, SuzukiKasami, TokenRing, TolerantRicartAgrawala,
 };
 use crate::reduction::{ElectionFromMutex, MutexFromElection, Ranked};
 
 impl Rebase for Central {}
 impl Rebase for DijkstraRing {}
+impl Rebase for EdgeChasing {}
 impl Rebase for KMutex {}
 impl Rebase for Maekawa {}
 impl Rebase for MisraRing {}

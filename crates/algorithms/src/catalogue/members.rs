@@ -49,9 +49,9 @@ macro_rules! members {
 pub(super) mod mutexes {
     use super::{Parameters, Unknown, Visitor};
     use crate::mutex::{
-        CarvalhoRoucairol, Central, DijkstraRing, KMutex, Lamport, Maekawa, Majority, MisraRing,
-        NaimiTrehel, NishioLiManning, Raymond, RepairedRing, RicartAgrawala, SuzukiKasami,
-        TokenRing, TolerantRicartAgrawala,
+        CarvalhoRoucairol, Central, DijkstraRing, EdgeChasing, KMutex, Lamport, Maekawa, Majority,
+        MisraRing, NaimiTrehel, NishioLiManning, Raymond, RepairedRing, RicartAgrawala,
+        SuzukiKasami, TokenRing, TolerantRicartAgrawala,
     };
 
     macro_rules! of_mutex {
@@ -79,6 +79,7 @@ pub(super) mod mutexes {
         "nishio-li-manning" => NishioLiManning, nishio_li_manning;
         "tolerant-ricart-agrawala" => TolerantRicartAgrawala, tolerant_ricart_agrawala;
         "dijkstra-ring" => DijkstraRing, dijkstra_ring;
+        "edge-chasing" => EdgeChasing, edge_chasing;
     }
 }
 

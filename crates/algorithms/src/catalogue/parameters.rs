@@ -16,8 +16,8 @@ use crate::election::{
     repaired_chang_roberts,
 };
 use crate::mutex::{
-    carvalho_roucairol, central, dijkstra_ring, k_mutex, lamport, maekawa, majority, misra_ring,
-    raymond, repaired_ring, ricart_agrawala, token_ring,
+    carvalho_roucairol, central, dijkstra_ring, edge_chasing, k_mutex, lamport, maekawa, majority,
+    misra_ring, raymond, repaired_ring, ricart_agrawala, token_ring,
 };
 use crate::{Switch, UnknownVariant, Variants};
 
@@ -111,6 +111,10 @@ impl Parameters {
     pub(super) fn dijkstra_ring(&self) -> Result<dijkstra_ring::Config, UnknownVariant> {
         self.no_variants()?;
         Ok(dijkstra_ring::Config::of(self.delay))
+    }
+
+    pub(super) fn edge_chasing(&self) -> Result<edge_chasing::Config, UnknownVariant> {
+        Ok(edge_chasing::Config { variants: self.variants()? })
     }
 
     pub(super) fn repaired_ring(&self) -> Result<repaired_ring::Config, UnknownVariant> {

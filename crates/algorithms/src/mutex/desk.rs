@@ -53,6 +53,22 @@ impl Desk {
         Some((claim, self.granted))
     }
 
+    /// Whose granted claim a waiting one awaits, with the number of that grant.
+    pub(crate) fn awaited_by(&self, claim: Claim) -> Option<(Claim, u64)> {
+        let holder = self.holder.filter(|_| self.queue.contains(&claim))?;
+        Some((holder, self.granted))
+    }
+
+    /// Whose claims wait.
+    pub(crate) fn queue(&self) -> &VecDeque<Claim> {
+        &self.queue
+    }
+
+    /// Numbers the grants to come above this.
+    pub(crate) fn count_from(&mut self, granted: u64) {
+        self.granted = self.granted.max(granted);
+    }
+
     /// Takes a claim back, granted or not. Anything that is not here is ignored.
     pub(crate) fn release(&mut self, claim: Claim) {
         if self.holder == Some(claim) {

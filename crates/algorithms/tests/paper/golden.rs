@@ -12,10 +12,11 @@ use tenure_algorithms::election::{
 };
 use tenure_algorithms::mutex::dijkstra_ring::State;
 use tenure_algorithms::mutex::{
-    CarvalhoRoucairol, Central, DijkstraRing, KMutex, Lamport, Maekawa, Majority, MisraRing,
-    NaimiTrehel, NishioLiManning, Raymond, RepairedRing, RicartAgrawala, SuzukiKasami, TokenRing,
-    TolerantRicartAgrawala, carvalho_roucairol, central, dijkstra_ring, k_mutex, lamport, maekawa,
-    majority, misra_ring, raymond, repaired_ring, ricart_agrawala, token_ring,
+    CarvalhoRoucairol, Central, DijkstraRing, EdgeChasing, KMutex, Lamport, Maekawa, Majority,
+    MisraRing, NaimiTrehel, NishioLiManning, Raymond, RepairedRing, RicartAgrawala, SuzukiKasami,
+    TokenRing, TolerantRicartAgrawala, carvalho_roucairol, central, dijkstra_ring, edge_chasing,
+    k_mutex, lamport, maekawa, majority, misra_ring, raymond, repaired_ring, ricart_agrawala,
+    token_ring,
 };
 use tenure_core::quorum::Kind;
 use tenure_core::tree::Shape;
@@ -97,6 +98,24 @@ fn dijkstra_ring() {
 fn repaired_ring() {
     let config = |_: Group| repaired_ring::Config::default();
     golden::<RepairedRing>("tests/golden/repaired_ring", config);
+}
+
+#[test]
+fn edge_chasing() {
+    let config = |_: Group| edge_chasing::Config::default();
+    golden::<EdgeChasing>("tests/golden/edge_chasing", config);
+}
+
+#[test]
+fn edge_chasing_with_mistakes() {
+    for (folder, switch) in [
+        ("edge_chasing_no_detection", edge_chasing::Switch::NoDetection),
+        ("edge_chasing_unnumbered_abort", edge_chasing::Switch::UnnumberedAbort),
+    ] {
+        let variants = Variants::none().with(switch);
+        let config = |_: Group| edge_chasing::Config { variants };
+        golden::<EdgeChasing>(&format!("tests/golden/{folder}"), config);
+    }
 }
 
 #[test]

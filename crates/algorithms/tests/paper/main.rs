@@ -9,6 +9,7 @@ mod chang_roberts;
 mod coordinated;
 mod dijkstra_ring;
 mod dolev_klawe_rodeh;
+mod edge_chasing;
 mod election_from_mutex;
 mod fifo;
 mod franklin;

@@ -7,6 +7,7 @@ mod carvalho_roucairol;
 mod catalogue;
 mod crashes;
 mod dijkstra_ring;
+mod edge_chasing;
 mod elections;
 mod faults;
 mod k_mutex;

@@ -10,6 +10,7 @@ mod order;
 mod promises;
 mod raft;
 mod rings;
+mod several;
 
 use std::sync::Arc;
 

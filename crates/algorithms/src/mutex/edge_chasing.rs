@@ -1,0 +1,400 @@
+//! Locks taken one after the other, and deadlocks found by chasing edges.
+//!
+//! K. M. Chandy, J. Misra, L. M. Haas, *Distributed deadlock detection*, ACM TOCS 1(2), 1983:
+//! the algorithm for resources, where a process needs all that it waits for.
+//!
+//! | | |
+//! |---|---|
+//! | assumes | asynchronous, reliable channels in any order, no crash |
+//! | messages per entry | 6 without contention, 3 for a manager; more with every retry |
+//! | delay to enter, uncontended | 4 messages |
+//!
+//! There are three locks, one at each of the first three processes, its manager; two processes
+//! have two, and one has one. Who is inside holds two of them. Everybody begins at another lock
+//! and goes on to the next, in a circle, so all may hold one and wait for the next one's. Whoever
+//! waits for its second lock is told who holds that: an edge of the wait-for graph. Along each new
+//! edge goes a probe, and who waits too passes it on. One that comes back to its initiator has
+//! found a cycle. It names the victim: who has entered most often in the cycle, the largest of
+//! equals. The victim gives back what it holds and tries again.
+//!
+//! **Why it is right.** Any two processes need a lock in common, which is granted to one at a
+//! time, and counted on from the largest count that its askers have seen. Who learns of its
+//! edge of a cycle last starts a probe when the others know theirs, and that one returns. An edge
+//! lasts until the attempt to enter to which it leads is over, so one that returns has found a
+//! cycle that is there, or whose victim has given up. All probes round a cycle name one attempt of
+//! one victim: it gives up once, and nobody gives up in vain.
+//!
+//! **Why nobody retries for ever.** The order of victims is fixed while they wait, and its least
+//! is never a victim. Who gives a lock back asks again behind all who wait for it. So the queue
+//! before the least only becomes shorter, first for one lock, which it then keeps, then for the
+//! other. Who enters becomes larger: everybody is the least after finitely many entries of others.
+//! The variant `ordered` prevents the cycles that are else detected.
+
+use alloc::collections::BTreeSet;
+use alloc::string::ToString;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use tenure_core::service::mutex::{Command, Event};
+use tenure_core::{
+    Algorithm, Card, Cost, Crashes, Detection, Effects, Faults, Fence, Group, Order, Per,
+    ProcessId, Promise, Protocol, Service, Strategy, Timing, Topology, labelled,
+};
+
+use super::{Claim, Desk, Ticket};
+use crate::Variants;
+use crate::variants::switches;
+
+/// One process: a client, and the manager of a lock if it is one of the first three.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct EdgeChasing {
+    group: Group,
+    variants: Variants<Switch>,
+    phase: Phase,
+    /// How many attempts to enter this process has made.
+    attempts: u64,
+    entries: u64,
+    /// How many probes it has started.
+    probes: u64,
+    /// The largest count of a grant that was ever here: the fence of an entry.
+    fence: u64,
+    /// Who holds and awaits the lock that this process manages.
+    desk: Desk,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Phase {
+    Idle,
+    Waiting {
+        /// How many locks are here.
+        held: usize,
+        /// For whom we wait, once we are told.
+        edge: Option<Edge>,
+    },
+    Inside,
+}
+
+/// An edge of the wait-for graph, from this process.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Edge {
+    /// Who holds the lock.
+    to: Attempt,
+    /// The number of its grant.
+    count: u64,
+    /// `dependent`: whose probes went along this edge.
+    dependents: BTreeSet<Initiator>,
+}
+
+/// One attempt of a process to enter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Attempt {
+    /// Whose.
+    pub process: ProcessId,
+    /// Which of its attempts.
+    pub number: u64,
+}
+
+/// Who started a probe, and how many it had started: one for each of its edges, as in the paper.
+pub type Initiator = (ProcessId, u64);
+
+/// A victim so far: how often it has entered, and what it would give up. The largest is taken.
+pub type Candidate = (u64, Attempt);
+
+/// What processes say to each other. The lock meant is that of the manager who speaks or hears.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Message {
+    /// "I want your lock."
+    Request {
+        /// In which attempt of mine.
+        number: u64,
+        /// The largest count that I have seen.
+        fence: u64,
+    },
+    /// "The lock is yours."
+    Grant {
+        /// Which attempt this answers.
+        number: u64,
+        /// How many grants there were, of this lock or any whose count its askers had seen.
+        count: u64,
+    },
+    /// "You wait for this process": an edge of the wait-for graph.
+    Wait {
+        /// Which attempt waits.
+        number: u64,
+        /// Who holds the lock.
+        holder: Attempt,
+        /// The number of its grant.
+        count: u64,
+    },
+    /// "I do not want your lock any longer."
+    Release {
+        /// Which attempt is over.
+        number: u64,
+        /// The largest count that I have seen.
+        fence: u64,
+    },
+    /// "The initiator waits for you", from one who waits itself: `probe(i, j, k)`.
+    Probe {
+        /// Who started it.
+        initiator: Initiator,
+        /// Which attempt of the receiver is waited for.
+        number: u64,
+        /// Who shall give up, so far.
+        victim: Candidate,
+    },
+    /// "You are the victim."
+    Abort {
+        /// Which attempt to give up.
+        number: u64,
+    },
+}
+
+labelled!(Message, Mutex, Request => "request", Grant => "grant", Wait => "wait",
+    Release => "release", Probe => "probe", Abort => "abort");
+
+/// The timers of this algorithm: none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Timer {}
+
+/// What is fixed for life.
+#[derive(Clone, Debug, Default)]
+pub struct Config {
+    /// Which variants are switched on.
+    pub variants: Variants<Switch>,
+}
+
+switches! {
+    NoDetection = "no-detection", unsound,
+        "nobody is told for whom it waits, and a deadlock stays"
+        => "I-31", "-n 2";
+    Ordered = "ordered", sound,
+        "everybody takes the lower lock first: there are no cycles, and nobody looks for one";
+    UnnumberedAbort = "unnumbered-abort", sound,
+        "a late abort hits the next attempt: a phantom deadlock costs another retry";
+}
+
+impl Protocol for EdgeChasing {
+    type Config = Config;
+    type Command = Command;
+    type Event = Event;
+    type Message = Message;
+    type Timer = Timer;
+    type Stable = ();
+
+    fn boot(group: Group, config: &Config, _: Option<()>, _: &mut impl Effects<Self>) -> Self {
+        let (variants, desk) = (config.variants, Desk::default());
+        let (attempts, entries, probes, fence) = (0, 0, 0, 0);
+        EdgeChasing { group, variants, phase: Phase::Idle, attempts, entries, probes, fence, desk }
+    }
+
+    fn stable(&self) {}
+
+    fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
+        match command {
+            Command::Enter => {
+                assert!(self.phase == Phase::Idle, "a process asks only when idle");
+                self.attempt(fx);
+            }
+            Command::Exit => {
+                assert!(self.phase == Phase::Inside, "only a process that is inside can leave");
+                self.phase = Phase::Idle;
+                fx.emit(Event::Exited);
+                self.release_all(fx);
+            }
+        }
+    }
+
+    fn on_message(&mut self, from: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
+        match message {
+            Message::Request { number, fence } => {
+                self.desk.count_from(fence);
+                self.desk.ask(claim(from, number));
+                if !self.grant_next(fx) {
+                    self.tell(claim(from, number), fx);
+                }
+            }
+            Message::Release { number, fence } => {
+                self.desk.count_from(fence);
+                self.desk.release(claim(from, number));
+                self.grant_next(fx);
+            }
+            Message::Grant { number, count } => self.on_grant(from, number, count, fx),
+            Message::Wait { number, holder, count } => self.on_wait(number, holder, count, fx),
+            Message::Probe { initiator, number, victim } => {
+                if number == self.attempts {
+                    self.on_probe(initiator, victim, fx);
+                }
+            }
+            Message::Abort { number } => {
+                if number == self.attempts || self.variants.has(Switch::UnnumberedAbort) {
+                    self.abort(fx);
+                }
+            }
+        }
+    }
+}
+
+/// The client: its locks, one after the other.
+impl EdgeChasing {
+    /// Whose locks a process needs, in the order in which it takes them.
+    fn locks(&self, process: ProcessId) -> Vec<ProcessId> {
+        let managers = self.group.size().min(3);
+        let mut locks = vec![process.0 % managers, (process.0 + 1) % managers];
+        if self.variants.has(Switch::Ordered) {
+            locks.sort_unstable();
+        }
+        locks.dedup();
+        locks.into_iter().map(ProcessId).collect()
+    }
+
+    /// How many attempts to enter this process has made.
+    pub fn attempts(&self) -> u64 {
+        self.attempts
+    }
+
+    fn attempt(&mut self, fx: &mut impl Effects<Self>) {
+        self.attempts += 1;
+        self.phase = Phase::Waiting { held: 0, edge: None };
+        self.request(self.locks(self.group.me())[0], fx);
+    }
+
+    fn request(&mut self, lock: ProcessId, fx: &mut impl Effects<Self>) {
+        self.send(lock, Message::Request { number: self.attempts, fence: self.fence }, fx);
+    }
+
+    fn on_grant(&mut self, from: ProcessId, number: u64, count: u64, fx: &mut impl Effects<Self>) {
+        self.fence = self.fence.max(count);
+        if number != self.attempts || self.phase == Phase::Idle {
+            // Nobody wants it: a duplicate of an old request was granted, or one that we gave up.
+            return self.send(from, Message::Release { number, fence: self.fence }, fx);
+        }
+        let locks = self.locks(self.group.me());
+        let Phase::Waiting { held, .. } = self.phase else { return };
+        if from != locks[held] {
+            // A duplicate.
+        } else if let Some(next) = locks.get(held + 1) {
+            self.phase = Phase::Waiting { held: held + 1, edge: None };
+            self.request(*next, fx);
+        } else {
+            self.phase = Phase::Inside;
+            self.entries += 1;
+            fx.emit(Event::Entered { fence: Fence(0, self.fence) });
+        }
+    }
+
+    fn release_all(&mut self, fx: &mut impl Effects<Self>) {
+        for lock in self.locks(self.group.me()) {
+            self.send(lock, Message::Release { number: self.attempts, fence: self.fence }, fx);
+        }
+    }
+}
+
+/// The detection: probes along the edges.
+impl EdgeChasing {
+    fn on_wait(&mut self, number: u64, to: Attempt, count: u64, fx: &mut impl Effects<Self>) {
+        let Phase::Waiting { edge, .. } = &mut self.phase else { return };
+        let is_new = edge.as_ref().is_none_or(|known| known.count < count);
+        if number == self.attempts && is_new {
+            *edge = Some(Edge { to, count, dependents: BTreeSet::new() });
+            self.probes += 1;
+            let (initiator, victim) = ((self.group.me(), self.probes), self.candidate());
+            self.send(to.process, Message::Probe { initiator, number: to.number, victim }, fx);
+        }
+    }
+
+    fn on_probe(&mut self, initiator: Initiator, victim: Candidate, fx: &mut impl Effects<Self>) {
+        let ours = (self.group.me(), self.probes);
+        let Phase::Waiting { edge: Some(edge), .. } = &mut self.phase else { return };
+        if initiator == ours {
+            let Attempt { process, number } = victim.1;
+            self.send(process, Message::Abort { number }, fx);
+        } else if edge.dependents.insert(initiator) {
+            let (Attempt { process, number }, victim) = (edge.to, victim.max(self.candidate()));
+            self.send(process, Message::Probe { initiator, number, victim }, fx);
+        }
+    }
+
+    fn candidate(&self) -> Candidate {
+        (self.entries, Attempt { process: self.group.me(), number: self.attempts })
+    }
+
+    /// The victim of a cycle lets the others pass and tries again.
+    fn abort(&mut self, fx: &mut impl Effects<Self>) {
+        if let Phase::Waiting { held: 1.., .. } = self.phase {
+            self.release_all(fx);
+            self.attempt(fx);
+        }
+    }
+}
+
+/// The manager: whoever waits is told for whom.
+impl EdgeChasing {
+    /// Whether a grant was given.
+    fn grant_next(&mut self, fx: &mut impl Effects<Self>) -> bool {
+        let Some((claim, count)) = self.desk.grant() else { return false };
+        for waiting in self.desk.queue().clone() {
+            self.tell(waiting, fx);
+        }
+        self.send(claim.process, Message::Grant { number: claim.ticket.number, count }, fx);
+        true
+    }
+
+    /// Tells one who waits for its second lock who holds it. Nobody waits for one without a lock.
+    fn tell(&mut self, waiting: Claim, fx: &mut impl Effects<Self>) {
+        let silent = [Switch::NoDetection, Switch::Ordered].iter();
+        if !silent.copied().any(|switch| self.variants.has(switch))
+            && self.locks(waiting.process)[0] != self.group.me()
+            && let Some((holder, count)) = self.desk.awaited_by(waiting)
+        {
+            let holder = Attempt { process: holder.process, number: holder.ticket.number };
+            let number = waiting.ticket.number;
+            self.send(waiting.process, Message::Wait { number, holder, count }, fx);
+        }
+    }
+
+    /// A message to anybody; a local call where that is us.
+    fn send(&mut self, to: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
+        if to == self.group.me() {
+            self.on_message(to, message, fx);
+        } else {
+            fx.send(to, message);
+        }
+    }
+}
+
+fn claim(process: ProcessId, number: u64) -> Claim {
+    Claim { process, ticket: Ticket { boot: 0, number } }
+}
+
+impl Algorithm for EdgeChasing {
+    fn card(config: &Config, size: u32) -> Card {
+        let at_most_six = size == 1 || config.variants.has(Switch::Ordered);
+        Card {
+            name: "edge-chasing".to_string(),
+            title: "locks one after the other, and probes that find deadlocks".to_string(),
+            service: Service::Mutex,
+            paper: "Chandy, Misra & Haas, ACM TOCS 1(2), 1983",
+            strategy: Strategy::Permission,
+            timing: Timing::Asynchronous,
+            order: Order::Reordered,
+            faults: Faults {
+                loss: false,
+                duplication: true,
+                crashes: Crashes::None,
+                says: "stops when a manager or a process that waits or is inside crashes",
+            },
+            topology: Topology::Complete,
+            detection: Detection::None,
+            messages: Cost {
+                per: Per::Entry,
+                formula: "6 (3 at a manager), more with retries",
+                least: if size == 1 { 0 } else { 3 },
+                most: at_most_six.then_some(if size == 1 { 0 } else { 6 }),
+            },
+            promises: vec![Promise::MutualExclusion, Promise::Progress, Promise::Fencing],
+            variants: Variants::<Switch>::declared(),
+        }
+    }
+}
