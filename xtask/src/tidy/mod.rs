@@ -15,6 +15,7 @@ mod links;
 mod places;
 mod purity;
 mod source;
+mod stories;
 mod tree;
 mod words;
 
@@ -36,6 +37,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("attributes", attributes::check),
     ("catalogue", catalogue::check),
     ("claims", claims::check),
+    ("stories", stories::check),
     ("documents", documents::check),
     ("adr", adr::check),
     ("links", links::check),
