@@ -2,7 +2,7 @@
 //!
 //! A trace is a file of lines of JSON: a [`Header`], then one [`Record`] a line. The simulator,
 //! the checker and real nodes write the same format (`docs/trace.md` documents it with an
-//! example), so one reader, one story-teller and one judge serve them all.
+//! example), so one reader, one story-teller, one draughtsman and one judge serve them all.
 //!
 //! Scripts are the other direction: a story that *shall* happen. A [`Script`] is data; the
 //! [`Stage`] performs it in memory against the real [`Protocol`](tenure_core::Protocol) values,
@@ -10,6 +10,7 @@
 
 mod access;
 mod course;
+pub mod diagram;
 mod diff;
 mod event;
 mod golden;

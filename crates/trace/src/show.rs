@@ -55,14 +55,14 @@ impl Show {
 }
 
 /// Ticks as units, to the thousandth, without idle zeros.
-fn units(ticks: u64) -> String {
+pub(crate) fn units(ticks: u64) -> String {
     let thousandths = ticks / 1_000;
     let text = format!("{}.{:03}", thousandths / 1_000, thousandths % 1_000);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// What happened, in words.
-struct Words<'a>(&'a Record);
+pub(crate) struct Words<'a>(pub(crate) &'a Record);
 
 impl fmt::Display for Words<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -92,7 +92,7 @@ impl fmt::Display for Words<'_> {
             Kind::Recover => write!(f, "{at} recovers"),
             Kind::Stop => write!(f, "{at} is stopped"),
             Kind::Continue => write!(f, "{at} continues"),
-            Kind::Partition(sides) => splits(f, sides),
+            Kind::Partition(sides) => write!(f, "the network splits: {}", splits(sides)),
             Kind::Heal => f.write_str("the network is whole again"),
             Kind::Access(access) => accesses(f, access),
             Kind::Note(text) => write!(f, "{at} notes: {text}"),
@@ -143,17 +143,15 @@ fn is_told(f: &mut fmt::Formatter<'_>, at: Who, told: &Told) -> fmt::Result {
 }
 
 /// ` (term 2)`, or nothing in elections without terms.
-fn in_term(term: Term) -> String {
+pub(crate) fn in_term(term: Term) -> String {
     if term.number == 0 { String::new() } else { format!(" (term {})", term.number) }
 }
 
-fn splits(f: &mut fmt::Formatter<'_>, sides: &[Vec<ProcessId>]) -> fmt::Result {
-    f.write_str("the network splits:")?;
-    for (place, side) in sides.iter().enumerate() {
-        f.write_str(if place == 0 { "" } else { " |" })?;
-        side.iter().try_for_each(|process| write!(f, " {process}"))?;
-    }
-    Ok(())
+/// The sides of a partition: `P1 P2 | P3`.
+pub(crate) fn splits(sides: &[Vec<ProcessId>]) -> String {
+    let names =
+        |side: &Vec<ProcessId>| side.iter().map(ProcessId::to_string).collect::<Vec<_>>().join(" ");
+    sides.iter().map(names).collect::<Vec<_>>().join(" | ")
 }
 
 fn accesses(f: &mut fmt::Formatter<'_>, access: &Access) -> fmt::Result {

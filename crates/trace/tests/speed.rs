@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{Fence, Layer, ProcessId};
+use tenure_trace::diagram::{Clock, Direction, View, Window, lay_out_files};
 use tenure_trace::{
     Header, Judgement, Kind, Passage, Record, Service, Source, Verification, Writer, verify_files,
 };
@@ -56,6 +57,20 @@ fn judged(what: &str, paths: &[PathBuf]) -> Verification {
     judged
 }
 
+/// A window far behind, with clocks, which need everything before it.
+fn windowed(what: &str, paths: &[PathBuf]) -> String {
+    let begun = Instant::now();
+    let window = Window { events: Some(900_001..=900_400), ..Window::default() };
+    let view = View { window, clock: Clock::Vector, ..View::default() };
+    let layout = lay_out_files(paths, view).unwrap();
+    let svg = layout.to_svg(Direction::Right);
+    let took = begun.elapsed();
+    eprintln!("{what}: 400 of {} records drawn in {took:.2?}", layout.records);
+    assert_eq!((layout.records, layout.shown), (EVENTS, Some((900_001, 900_400))));
+    assert!(took.as_secs() < 10, "{took:?}");
+    svg
+}
+
 fn writer(path: &Path, source: Source) -> Writer {
     let header = Header::new("ricart-agrawala", Service::Mutex, PROCESSES, source);
     Writer::create(path, &header).unwrap()
@@ -63,7 +78,7 @@ fn writer(path: &Path, source: Source) -> Writer {
 
 #[test]
 #[ignore = "a measurement, meant for release builds"]
-fn a_million_events_are_judged_in_seconds() {
+fn a_million_events_are_judged_and_a_window_of_them_is_drawn_in_seconds() {
     let folder = tempfile::tempdir().unwrap();
     let one = folder.path().join("all.ndjson");
     let mut all = writer(&one, Source::Simulator);
@@ -80,7 +95,7 @@ fn a_million_events_are_judged_in_seconds() {
         each[at.index()].write(record).unwrap();
     });
     drop(each);
-    let alone = judged("one file", &[one]);
-    let merged = judged("five files, merged", &paths);
-    assert_eq!(alone, merged);
+    let one = [one];
+    assert_eq!(judged("one file", &one), judged("five files, merged", &paths));
+    assert_eq!(windowed("one file", &one), windowed("five files, merged", &paths));
 }

@@ -1,0 +1,172 @@
+//! Diagrams in text whose time runs to the right: a line for each process, a column for each
+//! step, and below what the steps are.
+
+use std::collections::BTreeSet;
+
+use tenure_core::ProcessId;
+
+use super::layout::{Hold, Layout, Mark};
+use super::text::{Sign, route};
+use super::view::Margin;
+
+/// How many steps fit side by side.
+const PER_PANEL: usize = 22;
+/// The width of one step; numbers have up to three digits.
+const WIDTH: usize = 4;
+/// The names of the processes.
+const NAMES: usize = 6;
+/// More processes are not drawn.
+const MOST_PROCESSES: usize = 40;
+
+/// Panels below each other, each with so many steps as fit.
+pub(super) fn draw(layout: &Layout, margin: Margin) -> String {
+    let order = layout.in_rows();
+    let mut rows = vec![0; order.len()];
+    order.iter().enumerate().for_each(|(row, step)| rows[*step] = row);
+    let lasting = layout.lasting(&rows, order.len());
+    let lanes = layout.drawn(MOST_PROCESSES);
+    let mut signs = BTreeSet::new();
+    let mut text = String::new();
+    for (panel, steps) in order.chunks(PER_PANEL).enumerate() {
+        let first = panel * PER_PANEL;
+        let mut drawing = Panel::new(layout, &lanes, steps, first);
+        drawing.lines(&lasting, &mut signs);
+        steps.iter().enumerate().for_each(|(column, step)| drawing.step(column, *step));
+        text += &drawing.text();
+        text.push('\n');
+        for (column, step) in steps.iter().enumerate() {
+            let head = layout.head(*step, margin);
+            let clock = layout.clock(*step);
+            let says = [says(layout, *step), clock].join("  ");
+            text += &format!("{:>5}  {head:>8}  {}\n", first + column + 1, says.trim_end());
+        }
+        text.push('\n');
+    }
+    let text: String = text.lines().flat_map(|line| line.chars().take(100).chain(['\n'])).collect();
+    text + &layout.foot(lanes.len(), &signs)
+}
+
+/// A step in a line of its own.
+fn says(layout: &Layout, place: usize) -> String {
+    let step = &layout.steps[place];
+    let about = match (&step.mark, step.received) {
+        (Mark::Network(says) | Mark::Note(says), _) => says.clone(),
+        (Mark::Loses(crossing), _) => route(&layout.crossings[*crossing]) + " is lost",
+        (Mark::Duplicates(crossing), _) => route(&layout.crossings[*crossing]) + " is duplicated",
+        (_, Some(crossing)) => route(&layout.crossings[crossing]),
+        _ => step.at.map_or_else(String::new, |at| at.to_string()),
+    };
+    match (layout.says(step), step.received) {
+        (says, _) if says.is_empty() || says == about => about,
+        (says, None) => format!("{about} {says}"),
+        (says, Some(_)) => format!("{about}: {says}"),
+    }
+}
+
+struct Panel<'l> {
+    layout: &'l Layout,
+    lanes: &'l [ProcessId],
+    steps: &'l [usize],
+    first: usize,
+    /// Two lines for each process but the last: its own, and the gap below it.
+    lines: Vec<Vec<char>>,
+}
+
+impl<'l> Panel<'l> {
+    fn new(layout: &'l Layout, lanes: &'l [ProcessId], steps: &'l [usize], first: usize) -> Self {
+        let count = (2 * lanes.len()).saturating_sub(1);
+        let lines = vec![vec![' '; steps.len() * WIDTH]; count];
+        Panel { layout, lanes, steps, first, lines }
+    }
+
+    /// The lines of the processes, as what lasts from each step to the next.
+    fn lines(&mut self, lasting: &[Vec<Option<Hold>>], signs: &mut BTreeSet<Sign>) {
+        for (lane, process) in self.lanes.iter().enumerate() {
+            for letter in 0..self.steps.len() * WIDTH {
+                // A step is drawn in the middle of its column.
+                let behind = usize::from(letter % WIDTH >= WIDTH / 2);
+                let held = lasting[process.index()][self.first + letter / WIDTH + behind];
+                let (sign, means) = sign(held);
+                self.lines[2 * lane].splice(letter..=letter, sign.chars());
+                signs.extend((!means.is_empty()).then_some((sign, means)));
+            }
+        }
+    }
+
+    fn step(&mut self, column: usize, place: usize) {
+        let middle = column * WIDTH + WIDTH / 2;
+        let step = &self.layout.steps[place];
+        let crossing = match (&step.mark, step.received) {
+            (Mark::Loses(crossing) | Mark::Duplicates(crossing), _) => Some(*crossing),
+            (_, received) => received,
+        };
+        let Some(at) = step.at else {
+            for line in &mut self.lines {
+                line[middle] = '┊';
+            }
+            return;
+        };
+        if let Some(crossing) = crossing {
+            let crossing = &self.layout.crossings[crossing];
+            let (from, to) = (self.line(crossing.from), self.line(crossing.to));
+            let (top, bottom) = (from.min(to), from.max(to));
+            for line in top + 1..bottom {
+                let letter = &mut self.lines[line][middle];
+                *letter = match *letter {
+                    '─' => '┼',
+                    ' ' if line % 2 == 1 => '│',
+                    bar => bar,
+                };
+            }
+            if self.lines[from][middle] == '─' {
+                self.lines[from][middle] = if from < to { '┬' } else { '┴' };
+            }
+            let head = if !step.is_own() {
+                '×'
+            } else if from < to {
+                '▼'
+            } else {
+                '▲'
+            };
+            let end = if from < to { to - 1 } else { (to + 1).min(self.lines.len() - 1) };
+            self.lines[end][middle] = head;
+        }
+        if step.is_own() {
+            let line = self.line(at);
+            self.lines[line][middle] = if step.mark == Mark::Crashes { '×' } else { '●' };
+        }
+    }
+
+    fn line(&self, process: ProcessId) -> usize {
+        let lane = self.lanes.partition_point(|lane| *lane < process);
+        2 * lane.min(self.lanes.len().saturating_sub(1))
+    }
+
+    fn text(&self) -> String {
+        let mut text = " ".repeat(NAMES);
+        for column in 0..self.steps.len() {
+            text += &format!("{:^WIDTH$}", self.first + column + 1);
+        }
+        text.push('\n');
+        for (line, letters) in self.lines.iter().enumerate() {
+            let name = if line % 2 == 0 { self.lanes[line / 2].to_string() } else { String::new() };
+            let letters: String = letters.iter().collect();
+            text += &format!("{name:<NAMES$}{}", letters.trim_end());
+            text = text.trim_end().to_owned() + "\n";
+        }
+        text
+    }
+}
+
+/// How what lasts is drawn, and what that means.
+fn sign(hold: Option<Hold>) -> Sign {
+    match hold {
+        None => ("─", ""),
+        Some(Hold::Waiting) => ("▒", "waits"),
+        Some(Hold::Inside) => ("█", "inside"),
+        Some(Hold::Leading(_)) => ("═", "leads"),
+        Some(Hold::Token) => ("━", "has the token"),
+        Some(Hold::Down) => ("·", "down"),
+        Some(Hold::Stopped) => ("╌", "stopped"),
+    }
+}

@@ -1,0 +1,56 @@
+//! What messages say, as far as somebody asked for it.
+
+use serde_json::Value;
+
+/// The wanted fields of what a message says, in short. A field is looked for at any depth, since
+/// adapters wrap what they carry.
+pub(super) fn says(content: &Value, fields: &[String]) -> String {
+    let found = fields.iter().filter_map(|field| find(content, field)).map(short);
+    found.collect::<Vec<_>>().join(", ")
+}
+
+fn find<'v>(content: &'v Value, field: &str) -> Option<&'v Value> {
+    match content {
+        Value::Object(fields) => {
+            fields.get(field).or_else(|| fields.values().find_map(|inner| find(inner, field)))
+        }
+        Value::Array(items) => items.iter().find_map(|inner| find(inner, field)),
+        _ => None,
+    }
+}
+
+/// Stamps as `(7, P3)`, since processes inside of contents count from 0, and ranks that are
+/// plain ids as those.
+fn short(value: &Value) -> String {
+    let number = |field: &str| value.get(field).and_then(Value::as_u64);
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(items) => items.iter().map(short).collect::<Vec<_>>().join("."),
+        Value::Object(fields) => match (number("clock"), number("process"), number("id")) {
+            (Some(clock), Some(process), _) => format!("({clock}, P{})", process + 1),
+            (.., Some(id)) if number("weight") == Some(0) => id.to_string(),
+            _ => fields.values().map(short).collect::<Vec<_>>().join("."),
+        },
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn fields_are_found_at_any_depth_and_said_in_short() {
+        let stamp = json!({"clock": 7, "process": 2});
+        let wrapped = json!({"Data": {"number": 4, "item": {"Request": {"stamp": stamp}}}});
+        let fields = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!(says(&wrapped, &fields(&["stamp"])), "(7, P3)");
+        assert_eq!(says(&wrapped, &fields(&["number", "stamp", "rank"])), "4, (7, P3)");
+        assert_eq!(says(&json!("Reply"), &fields(&["stamp"])), "");
+        assert_eq!(says(&json!({"Probe": {"fence": [1, 2]}}), &fields(&["fence"])), "1.2");
+        let rank = json!({"Election": {"rank": {"weight": 0, "id": 5}}});
+        assert_eq!(says(&rank, &fields(&["rank"])), "5");
+    }
+}

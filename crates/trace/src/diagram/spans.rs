@@ -1,0 +1,103 @@
+//! What lasts at a process, opened and closed while records are read.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tenure_core::ProcessId;
+
+use super::layout::{Hold, Region, Span};
+
+/// Which of several things that may last at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Sort {
+    Lock,
+    Lead,
+    Token,
+    Down,
+    Stopped,
+}
+
+impl Hold {
+    fn sort(self) -> Sort {
+        match self {
+            Hold::Waiting | Hold::Inside => Sort::Lock,
+            Hold::Leading(_) => Sort::Lead,
+            Hold::Token => Sort::Token,
+            Hold::Down => Sort::Down,
+            Hold::Stopped => Sort::Stopped,
+        }
+    }
+}
+
+/// What has lasted, and what lasts still.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Spans {
+    done: Vec<Span>,
+    open: BTreeMap<(ProcessId, Sort), Span>,
+    /// Who was seen with a token, or without one.
+    token_known: BTreeSet<ProcessId>,
+    regions: Vec<Region>,
+    split: Option<Region>,
+}
+
+impl Spans {
+    /// Something begins, with a step or before the window, in place of what lasted of its sort.
+    pub(super) fn begin(&mut self, at: ProcessId, hold: Hold, step: Option<usize>) {
+        self.end(at, hold.sort(), step);
+        let span = Span { at, hold, from: step, until: None };
+        self.open.insert((at, hold.sort()), span);
+    }
+
+    /// What lasted of this sort ends. What ended before the window is forgotten.
+    pub(super) fn end(&mut self, at: ProcessId, sort: Sort, step: Option<usize>) {
+        let Some(span) = self.open.remove(&(at, sort)) else { return };
+        if step.is_some() {
+            self.done.push(Span { until: step, ..span });
+        }
+    }
+
+    pub(super) fn is_down(&self, at: ProcessId) -> bool {
+        self.open.contains_key(&(at, Sort::Down))
+    }
+
+    /// Nothing lasts at a process that crashed, but that.
+    pub(super) fn crash(&mut self, at: ProcessId, step: Option<usize>) {
+        for sort in [Sort::Lock, Sort::Lead, Sort::Token, Sort::Stopped] {
+            self.end(at, sort, step);
+        }
+        self.begin(at, Hold::Down, step);
+    }
+
+    /// A token arrives.
+    pub(super) fn get_token(&mut self, at: ProcessId, step: Option<usize>) {
+        self.token_known.insert(at);
+        self.begin(at, Hold::Token, step);
+    }
+
+    /// A token leaves. Whoever sends the first one had it before.
+    pub(super) fn give_token(&mut self, at: ProcessId, step: Option<usize>) {
+        if self.token_known.insert(at) && step.is_some() {
+            self.done.push(Span { at, hold: Hold::Token, from: None, until: step });
+        }
+        self.end(at, Sort::Token, step);
+    }
+
+    pub(super) fn split(&mut self, sides: Vec<Vec<ProcessId>>, step: Option<usize>) {
+        self.heal(step);
+        self.split = Some(Region { from: step, until: None, sides });
+    }
+
+    pub(super) fn heal(&mut self, step: Option<usize>) {
+        let Some(region) = self.split.take() else { return };
+        if step.is_some() {
+            self.regions.push(Region { until: step, ..region });
+        }
+    }
+
+    /// Everything that lasted for a while, in a fixed order.
+    pub(super) fn finish(mut self) -> (Vec<Span>, Vec<Region>) {
+        self.done.extend(self.open.into_values());
+        self.done.sort_by_key(|span| (span.at, span.hold.sort(), span.from, span.until.is_none()));
+        self.regions.extend(self.split);
+        (self.done, self.regions)
+    }
+}

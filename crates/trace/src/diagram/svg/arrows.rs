@@ -1,0 +1,175 @@
+//! Messages.
+
+use std::fmt::Write;
+
+use tenure_core::ProcessId;
+
+use super::geometry::{Area, Line, Point};
+use super::style::{CROSS, escaped, width};
+use super::{Drawing, LINE, path, shape, text};
+use crate::diagram::layout::{Crossing, Fate};
+use crate::diagram::view::Direction;
+
+/// The radius of a step's dot, and some air.
+const DOT: i64 = 7;
+/// A line nearer than this to a dot that it has nothing to do with is bent.
+const NEAR: i64 = 12;
+
+impl Drawing<'_> {
+    /// All messages, and then what is written on them.
+    pub(super) fn arrows(&mut self) {
+        for step in 0..self.layout.steps.len() {
+            if let Some(dot) = self.dot(step).filter(|_| self.layout.steps[step].is_own()) {
+                self.places.take(Area::around(dot, 2 * DOT, 2 * DOT));
+            }
+        }
+        let layout = self.layout;
+        let lines: Vec<Option<Line>> =
+            layout.crossings.iter().map(|crossing| self.line(crossing)).collect();
+        let mut numbers = Vec::new();
+        for line in &lines {
+            numbers.push(line.map(|line| self.places.take_line(line)));
+        }
+        for (crossing, line) in layout.crossings.iter().zip(&lines) {
+            if let Some(line) = line {
+                self.arrow(crossing, line);
+            }
+        }
+        self.step_labels();
+        for ((crossing, line), own) in layout.crossings.iter().zip(&lines).zip(numbers) {
+            if let Some(line) = line {
+                self.label(crossing, line, own);
+            }
+        }
+    }
+
+    /// Where a message is drawn.
+    fn line(&self, crossing: &Crossing) -> Option<Line> {
+        let sent = crossing.sent.map(|step| self.step_along(step));
+        let ended = crossing.ended.map(|step| self.step_along(step));
+        let at = |along: i64, process| self.point(along, process, 0);
+        let Crossing { from, to, fate, .. } = crossing;
+        let line = match (sent, ended, fate) {
+            (Some(sent), Some(ended), Fate::Arrives) => {
+                self.bent(Line::straight(at(sent, *from), at(ended, *to)), (*from, *to))
+            }
+            // From before the window: only its end is seen.
+            (None, Some(ended), Fate::Arrives) => {
+                let far = at(ended - self.step, *from);
+                let to = at(ended, *to);
+                Line::straight(to.nearer(far, to.distance(far).min(3 * DOT + self.lane / 3)), to)
+            }
+            (Some(sent), ended, _) => {
+                let ended = ended.filter(|ended| *ended > sent).unwrap_or(sent + self.step);
+                let (start, far) = (at(sent, *from), at(ended, *to));
+                let part = if *fate == Fate::Lost { 70 } else { 45 };
+                Line::straight(start, start.towards(far, part))
+            }
+            _ => return None,
+        };
+        if crossing.from == crossing.to {
+            return Some(self.bow(line));
+        }
+        let start = if sent.is_some() { line.from.nearer(line.to, DOT) } else { line.from };
+        let arrives = *fate == Fate::Arrives;
+        let end =
+            if arrives { line.to.nearer(line.past.unwrap_or(line.from), DOT) } else { line.to };
+        Some(Line { from: start, past: line.past, to: end })
+    }
+
+    /// A message to oneself: a bow beside one's line.
+    fn bow(&self, line: Line) -> Line {
+        let middle = line.at(50);
+        let past = match self.direction {
+            Direction::Right => Point { y: middle.y - 44, ..middle },
+            Direction::Down => Point { x: middle.x + 44, ..middle },
+        };
+        Line { past: Some(past), ..line }
+    }
+
+    /// The same line, bent if it would pass through the dot of somebody else.
+    fn bent(&self, line: Line, (from, to): (ProcessId, ProcessId)) -> Line {
+        let between = |at: ProcessId| at > from.min(to) && at < from.max(to);
+        let hits = |line: &Line| {
+            (0..self.layout.steps.len()).any(|step| {
+                let of = &self.layout.steps[step];
+                of.is_own()
+                    && of.at.is_some_and(between)
+                    && self
+                        .dot(step)
+                        .is_some_and(|dot| line.meets(Area::around(dot, 2 * NEAR, 2 * NEAR)))
+            })
+        };
+        if to.0.abs_diff(from.0) < 2 || !hits(&line) {
+            return line;
+        }
+        let middle = line.at(50);
+        let bends = [40, -40, 70, -70].map(|bend| {
+            let past = match self.direction {
+                Direction::Right => Point { x: middle.x + bend, ..middle },
+                Direction::Down => Point { y: middle.y + bend, ..middle },
+            };
+            Line { past: Some(past), ..line }
+        });
+        bends.into_iter().find(|bent| !hits(bent)).unwrap_or(line)
+    }
+
+    fn arrow(&mut self, crossing: &Crossing, line: &Line) {
+        let Crossing { from, to, .. } = crossing;
+        let (class, head) = match (crossing.fate, crossing.token) {
+            (Fate::Lost, _) => ("lost", ""),
+            (Fate::UnderWay, _) => ("open", " marker-end=\"url(#head)\""),
+            (Fate::Arrives, true) => ("carries", " marker-end=\"url(#gemhead)\""),
+            (Fate::Arrives, false) => ("arrow", " marker-end=\"url(#head)\""),
+        };
+        let says = escaped(&format!("{} from {from} to {to}", crossing.label()));
+        let fate = match crossing.fate {
+            Fate::Arrives => "",
+            Fate::Lost => ", lost",
+            Fate::UnderWay => ", under way",
+        };
+        let _ = writeln!(self.lines, "<g><title>{says}{fate}</title>");
+        path(&mut self.lines, line, class, head);
+        if crossing.fate == Fate::Lost {
+            shape(&mut self.lines, line.to, CROSS, "cross");
+            self.places.take(Area::around(line.to, 12, 12));
+        }
+        self.lines.push_str("</g>\n");
+    }
+
+    /// What a message is called, on its line and between the lines of processes.
+    fn label(&mut self, crossing: &Crossing, line: &Line, own: Option<usize>) {
+        let says = crossing.label();
+        let wide = width(&says);
+        // On the line where that is possible, else a little beside it.
+        let spots = self.spots(crossing, line);
+        let candidates = [0, -11, 11].into_iter().flat_map(|beside| {
+            spots.iter().map(move |hundredths| {
+                let on = line.at(*hundredths);
+                let center = Point { y: on.y + beside, ..on };
+                (Area::around(center, wide + 4, LINE), center)
+            })
+        });
+        let Some((area, center)) = self.places.best(candidates, own) else { return };
+        self.places.take(area);
+        self.extent = self.extent.with(area);
+        text(&mut self.texts, center, "middle", &says, "halo");
+    }
+
+    /// Where on its line a label may stand, in hundredths: in the middle of each gap between two
+    /// processes first, from the receiver's side.
+    fn spots(&self, crossing: &Crossing, line: &Line) -> Vec<i64> {
+        let across = |point: Point| match self.direction {
+            Direction::Right => point.y,
+            Direction::Down => point.x,
+        };
+        let gaps = (across(line.to) - across(line.from)).abs() / self.lane + 1;
+        let gaps = if crossing.fate == Fate::Arrives && crossing.sent.is_some() { gaps } else { 1 };
+        let parts = [50, 44, 56, 38, 62, 32, 68, 26, 74, 20, 80, 15, 85];
+        let mut spots = Vec::new();
+        for part in parts {
+            spots.extend((0..gaps).rev().map(|gap| (gap * 100 + part) / gaps));
+        }
+        spots
+    }
+}

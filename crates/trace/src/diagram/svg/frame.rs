@@ -1,0 +1,288 @@
+//! What steps and messages are drawn upon: names, lines, the axis, partitions, the legend.
+
+use std::fmt::Write;
+
+use tenure_core::ProcessId;
+
+use super::geometry::{Area, Line, Point};
+use super::style::{CROSS, CROWN, GEM, width};
+use super::{AFTER, BEFORE, Drawing, LINE, path, shape, text};
+use crate::diagram::layout::{Fate, Hold, Mark};
+use crate::diagram::view::{Direction, Scale};
+
+/// Numbers on the axis are at least so far apart.
+const BETWEEN_NUMBERS: i64 = 14;
+
+impl Drawing<'_> {
+    /// Everything below steps and messages.
+    pub(super) fn frame(&mut self) {
+        self.regions();
+        for at in (0..self.layout.size()).map(ProcessId::at) {
+            self.name(at);
+            self.line_of(at);
+        }
+        self.axis();
+        self.captions();
+        self.legend();
+    }
+
+    fn name(&mut self, at: ProcessId) {
+        let name = at.to_string();
+        let center = match self.direction {
+            Direction::Right => self.point(-width(&name) / 2, at, 0),
+            Direction::Down => self.point(8, at, 0),
+        };
+        let area = Area::around(center, width(&name) + 8, LINE);
+        self.places.take(area);
+        self.extent = self.extent.with(area);
+        text(&mut self.texts, center, "middle", &name, "name");
+    }
+
+    /// The line of a process, dotted while it is down or stopped.
+    fn line_of(&mut self, at: ProcessId) {
+        let mut from = BEFORE / 2;
+        let end = self.end();
+        let mut gaps: Vec<(i64, i64)> = Vec::new();
+        for span in self.layout.spans.iter().filter(|span| span.at == at) {
+            if matches!(span.hold, Hold::Down | Hold::Stopped) {
+                gaps.push(self.extent_of(span.from, span.until));
+            }
+        }
+        gaps.sort_unstable();
+        for (start, until) in gaps.into_iter().chain([(end, end)]) {
+            let line = Line::straight(self.point(from, at, 0), self.point(start.max(from), at, 0));
+            path(&mut self.ground, &line, "lane", "");
+            from = until.max(from);
+            if until > start {
+                let gap = Line::straight(self.point(start, at, 0), self.point(until, at, 0));
+                path(&mut self.ground, &gap, "down", "");
+            }
+        }
+        let (start, stop) = (self.point(BEFORE / 2, at, -3), self.point(end, at, 3));
+        let area = Area { left: start.x, top: start.y, right: stop.x, bottom: stop.y };
+        self.places.take_lane(area);
+        self.extent = self.extent.with(area);
+    }
+
+    /// From where to where on the axis something lasted.
+    pub(super) fn extent_of(&self, from: Option<usize>, until: Option<usize>) -> (i64, i64) {
+        let from = from.map_or(BEFORE / 2, |step| self.step_along(step));
+        (from, until.map_or_else(|| self.end(), |step| self.step_along(step)))
+    }
+
+    /// Partitions: a shade behind the lines of each side.
+    fn regions(&mut self) {
+        for region in &self.layout.regions {
+            let extent = self.extent_of(region.from, region.until);
+            for (place, side) in region.sides.iter().enumerate() {
+                for at in side.iter().filter(|at| at.index() < self.layout.size()) {
+                    let class = if place % 2 == 0 { "side0" } else { "side1" };
+                    let bar = self.bar(extent, *at, self.lane - 8, class);
+                    self.ground.push_str(&bar);
+                    let [start, end] = [(extent.0, -1), (extent.1, 1)]
+                        .map(|(along, side)| self.point(along, *at, side * self.lane / 2));
+                    let (left, top) = (start.x, start.y);
+                    let area = Area { left, top, right: end.x, bottom: end.y };
+                    self.extent = self.extent.with(area);
+                }
+            }
+        }
+    }
+
+    /// Beyond the line of the last process, so many pixels.
+    fn below(&self, along: i64, pixels: i64) -> Point {
+        self.point(along, self.last_process(), pixels)
+    }
+
+    /// How far beyond the line of the last process the scale lies: beside every remark.
+    fn beyond(&self) -> i64 {
+        let least = self.lane / 2 + 14;
+        if self.direction == Direction::Right {
+            return least;
+        }
+        let remarks = self.layout.steps.iter().filter_map(|step| match &step.mark {
+            Mark::Network(says) | Mark::Note(says) if step.at.is_none() => Some(width(says)),
+            _ => None,
+        });
+        let remark = remarks.max().unwrap_or(0) - self.lane / 2 - self.below(0, 0).x;
+        least.max(remark + 10)
+    }
+
+    /// The numbers of the scale, as many as fit.
+    fn axis(&mut self) {
+        let layout = self.layout;
+        let mut columns: Vec<(i64, String)> = Vec::new();
+        for (place, step) in layout.steps.iter().enumerate() {
+            if step.at.is_none() || !step.is_own() && layout.view.scale == Scale::Causal {
+                continue;
+            }
+            let number = match layout.view.scale {
+                Scale::Time => layout.time(place),
+                Scale::Causal => (step.moment.1 + 1).to_string(),
+            };
+            columns.push((self.step_along(place), number));
+        }
+        columns.sort();
+        columns.dedup_by(|later, earlier| later.1 == earlier.1);
+        let unit = match layout.view.scale {
+            Scale::Time => format!("time in {}", layout.unit()),
+            Scale::Causal => "longest chain of steps".to_owned(),
+        };
+        let beyond = self.beyond();
+        let mut free = i64::MIN;
+        for (along, number) in columns {
+            let room = if self.direction == Direction::Right { width(&number) } else { LINE };
+            if along - room / 2 < free {
+                continue;
+            }
+            free = along + room / 2 + BETWEEN_NUMBERS;
+            let [start, end] = [-6, -10].map(|pixels| self.below(along, beyond + pixels));
+            path(&mut self.ground, &Line::straight(start, end), "grid", "");
+            let center = match self.direction {
+                Direction::Right => self.below(along, beyond + 4),
+                Direction::Down => self.below(along, beyond + width(&number) / 2),
+            };
+            self.write(center, &number, "small");
+        }
+        let center = match self.direction {
+            Direction::Right => {
+                let center = self.below(self.end(), beyond + 4 + LINE);
+                Point { x: center.x - width(&unit) / 2, ..center }
+            }
+            Direction::Down => self.below(8, beyond + width(&unit) / 2),
+        };
+        self.write(center, &unit, "small");
+    }
+
+    /// Remarks, and what befell the network: a line across all processes.
+    fn captions(&mut self) {
+        let layout = self.layout;
+        let mut ends: Vec<i64> = Vec::new();
+        for (place, step) in layout.steps.iter().enumerate() {
+            let (None, Mark::Network(says) | Mark::Note(says)) = (step.at, &step.mark) else {
+                continue;
+            };
+            let along = self.step_along(place);
+            let first = self.point(along, ProcessId(0), -self.lane / 2);
+            let last = self.below(along, self.lane / 2);
+            path(&mut self.ground, &Line::straight(first, last), "cut", "");
+            let start = match self.direction {
+                // Rows above the first process, the lowest that is free.
+                Direction::Right => {
+                    let row = ends.iter().position(|end| *end < along).unwrap_or(ends.len());
+                    if row == ends.len() {
+                        ends.push(0);
+                    }
+                    ends[row] = along + width(says) + 12;
+                    Point { x: along, y: first.y - 10 - row as i64 * (LINE + 2) }
+                }
+                Direction::Down => first,
+            };
+            let (left, right) = (start.x - 2, start.x + width(says));
+            let (top, bottom) = (start.y - LINE / 2, start.y + LINE / 2);
+            let area = Area { left, top, right, bottom };
+            self.places.take(area);
+            self.extent = self.extent.with(area);
+            text(&mut self.texts, start, "start", says, "halo");
+        }
+    }
+
+    /// What signs mean, those that are in the picture.
+    fn legend(&mut self) {
+        let layout = self.layout;
+        let lost = layout.crossings.iter().any(|crossing| crossing.fate == Fate::Lost);
+        let open = layout.crossings.iter().any(|crossing| crossing.fate == Fate::UnderWay);
+        let down = layout.any(|hold| hold == Hold::Down);
+        let told = layout.steps.iter().any(|step| {
+            step.leader.is_some_and(|term| step.at.is_some() && step.at != Some(term.leader))
+        });
+        let entries = [
+            (layout.any(|hold| hold == Hold::Waiting), "waits", "waits to enter"),
+            (layout.any(|hold| hold == Hold::Inside), "inside", "is inside"),
+            (layout.any(|hold| hold == Hold::Token), "token", "has the token"),
+            (layout.any(|hold| matches!(hold, Hold::Leading(_))), "crown", "leads"),
+            (told, "told", "is told who leads"),
+            (lost, "lost", "lost"),
+            (open, "open", "under way"),
+            (down, "cross", "crashes"),
+            (down, "down", "is down"),
+        ];
+        let entries = entries.into_iter().filter(|(shown, ..)| *shown);
+        let Point { x: mut left, y: mut top } = match self.direction {
+            Direction::Right => self.below(4, self.lane / 2 + 18 + LINE),
+            Direction::Down => Point { x: 0, y: self.end() + 20 },
+        };
+        let right = match self.direction {
+            Direction::Right => self.end() - 170,
+            Direction::Down => self.below(0, self.lane / 2).x,
+        };
+        let begin = left;
+        for (_, sign, says) in entries {
+            let wide = 42 + width(says) + 14;
+            if left > begin && left + wide > right.max(begin + 2 * wide) {
+                (left, top) = (begin, top + LINE + 6);
+            }
+            self.sign(Point { x: left, y: top }, sign);
+            let start = Point { x: left + 42, y: top };
+            text(&mut self.texts, start, "start", says, "small");
+            let area = Area { left, top: top - LINE / 2, right: left + wide, bottom: top + LINE };
+            self.extent = self.extent.with(area);
+            left += wide;
+        }
+    }
+
+    fn sign(&mut self, at: Point, sign: &str) {
+        let Point { x, y } = at;
+        let middle = Point { x: x + 15, y };
+        let line = Line::straight(at, Point { x: x + 30, y });
+        match sign {
+            "waits" | "inside" => {
+                let y = y - 6;
+                let _ = writeln!(
+                    self.dots,
+                    "<rect class=\"{sign}\" x=\"{x}\" y=\"{y}\" width=\"30\" height=\"12\" \
+                     rx=\"2\"/>"
+                );
+            }
+            "crown" | "told" => shape(&mut self.dots, middle, CROWN, sign),
+            "token" => {
+                path(&mut self.dots, &line, "token", "");
+                shape(&mut self.dots, middle, GEM, "gem");
+            }
+            "cross" => shape(&mut self.dots, middle, CROSS, sign),
+            "lost" => {
+                path(&mut self.dots, &line, sign, "");
+                shape(&mut self.dots, line.to, CROSS, "cross");
+            }
+            _ => path(&mut self.dots, &line, sign, ""),
+        }
+    }
+
+    /// The bars at the lines of processes: waiting, inside, leading, the token.
+    pub(super) fn spans(&mut self) {
+        for span in &self.layout.spans {
+            let (from, mut until) = self.extent_of(span.from, span.until);
+            if span.until.is_none() {
+                until -= AFTER / 3;
+            }
+            let bar = match span.hold {
+                Hold::Waiting => self.bar((from, until), span.at, 12, "waits"),
+                Hold::Inside => self.bar((from, until), span.at, 14, "inside"),
+                Hold::Leading(_) => self.bar((from, until), span.at, 20, "leads"),
+                Hold::Token => {
+                    let [start, end] = [from, until].map(|along| self.point(along, span.at, 11));
+                    let mut token = String::new();
+                    path(&mut token, &Line::straight(start, end), "token", "");
+                    shape(&mut token, start.towards(end, 50), GEM, "gem");
+                    token
+                }
+                Hold::Down | Hold::Stopped => continue,
+            };
+            self.lines.push_str(&bar);
+            let [start, end] = [(from, -12), (until, 12)]
+                .map(|(along, beside)| self.point(along, span.at, beside));
+            let (left, top) = (start.x, start.y);
+            self.places.take_lane(Area { left, top, right: end.x, bottom: end.y });
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! Points, boxes and lines in whole pixels.
+
+/// A point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Point {
+    pub(super) x: i64,
+    pub(super) y: i64,
+}
+
+impl Point {
+    /// The point so many hundredths of the way to another.
+    pub(super) fn towards(self, to: Point, hundredths: i64) -> Point {
+        let part = |from: i64, to: i64| from + (to - from) * hundredths / 100;
+        Point { x: part(self.x, to.x), y: part(self.y, to.y) }
+    }
+
+    /// The point so many pixels of the way to another.
+    pub(super) fn nearer(self, to: Point, pixels: i64) -> Point {
+        let length = self.distance(to).max(1);
+        let part = |from: i64, to: i64| from + (to - from) * pixels / length;
+        Point { x: part(self.x, to.x), y: part(self.y, to.y) }
+    }
+
+    pub(super) fn distance(self, to: Point) -> i64 {
+        let (x, y) = (self.x - to.x, self.y - to.y);
+        (x * x + y * y).isqrt()
+    }
+
+    fn side(self, from: Point, to: Point) -> i64 {
+        let turn = (to.x - from.x) * (self.y - from.y) - (to.y - from.y) * (self.x - from.x);
+        turn.signum()
+    }
+}
+
+/// A line that may be bent: from here to there, past a third point.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Line {
+    pub(super) from: Point,
+    /// What a bent line is drawn towards, half-way.
+    pub(super) past: Option<Point>,
+    pub(super) to: Point,
+}
+
+impl Line {
+    pub(super) fn straight(from: Point, to: Point) -> Self {
+        Line { from, past: None, to }
+    }
+
+    /// The point so many hundredths of the way along.
+    pub(super) fn at(&self, hundredths: i64) -> Point {
+        let Some(past) = self.past else { return self.from.towards(self.to, hundredths) };
+        let first = self.from.towards(past, hundredths);
+        first.towards(past.towards(self.to, hundredths), hundredths)
+    }
+
+    /// As the data of an SVG path.
+    pub(super) fn path(&self) -> String {
+        let Line { from, past, to } = self;
+        let bend = past.map_or_else(|| "L".to_owned(), |past| format!("Q{} {} ", past.x, past.y));
+        format!("M{} {}{bend}{} {}", from.x, from.y, to.x, to.y)
+    }
+
+    /// The box that it lies in.
+    pub(super) fn extent(&self) -> Area {
+        let ends = Area::around(self.from, 0, 0).with(Area::around(self.to, 0, 0));
+        self.past.map_or(ends, |past| ends.with(Area::around(past, 0, 0)))
+    }
+
+    /// Whether it meets a box.
+    pub(super) fn meets(&self, area: Area) -> bool {
+        match self.past {
+            None => area.is_met(self.from, self.to),
+            Some(_) => (0..4).any(|part| area.is_met(self.at(part * 25), self.at(part * 25 + 25))),
+        }
+    }
+}
+
+/// A box.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Area {
+    pub(super) left: i64,
+    pub(super) top: i64,
+    pub(super) right: i64,
+    pub(super) bottom: i64,
+}
+
+impl Area {
+    pub(super) fn around(center: Point, width: i64, height: i64) -> Self {
+        Area {
+            left: center.x - width / 2,
+            top: center.y - height / 2,
+            right: center.x + width / 2,
+            bottom: center.y + height / 2,
+        }
+    }
+
+    pub(super) fn overlaps(self, other: Area) -> bool {
+        self.left < other.right
+            && other.left < self.right
+            && self.top < other.bottom
+            && other.top < self.bottom
+    }
+
+    pub(super) fn with(self, other: Area) -> Area {
+        Area {
+            left: self.left.min(other.left),
+            top: self.top.min(other.top),
+            right: self.right.max(other.right),
+            bottom: self.bottom.max(other.bottom),
+        }
+    }
+
+    fn holds(self, point: Point) -> bool {
+        (self.left..=self.right).contains(&point.x) && (self.top..=self.bottom).contains(&point.y)
+    }
+
+    fn is_met(self, from: Point, to: Point) -> bool {
+        let beside = |least: i64, most: i64, one: i64, other: i64| {
+            one.max(other) < least || one.min(other) > most
+        };
+        if beside(self.left, self.right, from.x, to.x)
+            || beside(self.top, self.bottom, from.y, to.y)
+        {
+            return false;
+        }
+        if self.holds(from) || self.holds(to) {
+            return true;
+        }
+        let corners = [
+            Point { x: self.left, y: self.top },
+            Point { x: self.right, y: self.top },
+            Point { x: self.right, y: self.bottom },
+            Point { x: self.left, y: self.bottom },
+        ];
+        let first = corners[0].side(from, to);
+        corners.iter().any(|corner| corner.side(from, to) != first)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const AREA: Area = Area { left: 0, top: 0, right: 10, bottom: 10 };
+
+    fn point(x: i64, y: i64) -> Point {
+        Point { x, y }
+    }
+
+    #[test]
+    fn a_line_meets_a_box_that_it_goes_through_ends_in_or_touches_and_no_other() {
+        let meets = |from, to| Line::straight(from, to).meets(AREA);
+        assert!(meets(point(-5, 5), point(15, 6)), "through");
+        assert!(meets(point(-5, 20), point(5, 5)), "into");
+        assert!(meets(point(2, 2), point(3, 3)), "inside");
+        assert!(!meets(point(-5, 8), point(8, 21)), "past a corner");
+        assert!(!meets(point(-5, -1), point(15, -1)), "above");
+    }
+
+    #[test]
+    fn a_bent_line_passes_beside_its_middle() {
+        let (from, to) = (point(0, 0), point(100, 0));
+        let bent = Line { from, past: Some(point(50, 40)), to };
+        assert_eq!(bent.at(50), point(50, 20));
+        assert_eq!((bent.at(0), bent.at(100)), (from, to));
+        assert!(!bent.meets(Area::around(point(50, 0), 10, 10)));
+        assert!(bent.meets(Area::around(point(50, 20), 10, 10)));
+    }
+}

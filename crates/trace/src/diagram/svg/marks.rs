@@ -1,0 +1,133 @@
+//! Steps: a mark, a few words, a crown, a clock.
+
+use std::fmt::Write;
+
+use super::geometry::{Area, Point};
+use super::style::{CROSS, CROWN, escaped, width};
+use super::{Drawing, LINE, shape, text};
+use crate::diagram::layout::{Mark, Step};
+use crate::diagram::view::Direction;
+
+/// The room that a crown takes in front of its words.
+const CROWN_WIDTH: i64 = 22;
+
+/// What is written at a step.
+struct Label {
+    crown: Option<&'static str>,
+    says: String,
+}
+
+impl Drawing<'_> {
+    /// The marks of all steps.
+    pub(super) fn marks(&mut self) {
+        let layout = self.layout;
+        for (place, step) in layout.steps.iter().enumerate() {
+            let Some(dot) = self.dot(place).filter(|_| step.is_own()) else { continue };
+            let words = escaped(&step.words.join("; "));
+            let time = escaped(&layout.time(place));
+            let _ = writeln!(self.dots, "<g><title>{time}: {words}</title>");
+            let Point { x, y } = dot;
+            match step.mark {
+                Mark::Crashes => shape(&mut self.dots, dot, CROSS, "cross"),
+                Mark::Recovers => {
+                    let _ = writeln!(
+                        self.dots,
+                        "<circle class=\"ring\" cx=\"{x}\" cy=\"{y}\" r=\"5\"/>"
+                    );
+                }
+                _ => {
+                    let _ = writeln!(
+                        self.dots,
+                        "<circle class=\"dot\" cx=\"{x}\" cy=\"{y}\" r=\"5\"/>"
+                    );
+                }
+            }
+            self.dots.push_str("</g>\n");
+        }
+    }
+
+    /// The words, crowns and clocks of all steps.
+    pub(super) fn step_labels(&mut self) {
+        let layout = self.layout;
+        for (place, step) in layout.steps.iter().enumerate() {
+            let Some(dot) = self.dot(place) else { continue };
+            let Label { crown, says } = label(step);
+            let room = if crown.is_some() { CROWN_WIDTH } else { 0 };
+            if room > 0 || !says.is_empty() {
+                let wide = width(&says) + room;
+                let (area, center) = self.beside(dot, wide, crown.is_some());
+                self.places.take(area);
+                self.extent = self.extent.with(area);
+                if let Some(class) = crown {
+                    let at = Point { x: area.left + 11, y: center.y };
+                    shape(&mut self.texts, at, CROWN, class);
+                }
+                let at = Point { x: center.x + room / 2, ..center };
+                text(&mut self.texts, at, "middle", &says, "halo");
+            }
+            let clock = layout.clock(place);
+            if !clock.is_empty() {
+                let (area, center) = self.beside(dot, width(&clock), false);
+                self.places.take(area);
+                self.extent = self.extent.with(area);
+                text(&mut self.texts, center, "middle", &clock, "small halo");
+            }
+        }
+    }
+
+    /// The best place beside a dot for something so wide.
+    fn beside(&self, dot: Point, wide: i64, crowned: bool) -> (Area, Point) {
+        let half = wide / 2;
+        let offsets: [(i64, i64); 8] = match self.direction {
+            Direction::Right => [
+                (0, -21),
+                (0, 21),
+                (half - 6, -21),
+                (half - 6, 21),
+                (6 - half, -21),
+                (6 - half, 21),
+                (0, -35),
+                (0, 35),
+            ],
+            Direction::Down => [
+                (half + 14, 0),
+                (-half - 14, 0),
+                (half + 14, -10),
+                (half + 14, 10),
+                (-half - 14, -10),
+                (-half - 14, 10),
+                (half + 14, -18),
+                (half + 14, 18),
+            ],
+        };
+        let high = if crowned { LINE + 2 } else { LINE };
+        let candidates = offsets.into_iter().map(|(x, y)| {
+            let center = Point { x: dot.x + x, y: dot.y + y };
+            (Area::around(center, wide + 4, high), center)
+        });
+        let around = Area::around(dot, wide, high);
+        self.places.best(candidates, None).unwrap_or((around, dot))
+    }
+}
+
+fn label(step: &Step) -> Label {
+    let mut says: Vec<String> = Vec::new();
+    match &step.mark {
+        Mark::Says(text) | Mark::Note(text) => says.push(text.clone()),
+        Mark::Crashes => says.push("crashes".to_owned()),
+        Mark::Recovers => says.push("recovers".to_owned()),
+        Mark::Duplicates(_) => says.push("×2".to_owned()),
+        _ => {}
+    }
+    let crown = step.leader.map(|term| {
+        let leads = step.at == Some(term.leader);
+        if !leads {
+            says.push(term.leader.to_string());
+        }
+        if term.number > 0 {
+            says.push(format!("term {}", term.number));
+        }
+        if leads { "crown" } else { "told" }
+    });
+    Label { crown, says: says.join(", ") }
+}

@@ -1,0 +1,130 @@
+//! Where labels go: beside each other, beside marks, and off the lines where that is possible.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::geometry::{Area, Line};
+
+/// What a label costs that covers a text or a mark.
+const COVERS: usize = 100;
+/// What it costs to cover the line of a process or a bar.
+const ON_A_LANE: usize = 12;
+/// What it costs to cover the line of a message.
+const ON_A_LINE: usize = 3;
+/// The side of a cell: what is looked at for one label lies in few of them.
+const CELL: i64 = 160;
+
+/// Everything that was drawn so far.
+#[derive(Debug, Default)]
+pub(super) struct Places {
+    taken: Vec<Area>,
+    lanes: Vec<Area>,
+    lines: Vec<Line>,
+    cells: BTreeMap<(i64, i64), Cell>,
+}
+
+/// What lies in a part of the picture, by number.
+#[derive(Debug, Default)]
+struct Cell {
+    taken: Vec<usize>,
+    lanes: Vec<usize>,
+    lines: Vec<usize>,
+}
+
+impl Places {
+    /// A text or a mark is here.
+    pub(super) fn take(&mut self, area: Area) {
+        let number = self.taken.len();
+        self.taken.push(area);
+        cells(area).for_each(|cell| self.cells.entry(cell).or_default().taken.push(number));
+    }
+
+    /// A process's line or a bar is here.
+    pub(super) fn take_lane(&mut self, area: Area) {
+        let number = self.lanes.len();
+        self.lanes.push(area);
+        cells(area).for_each(|cell| self.cells.entry(cell).or_default().lanes.push(number));
+    }
+
+    /// The line of a message is here. Returns its number.
+    pub(super) fn take_line(&mut self, line: Line) -> usize {
+        let number = self.lines.len();
+        self.lines.push(line);
+        for cell in cells(line.extent()).filter(|cell| line.meets(area_of(*cell))) {
+            self.cells.entry(cell).or_default().lines.push(number);
+        }
+        number
+    }
+
+    /// The best of several places, the first of equals; what belongs to line `own` may cover it.
+    pub(super) fn best<T: Copy>(
+        &self,
+        candidates: impl IntoIterator<Item = (Area, T)>,
+        own: Option<usize>,
+    ) -> Option<(Area, T)> {
+        let mut best: Option<(usize, (Area, T))> = None;
+        for candidate in candidates {
+            let cost = self.cost(candidate.0, own);
+            if best.is_none_or(|(least, _)| cost < least) {
+                best = Some((cost, candidate));
+            }
+            if cost == 0 {
+                break;
+            }
+        }
+        best.map(|(_, candidate)| candidate)
+    }
+
+    fn cost(&self, area: Area, own: Option<usize>) -> usize {
+        let mut hit: [BTreeSet<usize>; 3] = Default::default();
+        for cell in cells(area).filter_map(|cell| self.cells.get(&cell)) {
+            let covers = |number: &&usize| self.taken[**number].overlaps(area);
+            hit[0].extend(cell.taken.iter().filter(covers));
+            let covers = |number: &&usize| self.lanes[**number].overlaps(area);
+            hit[1].extend(cell.lanes.iter().filter(covers));
+            let others = cell.lines.iter().filter(|number| Some(**number) != own);
+            hit[2].extend(others.filter(|number| self.lines[**number].meets(area)));
+        }
+        let [taken, lanes, lines] = hit.map(|hit| hit.len());
+        COVERS * taken + ON_A_LANE * lanes + ON_A_LINE * lines
+    }
+}
+
+/// The cells that a box lies in.
+fn cells(area: Area) -> impl Iterator<Item = (i64, i64)> {
+    let rows = area.top.div_euclid(CELL)..=area.bottom.div_euclid(CELL);
+    let columns = area.left.div_euclid(CELL)..=area.right.div_euclid(CELL);
+    rows.flat_map(move |row| columns.clone().map(move |column| (column, row)))
+}
+
+fn area_of((column, row): (i64, i64)) -> Area {
+    let (left, top) = (column * CELL, row * CELL);
+    Area { left, top, right: left + CELL, bottom: top + CELL }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::geometry::Point;
+    use super::*;
+
+    fn area(x: i64, y: i64) -> Area {
+        Area::around(Point { x, y }, 40, 16)
+    }
+
+    #[test]
+    fn a_label_keeps_clear_of_texts_first_then_of_lanes_then_of_lines() {
+        let mut places = Places::default();
+        places.take(area(0, 0));
+        places.take_lane(area(100, 0));
+        let line = Line::straight(Point { x: 200, y: -50 }, Point { x: 200, y: 50 });
+        let own = places.take_line(line);
+        let best = |xs: &[i64], own| {
+            places.best(xs.iter().map(|x| (area(*x, 0), *x)), own).map(|(_, x)| x)
+        };
+        assert_eq!(best(&[0, 100, 200, 300], None), Some(300));
+        assert_eq!(best(&[0, 100, 200], None), Some(200));
+        assert_eq!(best(&[0, 100], None), Some(100));
+        assert_eq!(best(&[300, 200, 400], Some(own)), Some(300), "the first of equals");
+        assert_eq!(best(&[0, 200], Some(own)), Some(200), "its own line may be covered");
+        assert_eq!(best(&[], None), None);
+    }
+}

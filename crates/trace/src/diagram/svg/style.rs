@@ -1,0 +1,97 @@
+//! How things look: in light and in dark, told apart by shape as well as by colour.
+
+/// The colours are Okabe and Ito's, which people see apart whose eyes see fewer; the dark ones
+/// are brighter. Every meaning has a shape of its own, too, so that grey is enough.
+pub(super) const STYLE: &str = "\
+text{font:12px Helvetica,Arial,'Liberation Sans',sans-serif;fill:#1b1f24}
+.name{font-weight:bold;font-size:14px}
+.small{font-size:11px;fill:#4d555e}
+.halo{paint-order:stroke;stroke:#fff;stroke-width:6px;stroke-linejoin:round}
+.paper{fill:#fff}
+.lane{stroke:#7a828b;stroke-width:1.5;fill:none}
+.down{stroke:#7a828b;stroke-width:1.5;stroke-dasharray:2 5;fill:none}
+.inside{fill:#0072b2;stroke:#0072b2}
+.waits{fill:url(#hatch);stroke:#b34d00}
+.hatch{stroke:#b34d00;stroke-width:2}
+.leads{fill:none;stroke:#8a6000;stroke-width:1.5}
+.crown{fill:#e69f00;stroke:#5c4000}
+.told{fill:none;stroke:#8a6000;stroke-width:1.2}
+.token{stroke:#007a59;stroke-width:4;fill:none}
+.gem{fill:#007a59;stroke:#fff}
+.arrow{stroke:#1b1f24;stroke-width:1.4;fill:none}
+.carries{stroke:#007a59;stroke-width:2.6;fill:none}
+.lost{stroke:#b34d00;stroke-width:1.6;stroke-dasharray:6 4;fill:none}
+.open{stroke:#4d555e;stroke-width:1.4;stroke-dasharray:2 3;fill:none}
+.cross{stroke:#b34d00;stroke-width:2.4;fill:none}
+.head{fill:#1b1f24}
+.gemhead{fill:#007a59}
+.dot{fill:#1b1f24;stroke:#fff;stroke-width:1.5}
+.ring{fill:#fff;stroke:#1b1f24;stroke-width:2}
+.grid{stroke:#c4c9cf;stroke-width:1;fill:none}
+.cut{stroke:#4d555e;stroke-width:1.2;stroke-dasharray:5 4;fill:none}
+.side0{fill:#56b4e9;fill-opacity:.22}
+.side1{fill:#cc79a7;fill-opacity:.22}
+@media (prefers-color-scheme:dark){
+text{fill:#e8eaed}
+.small{fill:#aab2bb}
+.halo{stroke:#12161b}
+.paper{fill:#12161b}
+.lane,.down{stroke:#8b949e}
+.inside{fill:#56b4e9;stroke:#56b4e9}
+.waits{stroke:#f0a35e}
+.hatch{stroke:#f0a35e}
+.leads,.told{stroke:#f0c040}
+.crown{fill:#f0c040;stroke:#fff3c4}
+.token{stroke:#2fc89b}
+.gem{fill:#2fc89b;stroke:#12161b}
+.arrow{stroke:#e8eaed}
+.carries{stroke:#2fc89b}
+.lost,.cross{stroke:#ff9a6b}
+.open{stroke:#aab2bb}
+.head{fill:#e8eaed}
+.gemhead{fill:#2fc89b}
+.dot{fill:#e8eaed;stroke:#12161b}
+.ring{fill:#12161b;stroke:#e8eaed}
+.grid{stroke:#343c45}
+.cut{stroke:#aab2bb}
+}
+";
+
+/// Patterns and the heads of arrows.
+pub(super) const DEFINITIONS: &str = "\
+<pattern id=\"hatch\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\">\
+<path class=\"hatch\" d=\"M-1 1L1 -1M0 6L6 0M5 7L7 5\"/></pattern>
+<marker id=\"head\" viewBox=\"0 0 10 10\" refX=\"9\" refY=\"5\" markerWidth=\"9\" \
+markerHeight=\"9\" markerUnits=\"userSpaceOnUse\" orient=\"auto\">\
+<path class=\"head\" d=\"M0 0L10 5L0 10L3 5Z\"/></marker>
+<marker id=\"gemhead\" viewBox=\"0 0 10 10\" refX=\"9\" refY=\"5\" markerWidth=\"11\" \
+markerHeight=\"11\" markerUnits=\"userSpaceOnUse\" orient=\"auto\">\
+<path class=\"gemhead\" d=\"M0 0L10 5L0 10L3 5Z\"/></marker>
+";
+
+/// A crown, about the origin.
+pub(super) const CROWN: &str = "M-7 5L-8 -4L-3 0L0 -6L3 0L8 -4L7 5Z";
+/// A cut gem, about the origin.
+pub(super) const GEM: &str = "M0 -6L6 0L0 6L-6 0Z";
+/// A cross, about the origin.
+pub(super) const CROSS: &str = "M-5 -5L5 5M-5 5L5 -5";
+
+/// Text as it may stand in XML.
+pub(super) fn escaped(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            letter if letter.is_control() => safe.push(' '),
+            letter => safe.push(letter),
+        }
+    }
+    safe
+}
+
+/// About how wide a text is.
+pub(super) fn width(text: &str) -> i64 {
+    text.chars().count() as i64 * 7
+}

@@ -1,0 +1,280 @@
+//! Space–time diagrams: what is drawn where, in text and as SVG.
+
+use tenure_core::service::{election, mutex};
+use tenure_core::{Fence, Layer, ProcessId, TICKS_PER_UNIT, Term};
+use tenure_trace::diagram::{
+    Clock, Direction, Fate, Hold, Layout, Margin, Mark, Scale, View, Window, lay_out,
+};
+use tenure_trace::{Header, Kind, Passage, Record, Service, Source, Who};
+
+const P1: ProcessId = ProcessId(0);
+const P2: ProcessId = ProcessId(1);
+const P3: ProcessId = ProcessId(2);
+
+fn header(n: u32) -> Header {
+    Header::new("tiny", Service::Mutex, n, Source::Simulator)
+}
+
+fn at(time: u64, who: impl Into<Who>, kind: Kind) -> Record {
+    Record::new(time * TICKS_PER_UNIT, who, kind)
+}
+
+fn passage(peer: ProcessId, message: &'static str, number: u64) -> Passage {
+    let layer = Layer::Mutex;
+    Passage { peer, layer, message: message.into(), number, session: 0, content: None }
+}
+
+fn enter() -> Kind {
+    Kind::Command(mutex::Command::Enter.into())
+}
+
+fn entered(fence: u64) -> Kind {
+    Kind::Event(mutex::Event::Entered { fence: Fence(fence, 0) }.into())
+}
+
+fn exited() -> Kind {
+    Kind::Event(mutex::Event::Exited.into())
+}
+
+/// P2 asks P1, whose grant comes; P3 asks, and its request is lost.
+fn story() -> Vec<Record> {
+    vec![
+        at(0, P1, Kind::Boot),
+        at(0, P2, Kind::Boot),
+        at(0, P3, Kind::Boot),
+        at(0, P2, enter()),
+        at(0, P2, Kind::Send(passage(P1, "request", 1))),
+        at(1, P3, enter()),
+        at(1, P3, Kind::Send(passage(P1, "request", 1))),
+        at(2, P3, Kind::Drop(passage(P1, "request", 1))),
+        at(3, P1, Kind::Receive(passage(P2, "request", 1))),
+        at(3, P1, Kind::Send(passage(P2, "grant", 1))),
+        at(5, P2, Kind::Receive(passage(P1, "grant", 1))),
+        at(5, P2, entered(1)),
+        at(6, P2, Kind::Command(mutex::Command::Exit.into())),
+        at(6, P2, exited()),
+        at(6, P2, Kind::Send(passage(P1, "release", 2))),
+    ]
+}
+
+fn drawn(view: View) -> Layout {
+    lay_out(&header(3), &story(), view)
+}
+
+#[test]
+fn a_story_in_text_shows_who_waits_who_is_inside_and_what_was_lost() {
+    let text = drawn(View::default()).to_text(Direction::Down, Margin::Place);
+    assert_eq!(
+        text,
+        "     P1                        P2                        P3
+   0 │                         ● requests                │
+   1 │                         ▒                         ● requests
+   2 │×────────request─────────▒─────────────────────────▒
+   3 ●◄──────request ‹0›───────▒                         ▒
+   5 ├──────────grant─────────►● enters                  ▒
+   6 │                         ● exits                   ▒
+under way: release P2→P1
+× lost   ‹k› sent at k   ▒ waits
+"
+    );
+}
+
+#[test]
+fn a_row_is_drawn_for_each_step_that_counts_and_numbered() {
+    let text = drawn(View::default()).to_text(Direction::Down, Margin::Number);
+    let numbers: Vec<&str> = text.lines().skip(1).take(6).map(|line| line[..5].trim()).collect();
+    assert_eq!(numbers, ["1", "2", "3", "4", "5", "6"]);
+}
+
+#[test]
+fn time_to_the_right_draws_a_line_for_each_process() {
+    let text = drawn(View::default()).to_text(Direction::Right, Margin::Place);
+    let lines: Vec<&str> = text.lines().take(6).map(str::trim_end).collect();
+    assert_eq!(
+        lines,
+        [
+            "       1   2   3   4   5   6",
+            "P1    ──────────────●───┬─────",
+            "                ×   ▲   ▼",
+            "P2    ──●▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒●███●─",
+            "                │",
+            "P3    ──────●▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒",
+        ]
+    );
+    assert!(text.contains("request P3→P1 is lost"), "{text}");
+}
+
+#[test]
+fn every_line_of_text_fits_a_terminal() {
+    for size in [1, 2, 7, 30, 33, 100] {
+        let all = (0..size).map(ProcessId);
+        let mut records: Vec<Record> = all.clone().map(|it| at(0, it, Kind::Boot)).collect();
+        records.extend(all.clone().map(|it| at(1, it, enter())));
+        for (time, to) in (2..).zip(all.clone().skip(1)) {
+            let name = "a-message-with-a-name-of-some-length";
+            records.push(at(time, P1, Kind::Send(passage(to, name, u64::from(to.0)))));
+            records.push(at(time + 1, to, Kind::Receive(passage(P1, name, u64::from(to.0)))));
+        }
+        for clock in [Clock::None, Clock::Lamport, Clock::Vector] {
+            let view = View { clock, ..View::default() };
+            let layout = lay_out(&header(size), &records, view);
+            for direction in [Direction::Down, Direction::Right] {
+                let text = layout.to_text(direction, Margin::Place);
+                let widest = text.lines().map(|line| line.chars().count()).max();
+                assert!(widest <= Some(100), "{size} processes, {widest:?}:\n{text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_causal_scale_counts_the_longest_chain_and_not_the_time() {
+    let layout = drawn(View { scale: Scale::Causal, ..View::default() });
+    let ranks: Vec<u64> = layout.steps.iter().map(|step| step.moment.1).collect();
+    assert_eq!(ranks, [0, 0, 1, 1, 2, 3], "two requests, a loss, a receipt, the grant, the exit");
+    let places: Vec<u32> = (0..6).map(|step| layout.place(step)).collect();
+    assert_eq!(places, [0, 0, 100, 100, 200, 300]);
+}
+
+#[test]
+fn on_the_scale_of_time_later_is_farther_and_one_process_keeps_its_distance() {
+    let mut records = story();
+    records.push(at(900, P3, Kind::Timer("Again".into())));
+    let layout = lay_out(&header(3), &records, View::default());
+    let places: Vec<u32> = (0..7).map(|step| layout.place(step)).collect();
+    assert!(places.is_sorted(), "{places:?}");
+    assert!(places[6] - places[5] <= 300, "a long pause is cut short: {places:?}");
+    let both = |one: usize, other: usize| places[other] - places[one];
+    assert!(both(3, 4) >= 100 && both(4, 5) >= 100, "{places:?}");
+}
+
+#[test]
+fn clocks_count_steps() {
+    let clock = |clock, step: usize| drawn(View { clock, ..View::default() }).clock(step);
+    assert_eq!(clock(Clock::None, 4), "");
+    assert_eq!(clock(Clock::Lamport, 3), "2", "P1 hears of P2's first step");
+    assert_eq!(clock(Clock::Lamport, 4), "3");
+    assert_eq!(clock(Clock::Vector, 3), "[1,1,0]");
+    assert_eq!(clock(Clock::Vector, 4), "[1,2,0]", "and of nothing of P3's");
+}
+
+#[test]
+fn a_window_shows_what_began_before_it_and_what_came_from_outside() {
+    let window = Window { events: Some(9..=12), ..Window::default() };
+    let layout = drawn(View { window, clock: Clock::Lamport, ..View::default() });
+    assert_eq!((layout.records, layout.shown, layout.goes_on), (15, Some((9, 12)), true));
+    let request = &layout.crossings[0];
+    assert_eq!((request.sent, request.ended, request.fate), (None, Some(0), Fate::Arrives));
+    let waits = layout.spans.iter().find(|span| span.at == P3).unwrap();
+    assert_eq!((waits.hold, waits.from, waits.until), (Hold::Waiting, None, None));
+    assert_eq!(layout.clock(0), "2", "clocks know what happened before the window");
+    assert_eq!(layout.steps[0].number, Some(4), "and so do numbers");
+    assert_eq!(layout.caption(), "tiny, 3 processes, events 9 to 12 of 15");
+    let window = Window { from: Some(4_000_000), to: Some(5_000_000), ..Window::default() };
+    let layout = drawn(View { window, ..View::default() });
+    assert_eq!(layout.shown, Some((11, 12)));
+}
+
+#[test]
+fn the_first_one_to_pass_on_a_token_had_it_before() {
+    let records = [
+        at(0, P1, Kind::Boot),
+        at(0, P2, Kind::Boot),
+        at(1, P1, Kind::Timer("Pass".into())),
+        at(1, P1, Kind::Send(passage(P2, "token", 1))),
+        at(2, P2, Kind::Receive(passage(P1, "token", 1))),
+        at(3, P2, Kind::Crash),
+    ];
+    let layout = lay_out(&header(2), &records, View::default());
+    let held: Vec<_> = layout.spans.iter().filter(|span| span.hold == Hold::Token).collect();
+    let told: Vec<_> = held.iter().map(|span| (span.at, span.from, span.until)).collect();
+    assert_eq!(told, [(P1, None, Some(0)), (P2, Some(1), Some(2))]);
+    assert!(layout.crossings[0].token);
+    assert!(layout.spans.iter().any(|span| span.at == P2 && span.hold == Hold::Down));
+}
+
+#[test]
+fn a_leader_is_crowned_until_it_learns_of_another() {
+    let elected = |leader, number| {
+        let term = Term { number, leader };
+        Kind::Event(election::Event::Elected { leader, term }.into())
+    };
+    let elect = || Kind::Command(election::Command::Elect.into());
+    let records = [
+        at(0, P1, elect()),
+        at(0, P1, elected(P1, 1)),
+        at(3, P1, Kind::Timer("Late".into())),
+        at(3, P1, elected(P2, 2)),
+    ];
+    let layout = lay_out(&header(2), &records, View::default());
+    let led = layout.spans.iter().find(|span| span.hold == Hold::Leading(1)).unwrap();
+    assert_eq!((led.from, led.until), (Some(0), Some(1)));
+    let text = layout.to_text(Direction::Down, Margin::Place);
+    assert!(text.contains("● elects, leads (term 1)"), "{text}");
+    assert!(text.contains("● timer late, P2 leads"), "{text}");
+    let svg = layout.to_svg(Direction::Right);
+    assert!(svg.contains(">elects, term 1</text>") && svg.contains("class=\"crown\""), "{svg}");
+}
+
+#[test]
+fn a_partition_is_shaded_from_side_to_side_until_it_heals() {
+    let records = [
+        at(0, P1, enter()),
+        at(1, Who::Parent, Kind::Partition(vec![vec![P1], vec![P2, P3]])),
+        at(2, P2, enter()),
+        at(3, Who::Parent, Kind::Heal),
+        at(4, P3, enter()),
+    ];
+    for scale in [Scale::Time, Scale::Causal] {
+        let layout = lay_out(&header(3), &records, View { scale, ..View::default() });
+        let region = &layout.regions[0];
+        assert_eq!((region.from, region.until), (Some(1), Some(3)));
+        let along: Vec<u32> = (0..5).map(|step| layout.place(step)).collect();
+        assert!(along.is_sorted_by(|one, other| one < other), "{along:?}");
+        let svg = layout.to_svg(Direction::Right);
+        assert_eq!((svg.matches("\"side0\"").count(), svg.matches("\"side1\"").count()), (1, 2));
+        assert!(svg.contains(">partition P1 | P2 P3</text>"), "{svg}");
+    }
+}
+
+#[test]
+fn what_arrives_twice_is_drawn_twice() {
+    let mut records = story();
+    records.insert(5, at(0, P2, Kind::Duplicate(passage(P1, "request", 1))));
+    records.push(at(8, P1, Kind::Receive(passage(P2, "request", 1))));
+    let layout = lay_out(&header(3), &records, View::default());
+    let is_it = |from, fate| {
+        let requests = layout.crossings.iter().filter(|it| it.message == "request");
+        requests.filter(|it| it.from == from && it.fate == fate).count()
+    };
+    assert_eq!((is_it(P2, Fate::Arrives), is_it(P3, Fate::Lost)), (2, 1));
+    assert!(layout.steps.iter().any(|step| matches!(step.mark, Mark::Duplicates(_))));
+}
+
+#[test]
+fn an_svg_is_the_same_every_time_whole_in_its_numbers_and_says_what_it_shows() {
+    for direction in [Direction::Down, Direction::Right] {
+        let [svg, again] = [0, 1].map(|_| drawn(View::default()).to_svg(direction));
+        assert_eq!(svg, again);
+        assert!(svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\""));
+        let (title, told) = ("tiny, 3 processes", "P2 enters. P2 exits.");
+        assert!(svg.contains(&format!("<title id=\"title\">{title}</title>")), "{svg}");
+        assert!(svg.contains(&format!(" {told}</desc>")), "{svg}");
+        assert!(svg.contains("prefers-color-scheme:dark"));
+        let body = svg.split("</defs>").nth(1).unwrap();
+        let attributes = body.split('"').skip(1).step_by(2);
+        assert!(attributes.clone().all(|it| !it.contains('.')), "numbers are whole");
+        for tag in ["g", "text", "title"] {
+            let opened = body.matches(&format!("<{tag}>")).count()
+                + body.matches(&format!("<{tag} ")).count();
+            assert_eq!(opened, body.matches(&format!("</{tag}>")).count(), "{tag}");
+        }
+    }
+}
+
+#[test]
+fn names_that_mean_something_to_xml_are_written_out() {
+    let records = [at(0, P1, Kind::Note("a < b & c > d".into()))];
+    let svg = lay_out(&header(1), &records, View::default()).to_svg(Direction::Right);
+    assert!(svg.contains(">a &lt; b &amp; c &gt; d</text>"), "{svg}");
+}
