@@ -13,6 +13,7 @@ mod course;
 pub mod diagram;
 mod diff;
 mod event;
+pub mod export;
 mod golden;
 mod header;
 mod line;

@@ -48,7 +48,7 @@ impl Layout {
     }
 
     /// What a step is called, and what its user was told.
-    pub(super) fn says(&self, step: &Step) -> String {
+    pub(crate) fn says(&self, step: &Step) -> String {
         let mut says: Vec<String> = Vec::new();
         match &step.mark {
             Mark::Says(text) | Mark::Note(text) => says.push(text.clone()),

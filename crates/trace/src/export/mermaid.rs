@@ -1,0 +1,72 @@
+//! Sequence diagrams for [Mermaid](https://mermaid.js.org), which many pages draw in place.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use tenure_core::ProcessId;
+
+use crate::diagram::{Hold, Layout, Mark, View, lay_out};
+use crate::{Header, Record};
+
+/// The records of one run as a sequence diagram: a message where it arrives, the critical section
+/// as an activation, everything else as notes.
+pub fn mermaid<'r>(header: &Header, records: impl IntoIterator<Item = &'r Record>) -> String {
+    let layout = lay_out(header, records, View::default());
+    let mut text = "sequenceDiagram\n".to_owned();
+    for number in 1..=header.n {
+        let _ = writeln!(text, "    participant P{number}");
+    }
+    let mut bars: BTreeMap<usize, Vec<(bool, ProcessId)>> = BTreeMap::new();
+    for span in layout.spans.iter().filter(|span| span.hold == Hold::Inside) {
+        for (step, begins) in [(span.from, true), (span.until, false)] {
+            let Some(step) = step else { continue };
+            bars.entry(step).or_default().push((begins, span.at));
+        }
+    }
+    for place in 0..layout.steps.len() {
+        step(&mut text, &layout, place, bars.get(&place).map_or(&[], Vec::as_slice));
+    }
+    text
+}
+
+fn step(text: &mut String, layout: &Layout, place: usize, bars: &[(bool, ProcessId)]) {
+    let step = &layout.steps[place];
+    match (&step.mark, step.received) {
+        (Mark::Loses(crossing), _) => message(text, layout, *crossing, "-x", ""),
+        (Mark::Duplicates(crossing), _) => message(text, layout, *crossing, "-x", " (twice)"),
+        (_, Some(crossing)) => message(text, layout, crossing, "->>", ""),
+        _ => {}
+    }
+    for (_, at) in bars.iter().filter(|(begins, _)| !begins) {
+        let _ = writeln!(text, "    deactivate {at}");
+    }
+    let everybody = format!("P1,P{}", layout.header.n);
+    let says = match (&step.mark, step.at) {
+        (Mark::Network(says) | Mark::Note(says), None) => {
+            let _ = writeln!(text, "    Note over {everybody}: {}", plain(says));
+            return;
+        }
+        _ => layout.says(step),
+    };
+    if let Some(at) = step.at.filter(|_| !says.is_empty()) {
+        let _ = writeln!(text, "    Note over {at}: {}", plain(&says));
+    }
+    for (_, at) in bars.iter().filter(|(begins, _)| *begins) {
+        let _ = writeln!(text, "    activate {at}");
+    }
+}
+
+fn message(text: &mut String, layout: &Layout, crossing: usize, arrow: &str, more: &str) {
+    let crossing = &layout.crossings[crossing];
+    let (from, to, says) = (crossing.from, crossing.to, plain(&crossing.label()));
+    let _ = writeln!(text, "    {from}{arrow}{to}: {says}{more}");
+}
+
+/// Words without what Mermaid takes for its own.
+fn plain(says: &str) -> String {
+    let letters = says.chars().map(|letter| match letter {
+        ';' | '#' | '\n' | '\r' => ' ',
+        letter => letter,
+    });
+    letters.collect()
+}

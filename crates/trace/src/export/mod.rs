@@ -1,0 +1,9 @@
+//! Traces for other tools to read, and back.
+
+mod mermaid;
+mod otel;
+mod shiviz;
+
+pub use mermaid::mermaid;
+pub use otel::otel;
+pub use shiviz::{ImportError, from_shiviz, shiviz};

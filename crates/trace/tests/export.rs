@@ -1,0 +1,126 @@
+//! Traces for other tools, and back.
+
+use serde_json::{Value, json};
+use tenure_core::service::mutex;
+use tenure_core::{Fence, Layer, ProcessId};
+use tenure_trace::export::{ImportError, from_shiviz, mermaid, otel, shiviz};
+use tenure_trace::{Header, Kind, Passage, Record, Service, Source, Who};
+
+const P1: ProcessId = ProcessId(0);
+const P2: ProcessId = ProcessId(1);
+
+fn header() -> Header {
+    Header::new("tiny", Service::Mutex, 2, Source::Simulator)
+}
+
+fn passage(peer: ProcessId, message: &'static str, number: u64) -> Passage {
+    let content = Some(Box::new(json!({"stamp": [1, 0]})));
+    Passage { peer, layer: Layer::Mutex, message: message.into(), number, session: 0, content }
+}
+
+fn story() -> Vec<Record> {
+    let kinds = [
+        (0, P2, Kind::Command(mutex::Command::Enter.into())),
+        (0, P2, Kind::Send(passage(P1, "request", 1))),
+        (1, P1, Kind::Receive(passage(P2, "request", 1))),
+        (1, P1, Kind::Send(passage(P2, "grant", 1))),
+        (2, P2, Kind::Receive(passage(P1, "grant", 1))),
+        (2, P2, Kind::Event(mutex::Event::Entered { fence: Fence(1, 2) }.into())),
+        (3, P2, Kind::Note("two\nlines; #1".into())),
+        (4, P2, Kind::Send(passage(P1, "release", 2))),
+        (4, P2, Kind::Drop(passage(P1, "release", 2))),
+        (5, P2, Kind::Crash),
+    ];
+    let records = kinds.into_iter().map(|(time, at, kind)| Record::new(time, at, kind));
+    records.chain([Record::new(6, Who::Parent, Kind::End)]).collect()
+}
+
+#[test]
+fn a_log_for_shiviz_says_how_to_read_it_and_carries_the_clock_of_each_event() {
+    let log = shiviz(&header(), &story());
+    let lines: Vec<&str> = log.lines().collect();
+    assert_eq!(lines[0], r"(?<host>\S*) (?<clock>\{.*\})\n(?<event>.*)\n(?<record>\{.*\})");
+    assert_eq!(lines[1], r"^=== (?<trace>.*) ===$");
+    assert!(lines[2].starts_with("=== {\"trace\":\"tenure\"") && lines[2].ends_with("} ==="));
+    assert_eq!(lines[3..5], ["P2 {\"P2\":1}", "P2 asks to enter"]);
+    assert_eq!(lines[9..11], ["P1 {\"P1\":1,\"P2\":2}", "P1 receives request from P2"]);
+    assert_eq!(lines[15], "P2 {\"P1\":2,\"P2\":3}");
+    assert_eq!(lines[22], "P2 notes: two lines; #1", "an event is one line");
+    assert_eq!(lines.len(), 3 + 3 * story().len());
+}
+
+#[test]
+fn a_log_that_was_exported_is_read_back_whole() {
+    let trace = from_shiviz(&shiviz(&header(), &story())).unwrap();
+    assert_eq!((trace.header, trace.records), (header(), story()));
+}
+
+#[test]
+fn any_other_log_is_refused_with_the_line_that_says_so() {
+    let log = shiviz(&header(), &story());
+    let refused = |log: &str| from_shiviz(log).unwrap_err();
+    assert!(matches!(refused(""), ImportError::Foreign { line: 1, .. }));
+    let foreign = log.replacen("(?<record>", "(?<other>", 1);
+    assert!(matches!(refused(&foreign), ImportError::Foreign { line: 1, .. }));
+    let headless = log.replacen("=== {", "=== ", 1);
+    assert!(matches!(refused(&headless), ImportError::Malformed { line: 3, .. }));
+    let torn: Vec<&str> = log.lines().take(8).collect();
+    assert_eq!(refused(&torn.join("\n")), ImportError::Torn { line: 8 });
+    let wrong = log.replacen("\"kind\":\"command\"", "\"kind\":7", 1);
+    assert!(matches!(refused(&wrong), ImportError::Malformed { line: 6, .. }));
+}
+
+#[test]
+fn a_sequence_diagram_has_a_line_for_each_message_and_a_bar_for_each_entry() {
+    assert_eq!(
+        mermaid(&header(), &story()),
+        "sequenceDiagram
+    participant P1
+    participant P2
+    Note over P2: requests
+    P2->>P1: request
+    P1->>P2: grant
+    Note over P2: enters
+    activate P2
+    Note over P2: two lines   1
+    P2-xP1: release
+    deactivate P2
+    Note over P2: crashes
+"
+    );
+}
+
+#[test]
+fn a_critical_section_is_a_span_and_a_message_a_link_between_spans() {
+    let text = otel(&header(), &story());
+    let otlp: Value = serde_json::from_str(&text).unwrap();
+    let resources = otlp["resourceSpans"].as_array().unwrap();
+    assert_eq!(resources.len(), 2);
+    let spans = |place: usize| resources[place]["scopeSpans"][0]["spans"].as_array().unwrap();
+    let find = |place: usize, name: &str| {
+        spans(place).iter().find(|span| span["name"] == name).unwrap().clone()
+    };
+    let (session, waits, inside) =
+        (find(1, "session"), find(1, "waits"), find(1, "critical section"));
+    assert_eq!(
+        (&waits["startTimeUnixNano"], &waits["endTimeUnixNano"]),
+        (&json!("0"), &json!("2"))
+    );
+    assert_eq!(
+        (&inside["startTimeUnixNano"], &inside["endTimeUnixNano"]),
+        (&json!("2"), &json!("5"))
+    );
+    assert_eq!(inside["parentSpanId"], session["spanId"]);
+    let fence = json!([{"key": "fence", "value": {"stringValue": "1.2"}}]);
+    assert_eq!(inside["attributes"], fence);
+    let other = find(0, "session");
+    assert_eq!(other["links"][0]["spanId"], waits["spanId"], "the request left while P2 waited");
+    assert_eq!(waits["links"][0]["spanId"], other["spanId"], "and so the grant arrived");
+    assert_eq!(waits["links"][0]["traceId"], inside["traceId"]);
+    assert_eq!(inside["traceId"].as_str().unwrap().len(), 32);
+    assert_eq!(inside["spanId"].as_str().unwrap().len(), 16);
+    assert_eq!(text, otel(&header(), &story()), "the same bytes");
+    let links: usize =
+        (0..2).flat_map(spans).map(|it| it["links"].as_array().map_or(0, Vec::len)).sum();
+    assert_eq!(links, 2, "one for each message that arrived");
+}
