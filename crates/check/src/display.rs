@@ -2,17 +2,19 @@
 
 use std::fmt;
 
-use crate::diagram::diagram;
+use tenure_trace::diagram::{Direction, Margin, View, lay_out};
+
 use crate::report::{Counterexample, Judgement, Report};
-use crate::story::Story;
 
 /// What makes a search smaller, or finite at all: elections may go on to ever higher terms.
 const HINT: &str = "a lower bound on terms, or on messages on a link, makes a search smaller";
 
-impl Story {
-    /// A space–time diagram in text, at most 100 columns wide.
+impl Counterexample {
+    /// A space–time diagram in text, at most 100 columns wide, whose rows are numbered as the
+    /// story's steps are.
     pub fn diagram(&self) -> String {
-        diagram(self)
+        let layout = lay_out(&self.trace.header, &self.trace.records, View::default());
+        layout.to_text(Direction::Down, Margin::Number)
     }
 }
 
@@ -67,6 +69,6 @@ impl fmt::Display for Counterexample {
         let (property, length, manner) = (&self.property, self.length(), self.manner.name());
         writeln!(f, "{property} violated after {length} steps ({manner}): {}", self.says)?;
         writeln!(f, "{}", self.story)?;
-        write!(f, "{}", self.story.diagram())
+        write!(f, "{}", self.diagram())
     }
 }

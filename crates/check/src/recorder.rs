@@ -7,7 +7,7 @@ use tenure_core::{Labelled, Layer, ProcessId, Protocol, TICKS_PER_UNIT, VectorCl
 use tenure_trace::{Kind, Passage, Pick, Record, Who};
 
 use crate::action::Kind as Step;
-use crate::replay::{Taken, What};
+use crate::replay::{TIME_PASSES, Taken, What};
 use crate::user::Service;
 
 /// A message that was sent, as the trace numbers it.
@@ -91,7 +91,10 @@ where
                 self.numbers.retain(|(from, _), _| *from != at);
                 self.note(at, Kind::Recover);
             }
-            (What::Nothing, _) => {}
+            (What::Nothing, _) => {
+                let note = Kind::Note(TIME_PASSES.to_owned());
+                self.records.push(Record::new(self.now, Who::Parent, note));
+            }
         }
         self.effects(at, &taken.messages, &taken.events);
     }

@@ -11,7 +11,7 @@ use crate::local::{Life, Local};
 use crate::memory::Part;
 use crate::processes::Processes;
 use crate::rules::Rules;
-use crate::story::{Mark, Scene};
+use crate::story::Scene;
 use crate::successors::{Seed, TIME, Worker};
 use crate::user::{Service, User};
 use crate::visited::StateId;
@@ -300,31 +300,31 @@ where
     }
 }
 
-/// A step in words and as a mark in a diagram.
+/// A unit of time that passes, as stories and traces say it.
+pub(crate) const TIME_PASSES: &str = "a unit of time passes";
+
+/// A step in words.
 pub(crate) fn scene<P: Protocol>(taken: &Taken<P>, receiver_was_down: bool) -> Scene
 where
     P::Command: Service<Event = P::Event>,
 {
     let at = taken.at;
-    let own = |words: String| (format!("{at} {words}"), Mark::At(at, words));
-    let (step, mark) = match (&taken.what, taken.kind) {
-        (What::Command(command), _) => own(command.words()),
-        (What::Timer(timer), _) => own(format!("timer {} fires", bare(timer))),
+    let step = match (&taken.what, taken.kind) {
+        (What::Command(command), _) => format!("{at} {}", command.words()),
+        (What::Timer(timer), _) => format!("{at} timer {} fires", bare(timer)),
         (What::Passage(from, to, message), kind) => {
             passage(*from, *to, message.as_ref().map(kind_of), kind, receiver_was_down)
         }
-        (What::Suspicion(peer, Verdict::Suspect), _) => own(format!("suspects {peer}")),
-        (What::Suspicion(peer, Verdict::Trust), _) => own(format!("trusts {peer}")),
-        (What::Split(_), _) => {
-            let words = "the network falls into two".to_owned();
-            (words, Mark::At(at, "partition".to_owned()))
-        }
-        (What::Nothing, Kind::Crash) => own("crashes".to_owned()),
-        (What::Nothing, Kind::Recover) => own("recovers".to_owned()),
-        (What::Nothing, _) => ("a unit of time passes".to_owned(), Mark::Time),
+        (What::Suspicion(peer, Verdict::Suspect), _) => format!("{at} suspects {peer}"),
+        (What::Suspicion(peer, Verdict::Trust), _) => format!("{at} trusts {peer}"),
+        (What::Split(_), _) => "the network falls into two".to_owned(),
+        (What::Nothing, Kind::Crash) => format!("{at} crashes"),
+        (What::Nothing, Kind::Recover) => format!("{at} recovers"),
+        (What::Nothing, _) => TIME_PASSES.to_owned(),
     };
     let told = taken.events.iter().filter_map(P::Command::told);
-    Scene { step, told: told.map(|words| format!("{at} {words}")).collect(), mark }
+    let told = told.map(|words| format!("{at} {words}")).collect();
+    Scene { step, told, is_time: taken.kind == Kind::Tick }
 }
 
 fn kind_of(message: &impl Labelled) -> &'static str {
@@ -337,18 +337,15 @@ fn passage(
     message: Option<&'static str>,
     kind: Kind,
     receiver_was_down: bool,
-) -> (String, Mark) {
+) -> String {
     let name = message.unwrap_or("application message");
-    let drawn = message.unwrap_or("application").to_owned();
     let told = |what: &str| format!("{from} → {to} {name} {what}");
     match kind {
-        Kind::Lose => (told("lost"), Mark::Broken(from, to, drawn)),
-        Kind::Duplicate => (told("duplicated"), Mark::Broken(from, to, drawn + " ×2")),
-        Kind::Send => {
-            (format!("{from} sends {to} an {name}"), Mark::At(from, format!("application {to}")))
-        }
-        _ if receiver_was_down => (told("finds nobody"), Mark::Broken(from, to, drawn)),
-        _ => (told("delivered"), Mark::Arrow(from, to, drawn)),
+        Kind::Lose => told("lost"),
+        Kind::Duplicate => told("duplicated"),
+        Kind::Send => format!("{from} sends {to} an {name}"),
+        _ if receiver_was_down => told("finds nobody"),
+        _ => told("delivered"),
     }
 }
 

@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use tenure_core::ProcessId;
-
 /// A run: what happened, step by step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Story {
@@ -22,32 +20,19 @@ pub struct Scene {
     pub step: String,
     /// What was told at once: "P2 enters".
     pub told: Vec<String>,
-    /// Where it shows in a diagram.
-    pub mark: Mark,
-}
-
-/// How a step is drawn.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Mark {
-    /// Something at one process.
-    At(ProcessId, String),
-    /// A message from one to another that arrives.
-    Arrow(ProcessId, ProcessId, String),
-    /// A message that is lost or duplicated on its way.
-    Broken(ProcessId, ProcessId, String),
-    /// A unit of time passes: not a step.
-    Time,
+    /// Whether only time passes, which is no step.
+    pub is_time: bool,
 }
 
 impl Story {
     /// How many steps it takes; time that passes is not counted.
     pub fn length(&self) -> usize {
-        self.scenes.iter().filter(|scene| scene.mark != Mark::Time).count()
+        self.scenes.iter().filter(|scene| !scene.is_time).count()
     }
 
     /// The steps in words.
     pub fn steps(&self) -> Vec<String> {
-        let steps = self.scenes.iter().filter(|scene| scene.mark != Mark::Time);
+        let steps = self.scenes.iter().filter(|scene| !scene.is_time);
         steps.map(|scene| scene.step.clone()).collect()
     }
 }
@@ -59,7 +44,7 @@ impl fmt::Display for Story {
             if self.repeats_from == Some(place) {
                 writeln!(f, "     and from here on, again and again:")?;
             }
-            if scene.mark == Mark::Time {
+            if scene.is_time {
                 writeln!(f, "     ({})", scene.step)?;
                 continue;
             }
