@@ -128,3 +128,34 @@ fn whoever_interrupts_a_check_is_told_what_is_known() {
     assert_eq!(told["properties"]["mutual-exclusion"], "incomplete");
     assert!(told["states"].as_u64().is_some_and(|states| states > 0));
 }
+
+#[test]
+fn a_trace_is_drawn_exported_and_read_back() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("run.ndjson");
+    let file = path.display();
+    assert!(tenure(&format!("simulate token-ring -n 3 --trace {file}")).status.success());
+    let told = |arguments: &str| {
+        let output = tenure(arguments);
+        assert!(output.status.success() && output.stderr.is_empty(), "{arguments}: {output:?}");
+        String::from_utf8(output.stdout).expect("text")
+    };
+    let text = told(&format!("trace diagram {file} --clock vector"));
+    assert!(text.contains("token") && text.contains("enters"), "{text}");
+    let svg = told(&format!("trace diagram {file} --as svg --scale causal --direction down"));
+    assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"), "{svg}");
+    let log = told(&format!("trace export {file} --as shiviz"));
+    let logged = folder.path().join("run.log");
+    fs::write(&logged, log).expect("a file");
+    let back = told(&format!("trace import {} --from shiviz", logged.display()));
+    assert_eq!(back, fs::read_to_string(&path).expect("a trace"), "to the byte");
+    assert!(told(&format!("trace export {file} --as mermaid")).starts_with("sequenceDiagram"));
+    let spans: Value = serde_json::from_str(&told(&format!("trace export {file} --as otel")))
+        .expect("spans are JSON");
+    assert_eq!(spans["resourceSpans"].as_array().map(Vec::len), Some(3));
+    for wrong in ["--events 9..3", "--from soon", "--events 5000..6000", "--as html"] {
+        let refused = tenure(&format!("trace diagram {file} {wrong}"));
+        assert_eq!(refused.status.code(), Some(2), "{wrong}: {refused:?}");
+        assert_eq!(String::from_utf8_lossy(&refused.stderr).lines().count(), 1, "{wrong}");
+    }
+}

@@ -1,5 +1,7 @@
 //! `tenure trace`.
 
+mod diagram;
+mod export;
 mod replay;
 
 use std::fmt::Write;
@@ -14,7 +16,7 @@ use tenure_trace::{
 use super::failure::{Failure, Status};
 use super::output::{Format, print, print_json};
 
-/// Judge or show traces, whoever wrote them: simulator, checker or real nodes
+/// Judge, show or draw traces, whoever wrote them: simulator, checker or real nodes
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     #[command(subcommand)]
@@ -25,6 +27,9 @@ pub(crate) struct Options {
 enum Command {
     Verify(VerifyOptions),
     Show(ShowOptions),
+    Diagram(diagram::Options),
+    Export(export::Options),
+    Import(export::ImportOptions),
     Replay(replay::Options),
 }
 
@@ -60,6 +65,9 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     match &options.command {
         Command::Verify(options) => verify(options),
         Command::Show(options) => show(options),
+        Command::Diagram(options) => diagram::run(options),
+        Command::Export(options) => export::run(options),
+        Command::Import(options) => export::import(options),
         Command::Replay(options) => replay::run(options),
     }
 }

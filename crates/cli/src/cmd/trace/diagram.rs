@@ -1,0 +1,182 @@
+//! `tenure trace diagram`: who did what when, as a picture.
+
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use tenure_trace::diagram::{Clock, Direction, Layout, Margin, Scale, View, Window, lay_out_files};
+
+use super::of_input;
+use crate::cmd::failure::{Failure, Status};
+use crate::cmd::output::print;
+
+/// More records than this are drawn only when they are asked for.
+const MOST_IN_TEXT: u64 = 20_000;
+/// The same in a picture.
+const MOST_IN_SVG: u64 = 4_000;
+
+/// Draw the traces of one run as a space–time diagram
+#[derive(Debug, Args)]
+pub(super) struct Options {
+    /// The traces of one run; several are merged
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// What to draw
+    #[arg(long = "as", value_enum, default_value_t)]
+    form: Form,
+    /// What the steps are placed by
+    #[arg(long, value_enum, default_value_t)]
+    scale: ScaleName,
+    /// Where later steps lie [default: down in text, right in SVG]
+    #[arg(long, value_enum)]
+    direction: Option<DirectionName>,
+    /// The clock to write at each step; a step counts as one event
+    #[arg(long, value_enum, default_value_t)]
+    clock: ClockName,
+    /// Fields of what messages say to write beside their names: stamp, rank, phase …
+    #[arg(long, value_name = "FIELD,…", value_delimiter = ',')]
+    fields: Vec<String>,
+    /// Only what happened from this time on, in units (milliseconds of real time)
+    #[arg(long, value_name = "T", value_parser = ticks)]
+    from: Option<u64>,
+    /// Only what happened up to this time
+    #[arg(long, value_name = "T", value_parser = ticks)]
+    to: Option<u64>,
+    /// Only these events, by their place in the trace: 1..200, 5000.., ..100
+    #[arg(long, value_name = "A..B", value_parser = events)]
+    events: Option<RangeInclusive<u64>>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Form {
+    /// At most 100 columns wide, for a terminal
+    #[default]
+    Text,
+    /// For a page or a slide
+    Svg,
+}
+
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+enum ScaleName {
+    /// When they happened
+    #[default]
+    Time,
+    /// The longest chain of steps that leads to each
+    Causal,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum DirectionName {
+    /// Below earlier ones
+    Down,
+    /// To the right of them
+    Right,
+}
+
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+enum ClockName {
+    /// None
+    #[default]
+    None,
+    /// Lamport's
+    Lamport,
+    /// One count for each process
+    Vector,
+}
+
+pub(super) fn run(options: &Options) -> Result<Status, Failure> {
+    let whole = options.from.is_none() && options.to.is_none() && options.events.is_none();
+    let most = if options.form == Form::Svg { MOST_IN_SVG } else { MOST_IN_TEXT };
+    let view = View {
+        scale: match options.scale {
+            ScaleName::Time => Scale::Time,
+            ScaleName::Causal => Scale::Causal,
+        },
+        clock: match options.clock {
+            ClockName::None => Clock::None,
+            ClockName::Lamport => Clock::Lamport,
+            ClockName::Vector => Clock::Vector,
+        },
+        window: Window {
+            from: options.from,
+            to: options.to,
+            events: options.events.clone(),
+            most: whole.then_some(most),
+        },
+        fields: options.fields.clone(),
+    };
+    let layout = lay_out_files(&options.files, view).map_err(of_input)?;
+    let Some((first, last)) = layout.shown else {
+        let says = format!("none of the {} events lies in this window", layout.records);
+        return Err(Failure::usage(says));
+    };
+    if whole && layout.goes_on {
+        eprintln!(
+            "shown are the events {first} to {last} of {}; --events {}..{} shows the next",
+            layout.records,
+            last + 1,
+            last + most
+        );
+    }
+    print(&drawn(options, &layout))?;
+    Ok(Status::Held)
+}
+
+fn drawn(options: &Options, layout: &Layout) -> String {
+    let direction = match (options.direction, options.form) {
+        (Some(DirectionName::Down), _) | (None, Form::Text) => Direction::Down,
+        (Some(DirectionName::Right), _) | (None, Form::Svg) => Direction::Right,
+    };
+    match options.form {
+        Form::Text => layout.to_text(direction, Margin::Place),
+        Form::Svg => layout.to_svg(direction),
+    }
+}
+
+/// Units with up to six digits after the point, as ticks.
+fn ticks(text: &str) -> Result<u64, String> {
+    let fault = || format!("`{text}` is no time; write units, as in 12 or 12.5");
+    let (whole, part) = text.split_once('.').unwrap_or((text, "0"));
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if !digits(whole) || !digits(part) || part.len() > 6 {
+        return Err(fault());
+    }
+    let ticks = format!("{whole}{part:0<6}");
+    ticks.parse().map_err(|_| fault())
+}
+
+/// `5..200`, either end of which may be missing.
+fn events(text: &str) -> Result<RangeInclusive<u64>, String> {
+    let fault = || format!("`{text}` names no events; write 1..200, 5000.. or ..100");
+    let (first, last) = text.split_once("..").ok_or_else(fault)?;
+    let end = |end: &str, otherwise| match end {
+        "" => Ok(otherwise),
+        end => end.parse().map_err(|_| fault()),
+    };
+    let (first, last) = (end(first, 1)?, end(last, u64::MAX)?);
+    if first == 0 || first > last { Err(fault()) } else { Ok(first..=last) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_units_with_a_point() {
+        assert_eq!(ticks("12"), Ok(12_000_000));
+        assert_eq!(ticks("0.25"), Ok(250_000));
+        for wrong in ["", "1.", ".5", "-1", "1e3", "1.2345678", "99999999999999999999"] {
+            assert!(ticks(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn events_are_counted_from_1_and_ends_may_be_missing() {
+        assert_eq!(events("5..200"), Ok(5..=200));
+        assert_eq!(events("5.."), Ok(5..=u64::MAX));
+        assert_eq!(events("..7"), Ok(1..=7));
+        for wrong in ["", "5", "0..3", "7..5", "a..b"] {
+            assert!(events(wrong).is_err(), "{wrong}");
+        }
+    }
+}

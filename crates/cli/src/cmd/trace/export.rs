@@ -1,0 +1,80 @@
+//! `tenure trace export` and `import`: traces for other tools, and back.
+
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use tenure_trace::export::{from_shiviz, mermaid, otel, shiviz};
+use tenure_trace::{MergeError, Merged, Trace, merge};
+
+use super::of_input;
+use crate::cmd::failure::{Failure, Status};
+use crate::cmd::output::print;
+
+/// Print the traces of one run for another tool to read
+#[derive(Debug, Args)]
+pub(super) struct Options {
+    /// The traces of one run; several are merged
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// For which
+    #[arg(long = "as", value_enum)]
+    form: Form,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Form {
+    /// ShiViz: a log with a vector clock for each event, and how to read it
+    Shiviz,
+    /// Mermaid: a sequence diagram
+    Mermaid,
+    /// OpenTelemetry: spans as OTLP in JSON, a critical section being a span and a message a link
+    Otel,
+}
+
+/// Print a log that `export` wrote as the trace that it was written from
+#[derive(Debug, Args)]
+pub(super) struct ImportOptions {
+    /// The log
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Whose format it has
+    #[arg(long, value_enum)]
+    from: Source,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Source {
+    /// ShiViz
+    Shiviz,
+}
+
+pub(super) fn run(options: &Options) -> Result<Status, Failure> {
+    let traces: Result<Vec<Trace>, MergeError> =
+        options.files.iter().map(|path| Ok(Trace::read(path)?)).collect();
+    let Merged { header, records, .. } = traces.and_then(merge).map_err(of_input)?;
+    let text = match options.form {
+        Form::Shiviz => shiviz(&header, &records),
+        Form::Mermaid => mermaid(&header, &records),
+        Form::Otel => otel(&header, &records),
+    };
+    print(&text)?;
+    Ok(Status::Held)
+}
+
+pub(super) fn import(options: &ImportOptions) -> Result<Status, Failure> {
+    let Source::Shiviz = options.from;
+    let path = options.file.display();
+    let log = std::fs::read_to_string(&options.file)
+        .map_err(|error| Failure::usage(format!("cannot read {path}: {error}")))?;
+    let trace = from_shiviz(&log).map_err(|error| Failure::usage(format!("{path}: {error}")))?;
+    let mut text = String::new();
+    let header = serde_json::to_string(&trace.header).unwrap_or_default();
+    writeln!(text, "{header}").expect("a string takes everything");
+    for record in &trace.records {
+        let line = serde_json::to_string(record).unwrap_or_default();
+        writeln!(text, "{line}").expect("a string takes everything");
+    }
+    print(&text)?;
+    Ok(Status::Held)
+}
