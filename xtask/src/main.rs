@@ -3,6 +3,7 @@
 
 mod docs;
 mod expect;
+mod pictures;
 mod tidy;
 
 use std::path::{Path, PathBuf};
@@ -14,6 +15,7 @@ usage: cargo xtask <command>
   tidy [FOLDER]             check the laws of the architecture and the house rules
   docs [--check]            make the pages of cards and measured runs, or see whether they are
                             current
+  pictures [--check]        draw the worked examples, or see whether their pictures are current
   expect FILE KEY=VALUE …   check figures in a JSON report, as in `counter.lost=0`
 
 exit status: 0 all is well, 1 something is not, 2 usage
@@ -27,6 +29,8 @@ fn main() -> ExitCode {
         ["tidy", folder] => tidy::main(Path::new(folder)),
         ["docs"] => docs::main(&root(), true),
         ["docs", "--check"] => docs::main(&root(), false),
+        ["pictures"] => pictures::main(&root(), true),
+        ["pictures", "--check"] => pictures::main(&root(), false),
         ["expect", file, expectations @ ..] if !expectations.is_empty() => {
             expect::main(Path::new(file), expectations)
         }
