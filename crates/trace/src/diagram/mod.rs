@@ -1,4 +1,4 @@
-//! Space–time diagrams of any trace: in text, and as SVG.
+//! Space–time diagrams of any trace: in text, as SVG, and as a page to step through.
 //!
 //! [`Reading`] takes records one by one and keeps what lies in its window; the [`Layout`] that it
 //! leaves says who did what where, and every picture is drawn from it.
@@ -11,6 +11,7 @@ mod across;
 mod columns;
 mod events;
 mod grid;
+mod html;
 mod labels;
 mod layout;
 mod reading;
@@ -19,6 +20,7 @@ mod svg;
 mod text;
 mod view;
 
+pub use html::Page;
 pub use layout::{Crossing, Fate, Hold, Layout, Mark, Region, Span, Step};
 pub use reading::Reading;
 pub use view::{Clock, Direction, Margin, Scale, View, Window};

@@ -1,0 +1,211 @@
+//! A run as one HTML file, that opens without a network and without a server.
+//!
+//! The page carries what it shows as JSON, the steps and messages of the
+//! [`Layout`](super::Layout) in columns, and draws only what is visible. Styles and scripts are
+//! within it.
+
+mod columns;
+mod safe;
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use serde::Serialize;
+use tenure_core::Card;
+
+use self::columns::{Crossings, Names, Records, Regions, Spans, Steps};
+use self::safe::{Safe, escaped};
+use super::Reading;
+use super::view::{Clock, Scale, View, Window};
+use crate::{ClockUnit, Header, Judge, MergeError, Reader, Record, Trace, Verification, merge};
+
+const PAGE: &str = include_str!("viewer/viewer.html");
+const STYLE: &str = include_str!("viewer/viewer.css");
+/// What the page does, in the order in which it is read.
+const SCRIPTS: [&str; 7] = [
+    include_str!("viewer/trace.js"),
+    include_str!("viewer/intervals.js"),
+    include_str!("viewer/state.js"),
+    include_str!("viewer/picture.js"),
+    include_str!("viewer/marks.js"),
+    include_str!("viewer/panels.js"),
+    include_str!("viewer/viewer.js"),
+];
+
+/// How many records a page shows unless it is told how many.
+const MOST: u64 = 100_000;
+
+/// Takes the records of a run one by one, and makes a page of what lies in the window.
+///
+/// The whole run is judged and counted; only the window is kept in memory.
+#[derive(Debug)]
+pub struct Page {
+    header: Header,
+    window: Window,
+    reading: Reading,
+    judge: Judge,
+    /// The time of the first record, in ticks since the beginning of the trace.
+    first: Option<u64>,
+    /// The time that is told as 0.
+    start: Option<u64>,
+    number: u64,
+    kept: u64,
+    over: bool,
+    names: Names,
+    records: Records,
+}
+
+/// All that the page knows.
+#[derive(Serialize)]
+struct Told<'a> {
+    header: &'a Header,
+    caption: String,
+    unit: &'static str,
+    /// The time of the first record, in ticks since the beginning of the trace.
+    first: u64,
+    records: u64,
+    shown: Option<(u64, u64)>,
+    goes_on: bool,
+    card: Option<&'a Card>,
+    verification: &'a Verification,
+    steps: Steps,
+    crossings: Crossings,
+    spans: Spans,
+    regions: Regions,
+    told: &'a Records,
+    names: &'a Names,
+}
+
+impl Page {
+    /// Begins a page for a trace with this header. A window without an end is limited to 100,000
+    /// records, which a browser shows well.
+    pub fn new(header: &Header, window: Window) -> Self {
+        let ends = window.events.as_ref().is_some_and(|events| *events.end() < u64::MAX);
+        let most = window.most.or((!ends).then_some(MOST));
+        let window = Window { most, ..window };
+        let view = View {
+            scale: Scale::Time,
+            clock: Clock::Lamport,
+            window: window.clone(),
+            fields: Vec::new(),
+        };
+        Page {
+            header: header.clone(),
+            window,
+            reading: Reading::new(header, view),
+            judge: Judge::new(header),
+            first: None,
+            start: (header.clock == ClockUnit::Tick).then_some(0),
+            number: 0,
+            kept: 0,
+            over: false,
+            names: Names::default(),
+            records: Records::default(),
+        }
+    }
+
+    /// A page of the files at `paths`, traces of one run: one alone as it is read, however long;
+    /// several merged.
+    ///
+    /// # Errors
+    ///
+    /// [`MergeError`] when they cannot be read or merged; the files are only read.
+    pub fn of_files<P: AsRef<Path>>(paths: &[P], window: Window) -> Result<Self, MergeError> {
+        let [path] = paths else {
+            let merged = merge(paths.iter().map(Trace::read).collect::<Result<_, _>>()?)?;
+            let mut page = Page::new(&merged.header, window);
+            merged.records.iter().for_each(|record| page.read(record));
+            return Ok(page);
+        };
+        let mut reader = Reader::open(path)?;
+        let mut page = Page::new(reader.header(), window);
+        for record in reader.by_ref() {
+            page.read(&record?);
+        }
+        Ok(page)
+    }
+
+    /// The first line of the trace.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// How many records were read.
+    pub fn records(&self) -> u64 {
+        self.number
+    }
+
+    /// Whether no record lies in the window.
+    pub fn is_empty(&self) -> bool {
+        self.kept == 0
+    }
+
+    /// Reads the next record.
+    pub fn read(&mut self, record: &Record) {
+        self.judge.read(record);
+        self.reading.read(record);
+        self.number += 1;
+        let start = *self.start.get_or_insert(record.time);
+        let time = record.time.saturating_sub(start);
+        self.first.get_or_insert(time);
+        if self.over {
+            return;
+        }
+        if self.window.shows(self.number, time, self.kept) {
+            self.kept += 1;
+            self.records.put(self.number, record, &mut self.names);
+        } else {
+            self.over = self.kept > 0;
+        }
+    }
+
+    /// Writes the page. With the algorithm's card, what it says of the messages stands beside
+    /// what was counted.
+    ///
+    /// # Errors
+    ///
+    /// Those of writing; a part of the page may have been written then.
+    pub fn write(mut self, card: Option<&Card>, to: &mut impl Write) -> io::Result<()> {
+        let layout = self.reading.finish();
+        let verification = self.judge.finish();
+        self.records.place(&layout);
+        let steps = Steps::of(&layout, &mut self.names);
+        let crossings = Crossings::of(&layout, &mut self.names);
+        let told = Told {
+            header: &self.header,
+            caption: layout.caption(),
+            unit: layout.unit(),
+            first: self.first.unwrap_or(0),
+            records: layout.records,
+            shown: layout.shown,
+            goes_on: layout.goes_on,
+            card,
+            verification: &verification,
+            steps,
+            crossings,
+            spans: Spans::of(&layout),
+            regions: Regions::of(&layout),
+            told: &self.records,
+            names: &self.names,
+        };
+        fill(&told, to)
+    }
+}
+
+/// Puts the parts of the page in their places, which are comments of the form `<!--name-->`.
+fn fill(told: &Told<'_>, to: &mut impl Write) -> io::Result<()> {
+    let mut rest = PAGE;
+    while let Some((before, after)) = rest.split_once("<!--") {
+        let (name, after) = after.split_once("-->").unwrap_or((after, ""));
+        to.write_all(before.as_bytes())?;
+        match name {
+            "title" => to.write_all(escaped(&told.caption).as_bytes())?,
+            "style" => to.write_all(STYLE.as_bytes())?,
+            "trace" => serde_json::to_writer(Safe(&mut *to), told)?,
+            "scripts" => SCRIPTS.iter().try_for_each(|script| to.write_all(script.as_bytes()))?,
+            _ => {}
+        }
+        rest = after;
+    }
+    to.write_all(rest.as_bytes())
+}

@@ -1,0 +1,293 @@
+// What stands beside the diagram, in words.
+
+const PAGE = 50;
+const PHASES = {
+  idle: "neither waits nor is inside", waiting: "waits to enter", inside: "is inside",
+  down: "has crashed",
+};
+
+const byId = (id) => document.getElementById(id);
+
+/** An element with attributes, handlers (`onclick`) and children. */
+function element(name, attributes = {}, ...children) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (typeof value === "function") made[key] = value;
+    else if (value !== false && value !== null) made.setAttribute(key, value === true ? "" : value);
+  }
+  made.append(...children.filter((child) => child !== null));
+  return made;
+}
+
+/** A list of terms with what they are. */
+function facts(rows) {
+  return element("dl", {}, ...rows.flatMap(([term, what]) => [
+    element("dt", {}, term), element("dd", {}, what),
+  ]));
+}
+
+class Panels {
+  constructor(trace, states, picture, act) {
+    Object.assign(this, { trace, states, picture, act });
+    this.head();
+    this.legend();
+    this.verdicts();
+    this.messages();
+    this.processes();
+    this.refilter();
+  }
+
+  head() {
+    const { trace } = this;
+    const { header, verification } = trace;
+    const parts = [trace.card?.title, `written by the ${header.source}`];
+    if (header.seed !== undefined) parts.push(`seed ${header.seed}`);
+    parts.push(`${trace.records} records`);
+    byId("about").textContent = parts.filter(Boolean).join(" · ");
+    if (header.replay) byId("about").append(" · ", element("code", {}, header.replay));
+    const verdict = header.violates ? "violated" : verification.verdict;
+    byId("verdict").textContent = `${SIGNS[verdict]} ${verdict}`;
+    byId("verdict").className = verdict;
+    const [first, last] = trace.shown ?? [0, 0];
+    if (trace.shown && first === 1 && !trace.goesOn) return;
+    const notice = byId("notice");
+    notice.hidden = false;
+    notice.textContent = trace.shown
+      ? `This page shows the records ${first} to ${last} of ${trace.records}. Verdicts and counts `
+        + "are of the whole run. Choose others with --events FROM..TO, or --from and --to."
+      : "No record lies in the window that was asked for.";
+  }
+
+  legend() {
+    const { trace } = this;
+    const holds = new Set(trace.spanHold);
+    const marks = new Set(trace.mark);
+    const fates = new Set(trace.fate);
+    const entries = [
+      ["inside", "inside", holds.has(HOLD.inside)],
+      ["waits", "waits", holds.has(HOLD.waiting)],
+      ["leads", "leads (crown)", holds.has(HOLD.leading)],
+      ["token", "has the token", holds.has(HOLD.token) || trace.token.includes(1)],
+      ["lost", "lost message", fates.has(FATE.lost)],
+      ["open", "still under way", fates.has(FATE.underWay)],
+      ["crash", "crashes, down", marks.has(MARK.crashes) || holds.has(HOLD.down)],
+      ["suspects", "suspects", this.states.suspicions.includes(1)],
+      ["trusts", "trusts again", this.states.suspicions.includes(2)],
+      ["split", "network split", trace.regions.length > 0],
+    ];
+    byId("legend").replaceChildren(...entries.filter(([, , there]) => there).map(
+      ([name, says]) =>
+        element("li", {}, element("i", { class: name, "aria-hidden": "true" }), says),
+    ));
+  }
+
+  verdicts() {
+    const { trace } = this;
+    const { properties, violations } = trace.verification;
+    const rows = Object.entries(properties).map(([property, judgement]) => {
+      const found = violations.find((violation) => violation.property === property);
+      const row = element("li", { class: judgement },
+        element("strong", {}, `${SIGNS[judgement]} ${property}`), ` ${judgement}`);
+      if (found) row.append(...this.violation(found));
+      return row;
+    });
+    const kept = trace.header.violates;
+    if (kept && properties[kept] !== "violated") {
+      rows.unshift(element("li", { class: "violated" }, element("strong", {}, `✗ ${kept}`),
+        " violated: the run was kept because it shows it"));
+    }
+    if (rows.length === 0) rows.push(element("li", {}, "Nothing to judge in this trace."));
+    byId("verdicts").replaceChildren(...rows);
+  }
+
+  violation(found) {
+    const step = this.violatedAt(found);
+    const says = `Show at ${Number(found.at.toFixed(3))} ${this.trace.unit}`;
+    const promised = found.counts ? "" : " (not promised)";
+    const jump = step < 0
+      ? element("span", { class: "soft" }, "It lies outside of the records shown.")
+      : element("button", { type: "button", onclick: () => this.act.jump(step) }, says);
+    return [element("p", {}, `${found.says}${promised}`), jump];
+  }
+
+  /** The step of a violation: of those at its time the last that told a user something. */
+  violatedAt({ at }) {
+    const { trace } = this;
+    const time = trace.first + Math.round(at * TICKS);
+    let found = -1;
+    let told = -1;
+    for (let step = 0; step < trace.size; step++) {
+      if (Math.round(trace.time[step] * TICKS) !== time) continue;
+      found = step;
+      const kinds = Array.from(trace.toldAt.of(step), (row) => trace.texts[trace.toldKind[row]]);
+      if (kinds.some((kind) => kind === "event" || kind === "access")) told = step;
+    }
+    return told >= 0 ? told : found;
+  }
+
+  violations() {
+    const steps = this.trace.verification.violations.map((each) => this.violatedAt(each));
+    return steps.filter((step) => step >= 0).sort((a, b) => a - b);
+  }
+
+  messages() {
+    const { trace } = this;
+    const { sent, dropped, duplicated } = trace.verification.messages;
+    const layers = Object.keys(sent).length > 1;
+    const rows = trace.kinds.map(({ name, layer }, kind) => element("tr", {},
+      element("td", {}, element("label", {}, element("input", {
+        type: "checkbox", checked: true, "data-kind": String(kind),
+        onchange: (event) => this.act.showKind(kind, event.target.checked),
+      }), ` ${name}`)),
+      layers ? element("td", { class: "soft" }, layer) : null,
+      element("td", { class: "number" }, String(sent[layer]?.[name] ?? 0))));
+    const head = element("tr", {}, element("th", { scope: "col" }, "kind"),
+      layers ? element("th", { scope: "col" }, "layer") : null,
+      element("th", { scope: "col", class: "number" }, "sent"));
+    byId("messages").replaceChildren(element("thead", {}, head), element("tbody", {}, ...rows));
+    const lines = [this.measured(sent), this.promised()];
+    if (dropped + duplicated > 0) lines.push(`${dropped} lost, ${duplicated} duplicated.`);
+    byId("cost").replaceChildren(...lines.filter(Boolean).map((line) => element("span", {}, line)));
+  }
+
+  measured(sent) {
+    const { verification, header } = this.trace;
+    const of = (layer) => Object.values(sent[layer] ?? {}).reduce((sum, count) => sum + count, 0);
+    const per = (count, total, what) => {
+      const mean = Number((total / count).toFixed(2));
+      return `Measured: ${total} for ${count} ${what}, ${mean} each.`;
+    };
+    const { entries, elections } = verification;
+    if (entries > 0) return per(entries, of("mutex"), entries === 1 ? "entry" : "entries");
+    if (header.service !== "election" || elections.length === 0) return null;
+    return per(elections.length, of("election"), elections.length === 1 ? "election" : "elections");
+  }
+
+  promised() {
+    const cost = this.trace.card?.messages;
+    if (!cost) return null;
+    const least = cost.least === cost.most ? `${cost.least}` : `${cost.least} to ${cost.most}`;
+    const range = cost.most === null ? `at least ${cost.least}` : least;
+    return `The card says ${cost.formula} per ${cost.per}: here ${range}.`;
+  }
+
+  processes() {
+    const { trace } = this;
+    byId("processes").replaceChildren(...Array.from({ length: trace.n }, (_, process) =>
+      element("label", {}, element("input", {
+        type: "checkbox", checked: true, "data-process": String(process),
+        onchange: (event) => this.act.showProcess(process, event.target.checked),
+      }), ` ${trace.name(process)}`)));
+  }
+
+  /** Finds anew what the filters leave of the events. */
+  refilter() {
+    const { trace, picture } = this;
+    const kept = new Int32Array(trace.size);
+    let count = 0;
+    for (let step = 0; step < trace.size; step++) if (picture.shows(step)) kept[count++] = step;
+    this.kept = kept.subarray(0, count);
+  }
+
+  /** How many of the kept events come up to and with this one. */
+  place(step) {
+    return upTo(this.kept, step);
+  }
+
+  event(step) {
+    const { trace } = this;
+    if (step < 0) return byId("event").replaceChildren("Nothing is selected.");
+    const rows = [["when", trace.timeOf(step)], ["record", String(trace.record[step])]];
+    if (trace.at[step] >= 0) rows.unshift(["process", trace.name(trace.at[step])]);
+    rows.push(["causal rank", String(trace.rank[step])]);
+    if (trace.isOwn(step)) {
+      rows.push(["Lamport clock", String(trace.clock[step])]);
+      rows.push(["vector clock", this.vector(step)]);
+    }
+    const data = Array.from(trace.toldAt.of(step), (row) => {
+      const spoken = trace.texts[trace.toldKind[row]] === "suspicion";
+      const what = spoken ? -1 : trace.toldData[row];
+      const says = element("span", {}, trace.texts[trace.toldSays[row]]);
+      if (what < 0) return element("li", {}, says);
+      return element("li", {}, says, element("code", {}, JSON.stringify(trace.data[what])));
+    });
+    byId("event").replaceChildren(element("ol", { class: "did" }, ...data), facts(rows));
+    return null;
+  }
+
+  vector(step) {
+    const { trace } = this;
+    if (this.counted?.step !== step) this.counted = { step, counts: this.states.vector(step) };
+    const cut = trace.shown && trace.shown[0] > 1 ? " (since the first record shown)" : "";
+    return `[${this.counted.counts.join(", ")}]${cut}`;
+  }
+
+  process(process, step) {
+    const { trace } = this;
+    if (process < 0) return byId("process").replaceChildren("No process is selected.");
+    const state = this.states.of(process, step);
+    const when = step < 0 ? "before the first event" : `at ${trace.timeOf(step)}`;
+    const election = ["election", "office"].includes(trace.header.service);
+    const rows = [["phase", `${this.phase(state)}${state.stopped ? ", stopped" : ""}`]];
+    if (election || state.belief) rows.push(["leader in its view", this.leader(state)]);
+    if (state.token) rows.push(["token", "has it"]);
+    if (this.states.opinions[process].length > 0) {
+      rows.push(["suspects", state.suspects.map((peer) => trace.name(peer)).join(" ") || "nobody"]);
+    }
+    const kinds = ({ total, kinds: each }) => {
+      const parts = [...each].map(([name, count]) => `${name} ${count}`).join(", ");
+      return parts ? `${total}: ${parts}` : "0";
+    };
+    rows.push(["sent", kinds(state.sent)], ["received", kinds(state.received)]);
+    rows.push(["Lamport clock", String(state.clock)]);
+    rows.push(["vector clock", state.latest < 0 ? "all 0" : this.vector(state.latest)]);
+    if (state.said) rows.push(["protocol state", JSON.stringify(state.said.data)]);
+    byId("process").replaceChildren(
+      element("p", {}, element("strong", {}, trace.name(process)), ` ${when}`), facts(rows));
+    return null;
+  }
+
+  phase({ phase, leads }) {
+    const term = leads > 0 ? ` (term ${leads})` : "";
+    const leading = leads === null ? "" : `leads${term}`;
+    if (this.trace.header.service !== "election" || phase === "down") {
+      return [PHASES[phase], leading].filter(Boolean).join(", ");
+    }
+    return leading || "does not lead";
+  }
+
+  leader({ belief }) {
+    if (!belief) return this.trace.shown?.[0] > 1 ? "not told in these records" : "none yet";
+    const term = belief.term?.number > 0 ? ` (term ${belief.term.number})` : "";
+    return belief.leader < 0 ? `none any more${term}` : `${this.trace.name(belief.leader)}${term}`;
+  }
+
+  /** The part of the list of events where the step is. */
+  events(step, page = null) {
+    const { trace, kept } = this;
+    const pages = Math.max(1, Math.ceil(kept.length / PAGE));
+    const here = page ?? Math.floor(Math.max(0, this.place(step) - 1) / PAGE);
+    this.page = Math.min(Math.max(here, 0), pages - 1);
+    const first = this.page * PAGE;
+    const rows = Array.from(kept.subarray(first, first + PAGE), (each, place) =>
+      element("div", {
+        role: "option", id: `event-${each}`, "data-step": String(each),
+        "aria-selected": String(each === step), "aria-setsize": String(kept.length),
+        "aria-posinset": String(first + place + 1),
+        onclick: () => this.act.select(each),
+      }, element("span", { class: "time" }, String(Number(trace.time[each].toFixed(3)))),
+      element("span", {}, trace.words(each).join("; "))));
+    const list = byId("events");
+    list.replaceChildren(...rows);
+    const selected = rows.find((row) => row.getAttribute("aria-selected") === "true");
+    list.setAttribute("aria-activedescendant", selected?.id ?? "");
+    if (selected) list.scrollTop = selected.offsetTop - list.offsetTop - list.clientHeight / 2;
+    const last = Math.min(first + PAGE, kept.length);
+    byId("page").textContent = kept.length === 0 ? "no events"
+      : `${first + 1} to ${last} of ${kept.length}`;
+    byId("earlier").disabled = this.page === 0;
+    byId("later").disabled = this.page >= pages - 1;
+  }
+}
+
+const SIGNS = { holds: "✓", violated: "✗", incomplete: "…" };

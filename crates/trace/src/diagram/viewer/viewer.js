@@ -1,0 +1,382 @@
+// What the page does when somebody does something.
+
+class Viewer {
+  constructor(trace) {
+    this.trace = trace;
+    this.states = new States(trace);
+    this.canvas = byId("picture");
+    this.picture = new Picture(this.canvas, trace, this.states);
+    this.panels = new Panels(trace, this.states, this.picture, {
+      jump: (step) => this.jump(step),
+      select: (step) => this.select(step),
+      showKind: (kind, shown) => this.showKind(kind, shown),
+      showProcess: (process, shown) => this.showProcess(process, shown),
+    });
+    this.selected = -1;
+    this.watched = trace.n > 0 ? 0 : -1;
+    this.now = trace.size > 0 ? 0 : -1;
+    this.cone = null;
+    this.playing = null;
+    byId("scrubber").max = String(Math.max(0, this.panels.kept.length - 1));
+    this.controls();
+    this.pointer();
+    this.keys();
+    this.look();
+    new ResizeObserver(() => this.resize()).observe(byId("stage"));
+    this.resize();
+    this.picture.fit(true);
+    this.update();
+  }
+
+  resize() {
+    const most = Math.max(260, Math.min(720, window.innerHeight * 0.66));
+    if (this.picture.wide === this.canvas.clientWidth && this.most === most) return;
+    this.most = most;
+    this.picture.resize(most);
+    if (this.picture.zoom) this.picture.clamp();
+    this.redraw();
+  }
+
+  /** Draws soon, once for however many changes. */
+  redraw() {
+    if (this.drawing) return;
+    this.drawing = requestAnimationFrame(() => {
+      this.drawing = null;
+      this.picture.draw(this);
+    });
+  }
+
+  /** Makes a step the current one: what the page speaks of, and up to where things happened. */
+  select(step, { announce = true } = {}) {
+    this.selected = step;
+    if (step >= 0) {
+      this.now = step;
+      if (this.trace.at[step] >= 0) this.watched = this.trace.at[step];
+      this.picture.reveal(step);
+    }
+    this.recone();
+    this.update(announce);
+  }
+
+  recone() {
+    const wanted = byId("cone").checked && this.selected >= 0 && this.playing === null;
+    this.cone = wanted ? this.states.cone(this.selected) : null;
+  }
+
+  update(announce = true) {
+    const { panels, trace } = this;
+    const place = Math.max(0, panels.place(this.now) - 1);
+    byId("scrubber").value = String(place);
+    const says = this.selected < 0 ? "nothing selected" : trace.timeOf(this.selected);
+    byId("scrubber").setAttribute("aria-valuetext", `event ${place + 1}, ${says}`);
+    const all = panels.kept.length;
+    byId("where").textContent = `${Math.min(place + 1, all)} of ${all}`;
+    panels.event(this.selected);
+    panels.process(this.watched, this.now);
+    panels.events(this.selected);
+    if (announce) {
+      byId("told").textContent = this.selected < 0 ? ""
+        : `${trace.timeOf(this.selected)}: ${trace.words(this.selected).join("; ")}`;
+    }
+    this.redraw();
+  }
+
+  /** Goes so many events on among those that the filters leave. */
+  step(by, how) {
+    const { kept } = this.panels;
+    if (kept.length === 0) return;
+    const at = this.panels.place(this.selected < 0 ? (by > 0 ? -1 : this.now) : this.selected) - 1;
+    const unseen = this.selected < 0 && by < 0 ? 1 : 0;
+    this.select(kept[Math.min(Math.max(at + by + unseen, 0), kept.length - 1)], how);
+  }
+
+  jump(step) {
+    this.stop();
+    this.select(step);
+    this.canvas.scrollIntoView({ block: "nearest" });
+  }
+
+  play() {
+    if (this.playing !== null) return this.stop();
+    const { kept } = this.panels;
+    if (this.selected < 0 || this.panels.place(this.selected) >= kept.length) {
+      this.select(kept[0] ?? -1);
+    }
+    this.playing = setInterval(() => {
+      if (this.panels.place(this.selected) >= kept.length) this.stop();
+      else this.step(1, { announce: false });
+    }, 1000 / Number(byId("speed").value));
+    this.shown();
+    return null;
+  }
+
+  stop() {
+    if (this.playing === null) return;
+    clearInterval(this.playing);
+    this.playing = null;
+    this.shown();
+  }
+
+  /** Says on the button whether it plays. */
+  shown() {
+    const plays = this.playing !== null;
+    byId("play").textContent = plays ? "⏸" : "▶";
+    byId("play").setAttribute("aria-label", plays ? "Pause" : "Play");
+    this.recone();
+    this.redraw();
+  }
+
+  showKind(kind, shown) {
+    if (shown) this.picture.kindsHidden.delete(kind);
+    else this.picture.kindsHidden.add(kind);
+    this.refilter();
+  }
+
+  showProcess(process, shown) {
+    const others = this.picture.processes.filter((each) => each !== process);
+    this.picture.processes = shown ? [...others, process].sort((a, b) => a - b) : others;
+    this.picture.resize(this.most);
+    this.refilter();
+  }
+
+  refilter() {
+    this.panels.refilter();
+    byId("scrubber").max = String(Math.max(0, this.panels.kept.length - 1));
+    if (this.selected >= 0 && !this.picture.shows(this.selected)) {
+      this.selected = -1;
+      this.recone();
+    }
+    this.update();
+  }
+
+  controls() {
+    const click = (id, action) => byId(id).addEventListener("click", action);
+    const { kept } = this.panels;
+    click("first", () => this.select(this.panels.kept[0] ?? -1));
+    click("last", () => this.select(this.panels.kept.at(-1) ?? -1));
+    click("back", () => this.step(-1));
+    click("forth", () => this.step(1));
+    click("play", () => this.play());
+    click("in", () => this.zoom(1.5));
+    click("out", () => this.zoom(1 / 1.5));
+    click("fit", () => this.fit());
+    click("earlier", () => this.panels.events(this.selected, this.panels.page - 1));
+    click("later", () => this.panels.events(this.selected, this.panels.page + 1));
+    byId("scrubber").addEventListener("input", (event) => {
+      this.select(this.panels.kept[Number(event.target.value)] ?? -1);
+    });
+    byId("speed").addEventListener("change", () => {
+      if (this.playing !== null) {
+        this.stop();
+        this.play();
+      }
+    });
+    byId("scale").addEventListener("change", (event) => {
+      this.picture.scale(event.target.value);
+      this.picture.fit(true);
+      this.picture.reveal(this.selected);
+      this.redraw();
+    });
+    byId("cone").addEventListener("change", () => {
+      this.recone();
+      this.redraw();
+    });
+    byId("events").addEventListener("keydown", (event) => this.listKey(event));
+    if (kept.length === 0) byId("play").disabled = true;
+  }
+
+  listKey(event) {
+    const moves = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10 };
+    if (event.key in moves) this.step(moves[event.key]);
+    else if (event.key === "Home") this.select(this.panels.kept[0] ?? -1);
+    else if (event.key === "End") this.select(this.panels.kept.at(-1) ?? -1);
+    else if (event.key === "Enter") byId("selected").focus();
+    else return;
+    event.preventDefault();
+  }
+
+  zoom(factor, x) {
+    this.picture.zoomAt(factor, x);
+    this.redraw();
+  }
+
+  fit() {
+    this.picture.fit();
+    this.redraw();
+  }
+
+  pointer() {
+    const { canvas, picture } = this;
+    const down = new Map();
+    let moved = 0;
+    const point = (event) => {
+      const box = canvas.getBoundingClientRect();
+      return { x: event.clientX - box.left, y: event.clientY - box.top };
+    };
+    canvas.addEventListener("pointerdown", (event) => {
+      down.set(event.pointerId, point(event));
+      canvas.setPointerCapture(event.pointerId);
+      moved = 0;
+    });
+    canvas.addEventListener("pointermove", (event) => {
+      const before = down.get(event.pointerId);
+      if (!before) return;
+      const after = point(event);
+      const other = [...down.keys()].find((id) => id !== event.pointerId);
+      if (other === undefined) picture.pan(after.x - before.x, after.y - before.y);
+      else {
+        const still = down.get(other).x;
+        const [wide, wider] = [before.x - still, after.x - still].map(Math.abs);
+        picture.zoomAt(Math.max(wider, 8) / Math.max(wide, 8), (after.x + still) / 2);
+      }
+      moved += Math.abs(after.x - before.x) + Math.abs(after.y - before.y);
+      down.set(event.pointerId, after);
+      this.redraw();
+    });
+    const up = (event) => {
+      const was = down.delete(event.pointerId);
+      if (was && moved < 6 && event.type === "pointerup") this.click(point(event));
+    };
+    canvas.addEventListener("pointerup", up);
+    canvas.addEventListener("pointercancel", up);
+    canvas.addEventListener("wheel", (event) => {
+      event.preventDefault();
+      const flat = event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY);
+      if (flat) {
+        picture.pan(-(event.deltaX || event.deltaY));
+        this.redraw();
+      } else this.zoom(Math.exp(-event.deltaY / 400), point(event).x);
+    }, { passive: false });
+  }
+
+  /** Somebody pointed at an event, or at a process at a time. */
+  click({ x, y }) {
+    const { picture, trace } = this;
+    this.stop();
+    const step = picture.stepAt(x, y);
+    if (step >= 0) return this.select(step);
+    const process = picture.processAt(y);
+    if (process < 0) return null;
+    const own = trace.stepsOf.of(process);
+    const before = upTo(own, picture.placeAt(Math.max(x, picture.gutter)),
+      (each) => picture.index.place[each]);
+    this.selected = -1;
+    this.cone = null;
+    this.watched = process;
+    this.now = x < picture.gutter ? this.now : own[before - 1] ?? -1;
+    this.update();
+    return this.tell();
+  }
+
+  keys() {
+    this.canvas.addEventListener("keydown", (event) => {
+      if (event.ctrlKey || event.metaKey || event.altKey) return;
+      const action = this.action(event);
+      if (!action) return;
+      event.preventDefault();
+      action();
+    });
+    window.addEventListener("resize", () => this.resize());
+  }
+
+  action({ key, shiftKey }) {
+    const far = this.picture.room / 4;
+    const moves = {
+      ArrowLeft: [far, 0], ArrowRight: [-far, 0], ArrowUp: [0, 60], ArrowDown: [0, -60],
+    };
+    if (shiftKey && key in moves) {
+      return () => {
+        this.picture.pan(...moves[key]);
+        this.redraw();
+      };
+    }
+    return {
+      ArrowLeft: () => this.step(-1),
+      ArrowRight: () => this.step(1),
+      ArrowUp: () => this.across(-1),
+      ArrowDown: () => this.across(1),
+      PageUp: () => this.step(-10),
+      PageDown: () => this.step(10),
+      Home: () => this.select(this.panels.kept[0] ?? -1),
+      End: () => this.select(this.panels.kept.at(-1) ?? -1),
+      Enter: () => byId("selected").focus(),
+      " ": () => this.play(),
+      "+": () => this.zoom(1.5),
+      "=": () => this.zoom(1.5),
+      "-": () => this.zoom(1 / 1.5),
+      0: () => this.fit(),
+      "[": () => this.along(this.selected < 0 ? -1 : this.trace.cause(this.selected)),
+      "]": () => this.along(this.arrival()),
+      p: () => this.tell(),
+      P: () => this.tell(),
+      v: () => this.nextViolation(),
+      V: () => this.nextViolation(),
+      Escape: () => this.select(-1),
+    }[key];
+  }
+
+  /** The nearest event of the process above or below. */
+  across(by) {
+    const { picture, trace } = this;
+    const row = picture.processes.indexOf(this.watched) + by;
+    const process = picture.processes[Math.min(Math.max(row, 0), picture.processes.length - 1)];
+    if (process === undefined) return;
+    const { place } = picture.index;
+    const here = this.now < 0 ? picture.index.first : place[this.now];
+    let nearest = -1;
+    for (const step of trace.stepsOf.of(process)) {
+      if (!picture.shows(step)) continue;
+      const far = Math.abs(place[step] - here);
+      if (nearest < 0 || far < Math.abs(place[nearest] - here)) nearest = step;
+    }
+    if (nearest >= 0) this.select(nearest);
+  }
+
+  along(step) {
+    if (step >= 0) this.select(step);
+  }
+
+  /** Where the first message that the selected event sent arrived. */
+  arrival() {
+    if (this.selected < 0) return -1;
+    const { trace, picture } = this;
+    const sent = Array.from(trace.sentBy.of(this.selected));
+    const seen = sent.find((message) => trace.ended[message] >= 0 && picture.showsMessage(message));
+    return seen === undefined ? -1 : trace.ended[seen];
+  }
+
+  /** Says the state of the process in a line, for those who do not look at the panel. */
+  tell() {
+    const told = byId("process");
+    const terms = Array.from(told.querySelectorAll("dt"), (term) =>
+      `${term.textContent} ${term.nextElementSibling.textContent}`);
+    const who = told.firstChild?.textContent ?? "";
+    byId("told").textContent = [who, terms.join("; ")].filter(Boolean).join(": ");
+  }
+
+  nextViolation() {
+    const steps = this.panels.violations();
+    const next = steps.find((step) => step > this.selected) ?? steps[0];
+    if (next !== undefined) this.jump(next);
+    else byId("told").textContent = "No property is violated in the records shown.";
+  }
+
+  /** Light or dark: as the system says, until the button is pressed. */
+  look() {
+    const dark = window.matchMedia("(prefers-color-scheme: dark)");
+    const root = document.documentElement;
+    const recolour = () => {
+      this.picture.recolour();
+      this.redraw();
+    };
+    dark.addEventListener("change", recolour);
+    byId("theme").addEventListener("click", () => {
+      const now = root.dataset.theme ?? (dark.matches ? "dark" : "light");
+      root.dataset.theme = now === "dark" ? "light" : "dark";
+      recolour();
+    });
+  }
+}
+
+/** What tests and other scripts of the page may use. */
+window.viewer = new Viewer(new Trace(JSON.parse(byId("trace").textContent)));

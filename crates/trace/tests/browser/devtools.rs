@@ -1,0 +1,191 @@
+//! A browser without a window, led by its DevTools protocol over two pipes.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// How long the browser may take for an answer.
+const PATIENCE: Duration = Duration::from_secs(120);
+const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
+/// The protocol is spoken on the descriptors 3 and 4.
+const START: &str = r#"exec "$0" "$@" 3<&0 4>&1 </dev/null >/dev/null 2>&1"#;
+
+/// A page in a browser that ends with it.
+pub(crate) struct Tab {
+    browser: Child,
+    to: ChildStdin,
+    from: Receiver<Value>,
+    session: Option<String>,
+    sent: u64,
+    /// What the page complained of: exceptions, errors and warnings.
+    pub(crate) complaints: Vec<String>,
+    _profile: TempDir,
+}
+
+/// The browser of this machine, if it has one.
+fn installed() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    let mut all = NAMES.iter().flat_map(|name| folders.iter().map(move |at| at.join(name)));
+    all.find(|file| file.is_file())
+}
+
+impl Tab {
+    /// Opens an empty page; `None`, and a word about it, where no browser is installed.
+    pub(crate) fn open() -> Option<Tab> {
+        let Some(program) = installed() else {
+            // Not a macro: this is to be seen although the test passes.
+            let _ = writeln!(std::io::stderr(), "skipped: needs chromium");
+            return None;
+        };
+        let profile = tempfile::tempdir().unwrap();
+        let mut browser = Command::new("sh")
+            .args(["-c", START])
+            .arg(program)
+            .args(["--headless=new", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe"])
+            .arg(format!("--user-data-dir={}", profile.path().display()))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let to = browser.stdin.take().unwrap();
+        let mut pipe = BufReader::new(browser.stdout.take().unwrap());
+        let (heard, from) = channel();
+        thread::spawn(move || {
+            let mut bytes = Vec::new();
+            while pipe.read_until(0, &mut bytes).is_ok_and(|read| read > 0) {
+                bytes.pop();
+                let Ok(message) = serde_json::from_slice(&bytes) else { break };
+                if heard.send(message).is_err() {
+                    break;
+                }
+                bytes.clear();
+            }
+        });
+        let (session, complaints) = (None, Vec::new());
+        let mut tab = Tab { browser, to, from, session, sent: 0, complaints, _profile: profile };
+        let target = tab.call("Target.createTarget", json!({"url": "about:blank"}));
+        let attach = json!({"targetId": target["targetId"], "flatten": true});
+        let attached = tab.call("Target.attachToTarget", attach);
+        tab.session = attached["sessionId"].as_str().map(str::to_owned);
+        for domain in ["Page.enable", "Runtime.enable", "Log.enable"] {
+            tab.call(domain, json!({}));
+        }
+        Some(tab)
+    }
+
+    /// Asks the browser, and waits for its answer.
+    pub(crate) fn call(&mut self, method: &str, params: Value) -> Value {
+        self.sent += 1;
+        let mut message = json!({"id": self.sent, "method": method, "params": params});
+        if let Some(session) = &self.session {
+            message["sessionId"] = json!(session);
+        }
+        write!(self.to, "{message}\0").expect("the browser listens");
+        loop {
+            let heard = self.from.recv_timeout(PATIENCE).expect("the browser answers");
+            if heard["id"] != json!(self.sent) {
+                self.note(&heard);
+                continue;
+            }
+            assert_eq!(heard.get("error"), None, "{method} {params}");
+            return heard["result"].clone();
+        }
+    }
+
+    fn note(&mut self, event: &Value) {
+        let complains = match event["method"].as_str() {
+            Some("Runtime.exceptionThrown" | "Log.entryAdded") => true,
+            Some("Runtime.consoleAPICalled") => event["params"]["type"] != "log",
+            _ => false,
+        };
+        if complains {
+            self.complaints.push(event["params"].to_string());
+        }
+    }
+
+    /// The value of a JavaScript expression.
+    pub(crate) fn value(&mut self, expression: &str) -> Value {
+        let asked = json!({"expression": expression, "returnByValue": true, "awaitPromise": true});
+        let answer = self.call("Runtime.evaluate", asked);
+        assert_eq!(answer.get("exceptionDetails"), None, "{expression}");
+        answer["result"]["value"].clone()
+    }
+
+    /// Loads a file and waits until `ready` holds.
+    pub(crate) fn load(&mut self, file: &Path, ready: &str) {
+        let url = format!("file://{}", file.display());
+        self.call("Page.navigate", json!({ "url": url }));
+        self.until(&format!("document.readyState === 'complete' && ({ready})"));
+    }
+
+    /// Waits until an expression holds.
+    pub(crate) fn until(&mut self, expression: &str) {
+        for _ in 0..600 {
+            if self.value(&format!("Boolean({expression})")) == json!(true) {
+                return;
+            }
+            assert_eq!(self.complaints, [""; 0], "while waiting for {expression}");
+            thread::sleep(Duration::from_millis(50));
+        }
+        panic!("{expression} did not come true");
+    }
+
+    /// The text of the first element that a selector finds.
+    pub(crate) fn text(&mut self, selector: &str) -> String {
+        let found = self.value(&format!("document.querySelector({selector:?}).innerText"));
+        found.as_str().unwrap_or_default().to_owned()
+    }
+
+    /// Presses the button of the mouse and lets it go.
+    pub(crate) fn click_at(&mut self, x: f64, y: f64) {
+        for kind in ["mousePressed", "mouseReleased"] {
+            let what = json!({"type": kind, "x": x, "y": y, "button": "left", "clickCount": 1});
+            self.call("Input.dispatchMouseEvent", what);
+        }
+    }
+
+    /// Clicks on the middle of the first element that a selector finds.
+    pub(crate) fn click(&mut self, selector: &str) {
+        let place = self.value(&format!(
+            "(() => {{ const found = document.querySelector({selector:?}); \
+             found.scrollIntoView({{block: 'center'}}); \
+             const box = found.getBoundingClientRect(); \
+             return [box.x + box.width / 2, box.y + box.height / 2]; }})()"
+        ));
+        self.click_at(place[0].as_f64().unwrap(), place[1].as_f64().unwrap());
+    }
+
+    /// Presses a key where the focus is.
+    pub(crate) fn press(&mut self, key: &str) {
+        for kind in ["keyDown", "keyUp"] {
+            let mut what = json!({"type": kind, "key": key});
+            if key.chars().count() == 1 && kind == "keyDown" {
+                what["text"] = json!(key);
+            }
+            self.call("Input.dispatchKeyEvent", what);
+        }
+    }
+
+    /// Lays the page out for a window of this size, in light or dark.
+    pub(crate) fn resize(&mut self, wide: u32, high: u32, look: &str) {
+        let size =
+            json!({"width": wide, "height": high, "deviceScaleFactor": 1, "mobile": wide < 600});
+        self.call("Emulation.setDeviceMetricsOverride", size);
+        let media = json!({"features": [{"name": "prefers-color-scheme", "value": look}]});
+        self.call("Emulation.setEmulatedMedia", media);
+    }
+}
+
+impl Drop for Tab {
+    fn drop(&mut self) {
+        let _ = self.browser.kill();
+        let _ = self.browser.wait();
+    }
+}

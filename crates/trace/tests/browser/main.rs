@@ -1,0 +1,290 @@
+//! The page of a run, in a real browser. Skipped, with a word about it, where none is installed:
+//! `cargo test -p tenure-trace --test browser -- --nocapture`.
+
+mod devtools;
+
+use std::fs::File;
+use std::io::BufWriter;
+
+use devtools::Tab;
+use serde_json::json;
+use tempfile::TempDir;
+use tenure_core::service::election;
+use tenure_core::{Layer, ProcessId, Term, Verdict};
+use tenure_trace::diagram::{Page, Window};
+use tenure_trace::{Header, Kind, Passage, Reader, Record, Service, Source, Who};
+
+/// What ends beyond the edge of the window, or has more within than it shows. Only the signs of
+/// the legend draw over their edge.
+const CUT: &str = "Array.from(document.querySelectorAll('body, body *:not(#legend i)'))
+    .filter((each) => each.getBoundingClientRect().right > document.documentElement.clientWidth
+        || (each.scrollWidth > each.clientWidth + 1 && each.clientWidth > 0))
+    .map((each) => each.id || each.tagName)";
+const READY: &str = "window.viewer";
+/// Two processes inside of Lamport's lock, over channels that reorder.
+const LAMPORT: &str = include_str!("lamport.ndjson");
+
+/// A browser that shows the page of these records.
+fn showing(header: &Header, records: &[Record], window: Window) -> Option<(Tab, TempDir)> {
+    let mut tab = Tab::open()?;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("page.html");
+    let mut page = Page::new(header, window);
+    records.iter().for_each(|record| page.read(record));
+    page.write(None, &mut BufWriter::new(File::create(&path).unwrap())).unwrap();
+    tab.resize(1280, 900, "light");
+    tab.load(&path, READY);
+    Some((tab, folder))
+}
+
+fn lamport() -> (Header, Vec<Record>) {
+    let mut reader = Reader::new(LAMPORT.as_bytes(), "lamport.ndjson").unwrap();
+    let records = reader.by_ref().collect::<Result<_, _>>().unwrap();
+    (reader.header().clone(), records)
+}
+
+fn passage(peer: u32, message: &'static str, number: u64) -> Passage {
+    let (peer, layer) = (ProcessId(peer), Layer::Election);
+    Passage { peer, layer, message: message.into(), number, session: 0, content: None }
+}
+
+/// P3 leads and crashes; P2 suspects it, and a message to it is lost; P2 leads; P3 comes back
+/// when the network is split.
+fn takeover() -> (Header, Vec<Record>) {
+    let elected = |leader, number| {
+        let leader = ProcessId(leader);
+        let term = Term { number, leader };
+        Kind::Event(election::Event::Elected { leader, term }.into())
+    };
+    let suspects = Kind::Suspicion { peer: ProcessId(2), verdict: Verdict::Suspect };
+    let sides = vec![vec![ProcessId(0), ProcessId(1)], vec![ProcessId(2)]];
+    let story = [
+        (0, 0, Kind::Boot),
+        (0, 1, Kind::Boot),
+        (0, 2, Kind::Boot),
+        (0, 2, Kind::Command(election::Command::Elect.into())),
+        (0, 2, elected(2, 1)),
+        (0, 2, Kind::Send(passage(1, "coordinator", 1))),
+        (1, 1, Kind::Receive(passage(2, "coordinator", 1))),
+        (1, 1, elected(2, 1)),
+        (3, 2, Kind::Crash),
+        (4, 1, suspects),
+        (4, 1, Kind::Send(passage(2, "election", 2))),
+        (5, 1, Kind::Drop(passage(2, "election", 2))),
+        (6, 1, Kind::Timer("Answer".into())),
+        (6, 1, elected(1, 2)),
+        (6, 1, Kind::Send(passage(0, "coordinator", 3))),
+        (7, 0, Kind::Receive(passage(1, "coordinator", 3))),
+        (7, 0, elected(1, 2)),
+        (9, 2, Kind::Recover),
+        (9, 2, Kind::Other { kind: "state".into(), data: Some(json!({"queue": [1]})) }),
+    ];
+    let header = Header::new("takeover", Service::Election, 3, Source::Simulator);
+    let mut records: Vec<Record> = story
+        .into_iter()
+        .map(|(time, at, kind)| Record::new(time * 1_000_000, ProcessId(at), kind))
+        .collect();
+    let split = Record::new(8_000_000, Who::Parent, Kind::Partition(sides));
+    records.insert(records.len() - 2, split);
+    (header, records)
+}
+
+#[test]
+fn a_counterexample_is_stepped_through_and_its_violation_found() {
+    let (header, records) = lamport();
+    let Some((mut tab, _folder)) = showing(&header, &records, Window::default()) else { return };
+    assert_eq!(tab.text("h1"), "lamport, 2 processes");
+    assert_eq!(tab.text("#verdict"), "✗ violated");
+    assert_eq!(tab.text("#where"), "1 of 6");
+    tab.click("#forth");
+    tab.click("#forth");
+    assert_eq!(tab.text("#where"), "2 of 6");
+    assert!(tab.text("#event").starts_with("P2 asks to enter"), "{}", tab.text("#event"));
+    tab.click("#back");
+    assert_eq!(tab.text("#told"), "1 units: P1 asks to enter; P1 sends request to P2");
+    tab.click("#verdicts li.violated button");
+    let says = tab.text("#event");
+    assert!(says.contains("P1 enters (fence 1.1)"), "{says}");
+    assert!(says.contains("{\"Entered\":{\"fence\":[1,1]}}"), "{says}");
+    assert!(tab.text("#process").contains("is inside"));
+    assert_eq!(tab.complaints, [""; 0]);
+}
+
+#[test]
+fn an_event_on_the_picture_is_clicked_and_a_process_at_a_time() {
+    let (header, records) = lamport();
+    let Some((mut tab, _folder)) = showing(&header, &records, Window::default()) else { return };
+    let place = tab.value(
+        "(() => { const box = document.getElementById('picture').getBoundingClientRect(); \
+         const picture = viewer.picture; const at = viewer.trace.at[3]; \
+         return [box.x + picture.x(3), box.y + picture.y(at), picture.x(2) - picture.x(3)]; })()",
+    );
+    let [x, y, back] = [0, 1, 2].map(|field| place[field].as_f64().unwrap());
+    tab.click_at(x, y);
+    assert_eq!(tab.text("#told"), "4 units: P2 receives reply from P1; P2 enters (fence 1.2)");
+    let clocks = tab.text("#event");
+    assert!(clocks.contains("Lamport clock\n3"), "{clocks}");
+    assert!(clocks.contains("vector clock\n[2, 2]"), "{clocks}");
+    let cone = "Array.from(viewer.cone)";
+    assert_eq!(tab.value(cone), json!([1, 1, 1, 3, 2, 2]));
+    tab.click_at(x + back / 2.0, y);
+    assert_eq!(tab.text("#event"), "Nothing is selected.");
+    let state = tab.text("#process");
+    assert!(state.starts_with("P2 at 2 units"), "{state}");
+    assert!(state.contains("waits to enter") && state.contains("received\n0"), "{state}");
+    assert!(tab.text("#told").starts_with("P2 at 2 units: phase waits to enter; sent 1"));
+    assert_eq!(tab.complaints, [""; 0]);
+}
+
+#[test]
+fn the_keyboard_alone_reaches_every_event_and_violation() {
+    let (header, records) = lamport();
+    let Some((mut tab, _folder)) = showing(&header, &records, Window::default()) else { return };
+    tab.value("document.getElementById('picture').focus()");
+    tab.press("End");
+    assert_eq!(tab.text("#where"), "6 of 6");
+    tab.press("[");
+    assert!(tab.text("#told").starts_with("5 units: P2 receives request"), "{}", tab.text("#told"));
+    tab.press("ArrowUp");
+    assert!(tab.text("#told").starts_with("6 units: P1"), "{}", tab.text("#told"));
+    tab.press("Home");
+    assert_eq!(tab.text("#where"), "1 of 6");
+    tab.press("]");
+    assert!(tab.text("#told").starts_with("5 units: P2 receives request"), "{}", tab.text("#told"));
+    tab.press("v");
+    assert!(tab.text("#told").ends_with("P1 enters (fence 1.1)"), "{}", tab.text("#told"));
+    tab.press("Enter");
+    assert_eq!(tab.value("document.activeElement.id"), "selected");
+    tab.value("document.getElementById('events').focus()");
+    tab.press("ArrowUp");
+    assert_eq!(tab.text("#events [aria-selected=true] span"), "5");
+    assert_eq!(
+        tab.value("document.activeElement.getAttribute('aria-activedescendant')"),
+        "event-4"
+    );
+    assert_eq!(tab.complaints, [""; 0]);
+}
+
+#[test]
+fn filters_take_processes_and_kinds_of_messages_away_and_back() {
+    let (header, records) = lamport();
+    let Some((mut tab, _folder)) = showing(&header, &records, Window::default()) else { return };
+    tab.click("[data-kind='1']");
+    assert_eq!(tab.text("#where"), "1 of 4", "two replies arrive no more");
+    tab.click("[data-process='0']");
+    assert_eq!(tab.text("#page"), "1 to 2 of 2");
+    tab.click("[data-process='0']");
+    tab.click("[data-kind='1']");
+    assert_eq!(tab.text("#page"), "1 to 6 of 6");
+    assert_eq!(tab.complaints, [""; 0]);
+}
+
+#[test]
+fn a_run_is_played_to_its_end() {
+    let (header, records) = lamport();
+    let Some((mut tab, _folder)) = showing(&header, &records, Window::default()) else { return };
+    tab.value("document.getElementById('speed').value = '60'");
+    tab.click("#play");
+    tab.until("viewer.now === viewer.trace.size - 1 && viewer.playing === null");
+    assert_eq!(tab.value("document.getElementById('play').getAttribute('aria-label')"), "Play");
+    assert_eq!(tab.text("#where"), "6 of 6");
+    assert_eq!(tab.complaints, [""; 0]);
+}
+
+#[test]
+fn leaders_suspicions_crashes_and_splits_are_told_of_at_their_time() {
+    let (header, records) = takeover();
+    let Some((mut tab, _folder)) = showing(&header, &records, Window::default()) else { return };
+    let mut state_at = |process: u32, step: &str| {
+        tab.value(&format!("viewer.watched = {process}; viewer.now = {step}; viewer.update()"));
+        tab.text("#process")
+    };
+    assert!(state_at(2, "0").contains("leads (term 1)"));
+    let before = state_at(1, "1");
+    assert!(before.contains("leader in its view\nP3 (term 1)"), "{before}");
+    assert!(before.contains("suspects\nnobody"), "{before}");
+    let after = state_at(1, "viewer.trace.size - 1");
+    assert!(after.contains("leads (term 2)") && after.contains("suspects\nP3"), "{after}");
+    assert!(state_at(2, "4").contains("has crashed"));
+    let saved = state_at(2, "viewer.trace.size - 1");
+    assert!(saved.contains("protocol state\n{\"queue\":[1]}"), "{saved}");
+    let legend = tab.text("#legend");
+    for word in ["leads", "lost message", "crashes", "suspects", "split"] {
+        assert!(legend.contains(word), "{word} in {legend}");
+    }
+    assert!(!legend.contains("waits"), "{legend}");
+    assert_eq!(tab.complaints, [""; 0]);
+}
+
+#[test]
+fn nothing_is_wider_than_the_window_in_light_and_dark() {
+    let (header, records) = takeover();
+    let Some((mut tab, _folder)) = showing(&header, &records, Window::default()) else { return };
+    let mut papers = Vec::new();
+    for (wide, look) in [(1280, "light"), (400, "dark")] {
+        tab.resize(wide, 800, look);
+        tab.until(&format!("innerWidth === {wide}"));
+        assert_eq!(tab.value(CUT), json!([]), "at {wide} pixels");
+        papers.push(tab.value("getComputedStyle(document.body).backgroundColor"));
+    }
+    assert_ne!(papers[0], papers[1]);
+    tab.click("#theme");
+    assert_eq!(tab.value("getComputedStyle(document.body).backgroundColor"), papers[0]);
+    assert_eq!(tab.complaints, [""; 0]);
+}
+
+#[test]
+fn hostile_words_are_shown_and_not_obeyed() {
+    let hostile = "</script><img src=x onerror=\"document.title='owned'\">\u{2028}<!-- <script>";
+    let (mut header, mut records) = takeover();
+    header.algorithm = hostile.into();
+    records.push(Record::new(10_000_000, ProcessId(0), Kind::Note(hostile.into())));
+    let Some((mut tab, _folder)) = showing(&header, &records, Window::default()) else { return };
+    tab.click("#last");
+    assert!(tab.text("#event").contains("</script><img src=x"), "{}", tab.text("#event"));
+    assert!(tab.text("h1").starts_with("</script><img"), "{}", tab.text("h1"));
+    assert_eq!(tab.value("document.images.length"), json!(0));
+    assert_eq!(tab.complaints, [""; 0]);
+}
+
+#[test]
+fn a_window_says_what_it_shows_and_of_how_many() {
+    let (header, records) = lamport();
+    let window = Window { events: Some(7..=10), ..Window::default() };
+    let Some((mut tab, _folder)) = showing(&header, &records, window) else { return };
+    let notice = tab.text("#notice");
+    assert!(notice.starts_with("This page shows the records 7 to 10 of 14."), "{notice}");
+    assert_eq!(tab.text("#where"), "1 of 2");
+    let verdicts = tab.text("#verdicts");
+    assert!(verdicts.contains("It lies outside of the records shown."), "{verdicts}");
+    assert_eq!(tab.complaints, [""; 0]);
+}
+
+#[test]
+fn of_ten_thousand_events_only_those_in_sight_are_drawn() {
+    let header = Header::new("echo", Service::Election, 2, Source::Simulator);
+    let echo = |round: u64| {
+        let at = |time, process, kind| Record::new(time, ProcessId(process), kind);
+        let time = round * 4_000_000;
+        [
+            at(time, 0, Kind::Timer("Ask".into())),
+            at(time, 0, Kind::Send(passage(1, "ask", round))),
+            at(time + 1_000_000, 1, Kind::Receive(passage(0, "ask", round))),
+            at(time + 1_000_000, 1, Kind::Send(passage(0, "answer", round))),
+            at(time + 2_000_000, 0, Kind::Receive(passage(1, "answer", round))),
+        ]
+    };
+    let records: Vec<Record> = (0..2_000).flat_map(echo).collect();
+    let Some((mut tab, _folder)) = showing(&header, &records, Window::default()) else { return };
+    let seen = "(viewer.picture.draw(viewer), viewer.picture.seen.length)";
+    let first = tab.value(seen).as_u64().unwrap();
+    assert!((1..200).contains(&first), "{first}");
+    tab.click("#last");
+    assert_eq!(tab.text("#page"), "5951 to 6000 of 6000");
+    let last = tab.value(seen).as_u64().unwrap();
+    assert!((1..200).contains(&last), "{last}");
+    assert_eq!(tab.value("viewer.picture.x(viewer.now) < viewer.picture.wide"), json!(true));
+    tab.click("#fit");
+    assert_eq!(tab.value(seen), json!(4_000));
+    assert_eq!(tab.complaints, [""; 0]);
+}

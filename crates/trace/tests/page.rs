@@ -1,0 +1,125 @@
+//! The page of a run: what it carries, to the byte.
+
+use serde_json::Value;
+use tenure_core::service::mutex;
+use tenure_core::{Fence, Layer, ProcessId};
+use tenure_trace::diagram::{Page, Window};
+use tenure_trace::{Header, Kind, Passage, Record, Service, Source};
+
+const P1: ProcessId = ProcessId(0);
+const P2: ProcessId = ProcessId(1);
+
+fn header(algorithm: &str) -> Header {
+    Header::new(algorithm, Service::Mutex, 2, Source::Simulator)
+}
+
+fn passage(peer: ProcessId, message: &'static str) -> Passage {
+    let content = Some(Box::new(Value::from(message)));
+    Passage { peer, layer: Layer::Mutex, message: message.into(), number: 1, session: 0, content }
+}
+
+/// P2 asks P1 and enters.
+fn story() -> Vec<Record> {
+    let entered = mutex::Event::Entered { fence: Fence(1, 0) };
+    let story = [
+        (0, P1, Kind::Boot),
+        (0, P2, Kind::Boot),
+        (1, P2, Kind::Command(mutex::Command::Enter.into())),
+        (1, P2, Kind::Send(passage(P1, "request"))),
+        (2, P1, Kind::Receive(passage(P2, "request"))),
+        (2, P1, Kind::Send(passage(P2, "grant"))),
+        (3, P2, Kind::Receive(passage(P1, "grant"))),
+        (3, P2, Kind::Event(entered.into())),
+    ];
+    story.map(|(time, at, kind)| Record::new(time * 1_000_000, at, kind)).into()
+}
+
+fn page(header: &Header, records: &[Record], window: Window) -> String {
+    let mut page = Page::new(header, window);
+    records.iter().for_each(|record| page.read(record));
+    let mut bytes = Vec::new();
+    page.write(None, &mut bytes).unwrap();
+    String::from_utf8(bytes).unwrap()
+}
+
+/// What the page carries.
+fn told(page: &str) -> Value {
+    let (_, rest) = page.split_once("id=\"trace\">").unwrap();
+    let (json, _) = rest.split_once("</script>").unwrap();
+    serde_json::from_str(json).unwrap()
+}
+
+fn steps(told: &Value) -> usize {
+    told["steps"]["at"].as_array().unwrap().len()
+}
+
+#[test]
+fn the_same_records_make_the_same_bytes_and_others_make_others() {
+    let (header, records) = (header("tiny"), story());
+    let once = page(&header, &records, Window::default());
+    assert_eq!(once, page(&header, &records, Window::default()));
+    assert_ne!(once, page(&header, &records[..7], Window::default()));
+}
+
+#[test]
+fn every_record_finds_the_step_that_it_belongs_to() {
+    let told = told(&page(&header("tiny"), &story(), Window::default()));
+    assert_eq!(steps(&told), 3);
+    assert_eq!(told["told"]["step"], serde_json::json!([-1, -1, 0, 0, 1, 1, 2, 2]));
+    assert_eq!(told["crossings"]["sent"], serde_json::json!([0, 1]));
+    assert_eq!(told["crossings"]["ended"], serde_json::json!([1, 2]));
+    assert_eq!(told["steps"]["clock"], serde_json::json!([1, 2, 3]));
+}
+
+#[test]
+fn nothing_that_a_trace_says_ends_the_script_it_stands_in() {
+    let hostile = "</script><script>alert(1)</script><!--\u{2028}\u{2029}";
+    let mut records = story();
+    records.push(Record::new(4_000_000, P1, Kind::Note(hostile.into())));
+    let hostile_page = page(&header(hostile), &records, Window::default());
+    let plain = page(&header("tiny"), &story(), Window::default());
+    let count = |page: &str, part: &str| page.matches(part).count();
+    for part in ["<script", "</script>", "<!--", "\u{2028}", "\u{2029}"] {
+        assert_eq!(count(&hostile_page, part), count(&plain, part), "{part}");
+    }
+    let told = told(&hostile_page);
+    assert_eq!(told["header"]["algorithm"], hostile);
+    let texts = told["names"]["texts"].as_array().unwrap();
+    assert!(texts.iter().any(|text| text == &format!("P1 notes: {hostile}")), "{texts:?}");
+}
+
+#[test]
+fn a_page_needs_nothing_from_anywhere() {
+    let page = page(&header("tiny"), &story(), Window::default());
+    for part in ["http:", "https:", "src=", "@import", "url(", "fetch(", "XMLHttpRequest"] {
+        assert!(!page.contains(part), "{part}");
+    }
+    assert!(page.contains("default-src 'none'"));
+    assert!(!page.contains("<!--"), "a place was left open");
+}
+
+#[test]
+fn a_window_is_shown_and_the_whole_run_is_judged_and_counted() {
+    let window = Window { events: Some(5..=6), ..Window::default() };
+    let cut = told(&page(&header("tiny"), &story(), window));
+    assert_eq!(cut["shown"], serde_json::json!([5, 6]));
+    assert_eq!(cut["goes_on"], true);
+    assert_eq!((steps(&cut), &cut["records"]), (1, &Value::from(8)));
+    assert_eq!(cut["verification"]["entries"], 1);
+    assert_eq!(cut["verification"]["messages"]["sent"]["mutex"]["grant"], 1);
+    let whole = told(&page(&header("tiny"), &story(), Window::default()));
+    assert_eq!((&whole["shown"], &whole["goes_on"]), (&serde_json::json!([1, 8]), &false.into()));
+}
+
+#[test]
+fn a_long_run_is_cut_to_the_records_that_a_browser_shows_well() {
+    let mut page = Page::new(&header("tiny"), Window::default());
+    for time in 0..100_001 {
+        page.read(&Record::new(time, P1, Kind::Timer("Tick".into())));
+    }
+    let mut bytes = Vec::new();
+    page.write(None, &mut bytes).unwrap();
+    let told = told(&String::from_utf8(bytes).unwrap());
+    assert_eq!((&told["shown"], steps(&told)), (&serde_json::json!([1, 100_000]), 100_000));
+    assert_eq!(told["records"], 100_001);
+}
