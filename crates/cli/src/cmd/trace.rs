@@ -2,6 +2,7 @@
 
 mod diagram;
 mod export;
+mod page;
 mod replay;
 
 use std::fmt::Write;

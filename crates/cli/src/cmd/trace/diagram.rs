@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use tenure_trace::diagram::{Clock, Direction, Layout, Margin, Scale, View, Window, lay_out_files};
 
-use super::of_input;
+use super::{of_input, page};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::output::print;
 
@@ -54,6 +54,9 @@ enum Form {
     Text,
     /// For a page or a slide
     Svg,
+    /// A page in one file: zoom, step, filter, and ask any process for its state; clock and
+    /// scale are chosen there
+    Html,
 }
 
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
@@ -85,6 +88,10 @@ enum ClockName {
 }
 
 pub(super) fn run(options: &Options) -> Result<Status, Failure> {
+    if options.form == Form::Html {
+        let (from, to, events) = (options.from, options.to, options.events.clone());
+        return page::run(&options.files, Window { from, to, events, most: None });
+    }
     let whole = options.from.is_none() && options.to.is_none() && options.events.is_none();
     let most = if options.form == Form::Svg { MOST_IN_SVG } else { MOST_IN_TEXT };
     let view = View {
@@ -123,14 +130,14 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
 }
 
 fn drawn(options: &Options, layout: &Layout) -> String {
-    let direction = match (options.direction, options.form) {
-        (Some(DirectionName::Down), _) | (None, Form::Text) => Direction::Down,
-        (Some(DirectionName::Right), _) | (None, Form::Svg) => Direction::Right,
+    let in_text = options.form == Form::Text;
+    let direction = match options.direction {
+        Some(DirectionName::Down) => Direction::Down,
+        Some(DirectionName::Right) => Direction::Right,
+        None if in_text => Direction::Down,
+        None => Direction::Right,
     };
-    match options.form {
-        Form::Text => layout.to_text(direction, Margin::Place),
-        Form::Svg => layout.to_svg(direction),
-    }
+    if in_text { layout.to_text(direction, Margin::Place) } else { layout.to_svg(direction) }
 }
 
 /// Units with up to six digits after the point, as ticks.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Parser, ValueEnum};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use tenure_algorithms::catalogue::{self, Visitor};
+use tenure_algorithms::catalogue::{self, Parameters, Visitor};
 use tenure_core::{Algorithm, Card, Election, Mutex, Protocol, Rebase};
 use tenure_runtime as runtime;
 use tenure_sim::{Settings, Simulation, UserCommand, UserEvent};
@@ -68,11 +68,7 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
         let says = "this trace does not say what it violates; `tenure check --trace` writes one";
         return Err(Failure::usage(says));
     };
-    let words = ["replay".to_owned()].into_iter().chain(trace.header.options.iter().cloned());
-    let group = Line::try_parse_from(words).map_err(|_| {
-        Failure::usage("the options in the head of this trace are not understood; another release?")
-    })?;
-    let parameters = group.group.parameters()?;
+    let parameters = parameters(&trace.header)?;
     let course = Course::of_trace(&trace).map_err(Failure::usage)?;
     let directory = tempfile::tempdir().map_err(Failure::environment)?;
     let again = Again {
@@ -104,6 +100,15 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
         },
     )?;
     Ok(if again { Status::Violated } else { Status::Held })
+}
+
+/// What configures the algorithm and its group, as the head of a trace says it.
+pub(super) fn parameters(header: &Header) -> Result<Parameters, Failure> {
+    let words = ["replay".to_owned()].into_iter().chain(header.options.iter().cloned());
+    let line = Line::try_parse_from(words).map_err(|_| {
+        Failure::usage("the options in the head of this trace are not understood; another release?")
+    })?;
+    line.group.parameters()
 }
 
 fn report(options: &Options, outcome: &Outcome<'_>) -> Result<(), Failure> {

@@ -1,0 +1,60 @@
+//! `tenure trace diagram --as html`: a page on which a run is stepped through.
+
+use std::path::PathBuf;
+
+use tenure_algorithms::catalogue::{self, Parameters};
+use tenure_core::Card;
+use tenure_trace::Header;
+use tenure_trace::diagram::{Page, Window};
+
+use super::{of_input, replay};
+use crate::cmd::failure::{Failure, Status};
+use crate::cmd::output::print;
+
+pub(super) fn run(files: &[PathBuf], window: Window) -> Result<Status, Failure> {
+    let page = Page::of_files(files, window).map_err(of_input)?;
+    if page.is_empty() {
+        let says = format!("none of the {} events lies in this window", page.records());
+        return Err(Failure::usage(says));
+    }
+    let card = card(page.header());
+    let mut text = Vec::new();
+    page.write(card.as_ref(), &mut text).map_err(Failure::environment)?;
+    print(&String::from_utf8(text).expect("a page is text"))?;
+    Ok(Status::Held)
+}
+
+/// The card of the algorithm that a trace names, if this release knows it.
+fn card(header: &Header) -> Option<Card> {
+    let parameters = if header.options.is_empty() {
+        Parameters::plain(header.n)
+    } else {
+        replay::parameters(header).ok()?
+    };
+    catalogue::card(&header.algorithm, &parameters).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use tenure_trace::{Service, Source};
+
+    use super::*;
+
+    fn header(algorithm: &str, options: &[&str]) -> Header {
+        let options = options.iter().map(ToString::to_string).collect();
+        Header { options, ..Header::new(algorithm, Service::Mutex, 3, Source::Simulator) }
+    }
+
+    #[test]
+    fn the_card_is_of_the_group_of_the_trace() {
+        let most = |options: &[&str]| card(&header("ricart-agrawala", options))?.messages.most;
+        assert_eq!(most(&[]), Some(4));
+        assert_eq!(most(&["-n", "5"]), Some(8));
+        assert_eq!(most(&["--no-such-option"]), None);
+    }
+
+    #[test]
+    fn an_algorithm_of_another_release_has_no_card() {
+        assert_eq!(card(&header("telepathy", &[])), None);
+    }
+}
