@@ -124,6 +124,11 @@ fn inside<D: Detector, P: Protocol>(fx: &mut impl Effects<Detected<D, P>>) -> im
 }
 
 impl<D: Detector, P: Protocol> Detected<D, P> {
+    /// The protocol inside.
+    pub fn inner(&self) -> &P {
+        &self.inner
+    }
+
     /// Passes on what the detector said.
     fn suspect(&mut self, opinions: Vec<detector::Event>, fx: &mut impl Effects<Self>) {
         for detector::Event { peer, verdict } in opinions {

@@ -28,6 +28,7 @@ mod misra_ring;
 mod mutex_from_election;
 mod naimi_trehel;
 mod nishio_li_manning;
+mod phi_accrual;
 mod raft;
 mod raymond;
 mod repaired_chang_roberts;

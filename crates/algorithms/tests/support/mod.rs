@@ -1,6 +1,7 @@
 //! A world small enough to read: processes, links, timers, and a seeded hand that moves them.
 #![allow(dead_code, reason = "each test crate uses a part of it")]
 
+pub(crate) mod detector;
 pub(crate) mod election;
 pub(crate) mod mutex;
 

@@ -1,0 +1,205 @@
+//! Failure detectors over many seeds: completeness, accuracy, and how soon a crash is noticed.
+
+use tenure_algorithms::compose::{Detected, detected};
+use tenure_algorithms::detector::beating::{Beating, Patience};
+use tenure_algorithms::detector::{heartbeat, phi_accrual};
+use tenure_core::{
+    Effects, Group, LocalTime, ProcessId, Protocol, TICKS_PER_UNIT, Timing, Verdict,
+};
+use tenure_sim::{Chance, Fault, Random, Settings, Simulation, Span, UserCommand, UserEvent, When};
+
+/// Writes down what a detector says.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Witness {
+    booted: LocalTime,
+    /// When, in units; of whom; and what.
+    heard: Vec<(u64, ProcessId, Verdict)>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Nothing {}
+
+impl UserCommand for Nothing {}
+impl UserEvent for Nothing {}
+
+impl Protocol for Witness {
+    type Config = ();
+    type Command = Nothing;
+    type Event = Nothing;
+    type Message = ();
+    type Timer = ();
+    type Stable = ();
+
+    fn boot(_: Group, (): &(), _: Option<()>, fx: &mut impl Effects<Self>) -> Self {
+        Witness { booted: fx.local_clock(), heard: Vec::new() }
+    }
+
+    fn stable(&self) {}
+
+    fn on_command(&mut self, command: Nothing, _: &mut impl Effects<Self>) {
+        match command {}
+    }
+
+    fn on_message(&mut self, _: ProcessId, (): (), _: &mut impl Effects<Self>) {}
+
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+        let units = (fx.local_clock() - self.booted) / TICKS_PER_UNIT;
+        self.heard.push((units, peer, verdict));
+    }
+}
+
+impl Witness {
+    fn suspects(&self, peer: ProcessId) -> bool {
+        let last = self.heard.iter().rfind(|(_, of, _)| *of == peer);
+        last.is_some_and(|(_, _, verdict)| *verdict == Verdict::Suspect)
+    }
+
+    /// When it suspected somebody.
+    fn suspicions(&self) -> impl Iterator<Item = u64> + '_ {
+        let suspicions = self.heard.iter().filter(|(_, _, verdict)| *verdict == Verdict::Suspect);
+        suspicions.map(|(units, ..)| *units)
+    }
+}
+
+/// Runs for so many units; what everybody heard.
+fn run<C: Patience>(config: &C, mut settings: Settings, units: u64) -> Vec<Witness> {
+    settings.detector = None;
+    settings.limits.until = Some(units * TICKS_PER_UNIT);
+    let config = detected::Config { detector: config.clone(), inner: () };
+    let simulation = Simulation::<Detected<Beating<C>, Witness>>::new(config, settings);
+    let (_, processes) = simulation.run_and_inspect().unwrap();
+    processes.iter().map(|process| process.inner().clone()).collect()
+}
+
+fn settings(size: u32, seed: u64) -> Settings {
+    let mut settings = Settings::new(size);
+    settings.seed = seed;
+    settings.network.latency = Span::LogNormal { median: 10 * TICKS_PER_UNIT, sigma: 0.5 }.into();
+    settings
+}
+
+fn crash(process: u32, unit: u64) -> Fault {
+    let when = When::At(unit * TICKS_PER_UNIT);
+    Fault::Crash { process: ProcessId(process), when, recovery: None }
+}
+
+fn complete<C: Patience>(config: &C) {
+    for seed in 0..60 {
+        let mut random = Random::new(seed);
+        let mut settings = settings(5, seed);
+        settings.network.loss = Chance::of(0.05);
+        let doomed = &random.permutation(5)[..1 + random.below(4) as usize];
+        settings.faults = doomed.iter().map(|it| crash(*it, random.below(5_000))).collect();
+        for (place, witness) in run(config, settings, 15_000).iter().enumerate() {
+            for peer in doomed.iter().filter(|_| !doomed.contains(&(place as u32))) {
+                assert!(witness.suspects(ProcessId(*peer)), "seed {seed}: P{}", place + 1);
+            }
+        }
+    }
+}
+
+#[test]
+fn completeness_everybody_who_crashes_is_suspected_by_all_in_the_end() {
+    complete(&heartbeat::Config::default());
+    complete(&phi_accrual::Config::default());
+}
+
+/// How often somebody who is alive is suspected, before and after so many units.
+fn mistakes(witnesses: &[Witness], after: u64) -> (usize, usize) {
+    let all = || witnesses.iter().flat_map(Witness::suspicions);
+    (all().filter(|it| *it < after).count(), all().filter(|it| *it >= after).count())
+}
+
+/// How often at most one process suspects the same other one from so many units on.
+fn worst(witnesses: &[Witness], after: u64) -> usize {
+    let of = |witness: &Witness, of: ProcessId| {
+        let late = |it: &&(u64, ProcessId, Verdict)| it.0 >= after && it.1 == of;
+        witness.heard.iter().filter(late).filter(|it| it.2 == Verdict::Suspect).count()
+    };
+    let peers = 0..witnesses.len();
+    let all = witnesses.iter().flat_map(|it| peers.clone().map(|peer| of(it, ProcessId::at(peer))));
+    all.max().unwrap_or(0)
+}
+
+/// Bounds hold from the second second on: no interval is longer than 350 units from then on, and
+/// each mistake adds 100 to a mean of 50, or to a timeout of 300.
+#[test]
+fn accuracy_under_partial_synchrony_mistakes_come_to_an_end() {
+    let mut before = (0, 0);
+    for seed in 0..40 {
+        let mut settings = settings(4, seed);
+        settings.time.timing = Some(Timing::Partial);
+        settings.time.gst = 2_000 * TICKS_PER_UNIT;
+        settings.network.latency = Span::between_units(0, 300).into();
+        let phi = run(&phi_accrual::Config::default(), settings.clone(), 40_000);
+        let beat = run(&heartbeat::Config::default(), settings, 40_000);
+        assert!(worst(&phi, 2_350) <= 3 && worst(&beat, 2_350) <= 1, "seed {seed}");
+        before = (before.0 + mistakes(&phi, 2_350).0, before.1 + mistakes(&beat, 2_350).0);
+    }
+    assert!(before.0 > 0 && before.1 > 0, "there were none: {before:?}");
+}
+
+/// By how much a detector that learns nothing from its mistakes errs, again and again.
+#[test]
+fn without_learning_from_mistakes_they_do_not_come_to_an_end() {
+    let config =
+        phi_accrual::Config { increment: 0, threshold: 1_000, ..phi_accrual::Config::default() };
+    let late =
+        (0..20).filter(|seed| mistakes(&run(&config, settings(4, *seed), 60_000), 40_000).1 > 0);
+    assert_eq!(late.count(), 20);
+}
+
+/// How long after its crash a process is suspected, on average over seeds and peers, in units.
+fn detection<C: Patience>(config: &C) -> f64 {
+    let (mut sum, mut count) = (0, 0);
+    for seed in 0..100 {
+        let mut settings = settings(4, seed);
+        settings.faults = vec![crash(0, 10_000)];
+        for witness in &run(config, settings, 20_000)[1..] {
+            let last = witness.heard.iter().rfind(|(_, of, _)| *of == ProcessId(0));
+            let (units, ..) = last.expect("it crashed");
+            // Or already before, and it died before it was trusted again.
+            sum += units.saturating_sub(10_000);
+            count += 1;
+        }
+    }
+    sum as f64 / f64::from(count)
+}
+
+/// Over log-normal latency, of 10 units in the middle.
+#[test]
+fn phi_notices_a_crash_sooner_than_a_heartbeat_with_a_timeout_for_the_worst() {
+    let learning = detection(&phi_accrual::Config::default());
+    let pure = detection(&phi_accrual::Config { increment: 0, ..phi_accrual::Config::default() });
+    let beat = detection(&heartbeat::Config::default());
+    assert!(pure <= learning && learning < beat, "{pure}, {learning}, {beat}");
+    assert!((60.0..80.0).contains(&pure) && beat > 250.0, "{pure}, {beat}");
+}
+
+#[test]
+fn a_threshold_of_zero_suspects_everybody_all_the_time() {
+    let config = phi_accrual::Config { threshold: 0, ..phi_accrual::Config::default() };
+    for (place, witness) in run(&config, settings(4, 1), 5_000).iter().enumerate() {
+        let peers = (0..4).filter(|peer| *peer != place as u32);
+        assert!(peers.map(ProcessId).all(|peer| witness.suspects(peer)));
+        assert!(witness.suspicions().count() > 250, "after every heartbeat");
+    }
+}
+
+#[test]
+fn loss_makes_mistakes_and_a_higher_threshold_fewer() {
+    let count = |loss, threshold| {
+        let config = phi_accrual::Config { increment: 0, threshold, ..Default::default() };
+        let runs = (0..40).map(|seed| {
+            let mut settings = settings(4, seed);
+            settings.network.loss = Chance::of(loss);
+            mistakes(&run(&config, settings, 20_000), 0).1
+        });
+        runs.sum::<usize>()
+    };
+    let (none, some) = (count(0.0, 8_000), count(0.1, 8_000));
+    assert!(10 * none < some, "{none}, {some}");
+    // Where more is lost, intervals vary more, and it has learnt that.
+    assert!(count(0.3, 8_000) < some);
+    assert!(count(0.1, 16_000) < some && some < count(0.1, 4_000));
+}
