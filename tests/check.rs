@@ -144,6 +144,8 @@ fn a_trace_is_drawn_exported_and_read_back() {
     assert!(text.contains("token") && text.contains("enters"), "{text}");
     let svg = told(&format!("trace diagram {file} --as svg --scale causal --direction down"));
     assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"), "{svg}");
+    let page = told(&format!("trace diagram {file} --as html"));
+    assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>\n"), "{page}");
     let log = told(&format!("trace export {file} --as shiviz"));
     let logged = folder.path().join("run.log");
     fs::write(&logged, log).expect("a file");
@@ -153,7 +155,7 @@ fn a_trace_is_drawn_exported_and_read_back() {
     let spans: Value = serde_json::from_str(&told(&format!("trace export {file} --as otel")))
         .expect("spans are JSON");
     assert_eq!(spans["resourceSpans"].as_array().map(Vec::len), Some(3));
-    for wrong in ["--events 9..3", "--from soon", "--events 5000..6000", "--as html"] {
+    for wrong in ["--events 9..3", "--from soon", "--events 5000..6000", "--as png"] {
         let refused = tenure(&format!("trace diagram {file} {wrong}"));
         assert_eq!(refused.status.code(), Some(2), "{wrong}: {refused:?}");
         assert_eq!(String::from_utf8_lossy(&refused.stderr).lines().count(), 1, "{wrong}");
