@@ -21,7 +21,7 @@
 //! A lower bound on the deviation keeps a peer that was very regular from being suspected for
 //! a trifle, and the interval that ended a suspicion is not counted: it may have been a crash.
 //!
-//! **In whole numbers.** [`LEVELS`] has φ by quarters of a deviation, in thousandths, and what
+//! **In whole numbers.** `LEVELS` has φ by quarters of a deviation, in thousandths, and what
 //! is between is on a straight line. So [`level`] is within 0.004 of φ, and [`deviations`] within
 //! 0.02 of z for thresholds from 0.1. The root of the variance is rounded down to a tick.
 
