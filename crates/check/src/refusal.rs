@@ -39,10 +39,11 @@ pub enum Refusal {
         /// How many processes there are.
         size: u32,
     },
-    /// The protocol cannot be checked without an end.
+    /// The protocol cannot be checked without an end: it does not say how its stamps shift, or
+    /// was not asked.
     #[error(
-        "{algorithm} does not say how its stamps shift, so endless requests would be endlessly \
-         many states; give a number of entries"
+        "the stamps of {algorithm} are not shifted, so endless requests would be endlessly many \
+         states; give a number of entries"
     )]
     Endless {
         /// Which one.
