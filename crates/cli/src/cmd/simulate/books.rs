@@ -37,6 +37,13 @@ const PAGES: &[Page] = &[
     page("suzuki-kasami", "0 or 2", "1", "no bound"),
     page("raymond", "0…2D", "1…D", "no bound"),
     page("naimi-trehel", "0…N", "1", "no bound"),
+    page("k-mutex", "2", "1", "not known"),
+    page("misra-ring", "0…N", "1…N", "1"),
+    page("repaired-ring", "0…N", "1…N", "1"),
+    page("majority", "2", "2", "not known"),
+    page("nishio-li-manning", "0 or 2", "1", "no bound"),
+    page("tolerant-ricart-agrawala", "2", "1", "2"),
+    page("dijkstra-ring", "0…N", "1…N", "1"),
 ];
 
 /// What the literature says of an algorithm, when it has a page there.
