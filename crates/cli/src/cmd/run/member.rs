@@ -138,11 +138,13 @@ impl Member {
     /// Kills the process and waits until it is gone.
     pub(super) async fn kill(&mut self) -> io::Result<()> {
         self.life = Life::Down;
-        self.lifeline = None;
-        match &mut self.child {
+        let killed = match &mut self.child {
             Some(child) => child.kill().await,
             None => Ok(()),
-        }
+        };
+        // Not before: it would end in order, if it noticed in time.
+        self.lifeline = None;
+        killed
     }
 
     /// Suspends the process.
