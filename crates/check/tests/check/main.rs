@@ -27,6 +27,7 @@ mod repaired_ring;
 mod reports;
 mod rings;
 mod settled;
+mod survival;
 mod symmetry;
 mod textbook;
 mod tokens;

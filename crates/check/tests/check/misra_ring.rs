@@ -2,12 +2,10 @@
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::mutex::{MisraRing, misra_ring};
-use tenure_check::{Check, Judgement, Report};
-use tenure_core::monitors::{Bypass, Fencing, MutualExclusion, Order};
+use tenure_check::{Check, Judgement};
+use tenure_core::monitors::{Bypass, MutualExclusion, Order};
 
-fn judged(check: Check<MisraRing>) -> Report {
-    check.always(MutualExclusion::new()).always(Fencing::new()).progress().run()
-}
+use crate::survival::judged;
 
 fn check(size: u32) -> Check<MisraRing> {
     Check::<MisraRing>::of(size).fifo()

@@ -2,28 +2,17 @@
 
 use tenure_algorithms::channel::{Fifo, fifo};
 use tenure_algorithms::mutex::{NishioLiManning, SuzukiKasami};
-use tenure_check::{Check, Moment, Report};
-use tenure_core::monitors::{Fencing, MutualExclusion};
-use tenure_core::{Mutex, ProcessId};
+use tenure_check::{Check, Moment};
+use tenure_core::ProcessId;
+use tenure_core::monitors::MutualExclusion;
 
 use crate::catalogue::violated;
 use crate::faults::Cell::{Blocked, Fine};
 use crate::faults::cell;
-use crate::repaired_ring::DifferentFences;
+use crate::survival::{DifferentFences, judged, survives};
 
 fn check(size: u32) -> Check<NishioLiManning> {
     Check::<NishioLiManning>::of(size).detecting()
-}
-
-fn judged<P: Mutex>(check: Check<P>) -> Report {
-    check.always(MutualExclusion::new()).always(Fencing::new()).progress().run()
-}
-
-/// All of this holds; the number of states.
-fn survives<P: Mutex>(check: Check<P>) -> u64 {
-    let report = judged(check);
-    report.assert_holds();
-    report.states
 }
 
 #[test]

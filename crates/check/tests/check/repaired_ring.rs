@@ -1,14 +1,10 @@
 //! The token ring that mends itself: every schedule, every crash.
 
 use tenure_algorithms::mutex::RepairedRing;
-use tenure_check::{Check, Judgement, Report};
-use tenure_core::monitors::{Fencing, MutualExclusion};
-use tenure_core::service::mutex::{Command, Event};
-use tenure_core::{Fence, Monitor, Observed, ProcessId, Violation};
+use tenure_check::{Check, Judgement};
+use tenure_core::monitors::MutualExclusion;
 
-fn judged(check: Check<RepairedRing>) -> Report {
-    check.always(MutualExclusion::new()).always(Fencing::new()).progress().run()
-}
+use crate::survival::{DifferentFences, judged};
 
 fn check(size: u32) -> Check<RepairedRing> {
     Check::<RepairedRing>::of(size).detecting()
@@ -40,27 +36,6 @@ fn without_a_detector_a_crash_blocks() {
     let report = judged(Check::<RepairedRing>::of(3).crashing(1));
     assert_eq!(report.of("mutual-exclusion"), Judgement::Holds, "{report}");
     assert_eq!(report.of("progress"), Judgement::Violated, "{report}");
-}
-
-/// Two entries never have the same fence.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct DifferentFences(Vec<Fence>);
-
-impl Monitor<Command, Event> for DifferentFences {
-    fn observe(
-        &mut self,
-        at: ProcessId,
-        seen: Observed<'_, Command, Event>,
-    ) -> Result<(), Violation> {
-        let Observed::Event(Event::Entered { fence }) = seen else { return Ok(()) };
-        if self.0.contains(fence) {
-            let says = format!("{at} entered with fence {fence}, which another had");
-            return Err(Violation { property: "different-fences", at, says });
-        }
-        self.0.push(*fence);
-        self.0.sort_unstable();
-        Ok(())
-    }
 }
 
 /// 3.6: with a detector that can be wrong, safety is by the fence alone.

@@ -2,28 +2,17 @@
 
 use tenure_algorithms::channel::{Fifo, fifo};
 use tenure_algorithms::mutex::{RicartAgrawala, TolerantRicartAgrawala};
-use tenure_check::{Check, Moment, Report};
-use tenure_core::monitors::{Fencing, MutualExclusion, Order};
-use tenure_core::{Mutex, ProcessId};
+use tenure_check::{Check, Moment};
+use tenure_core::ProcessId;
+use tenure_core::monitors::{MutualExclusion, Order};
 
 use crate::catalogue::{holds, violated};
 use crate::faults::Cell::{Blocked, Fine, Unsafe};
 use crate::faults::cell;
-use crate::repaired_ring::DifferentFences;
+use crate::survival::{DifferentFences, judged, survives};
 
 fn check(size: u32) -> Check<TolerantRicartAgrawala> {
     Check::<TolerantRicartAgrawala>::of(size).detecting()
-}
-
-fn judged<P: Mutex>(check: Check<P>) -> Report {
-    check.always(MutualExclusion::new()).always(Fencing::new()).progress().run()
-}
-
-/// All of this holds; the number of states.
-fn survives<P: Mutex>(check: Check<P>) -> u64 {
-    let report = judged(check);
-    report.assert_holds();
-    report.states
 }
 
 /// It remembers its last entry, so that there are a few more states.
