@@ -1,33 +1,20 @@
 //! One seed, one run; many seeds, one summary; a failing seed, a small one.
 
 mod common;
+#[path = "common/page.rs"]
+mod page;
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
-use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 
 use common::{Extrema, Permission, Ring, Rule};
+use page::Page;
 use tenure_sim::{
     Chance, Chatter, Configs, Controls, Ended, Entries, Fault, Latency, Locking, Memory, Moments,
     Pattern, Random, Recovery, Settings, Simulation, Span, Summary, UserCommand, UserEvent,
     Verdict, When, Workload, many, replay_command, shrink, theory,
 };
-
-/// A file in memory that outlives its writer.
-#[derive(Clone, Default)]
-struct Page(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Page {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
 
 fn trace<P: tenure_core::Protocol>(simulation: &Simulation<P>) -> Vec<u8>
 where

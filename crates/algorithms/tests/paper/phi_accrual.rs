@@ -122,13 +122,7 @@ fn whoever_is_regular_is_missed_sooner_than_whoever_is_not() {
 
 #[test]
 fn completeness_whoever_falls_silent_is_suspected_once_and_for_ever() {
-    let mut one = one();
-    one.misses(p(2));
-    assert_eq!(one.says(), [(p(2), Verdict::Suspect)]);
-    one.misses(p(2));
-    assert_eq!(one.says(), []);
-    one.step(Input::Timer(Timer::Beat));
-    assert_eq!(one.patience(p(2)), None, "nothing more is expected of P2");
+    one().suspects_whoever_falls_silent_once_and_for_ever();
 }
 
 #[test]

@@ -58,6 +58,17 @@ impl<C: Patience> One<C> {
         self.batch.events.iter().map(|Event { peer, verdict }| (*peer, *verdict)).collect()
     }
 
+    /// Completeness, whatever its patience.
+    #[track_caller]
+    pub(crate) fn suspects_whoever_falls_silent_once_and_for_ever(&mut self) {
+        self.misses(p(2));
+        assert_eq!(self.says(), [(p(2), Verdict::Suspect)]);
+        self.misses(p(2));
+        assert_eq!(self.says(), []);
+        self.step(Input::Timer(Timer::Beat));
+        assert_eq!(self.patience(p(2)), None, "nothing more is expected of P2");
+    }
+
     /// For how long it now waits for a sign of life of a peer.
     pub(crate) fn patience(&self, of: ProcessId) -> Option<Delay> {
         self.batch.timers.iter().find_map(|change| match change {

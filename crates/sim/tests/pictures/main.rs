@@ -2,26 +2,12 @@
 
 mod aged;
 mod interchange;
+#[path = "../common/page.rs"]
+mod page;
 mod stories;
 
-use std::io::Write;
-use std::sync::{Arc, Mutex};
-
+use page::Page;
 use tenure_trace::{Reader, Trace};
-
-/// A file in memory that outlives its writer.
-#[derive(Clone, Default)]
-struct Page(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Page {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
 
 impl Page {
     fn trace(&self) -> Trace {

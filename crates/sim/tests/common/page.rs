@@ -1,0 +1,18 @@
+//! Where tests write traces.
+
+use std::io::Write;
+use std::sync::{Arc, Mutex};
+
+/// A file in memory that outlives its writer.
+#[derive(Clone, Default)]
+pub(crate) struct Page(pub(crate) Arc<Mutex<Vec<u8>>>);
+
+impl Write for Page {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
