@@ -14,6 +14,7 @@ const HOUSE: &[(&str, &[&str])] = &[
     ("tenure-runtime", &["tenure-core", "tenure-trace"]),
     ("tenure-daemon", &["tenure-core", "tenure-trace", "tenure-algorithms", "tenure-runtime"]),
     ("tenure-claims", &[]),
+    ("tenure-browser", &[]),
     ("tenure", EVERYTHING),
     ("xtask", EVERYTHING),
 ];

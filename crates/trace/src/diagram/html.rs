@@ -20,7 +20,9 @@ use super::view::{Clock, Scale, View, Window};
 use crate::{ClockUnit, Header, Judge, MergeError, Reader, Record, Trace, Verification, merge};
 
 const PAGE: &str = include_str!("viewer/viewer.html");
-const STYLE: &str = include_str!("viewer/viewer.css");
+/// The colours of every page of the house, in light and in dark, as custom properties of CSS.
+pub const PALETTE: &str = include_str!("viewer/palette.css");
+const STYLE: &str = concat!(include_str!("viewer/palette.css"), include_str!("viewer/viewer.css"));
 /// What the page does, in the order in which it is read.
 const SCRIPTS: [&str; 7] = [
     include_str!("viewer/trace.js"),

@@ -1,14 +1,12 @@
 //! The page of a run, in a real browser. Skipped, with a word about it, where none is installed:
 //! `cargo test -p tenure-trace --test browser -- --nocapture`.
 
-mod devtools;
-
 use std::fs::File;
 use std::io::BufWriter;
 
-use devtools::Tab;
 use serde_json::json;
 use tempfile::TempDir;
+use tenure_browser::Tab;
 use tenure_core::service::election;
 use tenure_core::{Layer, ProcessId, Term, Verdict};
 use tenure_trace::diagram::{Page, Window};

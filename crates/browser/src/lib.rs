@@ -17,14 +17,14 @@ const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chro
 const START: &str = r#"exec "$0" "$@" 3<&0 4>&1 </dev/null >/dev/null 2>&1"#;
 
 /// A page in a browser that ends with it.
-pub(crate) struct Tab {
+pub struct Tab {
     browser: Child,
     to: ChildStdin,
     from: Receiver<Value>,
     session: Option<String>,
     sent: u64,
     /// What the page complained of: exceptions, errors and warnings.
-    pub(crate) complaints: Vec<String>,
+    pub complaints: Vec<String>,
     _profile: TempDir,
 }
 
@@ -38,7 +38,7 @@ fn installed() -> Option<PathBuf> {
 
 impl Tab {
     /// Opens an empty page; `None`, and a word about it, where no browser is installed.
-    pub(crate) fn open() -> Option<Tab> {
+    pub fn open() -> Option<Tab> {
         let Some(program) = installed() else {
             // Not a macro: this is to be seen although the test passes.
             let _ = writeln!(std::io::stderr(), "skipped: needs chromium");
@@ -81,7 +81,7 @@ impl Tab {
     }
 
     /// Asks the browser, and waits for its answer.
-    pub(crate) fn call(&mut self, method: &str, params: Value) -> Value {
+    pub fn call(&mut self, method: &str, params: Value) -> Value {
         self.sent += 1;
         let mut message = json!({"id": self.sent, "method": method, "params": params});
         if let Some(session) = &self.session {
@@ -111,7 +111,7 @@ impl Tab {
     }
 
     /// The value of a JavaScript expression.
-    pub(crate) fn value(&mut self, expression: &str) -> Value {
+    pub fn value(&mut self, expression: &str) -> Value {
         let asked = json!({"expression": expression, "returnByValue": true, "awaitPromise": true});
         let answer = self.call("Runtime.evaluate", asked);
         assert_eq!(answer.get("exceptionDetails"), None, "{expression}");
@@ -119,14 +119,18 @@ impl Tab {
     }
 
     /// Loads a file and waits until `ready` holds.
-    pub(crate) fn load(&mut self, file: &Path, ready: &str) {
-        let url = format!("file://{}", file.display());
+    pub fn load(&mut self, file: &Path, ready: &str) {
+        self.visit(&format!("file://{}", file.display()), ready);
+    }
+
+    /// Goes to an address and waits until `ready` holds.
+    pub fn visit(&mut self, url: &str, ready: &str) {
         self.call("Page.navigate", json!({ "url": url }));
         self.until(&format!("document.readyState === 'complete' && ({ready})"));
     }
 
     /// Waits until an expression holds.
-    pub(crate) fn until(&mut self, expression: &str) {
+    pub fn until(&mut self, expression: &str) {
         for _ in 0..600 {
             if self.value(&format!("Boolean({expression})")) == json!(true) {
                 return;
@@ -138,13 +142,13 @@ impl Tab {
     }
 
     /// The text of the first element that a selector finds.
-    pub(crate) fn text(&mut self, selector: &str) -> String {
+    pub fn text(&mut self, selector: &str) -> String {
         let found = self.value(&format!("document.querySelector({selector:?}).innerText"));
         found.as_str().unwrap_or_default().to_owned()
     }
 
     /// Presses the button of the mouse and lets it go.
-    pub(crate) fn click_at(&mut self, x: f64, y: f64) {
+    pub fn click_at(&mut self, x: f64, y: f64) {
         for kind in ["mousePressed", "mouseReleased"] {
             let what = json!({"type": kind, "x": x, "y": y, "button": "left", "clickCount": 1});
             self.call("Input.dispatchMouseEvent", what);
@@ -152,7 +156,7 @@ impl Tab {
     }
 
     /// Clicks on the middle of the first element that a selector finds.
-    pub(crate) fn click(&mut self, selector: &str) {
+    pub fn click(&mut self, selector: &str) {
         let place = self.value(&format!(
             "(() => {{ const found = document.querySelector({selector:?}); \
              found.scrollIntoView({{block: 'center'}}); \
@@ -163,7 +167,7 @@ impl Tab {
     }
 
     /// Presses a key where the focus is.
-    pub(crate) fn press(&mut self, key: &str) {
+    pub fn press(&mut self, key: &str) {
         for kind in ["keyDown", "keyUp"] {
             let mut what = json!({"type": kind, "key": key});
             if key.chars().count() == 1 && kind == "keyDown" {
@@ -174,7 +178,7 @@ impl Tab {
     }
 
     /// Lays the page out for a window of this size, in light or dark.
-    pub(crate) fn resize(&mut self, wide: u32, high: u32, look: &str) {
+    pub fn resize(&mut self, wide: u32, high: u32, look: &str) {
         let size =
             json!({"width": wide, "height": high, "deviceScaleFactor": 1, "mobile": wide < 600});
         self.call("Emulation.setDeviceMetricsOverride", size);
