@@ -384,6 +384,35 @@ fn compare_runs_all_algorithms_on_one_workload() {
 }
 
 #[test]
+fn the_comparison_has_delays_order_and_bypass_beside_the_messages() {
+    let line = "compare mutex -n 4 --entries 2 --runs 10 --latency 1..9 --think 0..20 \
+        --app-messages 0.5";
+    let table = data(line);
+    let row = |name: &str| {
+        let all = table["algorithms"].as_array().unwrap();
+        all.iter().find(|it| it["name"] == name).unwrap_or_else(|| panic!("{name}")).clone()
+    };
+    // Users who talk lose every order but one that is served by time.
+    let suzuki = row("suzuki-kasami");
+    assert!(suzuki["violated"]["order-with-messages"].as_u64().unwrap() > 0, "{suzuki}");
+    assert_eq!(suzuki["theory"]["order"], "no");
+    assert_eq!(row("token-ring")["bypass_max"], 1.0, "nobody enters twice while another waits");
+    let told = text(line, 0);
+    let head = told.lines().find(|line| line.starts_with("algorithm")).unwrap();
+    for column in ["entry", "exit", "nisation", "bypass", "order", "broken"] {
+        assert!(head.contains(column), "{column} in {head}");
+    }
+    assert!(told.lines().all(|line| line.chars().count() <= 100), "{told}");
+    // Where they do not talk, a lock that serves by stamps keeps it.
+    let quiet = data("compare mutex -n 4 --entries 2 --runs 10 --latency 1..9 --think 0..20");
+    let lamport = &quiet["algorithms"][2];
+    assert_eq!(
+        (&lamport["name"], &lamport["violated"]["order"]),
+        (&json!("lamport"), &json!(null))
+    );
+}
+
+#[test]
 fn what_the_card_forbids_is_a_line_of_the_comparison() {
     let table = data("compare mutex -n 3 --duplicate 0.2 --runs 3");
     let all = table["algorithms"].as_array().unwrap();
@@ -403,6 +432,9 @@ fn the_picture_has_a_curve_for_each_algorithm() {
     let svg = std::fs::read_to_string(file).unwrap();
     for name in ["central", "token-ring", "lamport", "ricart-agrawala", "maekawa"] {
         assert!(svg.contains(&format!(">{name}<")), "{name}");
+    }
+    for unit in ["messages per entry", "delay from an exit to the next entry"] {
+        assert!(svg.contains(&format!(">{unit}<")), "{unit}");
     }
     assert!(svg.starts_with("<svg") && svg.ends_with("</svg>\n"));
     assert!(!svg.contains("NaN") && !svg.contains("inf"), "every number is one");

@@ -58,6 +58,7 @@ fn mutexes(cards: &Value, measured: &Value) -> String {
         "delay to enter",
         "hand-over",
         "bypass",
+        "order of requests kept",
         "channel",
         "survives",
     ];
@@ -72,6 +73,7 @@ fn mutexes(cards: &Value, measured: &Value) -> String {
             said(&theory["entry"]),
             said(&theory["synchronisation"]),
             said(&theory["bypass"]),
+            said(&theory["order"]),
             text(&card["order"]).into(),
             crashes(card).into(),
         ]

@@ -225,9 +225,10 @@ impl Matrix {
             "{}: what one fault does in groups of two and three, whatever the schedule\n\n",
             self.service
         );
+        let longest = self.algorithms.iter().map(|row| row.name.len()).max().unwrap_or(0);
         let mut line = |name: &str, cells: &mut dyn Iterator<Item = &str>| {
-            let cells: String = cells.map(|cell| format!(" {cell:<8}")).collect();
-            writeln!(text, "{}", format!("{name:<20}{cells}").trim_end())
+            let cells: String = cells.map(|cell| format!(" {cell:<7}")).collect();
+            writeln!(text, "{}", format!("{name:<longest$}{cells}").trim_end())
                 .expect("a string takes everything");
         };
         line("", &mut self.heads.iter().copied());

@@ -35,7 +35,7 @@ pub(crate) struct Options {
     service: Kind,
     #[command(flatten)]
     run: RunOptions,
-    /// Draw messages per entry or election against the number of processes
+    /// Draw messages and delays against the number of processes
     #[arg(long, value_name = "FILE.svg")]
     plot: Option<PathBuf>,
     /// Instead: what one fault does to each algorithm, by checking every schedule of small groups
@@ -105,7 +105,8 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
         return Err(Failure::usage(first));
     }
     if let Some(path) = &options.plot {
-        let picture = sweep::sweep(options.service, &options.run, runs, &interrupt)?.to_svg();
+        let picture = sweep::sweep(options.service, &options.run, runs, &interrupt)?;
+        let picture = plot::to_svg(&picture);
         std::fs::write(path, picture).map_err(|error| {
             Failure::environment(format!("cannot write {}: {error}", path.display()))
         })?;

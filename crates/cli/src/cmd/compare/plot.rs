@@ -1,4 +1,4 @@
-//! A picture of measured points over the curves of theory, as SVG.
+//! Pictures of measured points over the curves of theory, as SVG.
 //!
 //! Both axes are logarithmic. Curves are told apart by marker and dash pattern as well as by
 //! colour, so that the picture survives a grey printer.
@@ -68,6 +68,24 @@ pub(super) struct Picture {
     right: f64,
 }
 
+/// Pictures as a file, one below the other.
+pub(super) fn to_svg(pictures: &[Picture]) -> String {
+    let units: Vec<&str> = pictures.iter().map(|picture| picture.unit).collect();
+    let (units, height) = (units.join(", "), HEIGHT * pictures.len() as f64);
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" \
+         font-family=\"sans-serif\" font-size=\"13\" fill=\"#1a1a1a\">\n\
+         <title>{units} against the number of processes</title>\n\
+         <rect width=\"{WIDTH}\" height=\"{height}\" fill=\"#ffffff\"/>\n"
+    );
+    for (place, picture) in pictures.iter().enumerate() {
+        draw(&mut svg, &format!("<g transform=\"translate(0 {})\">", HEIGHT * place as f64));
+        svg += &picture.content();
+        draw(&mut svg, "</g>");
+    }
+    svg + "</svg>\n"
+}
+
 impl Picture {
     pub(super) fn new(unit: &'static str, curves: Vec<Curve>) -> Self {
         let curves: Vec<Curve> =
@@ -97,15 +115,9 @@ impl Picture {
         HEIGHT - BOTTOM - along(messages, self.messages) * (HEIGHT - TOP - BOTTOM)
     }
 
-    /// The picture as a file.
-    pub(super) fn to_svg(&self) -> String {
-        let mut svg = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" \
-             font-family=\"sans-serif\" font-size=\"13\" fill=\"#1a1a1a\">\n\
-             <title>{unit} against the number of processes</title>\n\
-             <rect width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"#ffffff\"/>\n",
-            unit = self.unit
-        );
+    /// What belongs into the frame of this picture, whose top is at 0.
+    fn content(&self) -> String {
+        let mut svg = String::new();
         self.axes(&mut svg);
         for (place, curve) in self.curves.iter().enumerate() {
             self.lines(&mut svg, place, curve);
@@ -116,7 +128,7 @@ impl Picture {
             }
         }
         self.labels(&mut svg);
-        svg + "</svg>\n"
+        svg
     }
 
     fn axes(&self, svg: &mut String) {
@@ -250,7 +262,7 @@ mod tests {
         assert!((middle.0 - low.0 - (high.0 - middle.0)).abs() < 1e-9, "doubling is one step");
         assert!((low.1 - middle.1 - (middle.1 - high.1)).abs() < 1e-9);
         assert!(low.0 > LEFT && high.0 < picture.right && high.1 > TOP);
-        let svg = picture.to_svg();
+        let svg = to_svg(&[picture]);
         assert_eq!(svg.matches("<polyline").count(), 1);
         assert!(svg.contains(">lamport<") && !svg.contains("nobody"));
     }

@@ -1,6 +1,6 @@
-//! Messages against the number of processes, measured and predicted.
+//! Messages and delays against the number of processes, measured and predicted.
 
-use tenure_sim::Ended;
+use tenure_sim::{Ended, Moments};
 
 use super::plot::{Curve, Picture};
 use super::{Kind, names};
@@ -18,21 +18,25 @@ const SIZES: [u32; 9] = [2, 3, 5, 7, 10, 14, 20, 28, 40];
 /// none either: an algorithm whose messages multiply would fill the memory.
 const MOST_EVENTS: u64 = 50_000;
 
-/// Measures every algorithm in groups of many sizes.
+/// Measures every algorithm in groups of many sizes: what it sends, and how long it takes.
 pub(super) fn sweep(
     kind: Kind,
     options: &RunOptions,
     runs: u64,
     interrupt: &Interrupt,
-) -> Result<Picture, Failure> {
+) -> Result<[Picture; 2], Failure> {
+    let figure = match kind {
+        Kind::Mutex => "delays.synchronisation.mean",
+        Kind::Election => "election_time",
+    };
     let mut sizes = SIZES.to_vec();
     sizes.push(options.group.n.unwrap_or(DEFAULT_SIZE));
     sizes.retain(|size| *size > 1);
     sizes.sort_unstable();
     sizes.dedup();
-    let mut curves = Vec::new();
+    let (mut messages, mut delays) = (Vec::new(), Vec::new());
     for name in names(kind) {
-        let mut curve = Curve::new(name);
+        let (mut sent, mut delayed) = (Curve::new(name), Curve::new(name));
         for size in &sizes {
             let mut options = options.clone();
             options.group.n = Some(*size);
@@ -49,16 +53,20 @@ pub(super) fn sweep(
                 );
                 break;
             }
-            curve.measured(*size, outcome.messages.mean());
-            curve.predicted(*size, theory(&plan));
+            sent.measured(*size, outcome.messages.mean());
+            sent.predicted(*size, theory(&plan));
+            let delay = outcome.summary.figure(figure).map_or(0.0, Moments::mean);
+            delayed.measured(*size, delay);
+            delayed.predicted(*size, books::delays(&plan));
         }
-        curves.push(curve);
+        messages.push(sent);
+        delays.push(delayed);
     }
-    let unit = match kind {
-        Kind::Mutex => "messages per entry",
-        Kind::Election => "messages per election",
+    let [messages_unit, delays_unit] = match kind {
+        Kind::Mutex => ["messages per entry", "delay from an exit to the next entry"],
+        Kind::Election => ["messages per election", "time until all know the leader"],
     };
-    Ok(Picture::new(unit, curves))
+    Ok([Picture::new(messages_unit, messages), Picture::new(delays_unit, delays)])
 }
 
 /// More events than the entries that are asked for take.

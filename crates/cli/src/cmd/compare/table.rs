@@ -33,6 +33,7 @@ struct Figures {
     theory: Theory,
     /// Whether messages are fewer or more than the card says.
     outside: bool,
+    /// Of locks, in virtual units.
     delays: Delays,
     election_time: Moments,
     bypass_max: f64,
@@ -59,6 +60,8 @@ struct Theory {
     synchronisation: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     bypass: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    order: Option<&'static str>,
 }
 
 #[derive(Debug, Serialize)]
@@ -83,8 +86,9 @@ impl Row {
             expected: expected.map(|expected| expected.messages),
             expected_is: expected.map(|expected| expected.says.words()),
             entry: page.map(|page| page.entry),
-            synchronisation: page.map(|page| page.synchronisation),
+            synchronisation: page.map(|page| page.synchronisation.words()),
             bypass: page.map(|page| page.bypass),
+            order: page.map(|page| page.order),
         };
         let delays = Delays {
             entry: mean("delays.entry.mean"),
@@ -122,24 +126,29 @@ fn violated(summary: &Summary) -> BTreeMap<&'static str, u64> {
     summary.violated().map(|(property, it)| (property, it.runs)).collect()
 }
 
+/// What the column of the order needs in order to say something.
+const OF_ORDER: &str = "  What loses the order of requests is that users talk: `--app-messages 0.5 \
+    --latency 1..9 --think\n  0..20`. What one fault does to each, over every schedule: `--faults`.";
+
 /// The table, ready to be printed.
 pub(super) fn table(service: &str, size: u32, runs: u64, seed: u64, rows: &[Row]) -> String {
     let election = service == "election";
     let last = seed.wrapping_add(runs - 1);
     let mut text = Rows::new(&format!("{service}: {size} processes, seeds {seed} to {last}"));
-    text.line(&if election {
-        cells(["", "messages", "theory", "time", "", "", ""])
+    if election {
+        text.line(&of_election(["", "messages", "theory", "", ""]));
+        text.line(&of_election(["algorithm", "/election", "", "time", "broken"]));
     } else {
-        cells(["", "messages", "theory", "delay at", "synchro-", "", ""])
-    });
-    text.line(&if election {
-        cells(["algorithm", "/election", "", "", "", "", "broken"])
-    } else {
-        cells(["algorithm", "/entry", "", "entry", "nisation", "bypass", "broken"])
-    });
+        let [entry, exit] = ["delay at", "at"];
+        text.line(&of_mutex(["", "messages", "theory", entry, exit, "synchro-", "", "", ""]));
+        let [entry, exit, synchronisation] = ["entry", "exit", "nisation"];
+        let [bypass, order, broken] = ["bypass", "order", "broken"];
+        let head = ["algorithm", "/entry", "", entry, exit, synchronisation, bypass, order, broken];
+        text.line(&of_mutex(head));
+    }
     for row in rows {
         match &row.figures {
-            Some(figures) => measured(&mut text, row.name, figures, election),
+            Some(figures) => measured(&mut text, row.name, figures, election, runs),
             None => text.line(&format!("{:<32}(see below)", row.name)),
         }
     }
@@ -147,35 +156,69 @@ pub(super) fn table(service: &str, size: u32, runs: u64, seed: u64, rows: &[Row]
     for row in rows {
         notes(&mut text, row);
     }
+    if !election {
+        text.line("");
+        text.line(OF_ORDER);
+    }
     text.into_text()
 }
 
-/// One line of the table, by column.
-fn cells([name, messages, theory, first, second, third, last]: [&str; 7]) -> String {
-    let line = format!("{name:<32}{messages:>8}  {theory:<16}{first:>9}{second:>10}{third:>7}");
-    format!("{line}  {last}")
+/// One line of the table of locks, by column.
+fn of_mutex(cells: [&str; 9]) -> String {
+    let [name, messages, theory, entry, exit, synchronisation, bypass, order, broken] = cells;
+    let line = format!("{name:<25}{messages:>8}  {theory:<10}{entry:>8}{exit:>5}");
+    format!("{line}{synchronisation:>10}{bypass:>8}  {order:<11}{broken}")
 }
 
-fn measured(text: &mut Rows, name: &str, figures: &Figures, election: bool) {
+/// One line of the table of elections, by column.
+fn of_election([name, messages, theory, time, broken]: [&str; 5]) -> String {
+    format!("{name:<25}{messages:>9}  {theory:<16}{time:>9}  {broken}")
+}
+
+fn measured(text: &mut Rows, name: &str, figures: &Figures, election: bool, runs: u64) {
     let messages = figure(figures.messages.mean());
-    let Theory { expected, expected_is, least, most, .. } = figures.theory;
-    let theory = match (expected, expected_is, most) {
-        (Some(expected), Some("exactly"), _) => format!("= {}", figure(expected)),
-        (Some(expected), Some("on average"), _) => format!("≈ {}", figure(expected)),
-        (Some(expected), Some("at most"), _) => format!("≤ {}", figure(expected)),
-        (Some(expected), Some("at least"), _) => format!("≥ {}", figure(expected)),
-        (_, _, Some(most)) if most == least => format!("= {most}"),
-        (_, _, Some(most)) => format!("{least} … {most}"),
-        (_, _, None) => format!("{least} … ∞"),
-    };
+    let theory = figures.theory.short();
     let broken = if figures.broken.is_empty() { "nothing" } else { "VIOLATED" };
-    let (first, second, third) = if election {
-        (figure(figures.election_time.mean()), String::new(), String::new())
-    } else {
-        let delays = &figures.delays;
-        (figure(delays.entry), figure(delays.synchronisation), figure(figures.bypass_max))
+    if election {
+        let time = figure(figures.election_time.mean());
+        text.line(&of_election([name, &messages, &theory, &time, broken]));
+        return;
+    }
+    let delays = &figures.delays;
+    let [entry, exit] = [delays.entry, delays.exit].map(figure);
+    let [synchronisation, bypass] = [delays.synchronisation, figures.bypass_max].map(figure);
+    let order = match figures.out_of_order() {
+        0 => "kept".to_owned(),
+        violated => format!("lost {violated}/{runs}"),
     };
-    text.line(&cells([name, &messages, &theory, &first, &second, &third, broken]));
+    let cells =
+        [name, &messages, &theory, &entry, &exit, &synchronisation, &bypass, &order, broken];
+    text.line(&of_mutex(cells));
+}
+
+impl Theory {
+    /// How many messages, as short as a column is wide.
+    fn short(&self) -> String {
+        let Theory { expected, expected_is, least, most, .. } = self;
+        match (expected, *expected_is, most) {
+            (Some(expected), Some("exactly"), _) => format!("= {}", figure(*expected)),
+            (Some(expected), Some("on average"), _) => format!("≈ {}", figure(*expected)),
+            (Some(expected), Some("at most"), _) => format!("≤ {}", figure(*expected)),
+            (Some(expected), Some("at least"), _) => format!("≥ {}", figure(*expected)),
+            (_, _, Some(most)) if most == least => format!("= {most}"),
+            (_, _, Some(most)) => format!("{least} … {most}"),
+            (_, _, None) => format!("{least} … ∞"),
+        }
+    }
+}
+
+impl Figures {
+    /// In how many runs somebody entered before whose request had happened before its own,
+    /// whether by the lock's messages or by the users'.
+    fn out_of_order(&self) -> u64 {
+        let runs = |property| self.violated.get(property).copied().unwrap_or(0);
+        runs("order").max(runs("order-with-messages"))
+    }
 }
 
 /// What does not fit into a line of the table.
@@ -190,11 +233,13 @@ fn notes(text: &mut Rows, row: &Row) {
         note(&format!("not run: {refused}"));
     }
     let Some(figures) = &row.figures else { return };
-    let Theory { formula, entry, synchronisation, bypass, .. } = &figures.theory;
+    let Theory { formula, entry, synchronisation, bypass, order, .. } = &figures.theory;
     let mut says = format!("{formula} messages");
-    if let (Some(entry), Some(synchronisation), Some(bypass)) = (entry, synchronisation, bypass) {
+    if let (Some(entry), Some(synchronisation)) = (entry, synchronisation) {
         says.push_str(&format!(", entry {entry} hops alone, synchronisation {synchronisation}"));
-        says.push_str(&format!(", bypass {bypass}"));
+    }
+    if let (Some(bypass), Some(order)) = (bypass, order) {
+        says.push_str(&format!(", bypass {bypass}, order of requests kept: {order}"));
     }
     note(&says);
     if figures.outside {

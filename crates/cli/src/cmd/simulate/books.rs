@@ -2,8 +2,8 @@
 
 use tenure_core::quorum::Quorums;
 use tenure_core::tree::Tree;
-use tenure_core::{Cost, Layer, ProcessId, Service};
-use tenure_sim::{Entries, Initiators, Pattern, Report, Settings, theory};
+use tenure_core::{Cost, Layer, ProcessId, Service, TICKS_PER_UNIT};
+use tenure_sim::{Entries, Initiators, Pattern, Report, Settings, Span, theory};
 
 use super::plan::Plan;
 
@@ -13,37 +13,77 @@ pub(crate) struct Page {
     /// From request to entry, nobody else wanting to.
     pub(crate) entry: &'static str,
     /// From an exit to the next entry, somebody waiting.
-    pub(crate) synchronisation: &'static str,
+    pub(crate) synchronisation: Handing,
     /// The most entries of one other while a process waits.
     pub(crate) bypass: &'static str,
+    /// Whether requests are served in the order in which one happened before the other.
+    pub(crate) order: &'static str,
+}
+
+/// How many messages, one after the other, hand the critical section on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Handing {
+    /// So many.
+    Hops(u32),
+    /// From the next on the ring to all the way round.
+    Ring,
+    /// From a neighbour in the tree to its diameter.
+    Tree,
+}
+
+impl Handing {
+    /// The same in words.
+    pub(crate) const fn words(self) -> &'static str {
+        match self {
+            Handing::Hops(1) => "1",
+            Handing::Hops(_) => "2",
+            Handing::Ring => "1…N",
+            Handing::Tree => "1…D",
+        }
+    }
+
+    /// One number, or the least and the most, in a group that is planned.
+    fn ends(self, plan: &Plan) -> Vec<f64> {
+        match self {
+            Handing::Hops(hops) => vec![f64::from(hops)],
+            Handing::Ring => vec![1.0, f64::from(plan.size())],
+            Handing::Tree => {
+                let diameter = Tree::of(plan.parameters.tree, plan.size()).diameter();
+                vec![1.0, f64::from(diameter)]
+            }
+        }
+    }
 }
 
 const fn page(
     name: &'static str,
-    entry: &'static str,
-    synchronisation: &'static str,
-    bypass: &'static str,
+    [entry, bypass, order]: [&'static str; 3],
+    synchronisation: Handing,
 ) -> Page {
-    Page { name, entry, synchronisation, bypass }
+    Page { name, entry, synchronisation, bypass, order }
 }
 
 const PAGES: &[Page] = &[
-    page("central", "2 (0 at the coordinator)", "2", "no bound"),
-    page("token-ring", "0…N", "1…N", "1"),
-    page("lamport", "2", "1", "2"),
-    page("ricart-agrawala", "2", "1", "2"),
-    page("carvalho-roucairol", "0 or 2", "1", "no bound"),
-    page("maekawa", "2", "2", "not known"),
-    page("suzuki-kasami", "0 or 2", "1", "no bound"),
-    page("raymond", "0…2D", "1…D", "no bound"),
-    page("naimi-trehel", "0…N", "1", "no bound"),
-    page("k-mutex", "2", "1", "not known"),
-    page("misra-ring", "0…N", "1…N", "1"),
-    page("repaired-ring", "0…N", "1…N", "1"),
-    page("majority", "2", "2", "not known"),
-    page("nishio-li-manning", "0 or 2", "1", "no bound"),
-    page("tolerant-ricart-agrawala", "2", "1", "2"),
-    page("dijkstra-ring", "0…N", "1…N", "1"),
+    page(
+        "central",
+        ["2 (0 at the coordinator)", "no bound", "but for what users say"],
+        Handing::Hops(2),
+    ),
+    page("token-ring", ["0…N", "1", "no"], Handing::Ring),
+    page("lamport", ["2", "2", "if users pass its clock on"], Handing::Hops(1)),
+    page("ricart-agrawala", ["2", "2", "if users pass its clock on"], Handing::Hops(1)),
+    page("carvalho-roucairol", ["0 or 2", "no bound", "no"], Handing::Hops(1)),
+    page("maekawa", ["2", "not known", "no"], Handing::Hops(2)),
+    page("suzuki-kasami", ["0 or 2", "no bound", "no"], Handing::Hops(1)),
+    page("raymond", ["0…2D", "no bound", "no"], Handing::Tree),
+    page("naimi-trehel", ["0…N", "no bound", "no"], Handing::Hops(1)),
+    page("k-mutex", ["2", "not known", "not known"], Handing::Hops(1)),
+    page("misra-ring", ["0…N", "1", "no"], Handing::Ring),
+    page("repaired-ring", ["0…N", "1", "no"], Handing::Ring),
+    page("majority", ["2", "not known", "no"], Handing::Hops(2)),
+    page("nishio-li-manning", ["0 or 2", "no bound", "no"], Handing::Hops(1)),
+    page("tolerant-ricart-agrawala", ["2", "2", "not known"], Handing::Hops(1)),
+    page("dijkstra-ring", ["0…N", "1", "no"], Handing::Ring),
 ];
 
 /// What the literature says of an algorithm, when it has a page there.
@@ -95,6 +135,37 @@ pub(crate) fn expected(plan: &Plan) -> Option<Expected> {
     match plan.card.service {
         Service::Election => election(plan, settings),
         _ => entry(plan, settings),
+    }
+}
+
+/// Delays that theory expects of these runs, in virtual units: from an exit to the next entry, or
+/// from the start of an election until all know its end. One number, or the least and the most;
+/// none where messages take no fixed time, or theory has none.
+pub(crate) fn delays(plan: &Plan) -> Vec<f64> {
+    let settings = plan.common();
+    let latency = settings.network.latency.usual();
+    if !is_plain(plan) || !latency.is_constant() || settings.time.step != Span::ZERO {
+        return Vec::new();
+    }
+    let hops = match plan.card.service {
+        Service::Election => hops_to_elect(plan, settings),
+        _ => look_up(&plan.card.name).map(|page| page.synchronisation.ends(plan)),
+    };
+    let unit = latency.most().map_or(0.0, |ticks| ticks as f64 / TICKS_PER_UNIT as f64);
+    hops.into_iter().flatten().map(|hops| hops * unit).collect()
+}
+
+/// Where all start at once: a lap for every rank, and one more to announce the largest.
+fn hops_to_elect(plan: &Plan, settings: &Settings) -> Option<Vec<f64>> {
+    let n = f64::from(plan.size());
+    if !matches!(settings.workload.initiators, Some(Initiators::All)) {
+        return None;
+    }
+    match plan.card.name.as_str() {
+        "lelann" => Some(vec![n]),
+        "chang-roberts" => Some(vec![2.0 * n - 1.0]),
+        "bully" => Some(vec![1.0]),
+        _ => None,
     }
 }
 

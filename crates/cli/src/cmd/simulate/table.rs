@@ -128,7 +128,7 @@ impl Table<'_> {
         let handing = &metrics.synchronisation_delay;
         let handing = match handing.count {
             0 => "nobody waited at any exit".to_owned(),
-            _ => delay(handing) + &book(page.map(|page| page.synchronisation)),
+            _ => delay(handing) + &book(page.map(|page| page.synchronisation.words())),
         };
         self.rows.row("synchronisation", &handing);
         let pair = report.bypass_pair.filter(|_| report.bypass_max > 0);
