@@ -127,8 +127,8 @@ fn violated(summary: &Summary) -> BTreeMap<&'static str, u64> {
 }
 
 /// What the column of the order needs in order to say something.
-const OF_ORDER: &str = "  What loses the order of requests is that users talk: `--app-messages 0.5 \
-    --latency 1..9 --think\n  0..20`. What one fault does to each, over every schedule: `--faults`.";
+const OF_ORDER: &str = "  Users who talk lose the order of requests: `--app-messages 0.5 --latency \
+    1..9 --think 0..20`.\n  What one fault does to each, over every schedule: `--faults`.";
 
 /// The table, ready to be printed.
 pub(super) fn table(service: &str, size: u32, runs: u64, seed: u64, rows: &[Row]) -> String {
