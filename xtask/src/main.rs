@@ -1,6 +1,7 @@
 //! Repository checks and generators: `cargo xtask <command>`.
 #![allow(clippy::print_stdout, reason = "a command line speaks through standard output")]
 
+mod book;
 mod docs;
 mod expect;
 mod pictures;
@@ -15,6 +16,8 @@ usage: cargo xtask <command>
   tidy [FOLDER]             check the laws of the architecture and the house rules
   docs [--check]            make the pages of cards and measured runs, or see whether they are
                             current
+  book [--check] [PAGE …]   run the commands of the book, and write down what they print, or see
+                            whether it is what the book says; --tenure FILE runs that command
   pictures [--check]        draw the worked examples, or see whether their pictures are current
   expect FILE KEY=VALUE …   check figures in a JSON report, as in `counter.lost=0`
 
@@ -31,6 +34,7 @@ fn main() -> ExitCode {
         ["docs", "--check"] => docs::main(&root(), false),
         ["pictures"] => pictures::main(&root(), true),
         ["pictures", "--check"] => pictures::main(&root(), false),
+        ["book", wishes @ ..] => book::main(&root(), wishes),
         ["expect", file, expectations @ ..] if !expectations.is_empty() => {
             expect::main(Path::new(file), expectations)
         }

@@ -36,7 +36,7 @@ fn broken(tree: &Tree, file: &File) -> Vec<Finding> {
 }
 
 /// The targets of `[text](target)` and `[label]: target` in a line, outside `code`.
-fn links(line: &str) -> Vec<String> {
+pub(crate) fn links(line: &str) -> Vec<String> {
     let prose: String = line.split('`').step_by(2).collect::<Vec<_>>().join("code");
     let inline = prose.split("](").skip(1).filter_map(|tail| tail.split(')').next());
     let label = prose.starts_with('[').then(|| prose.split_once("]: ")).flatten();
@@ -54,7 +54,7 @@ fn leads_somewhere(tree: &Tree, from: &str, link: &str) -> bool {
 }
 
 /// The path that `target` means in the file `from`; `None` if it leaves the repository.
-fn resolve(from: &str, target: &str) -> Option<String> {
+pub(crate) fn resolve(from: &str, target: &str) -> Option<String> {
     if target.starts_with('/') {
         return None;
     }

@@ -23,6 +23,7 @@ use std::fmt;
 use std::path::Path;
 use std::process::ExitCode;
 
+pub(crate) use links::{links, resolve};
 pub(crate) use tree::{File, Tree};
 
 /// One check of the whole tree.

@@ -17,7 +17,7 @@ use crate::Page;
 use crate::aged::Aged;
 
 const GOLDEN: &str = "../algorithms/tests/golden";
-const PICTURES: &str = "../../docs/pictures";
+const PICTURES: &str = "../../docs/book/src/pictures";
 
 /// A worked example and how it is drawn.
 struct Picture {
@@ -216,8 +216,7 @@ fn the_pictures_of_the_worked_examples_are_current() {
             continue;
         }
         let found = std::fs::read_to_string(&path).unwrap_or_default();
-        let name = picture.name;
-        assert!(found == svg, "docs/pictures/{name}.svg is old: run `cargo xtask pictures`, look");
+        assert!(found == svg, "{path:?} is old: run `cargo xtask pictures`, look");
     }
 }
 
