@@ -28,6 +28,7 @@ mod service;
 mod show;
 mod spoken;
 mod stage;
+pub mod state;
 mod trace;
 mod verify;
 mod who;

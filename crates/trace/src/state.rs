@@ -1,0 +1,362 @@
+//! What a process holds, as a tree that any tool can walk.
+
+use std::fmt::Debug;
+
+use serde_json::{Map, Number, Value};
+
+/// The key under which a tree keeps the name of a struct or of an enum's variant. It is a word
+/// of the language, which no field can have as its name.
+pub const TYPE: &str = "type";
+
+/// Types that add nothing to what they hold but their name.
+const TRANSPARENT: [&str; 6] =
+    ["Fence", "LamportClock", "LocalTime", "MutexOnly", "Some", "VectorClock"];
+
+/// How deep a tree may be; what lies deeper stays a text.
+const DEEPEST: usize = 64;
+
+/// The tree of any value, read from what it prints of itself with `{:?}`.
+///
+/// - A struct, and a variant with fields, is an object of its fields; its name stands under
+///   [`TYPE`]. One with unnamed values is an object of its name and its value, or their list; a
+///   bare variant is a text.
+/// - Lists, sets and tuples are lists, maps are objects, `None` is null; `Some`, clocks and
+///   fences are what is in them.
+/// - What is written in a form of its own is a text: processes (`P1`), stamps (`(1, P1)`),
+///   ranks, ranges.
+///
+/// Whatever does not read like that is a text, so there is always a tree.
+pub fn tree(value: &impl Debug) -> Value {
+    tree_of_text(&format!("{value:?}"))
+}
+
+fn tree_of_text(text: &str) -> Value {
+    let mut reading = Reading { text, place: 0 };
+    match reading.value(0) {
+        Some(value) if reading.rest().is_empty() => value,
+        _ => Value::String(text.to_owned()),
+    }
+}
+
+/// A text, and how far it was read.
+struct Reading<'t> {
+    text: &'t str,
+    place: usize,
+}
+
+impl<'t> Reading<'t> {
+    fn rest(&self) -> &'t str {
+        &self.text[self.place..]
+    }
+
+    fn skip(&mut self, expected: &str) -> bool {
+        let there = self.rest().starts_with(expected);
+        self.place += if there { expected.len() } else { 0 };
+        there
+    }
+
+    /// One value; `None` where it cannot be understood.
+    fn value(&mut self, depth: usize) -> Option<Value> {
+        if depth > DEEPEST {
+            return None;
+        }
+        match self.rest().chars().next()? {
+            '"' => self.quoted().map(Value::String),
+            '[' => self.list("[", "]", depth).map(Value::Array),
+            '(' => self.tuple(depth),
+            '{' => self.set_or_map(depth),
+            letter if letter.is_alphabetic() || letter == '_' => self.named(depth),
+            _ => self.leaf(),
+        }
+    }
+
+    /// The values between two brackets, separated by commas.
+    fn list(&mut self, open: &str, close: &str, depth: usize) -> Option<Vec<Value>> {
+        let mut values = Vec::new();
+        self.skip(open);
+        while !self.skip(close) {
+            values.push(self.value(depth + 1)?);
+            self.skip(",");
+            self.skip(" ");
+        }
+        Some(values)
+    }
+
+    /// A stamp stays as it is written; any other tuple is a list.
+    fn tuple(&mut self, depth: usize) -> Option<Value> {
+        let start = self.place;
+        let values = self.list("(", ")", depth)?;
+        match values.as_slice() {
+            [Value::Number(_), Value::String(process)] if is_process(process) => {
+                Some(Value::String(self.text[start..self.place].to_owned()))
+            }
+            _ => Some(Value::Array(values)),
+        }
+    }
+
+    fn set_or_map(&mut self, depth: usize) -> Option<Value> {
+        let (mut values, mut map) = (Vec::new(), Map::new());
+        self.skip("{");
+        while !self.skip("}") {
+            let start = self.place;
+            let value = self.value(depth + 1)?;
+            let key = &self.text[start..self.place];
+            if self.skip(": ") {
+                let key = if let Value::String(text) = value { text } else { key.to_owned() };
+                map.insert(key, self.value(depth + 1)?);
+            } else {
+                values.push(value);
+            }
+            self.skip(",");
+            self.skip(" ");
+        }
+        match (values.is_empty(), map.is_empty()) {
+            (_, true) => Some(Value::Array(values)),
+            (true, false) => Some(Value::Object(map)),
+            (false, false) => None,
+        }
+    }
+
+    /// What begins with a name: a struct, a variant, a process, a word.
+    fn named(&mut self, depth: usize) -> Option<Value> {
+        let rest = self.rest();
+        let end = rest.find(|letter: char| !letter.is_alphanumeric() && letter != '_');
+        let name = &rest[..end.unwrap_or(rest.len())];
+        let behind = &rest[name.len()..];
+        if behind.starts_with(" {") {
+            self.place += name.len();
+            return self.fields(name, depth);
+        }
+        if !behind.starts_with('(') {
+            return self.leaf();
+        }
+        self.place += name.len();
+        let mut values = self.list("(", ")", depth)?;
+        let value = if values.len() == 1 { values.remove(0) } else { Value::Array(values) };
+        if TRANSPARENT.contains(&name) {
+            return Some(value);
+        }
+        Some(Value::Object(Map::from_iter([(name.to_owned(), value)])))
+    }
+
+    fn fields(&mut self, name: &str, depth: usize) -> Option<Value> {
+        let mut fields = Map::from_iter([(TYPE.to_owned(), Value::from(name))]);
+        self.skip(" {");
+        self.skip(" ");
+        while !self.skip("}") {
+            if !self.skip("..") {
+                let (field, _) = self.rest().split_once(": ")?;
+                self.place += field.len() + 2;
+                fields.insert(field.to_owned(), self.value(depth + 1)?);
+            }
+            self.skip(",");
+            self.skip(" ");
+        }
+        Some(Value::Object(fields))
+    }
+
+    /// The text up to what ends a value; brackets within it belong to it.
+    fn leaf(&mut self) -> Option<Value> {
+        let rest = self.rest();
+        let mut open = 0_usize;
+        let end = rest.char_indices().find(|(place, letter)| match letter {
+            '<' | '(' | '[' | '{' => {
+                open += 1;
+                false
+            }
+            '>' | ')' | ']' | '}' if open > 0 => {
+                open -= 1;
+                false
+            }
+            ')' | ']' | '}' | ',' => open == 0,
+            ' ' => open == 0 && rest[*place..].starts_with(" }"),
+            ':' => open == 0 && rest[*place..].starts_with(": "),
+            _ => false,
+        });
+        let text = &rest[..end.map_or(rest.len(), |(place, _)| place)];
+        self.place += text.len();
+        (!text.is_empty()).then(|| leaf(text))
+    }
+
+    /// A text in quotation marks.
+    fn quoted(&mut self) -> Option<String> {
+        let mut letters = self.rest().char_indices().skip(1);
+        let mut text = String::new();
+        while let Some((place, letter)) = letters.next() {
+            match letter {
+                '"' => {
+                    self.place += place + 1;
+                    return Some(text);
+                }
+                '\\' => match letters.next()?.1 {
+                    'n' => text.push('\n'),
+                    't' => text.push('\t'),
+                    'r' => text.push('\r'),
+                    '0' => text.push('\0'),
+                    'u' => {
+                        let digits = letters.by_ref().map(|(_, digit)| digit);
+                        let digits = digits.skip(1).take_while(|digit| *digit != '}');
+                        let digits: String = digits.collect();
+                        text.push(char::from_u32(u32::from_str_radix(&digits, 16).ok()?)?);
+                    }
+                    other => text.push(other),
+                },
+                other => text.push(other),
+            }
+        }
+        None
+    }
+}
+
+fn leaf(text: &str) -> Value {
+    match text {
+        "None" => Value::Null,
+        "true" => Value::Bool(true),
+        "false" => Value::Bool(false),
+        _ => number(text).map_or_else(|| Value::from(text), Value::Number),
+    }
+}
+
+fn number(text: &str) -> Option<Number> {
+    if !text.starts_with(|letter: char| letter.is_ascii_digit() || letter == '-') {
+        return None;
+    }
+    let whole = text.parse::<u64>().map(Number::from);
+    let whole = whole.or_else(|_| text.parse::<i64>().map(Number::from)).ok();
+    // A float only if it is written like one: a whole number that is too large stays a text.
+    whole.or_else(|| Number::from_f64(text.parse().ok().filter(|_| text.contains('.'))?))
+}
+
+fn is_process(text: &str) -> bool {
+    let number = text.strip_prefix('P').unwrap_or_default();
+    !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use serde_json::json;
+    use tenure_core::{
+        Delay, Fence, Fixed, Group, LamportClock, ProcessId, ProcessSet, Rank, Stamp, VectorClock,
+    };
+
+    use super::*;
+
+    #[derive(Clone, Debug)]
+    #[expect(dead_code, reason = "read by what derives Debug")]
+    enum Phase {
+        Idle,
+        Waiting { request: Stamp, awaited: ProcessSet },
+        Forwarding(u32),
+        Both(u32, Option<Fence>),
+    }
+
+    #[derive(Debug)]
+    #[expect(dead_code, reason = "read by what derives Debug")]
+    struct Everything {
+        group: Group,
+        phase: Vec<Phase>,
+        clock: LamportClock,
+        counts: BTreeMap<ProcessId, Vec<u64>>,
+        names: BTreeSet<String>,
+        rank: Rank,
+        delay: Delay,
+        fixed: Fixed<u32>,
+        vector: VectorClock,
+        nobody: Option<ProcessId>,
+        somebody: Option<ProcessId>,
+        pair: (u32, bool),
+        nothing: (),
+        below: i32,
+        part: f64,
+        huge: u128,
+    }
+
+    fn everything() -> Everything {
+        let stamp = Stamp { clock: 3, process: ProcessId(0) };
+        let awaited = [ProcessId(1), ProcessId(2)].into_iter().collect::<ProcessSet>();
+        Everything {
+            group: Group::new(ProcessId(0), 3),
+            phase: vec![
+                Phase::Idle,
+                Phase::Waiting { request: stamp, awaited },
+                Phase::Forwarding(7),
+                Phase::Both(1, Some(Fence(1, 2))),
+            ],
+            clock: LamportClock(9),
+            counts: BTreeMap::from([(ProcessId(1), vec![1, 2]), (ProcessId(2), Vec::new())]),
+            names: BTreeSet::from(["a, b}".to_owned(), "say \"hi\"\n\u{7}".to_owned()]),
+            rank: Rank::of_load(4.try_into().unwrap(), 1),
+            delay: Delay { min: 3, max: 5 },
+            fixed: Fixed::new(1),
+            vector: VectorClock::from(vec![1, 0]),
+            nobody: None,
+            somebody: Some(ProcessId(2)),
+            pair: (1, true),
+            nothing: (),
+            below: -4,
+            part: 0.5,
+            huge: u128::MAX,
+        }
+    }
+
+    #[test]
+    fn whatever_derives_debug_becomes_a_tree() {
+        let expected = json!({
+            "type": "Everything",
+            "group": {"type": "Group", "me": "P1", "size": 3},
+            "phase": [
+                "Idle",
+                {"type": "Waiting", "request": "(3, P1)", "awaited": ["P2", "P3"]},
+                {"Forwarding": 7},
+                {"Both": [1, [1, 2]]},
+            ],
+            "clock": 9,
+            "counts": {"P2": [1, 2], "P3": []},
+            "names": ["a, b}", "say \"hi\"\n\u{7}"],
+            "rank": "<1/4, 1>",
+            "delay": "3..5",
+            "fixed": "fixed",
+            "vector": [1, 0],
+            "nobody": null,
+            "somebody": "P3",
+            "pair": [1, true],
+            "nothing": [],
+            "below": -4,
+            "part": 0.5,
+            "huge": u128::MAX.to_string(),
+        });
+        assert_eq!(tree(&everything()), expected);
+    }
+
+    #[test]
+    fn what_cannot_be_read_stays_a_text() {
+        for text in ["", "{", "A { b", "A { b: ", "[1, 2", "\"open", "A { } and more", "{1, 2: 3}"]
+        {
+            assert_eq!(tree_of_text(text), json!(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn every_short_text_is_read_to_its_end() {
+        let letters = ['[', ']', '(', ')', '{', '}', ',', ':', ' ', '"', '\\', 'A', '1', '.'];
+        let mut texts = vec![String::new()];
+        for _ in 0..4 {
+            let longer = |text: &String| letters.map(|letter| format!("{text}{letter}"));
+            texts = texts.iter().flat_map(longer).collect();
+            texts.iter().for_each(|text| drop(tree_of_text(text)));
+        }
+    }
+
+    #[test]
+    fn no_piece_of_a_text_and_no_depth_is_too_much() {
+        let text = format!("{:?}", everything());
+        for (from, _) in text.char_indices() {
+            tree_of_text(&text[from..]);
+            tree_of_text(&text[..from]);
+        }
+        let deep = "[".repeat(100_000);
+        assert_eq!(tree_of_text(&deep), json!(deep));
+    }
+}
