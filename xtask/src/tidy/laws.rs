@@ -13,6 +13,7 @@ const HOUSE: &[(&str, &[&str])] = &[
     ("tenure-check", &["tenure-core", "tenure-trace"]),
     ("tenure-runtime", &["tenure-core", "tenure-trace"]),
     ("tenure-daemon", &["tenure-core", "tenure-trace", "tenure-algorithms", "tenure-runtime"]),
+    ("tenure-web", &[]),
     ("tenure-claims", &[]),
     ("tenure-browser", &[]),
     ("tenure", EVERYTHING),
@@ -27,6 +28,7 @@ const EVERYTHING: &[&str] = &[
     "tenure-check",
     "tenure-runtime",
     "tenure-daemon",
+    "tenure-web",
     "tenure",
 ];
 

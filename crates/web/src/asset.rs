@@ -1,0 +1,39 @@
+use axum::Router;
+use axum::http::header::CONTENT_TYPE;
+use axum::routing::get;
+
+/// A part of a page that is compiled into the program. It is no secret: whoever asks gets it,
+/// without a token.
+#[derive(Clone, Copy, Debug)]
+pub struct Asset {
+    path: &'static str,
+    content_type: &'static str,
+    body: &'static str,
+}
+
+impl Asset {
+    /// A page.
+    pub const fn html(path: &'static str, body: &'static str) -> Self {
+        Asset { path, content_type: "text/html; charset=utf-8", body }
+    }
+
+    /// A style sheet.
+    pub const fn css(path: &'static str, body: &'static str) -> Self {
+        Asset { path, content_type: "text/css; charset=utf-8", body }
+    }
+
+    /// A script, or a module of one.
+    pub const fn script(path: &'static str, body: &'static str) -> Self {
+        Asset { path, content_type: "text/javascript; charset=utf-8", body }
+    }
+
+    /// A picture.
+    pub const fn svg(path: &'static str, body: &'static str) -> Self {
+        Asset { path, content_type: "image/svg+xml", body }
+    }
+
+    pub(crate) fn serve(self, router: Router) -> Router {
+        let Asset { path, content_type, body } = self;
+        router.route(path, get(async move || ([(CONTENT_TYPE, content_type)], body)))
+    }
+}

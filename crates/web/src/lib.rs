@@ -1,0 +1,35 @@
+//! Pages and data for a browser: who may ask, and what an answer may do there.
+//!
+//! Whatever this workspace shows in a browser is served from here, so that the rules are written
+//! once:
+//!
+//! - A server listens on this machine alone. One that listens beyond it demands a token, which is
+//!   drawn at random and part of the address that is printed.
+//! - A request names the server by a number or as `localhost`. A name that somebody else's domain
+//!   server resolves is refused, or any page could read what is served here (DNS rebinding).
+//! - What changes something is done for pages of this server only: a foreign `Origin` is refused.
+//! - Answers are kept by nobody, run no script but the server's own, and tell no other site the
+//!   address, which may hold the token.
+//!
+//! ```no_run
+//! use tenure_web::{Asset, Server, axum::{Router, routing::get}};
+//!
+//! # async fn example() -> Result<(), tenure_web::WebError> {
+//! let page = Asset::html("/", "<!doctype html><title>Hello</title>");
+//! let data = Router::new().route("/api/time", get(async || "noon"));
+//! let server = Server::bind([127, 0, 0, 1].into(), 0).await?;
+//! println!("{}", server.url());
+//! server.serve(&[page], data, std::future::pending()).await
+//! # }
+//! ```
+
+mod asset;
+mod guard;
+mod refusal;
+mod server;
+mod token;
+
+pub use asset::Asset;
+pub use axum;
+pub use refusal::Refusal;
+pub use server::{Server, WebError};

@@ -1,0 +1,120 @@
+use std::future::Future;
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::middleware::from_fn_with_state;
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+
+use crate::guard::{self, Guard};
+use crate::token::Token;
+use crate::{Asset, Refusal};
+
+/// What a request may carry, in bytes.
+const MOST_CARRIED: usize = 16 << 20;
+
+/// How long answers that are still on their way may take when the server is to stop.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// A server could not do its work.
+#[derive(Debug, thiserror::Error)]
+pub enum WebError {
+    /// It may not listen there; nothing was started.
+    #[error("cannot listen on {address}: {source}")]
+    Bind {
+        /// Where.
+        address: SocketAddr,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// The system gave no random bits for a token; nothing was started.
+    #[error("no random bits for a token: {0}")]
+    Token(getrandom::Error),
+    /// It had to stop.
+    #[error("the server had to stop: {0}")]
+    Serve(std::io::Error),
+}
+
+/// A server that listens, and will serve as soon as it is told what.
+#[derive(Debug)]
+pub struct Server {
+    listener: TcpListener,
+    address: SocketAddr,
+    guard: Guard,
+}
+
+impl Server {
+    /// Listens on a port, or on any that is free when it is 0. Beyond the loopback addresses it
+    /// draws a token.
+    ///
+    /// # Errors
+    ///
+    /// [`WebError::Bind`] where the port is taken or the address not this machine's, and
+    /// [`WebError::Token`].
+    pub async fn bind(to: IpAddr, port: u16) -> Result<Self, WebError> {
+        let wanted = SocketAddr::new(to, port);
+        let cannot = |source| WebError::Bind { address: wanted, source };
+        let token = (!to.to_canonical().is_loopback()).then(Token::random);
+        let token = token.transpose().map_err(WebError::Token)?;
+        let listener = TcpListener::bind(wanted).await.map_err(cannot)?;
+        let address = listener.local_addr().map_err(cannot)?;
+        Ok(Server { listener, address, guard: Guard { bound: to, token } })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// What to open in a browser, with the token where one is demanded.
+    pub fn url(&self) -> String {
+        match &self.guard.token {
+            None => format!("http://{}/", self.address),
+            Some(token) => format!("http://{}/?token={token}", self.address),
+        }
+    }
+
+    /// Serves `assets` to everybody and `routes` to whoever may ask, until `stop` is done. Answers
+    /// that are still on their way then have half a second.
+    ///
+    /// # Errors
+    ///
+    /// [`WebError::Serve`] when the system lets it listen no more.
+    ///
+    /// # Panics
+    ///
+    /// When an asset and a route have the same path.
+    pub async fn serve(
+        self,
+        assets: &[Asset],
+        routes: Router,
+        stop: impl Future<Output = ()> + Send + 'static,
+    ) -> Result<(), WebError> {
+        let unknown = async || Refusal::missing("there is no such page");
+        let guarded = routes
+            .fallback(unknown)
+            .layer(DefaultBodyLimit::max(MOST_CARRIED))
+            .layer(from_fn_with_state(self.guard.clone(), guard::lock));
+        let all = assets.iter().fold(guarded, |router, asset| asset.serve(router));
+        let all = all.layer(from_fn_with_state(self.guard, guard::door));
+        let (stopping, stopped) = oneshot::channel();
+        let stop = async move {
+            stop.await;
+            let _ = stopping.send(());
+        };
+        let serving = axum::serve(self.listener, all).with_graceful_shutdown(stop);
+        let too_late = async {
+            // A server that ended by itself never stops: the other branch is done then.
+            if stopped.await.is_err() {
+                std::future::pending::<()>().await;
+            }
+            tokio::time::sleep(PATIENCE).await;
+        };
+        tokio::select! {
+            served = serving.into_future() => served.map_err(WebError::Serve),
+            () = too_late => Ok(()),
+        }
+    }
+}
