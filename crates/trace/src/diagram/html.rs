@@ -23,8 +23,12 @@ const PAGE: &str = include_str!("viewer/viewer.html");
 /// The colours of every page of the house, in light and in dark, as custom properties of CSS.
 pub const PALETTE: &str = include_str!("viewer/palette.css");
 const STYLE: &str = concat!(include_str!("viewer/palette.css"), include_str!("viewer/viewer.css"));
+/// Functions of JavaScript by which pages of the house are put together: `byId`, `element` and
+/// `facts`.
+pub const ELEMENTS: &str = include_str!("viewer/element.js");
 /// What the page does, in the order in which it is read.
-const SCRIPTS: [&str; 7] = [
+const SCRIPTS: [&str; 8] = [
+    ELEMENTS,
     include_str!("viewer/trace.js"),
     include_str!("viewer/intervals.js"),
     include_str!("viewer/state.js"),

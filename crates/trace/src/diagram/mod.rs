@@ -20,7 +20,7 @@ mod svg;
 mod text;
 mod view;
 
-pub use html::{PALETTE, Page};
+pub use html::{ELEMENTS, PALETTE, Page};
 pub use layout::{Crossing, Fate, Hold, Layout, Mark, Region, Span, Step};
 pub use reading::Reading;
 pub use view::{Clock, Direction, Margin, Scale, View, Window};
