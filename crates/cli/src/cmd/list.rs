@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use clap::Args;
 use serde::Serialize;
+use serde_json::Value;
 use tenure_algorithms::catalogue::{self, Parameters};
 use tenure_core::{Card, Cost, Crashes, Order, Per, Service, Variant};
 
@@ -36,18 +37,30 @@ struct Listed<'a> {
 }
 
 pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
-    let parameters = Parameters::plain(SIZE);
-    let card = |name: &str| catalogue::card(name, &parameters).map_err(Failure::usage);
-    let cards: Vec<Card> = match &options.algorithm {
-        Some(name) => vec![card(name)?],
-        None => catalogue::names().map(card).collect::<Result<_, _>>()?,
-    };
+    let cards = cards(options)?;
     match (options.format, &options.algorithm) {
         (Format::Json, _) => print_json(&cards.iter().map(listed).collect::<Vec<_>>())?,
         (Format::Text, Some(_)) => print(&cards.iter().map(whole).collect::<String>())?,
         (Format::Text, None) => print(&table(&cards))?,
     }
     Ok(Status::Held)
+}
+
+/// The cards that were asked for.
+fn cards(options: &Options) -> Result<Vec<Card>, Failure> {
+    let parameters = Parameters::plain(SIZE);
+    let card = |name: &str| catalogue::card(name, &parameters).map_err(Failure::usage);
+    match &options.algorithm {
+        Some(name) => Ok(vec![card(name)?]),
+        None => catalogue::names().map(card).collect(),
+    }
+}
+
+/// What is printed as JSON.
+pub(crate) fn data(options: &Options) -> Result<Value, Failure> {
+    let cards = cards(options)?;
+    let listed: Vec<_> = cards.iter().map(listed).collect();
+    serde_json::to_value(listed).map_err(Failure::environment)
 }
 
 fn listed(card: &Card) -> Listed<'_> {

@@ -4,6 +4,7 @@ mod check;
 mod compare;
 mod completions;
 mod duration;
+mod experiment;
 mod failure;
 mod group;
 mod interrupt;
@@ -11,6 +12,7 @@ mod list;
 mod node;
 mod output;
 mod run;
+mod scenario;
 mod simulate;
 mod trace;
 
@@ -34,6 +36,7 @@ enum Subcommands {
     Check(Box<check::Options>),
     Simulate(Box<simulate::Options>),
     Compare(Box<compare::Options>),
+    Scenario(scenario::Options),
     Node(node::Options),
     List(list::Options),
     Trace(trace::Options),
@@ -62,6 +65,7 @@ impl Subcommands {
             Subcommands::Check(options) => check::run(&options),
             Subcommands::Simulate(options) => simulate::run(&options),
             Subcommands::Compare(options) => compare::run(&options),
+            Subcommands::Scenario(options) => scenario::run(&options),
             Subcommands::Node(options) => node::run(options),
             Subcommands::List(options) => list::run(&options),
             Subcommands::Trace(options) => trace::run(&options),

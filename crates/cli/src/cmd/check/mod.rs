@@ -13,8 +13,7 @@ use super::output::{Format, WIDTH, print, print_json, wrapped};
 pub(crate) use options::Options;
 
 pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
-    let report = report(options)?;
-    save(options, &report)?;
+    let report = perform(options)?;
     match options.format {
         Format::Text => print(&narrow(&report.to_string()))?,
         Format::Json => print_json(&report)?,
@@ -24,6 +23,13 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
         Judgement::Violated => Status::Violated,
         Judgement::Incomplete => Status::Incomplete,
     })
+}
+
+/// Searches, and writes the counterexample where it is wanted.
+pub(crate) fn perform(options: &Options) -> Result<Report, Failure> {
+    let report = report(options)?;
+    save(options, &report)?;
+    Ok(report)
 }
 
 /// Searches, and says what was found.

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use serde::Serialize;
+use serde_json::Value;
 use tenure_algorithms::catalogue;
 
 use super::failure::{Failure, Status};
@@ -57,12 +58,12 @@ enum Kind {
 
 /// The result as JSON.
 #[derive(Serialize)]
-struct Data<'a> {
+struct Data {
     service: &'static str,
     n: u32,
     seed: u64,
     runs: u64,
-    algorithms: &'a [Row],
+    algorithms: Vec<Row>,
 }
 
 /// Makes the table, and the picture where one is wanted.
@@ -75,6 +76,29 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
         }
         return Ok(matrix.status());
     }
+    let (table, status) = compared(options)?;
+    match options.format {
+        Format::Text => {
+            let Data { service, n, seed, runs, algorithms } = &table;
+            print(&table::table(service, *n, *runs, *seed, algorithms))?;
+        }
+        Format::Json => print_json(&table)?,
+    }
+    Ok(status)
+}
+
+/// What is printed as JSON.
+pub(crate) fn data(options: &Options) -> Result<Value, Failure> {
+    let data = if options.faults {
+        serde_json::to_value(faults::matrix(options.service)?)
+    } else {
+        serde_json::to_value(compared(options)?.0)
+    };
+    data.map_err(Failure::environment)
+}
+
+/// Measures every algorithm.
+fn compared(options: &Options) -> Result<(Data, Status), Failure> {
     let mut options = options.clone();
     let runs = options.run.runs(RUNS)?;
     let group = &mut options.run.group;
@@ -93,15 +117,15 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
         group.ids = Some(Ids::Random);
     }
     let interrupt = Interrupt::watch();
-    let mut rows = Vec::new();
+    let mut algorithms = Vec::new();
     let mut worst = Status::Held;
     for name in names(options.service) {
         let (row, status) = measure(name, &options.run, runs, &interrupt)?;
-        rows.push(row);
+        algorithms.push(row);
         worst = worse(worst, status);
     }
-    if rows.iter().all(Row::is_refused) {
-        let first = rows.first().and_then(|row| row.refused.clone()).unwrap_or_default();
+    if algorithms.iter().all(Row::is_refused) {
+        let first = algorithms.first().and_then(|row| row.refused.clone()).unwrap_or_default();
         return Err(Failure::usage(first));
     }
     if let Some(path) = &options.plot {
@@ -111,16 +135,8 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
             Failure::environment(format!("cannot write {}: {error}", path.display()))
         })?;
     }
-    let size = options.run.group.size()?;
-    let service = options.service.name();
-    match options.format {
-        Format::Text => print(&table::table(service, size, runs, options.run.seed, &rows))?,
-        Format::Json => {
-            let (n, seed) = (size, options.run.seed);
-            print_json(&Data { service, n, seed, runs, algorithms: &rows })?;
-        }
-    }
-    Ok(worst)
+    let (n, seed) = (options.run.group.size()?, options.run.seed);
+    Ok((Data { service: options.service.name(), n, seed, runs, algorithms }, worst))
 }
 
 impl Kind {

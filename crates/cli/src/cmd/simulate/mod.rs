@@ -8,6 +8,8 @@ pub(crate) mod plan;
 pub(crate) mod rows;
 mod table;
 
+use serde::Serialize;
+
 use data::Data;
 use experiment::{Interrupt, Outcome};
 use plan::Plan;
@@ -17,8 +19,26 @@ use super::output::{Format, print, print_json};
 
 pub(crate) use options::Options;
 
+/// What was run, and what came of it.
+pub(crate) struct Performed {
+    plan: Plan,
+    outcome: Outcome,
+    runs: u64,
+}
+
 /// Makes the runs and prints what came of them.
 pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
+    let performed = perform(options)?;
+    let Performed { plan, outcome, runs } = &performed;
+    match options.format {
+        Format::Text => print(&table::table(plan, outcome, *runs))?,
+        Format::Json => print_json(&performed.data())?,
+    }
+    Ok(status(outcome))
+}
+
+/// Makes the runs.
+pub(crate) fn perform(options: &Options) -> Result<Performed, Failure> {
     let runs = options.run.runs(1)?;
     let plan = Plan::new(&options.algorithm, &options.run, &options.property)?;
     for option in plan.unused(&options.run) {
@@ -26,11 +46,14 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     }
     let interrupt = Interrupt::watch();
     let outcome = plan.perform(runs, options.run.threads, options.trace.as_deref(), &interrupt)?;
-    match options.format {
-        Format::Text => print(&table::table(&plan, &outcome, runs))?,
-        Format::Json => print_json(&Data::new(&outcome, runs))?,
+    Ok(Performed { plan, outcome, runs })
+}
+
+impl Performed {
+    /// What is printed as JSON.
+    pub(crate) fn data(&self) -> impl Serialize {
+        Data::new(&self.outcome, self.runs)
     }
-    Ok(status(&outcome))
 }
 
 /// What the outcome means to whoever started it.

@@ -1,0 +1,4 @@
+//! Locks without shared memory.
+
+pub(super) mod central;
+pub(super) mod ring;
