@@ -8,6 +8,7 @@
 
 extern crate alloc;
 
+pub mod application;
 pub mod catalogue;
 pub mod channel;
 pub mod compose;

@@ -61,4 +61,7 @@ pub use report::{Bounds, Bypassing, Counterexample, Judgement, Manner, Report, S
 pub use story::{Scene, Story};
 pub use symmetry::{Renaming, Symmetric};
 pub use user::{Offer, Service, Standing, User, Workload};
-pub use users::{DetectorUser, ElectionUser, MutexUser, OfficeUser, StreamUser};
+pub use users::{
+    ClockUser, CommitUser, DetectorUser, ElectionUser, LedUser, MutexUser, OfficeUser,
+    ReplicationUser, StreamUser, TreeUser,
+};

@@ -4,6 +4,12 @@ use core::fmt;
 
 use crate::{Label, Labelled, ProcessId, Protocol};
 
+pub mod clock;
+pub mod commit;
+pub mod led;
+pub mod replication;
+pub mod tree;
+
 /// A number that strictly increases from one entry to the next.
 ///
 /// Hand it to the resource with every access: a resource that refuses a fence lower than the

@@ -1,5 +1,6 @@
+use serde::Serialize;
 use serde_json::Value;
-use tenure_core::service::{election, mutex, office, stream};
+use tenure_core::service::{election, led, mutex, office, stream};
 use tenure_core::{Fence, ProcessId, Term};
 use tenure_trace::{Asked, Told};
 
@@ -187,6 +188,37 @@ impl UserCommand for stream::Command {
 impl UserEvent for stream::Event {
     fn traced(&self) -> Told {
         (*self).into()
+    }
+}
+
+/// What the election can be asked for; the application's commands come from scripts.
+impl<C: Clone + Serialize> UserCommand for led::Command<C> {
+    fn asking(ask: Ask) -> Option<Self> {
+        election::Command::asking(ask).map(led::Command::Election)
+    }
+
+    fn ask(&self) -> Option<Ask> {
+        match self {
+            led::Command::Application(_) => None,
+            led::Command::Election(command) => command.ask(),
+        }
+    }
+
+    fn traced(&self) -> Asked {
+        self.clone().into()
+    }
+}
+
+impl<E: Clone + Serialize> UserEvent for led::Event<E> {
+    fn heard(&self) -> Heard {
+        match self {
+            led::Event::Application(_) => Heard::Other,
+            led::Event::Election(event) => event.heard(),
+        }
+    }
+
+    fn traced(&self) -> Told {
+        self.clone().into()
     }
 }
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
-use tenure_core::service::{detector, election, mutex, office, stream};
+use tenure_core::service::{detector, election, led, mutex, office, stream};
 use tenure_core::{Fence, Of, ProcessId, Term};
 
 /// What a local user asked, of whichever service. In JSON it is what the service's own type is.
@@ -185,6 +185,29 @@ impl<K: Serialize, C: Serialize> From<Of<K, C>> for Asked {
 impl<K: Serialize, E: Serialize> From<Of<K, E>> for Told {
     fn from(event: Of<K, E>) -> Self {
         Told::Other(serde_json::to_value(event).unwrap_or_default())
+    }
+}
+
+/// A trace is judged by the election; nothing judges what is done under the leader.
+impl<C: Serialize> From<led::Command<C>> for Asked {
+    fn from(command: led::Command<C>) -> Self {
+        match command {
+            led::Command::Election(command) => Asked::Office(office::Command::Election(command)),
+            led::Command::Application(_) => {
+                Asked::Other(serde_json::to_value(command).unwrap_or_default())
+            }
+        }
+    }
+}
+
+impl<E: Serialize> From<led::Event<E>> for Told {
+    fn from(event: led::Event<E>) -> Self {
+        match event {
+            led::Event::Election(event) => Told::Office(office::Event::Election(event)),
+            led::Event::Application(_) => {
+                Told::Other(serde_json::to_value(event).unwrap_or_default())
+            }
+        }
     }
 }
 

@@ -1,7 +1,11 @@
 //! Commands as scripts say them.
 
+use std::str::FromStr;
+
 use tenure_core::ProcessId;
-use tenure_core::service::{detector, election, mutex, office, stream};
+use tenure_core::service::{
+    clock, commit, detector, election, led, mutex, office, replication, stream, tree,
+};
 
 use crate::Asking;
 
@@ -87,6 +91,91 @@ impl Spoken for stream::Command {
     }
 }
 
+impl<C: Spoken> Spoken for led::Command<C> {
+    fn understand(asking: &Asking) -> Option<Self> {
+        let application = C::understand(asking).map(led::Command::Application);
+        application.or_else(|| election::Command::understand(asking).map(led::Command::Election))
+    }
+
+    fn say(&self, at: ProcessId) -> Asking {
+        match self {
+            led::Command::Application(command) => command.say(at),
+            led::Command::Election(command) => command.say(at),
+        }
+    }
+}
+
+/// A command with one number behind it.
+fn number<T: FromStr>(asking: &Asking, verb: &str) -> Option<T> {
+    match (&*asking.verb, asking.peer, asking.words.as_slice()) {
+        (said, None, [number]) if said == verb => number.parse().ok(),
+        _ => None,
+    }
+}
+
+fn say_number(verb: &str, number: impl ToString, at: ProcessId) -> Asking {
+    Asking { words: vec![number.to_string()], ..say(verb, at) }
+}
+
+impl Spoken for clock::Command {
+    fn understand(asking: &Asking) -> Option<Self> {
+        if let Some(to) = number(asking, "set") {
+            return Some(clock::Command::Set { to });
+        }
+        match word(asking)? {
+            "synchronise" => Some(clock::Command::Synchronise),
+            "read" => Some(clock::Command::Read),
+            _ => None,
+        }
+    }
+
+    fn say(&self, at: ProcessId) -> Asking {
+        match self {
+            clock::Command::Set { to } => say_number("set", to, at),
+            clock::Command::Synchronise => say("synchronise", at),
+            clock::Command::Read => say("read", at),
+        }
+    }
+}
+
+impl Spoken for replication::Command {
+    fn understand(asking: &Asking) -> Option<Self> {
+        number(asking, "write").map(|value| replication::Command::Write { value })
+    }
+
+    fn say(&self, at: ProcessId) -> Asking {
+        let replication::Command::Write { value } = self;
+        say_number("write", value, at)
+    }
+}
+
+impl Spoken for commit::Command {
+    fn understand(asking: &Asking) -> Option<Self> {
+        match word(asking)? {
+            "begin" => Some(commit::Command::Begin),
+            "veto" => Some(commit::Command::Veto),
+            _ => None,
+        }
+    }
+
+    fn say(&self, at: ProcessId) -> Asking {
+        match self {
+            commit::Command::Begin => say("begin", at),
+            commit::Command::Veto => say("veto", at),
+        }
+    }
+}
+
+impl Spoken for tree::Command {
+    fn understand(asking: &Asking) -> Option<Self> {
+        (word(asking)? == "grow").then_some(tree::Command::Grow)
+    }
+
+    fn say(&self, at: ProcessId) -> Asking {
+        say("grow", at)
+    }
+}
+
 /// A detector is asked nothing.
 impl Spoken for detector::Command {
     fn understand(_asking: &Asking) -> Option<Self> {
@@ -134,6 +223,13 @@ mod tests {
         understood_as_said(&locks.map(office::Command::Mutex));
         understood_as_said(&elections.map(office::Command::Election));
         understood_as_said(&[stream::Command::Send { to: ProcessId(1), item: 7 }]);
+        understood_as_said(&elections.map(led::Command::<clock::Command>::Election));
+        let (set, write) =
+            (clock::Command::Set { to: -7 }, replication::Command::Write { value: 7 });
+        understood_as_said(&[set, clock::Command::Synchronise, clock::Command::Read]);
+        understood_as_said(&[led::Command::Application(write)]);
+        understood_as_said(&[commit::Command::Begin, commit::Command::Veto]);
+        understood_as_said(&[tree::Command::Grow]);
     }
 
     #[test]

@@ -52,7 +52,7 @@ fn mutex_messages<E: Election>(world: &World<Coordinated<E>>) -> u64 {
     of_mutex.map(|(_, count)| count).sum()
 }
 
-#[claims("A-CEN")]
+#[claims("A-CEN", "4-mutex")]
 #[test]
 fn while_the_leader_lives_an_entry_costs_three_messages_and_none_at_the_leader() {
     let mut world = world();
@@ -77,6 +77,7 @@ fn a_change_of_leader_costs_two_messages_per_peer_more() {
 }
 
 /// 3.12.
+#[claims("4-mutex", "I-51")]
 #[test]
 fn the_holder_survives_the_change_and_nobody_is_let_in_beside_it() {
     let mut world = world();

@@ -3,6 +3,7 @@
 
 use tenure_algorithms::mutex::NishioLiManning;
 use tenure_algorithms::mutex::nishio_li_manning::Message;
+use tenure_claims::claims;
 use tenure_core::service::mutex::Command;
 use tenure_core::{Algorithm, Crashes, Fence, Order, Promise, Term, Verdict};
 
@@ -161,6 +162,7 @@ fn a_maker_that_is_inside_with_an_older_token_waits_for_itself() {
     assert_eq!(fences(&mut world), [fence(5, 2, 1)], "P3 with the next token");
 }
 
+#[claims("4-token")]
 #[test]
 fn a_maker_that_dies_is_replaced_and_one_token_is_made() {
     let mut world = world(4);
@@ -219,6 +221,7 @@ fn an_older_inquiry_of_the_same_maker_is_not_answered_from_inside() {
     assert_eq!(world.under_way(2, 1), 1);
 }
 
+#[claims("4-token")]
 #[test]
 fn a_token_of_an_older_generation_is_discarded() {
     let mut world = world(3);

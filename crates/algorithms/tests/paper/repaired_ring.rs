@@ -3,6 +3,7 @@
 use tenure_algorithms::catalogue::{self, Parameters};
 use tenure_algorithms::mutex::RepairedRing;
 use tenure_algorithms::mutex::repaired_ring::{Config, Message, Timer};
+use tenure_claims::claims;
 use tenure_core::service::mutex::Command;
 use tenure_core::{Crashes, Order, Term, Verdict};
 
@@ -24,6 +25,7 @@ fn turn(world: &mut World<RepairedRing>, hops: u32) {
     world.drain(&mut crate::support::Dice(0));
 }
 
+#[claims("4-token", "I-52")]
 #[test]
 fn a_holder_that_dies_takes_its_token_with_it_and_another_is_made() {
     let mut world = world(4);
@@ -81,6 +83,7 @@ fn who_is_inside_answers_when_it_leaves_and_nobody_enters_before() {
     assert_eq!(entered(&mut world), [2]);
 }
 
+#[claims("4-token")]
 #[test]
 fn a_token_of_an_older_generation_is_discarded() {
     let mut world = world(3);

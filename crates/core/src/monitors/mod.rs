@@ -1,19 +1,25 @@
 //! The monitors that come with Tenure, one property each.
 
 mod agreement;
+mod atomicity;
 mod bypass;
+mod durability;
 mod fencing;
 mod mutual_exclusion;
 mod no_loss;
 mod one_leader;
+mod one_tree;
 mod order;
 mod side;
 
 pub use agreement::Agreement;
+pub use atomicity::Atomicity;
 pub use bypass::Bypass;
+pub use durability::Durability;
 pub use fencing::Fencing;
 pub use mutual_exclusion::MutualExclusion;
 pub use no_loss::NoLoss;
 pub use one_leader::{OneLeader, Scope};
+pub use one_tree::OneTree;
 pub use order::Order;
-pub use side::{OnElection, OnMutex};
+pub use side::{OnApplication, OnElection, OnMutex};

@@ -1,0 +1,145 @@
+//! An application over an election: one protocol that offers both.
+
+use alloc::vec::Vec;
+
+use tenure_core::service::election;
+use tenure_core::service::led::{Command, Event};
+use tenure_core::{
+    Effects, Election, Group, Input, Label, Labelled, ProcessId, Protocol, Term, Verdict,
+};
+
+/// A protocol that is told who leads. It assumes that no two leaders ever have the same term.
+pub trait Application: Protocol {
+    /// There is a leader, perhaps this process.
+    fn on_elected(&mut self, term: Term, fx: &mut impl Effects<Self>);
+
+    /// The leader of this term is no longer to be relied on.
+    fn on_deposed(&mut self, term: Term, fx: &mut impl Effects<Self>);
+}
+
+/// One process of both.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Led<A: Application, E: Election> {
+    application: A,
+    election: E,
+}
+
+/// The messages, or timers, of both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Either<A, E> {
+    /// Of the application.
+    Application(A),
+    /// Of the election.
+    Election(E),
+}
+
+impl<A: Labelled, E: Labelled> Labelled for Either<A, E> {
+    fn label(&self) -> Label {
+        match self {
+            Either::Application(message) => message.label(),
+            Either::Election(message) => message.label(),
+        }
+    }
+}
+
+/// What is fixed for life.
+#[derive(Clone, Debug)]
+pub struct Config<A, E> {
+    /// Of the application.
+    pub application: A,
+    /// Of the election.
+    pub election: E,
+}
+
+impl<A: Application, E: Election> Led<A, E> {
+    /// The application's half, to look at.
+    pub fn application(&self) -> &A {
+        &self.application
+    }
+}
+
+impl<A: Application, E: Election> Protocol for Led<A, E> {
+    type Config = Config<A::Config, E::Config>;
+    type Command = Command<A::Command>;
+    type Event = Event<A::Event>;
+    type Message = Either<A::Message, E::Message>;
+    type Timer = Either<A::Timer, E::Timer>;
+    type Stable = (A::Stable, E::Stable);
+
+    fn boot(
+        group: Group,
+        config: &Self::Config,
+        stable: Option<Self::Stable>,
+        fx: &mut impl Effects<Self>,
+    ) -> Self {
+        let (of_application, of_election) = stable.unzip();
+        let application = A::boot(group, &config.application, of_application, &mut application(fx));
+        let (election, news) = fx.lift(Either::Election, Either::Election, |fx| {
+            E::boot(group, &config.election, of_election, fx)
+        });
+        let mut led = Led { application, election };
+        led.learn(news, fx);
+        led
+    }
+
+    fn stable(&self) -> Self::Stable {
+        (self.application.stable(), self.election.stable())
+    }
+
+    fn on_command(&mut self, command: Self::Command, fx: &mut impl Effects<Self>) {
+        match command {
+            Command::Application(command) => {
+                self.application.on_command(command, &mut application(fx));
+            }
+            Command::Election(command) => self.tell_election(Input::Command(command), fx),
+        }
+    }
+
+    fn on_message(&mut self, from: ProcessId, message: Self::Message, fx: &mut impl Effects<Self>) {
+        match message {
+            Either::Application(message) => {
+                self.application.on_message(from, message, &mut application(fx));
+            }
+            Either::Election(message) => self.tell_election(Input::Message { from, message }, fx),
+        }
+    }
+
+    fn on_timer(&mut self, timer: Self::Timer, fx: &mut impl Effects<Self>) {
+        match timer {
+            Either::Application(timer) => {
+                self.application.on_timer(timer, &mut application(fx));
+            }
+            Either::Election(timer) => self.tell_election(Input::Timer(timer), fx),
+        }
+    }
+
+    /// The application first: when it comes to lead, it knows whom not to wait for.
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+        self.application.on_suspicion(peer, verdict, &mut application(fx));
+        self.tell_election(Input::Suspicion { peer, verdict }, fx);
+    }
+}
+
+impl<A: Application, E: Election> Led<A, E> {
+    fn tell_election(&mut self, input: Input<E>, fx: &mut impl Effects<Self>) {
+        let (_, news) =
+            fx.lift(Either::Election, Either::Election, |fx| self.election.step(input, fx));
+        self.learn(news, fx);
+    }
+
+    fn learn(&mut self, news: Vec<election::Event>, fx: &mut impl Effects<Self>) {
+        for event in news {
+            fx.emit(Event::Election(event));
+            let fx = &mut application(fx);
+            match event {
+                election::Event::Elected { term, .. } => self.application.on_elected(term, fx),
+                election::Event::Deposed { term } => self.application.on_deposed(term, fx),
+            }
+        }
+    }
+}
+
+fn application<A: Application, E: Election>(fx: &mut impl Effects<Led<A, E>>) -> impl Effects<A> {
+    fx.wrap(Either::Application, Either::Application, |event| Some(Event::Application(event)))
+}

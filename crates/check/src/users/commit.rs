@@ -1,0 +1,73 @@
+//! Who begins transactions and may be against them.
+
+use tenure_core::ProcessId;
+use tenure_core::service::commit::{Command, Event};
+
+use crate::Entries;
+use crate::user::{Offer, Service, Standing, User, Workload};
+
+/// A user of transactions: begins as many as the workload has entries, may at any moment be
+/// against all that follow, and waits while its process is uncertain.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct CommitUser {
+    left: Entries,
+    is_against: bool,
+    waits: bool,
+}
+
+impl Service for Command {
+    type Event = Event;
+    type User = CommitUser;
+
+    fn user(at: ProcessId, workload: &Workload) -> CommitUser {
+        CommitUser { left: workload.entries(at), is_against: false, waits: false }
+    }
+
+    fn words(&self) -> String {
+        match self {
+            Command::Begin => "begins a transaction".to_owned(),
+            Command::Veto => "is against it".to_owned(),
+        }
+    }
+
+    fn told(event: &Event) -> Option<String> {
+        Some(match event {
+            Event::Prepared { .. } => "has voted yes".to_owned(),
+            Event::Committed { .. } => "commits".to_owned(),
+            Event::Aborted { .. } => "aborts".to_owned(),
+            Event::Refused => "is refused".to_owned(),
+        })
+    }
+}
+
+impl User<Command> for CommitUser {
+    fn offers(&self) -> Vec<Offer<Command>> {
+        let begins = self.left.any_left() && !self.waits;
+        let begin = begins.then_some(Offer { command: Command::Begin, obliged: false });
+        let veto = (!self.is_against).then_some(Offer { command: Command::Veto, obliged: false });
+        begin.into_iter().chain(veto).collect()
+    }
+
+    fn asked(&mut self, command: &Command) {
+        match command {
+            Command::Begin => {
+                self.left = self.left.after_one();
+                self.waits = true;
+            }
+            Command::Veto => self.is_against = true,
+        }
+    }
+
+    fn told(&mut self, event: &Event) {
+        self.waits = matches!(event, Event::Prepared { .. });
+    }
+
+    fn crashed(&mut self) {
+        self.waits = false;
+        self.is_against = false;
+    }
+
+    fn standing(&self) -> Standing {
+        if self.waits { Standing::Waiting } else { Standing::Content }
+    }
+}

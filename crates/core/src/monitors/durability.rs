@@ -1,0 +1,81 @@
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::service::replication::{Command, Event};
+use crate::{Monitor, Observed, ProcessId, Term, Violation};
+
+/// A write that was acknowledged is never lost: every primary of a later term has it, at its
+/// place, and nothing else is acknowledged there.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Durability {
+    /// By place, from 1: the term in which it was acknowledged first, and what it was.
+    acknowledged: BTreeMap<u64, (Term, u64)>,
+    /// By term: what its primary began with.
+    served: BTreeMap<Term, Vec<u64>>,
+}
+
+impl Durability {
+    /// Before the first write.
+    pub fn new() -> Self {
+        Durability::default()
+    }
+
+    /// How many writes have been acknowledged.
+    pub fn acknowledged(&self) -> usize {
+        self.acknowledged.len()
+    }
+
+    fn on_acknowledged(&mut self, term: Term, place: u64, value: u64) -> Result<(), String> {
+        let (first, known) = *self.acknowledged.entry(place).or_insert((term, value));
+        if known != value {
+            return Err(format!(
+                "{known} was acknowledged as write {place} in term {first}, and {value} in {term}"
+            ));
+        }
+        let later =
+            self.served.iter().find(|(other, writes)| **other > term && !has(writes, place, value));
+        match later {
+            None => Ok(()),
+            Some((other, _)) => Err(format!(
+                "{value} is acknowledged as write {place} in term {term}, \
+                 and is unknown in term {other}"
+            )),
+        }
+    }
+
+    fn on_serving(&mut self, term: Term, writes: &[u64]) -> Result<(), String> {
+        let mut earlier = self.acknowledged.iter().filter(|(_, (other, _))| *other < term);
+        let lost = earlier.find(|(place, (_, value))| !has(writes, **place, *value));
+        if let Some((place, (other, value))) = lost {
+            return Err(format!(
+                "{value} was acknowledged as write {place} in term {other}, \
+                 and is lost in term {term}"
+            ));
+        }
+        self.served.insert(term, writes.to_vec());
+        Ok(())
+    }
+}
+
+fn has(writes: &[u64], place: u64, value: u64) -> bool {
+    usize::try_from(place - 1).is_ok_and(|place| writes.get(place) == Some(&value))
+}
+
+impl Monitor<Command, Event> for Durability {
+    fn observe(
+        &mut self,
+        at: ProcessId,
+        seen: Observed<'_, Command, Event>,
+    ) -> Result<(), Violation> {
+        let judged = match seen {
+            Observed::Event(Event::Acknowledged { term, place, value }) => {
+                self.on_acknowledged(*term, *place, *value)
+            }
+            Observed::Event(Event::Serving { term, writes }) => self.on_serving(*term, writes),
+            _ => Ok(()),
+        };
+        judged.map_err(|says| Violation { property: "durability", at, says })
+    }
+}

@@ -1,0 +1,61 @@
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
+
+use crate::service::tree::{Command, Event, Wave};
+use crate::{Monitor, Observed, ProcessId, Violation};
+
+/// Every wave makes a tree: whoever joins does it once, and through somebody who has joined; and
+/// there is one root. So there is no cycle, all reach the root, and there is one edge fewer than
+/// processes. When the root is told that the tree is complete, so many have joined, unless somebody
+/// crashed: then it may know of fewer.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct OneTree {
+    joined: BTreeMap<Wave, BTreeSet<ProcessId>>,
+    crashed: bool,
+}
+
+impl OneTree {
+    /// Before the first wave.
+    pub fn new() -> Self {
+        OneTree::default()
+    }
+}
+
+impl Monitor<Command, Event> for OneTree {
+    fn observe(
+        &mut self,
+        at: ProcessId,
+        seen: Observed<'_, Command, Event>,
+    ) -> Result<(), Violation> {
+        let violated = |says| Err(Violation { property: "one-tree", at, says });
+        match seen {
+            Observed::Event(Event::Joined { wave, parent }) => {
+                let joined = self.joined.entry(*wave).or_default();
+                match parent {
+                    Some(parent) if !joined.contains(parent) => {
+                        return violated(format!("{at} joins through {parent}, who has not"));
+                    }
+                    None if !joined.is_empty() => {
+                        return violated(format!("{at} is a second root"));
+                    }
+                    _ => {}
+                }
+                if !joined.insert(at) {
+                    return violated(format!("{at} joins twice"));
+                }
+            }
+            Observed::Event(Event::Completed { wave, size }) => {
+                let joined = self.joined.get(wave).map_or(0, BTreeSet::len);
+                let size = *size as usize;
+                if size > joined || size < joined && !self.crashed {
+                    return violated(format!(
+                        "{at} counts {size} in the tree, and there are {joined}"
+                    ));
+                }
+            }
+            Observed::Crashed => self.crashed = true,
+            Observed::Command { .. } | Observed::Recovered => {}
+        }
+        Ok(())
+    }
+}

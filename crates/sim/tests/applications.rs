@@ -1,0 +1,309 @@
+//! What a leader is elected for, over many seeds and elections, with crashes at any moment.
+
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+use serde::Serialize;
+use tenure_algorithms::application::led::{self, Led};
+use tenure_algorithms::application::{
+    Application, Berkeley, PrimaryBackup, SpanningTree, TwoPhaseCommit, berkeley, primary_backup,
+    spanning_tree, two_phase_commit,
+};
+use tenure_algorithms::compose::Coordinated;
+use tenure_algorithms::election::{
+    Bully, ChangRoberts, Raft, RepairedChangRoberts, bully, chang_roberts, raft,
+    repaired_chang_roberts,
+};
+use tenure_claims::claims;
+use tenure_core::monitors::{Atomicity, Durability, OnApplication, OneTree};
+use tenure_core::service::{clock, commit, election, led as service, replication};
+use tenure_core::{
+    Election, Monitor, Observed, Order, ProcessId, Promise, Rank, TICKS_PER_UNIT, Violation,
+};
+use tenure_sim::{
+    Fault, Memory, Random, Recovery, Report, Settings, Simulation, Span, Verdict, When, Workload,
+};
+
+const UNIT: u64 = TICKS_PER_UNIT;
+/// Nothing more is asked, and nobody crashes.
+const QUIET: u64 = 300 * UNIT;
+/// Everything that follows is over.
+const END: u64 = 900 * UNIT;
+
+fn settings(size: u32, seed: u64) -> Settings {
+    let mut settings = Settings::new(size);
+    settings.seed = seed;
+    settings.network.latency = Span::between_units(1, 3).into();
+    settings.network.order = Some(Order::Fifo);
+    settings.limits.until = Some(END);
+    settings
+}
+
+/// So many crash at any moment, and come back with what they had saved.
+fn crashes(settings: &mut Settings, count: u32) {
+    let mut random = Random::new(settings.seed);
+    for process in random.permutation(settings.size).into_iter().take(count as usize) {
+        let (at, after) = (random.below(QUIET), UNIT + random.below(100 * UNIT));
+        let recovery = Some(Recovery { after, memory: Memory::Stable });
+        let (process, when) = (ProcessId(process), When::At(at));
+        settings.faults.push(Fault::Crash { process, when, recovery });
+    }
+}
+
+fn simulation<A, E>(
+    application: A::Config,
+    election: E::Config,
+    settings: Settings,
+) -> Simulation<Led<A, E>>
+where
+    A: Application<Command: Serialize, Event: Serialize>,
+    E: Election,
+{
+    let elect = service::Command::Election(election::Command::Elect);
+    let config = led::Config { application, election };
+    Simulation::new(config, settings).command(UNIT, ProcessId(0), elect)
+}
+
+/// The verdict of one monitor, and how it was violated.
+fn judged<'a>(report: &'a Report, property: &str) -> (Verdict, Option<&'a str>) {
+    let finding = report.findings.iter().find(|finding| finding.property == property);
+    let finding = finding.expect("it is watched");
+    (finding.verdict, finding.violation.as_ref().map(|violation| violation.says.as_str()))
+}
+
+/// Everybody tries to write every other unit. How many writes the live have in the end.
+fn write<E: Election>(election: E::Config, settings: Settings, told: &str) -> Vec<usize> {
+    let (size, seed) = (settings.size, settings.seed);
+    let config = primary_backup::Config::default();
+    let mut simulation = simulation::<PrimaryBackup, E>(config, election, settings)
+        .watch("durability", OnApplication(Durability::new()));
+    for at in (UNIT..QUIET).step_by(2 * UNIT as usize) {
+        for process in (0..size).map(ProcessId) {
+            let value = at + u64::from(process.number());
+            let write = service::Command::Application(replication::Command::Write { value });
+            simulation = simulation.command(at, process, write);
+        }
+    }
+    let (report, processes) = simulation.run_and_inspect().unwrap();
+    let verdict = judged(&report, "durability");
+    assert_eq!(verdict.1, None, "{told}, seed {seed}");
+    processes.iter().map(|process| process.application().writes().len()).collect()
+}
+
+#[claims("4-replication")]
+#[test]
+fn no_acknowledged_write_is_lost_wherever_a_minority_crashes_and_comes_back() {
+    let mut written = 0;
+    for seed in 1..=150 {
+        let settings = |size, count| {
+            let mut settings = settings(size, seed);
+            crashes(&mut settings, count);
+            settings
+        };
+        for (size, count) in [(3, 1), (5, 2)] {
+            let delay = 3 * UNIT;
+            let raft =
+                write::<Raft>(raft::Config::plain(size, delay), settings(size, count), "raft");
+            let bully =
+                write::<Bully>(bully::Config::plain(size, delay), settings(size, count), "bully");
+            written += raft.iter().chain(&bully).sum::<usize>();
+        }
+    }
+    assert!(written > 150 * 16 * 20, "there is much to lose: {written}");
+}
+
+#[test]
+fn any_election_gives_a_primary() {
+    for seed in 1..=20 {
+        let delay = 3 * UNIT;
+        let raft = write::<Raft>(raft::Config::plain(4, delay), settings(4, seed), "raft");
+        let bully = write::<Bully>(bully::Config::plain(4, delay), settings(4, seed), "bully");
+        let ring =
+            write::<ChangRoberts>(chang_roberts::Config::plain(4), settings(4, seed), "ring");
+        let repaired = repaired_chang_roberts::Config::plain(4);
+        let repaired = write::<RepairedChangRoberts>(repaired, settings(4, seed), "repaired ring");
+        for lists in [raft, bully, ring, repaired] {
+            assert!(lists[0] > 60, "seed {seed}: {lists:?}");
+            assert_eq!(lists, vec![lists[0]; 4], "seed {seed}");
+        }
+    }
+}
+
+/// Everybody tries to begin a transaction every ten units, and some are against one.
+fn transact<E: Election>(election: E::Config, settings: Settings) {
+    let (size, seed) = (settings.size, settings.seed);
+    let config = two_phase_commit::Config::default();
+    let mut random = Random::new(seed);
+    let mut simulation = simulation::<TwoPhaseCommit, E>(config, election, settings)
+        .watch("atomicity", OnApplication(Atomicity::new()));
+    for at in (UNIT..QUIET).step_by(10 * UNIT as usize) {
+        for process in (0..size).map(ProcessId) {
+            let veto = random.below(40) == 0;
+            let command = if veto { commit::Command::Veto } else { commit::Command::Begin };
+            let command = service::Command::Application(command);
+            simulation = simulation.command(at + random.below(UNIT), process, command);
+        }
+    }
+    let (report, processes) = simulation.run_and_inspect().unwrap();
+    assert_eq!(judged(&report, "atomicity").1, None, "seed {seed}");
+    let uncertain = processes.iter().filter(|process| process.application().is_uncertain());
+    assert_eq!(uncertain.count(), 0, "seed {seed}: all are back, and somebody does not know");
+}
+
+#[claims("4-commit")]
+#[test]
+fn all_commit_or_all_abort_wherever_whoever_crashes_and_once_all_are_back_all_know() {
+    for seed in 1..=150 {
+        for (size, count) in [(3, 3), (4, 2)] {
+            let mut settings = settings(size, seed);
+            crashes(&mut settings, count);
+            transact::<Bully>(bully::Config::plain(size, 3 * UNIT), settings.clone());
+            transact::<Raft>(raft::Config::plain(size, 3 * UNIT), settings);
+        }
+    }
+}
+
+/// A random connected graph.
+fn graph(size: u32, random: &mut Random) -> Vec<(ProcessId, ProcessId)> {
+    let mut edges = Vec::new();
+    for one in 1..size {
+        let to_earlier = random.below(u64::from(one)) as u32;
+        for other in 0..one {
+            if other == to_earlier || random.below(3) == 0 {
+                edges.push((ProcessId(one), ProcessId(other)));
+            }
+        }
+    }
+    edges
+}
+
+#[claims("4-tree")]
+#[test]
+fn on_random_graphs_the_counts_are_exact_and_after_crashes_the_next_tree_reaches_who_is_left() {
+    for seed in 1..=200 {
+        let mut random = Random::new(seed);
+        let size = 2 + random.below(8) as u32;
+        let edges = graph(size, &mut random);
+        let count = edges.len() as u64;
+        let config = spanning_tree::Config::of(size, edges);
+        let election = bully::Config::plain(size, 3 * UNIT);
+        let still = simulation::<SpanningTree, Bully>(config, election, settings(size, seed));
+        let report = still.watch("one-tree", OnApplication(OneTree::new())).run().unwrap();
+        assert_eq!(judged(&report, "one-tree").1, None, "seed {seed}");
+        // Whoever starts may not be the one that wins; it wins in one term.
+        let sent = |kind: &str| {
+            let kinds = report.metrics.kinds.iter().filter(|it| it.label.kind == kind);
+            kinds.map(|it| it.sent).sum::<u64>()
+        };
+        assert_eq!(sent("explore"), 2 * count - u64::from(size - 1), "seed {seed}");
+        assert_eq!(sent("explore") + sent("echo"), 2 * count, "seed {seed}");
+
+        // Everybody is a neighbour of everybody, so whoever is left can be reached.
+        let all = (0..size).flat_map(|one| (0..one).map(move |it| (ProcessId(one), ProcessId(it))));
+        let config = spanning_tree::Config::of(size, all);
+        let election = bully::Config::plain(size, 3 * UNIT);
+        let mut settings = settings(size, seed);
+        crashes(&mut settings, size / 2);
+        let crashed = simulation::<SpanningTree, Bully>(config, election, settings);
+        let crashed = crashed.watch("one-tree", OnApplication(OneTree::new()));
+        let (report, processes) = crashed.run_and_inspect().unwrap();
+        assert_eq!(judged(&report, "one-tree").1, None, "seed {seed}");
+        let parents = processes.iter().filter(|process| process.application().parent().is_some());
+        assert_eq!(parents.count(), processes.len() - 1, "seed {seed}: all came back");
+    }
+}
+
+#[claims("4-berkeley")]
+#[test]
+fn whoever_is_elected_brings_clocks_together_and_a_clock_that_comes_back_too() {
+    // A message takes 1 to 3 units.
+    assert_eq!((1..=50).filter_map(|seed| apart(seed, 2 * UNIT)).next(), None);
+    assert!((1..=50).filter_map(|seed| apart(seed, UNIT / 2)).count() > 10);
+}
+
+/// What is wrong when clocks shall in the end be no further apart than so many ticks.
+fn apart(seed: u64, most: u64) -> Option<String> {
+    let mut settings = settings(4, seed);
+    crashes(&mut settings, 2);
+    let config = berkeley::Config::default();
+    let election = raft::Config::plain(4, 3 * UNIT);
+    let together = Together { most, read: Vec::new() };
+    let mut simulation = simulation::<Berkeley, Raft>(config, election, settings)
+        .watch("together", OnApplication(together));
+    for process in (0..4).map(ProcessId) {
+        let to = i64::from(process.number()) * 1_000_000_000;
+        let set = service::Command::Application(clock::Command::Set { to });
+        let read = service::Command::Application(clock::Command::Read);
+        simulation = simulation.command(0, process, set).command(END, process, read);
+    }
+    let report = simulation.run().unwrap();
+    judged(&report, "together").1.map(|says| format!("seed {seed}: {says}"))
+}
+
+/// Clocks that are read at one moment are close.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Together {
+    most: u64,
+    read: Vec<i64>,
+}
+
+impl Monitor<clock::Command, clock::Event> for Together {
+    fn observe(
+        &mut self,
+        at: ProcessId,
+        seen: Observed<'_, clock::Command, clock::Event>,
+    ) -> Result<(), Violation> {
+        let Observed::Event(clock::Event::Shows { time }) = seen else { return Ok(()) };
+        let far = self.read.iter().find(|other| other.abs_diff(*time) > self.most);
+        if let Some(other) = far {
+            let says = format!("{other} and {time} are far apart");
+            return Err(Violation { property: "together", at, says });
+        }
+        self.read.push(*time);
+        Ok(())
+    }
+}
+
+/// The master is whoever is inside, as with a lock service of five.
+#[claims("4-master", "I-51")]
+#[test]
+fn of_five_two_may_be_down_and_at_most_one_master_has_a_valid_fence() {
+    for seed in 1..=100 {
+        let mut settings = settings(5, seed);
+        settings.workload = Workload::entries(3);
+        settings.limits.until = None;
+        settings.watch.properties = Some(vec![Promise::MutualExclusion, Promise::Fencing]);
+        let mut random = Random::new(seed);
+        let victims = random.permutation(5);
+        for process in victims.into_iter().take(2).map(ProcessId) {
+            let when = When::At(random.below(150) * UNIT);
+            settings.faults.push(Fault::Crash { process, when, recovery: None });
+        }
+        let config = raft::Config::plain(5, 3 * UNIT);
+        let report = Simulation::<Coordinated<Raft>>::of(config, settings).unwrap().run().unwrap();
+        assert_eq!(report.failures().next(), None, "seed {seed}");
+        assert_eq!(report.blocked, [], "seed {seed}: {:?}", report.ended);
+        assert!(report.metrics.entered >= 9, "seed {seed}: the three that are left");
+    }
+}
+
+/// `<1/load, id>`: of loads 50, 25 and 25 the third.
+#[claims("4-least-loaded")]
+#[test]
+fn the_least_loaded_is_elected_and_of_equals_the_larger_name() {
+    for (loads, leader) in [([50, 25, 25], 2), ([25, 50, 25], 2), ([25, 25, 50], 1)] {
+        let load = |(id, load): (u32, u32)| Rank::of_load(NonZeroU32::new(load).unwrap(), id);
+        let ranks: Arc<[Rank]> = (1..=3).zip(loads).map(load).collect();
+        let ring =
+            chang_roberts::Config { ranks: ranks.clone(), ..chang_roberts::Config::plain(3) };
+        let bully = bully::Config { ranks: ranks.clone(), ..bully::Config::plain(3, 3 * UNIT) };
+        let leaders = |report: Report| (report.leaders.clone(), report.failures().count());
+        let mut settings = Settings::new(3);
+        (settings.ranks, settings.workload) = (ranks, Workload::elect());
+        let on_ring = Simulation::<ChangRoberts>::of(ring, settings.clone()).unwrap();
+        let by_bully = Simulation::<Bully>::of(bully, settings).unwrap();
+        let expected = (vec![ProcessId(leader)], 0);
+        assert_eq!(leaders(on_ring.run().unwrap()), expected, "{loads:?}");
+        assert_eq!(leaders(by_bully.run().unwrap()), expected, "{loads:?}");
+    }
+}
