@@ -44,8 +44,12 @@ fuzz target="frame" seconds="60":
 doc:
     RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 
-# The book (needs mdbook).
-book:
+# Runs the commands of the book and writes down what they print; `just book 03` those of one page.
+book *pages:
+    cargo xtask book {{pages}}
+
+# The book as a site, in target/book (needs mdbook).
+site:
     mdbook build docs/book
 
 # Licences, advisories and sources of dependencies (needs cargo-deny).
