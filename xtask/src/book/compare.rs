@@ -59,8 +59,10 @@ fn renewed_line(written: &str, found: &str) -> String {
     let steps = align(&old, &new, |word| *word == ELISION, |old, new| fits(old, new), |_, _| true);
     let says = |at: &usize| old[*at] != ELISION && !old[*at].trim().is_empty();
     let kept = steps.iter().filter(|step| matches!(step, Step::Kept(at) if says(at))).count();
-    // If little is left of the line, what its elisions stood for is not in the new one.
-    if !written.contains(ELISION) || kept * 2 < (0..old.len()).filter(says).count() {
+    // What the command itself prints with `…` was no elision. And if little is left of the line,
+    // what its elisions stood for is not in the new one.
+    let elided = written.contains(ELISION) && !found.contains(ELISION);
+    if !elided || kept * 2 < (0..old.len()).filter(says).count() {
         return found.to_owned();
     }
     let word = |step: &Step| match *step {
@@ -211,6 +213,7 @@ mod tests {
         assert_eq!(renew("a\n…\nb", "a\nc\nb"), "a\n…\nb");
         assert_eq!(renew("a\n…\nb", "d\nc\nb"), "d\n…\nb");
         assert_eq!(renew("9 states, … s", "8 states, 0.1 s"), "8 states, … s");
+        assert_eq!(renew("8  7 … 8   3", "8  7 … 8  4"), "8  7 … 8  4");
         assert_eq!(renew("…\nentries 1\n…", "a\nentries 2\nb\nc"), "…\nentries 2\n…");
         assert_eq!(renew("", "a\nb"), "a\nb");
         assert_eq!(
