@@ -14,6 +14,9 @@ pub(crate) use options::Options;
 
 pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     let report = perform(options)?;
+    if options.trace.is_some() && report.shortest().is_none() {
+        eprintln!("nothing is violated, so there is no trace to write");
+    }
     match options.format {
         Format::Text => print(&narrow(&report.to_string()))?,
         Format::Json => print_json(&report)?,
@@ -25,7 +28,7 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     })
 }
 
-/// Searches, and writes the counterexample where it is wanted.
+/// Searches, and writes the counterexample where it is wanted and there is one.
 pub(crate) fn perform(options: &Options) -> Result<Report, Failure> {
     let report = report(options)?;
     save(options, &report)?;
@@ -71,9 +74,6 @@ fn save(options: &Options, report: &Report) -> Result<(), Failure> {
             found.trace.header.options = options.group.words()?;
             found.save(path).map_err(Failure::environment)
         }
-        None => {
-            eprintln!("nothing is violated, so there is no trace to write");
-            Ok(())
-        }
+        None => Ok(()),
     }
 }

@@ -28,7 +28,7 @@ impl Conducted {
             wrapped(&self.says, WIDTH).iter().for_each(|part| line(part));
         }
         for act in &self.acts {
-            line(&format!("  {} {act}", if act.starts_with("tenure ") { "$" } else { "·" }));
+            done(act).iter().for_each(|part| line(part));
         }
         if let Some(picture) = &self.picture {
             line("");
@@ -39,6 +39,19 @@ impl Conducted {
         self.findings.iter().for_each(|finding| finding.lines(&mut line));
         text
     }
+}
+
+/// What was done; a line that is too long goes on below, and can be copied all the same.
+fn done(act: &str) -> Vec<String> {
+    let (mark, joint) = if act.starts_with("tenure ") { ("$", " \\") } else { ("·", "") };
+    let mut lines = wrapped(act, WIDTH - 8);
+    let last = lines.len() - 1;
+    for (place, line) in lines.iter_mut().enumerate() {
+        let mark = if place == 0 { mark } else { "   " };
+        let joint = if place < last { joint } else { "" };
+        *line = format!("  {mark} {line}{joint}");
+    }
+    lines
 }
 
 impl Finding {
@@ -126,12 +139,16 @@ mod tests {
         };
         let conducted = Conducted {
             says: String::new(),
-            acts: Vec::new(),
+            acts: vec![format!("tenure check central{}", " --entries 1".repeat(10))],
             findings: vec![finding],
             picture: None,
         };
         let text = Results(vec![conducted]).text();
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
         assert_eq!(text.matches('✗').count(), 1, "{text}");
+        assert!(
+            text.starts_with("  $ tenure check") && text.contains(" \\\n      --entries"),
+            "{text}"
+        );
     }
 }
