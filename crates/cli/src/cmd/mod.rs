@@ -11,6 +11,7 @@ mod interrupt;
 mod list;
 mod node;
 mod output;
+mod question;
 mod run;
 mod scenario;
 mod simulate;
@@ -37,6 +38,7 @@ enum Subcommands {
     Simulate(Box<simulate::Options>),
     Compare(Box<compare::Options>),
     Scenario(scenario::Options),
+    Question(question::Options),
     Node(node::Options),
     List(list::Options),
     Trace(trace::Options),
@@ -66,6 +68,7 @@ impl Subcommands {
             Subcommands::Simulate(options) => simulate::run(&options),
             Subcommands::Compare(options) => compare::run(&options),
             Subcommands::Scenario(options) => scenario::run(&options),
+            Subcommands::Question(options) => question::run(&options),
             Subcommands::Node(options) => node::run(options),
             Subcommands::List(options) => list::run(&options),
             Subcommands::Trace(options) => trace::run(&options),

@@ -94,6 +94,11 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     Ok(results.status())
 }
 
+/// What a scenario does when nothing is varied.
+pub(crate) fn experiments(name: &str) -> Result<Vec<Experiment>, Failure> {
+    find(name).map(|scenario| (scenario.experiments)(&Knobs::default()))
+}
+
 fn all() -> impl Iterator<Item = &'static Scenario> {
     CHAPTERS.iter().copied().flatten()
 }

@@ -1,0 +1,285 @@
+//! Ricart and Agrawala's lock, and all locks compared.
+
+use serde_json::Value;
+
+use super::tables::{holds, side_by_side, verdicts, violated};
+use super::{Chapter, Question};
+use crate::cmd::experiment::{Experiment, Observable};
+
+pub(super) const CHAPTER: Chapter = Chapter {
+    title: "Ricart and Agrawala's lock, and a comparison",
+    recalls: "Ricart and Agrawala's lock: a request carries a stamp and goes to all. \
+              Everybody replies at once, unless it is inside, or waits with a smaller stamp: \
+              then it replies when it leaves. Whoever has everybody's reply enters.",
+    questions: &[IDS, CLOCKS, ORDER, COSTS, FAULTS],
+};
+
+const IDS: Question = Question {
+    id: "Q-19",
+    asks: "In Ricart and Agrawala's lock, would the numbers of processes do as stamps of requests?",
+    answer: "No: with three processes two are inside. Who defers a reply trusts that its own \
+             request is the smaller one for everybody. P2 asks; P1 replies, and then asks itself. \
+             P2 already has P1's reply, but sees that P1 has the smaller number, and replies as \
+             well. P1 and P2 then both get the reply of P3. A clock prevents it: P1, having \
+             received the request of P2, asks with a later stamp, and P2 defers. With two \
+             processes and links in order it happens to be safe, because the reply that P1 sent \
+             first lets P2 in before P1's request arrives. Where messages overtake each other, \
+             two processes are enough.",
+    beyond: None,
+    experiments: || {
+        let line = |rest: &str| format!("check ricart-agrawala --variant ids-as-stamps {rest}");
+        vec![
+            violated(&line("-n 3 --channel fifo"), "mutual-exclusion", 10)
+                .says("Three processes, links in order.")
+                .broken("check ricart-agrawala -n 3 --channel fifo"),
+            violated(&line("-n 2 --channel reordered"), "mutual-exclusion", 6)
+                .says("Two processes, links in any order.")
+                .broken("check ricart-agrawala -n 2 --channel reordered"),
+            holds(
+                &line("-n 2 --channel fifo --entries 3 --property mutual-exclusion,progress"),
+                "mutual-exclusion",
+            )
+            .says("Two processes, links in order: safe by accident.")
+            .is("progress", "/properties/progress", "holds")
+            .broken(line("-n 2 --channel reordered --property mutual-exclusion,progress")),
+        ]
+    },
+};
+
+const CLOCKS: Question = Question {
+    id: "Q-20",
+    asks: "Would the values of Lamport clocks alone do as stamps?",
+    answer: "No, as somebody must give way when two clocks are equal. Two processes that ask at \
+             once both have the clock 1. If equal means that the other may go first, both reply, \
+             and both enter. If equal means that I go first, both defer, and both wait for ever. \
+             Whatever the rule, it is the same at both, and so what they do is the same: the \
+             symmetry must be broken by something that differs. The number of the process is \
+             enough, and it need not mean anything.",
+    beyond: None,
+    experiments: || {
+        let line = |variant: &str| format!("check ricart-agrawala -n 2 --variant {variant}");
+        vec![
+            violated(&line("clock-only-strict"), "mutual-exclusion", 6)
+                .says("Of equals the other first: both are inside.")
+                .broken("check ricart-agrawala -n 2"),
+            violated(&line("clock-only-defer"), "progress", 2)
+                .says("Of equals the own one first: both wait.")
+                .broken("check ricart-agrawala -n 2"),
+        ]
+    },
+};
+
+const ORDER: Question = Question {
+    id: "Q-21",
+    asks: "Does Ricart and Agrawala's lock preserve the order of requests?",
+    answer: "Of stamps always; of causes only if replies carry the clock as well. The paper of \
+             1981 learns clocks from requests alone. P1 asks with clock 1; P2 replies, then asks \
+             with clock 2, and P3 receives that. After it P3 replies to P1, and says nothing of \
+             the clock 2. P1 enters, leaves, and asks again, with clock 2, since that is all it \
+             has heard of. Its second request comes later than P2's, by way of P3's reply; but \
+             (2, P1) is smaller than (2, P2), and P1 enters first. A clock on each reply, and a \
+             receiver that sets its own beyond it, mends it; nothing else changes. Messages of \
+             the users need the clock too, as with Lamport's lock.",
+    beyond: None,
+    experiments: || {
+        let line = "check ricart-agrawala -n 3 --entries 2,1,1 --channel fifo --property order";
+        let told = "check ricart-agrawala -n 2 --property order-with-messages";
+        vec![
+            violated(&format!("{line} --variant unstamped-reply"), "order", 14)
+                .says("Replies without a clock, as printed in 1981.")
+                .broken(line),
+            holds(line, "order")
+                .says("Replies with a clock: in no schedule out of order.")
+                .broken(format!("{line} --variant reference")),
+            violated(told, "order-with-messages", 6)
+                .says("Replies with a clock, but users who tell each other without one.")
+                .broken(told.replace("order-with-messages", "order")),
+        ]
+    },
+};
+
+const COSTS: Question = Question {
+    id: "Q-22",
+    asks: "How do the locks compare by messages, by the delay from an exit to the next entry, and \
+           by delays at entry and exit?",
+    answer: "Alone among nine, a request costs 3 messages with a coordinator, 24 with Lamport, 16 \
+             with Ricart and Agrawala, 12 with a grid of voters, 9 with a broadcast token, and 2 \
+             with a token in a tree that happens to be near. A ring takes as many as there are \
+             hops to the token. The entry waits for 2 message delays in all but the ring, an exit \
+             for none. From an exit to the next entry it takes 1 where the next hears from the \
+             last directly, and 2 where a coordinator or voters are in between. Under load the \
+             ring is the cheapest, one message per entry, because every hop serves somebody; \
+             alone it is the dearest, because it never rests. So: few messages from a token, \
+             short delays from asking all, both bought with state that a crash destroys.",
+    beyond: Some(
+        "that 0 … N messages of Naimi, Trehel and Arnold are O(log N) on average for any load is \
+         their theorem (JPDC 34(1), 1996); `tenure compare mutex --sequential 1000` measures it \
+         for uniform requests.",
+    ),
+    experiments: || vec![alone(), waits(), loaded(), gaps()],
+};
+
+const FAULTS: Question = Question {
+    id: "Q-22b",
+    asks: "How do the locks compare by what failures they survive?",
+    answer: "As published, none survives a lost message, and none a crash at the wrong moment: \
+             whoever waits for the message, or for the dead, waits for ever, though nobody is \
+             ever let in wrongly. They differ in who is needed. A coordinator needs nobody who is \
+             idle. The ring, Lamport, and Ricart and Agrawala need everybody, so one idle process \
+             that is down stops them. Tokens in trees, and permissions that are kept, need only \
+             those on the way. Losses are mended below the lock, by links that acknowledge. \
+             Crashes are mended by a detector and a rule: skip the dead, replace the leader, make \
+             the token anew, ask another quorum. Each of these is safe only as long as the \
+             detector is right; majorities limit what an error can do, and fences make it \
+             harmless.",
+    beyond: None,
+    experiments: || vec![losses(), idle(), crashes(), repaired()],
+};
+
+/// The ninth process asks; nobody else does.
+fn lone(name: &str) -> String {
+    format!("simulate {name} -n 9 --entries 0,0,0,0,0,0,0,0,1")
+}
+
+fn alone() -> Experiment {
+    let row =
+        |name: &'static str, messages: u32| (name, lone(name), "/messages/total", messages.into());
+    side_by_side(
+        [
+            row("central", 3),
+            row("lamport", 24),
+            row("ricart-agrawala", 16),
+            row("maekawa", 12),
+            row("suzuki-kasami", 9),
+            row("raymond", 2),
+            row("naimi-trehel", 2),
+            row("token-ring", 9),
+        ],
+        "lamport",
+        &lone("ricart-agrawala"),
+    )
+    .says(
+        "P9 asks and nobody else; P1 coordinates or has the token. Messages for one entry (of \
+         the ring: 8 hops to P9, and one to pass it on).",
+    )
+}
+
+fn waits() -> Experiment {
+    let row = |name: &'static str| (name, lone(name), "/delays/entry/max", Value::from(2));
+    side_by_side(
+        ["central", "lamport", "ricart-agrawala", "maekawa", "suzuki-kasami", "raymond"].map(row),
+        "central",
+        &lone("token-ring"),
+    )
+    .says("How long P9 waits, in message delays. Nobody waits at an exit.")
+}
+
+/// A figure of one algorithm in a table of all.
+fn of(name: &'static str, pointer: &'static str) -> Observable {
+    Observable::found(move |data| {
+        let rows = data["algorithms"].as_array().into_iter().flatten();
+        let mut rows = rows.filter(|row| row["name"] == name);
+        rows.next().and_then(|row| row.pointer(pointer).cloned()).unwrap_or_default()
+    })
+}
+
+fn loaded() -> Experiment {
+    let line = "compare mutex -n 9 --entries 5 --hold 5 --runs 1";
+    let messages = "/messages/mean";
+    Experiment::line(line)
+        .says("Everybody asks again at once, five times: messages per entry.")
+        .is("token-ring", of("token-ring", messages), 1)
+        .is("central (its own are free)", of("central", messages), 8.0 / 3.0)
+        .is("ricart-agrawala", of("ricart-agrawala", messages), 16)
+        .is("lamport", of("lamport", messages), 24)
+        .broken(line.replace("-n 9", "-n 4"))
+}
+
+fn gaps() -> Experiment {
+    let run = |name: &str| format!("simulate {name} -n 9 --entries 5 --hold 5");
+    let row = |name: &'static str, delay: u32| {
+        (name, run(name), "/delays/synchronisation/max", Value::from(delay))
+    };
+    side_by_side(
+        [
+            row("token-ring", 1),
+            row("lamport", 1),
+            row("ricart-agrawala", 1),
+            row("suzuki-kasami", 1),
+            row("central", 2),
+            row("maekawa", 2),
+        ],
+        "central",
+        &run("lamport"),
+    )
+    .says("The same load: the longest delay from an exit to the next entry.")
+}
+
+fn losses() -> Experiment {
+    let row = |name: &'static str, line: &'static str| (name, line, "violated");
+    verdicts(
+        &[
+            row("central", "central -n 2 --lose 1 --beyond-assumptions"),
+            row("token-ring", "token-ring -n 2 --lose 1 --beyond-assumptions"),
+            row("lamport", "lamport -n 2 --lose 1 --beyond-assumptions"),
+            row("ricart-agrawala", "ricart-agrawala -n 2 --lose 1 --beyond-assumptions"),
+            row("maekawa", "maekawa -n 3 --quorums pairs --lose 1 --beyond-assumptions"),
+            row("suzuki-kasami", "suzuki-kasami -n 2 --lose 1 --beyond-assumptions"),
+        ],
+        "lamport",
+        "lamport -n 2",
+    )
+    .says("One message is lost: all of them block.")
+}
+
+fn idle() -> Experiment {
+    let check = |name: &str| {
+        let quorums = if name == "maekawa" { " --quorums pairs" } else { "" };
+        format!("check {name} -n 3 --down 3 --entries 1,1,0 --beyond-assumptions{quorums}")
+    };
+    let row = |name: &'static str, verdict: &str| {
+        (name, check(name), "/properties/progress", Value::from(verdict))
+    };
+    side_by_side(
+        [
+            row("central", "holds"),
+            row("token-ring", "violated"),
+            row("lamport", "violated"),
+            row("ricart-agrawala", "violated"),
+            row("maekawa", "violated"),
+            row("carvalho-roucairol", "holds"),
+            row("suzuki-kasami", "holds"),
+            row("raymond", "holds"),
+            row("naimi-trehel", "holds"),
+        ],
+        "central",
+        &check("central").replace("--down 3 --entries 1,1,0", "--down 1 --entries 0,1,1"),
+    )
+    .says("P3 is down, and wanted nothing. Is everybody else served?")
+}
+
+fn crashes() -> Experiment {
+    let check = |name: &str| format!("check {name} -n 2 --crash 1 --beyond-assumptions");
+    let row = |name: &'static str| (name, check(name), "/properties/progress", "violated".into());
+    side_by_side(
+        ["central", "token-ring", "lamport", "ricart-agrawala", "suzuki-kasami"].map(row),
+        "lamport",
+        "check lamport -n 2",
+    )
+    .says("A process crashes, at whatever moment is the worst: all block.")
+}
+
+fn repaired() -> Experiment {
+    verdicts(
+        &[
+            ("coordinator elected", "coordinated:bully -n 2 --crash 1", "holds"),
+            ("ring that skips", "repaired-ring -n 3 --crash 2", "holds"),
+            ("all but the dead reply", "tolerant-ricart-agrawala -n 3 --crash 1", "holds"),
+            ("another quorum", "majority -n 3 --crash 1", "holds"),
+            ("token made anew", "nishio-li-manning -n 3 --crash 1", "holds"),
+        ],
+        "ring that skips",
+        "token-ring -n 3 --crash 1 --beyond-assumptions",
+    )
+    .says("With a detector that is right, and a rule for the dead: all promises, every schedule.")
+}
