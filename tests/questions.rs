@@ -123,7 +123,7 @@ fn a_page_has_the_answer_commands_to_copy_and_lines_of_a_screen_s_width() {
     }
     let drawn = String::from_utf8(tenure("question Q-19").stdout).expect("text");
     assert!(drawn.contains("$ tenure check ricart-agrawala --variant ids-as-stamps"), "{drawn}");
-    assert!(drawn.contains('║') && drawn.contains("P3"), "a picture of who is inside: {drawn}");
+    assert!(drawn.contains('█') && drawn.contains("P3"), "a picture of who is inside: {drawn}");
 }
 
 #[test]
