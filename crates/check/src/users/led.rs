@@ -1,5 +1,6 @@
 //! Who uses an application of a leader, and the election beneath it.
 
+use serde::Serialize;
 use tenure_core::ProcessId;
 use tenure_core::service::election;
 use tenure_core::service::led::{Command, Event};
@@ -15,7 +16,10 @@ pub struct LedUser<U> {
     election: ElectionUser,
 }
 
-impl<C: Service> Service for Command<C> {
+impl<C> Service for Command<C>
+where
+    C: Service<Event: Serialize> + Serialize,
+{
     type Event = Event<C::Event>;
     type User = LedUser<C::User>;
 
@@ -41,21 +45,18 @@ impl<C: Service> Service for Command<C> {
     }
 
     fn recorded(&self) -> Asked {
-        match self {
-            Command::Application(command) => command.recorded(),
-            Command::Election(command) => command.recorded(),
-        }
+        self.clone().into()
     }
 
     fn told_recorded(event: &Self::Event) -> Told {
-        match event {
-            Event::Application(event) => C::told_recorded(event),
-            Event::Election(event) => election::Command::told_recorded(event),
-        }
+        event.clone().into()
     }
 }
 
-impl<C: Service> User<Command<C>> for LedUser<C::User> {
+impl<C> User<Command<C>> for LedUser<C::User>
+where
+    C: Service<Event: Serialize> + Serialize,
+{
     fn offers(&self) -> Vec<Offer<Command<C>>> {
         let application = self.application.offers().into_iter();
         let election = self.election.offers().into_iter();

@@ -83,29 +83,11 @@ pub struct Written {
 /// ```
 pub fn write(writing: &Writing) -> Result<Written, RunError> {
     let size = writing.size;
-    let mut settings = Settings::new(size);
-    settings.network.latency = writing.latency.into();
-    settings.network.order = Some(Order::Fifo);
-    settings.seed = writing.seed;
     let delay = longest(writing.latency);
     // The first change of primary is over by then.
     let begin = ELECTION + 20 * delay;
     let end = begin + u64::from(writing.writes) * writing.every + 40 * delay * u64::from(size);
-    settings.limits.until = Some(end);
-    for (process, at) in &writing.crashes {
-        let (process, when) = (*process, When::At(*at));
-        settings.faults.push(Fault::Crash { process, when, recovery: None });
-    }
-    if let Some((from, until)) = writing.isolation {
-        let (side, until) = (vec![ProcessId(0)], Some(until));
-        settings.faults.push(Fault::Partition { side, from, until });
-        settings.faults.extend((1..size).map(ProcessId).map(|observer| Fault::Suspicion {
-            observer,
-            peer: ProcessId(0),
-            from,
-            until,
-        }));
-    }
+    let settings = settings(writing, end);
     let config = primary_backup::Config { variants: writing.variants };
     let mut simulation = simulation::<PrimaryBackup>(config, first_wins(size, delay), settings);
     for attempt in 0..writing.writes {
@@ -143,4 +125,26 @@ pub fn write(writing: &Writing) -> Result<Written, RunError> {
         written.lost = lost.map(|(.., value)| *value).collect();
     }
     Ok(written)
+}
+
+fn settings(writing: &Writing, end: u64) -> Settings {
+    let mut settings = Settings::new(writing.size);
+    settings.network.latency = writing.latency.into();
+    settings.network.order = Some(Order::Fifo);
+    settings.seed = writing.seed;
+    settings.limits.until = Some(end);
+    for (process, at) in &writing.crashes {
+        let (process, when) = (*process, When::At(*at));
+        settings.faults.push(Fault::Crash { process, when, recovery: None });
+    }
+    if let Some((from, until)) = writing.isolation {
+        let (side, until) = (vec![ProcessId(0)], Some(until));
+        settings.faults.push(Fault::Partition { side, from, until });
+        let others = (1..writing.size).map(ProcessId);
+        settings.faults.extend(others.map(|observer| {
+            let peer = ProcessId(0);
+            Fault::Suspicion { observer, peer, from, until }
+        }));
+    }
+    settings
 }

@@ -1,0 +1,257 @@
+//! What a leader is elected for, in every schedule: under a leader that every process makes out for
+//! itself from what its detector says, which has few states.
+
+use tenure_algorithms::Variants;
+use tenure_algorithms::application::led::{self, Led};
+use tenure_algorithms::application::{
+    Berkeley, PrimaryBackup, SpanningTree, TwoPhaseCommit, berkeley, primary_backup, spanning_tree,
+    two_phase_commit,
+};
+use tenure_check::{Check, Manner, Report};
+use tenure_claims::claims;
+use tenure_core::monitors::{Atomicity, Durability, OnApplication, OneTree};
+use tenure_core::service::clock;
+use tenure_core::service::election::{Command, Event};
+use tenure_core::{
+    Effects, Group, Monitor, Observed, ProcessId, ProcessSet, Protocol, Term, Verdict, Violation,
+};
+
+/// The first of those whom a process trusts leads, and whoever was suspected as leader or comes
+/// back never does again: so no two terms are the same.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Succession {
+    group: Group,
+    suspected: ProcessSet,
+    leader: Option<ProcessId>,
+}
+
+impl Protocol for Succession {
+    type Config = ();
+    type Command = Command;
+    type Event = Event;
+    type Message = ();
+    type Timer = ();
+    type Stable = ();
+
+    fn boot(group: Group, (): &(), stable: Option<()>, fx: &mut impl Effects<Self>) -> Self {
+        let mut process = Succession { group, suspected: ProcessSet::new(), leader: None };
+        if stable.is_none() {
+            process.follow(ProcessId(0), fx);
+        }
+        process
+    }
+
+    fn stable(&self) {}
+
+    fn on_command(&mut self, _: Command, _: &mut impl Effects<Self>) {}
+
+    fn on_message(&mut self, _: ProcessId, (): (), _: &mut impl Effects<Self>) {}
+
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+        if verdict == Verdict::Trust {
+            self.suspected.remove(peer);
+            return;
+        }
+        self.suspected.insert(peer);
+        if self.leader == Some(peer) {
+            fx.emit(Event::Deposed { term: term_of(peer) });
+            let later = |next: &ProcessId| *next > peer && !self.suspected.contains(*next);
+            self.leader = self.group.processes().find(later);
+            if let Some(next) = self.leader {
+                self.follow(next, fx);
+            }
+        }
+    }
+}
+
+impl Succession {
+    fn follow(&mut self, leader: ProcessId, fx: &mut impl Effects<Self>) {
+        self.leader = Some(leader);
+        fx.emit(Event::Elected { leader, term: term_of(leader) });
+    }
+}
+
+fn term_of(leader: ProcessId) -> Term {
+    Term { number: u64::from(leader.number()), leader }
+}
+
+fn under_succession<A>(application: A) -> led::Config<A, ()> {
+    led::Config { application, election: () }
+}
+
+/// How many states there are, where everything holds in all of them.
+fn states(report: Report) -> u64 {
+    report.assert_holds();
+    assert!(report.bounds.is_empty(), "{report}");
+    report.states
+}
+
+/// How many steps it takes to violate a property, and how.
+fn steps(report: Report, property: &str) -> (usize, Manner) {
+    let found = report.counterexample(property).unwrap_or_else(|| panic!("{report}"));
+    (found.length(), found.manner)
+}
+
+type Replicated = Led<PrimaryBackup, Succession>;
+
+fn replicated(size: u32, switches: &[primary_backup::Switch]) -> Check<Replicated> {
+    let variants = switches.iter().fold(Variants::none(), |all, one| all.with(*one));
+    let config = under_succession(primary_backup::Config { variants });
+    let check = Check::with(size, config).fifo().detecting().initiators([]).in_flight(8);
+    check.always_named("durability", OnApplication(Durability::new()))
+}
+
+#[claims("4-replication")]
+#[test]
+fn no_acknowledged_write_is_lost_by_two_or_three_whoever_crashes_or_is_suspected() {
+    let two = || replicated(2, &[]).entries([2, 1]);
+    let three = || replicated(3, &[]).entries([1, 1, 0]);
+    let found = [
+        two().progress().run(),
+        two().crashing(1).recovering(1).run(),
+        two().suspecting_falsely(1).run(),
+        three().crashing(1).run(),
+        three().suspecting_falsely(1).run(),
+    ];
+    assert_eq!(found.map(states), [48, 2326, 1336, 4024, 149_100]);
+}
+
+#[claims("4-replication")]
+#[test]
+fn without_its_rules_a_primary_loses_what_it_acknowledged() {
+    use primary_backup::Switch::{AcknowledgeEarly, NoInquiry, NoTerms};
+    let once = |switch| replicated(3, &[switch]).entries([1, 0, 0]);
+    let found = [
+        once(AcknowledgeEarly).crashing(1).run(),
+        once(NoInquiry).crashing(1).run(),
+        replicated(3, &[NoTerms]).entries([1, 1, 0]).suspecting_falsely(1).run(),
+    ];
+    let found = found.map(|report| steps(report, "durability"));
+    assert_eq!(found, [(11, Manner::Step), (9, Manner::Step), (12, Manner::Step)]);
+}
+
+type Committing = Led<TwoPhaseCommit, Succession>;
+
+fn committing(size: u32, switches: &[two_phase_commit::Switch]) -> Check<Committing> {
+    let variants = switches.iter().fold(Variants::none(), |all, one| all.with(*one));
+    let config = under_succession(two_phase_commit::Config { variants });
+    let check = Check::with(size, config).fifo().detecting().initiators([]).in_flight(8);
+    let check = match size {
+        2 => check.entries([1, 0]),
+        _ => check.entries([1, 0, 0]),
+    };
+    check.always_named("atomicity", OnApplication(Atomicity::new()))
+}
+
+#[claims("4-commit")]
+#[test]
+fn all_commit_or_all_abort_and_whoever_crashes_none_does_the_other() {
+    let found = [
+        committing(2, &[]).progress().run(),
+        committing(3, &[]).progress().run(),
+        committing(2, &[]).crashing(2).recovering(1).run(),
+        committing(3, &[]).crashing(1).run(),
+        committing(2, &[]).suspecting_falsely(1).progress().run(),
+        committing(3, &[]).suspecting_falsely(1).run(),
+    ];
+    assert_eq!(found.map(states), [60, 920, 3500, 8080, 978, 170_418]);
+}
+
+/// What is uncertain is known again when the coordinator is, but not before.
+#[claims("4-commit")]
+#[test]
+fn a_coordinator_that_crashes_blocks_the_others_until_it_is_back_with_its_log() {
+    let crashing = |size| committing(size, &[]).crashing(1).crashing_at([ProcessId(0)]);
+    let for_good = [2, 3].map(|size| steps(crashing(size).progress().run(), "progress"));
+    assert_eq!(for_good, [(4, Manner::Blocked), (6, Manner::Deadlock)]);
+    // Nothing obliges it to come back, but it is enough.
+    let and_back =
+        [2, 3].map(|size| steps(crashing(size).recovering(1).progress().run(), "progress").1);
+    assert_eq!(and_back, [Manner::Starvation; 2]);
+    for size in [2, 3] {
+        crashing(size).recovering(1).run().assert_holds();
+    }
+}
+
+/// The new leader has no log, and asks whoever is left.
+#[test]
+fn a_new_leader_that_guesses_aborts_what_others_commit() {
+    let guessing = |size| committing(size, &[two_phase_commit::Switch::Guess]).crashing(1).run();
+    let found = [2, 3].map(|size| steps(guessing(size), "atomicity"));
+    assert_eq!(found, [(7, Manner::Step), (13, Manner::Step)]);
+}
+
+type Growing = Led<SpanningTree, Succession>;
+
+fn growing(size: u32, edges: &[(u32, u32)]) -> Check<Growing> {
+    let edges = edges.iter().map(|(one, other)| (ProcessId(*one), ProcessId(*other)));
+    let config = under_succession(spanning_tree::Config::of(size, edges));
+    let check = Check::with(size, config).detecting().initiators([]).entries(0);
+    check.always_named("one-tree", OnApplication(OneTree::new()))
+}
+
+#[claims("4-tree")]
+#[test]
+fn every_schedule_grows_a_tree_that_reaches_the_root() {
+    let path = [(0, 1), (1, 2)];
+    let triangle = [(0, 1), (1, 2), (0, 2)];
+    let square = [(0, 1), (1, 2), (2, 3), (3, 0)];
+    let found = [
+        growing(2, &path[..1]).progress().run(),
+        growing(3, &path).progress().run(),
+        growing(3, &triangle).progress().run(),
+        growing(4, &square).progress().run(),
+        growing(3, &triangle).fifo().crashing(1).progress().run(),
+    ];
+    assert_eq!(found.map(states), [3, 5, 28, 50, 491]);
+}
+
+type Together = Led<Berkeley, Succession>;
+
+fn together(size: u32, clock_readings: u32) -> Check<Together> {
+    let config = under_succession(berkeley::Config::default());
+    let check = Check::with(size, config).detecting().initiators([]).entries(0);
+    check.clock_readings(clock_readings)
+}
+
+/// The adjustments of a round sum to zero.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Balance(i64);
+
+impl Monitor<clock::Command, clock::Event> for Balance {
+    fn observe(
+        &mut self,
+        _: ProcessId,
+        seen: Observed<'_, clock::Command, clock::Event>,
+    ) -> Result<(), Violation> {
+        if let Observed::Event(clock::Event::Adjusted { by, .. }) = seen {
+            self.0 += by;
+        }
+        Ok(())
+    }
+
+    fn at_end(&self) -> Result<(), Violation> {
+        if self.0 == 0 {
+            return Ok(());
+        }
+        let says = format!("{} ticks came from nowhere", self.0);
+        Err(Violation { property: "balance", at: ProcessId(0), says })
+    }
+}
+
+#[claims("4-berkeley")]
+#[test]
+fn whatever_clocks_show_adjustments_sum_to_zero_and_whoever_crashes_the_others_are_adjusted() {
+    let balanced =
+        |check: Check<Together>| check.in_the_end_named("balance", OnApplication(Balance(0)));
+    let found = [
+        balanced(together(2, 3)).progress().run(),
+        balanced(together(3, 2)).progress().run(),
+        together(2, 2).crashing(1).progress().run(),
+        together(3, 1).crashing(1).progress().run(),
+    ];
+    assert_eq!(found.map(states), [30, 158, 57, 188]);
+    // Whom the leader has told to adjust is not told by how much it would have adjusted itself.
+    let report = balanced(together(3, 2)).crashing(1).run();
+    assert_eq!(steps(report, "balance"), (5, Manner::End));
+}

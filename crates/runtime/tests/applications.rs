@@ -1,0 +1,346 @@
+//! What a leader is elected for, by real nodes over real sockets on loopback, with what they save
+//! on disk: nodes are killed as a crash does it, and come back.
+
+use std::net::TcpListener;
+use std::path::Path;
+use std::time::Duration;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tempfile::TempDir;
+use tenure_algorithms::application::led::{self, Led};
+use tenure_algorithms::application::{
+    Application, Berkeley, PrimaryBackup, SpanningTree, TwoPhaseCommit, berkeley, primary_backup,
+    spanning_tree, two_phase_commit,
+};
+use tenure_algorithms::compose::{Detected, detected};
+use tenure_algorithms::detector::{Heartbeat, heartbeat};
+use tenure_algorithms::election::{Bully, bully};
+use tenure_claims::claims;
+use tenure_core::service::{clock, commit, election, led as service, replication, tree};
+use tenure_core::{Delay, Group, ProcessId, Rank, TICKS_PER_UNIT, Term};
+use tenure_runtime::transport::{Limits, Listen, Settings};
+use tenure_runtime::{Injection, Parts, Raw, Recorder, Running, Store, follow, start};
+use tenure_trace::{Course, Header, Kind, Record, Service, Source, Told, merge_files};
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+
+/// Everything on loopback is there at once; after so long something is wrong.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+type Real<A> = Detected<Heartbeat, Led<A, Bully>>;
+
+/// One node, and its user.
+struct Node<A: Application> {
+    asks: mpsc::UnboundedSender<service::Command<A::Command>>,
+    told: mpsc::UnboundedReceiver<service::Event<A::Event>>,
+    running: Running,
+}
+
+/// The first process wins, then the second.
+fn election(size: usize) -> bully::Config {
+    let size = u32::try_from(size).unwrap();
+    let ranks = (1..=size).rev().map(Rank::of_id).collect();
+    bully::Config { ranks, ..bully::Config::plain(size, 50 * TICKS_PER_UNIT) }
+}
+
+impl<A> Node<A>
+where
+    A: Application<Command: Serialize, Event: Serialize>,
+    A::Message: Serialize + DeserializeOwned,
+    A::Stable: Serialize + DeserializeOwned,
+{
+    fn boot(
+        config: &A::Config,
+        directory: &Path,
+        me: usize,
+        listener: TcpListener,
+        addresses: &[String],
+    ) -> Self {
+        let store = Store::open(directory.join(me.to_string()), "test").unwrap();
+        let (local, told) = Raw::new();
+        let (asks, asked) = mpsc::unbounded_channel();
+        let detector = heartbeat::Config {
+            period: Delay::units(50),
+            timeout: 1_000 * TICKS_PER_UNIT,
+            increment: 500 * TICKS_PER_UNIT,
+            longest: 4_000 * TICKS_PER_UNIT,
+        };
+        let election = election(addresses.len());
+        let inner = led::Config { application: config.clone(), election };
+        let running = start::<Real<A>, Raw<Real<A>>>(Parts {
+            config: detected::Config { detector, inner },
+            transport: Settings {
+                cluster: "test".into(),
+                me: ProcessId::at(me),
+                session: store.session(),
+                listen: Listen::Listener(listener),
+                addresses: addresses.to_vec(),
+                secret: None,
+                limits: Limits::default(),
+            },
+            store,
+            local,
+            asks: asked,
+            recorder: Recorder::none(),
+            injection: Injection::none(),
+        })
+        .unwrap();
+        Node { asks, told, running }
+    }
+
+    fn ask(&self, command: A::Command) {
+        self.asks.send(service::Command::Application(command)).unwrap();
+    }
+
+    fn elect(&self) {
+        self.asks.send(service::Command::Election(election::Command::Elect)).unwrap();
+    }
+
+    /// Waits for something that the application tells.
+    async fn told<T>(&mut self, is: impl Fn(A::Event) -> Option<T>) -> T {
+        loop {
+            let event = timeout(PATIENCE, self.told.recv()).await.expect("in time").unwrap();
+            if let service::Event::Application(event) = event
+                && let Some(it) = is(event)
+            {
+                return it;
+            }
+        }
+    }
+
+    /// Dropped without a word, as a crash does.
+    async fn kill(self) {
+        self.running.task.abort();
+        assert!(self.running.task.await.unwrap_err().is_cancelled());
+    }
+}
+
+struct Cluster<A: Application> {
+    directory: TempDir,
+    addresses: Vec<String>,
+    config: A::Config,
+    nodes: Vec<Node<A>>,
+}
+
+impl<A> Cluster<A>
+where
+    A: Application<Command: Serialize, Event: Serialize>,
+    A::Message: Serialize + DeserializeOwned,
+    A::Stable: Serialize + DeserializeOwned,
+{
+    fn boot(size: usize, config: A::Config) -> Self {
+        let directory = TempDir::new().unwrap();
+        let listeners: Vec<_> =
+            (0..size).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
+        let addresses: Vec<_> =
+            listeners.iter().map(|it| it.local_addr().unwrap().to_string()).collect();
+        let boot = |(me, listener)| Node::boot(&config, directory.path(), me, listener, &addresses);
+        let nodes = listeners.into_iter().enumerate().map(boot).collect();
+        Cluster { directory, addresses, config, nodes }
+    }
+
+    /// Boots the first process again, with what it had saved.
+    fn bring_back_the_first(&mut self) {
+        let listener = TcpListener::bind(&self.addresses[0]).unwrap();
+        let node = Node::boot(&self.config, self.directory.path(), 0, listener, &self.addresses);
+        self.nodes.insert(0, node);
+    }
+}
+
+const MINUTE: i64 = 60_000_000_000;
+
+fn adjusted(event: clock::Event) -> Option<i64> {
+    match event {
+        clock::Event::Adjusted { by, .. } => Some(by),
+        clock::Event::Shows { .. } => None,
+    }
+}
+
+fn shown(event: clock::Event) -> Option<i64> {
+    match event {
+        clock::Event::Shows { time } => Some(time),
+        clock::Event::Adjusted { .. } => None,
+    }
+}
+
+/// The example, to the minute: it takes a moment to set three clocks.
+#[claims("4-berkeley")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn three_nodes_meet_at_3_05_and_go_on_when_their_leader_is_killed() {
+    let mut cluster = Cluster::<Berkeley>::boot(3, berkeley::Config::default());
+    for (node, minutes) in cluster.nodes.iter_mut().zip([180, 205, 170]) {
+        node.ask(clock::Command::Set { to: minutes * MINUTE });
+        node.ask(clock::Command::Read);
+        node.told(shown).await;
+    }
+    cluster.nodes[0].elect();
+    let mut by = Vec::new();
+    for node in &mut cluster.nodes {
+        by.push(node.told(adjusted).await);
+    }
+    let minutes = |by: i64| (by + MINUTE / 2).div_euclid(MINUTE);
+    assert_eq!([by[0], by[1], by[2]].map(minutes), [5, -20, 15]);
+    assert_eq!(by.iter().sum::<i64>(), 0);
+    cluster.nodes.remove(0).kill().await;
+    cluster.nodes[0].ask(clock::Command::Set { to: 300 * MINUTE });
+    cluster.nodes[1].ask(clock::Command::Set { to: 310 * MINUTE });
+    for (node, expected) in cluster.nodes.iter_mut().zip([5, -5]) {
+        let next = node.told(|event| adjusted(event).filter(|by| minutes(*by) != 0)).await;
+        assert_eq!(minutes(next), expected);
+    }
+}
+
+fn acknowledged(event: replication::Event) -> Option<(u64, u64)> {
+    match event {
+        replication::Event::Acknowledged { place, value, .. } => Some((place, value)),
+        _ => None,
+    }
+}
+
+fn serving(event: replication::Event) -> Option<(Term, Vec<u64>)> {
+    match event {
+        replication::Event::Serving { term, writes } => Some((term, writes)),
+        _ => None,
+    }
+}
+
+#[claims("4-replication")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_killed_primary_has_acknowledged_the_next_one_has_and_so_has_it_when_it_is_back() {
+    let mut cluster = Cluster::<PrimaryBackup>::boot(3, primary_backup::Config::default());
+    cluster.nodes[0].elect();
+    let (first, writes) = cluster.nodes[0].told(serving).await;
+    assert_eq!(writes, [0; 0]);
+    for value in 1..=60 {
+        cluster.nodes[0].ask(replication::Command::Write { value });
+    }
+    let mut known = 0;
+    while known < 20 {
+        let (place, value) = cluster.nodes[0].told(acknowledged).await;
+        assert_eq!((place, value), (known + 1, known + 1));
+        known = place;
+    }
+    // In the middle: most writes are on their way.
+    cluster.nodes.remove(0).kill().await;
+    let (second, writes) = cluster.nodes[0].told(serving).await;
+    assert!(second > first);
+    assert!(writes.len() >= 20, "{known} were acknowledged: {writes:?}");
+    assert_eq!(writes, (1..=writes.len() as u64).collect::<Vec<_>>());
+    cluster.nodes[0].ask(replication::Command::Write { value: 1000 });
+    let (place, _) = cluster.nodes[0].told(acknowledged).await;
+    assert_eq!(place, writes.len() as u64 + 1);
+    // It leads again, and does not serve what it alone had.
+    cluster.bring_back_the_first();
+    let (third, back) = cluster.nodes[0].told(serving).await;
+    assert!(third > second);
+    assert_eq!(back, [writes, vec![1000]].concat());
+}
+
+fn decided(event: commit::Event) -> Option<bool> {
+    match event {
+        commit::Event::Committed { .. } => Some(true),
+        commit::Event::Aborted { .. } => Some(false),
+        commit::Event::Prepared { .. } | commit::Event::Refused => None,
+    }
+}
+
+#[claims("4-commit")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn three_nodes_commit_and_abort_together() {
+    let mut cluster = Cluster::<TwoPhaseCommit>::boot(3, two_phase_commit::Config::default());
+    cluster.nodes[0].elect();
+    // Elected in its own eyes when the command has been heeded.
+    for expected in [true, false] {
+        cluster.nodes[0].ask(commit::Command::Begin);
+        for node in &mut cluster.nodes {
+            assert_eq!(node.told(decided).await, expected);
+        }
+        cluster.nodes[2].ask(commit::Command::Veto);
+        // Heeded before the next transaction is: it is refused here, after the veto.
+        cluster.nodes[2].ask(commit::Command::Begin);
+        let refused = |event| (event == commit::Event::Refused).then_some(());
+        cluster.nodes[2].told(refused).await;
+    }
+}
+
+/// What each process was told of a transaction, in order.
+fn outcomes(records: &[Record], size: u32) -> Vec<Vec<&'static str>> {
+    let mut outcomes = vec![Vec::new(); size as usize];
+    for record in records {
+        let (tenure_trace::Who::Process(at), Kind::Event(Told::Other(told))) =
+            (record.process, &record.kind)
+        else {
+            continue;
+        };
+        let event = serde_json::from_value(told.clone()).unwrap();
+        let service::Event::<commit::Event>::Application(event) = event else { continue };
+        outcomes[at.index()].push(match event {
+            commit::Event::Prepared { .. } => "prepared",
+            commit::Event::Committed { .. } => "committed",
+            commit::Event::Aborted { .. } => "aborted",
+            commit::Event::Refused => "refused",
+        });
+    }
+    outcomes
+}
+
+/// Each message waits at its receiver until the story says that it arrives.
+async fn told_over_tcp(script: &str) -> Vec<Vec<&'static str>> {
+    type P = Led<TwoPhaseCommit, Bully>;
+    let application = two_phase_commit::Config::default();
+    let config = led::Config { application, election: election(3) };
+    let script = script.parse().unwrap();
+    let course = Course::of_script::<P>(&script, |_: Group| config.clone()).unwrap().remove(0);
+    let directory = TempDir::new().unwrap();
+    let header = Header::new("two-phase-commit", Service::Other, 3, Source::Node);
+    let traces = follow::<P>(&course, |_| config.clone(), directory.path(), &header).await;
+    outcomes(&merge_files(traces.unwrap()).unwrap().records, 3)
+}
+
+const ALL_HAVE_VOTED: &str = "group 3\nelect p1; stabilize\nbegin p1\n\
+    deliver p1→p2 prepare; deliver p1→p3 prepare";
+
+#[claims("4-commit")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_coordinator_that_was_killed_decides_from_the_log_on_its_disk() {
+    // Killed before it had the votes: the others are uncertain, whoever leads them.
+    let killed =
+        format!("{ALL_HAVE_VOTED}\ncrash p1\nsuspect p2 p1; suspect p3 p1\nstabilize timers");
+    let uncertain = told_over_tcp(&killed).await;
+    assert_eq!(uncertain, [vec![], vec!["prepared"], vec!["prepared"]]);
+    // It comes back, and its log says that it has begun and not decided.
+    let back = format!("{killed}\nrecover p1; trust p2 p1; trust p3 p1\nstabilize timers");
+    let aborted = told_over_tcp(&back).await;
+    let both = vec!["prepared", "aborted"];
+    assert_eq!(aborted, [vec!["aborted"], both.clone(), both]);
+    // Killed when it had decided and nobody had heard of it.
+    let decided = format!(
+        "{ALL_HAVE_VOTED}\ndeliver p2→p1 vote; deliver p3→p1 vote\ncrash p1\n\
+         lose p1→p2 decision; lose p1→p3 decision\nrecover p1; trust p2 p1; trust p3 p1\n\
+         stabilize timers"
+    );
+    let both = vec!["prepared", "committed"];
+    assert_eq!(told_over_tcp(&decided).await, [vec!["committed"], both.clone(), both]);
+}
+
+#[claims("4-tree")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_tree_over_a_ring_of_four_nodes_counts_four() {
+    let edges = [(0, 1), (1, 2), (2, 3), (3, 0)];
+    let edges = edges.map(|(one, other)| (ProcessId(one), ProcessId(other)));
+    let mut cluster = Cluster::<SpanningTree>::boot(4, spanning_tree::Config::of(4, edges));
+    cluster.nodes[0].elect();
+    let completed = |event| match event {
+        tree::Event::Completed { size, .. } => Some(size),
+        tree::Event::Joined { .. } => None,
+    };
+    assert_eq!(cluster.nodes[0].told(completed).await, 4);
+    for node in &mut cluster.nodes[1..] {
+        let parent = |event| match event {
+            tree::Event::Joined { parent, .. } => parent,
+            tree::Event::Completed { .. } => None,
+        };
+        node.told(parent).await;
+    }
+}
