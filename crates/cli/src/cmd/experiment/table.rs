@@ -44,12 +44,15 @@ impl Conducted {
 /// What was done; a line that is too long goes on below, and can be copied all the same.
 fn done(act: &str) -> Vec<String> {
     let (mark, joint) = if act.starts_with("tenure ") { ("$", " \\") } else { ("·", "") };
-    let mut lines = wrapped(act, WIDTH - 8);
+    // An option and its value stay together.
+    let glued = act.replace(' ', "\u{a0}").replace("\u{a0}--", " --");
+    let words = if joint.is_empty() { act } else { glued.as_str() };
+    let mut lines = wrapped(words, WIDTH - 8);
     let last = lines.len() - 1;
     for (place, line) in lines.iter_mut().enumerate() {
         let mark = if place == 0 { mark } else { "   " };
         let joint = if place < last { joint } else { "" };
-        *line = format!("  {mark} {line}{joint}");
+        *line = format!("  {mark} {}{joint}", line.replace('\u{a0}', " "));
     }
     lines
 }
