@@ -1,10 +1,11 @@
 //! Ricart and Agrawala's lock, and all locks compared.
 
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 use super::tables::{holds, side_by_side, verdicts, violated};
 use super::{Chapter, Question};
-use crate::cmd::experiment::{Experiment, Observable};
+use crate::cmd::experiment::{Experiment, perform};
+use crate::cmd::failure::Failure;
 
 pub(super) const CHAPTER: Chapter = Chapter {
     title: "Ricart and Agrawala's lock, and a comparison",
@@ -116,7 +117,7 @@ const COSTS: Question = Question {
          their theorem (JPDC 34(1), 1996); `tenure compare mutex --sequential 1000` measures it \
          for uniform requests.",
     ),
-    experiments: || vec![alone(), waits(), loaded(), gaps()],
+    experiments: || vec![side_by_side_all(), exits()],
 };
 
 const FAULTS: Question = Question {
@@ -136,83 +137,72 @@ const FAULTS: Question = Question {
     experiments: || vec![losses(), idle(), crashes(), repaired()],
 };
 
-/// The ninth process asks; nobody else does.
-fn lone(name: &str) -> String {
-    format!("simulate {name} -n 9 --entries 0,0,0,0,0,0,0,0,1")
+/// What is done to each lock among nine: the ninth asks alone, and all ask five times.
+const ALONE: &str = "-n 9 --entries 0,0,0,0,0,0,0,0,1";
+const LOADED: &str = "-n 9 --entries 5 --hold 5";
+
+/// Of one lock: messages for one entry alone, how long it waits, messages per entry under load,
+/// and the longest delay from an exit to the next entry; in message delays, to a tenth.
+fn figures(lock: &str) -> Result<Value, Failure> {
+    let alone = perform(&format!("simulate {lock} {ALONE}"))?;
+    let loaded = perform(&format!("simulate {lock} {LOADED}"))?;
+    let number = |data: &Value, at: &str| data.pointer(at).and_then(Value::as_f64).unwrap_or(-1.0);
+    let per_entry = number(&loaded, "/messages/total") / number(&loaded, "/entries/total");
+    let figures = [
+        number(&alone, "/messages/total"),
+        number(&alone, "/delays/entry/max"),
+        per_entry,
+        number(&loaded, "/delays/synchronisation/max"),
+    ];
+    Ok(json!(figures.map(|figure| (figure * 10.0).round() / 10.0)))
 }
 
-fn alone() -> Experiment {
-    let row =
-        |name: &'static str, messages: u32| (name, lone(name), "/messages/total", messages.into());
-    side_by_side(
-        [
-            row("central", 3),
-            row("lamport", 24),
-            row("ricart-agrawala", 16),
-            row("maekawa", 12),
-            row("suzuki-kasami", 9),
-            row("raymond", 2),
-            row("naimi-trehel", 2),
-            row("token-ring", 9),
-        ],
-        "lamport",
-        &lone("ricart-agrawala"),
+/// The locks that are compared, with their four figures.
+const COMPARED: [(&str, [f64; 4]); 9] = [
+    ("central", [3.0, 2.0, 2.7, 2.0]),
+    ("token-ring", [9.0, 12.6, 1.0, 1.0]),
+    ("lamport", [24.0, 2.0, 24.0, 1.0]),
+    ("ricart-agrawala", [16.0, 2.0, 16.0, 1.0]),
+    ("carvalho-roucairol", [16.0, 2.0, 14.4, 1.0]),
+    ("maekawa", [12.0, 2.0, 15.8, 2.0]),
+    ("suzuki-kasami", [9.0, 2.0, 8.8, 1.0]),
+    ("raymond", [2.0, 2.0, 3.5, 2.0]),
+    ("naimi-trehel", [2.0, 2.0, 3.3, 1.0]),
+];
+
+fn side_by_side_all() -> Experiment {
+    let all = |instead: &'static [(&str, &str)]| -> Result<Value, Failure> {
+        let of = |(name, _): (&str, _)| {
+            let replaced = instead.iter().find(|(replaced, _)| *replaced == name);
+            Ok((name.to_owned(), figures(replaced.map_or(name, |(_, by)| by))?))
+        };
+        COMPARED.into_iter().map(of).collect::<Result<Map<_, _>, _>>().map(Value::Object)
+    };
+    let experiment = Experiment::call(
+        format!("of each: tenure simulate NAME {ALONE}, and {LOADED}"),
+        move || all(&[]),
     )
     .says(
-        "P9 asks and nobody else; P1 coordinates or has the token. Messages for one entry (of \
-         the ring: 8 hops to P9, and one to pass it on).",
+        "Four figures of each lock among nine, P1 being the coordinator or having the token. P9 \
+         asks alone: messages, and how long it waits. All ask five times, one entry after the \
+         other: messages per entry, and the longest delay from an exit to the next entry. Delays \
+         are in message delays; an exit itself waits for nothing.",
     )
-}
-
-fn waits() -> Experiment {
-    let row = |name: &'static str| (name, lone(name), "/delays/entry/max", Value::from(2));
-    side_by_side(
-        ["central", "lamport", "ricart-agrawala", "maekawa", "suzuki-kasami", "raymond"].map(row),
-        "central",
-        &lone("token-ring"),
-    )
-    .says("How long P9 waits, in message delays. Nobody waits at an exit.")
-}
-
-/// A figure of one algorithm in a table of all.
-fn of(name: &'static str, pointer: &'static str) -> Observable {
-    Observable::found(move |data| {
-        let rows = data["algorithms"].as_array().into_iter().flatten();
-        let mut rows = rows.filter(|row| row["name"] == name);
-        rows.next().and_then(|row| row.pointer(pointer).cloned()).unwrap_or_default()
+    .broken_call("what is called lamport is ricart-agrawala", move || {
+        all(&[("lamport", "ricart-agrawala")])
+    });
+    COMPARED.into_iter().fold(experiment, |experiment, (name, figures)| {
+        experiment.is(name, format!("/{name}"), figures.to_vec())
     })
 }
 
-fn loaded() -> Experiment {
-    let line = "compare mutex -n 9 --entries 5 --hold 5 --runs 1";
-    let messages = "/messages/mean";
-    Experiment::line(line)
-        .says("Everybody asks again at once, five times: messages per entry.")
-        .is("token-ring", of("token-ring", messages), 1)
-        .is("central (its own are free)", of("central", messages), 8.0 / 3.0)
-        .is("ricart-agrawala", of("ricart-agrawala", messages), 16)
-        .is("lamport", of("lamport", messages), 24)
-        .broken(line.replace("-n 9", "-n 4"))
-}
-
-fn gaps() -> Experiment {
-    let run = |name: &str| format!("simulate {name} -n 9 --entries 5 --hold 5");
-    let row = |name: &'static str, delay: u32| {
-        (name, run(name), "/delays/synchronisation/max", Value::from(delay))
-    };
-    side_by_side(
-        [
-            row("token-ring", 1),
-            row("lamport", 1),
-            row("ricart-agrawala", 1),
-            row("suzuki-kasami", 1),
-            row("central", 2),
-            row("maekawa", 2),
-        ],
-        "central",
-        &run("lamport"),
-    )
-    .says("The same load: the longest delay from an exit to the next entry.")
+fn exits() -> Experiment {
+    let line = format!("simulate lamport {LOADED}");
+    Experiment::line(&line)
+        .says("Nobody waits at an exit; whoever leaves may go on before anybody has heard of it.")
+        .is("delay at exit", "/delays/exit/max", 0)
+        .is("delay from exit to entry", "/delays/synchronisation/max", 1)
+        .broken(line.replace("lamport", "central"))
 }
 
 fn losses() -> Experiment {

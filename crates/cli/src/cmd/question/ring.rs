@@ -62,13 +62,13 @@ const CRASHES: Question = Question {
 const TOKENS: Question = Question {
     id: "Q-15",
     asks: "What can be done about a token that is lost, or that is there twice?",
-    answer: "Lost: somebody must notice that nothing comes, which takes a timeout and an election \
-             of who makes the new one; or Misra's two tokens, which watch each other without any \
-             clock: a token that finds a process as it left it knows that the other has been \
-             lost, and makes it anew. One of two may be lost again and again; both at once is the \
-             end. There twice: the common advice, a generation number where the lower is dropped, \
-             removes a token that was made anew in vain, as the old one has a lower number. It \
-             does not help against a copy of the token made by the network, which has the same \
+    answer: "If it is lost, somebody must notice that nothing comes. That takes a timeout, and an \
+             election of who makes the new one; or Misra's two tokens, which watch each other \
+             without any clock: a token that finds a process as it left it knows that the other \
+             has been lost, and makes it anew. One of two may be lost again and again; both at \
+             once is the end. If it is there twice, the common advice is a generation number, \
+             where the lower is dropped. That removes an old token after a new one was made in \
+             vain. It does not help against a copy made by the network, which has the same \
              number: two are inside after 8 steps. What helps there is a number for each hop, as \
              reliable links have, or Dijkstra's ring, where the token is no message at all but a \
              difference between neighbours' states.",

@@ -56,7 +56,10 @@ const LOSSES: Question = Question {
              attempt would swallow the second, so each attempt needs a number of its own. The \
              first is what reliable links such as TCP do anyway. Without either, one loss is \
              enough and nobody ever knows who leads.",
-    beyond: None,
+    beyond: Some(
+        "the second way. Nothing here starts a ring election again because of a timeout alone; the \
+         repaired one starts again because of a suspicion, and it numbers its elections.",
+    ),
     experiments: || vec![one_loss(), per_hop(), same_count(), many()],
 };
 
