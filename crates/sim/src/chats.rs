@@ -29,6 +29,11 @@ impl Chats {
         u32::try_from(self.chats.len() - 1).expect("fewer than 2^32 messages are under way")
     }
 
+    /// One that is under way.
+    pub(crate) fn look(&self, place: u32) -> Chat {
+        self.chats[place as usize]
+    }
+
     /// One has arrived.
     pub(crate) fn receive(&mut self, place: u32) -> Chat {
         self.free.push(place);

@@ -59,7 +59,7 @@ impl Core {
             }
             Act::Cut { partition } => self.cut(partition, true),
             Act::Heal { partition } => self.cut(partition, false),
-            Act::Crash { fault, process } => self.crash(process, fault),
+            Act::Crash { fault, process } => self.crash(process, Some(fault)),
             Act::Trap { fault, inside, count } => self.trap(fault, inside, count),
             Act::Recover { fault, process, lost } => {
                 if self.up[process.index()] {
@@ -126,29 +126,41 @@ impl Core {
     }
 
     fn trap(&mut self, fault: u32, inside: bool, count: u32) -> Todo {
-        let asked = &self.settings.faults[fault as usize];
-        let Fault::Crash { process, .. } = *asked else { return Todo::Nothing };
-        let Some(users) = &self.users else { return Todo::Nothing };
+        match self.caught(fault, inside, count) {
+            Some(process) => self.crash(process, Some(fault)),
+            None => Todo::Nothing,
+        }
+    }
+
+    /// Who is still where a fault wants to crash it.
+    pub(crate) fn caught(&self, fault: u32, inside: bool, count: u32) -> Option<ProcessId> {
+        let Fault::Crash { process, .. } = self.settings.faults[fault as usize] else {
+            return None;
+        };
+        let users = self.users.as_ref()?;
         let (requests, entries) = users.counts(process);
         let caught = match users.phase(process) {
             Phase::Inside => inside && entries == count,
             Phase::Waiting => !inside && requests == count,
             _ => false,
         };
-        if caught { self.crash(process, fault) } else { Todo::Nothing }
+        caught.then_some(process)
     }
 
-    /// Crashes a process, as far as it does not depend on the protocol.
-    pub(crate) fn crash(&mut self, process: ProcessId, fault: u32) -> Todo {
+    /// Crashes a process, as far as it does not depend on the protocol: because of a fault of the
+    /// settings, or because somebody says so.
+    pub(crate) fn crash(&mut self, process: ProcessId, fault: Option<u32>) -> Todo {
         if !self.up[process.index()] {
             return Todo::Nothing;
         }
-        self.fired[fault as usize] += 1;
-        let asked = &self.settings.faults[fault as usize];
-        if let Fault::Crash { recovery: Some(back), .. } = asked {
-            let lost = back.memory == Memory::Lost;
-            let act = Act::Recover { fault, process, lost };
-            self.plan.push(self.now + back.after, act);
+        if let Some(fault) = fault {
+            self.fired[fault as usize] += 1;
+            let asked = &self.settings.faults[fault as usize];
+            if let Fault::Crash { recovery: Some(back), .. } = asked {
+                let lost = back.memory == Memory::Lost;
+                let act = Act::Recover { fault, process, lost };
+                self.plan.push(self.now + back.after, act);
+            }
         }
         self.trace(process, Kind::Crash);
         self.up[process.index()] = false;

@@ -97,6 +97,47 @@ impl<T> Queue<T> {
         waiting.map(|(_, item)| item)
     }
 
+    /// Everything that waits with its time, in the order in which it would be popped.
+    pub(crate) fn in_order(&self) -> Vec<(u64, &T)> {
+        let waiting = self.near.iter().chain(self.buckets.iter().flatten());
+        let mut waiting: Vec<_> = waiting.map(|(time, item)| (*time, item)).collect();
+        waiting.sort_by_key(|(time, _)| *time);
+        waiting
+    }
+
+    /// Takes an item out before its turn: the first of this time that is meant.
+    pub(crate) fn take(&mut self, time: u64, is_meant: impl Fn(&T) -> bool) -> Option<T> {
+        let is = |(due, item): &(u64, T)| *due == time && is_meant(item);
+        if let Some(place) = self.near.iter().position(is) {
+            self.len -= 1;
+            return self.near.remove(place).map(|(_, item)| item);
+        }
+        for (number, bucket) in self.buckets.iter_mut().enumerate() {
+            let Some(place) = bucket.iter().position(is) else { continue };
+            let (_, item) = bucket.remove(place);
+            self.len -= 1;
+            let soonest = bucket.iter().map(|(time, _)| *time).min();
+            self.soonest[number] = soonest.unwrap_or(u64::MAX);
+            if bucket.is_empty() {
+                self.filled &= !(1 << number);
+            }
+            return Some(item);
+        }
+        None
+    }
+
+    /// Puts everything off that is due before `earliest` until then, in the order of before.
+    pub(crate) fn postpone(&mut self, earliest: u64) {
+        let mut items = Vec::with_capacity(self.len);
+        while let Some(item) = self.pop() {
+            items.push(item);
+        }
+        *self = Queue::new();
+        for (time, item) in items {
+            self.push(time.max(earliest), item);
+        }
+    }
+
     /// Puts an item where its time first differs from the base.
     #[inline]
     fn place(&mut self, time: u64, item: T) {
@@ -219,6 +260,39 @@ mod tests {
             for (spread, burst) in [(1, 4), (3, 9), (100, 3), (1 << 40, 5), (50, 200)] {
                 agrees_with_a_map(seed, spread, burst);
             }
+        }
+    }
+
+    #[test]
+    fn what_is_taken_out_before_its_turn_is_missed_and_nothing_else() {
+        for seed in 0..20 {
+            let mut random = Random::new(seed);
+            let (mut queue, mut map) = (Queue::new(), BTreeMap::new());
+            let mut now = 0;
+            for number in 0..600u64 {
+                let spread = 1 << random.below(20);
+                let time = now + random.below(spread);
+                queue.push(time, number);
+                map.insert((time, number), ());
+                if random.below(3) == 0 {
+                    let place = random.below(map.len() as u64) as usize;
+                    let (time, number) = *map.keys().nth(place).unwrap();
+                    assert_eq!(queue.take(time, |item| *item == number), Some(number));
+                    assert_eq!(queue.take(time, |item| *item == number), None, "seed {seed}");
+                    map.remove(&(time, number));
+                }
+                if random.below(3) == 0 {
+                    let soonest = map.pop_first().map(|((time, number), ())| (time, number));
+                    assert_eq!(queue.pop(), soonest, "seed {seed}");
+                    now = soonest.map_or(now, |(time, _)| time);
+                }
+                let waiting: Vec<_> = queue.in_order().iter().map(|(t, n)| (*t, **n)).collect();
+                let expected: Vec<_> = map.keys().copied().collect();
+                assert_eq!(waiting, expected, "seed {seed}");
+            }
+            queue.postpone(now + 1000);
+            let times: Vec<_> = queue.in_order().iter().map(|(time, _)| *time).collect();
+            assert!(times.len() == map.len() && times.iter().all(|time| *time >= now + 1000));
         }
     }
 

@@ -12,6 +12,7 @@ pub(crate) struct Recorder {
     tickets: Vec<Ticket>,
     free: Vec<u32>,
     numbers: u64,
+    told: u64,
 }
 
 /// What the trace must still know of a message when it arrives.
@@ -27,7 +28,14 @@ pub(crate) struct Ticket {
 impl Recorder {
     pub(crate) fn new(to: Box<dyn Write + Send>, header: &Header) -> Result<Self, WriteError> {
         let writer = Writer::new(to, header)?;
-        Ok(Recorder { writer, error: None, tickets: Vec::new(), free: Vec::new(), numbers: 0 })
+        Ok(Recorder {
+            writer,
+            error: None,
+            tickets: Vec::new(),
+            free: Vec::new(),
+            numbers: 0,
+            told: 0,
+        })
     }
 
     pub(crate) fn record(
@@ -41,6 +49,7 @@ impl Recorder {
         if self.error.is_some() {
             return;
         }
+        self.told += u64::from(matches!(kind, Kind::Event(_)));
         let record = Record { clock, ..Record::new(time, who, kind).in_session(session) };
         self.error = self.writer.write(record).err();
     }
@@ -74,6 +83,16 @@ impl Recorder {
             self.free.push(ticket);
         }
         known
+    }
+
+    /// How many records were written.
+    pub(crate) fn records(&self) -> u64 {
+        self.writer.sequence()
+    }
+
+    /// How often users were told something.
+    pub(crate) const fn told(&self) -> u64 {
+        self.told
     }
 
     /// Writes what is buffered.

@@ -143,6 +143,13 @@ impl Router {
         arrival
     }
 
+    /// From now on, nothing overtakes what arrives at `until`, where messages keep their order.
+    pub(crate) fn hold_back(&mut self, from: ProcessId, to: ProcessId, until: u64) {
+        let last = self.fifo.get_or_insert_with(|| Links::new(self.size)).of(from, to);
+        *last = until.max(*last);
+        self.plain = false;
+    }
+
     /// Whether a partition stands between two processes now; counts what it stops.
     #[inline]
     pub(crate) fn is_cut(&mut self, from: ProcessId, to: ProcessId) -> bool {

@@ -174,6 +174,18 @@ where
         Ok(report)
     }
 
+    /// The world of a run before anything has happened, which will write a trace.
+    pub(crate) fn recorded_world(
+        &self,
+        to: impl Write + Send + 'static,
+    ) -> Result<World<'_, P>, RunError> {
+        self.check()?;
+        let recorder = Recorder::new(Box::new(to), &self.header())?;
+        let core = Core::new(self.settings.clone(), Self::offers(), Some(recorder));
+        let watchers = self.watchers.clone();
+        Ok(World::new(core, &self.configs, &self.script, watchers, self.stamping))
+    }
+
     pub(crate) fn check(&self) -> Result<(), SettingsError> {
         self.settings.check()?;
         self.configs.check(self.settings.size)

@@ -88,6 +88,13 @@ impl<T: Ord + Clone> Timers<T> {
         mine.filter_map(|slot| slot.name.clone()).collect()
     }
 
+    /// The process and the timer of a slot, if it was not disarmed meanwhile.
+    pub(crate) fn armed_in(&self, slot: u32, generation: u32) -> Option<(ProcessId, &T)> {
+        let place = &self.slots[slot as usize];
+        let name = place.name.as_ref().filter(|_| place.generation == generation)?;
+        Some((place.process, name))
+    }
+
     /// How many timers are armed.
     pub(crate) const fn armed(&self) -> usize {
         self.armed

@@ -91,9 +91,14 @@ impl Users {
         }
     }
 
+    /// Whether somebody is drawn next, who asks.
+    pub(crate) const fn can_draw(&self) -> bool {
+        self.undrawn > 0 && self.busy == 0
+    }
+
     /// Draws who asks next, when requests come one at a time and the last one is over.
     pub(crate) fn draw(&mut self) -> Option<ProcessId> {
-        if self.undrawn == 0 || self.busy > 0 {
+        if !self.can_draw() {
             return None;
         }
         let up = self.users.iter().filter(|user| user.up).count() as u64;

@@ -15,6 +15,7 @@ use crate::happenings::Todo;
 use crate::queue::Queue;
 use crate::router::Route;
 use crate::timers::Timers;
+use crate::users::Users;
 use crate::watcher::Watcher;
 use crate::{Ask, Configs, Controls, Ended, Initiators, Progress, Random, UserCommand, UserEvent};
 
@@ -95,13 +96,18 @@ where
             if let Some(ended) = self.pause(controls) {
                 return ended;
             }
-            let budget = self.core.settings.limits.events.unwrap_or(u64::MAX);
-            for _ in 0..CHUNK.min(budget - self.core.metrics.events) {
+            for _ in 0..self.chunk() {
                 if let Some(ended) = self.turn() {
                     return ended;
                 }
             }
         }
+    }
+
+    /// How many turns may pass until the next look at limits and controls.
+    pub(crate) fn chunk(&self) -> u64 {
+        let budget = self.core.settings.limits.events.unwrap_or(u64::MAX);
+        CHUNK.min(budget - self.core.metrics.events)
     }
 
     /// Ends what is left undone: what was under way when the run ended.
@@ -144,7 +150,7 @@ where
     }
 
     /// The start of the workload: every request of the first moment precedes every delivery.
-    fn begin(&mut self) {
+    pub(crate) fn begin(&mut self) {
         self.core.announce_start();
         self.core.script_left = self.script.len();
         for (index, (time, ..)) in self.script.iter().enumerate() {
@@ -181,12 +187,18 @@ where
 
     /// One event, or the reason why there is none.
     #[inline]
-    fn turn(&mut self) -> Option<Ended> {
+    pub(crate) fn turn(&mut self) -> Option<Ended> {
         if self.mail.is_empty()
             && let Some(ended) = self.lull()
         {
             return Some(ended);
         }
+        self.advance()
+    }
+
+    /// The soonest event.
+    #[inline]
+    pub(crate) fn advance(&mut self) -> Option<Ended> {
         let mail = self.mail.next_time();
         let plan = self.core.plan.next_time();
         let agenda = self.core.agenda.next_time();
@@ -213,24 +225,35 @@ where
         if self.core.is_over() {
             return Some(Ended::Served);
         }
-        if let Some(users) = &mut self.core.users
-            && let Some(process) = users.draw()
-        {
-            self.ask(process, Ask::Enter);
+        if self.draw() {
             return None;
         }
-        let nothing_left = self.core.plan.is_empty()
+        self.is_exhausted().then_some(Ended::Quiescent)
+    }
+
+    /// Whether the next turn begins with a user who is drawn.
+    pub(crate) fn draws(&self) -> bool {
+        let users = self.core.users.as_ref();
+        self.mail.is_empty() && !self.core.is_over() && users.is_some_and(Users::can_draw)
+    }
+
+    /// Lets the next user ask where users are drawn; says whether one did.
+    pub(crate) fn draw(&mut self) -> bool {
+        let Some(process) = self.core.users.as_mut().and_then(Users::draw) else { return false };
+        self.ask(process, Ask::Enter);
+        true
+    }
+
+    /// Whether nothing can happen any more.
+    pub(crate) fn is_exhausted(&self) -> bool {
+        self.core.plan.is_empty()
             && self.timers.armed() == 0
             && self.core.agenda.is_empty()
-            && self.mail.is_empty();
-        if nothing_left {
-            return Some(Ended::Quiescent);
-        }
-        None
+            && self.mail.is_empty()
     }
 
     /// Looks at limits and controls, every now and then.
-    fn pause(&mut self, controls: &mut Controls<'_>) -> Option<Ended> {
+    pub(crate) fn pause(&mut self, controls: &mut Controls<'_>) -> Option<Ended> {
         let core = &self.core;
         let (events, now) = (core.metrics.events, core.now);
         if controls.is_stopped() {
@@ -291,7 +314,7 @@ where
         if admitted && let Some(fault) = core.trip(to) {
             admitted = false;
             core.dead_letters += 1;
-            if core.crash(to, fault) == Todo::Crash(to) {
+            if core.crash(to, Some(fault)) == Todo::Crash(to) {
                 self.timers.clear(to);
                 self.watch(to, |watcher, time| watcher.observe(time, to, Observed::Crashed));
             }

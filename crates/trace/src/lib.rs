@@ -30,6 +30,7 @@ mod spoken;
 mod stage;
 pub mod state;
 mod trace;
+mod units;
 mod verify;
 mod who;
 mod writer;

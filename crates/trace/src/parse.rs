@@ -4,8 +4,8 @@ use std::str::FromStr;
 
 use tenure_core::{Order, ProcessId, Verdict};
 
-use crate::numbered;
 use crate::script::{Action, Asking, Block, Line, Pick, Script};
+use crate::{numbered, units};
 
 /// A script could not be understood.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -86,6 +86,10 @@ impl FromStr for Action {
             }
             ["lose", link, ref rest @ ..] => Ok(Action::Lose(pick(link, rest)?)),
             ["duplicate", link, ref rest @ ..] => Ok(Action::Duplicate(pick(link, rest)?)),
+            ["delay", link, ref rest @ .., "by", units] => {
+                let by = units::ticks(units).ok_or_else(|| form("delay"))?;
+                Ok(Action::Delay { pick: pick(link, rest)?, by })
+            }
             ["fire", at, ref timer @ ..] if !timer.is_empty() => {
                 Ok(Action::Fire { at: process(at)?, timer: timer.join(" ") })
             }
@@ -96,8 +100,8 @@ impl FromStr for Action {
             ["stabilize", ref rest @ ..] => stabilize(rest),
             ["look", at] => Ok(Action::Look(process(at)?)),
             [
-                "group" | "channel" | "deliver" | "tell" | "hear" | "lose" | "duplicate" | "fire"
-                | "crash" | "recover" | "suspect" | "trust" | "look",
+                "group" | "channel" | "deliver" | "tell" | "hear" | "lose" | "duplicate" | "delay"
+                | "fire" | "crash" | "recover" | "suspect" | "trust" | "look",
                 ..,
             ] => Err(form(words[0])),
             [verb, target, ref rest @ ..] => ask(verb, target, rest),
@@ -112,6 +116,7 @@ fn form(verb: &str) -> String {
         "group" => "group 3",
         "channel" => "channel fifo` or `channel reordered",
         "fire" => "fire p1 timer-name",
+        "delay" => "delay p2→p1 by 2.5` or `delay p2→p1 reply by 2.5",
         "tell" | "hear" => return format!("say `{verb} p1→p2`: their applications talk"),
         "crash" | "recover" | "look" => return format!("say `{verb} p1`"),
         "suspect" | "trust" => return format!("say `{verb} p1 p2`: p1's detector speaks of p2"),
@@ -190,6 +195,7 @@ send p1→p2 7
 deliver p2→p1; deliver p2→p1 reply; deliver p2→p1 2; deliver p2→p1 reply 2
 lose p1→p3; duplicate p1→p3
 tell p1→p3; hear p1→p3; hear p1→p3 2
+delay p1→p3 by 2; delay p1→p3 reply 2 by 0.25
 fire p1 answer
 crash p1; recover p1
 suspect p1 p2; trust p1 p2
@@ -239,6 +245,8 @@ exit p1
             ("channel lossy", "say `channel fifo` or `channel reordered`"),
             ("enter", "`enter` does not say at which process; say `enter p1`"),
             ("stabilize soon", "say `stabilize`, `stabilize timers`, `stabilize 20`"),
+            ("delay p1→p2", "say `delay p2→p1 by 2.5` or `delay p2→p1 reply by 2.5`"),
+            ("delay p1→p2 by x", "say `delay p2→p1 by 2.5` or `delay p2→p1 reply by 2.5`"),
             ("fire p1", "say `fire p1 timer-name`"),
         ] {
             let error = format!("group 3\n{wrong}\n").parse::<Script>().unwrap_err();

@@ -4,6 +4,8 @@ use core::fmt;
 
 use tenure_core::{Order, ProcessId, Verdict};
 
+use crate::units;
+
 /// A story: what shall happen, block by block, and what is expected to come of it.
 ///
 /// ```text
@@ -83,6 +85,13 @@ pub enum Action {
     Lose(Pick),
     /// `duplicate p2→p1`: it will arrive twice, the copy right behind it.
     Duplicate(Pick),
+    /// `delay p2→p1 by 2.5`: it will arrive so many units later than it would have.
+    Delay {
+        /// Which message.
+        pick: Pick,
+        /// How much later, in ticks.
+        by: u64,
+    },
     /// `fire p1 answer`: an armed timer fires.
     Fire {
         /// Whose.
@@ -201,6 +210,7 @@ impl fmt::Display for Action {
             Action::Hear(pick) => write!(f, "hear {pick}"),
             Action::Lose(pick) => write!(f, "lose {pick}"),
             Action::Duplicate(pick) => write!(f, "duplicate {pick}"),
+            Action::Delay { pick, by } => write!(f, "delay {pick} by {}", units::exact(*by)),
             Action::Fire { at, timer } => write!(f, "fire {} {timer}", Small(*at)),
             Action::Crash(at) => write!(f, "crash {}", Small(*at)),
             Action::Recover(at) => write!(f, "recover {}", Small(*at)),

@@ -61,6 +61,13 @@ pub(crate) fn units(ticks: u64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
+impl Record {
+    /// What happened, in words.
+    pub fn in_words(&self) -> String {
+        Words(self).to_string()
+    }
+}
+
 /// What happened, in words.
 pub(crate) struct Words<'a>(pub(crate) &'a Record);
 

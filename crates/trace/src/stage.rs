@@ -189,6 +189,8 @@ impl<P: Protocol> Stage<P> {
                 self.note(format!("{message:?} from {from} to {to} is duplicated"));
                 self.under_way.insert(place + 1, copy);
             }
+            // On a stage there is no time; a later message is one that is not delivered yet.
+            Action::Delay { pick, .. } => drop(self.find(pick, "delay")?),
             Action::Fire { at, timer } => {
                 let timer = self.armed_timer(*at, timer)?;
                 self.fire(*at, &timer);

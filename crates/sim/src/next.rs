@@ -1,0 +1,169 @@
+//! What a paused run is about to do.
+
+use tenure_core::{Labelled, ProcessId, Protocol, Verdict};
+use tenure_trace::{Action, Spoken};
+
+use crate::agenda::{Act, verdict};
+use crate::steered::Sent;
+use crate::{Ask, Session, UserCommand, UserEvent};
+
+/// What the next step of a [`Session`] does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Next {
+    /// When, in ticks.
+    pub time: u64,
+    /// What, in words.
+    pub says: String,
+    /// The [id](crate::UnderWay::id) of the message that arrives, if one does.
+    pub message: Option<u64>,
+}
+
+/// One thing that waits in one of the queues.
+enum Waiting<'s, M> {
+    Mail(Sent<'s, M>),
+    Act(&'s Act),
+}
+
+impl<P: Protocol> Session<'_, P>
+where
+    P::Command: UserCommand + Spoken,
+    P::Event: UserEvent,
+{
+    pub(crate) fn next_of_course(&self, action: &Action) -> Option<Next> {
+        let message = match action {
+            Action::Deliver(pick) | Action::Lose(pick) | Action::Duplicate(pick) => {
+                let alike = self.under_way().into_iter().filter(|sent| {
+                    let kind = sent.message.label().kind;
+                    (sent.from, sent.to) == (pick.from, pick.to)
+                        && pick.kind.as_ref().is_none_or(|wanted| wanted == kind)
+                });
+                alike.map(|sent| sent.id).nth(pick.ordinal.saturating_sub(1))
+            }
+            _ => None,
+        };
+        Some(Next { time: self.now(), says: action.to_string(), message })
+    }
+
+    pub(crate) fn next_by_itself(&self) -> Option<Next> {
+        let world = &self.steered.world;
+        if !self.begun {
+            return Some(Next { time: 0, says: "everything begins".to_owned(), message: None });
+        }
+        if world.draws() {
+            let says = "somebody who is drawn asks to enter".to_owned();
+            return Some(Next { time: self.now(), says, message: None });
+        }
+        if world.mail.is_empty() && world.core.is_over() {
+            return None;
+        }
+        let next = self
+            .waiting()
+            .into_iter()
+            .find(|(time, waiting)| !self.comes_to_nothing(*time, waiting));
+        let (time, waiting) = next?;
+        if world.core.settings.limits.until.is_some_and(|until| time > until) {
+            return None;
+        }
+        let (says, message) = match waiting {
+            Waiting::Act(act) => (self.says(act), None),
+            Waiting::Mail(Sent { letter, number, .. }) => {
+                let (from, to, kind) = (letter.from, letter.to, letter.message.label().kind);
+                let lives = if self.is_up(to) { "arrives" } else { "arrives at nobody" };
+                let of = |sent: &crate::UnderWay<'_, P::Message>| {
+                    std::ptr::eq(sent.message, &raw const letter.message)
+                };
+                let id = self.under_way().iter().find(|sent| of(sent)).map(|sent| sent.id);
+                (format!("{from} → {to} {kind} {lives}"), id.or(Some(number)))
+            }
+        };
+        Some(Next { time, says, message })
+    }
+
+    /// Whether the next turn changes nothing but the time.
+    pub(crate) fn is_idle(&self) -> bool {
+        let world = &self.steered.world;
+        let plan = world.core.plan.next_time();
+        let agenda = world.core.agenda.next_time();
+        let mail = world.mail.next_time();
+        if mail < plan && mail <= agenda {
+            return false;
+        }
+        let queue = if plan <= agenda { &world.core.plan } else { &world.core.agenda };
+        let first = queue.in_order().into_iter().next();
+        first.is_some_and(|(time, act)| {
+            self.comes_to_nothing::<P::Message>(time, &Waiting::Act(act))
+        })
+    }
+
+    /// Everything that waits, in the order in which it would happen.
+    fn waiting(&self) -> Vec<(u64, Waiting<'_, P::Message>)> {
+        let world = &self.steered.world;
+        let number = |tag| world.core.recorder.as_ref().map_or(0, |it| it.look(tag).number);
+        let plan = world.core.plan.in_order().into_iter();
+        let mail = world.mail.in_order().into_iter();
+        let agenda = world.core.agenda.in_order().into_iter();
+        let plan = plan.map(|(time, act)| (time, Waiting::Act(act)));
+        let mail = mail.map(|(due, letter)| {
+            (due, Waiting::Mail(Sent { letter, due, number: number(letter.tag) }))
+        });
+        let agenda = agenda.map(|(time, act)| (time, Waiting::Act(act)));
+        // At equal times what is planned goes first, then messages, as in the run's own loop.
+        let mut all: Vec<_> = plan.chain(mail).chain(agenda).collect();
+        all.sort_by_key(|(time, _)| *time);
+        all
+    }
+
+    fn comes_to_nothing<M>(&self, time: u64, waiting: &Waiting<'_, M>) -> bool {
+        let Waiting::Act(act) = waiting else { return false };
+        let world = &self.steered.world;
+        let core = &world.core;
+        let up = |at: ProcessId| core.up[at.index()];
+        match **act {
+            Act::Timer { slot, generation } => world.timers.armed_in(slot, generation).is_none(),
+            Act::User { process, ask } => {
+                !core.users.as_ref().is_some_and(|users| users.is_due(process, ask, time))
+            }
+            Act::Tell { observer, peer, suspect } => !up(observer) || up(peer) == suspect,
+            Act::Lie { observer, peer, .. } => !up(observer) || !up(peer),
+            Act::Crash { process, .. } => !up(process),
+            Act::Recover { process, .. } => up(process),
+            Act::Trap { fault, inside, count } => core.caught(fault, inside, count).is_none(),
+            Act::Cut { .. } | Act::Heal { .. } => false,
+            Act::Arrival { .. } | Act::Chat { .. } | Act::Script { .. } => false,
+        }
+    }
+
+    fn says(&self, act: &Act) -> String {
+        let world = &self.steered.world;
+        match *act {
+            Act::Timer { slot, generation } => match world.timers.armed_in(slot, generation) {
+                Some((at, timer)) => format!("{at}'s timer {timer:?} fires"),
+                None => "a timer that was disarmed".to_owned(),
+            },
+            Act::User { process, ask } => match Ask::from(ask) {
+                Ask::Exit => format!("{process} asks to exit"),
+                _ => format!("{process} asks to enter"),
+            },
+            Act::Tell { observer, peer, suspect } | Act::Lie { observer, peer, suspect, .. } => {
+                match verdict(suspect) {
+                    Verdict::Suspect => format!("{observer} suspects {peer}"),
+                    Verdict::Trust => format!("{observer} trusts {peer}"),
+                }
+            }
+            Act::Crash { process, .. } => format!("{process} crashes"),
+            Act::Recover { process, .. } => format!("{process} recovers"),
+            Act::Trap { fault, inside, count } => match world.core.caught(fault, inside, count) {
+                Some(process) => format!("{process} crashes"),
+                None => "nobody crashes".to_owned(),
+            },
+            Act::Cut { .. } => "the network splits".to_owned(),
+            Act::Heal { .. } => "the network is whole again".to_owned(),
+            Act::Arrival { process } => format!("a request arrives at {process}"),
+            Act::Chat { chat } => {
+                let chat = world.core.chats.look(chat);
+                format!("{}'s user hears from {}'s", chat.to, chat.from)
+            }
+            Act::Script { .. } => "a user asks".to_owned(),
+        }
+    }
+}

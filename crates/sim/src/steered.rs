@@ -1,0 +1,206 @@
+//! What somebody outside of a run does in it: a message is lost, a process crashes.
+
+use tenure_core::{Labelled, Order, ProcessId, Protocol};
+use tenure_trace::{Action, Pick, Spoken, timer_named};
+
+use crate::agenda::Act;
+use crate::happenings::Todo;
+use crate::users::Phase;
+use crate::world::{Letter, World, lose, trace_duplicate};
+use crate::{Ask, UserCommand, UserEvent};
+
+/// A world that does what it is told, besides what it does by itself. It is recorded, since
+/// messages are told apart by their numbers in the trace.
+pub(crate) struct Steered<'a, P: Protocol> {
+    pub(crate) world: World<'a, P>,
+    /// What users have said and not heard yet: from, to and number.
+    told: Vec<(ProcessId, ProcessId, u32)>,
+}
+
+/// A message under way.
+pub(crate) struct Sent<'s, M> {
+    pub(crate) letter: &'s Letter<M>,
+    pub(crate) due: u64,
+    /// Its number in the trace, which copies share.
+    pub(crate) number: u64,
+}
+
+impl<M> Sent<'_, M> {
+    /// Which one it is, and when it is due.
+    fn key(&self) -> (u32, u64) {
+        (self.letter.tag, self.due)
+    }
+}
+
+impl<'a, P: Protocol> Steered<'a, P>
+where
+    P::Command: UserCommand + Spoken,
+    P::Event: UserEvent,
+{
+    pub(crate) fn new(mut world: World<'a, P>) -> Self {
+        // From now on anybody may crash.
+        world.core.fragile = true;
+        world.core.sessions.resize(world.core.settings.size as usize, 0);
+        Steered { world, told: Vec::new() }
+    }
+
+    /// What is under way, the oldest first.
+    pub(crate) fn under_way(&self) -> Vec<Sent<'_, P::Message>> {
+        let number = |letter: &Letter<P::Message>| {
+            let recorder = self.world.core.recorder.as_ref();
+            recorder.map_or(0, |recorder| recorder.look(letter.tag).number)
+        };
+        let sent = self.world.mail.in_order().into_iter();
+        let mut sent: Vec<_> =
+            sent.map(|(due, letter)| Sent { letter, due, number: number(letter) }).collect();
+        sent.sort_by_key(|sent| sent.number);
+        sent
+    }
+
+    /// Performs one action; nothing where it is not possible.
+    pub(crate) fn perform(&mut self, action: &Action) -> Option<()> {
+        match action {
+            Action::Ask(asking) => {
+                let command = self.up(asking.at).and_then(|_| P::Command::understand(asking))?;
+                self.may_ask(asking.at, command.ask())?;
+                self.world.command(asking.at, command);
+            }
+            Action::Deliver(pick) => {
+                let letter = self.is_next(pick).then(|| self.take(pick)).flatten()?;
+                self.world.hand_over(letter);
+            }
+            Action::Lose(pick) => {
+                let Letter { from, to, tag, message } = self.take(pick)?;
+                self.world.core.dropped(message.label());
+                lose(&mut self.world.core, from, to, tag, &message);
+            }
+            Action::Duplicate(pick) => self.duplicate(pick)?,
+            Action::Delay { pick, by } => self.delay(pick, *by)?,
+            Action::Tell { from, to } => {
+                let chat = self.up(*from).map(|from| self.world.core.chat(from, *to, None))?;
+                self.told.push((*from, *to, chat));
+            }
+            Action::Hear(pick) => {
+                let link = self.told.iter().enumerate();
+                let mut said = link.filter(|(_, told)| (told.0, told.1) == (pick.from, pick.to));
+                let (place, _) = said.nth(pick.ordinal.checked_sub(1)?)?;
+                let (_, _, chat) = self.told.remove(place);
+                let todo = self.world.core.hear(chat);
+                self.world.carry_out(todo);
+            }
+            Action::Fire { at, timer } => {
+                let armed = self.world.timers.of(self.up(*at)?);
+                let timer = timer_named(armed.iter(), timer)?.clone();
+                self.world.timers.cancel(*at, &timer);
+                self.world.fire(*at, timer);
+            }
+            Action::Crash(at) => {
+                let todo = self.up(*at).map(|at| self.world.core.crash(at, None))?;
+                self.world.carry_out(todo);
+            }
+            Action::Recover(at) => {
+                let is_down = !self.world.core.up.get(at.index())?;
+                is_down.then(|| {
+                    self.world.carry_out(Todo::Recover { process: *at, lost: false });
+                })?;
+            }
+            Action::Suspicion { at, peer, verdict } => {
+                let (observer, verdict) = (self.up(*at)?, *verdict);
+                let exists = peer.0 < self.world.core.settings.size && peer != at;
+                let peer = exists.then_some(*peer)?;
+                self.world.carry_out(Todo::Suspicion { observer, peer, verdict });
+            }
+            Action::Group(_) | Action::Channel(_) | Action::Stabilize { .. } | Action::Look(_) => {
+                return None;
+            }
+        }
+        Some(())
+    }
+
+    /// From now on, time brings about what nobody says: what was held back is due.
+    pub(crate) fn let_go(&mut self, latency: u64) {
+        let now = self.world.core.now;
+        self.world.mail.postpone(now + latency);
+        self.world.core.agenda.postpone(now);
+        for (_, _, chat) in self.told.drain(..) {
+            self.world.core.agenda.push(now + latency, Act::Chat { chat });
+        }
+    }
+
+    fn up(&self, at: ProcessId) -> Option<ProcessId> {
+        self.world.core.up.get(at.index())?.then_some(at)
+    }
+
+    /// The user of a lock asks to enter only outside, and to exit only inside.
+    fn may_ask(&self, at: ProcessId, ask: Option<Ask>) -> Option<()> {
+        let Some(users) = &self.world.core.users else { return Some(()) };
+        let may = match ask {
+            Some(Ask::Enter) => users.phase(at) == Phase::Outside,
+            Some(Ask::Exit) => users.phase(at) == Phase::Inside,
+            _ => true,
+        };
+        may.then_some(())
+    }
+
+    /// Which message is meant.
+    fn pick(&self, pick: &Pick) -> Option<(u32, u64)> {
+        let is = |sent: &&Sent<'_, P::Message>| {
+            let kind = sent.letter.message.label().kind;
+            (sent.letter.from, sent.letter.to) == (pick.from, pick.to)
+                && pick.kind.as_ref().is_none_or(|wanted| wanted == kind)
+        };
+        let sent = self.under_way();
+        sent.iter().filter(is).nth(pick.ordinal.checked_sub(1)?).map(Sent::key)
+    }
+
+    fn take(&mut self, pick: &Pick) -> Option<Letter<P::Message>> {
+        let (tag, due) = self.pick(pick)?;
+        self.world.mail.take(due, |letter| letter.tag == tag)
+    }
+
+    /// Whether a message overtakes no other, where they keep their order.
+    fn is_next(&self, pick: &Pick) -> bool {
+        let oldest = || self.pick(&Pick::oldest(pick.from, pick.to));
+        let tag = |key: Option<(u32, u64)>| key.map(|(tag, _)| tag);
+        !self.keeps_order() || tag(self.pick(pick)) == tag(oldest())
+    }
+
+    fn keeps_order(&self) -> bool {
+        self.world.core.settings.order() == Order::Fifo
+    }
+
+    fn duplicate(&mut self, pick: &Pick) -> Option<()> {
+        let (tag, due) = self.pick(pick)?;
+        let letter = self.world.mail.take(due, |letter| letter.tag == tag)?;
+        let Letter { from, to, tag, message } = &letter;
+        let copy = Letter { from: *from, to: *to, tag: *tag, message: message.clone() };
+        let core = &mut self.world.core;
+        core.duplicated(copy.message.label());
+        core.copy_tag(copy.tag);
+        trace_duplicate(core, copy.from, copy.to, copy.tag, &copy.message);
+        self.world.mail.push(due, letter);
+        self.world.mail.push(due, copy);
+        Some(())
+    }
+
+    /// A message takes longer; where messages keep their order, so do those behind it.
+    fn delay(&mut self, pick: &Pick, by: u64) -> Option<()> {
+        let (tag, due) = self.pick(pick)?;
+        let until = due.checked_add(by).filter(|until| *until < 1 << 62)?;
+        let mut late = vec![(tag, due)];
+        if self.keeps_order() {
+            let sent = self.under_way().into_iter();
+            let behind = sent
+                .filter(|sent| (sent.letter.from, sent.letter.to) == (pick.from, pick.to))
+                .skip_while(|sent| sent.letter.tag != tag)
+                .filter(|sent| sent.letter.tag != tag && sent.due < until);
+            late.extend(behind.map(|sent| sent.key()));
+            self.world.core.router.hold_back(pick.from, pick.to, until);
+        }
+        for (tag, due) in late {
+            let letter = self.world.mail.take(due, |letter| letter.tag == tag)?;
+            self.world.mail.push(until, letter);
+        }
+        Some(())
+    }
+}

@@ -1,0 +1,38 @@
+//! Virtual time as people write it: in units, with up to six digits after the point.
+
+use tenure_core::TICKS_PER_UNIT;
+
+/// Ticks as units, to the last digit, without idle zeros.
+pub(crate) fn exact(ticks: u64) -> String {
+    let text = format!("{}.{:06}", ticks / TICKS_PER_UNIT, ticks % TICKS_PER_UNIT);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// Units as ticks.
+pub(crate) fn ticks(text: &str) -> Option<u64> {
+    let (whole, part) = text.split_once('.').unwrap_or((text, "0"));
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if !digits(whole) || !digits(part) || part.len() > 6 {
+        return None;
+    }
+    let whole = whole.parse::<u64>().ok()?.checked_mul(TICKS_PER_UNIT)?;
+    whole.checked_add(format!("{part:0<6}").parse().ok()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        for (text, expected) in
+            [("0", 0), ("12", 12_000_000), ("0.25", 250_000), ("1.000001", 1_000_001)]
+        {
+            assert_eq!(ticks(text), Some(expected));
+            assert_eq!(exact(expected), text);
+        }
+        for wrong in ["", "1.", ".5", "-1", "1e3", "1.2345678", "99999999999999999999"] {
+            assert_eq!(ticks(wrong), None, "{wrong}");
+        }
+    }
+}
