@@ -14,6 +14,7 @@ const HOUSE: &[(&str, &[&str])] = &[
     ("tenure-runtime", &["tenure-core", "tenure-trace"]),
     ("tenure-daemon", &["tenure-core", "tenure-trace", "tenure-algorithms", "tenure-runtime"]),
     ("tenure-web", &[]),
+    ("tenure-lab", &["tenure-core", "tenure-trace", "tenure-sim", "tenure-web"]),
     ("tenure-claims", &[]),
     ("tenure-browser", &[]),
     ("tenure", EVERYTHING),
@@ -29,6 +30,7 @@ const EVERYTHING: &[&str] = &[
     "tenure-runtime",
     "tenure-daemon",
     "tenure-web",
+    "tenure-lab",
     "tenure",
 ];
 

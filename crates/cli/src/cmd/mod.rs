@@ -8,6 +8,8 @@ mod experiment;
 mod failure;
 mod group;
 mod interrupt;
+mod interrupts;
+mod lab;
 mod list;
 mod node;
 mod output;
@@ -39,6 +41,7 @@ enum Subcommands {
     Compare(Box<compare::Options>),
     Scenario(scenario::Options),
     Question(question::Options),
+    Lab(lab::Options),
     Node(node::Options),
     List(list::Options),
     Trace(trace::Options),
@@ -69,6 +72,7 @@ impl Subcommands {
             Subcommands::Compare(options) => compare::run(&options),
             Subcommands::Scenario(options) => scenario::run(&options),
             Subcommands::Question(options) => question::run(&options),
+            Subcommands::Lab(options) => lab::run(&options),
             Subcommands::Node(options) => node::run(options),
             Subcommands::List(options) => list::run(&options),
             Subcommands::Trace(options) => trace::run(&options),

@@ -3,7 +3,7 @@
 mod diagram;
 mod export;
 mod page;
-mod replay;
+pub(crate) mod replay;
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -115,7 +115,7 @@ fn process(text: &str) -> Result<Who, String> {
 }
 
 /// A file that is no trace is bad input; one that the system does not give us is, too.
-fn of_input(error: MergeError) -> Failure {
+pub(crate) fn of_input(error: MergeError) -> Failure {
     match error {
         MergeError::Read(ReadError::Io { path, error })
             if error.kind() != std::io::ErrorKind::NotFound =>

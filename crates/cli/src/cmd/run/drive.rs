@@ -9,7 +9,6 @@ use tokio::sync::mpsc::{self, UnboundedReceiver};
 use tokio::time::{Instant, sleep_until};
 
 use super::cluster::Cluster;
-use super::interrupts::Interrupts;
 use super::member::{Heard, Life};
 use super::plan::Plan;
 use super::progress::Progress;
@@ -17,6 +16,7 @@ use super::record::header;
 use super::schedule::{Action, Deed, Target};
 use super::workspace::Workspace;
 use crate::cmd::failure::Failure;
+use crate::cmd::interrupts::Interrupts;
 
 /// How long all nodes together may take to get ready.
 const BOOTING: Duration = Duration::from_secs(60);

@@ -3,7 +3,6 @@
 mod analysis;
 mod cluster;
 mod drive;
-mod interrupts;
 mod member;
 mod options;
 mod plan;
@@ -18,8 +17,8 @@ mod workspace;
 pub(crate) use options::Options;
 
 use super::failure::{Failure, Status};
+use super::interrupts::Interrupts;
 use super::output::{Format, print, print_json};
-use interrupts::Interrupts;
 use plan::Plan;
 use summary::Summary;
 use workspace::Workspace;

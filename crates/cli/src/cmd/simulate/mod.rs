@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use data::Data;
 use experiment::{Interrupt, Outcome};
-use plan::Plan;
+use plan::{Plan, Steering};
 
 use super::failure::{Failure, Status};
 use super::output::{Format, print, print_json};
@@ -40,13 +40,34 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
 /// Makes the runs.
 pub(crate) fn perform(options: &Options) -> Result<Performed, Failure> {
     let runs = options.run.runs(1)?;
-    let plan = Plan::new(&options.algorithm, &options.run, &options.property)?;
+    let plan = plan(options)?;
     for option in plan.unused(&options.run) {
         eprintln!("tenure: {option} has no effect on {}", plan.card.name);
     }
     let interrupt = Interrupt::watch();
     let outcome = plan.perform(runs, options.run.threads, options.trace.as_deref(), &interrupt)?;
     Ok(Performed { plan, outcome, runs })
+}
+
+/// What the options mean.
+pub(crate) fn plan(options: &Options) -> Result<Plan, Failure> {
+    let plan = Plan::new(&options.algorithm, &options.run, &options.property)?;
+    let steering = Steering { steers: options.steer.clone(), most: options.steps };
+    if steering.is_any() && options.run.runs(1)? > 1 {
+        let says = "--steer and --steps are for one run; leave out --runs";
+        return Err(Failure::usage(says));
+    }
+    Ok(plan.steered(steering))
+}
+
+/// What of the options means something only where results are printed.
+pub(crate) fn only_for_the_terminal(options: &Options) -> Option<String> {
+    let given = [
+        ("--trace", options.trace.is_some()),
+        ("--runs", options.run.runs.is_some_and(|runs| runs != 1)),
+    ];
+    let (option, _) = given.into_iter().find(|(_, given)| *given)?;
+    Some(format!("{option} is for `tenure simulate` in a terminal; leave it out"))
 }
 
 impl Performed {

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 use tenure_core::{ProcessId, TICKS_PER_UNIT};
-use tenure_sim::{Chance, Fault, Latency, Memory, Recovery, SettingsError, Span, parse_units};
+use tenure_sim::{
+    Chance, Fault, Latency, Memory, Recovery, SettingsError, Span, Steer, parse_units,
+};
 
 use crate::cmd::failure::Failure;
 use crate::cmd::group::{GroupOptions, process, processes};
@@ -25,6 +27,15 @@ pub(crate) struct Options {
     /// Properties whose violation is a failure, besides those that the card promises
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(super) property: Vec<String>,
+    /// Do something in the run that would not happen by itself, after so many of its steps:
+    /// '12 lose p2→p1 request'; also deliver (now), duplicate, delay p2→p1 by 2.5, crash p3,
+    /// recover p3, fire p1 TIMER, enter p1, exit p1, elect p1, suspect p1 p2, trust p1 p2; -> is →;
+    /// repeatable, in the order of the steps. `tenure lab` prints such commands
+    #[arg(long, value_name = "STEP ACTION")]
+    pub(super) steer: Vec<Steer>,
+    /// Stop after so many steps, what --steer does not counted
+    #[arg(long, value_name = "N")]
+    pub(super) steps: Option<u64>,
     /// Write all that happened in the first run, as NDJSON
     #[arg(long, value_name = "FILE")]
     pub(super) trace: Option<PathBuf>,

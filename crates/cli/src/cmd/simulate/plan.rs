@@ -11,9 +11,10 @@ use tenure_core::{
 };
 use tenure_sim::{
     Chatter, Controls, Entries, Initiators, Latency, Locking, Pattern, Random, Report, RunError,
-    Settings, SettingsError, Simulation, Span, UserCommand, UserEvent, Watched, Workload,
-    replay_command,
+    Settings, SettingsError, Simulation, Span, Steer, SteerError, UserCommand, UserEvent, Watched,
+    Workload, replay_command, steering_options,
 };
+use tenure_trace::Spoken;
 
 use super::options::RunOptions;
 use crate::cmd::failure::Failure;
@@ -33,6 +34,22 @@ pub(crate) struct Plan {
     own_options: String,
     /// The properties named by the user.
     named: Vec<String>,
+    steering: Steering,
+}
+
+/// What is done in a run that would not happen by itself, and when it is stopped.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Steering {
+    pub(crate) steers: Vec<Steer>,
+    /// After so many steps it is stopped.
+    pub(crate) most: Option<u64>,
+}
+
+impl Steering {
+    /// Whether it makes any difference.
+    pub(crate) fn is_any(&self) -> bool {
+        !self.steers.is_empty() || self.most.is_some()
+    }
 }
 
 /// The properties that are judged of a mutex.
@@ -74,6 +91,7 @@ impl Plan {
             draws_ids: options.group.draws_ids(),
             own_options: options.group.algorithm_options(),
             named: named.to_vec(),
+            steering: Steering::default(),
             card,
         };
         plan.put_to_work(options)?;
@@ -126,6 +144,17 @@ impl Plan {
     pub(crate) fn giving_up_after(mut self, events: u64) -> Self {
         self.settings.limits.events = Some(events);
         self
+    }
+
+    /// The same run, in which somebody meddles.
+    pub(crate) fn steered(mut self, steering: Steering) -> Self {
+        self.steering = steering;
+        self
+    }
+
+    /// What somebody does in it.
+    pub(crate) fn steering(&self) -> &Steering {
+        &self.steering
     }
 
     fn check_properties(&mut self) -> Result<(), Failure> {
@@ -190,17 +219,28 @@ impl Plan {
         trace: Option<&Path>,
         controls: Controls<'_>,
     ) -> Result<Report, Failure> {
-        let parameters = Parameters {
-            ranks: ranks(&settings, &self.parameters),
-            ..parameters(Parameters { size: settings.size, ..self.parameters.clone() }, &settings)
-        };
+        let parameters = self.parameters_of(&settings);
         let replay = trace.map(|_| self.replay(&settings));
-        let run = Run { settings, replay, trace, controls };
+        let steering = &self.steering;
+        let run = Run { settings, replay, trace, steering, controls };
         catalogue::visit(&self.card.name, &parameters, run).map_err(Failure::usage)?
+    }
+
+    /// What configures the algorithm in a run of these settings.
+    pub(crate) fn parameters_of(&self, settings: &Settings) -> Parameters {
+        let sized = Parameters { size: settings.size, ..self.parameters.clone() };
+        let ranks = ranks(settings, &self.parameters);
+        Parameters { ranks, ..parameters(sized, settings) }
     }
 
     /// The command that makes the run of these settings again.
     pub(crate) fn replay(&self, settings: &Settings) -> String {
+        let Steering { steers, most } = &self.steering;
+        self.replay_unsteered(settings) + &steering_options(steers, *most)
+    }
+
+    /// The same without what somebody does in the run.
+    pub(crate) fn replay_unsteered(&self, settings: &Settings) -> String {
         let drawn = self.draws_ids && *settings == self.settings(settings.seed);
         let command = if drawn {
             let settings = Settings { ranks: [].into(), ..settings.clone() };
@@ -208,11 +248,11 @@ impl Plan {
         } else {
             replay_command(&self.card.name, settings)
         };
-        let command = command + &self.own_options;
-        if self.named.is_empty() {
-            return command;
+        let mut command = command + &self.own_options;
+        if !self.named.is_empty() {
+            command.push_str(&format!(" --property {}", self.named.join(",")));
         }
-        format!("{command} --property {}", self.named.join(","))
+        command
     }
 }
 
@@ -328,6 +368,7 @@ struct Run<'a> {
     settings: Settings,
     replay: Option<String>,
     trace: Option<&'a Path>,
+    steering: &'a Steering,
     controls: Controls<'a>,
 }
 
@@ -346,24 +387,53 @@ impl Visitor for Run<'_> {
 impl Run<'_> {
     fn run<P: Algorithm>(self, config: P::Config) -> Result<Report, Failure>
     where
-        P::Command: UserCommand,
+        P::Command: UserCommand + Spoken,
         P::Event: UserEvent,
     {
-        let mut simulation = Simulation::<P>::of(config, self.settings).map_err(refused)?;
+        let simulation = Simulation::<P>::of(config, self.settings).map_err(refused)?;
+        let Steering { steers, most } = self.steering;
         let Some(path) = self.trace else {
-            return simulation.run_with(self.controls).map_err(refused);
+            if !self.steering.is_any() {
+                return simulation.run_with(self.controls).map_err(refused);
+            }
+            let ran = simulation.run_steered(steers, *most, std::io::sink(), self.controls);
+            return ran.map_err(|error| unsteerable(error, Path::new("a trace")));
         };
-        if let Some(replay) = self.replay {
-            simulation = simulation.replayed_by(replay);
+        let file = File::create(path).map_err(|error| unwritable(path, &error))?;
+        let (file, simulation) = (BufWriter::new(file), replayed(simulation, self.replay));
+        if self.steering.is_any() {
+            let ran = simulation.run_steered(steers, *most, file, self.controls);
+            return ran.map_err(|error| unsteerable(error, path));
         }
-        let cannot = |error: &dyn std::fmt::Display| {
-            Failure::environment(format!("cannot write {}: {error}", path.display()))
-        };
-        let file = File::create(path).map_err(|error| cannot(&error))?;
-        let report = simulation.run_traced(BufWriter::new(file), self.controls);
-        report.map_err(|error| match error {
-            RunError::Settings(error) => refused(error),
-            RunError::Trace(error) => cannot(&error),
-        })
+        simulation.run_traced(file, self.controls).map_err(|error| failed(error, path))
+    }
+}
+
+fn replayed<P: Algorithm>(simulation: Simulation<P>, command: Option<String>) -> Simulation<P>
+where
+    P::Command: UserCommand,
+    P::Event: UserEvent,
+{
+    match command {
+        Some(command) => simulation.replayed_by(command),
+        None => simulation,
+    }
+}
+
+fn unwritable(path: &Path, error: &dyn std::fmt::Display) -> Failure {
+    Failure::environment(format!("cannot write {}: {error}", path.display()))
+}
+
+fn failed(error: RunError, path: &Path) -> Failure {
+    match error {
+        RunError::Settings(error) => refused(error),
+        RunError::Trace(error) => unwritable(path, &error),
+    }
+}
+
+fn unsteerable(error: SteerError, path: &Path) -> Failure {
+    match error {
+        SteerError::Run(error) => failed(error, path),
+        error => Failure::usage(format!("--steer: {error}")),
     }
 }

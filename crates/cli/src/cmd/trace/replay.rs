@@ -103,7 +103,7 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
 }
 
 /// What configures the algorithm and its group, as the head of a trace says it.
-pub(super) fn parameters(header: &Header) -> Result<Parameters, Failure> {
+pub(crate) fn parameters(header: &Header) -> Result<Parameters, Failure> {
     let words = ["replay".to_owned()].into_iter().chain(header.options.iter().cloned());
     let line = Line::try_parse_from(words).map_err(|_| {
         Failure::usage("the options in the head of this trace are not understood; another release?")

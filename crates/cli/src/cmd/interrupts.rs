@@ -8,10 +8,10 @@ use crate::cmd::failure::Failure;
 
 /// The user, or the system, wants the run to end.
 #[derive(Debug)]
-pub(super) struct Interrupts(Vec<Signal>);
+pub(crate) struct Interrupts(Vec<Signal>);
 
 impl Interrupts {
-    pub(super) fn new() -> Result<Self, Failure> {
+    pub(crate) fn new() -> Result<Self, Failure> {
         let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
         let signals = kinds.into_iter().map(signal).collect::<Result<_, _>>();
         signals
@@ -20,7 +20,7 @@ impl Interrupts {
     }
 
     /// Returns at the next of them.
-    pub(super) async fn next(&mut self) {
+    pub(crate) async fn next(&mut self) {
         std::future::poll_fn(|context| {
             let mut signals = self.0.iter_mut();
             match signals.any(|signal| signal.poll_recv(context).is_ready()) {

@@ -1,0 +1,206 @@
+//! `tenure lab`: the simulator in a browser, step by step.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::PathBuf;
+
+use clap::error::ErrorKind;
+use clap::{Args, Parser};
+use serde_json::{Value, json};
+use tenure_algorithms::catalogue::{self, Parameters, Visitor};
+use tenure_core::{Algorithm, Card, Election, Mutex, Rebase};
+use tenure_lab::{Apparatus, Engine, Lab, Run, Workshop};
+use tenure_sim::{Settings, Simulation, Steer, UserCommand, UserEvent};
+use tenure_trace::{Course, Spoken, Trace};
+use tenure_web::{Server, WebError};
+
+use super::failure::{self, Failure, Status};
+use super::output::print;
+use super::simulate;
+use super::trace::replay;
+
+/// Step through a run in the browser and meddle: lose messages, crash processes, go back
+///
+/// Prints the address of the page and serves it until Ctrl-C. On the page every step of the
+/// simulator can be taken one by one; messages can be lost, duplicated, delayed or delivered at
+/// once, processes crashed and brought back, timers fired, users heard. Going back to an old moment
+/// and doing something else makes a branch. Each history is also a command line (`tenure simulate
+/// … --steer …`) that makes it again, to the byte.
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    /// The port [default: any that is free]
+    #[arg(long, value_name = "P", default_value_t = 0, hide_default_value = true)]
+    port: u16,
+    /// Where to listen. Beyond this machine, the printed address has a token without which nobody
+    /// gets in
+    #[arg(long, value_name = "ADDRESS", default_value_t = Ipv4Addr::LOCALHOST.into())]
+    bind: IpAddr,
+    /// Begin along a recorded run, as `tenure check --trace` saves counterexamples
+    #[arg(long, value_name = "FILE", conflicts_with = "words")]
+    open: Option<PathBuf>,
+    /// Begin with this algorithm and these options of `tenure simulate`
+    #[arg(value_name = "ALGORITHM OPTIONS", trailing_var_arg = true, allow_hyphen_values = true)]
+    words: Vec<String>,
+}
+
+/// What may follow `tenure simulate`.
+#[derive(Debug, Parser)]
+struct Line {
+    #[command(flatten)]
+    options: simulate::Options,
+}
+
+pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
+    let lab = Lab::new(Bench);
+    let opened = match (&options.open, options.words.as_slice()) {
+        (Some(path), _) => {
+            let trace = Trace::read(path).map_err(|error| super::trace::of_input(error.into()))?;
+            Some(Bench.of_trace(&trace))
+        }
+        (None, []) => None,
+        (None, words) => Some(Bench.of_words(words)),
+    };
+    let opened = opened.map(|made| made.and_then(|apparatus| lab.open(apparatus)));
+    let session = opened.transpose().map_err(Failure::usage)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    runtime.map_err(Failure::environment)?.block_on(serve(options, lab, session))
+}
+
+async fn serve(options: &Options, lab: Lab, session: Option<u64>) -> Result<Status, Failure> {
+    let failed = |error: WebError| Failure::environment(error);
+    let server = Server::bind(options.bind, options.port).await.map_err(failed)?;
+    let mut stop = super::interrupts::Interrupts::new()?;
+    let place = session.map_or(String::new(), |session| format!("#session={session}"));
+    print(&format!("{}{place}\n", server.url()))?;
+    let stopped = async move { stop.next().await };
+    lab.serve(server, stopped).await.map_err(failed)?;
+    Ok(Status::Held)
+}
+
+/// Makes runs from what the command line knows.
+struct Bench;
+
+impl Workshop for Bench {
+    fn algorithms(&self) -> Value {
+        let cards = catalogue::names().filter_map(|name| {
+            let card = catalogue::card(name, &Parameters::plain(5)).ok()?;
+            Some((name, card))
+        });
+        cards.map(|(name, card)| listed(name, &card)).collect()
+    }
+
+    fn of_words(&self, words: &[String]) -> Result<Apparatus, String> {
+        let words_given = words.join(" ");
+        let line = ["simulate".to_owned()].into_iter().chain(words.iter().cloned());
+        let Line { options } = Line::try_parse_from(line).map_err(|error| refused(&error))?;
+        if let Some(says) = simulate::only_for_the_terminal(&options) {
+            return Err(says);
+        }
+        let in_words = |failure: Failure| failure.to_string();
+        let plan = simulate::plan(&options).map_err(in_words)?;
+        let settings = plan.settings(plan.common().seed);
+        let steering = plan.steering().clone();
+        let replay = plan.replay_unsteered(&settings);
+        let name = plan.card.name.clone();
+        let make = Make { settings: settings.clone(), replay: Some(replay.clone()), course: None };
+        let engine = catalogue::visit(&name, &plan.parameters_of(&settings), make);
+        Ok(Apparatus {
+            words: words_given,
+            card: plan.card,
+            size: settings.size,
+            replay: Some(replay),
+            steers: steering.steers,
+            steps: steering.most.unwrap_or(0),
+            engine: engine.map_err(|unknown| unknown.to_string())??,
+        })
+    }
+
+    fn of_trace(&self, trace: &Trace) -> Result<Apparatus, String> {
+        let in_words = |failure: Failure| failure.to_string();
+        let header = &trace.header;
+        let parameters = if header.options.is_empty() {
+            Parameters::plain(header.n)
+        } else {
+            replay::parameters(header).map_err(in_words)?
+        };
+        let course = Course::of_trace(trace).map_err(|error| error.to_string())?;
+        let card = catalogue::card(&header.algorithm, &parameters);
+        let card = card.map_err(|unknown| unknown.to_string())?;
+        let ranks = parameters.ranks.clone();
+        let settings = Settings { ranks, ..Settings::new(course.size) };
+        let make = Make { settings, replay: None, course: Some(course) };
+        let engine = catalogue::visit(&header.algorithm, &parameters, make);
+        let violated = header.violates.as_ref().map_or("run", |_| "counterexample");
+        Ok(Apparatus {
+            words: format!("a recorded {violated} of {}", header.algorithm),
+            card,
+            size: header.n,
+            replay: None,
+            steers: Vec::<Steer>::new(),
+            steps: 0,
+            engine: engine.map_err(|unknown| unknown.to_string())??,
+        })
+    }
+}
+
+/// What clap says, in one line; help is not for a page.
+fn refused(error: &clap::Error) -> String {
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            "`tenure simulate --help` in a terminal tells what can be said here".to_owned()
+        }
+        _ => failure::of_usage(error).err().map_or(String::new(), |failure| failure.to_string()),
+    }
+}
+
+fn listed(name: &str, card: &Card) -> Value {
+    let variants = card.variants.iter().map(
+        |variant| json!({ "name": variant.name, "sound": variant.sound, "says": variant.says }),
+    );
+    json!({
+        "name": name,
+        "service": card.service,
+        "says": card.title,
+        "topology": card.topology,
+        "variants": variants.collect::<Vec<_>>(),
+    })
+}
+
+/// Makes an engine, once the protocol's type is known.
+struct Make {
+    settings: Settings,
+    replay: Option<String>,
+    course: Option<Course>,
+}
+
+impl Visitor for Make {
+    type Output = Result<Box<dyn Engine>, String>;
+
+    fn mutex<P: Mutex + Algorithm + Rebase>(self, config: P::Config) -> Self::Output {
+        self.make::<P>(config)
+    }
+
+    fn election<P: Election + Algorithm + Rebase>(self, config: P::Config) -> Self::Output {
+        self.make::<P>(config)
+    }
+}
+
+impl Make {
+    fn make<P: Algorithm>(self, config: P::Config) -> Result<Box<dyn Engine>, String>
+    where
+        P::Command: UserCommand + Spoken,
+        P::Event: UserEvent,
+    {
+        let mut settings = self.settings;
+        if self.course.is_some() {
+            // What was recorded may be beyond what the card assumes.
+            settings.beyond_assumptions = true;
+        }
+        let simulation =
+            Simulation::<P>::of(config, settings).map_err(|error| error.to_string())?;
+        Ok(Box::new(match (self.course, self.replay) {
+            (Some(course), _) => Run::along(simulation, course),
+            (None, Some(replay)) => Run::new(simulation.replayed_by(replay)),
+            (None, None) => Run::new(simulation),
+        }))
+    }
+}

@@ -1,0 +1,241 @@
+//! A moment as the page is told of it.
+
+use serde_json::{Map, Value, json};
+use tenure_core::{Service, TICKS_PER_UNIT};
+use tenure_sim::{Ended, Finding, Verdict, steering_options};
+use tenure_trace::diagram::{Direction, Page, View, Window, lay_out};
+use tenure_trace::{Header, Kind};
+
+use crate::look::Look;
+use crate::reading::{Hold, Standing, standings};
+use crate::sitting::{Present, Sitting};
+
+/// How many records a drawing beside the processes shows.
+const MOST_DRAWN: u64 = 200;
+
+/// Ticks as units.
+fn units(ticks: u64) -> f64 {
+    ticks as f64 / TICKS_PER_UNIT as f64
+}
+
+impl Sitting {
+    /// All that the page shows of the present moment.
+    pub(crate) fn view(&self, session: u64) -> Value {
+        let Present { look, records, .. } = &self.shown;
+        let card = &self.apparatus.card;
+        let moment = &self.moments[self.at];
+        let standings = standings(look.processes.len(), records);
+        let next = look.next.as_ref().filter(|_| moment.broken.is_none()).map(
+            |next| json!({ "says": next.says, "time": units(next.time), "message": next.message }),
+        );
+        json!({
+            "session": session.to_string(),
+            "words": self.apparatus.words,
+            "algorithm": card.name,
+            "service": service(card.service),
+            "n": self.apparatus.size,
+            "moment": self.at,
+            "time": units(look.time),
+            "ended": self.ended(),
+            "next": next,
+            "happened": self.happened().iter().map(|it| it.in_words()).collect::<Vec<_>>(),
+            "processes": processes(look, &standings, card.service),
+            "messages": self.messages(),
+            "verdicts": self.verdicts(),
+            "figures": self.figures(),
+            "tree": self.tree(),
+            "commands": { "replay": self.replay() },
+            "svg": self.svg(Some(MOST_DRAWN)),
+        })
+    }
+
+    /// Why there is no next step, in words.
+    fn ended(&self) -> Option<String> {
+        if let Some(broken) = &self.moments[self.at].broken {
+            return Some(broken.clone());
+        }
+        if self.shown.look.next.is_some() {
+            return None;
+        }
+        Some(match self.shown.report.ended {
+            Ended::Served => "everybody was served".to_owned(),
+            Ended::Quiescent | Ended::Stopped => "nothing more can happen".to_owned(),
+            Ended::Stalled => "things go on, but nobody is served any more".to_owned(),
+            Ended::Until => "the time is up".to_owned(),
+            Ended::Events => "the limit on events is reached".to_owned(),
+        })
+    }
+
+    fn messages(&self) -> Vec<Value> {
+        let Present { look, records, .. } = &self.shown;
+        let sent = |number: u64| {
+            let is = |kind: &Kind| matches!(kind, Kind::Send(passage) if passage.number == number);
+            records.iter().rfind(|record| is(&record.kind)).map(|record| units(record.time))
+        };
+        let message = |message: &crate::look::Message| {
+            json!({
+                "message": message.id,
+                "from": message.from.number(),
+                "to": message.to.number(),
+                "kind": message.kind,
+                "says": message.says,
+                "sent": sent(message.number),
+                "due": units(message.due),
+            })
+        };
+        look.messages.iter().map(message).collect()
+    }
+
+    fn verdicts(&self) -> Vec<Value> {
+        let verdict = |finding: &Finding| {
+            let violation = finding.violation.as_ref();
+            json!({
+                "property": finding.property,
+                "verdict": match finding.verdict {
+                    Verdict::Holds => "holds",
+                    Verdict::Violated => "violated",
+                    Verdict::Incomplete => "open",
+                },
+                "says": violation.map_or("", |violation| &violation.says),
+                "moment": violation.and_then(|violation| self.moment_of(violation)),
+                "promised": self.is_promised(finding.property),
+            })
+        };
+        self.shown.report.findings.iter().map(verdict).collect()
+    }
+
+    fn figures(&self) -> Value {
+        let metrics = &self.shown.report.metrics;
+        let kinds = metrics.kinds.iter().filter(|kind| kind.sent > 0);
+        let mut by_kind = Map::new();
+        for kind in kinds {
+            let count = by_kind.entry(kind.label.kind).or_insert(json!(0));
+            *count = json!(count.as_u64().unwrap_or(0) + kind.sent);
+        }
+        json!({
+            "messages": metrics.sent,
+            "by_kind": by_kind,
+            "entries": metrics.entered,
+            "formula": self.apparatus.card.messages.formula,
+        })
+    }
+
+    fn tree(&self) -> Vec<Value> {
+        let moment = |(place, moment): (usize, &crate::sitting::Moment)| {
+            json!({
+                "moment": place,
+                "parent": moment.parent,
+                "says": moment.says,
+                "time": units(moment.time),
+                "violated": moment.violated,
+            })
+        };
+        self.moments.iter().enumerate().map(moment).collect()
+    }
+
+    /// The command that makes this history again, to this moment.
+    fn replay(&self) -> Option<String> {
+        let command = self.apparatus.replay.as_ref()?;
+        let (steers, steps) = self.steers();
+        let goes_on = self.shown.look.next.is_some() || self.moments[self.at].broken.is_some();
+        Some(format!("{command}{}", steering_options(&steers, goes_on.then_some(steps))))
+    }
+
+    /// The trace of the history to here, as that command writes it.
+    pub(crate) fn trace(&self) -> Result<Vec<u8>, String> {
+        let Present { header, text, .. } = &self.shown;
+        let Some(replay) = self.replay() else { return Ok(text.clone()) };
+        let header = Header { replay: Some(replay), ..header.clone() };
+        let head = serde_json::to_vec(&header).map_err(|error| error.to_string())?;
+        let records = text.iter().position(|byte| *byte == b'\n').unwrap_or(text.len());
+        Ok([&head, &text[records..]].concat())
+    }
+
+    /// The diagram of the history to here, or of its last records.
+    pub(crate) fn svg(&self, most: Option<u64>) -> String {
+        let Present { header, records, .. } = &self.shown;
+        let all = records.len() as u64;
+        let from = most.map_or(1, |most| all.saturating_sub(most) + 1);
+        let window = Window { events: Some(from..=all.max(from)), ..Window::default() };
+        let view = View { window, ..View::default() };
+        lay_out(header, records, view).to_svg(Direction::Right)
+    }
+
+    /// The history to here as a page of its own.
+    pub(crate) fn page(&self) -> Result<Vec<u8>, String> {
+        let Present { header, records, .. } = &self.shown;
+        let mut page = Page::new(header, Window::default());
+        records.iter().for_each(|record| page.read(record));
+        let mut text = Vec::new();
+        let written = page.write(Some(&self.apparatus.card), &mut text);
+        written.map_err(|error| error.to_string())?;
+        Ok(text)
+    }
+}
+
+fn service(service: Service) -> &'static str {
+    match service {
+        Service::Mutex => "mutex",
+        Service::Election => "election",
+        Service::Office => "office",
+        Service::Other => "other",
+    }
+}
+
+fn processes(look: &Look, standings: &[Standing], service: Service) -> Vec<Value> {
+    let locks = matches!(service, Service::Mutex | Service::Office);
+    let elects = matches!(service, Service::Election | Service::Office);
+    let process = |(place, process): (usize, &crate::look::Process)| {
+        let standing = &standings[place];
+        let number = place as u32 + 1;
+        let leads = standing.leader.is_some_and(|(leader, _)| leader.number() == number);
+        let hold = match standing.hold {
+            _ if !process.up => "down",
+            Hold::Idle => "idle",
+            Hold::Waiting => "waiting",
+            Hold::Inside => "inside",
+        };
+        let mut asks = Vec::new();
+        if process.up && locks && !standing.leaving {
+            asks.extend(match standing.hold {
+                Hold::Idle => Some("enter"),
+                Hold::Inside => Some("exit"),
+                Hold::Waiting => None,
+            });
+        }
+        if process.up && elects {
+            asks.push("elect");
+            asks.extend(leads.then_some("resign"));
+        }
+        let timer = |(name, at): &(String, u64)| json!({ "name": name, "at": units(*at) });
+        let term = standing.leader.map(|(_, term)| term.number).filter(|term| *term > 0);
+        json!({
+            "process": number,
+            "up": process.up,
+            "hold": hold,
+            "leads": leads,
+            "leader": standing.leader.map(|(leader, _)| leader.number()),
+            "term": term,
+            "token": process.up && has_token(&process.state),
+            "state": process.state,
+            "timers": process.timers.iter().map(timer).collect::<Vec<_>>(),
+            "asks": asks,
+            "suspects": standing.suspects.iter().map(|it| it.number()).collect::<Vec<_>>(),
+        })
+    };
+    look.processes.iter().enumerate().map(process).collect()
+}
+
+/// Whether there is something in a state that it calls a token.
+fn has_token(state: &Value) -> bool {
+    match state {
+        Value::Object(fields) => fields.iter().any(|(name, value)| match (name.as_str(), value) {
+            ("token", Value::Bool(has)) => *has,
+            ("token", Value::Null) => false,
+            ("token", Value::Object(_) | Value::Array(_) | Value::Number(_)) => true,
+            (_, value) => has_token(value),
+        }),
+        Value::Array(values) => values.iter().any(has_token),
+        _ => false,
+    }
+}

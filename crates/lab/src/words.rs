@@ -1,0 +1,38 @@
+//! A command line as a shell takes it apart.
+
+/// The words of a line; what stands in quotes is one.
+pub(crate) fn split(line: &str) -> Result<Vec<String>, String> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    for letter in line.chars() {
+        match (quote, letter) {
+            (Some(open), _) if letter == open => quote = None,
+            (None, '\'' | '"') => {
+                quote = Some(letter);
+                word.get_or_insert_default();
+            }
+            (None, _) if letter.is_whitespace() => words.extend(word.take()),
+            _ => word.get_or_insert_default().push(letter),
+        }
+    }
+    if let Some(open) = quote {
+        return Err(format!("a quote is not closed: {open}"));
+    }
+    words.extend(word);
+    Ok(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_in_quotes_is_one_word() {
+        let line = "lamport  -n 3 --steer '12 lose p2→p1 request' --x=\"a 'b'\" ''";
+        let words = ["lamport", "-n", "3", "--steer", "12 lose p2→p1 request", "--x=a 'b'", ""];
+        assert_eq!(split(line).unwrap(), words);
+        assert_eq!(split("  ").unwrap(), [""; 0]);
+        assert!(split("a 'b").is_err());
+    }
+}
