@@ -7,6 +7,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use tenure_algorithms::Variants;
+use tenure_algorithms::application::led::{self, Led};
+use tenure_algorithms::application::{
+    PrimaryBackup, SpanningTree, TwoPhaseCommit, primary_backup, spanning_tree, two_phase_commit,
+};
 use tenure_algorithms::election::{
     Bully, ChangRoberts, HirschbergSinclair, bully, chang_roberts, hirschberg_sinclair,
 };
@@ -114,7 +118,7 @@ where
     P::Command: Service<Event = P::Event> + Spoken,
 {
     let first = Group::new(ProcessId(0), course.size);
-    let check = Check::<P>::with(course.size, config(first));
+    let check = Check::<P>::with(course.size, config(first)).entries(9);
     check.follow(course).unwrap_or_else(|error| panic!("{error}")).records
 }
 
@@ -231,6 +235,26 @@ async fn stories_of_bullies_that_crash_and_recover_are_the_same_everywhere() {
     let variants = Variants::none().with(bully::Switch::NoTerms);
     let config = move |group: Group| bully::Config { variants, ..plain(group) };
     alike::<Bully>("bully_without_terms", config).await;
+}
+
+/// Clocks are left out: each engine has its own.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn stories_of_what_a_leader_is_elected_for_are_the_same_everywhere() {
+    fn under<A>(group: Group, application: A) -> led::Config<A, bully::Config> {
+        let ranks = (1..=group.size()).rev().map(Rank::of_id).collect();
+        let election = bully::Config::plain(group.size(), TICKS_PER_UNIT);
+        led::Config { application, election: bully::Config { ranks, ..election } }
+    }
+    let primary = |group: Group| under(group, primary_backup::Config::default());
+    alike::<Led<PrimaryBackup, Bully>>("led_primary_backup", primary).await;
+    let commit = |group: Group| under(group, two_phase_commit::Config::default());
+    alike::<Led<TwoPhaseCommit, Bully>>("led_two_phase_commit", commit).await;
+    let tree = |group: Group| {
+        let edges = [(0, 1), (1, 2), (2, 3), (3, 0), (0, 2)];
+        let edges = edges.map(|(one, other)| (ProcessId(one), ProcessId(other)));
+        under(group, spanning_tree::Config::of(4, edges))
+    };
+    alike::<Led<SpanningTree, Bully>>("led_spanning_tree", tree).await;
 }
 
 /// The negative control: what is compared does differ when the stories do.

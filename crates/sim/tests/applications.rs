@@ -14,11 +14,13 @@ use tenure_algorithms::election::{
     Bully, ChangRoberts, Raft, RepairedChangRoberts, bully, chang_roberts, raft,
     repaired_chang_roberts,
 };
+use tenure_algorithms::mutex::{NishioLiManning, RepairedRing, repaired_ring};
 use tenure_claims::claims;
 use tenure_core::monitors::{Atomicity, Durability, OnApplication, OneTree};
 use tenure_core::service::{clock, commit, election, led as service, replication};
 use tenure_core::{
-    Election, Monitor, Observed, Order, ProcessId, Promise, Rank, TICKS_PER_UNIT, Violation,
+    Algorithm, Election, Monitor, Mutex, Observed, Order, ProcessId, Promise, Rank, TICKS_PER_UNIT,
+    Violation,
 };
 use tenure_sim::{
     Fault, Memory, Random, Recovery, Report, Settings, Simulation, Span, Verdict, When, Workload,
@@ -261,6 +263,36 @@ impl Monitor<clock::Command, clock::Event> for Together {
         }
         self.read.push(*time);
         Ok(())
+    }
+}
+
+/// The generation is the first half of a fence, so fences that only grow mean that a token of an
+/// older generation lets nobody in any more.
+#[claims("4-token", "I-52")]
+#[test]
+fn a_token_that_died_with_its_holder_is_made_anew_once_and_an_older_one_lets_nobody_in() {
+    fn entries<P: Mutex + Algorithm>(config: P::Config, seed: u64) -> u64 {
+        let mut settings = settings(5, seed);
+        settings.workload = Workload::entries(4);
+        settings.network.order = None;
+        settings.limits.until = None;
+        settings.watch.properties =
+            Some(vec![Promise::MutualExclusion, Promise::Progress, Promise::Fencing]);
+        let mut random = Random::new(seed);
+        for process in random.permutation(5).into_iter().take(3).map(ProcessId) {
+            // Whoever is inside has the token.
+            let when = When::Inside { entry: 1 + random.below(3), after: 0 };
+            settings.faults.push(Fault::Crash { process, when, recovery: None });
+        }
+        let report = Simulation::<P>::of(config, settings).unwrap().run().unwrap();
+        assert_eq!(report.failures().next(), None, "seed {seed}");
+        assert_eq!(report.blocked, [], "seed {seed}");
+        report.metrics.entered
+    }
+    for seed in 1..=100 {
+        // Two are left, and each of the three who died was inside at least once.
+        assert!(entries::<RepairedRing>(repaired_ring::Config::default(), seed) >= 11);
+        assert!(entries::<NishioLiManning>((), seed) >= 11);
     }
 }
 

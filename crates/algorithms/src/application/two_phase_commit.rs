@@ -131,6 +131,10 @@ pub struct Config {
 switches! {
     Guess = "guess", unsound,
         "a new leader aborts what nobody whom it can ask knows the decision of";
+    NoTerms = "no-terms", unsound,
+        "whoever has told a new leader what it knows goes on to vote in older terms";
+    Unlogged = "unlogged", unsound,
+        "votes and decisions are not saved";
 }
 
 /// What survives a crash.
@@ -174,7 +178,8 @@ impl Protocol for TwoPhaseCommit {
     }
 
     fn stable(&self) -> Stable {
-        Stable { term: self.allegiance.term, log: self.log() }
+        let log = if self.variants.has(Switch::Unlogged) { Log::new() } else { self.log() };
+        Stable { term: self.allegiance.term, log }
     }
 
     fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
@@ -189,7 +194,7 @@ impl Protocol for TwoPhaseCommit {
         match message {
             Message::Prepare { transaction: Transaction { term, .. } }
             | Message::Inquire { term }
-                if let Some(term) = self.allegiance.newer_than(term) =>
+                if let Some(term) = self.refusing(term) =>
             {
                 fx.send(from, Message::Newer { term });
             }
@@ -272,16 +277,6 @@ impl TwoPhaseCommit {
         self.transactions.values().any(|progress| *progress == Progress::Prepared)
     }
 
-    fn log(&self) -> Log {
-        let entry = |progress: &Progress| match progress {
-            Progress::Collecting { .. } => Entry::Begun,
-            Progress::Prepared => Entry::Prepared,
-            Progress::Decided { commits: true, .. } => Entry::Committed,
-            Progress::Decided { commits: false, .. } => Entry::Aborted,
-        };
-        self.transactions.iter().map(|(transaction, it)| (*transaction, entry(it))).collect()
-    }
-
     /// Goes on after a crash with what the log says.
     fn resume(&mut self, transaction: Transaction, entry: Entry, fx: &mut impl Effects<Self>) {
         let coordinates = transaction.term.leader == self.group.me();
@@ -306,6 +301,11 @@ impl TwoPhaseCommit {
             self.survey = None;
             self.abort_where(|_| true, fx);
         }
+    }
+
+    /// The newer term because of which we do not listen to this one.
+    fn refusing(&self, term: Term) -> Option<Term> {
+        self.allegiance.newer_than(term).filter(|_| !self.variants.has(Switch::NoTerms))
     }
 
     /// What we vote; we are bound by a yes.

@@ -38,3 +38,28 @@ impl Monitor<Command, Event> for Atomicity {
         Err(Violation { property: "atomicity", at, says })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Term;
+
+    #[test]
+    fn one_who_commits_what_another_aborts_is_seen_whoever_is_first() {
+        let term = Term { number: 1, leader: ProcessId(0) };
+        let [first, second] = [1, 2].map(|number| Transaction { term, number });
+        let committed = |transaction| Event::Committed { transaction };
+        let aborted = |transaction| Event::Aborted { transaction };
+        for (one, other, holds) in [
+            (committed(first), committed(first), true),
+            (committed(first), aborted(second), true),
+            (committed(first), aborted(first), false),
+            (aborted(first), committed(first), false),
+        ] {
+            let mut monitor = Atomicity::new();
+            assert_eq!(monitor.observe(ProcessId(0), Observed::Event(&one)), Ok(()));
+            let judged = monitor.observe(ProcessId(1), Observed::Event(&other));
+            assert_eq!(judged.is_ok(), holds, "{one:?} {other:?}");
+        }
+    }
+}

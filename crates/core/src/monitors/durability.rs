@@ -79,3 +79,40 @@ impl Monitor<Command, Event> for Durability {
         judged.map_err(|says| Violation { property: "durability", at, says })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use super::*;
+
+    fn term(number: u64) -> Term {
+        Term { number, leader: ProcessId(0) }
+    }
+
+    fn acknowledged(number: u64, place: u64, value: u64) -> Event {
+        Event::Acknowledged { term: term(number), place, value }
+    }
+
+    fn serving(number: u64, writes: &[u64]) -> Event {
+        Event::Serving { term: term(number), writes: writes.to_vec() }
+    }
+
+    #[test]
+    fn a_write_that_a_later_primary_lacks_is_lost_whichever_is_told_first() {
+        for (events, holds) in [
+            (vec![acknowledged(1, 1, 7), serving(2, &[7]), acknowledged(2, 2, 8)], true),
+            // Of an older primary that comes late nothing is expected.
+            (vec![acknowledged(2, 1, 7), serving(1, &[])], true),
+            (vec![acknowledged(1, 1, 7), serving(2, &[])], false),
+            (vec![serving(2, &[]), acknowledged(1, 1, 7)], false),
+            (vec![acknowledged(1, 2, 7), serving(2, &[7, 8])], false),
+            (vec![acknowledged(1, 1, 7), acknowledged(2, 1, 8)], false),
+        ] {
+            let mut monitor = Durability::new();
+            let mut judged =
+                events.iter().map(|event| monitor.observe(ProcessId(0), Observed::Event(event)));
+            assert_eq!(judged.all(|it| it.is_ok()), holds, "{events:?}");
+        }
+    }
+}

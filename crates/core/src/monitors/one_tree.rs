@@ -59,3 +59,32 @@ impl Monitor<Command, Event> for OneTree {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use super::*;
+    use crate::Term;
+
+    #[test]
+    fn a_second_root_a_second_parent_an_orphan_and_a_wrong_count_are_seen() {
+        let wave = Wave { term: Term { number: 1, leader: ProcessId(0) }, number: 1 };
+        let joined = |parent: Option<u32>| Event::Joined { wave, parent: parent.map(ProcessId) };
+        let completed = |size| Event::Completed { wave, size };
+        for (events, holds) in [
+            (vec![(0, joined(None)), (1, joined(Some(0))), (0, completed(2))], true),
+            (vec![(0, joined(None)), (1, joined(None))], false),
+            (vec![(0, joined(None)), (1, joined(Some(0))), (1, joined(Some(0)))], false),
+            (vec![(0, joined(None)), (1, joined(Some(2)))], false),
+            (vec![(0, joined(None)), (0, completed(2))], false),
+            (vec![(0, joined(None)), (1, joined(Some(0))), (0, completed(1))], false),
+        ] {
+            let mut monitor = OneTree::new();
+            let mut judged = events
+                .iter()
+                .map(|(at, event)| monitor.observe(ProcessId(*at), Observed::Event(event)));
+            assert_eq!(judged.all(|it| it.is_ok()), holds, "{events:?}");
+        }
+    }
+}

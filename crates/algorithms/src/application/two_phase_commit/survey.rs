@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use tenure_core::service::commit::Transaction;
 use tenure_core::{Effects, ProcessId, ProcessSet, Term};
 
-use super::{Message, Switch, TwoPhaseCommit};
+use super::{Message, Progress, Switch, TwoPhaseCommit};
 
 /// What is known of a transaction, and survives a crash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -68,8 +68,19 @@ impl Survey {
     }
 }
 
-/// The new leader.
+/// The new leader, and what it is told.
 impl TwoPhaseCommit {
+    /// What is known here.
+    pub(super) fn log(&self) -> Log {
+        let entry = |progress: &Progress| match progress {
+            Progress::Collecting { .. } => Entry::Begun,
+            Progress::Prepared => Entry::Prepared,
+            Progress::Decided { commits: true, .. } => Entry::Committed,
+            Progress::Decided { commits: false, .. } => Entry::Aborted,
+        };
+        self.transactions.iter().map(|(transaction, it)| (*transaction, entry(it))).collect()
+    }
+
     /// Asks everybody what became of older transactions.
     pub(super) fn inquire(&mut self, fx: &mut impl Effects<Self>) {
         let Some(term) = self.allegiance.reign() else { return };
