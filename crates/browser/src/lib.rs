@@ -16,6 +16,10 @@ const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chro
 /// The protocol is spoken on the descriptors 3 and 4.
 const START: &str = r#"exec "$0" "$@" 3<&0 4>&1 </dev/null >/dev/null 2>&1"#;
 
+/// The codes of keys by which a browser does something itself: it moves the focus, it presses the
+/// button that has it.
+const CODES: [(&str, u32); 4] = [("Tab", 9), ("Enter", 13), ("Escape", 27), (" ", 32)];
+
 /// A page in a browser that ends with it.
 pub struct Tab {
     browser: Child,
@@ -170,20 +174,29 @@ impl Tab {
     pub fn press(&mut self, key: &str) {
         for kind in ["keyDown", "keyUp"] {
             let mut what = json!({"type": kind, "key": key});
-            if key.chars().count() == 1 && kind == "keyDown" {
-                what["text"] = json!(key);
+            if let Some((_, code)) = CODES.iter().find(|(name, _)| *name == key) {
+                what["windowsVirtualKeyCode"] = json!(code);
+            }
+            if kind == "keyDown" {
+                match key {
+                    "Enter" => what["text"] = json!("\r"),
+                    key if key.chars().count() == 1 => what["text"] = json!(key),
+                    _ => {}
+                }
             }
             self.call("Input.dispatchKeyEvent", what);
         }
     }
 
-    /// Lays the page out for a window of this size, in light or dark.
+    /// Lays the page out for a window of this size, in light or dark. Nothing moves by itself, so
+    /// that a click meets what it aims at.
     pub fn resize(&mut self, wide: u32, high: u32, look: &str) {
         let size =
             json!({"width": wide, "height": high, "deviceScaleFactor": 1, "mobile": wide < 600});
         self.call("Emulation.setDeviceMetricsOverride", size);
-        let media = json!({"features": [{"name": "prefers-color-scheme", "value": look}]});
-        self.call("Emulation.setEmulatedMedia", media);
+        let look = json!({"name": "prefers-color-scheme", "value": look});
+        let still = json!({"name": "prefers-reduced-motion", "value": "reduce"});
+        self.call("Emulation.setEmulatedMedia", json!({"features": [look, still]}));
     }
 }
 

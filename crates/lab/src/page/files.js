@@ -1,0 +1,60 @@
+// Traces that come in, and what goes out: a trace, a page, a picture, a command.
+
+import { byId } from "./element.js";
+import { failing } from "./failing.js";
+
+/** `open` is called with the text of a trace. */
+export function opening(open) {
+  const take = (file) => file && failing("file-error", async () => open(await file.text()));
+  byId("file").addEventListener("change", async (event) => {
+    await take(event.target.files[0]);
+    event.target.value = "";
+  });
+  const drop = byId("drop");
+  const carries = (event) => event.dataTransfer?.types.includes("Files");
+  document.addEventListener("dragover", (event) => {
+    if (!carries(event)) return;
+    event.preventDefault();
+    drop.hidden = false;
+  });
+  document.addEventListener("dragleave", (event) => {
+    if (event.relatedTarget === null) drop.hidden = true;
+  });
+  document.addEventListener("drop", (event) => {
+    if (!carries(event)) return;
+    event.preventDefault();
+    drop.hidden = true;
+    take(event.dataTransfer.files[0]);
+  });
+}
+
+const FILES = { trace: "trace.ndjson", page: "page.html", svg: "diagram.svg" };
+
+export function exporting(session) {
+  for (const [name, file] of Object.entries(FILES)) {
+    byId(`export-${name}`).addEventListener("click", () => failing("export-error", async () => {
+      const address = URL.createObjectURL(await session.file(file));
+      const link = document.createElement("a");
+      link.href = address;
+      link.download = `${session.view.algorithm.replaceAll(/[^a-z0-9-]+/g, "-")}-${file}`;
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(address), 60_000);
+    }));
+  }
+  byId("copy").addEventListener("click", () => failing("export-error", async () => {
+    const command = byId("replay").textContent;
+    try {
+      await navigator.clipboard.writeText(command);
+    } catch {
+      const range = document.createRange();
+      range.selectNodeContents(byId("replay"));
+      getSelection().removeAllRanges();
+      getSelection().addRange(range);
+      throw new Error("This browser does not let the page copy: the command is selected instead.");
+    }
+    byId("copy").textContent = "Copied";
+    setTimeout(() => {
+      byId("copy").textContent = "Copy";
+    }, 1500);
+  }));
+}

@@ -1,0 +1,102 @@
+// Where processes and messages stand in the picture. Nothing here knows of the page.
+
+/** How wide a process is drawn in a picture this wide. */
+export function nodeWidth(n, wide) {
+  return Math.min(n > 10 ? 70 : 104, Math.floor(wide / (n > 5 ? 5.2 : 4)));
+}
+
+/** The places of n processes: a row of two, a ring of more, rows when they are too many. */
+export function places(n, wide, node) {
+  const middle = { x: wide / 2, y: 110 };
+  if (n === 1) return { high: 220, ring: false, at: [middle] };
+  const rx = wide / 2 - node.wide / 2 - 6;
+  if (n === 2) {
+    return { high: 220, ring: false, at: [{ ...middle, x: wide / 2 - rx },
+      { ...middle, x: wide / 2 + rx }] };
+  }
+  const least = n <= 4 ? 330 : wide < 520 ? 540 : 430;
+  const high = Math.min(760, Math.max(least, n * 36));
+  const ry = high / 2 - node.high / 2 - 6;
+  const angles = Array.from({ length: n }, (_, place) => (2 * Math.PI * place) / n - Math.PI / 2);
+  const lowest = Math.max(...angles.map(Math.sin));
+  const at = angles.map((angle) => ({
+    x: wide / 2 + rx * Math.cos(angle),
+    y: high / 2 + ry * (2 * (Math.sin(angle) + 1) / (lowest + 1) - 1),
+  }));
+  const crowded = at.some((one, place) => {
+    const two = at[(place + 1) % n];
+    return Math.abs(one.x - two.x) < node.wide + 4 && Math.abs(one.y - two.y) < node.high + 4;
+  });
+  return crowded ? rows(n, wide, node) : { high, ring: true, at };
+}
+
+function rows(n, wide, node) {
+  const columns = Math.max(1, Math.floor(wide / (node.wide + 24)));
+  const [across, down] = [wide / columns, node.high + 34];
+  const at = Array.from({ length: n }, (_, place) => ({
+    x: across * (place % columns) + across / 2,
+    y: down * Math.floor(place / columns) + down / 2,
+  }));
+  return { high: down * Math.ceil(n / columns), ring: false, at };
+}
+
+/** The curve that messages from one place to another take; there and back lie apart. */
+export function link(from, to) {
+  if (from.x === to.x && from.y === to.y) {
+    return { from, by: { x: from.x + 90, y: from.y - 90 }, to };
+  }
+  const [dx, dy] = [to.x - from.x, to.y - from.y];
+  const far = Math.hypot(dx, dy);
+  const bend = Math.min(46, far / 5);
+  const by = {
+    x: (from.x + to.x) / 2 - (dy / far) * bend,
+    y: (from.y + to.y) / 2 + (dx / far) * bend,
+  };
+  return { from, by, to };
+}
+
+/** A point of a link, 0 being its beginning and 1 its end. */
+export function along({ from, by, to }, part) {
+  const rest = 1 - part;
+  const mix = (axis) => rest * rest * from[axis] + 2 * rest * part * by[axis]
+    + part * part * to[axis];
+  return { x: mix("x"), y: mix("y") };
+}
+
+/** How much of a link lies outside of the process at its end. */
+export function reach(curve, node) {
+  for (let part = 1; part > 0; part -= 0.01) {
+    const at = along(curve, part);
+    const inside = Math.abs(at.x - curve.to.x) < node.wide / 2 + 3
+      && Math.abs(at.y - curve.to.y) < node.high / 2 + 3;
+    if (!inside) return part;
+  }
+  return 1;
+}
+
+const PARTS = Array.from({ length: 45 }, (_, step) => 0.06 + 0.02 * step);
+const ASIDE = [0, 14, -14, 28, -28, 46, -46, 70, -70];
+
+const meet = (one, two) => Math.abs(one.x - two.x) < (one.wide + two.wide) / 2 + 2
+  && Math.abs(one.y - two.y) < (one.high + two.high) / 2 + 2;
+
+/** Finds a place for a box on its link or beside it, as near as can be to where it is wanted, that
+    nothing else takes in a picture of this size. */
+export function settle(box, taken, wide, high) {
+  const parts = PARTS.toSorted((one, two) => Math.abs(one - box.part) - Math.abs(two - box.part));
+  const { from, to } = box.curve;
+  const far = Math.hypot(to.x - from.x, to.y - from.y) || 1;
+  for (const aside of ASIDE) {
+    for (const part of parts) {
+      const at = along(box.curve, part);
+      const x = at.x - ((to.y - from.y) / far) * aside;
+      const y = at.y + ((to.x - from.x) / far) * aside;
+      const within = x > box.wide / 2 && x < wide - box.wide / 2
+        && y > box.high / 2 && y < high - box.high / 2;
+      const there = { ...box, x, y };
+      if (within && !taken.some((other) => meet(there, other))) return { x, y, from: at };
+    }
+  }
+  const at = along(box.curve, box.part);
+  return { ...at, from: at };
+}

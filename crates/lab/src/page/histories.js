@@ -1,0 +1,61 @@
+// The tree of moments: which branch each lies on, and how to go from one to another.
+
+export class Histories {
+  constructor({ tree, moment }) {
+    this.all = tree;
+    this.now = moment;
+    this.rowOf = new Map(tree.map((each, row) => [each.moment, row]));
+    this.lane = [];
+    this.depth = [];
+    /** For each lane where it begins, where it ends, and from which lane it leaves. */
+    this.lanes = [];
+    const continued = new Set();
+    tree.forEach((each, row) => this.place(each, row, continued));
+    this.path = new Set();
+    for (let row = this.rowOf.get(moment); row !== undefined; row = this.parent(row)) {
+      this.path.add(row);
+    }
+  }
+
+  /** The first that follows a moment goes on in its lane; the others begin one. */
+  place({ parent }, row, continued) {
+    const before = parent === null ? undefined : this.rowOf.get(parent);
+    this.depth[row] = before === undefined ? 0 : this.depth[before] + 1;
+    if (before !== undefined && !continued.has(before)) {
+      continued.add(before);
+      this.lane[row] = this.lane[before];
+      this.lanes[this.lane[row]].last = row;
+      return;
+    }
+    this.lane[row] = this.lanes.length;
+    this.lanes.push({ from: before, first: row, last: row });
+  }
+
+  parent(row) {
+    const { parent } = this.all[row];
+    return parent === null ? undefined : this.rowOf.get(parent);
+  }
+
+  get row() {
+    return this.rowOf.get(this.now);
+  }
+
+  /** The moments that follow one. */
+  children(row) {
+    const { moment } = this.all[row];
+    return this.all.flatMap((each, child) => (each.parent === moment ? [child] : []));
+  }
+
+  /** The row of the next lane whose moment is as far from the beginning as it can be. */
+  beside(by) {
+    const lane = this.lane[this.row] + by;
+    if (lane < 0 || lane >= this.lanes.length) return undefined;
+    let best;
+    this.lane.forEach((each, row) => {
+      if (each !== lane) return;
+      const far = Math.abs(this.depth[row] - this.depth[this.row]);
+      if (best === undefined || far < best.far) best = { row, far };
+    });
+    return best?.row;
+  }
+}

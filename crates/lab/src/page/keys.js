@@ -1,0 +1,16 @@
+// Keys that work wherever nothing else wants them.
+
+const TAKEN = "input, select, textarea, [role=tree], [role=dialog], [role=region]";
+
+/** `actions` are by key. The space bar of a button presses that button. */
+export function keys(actions) {
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+    if (event.target.closest(TAKEN)) return;
+    if (event.key === " " && event.target.closest("button, summary, pre")) return;
+    const action = actions[event.key];
+    if (action === undefined) return;
+    event.preventDefault();
+    action();
+  });
+}

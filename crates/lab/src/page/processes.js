@@ -1,0 +1,77 @@
+// A process as a button in the picture, and what can be done to it.
+
+import { element } from "./element.js";
+
+const HOLDS = { idle: "idle", waiting: "waits", inside: "inside", down: "down" };
+
+export const holdOf = (process) => (process.up ? process.hold : "down");
+
+const timers = ({ timers: { length } }) => (length === 1 ? "1 timer" : `${length} timers`);
+
+/** What a process is, in words. */
+export function condition(process) {
+  const says = [HOLDS[holdOf(process)] ?? holdOf(process)];
+  if (process.leads) says.push("leads");
+  else if (process.leader !== null && process.leader !== undefined) {
+    says.push(`follows P${process.leader}`);
+  }
+  if (process.token) says.push("has the token");
+  if (process.suspects?.length > 0) {
+    says.push(`suspects ${process.suspects.map((peer) => `P${peer}`).join(", ")}`);
+  }
+  if (process.timers?.length > 0) says.push(`${timers(process)} armed`);
+  return says.join(", ");
+}
+
+export function processButton(button, process, chosen) {
+  const hold = holdOf(process);
+  button.className = `process ${hold}${chosen ? " chosen" : ""}`;
+  button.dataset.process = process.process;
+  button.setAttribute("aria-label", `P${process.process}: ${condition(process)}`);
+  button.setAttribute("aria-haspopup", "dialog");
+  const signs = [
+    process.leads ? element("i", { class: "crown", title: "leads" }) : null,
+    process.token ? element("i", { class: "gem", title: "has the token" }) : null,
+  ];
+  const more = [];
+  if (process.leader && !process.leads && process.up) more.push(`follows P${process.leader}`);
+  if (process.timers?.length > 0) more.push(timers(process));
+  if (process.suspects?.length > 0) {
+    more.push(`? ${process.suspects.map((peer) => `P${peer}`).join(" ")}`);
+  }
+  button.replaceChildren(
+    element("span", { class: "name" }, `P${process.process}`, ...signs.filter(Boolean)),
+    element("span", { class: "hold" }, `${hold === "down" ? "× " : ""}${HOLDS[hold] ?? hold}`),
+    ...more.map((says) => element("small", {}, says)),
+  );
+}
+
+/** What can be done to a process: rows for the menu, `act` being called with one of them. */
+export function processRows(view, process, act) {
+  const number = process.process;
+  const others = view.processes.map((each) => each.process).filter((each) => each !== number);
+  const rows = process.up ? [["Crash", { crash: number }]] : [["Recover", { recover: number }]];
+  for (const command of process.asks ?? []) {
+    rows.push([`Ask to ${command}`, { ask: { process: number, command } }]);
+  }
+  for (const { name, at } of process.timers ?? []) {
+    const when = at === undefined || at === null ? "" : `, due at ${Number(at.toFixed(3))}`;
+    rows.push([`Fire ${name} now${when}`, { fire: { process: number, timer: name } }]);
+  }
+  const buttons = rows.map(([label, what]) => element("button", {
+    type: "button", "data-act": Object.keys(what)[0], onclick: () => act(what),
+  }, label));
+  if (process.up && others.length > 0) buttons.push(suspicion(number, others, act));
+  return buttons;
+}
+
+function suspicion(process, others, act) {
+  const peer = element("select", { "aria-label": "Peer" },
+    ...others.map((each) => element("option", { value: String(each) }, `P${each}`)));
+  const button = (label, verb) => element("button", {
+    type: "button", "data-act": verb,
+    onclick: () => act({ [verb]: { process, peer: Number(peer.value) } }),
+  }, label);
+  return element("div", { class: "group" }, peer, button("Suspect", "suspect"),
+    button("Trust", "trust"));
+}

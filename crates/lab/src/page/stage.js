@@ -1,0 +1,171 @@
+// The live picture: processes in their places, messages on their way between them.
+
+import { byId, element } from "./element.js";
+import { along, link, nodeWidth, places, reach, settle } from "./geometry.js";
+import { holdOf, processButton } from "./processes.js";
+import { brief, messageButton, progress, sentence } from "./messages.js";
+
+/** So many messages are told by their whole names; of more, by a few letters each. */
+const SPELT = 22;
+/** Only so many are drawn; the list has all of them. */
+const DRAWN = 120;
+const NAMESPACE = "http://www.w3.org/2000/svg";
+
+function drawn(name, attributes) {
+  const made = document.createElementNS(NAMESPACE, name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  return made;
+}
+
+/** The button of each key, made once and kept while there is something to show. */
+class Buttons {
+  constructor(within) {
+    this.within = within;
+    this.kept = new Map();
+  }
+
+  show(things, keyOf, make) {
+    const before = this.kept;
+    this.kept = new Map();
+    for (const thing of things) {
+      const key = keyOf(thing);
+      const button = before.get(key) ?? element("button", { type: "button" });
+      before.delete(key);
+      this.kept.set(key, button);
+      make(button, thing);
+      if (button.parentNode === null) this.within.append(button);
+    }
+    const orphan = [...before.values()].find((each) => each === document.activeElement);
+    for (const button of before.values()) button.remove();
+    return orphan ?? null;
+  }
+}
+
+export class Stage {
+  /** `act.message` and `act.process` are called with what was chosen, and its button. */
+  constructor(act) {
+    this.act = act;
+    this.within = byId("stage");
+    this.links = drawn("svg", { class: "links", "aria-hidden": "true" });
+    this.within.append(this.links);
+    this.processes = new Buttons(this.within);
+    this.messages = new Buttons(this.within);
+    this.view = null;
+    new ResizeObserver(() => this.view && this.show(this.view)).observe(this.within);
+  }
+
+  /** `topology` says between whom links are drawn even when nothing is under way. */
+  show(view, topology = this.topology, chosen = this.chosen) {
+    Object.assign(this, { view, topology, chosen });
+    const wide = this.within.clientWidth;
+    if (wide === 0) return;
+    const node = { wide: nodeWidth(view.n, wide) };
+    this.processes.show(view.processes, (each) => each.process, (button, process) => {
+      processButton(button, process, chosen === process.process);
+      button.style.width = `${node.wide}px`;
+      button.onclick = () => this.act.process(process.process, button);
+    });
+    const buttons = view.processes.map((each) => this.processes.kept.get(each.process));
+    node.high = Math.max(...buttons.map((button) => button.offsetHeight));
+    const layout = places(view.n, wide, node);
+    this.within.style.height = `${layout.high}px`;
+    buttons.forEach(({ style }, place) => {
+      const { x, y } = layout.at[place];
+      Object.assign(style, { left: `${x}px`, top: `${y}px` });
+    });
+    this.carry(view, layout, node, wide);
+    this.list(view);
+    legend(view);
+  }
+
+  carry(view, layout, node, wide) {
+    const sent = new Map();
+    const boxes = view.messages.slice(0, DRAWN).map((message) => {
+      const curve = link(layout.at[message.from - 1], layout.at[message.to - 1]);
+      const before = sent.get(message.from) ?? 0;
+      sent.set(message.from, before + 1);
+      const begin = 0.22 + 0.09 * (before % 4);
+      return { message, curve, part: begin + (0.75 - begin) * progress(message, view.time) };
+    });
+    const kinds = view.messages.map((each) => each.kind);
+    const letters = boxes.length <= SPELT * Math.min(1, wide / 600) ? Infinity : brief(kinds);
+    const orphan = this.messages.show(boxes, (box) => box.message.message, (button, box) => {
+      messageButton(button, box.message, view.next?.message === box.message.message, letters);
+      button.onclick = () => this.act.message(box.message.message, button);
+    });
+    const taken = layout.at.map((at) => ({ ...at, ...node }));
+    for (const box of boxes) {
+      const button = this.messages.kept.get(box.message.message);
+      Object.assign(box, { wide: button.offsetWidth, high: button.offsetHeight });
+      Object.assign(box, settle(box, taken, wide, layout.high));
+      taken.push(box);
+      Object.assign(button.style, { left: `${box.x}px`, top: `${box.y}px` });
+    }
+    this.lines(view, layout, node, boxes, wide);
+    if (orphan) this.receiver(orphan);
+  }
+
+  /** Whoever had the focus of a message that is gone goes on at the one that it went to. */
+  receiver(orphan) {
+    this.processes.kept.get(Number(orphan.dataset.to))?.focus();
+  }
+
+  lines(view, layout, node, boxes, wide) {
+    this.links.setAttribute("viewBox", `0 0 ${wide} ${layout.high}`);
+    const ground = this.ground(view, layout).map(([one, two]) => drawn("line", {
+      class: "ground", x1: one.x, y1: one.y, x2: two.x, y2: two.y,
+    }));
+    const ways = new Map();
+    for (const { message, curve } of boxes) ways.set(`${message.from} ${message.to}`, curve);
+    const arrows = [...ways.values()].flatMap((curve) => {
+      const end = along(curve, reach(curve, node));
+      const before = along(curve, reach(curve, node) - 0.04);
+      const angle = Math.atan2(end.y - before.y, end.x - before.x) * (180 / Math.PI);
+      const { from, by, to } = curve;
+      return [
+        drawn("path", { class: "way", d: `M${from.x} ${from.y}Q${by.x} ${by.y} ${to.x} ${to.y}` }),
+        drawn("path", { class: "head", d: "M0 0L-11 5L-8 0L-11 -5Z",
+          transform: `translate(${end.x} ${end.y}) rotate(${angle})` }),
+      ];
+    });
+    const leads = boxes.filter((box) => Math.hypot(box.x - box.from.x, box.y - box.from.y) > 16)
+      .map((box) => drawn("line", { class: "lead", x1: box.x, y1: box.y, x2: box.from.x,
+        y2: box.from.y }));
+    this.links.replaceChildren(...ground, ...arrows, ...leads);
+  }
+
+  /** The links that are there even when nothing is under way. */
+  ground({ n }, { at, ring }) {
+    const next = at.map((one, place) => [one, at[(place + 1) % n]]);
+    if (/ring/.test(this.topology ?? "")) return ring || n === 2 ? next : [];
+    if (n > 8) return [];
+    return at.flatMap((one, place) => at.slice(place + 1).map((two) => [one, two]));
+  }
+
+  /** Every message in words, for those to whom the picture says too little. */
+  list(view) {
+    byId("many").textContent = String(view.messages.length);
+    byId("messages").replaceChildren(...view.messages.map((message) => {
+      const button = element("button", {
+        type: "button", class: "link", "data-listed": String(message.message),
+      }, sentence(message));
+      button.onclick = () => this.act.message(message.message, button);
+      return element("li", {}, button);
+    }));
+  }
+}
+
+/** What the signs mean of which some are to be seen. */
+function legend(view) {
+  const holds = new Set(view.processes.map((each) => holdOf(each)));
+  const entries = [
+    ["inside", "inside", holds.has("inside")],
+    ["waits", "waits", holds.has("waiting")],
+    ["crash", "crashed", holds.has("down")],
+    ["leads", "leads (crown)", view.processes.some((each) => each.leads)],
+    ["token", "has the token", view.processes.some((each) => each.token)],
+    ["soon", "comes next", view.next?.message !== undefined && view.next?.message !== null],
+  ];
+  byId("legend").replaceChildren(...entries.filter(([, , there]) => there).map(([name, says]) =>
+    element("li", {}, element("i", { class: name, "aria-hidden": "true" }), says)));
+}

@@ -1,0 +1,28 @@
+// What the monitors say of the history to the present moment.
+
+import { byId, element } from "./element.js";
+
+const SIGNS = { holds: "✓", violated: "✗", open: "…" };
+
+/** `go` is called with the moment of a violation. */
+export function verdicts(view, go) {
+  const rows = view.verdicts.map(({ property, verdict, says, moment, promised }) => {
+    const more = [];
+    if (says) more.push(element("p", {}, says));
+    if (verdict === "violated" && moment !== null && moment !== undefined) {
+      more.push(element("button", {
+        type: "button", "data-violation": property, onclick: () => go(moment),
+      }, moment === view.moment ? `Moment ${moment}: here` : `Show moment ${moment}`));
+    }
+    return element("li", { class: verdict, "data-property": property },
+      element("strong", {}, `${SIGNS[verdict] ?? "·"} ${property}`), ` ${verdict}`,
+      promised === false ? element("span", { class: "soft" }, " (not promised)") : null, ...more);
+  });
+  if (rows.length === 0) rows.push(element("li", {}, "Nothing to judge here."));
+  byId("verdicts").replaceChildren(...rows);
+  const violated = view.verdicts.filter((each) => each.verdict === "violated");
+  const worst = violated.length > 0 ? "violated" : "holds";
+  byId("verdict").className = worst;
+  byId("verdict").textContent = view.verdicts.length === 0 ? ""
+    : `${SIGNS[worst]} ${violated.length > 0 ? `${violated.length} violated` : "nothing violated"}`;
+}

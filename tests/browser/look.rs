@@ -1,0 +1,57 @@
+//! How the page looks: nothing cut, nothing over anything else, at any width.
+
+use serde_json::json;
+
+use crate::visit::Visit;
+
+/// What ends beyond the edge of the window, or has more within than it shows and cannot be
+/// scrolled. Fields scroll, and signs of the legend draw over their edge.
+const CUT: &str = "Array.from(document.querySelectorAll('body, body *:not(#legend i)'))
+    .filter((each) => each.checkVisibility() && !each.closest('.unseen, #tree, #diagram')
+        && !each.matches('input, textarea, select')
+        && each.namespaceURI.endsWith('xhtml'))
+    .filter((each) => each.getBoundingClientRect().right > document.documentElement.clientWidth
+        || (each.scrollWidth > each.clientWidth + 1 && each.clientWidth > 0
+            && getComputedStyle(each).overflowX !== 'auto'))
+    .map((each) => each.id || each.className || each.tagName)";
+
+/// Processes and messages of the picture of which one lies over the other.
+const OVER: &str = "(() => {
+    const all = Array.from(document.querySelectorAll('#stage button'), (each) =>
+        [each.textContent, each.getBoundingClientRect()]);
+    return all.flatMap(([one, a], place) => all.slice(place + 1)
+        .filter(([, b]) => a.left + 1 < b.right && b.left + 1 < a.right
+            && a.top + 1 < b.bottom && b.top + 1 < a.bottom)
+        .map(([two]) => `${one} and ${two}`));
+})()";
+
+#[test]
+fn nothing_is_cut_and_nothing_overlaps_in_light_and_dark_at_any_width() {
+    let Some(mut visit) = Visit::first() else { return };
+    let mut papers = Vec::new();
+    for words in [
+        "ricart-agrawala -n 3 --entries 2 --latency 1..4",
+        "chang-roberts -n 8 --latency 1..4",
+        "coordinated:bully -n 4 --latency 1..4",
+    ] {
+        visit.tab.value(&format!("lab.begin({{words: {words:?}}}, 'form-error')"));
+        visit.answered();
+        for _ in 0..8 {
+            visit.click("#step");
+        }
+        assert_ne!(visit.view("view.messages.length"), json!(0), "{words}");
+        for (wide, look) in [(1280, "light"), (900, "dark"), (400, "dark")] {
+            visit.tab.resize(wide, 800, look);
+            visit.until(&format!("innerWidth === {wide}"));
+            visit.tab.value("new Promise((done) => setTimeout(done, 100))");
+            assert_eq!(visit.tab.value(CUT), json!([]), "{words} at {wide} pixels");
+            assert_eq!(visit.tab.value(OVER), json!([]), "{words} at {wide} pixels");
+        }
+    }
+    for look in ["light", "dark"] {
+        visit.tab.resize(1280, 800, look);
+        papers.push(visit.tab.value("getComputedStyle(document.body).backgroundColor"));
+    }
+    assert_ne!(papers[0], papers[1]);
+    visit.well();
+}
