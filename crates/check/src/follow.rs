@@ -127,6 +127,7 @@ where
             }
             let ran = processes.boot_into(at, self.replay.local(at));
             self.recorder.boot(at, false, &ran.messages, &ran.events);
+            self.recorder.state(at, self.replay.state(at).as_ref());
         }
     }
 
@@ -137,6 +138,7 @@ where
         let taken = self.replay.take(step);
         let receiver_was_down = self.replay.is_down(taken.at);
         self.recorder.step(&taken, receiver_was_down);
+        self.recorder.state(taken.at, self.replay.state(taken.at).as_ref());
         true
     }
 

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 
 use tenure_core::{Labelled, Layer, ProcessId, Protocol, TICKS_PER_UNIT, VectorClock};
+use tenure_trace::state::States;
 use tenure_trace::{Kind, Passage, Pick, Record, Who};
 
 use crate::action::Kind as Step;
@@ -28,6 +29,7 @@ pub(crate) struct Recorder<P: Protocol> {
     clocks: Vec<VectorClock>,
     numbers: BTreeMap<(ProcessId, ProcessId), u64>,
     under_way: BTreeMap<(ProcessId, ProcessId), VecDeque<Sent<P::Message>>>,
+    states: States,
 }
 
 impl<P: Protocol> Recorder<P>
@@ -42,6 +44,7 @@ where
             clocks: vec![VectorClock::new(size); size as usize],
             numbers: BTreeMap::new(),
             under_way: BTreeMap::new(),
+            states: States::default(),
         }
     }
 
@@ -97,6 +100,14 @@ where
             }
         }
         self.effects(at, &taken.messages, &taken.events);
+    }
+
+    /// What a process holds after its boot or a step, if it is up.
+    pub(crate) fn state(&mut self, at: ProcessId, state: Option<&P>) {
+        let changed = state.and_then(|state| self.states.changed(at, state));
+        if let Some(state) = changed {
+            self.note(at, state);
+        }
     }
 
     /// The message under way that is picked (`None` for one of the application), if there is one.

@@ -262,6 +262,14 @@ where
         self.real[at.index()]
     }
 
+    /// What a process holds, if it is up.
+    pub(crate) fn state(&self, at: ProcessId) -> Option<P> {
+        match &self.processes.locals.get(self.real[at.index()]).life {
+            Life::Up(process) => Some(process.clone()),
+            Life::Down(_) => None,
+        }
+    }
+
     /// The armed timers of a process.
     pub(crate) fn armed(&self, at: ProcessId) -> Vec<P::Timer> {
         let local = self.processes.locals.get(self.real[at.index()]);

@@ -191,6 +191,7 @@ where
             }
             let ran = self.processes.boot_into(at, replay.local(at));
             recorder.boot(at, false, &ran.messages, &ran.events);
+            recorder.state(at, replay.state(at).as_ref());
         }
         let mut scenes: Vec<Scene> = Vec::new();
         for action in &way.actions {
@@ -198,6 +199,7 @@ where
             let receiver_was_down = replay.is_down(taken.at);
             scenes.push(scene(&taken, receiver_was_down));
             recorder.step(&taken, receiver_was_down);
+            recorder.state(taken.at, replay.state(taken.at).as_ref());
         }
         let header = header::<P>(&self.algorithm, size);
         let trace = Trace { header, records: recorder.finish(ended), torn: None };

@@ -62,7 +62,7 @@ where
         if course.size != simulation {
             return Err(FollowError::Size { course: course.size, simulation });
         }
-        let recorder = Recorder::new(Box::new(to), &self.header())?;
+        let recorder = Recorder::new(Box::new(to), &self.header(), self.states)?;
         let core = Core::new(self.steered(course), Self::offers(), Some(recorder));
         let world = World::new(core, &self.configs, &[], Vec::new(), None);
         let mut steered = Steered::new(world);

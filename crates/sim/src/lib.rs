@@ -91,7 +91,7 @@ pub use moments::Moments;
 pub use next::Next;
 pub use random::Random;
 pub use refusal::SettingsError;
-pub use replay::{inexpressible, replay_command};
+pub use replay::{group_options, inexpressible, replay_command};
 pub use report::{Ended, Report, Stuck};
 pub use service::{Ask, Heard, UserCommand, UserEvent};
 pub use session::{Halt, Impossible, Session, Steer, SteerError, UnderWay, steering_options};

@@ -2,6 +2,7 @@ use std::fmt;
 use std::io::Write;
 
 use tenure_core::{ProcessId, VectorClock};
+use tenure_trace::state::States;
 use tenure_trace::{Header, Kind, Passage, Record, Who, WriteError, Writer};
 
 /// Writes what happens as a trace.
@@ -13,6 +14,8 @@ pub(crate) struct Recorder {
     free: Vec<u32>,
     numbers: u64,
     told: u64,
+    /// The states that were written, where they are wanted.
+    pub(crate) states: Option<States>,
 }
 
 /// What the trace must still know of a message when it arrives.
@@ -26,15 +29,19 @@ pub(crate) struct Ticket {
 }
 
 impl Recorder {
-    pub(crate) fn new(to: Box<dyn Write + Send>, header: &Header) -> Result<Self, WriteError> {
-        let writer = Writer::new(to, header)?;
+    pub(crate) fn new(
+        to: Box<dyn Write + Send>,
+        header: &Header,
+        states: bool,
+    ) -> Result<Self, WriteError> {
         Ok(Recorder {
-            writer,
+            writer: Writer::new(to, header)?,
             error: None,
             tickets: Vec::new(),
             free: Vec::new(),
             numbers: 0,
             told: 0,
+            states: states.then(States::default),
         })
     }
 

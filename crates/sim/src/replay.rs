@@ -10,18 +10,8 @@ use crate::{
 /// The algorithm's own options (variants, topologies) are the caller's to append. What no
 /// option can express is listed by [`inexpressible`].
 pub fn replay_command(algorithm: &str, settings: &Settings) -> String {
-    let mut command = format!("tenure simulate {algorithm} -n {}", settings.size);
+    let mut command = format!("tenure simulate {algorithm}{}", group_options(settings));
     let mut option = |name: &str, value: String| command.push_str(&format!(" --{name} {value}"));
-    if !settings.ranks.is_empty() {
-        let ids = settings.ranks.iter().map(|rank| rank.id.to_string());
-        let loads = settings.ranks.iter().any(|rank| rank.weight != 0);
-        if loads {
-            let loads = settings.ranks.iter().map(|rank| u64::MAX / rank.weight.max(1));
-            option("loads", loads.map(|load| load.to_string()).collect::<Vec<_>>().join(","));
-        } else {
-            option("ids", ids.collect::<Vec<_>>().join(","));
-        }
-    }
     if let Some(Initiators::Listed(listed)) = &settings.workload.initiators {
         option("initiators", numbers(listed));
     }
@@ -47,6 +37,22 @@ pub fn replay_command(algorithm: &str, settings: &Settings) -> String {
         command.push_str(" --beyond-assumptions");
     }
     command
+}
+
+/// The options that make the group of these settings again: how many there are, and their ranks.
+/// Each is preceded by a blank.
+pub fn group_options(settings: &Settings) -> String {
+    let size = format!(" -n {}", settings.size);
+    let ranks = settings.ranks.iter();
+    if settings.ranks.is_empty() {
+        return size;
+    }
+    let list = |ranks: Vec<String>| ranks.join(",");
+    if settings.ranks.iter().any(|rank| rank.weight != 0) {
+        let loads = ranks.map(|rank| u64::MAX / rank.weight.max(1));
+        return format!("{size} --loads {}", list(loads.map(|load| load.to_string()).collect()));
+    }
+    format!("{size} --ids {}", list(ranks.map(|rank| rank.id.to_string()).collect()))
 }
 
 fn locking(settings: &Settings, option: &mut impl FnMut(&str, String)) {

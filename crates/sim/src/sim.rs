@@ -24,6 +24,8 @@ pub struct Simulation<P: Protocol> {
     script: Vec<(u64, ProcessId, P::Command)>,
     watchers: Vec<Watcher<P>>,
     replay: Option<String>,
+    options: Vec<String>,
+    pub(crate) states: bool,
     stamping: Option<Stamping<P>>,
 }
 
@@ -61,6 +63,8 @@ where
             script: Vec::new(),
             watchers: Vec::new(),
             replay: None,
+            options: Vec::new(),
+            states: false,
             stamping: None,
         }
     }
@@ -76,6 +80,21 @@ where
     #[must_use]
     pub fn replayed_by(mut self, command: impl Into<String>) -> Self {
         self.replay = Some(command.into());
+        self
+    }
+
+    /// The same with the options that configure the algorithm and its group, for the head of its
+    /// trace: what makes the same processes again.
+    #[must_use]
+    pub fn configured_by(mut self, options: Vec<String>) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// The same with what a process holds after each step that changed it, in the trace.
+    #[must_use]
+    pub fn with_states(mut self) -> Self {
+        self.states = true;
         self
     }
 
@@ -108,6 +127,8 @@ where
             script: self.script.clone(),
             watchers: self.watchers.clone(),
             replay: self.replay.clone(),
+            options: self.options.clone(),
+            states: self.states,
             stamping: self.stamping,
         }
     }
@@ -167,7 +188,7 @@ where
         controls: Controls<'_>,
     ) -> Result<Report, RunError> {
         self.check()?;
-        let recorder = Recorder::new(Box::new(to), &self.header())?;
+        let recorder = Recorder::new(Box::new(to), &self.header(), self.states)?;
         let settings = self.settings.clone();
         let (report, _, recorder) = self.run_settings(settings, Some(recorder), controls)?;
         recorder.map_or(Ok(()), Recorder::finish)?;
@@ -180,7 +201,7 @@ where
         to: impl Write + Send + 'static,
     ) -> Result<World<'_, P>, RunError> {
         self.check()?;
-        let recorder = Recorder::new(Box::new(to), &self.header())?;
+        let recorder = Recorder::new(Box::new(to), &self.header(), self.states)?;
         let core = Core::new(self.settings.clone(), Self::offers(), Some(recorder));
         let watchers = self.watchers.clone();
         Ok(World::new(core, &self.configs, &self.script, watchers, self.stamping))
@@ -240,6 +261,7 @@ where
             fenced: watch.fenced,
             most_inside: watch.most_inside,
             promises: promises.collect(),
+            options: self.options.clone(),
             seed: Some(self.settings.seed),
             replay: self.replay.clone(),
             ..Header::new(self.name.clone(), self.service.into(), size, Source::Simulator)

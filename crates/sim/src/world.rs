@@ -365,6 +365,7 @@ where
             Todo::Hear { process, clock, reacts } => {
                 if let (Some(stamping), Some(clock)) = (self.stamping, clock) {
                     (stamping.observe)(&mut self.processes[process.index()], clock);
+                    self.trace_state(process);
                 }
                 if reacts {
                     self.ask(process, Ask::Enter);
@@ -457,8 +458,22 @@ where
         if !self.batch.timers.is_empty() {
             self.release_timers(at, departs);
         }
+        if self.core.recorder.is_some() {
+            self.trace_state(at);
+        }
         if let Some(again) = self.core.again.take() {
             self.ask(again, Ask::Enter);
+        }
+    }
+
+    /// Writes down what a process holds now, where that is wanted and news.
+    #[cold]
+    fn trace_state(&mut self, at: ProcessId) {
+        let recorder = self.core.recorder.as_mut();
+        let states = recorder.and_then(|recorder| recorder.states.as_mut());
+        let state = states.and_then(|states| states.changed(at, &self.processes[at.index()]));
+        if let Some(state) = state {
+            self.core.trace(at, state);
         }
     }
 

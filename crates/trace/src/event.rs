@@ -87,6 +87,9 @@ pub enum Kind {
     Access(Access),
     /// A remark for people.
     Note(String),
+    /// What the process holds from now on, as a [tree](crate::state::tree). For people: nothing
+    /// is judged by it.
+    State(Value),
     /// Of a process: it left in good order. Of the parent: the run is over, and what holds now
     /// is what holds in the end.
     End,
@@ -120,6 +123,7 @@ impl Kind {
             Kind::Heal => "heal",
             Kind::Access(_) => "access",
             Kind::Note(_) => "note",
+            Kind::State(_) => "state",
             Kind::End => "end",
             Kind::Other { kind, .. } => kind,
         }
@@ -169,7 +173,9 @@ impl Serialize for Record {
             }
             Kind::Partition(sides) => line.serialize_field("data", &numbers(sides))?,
             Kind::Access(access) => line.serialize_field("data", access)?,
-            Kind::Other { data: Some(data), .. } => line.serialize_field("data", data)?,
+            Kind::State(data) | Kind::Other { data: Some(data), .. } => {
+                line.serialize_field("data", data)?;
+            }
             _ => {}
         }
         if let Some(clock) = &self.clock {

@@ -17,6 +17,7 @@ pub mod export;
 mod golden;
 mod header;
 mod line;
+
 mod merge;
 mod numbered;
 mod parse;

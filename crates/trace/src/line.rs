@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde::de::Error as _;
 use serde_json::value::RawValue;
-use serde_json::{Error, from_str};
+use serde_json::{Error, Value, from_str};
 use tenure_core::{Layer, ProcessId, VectorClock};
 
 use crate::event::Suspected;
@@ -70,6 +70,10 @@ fn decode_kind(
         "heal" => Kind::Heal,
         "access" => Kind::Access(from_str(given()?.get())?),
         "note" => Kind::Note(from_str(given()?.get())?),
+        "state" => Kind::State(match (data, contents) {
+            (Some(data), Contents::Kept) => from_str(data.get())?,
+            _ => Value::Null,
+        }),
         "end" => Kind::End,
         _ => {
             let data = data.map(|data| from_str(data.get())).transpose()?;
@@ -108,7 +112,7 @@ fn sides(data: &RawValue) -> Result<Vec<Vec<ProcessId>>, Error> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
     use tenure_core::service::{election, mutex, office, stream};
     use tenure_core::{Fence, Term, Verdict};
 
@@ -177,6 +181,7 @@ mod tests {
                 highest: Some(Fence(1, 3)),
             }),
             Kind::Note("remark".into()),
+            Kind::State(json!({"phase": "Idle"})),
             Kind::End,
             Kind::Other { kind: "eclipse".into(), data: Some(json!([1, 2])) },
         ]

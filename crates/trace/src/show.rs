@@ -5,6 +5,7 @@ use std::fmt::{self, Write};
 use tenure_core::service::{election, mutex, stream};
 use tenure_core::{Fence, ProcessId, Term, Verdict};
 
+use crate::state::Shown;
 use crate::{Access, Asked, ClockUnit, Header, Kind, Operation, Passage, Record, Told, Who};
 
 /// Tells a trace, record by record, in words.
@@ -103,6 +104,7 @@ impl fmt::Display for Words<'_> {
             Kind::Heal => f.write_str("the network is whole again"),
             Kind::Access(access) => accesses(f, access),
             Kind::Note(text) => write!(f, "{at} notes: {text}"),
+            Kind::State(state) => write!(f, "{at} holds {}", Shown(state)),
             Kind::End if *at == Who::Parent => f.write_str("the run is over"),
             Kind::End => write!(f, "{at} ends"),
             Kind::Other { kind, data: None } => write!(f, "{at}: {kind}"),
@@ -237,6 +239,7 @@ mod tests {
             (access(Operation::Put, true), "the resource takes 7 from P1 (fence 1.2)"),
             (access(Operation::Put, false), "the resource refuses 7 from P1 (fence 1.2 after 1.3)"),
             (Kind::End, "P1 ends"),
+            (Kind::State(json!({"type": "A", "b": [1, "P2"]})), "P1 holds A {b: [1, P2]}"),
             (Kind::Other { kind: "eclipse".into(), data: Some(json!(1)) }, "P1: eclipse 1"),
         ] {
             assert_eq!(told(P1, kind), format!("12.5  {says}"));

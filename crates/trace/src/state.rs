@@ -1,8 +1,12 @@
 //! What a process holds, as a tree that any tool can walk.
 
-use std::fmt::Debug;
+use std::collections::BTreeMap;
+use std::fmt::{self, Debug};
 
 use serde_json::{Map, Number, Value};
+use tenure_core::ProcessId;
+
+use crate::Kind;
 
 /// The key under which a tree keeps the name of a struct or of an enum's variant. It is a word
 /// of the language, which no field can have as its name.
@@ -28,6 +32,58 @@ const DEEPEST: usize = 64;
 /// Whatever does not read like that is a text, so there is always a tree.
 pub fn tree(value: &impl Debug) -> Value {
     tree_of_text(&format!("{value:?}"))
+}
+
+/// The states that were written of a run: one is written when it is another than before.
+#[derive(Clone, Debug, Default)]
+pub struct States {
+    last: BTreeMap<ProcessId, String>,
+}
+
+impl States {
+    /// What to write of a process after a step, if anything.
+    pub fn changed(&mut self, at: ProcessId, state: &impl Debug) -> Option<Kind> {
+        let text = format!("{state:?}");
+        let last = self.last.entry(at).or_default();
+        if *last == text {
+            return None;
+        }
+        let tree = tree_of_text(&text);
+        *last = text;
+        Some(Kind::State(tree))
+    }
+}
+
+/// A tree in a line.
+pub(crate) struct Shown<'t>(pub(crate) &'t Value);
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Value::String(text) => f.write_str(text),
+            Value::Array(values) => {
+                f.write_str("[")?;
+                for (place, value) in values.iter().enumerate() {
+                    write!(f, "{}{}", if place > 0 { ", " } else { "" }, Shown(value))?;
+                }
+                f.write_str("]")
+            }
+            Value::Object(fields) => {
+                if let Some(name) = fields.get(TYPE) {
+                    write!(f, "{} ", Shown(name))?;
+                }
+                f.write_str("{")?;
+                for (place, (name, value)) in
+                    fields.iter().filter(|(name, _)| *name != TYPE).enumerate()
+                {
+                    let comma = if place > 0 { ", " } else { "" };
+                    write!(f, "{comma}{name}: {}", Shown(value))?;
+                }
+                f.write_str("}")
+            }
+            leaf => write!(f, "{leaf}"),
+        }
+    }
 }
 
 fn tree_of_text(text: &str) -> Value {
@@ -328,6 +384,14 @@ mod tests {
             "huge": u128::MAX.to_string(),
         });
         assert_eq!(tree(&everything()), expected);
+    }
+
+    #[test]
+    fn only_another_state_is_written() {
+        let mut states = States::default();
+        let written = [(0, 1), (0, 1), (1, 1), (0, 2), (0, 1)]
+            .map(|(at, state)| states.changed(ProcessId(at), &state).is_some());
+        assert_eq!(written, [true, false, true, true, true]);
     }
 
     #[test]

@@ -59,6 +59,7 @@ pub struct Page {
     over: bool,
     names: Names,
     records: Records,
+    scale: Scale,
 }
 
 /// All that the page knows.
@@ -72,6 +73,8 @@ struct Told<'a> {
     records: u64,
     shown: Option<(u64, u64)>,
     goes_on: bool,
+    /// What the steps are placed by at first: `time` or `rank`.
+    scale: &'static str,
     card: Option<&'a Card>,
     verification: &'a Verification,
     steps: Steps,
@@ -107,6 +110,7 @@ impl Page {
             over: false,
             names: Names::default(),
             records: Records::default(),
+            scale: Scale::Time,
         }
     }
 
@@ -129,6 +133,13 @@ impl Page {
             page.read(&record?);
         }
         Ok(page)
+    }
+
+    /// The same, with its steps placed by this until somebody chooses otherwise on the page.
+    #[must_use]
+    pub fn scaled_by(mut self, scale: Scale) -> Self {
+        self.scale = scale;
+        self
     }
 
     /// The first line of the trace.
@@ -185,6 +196,7 @@ impl Page {
             records: layout.records,
             shown: layout.shown,
             goes_on: layout.goes_on,
+            scale: if self.scale == Scale::Time { "time" } else { "rank" },
             card,
             verification: &verification,
             steps,

@@ -212,7 +212,8 @@ impl Reading {
             Kind::Timer(_) | Kind::Suspicion { .. } | Kind::Other { .. } => {
                 self.begin(at, seen, says(&seen.record.kind), None);
             }
-            Kind::End | Kind::Partition(_) | Kind::Heal | Kind::Access(_) => {}
+            Kind::State(_) | Kind::End | Kind::Access(_) => {}
+            Kind::Partition(_) | Kind::Heal => {}
         }
     }
 

@@ -75,7 +75,13 @@ fn takeover() -> (Header, Vec<Record>) {
         (7, 0, Kind::Receive(passage(1, "coordinator", 3))),
         (7, 0, elected(1, 2)),
         (9, 2, Kind::Recover),
-        (9, 2, Kind::Other { kind: "state".into(), data: Some(json!({"queue": [1]})) }),
+        (
+            9,
+            2,
+            Kind::State(json!({
+                "type": "Lock", "queue": ["(1, P3)"], "group": {"type": "Group", "me": "P3"},
+            })),
+        ),
     ];
     let header = Header::new("takeover", Service::Election, 3, Source::Simulator);
     let mut records: Vec<Record> = story
@@ -205,7 +211,8 @@ fn leaders_suspicions_crashes_and_splits_are_told_of_at_their_time() {
     assert!(after.contains("leads (term 2)") && after.contains("suspects\nP3"), "{after}");
     assert!(state_at(2, "4").contains("has crashed"));
     let saved = state_at(2, "viewer.trace.size - 1");
-    assert!(saved.contains("protocol state\n{\"queue\":[1]}"), "{saved}");
+    let tree = "protocol state\nLock\ngroup\nGroup\nme\nP3\nqueue\n(1, P3)";
+    assert!(saved.contains(tree), "{saved}");
     let legend = tab.text("#legend");
     for word in ["leads", "lost message", "crashes", "suspects", "split"] {
         assert!(legend.contains(word), "{word} in {legend}");

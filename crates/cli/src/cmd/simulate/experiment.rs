@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -14,7 +13,7 @@ use tenure_sim::{
 };
 
 use super::books;
-use super::plan::Plan;
+use super::plan::{Plan, Traced};
 use crate::cmd::failure::Failure;
 use crate::cmd::interrupt;
 
@@ -80,7 +79,7 @@ impl Plan {
         &self,
         runs: u64,
         threads: usize,
-        trace: Option<&Path>,
+        trace: Option<Traced<'_>>,
         interrupt: &Interrupt,
     ) -> Result<Outcome, Failure> {
         let bar = progress(runs, &self.card.name);

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use data::Data;
 use experiment::{Interrupt, Outcome};
-use plan::{Plan, Steering};
+use plan::{Plan, Steering, Traced};
 
 use super::failure::{Failure, Status};
 use super::output::{Format, print, print_json};
@@ -45,7 +45,8 @@ pub(crate) fn perform(options: &Options) -> Result<Performed, Failure> {
         eprintln!("tenure: {option} has no effect on {}", plan.card.name);
     }
     let interrupt = Interrupt::watch();
-    let outcome = plan.perform(runs, options.run.threads, options.trace.as_deref(), &interrupt)?;
+    let trace = options.trace.as_deref().map(|path| Traced { path, states: options.states });
+    let outcome = plan.perform(runs, options.run.threads, trace, &interrupt)?;
     Ok(Performed { plan, outcome, runs })
 }
 

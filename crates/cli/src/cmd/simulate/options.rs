@@ -39,6 +39,9 @@ pub(crate) struct Options {
     /// Write all that happened in the first run, as NDJSON
     #[arg(long, value_name = "FILE")]
     pub(super) trace: Option<PathBuf>,
+    /// In the trace, what each process holds after every step that changed it
+    #[arg(long, requires = "trace")]
+    pub(super) states: bool,
     /// How to print the result
     #[arg(long, value_enum, default_value_t)]
     pub(super) format: Format,

@@ -12,7 +12,7 @@ use tenure_core::{
 use tenure_sim::{
     Chatter, Controls, Entries, Initiators, Latency, Locking, Pattern, Random, Report, RunError,
     Settings, SettingsError, Simulation, Span, Steer, SteerError, UserCommand, UserEvent, Watched,
-    Workload, replay_command, steering_options,
+    Workload, group_options, replay_command, steering_options,
 };
 use tenure_trace::Spoken;
 
@@ -216,13 +216,16 @@ impl Plan {
     pub(crate) fn run(
         &self,
         settings: Settings,
-        trace: Option<&Path>,
+        trace: Option<Traced<'_>>,
         controls: Controls<'_>,
     ) -> Result<Report, Failure> {
         let parameters = self.parameters_of(&settings);
-        let replay = trace.map(|_| self.replay(&settings));
-        let steering = &self.steering;
-        let run = Run { settings, replay, trace, steering, controls };
+        let head = trace.map(|traced| Head {
+            traced,
+            replay: self.replay(&settings),
+            options: self.words(&settings),
+        });
+        let run = Run { settings, head, steering: &self.steering, controls };
         catalogue::visit(&self.card.name, &parameters, run).map_err(Failure::usage)?
     }
 
@@ -231,6 +234,12 @@ impl Plan {
         let sized = Parameters { size: settings.size, ..self.parameters.clone() };
         let ranks = ranks(settings, &self.parameters);
         Parameters { ranks, ..parameters(sized, settings) }
+    }
+
+    /// The options that make the group of these settings again, word by word.
+    fn words(&self, settings: &Settings) -> Vec<String> {
+        let options = group_options(settings) + &self.own_options;
+        options.split_whitespace().map(str::to_owned).collect()
     }
 
     /// The command that makes the run of these settings again.
@@ -363,11 +372,26 @@ fn refused(error: SettingsError) -> Failure {
     }
 }
 
+/// Where a trace is written, and how much of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Traced<'a> {
+    /// The file.
+    pub(crate) path: &'a Path,
+    /// Whether with what processes hold.
+    pub(crate) states: bool,
+}
+
+/// A trace, and what stands at its head.
+struct Head<'a> {
+    traced: Traced<'a>,
+    replay: String,
+    options: Vec<String>,
+}
+
 /// Runs the protocol that the catalogue has under the name.
 struct Run<'a> {
     settings: Settings,
-    replay: Option<String>,
-    trace: Option<&'a Path>,
+    head: Option<Head<'a>>,
     steering: &'a Steering,
     controls: Controls<'a>,
 }
@@ -392,15 +416,16 @@ impl Run<'_> {
     {
         let simulation = Simulation::<P>::of(config, self.settings).map_err(refused)?;
         let Steering { steers, most } = self.steering;
-        let Some(path) = self.trace else {
+        let Some(head) = self.head else {
             if !self.steering.is_any() {
                 return simulation.run_with(self.controls).map_err(refused);
             }
             let ran = simulation.run_steered(steers, *most, std::io::sink(), self.controls);
             return ran.map_err(|error| unsteerable(error, Path::new("a trace")));
         };
+        let path = head.traced.path;
         let file = File::create(path).map_err(|error| unwritable(path, &error))?;
-        let (file, simulation) = (BufWriter::new(file), replayed(simulation, self.replay));
+        let (file, simulation) = (BufWriter::new(file), headed(simulation, head));
         if self.steering.is_any() {
             let ran = simulation.run_steered(steers, *most, file, self.controls);
             return ran.map_err(|error| unsteerable(error, path));
@@ -409,15 +434,14 @@ impl Run<'_> {
     }
 }
 
-fn replayed<P: Algorithm>(simulation: Simulation<P>, command: Option<String>) -> Simulation<P>
+/// The same, as the head of its trace says it.
+fn headed<P: Algorithm>(simulation: Simulation<P>, head: Head<'_>) -> Simulation<P>
 where
     P::Command: UserCommand,
     P::Event: UserEvent,
 {
-    match command {
-        Some(command) => simulation.replayed_by(command),
-        None => simulation,
-    }
+    let simulation = simulation.replayed_by(head.replay).configured_by(head.options);
+    if head.traced.states { simulation.with_states() } else { simulation }
 }
 
 fn unwritable(path: &Path, error: &dyn std::fmt::Display) -> Failure {

@@ -4,6 +4,7 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use tenure_sim::parse_units;
 use tenure_trace::diagram::{Clock, Direction, Layout, Margin, Scale, View, Window, lay_out_files};
 
 use super::{of_input, page};
@@ -54,8 +55,8 @@ enum Form {
     Text,
     /// For a page or a slide
     Svg,
-    /// A page in one file: zoom, step, filter, and ask any process for its state; clock and
-    /// scale are chosen there
+    /// A page in one file: zoom, step, filter, and ask any process for its state; `--scale` is
+    /// what it begins with
     Html,
 }
 
@@ -89,16 +90,14 @@ enum ClockName {
 
 pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     if options.form == Form::Html {
+        refuse_what_a_page_has(options)?;
         let (from, to, events) = (options.from, options.to, options.events.clone());
-        return page::run(&options.files, Window { from, to, events, most: None });
+        return page::run(&options.files, Window { from, to, events, most: None }, scale(options));
     }
     let whole = options.from.is_none() && options.to.is_none() && options.events.is_none();
     let most = if options.form == Form::Svg { MOST_IN_SVG } else { MOST_IN_TEXT };
     let view = View {
-        scale: match options.scale {
-            ScaleName::Time => Scale::Time,
-            ScaleName::Causal => Scale::Causal,
-        },
+        scale: scale(options),
         clock: match options.clock {
             ClockName::None => Clock::None,
             ClockName::Lamport => Clock::Lamport,
@@ -129,6 +128,29 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     Ok(Status::Held)
 }
 
+const fn scale(options: &Options) -> Scale {
+    match options.scale {
+        ScaleName::Time => Scale::Time,
+        ScaleName::Causal => Scale::Causal,
+    }
+}
+
+/// A page has all clocks and everything that messages say, and time goes to the right on it.
+fn refuse_what_a_page_has(options: &Options) -> Result<(), Failure> {
+    let given = [
+        ("--clock", !matches!(options.clock, ClockName::None)),
+        ("--fields", !options.fields.is_empty()),
+        ("--direction", matches!(options.direction, Some(DirectionName::Down))),
+    ];
+    match given.into_iter().find(|(_, given)| *given) {
+        None => Ok(()),
+        Some((option, _)) => Err(Failure::usage(format!(
+            "{option} means nothing to --as html: the page goes to the right, and shows every \
+             clock and all that a message says when an event is selected"
+        ))),
+    }
+}
+
 fn drawn(options: &Options, layout: &Layout) -> String {
     let in_text = options.form == Form::Text;
     let direction = match options.direction {
@@ -142,14 +164,7 @@ fn drawn(options: &Options, layout: &Layout) -> String {
 
 /// Units with up to six digits after the point, as ticks.
 fn ticks(text: &str) -> Result<u64, String> {
-    let fault = || format!("`{text}` is no time; write units, as in 12 or 12.5");
-    let (whole, part) = text.split_once('.').unwrap_or((text, "0"));
-    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    if !digits(whole) || !digits(part) || part.len() > 6 {
-        return Err(fault());
-    }
-    let ticks = format!("{whole}{part:0<6}");
-    ticks.parse().map_err(|_| fault())
+    parse_units(text).map_err(|_| format!("`{text}` is no time; write units, as in 12 or 12.5"))
 }
 
 /// `5..200`, either end of which may be missing.
@@ -172,7 +187,7 @@ mod tests {
     fn times_are_units_with_a_point() {
         assert_eq!(ticks("12"), Ok(12_000_000));
         assert_eq!(ticks("0.25"), Ok(250_000));
-        for wrong in ["", "1.", ".5", "-1", "1e3", "1.2345678", "99999999999999999999"] {
+        for wrong in ["", ".5", "-1", "1e3", "1.2345678", "99999999999999999999"] {
             assert!(ticks(wrong).is_err(), "{wrong}");
         }
     }

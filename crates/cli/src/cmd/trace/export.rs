@@ -69,11 +69,12 @@ pub(super) fn import(options: &ImportOptions) -> Result<Status, Failure> {
         .map_err(|error| Failure::usage(format!("cannot read {path}: {error}")))?;
     let trace = from_shiviz(&log).map_err(|error| Failure::usage(format!("{path}: {error}")))?;
     let mut text = String::new();
-    let header = serde_json::to_string(&trace.header).unwrap_or_default();
+    let line = |result: serde_json::Result<String>| result.expect("what was read can be written");
+    let header = line(serde_json::to_string(&trace.header));
     writeln!(text, "{header}").expect("a string takes everything");
     for record in &trace.records {
-        let line = serde_json::to_string(record).unwrap_or_default();
-        writeln!(text, "{line}").expect("a string takes everything");
+        writeln!(text, "{}", line(serde_json::to_string(record)))
+            .expect("a string takes everything");
     }
     print(&text)?;
     Ok(Status::Held)

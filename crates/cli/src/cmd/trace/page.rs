@@ -5,14 +5,14 @@ use std::path::PathBuf;
 use tenure_algorithms::catalogue::{self, Parameters};
 use tenure_core::Card;
 use tenure_trace::Header;
-use tenure_trace::diagram::{Page, Window};
+use tenure_trace::diagram::{Page, Scale, Window};
 
 use super::{of_input, replay};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::output::print;
 
-pub(super) fn run(files: &[PathBuf], window: Window) -> Result<Status, Failure> {
-    let page = Page::of_files(files, window).map_err(of_input)?;
+pub(super) fn run(files: &[PathBuf], window: Window, scale: Scale) -> Result<Status, Failure> {
+    let page = Page::of_files(files, window).map_err(of_input)?.scaled_by(scale);
     if page.is_empty() {
         let says = format!("none of the {} events lies in this window", page.records());
         return Err(Failure::usage(says));

@@ -22,10 +22,10 @@ use crate::cmd::output::{Format, print, print_json};
 /// How many further steps a run that ended may take, so that nobody waits only for time to pass.
 const FURTHER_STEPS: u32 = 200;
 
-/// Make the run of a saved counterexample happen again, and say whether it violates the same
+/// Make the run of a trace that violates a property happen again: does it violate the same?
 #[derive(Debug, Args)]
 pub(super) struct Options {
-    /// The trace, as `tenure check --trace` saved it
+    /// The trace, as `tenure check --trace` or `tenure simulate --trace` saved it
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// Where it happens
@@ -64,10 +64,7 @@ struct Outcome<'a> {
 
 pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     let trace = Trace::read(&options.file).map_err(|error| of_input(error.into()))?;
-    let Some(property) = &trace.header.violates else {
-        let says = "this trace does not say what it violates; `tenure check --trace` writes one";
-        return Err(Failure::usage(says));
-    };
+    let property = &violated(&trace, &options.file)?;
     let parameters = parameters(&trace.header)?;
     let course = Course::of_trace(&trace).map_err(Failure::usage)?;
     let directory = tempfile::tempdir().map_err(Failure::environment)?;
@@ -100,6 +97,18 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
         },
     )?;
     Ok(if again { Status::Violated } else { Status::Held })
+}
+
+/// What a run violates: what it was kept for, or what its verification finds.
+fn violated(trace: &Trace, file: &Path) -> Result<String, Failure> {
+    if let Some(property) = &trace.header.violates {
+        return Ok(property.clone());
+    }
+    let verification = verify_files(&[file]).map_err(of_input)?;
+    let first = verification.violations.first();
+    first.map(|found| found.property.to_owned()).ok_or_else(|| {
+        Failure::usage("this run violates nothing; `tenure check --trace` keeps one that does")
+    })
 }
 
 /// What configures the algorithm and its group, as the head of a trace says it.

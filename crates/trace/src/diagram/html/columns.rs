@@ -66,13 +66,16 @@ impl Records {
     pub(super) fn put(&mut self, number: u64, record: &Record, names: &mut Names) {
         self.who.push((number, record.process));
         self.kind.push(names.text(record.kind.name()));
-        self.says.push(names.text(&Words(record).to_string()));
+        // A state is shown as the tree that it is.
+        let is_state = matches!(record.kind, Kind::State(_));
+        let says = if is_state { String::new() } else { Words(record).to_string() };
+        self.says.push(names.text(&says));
         self.data.push(match &record.kind {
             Kind::Command(asked) => names.data(asked),
             Kind::Event(told) => names.data(told),
             Kind::Access(access) => names.data(access),
             Kind::Suspicion { peer, verdict } => names.data(&(peer.index(), verdict)),
-            Kind::Other { data: Some(data), .. } => names.data(data),
+            Kind::State(data) | Kind::Other { data: Some(data), .. } => names.data(data),
             kind => match kind.passage().and_then(|passage| passage.content.as_ref()) {
                 Some(content) => names.data(content),
                 None => NONE,

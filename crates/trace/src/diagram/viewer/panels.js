@@ -6,6 +6,22 @@ const PHASES = {
   down: "has crashed",
 };
 
+/** What a process holds, as a tree of terms: a struct by its name and its fields. */
+function tree(value) {
+  if (value === null) return "none";
+  if (typeof value !== "object") return String(value);
+  if (Array.isArray(value)) {
+    if (value.length === 0) return "empty";
+    const short = value.every((each) => each === null || typeof each !== "object");
+    if (short) return value.map((each) => tree(each)).join(", ");
+    return element("ol", {}, ...value.map((each) => element("li", {}, tree(each))));
+  }
+  const { type, ...fields } = value;
+  const rows = Object.entries(fields).map(([name, field]) => [name, tree(field)]);
+  const name = type === undefined ? null : element("span", { class: "type" }, type);
+  return element("div", { class: "tree" }, name, rows.length > 0 ? facts(rows) : null);
+}
+
 class Panels {
   constructor(trace, states, picture, act) {
     Object.assign(this, { trace, states, picture, act });
@@ -184,7 +200,8 @@ class Panels {
       rows.push(["Lamport clock", String(trace.clock[step])]);
       rows.push(["vector clock", this.vector(step)]);
     }
-    const data = Array.from(trace.toldAt.of(step), (row) => {
+    const told = Array.from(trace.toldAt.of(step));
+    const data = told.filter((row) => trace.texts[trace.toldKind[row]] !== "state").map((row) => {
       const spoken = trace.texts[trace.toldKind[row]] === "suspicion";
       const what = spoken ? -1 : trace.toldData[row];
       const says = element("span", {}, trace.texts[trace.toldSays[row]]);
@@ -221,7 +238,7 @@ class Panels {
     rows.push(["sent", kinds(state.sent)], ["received", kinds(state.received)]);
     rows.push(["Lamport clock", String(state.clock)]);
     rows.push(["vector clock", state.latest < 0 ? "all 0" : this.vector(state.latest)]);
-    if (state.said) rows.push(["protocol state", JSON.stringify(state.said.data)]);
+    if (state.said) rows.push(["protocol state", tree(state.said.data)]);
     byId("process").replaceChildren(
       element("p", {}, element("strong", {}, trace.name(process)), ` ${when}`), facts(rows));
     return null;

@@ -23,7 +23,7 @@ class Picture {
     this.kindsHidden = new Set();
     this.shift = 0;
     this.recolour();
-    this.scale("time");
+    this.scale(trace.scale);
   }
 
   /** All that is needed to find what is visible on a scale. */

@@ -41,7 +41,7 @@ class Trace {
     Object.assign(this, {
       header: told.header, caption: told.caption, unit: told.unit, card: told.card,
       verification: told.verification, records: told.records, shown: told.shown,
-      goesOn: told.goes_on, first: told.first, texts: told.names.texts, data: told.names.data,
+      goesOn: told.goes_on, scale: told.scale, first: told.first, texts: told.names.texts, data: told.names.data,
     });
     this.n = told.header.n;
     this.readSteps(told.steps);
@@ -183,7 +183,8 @@ class Trace {
 
   /** What a step did, in words, a sentence for each record. */
   words(step) {
-    const said = Array.from(this.toldAt.of(step), (row) => this.texts[this.toldSays[row]]);
+    const says = Array.from(this.toldAt.of(step), (row) => this.texts[this.toldSays[row]]);
+    const said = says.filter((each) => each !== "");
     if (said.length === 0 && this.says[step] >= 0) said.push(this.texts[this.says[step]]);
     return said;
   }

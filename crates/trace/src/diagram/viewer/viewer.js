@@ -171,6 +171,7 @@ class Viewer {
         this.play();
       }
     });
+    byId("scale").value = this.trace.scale;
     byId("scale").addEventListener("change", (event) => {
       this.picture.scale(event.target.value);
       this.picture.fit(true);
