@@ -95,6 +95,7 @@ fn cluster(directory: &Path) -> Vec<Node> {
                 asks,
                 recorder: Recorder::none(),
                 injection: Injection::none(),
+                suspected: None,
             })
             .expect("a node");
             drop(_guard);

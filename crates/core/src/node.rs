@@ -122,6 +122,11 @@ impl<'a, P: Protocol, E> Step<'a, P, E> {
         self.node.unsaved.as_ref()
     }
 
+    /// The state after the step.
+    pub fn process(&self) -> &P {
+        &self.node.process
+    }
+
     /// Where choices and clocks come from.
     pub fn environment(&mut self) -> &mut E {
         &mut self.node.batch.environment

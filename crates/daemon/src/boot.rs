@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::net::ToSocketAddrs;
 use std::path::PathBuf;
+use std::sync::mpsc::Sender;
 
 use tenure_algorithms::catalogue::{self, OfficeVisitor, Unknown};
 use tenure_algorithms::channel::{Fifo, fifo};
@@ -16,11 +17,12 @@ use tenure_runtime::{
     Asks, Failure, Front, Injection, Leadership, Lock, Parts, Recorder, Running, StartError, Store,
     start,
 };
-use tenure_trace::{AppendError, ClockUnit, Header, Source, Writer};
+use tenure_trace::{AppendError, ClockUnit, Header, Record, Source, Writer};
 use thiserror::Error;
 use tokio::task::JoinError;
 
 use crate::config::Config;
+use crate::page::PageError;
 
 /// Why a node did not start, or could not go on.
 #[derive(Debug, Error)]
@@ -59,6 +61,9 @@ pub enum NodeError {
     /// The node stopped: its state or its trace could not be written.
     #[error(transparent)]
     Failure(#[from] Failure),
+    /// The page cannot be served.
+    #[error(transparent)]
+    Page(#[from] PageError),
     /// The work could not be done.
     #[error("{0}")]
     Work(String),
@@ -73,6 +78,7 @@ impl NodeError {
                 | NodeError::SecretFile { .. }
                 | NodeError::Secret(_)
                 | NodeError::Address { .. }
+                | NodeError::Page(_)
         )
     }
 }
@@ -101,8 +107,16 @@ impl Node {
     ///
     /// [`NodeError`]; nothing is left running.
     pub fn start(config: &Config) -> Result<Node, NodeError> {
+        Node::start_watched(config, None)
+    }
+
+    /// The same, with a watcher who is told of every record that the node writes or could write.
+    pub(crate) fn start_watched(
+        config: &Config,
+        watcher: Option<Sender<Record>>,
+    ) -> Result<Node, NodeError> {
         let (front, lock, leadership, asks) = Front::new();
-        let (running, session) = boot(config, front, asks)?;
+        let (running, session) = boot(config, front, asks, watcher)?;
         Ok(Node { lock, leadership, running, session })
     }
 
@@ -127,7 +141,12 @@ pub(crate) fn outcome(ended: Result<Result<(), Failure>, JoinError>) -> Result<(
     })
 }
 
-fn boot(config: &Config, front: Front, asks: Asks) -> Result<(Running, u64), NodeError> {
+fn boot(
+    config: &Config,
+    front: Front,
+    asks: Asks,
+    watcher: Option<Sender<Record>>,
+) -> Result<(Running, u64), NodeError> {
     let service = &config.service;
     let delay = config.detector.message_ms * TICKS_PER_UNIT;
     let parameters = service.parameters(config.size(), delay)?;
@@ -152,7 +171,10 @@ fn boot(config: &Config, front: Front, asks: Asks) -> Result<(Running, u64), Nod
     let channel = &config.channel;
     let faults = seed ^ u64::from(config.cluster.me) << 48 ^ session << 32;
     let injection = Injection::new(channel.lose, channel.duplicate, faults);
-    let recorder = recorder(config, &card)?;
+    let mut recorder = recorder(config, &card)?;
+    if let Some(watcher) = watcher {
+        recorder = recorder.watched_by(watcher);
+    }
     let materials = Materials { config, transport, store, front, asks, recorder, injection };
     let running =
         catalogue::visit_office(&service.mutex, &service.election, &parameters, materials)??;
@@ -184,7 +206,8 @@ fn recorder(config: &Config, card: &Card) -> Result<Recorder, NodeError> {
         seed: config.work.as_ref().map(|work| work.seed),
         ..Header::new(card.name.clone(), card.service.into(), config.size(), Source::Node)
     };
-    Ok(Recorder::to(Writer::append(&trace.file, &header)?, trace.clocks))
+    let recorder = Recorder::to(Writer::append(&trace.file, &header)?, trace.clocks);
+    Ok(if trace.states { recorder.with_states() } else { recorder })
 }
 
 struct ReadCard(u32);
@@ -237,6 +260,7 @@ impl Materials<'_> {
             asks: self.asks,
             recorder: self.recorder,
             injection: self.injection,
+            suspected: Some(|process| process.detector().suspected()),
         })
     }
 }

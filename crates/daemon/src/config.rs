@@ -33,6 +33,8 @@ pub struct Config {
     pub store: Store,
     /// The record of what happened; none is written without it.
     pub trace: Option<Trace>,
+    /// A page on which a browser shows what the node does; none is served without it.
+    pub page: Option<Page>,
     /// The work to do under the lock; without it the node only serves.
     pub work: Option<Work>,
 }
@@ -115,6 +117,18 @@ pub struct Trace {
     /// Whether every line carries a vector clock.
     #[serde(default)]
     pub clocks: bool,
+    /// Whether what the process holds is written after every step that changed it.
+    #[serde(default)]
+    pub states: bool,
+}
+
+/// A page on which a browser shows what the node does.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Page {
+    /// Where it is served; port 0 is any that is free. Beyond this machine, whoever looks must
+    /// know the token that is part of the address which the node reports.
+    pub listen: SocketAddr,
 }
 
 /// The work to do under the lock: read a counter, add one, write it back.

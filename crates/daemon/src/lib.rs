@@ -1,15 +1,16 @@
-//! One node of a cluster as a process: configuration, workload, trace and metrics.
+//! One node of a cluster as a process: configuration, workload, trace, metrics and page.
 
 mod boot;
 mod config;
 mod node;
+pub mod page;
 mod report;
 pub mod resource;
 mod work;
 
 pub use boot::{Node, NodeError};
 pub use config::{
-    Channel, Cluster, Config, ConfigError, Detector, Service, Store, Trace, VERSION, Work,
+    Channel, Cluster, Config, ConfigError, Detector, Page, Service, Store, Trace, VERSION, Work,
 };
 pub use node::run;
 pub use report::Report;

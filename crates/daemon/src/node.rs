@@ -1,14 +1,17 @@
 //! One node: what `tenure node` runs.
 
+use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
 use tenure_runtime::transport::View;
 use tenure_runtime::{Leadership, Running};
+use tenure_trace::Record;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, interval, sleep, timeout};
 
 use crate::boot::{Node, NodeError, outcome};
 use crate::config::Config;
+use crate::page::{About, LivePage, PageError, Source};
 use crate::report::Report;
 use crate::work::{self, Figures, WorkError};
 
@@ -28,10 +31,16 @@ pub async fn run(
     stop: impl Future<Output = ()>,
     mut report: impl FnMut(Report),
 ) -> Result<(), NodeError> {
-    let Node { lock, leadership, running, session } = Node::start(&config)?;
+    let page = page(&config)?;
+    let (page, watcher) = page.unzip();
+    let started = Node::start_watched(&config, watcher)?;
+    let Node { lock, leadership, running, session } = started;
     let Running { address, view, mut task } = running;
     let me = config.me();
     report(Report::Ready { process: me.number(), address, session });
+    if let Some(page) = &page {
+        report(Report::Page { url: page.url().to_owned() });
+    }
     let figures = Figures::default();
     let higher = u64::from(config.size() - me.number());
     let turn = Duration::from_millis(higher * config.detector.message_ms);
@@ -57,7 +66,25 @@ pub async fn run(
         let _ = labour.await;
     }
     outcome(task.await)?;
+    if let Some(page) = page {
+        page.finish(&serde_json::Value::Null);
+    }
     ended
+}
+
+/// The page that is asked for, and who is to be told what it shows.
+fn page(config: &Config) -> Result<Option<(LivePage, Sender<Record>)>, PageError> {
+    let Some(page) = &config.page else { return Ok(None) };
+    let about = About {
+        title: format!("{} of {}", config.me(), config.cluster.name),
+        mutex: config.service.mutex.clone(),
+        election: config.service.election.clone(),
+        size: config.size(),
+        own: Some(config.me().number()),
+    };
+    let (tell, told) = channel();
+    let source = Source::Node(told);
+    LivePage::open(page.listen, about, source).map(|page| Some((page, tell)))
 }
 
 /// Asks for a leader once the peers are there; a node that comes back does so by itself.

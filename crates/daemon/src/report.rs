@@ -17,6 +17,11 @@ pub enum Report {
         /// Which boot of the process this is.
         session: u64,
     },
+    /// The node serves a page on which a browser shows what it does.
+    Page {
+        /// What to open.
+        url: String,
+    },
     /// The node was told of a leader.
     Elected {
         /// The leader's number.

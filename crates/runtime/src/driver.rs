@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use tenure_core::{Group, Input, Node, ProcessId, Protocol, Verdict};
+use tenure_core::{Group, Input, Node, ProcessId, ProcessSet, Protocol, Verdict};
 use tenure_trace::{Asked, Kind, Told, WriteError};
 use thiserror::Error;
 use tokio::sync::mpsc;
@@ -48,7 +48,13 @@ pub struct Parts<P: Protocol, L: Local<P>> {
     pub recorder: Recorder,
     /// The faults to try it with.
     pub injection: Injection,
+    /// Whom the process suspects by itself, where it has a detector inside: what is written down
+    /// of its opinions.
+    pub suspected: Option<Suspected<P>>,
 }
+
+/// Reads from a process whom it suspects.
+pub type Suspected<P> = fn(&P) -> &ProcessSet;
 
 /// A node that runs.
 #[derive(Debug)]
@@ -126,7 +132,7 @@ where
     P::Event: Into<Told>,
     L: Local<P>,
 {
-    let Parts { config, transport, store, local, asks, recorder, injection } = parts;
+    let Parts { config, transport, store, local, asks, recorder, injection, suspected } = parts;
     let size = ProcessId::at(transport.addresses.len()).0;
     let (me, session) = (transport.me, transport.session);
     let stable = saved_state::<P>(&store)?;
@@ -134,7 +140,7 @@ where
     let recovered = stable.is_some();
     let node = Node::boot(Group::new(me, size), &config, stable, System::new());
     let diary = Diary::new(recorder, me, size, session);
-    let outlet = Outlet::new(mesh, store, local, diary, injection);
+    let outlet = Outlet::new(mesh, store, local, diary, injection, suspected);
     let driver = Driver { node, outlet, sessions: vec![0; size as usize] };
     Ok((driver, inbox, asks, recovered))
 }
@@ -184,6 +190,7 @@ where
     ) -> Result<(), Failure> {
         self.outlet.diary.note(if recovered { Kind::Recover } else { Kind::Boot })?;
         self.outlet.release(self.node.pending(), None)?;
+        self.outlet.diary.note_state(self.node.process())?;
         loop {
             self.give_commands()?;
             self.fire_timers(&mut inbox)?;
@@ -248,6 +255,7 @@ where
         while let Some(timer) = self.outlet.timers.fire(Instant::now()) {
             let name = format!("{timer:?}");
             self.outlet.release(self.node.step(Input::Timer(timer)), Some(name))?;
+            self.outlet.diary.note_state(self.node.process())?;
         }
         Ok(())
     }
@@ -297,6 +305,7 @@ where
     }
 
     pub(crate) fn step(&mut self, input: Input<P>) -> Result<(), Failure> {
-        self.outlet.release(self.node.step(input), None)
+        self.outlet.release(self.node.step(input), None)?;
+        self.outlet.diary.note_state(self.node.process()).map_err(Failure::from)
     }
 }

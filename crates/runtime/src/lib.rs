@@ -17,7 +17,7 @@ pub mod store;
 mod timers;
 pub mod transport;
 
-pub use driver::{Failure, Parts, Running, StartError, start};
+pub use driver::{Failure, Parts, Running, StartError, Suspected, start};
 pub use environment::System;
 pub use injection::Injection;
 pub use local::{Local, Raw};

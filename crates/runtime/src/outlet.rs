@@ -4,11 +4,11 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
-use tenure_core::{Labelled, Layer, ProcessId, Protocol, Step, TimerChange};
+use tenure_core::{Labelled, Layer, ProcessId, ProcessSet, Protocol, Step, TimerChange, Verdict};
 use tenure_trace::{Kind, Told};
 use tracing::warn;
 
-use crate::driver::Failure;
+use crate::driver::{Failure, Suspected};
 use crate::envelope::Envelope;
 use crate::environment::{System, draw};
 use crate::injection::{Fate, Injection};
@@ -32,6 +32,9 @@ pub(crate) struct Outlet<P: Protocol, L> {
     sent: u64,
     /// To whom something was sent, what it is called and its number, for whoever wants to know.
     pub(crate) posted: Option<Vec<(ProcessId, &'static str, u64)>>,
+    suspected: Option<Suspected<P>>,
+    /// Whom the process suspected after its last step.
+    opinions: ProcessSet,
 }
 
 impl<P, L> Outlet<P, L>
@@ -48,6 +51,7 @@ where
         local: L,
         diary: Diary,
         injection: Injection,
+        suspected: Option<Suspected<P>>,
     ) -> Self {
         Outlet {
             mesh,
@@ -59,6 +63,8 @@ where
             commands: VecDeque::new(),
             sent: 0,
             posted: None,
+            suspected,
+            opinions: ProcessSet::new(),
         }
     }
 
@@ -79,6 +85,7 @@ where
             let bytes = postcard::to_stdvec(stable).expect("a stable state can always be encoded");
             self.store.save(&bytes)?;
         }
+        self.note_opinions(step.process())?;
         for (value, bound) in step.environment().take_choices() {
             self.diary.note(Kind::Note(format!("chose {value} of {bound}")))?;
         }
@@ -100,6 +107,23 @@ where
         }
         for event in released.events {
             self.tell(event)?;
+        }
+        Ok(())
+    }
+
+    /// Writes down of whom the process's own detector has changed its mind.
+    fn note_opinions(&mut self, process: &P) -> Result<(), Failure> {
+        let Some(suspected) = self.suspected else { return Ok(()) };
+        let now = suspected(process);
+        if *now == self.opinions {
+            return Ok(());
+        }
+        let before = std::mem::replace(&mut self.opinions, now.clone());
+        let fresh = now.iter().filter(|peer| !before.contains(*peer));
+        let fresh = fresh.map(|peer| (peer, Verdict::Suspect));
+        let gone = before.iter().filter(|peer| !now.contains(*peer));
+        for (peer, verdict) in fresh.chain(gone.map(|peer| (peer, Verdict::Trust))) {
+            self.diary.note(Kind::Suspicion { peer, verdict })?;
         }
         Ok(())
     }

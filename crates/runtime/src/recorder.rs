@@ -1,8 +1,11 @@
 //! What one node writes down.
 
+use std::fmt::Debug;
+use std::sync::mpsc::Sender;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use tenure_core::{Labelled, Layer, ProcessId, VectorClock};
+use tenure_trace::state::States;
 use tenure_trace::{Kind, Passage, Record, WriteError, Writer};
 
 /// Writes one process's trace, or nothing.
@@ -12,17 +15,35 @@ use tenure_trace::{Kind, Passage, Record, WriteError, Writer};
 pub struct Recorder {
     writer: Option<Writer>,
     clocks: bool,
+    /// The states that were written, where they are wanted.
+    states: Option<States>,
+    /// Who is told of every record besides.
+    watcher: Option<Sender<Record>>,
 }
 
 impl Recorder {
     /// Writes nothing.
     pub fn none() -> Self {
-        Recorder { writer: None, clocks: false }
+        Recorder { writer: None, clocks: false, states: None, watcher: None }
     }
 
     /// Writes to `writer`, with a vector clock on every record if `clocks`.
     pub fn to(writer: Writer, clocks: bool) -> Self {
-        Recorder { writer: Some(writer), clocks }
+        Recorder { writer: Some(writer), clocks, states: None, watcher: None }
+    }
+
+    /// The same with what the process holds after each step that changed it.
+    #[must_use]
+    pub fn with_states(mut self) -> Self {
+        self.states = Some(States::default());
+        self
+    }
+
+    /// The same with a watcher who is told of every record, for as long as it listens.
+    #[must_use]
+    pub fn watched_by(mut self, watcher: Sender<Record>) -> Self {
+        self.watcher = Some(watcher);
+        self
     }
 
     pub(crate) fn keeps_clocks(&self) -> bool {
@@ -30,7 +51,7 @@ impl Recorder {
     }
 
     pub(crate) fn is_on(&self) -> bool {
-        self.writer.is_some()
+        self.writer.is_some() || self.watcher.is_some()
     }
 }
 
@@ -54,10 +75,17 @@ impl Diary {
         if let Some(clock) = &mut self.clock {
             clock.tick(self.me);
         }
-        let Some(writer) = &mut self.recorder.writer else { return Ok(()) };
+        if !self.recorder.is_on() {
+            return Ok(());
+        }
         let mut record = Record::new(now(), self.me, kind).in_session(self.session);
         record.clock.clone_from(&self.clock);
-        writer.write(record).map(|_| ())
+        if let Some(watcher) = &self.recorder.watcher {
+            // Whoever has gone away does not want to know.
+            let _ = watcher.send(record.clone());
+        }
+        let writer = self.recorder.writer.as_mut();
+        writer.map_or(Ok(()), |writer| writer.write(record).map(|_| ()))
     }
 
     /// Writes down a message sent or received, unless it is the detector's.
@@ -73,6 +101,13 @@ impl Diary {
             return Ok(());
         }
         self.note(kind(Passage::of(message, peer, session, number)))
+    }
+
+    /// Writes down what the process holds now, where that is wanted and news.
+    pub(crate) fn note_state(&mut self, state: &impl Debug) -> Result<(), WriteError> {
+        let (states, me) = (self.recorder.states.as_mut(), self.me);
+        let changed = states.and_then(|states| states.changed(me, state));
+        changed.map_or(Ok(()), |state| self.note(state))
     }
 
     /// Takes in what the sender of a message knew.

@@ -69,6 +69,7 @@ fn locks<P: Mutex>(
             asks,
             recorder,
             injection: Injection::none(),
+            suspected: None,
         })
         .unwrap();
         Node { lock, leadership, running }
@@ -108,6 +109,7 @@ fn boot<P: Office>(
         asks,
         recorder: Recorder::none(),
         injection: Injection::none(),
+        suspected: None,
     })
     .unwrap();
     Node { lock, leadership, running }
@@ -188,6 +190,7 @@ impl Named {
             asks: asked,
             recorder: Recorder::none(),
             injection: Injection::none(),
+            suspected: None,
         })
         .unwrap();
         Named { asks, told, running }

@@ -17,7 +17,7 @@ pub mod export;
 mod golden;
 mod header;
 mod line;
-
+pub mod live;
 mod merge;
 mod numbered;
 mod parse;

@@ -12,7 +12,10 @@ const HOUSE: &[(&str, &[&str])] = &[
     ("tenure-sim", &["tenure-core", "tenure-trace"]),
     ("tenure-check", &["tenure-core", "tenure-trace"]),
     ("tenure-runtime", &["tenure-core", "tenure-trace"]),
-    ("tenure-daemon", &["tenure-core", "tenure-trace", "tenure-algorithms", "tenure-runtime"]),
+    (
+        "tenure-daemon",
+        &["tenure-core", "tenure-trace", "tenure-algorithms", "tenure-runtime", "tenure-web"],
+    ),
     ("tenure-web", &[]),
     ("tenure-lab", &["tenure-core", "tenure-trace", "tenure-sim", "tenure-web"]),
     ("tenure-claims", &[]),

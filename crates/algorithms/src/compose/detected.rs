@@ -129,6 +129,11 @@ impl<D: Detector, P: Protocol> Detected<D, P> {
         &self.inner
     }
 
+    /// The detector.
+    pub fn detector(&self) -> &D {
+        &self.detector
+    }
+
     /// Passes on what the detector said.
     fn suspect(&mut self, opinions: Vec<detector::Event>, fx: &mut impl Effects<Self>) {
         for detector::Event { peer, verdict } in opinions {

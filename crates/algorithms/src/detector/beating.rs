@@ -54,6 +54,13 @@ pub struct Beating<C: Patience> {
     beaten: LocalTime,
 }
 
+impl<C: Patience> Beating<C> {
+    /// Whom this process suspects.
+    pub fn suspected(&self) -> &ProcessSet {
+        &self.suspected
+    }
+}
+
 /// What processes say to each other.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]

@@ -233,6 +233,7 @@ where
             asks,
             recorder: Recorder::to(writer, true),
             injection: Injection::none(),
+            suspected: None,
         })?;
         self.sessions[at.index()] = session;
         self.members[at.index()] = Some(member);

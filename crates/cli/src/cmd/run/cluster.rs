@@ -115,6 +115,7 @@ impl<'a> Cluster<'a> {
                     self.note(process, Kind::Recover)?;
                 }
             }
+            What::Said(Report::Page { .. }) => {}
             What::Said(Report::Elected { leader, term }) => member.belief = Some((term, leader)),
             What::Said(Report::Deposed { .. }) => member.belief = None,
             What::Said(Report::Progress { entries, .. }) => member.entries = entries,
@@ -242,7 +243,12 @@ impl<'a> Cluster<'a> {
             detector: Detector::default(),
             channel: Channel { fifo: *fifo, lose: *lose, duplicate: *duplicate },
             store: Store { directory: self.workspace.store(process) },
-            trace: Some(Trace { file: self.workspace.trace(process), clocks: false }),
+            trace: Some(Trace {
+                file: self.workspace.trace(process),
+                clocks: false,
+                states: self.plan.states,
+            }),
+            page: None,
             work: Some(Work {
                 resource: self.resource,
                 lock: *lock,

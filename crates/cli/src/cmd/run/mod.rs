@@ -16,6 +16,9 @@ mod workspace;
 
 pub(crate) use options::Options;
 
+use serde_json::json;
+use tenure_daemon::page::{About, LivePage, Source};
+
 use super::failure::{Failure, Status};
 use super::interrupts::Interrupts;
 use super::output::{Format, print, print_json};
@@ -34,9 +37,16 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
         .enable_all()
         .build()
         .map_err(|error| Failure::environment(format!("cannot start: {error}")))?;
+    let page = watch(&plan, &workspace)?;
     let outcome = runtime.block_on(measure(&plan, &workspace));
     // A judge that was interrupted is not waited for.
     runtime.shutdown_background();
+    if let Some(page) = page {
+        page.finish(&match &outcome {
+            Ok(summary) => json!({"held": summary.held(), "summary": summary}),
+            Err(failure) => json!({"held": false, "failed": failure.to_string()}),
+        });
+    }
     let mut summary = outcome.map_err(|failure| {
         workspace.keep();
         failure.see(workspace.path())
@@ -50,6 +60,23 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
         Format::Text => print(&table::table(&summary))?,
     }
     Ok(if summary.held() { Status::Held } else { Status::Violated })
+}
+
+/// The page on which the run can be watched, if it is asked for.
+fn watch(plan: &Plan, workspace: &Workspace) -> Result<Option<LivePage>, Failure> {
+    let Some(listen) = plan.watch else { return Ok(None) };
+    let about = About {
+        title: "tenure run".to_owned(),
+        mutex: plan.service.mutex.clone(),
+        election: plan.service.election.clone(),
+        size: plan.size,
+        own: None,
+    };
+    let source = Source::files(workspace.traces_to_be());
+    let page = LivePage::open(listen, about, source)
+        .map_err(|error| Failure::usage(format!("--watch: {error}")))?;
+    eprintln!("watch it at {}", page.url());
+    Ok(Some(page))
 }
 
 /// Runs the cluster and judges its traces.

@@ -1,5 +1,6 @@
 //! What the user may ask for.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -73,6 +74,21 @@ pub(crate) struct Options {
     /// everything held]
     #[arg(long, value_name = "DIR")]
     pub(super) dir: Option<PathBuf>,
+    /// In the traces, what each process holds after every step that changed it
+    #[arg(long)]
+    pub(super) states: bool,
+    /// Show the run on a page while it runs, and its verdicts in the end: prints its address
+    ///
+    /// Without --duration and --entries the run takes a minute then, and the leader is killed
+    /// after 10 s and comes back after 15 s, so that there is time to open the page.
+    #[arg(
+        long,
+        value_name = "ADDRESS:PORT",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "127.0.0.1:0"
+    )]
+    pub(super) watch: Option<SocketAddr>,
     /// What pauses and injected faults are drawn from
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(super) seed: u64,

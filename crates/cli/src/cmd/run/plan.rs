@@ -1,5 +1,6 @@
 //! What will be done, once it is known to be possible.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -18,8 +19,11 @@ const MOST_NODES: u32 = 64;
 const DEFAULT_DURATION: Duration = Duration::from_secs(10);
 
 /// The defaults of `--kill` and `--restart`.
-const DEFAULT_KILL: Moment = Moment::leader_at(2);
-const DEFAULT_RESTART: Moment = Moment::leader_at(5);
+const DEFAULT_BLOWS: [Moment; 2] = [Moment::leader_at(2), Moment::leader_at(5)];
+
+/// The same where somebody watches, who wants time to open the page.
+const WATCHED_DURATION: Duration = Duration::from_secs(60);
+const WATCHED_BLOWS: [Moment; 2] = [Moment::leader_at(10), Moment::leader_at(15)];
 
 /// A run that is possible.
 #[derive(Clone, Debug)]
@@ -36,6 +40,8 @@ pub(super) struct Plan {
     pub(super) lose: f64,
     pub(super) duplicate: f64,
     pub(super) seed: u64,
+    pub(super) states: bool,
+    pub(super) watch: Option<SocketAddr>,
     pub(super) directory: Option<PathBuf>,
     /// In the order of their times.
     pub(super) actions: Vec<Action>,
@@ -47,6 +53,7 @@ impl Plan {
         validate(&options, fifo)?;
         let card = card(options.nodes, &service)?;
         let duration = match (options.duration, options.entries) {
+            (None, None) if options.watch.is_some() => Some(WATCHED_DURATION),
             (None, None) => Some(DEFAULT_DURATION),
             (duration, _) => duration,
         };
@@ -64,6 +71,8 @@ impl Plan {
             lose: options.lose,
             duplicate: options.duplicate,
             seed: options.seed,
+            states: options.states,
+            watch: options.watch,
             directory: options.dir,
             actions,
         })
@@ -161,8 +170,10 @@ fn actions(
     let mut actions: Vec<Action> = options.kill.iter().map(asked).collect();
     actions.extend(options.restart.iter().map(|moment| Action::restart(*moment, false)));
     if actions.is_empty() && card.faults.crashes == Crashes::Recovery {
-        actions.push(Action::kill(DEFAULT_KILL, true));
-        actions.push(Action::restart(DEFAULT_RESTART, true));
+        let at_leisure = options.watch.is_some() && duration == Some(WATCHED_DURATION);
+        let [kill, restart] = if at_leisure { WATCHED_BLOWS } else { DEFAULT_BLOWS };
+        actions.push(Action::kill(kill, true));
+        actions.push(Action::restart(restart, true));
         actions.retain(|action| duration.is_none_or(|duration| action.at < duration));
     }
     actions.extend(options.pause.iter().map(|pause| Action::pause(*pause)));

@@ -91,8 +91,12 @@ impl Workspace {
 
     /// The traces that there are.
     pub(super) fn traces(&self) -> Vec<PathBuf> {
+        self.traces_to_be().into_iter().filter(|path| path.exists()).collect()
+    }
+
+    /// The traces that there will be: those of the nodes first.
+    pub(super) fn traces_to_be(&self) -> Vec<PathBuf> {
         let nodes = (0..self.size).map(|process| self.trace(ProcessId(process)));
-        let others = [self.resource_trace(), self.parent_trace()];
-        nodes.chain(others).filter(|path| path.exists()).collect()
+        nodes.chain([self.resource_trace(), self.parent_trace()]).collect()
     }
 }

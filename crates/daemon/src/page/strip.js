@@ -1,0 +1,164 @@
+"use strict";
+// The last seconds as a space–time diagram.
+
+const SHOWN = 8000;
+const ROW = 44;
+const GUTTER = 42;
+
+class Strip {
+  constructor(canvas) {
+    this.canvas = canvas;
+    this.told = null;
+    const again = () => this.redraw();
+    window.addEventListener("resize", again);
+    window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again);
+  }
+
+  show(view) {
+    this.told = view;
+    this.redraw();
+  }
+
+  redraw() {
+    if (!this.told) return;
+    const { canvas, told } = this;
+    const sharp = window.devicePixelRatio || 1;
+    const [wide, high] = [canvas.clientWidth, told.processes.length * ROW + 22];
+    canvas.style.height = `${high}px`;
+    canvas.width = Math.round(wide * sharp);
+    canvas.height = Math.round(high * sharp);
+    this.pen = canvas.getContext("2d");
+    this.pen.scale(sharp, sharp);
+    const style = getComputedStyle(document.documentElement);
+    this.colour = (name) => style.getPropertyValue(`--${name}`).trim();
+    this.wide = wide;
+    this.begin = Math.max(told.now - SHOWN, 0);
+    this.axis(high);
+    this.rows();
+    for (const letter of told.strip.letters) this.letter(letter);
+    const order = ["leading", "stopped", "down", "waiting", "inside"];
+    const held = [...told.strip.held];
+    held.sort((a, b) => order.indexOf(a.what) - order.indexOf(b.what));
+    for (const span of held) this.held(span);
+    canvas.setAttribute("aria-label", this.words());
+  }
+
+  x(time) {
+    return GUTTER + ((time - this.begin) / SHOWN) * (this.wide - GUTTER - 6);
+  }
+
+  y(process) {
+    return (process - 1) * ROW + ROW / 2;
+  }
+
+  axis(high) {
+    const { pen } = this;
+    pen.font = "11px system-ui, sans-serif";
+    pen.textAlign = "center";
+    const apart = this.wide < 600 ? 2000 : 1000;
+    const first = Math.ceil(this.begin / apart) * apart;
+    for (let time = first; time <= this.begin + SHOWN; time += apart) {
+      const x = this.x(time);
+      pen.strokeStyle = this.colour("faint");
+      this.line([[x, 0], [x, high - 18]], 1);
+      pen.fillStyle = this.colour("soft");
+      if (x > GUTTER + 10 && x < this.wide - 14) pen.fillText(`${time / 1000} s`, x, high - 5);
+    }
+  }
+
+  rows() {
+    const { pen } = this;
+    pen.textAlign = "left";
+    pen.font = "bold 13px system-ui, sans-serif";
+    for (const { process, life } of this.told.processes) {
+      const y = this.y(process);
+      pen.fillStyle = this.colour(life === "up" ? "ink" : "soft");
+      pen.fillText(`P${process}`, 8, y + 5);
+      pen.strokeStyle = this.colour("soft");
+      this.line([[this.x(this.begin), y], [this.x(this.told.now), y]], 1);
+    }
+  }
+
+  letter({ from, to, layer, sent, arrived }) {
+    const { pen } = this;
+    if ((arrived ?? sent) < this.begin) return;
+    const election = layer === "election";
+    const [start, y] = [this.x(sent), this.y(from)];
+    pen.globalAlpha = election ? 1 : 0.55;
+    pen.strokeStyle = this.colour(election ? "leads" : "soft");
+    if (arrived === null) {
+      pen.strokeStyle = this.colour("lost");
+      pen.setLineDash([2, 3]);
+      this.line([[start, y], [start + 4, (y + this.y(to)) / 2]], 2);
+      pen.setLineDash([]);
+    } else this.line([[start, y], [this.x(arrived), this.y(to)]], election ? 2 : 1);
+    pen.globalAlpha = 1;
+  }
+
+  held({ process, what, from, until }) {
+    const { pen } = this;
+    const end = until ?? this.told.now;
+    if (end < this.begin) return;
+    const left = this.x(Math.max(from, this.begin));
+    const width = Math.max(this.x(end) - left, 1.5);
+    const y = this.y(process);
+    if (what === "inside") {
+      pen.fillStyle = this.colour("inside");
+      pen.fillRect(left, y - 7, width, 14);
+    } else if (what === "waiting") this.hatched(left, y - 5, width, 10);
+    else if (what === "leading") {
+      pen.fillStyle = this.colour("crown");
+      pen.fillRect(left, y - 14, width, 4);
+    } else this.away(what, left, width, y);
+  }
+
+  hatched(left, top, width, high) {
+    const { pen } = this;
+    pen.strokeStyle = this.colour("waits");
+    pen.lineWidth = 1;
+    pen.strokeRect(left, top, width, high);
+    if (width < 6) return;
+    pen.save();
+    pen.beginPath();
+    pen.rect(left, top, width, high);
+    pen.clip();
+    for (let x = left - high; x < left + width; x += 6) {
+      this.line([[x, top + high], [x + high, top]], 1);
+    }
+    pen.restore();
+  }
+
+  /** Down: nothing but dashes after a cross. Stopped: two rails. */
+  away(what, left, width, y) {
+    const { pen } = this;
+    pen.fillStyle = this.colour("paper");
+    pen.fillRect(left, y - 9, width, 18);
+    if (what === "stopped") {
+      pen.strokeStyle = this.colour("soft");
+      this.line([[left, y - 4], [left + width, y - 4]], 2);
+      this.line([[left, y + 4], [left + width, y + 4]], 2);
+      return;
+    }
+    pen.strokeStyle = this.colour("bad");
+    pen.setLineDash([6, 5]);
+    this.line([[left, y], [left + width, y]], 2);
+    pen.setLineDash([]);
+    this.line([[left - 5, y - 6], [left + 5, y + 6]], 2);
+    this.line([[left + 5, y - 6], [left - 5, y + 6]], 2);
+  }
+
+  line(points, width) {
+    const { pen } = this;
+    pen.lineWidth = width;
+    pen.beginPath();
+    for (const [x, y] of points) pen.lineTo(x, y);
+    pen.stroke();
+  }
+
+  /** The picture for those who do not see it. */
+  words() {
+    const what = this.told.processes.map(({ process, life, lock }) =>
+      `P${process} ${life === "up" ? `is ${lock}` : life}`);
+    return `Space–time diagram of the last ${SHOWN / 1000} seconds. Now ${what.join(", ")}.`;
+  }
+}
