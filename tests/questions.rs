@@ -283,7 +283,7 @@ fn one_token_for_all_or_one_for_each() {
 fn a_ring_that_skips_the_dead() {
     let seen = answer("Q-14");
     assert_eq!(seen.all("steps"), json!([2, 3]), "a crash of the plain one, and a wrong suspicion");
-    assert_eq!(seen.one("who_is_served_after"), json!([]), "nobody waits for ever");
+    assert_eq!(seen.one("waiting_for_ever"), json!([]), "after three neighbours crashed");
     assert_eq!(seen.all("mutual_exclusion"), json!(["holds", "violated"]));
 }
 

@@ -248,5 +248,8 @@ fn literally() -> Experiment {
         "12, each time",
         &run(12, ""),
     )
-    .says("An election for every election message, and only one at a time.")
+    .says(
+        "Once: who is asked starts an election, and no other before that one is over. Each time: \
+         it starts one for every message.",
+    )
 }

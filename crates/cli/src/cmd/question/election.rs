@@ -15,7 +15,7 @@ pub(super) const CHAPTER: Chapter = Chapter {
     title: "Elections",
     recalls: "An election: processes agree on one of them who leads, and all learn who it \
               is.",
-    questions: &[LARGEST, FROM_LOCK, USES, TRIGGERS],
+    questions: &[LARGEST, FROM_LOCK, LOCK, USES, TRIGGERS],
 };
 
 const LARGEST: Question = Question {
@@ -45,6 +45,21 @@ const FROM_LOCK: Question = Question {
              real lock services therefore let the leader's entry expire unless it is renewed.",
     beyond: None,
     experiments: || vec![one_leader(), not_largest(), costs(), inherits()],
+};
+
+const LOCK: Question = Question {
+    id: "Q-26",
+    asks: "How can a lock be made of elections?",
+    answer: "Those who want to enter elect one of themselves, who enters. When it leaves it says \
+             so, and those who still wait elect the next. One is elected at a time, so one is \
+             inside. Whether everybody gets in depends on what ranks are made of. With the number \
+             of the process as rank, the larger ones go first each time, and the lowest waits \
+             until all others are done: the more they want, the longer. With the stamp of the \
+             request as rank, the oldest first, nobody is passed more than once. It is a dear \
+             lock, an election for each entry. Electing one coordinator once, who then grants, \
+             costs three messages an entry: that is the better reduction.",
+    beyond: None,
+    experiments: || vec![starved(), stamped(), safe(), once_elected()],
 };
 
 const USES: Question = Question {
@@ -136,6 +151,59 @@ fn inherits() -> Experiment {
     violated(&format!("{line} --crash 1 --beyond-assumptions"), "progress", 2)
         .says("The lock's coordinator crashes, and there is no leader.")
         .broken(line)
+}
+
+fn starved() -> Experiment {
+    let run = |entries: u32| {
+        format!(
+            "simulate mutex-from-election:bully -n 3 --variant static-ranks --entries {entries}"
+        )
+    };
+    let at = "/bypass_max";
+    side_by_side(
+        [
+            ("5 entries each", run(5), at, 5.into()),
+            ("20 entries each", run(20), at, 20.into()),
+            ("40 entries each", run(40), at, 40.into()),
+        ],
+        "40 entries each",
+        "simulate mutex-from-election:bully -n 3 --entries 40",
+    )
+    .says("Ranks that never change: how often the lowest is passed while it waits once.")
+}
+
+fn stamped() -> Experiment {
+    let line = "simulate mutex-from-election:bully -n 3 --entries 40";
+    Experiment::line(line)
+        .says("The oldest request ranks highest: nobody is passed more than once.")
+        .is("passed while waiting once", "/bypass_max", 1)
+        .broken(format!("{line} --variant static-ranks"))
+}
+
+fn safe() -> Experiment {
+    let line = "check mutex-from-election:bully -n 2 --entries 1";
+    holds(line, "mutual-exclusion")
+        .is("progress", "/properties/progress", "holds")
+        .says("Two processes, every schedule.")
+        .broken(format!("{line} --crash 1 --beyond-assumptions"))
+}
+
+fn once_elected() -> Experiment {
+    let run = |name: &str| format!("simulate {name} -n 3 --entries 40");
+    side_by_side(
+        [
+            (
+                "elected for each entry",
+                run("mutex-from-election:bully"),
+                "/messages/total",
+                1190.into(),
+            ),
+            ("elected once", run("coordinated:bully"), "/messages/total", 250.into()),
+        ],
+        "elected once",
+        &run("mutex-from-election:bully"),
+    )
+    .says("Messages for 120 entries; those of the elected coordinator itself are free.")
 }
 
 fn coordinator() -> Experiment {

@@ -102,6 +102,9 @@ fn fenced() -> Experiment {
 fn fences_grow() -> Experiment {
     let line = "check ricart-agrawala -n 2 --entries 2 --property fencing";
     holds(line, "fencing")
-        .says("Every lock here gives fences that grow from entry to entry, in every schedule.")
+        .says(
+            "Where fences come from: a lock that promises `fencing`, as nearly all in `tenure \
+             list` do, numbers its entries so that they grow, in every schedule.",
+        )
         .broken(format!("{line} --variant no-clock-on-request"))
 }

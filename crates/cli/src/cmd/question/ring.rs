@@ -167,7 +167,7 @@ fn skipped() -> Experiment {
     };
     side_by_side(
         [
-            ("who is served after", run("repaired-ring"), "/blocked", Vec::<u32>::new().into()),
+            ("waiting for ever", run("repaired-ring"), "/blocked", Vec::<u32>::new().into()),
             ("progress", run("repaired-ring"), "/verdicts/progress", "holds".into()),
         ],
         "progress",

@@ -22,23 +22,30 @@ pub(super) fn verdict(line: &str, property: &str, verdict: &str) -> Experiment {
 /// One line of several: its name, what is done, where to look, and what should be there.
 pub(super) type Row<'a> = (&'a str, String, &'a str, Value);
 
-/// Lines side by side, one figure of each. Broken: what is done under one name is another line.
+/// Lines side by side, one figure of each; a line of several figures is done once. Broken: what is
+/// done under one name is another line.
 pub(super) fn side_by_side<'a>(
     rows: impl IntoIterator<Item = Row<'a>>,
     changed: &str,
     line: &str,
 ) -> Experiment {
     let rows: Vec<Row<'_>> = rows.into_iter().collect();
-    assert!(rows.iter().any(|row| row.0 == changed), "there is a row {changed}");
-    let lines = rows.iter().map(|(name, done, ..)| (*name, done.clone()));
-    let broken = lines.clone().map(|(name, done)| {
-        let done = if name == changed { line.to_owned() } else { done };
+    let mut lines: Vec<(&str, String)> = Vec::new();
+    let mut expected = Vec::new();
+    for (name, done, pointer, value) in &rows {
+        let place = lines.iter().position(|(_, known)| known == done).unwrap_or_else(|| {
+            lines.push((*name, done.clone()));
+            lines.len() - 1
+        });
+        expected.push((*name, format!("/{}{pointer}", lines[place].0), value.clone()));
+    }
+    let row = rows.iter().find(|row| row.0 == changed).expect("what is changed is a row");
+    let broken = lines.clone().into_iter().map(|(name, done)| {
+        let done = if done == row.1 { line.to_owned() } else { done };
         (name, done)
     });
-    let experiment = Experiment::lines(lines).broken_lines(broken.collect::<Vec<_>>());
-    rows.iter().fold(experiment, |experiment, (name, _, pointer, value)| {
-        experiment.is(*name, format!("/{name}{pointer}"), value.clone())
-    })
+    let experiment = Experiment::lines(lines.clone()).broken_lines(broken);
+    expected.into_iter().fold(experiment, |it, (name, at, value)| it.is(name, at, value))
 }
 
 /// Checks side by side: the verdict of each.
