@@ -83,7 +83,7 @@ fn if_the_second_highest_notices_it_costs_one_election_message_and_a_round() {
 }
 
 /// It bullies the incumbent.
-#[claims("A-BUL2", "I-66")]
+#[claims("A-BUL2", "I-66", "I-69")]
 #[test]
 fn the_highest_announces_itself_as_soon_as_it_recovers() {
     let mut world = world(4, &[]);
@@ -348,6 +348,7 @@ fn after_false_alarms_all_agree_on_the_highest() {
     }
 }
 
+#[claims("I-72")]
 #[test]
 fn an_answer_has_two_message_delays_and_a_step_and_a_coordinator_that_for_everybody() {
     for (size, delay) in [(2, 1_000_000), (5, 4), (9, 1_000)] {
@@ -359,6 +360,7 @@ fn an_answer_has_two_message_delays_and_a_step_and_a_coordinator_that_for_everyb
     }
 }
 
+#[claims("I-59")]
 #[test]
 fn whoever_is_in_an_election_starts_no_second_one() {
     let config = Config::plain(3, 4);

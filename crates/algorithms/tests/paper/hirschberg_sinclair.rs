@@ -58,7 +58,7 @@ fn of_eight_the_eighth_gets_its_own_probe_back_in_phase_3() {
 }
 
 /// The winners of a phase are more than its reach apart.
-#[claims("W-16", "A-HS", "I-77")]
+#[claims("W-16", "A-HS", "I-65", "I-77")]
 #[test]
 fn candidates_become_few_as_their_neighbourhoods_grow() {
     for size in 2..=40_u64 {

@@ -22,7 +22,7 @@ use super::failure::{Failure, Status};
 pub(crate) use command::perform;
 pub(crate) use expectation::{Observable, Relation};
 pub(crate) use nearest::unknown;
-pub(crate) use story::{same_for_all, story, swapped};
+pub(crate) use story::{looked, same_for_all, story, swapped};
 
 use expectation::Expectation;
 

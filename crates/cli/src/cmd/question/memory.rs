@@ -2,11 +2,10 @@
 
 use serde_json::json;
 
-use super::record::finals;
 use super::tables::{side_by_side, violated};
 use super::{Chapter, Question};
 use crate::cmd::experiment::Experiment;
-use crate::cmd::scenario;
+use crate::cmd::scenario::{self, record::finals};
 
 pub(super) const CHAPTER: Chapter = Chapter {
     title: "Mutual exclusion with shared memory, and without",

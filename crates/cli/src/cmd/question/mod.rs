@@ -13,7 +13,6 @@ mod late;
 mod memory;
 mod models;
 mod problem;
-mod record;
 mod ricart_agrawala;
 mod ring;
 mod ring_election;

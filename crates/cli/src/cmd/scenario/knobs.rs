@@ -63,6 +63,11 @@ impl Knobs {
         self.n.unwrap_or(5)
     }
 
+    /// How many there are, `otherwise` unless somebody says so.
+    pub(super) fn n_or(&self, otherwise: u32) -> u32 {
+        self.n.unwrap_or(otherwise)
+    }
+
     /// From and to what a message takes, in units.
     pub(super) fn delay(&self) -> (u64, u64) {
         let max = self.max.unwrap_or(self.min.map_or(10, |min| min.max(10)));

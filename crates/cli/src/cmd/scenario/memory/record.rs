@@ -162,7 +162,7 @@ impl World {
 }
 
 /// All orders in which the server may be asked, and after how many of them the record holds what.
-pub(super) fn finals(start: i64, changes: &[i64], locked: bool) -> Value {
+pub(crate) fn finals(start: i64, changes: &[i64], locked: bool) -> Value {
     let config = Config { start, changes: changes.to_vec(), locked };
     let mut seen = HashSet::new();
     let mut left = vec![World::first(&config)];

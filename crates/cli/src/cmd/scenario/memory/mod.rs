@@ -1,5 +1,7 @@
 //! What goes wrong without a lock, with shared memory and without.
 
+pub(crate) mod record;
+
 use serde_json::{Value, json};
 use tenure_sim::scenario::counter::{Race, Statements};
 
@@ -18,7 +20,13 @@ pub(super) const SCENARIOS: &[Scenario] = &[Scenario {
 
 fn race(knobs: &Knobs) -> Vec<Experiment> {
     let start = knobs.start();
-    vec![interleaved(start), printed(start), atomic(start)]
+    vec![
+        interleaved(start),
+        printed(start),
+        atomic(start),
+        by_messages(start),
+        by_messages_locked(start),
+    ]
 }
 
 /// How many schedules there are, and after how many of them the counter has which value.
@@ -73,4 +81,30 @@ fn atomic(start: i64) -> Experiment {
     .is("serial orders", "/schedules", 2)
     .is("schedules by final value, under a lock", "/finals", json!({ start.to_string(): 2 }))
     .broken_call("without the lock", move || finals(start, Statements::Interruptible))
+}
+
+/// The same for a record at a server, which two clients change.
+fn by_messages(start: i64) -> Experiment {
+    let expected = json!({
+        (start - 1).to_string(): 2, start.to_string(): 2, (start + 1).to_string(): 2,
+    });
+    let act = "two clients get a record from a server, change it, and put it back";
+    Experiment::call(act, move || Ok(finals_of_record(start, false)))
+        .says("Without shared memory it is the same, with messages for instructions.")
+        .is("orders in which the server may be asked", "/orders", 6)
+        .is("orders by final value of the record", "/finals", expected)
+        .broken_call("with a lock", move || Ok(finals_of_record(start, true)))
+}
+
+fn by_messages_locked(start: i64) -> Experiment {
+    let act = "the same, each client under a centralised lock";
+    Experiment::call(act, move || Ok(finals_of_record(start, true)))
+        .says("With a lock that is made of messages only the serial orders are left.")
+        .is("orders under a lock", "/orders", 2)
+        .is("by final value, under a lock", "/finals", json!({ start.to_string(): 2 }))
+        .broken_call("without the lock", move || Ok(finals_of_record(start, false)))
+}
+
+fn finals_of_record(start: i64, locked: bool) -> Value {
+    record::finals(start, &[1, -1], locked)
 }
