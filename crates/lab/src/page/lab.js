@@ -182,7 +182,7 @@ class Lab {
     this.choose(number);
     const { view } = this.session;
     const process = view.processes.find((each) => each.process === number);
-    this.menu.open(button, `P${number}`, condition(process),
+    this.menu.open(button, `P${number}`, condition(process, view.service),
       (act) => processRows(view, process, act), (what) => this.session.act(what));
   }
 }

@@ -8,13 +8,23 @@ export const holdOf = (process) => (process.up ? process.hold : "down");
 
 const timers = ({ timers: { length } }) => (length === 1 ? "1 timer" : `${length} timers`);
 
+/** Where it stands with its lock, if there is one. */
+function ofLock(process, service) {
+  const hold = holdOf(process);
+  return service === "election" && hold !== "down" ? [] : [HOLDS[hold] ?? hold];
+}
+
+/** Where it stands with its leader, if there may be one. */
+function ofLeader(process, service) {
+  if (!process.up || service === "mutex") return [];
+  if (process.leads) return ["leads"];
+  if (process.leader) return [`follows P${process.leader}`];
+  return service === "election" ? ["no leader"] : [];
+}
+
 /** What a process is, in words. */
-export function condition(process) {
-  const says = [HOLDS[holdOf(process)] ?? holdOf(process)];
-  if (process.leads) says.push("leads");
-  else if (process.leader !== null && process.leader !== undefined) {
-    says.push(`follows P${process.leader}`);
-  }
+export function condition(process, service) {
+  const says = [...ofLock(process, service), ...ofLeader(process, service)];
   if (process.token) says.push("has the token");
   if (process.suspects?.length > 0) {
     says.push(`suspects ${process.suspects.map((peer) => `P${peer}`).join(", ")}`);
@@ -23,25 +33,24 @@ export function condition(process) {
   return says.join(", ");
 }
 
-export function processButton(button, process, chosen) {
+export function processButton(button, process, service, chosen) {
   const hold = holdOf(process);
   button.className = `process ${hold}${chosen ? " chosen" : ""}`;
   button.dataset.process = process.process;
-  button.setAttribute("aria-label", `P${process.process}: ${condition(process)}`);
+  button.setAttribute("aria-label", `P${process.process}: ${condition(process, service)}`);
   button.setAttribute("aria-haspopup", "dialog");
   const signs = [
     process.leads ? element("i", { class: "crown", title: "leads" }) : null,
     process.token ? element("i", { class: "gem", title: "has the token" }) : null,
   ];
-  const more = [];
-  if (process.leader && !process.leads && process.up) more.push(`follows P${process.leader}`);
+  const [first, ...more] = [...ofLock(process, service), ...ofLeader(process, service)];
   if (process.timers?.length > 0) more.push(timers(process));
   if (process.suspects?.length > 0) {
     more.push(`? ${process.suspects.map((peer) => `P${peer}`).join(" ")}`);
   }
   button.replaceChildren(
     element("span", { class: "name" }, `P${process.process}`, ...signs.filter(Boolean)),
-    element("span", { class: "hold" }, `${hold === "down" ? "× " : ""}${HOLDS[hold] ?? hold}`),
+    element("span", { class: "hold" }, `${hold === "down" ? "× " : ""}${first}`),
     ...more.map((says) => element("small", {}, says)),
   );
 }

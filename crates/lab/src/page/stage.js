@@ -61,7 +61,7 @@ export class Stage {
     if (wide === 0) return;
     const node = { wide: nodeWidth(view.n, wide) };
     this.processes.show(view.processes, (each) => each.process, (button, process) => {
-      processButton(button, process, chosen === process.process);
+      processButton(button, process, view.service, chosen === process.process);
       button.style.width = `${node.wide}px`;
       button.onclick = () => this.act.process(process.process, button);
     });

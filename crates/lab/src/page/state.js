@@ -22,7 +22,7 @@ export class State {
       onclick: () => this.choose(each.process),
     }, `P${each.process}`)));
     if (!process) return;
-    const rows = [["is", condition(process)]];
+    const rows = [["is", condition(process, view.service)]];
     if (Number.isFinite(process.term)) rows.push(["term", said(process.term)]);
     for (const { name, at } of process.timers ?? []) {
       rows.push([`timer ${name}`, Number.isFinite(at) ? `at ${said(at)}` : "armed"]);
