@@ -286,6 +286,21 @@ fn the_form_fills_the_words_and_the_words_fill_the_form() {
 }
 
 #[test]
+fn an_experiment_to_begin_with_ends_as_its_hint_says() {
+    let Some(mut visit) = Visit::first() else { return };
+    visit.click("#examples li:nth-child(2) button");
+    assert!(visit.text("#hint").contains("two are inside"), "{}", visit.text("#hint"));
+    visit.tab.value("document.getElementById('speed').value = '60'");
+    visit.tab.click("#run");
+    visit.until("lab.session.running === null && lab.session.view.moment > 0");
+    assert!(visit.verdict("mutual-exclusion").contains("violated"));
+    let inside = visit.tab.value("document.querySelectorAll('.process.inside').length");
+    assert_eq!(inside, json!(2), "it pauses there");
+    assert_eq!(visit.view("view.verdicts[0].moment"), visit.view("view.moment"));
+    visit.well();
+}
+
+#[test]
 fn the_keyboard_alone_steps_loses_a_message_and_walks_the_histories() {
     let Some(mut visit) = Visit::of("ricart-agrawala -n 2") else { return };
     visit.tab.value("document.activeElement.blur()");
@@ -352,7 +367,7 @@ fn beyond_this_machine_nothing_is_done_without_the_token() {
     let expected = |each: &String| each.contains("status of 401");
     assert!(tab.complaints.iter().all(expected), "{:?}", tab.complaints);
     assert!(!tab.complaints.is_empty());
-    tab.complaints.clear();
+    let mut tab = Tab::open().expect("there was one before");
     tab.visit(&address, SHOWN);
     assert_eq!(tab.value("location.href.includes('token')"), json!(false), "it is not shown");
     tab.click("#step");

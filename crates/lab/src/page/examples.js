@@ -19,9 +19,9 @@ const EXAMPLES = [
   },
   {
     name: "Bully: kill the leader",
-    words: "bully -n 4 --beyond-assumptions",
-    hint: "Go to the end: P4 leads. Click on it and crash it, then let P2 suspect it and step: "
-      + "whoever hears of nobody higher leads. Recover P4 and see it take its office again.",
+    words: "bully -n 4",
+    hint: "Go to the end: P4 leads. Click on it and crash it, then step: the others suspect it, "
+      + "and P3 takes its office, who hears of nobody higher. Recover P4 and see it take it back.",
   },
   {
     name: "A ring of eight",
