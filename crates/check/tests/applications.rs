@@ -1,19 +1,23 @@
 //! What a leader is elected for, in every schedule: under a leader that every process makes out for
 //! itself from what its detector says, which has few states.
 
+use serde::Serialize;
 use tenure_algorithms::Variants;
 use tenure_algorithms::application::led::{self, Led};
 use tenure_algorithms::application::{
-    Berkeley, PrimaryBackup, SpanningTree, TwoPhaseCommit, berkeley, primary_backup, spanning_tree,
-    two_phase_commit,
+    Application, Berkeley, PrimaryBackup, SpanningTree, TwoPhaseCommit, berkeley, primary_backup,
+    spanning_tree, two_phase_commit,
 };
-use tenure_check::{Check, Manner, Report};
+use tenure_algorithms::channel::{Fifo, fifo};
+use tenure_algorithms::election::{Bully, bully};
+use tenure_check::{Check, Manner, Report, Service};
 use tenure_claims::claims;
 use tenure_core::monitors::{Atomicity, Durability, OnApplication, OneTree};
 use tenure_core::service::clock;
 use tenure_core::service::election::{Command, Event};
 use tenure_core::{
-    Effects, Group, Monitor, Observed, ProcessId, ProcessSet, Protocol, Term, Verdict, Violation,
+    Effects, Group, Monitor, Observed, ProcessId, ProcessSet, Protocol, TICKS_PER_UNIT, Term,
+    Verdict, Violation,
 };
 
 /// The first of those whom a process trusts leads, and whoever was suspected as leader or comes
@@ -269,4 +273,50 @@ fn whatever_clocks_show_adjustments_sum_to_zero_and_whoever_crashes_the_others_a
     // Whom the leader has told to adjust is not told by how much it would have adjusted itself.
     let report = balanced(together(3, 2)).crashing(1).run();
     assert_eq!(steps(report, "balance"), (5, Manner::End));
+}
+
+/// On links that lose, repeat and reorder; where there is room for one message, more are lost.
+#[test]
+fn over_the_reliable_channel_a_loss_and_a_duplicate_do_no_harm() {
+    fn over<A: Application>(config: A::Config) -> Check<Fifo<Led<A, Succession>>>
+    where
+        A::Command: Service<Event = A::Event> + Serialize,
+        A::Event: Serialize,
+    {
+        let around = fifo::Config::around(under_succession(config));
+        let check = Check::with(2, fifo::Config { window: 1, ..around });
+        check.entries([1, 0]).initiators([]).in_flight(1).losing(1).duplicating(1).progress()
+    }
+    let primary = over::<PrimaryBackup>(primary_backup::Config::default());
+    let primary = primary.always_named("durability", OnApplication(Durability::new())).run();
+    let commit = over::<TwoPhaseCommit>(two_phase_commit::Config::default());
+    let commit = commit.always_named("atomicity", OnApplication(Atomicity::new())).run();
+    let edge = [(ProcessId(0), ProcessId(1))];
+    let tree = over::<SpanningTree>(spanning_tree::Config::of(2, edge));
+    let tree = tree.always_named("one-tree", OnApplication(OneTree::new())).run();
+    for report in [&primary, &commit, &tree] {
+        report.assert_holds();
+    }
+    assert_eq!([primary, commit, tree].map(|report| report.states), [658, 2702, 322]);
+}
+
+/// The same under an election that sends messages.
+#[test]
+fn under_a_bully_writes_are_not_lost_and_transactions_are_atomic() {
+    fn under<A: Application>(size: u32, application: A::Config) -> Check<Led<A, Bully>>
+    where
+        A::Command: Service<Event = A::Event> + Serialize,
+        A::Event: Serialize,
+    {
+        let election = bully::Config::plain(size, TICKS_PER_UNIT);
+        let check = Check::with(size, led::Config { application, election });
+        check.fifo().detecting().initiators([ProcessId(size - 1)]).in_flight(8).entries(1)
+    }
+    let written = under::<PrimaryBackup>(2, primary_backup::Config::default()).crashing(1);
+    let done = under::<TwoPhaseCommit>(2, two_phase_commit::Config::default()).crashing(1);
+    let found = [
+        written.always_named("durability", OnApplication(Durability::new())).run(),
+        done.always_named("atomicity", OnApplication(Atomicity::new())).run(),
+    ];
+    assert_eq!(found.map(states), [218, 693]);
 }
