@@ -108,10 +108,11 @@ const COSTS: Question = Question {
              with a token in a tree that happens to be near. A ring takes as many as there are \
              hops to the token. The entry waits for 2 message delays in all but the ring, an exit \
              for none. From an exit to the next entry it takes 1 where the next hears from the \
-             last directly, and 2 where a coordinator, voters or the middle of a star are between. Under load the \
-             ring is the cheapest, one message per entry, because every hop serves somebody; \
-             alone it is the dearest, because it never rests. So: few messages from a token, \
-             short delays from asking all, both bought with state that a crash destroys.",
+             last directly, and 2 where a coordinator, voters or the middle of a star are \
+             between. Under load the ring is the cheapest, one message per entry, because every \
+             hop serves somebody; alone it is the dearest, because it never rests. So: few \
+             messages from a token, short delays from asking all, both bought with state that a \
+             crash destroys.",
     beyond: Some(
         "that 0 … N messages of Naimi, Trehel and Arnold are O(log N) on average for any load is \
          their theorem (JPDC 34(1), 1996); `tenure compare mutex --sequential 1000` measures it \

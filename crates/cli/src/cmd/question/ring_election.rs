@@ -55,9 +55,10 @@ const FEWER: Question = Question {
              of messages: n(n+1)/2 + n, which is 525 824 for 1024. Hirschberg and Sinclair let \
              candidates conquer neighbourhoods that double, so that few are left in each phase; \
              that needs both directions. Dolev, Klawe and Rodeh, like Peterson, do it in one \
-             direction, by letting at most every second candidate survive a phase. But it is only the worst case that improves. Among 8 the simple \
-             algorithm on its own worst ring needs 44, and Hirschberg and Sinclair's 72; and on \
-             rings drawn at random the simple one needs about n ln n, fewer than either.",
+             direction, by letting at most every second candidate survive a phase. But it is \
+             only the worst case that improves. Among 8 the simple algorithm on its own worst \
+             ring needs 44, and Hirschberg and Sinclair's 72; and on rings drawn at random the \
+             simple one needs about n ln n, fewer than either.",
     beyond: Some(
         "that no algorithm which compares ranks does better than Ω(n log n) on asynchronous rings \
          is a theorem (Burns, TR 91, Indiana University, 1980).",
