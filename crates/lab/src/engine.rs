@@ -4,7 +4,7 @@ use std::io::Write;
 use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
-use tenure_core::{Algorithm, Card};
+use tenure_core::{Card, Protocol};
 use tenure_sim::{Halt, Report, Session, Simulation, Steer, UserCommand, UserEvent};
 use tenure_trace::{Action, Course, Spoken, Trace};
 
@@ -103,12 +103,12 @@ pub struct Shown {
 }
 
 /// The runs of one simulation, perhaps along a course at first.
-pub struct Run<P: Algorithm> {
+pub struct Run<P: Protocol> {
     simulation: Simulation<P>,
     course: Option<Course>,
 }
 
-impl<P: Algorithm> Run<P> {
+impl<P: Protocol> Run<P> {
     /// The runs of a simulation.
     pub fn new(simulation: Simulation<P>) -> Self {
         Run { simulation, course: None }
@@ -120,7 +120,7 @@ impl<P: Algorithm> Run<P> {
     }
 }
 
-impl<P: Algorithm> Run<P>
+impl<P: Protocol> Run<P>
 where
     P::Command: UserCommand + Spoken,
     P::Event: UserEvent,
@@ -136,7 +136,7 @@ where
     }
 }
 
-impl<P: Algorithm> Engine for Run<P>
+impl<P: Protocol> Engine for Run<P>
 where
     P::Command: UserCommand + Spoken,
     P::Event: UserEvent,
@@ -170,7 +170,7 @@ where
     }
 }
 
-fn steps<P: Algorithm>(
+fn steps<P: Protocol>(
     session: &mut Session<'_, P>,
     most: u64,
     until_told: bool,
@@ -195,7 +195,7 @@ where
     Ok(())
 }
 
-fn mark<P: Algorithm>(session: &Session<'_, P>, cause: Cause, says: String) -> Mark
+fn mark<P: Protocol>(session: &Session<'_, P>, cause: Cause, says: String) -> Mark
 where
     P::Command: UserCommand + Spoken,
     P::Event: UserEvent,

@@ -1,7 +1,7 @@
 //! What there is to see of a paused run.
 
 use serde_json::Value;
-use tenure_core::{Algorithm, Labelled, ProcessId};
+use tenure_core::{Labelled, ProcessId, Protocol};
 use tenure_sim::{Next, Session, UserCommand, UserEvent};
 use tenure_trace::{Pick, Spoken, state};
 
@@ -38,7 +38,7 @@ pub(crate) struct Message {
 }
 
 impl Look {
-    pub(crate) fn at<P: Algorithm>(session: &Session<'_, P>) -> Self
+    pub(crate) fn at<P: Protocol>(session: &Session<'_, P>) -> Self
     where
         P::Command: UserCommand + Spoken,
         P::Event: UserEvent,

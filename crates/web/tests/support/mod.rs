@@ -1,4 +1,5 @@
 //! A client that says exactly what it is told to, over a real socket.
+#![allow(dead_code, reason = "each test binary uses some of it")]
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
