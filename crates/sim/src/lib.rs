@@ -54,6 +54,7 @@ mod many;
 mod metrics;
 mod moments;
 mod next;
+mod post;
 mod queue;
 mod random;
 mod recorder;

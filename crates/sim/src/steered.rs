@@ -5,8 +5,9 @@ use tenure_trace::{Action, Pick, Spoken, timer_named};
 
 use crate::agenda::Act;
 use crate::happenings::Todo;
+use crate::post::{lose, trace_duplicate};
 use crate::users::Phase;
-use crate::world::{Letter, World, lose, trace_duplicate};
+use crate::world::{Letter, World};
 use crate::{Ask, UserCommand, UserEvent};
 
 /// A world that does what it is told, besides what it does by itself. It is recorded, since

@@ -101,7 +101,8 @@ impl Workshop for Bench {
         let steering = plan.steering().clone();
         let replay = plan.replay_unsteered(&settings);
         let name = plan.card.name.clone();
-        let make = Make { settings: settings.clone(), replay: Some(replay.clone()), course: None };
+        let head = Head { replay: replay.clone(), options: plan.words(&settings) };
+        let make = Make { settings: settings.clone(), head: Some(head), course: None };
         let engine = catalogue::visit(&name, &plan.parameters_of(&settings), make);
         Ok(Apparatus {
             words: words_given,
@@ -127,7 +128,7 @@ impl Workshop for Bench {
         let card = card.map_err(|unknown| unknown.to_string())?;
         let ranks = parameters.ranks.clone();
         let settings = Settings { ranks, ..Settings::new(course.size) };
-        let make = Make { settings, replay: None, course: Some(course) };
+        let make = Make { settings, head: None, course: Some(course) };
         let engine = catalogue::visit(&header.algorithm, &parameters, make);
         let violated = header.violates.as_ref().map_or("run", |_| "counterexample");
         Ok(Apparatus {
@@ -165,10 +166,16 @@ fn listed(name: &str, card: &Card) -> Value {
     })
 }
 
+/// What stands at the head of a trace.
+struct Head {
+    replay: String,
+    options: Vec<String>,
+}
+
 /// Makes an engine, once the protocol's type is known.
 struct Make {
     settings: Settings,
-    replay: Option<String>,
+    head: Option<Head>,
     course: Option<Course>,
 }
 
@@ -197,9 +204,11 @@ impl Make {
         }
         let simulation =
             Simulation::<P>::of(config, settings).map_err(|error| error.to_string())?;
-        Ok(Box::new(match (self.course, self.replay) {
+        Ok(Box::new(match (self.course, self.head) {
             (Some(course), _) => Run::along(simulation, course),
-            (None, Some(replay)) => Run::new(simulation.replayed_by(replay)),
+            (None, Some(Head { replay, options })) => {
+                Run::new(simulation.replayed_by(replay).configured_by(options))
+            }
             (None, None) => Run::new(simulation),
         }))
     }

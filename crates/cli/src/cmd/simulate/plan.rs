@@ -237,7 +237,7 @@ impl Plan {
     }
 
     /// The options that make the group of these settings again, word by word.
-    fn words(&self, settings: &Settings) -> Vec<String> {
+    pub(crate) fn words(&self, settings: &Settings) -> Vec<String> {
         let options = group_options(settings) + &self.own_options;
         options.split_whitespace().map(str::to_owned).collect()
     }
