@@ -84,6 +84,7 @@ where
             asks: asked,
             recorder: Recorder::none(),
             injection: Injection::none(),
+            suspected: None,
         })
         .unwrap();
         Node { asks, told, running }

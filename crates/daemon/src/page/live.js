@@ -85,8 +85,10 @@ class Live {
     waiting.sort((a, b) => b.for_ms - a.for_ms);
     fill("waiting", waiting.map((each) => name(each.process)).join(", ") || "nobody",
       waiting.length > 0 ? `the longest ${lasting(waiting[0].for_ms)}` : "");
-    fill("entries", `${count(view.entries_per_second)}/s`, `${count(view.entries)} in all`);
-    fill("messages", `${count(view.messages_per_second)}/s`, `${count(view.messages)} in all`);
+    const rate = (id, each, all) => (view.over || this.ended ? fill(id, count(all), "in all")
+      : fill(id, `${count(each)}/s`, `${count(all)} in all`));
+    rate("entries", view.entries_per_second, view.entries);
+    rate("messages", view.messages_per_second, view.messages);
     fill("fence", view.fence ? view.fence[0] : "none",
       view.fence ? `of ${name(view.fence[1])}` : "");
     fill("refused", count(view.refused), view.last_refused
@@ -139,10 +141,14 @@ class Live {
     box.className = held ? "held" : "broken";
     if (failed) return byId("verdict").replaceChildren(element("p", {}, failed));
     const { counter, violated } = summary;
-    const rows = Object.entries(summary.verdicts).map(([property, verdict]) =>
-      element("li", { class: verdict }, `${SIGNS[verdict] ?? ""} ${property} ${verdict}`));
+    const rows = Object.entries(summary.verdicts).map(([property, verdict]) => {
+      const promised = !summary.not_promised.includes(property);
+      const says = `${SIGNS[verdict] ?? ""} ${property} ${verdict}`;
+      return promised ? element("li", { class: verdict }, says)
+        : element("li", { class: "soft" }, `${says} (not promised)`);
+    });
     const lines = [
-      held ? "Everything held." : "Something did not hold.",
+      held ? "Everything that is promised held." : "Something that is promised did not hold.",
       `${count(summary.entries)} entries in ${summary.seconds} s, `
         + `${count(summary.entries_per_second)}/s. The counter is ${count(counter.found)} of `
         + `${count(counter.expected)}: ${counter.lost} updates lost.`,

@@ -4,6 +4,8 @@
 const SHOWN = 8000;
 const ROW = 44;
 const GUTTER = 42;
+/** Narrower pictures have the messages of elections alone. */
+const NARROW = 600;
 
 class Strip {
   constructor(canvas) {
@@ -83,6 +85,8 @@ class Strip {
     const { pen } = this;
     if ((arrived ?? sent) < this.begin) return;
     const election = layer === "election";
+    // Where there is no room, thousands of them would hide everything else.
+    if (!election && this.wide < NARROW) return;
     const [start, y] = [this.x(sent), this.y(from)];
     pen.globalAlpha = election ? 1 : 0.55;
     pen.strokeStyle = this.colour(election ? "leads" : "soft");
@@ -91,7 +95,11 @@ class Strip {
       pen.setLineDash([2, 3]);
       this.line([[start, y], [start + 4, (y + this.y(to)) / 2]], 2);
       pen.setLineDash([]);
-    } else this.line([[start, y], [this.x(arrived), this.y(to)]], election ? 2 : 1);
+    } else {
+      if (election) pen.setLineDash([7, 3]);
+      this.line([[start, y], [this.x(arrived), this.y(to)]], election ? 2 : 1);
+      pen.setLineDash([]);
+    }
     pen.globalAlpha = 1;
   }
 
