@@ -41,7 +41,7 @@ pub use course::{Course, CourseError};
 pub use event::{Kind, Record};
 pub use golden::golden;
 pub use header::{ClockUnit, Header, Service, Source, VERSION};
-pub use merge::{MergeError, Merged, merge, merge_files};
+pub use merge::{MergeError, Merged, merge, merge_files, merge_whole_files};
 pub use parse::ParseError;
 pub use passage::Passage;
 pub use perform::{PerformError, perform};

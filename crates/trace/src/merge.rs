@@ -28,7 +28,7 @@ pub struct Merged {
     pub empty: Vec<PathBuf>,
 }
 
-/// Reads and merges the files at `paths`. What messages say is passed over.
+/// Reads and merges the files at `paths`. What messages say and processes hold is passed over.
 ///
 /// # Errors
 ///
@@ -36,10 +36,28 @@ pub struct Merged {
 pub fn merge_files<P: AsRef<Path>>(
     paths: impl IntoIterator<Item = P>,
 ) -> Result<Merged, MergeError> {
+    merge_read(paths, |path| Trace::read_without_contents(path))
+}
+
+/// The same with what messages say and what processes hold.
+///
+/// # Errors
+///
+/// As [`merge_files`].
+pub fn merge_whole_files<P: AsRef<Path>>(
+    paths: impl IntoIterator<Item = P>,
+) -> Result<Merged, MergeError> {
+    merge_read(paths, |path| Trace::read(path))
+}
+
+fn merge_read<P: AsRef<Path>>(
+    paths: impl IntoIterator<Item = P>,
+    read: impl Fn(&Path) -> Result<Trace, ReadError>,
+) -> Result<Merged, MergeError> {
     let mut traces = Vec::new();
     let mut empty = Vec::new();
     for path in paths {
-        match Trace::read_without_contents(&path) {
+        match read(path.as_ref()) {
             Ok(trace) => traces.push(trace),
             Err(ReadError::Empty { path }) => empty.push(path),
             Err(error) => return Err(MergeError::Read(error)),

@@ -17,13 +17,15 @@ pub struct Show {
     pub kinds: Vec<String>,
     /// Whether to tell what messages say.
     pub contents: bool,
+    /// Whether to tell what processes hold after each step; naming the kind tells it, too.
+    pub states: bool,
     /// The time that is told as 0.
     start: Option<u64>,
 }
 
 impl Show {
     /// A story-teller for the trace with this header, who tells everything but what messages
-    /// say. Virtual time is told as it is, real time from the first record.
+    /// say and processes hold. Virtual time is told as it is, real time from the first record.
     pub fn new(header: &Header) -> Self {
         let start = (header.clock == ClockUnit::Tick).then_some(0);
         Show { start, ..Show::default() }
@@ -49,9 +51,11 @@ impl Show {
     fn wants(&self, record: &Record) -> bool {
         let message = record.kind.passage().map_or("", |passage| &passage.message);
         let name = record.kind.name();
-        (self.processes.is_empty() || self.processes.contains(&record.process))
-            && (self.kinds.is_empty()
-                || self.kinds.iter().any(|kind| kind == name || kind == message))
+        let is_named = self.kinds.iter().any(|kind| kind == name || kind == message);
+        let is_state = matches!(record.kind, Kind::State(_));
+        let is_usual = if is_state { self.states } else { self.kinds.is_empty() };
+        (is_named || is_usual)
+            && (self.processes.is_empty() || self.processes.contains(&record.process))
     }
 }
 
@@ -195,7 +199,8 @@ mod tests {
     }
 
     fn told(who: impl Into<Who>, kind: Kind) -> String {
-        let line = show().line(&Record::new(12_500_000, who, kind)).unwrap();
+        let mut show = Show { states: true, ..show() };
+        let line = show.line(&Record::new(12_500_000, who, kind)).unwrap();
         line.trim_start().to_owned()
     }
 
@@ -262,6 +267,18 @@ mod tests {
         assert_eq!(show.line(&Record::new(5_000_000_000, P1, Kind::Boot)), None);
         let line = show.line(&Record::new(5_002_000_000, P1, Kind::Crash)).unwrap();
         assert_eq!(line, "         2  P1 crashes");
+    }
+
+    #[test]
+    fn states_are_told_to_whoever_asks_for_them() {
+        let record = Record::new(0, P1, Kind::State(json!({"type": "A"})));
+        let told = |with: fn(&mut Show)| {
+            let mut show = show();
+            with(&mut show);
+            show.line(&record).is_some()
+        };
+        assert!(!told(|_| {}) && !told(|show| show.kinds = vec!["crash".into()]));
+        assert!(told(|show| show.states = true) && told(|show| show.kinds = vec!["state".into()]));
     }
 
     #[test]

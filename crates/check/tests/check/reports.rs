@@ -121,7 +121,8 @@ fn a_lost_message_is_dropped_in_the_trace() {
     let report = Check::<Textbook>::of(2).entries([1, 0]).losing(1).progress().run();
     let found = report.counterexample("progress").expect("a request is lost");
     let kinds: Vec<&str> = found.trace.records.iter().map(|record| record.kind.name()).collect();
-    assert_eq!(kinds, ["boot", "boot", "command", "send", "drop", "end"]);
+    let told = ["boot", "state", "boot", "state", "command", "send", "state", "drop", "end"];
+    assert_eq!(kinds, told);
     let dropped = found.trace.records.iter().find_map(|record| match &record.kind {
         Kind::Drop(passage) => Some(passage.number),
         _ => None,

@@ -11,7 +11,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use tenure_core::ProcessId;
 use tenure_trace::{
-    Judgement, MergeError, ReadError, Show, Verification, Who, merge_files, verify_files,
+    Judgement, MergeError, ReadError, Show, Verification, Who, merge_files, merge_whole_files,
+    verify_files,
 };
 
 use super::failure::{Failure, Status};
@@ -57,6 +58,9 @@ struct ShowOptions {
     /// Only these kinds of events, or messages of these names: event, crash, request …
     #[arg(long, value_name = "KIND,…", value_delimiter = ',')]
     kind: Vec<String>,
+    /// And what each process holds after each step, where the trace has it
+    #[arg(long)]
+    states: bool,
     /// How to print; JSON is the merged trace, a record a line
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -84,8 +88,12 @@ fn verify(options: &VerifyOptions) -> Result<Status, Failure> {
 }
 
 fn show(options: &ShowOptions) -> Result<Status, Failure> {
-    let merged = merge_files(&options.files).map_err(of_input)?;
+    let json = options.format == Format::Json;
+    let states = options.states || json || options.kind.iter().any(|kind| kind == "state");
+    let merge = if states { merge_whole_files } else { merge_files };
+    let merged = merge(&options.files).map_err(of_input)?;
     let mut show = Show::new(&merged.header);
+    show.states = options.states || (json && options.kind.is_empty());
     show.processes.clone_from(&options.process);
     show.kinds.clone_from(&options.kind);
     let mut text = String::new();

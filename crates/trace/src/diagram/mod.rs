@@ -27,7 +27,7 @@ pub use view::{Clock, Direction, Margin, Scale, View, Window};
 
 use std::path::Path;
 
-use crate::{Header, MergeError, Merged, Reader, Record, Trace, merge, merge_files};
+use crate::{Header, MergeError, Merged, Reader, Record, merge_files, merge_whole_files};
 
 /// Lays out these records of one run.
 pub fn lay_out<'r>(
@@ -51,11 +51,8 @@ pub fn lay_out<'r>(
 pub fn lay_out_files<P: AsRef<Path>>(paths: &[P], view: View) -> Result<Layout, MergeError> {
     let contents = !view.fields.is_empty();
     let [path] = paths else {
-        let Merged { header, records, .. } = if contents {
-            merge(paths.iter().map(Trace::read).collect::<Result<_, _>>()?)?
-        } else {
-            merge_files(paths)?
-        };
+        let Merged { header, records, .. } =
+            if contents { merge_whole_files(paths)? } else { merge_files(paths)? };
         return Ok(lay_out(&header, &records, view));
     };
     let reader = Reader::open(path)?;
