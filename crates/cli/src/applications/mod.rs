@@ -2,7 +2,7 @@
 //! parameters that it is given, and returns what was observed, as data.
 //!
 //! In all of them a bully elects, and whoever wins is said by ranks; times are in ticks, of which
-//! a unit has [`TICKS_PER_UNIT`](tenure_core::TICKS_PER_UNIT).
+//! a unit has [`TICKS_PER_UNIT`].
 
 pub mod berkeley;
 pub mod commit;
