@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
+use tenure_claims::claims;
 
 /// Nothing here takes that long, unless it hangs.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -155,6 +156,7 @@ fn assert_sound(result: &Value) {
     assert!(result["entries"].as_u64() > Some(0), "{result:#}");
 }
 
+#[claims("I-23")]
 #[test]
 fn a_killed_leader_is_replaced_and_leads_again_when_it_is_back() {
     let _alone = alone();
@@ -168,6 +170,7 @@ fn a_killed_leader_is_replaced_and_leads_again_when_it_is_back() {
     assert_eq!(result["crashes"], 1);
 }
 
+#[claims("I-23")]
 #[test]
 fn without_a_lock_updates_get_lost() {
     let _alone = alone();

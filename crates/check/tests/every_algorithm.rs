@@ -4,6 +4,7 @@
 
 use tenure_algorithms::catalogue::{self, ELECTIONS, MUTEXES, Parameters, Visitor};
 use tenure_check::{Check, Judgement, Report, Service, Validity};
+use tenure_claims::claims;
 use tenure_core::monitors::{Agreement, Fencing, MutualExclusion};
 use tenure_core::{
     Algorithm, Card, Detection, Election, Mutex, Order, ProcessId, Promise, Rebase, Timing,
@@ -191,6 +192,7 @@ fn the_tables_have_every_algorithm_of_the_catalogue() {
     assert_eq!(LEADERS.map(|(name, _)| name), ELECTIONS);
 }
 
+#[claims("I-78")]
 #[test]
 fn every_lock_is_right_for_two_and_for_three() {
     column(LOCKS, Two);

@@ -11,6 +11,7 @@ use tenure_algorithms::compose::{Coordinated, Detected, InTurn, Keyed, detected,
 use tenure_algorithms::detector::{Heartbeat, heartbeat};
 use tenure_algorithms::election::{Bully, bully};
 use tenure_algorithms::mutex::{Central, RicartAgrawala, central, ricart_agrawala};
+use tenure_claims::claims;
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{Delay, Mutex, Of, Office, ProcessId, TICKS_PER_UNIT, Term};
 use tenure_runtime::transport::{Incoming, Limits, Listen, Mesh, Settings};
@@ -244,6 +245,7 @@ fn a_frame_or_a_saved_state_cannot_hold_a_name_that_users_may_not_give() {
     assert!(read(&"x".repeat(Name::LONGEST + 1)).is_err());
 }
 
+#[claims("I-21")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_user_that_gives_up_waiting_keeps_nobody_waiting() {
     let directory = TempDir::new().unwrap();

@@ -1,11 +1,12 @@
 //! A. Itai, M. Rodeh, *Symmetry breaking in distributed networks*, Information and Computation
 //! 88(1), 1990.
 
-use tenure_algorithms::election::ItaiRodeh;
+use tenure_algorithms::Variants;
 use tenure_algorithms::election::itai_rodeh::Message;
+use tenure_algorithms::election::{ChangRoberts, ItaiRodeh, chang_roberts};
 use tenure_claims::claims;
 use tenure_core::service::election::Command;
-use tenure_core::{Algorithm, Order, ProcessId};
+use tenure_core::{Algorithm, Order, ProcessId, Rank};
 
 use crate::support::election::{beliefs, choices, everybody, opinions};
 use crate::support::{Dice, World, p};
@@ -91,6 +92,33 @@ fn a_single_initiator_needs_one_lap_and_one_to_announce() {
 }
 
 /// No message names a process: a ring that is turned sends the very same ones.
+/// Whoever has no name takes a token for its own by how far it has come, and so must know how far
+/// that is. Whoever has one does the same on a ring of any size.
+#[claims("I-58")]
+#[test]
+fn the_size_of_the_ring_decides_without_names_and_means_nothing_with_them() {
+    let unnamed = |size| {
+        let mut world = world(size, Order::Fifo, &[1], 0);
+        world.command(p(1), Command::Elect);
+        let Message::Token { election, lot, .. } = *world.oldest((p(1), p(2))) else {
+            panic!("a token")
+        };
+        world.inject(p(size), p(1), Message::Token { election, lot, hops: 3, unique: true });
+        opinions(&mut world)[0]
+    };
+    assert_eq!([3, 5].map(unnamed), [Some(p(1)), None]);
+    let named = |size| {
+        let ranks = (0..size).map(|place| Rank::of_id(9 - place)).collect();
+        let config = chang_roberts::Config { ranks, variants: Variants::none() };
+        let mut world = World::<ChangRoberts>::new(size, Order::Fifo, config);
+        world.command(p(1), Command::Elect);
+        let own = world.oldest((p(1), p(2))).clone();
+        world.inject(p(size), p(1), own);
+        opinions(&mut world)[0]
+    };
+    assert_eq!([3, 5].map(named), [Some(p(1)); 2]);
+}
+
 #[test]
 fn nobody_is_named_and_the_leader_is_known_by_its_distance() {
     let messages = |first: u32| {

@@ -51,7 +51,7 @@ fn disorder<P: Mutex + Algorithm + Stamped>(config: &P::Config, stamped: bool) -
     found
 }
 
-#[claims("7-L7", "Q-18")]
+#[claims("7-L7", "Q-18", "I-20")]
 #[test]
 fn lamport_keeps_the_order_when_users_carry_its_clock() {
     assert_eq!(disorder::<Lamport>(&lamport::Config::default(), true), (0, 0));
@@ -68,7 +68,7 @@ fn ricart_agrawala_keeps_the_order_when_users_carry_its_clock() {
 }
 
 /// The negative control.
-#[claims("7-L8")]
+#[claims("7-L8", "I-20")]
 #[test]
 fn lamport_loses_the_order_with_messages_when_users_carry_no_clock() {
     let (with_messages, alone) = disorder::<Lamport>(&lamport::Config::default(), false);
