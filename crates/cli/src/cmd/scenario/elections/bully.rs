@@ -1,6 +1,6 @@
 //! The bully: whoever is highest of those that are alive takes over.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tenure_algorithms::Variants;
 use tenure_algorithms::election::{Bully, bully};
 use tenure_core::{Group, TICKS_PER_UNIT};
@@ -126,7 +126,36 @@ fn eight_steps(_: &Knobs) -> Vec<Experiment> {
         .is("messages where only lower ones are told", Observable::found(all), 20)
         .is("leaders then", Observable::found(leaders), ["P3", "P4"])
         .broken_call("all are told", || eight_steps_with(&[])),
+        Experiment::call("the same with each of the other switches", || {
+            with_each(&[
+                bully::Switch::TellAll,
+                bully::Switch::LiteralRestart,
+                bully::Switch::AcceptLower,
+                bully::Switch::IgnoreLower,
+            ])
+        })
+        .says(
+            "Telling an election to all asks those below in vain; starting again at each election \
+             message asks P4 in vain. What is done with a lower one's announcement makes no \
+             difference here, where none arrives at a higher one.",
+        )
+        .is("messages, switch by switch", "/messages", [28, 23, 22, 22])
+        .is("the last leader, switch by switch", "/leaders", ["P4"; 4])
+        .broken_call("only lower ones are told who leads", || {
+            with_each(&[bully::Switch::AnnounceLower; 4])
+        }),
     ]
+}
+
+/// The messages of the story with each of these switches alone, and who leads in the end.
+fn with_each(switches: &[bully::Switch]) -> Result<Value, Failure> {
+    let (mut messages, mut last) = (Vec::new(), Vec::new());
+    for switch in switches {
+        let Made { data, .. } = eight_steps_with(&[*switch])?;
+        messages.push(sent(&data, ""));
+        last.push(leaders(&data).pop());
+    }
+    Ok(json!({ "messages": messages, "leaders": last }))
 }
 
 fn worst(knobs: &Knobs) -> Vec<Experiment> {
