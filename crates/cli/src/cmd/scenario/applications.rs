@@ -89,14 +89,16 @@ fn primary_backup(knobs: &Knobs) -> Vec<Experiment> {
         let acknowledged = written.acknowledged.len();
         Ok(json!({ "acknowledged": acknowledged, "messages": written.messages }))
     };
-    // The primary dies while it writes, in ten runs.
-    let failover = move |early: bool| -> Result<Value, Failure> {
+    // The primary dies while it writes, or is cut off from those who suspect it, in ten runs.
+    let failover = move |early: bool, dies: bool| -> Result<Value, Failure> {
         let switch = primary_backup::Switch::AcknowledgeEarly;
         let variants = if early { Variants::none().with(switch) } else { Variants::none() };
         let (mut lost, mut primaries, mut acknowledged) = (0, 0, 0);
         for seed in 1..=10 {
+            let from = 64 * TICKS_PER_UNIT + seed * TICKS_PER_UNIT / 7;
             let written = write(&Writing {
-                crashes: vec![(ProcessId(0), 66 * TICKS_PER_UNIT)],
+                crashes: if dies { vec![(ProcessId(0), from)] } else { Vec::new() },
+                isolation: (!dies).then_some((from, from + 25 * TICKS_PER_UNIT)),
                 every: TICKS_PER_UNIT,
                 writes: 60,
                 variants,
@@ -116,13 +118,22 @@ fn primary_backup(knobs: &Knobs) -> Vec<Experiment> {
             .is("updates", "/messages/update", 10 * (n - 1))
             .broken_call("nine writes", move || quiet(9)),
         Experiment::call("the primary crashes while it writes, in ten runs", move || {
-            failover(false)
+            failover(false, true)
         })
         .says("A write is acknowledged when a majority has it, and the next primary asks one.")
         .is("lost of what was acknowledged", "/lost", 0)
         .at_least("primaries", "/primaries", 2)
         .at_least("acknowledged in ten runs", "/acknowledged", 20)
-        .broken_call("a write is acknowledged before anybody else has it", move || failover(true)),
+        .broken_call("it is cut off, and acknowledges before anybody else has it", move || {
+            failover(true, false)
+        }),
+        Experiment::call("the primary is cut off while it writes, in ten runs", move || {
+            failover(false, false)
+        })
+        .says("Whoever is cut off has no majority, and so acknowledges nothing that is lost.")
+        .is("lost when it was cut off", "/lost", 0)
+        .at_least("primaries then", "/primaries", 2)
+        .broken_call("it acknowledges before anybody else has it", move || failover(true, false)),
     ]
 }
 
