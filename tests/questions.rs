@@ -1,23 +1,12 @@
 //! The questions of `tenure question`: the figures of each answer, and that every experiment fails
 //! when one thing about it is changed.
 
-use std::process::{Command, Output};
+#[path = "common/command.rs"]
+mod command;
 
+use command::{data, tenure};
 use serde_json::{Value, json};
 use tenure_claims::claims;
-
-fn tenure(line: &str) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
-    command.args(line.split_whitespace()).output().expect("the command starts")
-}
-
-#[track_caller]
-fn data(line: &str, status: i32) -> Value {
-    let output = tenure(&format!("{line} --format json"));
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(status), "{line}: {told}");
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{line}: {error}"))
-}
 
 /// What was seen in the experiments of a question, one after the other.
 struct Answer(Vec<Value>);

@@ -1,28 +1,14 @@
 //! What `tenure simulate` and `tenure compare` promise to scripts and to people.
 
+#[path = "common/command.rs"]
+mod command;
+
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
+use command::{data as data_with, tenure, text};
 use serde_json::{Value, json};
-
-fn tenure(line: &str) -> Output {
-    let arguments = line.split_whitespace();
-    Command::new(env!("CARGO_BIN_EXE_tenure")).args(arguments).output().unwrap()
-}
-
-#[track_caller]
-fn text(line: &str, status: i32) -> String {
-    let output = tenure(line);
-    let told = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(status), "{line}: {told}");
-    String::from_utf8(output.stdout).unwrap()
-}
-
-#[track_caller]
-fn data_with(line: &str, status: i32) -> Value {
-    serde_json::from_str(&text(&format!("{line} --format json"), status)).unwrap()
-}
 
 #[track_caller]
 fn data(line: &str) -> Value {

@@ -1,0 +1,26 @@
+//! The command, started as a script starts it.
+
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+pub(crate) fn tenure(line: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
+    command.args(line.split_whitespace()).output().expect("the command starts")
+}
+
+/// What a line prints that ends with this status.
+#[track_caller]
+pub(crate) fn text(line: &str, status: i32) -> String {
+    let output = tenure(line);
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(status), "{line}: {told}");
+    String::from_utf8(output.stdout).expect("text")
+}
+
+/// The same as data.
+#[track_caller]
+pub(crate) fn data(line: &str, status: i32) -> Value {
+    let text = text(&format!("{line} --format json"), status);
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{line}: {error}"))
+}
