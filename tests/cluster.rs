@@ -2,27 +2,21 @@
 //!
 //! Clusters run one at a time: the machine is part of the experiment.
 
+#[path = "common/waiting.rs"]
+mod waiting;
+
 use std::fs::{self, File};
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
 use tenure_claims::claims;
-
-/// Nothing here takes that long, unless it hangs.
-const PATIENCE: Duration = Duration::from_secs(120);
-
-/// One cluster at a time.
-fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
-}
+use waiting::{alone, eventually};
 
 /// A command under way, its output in files so that it never waits for a reader.
 struct Running {
@@ -95,19 +89,6 @@ impl Ended {
         let lines: Vec<_> = self.err.lines().collect();
         let [line] = lines[..] else { panic!("not one line: {}", self.err) };
         line
-    }
-}
-
-/// Asks again and again until there is an answer.
-#[track_caller]
-fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
-    let start = Instant::now();
-    loop {
-        if let Some(answer) = ask() {
-            return answer;
-        }
-        assert!(start.elapsed() < PATIENCE, "{what} did not come");
-        sleep(Duration::from_millis(20));
     }
 }
 

@@ -1,27 +1,19 @@
 //! The page of a cluster that runs: what it is told over a real socket, and what a browser shows.
 
+#[path = "common/waiting.rs"]
+mod waiting;
+
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
 use tenure_browser::Tab;
-
-/// Nothing here takes that long, unless it hangs.
-const PATIENCE: Duration = Duration::from_secs(120);
-
-/// One cluster at a time.
-fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
-}
+use waiting::{PATIENCE, alone, eventually};
 
 /// A command under way, its output in files so that it never waits for a reader.
 struct Running {
@@ -74,17 +66,6 @@ impl Drop for Running {
             let _ = kill_process(pid, Signal::INT);
             let _ = self.child.wait();
         }
-    }
-}
-
-fn eventually<T>(what: &str, mut attempt: impl FnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + PATIENCE;
-    loop {
-        if let Some(found) = attempt() {
-            return found;
-        }
-        assert!(Instant::now() < deadline, "waited in vain for {what}");
-        sleep(Duration::from_millis(10));
     }
 }
 
