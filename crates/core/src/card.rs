@@ -3,6 +3,7 @@
 use core::fmt;
 
 use alloc::string::String;
+use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::Protocol;
@@ -49,6 +50,46 @@ pub struct Card {
 }
 
 impl Card {
+    /// The card of a lock, with what most locks have in common: channels without order, time
+    /// without bounds, everybody reaches everybody, the others' permissions decide, nothing may
+    /// fail, nobody is suspected, and entries exclude each other, come about and are fenced. What
+    /// an algorithm has otherwise, and its cost, it says beside this.
+    pub fn mutex(name: &str, title: impl Into<String>, paper: &'static str) -> Self {
+        Card {
+            name: name.into(),
+            title: title.into(),
+            service: Service::Mutex,
+            paper,
+            strategy: Strategy::Permission,
+            timing: Timing::Asynchronous,
+            order: Order::Reordered,
+            faults: Faults::none(""),
+            topology: Topology::Complete,
+            detection: Detection::None,
+            messages: Cost::per_entry("", 0, None),
+            promises: vec![Promise::MutualExclusion, Promise::Progress, Promise::Fencing],
+            variants: Vec::new(),
+        }
+    }
+
+    /// The card of an election, with what most elections have in common: as [`Card::mutex`], but
+    /// ranks are compared, and in the end all agree on the largest.
+    pub fn election(name: &str, title: impl Into<String>, paper: &'static str) -> Self {
+        Card {
+            service: Service::Election,
+            strategy: Strategy::Comparison,
+            messages: Cost::per_election("", 0, None),
+            promises: vec![Promise::Agreement, Promise::Progress, Promise::Validity],
+            ..Card::mutex(name, title, paper)
+        }
+    }
+
+    /// Promises this as well.
+    pub fn promising(mut self, more: impl IntoIterator<Item = Promise>) -> Self {
+        self.promises.extend(more);
+        self
+    }
+
     /// How many may be inside at once: 1, or the *k* of a k-mutex.
     pub fn most_inside(&self) -> u32 {
         let most = self.promises.iter().find_map(|promise| match promise {
@@ -136,6 +177,18 @@ pub struct Faults {
     pub says: &'static str,
 }
 
+impl Faults {
+    /// None of them.
+    pub const fn none(says: &'static str) -> Self {
+        Faults { loss: false, duplication: false, crashes: Crashes::None, says }
+    }
+
+    /// Only that messages are duplicated.
+    pub const fn duplication(says: &'static str) -> Self {
+        Faults { duplication: true, ..Faults::none(says) }
+    }
+}
+
 /// How processes may fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
@@ -206,6 +259,23 @@ pub struct Cost {
     pub least: u64,
     /// The most; `None` when there is no bound.
     pub most: Option<u64>,
+}
+
+impl Cost {
+    /// So many for one entry.
+    pub const fn per_entry(formula: &'static str, least: u64, most: Option<u64>) -> Self {
+        Cost { per: Per::Entry, formula, least, most }
+    }
+
+    /// So many for one election.
+    pub const fn per_election(formula: &'static str, least: u64, most: Option<u64>) -> Self {
+        Cost { per: Per::Election, formula, least, most }
+    }
+
+    /// The same, but none in a group of one.
+    pub const fn none_alone(self, size: u32) -> Self {
+        if size == 1 { Cost { least: 0, most: Some(0), ..self } } else { self }
+    }
 }
 
 /// A property that a card promises and a monitor judges.

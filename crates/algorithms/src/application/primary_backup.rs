@@ -31,7 +31,9 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use tenure_core::service::replication::{Command, Event};
-use tenure_core::{Effects, Group, ProcessId, ProcessSet, Protocol, Term, Verdict, labelled};
+use tenure_core::{
+    Effects, Group, Never, ProcessId, ProcessSet, Protocol, Term, Verdict, labelled,
+};
 
 use super::{Allegiance, Application};
 use crate::Variants;
@@ -122,10 +124,6 @@ labelled!(
     Stored => "stored", Newer => "newer",
 );
 
-/// The timers of this algorithm: none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Timer {}
-
 /// What is fixed for life.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Config {
@@ -157,7 +155,7 @@ impl Protocol for PrimaryBackup {
     type Command = Command;
     type Event = Event;
     type Message = Message;
-    type Timer = Timer;
+    type Timer = Never;
     type Stable = Stable;
 
     fn boot(

@@ -26,7 +26,7 @@ use alloc::sync::Arc;
 
 use tenure_core::service::tree::{Command, Event, Wave};
 use tenure_core::{
-    Effects, Fixed, Group, ProcessId, ProcessSet, Protocol, Term, Verdict, labelled,
+    Effects, Fixed, Group, Never, ProcessId, ProcessSet, Protocol, Term, Verdict, labelled,
 };
 
 use super::{Allegiance, Application};
@@ -80,10 +80,6 @@ pub enum Message {
 
 labelled!(Message, Application, Explore => "explore", Echo => "echo", Newer => "newer");
 
-/// The timers of this algorithm: none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Timer {}
-
 /// What is fixed for life.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -111,7 +107,7 @@ impl Protocol for SpanningTree {
     type Command = Command;
     type Event = Event;
     type Message = Message;
-    type Timer = Timer;
+    type Timer = Never;
     type Stable = ();
 
     fn boot(group: Group, config: &Config, _: Option<()>, _: &mut impl Effects<Self>) -> Self {

@@ -30,7 +30,9 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use tenure_core::service::commit::{Command, Event, Transaction};
-use tenure_core::{Effects, Group, ProcessId, ProcessSet, Protocol, Term, Verdict, labelled};
+use tenure_core::{
+    Effects, Group, Never, ProcessId, ProcessSet, Protocol, Term, Verdict, labelled,
+};
 
 use self::survey::Survey;
 pub use self::survey::{Entry, Log};
@@ -117,10 +119,6 @@ labelled!(
     Newer => "newer",
 );
 
-/// The timers of this algorithm: none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Timer {}
-
 /// What is fixed for life.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Config {
@@ -151,7 +149,7 @@ impl Protocol for TwoPhaseCommit {
     type Command = Command;
     type Event = Event;
     type Message = Message;
-    type Timer = Timer;
+    type Timer = Never;
     type Stable = Stable;
 
     fn boot(

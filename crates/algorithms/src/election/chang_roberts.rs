@@ -19,14 +19,13 @@
 //! Whoever starts when the announcement has passed starts a second election, which the same
 //! process wins.
 
-use alloc::string::ToString;
 use alloc::sync::Arc;
 use core::cmp::Ordering;
 
 use tenure_core::service::election::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, Cost, Crashes, Detection, Effects, Faults, Group, Order, Per, ProcessId,
-    Promise, Protocol, Rank, Service, Strategy, Term, Timing, Topology, Variant, labelled,
+    Algorithm, Card, Cost, Effects, Faults, Group, Never, Order, ProcessId, Protocol, Rank, Term,
+    Topology, Variant, labelled,
 };
 
 use crate::Variants;
@@ -72,10 +71,6 @@ pub enum Message {
 
 labelled!(Message, Election, Election => "election", Elected => "elected");
 
-/// The timers of this algorithm: none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Timer {}
-
 /// What is fixed for life.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -102,7 +97,7 @@ impl Protocol for ChangRoberts {
     type Command = Command;
     type Event = Event;
     type Message = Message;
-    type Timer = Timer;
+    type Timer = Never;
     type Stable = ();
 
     fn boot(group: Group, config: &Config, _: Option<()>, _: &mut impl Effects<Self>) -> Self {
@@ -189,31 +184,20 @@ const FAULT_TOLERANT: Variant = Variant {
 impl Algorithm for ChangRoberts {
     fn card(_: &Config, size: u32) -> Card {
         let n = u64::from(size);
-        let alone = size == 1;
         Card {
-            name: "chang-roberts".to_string(),
-            title: "on a ring, only the largest rank comes all the way round".to_string(),
-            service: Service::Election,
-            paper: "Chang & Roberts, CACM 22(5), 1979",
-            strategy: Strategy::Comparison,
-            timing: Timing::Asynchronous,
             order: Order::Fifo,
-            faults: Faults {
-                loss: false,
-                duplication: true,
-                crashes: Crashes::None,
-                says: "a crash breaks the ring, and a lost message ends the election undecided",
-            },
+            faults: Faults::duplication(
+                "a crash breaks the ring, and a lost message ends the election undecided",
+            ),
             topology: Topology::UnidirectionalRing,
-            detection: Detection::None,
-            messages: Cost {
-                per: Per::Election,
-                formula: "2N … N(N+1)/2 + N",
-                least: if alone { 0 } else { 2 * n },
-                most: Some(if alone { 0 } else { n * (n + 1) / 2 + n }),
-            },
-            promises: [Promise::Agreement, Promise::Progress, Promise::Validity].into(),
+            messages: Cost::per_election("2N … N(N+1)/2 + N", 2 * n, Some(n * (n + 1) / 2 + n))
+                .none_alone(size),
             variants: Variants::<Switch>::declared().into_iter().chain([FAULT_TOLERANT]).collect(),
+            ..Card::election(
+                "chang-roberts",
+                "on a ring, only the largest rank comes all the way round",
+                "Chang & Roberts, CACM 22(5), 1979",
+            )
         }
     }
 }

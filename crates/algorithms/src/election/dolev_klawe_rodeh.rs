@@ -21,14 +21,12 @@
 //! active process in each phase. So the result is announced, and its owner learns that it leads.
 //! Messages name their election and phase, beyond the paper, so that copies are recognised.
 
-use alloc::string::ToString;
 use alloc::sync::Arc;
-use alloc::vec;
 
 use tenure_core::service::election::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, Cost, Crashes, Detection, Effects, Faults, Group, Order, Per, ProcessId,
-    Promise, Protocol, Rank, Service, Strategy, Term, Timing, Topology, labelled,
+    Algorithm, Card, Cost, Effects, Faults, Group, Never, Order, ProcessId, Protocol, Rank, Term,
+    Topology, labelled,
 };
 
 use super::ring::Candidate;
@@ -101,10 +99,6 @@ labelled!(
     First => "first", Second => "second", Elected => "elected",
 );
 
-/// The timers of this algorithm: none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Timer {}
-
 /// What is fixed for life.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -124,7 +118,7 @@ impl Protocol for DolevKlaweRodeh {
     type Command = Command;
     type Event = Event;
     type Message = Message;
-    type Timer = Timer;
+    type Timer = Never;
     type Stable = ();
 
     fn boot(group: Group, config: &Config, _: Option<()>, _: &mut impl Effects<Self>) -> Self {
@@ -236,31 +230,23 @@ impl DolevKlaweRodeh {
 impl Algorithm for DolevKlaweRodeh {
     fn card(_: &Config, size: u32) -> Card {
         let n = u64::from(size);
-        let alone = size == 1;
         Card {
-            name: "dolev-klawe-rodeh".to_string(),
-            title: "in each phase at most every second candidate survives".to_string(),
-            service: Service::Election,
-            paper: "Dolev, Klawe & Rodeh, Journal of Algorithms 3(3), 1982",
-            strategy: Strategy::Comparison,
-            timing: Timing::Asynchronous,
             order: Order::Fifo,
-            faults: Faults {
-                loss: false,
-                duplication: true,
-                crashes: Crashes::None,
-                says: "a crash breaks the ring, and a lost message ends the election undecided",
-            },
+            faults: Faults::duplication(
+                "a crash breaks the ring, and a lost message ends the election undecided",
+            ),
             topology: Topology::UnidirectionalRing,
-            detection: Detection::None,
-            messages: Cost {
-                per: Per::Election,
-                formula: "4N … 2N⌊log₂N⌋ + 2N",
-                least: if alone { 0 } else { 4 * n },
-                most: Some(if alone { 0 } else { 2 * n * u64::from(size.ilog2()) + 2 * n }),
-            },
-            promises: [Promise::Agreement, Promise::Progress, Promise::Validity].into(),
-            variants: vec![],
+            messages: Cost::per_election(
+                "4N … 2N⌊log₂N⌋ + 2N",
+                4 * n,
+                Some(2 * n * u64::from(size.ilog2()) + 2 * n),
+            )
+            .none_alone(size),
+            ..Card::election(
+                "dolev-klawe-rodeh",
+                "in each phase at most every second candidate survives",
+                "Dolev, Klawe & Rodeh, Journal of Algorithms 3(3), 1982",
+            )
         }
     }
 }

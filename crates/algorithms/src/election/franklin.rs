@@ -19,14 +19,12 @@
 //! message is kept until we are there, or passed on if we are beaten. Messages name their
 //! election and phase, beyond the paper, so that copies are recognised.
 
-use alloc::string::ToString;
 use alloc::sync::Arc;
-use alloc::vec;
 
 use tenure_core::service::election::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, Cost, Crashes, Detection, Effects, Faults, Group, Order, Per, ProcessId,
-    Promise, Protocol, Rank, Service, Strategy, Term, Timing, Topology, labelled,
+    Algorithm, Card, Cost, Effects, Faults, Group, Never, ProcessId, Protocol, Rank, Term,
+    Topology, labelled,
 };
 
 use super::ring::Direction;
@@ -105,10 +103,6 @@ pub enum Message {
 
 labelled!(Message, Election, Bid => "bid", Elected => "elected");
 
-/// The timers of this algorithm: none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Timer {}
-
 /// What is fixed for life.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -128,7 +122,7 @@ impl Protocol for Franklin {
     type Command = Command;
     type Event = Event;
     type Message = Message;
-    type Timer = Timer;
+    type Timer = Never;
     type Stable = ();
 
     fn boot(group: Group, config: &Config, _: Option<()>, _: &mut impl Effects<Self>) -> Self {
@@ -243,32 +237,23 @@ impl Franklin {
 impl Algorithm for Franklin {
     fn card(_: &Config, size: u32) -> Card {
         let n = u64::from(size);
-        let alone = size == 1;
         let phases = u64::from(size.ilog2()) + 1;
         Card {
-            name: "franklin".to_string(),
-            title: "whoever is larger than both its neighbours goes on".to_string(),
-            service: Service::Election,
-            paper: "Franklin, CACM 25(5), 1982",
-            strategy: Strategy::Comparison,
-            timing: Timing::Asynchronous,
-            order: Order::Reordered,
-            faults: Faults {
-                loss: false,
-                duplication: true,
-                crashes: Crashes::None,
-                says: "a crash breaks the ring, and a lost message ends the election undecided",
-            },
+            faults: Faults::duplication(
+                "a crash breaks the ring, and a lost message ends the election undecided",
+            ),
             topology: Topology::BidirectionalRing,
-            detection: Detection::None,
-            messages: Cost {
-                per: Per::Election,
-                formula: "5N … 2N(⌊log₂N⌋ + 1) + N",
-                least: if alone { 0 } else { 5 * n },
-                most: Some(if alone { 0 } else { 2 * n * phases + n }),
-            },
-            promises: [Promise::Agreement, Promise::Progress, Promise::Validity].into(),
-            variants: vec![],
+            messages: Cost::per_election(
+                "5N … 2N(⌊log₂N⌋ + 1) + N",
+                5 * n,
+                Some(2 * n * phases + n),
+            )
+            .none_alone(size),
+            ..Card::election(
+                "franklin",
+                "whoever is larger than both its neighbours goes on",
+                "Franklin, CACM 25(5), 1982",
+            )
         }
     }
 }

@@ -21,14 +21,12 @@
 //! belong to, so that what is left of the last one does not start the next; and a probe says in
 //! which direction it travels, which on a ring of two its sender does not tell.
 
-use alloc::string::ToString;
 use alloc::sync::Arc;
-use alloc::vec;
 
 use tenure_core::service::election::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, Cost, Crashes, Detection, Effects, Faults, Group, Order, Per, ProcessId,
-    Promise, Protocol, Rank, Service, Strategy, Term, Timing, Topology, labelled,
+    Algorithm, Card, Cost, Effects, Faults, Group, Never, ProcessId, Protocol, Rank, Term,
+    Topology, labelled,
 };
 
 use super::ring::Direction;
@@ -99,10 +97,6 @@ pub enum Message {
 
 labelled!(Message, Election, Probe => "probe", Reply => "reply", Elected => "elected");
 
-/// The timers of this algorithm: none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Timer {}
-
 /// What is fixed for life.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -122,7 +116,7 @@ impl Protocol for HirschbergSinclair {
     type Command = Command;
     type Event = Event;
     type Message = Message;
-    type Timer = Timer;
+    type Timer = Never;
     type Stable = ();
 
     fn boot(group: Group, config: &Config, _: Option<()>, _: &mut impl Effects<Self>) -> Self {
@@ -267,32 +261,23 @@ fn most_messages(size: u64) -> u64 {
 impl Algorithm for HirschbergSinclair {
     fn card(_: &Config, size: u32) -> Card {
         let n = u64::from(size);
-        let alone = size == 1;
         let least = 4 * ((1 << last_phase(n)) - 1) + 3 * n;
         Card {
-            name: "hirschberg-sinclair".to_string(),
-            title: "candidates on a ring conquer neighbourhoods that double".to_string(),
-            service: Service::Election,
-            paper: "Hirschberg & Sinclair, CACM 23(11), 1980",
-            strategy: Strategy::Comparison,
-            timing: Timing::Asynchronous,
-            order: Order::Reordered,
-            faults: Faults {
-                loss: false,
-                duplication: true,
-                crashes: Crashes::None,
-                says: "a crash breaks the ring, and a lost message may leave it undecided",
-            },
+            faults: Faults::duplication(
+                "a crash breaks the ring, and a lost message may leave it undecided",
+            ),
             topology: Topology::BidirectionalRing,
-            detection: Detection::None,
-            messages: Cost {
-                per: Per::Election,
-                formula: "4·2^⌈log₂N⌉ + 3N − 4 … O(N log N)",
-                least: if alone { 0 } else { least },
-                most: Some(if alone { 0 } else { most_messages(n) }),
-            },
-            promises: [Promise::Agreement, Promise::Progress, Promise::Validity].into(),
-            variants: vec![],
+            messages: Cost::per_election(
+                "4·2^⌈log₂N⌉ + 3N − 4 … O(N log N)",
+                least,
+                Some(most_messages(n)),
+            )
+            .none_alone(size),
+            ..Card::election(
+                "hirschberg-sinclair",
+                "candidates on a ring conquer neighbourhoods that double",
+                "Hirschberg & Sinclair, CACM 23(11), 1980",
+            )
         }
     }
 }

@@ -22,14 +22,12 @@
 //! far behind them on the ring it is. Tokens name their election, beyond the paper, so that what
 //! is left of the last one does not disturb the next.
 
-use alloc::string::ToString;
-use alloc::vec;
 use core::cmp::Ordering;
 
 use tenure_core::service::election::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, Cost, Crashes, Detection, Effects, Faults, Group, Order, Per, ProcessId,
-    Promise, Protocol, Rebase, Service, Strategy, Term, Timing, Topology, labelled,
+    Algorithm, Card, Cost, Effects, Faults, Group, Never, ProcessId, Promise, Protocol, Rebase,
+    Term, Topology, labelled,
 };
 
 /// One process on the ring, which is like all others.
@@ -88,16 +86,12 @@ pub enum Message {
 
 labelled!(Message, Election, Token => "token", Elected => "elected");
 
-/// The timers of this algorithm: none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Timer {}
-
 impl Protocol for ItaiRodeh {
     type Config = ();
     type Command = Command;
     type Event = Event;
     type Message = Message;
-    type Timer = Timer;
+    type Timer = Never;
     type Stable = ();
 
     fn boot(group: Group, (): &(), _: Option<()>, _: &mut impl Effects<Self>) -> Self {
@@ -209,31 +203,19 @@ impl Rebase for ItaiRodeh {
 impl Algorithm for ItaiRodeh {
     fn card((): &(), size: u32) -> Card {
         let n = u64::from(size);
-        let alone = size == 1;
         Card {
-            name: "itai-rodeh".to_string(),
-            title: "processes without names elect by lot".to_string(),
-            service: Service::Election,
-            paper: "Itai & Rodeh, Information and Computation 88(1), 1990",
-            strategy: Strategy::Comparison,
-            timing: Timing::Asynchronous,
-            order: Order::Reordered,
-            faults: Faults {
-                loss: false,
-                duplication: true,
-                crashes: Crashes::None,
-                says: "a crash breaks the ring, and a lost message ends the election undecided",
-            },
+            faults: Faults::duplication(
+                "a crash breaks the ring, and a lost message ends the election undecided",
+            ),
             topology: Topology::UnidirectionalRing,
-            detection: Detection::None,
-            messages: Cost {
-                per: Per::Election,
-                formula: "2N … no bound; O(N log N) on average",
-                least: if alone { 0 } else { 2 * n },
-                most: if alone { Some(0) } else { None },
-            },
+            messages: Cost::per_election("2N … no bound; O(N log N) on average", 2 * n, None)
+                .none_alone(size),
             promises: [Promise::Agreement, Promise::Progress].into(),
-            variants: vec![],
+            ..Card::election(
+                "itai-rodeh",
+                "processes without names elect by lot",
+                "Itai & Rodeh, Information and Computation 88(1), 1990",
+            )
         }
     }
 }

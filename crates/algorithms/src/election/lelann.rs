@@ -20,13 +20,12 @@
 //! so that a copy of an old one starts nothing; and the number of the last election is saved,
 //! so that a process that comes back does not start one that is over for the others.
 
-use alloc::string::ToString;
 use alloc::sync::Arc;
 
 use tenure_core::service::election::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, Cost, Crashes, Detection, Effects, Faults, Group, Order, Per, ProcessId,
-    Promise, Protocol, Rank, Service, Strategy, Term, Timing, Topology, labelled,
+    Algorithm, Card, Cost, Effects, Faults, Group, Never, Order, ProcessId, Protocol, Rank, Term,
+    Topology, labelled,
 };
 
 use super::ring::Candidate;
@@ -91,10 +90,6 @@ pub enum Message {
 
 labelled!(Message, Election, Elect => "elect", Query => "query");
 
-/// The timers of this algorithm: none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Timer {}
-
 /// What is fixed for life.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -122,7 +117,7 @@ impl Protocol for LeLann {
     type Command = Command;
     type Event = Event;
     type Message = Message;
-    type Timer = Timer;
+    type Timer = Never;
     /// The latest election that this process has heard of.
     type Stable = u32;
 
@@ -256,31 +251,19 @@ impl LeLann {
 impl Algorithm for LeLann {
     fn card(_: &Config, size: u32) -> Card {
         let n = u64::from(size);
-        let messages = if size == 1 { 0 } else { n * n };
         Card {
-            name: "lelann".to_string(),
-            title: "on a ring, everybody hears of everybody and decides on the largest".to_string(),
-            service: Service::Election,
-            paper: "Le Lann, IFIP Congress, 1977",
-            strategy: Strategy::Comparison,
-            timing: Timing::Asynchronous,
             order: Order::Fifo,
-            faults: Faults {
-                loss: false,
-                duplication: true,
-                crashes: Crashes::None,
-                says: "a crash breaks the ring, and a lost message hides a candidate from some",
-            },
+            faults: Faults::duplication(
+                "a crash breaks the ring, and a lost message hides a candidate from some",
+            ),
             topology: Topology::UnidirectionalRing,
-            detection: Detection::None,
-            messages: Cost {
-                per: Per::Election,
-                formula: "N²",
-                least: messages,
-                most: Some(messages),
-            },
-            promises: [Promise::Agreement, Promise::Progress, Promise::Validity].into(),
+            messages: Cost::per_election("N²", n * n, Some(n * n)).none_alone(size),
             variants: Variants::<Switch>::declared(),
+            ..Card::election(
+                "lelann",
+                "on a ring, everybody hears of everybody and decides on the largest",
+                "Le Lann, IFIP Congress, 1977",
+            )
         }
     }
 }

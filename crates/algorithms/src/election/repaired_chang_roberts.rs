@@ -31,14 +31,12 @@
 //! two may lead: in different terms, or in one term in which one of them was skipped. A process
 //! that learns of both begins a newer one.
 
-use alloc::string::ToString;
 use alloc::sync::Arc;
 
 use tenure_core::service::election::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, Cost, Crashes, Detection, Effects, Faults, Group, Order, Per, ProcessId,
-    ProcessSet, Promise, Protocol, Rank, Service, Strategy, Term, Timing, Topology, Verdict,
-    labelled,
+    Algorithm, Card, Cost, Crashes, Detection, Effects, Faults, Group, Never, ProcessId,
+    ProcessSet, Protocol, Rank, Term, Verdict, labelled,
 };
 
 use super::ring::Candidate;
@@ -107,10 +105,6 @@ pub enum Message {
 labelled!(Message, Election,
     Election => "election", Elected => "elected", Query => "query", Answer => "answer");
 
-/// The timers of this algorithm: none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Timer {}
-
 /// What is fixed for life.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -130,7 +124,7 @@ impl Protocol for RepairedChangRoberts {
     type Command = Command;
     type Event = Event;
     type Message = Message;
-    type Timer = Timer;
+    type Timer = Never;
     /// The number of the newest term: nobody takes part in one twice, not even across a crash.
     type Stable = u64;
 
@@ -348,32 +342,21 @@ impl RepairedChangRoberts {
 impl Algorithm for RepairedChangRoberts {
     fn card(_: &Config, size: u32) -> Card {
         let n = u64::from(size);
-        let alone = size == 1;
         Card {
-            name: "repaired-chang-roberts".to_string(),
-            title: "on a ring that skips the suspected, only the largest live rank comes round"
-                .to_string(),
-            service: Service::Election,
-            paper: "after Chang & Roberts, CACM 22(5), 1979",
-            strategy: Strategy::Comparison,
-            timing: Timing::Asynchronous,
-            order: Order::Reordered,
             faults: Faults {
-                loss: false,
-                duplication: true,
                 crashes: Crashes::Recovery,
-                says: "survives any number of crashes and recoveries, but no lost message",
+                ..Faults::duplication(
+                    "survives any number of crashes and recoveries, but no lost message",
+                )
             },
-            topology: Topology::Complete,
             detection: Detection::EventuallyPerfect,
-            messages: Cost {
-                per: Per::Election,
-                formula: "2N … N(N+1)/2 + N",
-                least: if alone { 0 } else { 2 * n },
-                most: Some(if alone { 0 } else { n * (n + 1) / 2 + n }),
-            },
-            promises: [Promise::Agreement, Promise::Progress, Promise::Validity].into(),
-            variants: [].into(),
+            messages: Cost::per_election("2N … N(N+1)/2 + N", 2 * n, Some(n * (n + 1) / 2 + n))
+                .none_alone(size),
+            ..Card::election(
+                "repaired-chang-roberts",
+                "on a ring that skips the suspected, only the largest live rank comes round",
+                "after Chang & Roberts, CACM 22(5), 1979",
+            )
         }
     }
 }

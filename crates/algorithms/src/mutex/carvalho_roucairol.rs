@@ -24,14 +24,10 @@
 //! where the paper begins without any: there both of a pair give what neither has. And a clock
 //! counts entries too, and replies carry it: it is the fence.
 
-use alloc::string::ToString;
-use alloc::vec;
-
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, Cost, Crashes, Detection, Effects, Faults, Fence, Group, LamportClock, Order,
-    Per, ProcessId, ProcessSet, Promise, Protocol, Rebase, Service, Stamp, Strategy, Timing,
-    Topology, labelled,
+    Algorithm, Card, Cost, Effects, Faults, Fence, Group, LamportClock, Never, ProcessId,
+    ProcessSet, Protocol, Rebase, Stamp, labelled,
 };
 
 use crate::Variants;
@@ -81,10 +77,6 @@ pub enum Message {
 
 labelled!(Message, Mutex, Request => "request", Reply => "reply");
 
-/// The timers of this algorithm: none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Timer {}
-
 /// What is fixed for life.
 #[derive(Clone, Debug, Default)]
 pub struct Config {
@@ -103,7 +95,7 @@ impl Protocol for CarvalhoRoucairol {
     type Command = Command;
     type Event = Event;
     type Message = Message;
-    type Timer = Timer;
+    type Timer = Never;
     type Stable = ();
 
     /// One that recovers cannot know what it gave away, and begins with no permission.
@@ -238,29 +230,16 @@ impl Rebase for CarvalhoRoucairol {
 impl Algorithm for CarvalhoRoucairol {
     fn card(_: &Config, size: u32) -> Card {
         Card {
-            name: "carvalho-roucairol".to_string(),
-            title: "a permission is yours until it is asked back".to_string(),
-            service: Service::Mutex,
-            paper: "Carvalho & Roucairol, CACM 26(2), 1983",
-            strategy: Strategy::Permission,
-            timing: Timing::Asynchronous,
-            order: Order::Reordered,
-            faults: Faults {
-                loss: false,
-                duplication: false,
-                crashes: Crashes::None,
-                says: "a lost permission blocks its pair, and a duplicated one lets two in",
-            },
-            topology: Topology::Complete,
-            detection: Detection::None,
-            messages: Cost {
-                per: Per::Entry,
-                formula: "0 … 2(N−1)",
-                least: 0,
-                most: Some(2 * u64::from(size - 1)),
-            },
-            promises: vec![Promise::MutualExclusion, Promise::Progress, Promise::Fencing],
+            faults: Faults::none(
+                "a lost permission blocks its pair, and a duplicated one lets two in",
+            ),
+            messages: Cost::per_entry("0 … 2(N−1)", 0, Some(2 * u64::from(size - 1))),
             variants: Variants::<Switch>::declared(),
+            ..Card::mutex(
+                "carvalho-roucairol",
+                "a permission is yours until it is asked back",
+                "Carvalho & Roucairol, CACM 26(2), 1983",
+            )
         }
     }
 }

@@ -18,12 +18,10 @@
 //! A grant that its process no longer wants (a duplicate of an old request was granted) is
 //! given back at once; else everybody would wait for it.
 
-use alloc::string::ToString;
-
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, Cost, Crashes, Detection, Effects, Faults, Fence, Group, Order, Per,
-    ProcessId, Promise, Protocol, Service, Strategy, Timing, Topology, labelled,
+    Algorithm, Card, Cost, Effects, Faults, Fence, Group, Never, ProcessId, Promise, Protocol,
+    Strategy, Topology, labelled,
 };
 
 use super::{Claim, Desk, Ticket};
@@ -75,10 +73,6 @@ pub enum Message {
 
 labelled!(Message, Mutex, Request => "request", Grant => "grant", Release => "release");
 
-/// The timers of this algorithm: none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Timer {}
-
 /// What is fixed for life.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -105,7 +99,7 @@ impl Protocol for Central {
     type Command = Command;
     type Event = Event;
     type Message = Message;
-    type Timer = Timer;
+    type Timer = Never;
     type Stable = ();
 
     fn boot(group: Group, config: &Config, _: Option<()>, _: &mut impl Effects<Self>) -> Self {
@@ -194,35 +188,19 @@ fn claim(process: ProcessId, number: u64) -> Claim {
 impl Algorithm for Central {
     fn card(_: &Config, size: u32) -> Card {
         Card {
-            name: "central".to_string(),
-            title: "ask the coordinator".to_string(),
-            service: Service::Mutex,
-            paper: "textbook; cf. Garcia-Molina, IEEE ToC 1982",
             strategy: Strategy::Centralised,
-            timing: Timing::Asynchronous,
-            order: Order::Reordered,
-            faults: Faults {
-                loss: false,
-                duplication: true,
-                crashes: Crashes::None,
-                says: "stops when the coordinator or a process that waits or is inside crashes",
-            },
+            faults: Faults::duplication(
+                "stops when the coordinator or a process that waits or is inside crashes",
+            ),
             topology: Topology::Star,
-            detection: Detection::None,
-            messages: Cost {
-                per: Per::Entry,
-                formula: "3 (0 at the coordinator)",
-                least: 0,
-                most: Some(if size > 1 { 3 } else { 0 }),
-            },
-            promises: [
-                Promise::MutualExclusion,
-                Promise::Progress,
-                Promise::Fencing,
-                Promise::Order,
-            ]
-            .into(),
+            messages: Cost::per_entry("3 (0 at the coordinator)", 0, Some(3)).none_alone(size),
             variants: Variants::<Switch>::declared(),
+            ..Card::mutex(
+                "central",
+                "ask the coordinator",
+                "textbook; cf. Garcia-Molina, IEEE ToC 1982",
+            )
+            .promising([Promise::Order])
         }
     }
 }

@@ -25,13 +25,12 @@
 //! state of its own, several may be inside at first, and nobody can tell. States come round, so
 //! an entry has no fence. A lost or repeated message does no harm: the next one says the same.
 
-use alloc::string::ToString;
 use alloc::sync::Arc;
 
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, Cost, Crashes, Delay, Detection, Effects, Faults, Fence, Group, Order, Per,
-    ProcessId, Promise, Protocol, Service, Strategy, Timing, Topology, labelled,
+    Algorithm, Card, Cost, Delay, Effects, Faults, Fence, Group, Order, ProcessId, Promise,
+    Protocol, Strategy, Topology, labelled,
 };
 
 /// One process on the ring.
@@ -237,32 +236,24 @@ impl DijkstraRing {
 
 impl Algorithm for DijkstraRing {
     fn card(_: &Config, size: u32) -> Card {
-        let alone = size == 1;
         Card {
-            name: "dijkstra-ring".to_string(),
-            title: "a ring of K states that converges to one privilege from any start".to_string(),
-            service: Service::Mutex,
-            paper: "Dijkstra, CACM 17(11), 1974",
             strategy: Strategy::Token,
-            timing: Timing::Asynchronous,
             order: Order::Fifo,
             faults: Faults {
                 loss: true,
-                duplication: true,
-                crashes: Crashes::None,
-                says: "converges from any states; until then several may be inside, so what is \
+                ..Faults::duplication(
+                    "converges from any states; until then several may be inside, so what is \
                        promised holds for a start that is converged",
+                )
             },
             topology: Topology::UnidirectionalRing,
-            detection: Detection::None,
-            messages: Cost {
-                per: Per::Entry,
-                formula: "1 … ∞",
-                least: u64::from(!alone),
-                most: if alone { Some(0) } else { None },
-            },
+            messages: Cost::per_entry("1 … ∞", 1, None).none_alone(size),
             promises: [Promise::MutualExclusion, Promise::Progress, Promise::NoStarvation].into(),
-            variants: [].into(),
+            ..Card::mutex(
+                "dijkstra-ring",
+                "a ring of K states that converges to one privilege from any start",
+                "Dijkstra, CACM 17(11), 1974",
+            )
         }
     }
 }

@@ -31,14 +31,12 @@
 //! The variant `ordered` prevents the cycles that are else detected.
 
 use alloc::collections::BTreeSet;
-use alloc::string::ToString;
 use alloc::vec;
 use alloc::vec::Vec;
 
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, Cost, Crashes, Detection, Effects, Faults, Fence, Group, Order, Per,
-    ProcessId, Promise, Protocol, Service, Strategy, Timing, Topology, labelled,
+    Algorithm, Card, Cost, Effects, Faults, Fence, Group, Never, ProcessId, Protocol, labelled,
 };
 
 use super::{Claim, Desk, Ticket};
@@ -154,10 +152,6 @@ pub enum Message {
 labelled!(Message, Mutex, Request => "request", Grant => "grant", Wait => "wait",
     Release => "release", Probe => "probe", Abort => "abort");
 
-/// The timers of this algorithm: none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Timer {}
-
 /// What is fixed for life.
 #[derive(Clone, Debug, Default)]
 pub struct Config {
@@ -180,7 +174,7 @@ impl Protocol for EdgeChasing {
     type Command = Command;
     type Event = Event;
     type Message = Message;
-    type Timer = Timer;
+    type Timer = Never;
     type Stable = ();
 
     fn boot(group: Group, config: &Config, _: Option<()>, _: &mut impl Effects<Self>) -> Self {
@@ -370,31 +364,19 @@ fn claim(process: ProcessId, number: u64) -> Claim {
 
 impl Algorithm for EdgeChasing {
     fn card(config: &Config, size: u32) -> Card {
-        let at_most_six = size == 1 || config.variants.has(Switch::Ordered);
+        let most = config.variants.has(Switch::Ordered).then_some(6);
         Card {
-            name: "edge-chasing".to_string(),
-            title: "locks one after the other, and probes that find deadlocks".to_string(),
-            service: Service::Mutex,
-            paper: "Chandy, Misra & Haas, ACM TOCS 1(2), 1983",
-            strategy: Strategy::Permission,
-            timing: Timing::Asynchronous,
-            order: Order::Reordered,
-            faults: Faults {
-                loss: false,
-                duplication: true,
-                crashes: Crashes::None,
-                says: "stops when a manager or a process that waits or is inside crashes",
-            },
-            topology: Topology::Complete,
-            detection: Detection::None,
-            messages: Cost {
-                per: Per::Entry,
-                formula: "6 (3 at a manager), more with retries",
-                least: if size == 1 { 0 } else { 3 },
-                most: at_most_six.then_some(if size == 1 { 0 } else { 6 }),
-            },
-            promises: vec![Promise::MutualExclusion, Promise::Progress, Promise::Fencing],
+            faults: Faults::duplication(
+                "stops when a manager or a process that waits or is inside crashes",
+            ),
+            messages: Cost::per_entry("6 (3 at a manager), more with retries", 3, most)
+                .none_alone(size),
             variants: Variants::<Switch>::declared(),
+            ..Card::mutex(
+                "edge-chasing",
+                "locks one after the other, and probes that find deadlocks",
+                "Chandy, Misra & Haas, ACM TOCS 1(2), 1983",
+            )
         }
     }
 }

@@ -26,14 +26,12 @@
 use core::num::NonZeroU32;
 
 use alloc::format;
-use alloc::string::ToString;
 use alloc::vec::Vec;
 
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, Cost, Crashes, Detection, Effects, Faults, Fence, Group, LamportClock, Order,
-    Per, ProcessId, ProcessSet, Promise, Protocol, Service, Stamp, Strategy, Timing, Topology,
-    labelled,
+    Algorithm, Card, Cost, Effects, Faults, Fence, Group, LamportClock, Never, ProcessId,
+    ProcessSet, Promise, Protocol, Stamp, labelled,
 };
 
 use crate::Variants;
@@ -83,10 +81,6 @@ pub enum Message {
 
 labelled!(Message, Mutex, Request => "request", Reply => "reply");
 
-/// The timers of this algorithm: none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Timer {}
-
 /// What is fixed for life.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -114,7 +108,7 @@ impl Protocol for KMutex {
     type Command = Command;
     type Event = Event;
     type Message = Message;
-    type Timer = Timer;
+    type Timer = Never;
     type Stable = ();
 
     fn boot(group: Group, config: &Config, _: Option<()>, _: &mut impl Effects<Self>) -> Self {
@@ -221,29 +215,17 @@ impl Algorithm for KMutex {
             most => Promise::AtMost(most),
         };
         Card {
-            name: "k-mutex".to_string(),
-            title: format!("enter after N−k replies: at most {most_inside} inside"),
-            service: Service::Mutex,
-            paper: "Raymond, Information Processing Letters 30(4), 1989",
-            strategy: Strategy::Permission,
-            timing: Timing::Asynchronous,
-            order: Order::Reordered,
-            faults: Faults {
-                loss: false,
-                duplication: true,
-                crashes: Crashes::None,
-                says: "each crash takes one of the k places, so k crashes stop it; no loss",
-            },
-            topology: Topology::Complete,
-            detection: Detection::None,
-            messages: Cost {
-                per: Per::Entry,
-                formula: "2N−k−1 … 2(N−1)",
-                least: others + needed,
-                most: Some(2 * others),
-            },
+            faults: Faults::duplication(
+                "each crash takes one of the k places, so k crashes stop it; no loss",
+            ),
+            messages: Cost::per_entry("2N−k−1 … 2(N−1)", others + needed, Some(2 * others)),
             promises: [safe, Promise::Progress].into(),
             variants: Variants::<Switch>::declared(),
+            ..Card::mutex(
+                "k-mutex",
+                format!("enter after N−k replies: at most {most_inside} inside"),
+                "Raymond, Information Processing Letters 30(4), 1989",
+            )
         }
     }
 }

@@ -24,14 +24,12 @@
 //! in the order of the stamps, hence of happened-before, as far as these messages carry it: what
 //! the application says is in no clock.
 
-use alloc::string::ToString;
 use alloc::vec::Vec;
 
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, Cost, Crashes, Detection, Effects, Faults, Fence, Group, LamportClock, Order,
-    Per, ProcessId, ProcessSet, Promise, Protocol, Rebase, Service, Stamp, Stamped, Strategy,
-    Timing, Topology, labelled,
+    Algorithm, Card, Cost, Effects, Faults, Fence, Group, LamportClock, Never, Order, ProcessId,
+    ProcessSet, Promise, Protocol, Rebase, Stamp, Stamped, labelled,
 };
 
 use crate::Variants;
@@ -89,10 +87,6 @@ pub enum Message {
 
 labelled!(Message, Mutex, Request => "request", Reply => "reply", Release => "release");
 
-/// The timers of this algorithm: none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Timer {}
-
 /// What is fixed for life.
 #[derive(Clone, Debug, Default)]
 pub struct Config {
@@ -127,7 +121,7 @@ impl Protocol for Lamport {
     type Command = Command;
     type Event = Event;
     type Message = Message;
-    type Timer = Timer;
+    type Timer = Never;
     type Stable = ();
 
     fn boot(group: Group, config: &Config, _: Option<()>, _: &mut impl Effects<Self>) -> Self {
@@ -269,35 +263,22 @@ impl Algorithm for Lamport {
         let peers = u64::from(size - 1);
         let saves = config.variants.has(Switch::SuppressedReplies);
         Card {
-            name: "lamport".to_string(),
-            title: "everybody keeps everybody's queue".to_string(),
-            service: Service::Mutex,
-            paper: "Lamport, CACM 21(7), 1978",
-            strategy: Strategy::Permission,
-            timing: Timing::Asynchronous,
             order: Order::Fifo,
-            faults: Faults {
-                loss: false,
-                duplication: true,
-                crashes: Crashes::None,
-                says: "needs a reply and a release from every process: no crash, no loss",
-            },
-            topology: Topology::Complete,
-            detection: Detection::None,
-            messages: Cost {
-                per: Per::Entry,
-                formula: if saves { "2(N−1) … 3(N−1)" } else { "3(N−1)" },
-                least: if saves { 2 * peers } else { 3 * peers },
-                most: Some(3 * peers),
-            },
-            promises: [
-                Promise::MutualExclusion,
-                Promise::Progress,
-                Promise::Fencing,
-                Promise::Order,
-            ]
-            .into(),
+            faults: Faults::duplication(
+                "needs a reply and a release from every process: no crash, no loss",
+            ),
+            messages: Cost::per_entry(
+                if saves { "2(N−1) … 3(N−1)" } else { "3(N−1)" },
+                if saves { 2 * peers } else { 3 * peers },
+                Some(3 * peers),
+            ),
             variants: Variants::<Switch>::declared(),
+            ..Card::mutex(
+                "lamport",
+                "everybody keeps everybody's queue",
+                "Lamport, CACM 21(7), 1978",
+            )
+            .promising([Promise::Order])
         }
     }
 }

@@ -26,16 +26,14 @@
 //! gives back nothing twice. A vote for a request that is over is given back at once. Votes and
 //! releases carry the highest fence heard of: the last entry's, at one voter at least.
 
-use alloc::string::ToString;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use tenure_core::quorum::{Kind, NoQuorums, Quorums};
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, Cost, Crashes, Detection, Effects, Faults, Fence, Group, LamportClock, Order,
-    Per, ProcessId, ProcessSet, Promise, Protocol, Service, Stamp, Strategy, Timing, Topology,
-    labelled,
+    Algorithm, Card, Cost, Effects, Faults, Fence, Group, LamportClock, Never, Order, ProcessId,
+    ProcessSet, Protocol, Stamp, Strategy, labelled,
 };
 
 use super::candidate::Candidate;
@@ -113,10 +111,6 @@ labelled!(
     Inquire => "inquire", Relinquish => "relinquish", Release => "release",
 );
 
-/// The timers of this algorithm: none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Timer {}
-
 /// What is fixed for life.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -151,7 +145,7 @@ impl Protocol for Maekawa {
     type Command = Command;
     type Event = Event;
     type Message = Message;
-    type Timer = Timer;
+    type Timer = Never;
     type Stable = ();
 
     fn boot(group: Group, config: &Config, _: Option<()>, _: &mut impl Effects<Self>) -> Self {
@@ -361,29 +355,22 @@ impl Algorithm for Maekawa {
         let others = |process| u64::from(config.quorums.quorum(ProcessId(process)).len() - 1);
         let (least, most) = ((0..size).map(others).min(), (0..size).map(others).max());
         Card {
-            name: "maekawa".to_string(),
-            title: "everybody in your quorum has one vote, and you need them all".to_string(),
-            service: Service::Mutex,
-            paper: "Maekawa, ACM TOCS 3(2), 1985; Sanders, ACM TOCS 5(3), 1987",
             strategy: Strategy::Quorum,
-            timing: Timing::Asynchronous,
             order: Order::Fifo,
-            faults: Faults {
-                loss: false,
-                duplication: true,
-                crashes: Crashes::None,
-                says: "needs every vote of a fixed quorum: no crash in one that is used, no loss",
-            },
-            topology: Topology::Complete,
-            detection: Detection::None,
-            messages: Cost {
-                per: Per::Entry,
-                formula: "3(K−1) … 6(K−1)",
-                least: 3 * least.unwrap_or(0),
-                most: most.map(|most| 6 * most),
-            },
-            promises: [Promise::MutualExclusion, Promise::Progress, Promise::Fencing].into(),
+            faults: Faults::duplication(
+                "needs every vote of a fixed quorum: no crash in one that is used, no loss",
+            ),
+            messages: Cost::per_entry(
+                "3(K−1) … 6(K−1)",
+                3 * least.unwrap_or(0),
+                most.map(|most| 6 * most),
+            ),
             variants: Variants::<Switch>::declared(),
+            ..Card::mutex(
+                "maekawa",
+                "everybody in your quorum has one vote, and you need them all",
+                "Maekawa, ACM TOCS 3(2), 1985; Sanders, ACM TOCS 5(3), 1987",
+            )
         }
     }
 }

@@ -38,7 +38,7 @@ use tenure_core::quorum::{Kind, NoQuorums, Quorums};
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{
     Algorithm, Card, Crashes, Detection, Effects, Faults, Fence, Group, Label, Labelled, Layer,
-    ProcessId, ProcessSet, Protocol, Verdict,
+    Never, ProcessId, ProcessSet, Protocol, Verdict,
 };
 
 use super::maekawa::{self, Maekawa};
@@ -123,7 +123,7 @@ impl Protocol for Majority {
     type Command = Command;
     type Event = Event;
     type Message = Message;
-    type Timer = maekawa::Timer;
+    type Timer = Never;
     type Stable = ();
 
     fn boot(group: Group, config: &Config, _: Option<()>, fx: &mut impl Effects<Self>) -> Self {
@@ -250,11 +250,11 @@ impl Algorithm for Majority {
                 .to_string(),
             paper: "after Thomas, ACM TODS 4(2), 1979; Agrawal and El Abbadi, ACM TOCS 9(1), 1991",
             faults: Faults {
-                loss: false,
-                duplication: false,
                 crashes: Crashes::Stop,
-                says: "survives as long as a quorum is up: ⌊(N−1)/2⌋ crashes with majorities; \
-                       after a suspicion that was wrong two may be inside, with different fences",
+                ..Faults::none(
+                    "survives as long as a quorum is up: ⌊(N−1)/2⌋ crashes with majorities; \
+                     after a suspicion that was wrong two may be inside, with different fences",
+                )
             },
             detection: Detection::Perfect,
             variants: Variants::<Switch>::declared(),

@@ -25,12 +25,10 @@
 //! to find the ping lost has passed every process after the ping's last entry there, so the new
 //! ping goes on counting where the lost one stopped: that is the fence.
 
-use alloc::string::ToString;
-
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, Cost, Crashes, Delay, Detection, Effects, Faults, Fence, Group, Order, Per,
-    ProcessId, Promise, Protocol, Service, Strategy, Timing, Topology, labelled,
+    Algorithm, Card, Cost, Delay, Effects, Faults, Fence, Group, Order, ProcessId, Promise,
+    Protocol, Strategy, Topology, labelled,
 };
 
 use crate::Variants;
@@ -234,38 +232,22 @@ impl MisraRing {
 
 impl Algorithm for MisraRing {
     fn card(_: &Config, size: u32) -> Card {
-        let alone = size == 1;
         Card {
-            name: "misra-ring".to_string(),
-            title: "two tokens go round, and each finds out when the other is lost".to_string(),
-            service: Service::Mutex,
-            paper: "Misra, PODC, 1983",
             strategy: Strategy::Token,
-            timing: Timing::Asynchronous,
             order: Order::Fifo,
-            faults: Faults {
-                loss: false,
-                duplication: false,
-                crashes: Crashes::None,
-                says: "survives the loss of one token of two, again and again; both lost, or a \
-                       crash, and it stops",
-            },
+            faults: Faults::none(
+                "survives the loss of one token of two, again and again; both lost, or a \
+                 crash, and it stops",
+            ),
             topology: Topology::UnidirectionalRing,
-            detection: Detection::None,
-            messages: Cost {
-                per: Per::Entry,
-                formula: "1 … ∞",
-                least: u64::from(!alone),
-                most: if alone { Some(0) } else { None },
-            },
-            promises: [
-                Promise::MutualExclusion,
-                Promise::Progress,
-                Promise::Fencing,
-                Promise::NoStarvation,
-            ]
-            .into(),
+            messages: Cost::per_entry("1 … ∞", 1, None).none_alone(size),
             variants: Variants::<Switch>::declared(),
+            ..Card::mutex(
+                "misra-ring",
+                "two tokens go round, and each finds out when the other is lost",
+                "Misra, PODC, 1983",
+            )
+            .promising([Promise::NoStarvation])
         }
     }
 }

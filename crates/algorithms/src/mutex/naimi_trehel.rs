@@ -21,13 +21,10 @@
 //! Beyond the paper's text, the token counts the entries: that is the fence. A token that nobody
 //! here waits for is a duplicate, and is ignored; one that arrives during a wait is believed.
 
-use alloc::string::ToString;
-use alloc::vec;
-
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, Cost, Crashes, Detection, Effects, Faults, Fence, Group, Order, Per,
-    ProcessId, Promise, Protocol, Service, Strategy, Timing, Topology, labelled,
+    Algorithm, Card, Cost, Effects, Faults, Fence, Group, Never, ProcessId, Protocol, Strategy,
+    labelled,
 };
 
 /// One process of the algorithm.
@@ -74,16 +71,12 @@ pub enum Message {
 
 labelled!(Message, Mutex, Request => "request", Token => "token");
 
-/// The timers of this algorithm: none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Timer {}
-
 impl Protocol for NaimiTrehel {
     type Config = ();
     type Command = Command;
     type Event = Event;
     type Message = Message;
-    type Timer = Timer;
+    type Timer = Never;
     type Stable = ();
 
     /// The token starts at the first process, at whom everybody points; the first itself, when it
@@ -153,26 +146,17 @@ impl NaimiTrehel {
 
 impl Algorithm for NaimiTrehel {
     fn card((): &(), size: u32) -> Card {
-        let most = if size == 1 { 0 } else { u64::from(size) };
         Card {
-            name: "naimi-trehel".to_string(),
-            title: "the token's queue, and a tree that points to its end".to_string(),
-            service: Service::Mutex,
-            paper: "Naimi, Trehel & Arnold, JPDC 34(1), 1996",
             strategy: Strategy::Token,
-            timing: Timing::Asynchronous,
-            order: Order::Reordered,
-            faults: Faults {
-                loss: false,
-                duplication: false,
-                crashes: Crashes::None,
-                says: "a lost request or token stops it, and a duplicated token lets two in",
-            },
-            topology: Topology::Complete,
-            detection: Detection::None,
-            messages: Cost { per: Per::Entry, formula: "0 … N", least: 0, most: Some(most) },
-            promises: vec![Promise::MutualExclusion, Promise::Progress, Promise::Fencing],
-            variants: vec![],
+            faults: Faults::none(
+                "a lost request or token stops it, and a duplicated token lets two in",
+            ),
+            messages: Cost::per_entry("0 … N", 0, Some(size.into())).none_alone(size),
+            ..Card::mutex(
+                "naimi-trehel",
+                "the token's queue, and a tree that points to its end",
+                "Naimi, Trehel & Arnold, JPDC 34(1), 1996",
+            )
         }
     }
 }

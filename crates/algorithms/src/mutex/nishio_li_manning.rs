@@ -33,14 +33,13 @@
 //! what it had.
 
 use alloc::collections::VecDeque;
-use alloc::string::ToString;
 use alloc::vec;
 use alloc::vec::Vec;
 
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, Cost, Crashes, Detection, Effects, Faults, Fence, Group, Order, Per,
-    ProcessId, Promise, Protocol, Service, Strategy, Term, Timing, Topology, Verdict, labelled,
+    Algorithm, Card, Cost, Crashes, Detection, Effects, Faults, Fence, Group, Never, ProcessId,
+    Protocol, Strategy, Term, Verdict, labelled,
 };
 
 use super::Generations;
@@ -124,16 +123,12 @@ labelled!(Message, Mutex,
     Request => "request", Token => "token",
     Doubt => "doubt", Inquire => "inquire", Answer => "answer");
 
-/// The timers of this algorithm: none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Timer {}
-
 impl Protocol for NishioLiManning {
     type Config = ();
     type Command = Command;
     type Event = Event;
     type Message = Message;
-    type Timer = Timer;
+    type Timer = Never;
     type Stable = ();
 
     /// The token starts at the first process; one that recovers makes no second.
@@ -362,27 +357,22 @@ impl Token {
 
 impl Algorithm for NishioLiManning {
     fn card((): &(), size: u32) -> Card {
-        let most = if size == 1 { 0 } else { u64::from(size) };
         Card {
-            name: "nishio-li-manning".to_string(),
-            title: "ask everyone for the token, and make it anew when it is lost".to_string(),
-            service: Service::Mutex,
-            paper: "Nishio, Li & Manning, IEEE TPDS 1(3), 1990",
             strategy: Strategy::Token,
-            timing: Timing::Asynchronous,
-            order: Order::Reordered,
             faults: Faults {
-                loss: false,
-                duplication: false,
                 crashes: Crashes::Stop,
-                says: "survives the crash of all but one; after a suspicion that was wrong two \
+                ..Faults::none(
+                    "survives the crash of all but one; after a suspicion that was wrong two \
                        may be inside, with different fences",
+                )
             },
-            topology: Topology::Complete,
             detection: Detection::Perfect,
-            messages: Cost { per: Per::Entry, formula: "0 or N", least: 0, most: Some(most) },
-            promises: vec![Promise::MutualExclusion, Promise::Progress, Promise::Fencing],
-            variants: vec![],
+            messages: Cost::per_entry("0 or N", 0, Some(size.into())).none_alone(size),
+            ..Card::mutex(
+                "nishio-li-manning",
+                "ask everyone for the token, and make it anew when it is lost",
+                "Nishio, Li & Manning, IEEE TPDS 1(3), 1990",
+            )
         }
     }
 }

@@ -20,15 +20,13 @@
 //! the entries: that is the fence, beyond the paper's text.
 
 use alloc::collections::VecDeque;
-use alloc::string::ToString;
 use alloc::sync::Arc;
-use alloc::vec;
 
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::tree::{Shape, Tree};
 use tenure_core::{
-    Algorithm, Card, Cost, Crashes, Detection, Effects, Faults, Fence, Group, Order, Per,
-    ProcessId, Promise, Protocol, Service, Strategy, Timing, Topology, labelled,
+    Algorithm, Card, Cost, Effects, Faults, Fence, Group, Never, ProcessId, Protocol, Strategy,
+    Topology, labelled,
 };
 
 /// One process of the algorithm.
@@ -77,10 +75,6 @@ pub enum Message {
 
 labelled!(Message, Mutex, Request => "request", Privilege => "privilege");
 
-/// The timers of this algorithm: none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Timer {}
-
 /// What is fixed for life.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -100,7 +94,7 @@ impl Protocol for Raymond {
     type Command = Command;
     type Event = Event;
     type Message = Message;
-    type Timer = Timer;
+    type Timer = Never;
     type Stable = ();
 
     /// The token starts at the first process, the root. The root, when it recovers, makes no
@@ -185,29 +179,17 @@ impl Raymond {
 impl Algorithm for Raymond {
     fn card(config: &Config, _: u32) -> Card {
         Card {
-            name: "raymond".to_string(),
-            title: "the token moves along a tree, and everybody knows which way it is".to_string(),
-            service: Service::Mutex,
-            paper: "Raymond, ACM TOCS 7(1), 1989",
             strategy: Strategy::Token,
-            timing: Timing::Asynchronous,
-            order: Order::Reordered,
-            faults: Faults {
-                loss: false,
-                duplication: false,
-                crashes: Crashes::None,
-                says: "a crash parts the tree, a lost token stops it, two tokens let two in",
-            },
+            faults: Faults::none(
+                "a crash parts the tree, a lost token stops it, two tokens let two in",
+            ),
             topology: Topology::Tree,
-            detection: Detection::None,
-            messages: Cost {
-                per: Per::Entry,
-                formula: "0 … 2D",
-                least: 0,
-                most: Some(2 * u64::from(config.tree.diameter())),
-            },
-            promises: vec![Promise::MutualExclusion, Promise::Progress, Promise::Fencing],
-            variants: vec![],
+            messages: Cost::per_entry("0 … 2D", 0, Some(2 * u64::from(config.tree.diameter()))),
+            ..Card::mutex(
+                "raymond",
+                "the token moves along a tree, and everybody knows which way it is",
+                "Raymond, ACM TOCS 7(1), 1989",
+            )
         }
     }
 }

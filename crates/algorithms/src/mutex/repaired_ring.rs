@@ -25,12 +25,10 @@
 //! a token of an older generation while the next one goes round, and no lock can prevent it. The
 //! fence can: it is (generation, count), so that all later entries have higher ones.
 
-use alloc::string::ToString;
-
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, Cost, Crashes, Delay, Detection, Effects, Faults, Fence, Group, Order, Per,
-    ProcessId, Promise, Protocol, Service, Strategy, Term, Timing, Topology, Verdict, labelled,
+    Algorithm, Card, Cost, Crashes, Delay, Detection, Effects, Faults, Fence, Group, ProcessId,
+    Protocol, Strategy, Term, Verdict, labelled,
 };
 
 use super::Generations;
@@ -305,32 +303,22 @@ impl RepairedRing {
 
 impl Algorithm for RepairedRing {
     fn card(_: &Config, size: u32) -> Card {
-        let alone = size == 1;
         Card {
-            name: "repaired-ring".to_string(),
-            title: "a token ring that skips the suspected and makes a lost token anew".to_string(),
-            service: Service::Mutex,
-            paper: "after Le Lann, IFIP Congress, 1977",
             strategy: Strategy::Token,
-            timing: Timing::Asynchronous,
-            order: Order::Reordered,
             faults: Faults {
-                loss: false,
-                duplication: false,
                 crashes: Crashes::Stop,
-                says: "survives the crash of all but one; after a suspicion that was wrong two \
+                ..Faults::none(
+                    "survives the crash of all but one; after a suspicion that was wrong two \
                        may be inside, with different fences",
+                )
             },
-            topology: Topology::Complete,
             detection: Detection::Perfect,
-            messages: Cost {
-                per: Per::Entry,
-                formula: "1 … ∞",
-                least: u64::from(!alone),
-                most: if alone { Some(0) } else { None },
-            },
-            promises: [Promise::MutualExclusion, Promise::Progress, Promise::Fencing].into(),
-            variants: [].into(),
+            messages: Cost::per_entry("1 … ∞", 1, None).none_alone(size),
+            ..Card::mutex(
+                "repaired-ring",
+                "a token ring that skips the suspected and makes a lost token anew",
+                "after Le Lann, IFIP Congress, 1977",
+            )
         }
     }
 }

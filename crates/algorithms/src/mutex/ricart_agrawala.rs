@@ -23,15 +23,12 @@
 //! The variant `reference` is the algorithm of 1981 without either. (What the application says
 //! is in no clock: a request that was made because of it may still get the smaller stamp.)
 
-use alloc::string::ToString;
-use alloc::vec;
 use alloc::vec::Vec;
 
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, Cost, Crashes, Detection, Effects, Faults, Fence, Group, LamportClock, Order,
-    Per, ProcessId, ProcessSet, Promise, Protocol, Rebase, Service, Stamp, Stamped, Strategy,
-    Timing, Topology, labelled,
+    Algorithm, Card, Cost, Effects, Faults, Fence, Group, LamportClock, Never, ProcessId,
+    ProcessSet, Promise, Protocol, Rebase, Stamp, Stamped, labelled,
 };
 
 use crate::Variants;
@@ -85,10 +82,6 @@ pub enum Message {
 
 labelled!(Message, Mutex, Request => "request", Reply => "reply");
 
-/// The timers of this algorithm: none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Timer {}
-
 /// What is fixed for life.
 #[derive(Clone, Debug, Default)]
 pub struct Config {
@@ -130,7 +123,7 @@ impl Protocol for RicartAgrawala {
     type Command = Command;
     type Event = Event;
     type Message = Message;
-    type Timer = Timer;
+    type Timer = Never;
     type Stable = ();
 
     fn boot(group: Group, config: &Config, _: Option<()>, _: &mut impl Effects<Self>) -> Self {
@@ -353,31 +346,23 @@ fn for_each_stamp(
 impl Algorithm for RicartAgrawala {
     fn card(config: &Config, size: u32) -> Card {
         let cost = 2 * u64::from(size - 1);
-        let mut promises = vec![Promise::MutualExclusion, Promise::Progress, Promise::Fencing];
-        if stamps_replies(config.variants) {
-            promises.push(Promise::Order);
-        }
         let mut variants = Variants::<Switch>::declared();
         variants.push(tolerant("the tolerant-ricart-agrawala: nobody awaits who is suspected"));
         Card {
-            name: "ricart-agrawala".to_string(),
-            title: "ask everyone, defer whoever comes after you".to_string(),
-            service: Service::Mutex,
-            paper: "Ricart & Agrawala, CACM 24(1), 1981",
-            strategy: Strategy::Permission,
-            timing: Timing::Asynchronous,
-            order: Order::Reordered,
             faults: Faults {
-                loss: false,
                 duplication: !config.variants.has(Switch::Reference),
-                crashes: Crashes::None,
-                says: "needs a reply from every process, so it tolerates no crash and no loss",
+                ..Faults::none(
+                    "needs a reply from every process, so it tolerates no crash and no loss",
+                )
             },
-            topology: Topology::Complete,
-            detection: Detection::None,
-            messages: Cost { per: Per::Entry, formula: "2(N−1)", least: cost, most: Some(cost) },
-            promises,
+            messages: Cost::per_entry("2(N−1)", cost, Some(cost)),
             variants,
+            ..Card::mutex(
+                "ricart-agrawala",
+                "ask everyone, defer whoever comes after you",
+                "Ricart & Agrawala, CACM 24(1), 1981",
+            )
+            .promising(stamps_replies(config.variants).then_some(Promise::Order))
         }
     }
 }

@@ -20,14 +20,13 @@
 //! here waits for is a duplicate, and is ignored; one that arrives during a wait is believed.
 
 use alloc::collections::VecDeque;
-use alloc::string::ToString;
 use alloc::vec;
 use alloc::vec::Vec;
 
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, Cost, Crashes, Detection, Effects, Faults, Fence, Group, Order, Per,
-    ProcessId, Promise, Protocol, Service, Strategy, Timing, Topology, labelled,
+    Algorithm, Card, Cost, Effects, Faults, Fence, Group, Never, ProcessId, Protocol, Strategy,
+    labelled,
 };
 
 use crate::variants::tolerant;
@@ -80,16 +79,12 @@ pub enum Message {
 
 labelled!(Message, Mutex, Request => "request", Token => "token");
 
-/// The timers of this algorithm: none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Timer {}
-
 impl Protocol for SuzukiKasami {
     type Config = ();
     type Command = Command;
     type Event = Event;
     type Message = Message;
-    type Timer = Timer;
+    type Timer = Never;
     type Stable = ();
 
     /// The token starts at the first process; one that recovers makes no second.
@@ -177,26 +172,18 @@ impl SuzukiKasami {
 
 impl Algorithm for SuzukiKasami {
     fn card((): &(), size: u32) -> Card {
-        let most = if size == 1 { 0 } else { u64::from(size) };
         Card {
-            name: "suzuki-kasami".to_string(),
-            title: "ask everyone for the token, which knows whom it has served".to_string(),
-            service: Service::Mutex,
-            paper: "Suzuki & Kasami, ACM TOCS 3(4), 1985",
             strategy: Strategy::Token,
-            timing: Timing::Asynchronous,
-            order: Order::Reordered,
-            faults: Faults {
-                loss: false,
-                duplication: false,
-                crashes: Crashes::None,
-                says: "a lost request or token stops it, and a duplicated token lets two in",
-            },
-            topology: Topology::Complete,
-            detection: Detection::None,
-            messages: Cost { per: Per::Entry, formula: "0 or N", least: 0, most: Some(most) },
-            promises: vec![Promise::MutualExclusion, Promise::Progress, Promise::Fencing],
+            faults: Faults::none(
+                "a lost request or token stops it, and a duplicated token lets two in",
+            ),
+            messages: Cost::per_entry("0 or N", 0, Some(size.into())).none_alone(size),
             variants: vec![tolerant("the nishio-li-manning: a lost token is made anew")],
+            ..Card::mutex(
+                "suzuki-kasami",
+                "ask everyone for the token, which knows whom it has served",
+                "Suzuki & Kasami, ACM TOCS 3(4), 1985",
+            )
         }
     }
 }

@@ -19,12 +19,10 @@
 //! fires: an idle ring would else have no end of one instant. The token counts the entries; that
 //! is the fence. Two tokens that meet (one was duplicated) become one again.
 
-use alloc::string::ToString;
-
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, Cost, Crashes, Delay, Detection, Effects, Faults, Fence, Group, Order, Per,
-    ProcessId, Promise, Protocol, Service, Strategy, Timing, Topology, labelled,
+    Algorithm, Card, Cost, Delay, Effects, Faults, Fence, Group, ProcessId, Promise, Protocol,
+    Strategy, Topology, labelled,
 };
 
 use crate::variants::tolerant;
@@ -175,41 +173,23 @@ impl TokenRing {
 
 impl Algorithm for TokenRing {
     fn card(_: &Config, size: u32) -> Card {
-        let alone = size == 1;
         Card {
-            name: "token-ring".to_string(),
-            title: "whoever has the token may enter, and passes it on".to_string(),
-            service: Service::Mutex,
-            paper: "Le Lann, IFIP Congress, 1977",
             strategy: Strategy::Token,
-            timing: Timing::Asynchronous,
-            order: Order::Reordered,
-            faults: Faults {
-                loss: false,
-                duplication: false,
-                crashes: Crashes::None,
-                says: "a crash or a lost token stops it, and a duplicated token lets two in",
-            },
+            faults: Faults::none(
+                "a crash or a lost token stops it, and a duplicated token lets two in",
+            ),
             topology: Topology::UnidirectionalRing,
-            detection: Detection::None,
-            messages: Cost {
-                per: Per::Entry,
-                formula: "1 … ∞",
-                least: u64::from(!alone),
-                most: if alone { Some(0) } else { None },
-            },
-            promises: [
-                Promise::MutualExclusion,
-                Promise::Progress,
-                Promise::Fencing,
-                Promise::Order,
-                Promise::NoStarvation,
-            ]
-            .into(),
+            messages: Cost::per_entry("1 … ∞", 1, None).none_alone(size),
             variants: [tolerant(
                 "the repaired-ring: the suspected are skipped, a lost token is made anew",
             )]
             .into(),
+            ..Card::mutex(
+                "token-ring",
+                "whoever has the token may enter, and passes it on",
+                "Le Lann, IFIP Congress, 1977",
+            )
+            .promising([Promise::Order, Promise::NoStarvation])
         }
     }
 }

@@ -31,14 +31,12 @@
 //! **With a detector that is wrong**, two may be inside, and no lock can prevent it: the suspected
 //! may just be slow. Their fences differ, and a resource that refuses the lower one has one user.
 
-use alloc::string::ToString;
 use alloc::vec::Vec;
 
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, Cost, Crashes, Detection, Effects, Faults, Fence, Group, LamportClock, Order,
-    Per, ProcessId, ProcessSet, Promise, Protocol, Service, Stamp, Strategy, Timing, Topology,
-    Verdict, labelled,
+    Algorithm, Card, Cost, Crashes, Detection, Effects, Faults, Fence, Group, LamportClock, Never,
+    ProcessId, ProcessSet, Promise, Protocol, Stamp, Verdict, labelled,
 };
 
 /// One process of the algorithm.
@@ -93,16 +91,12 @@ pub enum Message {
 labelled!(Message, Mutex,
     Request => "request", Reply => "reply", Recovered => "recovered");
 
-/// The timers of this algorithm: none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Timer {}
-
 impl Protocol for TolerantRicartAgrawala {
     type Config = ();
     type Command = Command;
     type Event = Event;
     type Message = Message;
-    type Timer = Timer;
+    type Timer = Never;
     type Stable = LamportClock;
 
     fn boot(
@@ -258,33 +252,22 @@ impl Algorithm for TolerantRicartAgrawala {
     fn card((): &(), size: u32) -> Card {
         let cost = 2 * u64::from(size - 1);
         Card {
-            name: "tolerant-ricart-agrawala".to_string(),
-            title: "ask everyone, defer whoever comes after you, and await nobody who is suspected"
-                .to_string(),
-            service: Service::Mutex,
-            paper: "after Ricart & Agrawala, CACM 24(1), 1981",
-            strategy: Strategy::Permission,
-            timing: Timing::Asynchronous,
-            order: Order::Reordered,
             faults: Faults {
-                loss: false,
-                duplication: true,
                 crashes: Crashes::Stop,
-                says: "survives the crash of all but one; who comes back is let in again, with a \
+                ..Faults::duplication(
+                    "survives the crash of all but one; who comes back is let in again, with a \
                        higher fence if those are up who entered meanwhile; after a suspicion that \
                        was wrong two may be inside, with different fences",
+                )
             },
-            topology: Topology::Complete,
             detection: Detection::Perfect,
-            messages: Cost { per: Per::Entry, formula: "2(N−1)", least: cost, most: Some(cost) },
-            promises: [
-                Promise::MutualExclusion,
-                Promise::Progress,
-                Promise::Fencing,
-                Promise::Order,
-            ]
-            .into(),
-            variants: [].into(),
+            messages: Cost::per_entry("2(N−1)", cost, Some(cost)),
+            ..Card::mutex(
+                "tolerant-ricart-agrawala",
+                "ask everyone, defer whoever comes after you, and await nobody who is suspected",
+                "after Ricart & Agrawala, CACM 24(1), 1981",
+            )
+            .promising([Promise::Order])
         }
     }
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use tenure_check::{Check, Refusal};
 use tenure_core::monitors::MutualExclusion;
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::{Effects, Fence, Group, ProcessId, Protocol, labelled};
+use tenure_core::{Effects, Fence, Group, Never, ProcessId, Protocol, labelled};
 
 /// Enters when all have greeted it, and cannot bear to be greeted while it is inside.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -22,15 +22,12 @@ enum Message {
 
 labelled!(Message, Mutex, Hello => "hello", Welcome => "welcome");
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-enum Timer {}
-
 impl Protocol for Fragile {
     type Config = ();
     type Command = Command;
     type Event = Event;
     type Message = Message;
-    type Timer = Timer;
+    type Timer = Never;
     type Stable = ();
 
     fn boot(group: Group, (): &(), _: Option<()>, _: &mut impl Effects<Self>) -> Self {

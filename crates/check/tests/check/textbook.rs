@@ -3,7 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::{Effects, Fence, Group, ProcessId, ProcessSet, Protocol, Rebase, labelled};
+use tenure_core::{
+    Effects, Fence, Group, Never, ProcessId, ProcessSet, Protocol, Rebase, labelled,
+};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Textbook {
@@ -42,15 +44,12 @@ pub(crate) enum Message {
 
 labelled!(Message, Mutex, Request => "request", Reply => "reply");
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) enum Timer {}
-
 impl Protocol for Textbook {
     type Config = Mistake;
     type Command = Command;
     type Event = Event;
     type Message = Message;
-    type Timer = Timer;
+    type Timer = Never;
     type Stable = ();
 
     fn boot(group: Group, mistake: &Mistake, _: Option<()>, _: &mut impl Effects<Self>) -> Self {

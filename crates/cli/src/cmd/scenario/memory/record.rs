@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tenure_algorithms::mutex::{Central, central};
 use tenure_core::service::mutex;
 use tenure_core::{
-    Batch, Effects, Group, Input, Label, Labelled, Layer, ProcessId, Protocol, Still,
+    Batch, Effects, Group, Input, Label, Labelled, Layer, Never, ProcessId, Protocol, Still,
 };
 
 /// P1, who keeps the record and coordinates the lock, or a client.
@@ -35,9 +35,6 @@ struct Config {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Change;
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Never {}
 
 /// What a client and the server say to each other.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -1,7 +1,7 @@
 //! Couriers between two generals who may be caught: why no number of confirmations is enough.
 
 use serde::{Deserialize, Serialize};
-use tenure_core::{Effects, Group, Order, ProcessId, Protocol, labelled};
+use tenure_core::{Effects, Group, Never, Order, ProcessId, Protocol, labelled};
 use tenure_trace::{Action, Asking, Pick, Stage, StageError};
 
 /// An army, which confirms what it hears.
@@ -16,10 +16,6 @@ pub(super) struct Army {
 /// What the first army is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Attack;
-
-/// There is no timer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) enum Timer {}
 
 /// What armies say to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -39,7 +35,7 @@ impl Protocol for Army {
     type Command = Attack;
     type Event = ();
     type Message = Message;
-    type Timer = Timer;
+    type Timer = Never;
     type Stable = ();
 
     fn boot(group: Group, most: &u32, _: Option<()>, _: &mut impl Effects<Self>) -> Self {
@@ -58,10 +54,6 @@ impl Protocol for Army {
         if number < self.most {
             fx.send(from, Message::Courier { number: number + 1 });
         }
-    }
-
-    fn on_timer(&mut self, timer: Timer, _: &mut impl Effects<Self>) {
-        match timer {}
     }
 }
 
