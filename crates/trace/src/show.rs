@@ -5,6 +5,7 @@ use std::fmt::{self, Write};
 use tenure_core::service::{election, mutex, stream};
 use tenure_core::{Fence, ProcessId, Term, Verdict};
 
+use crate::plain::Plain;
 use crate::state::Shown;
 use crate::{Access, Asked, ClockUnit, Header, Kind, Operation, Passage, Record, Told, Who};
 
@@ -43,7 +44,7 @@ impl Show {
         if let Some(content) = record.kind.passage().and_then(|passage| passage.content.as_deref())
             && self.contents
         {
-            let _ = write!(line, ": {content}");
+            let _ = write!(Plain(&mut line), ": {content}");
         }
         Some(line)
     }
@@ -78,46 +79,50 @@ pub(crate) struct Words<'a>(pub(crate) &'a Record);
 
 impl fmt::Display for Words<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Record { process: at, kind, .. } = self.0;
-        match kind {
-            Kind::Boot => write!(f, "{at} boots"),
-            Kind::Command(asked) => asks(f, *at, asked),
-            Kind::Event(told) => is_told(f, *at, told),
-            Kind::Send(Passage { peer, message, .. }) => {
-                write!(f, "{at} sends {message} to {peer}")
-            }
-            Kind::Receive(Passage { peer, message, .. }) => {
-                write!(f, "{at} receives {message} from {peer}")
-            }
-            Kind::Drop(Passage { peer, message, .. }) => {
-                write!(f, "{message} from {at} to {peer} is lost")
-            }
-            Kind::Duplicate(Passage { peer, message, .. }) => {
-                write!(f, "{message} from {at} to {peer} is duplicated")
-            }
-            Kind::Timer(timer) => write!(f, "{at}'s timer {timer} fires"),
-            Kind::Suspicion { peer, verdict: Verdict::Suspect } => {
-                write!(f, "{at} suspects {peer}")
-            }
-            Kind::Suspicion { peer, verdict: Verdict::Trust } => write!(f, "{at} trusts {peer}"),
-            Kind::Crash => write!(f, "{at} crashes"),
-            Kind::Recover => write!(f, "{at} recovers"),
-            Kind::Stop => write!(f, "{at} is stopped"),
-            Kind::Continue => write!(f, "{at} continues"),
-            Kind::Partition(sides) => write!(f, "the network splits: {}", splits(sides)),
-            Kind::Heal => f.write_str("the network is whole again"),
-            Kind::Access(access) => accesses(f, access),
-            Kind::Note(text) => write!(f, "{at} notes: {text}"),
-            Kind::State(state) => write!(f, "{at} holds {}", Shown(state)),
-            Kind::End if *at == Who::Parent => f.write_str("the run is over"),
-            Kind::End => write!(f, "{at} ends"),
-            Kind::Other { kind, data: None } => write!(f, "{at}: {kind}"),
-            Kind::Other { kind, data: Some(data) } => write!(f, "{at}: {kind} {data}"),
-        }
+        tell(&mut Plain(f), self.0)
     }
 }
 
-fn asks(f: &mut fmt::Formatter<'_>, at: Who, asked: &Asked) -> fmt::Result {
+fn tell(f: &mut impl Write, record: &Record) -> fmt::Result {
+    let Record { process: at, kind, .. } = record;
+    match kind {
+        Kind::Boot => write!(f, "{at} boots"),
+        Kind::Command(asked) => asks(f, *at, asked),
+        Kind::Event(told) => is_told(f, *at, told),
+        Kind::Send(Passage { peer, message, .. }) => {
+            write!(f, "{at} sends {message} to {peer}")
+        }
+        Kind::Receive(Passage { peer, message, .. }) => {
+            write!(f, "{at} receives {message} from {peer}")
+        }
+        Kind::Drop(Passage { peer, message, .. }) => {
+            write!(f, "{message} from {at} to {peer} is lost")
+        }
+        Kind::Duplicate(Passage { peer, message, .. }) => {
+            write!(f, "{message} from {at} to {peer} is duplicated")
+        }
+        Kind::Timer(timer) => write!(f, "{at}'s timer {timer} fires"),
+        Kind::Suspicion { peer, verdict: Verdict::Suspect } => {
+            write!(f, "{at} suspects {peer}")
+        }
+        Kind::Suspicion { peer, verdict: Verdict::Trust } => write!(f, "{at} trusts {peer}"),
+        Kind::Crash => write!(f, "{at} crashes"),
+        Kind::Recover => write!(f, "{at} recovers"),
+        Kind::Stop => write!(f, "{at} is stopped"),
+        Kind::Continue => write!(f, "{at} continues"),
+        Kind::Partition(sides) => write!(f, "the network splits: {}", splits(sides)),
+        Kind::Heal => f.write_str("the network is whole again"),
+        Kind::Access(access) => accesses(f, access),
+        Kind::Note(text) => write!(f, "{at} notes: {text}"),
+        Kind::State(state) => write!(f, "{at} holds {}", Shown(state)),
+        Kind::End if *at == Who::Parent => f.write_str("the run is over"),
+        Kind::End => write!(f, "{at} ends"),
+        Kind::Other { kind, data: None } => write!(f, "{at}: {kind}"),
+        Kind::Other { kind, data: Some(data) } => write!(f, "{at}: {kind} {data}"),
+    }
+}
+
+fn asks(f: &mut impl Write, at: Who, asked: &Asked) -> fmt::Result {
     match (asked.mutex(), asked.election(), asked) {
         (Some(mutex::Command::Enter), ..) => write!(f, "{at} asks to enter"),
         (Some(mutex::Command::Exit), ..) => write!(f, "{at} asks to exit"),
@@ -131,7 +136,7 @@ fn asks(f: &mut fmt::Formatter<'_>, at: Who, asked: &Asked) -> fmt::Result {
     }
 }
 
-fn is_told(f: &mut fmt::Formatter<'_>, at: Who, told: &Told) -> fmt::Result {
+fn is_told(f: &mut impl Write, at: Who, told: &Told) -> fmt::Result {
     match (told.mutex(), told.election(), told) {
         (Some(mutex::Event::Entered { fence: Fence::NONE }), ..) => write!(f, "{at} enters"),
         (Some(mutex::Event::Entered { fence }), ..) => write!(f, "{at} enters (fence {fence})"),
@@ -167,7 +172,7 @@ pub(crate) fn splits(sides: &[Vec<ProcessId>]) -> String {
     sides.iter().map(names).collect::<Vec<_>>().join(" | ")
 }
 
-fn accesses(f: &mut fmt::Formatter<'_>, access: &Access) -> fmt::Result {
+fn accesses(f: &mut impl Write, access: &Access) -> fmt::Result {
     let Access { by, operation, fence, value, accepted, highest } = access;
     match (accepted, operation) {
         (true, Operation::Get) => write!(f, "the resource gives {value} to {by}")?,

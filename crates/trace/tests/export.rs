@@ -45,7 +45,7 @@ fn a_log_for_shiviz_says_how_to_read_it_and_carries_the_clock_of_each_event() {
     assert_eq!(lines[3..5], ["P2 {\"P2\":1}", "P2 asks to enter"]);
     assert_eq!(lines[9..11], ["P1 {\"P1\":1,\"P2\":2}", "P1 receives request from P2"]);
     assert_eq!(lines[15], "P2 {\"P1\":2,\"P2\":3}");
-    assert_eq!(lines[22], "P2 notes: two lines; #1", "an event is one line");
+    assert_eq!(lines[22], "P2 notes: two\\nlines; #1", "an event is one line");
     assert_eq!(lines.len(), 3 + 3 * story().len());
 }
 
@@ -82,7 +82,7 @@ fn a_sequence_diagram_has_a_line_for_each_message_and_a_bar_for_each_entry() {
     P1->>P2: grant
     Note over P2: enters
     activate P2
-    Note over P2: two lines   1
+    Note over P2: two\\nlines   1
     P2-xP1: release
     deactivate P2
     Note over P2: crashes

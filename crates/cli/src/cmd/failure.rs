@@ -4,6 +4,8 @@ use std::fmt;
 use std::path::Path;
 use std::process::ExitCode;
 
+use tenure_trace::plain;
+
 /// The exit statuses, which scripts depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Status {
@@ -52,7 +54,7 @@ impl Failure {
 
     /// The same, with a place to look at.
     pub(crate) fn see(mut self, path: &Path) -> Self {
-        self.says = format!("{} (see {})", self.says, path.display());
+        self.says = format!("{} (see {})", self.says, one_line(&path.display().to_string()));
         self
     }
 }
@@ -101,13 +103,23 @@ fn condensed(rendered: &str) -> String {
     line
 }
 
+/// In one line, and nothing in it that a terminal would obey: files have their say in it.
 fn one_line(text: &str) -> String {
-    text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty()).map(plain);
+    lines.collect::<Vec<_>>().join("; ")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_neither_paints_nor_adds_a_line() {
+        let path = Path::new("a\u{1b}[2K\ntenure: \u{202e}fine");
+        let failure = Failure::usage(format!("{} is not a trace", path.display())).see(path);
+        let name = "a\\u{1b}[2K; tenure: \\u{202e}fine";
+        assert_eq!(failure.to_string(), format!("{name} is not a trace (see {name})"));
+    }
 
     #[test]
     fn what_takes_clap_many_lines_takes_one() {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use tenure_core::{Layer, ProcessId, Term};
 
 use super::view::View;
-use crate::{ClockUnit, Header};
+use crate::{ClockUnit, Header, plain};
 
 /// A run, laid out.
 #[derive(Clone, Debug)]
@@ -210,13 +210,26 @@ impl Layout {
     pub fn caption(&self) -> String {
         let Header { algorithm, n, .. } = &self.header;
         let processes = if *n == 1 { "process" } else { "processes" };
-        let mut caption = format!("{algorithm}, {n} {processes}");
+        let mut caption = format!("{}, {n} {processes}", plain(algorithm));
         if let Some((first, last)) = self.shown
             && (first > 1 || self.goes_on)
         {
             caption += &format!(", events {first} to {last} of {}", self.records);
         }
         caption
+    }
+}
+
+impl Mark {
+    /// The same, with nothing in its words that is not plainly seen.
+    pub(super) fn plain(self) -> Self {
+        let seen = |text: String| plain(&text).into_owned();
+        match self {
+            Mark::Says(text) => Mark::Says(seen(text)),
+            Mark::Network(text) => Mark::Network(seen(text)),
+            Mark::Note(text) => Mark::Note(seen(text)),
+            other => other,
+        }
     }
 }
 

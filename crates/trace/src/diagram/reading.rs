@@ -11,7 +11,7 @@ use super::view::{Clock, Scale, View};
 use super::{events, labels};
 use crate::merge::MessageKey;
 use crate::show::{Words, splits};
-use crate::{ClockUnit, Header, Kind, Passage, Record, Source, Told, Who};
+use crate::{ClockUnit, Header, Kind, Passage, Record, Source, Told, Who, plain};
 
 /// Takes records one by one, and keeps what lies in the window.
 ///
@@ -307,12 +307,13 @@ impl Reading {
     ) -> usize {
         let content = passage.content.as_deref();
         let fields = &self.layout.view.fields;
+        let says = content.map_or_else(String::new, |content| labels::says(content, fields));
         self.layout.crossings.push(Crossing {
             from,
             to,
-            message: passage.message.clone(),
+            message: plain(&passage.message).into_owned().into(),
             layer: passage.layer,
-            says: content.map_or_else(String::new, |content| labels::says(content, fields)),
+            says: plain(&says).into_owned(),
             sent,
             ended: None,
             fate: Fate::UnderWay,
@@ -440,7 +441,7 @@ impl Reading {
             at,
             time: seen.time,
             record: seen.number,
-            mark,
+            mark: mark.plain(),
             words: vec![Words(seen.record).to_string()],
             leader: None,
             enters: false,

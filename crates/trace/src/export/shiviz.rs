@@ -6,6 +6,7 @@ use std::fmt::Write;
 
 use crate::line::{Contents, decode};
 use crate::merge::MessageKey;
+use crate::plain::plain_json;
 use crate::show::Words;
 use crate::{Header, Kind, Record, Trace, Who};
 
@@ -19,7 +20,7 @@ const RUN: &str = r"^=== (?<trace>.*) ===$";
 /// first line, that of its heading in the second, and then the events. Clocks count records, one
 /// place for each process that has any; what happens to the parent or the resource stands beside.
 pub fn shiviz<'r>(header: &Header, records: impl IntoIterator<Item = &'r Record>) -> String {
-    let header = serde_json::to_string(header).unwrap_or_default();
+    let header = plain_json(&serde_json::to_string(header).unwrap_or_default());
     let mut log = format!("{EVENT}\n{RUN}\n=== {header} ===\n");
     let mut clocks = Clocks::default();
     for record in records {
@@ -29,9 +30,8 @@ pub fn shiviz<'r>(header: &Header, records: impl IntoIterator<Item = &'r Record>
             .iter()
             .map(|(host, count)| format!("\"{}\":{count}", self::host(*host)))
             .collect();
-        let says = Words(record).to_string().replace(['\n', '\r'], " ");
-        let line = serde_json::to_string(record).unwrap_or_default();
-        let _ = writeln!(log, "{host} {{{}}}\n{says}\n{line}", clock.join(","));
+        let line = plain_json(&serde_json::to_string(record).unwrap_or_default());
+        let _ = writeln!(log, "{host} {{{}}}\n{}\n{line}", clock.join(","), Words(record));
     }
     log
 }

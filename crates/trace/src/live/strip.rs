@@ -3,8 +3,8 @@ use std::collections::{HashMap, VecDeque};
 use serde::Serialize;
 use tenure_core::{Layer, ProcessId};
 
-use crate::Passage;
 use crate::merge::MessageKey;
+use crate::{Passage, plain};
 
 /// How much of the past a strip shows, in nanoseconds.
 const SHOWN: u64 = 8_000_000_000;
@@ -105,7 +105,7 @@ impl Belt {
         let letter = Letter {
             from: from.number(),
             to: to.number(),
-            message: passage.message.to_string(),
+            message: plain(&passage.message).into_owned(),
             layer: passage.layer,
             sent: millis(sent, start),
             arrived: arrived.map(|arrived| millis(arrived, start)),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use super::{Accesses, Counter, Election, Judgement, Traffic, Violated};
-use crate::Service;
+use crate::{Service, plain};
 
 /// What is thought of a trace: a verdict per property, and figures.
 ///
@@ -95,6 +95,7 @@ impl Quantiles {
 impl fmt::Display for Verification {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Verification { algorithm, n, records, duration, .. } = self;
+        let algorithm = plain(algorithm);
         writeln!(f, "{algorithm}, {n} processes, {records} records in {duration:.1} ms")?;
         for (property, judgement) in &self.properties {
             row(f, property, judgement.word())?;
@@ -167,5 +168,5 @@ impl Verification {
 }
 
 fn row(f: &mut fmt::Formatter<'_>, name: &str, says: impl fmt::Display) -> fmt::Result {
-    writeln!(f, "  {name:<22}{says}")
+    writeln!(f, "  {name:<22}{}", plain(&says.to_string()))
 }

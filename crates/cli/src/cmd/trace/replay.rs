@@ -11,7 +11,7 @@ use tenure_core::{Algorithm, Card, Election, Mutex, Protocol, Rebase};
 use tenure_runtime as runtime;
 use tenure_sim::{Settings, Simulation, UserCommand, UserEvent};
 use tenure_trace::{
-    Asked, Course, Header, Judgement, Kind, Spoken, Told, Trace, Verification, verify_files,
+    Asked, Course, Header, Judgement, Kind, Spoken, Told, Trace, Verification, plain, verify_files,
 };
 
 use super::of_input;
@@ -126,6 +126,7 @@ fn report(options: &Options, outcome: &Outcome<'_>) -> Result<(), Failure> {
     }
     let Outcome { property, over, steps, violated_again, verification } = outcome;
     let again = if *violated_again { "violated again" } else { "not violated this time" };
+    let property = plain(property);
     let mut text = format!("{property} {again}, over {over}, {steps} steps\n");
     for violation in verification.violations.iter().filter(|it| property.starts_with(it.property)) {
         text.push_str(&format!("  {}\n", violation.says));

@@ -2,14 +2,14 @@
 
 use std::io::{self, Write};
 
-/// Writes JSON so that it may stand in a script of a page: what could end the script, begin a
-/// comment or be taken for the end of a line is written as an escape.
+use crate::plain::is_plain;
+
+/// Writes JSON so that it may stand in a script of a page, and be shown by it: what could end the
+/// script or begin a comment is written as an escape, and what is not plainly seen as the words for
+/// it.
 ///
 /// In JSON all of these stand within strings only, where an escape means the same.
 pub(super) struct Safe<W>(pub(super) W);
-
-/// U+2028 and U+2029 in UTF-8, but for their last bytes.
-const SEPARATOR: [u8; 2] = [0xE2, 0x80];
 
 impl<W: Write> Write for Safe<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -18,25 +18,19 @@ impl<W: Write> Write for Safe<W> {
     }
 
     fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let mut plain = 0;
-        for (at, byte) in bytes.iter().enumerate() {
-            let (escape, length): (&[u8], usize) = match byte {
-                b'<' => (b"\\u003c", 1),
-                b'>' => (b"\\u003e", 1),
-                b'&' => (b"\\u0026", 1),
-                0xE2 if bytes[at..].starts_with(&[SEPARATOR[0], SEPARATOR[1], 0xA8]) => {
-                    (b"\\u2028", 3)
-                }
-                0xE2 if bytes[at..].starts_with(&[SEPARATOR[0], SEPARATOR[1], 0xA9]) => {
-                    (b"\\u2029", 3)
-                }
-                _ => continue,
-            };
-            self.0.write_all(&bytes[plain..at])?;
-            self.0.write_all(escape)?;
-            plain = at + length;
+        let mut rest = str::from_utf8(bytes).map_err(io::Error::other)?;
+        let is_special = |letter| matches!(letter, '<' | '>' | '&') || !is_plain(letter);
+        while let Some(place) = rest.find(is_special) {
+            self.0.write_all(&rest.as_bytes()[..place])?;
+            let mut letters = rest[place..].chars();
+            match letters.next() {
+                Some(letter @ ('<' | '>' | '&')) => write!(self.0, "\\u{:04x}", letter as u32)?,
+                Some(letter) => write!(self.0, "\\{}", letter.escape_debug())?,
+                None => {}
+            }
+            rest = letters.as_str();
         }
-        self.0.write_all(&bytes[plain..])
+        self.0.write_all(rest.as_bytes())
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -53,17 +47,23 @@ pub(super) fn escaped(text: &str) -> String {
 mod tests {
     use super::*;
 
-    const HOSTILE: &str = "</script><!-- <script> ]]> & \u{2028}\u{2029} \u{2027} € \\u003c \" '";
+    const HOSTILE: &str = "</script><!-- <script> ]]> & \u{2027} € \\u003c \u{1b} \" '";
 
     #[test]
     fn nothing_in_a_string_ends_the_script_and_everything_is_read_back() {
         let mut written = Vec::new();
         serde_json::to_writer(Safe(&mut written), HOSTILE).unwrap();
         let text = String::from_utf8(written).unwrap();
-        for never in ["<", ">", "&", "\u{2028}", "\u{2029}"] {
-            assert!(!text.contains(never), "{text}");
-        }
+        assert!(!text.contains(['<', '>', '&']), "{text}");
         assert_eq!(serde_json::from_str::<String>(&text).unwrap(), HOSTILE);
+    }
+
+    #[test]
+    fn what_is_not_seen_is_told() {
+        let mut written = Vec::new();
+        serde_json::to_writer(Safe(&mut written), "a\u{202e}b\u{2028}\u{9b}").unwrap();
+        let read: String = serde_json::from_slice(&written).unwrap();
+        assert_eq!(read, "a\\u{202e}b\\u{2028}\\u{9b}");
     }
 
     #[test]

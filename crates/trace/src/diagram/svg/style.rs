@@ -84,7 +84,6 @@ pub(super) fn escaped(text: &str) -> String {
             '&' => safe.push_str("&amp;"),
             '<' => safe.push_str("&lt;"),
             '>' => safe.push_str("&gt;"),
-            letter if letter.is_control() => safe.push(' '),
             letter => safe.push(letter),
         }
     }
