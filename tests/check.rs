@@ -2,7 +2,8 @@
 //! happen again, and both scopes of an order are judged in one go.
 
 use std::fs;
-use std::process::{Command, Output, Stdio};
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -112,21 +113,48 @@ fn no_line_of_a_report_is_longer_than_a_hundred_columns() {
 
 #[test]
 fn whoever_interrupts_a_check_is_told_what_is_known() {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
-    let line = "check ricart-agrawala -n 5 --entries 3 --format json --max-memory 4G";
-    let output = Stdio::piped;
-    command.args(line.split(' ')).stdin(Stdio::null()).stdout(output()).stderr(output());
-    let child = command.spawn().expect("the command starts");
-    // It takes hours, and a moment to be ready for the signal.
-    sleep(Duration::from_secs(2));
+    for signal in [Signal::INT, Signal::TERM] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
+        let line = "check ricart-agrawala -n 5 --entries 3 --format json --max-memory 4G";
+        let output = Stdio::piped;
+        command.args(line.split(' ')).stdin(Stdio::null()).stdout(output()).stderr(output());
+        let child = command.spawn().expect("the command starts");
+        // It takes hours, and a moment to be ready for the signal.
+        sleep(Duration::from_secs(2));
+        kill(&child, signal);
+        let ended = child.wait_with_output().expect("it ends");
+        assert_eq!(ended.status.code(), Some(3), "{ended:?}");
+        let told = json(&ended);
+        assert_eq!(told["verdict"], "incomplete");
+        assert_eq!(told["properties"]["mutual-exclusion"], "incomplete");
+        assert!(told["states"].as_u64().is_some_and(|states| states > 0));
+    }
+}
+
+fn kill(child: &Child, signal: Signal) {
     let pid = Pid::from_raw(i32::try_from(child.id()).expect("a process id")).expect("not 0");
-    kill_process(pid, Signal::INT).expect("it still runs");
-    let ended = child.wait_with_output().expect("it ends");
-    assert_eq!(ended.status.code(), Some(3), "{ended:?}");
-    let told = json(&ended);
-    assert_eq!(told["verdict"], "incomplete");
-    assert_eq!(told["properties"]["mutual-exclusion"], "incomplete");
-    assert!(told["states"].as_u64().is_some_and(|states| states > 0));
+    kill_process(pid, signal).expect("it still runs");
+}
+
+/// What was cut short is no evidence: nothing that was not found is told as found.
+#[test]
+fn whoever_interrupts_many_checks_is_told_after_which() {
+    for signal in [Signal::INT, Signal::TERM] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
+        command.args(["question", "--all"]).stdin(Stdio::null());
+        let output = Stdio::piped;
+        let mut child = command.stdout(output()).stderr(output()).spawn().expect("it starts");
+        let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+        let mut told = vec![lines.next().expect("a first line").expect("text")];
+        kill(&child, signal);
+        told.extend(lines.map(|line| line.expect("text")));
+        let ended = child.wait_with_output().expect("it ends");
+        let says = String::from_utf8(ended.stderr).expect("text");
+        assert_eq!(ended.status.code(), Some(3), "{told:?} {says}");
+        let last = told.last().and_then(|line| line.split(' ').next()).expect("an id");
+        assert_eq!(says, format!("tenure: interrupted after {last}\n"));
+        assert!(told.iter().all(|line| line.contains('✓')), "{told:?}");
+    }
 }
 
 #[test]

@@ -21,6 +21,18 @@ pub(crate) enum Status {
     Environment = 4,
 }
 
+impl Status {
+    /// The worse of the two: a violation outweighs what is not known, which outweighs what holds.
+    pub(crate) fn and(self, other: Status) -> Status {
+        let weight = |status: &Status| match status {
+            Status::Held => 0,
+            Status::Incomplete => 1,
+            _ => 2,
+        };
+        if weight(&other) > weight(&self) { other } else { self }
+    }
+}
+
 impl From<Status> for ExitCode {
     fn from(status: Status) -> ExitCode {
         ExitCode::from(status as u8)
@@ -45,6 +57,11 @@ impl Failure {
     /// The algorithm broke down.
     pub(crate) fn violated(says: impl fmt::Display) -> Self {
         Failure { status: Status::Violated, says: one_line(&says.to_string()) }
+    }
+
+    /// It was stopped before the verdict was known.
+    pub(crate) fn incomplete(says: impl fmt::Display) -> Self {
+        Failure { status: Status::Incomplete, says: one_line(&says.to_string()) }
     }
 
     /// The machine would not let us.

@@ -71,7 +71,7 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
 async fn serve(options: &Options, lab: Lab, session: Option<u64>) -> Result<Status, Failure> {
     let failed = |error: WebError| Failure::environment(error);
     let server = Server::bind(options.bind, options.port).await.map_err(failed)?;
-    let mut stop = super::interrupts::Interrupts::new()?;
+    let mut stop = super::interrupt::Interrupts::new()?;
     let place = session.map_or(String::new(), |session| format!("#session={session}"));
     print(&format!("{}{place}\n", server.url()))?;
     let stopped = async move { stop.next().await };

@@ -8,7 +8,6 @@ mod experiment;
 mod failure;
 mod group;
 mod interrupt;
-mod interrupts;
 mod lab;
 mod list;
 mod node;

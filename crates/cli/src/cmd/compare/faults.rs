@@ -114,6 +114,9 @@ pub(super) struct Matrix {
     algorithms: Vec<Row>,
     #[serde(skip)]
     heads: Vec<&'static str>,
+    /// What it came to, on the whole.
+    #[serde(skip)]
+    pub(super) status: Status,
 }
 
 /// Checks every algorithm of a service against every fault.
@@ -122,15 +125,20 @@ pub(super) fn matrix(kind: Kind) -> Result<Matrix, Failure> {
         Kind::Mutex => OF_MUTEX,
         Kind::Election => OF_ELECTION,
     };
-    let row = |name| {
+    let mut algorithms = Vec::new();
+    let status = interrupt::one_by_one(super::names(kind).map(|name| (name, name)), |name| {
         let cells = faults.iter().map(|fault| cell(kind, name, fault));
-        Ok(Row { name, cells: cells.collect::<Result<_, Failure>>()? })
-    };
+        let cells = cells.collect::<Result<Vec<_>, Failure>>()?;
+        let is_open = cells.iter().any(|cell| cell.verdict == Verdict::Unknown);
+        algorithms.push(Row { name, cells });
+        Ok(if is_open { Status::Incomplete } else { Status::Held })
+    })?;
     Ok(Matrix {
         service: kind.name(),
         faults: faults.iter().map(|fault| fault.name).collect(),
         heads: faults.iter().map(|fault| fault.head).collect(),
-        algorithms: super::names(kind).map(row).collect::<Result<_, Failure>>()?,
+        algorithms,
+        status,
     })
 }
 
@@ -146,11 +154,9 @@ fn cell(kind: Kind, name: &'static str, fault: &Fault) -> Result<Cell, Failure> 
         return Ok(worst);
     }
     for scope in scopes {
-        if interrupt::is_raised() {
-            break;
-        }
         let words = format!("{name} {scope} {}", fault.options);
         let found = judged(&words)?;
+        interrupt::check("before the first row was known")?;
         match (worst.verdict, found.verdict) {
             (Verdict::Ok, Verdict::Unknown) => worst.verdict = Verdict::OkForTwo,
             (worse, verdict) if verdict > worse => worst = found,
@@ -212,13 +218,6 @@ impl Verdict {
 }
 
 impl Matrix {
-    /// What it came to, on the whole.
-    pub(super) fn status(&self) -> Status {
-        let mut cells = self.algorithms.iter().flat_map(|row| &row.cells);
-        let open = cells.any(|cell| cell.verdict == Verdict::Unknown);
-        if open { Status::Incomplete } else { Status::Held }
-    }
-
     /// The matrix for people: a line for each algorithm.
     pub(super) fn table(&self) -> String {
         let mut text = format!(

@@ -14,6 +14,7 @@ use tenure_algorithms::catalogue;
 
 use super::failure::{Failure, Status};
 use super::group::Ids;
+use super::interrupt;
 use super::output::{Format, print, print_json};
 use super::simulate::experiment::{Interrupt, Outcome};
 use super::simulate::options::RunOptions;
@@ -74,7 +75,7 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
             Format::Text => print(&matrix.table())?,
             Format::Json => print_json(&matrix)?,
         }
-        return Ok(matrix.status());
+        return Ok(matrix.status);
     }
     let (table, status) = compared(options)?;
     match options.format {
@@ -122,18 +123,23 @@ fn compared(options: &Options) -> Result<(Data, Status), Failure> {
     for name in names(options.service) {
         let (row, status) = measure(name, &options.run, runs, &interrupt)?;
         algorithms.push(row);
-        worst = worse(worst, status);
+        worst = worst.and(status);
     }
     if algorithms.iter().all(Row::is_refused) {
+        interrupt::check("before the first row was known")?;
         let first = algorithms.first().and_then(|row| row.refused.clone()).unwrap_or_default();
         return Err(Failure::usage(first));
     }
     if let Some(path) = &options.plot {
-        let picture = sweep::sweep(options.service, &options.run, runs, &interrupt)?;
-        let picture = plot::to_svg(&picture);
-        std::fs::write(path, picture).map_err(|error| {
-            Failure::environment(format!("cannot write {}: {error}", path.display()))
-        })?;
+        match sweep::sweep(options.service, &options.run, runs, &interrupt) {
+            Err(failure) if failure.status == Status::Incomplete => {
+                eprintln!("tenure: {failure}");
+                worst = worst.and(Status::Incomplete);
+            }
+            picture => std::fs::write(path, plot::to_svg(&picture?)).map_err(|error| {
+                Failure::environment(format!("cannot write {}: {error}", path.display()))
+            })?,
+        }
     }
     let (n, seed) = (options.run.group.size()?, options.run.seed);
     Ok((Data { service: options.service.name(), n, seed, runs, algorithms }, worst))
@@ -185,14 +191,4 @@ fn perform(
     interrupt: &Interrupt,
 ) -> Result<Outcome, Failure> {
     plan.perform(runs, options.threads, None, interrupt)
-}
-
-/// A violation outweighs what is not known, which outweighs what holds.
-fn worse(one: Status, other: Status) -> Status {
-    let weight = |status: &Status| match status {
-        Status::Held => 0,
-        Status::Incomplete => 1,
-        _ => 2,
-    };
-    if weight(&other) > weight(&one) { other } else { one }
 }

@@ -6,6 +6,7 @@ use super::plot::{Curve, Picture};
 use super::{Kind, names};
 use crate::cmd::failure::Failure;
 use crate::cmd::group::{DEFAULT_SIZE, EntriesAsked};
+use crate::cmd::interrupt;
 use crate::cmd::simulate::books;
 use crate::cmd::simulate::experiment::Interrupt;
 use crate::cmd::simulate::options::RunOptions;
@@ -42,11 +43,9 @@ pub(super) fn sweep(
             options.group.n = Some(*size);
             // Not every size has every quorum, and a list may name a process too many.
             let Ok(plan) = Plan::new(name, &options, &[]) else { continue };
-            if interrupt.is_raised() {
-                return Err(Failure::environment("interrupted before the picture was drawn"));
-            }
             let plan = plan.giving_up_after(MOST_EVENTS + needed(&options, *size));
             let outcome = plan.perform(runs, options.threads, None, interrupt)?;
+            interrupt::check("before the picture was drawn")?;
             if outcome.first.ended == Ended::Events || outcome.incomplete {
                 eprintln!(
                     "tenure: {name} is not drawn from {size} processes on: it takes too long"

@@ -18,6 +18,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::failure::{Failure, Status};
+use super::interrupt;
 
 pub(crate) use command::perform;
 pub(crate) use expectation::{Observable, Relation};
@@ -205,7 +206,10 @@ impl Experiment {
         let act = if broken { self.broken.as_ref() } else { Some(&self.act) };
         let act = act.ok_or_else(|| Failure::usage("there is no way to break this"))?;
         let may_refuse = self.expectations.iter().any(|it| it.at.is("/refused"));
-        let made = match act.perform(self.draws) {
+        let performed = act.perform(self.draws);
+        // What was cut short has other figures, and says nothing.
+        interrupt::check("before this was over")?;
+        let made = match performed {
             Err(failure) if may_refuse && failure.status == Status::Usage => {
                 Made::from(serde_json::json!({ "refused": failure.to_string() }))
             }
@@ -289,6 +293,7 @@ pub(crate) struct Results(pub(crate) Vec<Conducted>);
 
 /// Makes experiments, or their broken forms.
 pub(crate) fn conduct(experiments: &[Experiment], broken: bool) -> Result<Results, Failure> {
+    interrupt::check("before it began")?;
     let conducted = experiments.iter().map(|experiment| experiment.conduct(broken));
     conducted.collect::<Result<_, _>>().map(Results)
 }

@@ -27,6 +27,7 @@ use serde_json::Value;
 
 use super::experiment::{self, Conducted, Experiment, Results};
 use super::failure::{Failure, Status};
+use super::interrupt;
 use super::output::{Format, WIDTH, print, print_json, wrapped};
 
 /// Answer a question for self-study, by experiments that run on the spot
@@ -170,18 +171,17 @@ fn one(chapter: &Chapter, question: &Question, options: &Options) -> Result<Stat
 
 /// Answers them one after the other; what fails is shown in full.
 fn every(options: &Options) -> Result<Status, Failure> {
-    let mut worst = Status::Held;
     let mut answered = Vec::new();
-    for (chapter, question) in all() {
+    let named = all().map(|(chapter, question)| (question.id, (chapter, question)));
+    let worst = interrupt::one_by_one(named, |(chapter, question)| {
         let results = question.conduct(options.broken)?;
-        if results.status() == Status::Violated {
-            worst = Status::Violated;
-        }
+        let status = results.status();
         match options.format {
             Format::Json => answered.push(question.answered(chapter, results)),
             Format::Text => print(&question.line(&results))?,
         }
-    }
+        Ok(status)
+    })?;
     if options.format == Format::Json {
         print_json(&answered)?;
     }

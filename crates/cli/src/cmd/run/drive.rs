@@ -16,7 +16,7 @@ use super::record::header;
 use super::schedule::{Action, Deed, Target};
 use super::workspace::Workspace;
 use crate::cmd::failure::Failure;
-use crate::cmd::interrupts::Interrupts;
+use crate::cmd::interrupt::Interrupts;
 
 /// How long all nodes together may take to get ready.
 const BOOTING: Duration = Duration::from_secs(60);

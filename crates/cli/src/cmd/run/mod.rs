@@ -20,7 +20,7 @@ use serde_json::json;
 use tenure_daemon::page::{About, LivePage, Source};
 
 use super::failure::{Failure, Status};
-use super::interrupts::Interrupts;
+use super::interrupt::Interrupts;
 use super::output::{Format, print, print_json};
 use plan::Plan;
 use summary::Summary;
@@ -91,7 +91,7 @@ async fn measure(plan: &Plan, workspace: &Workspace) -> Result<Summary, Failure>
             Err(panicked) => std::panic::resume_unwind(panicked.into_panic()),
         },
         () = interrupts.next() => {
-            Err(Failure::environment("interrupted before the traces were judged"))
+            Err(Failure::incomplete("interrupted before the traces were judged"))
         }
     }
 }

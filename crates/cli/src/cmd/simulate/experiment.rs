@@ -172,7 +172,7 @@ impl Tally {
             return Err(failure);
         }
         let Some(first) = self.first else {
-            return Err(Failure::environment("interrupted before the first run was over"));
+            return Err(Failure::incomplete("interrupted before the first run was over"));
         };
         let made = self.summary.runs();
         let always = self.warnings.into_iter().filter(|(_, times)| *times == made);
