@@ -7,7 +7,7 @@
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its table")]
 
-#[path = "../crates/sim/tests/common/mod.rs"]
+#[path = "../crates/sim/tests/sim/common/mod.rs"]
 mod common;
 
 use std::cmp::Reverse;

@@ -1,5 +1,6 @@
 //! Large groups, and no allocation once a run has warmed up.
 
+#[path = "sim/common/mod.rs"]
 mod common;
 
 use allocation_counter::{AllocationInfo, measure};

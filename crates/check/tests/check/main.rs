@@ -1,6 +1,7 @@
 //! The checker, checked: known figures, known verdicts, and mistakes that it must find.
 
 mod ample;
+mod applications;
 mod bullies;
 mod bully_column;
 mod carvalho_roucairol;
@@ -9,6 +10,7 @@ mod crashes;
 mod dijkstra_ring;
 mod edge_chasing;
 mod elections;
+mod every_algorithm;
 mod faults;
 mod k_mutex;
 mod lamport;

@@ -66,7 +66,7 @@ fn replies(_: &Knobs) -> Vec<Experiment> {
 }
 
 fn two_stamps(_: &Knobs) -> Vec<Experiment> {
-    let script = include_str!("../../../../../sim/tests/pictures/stories/stamps_7_and_15.txt");
+    let script = include_str!("../../../../../sim/tests/sim/pictures/stories/stamps_7_and_15.txt");
     // Before, P2 has heard of one clock and P3 of another.
     let perform = |script: &str, heard: [u64; 2]| {
         story::<Aged>("ricart-agrawala", script, same_for_all(vec![0, heard[0], heard[1]]))

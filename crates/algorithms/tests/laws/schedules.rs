@@ -1,0 +1,446 @@
+//! The lock at the leader under random schedules: crashes, recoveries, suspicions true and
+//! false, timers that fire too early, messages lost, duplicated and reordered.
+//!
+//! A failure prints the seed and the story of its run.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use crate::support::{Dice, Seen, World};
+use tenure_algorithms::Variants;
+use tenure_algorithms::channel::{Fifo, fifo};
+use tenure_algorithms::compose::{Coordinated, Side, side};
+use tenure_algorithms::election::{Bully, bully};
+use tenure_algorithms::mutex::{Central, central};
+use tenure_core::monitors::{Agreement, Fencing, MutualExclusion, OnElection, OnMutex};
+use tenure_core::service::{election, mutex, office};
+use tenure_core::{
+    Fence, Monitor, Observed, Office, Order, ProcessId, Rank, TICKS_PER_UNIT, Verdict, Violation,
+};
+
+const ENTER: office::Command = office::Command::Mutex(mutex::Command::Enter);
+const EXIT: office::Command = office::Command::Mutex(mutex::Command::Exit);
+const ELECT: office::Command = office::Command::Election(election::Command::Elect);
+
+/// What may happen beside deliveries, and how often.
+#[derive(Clone, Copy, Debug)]
+struct Budget {
+    steps: u32,
+    entries: u32,
+    crashes: u32,
+    false_suspicions: u32,
+    losses: u32,
+    duplicates: u32,
+    /// Timers fire while messages are under way.
+    early_timers: bool,
+    /// A recovered process may still be suspected for a while, which is false then.
+    late_trust: bool,
+    /// One process never crashes: it remembers every term, which fences need.
+    witness: bool,
+    /// Fences are judged.
+    fencing: bool,
+}
+
+const CALM: Budget = Budget {
+    steps: 300,
+    entries: 8,
+    crashes: 0,
+    false_suspicions: 0,
+    losses: 0,
+    duplicates: 0,
+    early_timers: false,
+    late_trust: false,
+    witness: true,
+    fencing: true,
+};
+
+/// Everything that is promised to be survived.
+fn budgets() -> Vec<Budget> {
+    let crashes = Budget { crashes: 4, ..CALM };
+    let amnesia = Budget { crashes: 5, witness: false, fencing: false, ..CALM };
+    let deceived = Budget { fencing: false, ..CALM };
+    let all = [
+        CALM,
+        crashes,
+        amnesia,
+        Budget { false_suspicions: 3, ..deceived },
+        Budget { crashes: 2, late_trust: true, ..deceived },
+        Budget { crashes: 5, false_suspicions: 3, late_trust: true, witness: false, ..deceived },
+    ];
+    all.into_iter().flat_map(|it| [it, Budget { early_timers: true, ..it }]).collect()
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum User {
+    Idle,
+    Waiting,
+    Inside,
+}
+
+/// A group, its users, its detectors, and those who judge it.
+struct Play<P: Office> {
+    world: World<P>,
+    dice: Dice,
+    left: Budget,
+    witness: ProcessId,
+    users: Vec<User>,
+    /// (who, whom).
+    suspicions: BTreeSet<(ProcessId, ProcessId)>,
+    exclusion: OnMutex<MutualExclusion>,
+    fencing: OnMutex<Fencing>,
+    agreement: OnElection<Agreement>,
+    fences: BTreeSet<Fence>,
+    /// Whether a live process was ever suspected.
+    deceived: bool,
+    /// What happened, if anybody is to read it.
+    story: Option<Vec<String>>,
+}
+
+impl<P: Office> Play<P> {
+    fn new(size: u32, order: Order, config: P::Config, seed: u64, budget: Budget) -> Self {
+        Play {
+            world: World::new(size, order, config),
+            dice: Dice(seed),
+            left: budget,
+            witness: ProcessId((seed % u64::from(size)) as u32),
+            users: vec![User::Idle; size as usize],
+            suspicions: BTreeSet::new(),
+            exclusion: OnMutex(MutualExclusion::new()),
+            fencing: OnMutex(Fencing::new()),
+            agreement: OnElection(Agreement::new()),
+            fences: BTreeSet::new(),
+            deceived: false,
+            story: None,
+        }
+    }
+
+    /// Lets random things happen, then lets everything come to rest, and judges the end.
+    fn run(&mut self) -> Result<(), String> {
+        for _ in 0..self.left.steps {
+            self.happen();
+            self.judge()?;
+        }
+        self.heal();
+        self.come_to_rest()?;
+        self.agreement.at_end().map_err(|violation| violation.to_string())?;
+        match self.users.iter().position(|user| *user == User::Waiting) {
+            Some(at) => Err(format!("{} waits for ever", ProcessId::at(at))),
+            None => Ok(()),
+        }
+    }
+
+    fn happen(&mut self) {
+        match self.dice.below(12) {
+            0 => self.user_acts(),
+            1 if self.left.crashes > 0 && self.dice.one_in(3) => self.crash(),
+            2 => self.recover(),
+            3 | 4 => self.detector_speaks(),
+            5 if self.left.false_suspicions > 0 => self.detector_errs(),
+            6 => {
+                let quiet = self.world.busy_links().is_empty();
+                if quiet || (self.left.early_timers && self.dice.one_in(4)) {
+                    self.timer_fires();
+                }
+            }
+            _ => self.message_arrives(),
+        }
+    }
+
+    fn user_acts(&mut self) {
+        let Some(at) = self.dice.pick(&self.world.live()).copied() else { return };
+        match self.users[at.index()] {
+            User::Inside => self.ask(at, EXIT),
+            User::Idle if self.left.entries > 0 => {
+                self.left.entries -= 1;
+                self.ask(at, ENTER);
+            }
+            User::Idle if self.dice.one_in(8) => self.ask(at, ELECT),
+            User::Idle | User::Waiting => {}
+        }
+    }
+
+    fn ask(&mut self, at: ProcessId, command: office::Command) {
+        self.tell(|| format!("{at} asks {command:?}"));
+        self.world.command(at, command);
+    }
+
+    fn crash(&mut self) {
+        let live = self.world.live();
+        let at = live[self.dice.below(live.len())];
+        if live.len() < 2 || (self.left.witness && at == self.witness) {
+            return;
+        }
+        self.left.crashes -= 1;
+        self.tell(|| format!("{at} crashes"));
+        self.world.crash(at);
+        self.suspicions.retain(|(who, _)| *who != at);
+    }
+
+    fn recover(&mut self) {
+        let mut down = self.world.everybody();
+        down.retain(|at| !self.world.is_up(*at));
+        let Some(at) = self.dice.pick(&down).copied() else { return };
+        self.tell(|| format!("{at} recovers"));
+        self.world.recover(at);
+        let mut stale: Vec<_> = self.suspicions.iter().copied().collect();
+        stale.retain(|(_, whom)| *whom == at);
+        if self.left.late_trust {
+            self.deceived |= !stale.is_empty();
+        } else {
+            stale.into_iter().for_each(|(who, whom)| self.speak(who, whom, Verdict::Trust));
+        }
+    }
+
+    fn detector_speaks(&mut self) {
+        let due = self.due();
+        if let Some((who, whom, verdict)) = self.dice.pick(&due).copied() {
+            self.speak(who, whom, verdict);
+        }
+    }
+
+    /// The suspicions and trusts that are true and were not spoken yet.
+    fn due(&self) -> Vec<(ProcessId, ProcessId, Verdict)> {
+        let mut due = Vec::new();
+        for who in self.world.live() {
+            for whom in self.world.everybody().into_iter().filter(|whom| *whom != who) {
+                match (self.world.is_up(whom), self.suspicions.contains(&(who, whom))) {
+                    (false, false) => due.push((who, whom, Verdict::Suspect)),
+                    (true, true) => due.push((who, whom, Verdict::Trust)),
+                    _ => {}
+                }
+            }
+        }
+        due
+    }
+
+    fn detector_errs(&mut self) {
+        let live = self.world.live();
+        let (who, whom) = (live[self.dice.below(live.len())], live[self.dice.below(live.len())]);
+        if who != whom && !self.suspicions.contains(&(who, whom)) {
+            self.left.false_suspicions -= 1;
+            self.deceived = true;
+            self.speak(who, whom, Verdict::Suspect);
+        }
+    }
+
+    fn speak(&mut self, who: ProcessId, whom: ProcessId, verdict: Verdict) {
+        self.tell(|| format!("{who} is told to {verdict:?} {whom}"));
+        match verdict {
+            Verdict::Suspect => self.suspicions.insert((who, whom)),
+            Verdict::Trust => self.suspicions.remove(&(who, whom)),
+        };
+        self.world.suspicion(who, whom, verdict);
+    }
+
+    fn timer_fires(&mut self) {
+        let timers = self.world.armed_timers();
+        if let Some((at, timer)) = self.dice.pick(&timers).cloned() {
+            self.tell(|| format!("{at}'s timer {timer:?} fires"));
+            self.world.fire(at, timer);
+        }
+    }
+
+    fn message_arrives(&mut self) {
+        let links = self.world.busy_links();
+        let Some(link) = self.dice.pick(&links).copied() else { return };
+        if self.story.is_some() {
+            let line = format!("{}→{} has {:?}", link.0, link.1, self.world.queue(link));
+            self.tell(|| line);
+        }
+        if self.left.losses > 0 && self.dice.one_in(6) {
+            self.left.losses -= 1;
+            self.tell(|| "    and loses the first".into());
+            return self.world.lose(link);
+        }
+        if self.left.duplicates > 0 && self.dice.one_in(6) {
+            self.left.duplicates -= 1;
+            self.world.duplicate(link);
+        }
+        self.world.deliver(link, &mut self.dice);
+    }
+
+    /// From here on nothing goes wrong, and detectors say what is.
+    fn heal(&mut self) {
+        self.tell(|| "— from here on all is well —".into());
+        self.left = Budget { losses: 0, duplicates: 0, ..self.left };
+        for (who, whom, verdict) in self.due() {
+            self.speak(who, whom, verdict);
+        }
+    }
+
+    /// Delivers what is under way; then who is inside leaves; then the next timer fires.
+    fn come_to_rest(&mut self) -> Result<(), String> {
+        for _ in 0..20_000 {
+            self.judge()?;
+            let inside = self.users.iter().position(|user| *user == User::Inside);
+            if !self.world.busy_links().is_empty() {
+                self.message_arrives();
+            } else if let Some(at) = inside {
+                self.ask(ProcessId::at(at), EXIT);
+            } else if let Some((at, timer)) = self.world.next_timer() {
+                if self.repeats_to_the_dead(&timer) {
+                    self.world.forget_timer(at, &timer);
+                } else {
+                    self.tell(|| format!("{at}'s timer {timer:?} fires"));
+                    self.world.fire(at, timer);
+                }
+            } else {
+                return Ok(());
+            }
+        }
+        Err("there is no rest after 20000 steps".into())
+    }
+
+    fn repeats_to_the_dead(&self, timer: &P::Timer) -> bool {
+        let name = format!("{timer:?}");
+        let mut down = self.world.everybody();
+        down.retain(|at| !self.world.is_up(*at));
+        down.into_iter().any(|peer| name == format!("Resend({peer})"))
+    }
+
+    fn judge(&mut self) -> Result<(), String> {
+        for (at, seen) in self.world.take_seen() {
+            let observed = match &seen {
+                Seen::Command(command) => Observed::Command { command, clock: None },
+                Seen::Event(event) => Observed::Event(event),
+                Seen::Crashed => Observed::Crashed,
+                Seen::Recovered => Observed::Recovered,
+            };
+            self.observe(at, observed).map_err(|violation| violation.to_string())?;
+            self.follow(at, &seen)?;
+        }
+        Ok(())
+    }
+
+    fn observe(
+        &mut self,
+        at: ProcessId,
+        observed: Observed<'_, office::Command, office::Event>,
+    ) -> Result<(), Violation> {
+        self.agreement.observe(at, observed)?;
+        if !self.deceived {
+            self.exclusion.observe(at, observed)?;
+        }
+        if self.left.fencing {
+            self.fencing.observe(at, observed)?;
+        }
+        Ok(())
+    }
+
+    /// Keeps track of where users stand; no two entries ever have the same fence.
+    fn follow(&mut self, at: ProcessId, seen: &Seen<P>) -> Result<(), String> {
+        let user = &mut self.users[at.index()];
+        match seen {
+            Seen::Command(command) if *command == ENTER => *user = User::Waiting,
+            Seen::Event(office::Event::Mutex(mutex::Event::Entered { fence })) => {
+                *user = User::Inside;
+                if !self.fences.insert(*fence) {
+                    return Err(format!("{at} enters with fence {fence}, which was given before"));
+                }
+            }
+            Seen::Event(office::Event::Mutex(mutex::Event::Exited)) => *user = User::Idle,
+            Seen::Crashed => *user = User::Idle,
+            _ => {}
+        }
+        if let Seen::Event(event) = seen {
+            self.tell(|| format!("    {at} is told {event:?}"));
+        }
+        Ok(())
+    }
+
+    fn tell(&mut self, line: impl FnOnce() -> String) {
+        if let Some(story) = &mut self.story {
+            story.push(line());
+        }
+    }
+}
+
+/// The first seed of a range that goes wrong, and how.
+fn first_failure<P: Office>(
+    size: u32,
+    order: Order,
+    config: impl Fn(u64) -> P::Config,
+    seeds: Range<u64>,
+    budget: Budget,
+) -> Option<String> {
+    let play = |seed| Play::<P>::new(size, order, config(seed), seed, budget);
+    let seed = seeds.into_iter().find(|seed| play(*seed).run().is_err())?;
+    let mut again = play(seed);
+    again.story = Some(Vec::new());
+    let says = again.run().expect_err("the same seed fails again");
+    let story = again.story.unwrap_or_default().join("\n");
+    Some(format!("{story}\nseed {seed}, {size} processes, {budget:?}: {says}"))
+}
+
+fn survives<P: Office>(
+    order: Order,
+    config: impl Fn(u32, u64) -> P::Config,
+    seeds: u64,
+    budget: impl Fn(Budget) -> Budget,
+) {
+    for size in 2..=4 {
+        for each in budgets() {
+            let failure =
+                first_failure::<P>(size, order, |seed| config(size, seed), 0..seeds, budget(each));
+            assert!(failure.is_none(), "{}", failure.unwrap_or_default());
+        }
+    }
+}
+
+/// Ranks in any order of the ids, with greetings or without.
+fn bully(size: u32, seed: u64, delay: u64) -> bully::Config {
+    let mut ids: Vec<u32> = (1..=size).collect();
+    Dice(seed).shuffle(&mut ids);
+    let ranks = ids.into_iter().map(Rank::of_id).collect();
+    let greets = seed.is_multiple_of(2);
+    let variants = Variants::none();
+    let variants = if greets { variants.with(bully::Switch::Greet) } else { variants };
+    bully::Config { ranks, variants, ..bully::Config::plain(size, delay * TICKS_PER_UNIT) }
+}
+
+fn over_fifo(size: u32, seed: u64) -> fifo::Config<bully::Config> {
+    fifo::Config { window: 2, ..fifo::Config::around(bully(size, seed, 200)) }
+}
+
+#[test]
+fn the_lock_at_a_bully_is_safe_and_live() {
+    survives::<Coordinated<Bully>>(Order::Fifo, |size, seed| bully(size, seed, 1), 400, |it| it);
+}
+
+#[test]
+fn the_lock_at_a_bully_is_safe_and_live_over_a_channel_that_was_made_reliable() {
+    let unreliable = |it| Budget { steps: 500, losses: 10, duplicates: 10, ..it };
+    survives::<Fifo<Coordinated<Bully>>>(Order::Reordered, over_fifo, 150, unreliable);
+}
+
+#[test]
+fn a_bully_agrees_in_the_end_over_any_order_and_duplicates() {
+    let config = |size, seed| side::Config {
+        mutex: central::Config::default(),
+        election: bully(size, seed, 1),
+    };
+    let election_only = |it| Budget { entries: 0, duplicates: 5, ..it };
+    survives::<Side<Central, Bully>>(Order::Reordered, config, 400, election_only);
+}
+
+/// These judges can fail.
+#[test]
+fn without_terms_or_order_or_a_witness_it_goes_wrong() {
+    let fails = |order, no_terms, budget| {
+        let config = |seed| {
+            let plain = bully(3, seed, 1);
+            let variants = plain.variants;
+            let bare = variants.with(bully::Switch::NoTerms).with(bully::Switch::AcceptLower);
+            bully::Config { variants: if no_terms { bare } else { variants }, ..plain }
+        };
+        let failure = first_failure::<Coordinated<Bully>>(3, order, config, 0..4000, budget);
+        failure.unwrap_or_default()
+    };
+    let crashes = Budget { crashes: 4, ..CALM };
+    assert!(!fails(Order::Fifo, true, crashes).is_empty(), "agreement needs terms");
+    assert!(!fails(Order::Reordered, false, crashes).is_empty(), "reports need order");
+    let amnesia = Budget { crashes: 8, witness: false, ..CALM };
+    assert!(fails(Order::Fifo, false, amnesia).contains("fencing"), "terms need a memory");
+    let deceived = Budget { false_suspicions: 3, ..CALM };
+    assert!(fails(Order::Fifo, false, deceived).contains("fencing"), "entries come late");
+}

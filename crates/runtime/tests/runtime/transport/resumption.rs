@@ -1,0 +1,132 @@
+//! Connections that break at any byte, and conversations that do not.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tenure_runtime::transport::{Inbox, Mesh};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+
+use super::support::{P1, P2, Ports, comes_up, message};
+
+/// The next of a sequence that looks random and depends on nothing but the seed.
+fn next_random(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mixed = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}
+
+/// A wire that is cut, again and again, after a random number of bytes in either direction.
+struct Scissors {
+    address: SocketAddr,
+    cuts: Arc<AtomicU64>,
+    _task: JoinSet<()>,
+}
+
+impl Scissors {
+    async fn before(target: SocketAddr, mut seed: u64, most_bytes: u64) -> Scissors {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let cuts = Arc::new(AtomicU64::new(0));
+        let counter = cuts.clone();
+        let mut task = JoinSet::new();
+        task.spawn(async move {
+            loop {
+                let (near, _) = listener.accept().await.expect("a connection");
+                let there = next_random(&mut seed) % most_bytes;
+                let back = next_random(&mut seed) % most_bytes;
+                carry(near, target, there, back).await;
+                counter.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+        Scissors { address, cuts, _task: task }
+    }
+}
+
+/// Carries bytes both ways until either budget is used up, and drops both ends.
+async fn carry(mut near: TcpStream, target: SocketAddr, mut there: u64, mut back: u64) {
+    let Ok(mut far) = TcpStream::connect(target).await else { return };
+    let (mut here, mut yonder) = ([0; 512], [0; 512]);
+    loop {
+        let (mut to_far, mut to_near) = (0, 0);
+        tokio::select! {
+            read = near.read(&mut here) => to_far = read.unwrap_or(0) as u64,
+            read = far.read(&mut yonder) => to_near = read.unwrap_or(0) as u64,
+        }
+        let (out, home) = (to_far.min(there) as usize, to_near.min(back) as usize);
+        let written = far.write_all(&here[..out]).await.and(near.write_all(&yonder[..home]).await);
+        (there, back) = (there - out as u64, back - home as u64);
+        if written.is_err() || out + home == 0 || there == 0 || back == 0 {
+            return;
+        }
+    }
+}
+
+/// Sends `count` numbered messages, waiting for room, and receives as many.
+async fn exchange((mesh, inbox): &mut (Mesh, Inbox), peer: tenure_core::ProcessId, count: u32) {
+    let (mut sent, mut received) = (0_u32, 0_u32);
+    while sent < count || received < count {
+        // A few at a time, so that messages are under way in both directions at every cut.
+        for _ in 0..10 {
+            if sent < count {
+                let length = 4 + (sent as usize * 7) % 60;
+                let mut payload = sent.to_le_bytes().to_vec();
+                payload.resize(length, 0xaa);
+                mesh.send(peer, payload).expect("room");
+                sent += 1;
+            }
+        }
+        for _ in 0..10.min(count - received) {
+            let (from, session, payload) = message(inbox).await;
+            assert_eq!((from, session), (peer, 1));
+            let number = u32::from_le_bytes(payload[..4].try_into().expect("a number"));
+            assert_eq!(number, received, "lost, repeated or out of order");
+            received += 1;
+        }
+    }
+}
+
+async fn messages_survive_cuts(seed: u64) {
+    let mut ports = Ports::of(2);
+    let scissors = Scissors::before(ports.addresses[0], seed, 4000).await;
+    let mut first = ports.start(P1, 1);
+    let mut settings = ports.settings(P2, 1);
+    settings.addresses[0] = scissors.address.to_string();
+    let mut second = Mesh::start(settings).expect("a mesh");
+    tokio::join!(exchange(&mut first, P2, 1500), exchange(&mut second, P1, 1500));
+    let cuts = scissors.cuts.load(Ordering::Relaxed);
+    assert!(cuts > 10, "only {cuts} cuts: this proves nothing");
+    assert!(first.0.view().counts().reconnections > 5, "{:?}", first.0.view().counts());
+    assert_eq!(first.0.view().counts().malformed, 0);
+    assert_eq!(second.0.view().counts().malformed, 0);
+    assert_eq!(first.0.view().counts().discarded, 0);
+    assert_eq!(first.0.view().counts().messages_received, 1500);
+}
+
+#[tokio::test]
+async fn connections_cut_anywhere_lose_and_repeat_nothing() {
+    let seed = match std::env::var("TENURE_SEED") {
+        Ok(seed) => seed.parse().expect("TENURE_SEED is a number"),
+        Err(_) => u64::from(std::process::id()),
+    };
+    for seed in [1, 2, seed] {
+        let replay = format!("replay with TENURE_SEED={seed}");
+        let run = tokio::spawn(messages_survive_cuts(seed)).await;
+        assert!(run.is_ok(), "{replay}");
+    }
+}
+
+#[tokio::test]
+async fn what_was_sent_while_nobody_was_connected_arrives_in_the_same_session() {
+    let mut ports = Ports::of(2);
+    let scissors = Scissors::before(ports.addresses[0], 3, 700).await;
+    let mut settings = ports.settings(P2, 1);
+    settings.addresses[0] = scissors.address.to_string();
+    let mut second = Mesh::start(settings).expect("a mesh");
+    let mut first = ports.start(P1, 1);
+    assert_eq!(comes_up(&mut first.1, P2).await, 1);
+    tokio::join!(exchange(&mut first, P2, 100), exchange(&mut second, P1, 100));
+}

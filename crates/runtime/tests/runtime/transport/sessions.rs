@@ -1,0 +1,154 @@
+//! Sessions: what is meant for the dead stays with the dead.
+
+use std::time::Duration;
+
+use tenure_core::ProcessId;
+use tenure_runtime::transport::frame::{Frame, Hello};
+use tenure_runtime::transport::{Incoming, Refusal};
+
+use super::support::{
+    P1, P2, Ports, Stranger, comes_up, eventually, goes_down, hello, message, pair, receive,
+};
+
+/// `stays` sends to `returns`, which is killed and comes back as session 2.
+async fn a_successor_gets_only_its_own(stays: ProcessId, returns: ProcessId) {
+    let mut ports = Ports::of(2);
+    let nodes = pair(&mut ports).await;
+    let [first, second] = nodes;
+    let ((mesh, mut inbox), killed) = if stays == P1 { (first, second) } else { (second, first) };
+    drop(killed);
+    assert_eq!(goes_down(&mut inbox, returns).await, 1);
+    for _ in 0..10 {
+        mesh.send(returns, b"for the dead".to_vec()).expect("room");
+    }
+    let (_returned, mut successor) = ports.start(returns, 2);
+    assert_eq!(comes_up(&mut inbox, returns).await, 2);
+    mesh.send(returns, b"for the successor".to_vec()).expect("room");
+    assert_eq!(receive(&mut successor).await, Incoming::PeerUp { peer: stays, session: 1 });
+    assert_eq!(message(&mut successor).await.2, b"for the successor");
+    assert_eq!(mesh.view().counts().discarded, 10);
+    assert_eq!(mesh.view().peers()[0].session, Some(2));
+}
+
+#[tokio::test]
+async fn a_successor_that_dials_gets_only_what_is_meant_for_it() {
+    a_successor_gets_only_its_own(P1, P2).await;
+}
+
+#[tokio::test]
+async fn a_successor_that_is_dialed_gets_only_what_is_meant_for_it() {
+    a_successor_gets_only_its_own(P2, P1).await;
+}
+
+#[tokio::test]
+async fn what_is_written_but_not_acknowledged_dies_with_the_session_it_was_for() {
+    let mut ports = Ports::of(2);
+    let (mesh, mut inbox) = ports.start(P1, 1);
+    let mut mute = Stranger::join(ports.addresses[0], hello(P2, P1, 2)).await;
+    assert_eq!(comes_up(&mut inbox, P2).await, 1);
+    mesh.send(P2, b"under way".to_vec()).expect("room");
+    mute.hear(|frame| assert!(matches!(frame, Frame::Data { number: 1, .. }), "{frame:?}")).await;
+    drop(mute);
+    let (_second, mut successor) = ports.start(P2, 2);
+    assert_eq!(comes_up(&mut inbox, P2).await, 2);
+    mesh.send(P2, b"new".to_vec()).expect("room");
+    assert_eq!(message(&mut successor).await.2, b"new");
+    assert_eq!(mesh.view().counts().discarded, 1);
+}
+
+#[tokio::test]
+async fn a_consumer_that_has_not_heard_of_the_successor_does_not_mean_it() {
+    let mut ports = Ports::of(2);
+    let [(mesh, mut inbox), killed] = pair(&mut ports).await;
+    killed.0.close(Duration::ZERO).await;
+    let (_returned, mut successor) = ports.start(P2, 2);
+    // The mesh knows of session 2, the consumer has not looked.
+    let view = mesh.view();
+    eventually("session 2 is connected", || {
+        let status = &view.peers()[0];
+        status.session == Some(2) && status.connected
+    })
+    .await;
+    mesh.send(P2, b"an answer to the dead".to_vec()).expect("room");
+    eventually("it is discarded", || view.counts().discarded == 1).await;
+    assert_eq!(comes_up(&mut inbox, P2).await, 2);
+    mesh.send(P2, b"hello again".to_vec()).expect("room");
+    assert_eq!(message(&mut successor).await.2, b"hello again");
+}
+
+#[tokio::test]
+async fn what_was_sent_before_anybody_was_there_reaches_the_first_session() {
+    let mut ports = Ports::of(2);
+    let (mesh, _inbox) = ports.start(P1, 1);
+    for byte in 0..10 {
+        mesh.send(P2, vec![byte]).expect("room");
+    }
+    let (_second, mut inbox) = ports.start(P2, 7);
+    for byte in 0..10 {
+        assert_eq!(message(&mut inbox).await, (P1, 1, vec![byte]));
+    }
+}
+
+#[tokio::test]
+async fn an_old_session_is_refused_after_a_newer_one_was_seen() {
+    let mut ports = Ports::of(2);
+    let (mesh, mut inbox) = ports.start(P1, 1);
+    let newer = Hello { session: 6, ..hello(P2, P1, 2) };
+    let _newer = Stranger::join(ports.addresses[0], newer).await;
+    assert_eq!(comes_up(&mut inbox, P2).await, 6);
+    let mut older = Stranger::dial(ports.addresses[0]).await;
+    older.say(&Frame::Hello(Hello { session: 5, ..hello(P2, P1, 2) })).await;
+    assert_eq!(older.hear_refusal().await, Refusal::OldSession.code());
+    assert_eq!(mesh.view().peers()[0].session, Some(6));
+}
+
+#[tokio::test]
+async fn an_old_session_that_proves_itself_last_does_not_disturb_its_successor() {
+    let mut ports = Ports::of(2);
+    let (mesh, mut inbox) = ports.start(P1, 1);
+    // Both are believed at first, since neither has been seen.
+    let older = Hello { session: 5, ..hello(P2, P1, 2) };
+    let mut older = Stranger::begin(ports.addresses[0], older).await;
+    let newer = Hello { session: 6, ..hello(P2, P1, 2) };
+    let mut newer = Stranger::join(ports.addresses[0], newer).await;
+    older.say(&Frame::Proven { proof: None }).await;
+    older.ends().await;
+    newer.say(&Frame::Data { number: 1, received: 0, payload: b"undisturbed" }).await;
+    assert_eq!(receive(&mut inbox).await, Incoming::PeerUp { peer: P2, session: 6 });
+    assert_eq!(message(&mut inbox).await, (P2, 6, b"undisturbed".to_vec()));
+    assert_eq!(mesh.view().counts().refused.get(&Refusal::OldSession), Some(&1));
+}
+
+#[tokio::test]
+async fn nothing_of_an_old_session_is_delivered_after_its_successor_came_up() {
+    let mut ports = Ports::of(2);
+    let (_mesh, mut inbox) = ports.start(P1, 1);
+    let session = |session| Hello { session, ..hello(P2, P1, 2) };
+    let say = |payload| Frame::Data { number: 1, received: 0, payload };
+    let mut older = Stranger::join(ports.addresses[0], session(5)).await;
+    assert_eq!(receive(&mut inbox).await, Incoming::PeerUp { peer: P2, session: 5 });
+    let mut newer = Stranger::join(ports.addresses[0], session(6)).await;
+    older.say(&say(b"too late")).await;
+    newer.say(&say(b"in time")).await;
+    assert_eq!(receive(&mut inbox).await, Incoming::PeerDown { peer: P2, session: 5 });
+    assert_eq!(receive(&mut inbox).await, Incoming::PeerUp { peer: P2, session: 6 });
+    let in_time = Incoming::Message { from: P2, session: 6, payload: b"in time".to_vec() };
+    assert_eq!(receive(&mut inbox).await, in_time);
+    older.ends().await;
+}
+
+#[tokio::test]
+async fn a_new_connection_of_the_same_session_takes_the_place_of_a_dead_one() {
+    let mut ports = Ports::of(2);
+    let (mesh, mut inbox) = ports.start(P1, 1);
+    let mut mute = Stranger::join(ports.addresses[0], hello(P2, P1, 2)).await;
+    assert_eq!(comes_up(&mut inbox, P2).await, 1);
+    mesh.send(P2, b"again".to_vec()).expect("room");
+    mute.hear(|frame| assert!(matches!(frame, Frame::Data { number: 1, .. }), "{frame:?}")).await;
+    // The old connection still stands, and nobody will ever read from it.
+    let mut again = Stranger::join(ports.addresses[0], hello(P2, P1, 2)).await;
+    let repeated = Frame::Data { number: 1, received: 0, payload: b"again" };
+    again.hear(|frame| assert_eq!(*frame, repeated)).await;
+    mute.ends().await;
+    assert_eq!(comes_up(&mut inbox, P2).await, 1);
+}

@@ -1,0 +1,343 @@
+//! What an entry costs, and how long it takes.
+
+use std::sync::Arc;
+
+use tenure_algorithms::catalogue::Parameters;
+use tenure_claims::claims;
+use tenure_core::monitors::Bypass;
+use tenure_core::quorum::Kind;
+use tenure_core::{Layer, ProcessId};
+use tenure_sim::{
+    Entries, Latency, Locking, Moments, Pattern, Report, Settings, Simulation, Span, Verdict,
+    Workload,
+};
+
+use super::{LOCKS, busy, parameters, run, run_with};
+
+#[test]
+fn messages_per_entry_are_those_of_the_books() {
+    for size in [2, 3, 5, 8] {
+        for seed in 0..1000 {
+            let others = u64::from(size) - 1;
+            let entries = u64::from(size) * 2;
+            let sent = |name| run(name, busy(size, 2, seed)).metrics.sent;
+            let told = format!("n = {size}, seed {seed}");
+            assert_eq!(sent("lamport"), 3 * others * entries, "lamport, {told}");
+            assert_eq!(sent("ricart-agrawala"), 2 * others * entries, "ricart-agrawala, {told}");
+            // The coordinator's own entries cost nothing.
+            assert_eq!(sent("central"), 3 * (entries - 2), "central, {told}");
+        }
+    }
+}
+
+#[test]
+fn unit_delays_give_the_delays_of_the_comparison_table() {
+    let delays = |name: &str, settings| {
+        let report = run(name, settings);
+        let metrics = &report.metrics;
+        let (entry, handing) = (metrics.entry_delay.longest, metrics.synchronisation_delay);
+        (entry / 1_000_000, handing.longest / 1_000_000, metrics.exit_delay.longest)
+    };
+    let alone = |size| Settings { workload: Workload::sequential(30), ..Settings::new(size) };
+    let crowd = |size| Settings { workload: Workload::entries(2), ..Settings::new(size) };
+    for name in ["lamport", "ricart-agrawala"] {
+        assert_eq!(delays(name, alone(5)).0, 2, "{name}: request and reply");
+        assert_eq!(delays(name, crowd(5)).1, 1, "{name}: one message hands on");
+    }
+    assert_eq!(delays("central", alone(5)).0, 2, "request and grant");
+    assert_eq!(delays("central", crowd(5)).1, 2, "release and grant");
+    assert!(delays("token-ring", alone(5)).0 <= 5 + 1, "at most a lap and an idle hop");
+    for name in LOCKS {
+        assert_eq!(delays(name, crowd(4)).2, 0, "{name}: leaving takes no time");
+    }
+}
+
+#[test]
+fn bypass_is_bounded_as_the_catalogue_says_and_metered_as_the_monitor_does() {
+    for (name, bound) in [("token-ring", 1), ("lamport", 2), ("ricart-agrawala", 2)] {
+        for seed in 0..1000 {
+            let mut settings = busy(3, 4, seed);
+            if name != "lamport" {
+                settings.network.latency = Span::exponential_units(3).into();
+            }
+            let report = run(name, settings);
+            let told = format!("{name}, seed {seed}");
+            assert!(report.bypass_max <= bound, "{told}: {}", report.bypass_max);
+            let violated = report.verdict("no-starvation") == Some(Verdict::Violated);
+            assert_eq!(violated, report.bypass_max > 1, "{told}");
+        }
+    }
+    let worst = (0..100).map(|seed| {
+        let mut settings = busy(3, 6, seed);
+        settings.network.latency = Span::exponential_units(8).into();
+        metered(settings)
+    });
+    let worst = worst.max().unwrap_or(0);
+    assert!(worst >= 3, "a slow request to a coordinator is overtaken often, not {worst} times");
+}
+
+/// The bypass that the run reports, after comparing it with the monitor of the core.
+fn metered(settings: Settings) -> u32 {
+    use tenure_algorithms::mutex::{Central, central};
+    let seed = settings.seed;
+    let simulation = || {
+        let config = central::Config::default();
+        Simulation::<Central>::of(config, settings.clone()).unwrap()
+    };
+    let report = simulation().run().unwrap();
+    let most = report.bypass_max;
+    let judged = simulation().watch("at most", Bypass::at_most(most)).run().unwrap();
+    assert_eq!(judged.verdict("at most"), Some(Verdict::Holds), "seed {seed}");
+    if most > 0 {
+        let below = simulation().watch("below", Bypass::at_most(most - 1)).run().unwrap();
+        assert_eq!(below.verdict("below"), Some(Verdict::Violated), "seed {seed}");
+    }
+    most
+}
+
+fn kinds(report: &Report) -> Vec<(&'static str, u64)> {
+    report.metrics.kinds.iter().map(|kind| (kind.label.kind, kind.sent)).collect()
+}
+
+/// These processes (by number) enter once, all asking at once.
+fn entering(size: u32, numbers: &[u32]) -> Settings {
+    let mut settings = Settings::new(size);
+    let entries = (1..=size).map(|number| u32::from(numbers.contains(&number)));
+    settings.workload = Workload::locking(Locking {
+        pattern: Pattern::Closed { think: Span::ZERO },
+        entries: Entries::Listed(entries.collect()),
+        hold: Span::units(1),
+    });
+    settings
+}
+
+/// Delays of links by number, the others being one unit.
+fn links(settings: &mut Settings, slow: &[(u32, u32, u64)]) {
+    let size = settings.size as usize;
+    let mut spans = vec![Span::units(1); size * size];
+    for (from, to, units) in slow {
+        spans[(*from as usize - 1) * size + *to as usize - 1] = Span::units(*units);
+    }
+    settings.network.latency = Latency::Links(Arc::from(spans));
+}
+
+fn at_coordinator(number: u32, settings: Settings) -> Report {
+    let coordinator = ProcessId(number - 1);
+    let parameters = Parameters { coordinator, ..parameters(&settings) };
+    run_with("central", &parameters, settings)
+}
+
+#[claims("W-05", "I-32")]
+#[test]
+fn an_uncontended_entry_at_a_coordinator_is_three_messages() {
+    let report = at_coordinator(5, entering(5, &[2]));
+    assert_eq!(kinds(&report), [("request", 1), ("grant", 1), ("release", 1)]);
+    assert_eq!(report.metrics.entries, [ProcessId(1)]);
+    let delays = &report.metrics;
+    assert_eq!((delays.entry_delay.longest, delays.exit_delay.longest), (2_000_000, 0));
+}
+
+/// P2 is inside when Pn's request comes, and then P1's; the order of arrival counts.
+#[claims("W-06")]
+#[test]
+fn the_coordinator_serves_in_the_order_of_arrival() {
+    let mut settings = entering(5, &[1, 2, 4]);
+    links(&mut settings, &[(4, 5, 2), (1, 5, 3)]);
+    if let Some(locking) = &mut settings.workload.locking {
+        locking.hold = Span::units(10);
+    }
+    let report = at_coordinator(5, settings);
+    assert_eq!(report.metrics.entries, [ProcessId(1), ProcessId(3), ProcessId(0)]);
+    assert_eq!(report.metrics.sent, 9);
+    let handing = report.metrics.synchronisation_delay;
+    assert_eq!(handing.total, (1 + 1 + 2 + 1) * 1_000_000, "two releases, one slow, two grants");
+}
+
+/// With one reply of two P1 still waits.
+#[claims("W-07")]
+#[test]
+fn lamport_waits_for_the_reply_of_everybody() {
+    for slow in [1, 4, 20] {
+        let mut settings = entering(3, &[1]);
+        links(&mut settings, &[(3, 1, slow)]);
+        let report = run("lamport", settings);
+        assert_eq!(report.metrics.entry_delay.longest, (1 + slow) * 1_000_000, "{slow}");
+    }
+}
+
+/// Whoever is inside withholds its reply until it leaves.
+#[claims("W-08")]
+#[test]
+fn ricart_agrawala_is_held_up_by_nobody_but_whoever_is_inside() {
+    let mut settings = entering(3, &[1, 2]);
+    // P1's request is at the others before they ask; P2's comes while P1 is inside.
+    links(&mut settings, &[(2, 1, 5), (2, 3, 5)]);
+    if let Some(locking) = &mut settings.workload.locking {
+        locking.hold = Span::units(30);
+    }
+    let report = run("ricart-agrawala", settings);
+    assert_eq!(report.metrics.entries, [ProcessId(0), ProcessId(1)]);
+    assert_eq!(report.metrics.synchronisation_delay.longest, 1_000_000, "one reply");
+    assert!(report.metrics.entry_delay.longest >= 30_000_000);
+}
+
+/// Two ask at once; equal clocks go to the smaller number; 2·2(N − 1) messages.
+#[claims("W-09", "I-38")]
+#[test]
+fn two_concurrent_requests_of_ricart_agrawala_are_eight_messages() {
+    let report = run("ricart-agrawala", entering(3, &[2, 3]));
+    assert_eq!(kinds(&report), [("request", 4), ("reply", 4)]);
+    assert_eq!(report.metrics.entries, [ProcessId(1), ProcessId(2)]);
+}
+
+/// By kind, over many seeds, under contention.
+#[claims("A-LAM", "A-RA", "I-37", "I-39")]
+#[test]
+fn the_same_number_of_every_kind_for_each_entry() {
+    for seed in 0..1000 {
+        let size = 2 + (seed % 6) as u32;
+        let entries = u64::from(size) * 2;
+        let each = entries * (u64::from(size) - 1);
+        let report = run("lamport", busy(size, 2, seed));
+        let expected = [("request", each), ("reply", each), ("release", each)];
+        assert_eq!(kinds(&report), expected, "n = {size}, seed {seed}");
+        let report = run("ricart-agrawala", busy(size, 2, seed));
+        assert_eq!(kinds(&report), [("request", each), ("reply", each)], "seed {seed}");
+    }
+}
+
+/// 2.3: replies that another request makes superfluous are saved, under contention alone.
+#[test]
+fn suppressed_replies_save_up_to_a_third() {
+    let mut saved = 0;
+    for seed in 0..1000 {
+        let suppressed = |settings: Settings| {
+            let variants = vec!["suppressed-replies".to_owned()];
+            let parameters = Parameters { variants, ..parameters(&settings) };
+            run_with("lamport", &parameters, settings)
+        };
+        let report = suppressed(busy(4, 2, seed));
+        assert_eq!(report.failures().next(), None, "seed {seed}");
+        let sent = report.metrics.sent;
+        assert!((2 * 3 * 8..=3 * 3 * 8).contains(&sent), "seed {seed}: {sent}");
+        saved += 3 * 3 * 8 - sent;
+        let alone = suppressed(Settings { seed, ..entering(4, &[2]) });
+        assert_eq!(alone.metrics.sent, 9, "seed {seed}");
+    }
+    assert!(saved > 500, "{saved} replies in 500 runs");
+}
+
+/// An idle token costs a message for each hop and each moment of rest, for ever, and
+/// none while somebody is inside.
+#[claims("I-34")]
+#[test]
+fn an_idle_token_travels_for_ever_and_rests_while_somebody_is_inside() {
+    let idle = |size, units: u64| {
+        let mut settings = Settings::new(size);
+        settings.workload = Workload::entries(0);
+        settings.limits.until = Some(units * 1_000_000);
+        run("token-ring", settings).metrics.sent
+    };
+    for (size, units) in [(2, 100), (5, 1000), (20, 10_000)] {
+        // It travels for one unit and rests for up to one, uniformly: 1.5 on average, with a
+        // deviation of 1/√12 at each hop.
+        let expected = units as f64 / 1.5;
+        let error = expected.sqrt() / 12f64.sqrt() / 1.5;
+        let sent = idle(size, units) as f64;
+        assert!((sent - expected).abs() < 4.0 * error + 1.0, "n = {size}: {sent}, not {expected}");
+    }
+    let mut settings = entering(5, &[3]);
+    if let Some(locking) = &mut settings.workload.locking {
+        locking.hold = Span::units(900);
+    }
+    settings.limits.until = Some(800_000_000);
+    assert_eq!(run("token-ring", settings).metrics.sent, 2, "P1 to P2 to P3, and no further");
+}
+
+/// From an exit to the next entry one message when the next on the ring waits,
+/// N when it is the same process again; an entry waits for 0 to N messages, an exit for none.
+#[claims("A-RING", "I-33", "I-35")]
+#[test]
+fn the_ring_hands_on_within_one_message_and_a_lap() {
+    for size in 2..12u32 {
+        for distance in 1..size {
+            let report = run("token-ring", entering(size, &[1, 1 + distance]));
+            // And one that takes the token on from the last who entered.
+            assert_eq!(report.metrics.sent, u64::from(distance) + 1, "n = {size}, {distance}");
+        }
+        let mut again = entering(size, &[1]);
+        if let Some(locking) = &mut again.workload.locking {
+            locking.entries = Entries::Listed(vec![2]);
+        }
+        let report = run("token-ring", again);
+        assert_eq!(report.metrics.sent, u64::from(size) + 1, "n = {size}: a full lap");
+        let all = run("token-ring", busy(size, 2, 1));
+        assert_eq!(all.metrics.sent, 2 * u64::from(size), "one for each entry when all want to");
+        let unit = run("token-ring", Settings { seed: 1, ..entering(size, &[1]) });
+        assert_eq!(unit.metrics.entry_delay.longest, 0, "the token is just here");
+    }
+    for seed in 0..1000 {
+        let size = 2 + (seed % 7) as u32;
+        let mut settings = busy(size, 3, seed);
+        settings.network.latency = Span::units(1).into();
+        if let Some(locking) = &mut settings.workload.locking {
+            locking.pattern = Pattern::Closed { think: Span::between_units(0, 30) };
+        }
+        let report = run("token-ring", settings);
+        let (told, metrics) = (format!("n = {size}, seed {seed}"), &report.metrics);
+        // N hops of a unit; each of the others may rest for one and then be inside for one.
+        let lap = (u64::from(size) * 3 - 2) * 1_000_000;
+        assert!(metrics.synchronisation_delay.longest <= lap, "{told}");
+        assert!(metrics.entry_delay.longest <= lap, "{told}");
+        assert_eq!(metrics.exit_delay.longest, 0, "{told}");
+    }
+}
+
+/// The locks' quorums, by the names of the catalogue.
+fn maekawa(kind: Kind, settings: Settings) -> Report {
+    let parameters = Parameters { quorums: kind, ..parameters(&settings) };
+    run_with("maekawa", &parameters, settings)
+}
+
+/// The quorums of 2.5: their kind, N, 3(K − 1), and the mean that was measured under saturation.
+const QUORUMS: [(Kind, u32, u64, f64); 5] = [
+    (Kind::Pairs, 3, 3, 3.6),
+    (Kind::Plane, 7, 6, 7.9),
+    (Kind::Grid, 4, 6, 7.9),
+    (Kind::Grid, 9, 12, 16.1),
+    (Kind::Grid, 16, 18, 24.2),
+];
+
+/// 2.5: one request at a time costs exactly 3(K − 1).
+#[claims("A-MAE")]
+#[test]
+fn maekawa_costs_three_messages_for_each_other_of_a_quorum_when_nobody_else_asks() {
+    for (kind, size, messages, _) in QUORUMS {
+        for seed in 0..1000 {
+            let workload = Workload::sequential(10);
+            let report = maekawa(kind, Settings { seed, workload, ..busy(size, 0, seed) });
+            assert_eq!(report.metrics.sent, 10 * messages, "{kind:?}, n = {size}, seed {seed}");
+            assert_eq!(report.failures().next(), None, "{kind:?}, n = {size}, seed {seed}");
+        }
+    }
+}
+
+/// 2.5: when everybody asks again and again, between 3(K − 1) and 6(K − 1), about 4(K − 1).
+#[claims("A-MAE")]
+#[test]
+fn maekawa_costs_about_four_messages_under_saturation() {
+    for (kind, size, least, expected) in QUORUMS {
+        let mut mean = Moments::new();
+        for seed in 0..200 {
+            let mut settings = busy(size, 20, seed);
+            settings.network.latency = Span::exponential_units(1).into();
+            let report = maekawa(kind, settings);
+            let told = format!("{kind:?}, n = {size}, seed {seed}");
+            assert_eq!(report.failures().next(), None, "{told}");
+            let each = report.metrics.messages_per_entry(Layer::Mutex);
+            assert!(each >= least as f64 && each <= 2.0 * least as f64, "{told}: {each}");
+            mean.add(each);
+        }
+        assert!((mean.mean() - expected).abs() < 0.04 * expected, "{kind:?}, {size}: {mean:?}");
+    }
+}

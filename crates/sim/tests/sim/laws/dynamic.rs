@@ -1,0 +1,130 @@
+//! Locks whose permission or token stays where it was used last, over many seeds: what they
+//! cost, how long they take, and whom they let overtake.
+
+use tenure_algorithms::catalogue::{self, Parameters};
+use tenure_claims::claims;
+use tenure_core::tree::Tree;
+use tenure_core::{Card, Layer};
+use tenure_sim::{Moments, Settings, Span, Workload, theory};
+
+use super::{busy, run, run_with};
+
+const LOCKS: [&str; 4] = ["carvalho-roucairol", "suzuki-kasami", "raymond", "naimi-trehel"];
+
+fn card(name: &str, size: u32) -> Card {
+    catalogue::card(name, &Parameters::plain(size)).expect("the catalogue knows the name")
+}
+
+/// Entries one after the other, by processes drawn uniformly; channels in any order.
+fn sequential(size: u32, total: u64, seed: u64) -> Settings {
+    let mut settings = Settings::new(size);
+    settings.seed = seed;
+    settings.workload = Workload::sequential(total);
+    settings.network.latency = Span::exponential_units(3).into();
+    settings
+}
+
+/// The mean messages per entry of sequential runs, by seed.
+fn mean(name: &str, parameters: &Parameters, total: u64, seeds: u64) -> Moments {
+    let mut moments = Moments::default();
+    for seed in 0..seeds {
+        let report = run_with(name, parameters, sequential(parameters.size, total, seed));
+        assert_eq!(report.failures().next(), None, "{name}, {parameters:?}, seed {seed}");
+        moments.add(report.metrics.sent as f64 / total as f64);
+    }
+    moments
+}
+
+/// Asserts the mean within four standard errors.
+fn agree(name: &str, parameters: &Parameters, predicted: f64) {
+    let measured = mean(name, parameters, 2000, 50);
+    let told = format!("{name}, {parameters:?}: {measured:?}, not {predicted}");
+    assert!(measured.agrees_with(predicted, 4.0), "{told}");
+}
+
+#[test]
+fn an_entry_costs_on_average_no_more_than_the_card_says() {
+    for name in LOCKS {
+        for (size, seeds) in [(1, 5), (2, 300), (3, 600), (7, 200)] {
+            for seed in 0..seeds {
+                let report = run(name, busy(size, 3, seed));
+                let told = format!("{name}, n = {size}, seed {seed}");
+                assert_eq!(report.failures().next(), None, "{told}");
+                let most = card(name, size).messages.most.expect("they have a bound");
+                assert!(report.metrics.sent <= most * report.metrics.entered, "{told}");
+            }
+        }
+    }
+}
+
+#[claims("A-MANY")]
+#[test]
+fn one_at_a_time_the_mean_costs_are_those_of_the_books() {
+    for size in [2, 3, 5, 10] {
+        let plain = Parameters::plain(size);
+        agree("carvalho-roucairol", &plain, theory::carvalho_roucairol_mean(size));
+        agree("suzuki-kasami", &plain, theory::suzuki_kasami_mean(size));
+        agree("naimi-trehel", &plain, theory::naimi_trehel_mean(size));
+        for (_, tree) in catalogue::TREES {
+            let predicted = theory::raymond_mean(&Tree::of(*tree, size));
+            agree("raymond", &Parameters { tree: *tree, ..plain.clone() }, predicted);
+        }
+    }
+}
+
+/// The negative control: a mean that is four messages in a hundred entries off is seen.
+#[test]
+fn a_wrong_mean_disagrees() {
+    let measured = mean("naimi-trehel", &Parameters::plain(10), 2000, 50);
+    let predicted = theory::naimi_trehel_mean(10);
+    assert!(!measured.agrees_with(predicted + 0.04, 4.0), "{measured:?}");
+    assert!(!measured.agrees_with(predicted - 0.04, 4.0), "{measured:?}");
+}
+
+/// Raymond 1989: about four messages an entry when everybody always wants to enter. In a round
+/// the token crosses each edge in both directions, and a request goes before it.
+#[test]
+fn under_heavy_load_raymond_costs_about_four_messages_an_entry() {
+    for (name, tree) in catalogue::TREES {
+        for size in [7, 15, 31] {
+            let parameters = Parameters { tree: *tree, ..Parameters::plain(size) };
+            let mut settings = Settings { workload: Workload::entries(20), ..Settings::new(size) };
+            settings.workload.locking.as_mut().expect("they lock").hold = Span::units(5);
+            let report = run_with("raymond", &parameters, settings);
+            let per_entry = report.metrics.messages_per_entry(Layer::Mutex);
+            assert!((3.2..=4.0).contains(&per_entry), "{name} of {size}: {per_entry}");
+        }
+    }
+}
+
+#[test]
+fn unit_delays_give_the_delays_of_the_comparison_table() {
+    for name in LOCKS {
+        let alone = Settings { workload: Workload::sequential(60), ..Settings::new(5) };
+        let crowd = Settings { workload: Workload::entries(2), ..Settings::new(5) };
+        let (alone, crowd) = (run(name, alone).metrics, run(name, crowd).metrics);
+        // By the centre of the star; up to N by Naimi and Trehel's tree.
+        let (farthest, handing) = match name {
+            "raymond" => (4, 2),
+            "naimi-trehel" => (5, 1),
+            _ => (2, 1),
+        };
+        let entry = alone.entry_delay;
+        assert!((2..=farthest).contains(&(entry.longest / 1_000_000)), "{name}: {entry:?}");
+        assert!(entry.total < u128::from(entry.longest) * 60, "{name}: sometimes nothing at all");
+        assert_eq!(crowd.synchronisation_delay.longest, handing * 1_000_000, "{name}");
+        assert_eq!(crowd.exit_delay.longest, 0, "{name}: leaving takes no time");
+    }
+}
+
+#[test]
+fn whoever_has_what_it_takes_overtakes_a_slow_request_as_often_as_it_likes() {
+    for name in LOCKS {
+        let worst = (0..100).map(|seed| {
+            let mut settings = busy(3, 6, seed);
+            settings.network.latency = Span::exponential_units(8).into();
+            run(name, settings).bypass_max
+        });
+        assert!(worst.max() >= Some(5), "{name}");
+    }
+}

@@ -1,0 +1,202 @@
+//! The votes among those who are up: 3.6 (iii) and 3.7 over many seeds.
+
+use std::collections::BTreeSet;
+
+use tenure_algorithms::mutex::Majority;
+use tenure_algorithms::mutex::majority::Config;
+use tenure_core::quorum::Kind;
+use tenure_core::service::mutex::{Command, Event};
+use tenure_core::{Algorithm, Fence, Monitor, Observed, ProcessId, Violation};
+use tenure_sim::{
+    Ended, Entries, Fault, Locking, Pattern, Random, Report, Settings, Simulation, Span, Verdict,
+    When, Workload,
+};
+
+use super::busy;
+
+fn run(kind: Kind, settings: Settings) -> Report {
+    let config = Config::of(kind, settings.size).unwrap();
+    Simulation::<Majority>::of(config, settings).unwrap().run().unwrap()
+}
+
+/// So many processes crash for good, at any time: inside, or on a message.
+fn crashes(size: u32, crashes: u32, seed: u64) -> Vec<Fault> {
+    let mut random = Random::new(seed);
+    let processes = random.permutation(size);
+    let crash = |process: &u32| Fault::Crash {
+        process: ProcessId(*process),
+        when: match random.below(3) {
+            0 => When::Inside { entry: 1, after: random.below(2) * 500_000 },
+            1 => When::OnMessage(1 + random.below(20)),
+            _ => When::At(random.below(80) * 1_000_000),
+        },
+        recovery: None,
+    };
+    processes.iter().take(crashes as usize).map(crash).collect()
+}
+
+fn down(processes: impl IntoIterator<Item = u32>) -> Vec<Fault> {
+    let crash = |process| {
+        let (process, when) = (ProcessId(process), When::At(0));
+        Fault::Crash { process, when, recovery: None }
+    };
+    processes.into_iter().map(crash).collect()
+}
+
+#[test]
+fn without_a_crash_every_entry_costs_what_the_card_says() {
+    for (kind, size) in [
+        (Kind::Majority, 5),
+        (Kind::Majority, 6),
+        (Kind::Tree, 7),
+        (Kind::Plane, 7),
+        (Kind::Grid, 9),
+    ] {
+        let cost = Majority::card(&Config::of(kind, size).unwrap(), size).messages;
+        for seed in 0..300 {
+            let report = run(kind, busy(size, 3, seed));
+            let told = format!("{kind:?}, n = {size}, seed {seed}");
+            assert_eq!(report.failures().next(), None, "{told}");
+            assert_eq!(report.ended, Ended::Served, "{told}");
+            let entries = u64::from(size) * 3;
+            assert_eq!(report.metrics.entered, entries, "{told}");
+            let range = cost.least * entries..=cost.most.unwrap() * entries;
+            assert!(range.contains(&report.metrics.sent), "{told}: {}", report.metrics.sent);
+        }
+    }
+}
+
+/// 3.6 (iii): with majorities ⌊(N−1)/2⌋; 3.7: with others as long as one of their quorums is up.
+#[test]
+fn as_many_crashes_as_a_quorum_outlives_are_survived_wherever_they_hit() {
+    for (kind, size, most) in [
+        (Kind::Majority, 5, 2),
+        (Kind::Majority, 7, 3),
+        (Kind::Tree, 7, 2),
+        (Kind::Plane, 7, 2),
+        (Kind::Grid, 9, 2),
+    ] {
+        for seed in 0..1000 {
+            let mut settings = busy(size, 3, seed);
+            settings.faults = crashes(size, 1 + (seed as u32) % most, seed);
+            let report = run(kind, settings);
+            let told = format!("{kind:?}, n = {size}, seed {seed}");
+            assert_eq!(report.failures().next(), None, "{told}");
+            assert_eq!(report.ended, Ended::Served, "{told}");
+        }
+    }
+}
+
+/// Control: one more than those, and whoever is left waits for ever, but nobody enters besides.
+#[test]
+fn without_a_majority_nobody_enters() {
+    for (size, seeds) in [(5, 100), (7, 100)] {
+        for seed in 0..seeds {
+            let mut settings = busy(size, 1, seed);
+            let gone = size / 2 + 1;
+            settings.faults =
+                down(Random::new(seed).permutation(size).into_iter().take(gone as usize));
+            let report = run(Kind::Majority, settings);
+            let told = format!("n = {size}, seed {seed}");
+            assert_eq!(report.metrics.entered, 0, "{told}");
+            assert_eq!(report.blocked.len(), (size - gone) as usize, "{told}");
+            assert_eq!(report.verdict("progress"), Some(Verdict::Violated), "{told}");
+        }
+    }
+    let mut blocked = 0;
+    for seed in 0..300 {
+        let mut settings = busy(5, 3, seed);
+        settings.faults = crashes(5, 3, seed);
+        let report = run(Kind::Majority, settings);
+        for property in ["mutual-exclusion", "fencing"] {
+            assert_eq!(report.verdict(property), Some(Verdict::Holds), "seed {seed}: {property}");
+        }
+        blocked += u32::from(!report.blocked.is_empty());
+    }
+    assert!(blocked > 200, "{blocked} of 300");
+}
+
+/// 3.7: without its root it is a path below each child: 4 of 7, oneself among them.
+#[test]
+fn a_tree_without_its_root_costs_one_more_path() {
+    for seed in 0..100 {
+        let sent = |down| {
+            let mut settings = busy(7, 0, seed);
+            (settings.workload, settings.down) = (Workload::sequential(30), down);
+            let report = run(Kind::Tree, settings);
+            assert_eq!(report.failures().next(), None, "seed {seed}");
+            (report.metrics.entered, report.metrics.sent)
+        };
+        assert_eq!(sent(Vec::new()), (30, 30 * 3 * 2), "seed {seed}");
+        // Whoever asks before it knows has asked two, and withdraws from both.
+        let (entered, messages) = sent(vec![ProcessId(0)]);
+        let range = entered * 9..=entered * 9 + 6;
+        assert!(range.contains(&messages), "seed {seed}: {messages} for {entered}");
+    }
+}
+
+/// Two entries never have the same fence.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+struct DifferentFences(BTreeSet<Fence>);
+
+impl Monitor<Command, Event> for DifferentFences {
+    fn observe(
+        &mut self,
+        at: ProcessId,
+        seen: Observed<'_, Command, Event>,
+    ) -> Result<(), Violation> {
+        match seen {
+            Observed::Event(Event::Entered { fence }) if !self.0.insert(*fence) => {
+                let says = format!("{at} entered with fence {fence}, which another had");
+                Err(Violation { property: "different-fences", at, says })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Up to eight suspicions of whomever, each for a while.
+fn suspicions(size: u32, random: &mut Random) -> Vec<Fault> {
+    let suspicion = |_| {
+        let pair = random.permutation(size);
+        let from = random.below(100) * 1_000_000;
+        let until = Some(from + (1 + random.below(20)) * 1_000_000);
+        let (observer, peer) = (ProcessId(pair[0]), ProcessId(pair[1]));
+        Fault::Suspicion { observer, peer, from, until }
+    };
+    (0..8).map(suspicion).collect()
+}
+
+/// 3.6: if the detector is wrong two may be inside, but the resource can tell them apart by their
+/// fences, and everybody is served.
+#[test]
+fn suspicions_in_vain_let_two_in_with_different_fences_and_block_nobody() {
+    for (kind, size) in
+        [(Kind::Majority, 3), (Kind::Majority, 5), (Kind::Tree, 7), (Kind::Plane, 7)]
+    {
+        let mut two_inside = 0;
+        for seed in 0..1000 {
+            let mut random = Random::new(seed);
+            let mut settings = busy(size, 3, seed);
+            settings.workload = Workload::locking(Locking {
+                pattern: Pattern::Closed { think: Span::ZERO },
+                entries: Entries::Each(3),
+                hold: Span::units(random.below(20)),
+            });
+            settings.faults = suspicions(size, &mut random);
+            settings.beyond_assumptions = true;
+            let config = Config::of(kind, size).unwrap();
+            let simulation = Simulation::<Majority>::of(config, settings).unwrap();
+            let simulation = simulation.watch("different-fences", DifferentFences::default());
+            let report = simulation.run().unwrap();
+            let told = format!("{kind:?}, n = {size}, seed {seed}");
+            for property in ["different-fences", "progress"] {
+                assert_eq!(report.verdict(property), Some(Verdict::Holds), "{told}: {property}");
+            }
+            assert_eq!(report.metrics.entered, u64::from(size) * 3, "{told}");
+            let exclusion = report.verdict("mutual-exclusion");
+            two_inside += u32::from(exclusion == Some(Verdict::Violated));
+        }
+        assert!(two_inside > 0, "{kind:?}, n = {size}: the control");
+    }
+}

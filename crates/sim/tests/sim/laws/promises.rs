@@ -1,0 +1,108 @@
+//! What the cards promise, and where they stop.
+
+use tenure_algorithms::catalogue::{self, ELECTIONS, Parameters};
+use tenure_core::{Order, ProcessId, Promise, Timing};
+use tenure_sim::{
+    Chance, Ended, Fault, Random, Settings, SettingsError, Span, Verdict, When, Workload,
+};
+
+use super::{LOCKS, busy, ring, run, try_run};
+
+#[test]
+fn every_lock_keeps_what_its_card_promises_and_costs_what_it_says() {
+    for name in LOCKS {
+        for (size, seeds) in [(2, 200), (3, 400), (7, 100)] {
+            for seed in 0..seeds {
+                let report = run(name, busy(size, 3, seed));
+                let told = format!("{name}, n = {size}, seed {seed}");
+                assert_eq!(report.failures().next(), None, "{told}");
+                assert_eq!(report.metrics.entered, u64::from(size) * 3, "{told}");
+                assert_eq!(report.ended, Ended::Served, "{told}");
+            }
+        }
+    }
+}
+
+/// All start at once, on a ring in any order.
+#[test]
+fn every_election_keeps_what_its_card_promises_and_costs_what_it_says() {
+    for name in ELECTIONS {
+        for (size, seeds) in [(2, 300), (3, 500), (7, 400)] {
+            let cost = catalogue::card(name, &Parameters::plain(size)).unwrap().messages;
+            for seed in 0..seeds {
+                let places = Random::new(seed).permutation(size);
+                let ids: Vec<u32> = places.iter().map(|place| place + 1).collect();
+                let mut settings = ring(&ids);
+                settings.seed = seed;
+                settings.network.latency = Span::between_units(0, 4).into();
+                let report = run(name, settings);
+                let told = format!("{name}, {ids:?}, seed {seed}");
+                assert_eq!(report.failures().next(), None, "{told}");
+                assert_eq!(report.ended, Ended::Served, "{told}");
+                assert_eq!(report.leaders.len(), 1, "{told}");
+                let sent = report.metrics.sent;
+                assert!(sent >= cost.least, "{told}: {sent}");
+                assert!(cost.most.is_none_or(|most| sent <= most), "{told}: {sent}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_algorithm_for_any_delay_is_right_in_synchrony_and_in_partial_synchrony() {
+    for name in LOCKS {
+        for timing in [Timing::Synchronous, Timing::Partial] {
+            for seed in 0..60 {
+                let mut settings = busy(4, 2, seed);
+                settings.time.timing = Some(timing);
+                settings.time.gst = 20_000_000;
+                let report = run(name, settings);
+                assert_eq!(report.failures().next(), None, "{name}, {timing:?}, seed {seed}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_environment_weaker_than_the_card_is_refused_with_a_sentence() {
+    let refused = |name: &str, change: &dyn Fn(&mut Settings)| {
+        let mut settings = busy(3, 1, 1);
+        change(&mut settings);
+        let error = try_run(name, settings.clone()).unwrap_err();
+        assert!(matches!(error, SettingsError::Weaker { .. }), "{error}");
+        settings.beyond_assumptions = true;
+        assert!(try_run(name, settings).is_ok());
+        error.to_string()
+    };
+    let lose = |settings: &mut Settings| settings.network.loss = Chance::of(0.5);
+    let says = refused("ricart-agrawala", &lose);
+    assert!(says.starts_with("ricart-agrawala: ") && says.contains("messages are lost"), "{says}");
+    let reorder = |settings: &mut Settings| settings.network.order = Some(Order::Reordered);
+    let says = refused("lamport", &reorder);
+    assert!(says.contains("needs channels in order"), "{says}");
+    let late = |settings: &mut Settings| {
+        settings.time.timing = Some(Timing::Asynchronous);
+        settings.workload = Workload::elect();
+    };
+    assert!(refused("bully", &late).contains("needs synchronous timing"));
+    let crash = |settings: &mut Settings| {
+        let (process, when) = (ProcessId(0), When::At(1));
+        settings.faults = vec![Fault::Crash { process, when, recovery: None }];
+    };
+    assert!(refused("token-ring", &crash).contains("a process crashes"));
+}
+
+#[test]
+fn only_what_the_card_promises_makes_a_run_a_failure() {
+    let mut settings = busy(3, 4, 3);
+    settings.network.latency = Span::exponential_units(6).into();
+    let found = (0..200).find_map(|seed| {
+        let report = run("central", Settings { seed, ..settings.clone() });
+        (report.verdict("no-starvation") == Some(Verdict::Violated)).then_some(report)
+    });
+    let report = found.expect("the coordinator serves in order of arrival, not of asking");
+    assert!(!report.has_failed(), "central promises no such thing");
+    settings.seed = report.seed;
+    settings.watch.properties = Some(vec![Promise::NoStarvation]);
+    assert!(run("central", settings).has_failed(), "whoever asks for it gets a failure");
+}

@@ -1,0 +1,256 @@
+//! The models of time, the environment, and what is refused.
+
+use std::sync::Arc;
+
+use crate::common::{Extrema, Permission, Ring, Rule};
+use serde::{Deserialize, Serialize};
+use tenure_core::{
+    Delay, Effects, Group, LocalTime, Order, ProcessId, Protocol, Rank, Timing, labelled,
+};
+use tenure_sim::{
+    Chance, Configs, Entries, Fault, Latency, Locking, Pattern, Settings, SettingsError,
+    Simulation, Span, Workload,
+};
+
+const P1: ProcessId = ProcessId(0);
+
+/// Sends the time of its own clock, by its own timer, so often.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Ticker {
+    group: Group,
+    left: u32,
+    heard: Vec<u32>,
+    fired: Vec<LocalTime>,
+    chosen: Vec<u32>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+enum Message {
+    Tick { number: u32 },
+}
+labelled!(Message, Application, Tick => "tick");
+
+impl Protocol for Ticker {
+    type Config = u32;
+    type Command = ();
+    type Event = ();
+    type Message = Message;
+    type Timer = ();
+    type Stable = ();
+
+    fn boot(group: Group, left: &u32, _: Option<()>, fx: &mut impl Effects<Self>) -> Self {
+        if group.me() == P1 {
+            fx.set_timer((), Delay::units(1));
+        }
+        let (heard, fired, chosen) = (Vec::new(), Vec::new(), Vec::new());
+        Ticker { group, left: *left, heard, fired, chosen }
+    }
+
+    fn stable(&self) {}
+
+    fn on_command(&mut self, (): (), _: &mut impl Effects<Self>) {}
+
+    fn on_message(&mut self, _: ProcessId, message: Message, _: &mut impl Effects<Self>) {
+        let Message::Tick { number } = message;
+        self.heard.push(number);
+    }
+
+    fn on_timer(&mut self, (): (), fx: &mut impl Effects<Self>) {
+        self.fired.push(fx.local_clock());
+        self.chosen.push(fx.choose(10));
+        fx.send(self.group.successor(), Message::Tick { number: self.left });
+        self.left -= 1;
+        if self.left > 0 {
+            fx.set_timer((), Delay::units(1));
+        }
+    }
+}
+
+fn ticks(ticks: u32, settings: Settings) -> (tenure_sim::Report, Vec<Ticker>) {
+    Simulation::<Ticker>::new(ticks, settings).run_and_inspect().unwrap()
+}
+
+fn overtakings(heard: &[u32]) -> usize {
+    heard.windows(2).filter(|pair| pair[0] < pair[1]).count()
+}
+
+#[test]
+fn a_fifo_link_keeps_its_order_and_the_other_does_not() {
+    let heard = |order| {
+        let mut settings = Settings::new(2);
+        settings.network.order = Some(order);
+        settings.network.latency = Span::exponential_units(5).into();
+        let (report, processes) = ticks(300, settings);
+        let reordered = report.faults.iter().find(|count| count.fault == "reordering").unwrap();
+        (overtakings(&processes[1].heard), reordered.observed, processes[1].heard.len())
+    };
+    assert_eq!(heard(Order::Fifo), (0, 0, 300));
+    let (seen, counted, arrived) = heard(Order::Reordered);
+    assert!(seen > 50 && counted > 50 && arrived == 300, "{seen}, {counted}");
+}
+
+#[test]
+fn drift_makes_timers_late_or_early_but_never_by_its_own_clock() {
+    let mut differs = 0;
+    for seed in 0..20 {
+        let mut settings = Settings::new(2);
+        settings.seed = seed;
+        settings.time.drift_ppm = 100_000;
+        let (report, processes) = ticks(50, settings);
+        let fired = &processes[0].fired;
+        let own = fired[49] - fired[0];
+        assert!((48_999_900..=49_000_100).contains(&own), "seed {seed}: {own}");
+        let real = report.finished_at - 1_000_000;
+        assert!((45_000_000..=56_000_000).contains(&real), "seed {seed}: {real}");
+        differs += usize::from(!(49_900_000..=50_100_000).contains(&real));
+    }
+    assert!(differs > 10, "{differs} of 20 clocks drift noticeably");
+}
+
+#[test]
+fn steps_take_time_and_follow_one_another() {
+    let delay = |size| {
+        let mut settings = Settings::new(size);
+        settings.workload = Workload::locking(Locking {
+            pattern: Pattern::Closed { think: Span::units(100) },
+            entries: Entries::Listed(vec![1]),
+            hold: Span::units(1),
+        });
+        settings.time.step = Span::units(10);
+        let report = Simulation::<Permission>::new(Rule::Stamps, settings).run().unwrap();
+        report.metrics.entry_delay.longest
+    };
+    // Asking takes a step, replying takes a step, and each message a unit.
+    assert_eq!(delay(3), 22_000_000);
+    // Two who ask at once: the second reply of a process waits for the first.
+    let mut settings = Settings::new(3);
+    settings.workload = Workload::locking(Locking {
+        pattern: Pattern::Closed { think: Span::units(100) },
+        entries: Entries::Listed(vec![1, 1]),
+        hold: Span::ZERO,
+    });
+    settings.time.step = Span::units(10);
+    let report = Simulation::<Permission>::new(Rule::Stamps, settings).run().unwrap();
+    assert_eq!(report.metrics.entries, [P1, ProcessId(1)]);
+    assert!(report.metrics.entry_delay.longest >= 32_000_000, "{:?}", report.metrics);
+}
+
+#[test]
+fn before_the_global_stabilisation_time_messages_are_late_but_not_beyond_it() {
+    let delays = |gst| {
+        let mut settings = Settings::new(3);
+        settings.workload = Workload::entries(20);
+        settings.time.timing = Some(Timing::Partial);
+        settings.time.gst = gst;
+        let report = Simulation::<Permission>::new(Rule::Stamps, settings).run().unwrap();
+        assert!(!report.has_failed());
+        (report.metrics.synchronisation_delay.longest, report.finished_at)
+    };
+    assert_eq!(delays(0).0, 1_000_000);
+    let (longest, _) = delays(200_000_000);
+    assert!(longest > 5_000_000, "{longest}");
+    let (_, finished) = delays(50_000_000);
+    assert!(finished < 50_000_000 + 60 * 3_000_000, "{finished}: a unit each from then on");
+}
+
+#[test]
+fn each_link_may_have_a_latency_of_its_own() {
+    let mut spans = vec![Span::units(1); 9];
+    spans[1] = Span::units(50);
+    let mut settings = Settings::new(3);
+    settings.network.latency = Latency::Links(Arc::from(spans));
+    settings.workload = Workload::elect_by([P1]);
+    let report = Simulation::<Extrema>::new(Configs::Each(vec![1, 2, 3]), settings).run().unwrap();
+    // P1's messages are slow: its own id, the largest on its lap, and the announcement.
+    assert_eq!(report.finished_at_units(), (50 + 1) as f64 + (1 + 50 + 1) as f64 + 52.0);
+}
+
+#[test]
+fn choices_and_clocks_are_those_of_the_seed() {
+    let run = |seed| ticks(200, Settings { seed, ..Settings::new(2) }).1.swap_remove(0);
+    assert_eq!(run(1), run(1));
+    assert_ne!(run(1).chosen, run(2).chosen);
+    let values: std::collections::BTreeSet<u32> = run(1).chosen.into_iter().collect();
+    assert!(values.into_iter().eq(0..10));
+}
+
+#[test]
+fn open_arrivals_queue_up_where_a_closed_loop_would_wait() {
+    let run = |every, entries| {
+        let mut settings = Settings::new(2);
+        let pattern = Pattern::Open { every };
+        let entries = Entries::Each(entries);
+        let hold = Span::units(5);
+        settings.workload = Workload::locking(Locking { pattern, entries, hold });
+        Simulation::<Permission>::new(Rule::Stamps, settings).run().unwrap()
+    };
+    let relaxed = run(Span::units(100), 20);
+    assert_eq!(relaxed.metrics.entered, 40);
+    assert!(relaxed.finished_at_units() > 2000.0);
+    let pressed = run(Span::exponential_units(1), 20);
+    assert_eq!(pressed.metrics.entered, 40);
+    assert!(pressed.finished_at_units() < 300.0, "one entry after the other");
+    assert!(!pressed.has_failed() && pressed.throughput() > relaxed.throughput());
+}
+
+#[test]
+fn a_hot_process_asks_and_the_others_do_not() {
+    let mut settings = Settings::new(4);
+    settings.workload = Workload::hot(4, ProcessId(2), 7, 0);
+    let report = Simulation::<Ring>::new((), settings).run().unwrap();
+    assert_eq!(report.metrics.entries, [ProcessId(2); 7]);
+}
+
+#[test]
+fn nonsense_is_refused_with_one_line_that_says_what_would_be_right() {
+    let refused = |change: &dyn Fn(&mut Settings)| {
+        let mut settings = Settings::new(3);
+        change(&mut settings);
+        let simulation = Simulation::<Permission>::new(Rule::Stamps, settings);
+        let says = simulation.run().expect_err("it makes no sense").to_string();
+        assert!(!says.contains('\n'), "{says}");
+        says
+    };
+    let stranger = ProcessId(8);
+    let side = vec![P1, stranger];
+    let cut = Fault::Partition { side, from: 1, until: None };
+    let backward = Fault::Partition { side: vec![P1], from: 2_000_000, until: Some(1_000_000) };
+    let ranks = vec![Rank::of_id(4), Rank::of_id(2), Rank::of_id(4)];
+    assert!(refused(&|s| s.size = 0).starts_with("a group of 0 processes"));
+    assert!(refused(&|s| s.ranks = Arc::from(ranks.clone())).starts_with("rank 4 is given twice"));
+    assert!(refused(&|s| s.ranks = Arc::from(&ranks[..2])).starts_with("2 ranks for 3 processes"));
+    assert_eq!(
+        refused(&|s| s.faults = vec![cut.clone()]),
+        "a partition names P9, but the group is P1 to P3"
+    );
+    assert!(refused(&|s| s.faults = vec![backward.clone()]).contains("2..1 ends before"));
+    assert!(refused(&|s| s.network.loss = Chance::of(1.5)).starts_with("a probability of 1.5"));
+    assert!(refused(&|s| s.network.duplication = Chance::of(-0.1)).contains("duplication"));
+    assert!(refused(&|s| s.network.loss = Chance::of(f64::NAN)).contains("NaN"));
+    assert!(refused(&|s| s.down = vec![stranger]).contains("names P9"));
+    assert!(refused(&|s| s.workload = Workload::elect_by([stranger])).contains("names P9"));
+    assert!(refused(&|s| s.time.drift_ppm = 1_000_000).contains("stop a clock"));
+    assert!(
+        refused(&|s| {
+            s.time.timing = Some(Timing::Synchronous);
+            s.network.latency = Span::exponential_units(1).into();
+        })
+        .contains("without bound is not synchronous")
+    );
+    assert!(
+        refused(&|s| s.network.latency = Latency::Links(Arc::from([Span::ZERO])))
+            .contains("3 × 3, not 1")
+    );
+    let few = Simulation::<Extrema>::new(Configs::Each(vec![1, 2]), Settings::new(3));
+    assert!(matches!(few.run(), Err(SettingsError::Configs { size: 3, listed: 2 })));
+}
+
+#[test]
+fn messages_are_measured_as_they_travel() {
+    let mut settings = Settings::new(2);
+    settings.workload = Workload::entries(1);
+    settings.watch.bytes = true;
+    let report = Simulation::<Permission>::new(Rule::Stamps, settings).run().unwrap();
+    // Two requests of three bytes (name, clock, process), two replies of four.
+    assert_eq!(report.metrics.bytes, 2 * 3 + 2 * 4);
+}

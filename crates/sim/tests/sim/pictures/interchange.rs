@@ -1,0 +1,157 @@
+//! What holds of the pictures and exports of any run: many simulated ones.
+
+use std::collections::{BTreeMap, HashMap};
+
+use tenure_algorithms::compose::Coordinated;
+use tenure_algorithms::election::{Bully, bully};
+use tenure_algorithms::mutex::{
+    Lamport, RicartAgrawala, SuzukiKasami, TokenRing, lamport, ricart_agrawala, token_ring,
+};
+use tenure_core::{Algorithm, ProcessId, TICKS_PER_UNIT};
+use tenure_sim::{
+    Chance, Controls, Fault, Memory, Recovery, Settings, Simulation, Span, UserCommand, UserEvent,
+    When, Workload,
+};
+use tenure_trace::diagram::{Clock, Direction, Fate, Margin, Scale, View, lay_out};
+use tenure_trace::export::{from_shiviz, mermaid, otel, shiviz};
+use tenure_trace::{Kind, Record, Trace, Who};
+
+use super::Page;
+
+/// A run in which much goes wrong.
+fn eventful<P>(config: P::Config, seed: u64) -> Trace
+where
+    P: Algorithm,
+    P::Command: UserCommand,
+    P::Event: UserEvent,
+{
+    let mut settings = Settings::new(4);
+    settings.seed = seed;
+    settings.workload = Workload::entries(2);
+    settings.network.latency = Span::between_units(1, 6).into();
+    settings.network.loss = Chance::of(0.05);
+    settings.network.duplication = Chance::of(0.05);
+    let recovery = Some(Recovery { after: 9_000_000, memory: Memory::Stable });
+    settings.faults =
+        vec![Fault::Crash { process: ProcessId(1), when: When::At(7_000_000), recovery }];
+    settings.beyond_assumptions = true;
+    settings.limits.events = Some(400);
+    let page = Page::default();
+    let simulation = Simulation::<P>::of(config, settings).unwrap();
+    simulation.run_traced(page.clone(), Controls::new()).unwrap();
+    page.trace()
+}
+
+fn every_run(check: impl Fn(&Trace, &str)) {
+    for seed in 1..=12 {
+        let bully = bully::Config::plain(4, TICKS_PER_UNIT);
+        let runs = [
+            eventful::<RicartAgrawala>(ricart_agrawala::Config::default(), seed),
+            eventful::<Lamport>(lamport::Config::default(), seed),
+            eventful::<SuzukiKasami>((), seed),
+            eventful::<TokenRing>(token_ring::Config::default(), seed),
+            eventful::<Bully>(bully.clone(), seed),
+            eventful::<Coordinated<Bully>>(bully, seed),
+        ];
+        for trace in runs {
+            let told = format!("{}, seed {seed}", trace.header.algorithm);
+            assert!(trace.records.len() > 8, "{told}: something happens");
+            check(&trace, &told);
+        }
+    }
+}
+
+/// For each record, the records that happened before it, as found by following processes and
+/// messages.
+fn pasts(records: &[Record]) -> Vec<Vec<bool>> {
+    let mut latest: BTreeMap<Who, usize> = BTreeMap::new();
+    let mut sent: HashMap<(ProcessId, u64, ProcessId, u64), usize> = HashMap::new();
+    let mut pasts: Vec<Vec<bool>> = Vec::new();
+    for (place, record) in records.iter().enumerate() {
+        let mut causes: Vec<usize> = latest.insert(record.process, place).into_iter().collect();
+        match (record.process, &record.kind) {
+            (Who::Process(at), Kind::Send(passage)) => {
+                sent.insert((at, record.session, passage.peer, passage.number), place);
+            }
+            (Who::Process(at), Kind::Receive(passage)) => {
+                let key = (passage.peer, passage.session, at, passage.number);
+                causes.extend(sent.get(&key));
+            }
+            _ => {}
+        }
+        let mut past = vec![false; records.len()];
+        for cause in causes {
+            past.iter_mut().zip(&pasts[cause]).for_each(|(mine, theirs)| *mine |= theirs);
+            past[cause] = true;
+        }
+        pasts.push(past);
+    }
+    pasts
+}
+
+/// The hosts and clocks that a log says.
+fn clocks(log: &str) -> Vec<(String, BTreeMap<String, u64>)> {
+    let lines: Vec<&str> = log.lines().skip(3).collect();
+    let clock = |event: &[&str]| {
+        let (host, clock) = event[0].split_once(' ').unwrap();
+        (host.to_owned(), serde_json::from_str(clock).unwrap())
+    };
+    lines.chunks(3).map(clock).collect()
+}
+
+#[test]
+fn the_way_to_shiviz_and_back_keeps_every_event_and_who_could_know_of_whom() {
+    every_run(|trace, told| {
+        let log = shiviz(&trace.header, &trace.records);
+        let back = from_shiviz(&log).unwrap();
+        assert_eq!(&back, trace, "{told}");
+        let (pasts, clocks) = (pasts(&back.records), clocks(&log));
+        assert_eq!(clocks.len(), pasts.len(), "{told}");
+        for (later, past) in pasts.iter().enumerate() {
+            for (earlier, (host, clock)) in clocks.iter().enumerate() {
+                let known = clocks[later].1.get(host).copied().unwrap_or(0);
+                let before = earlier != later && clock[host] <= known;
+                assert_eq!(before, past[earlier], "{told}: {earlier} before {later}?");
+            }
+        }
+    });
+}
+
+#[test]
+fn in_every_picture_messages_go_forward_and_clocks_grow_with_them() {
+    every_run(|trace, told| {
+        for scale in [Scale::Time, Scale::Causal] {
+            let view = View { scale, clock: Clock::Vector, ..View::default() };
+            let layout = lay_out(&trace.header, &trace.records, view);
+            for crossing in layout.crossings.iter().filter(|it| it.fate == Fate::Arrives) {
+                let (Some(sent), Some(ended)) = (crossing.sent, crossing.ended) else {
+                    panic!("{told}: the whole run is shown");
+                };
+                assert!(layout.place(ended) >= layout.place(sent) + 100, "{told}");
+                let (from, to) = (&layout.steps[sent].clock, &layout.steps[ended].clock);
+                assert!(from.iter().zip(to).all(|(one, other)| one <= other), "{told}");
+                assert!(from != to, "{told}");
+            }
+            let received = trace.records.iter().filter(|it| matches!(it.kind, Kind::Receive(_)));
+            let arrived = layout.crossings.iter().filter(|it| it.fate == Fate::Arrives).count();
+            assert_eq!(arrived, received.count(), "{told}: each arrow is one arrival");
+            for direction in [Direction::Down, Direction::Right] {
+                let text = layout.to_text(direction, Margin::Place);
+                assert!(text.lines().all(|line| line.chars().count() <= 100), "{told}");
+                assert!(layout.to_svg(direction).ends_with("</svg>\n"), "{told}");
+            }
+        }
+    });
+}
+
+#[test]
+fn other_exports_have_an_arrow_or_a_link_for_each_message_that_arrived() {
+    every_run(|trace, told| {
+        let received = trace.records.iter().filter(|it| matches!(it.kind, Kind::Receive(_)));
+        let received = received.count();
+        let sequence = mermaid(&trace.header, &trace.records);
+        assert_eq!(sequence.matches("->>").count(), received, "{told}");
+        let spans = otel(&trace.header, &trace.records);
+        assert_eq!(spans.matches("\"key\": \"message\"").count(), received, "{told}");
+    });
+}

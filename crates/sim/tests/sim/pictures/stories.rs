@@ -1,0 +1,260 @@
+//! The worked examples, drawn from their golden stories.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+
+use tenure_algorithms::Variants;
+use tenure_algorithms::election::{
+    Bully, ChangRoberts, HirschbergSinclair, bully, chang_roberts, hirschberg_sinclair,
+};
+use tenure_algorithms::mutex::{Lamport, lamport};
+use tenure_core::{Group, ProcessId, Protocol, Rank, TICKS_PER_UNIT};
+use tenure_sim::{Settings, Simulation, UserCommand, UserEvent};
+use tenure_trace::diagram::{Direction, Scale, View, lay_out};
+use tenure_trace::{Course, Kind, Line, Record, Script, Spoken, Trace, Who, golden};
+
+use super::Page;
+use super::aged::Aged;
+
+const GOLDEN: &str = "../algorithms/tests/golden";
+const PICTURES: &str = "../../docs/book/src/pictures";
+
+/// A worked example and how it is drawn.
+struct Picture {
+    name: &'static str,
+    trace: Trace,
+    direction: Direction,
+    scale: Scale,
+    fields: &'static [&'static str],
+}
+
+impl Picture {
+    fn svg(&self) -> String {
+        let fields = self.fields.iter().map(ToString::to_string).collect();
+        let view = View { scale: self.scale, fields, ..View::default() };
+        lay_out(&self.trace.header, &self.trace.records, view).to_svg(self.direction)
+    }
+}
+
+fn pictures() -> Vec<Picture> {
+    let (right, down) = (Direction::Right, Direction::Down);
+    let no_terms = |group: Group| bully::Config {
+        variants: Variants::none().with(bully::Switch::NoTerms),
+        ..bully::Config::plain(group.size(), TICKS_PER_UNIT)
+    };
+    let decreasing = |group: Group| chang_roberts::Config {
+        ranks: (1..=group.size()).rev().map(Rank::of_id).collect(),
+        variants: Variants::none(),
+    };
+    let eight = |group: Group| hirschberg_sinclair::Config::plain(group.size());
+    let stamps = story::<Aged>("ricart-agrawala", "tests/sim/pictures/stories", clocks);
+    let lamport = |_| lamport::Config::default();
+    let golden = |folder: &str| format!("{GOLDEN}/{folder}");
+    let picture = |name, trace, direction, fields| Picture {
+        name,
+        trace,
+        direction,
+        scale: Scale::Time,
+        fields,
+    };
+    vec![
+        picture("ricart-agrawala", stamps("stamps_7_and_15"), right, &["stamp"]),
+        picture(
+            "bully",
+            story::<Bully>("bully", &golden("bully_without_terms"), no_terms)("recovery"),
+            down,
+            &[],
+        ),
+        picture(
+            "chang-roberts",
+            story::<ChangRoberts>("chang-roberts", &golden("chang_roberts_decreasing"), decreasing)(
+                "all",
+            ),
+            right,
+            &["rank"],
+        ),
+        picture(
+            "hirschberg-sinclair",
+            story::<HirschbergSinclair>(
+                "hirschberg-sinclair",
+                &golden("hirschberg_sinclair"),
+                eight,
+            )("eight"),
+            down,
+            &["rank"],
+        ),
+        picture(
+            "lamport",
+            story::<Lamport>("lamport", &golden("lamport"), lamport)("two_at_once"),
+            right,
+            &["stamp"],
+        ),
+    ]
+}
+
+/// P2 has heard of clock 14 and P3 of clock 6.
+fn clocks(_: Group) -> Vec<u64> {
+    vec![0, 14, 6]
+}
+
+/// Performs the script of a name in a folder, in rounds.
+fn story<P>(
+    algorithm: &'static str,
+    folder: &str,
+    config: impl Fn(Group) -> P::Config,
+) -> impl Fn(&str) -> Trace
+where
+    P: Protocol,
+    P::Command: UserCommand + Spoken,
+    P::Event: UserEvent,
+{
+    move |name| {
+        let path = Path::new(folder).join(name).with_extension("txt");
+        let text = std::fs::read_to_string(&path).unwrap_or_else(|_| panic!("{}", path.display()));
+        let script: Script = text.parse().unwrap();
+        let course = Course::of_script::<P>(&script, &config).unwrap().pop().unwrap();
+        let page = Page::default();
+        let group = Group::new(ProcessId(0), course.size);
+        let simulation = Simulation::<P>::new(config(group), Settings::new(course.size));
+        simulation.named(algorithm).follow(&course, page.clone()).unwrap();
+        let mut trace = page.trace();
+        caption::<P>(&mut trace.records, &script, &config);
+        in_rounds(&mut trace.records);
+        trace
+    }
+}
+
+/// Whether somebody or something gives a process a step, or takes a message from it.
+fn is_step(kind: &Kind) -> bool {
+    !matches!(kind, Kind::Boot | Kind::Send(_) | Kind::Event(_) | Kind::End | Kind::Note(_))
+}
+
+/// Writes the script's remarks that tell its steps into the trace.
+fn caption<P>(records: &mut Vec<Record>, script: &Script, config: &impl Fn(Group) -> P::Config)
+where
+    P: Protocol<Command: Spoken>,
+{
+    let mut notes: Vec<(usize, String)> = Vec::new();
+    for (place, block) in script.blocks.iter().enumerate() {
+        let remarks = block.lines.iter().filter_map(|line| match line {
+            Line::Comment(remark) => Some(remark.trim()),
+            Line::Actions(_) => None,
+        });
+        let remark = remarks.collect::<Vec<_>>().join(" ");
+        if !remark.starts_with("Step") {
+            continue;
+        }
+        let before = Script { blocks: script.blocks[..place].to_vec() };
+        let courses = Course::of_script::<P>(&before, config).unwrap();
+        notes.push((courses.last().map_or(0, |course| course.actions.len()), remark));
+    }
+    let steps: Vec<usize> =
+        (0..records.len()).filter(|record| is_step(&records[*record].kind)).collect();
+    for (before, remark) in notes.into_iter().rev() {
+        let place = steps.get(before).copied().unwrap_or(records.len());
+        records.insert(place, Record::new(0, Who::Parent, Kind::Note(remark)));
+    }
+}
+
+/// Counts time in rounds instead of actions: messages take one, and what users do waits until
+/// everything has happened that was told before it.
+fn in_rounds(records: &mut [Record]) {
+    let mut sent: HashMap<(ProcessId, ProcessId, u64), u64> = HashMap::new();
+    let mut own: BTreeMap<Who, u64> = BTreeMap::new();
+    let (mut latest, mut barrier, mut streak, mut begun) = (0, 0, false, false);
+    for record in records {
+        let who = record.process;
+        let mine = own.get(&who).copied();
+        let arrived = |from, to, number| sent.get(&(from, to, number)).map_or(0, |time| time + 1);
+        let asked = matches!(record.kind, Kind::Command(_) | Kind::Crash);
+        let time = match (&record.kind, who) {
+            (Kind::Boot, _) => 0,
+            (Kind::Send(_) | Kind::Event(_), _) => mine.unwrap_or(0),
+            (Kind::Receive(passage), Who::Process(at)) => {
+                let arrived = arrived(passage.peer, at, passage.number);
+                arrived.max(barrier).max(mine.map_or(0, |mine| mine + 1))
+            }
+            (Kind::Drop(passage), Who::Process(at)) => {
+                arrived(at, passage.peer, passage.number).max(barrier)
+            }
+            _ if asked && streak => barrier,
+            _ => {
+                barrier = latest + u64::from(begun);
+                barrier
+            }
+        };
+        if !matches!(record.kind, Kind::Send(_) | Kind::Event(_)) {
+            streak = asked;
+            begun |= record.kind != Kind::Boot;
+        }
+        if let (Kind::Send(passage), Who::Process(at)) = (&record.kind, who) {
+            sent.insert((at, passage.peer, passage.number), time);
+        }
+        if !matches!(record.kind, Kind::Drop(_)) {
+            own.insert(who, time);
+        }
+        latest = latest.max(time);
+        record.time = time * TICKS_PER_UNIT;
+    }
+}
+
+#[test]
+fn the_story_of_two_stamps_comes_out_as_it_is_written() {
+    golden::<Aged>("tests/sim/pictures/stories", clocks);
+}
+
+/// `cargo xtask pictures` makes them.
+#[test]
+fn the_pictures_of_the_worked_examples_are_current() {
+    let rewrite = std::env::var("TENURE_PICTURES").is_ok_and(|wish| wish == "rewrite");
+    for picture in pictures() {
+        let path = Path::new(PICTURES).join(picture.name).with_extension("svg");
+        let svg = picture.svg();
+        if rewrite {
+            std::fs::create_dir_all(PICTURES).unwrap();
+            std::fs::write(&path, svg).unwrap();
+            continue;
+        }
+        let found = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(found == svg, "{path:?} is old: run `cargo xtask pictures`, look");
+    }
+}
+
+/// The boxes of all texts of a picture: left, top, right, bottom.
+fn texts(svg: &str) -> Vec<([i64; 4], String)> {
+    let attribute = |element: &str, name: &str| {
+        let value = element.split(&format!("{name}=\"")).nth(1)?.split('"').next()?;
+        value.parse::<i64>().ok()
+    };
+    let element = |element: &str| {
+        let says = element.split('>').nth(1)?.split('<').next()?.to_owned();
+        let (x, y) = (attribute(element, " x")?, attribute(element, " y")?);
+        // Narrower than what is kept free: letters differ.
+        let wide = says.chars().count() as i64 * 6;
+        let left = if element.contains("\"middle\"") { x - wide / 2 } else { x };
+        Some(([left, y - 9, left + wide, y + 2], says))
+    };
+    svg.split("<text ").skip(1).filter_map(element).collect()
+}
+
+#[test]
+fn no_text_of_a_picture_covers_another_or_is_cut() {
+    for picture in pictures() {
+        let svg = picture.svg();
+        let frame = svg.split("viewBox=\"").nth(1).unwrap().split('"').next().unwrap();
+        let frame: Vec<i64> = frame.split(' ').map(|number| number.parse().unwrap()).collect();
+        let (left, top) = (frame[0], frame[1]);
+        let (right, bottom) = (left + frame[2], top + frame[3]);
+        let texts = texts(&svg);
+        assert!(texts.len() > 10, "{}", picture.name);
+        for (place, (one, says)) in texts.iter().enumerate() {
+            let inside = one[0] >= left && one[1] >= top && one[2] <= right && one[3] <= bottom;
+            assert!(inside, "{}: `{says}` is cut", picture.name);
+            for (other, also) in &texts[place + 1..] {
+                let beside = one[2] <= other[0] || other[2] <= one[0];
+                let apart = beside || one[3] <= other[1] || other[3] <= one[1];
+                assert!(apart, "{}: `{says}` covers `{also}` at {one:?}", picture.name);
+            }
+        }
+    }
+}

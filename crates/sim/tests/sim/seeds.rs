@@ -1,0 +1,231 @@
+//! One seed, one run; many seeds, one summary; a failing seed, a small one.
+
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash, Hasher};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::common::page::Page;
+use crate::common::{Extrema, Permission, Ring, Rule};
+use tenure_sim::{
+    Chance, Chatter, Configs, Controls, Ended, Entries, Fault, Latency, Locking, Memory, Moments,
+    Pattern, Random, Recovery, Settings, Simulation, Span, Summary, UserCommand, UserEvent,
+    Verdict, When, Workload, many, replay_command, shrink, theory,
+};
+
+fn trace<P: tenure_core::Protocol>(simulation: &Simulation<P>) -> Vec<u8>
+where
+    P::Command: UserCommand,
+    P::Event: UserEvent,
+{
+    let page = Page::default();
+    simulation.run_traced(page.clone(), Controls::new()).unwrap();
+    let bytes = page.0.lock().unwrap();
+    bytes.clone()
+}
+
+fn hash(bytes: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    bytes.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Everything that can vary, varying.
+fn eventful(seed: u64) -> Simulation<Permission> {
+    let mut settings = Settings::new(4);
+    settings.seed = seed;
+    settings.workload = Workload::entries(3);
+    settings.network.latency = Span::LogNormal { median: 2_000_000, sigma: 0.7 }.into();
+    settings.network.duplication = Chance::of(0.1);
+    settings.time.drift_ppm = 20_000;
+    settings.time.step = Span::exponential_units(1);
+    let recovery = Some(Recovery { after: 3_000_000, memory: Memory::Stable });
+    settings.faults =
+        vec![Fault::Crash { process: tenure_core::ProcessId(1), when: When::At(9), recovery }];
+    Simulation::new(Rule::Stamps, settings)
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes_on_any_number_of_threads() {
+    let hashes = |threads| {
+        let mut hashes = Vec::new();
+        many(
+            40,
+            threads,
+            |seed| hash(&trace(&eventful(seed as u64))),
+            |hash| {
+                hashes.push(hash);
+                true
+            },
+        );
+        hashes
+    };
+    let alone = hashes(1);
+    assert_eq!(alone, hashes(2));
+    assert_eq!(alone, hashes(5));
+    let distinct: std::collections::BTreeSet<u64> = alone.iter().copied().collect();
+    assert_eq!(distinct.len(), alone.len(), "other seeds must give other runs");
+}
+
+#[test]
+fn a_trace_changes_nothing_and_is_read_back() {
+    let simulation = eventful(11);
+    let page = Page::default();
+    let traced = simulation.run_traced(page.clone(), Controls::new()).unwrap();
+    assert_eq!(traced, simulation.run().unwrap());
+    let text = String::from_utf8(page.0.lock().unwrap().clone()).unwrap();
+    let lines: Vec<serde_json::Value> =
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines[0]["trace"], "tenure");
+    let count = |kind| lines.iter().filter(|line| line["kind"] == kind).count() as u64;
+    assert_eq!(count("send"), traced.metrics.sent);
+    assert_eq!(count("duplicate"), traced.metrics.duplicated);
+    assert_eq!(count("drop"), traced.metrics.dropped);
+    let arrived: u64 = traced.metrics.kinds.iter().map(|kind| kind.received()).sum();
+    assert_eq!(count("receive"), arrived);
+    assert!(lines.iter().any(|line| line["clock"].is_array()));
+}
+
+#[test]
+fn numbers_of_a_run_are_pinned() {
+    // A change here means that every seed anyone wrote down means another run.
+    let report = eventful(1).run().unwrap();
+    let found = (report.metrics.sent, report.metrics.events, report.finished_at);
+    assert_eq!(found, PINNED);
+}
+
+const PINNED: (u64, u64, u64) = (34, 46, 24_558_907);
+
+#[test]
+fn figures_of_many_runs_are_the_same_for_any_number_of_threads() {
+    let summary = |threads| {
+        let mut summary = Summary::new();
+        let run = |seed| eventful(seed as u64).run().unwrap();
+        many(60, threads, run, |report| {
+            summary.add(&report);
+            true
+        });
+        summary
+    };
+    let alone = summary(1);
+    assert_eq!(alone, summary(3));
+    let total = alone.figure("messages.total").unwrap();
+    assert_eq!(total.count(), 60);
+    assert!(total.deviation() > 0.0);
+    let json = serde_json::to_value(&alone).unwrap();
+    assert_eq!(json["messages"]["total"]["mean"], total.mean());
+    for key in ["mean", "stddev", "min", "max"] {
+        assert!(json["delays"]["entry"]["mean"][key].is_number(), "{key}");
+    }
+}
+
+#[test]
+fn ring_elections_cost_what_theory_says() {
+    let size = 16;
+    let mut mean = Moments::new();
+    for seed in 0..2000 {
+        let ids = Random::new(seed).permutation(size);
+        let mut settings = Settings::new(size);
+        settings.ranks = ids.iter().map(|id| tenure_core::Rank::of_id(*id)).collect();
+        settings.workload = Workload::elect();
+        let configs = Configs::Each(ids.clone());
+        let report = Simulation::<Extrema>::new(configs, settings).run().unwrap();
+        assert_eq!(report.metrics.sent, theory::chang_roberts(&ids), "seed {seed}");
+        assert_eq!(report.failures().next(), None, "seed {seed}");
+        mean.add(report.metrics.sent as f64);
+    }
+    assert!(mean.agrees_with(theory::chang_roberts_mean(size), 4.0), "{mean:?}");
+    assert!(!mean.agrees_with(theory::chang_roberts_mean(size) * 1.05, 4.0), "{mean:?}");
+}
+
+#[test]
+fn a_failing_seed_is_shrunk_to_a_small_one() {
+    let mut settings = Settings::new(7);
+    settings.workload = Workload::entries(5);
+    settings.network.latency = Span::exponential_units(3).into();
+    settings.network.duplication = Chance::of(0.05);
+    settings.network.loss = Chance::of(0.0001);
+    let fails = |settings: &Settings| {
+        let report = Simulation::<Ring>::new((), settings.clone()).run().unwrap();
+        let violated = report.verdict("mutual-exclusion") == Some(Verdict::Violated);
+        violated.then_some(report)
+    };
+    let large = |seed| Settings { seed, ..settings.clone() };
+    let seed = (1000..2000).find(|seed| fails(&large(*seed)).is_some()).expect("some seed fails");
+    let shrunk = shrink(&large(seed), 5_000, fails).expect("it was just seen to fail");
+    assert!(shrunk.settings.size == 2, "{:?}", shrunk.settings);
+    assert!(shrunk.report.metrics.entered <= 4, "{:?}", shrunk.settings);
+    assert!(shrunk.settings.seed <= 32, "{:?}", shrunk.settings);
+    assert_eq!(shrunk.settings.network.loss, Chance::NEVER);
+    assert_eq!(fails(&shrunk.settings), Some(shrunk.report));
+    assert_eq!(shrink(&Settings::new(3), 10, fails), None);
+}
+
+#[test]
+fn the_command_that_replays_a_run() {
+    let p = |number: u32| tenure_core::ProcessId(number - 1);
+    let mut settings = Settings::new(4);
+    settings.seed = 9;
+    settings.workload = Workload::entries(2);
+    settings.network.latency = Span::Uniform { min: 500_000, max: 2_000_000 }.into();
+    settings.network.loss = Chance::of(0.25);
+    settings.time.drift_ppm = 1500;
+    settings.beyond_assumptions = true;
+    settings.faults = vec![
+        Fault::Crash { process: p(3), when: When::At(10_000_000), recovery: None },
+        Fault::Recover { process: p(3), at: 50_500_000, memory: Memory::Stable },
+        Fault::Partition { side: vec![p(1), p(2)], from: 10_000_000, until: Some(50_000_000) },
+    ];
+    let expected = "tenure simulate token-ring -n 4 --entries 2 --latency 0.5..2 --lose 0.25 \
+                    --drift 0.0015 --crash 3@10 --recover 3@50.5 --partition 1,2@10..50 \
+                    --seed 9 --beyond-assumptions";
+    assert_eq!(replay_command("token-ring", &settings), expected);
+    assert_eq!(tenure_sim::inexpressible(&settings), [""; 0]);
+}
+
+#[test]
+fn every_option_of_a_run_is_in_the_command_that_replays_it() {
+    let p = |number: u32| tenure_core::ProcessId(number - 1);
+    let mut settings = Settings::new(3);
+    let pattern = Pattern::Open { every: Span::exponential_units(4) };
+    let locking =
+        Locking { pattern, entries: Entries::Listed(vec![1, 9, 1]), hold: Span::units(1) };
+    let chatter = Chatter { tell: Chance::of(0.5), react: true, latency: Span::units(2) };
+    settings.workload = Workload::locking(locking).with_chatter(chatter);
+    let mut spans = vec![Span::units(2); 9];
+    spans[1] = Span::between_units(5, 9);
+    settings.network.latency = Latency::Links(spans.into());
+    let forgetting = Some(Recovery { after: 5_500_000, memory: Memory::Lost });
+    let inside = When::Inside { entry: 2, after: 500_000 };
+    settings.faults = vec![
+        Fault::Crash { process: p(3), when: inside, recovery: forgetting },
+        Fault::Crash { process: p(2), when: When::OnMessage(4), recovery: None },
+        Fault::Recover { process: p(2), at: 50_000_000, memory: Memory::Lost },
+        Fault::Partition { side: vec![p(1)], from: 10_000_000, until: None },
+    ];
+    let expected = "tenure simulate central -n 3 --entries 1,9,1 --arrivals exp:4 --latency 2 \
+                    --link-latency 1-2=5..9 --app-messages 0.5 --crash 3@inside:2+0.5 \
+                    --crash 2@message:4 --recover 2@50:forgetful --partition 1@10.. \
+                    --recover 3@+5.5:forgetful --seed 1";
+    assert_eq!(replay_command("central", &settings), expected);
+    assert_eq!(tenure_sim::inexpressible(&settings), [""; 0]);
+    settings.faults.push(Fault::Crash { process: p(3), when: inside, recovery: None });
+    assert_eq!(tenure_sim::inexpressible(&settings).len(), 1);
+}
+
+#[test]
+fn a_long_run_reports_progress_and_stops_when_asked() {
+    let mut settings = Settings::new(3);
+    settings.limits.until = Some(u64::MAX / 4);
+    let stop = AtomicBool::new(false);
+    let mut reports = 0;
+    let controls = Controls::new().stopped_by(&stop).reporting(|progress| {
+        reports += 1;
+        assert!(progress.events <= 210_000);
+        stop.store(progress.events > 200_000, Ordering::Relaxed);
+    });
+    let report = Simulation::<Ring>::new((), settings).run_with(controls).unwrap();
+    assert_eq!(report.ended, Ended::Stopped);
+    assert!(report.metrics.events > 200_000 && report.metrics.sent > 50_000);
+    assert_eq!(report.verdict("progress"), Some(Verdict::Incomplete));
+    assert!(reports > 10);
+}

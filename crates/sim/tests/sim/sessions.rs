@@ -1,0 +1,311 @@
+//! A session is the run itself, paused between two events.
+
+use crate::common::page::Page;
+use tenure_algorithms::election::{Bully, Raft, bully, raft};
+use tenure_algorithms::mutex::{RicartAgrawala, SuzukiKasami, ricart_agrawala};
+use tenure_core::{Algorithm, Order, ProcessId, TICKS_PER_UNIT};
+use tenure_sim::{
+    Chance, Controls, Detector, Ended, Fault, Halt, Initiators, Pattern, Settings, Simulation,
+    Span, Steer, SteerError, UserCommand, UserEvent, Verdict, When, Workload,
+};
+use tenure_trace::{Action, Course, Spoken, Trace};
+
+fn text(page: &Page) -> String {
+    String::from_utf8(page.0.lock().unwrap().clone()).unwrap()
+}
+
+fn action(words: &str) -> Action {
+    words.parse().unwrap()
+}
+
+fn steers(words: &[&str]) -> Vec<Steer> {
+    words.iter().map(|words| words.parse().unwrap()).collect()
+}
+
+/// Locks under way over random delays, with losses, duplicates, crashes, cuts and recoveries.
+fn locks(seed: u64) -> Settings {
+    let mut settings = Settings::new(4);
+    settings.seed = seed;
+    settings.workload = Workload::entries(3);
+    settings.network.latency = Span::between_units(1, 5).into();
+    settings.beyond_assumptions = true;
+    match seed % 4 {
+        0 => settings.workload.locking.as_mut().unwrap().pattern = Pattern::Sequential { total: 9 },
+        1 => settings.network.loss = Chance::of(0.05),
+        2 => {
+            settings.network.duplication = Chance::of(0.2);
+            settings.network.order = Some(Order::Reordered);
+        }
+        _ => settings.faults = crash_and_cut(),
+    }
+    settings
+}
+
+fn crash_and_cut() -> Vec<Fault> {
+    let (soon, later) = (4 * TICKS_PER_UNIT, 9 * TICKS_PER_UNIT);
+    let when = When::Inside { entry: 1, after: TICKS_PER_UNIT / 2 };
+    let recovery = tenure_sim::Recovery { after: later, memory: tenure_sim::Memory::Stable };
+    vec![
+        Fault::Crash { process: ProcessId(2), when, recovery: Some(recovery) },
+        Fault::Partition { side: vec![ProcessId(0)], from: soon, until: Some(later) },
+    ]
+}
+
+fn elections(seed: u64) -> Settings {
+    let mut settings = Settings::new(4);
+    settings.seed = seed;
+    settings.workload = Workload { initiators: Some(Initiators::All), ..Workload::default() };
+    settings.beyond_assumptions = true;
+    settings.detector = Some(Detector::default());
+    settings.faults = vec![Fault::Crash {
+        process: ProcessId(3),
+        when: When::At(seed * TICKS_PER_UNIT / 3),
+        recovery: None,
+    }];
+    settings.limits.until = seed.is_multiple_of(2).then_some(60 * TICKS_PER_UNIT);
+    settings
+}
+
+/// Steps through a run to its end. It must be the one that is run at once, to the byte.
+fn is_the_run<P>(config: P::Config, settings: Settings)
+where
+    P: Algorithm,
+    P::Command: UserCommand + Spoken,
+    P::Event: UserEvent,
+{
+    let seed = settings.seed;
+    let simulation = Simulation::<P>::of(config, settings).unwrap();
+    let (at_once, stepped) = (Page::default(), Page::default());
+    let expected = simulation.run_traced(at_once.clone(), Controls::new()).unwrap();
+    let mut session = simulation.session(stepped.clone()).unwrap();
+    let mut unforeseen = 0;
+    let ended = loop {
+        let next = session.next();
+        let (steps, records, now) = (session.steps(), session.records(), session.now());
+        match session.step() {
+            Err(Halt::Ended(ended)) => break ended,
+            Err(halt) => panic!("seed {seed}: {halt:?}"),
+            Ok(()) => {
+                let next = next.unwrap_or_else(|| panic!("seed {seed}: step {steps} was not next"));
+                assert_eq!(session.steps(), steps + 1, "seed {seed}");
+                assert_eq!(session.now(), next.time.max(now), "seed {seed}: {next:?}");
+                unforeseen += u32::from(session.records() == records);
+            }
+        }
+    };
+    assert!(unforeseen <= 1 + session.steps() as u32 / 2, "seed {seed}: steps do something");
+    assert_eq!(session.next(), None, "seed {seed}");
+    assert_eq!(session.step(), Err(Halt::Ended(ended)), "seed {seed}: an end is an end");
+    assert_eq!(session.finish().unwrap(), expected, "seed {seed}");
+    assert_eq!(text(&stepped), text(&at_once), "seed {seed}");
+    let steered = Page::default();
+    let report = simulation.run_steered(&[], None, steered.clone(), Controls::new()).unwrap();
+    assert_eq!((report, text(&steered)), (expected, text(&at_once)), "seed {seed}");
+}
+
+#[test]
+fn a_session_that_is_stepped_to_its_end_is_the_run_to_the_byte() {
+    for seed in 0..24 {
+        is_the_run::<RicartAgrawala>(ricart_agrawala::Config::default(), locks(seed));
+        is_the_run::<SuzukiKasami>((), locks(seed));
+        is_the_run::<Bully>(bully::Config::plain(4, TICKS_PER_UNIT), elections(seed));
+        is_the_run::<Raft>(raft::Config::plain(4, TICKS_PER_UNIT), elections(seed));
+    }
+}
+
+#[test]
+fn a_session_ends_at_the_limits_of_the_run() {
+    for events in [1, 7, 40, 5000] {
+        let mut settings = elections(3);
+        settings.limits.until = Some(2000 * TICKS_PER_UNIT);
+        settings.limits.events = Some(events);
+        is_the_run::<Raft>(raft::Config::plain(4, TICKS_PER_UNIT), settings);
+    }
+}
+
+fn three(entries: u32) -> Simulation<RicartAgrawala> {
+    let mut settings = Settings::new(3);
+    settings.workload = Workload::entries(entries);
+    Simulation::of(ricart_agrawala::Config::default(), settings).unwrap()
+}
+
+#[test]
+fn a_request_that_somebody_loses_leaves_its_sender_waiting() {
+    let simulation = three(1);
+    let page = Page::default();
+    let lost = steers(&["1 lose p1→p2 request"]);
+    let report = simulation.run_steered(&lost, None, page.clone(), Controls::new()).unwrap();
+    assert_eq!(report.verdict("progress"), Some(Verdict::Violated));
+    assert!(report.blocked.contains(&ProcessId(0)));
+    assert_eq!(report.metrics.dropped, 1);
+    let served = simulation.run_steered(&[], None, Page::default(), Controls::new()).unwrap();
+    assert_eq!(served.verdict("progress"), Some(Verdict::Holds), "without it, all are served");
+}
+
+#[test]
+fn what_is_done_is_done_at_once_and_only_that() {
+    let simulation = three(1);
+    let mut session = simulation.session(Page::default()).unwrap();
+    session.step().unwrap();
+    let before = session.under_way().len();
+    session.steer(&action("duplicate p1→p2 request")).unwrap();
+    assert_eq!(session.under_way().len(), before + 1);
+    let ids: Vec<u64> = session.under_way().iter().map(|sent| sent.id).collect();
+    assert!(ids.iter().all(|id| ids.iter().filter(|other| *other == id).count() == 1), "{ids:?}");
+    session.steer(&action("lose p1→p2 request 2")).unwrap();
+    session.steer(&action("deliver p3→p1 request")).unwrap();
+    assert_eq!((session.now(), session.steps()), (0, 1), "no time passes");
+    let due = |session: &tenure_sim::Session<'_, RicartAgrawala>| {
+        let sent = session.under_way();
+        sent.iter().find(|sent| (sent.from, sent.to) == (ProcessId(1), ProcessId(2))).unwrap().due
+    };
+    let usual = due(&session);
+    session.steer(&action("delay p2→p3 by 2.5")).unwrap();
+    assert_eq!(due(&session), usual + 2_500_000);
+    session.steer(&action("crash p3")).unwrap();
+    assert!(!session.is_up(ProcessId(2)));
+    session.steer(&action("recover p3")).unwrap();
+    assert!(session.is_up(ProcessId(2)));
+}
+
+#[test]
+fn what_is_not_possible_changes_nothing() {
+    let simulation = three(1);
+    let (page, plain) = (Page::default(), Page::default());
+    let mut session = simulation.session(page.clone()).unwrap();
+    session.step().unwrap();
+    for words in [
+        "lose p1→p2 reply",
+        "lose p1→p2 request 2",
+        "lose p1→p9",
+        "deliver p2→p2",
+        "crash p9",
+        "recover p1",
+        "fire p1 nothing",
+        "enter p1",
+        "exit p1",
+        "elect p1",
+        "suspect p1 p1",
+        "suspect p1 p9",
+        "enter p9",
+        "tell p1→p2",
+        "group 3",
+        "stabilize",
+        "look p1",
+    ] {
+        let refused = session.steer(&action(words)).unwrap_err();
+        assert_eq!(refused.to_string(), format!("`{words}` is not possible now"));
+    }
+    while session.step().is_ok() {}
+    let report = session.finish().unwrap();
+    assert_eq!(simulation.run_traced(plain.clone(), Controls::new()).unwrap(), report);
+    assert_eq!(text(&plain), text(&page));
+}
+
+#[test]
+fn messages_that_keep_their_order_keep_it_when_one_is_late() {
+    for seed in 0..20 {
+        let mut settings = Settings::new(3);
+        settings.seed = seed;
+        settings.workload = Workload::entries(4);
+        settings.network.order = Some(Order::Fifo);
+        let config = ricart_agrawala::Config::default();
+        let simulation = Simulation::<RicartAgrawala>::of(config, settings).unwrap();
+        let (page, late) =
+            (Page::default(), steers(&["4 delay p1→p2 by 3", "20 delay p1→p2 by 5"]));
+        let ran = simulation.run_steered(&late, None, page.clone(), Controls::new());
+        if let Err(SteerError::Impossible(_)) = ran {
+            continue;
+        }
+        ran.unwrap();
+        let mut received = Vec::new();
+        for line in text(&page).lines().filter(|line| line.contains("\"receive\"")) {
+            let line: serde_json::Value = serde_json::from_str(line).unwrap();
+            if line["process"] == 2 && line["data"]["peer"] == 1 {
+                received.push(line["data"]["number"].as_u64().unwrap());
+            }
+        }
+        assert!(received.len() > 4 && received.is_sorted(), "seed {seed}: {received:?}");
+    }
+}
+
+#[test]
+fn the_leader_crashes_though_no_fault_was_planned() {
+    let mut settings = Settings::new(4);
+    settings.workload = Workload { initiators: Some(Initiators::All), ..Workload::default() };
+    settings.detector = Some(Detector::default());
+    let config = bully::Config::plain(4, TICKS_PER_UNIT);
+    let simulation = Simulation::<Bully>::of(config, settings).unwrap();
+    let mut session = simulation.session(Page::default()).unwrap();
+    while session.step().is_ok() {}
+    session.steer(&action("crash p4")).unwrap();
+    assert!(session.next().is_some(), "the run goes on");
+    while session.step().is_ok() {}
+    let report = session.finish().unwrap();
+    assert_eq!((report.ended, report.leaders), (Ended::Served, vec![ProcessId(2)]));
+}
+
+#[test]
+fn steers_that_cannot_be_are_named() {
+    let run = |words: &[&str]| {
+        let error = three(1).run_steered(&steers(words), None, Page::default(), Controls::new());
+        error.unwrap_err().to_string()
+    };
+    let says = "`3 crash p9` is not possible: the run is not such after that step";
+    assert_eq!(run(&["3 crash p9"]), says);
+    assert!(run(&["900 crash p1"]).starts_with("`900 crash p1` comes too late: the run is over"));
+    assert_eq!(
+        run(&["3 crash p1", "2 crash p2"]),
+        "`2 crash p2` stands behind one of a later step"
+    );
+    for wrong in ["", "3", "x crash p1", "3 crash", "-1 crash p1", "3 delay p1→p2"] {
+        assert!(wrong.parse::<Steer>().is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn a_run_that_is_stopped_after_some_steps_is_the_beginning_of_the_whole() {
+    let simulation = three(2);
+    let traced = |most| {
+        let page = Page::default();
+        simulation.run_steered(&[], most, page.clone(), Controls::new()).unwrap();
+        text(&page)
+    };
+    let (whole, part) = (traced(None), traced(Some(10)));
+    assert!(part.len() < whole.len() && whole.starts_with(&part));
+}
+
+/// The course of a whole run, step by step, is that run once more; from anywhere on it can go on
+/// as a run of its own.
+#[test]
+fn a_course_is_walked_step_by_step_and_left_at_any_step() {
+    let simulation = three(1);
+    let page = Page::default();
+    simulation.run_traced(page.clone(), Controls::new()).unwrap();
+    let directory = std::env::temp_dir().join(format!("tenure-course-{}", std::process::id()));
+    std::fs::write(&directory, text(&page)).unwrap();
+    let course = Course::of_trace(&Trace::read(&directory).unwrap()).unwrap();
+    std::fs::remove_file(&directory).unwrap();
+    let followed = Page::default();
+    simulation.follow(&course, followed.clone()).unwrap();
+    for left_after in 0..=course.actions.len() {
+        let walked = Page::default();
+        let mut session = simulation.session_along(&course, walked.clone()).unwrap();
+        for _ in 0..left_after {
+            assert!(session.next().is_some());
+            session.step().unwrap();
+        }
+        if left_after == course.actions.len() {
+            let _ = session.finish().unwrap();
+            let all: Vec<_> = text(&followed).lines().map(str::to_owned).collect();
+            let walked: Vec<_> = text(&walked).lines().map(str::to_owned).collect();
+            assert_eq!(walked[..], all[..walked.len()]);
+            assert_eq!(walked.len() + 1, all.len(), "all but that the run is over");
+            break;
+        }
+        session.steer(&action("crash p3")).unwrap();
+        while session.step().is_ok() {}
+        let report = session.finish().unwrap();
+        assert_eq!(report.ended, Ended::Quiescent, "left after {left_after}");
+    }
+}

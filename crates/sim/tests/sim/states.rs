@@ -1,0 +1,155 @@
+//! What processes hold, as traces say it, for every algorithm of the catalogue.
+
+use std::sync::Arc;
+
+use crate::common::page::Page;
+use serde_json::Value;
+use tenure_algorithms::catalogue::{ELECTIONS, MUTEXES, Parameters, Visitor, visit};
+use tenure_core::{Algorithm, Election, Mutex, ProcessId, Protocol, Rank};
+use tenure_sim::{Controls, Initiators, Settings, Simulation, Workload};
+use tenure_sim::{UserCommand, UserEvent};
+use tenure_trace::state::tree;
+use tenure_trace::{Kind, Reader, Record, Who};
+
+/// Runs a protocol once and writes its trace, with or without states.
+struct Traced {
+    settings: Settings,
+    states: bool,
+}
+
+/// The bytes of a trace, and the final states as they print themselves and as trees.
+struct Ran {
+    trace: Vec<u8>,
+    last: Vec<(String, Value)>,
+}
+
+impl Visitor for Traced {
+    type Output = Ran;
+
+    fn mutex<P: Mutex + Algorithm>(mut self, config: P::Config) -> Ran {
+        self.settings.workload = Workload::entries(2);
+        self.run::<P>(config)
+    }
+
+    fn election<P: Election + Algorithm>(mut self, config: P::Config) -> Ran {
+        let initiators = Some(Initiators::All);
+        self.settings.workload = Workload { initiators, ..Workload::default() };
+        self.run::<P>(config)
+    }
+}
+
+impl Traced {
+    fn run<P: Protocol + Algorithm>(self, config: P::Config) -> Ran
+    where
+        P::Command: UserCommand,
+        P::Event: UserEvent,
+    {
+        let mut simulation = Simulation::<P>::of(config, self.settings).unwrap();
+        if self.states {
+            simulation = simulation.with_states();
+        }
+        let page = Page::default();
+        simulation.run_traced(page.clone(), Controls::new()).unwrap();
+        let (_, processes) = simulation.run_and_inspect().unwrap();
+        let last = processes.iter().map(|process| (format!("{process:?}"), tree(process)));
+        let trace = page.0.lock().unwrap().clone();
+        Ran { trace, last: last.collect() }
+    }
+}
+
+fn run(name: &str, states: bool) -> Ran {
+    let mut settings = Settings::new(3);
+    settings.seed = 7;
+    let ranks: Arc<[Rank]> = (1..=3).map(Rank::of_id).collect();
+    let parameters = Parameters { ranks, ..Parameters::plain(3) };
+    visit(name, &parameters, Traced { settings, states }).expect("a name of the catalogue")
+}
+
+fn names() -> Vec<String> {
+    let plain = MUTEXES.iter().chain(ELECTIONS).map(|name| (*name).to_owned());
+    let made = ["fifo:lamport", "fifo:bully", "election-from-mutex:maekawa", "coordinated:raft"];
+    plain.chain(made.map(str::to_owned)).collect()
+}
+
+fn records(trace: &[u8]) -> Vec<Record> {
+    Reader::new(trace, "run").unwrap().map(Result::unwrap).collect()
+}
+
+/// All numbers in a text, in the order of their size.
+fn numbers(text: &str) -> Vec<u128> {
+    let mut numbers: Vec<u128> = text
+        .split(|letter: char| !letter.is_ascii_digit())
+        .filter_map(|digits| digits.parse().ok())
+        .collect();
+    numbers.sort_unstable();
+    numbers
+}
+
+/// The texts at the ends of a tree.
+fn leaves(tree: &Value, found: &mut Vec<String>) {
+    match tree {
+        Value::String(text) => found.push(text.clone()),
+        Value::Array(values) => values.iter().for_each(|value| leaves(value, found)),
+        Value::Object(fields) => fields.values().for_each(|value| leaves(value, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn the_state_of_every_algorithm_is_a_tree_that_has_lost_nothing() {
+    for name in names() {
+        for (text, tree) in run(&name, false).last {
+            assert!(tree.is_object(), "{name}: {tree}");
+            assert_eq!(numbers(&text), numbers(&tree.to_string()), "{name}: {text}\n{tree}");
+            let mut texts = Vec::new();
+            leaves(&tree, &mut texts);
+            let raw = texts.iter().find(|text| text.contains(['{', '[', '"']));
+            assert_eq!(raw, None, "{name}: not read to its end: {text}");
+        }
+    }
+}
+
+#[test]
+fn states_change_nothing_else_in_a_trace() {
+    for name in names() {
+        let (without, with) = (records(&run(&name, false).trace), records(&run(&name, true).trace));
+        let is_state = |record: &&Record| matches!(record.kind, Kind::State(_));
+        assert_eq!(without.iter().filter(is_state).count(), 0, "{name}");
+        let others = with.iter().filter(|record| !is_state(record));
+        let numbered =
+            others.zip(1..).map(|(record, sequence)| Record { sequence, ..record.clone() });
+        assert_eq!(numbered.collect::<Vec<_>>(), without, "{name}");
+    }
+}
+
+#[test]
+fn the_last_state_of_a_trace_is_what_the_process_holds_in_the_end() {
+    for name in names() {
+        let ran = run(&name, true);
+        let records = records(&ran.trace);
+        for (place, (text, tree)) in ran.last.iter().enumerate() {
+            let at = Who::Process(ProcessId::at(place));
+            let mut states = records.iter().rev().filter(|record| record.process == at);
+            let last = states.find_map(|record| match &record.kind {
+                Kind::State(state) => Some(state),
+                _ => None,
+            });
+            assert_eq!(last, Some(tree), "{name}: {text}");
+        }
+    }
+}
+
+#[test]
+fn no_state_is_written_twice_in_a_row() {
+    for name in names() {
+        let mut last = vec![None; 3];
+        for record in records(&run(&name, true).trace) {
+            let (Who::Process(at), Kind::State(state)) = (record.process, record.kind) else {
+                continue;
+            };
+            assert_ne!(last[at.index()].as_ref(), Some(&state), "{name}");
+            last[at.index()] = Some(state);
+        }
+        assert!(last.iter().all(Option::is_some), "{name}: everybody holds something");
+    }
+}

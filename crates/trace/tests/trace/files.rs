@@ -1,0 +1,221 @@
+//! What is written is read, also after a kill, and nothing else passes for a trace.
+
+use std::cell::RefCell;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use tempfile::TempDir;
+use tenure_core::ProcessId;
+use tenure_core::service::mutex::Command;
+use tenure_trace::{AppendError, Header, Kind, ReadError, Reader, Record, Service, Source, Writer};
+
+fn header() -> Header {
+    Header::new("central", Service::Mutex, 3, Source::Node)
+}
+
+fn record(time: u64) -> Record {
+    Record::new(time, ProcessId(0), Kind::Command(Command::Enter.into()))
+}
+
+fn folder() -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("p1.ndjson");
+    (folder, path)
+}
+
+/// A trace of `records` records at `path`, and then `tail`.
+fn trace(path: &Path, records: u64, tail: &str) {
+    let mut writer = Writer::create(path, &header()).unwrap();
+    for time in 1..=records {
+        writer.write(record(time)).unwrap();
+    }
+    drop(writer);
+    let text = fs::read_to_string(path).unwrap() + tail;
+    fs::write(path, text).unwrap();
+}
+
+/// The times of all records, and whether the last line was torn.
+fn times(path: &Path) -> (Vec<u64>, bool) {
+    let mut reader = Reader::open(path).unwrap();
+    let times = reader.by_ref().map(|record| record.unwrap().time).collect();
+    (times, reader.torn())
+}
+
+#[test]
+fn records_are_read_as_they_were_written_and_numbered_from_one() {
+    let (_folder, path) = folder();
+    trace(&path, 3, "");
+    let reader = Reader::open(&path).unwrap();
+    assert_eq!(*reader.header(), header());
+    let read: Vec<Record> = reader.map(Result::unwrap).collect();
+    assert_eq!(read.iter().map(|record| record.sequence).collect::<Vec<_>>(), [1, 2, 3]);
+    assert_eq!(read[1], Record { sequence: 2, ..record(2) });
+}
+
+#[test]
+fn nothing_of_a_record_is_written_before_the_flush_and_all_of_it_after() {
+    let (_folder, path) = folder();
+    let mut writer = Writer::create(&path, &header()).unwrap();
+    writer.write(record(1)).unwrap();
+    assert_eq!(times(&path), (vec![], false));
+    writer.flush().unwrap();
+    assert_eq!(times(&path), (vec![1], false));
+}
+
+#[test]
+fn a_torn_last_line_is_no_corruption() {
+    let (_folder, path) = folder();
+    for torn in ["{", "{\"time\":4,\"proc", "{\"time\":4}"] {
+        trace(&path, 3, torn);
+        assert_eq!(times(&path), (vec![1, 2, 3], true), "{torn}");
+    }
+}
+
+#[test]
+fn a_last_line_that_lacks_only_its_end_is_a_record() {
+    let (_folder, path) = folder();
+    trace(&path, 3, "{\"time\":4,\"process\":1,\"kind\":\"crash\"}");
+    assert_eq!(times(&path), (vec![1, 2, 3, 4], false));
+}
+
+#[test]
+fn a_torn_line_in_the_middle_is_refused_with_file_and_line() {
+    let (_folder, path) = folder();
+    trace(&path, 3, "{\"time\":4,\"proc\n{\"time\":5,\"process\":1,\"kind\":\"crash\"}\n");
+    let mut reader = Reader::open(&path).unwrap();
+    let error = reader.by_ref().find_map(Result::err).unwrap();
+    assert!(error.to_string().contains("p1.ndjson:5: "), "{error}");
+    assert!(reader.next().is_none(), "nothing is read after an error");
+}
+
+#[test]
+fn a_process_outside_of_the_group_is_refused() {
+    let (_folder, path) = folder();
+    trace(&path, 1, "{\"time\":4,\"process\":4,\"kind\":\"crash\"}\n");
+    let error = Reader::open(&path).unwrap().find_map(Result::err).unwrap().to_string();
+    assert!(error.ends_with("p1.ndjson:3: there is no P4 in a group of 3"), "{error}");
+}
+
+#[test]
+fn an_empty_file_and_a_torn_header_are_told_from_a_foreign_file() {
+    let (_folder, path) = folder();
+    for (text, empty) in
+        [("", true), ("{\"trace\":\"ten", true), ("time,process\n", false), ("{}\n", false)]
+    {
+        fs::write(&path, text).unwrap();
+        match Reader::open(&path).unwrap_err() {
+            ReadError::Empty { .. } => assert!(empty, "{text}"),
+            ReadError::NotATrace { .. } => assert!(!empty, "{text}"),
+            other => panic!("{text}: {other}"),
+        }
+    }
+}
+
+#[test]
+fn a_newer_version_is_refused_with_a_sentence() {
+    let (_folder, path) = folder();
+    fs::write(&path, "{\"trace\":\"tenure\",\"version\":2,\"moons\":3}\n").unwrap();
+    let error = Reader::open(&path).unwrap_err().to_string();
+    assert!(error.ends_with("read it with a newer tenure"), "{error}");
+    let error = Writer::append(&path, &header()).unwrap_err();
+    assert!(matches!(error, AppendError::Newer { .. }));
+}
+
+#[test]
+fn appending_cuts_off_a_torn_line_and_goes_on_counting() {
+    let (_folder, path) = folder();
+    trace(&path, 3, "{\"time\":4,\"proc");
+    let mut writer = Writer::append(&path, &header()).unwrap();
+    assert_eq!(writer.write(record(7)).unwrap(), 4);
+    drop(writer);
+    assert_eq!(times(&path), (vec![1, 2, 3, 7], false));
+}
+
+#[test]
+fn appending_to_what_has_no_record_begins_at_one() {
+    let (_folder, path) = folder();
+    for text in [None, Some(""), Some("{\"trace\":\"ten")] {
+        let _ = fs::remove_file(&path);
+        text.into_iter().for_each(|text| fs::write(&path, text).unwrap());
+        let mut writer = Writer::append(&path, &header()).unwrap();
+        assert_eq!(writer.write(record(9)).unwrap(), 1);
+        drop(writer);
+        assert_eq!(times(&path), (vec![9], false));
+    }
+    trace(&path, 0, "");
+    assert_eq!(Writer::append(&path, &header()).unwrap().write(record(9)).unwrap(), 1);
+}
+
+#[test]
+fn appending_finds_the_last_record_behind_a_long_one() {
+    let (_folder, path) = folder();
+    trace(&path, 3, "");
+    let mut writer = Writer::append(&path, &header()).unwrap();
+    let long = "x".repeat(200_000);
+    writer.write(Record::new(8, ProcessId(0), Kind::Note(long))).unwrap();
+    drop(writer);
+    assert_eq!(Writer::append(&path, &header()).unwrap().sequence(), 4);
+}
+
+#[test]
+fn appending_leaves_a_foreign_file_alone() {
+    let (_folder, path) = folder();
+    for text in ["my diary", "my diary\n", "{\"version\":1}\n{}\n", "{\"trace\":\"tenure\"}\nx\n"] {
+        fs::write(&path, text).unwrap();
+        let error = Writer::append(&path, &header()).unwrap_err();
+        assert!(matches!(error, AppendError::NotATrace { .. }), "{text}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), text);
+    }
+}
+
+/// Takes as many bytes as there is room for, then refuses.
+#[derive(Clone, Default)]
+struct Disk(Rc<RefCell<(usize, Vec<u8>)>>);
+
+impl std::io::Write for Disk {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let (room, taken) = &mut *self.0.borrow_mut();
+        let fits = bytes.len().min(*room);
+        if fits == 0 {
+            return Err(std::io::ErrorKind::StorageFull.into());
+        }
+        taken.extend_from_slice(&bytes[..fits]);
+        *room -= fits;
+        Ok(fits)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn after_a_full_disk_flushing_goes_on_where_it_stopped() {
+    let disk = Disk::default();
+    disk.0.borrow_mut().0 = 200;
+    let mut writer = Writer::new(disk.clone(), &header()).unwrap();
+    for time in 1..=3 {
+        writer.write(record(time)).unwrap();
+    }
+    assert!(writer.flush().is_err());
+    assert_eq!(disk.0.borrow().1.len(), 200);
+    disk.0.borrow_mut().0 = 1_000;
+    writer.flush().unwrap();
+    let text = disk.0.borrow().1.clone();
+    let read: Vec<_> = Reader::new(&*text, "disk").unwrap().map(Result::unwrap).collect();
+    assert_eq!(read.len(), 3);
+}
+
+#[test]
+fn the_example_in_the_documentation_is_a_trace() {
+    let text = include_str!("../../../../docs/trace.md");
+    let example = text.split("```").nth(1).unwrap().strip_prefix("json\n").unwrap();
+    let read: Vec<_> =
+        Reader::new(example.as_bytes(), "docs/trace.md").unwrap().map(Result::unwrap).collect();
+    assert_eq!(read.len(), 8);
+    assert!(!read.iter().any(|record| matches!(record.kind, Kind::Other { .. })));
+    for (record, line) in read.iter().zip(example.lines().skip(1)) {
+        assert_eq!(serde_json::to_string(record).unwrap(), line, "as the writer would write it");
+    }
+}

@@ -1,0 +1,11 @@
+//! Traces and stories: written, read, merged, judged, drawn and followed while they grow.
+
+mod diagram;
+mod export;
+mod files;
+mod golden;
+mod live;
+mod merge;
+mod page;
+mod tiny;
+mod verify;

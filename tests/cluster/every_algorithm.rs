@@ -1,0 +1,66 @@
+//! Every algorithm of the catalogue with five real processes, whose code nobody changed for it.
+
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use crate::waiting::alone;
+
+fn tenure(line: &str) -> (Option<i32>, String, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
+    let output = command.args(line.split_whitespace()).stdin(Stdio::null()).output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+/// The algorithms of the catalogue that offer this service, and what their cards promise.
+fn listed(service: &str) -> Vec<(String, Vec<String>)> {
+    let (_, out, _) = tenure("list --format json");
+    let list: Value = serde_json::from_str(&out).unwrap();
+    let text = |value: &Value| value.as_str().unwrap().to_string();
+    // Of the compositions, those with a lock at a leader are offices.
+    let is_office = |name: &str| !name.contains(':') || name.starts_with("coordinated:");
+    let of_service =
+        |card: &&Value| card["service"] == service && is_office(card["name"].as_str().unwrap());
+    let promises = |card: &Value| {
+        card["card"]["promises"].as_array().unwrap().iter().map(text).collect::<Vec<_>>()
+    };
+    let cards = list.as_array().unwrap().iter().filter(of_service);
+    cards.map(|card| (text(&card["name"]), promises(card))).collect()
+}
+
+/// Runs five nodes for some entries each, and finds every update and no violation.
+fn counts(line: &str) {
+    let entries = 20;
+    let line = format!("run --nodes 5 --entries {entries} {line} --format json");
+    let (status, out, told) = tenure(&line);
+    assert_eq!(status, Some(0), "tenure {line}\n{out}{told}");
+    let report: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(report["counter"]["found"], 5 * entries, "tenure {line}\n{out}");
+    assert_eq!(report["violations"], 0, "tenure {line}\n{out}");
+    assert!(!report["elections"].as_array().unwrap().is_empty(), "tenure {line}\n{out}");
+}
+
+#[test]
+fn every_lock_counts_to_a_hundred_with_five_processes() {
+    let _alone = alone();
+    let locks = listed("mutex");
+    assert!(locks.len() >= 8, "the catalogue has more than {locks:?}");
+    for (lock, promises) in locks {
+        if promises.iter().any(|promise| promise == "mutual-exclusion") {
+            counts(&format!("--mutex {lock}"));
+        } else {
+            let (status, _, told) = tenure(&format!("run --mutex {lock}"));
+            assert_eq!(status, Some(2), "{lock}: {told}");
+            assert!(told.contains("does not promise mutual exclusion"), "{lock}: {told}");
+        }
+    }
+}
+
+#[test]
+fn every_election_gives_a_lock_of_its_own_a_leader() {
+    let _alone = alone();
+    for (election, _) in listed("election") {
+        counts(&format!("--mutex central --election {election}"));
+    }
+}

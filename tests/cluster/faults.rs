@@ -1,0 +1,428 @@
+//! Real processes, killed, stopped and starved: what `tenure run` and `tenure node` promise.
+//!
+//! Clusters run one at a time: the machine is part of the experiment.
+
+use std::fs::{self, File};
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+use crate::waiting::{alone, eventually};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use tempfile::TempDir;
+use tenure_claims::claims;
+
+/// A command under way, its output in files so that it never waits for a reader.
+struct Running {
+    child: Child,
+    output: TempDir,
+}
+
+/// A command that has ended.
+#[derive(Debug)]
+struct Ended {
+    status: ExitStatus,
+    out: String,
+    err: String,
+}
+
+fn start(arguments: &[&str]) -> Running {
+    let output = tempfile::tempdir().unwrap();
+    let file = |name: &str| File::create(output.path().join(name)).unwrap();
+    let child = Command::new(env!("CARGO_BIN_EXE_tenure"))
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(file("out"))
+        .stderr(file("err"))
+        .spawn()
+        .unwrap();
+    Running { child, output }
+}
+
+fn tenure(arguments: &[&str]) -> Ended {
+    start(arguments).wait()
+}
+
+impl Running {
+    fn wait(mut self) -> Ended {
+        let status = eventually("the end of the command", || self.child.try_wait().unwrap());
+        let text = |name: &str| fs::read_to_string(self.output.path().join(name)).unwrap();
+        Ended { status, out: text("out"), err: text("err") }
+    }
+
+    fn signal(&self, signal: Signal) {
+        let pid = Pid::from_raw(i32::try_from(self.child.id()).unwrap()).unwrap();
+        kill_process(pid, signal).unwrap();
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Ended {
+    #[track_caller]
+    fn expect(&self, code: i32) -> &Self {
+        assert_eq!(self.status.code(), Some(code), "{}\n{}", self.out, self.err);
+        self
+    }
+
+    /// The result of a run, as data.
+    #[track_caller]
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+
+    /// The one line that a failure is.
+    #[track_caller]
+    fn line(&self) -> &str {
+        assert_eq!(self.out, "", "nothing but a result is for standard output");
+        let lines: Vec<_> = self.err.lines().collect();
+        let [line] = lines[..] else { panic!("not one line: {}", self.err) };
+        line
+    }
+}
+
+/// Waits until a trace, still being written, has a record of this kind.
+#[track_caller]
+fn recorded(trace: &Path, kind: &str) {
+    let kind = format!("\"kind\":\"{kind}\"");
+    eventually(&kind, || fs::read_to_string(trace).ok().filter(|text| text.contains(&kind)));
+}
+
+/// The processes whose command line has `path`, which only nodes of one test have.
+#[cfg(target_os = "linux")]
+fn nodes_of(path: &Path) -> Vec<String> {
+    let needle = format!("{}/p", path.display());
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let command_line = |process: fs::DirEntry| {
+        let line = fs::read(process.path().join("cmdline")).ok()?;
+        Some(String::from_utf8_lossy(&line).replace('\0', " "))
+    };
+    processes.filter_map(command_line).filter(|line| line.contains(&needle)).collect()
+}
+
+/// Where processes cannot be listed, nothing is claimed.
+#[cfg(not(target_os = "linux"))]
+fn nodes_of(_: &Path) -> Vec<String> {
+    Vec::new()
+}
+
+fn directory() -> (TempDir, String) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().canonicalize().unwrap().join("run");
+    let path = path.to_str().unwrap().to_string();
+    (directory, path)
+}
+
+/// Words, separated by spaces.
+fn words(line: &str) -> Vec<&str> {
+    line.split_whitespace().collect()
+}
+
+#[track_caller]
+fn assert_sound(result: &Value) {
+    assert_eq!(result["violations"], 0, "{result:#}");
+    assert_eq!(result["counter"]["lost"], 0, "{result:#}");
+    assert_eq!(result["counter"]["expected"], result["counter"]["found"], "{result:#}");
+    assert!(result["entries"].as_u64() > Some(0), "{result:#}");
+}
+
+#[claims("I-23")]
+#[test]
+fn a_killed_leader_is_replaced_and_leads_again_when_it_is_back() {
+    let _alone = alone();
+    let line = "run --duration 6s --kill leader@1s --restart leader@2500ms --format json";
+    let result = tenure(&words(line)).expect(0).json();
+    assert_sound(&result);
+    let elections = result["elections"].as_array().unwrap();
+    let after_crash = elections.iter().find(|election| election["cause"] == "crash");
+    assert_eq!(after_crash.expect("an election after the crash")["leader"], 4, "{result:#}");
+    assert_eq!(elections.last().unwrap()["leader"], 5, "{result:#}");
+    assert_eq!(result["crashes"], 1);
+}
+
+#[claims("I-23")]
+#[test]
+fn without_a_lock_updates_get_lost() {
+    let _alone = alone();
+    let ended = tenure(&words("run --nodes 3 --no-lock --entries 500 --format json"));
+    let result = ended.expect(1).json();
+    assert!(result["counter"]["lost"].as_i64() > Some(0), "{result:#}");
+    assert_eq!(result["counter"]["expected"], 1500);
+    assert_eq!(result["refused"], 0);
+    let directory = result["directory"].as_str().expect("the files are kept");
+    fs::remove_dir_all(directory).unwrap();
+}
+
+#[test]
+fn ricart_agrawala_takes_eight_messages_per_entry_of_five() {
+    let _alone = alone();
+    let line = "run --mutex ricart-agrawala --entries 40 --format json";
+    let result = tenure(&words(line)).expect(0).json();
+    assert_sound(&result);
+    assert_eq!(result["entries"], 200);
+    assert_eq!(result["messages_per_entry"]["measured"], 8.0);
+    assert_eq!(result["messages_per_entry"]["card"], 8);
+}
+
+#[test]
+fn the_central_lock_takes_three_messages_per_entry_of_another() {
+    let _alone = alone();
+    let line = "run --mutex central --nodes 4 --entries 40 --format json";
+    let result = tenure(&words(line)).expect(0).json();
+    assert_sound(&result);
+    assert_eq!(result["messages_per_entry"]["away_from_coordinator"], 3.0);
+    assert_eq!(result["messages_per_entry"]["measured"], 2.25);
+}
+
+#[test]
+fn a_stopped_leader_never_makes_the_counter_wrong() {
+    let _alone = alone();
+    let line = "run --nodes 3 --duration 5s --hold 2ms --pause leader@1s..2500ms --format json";
+    let result = tenure(&words(line)).expect(0).json();
+    assert_sound(&result);
+    eprintln!("{} refused, {} overlaps", result["refused"], result["overlaps"]);
+}
+
+#[test]
+fn messages_that_are_lost_and_duplicated_are_made_good_by_the_channel() {
+    let _alone = alone();
+    let line = "run --mutex ricart-agrawala --nodes 3 --entries 40 --fifo --lose 0.1 \
+                --duplicate 0.1 --format json";
+    let result = tenure(&words(line)).expect(0).json();
+    assert_sound(&result);
+    assert_eq!(result["messages_per_entry"]["measured"], 4.0);
+    let channel = &result["channel"];
+    assert!(channel["injected"]["lost"].as_u64() > Some(0), "{result:#}");
+    assert!(channel["injected"]["duplicated"].as_u64() > Some(0), "{result:#}");
+    assert!(channel["recovered"]["repeats"].as_u64() > Some(0), "{result:#}");
+}
+
+#[test]
+fn one_node_and_twenty_nodes_are_clusters_too() {
+    let _alone = alone();
+    let result = tenure(&words("run --nodes 1 --entries 20 --format json")).expect(0).json();
+    assert_sound(&result);
+    let result = tenure(&words("run --nodes 20 --entries 3 --format json")).expect(0).json();
+    assert_sound(&result);
+    assert_eq!(result["entries"], 60);
+}
+
+#[test]
+fn the_traces_of_a_run_can_be_judged_again_by_hand() {
+    let _alone = alone();
+    let (_directory, path) = directory();
+    let line = format!("run --nodes 3 --entries 20 --dir {path} --format json");
+    let result = tenure(&words(&line)).expect(0).json();
+    let files: Vec<_> =
+        ["p1", "p2", "p3", "parent", "resource"].map(|name| format!("{path}/{name}.ndjson")).into();
+    let files = || files.iter().map(String::as_str);
+    let verify: Vec<_> =
+        ["trace", "verify", "--format", "json"].into_iter().chain(files()).collect();
+    let judged = tenure(&verify).expect(0).json();
+    assert_eq!(judged["entries"], result["entries"]);
+    assert_eq!(judged["counter"], result["counter"]);
+    let show: Vec<_> = ["trace", "show", "--kind", "event"].into_iter().chain(files()).collect();
+    let story = tenure(&show);
+    assert!(story.expect(0).out.lines().filter(|line| line.contains("enters")).count() == 60);
+    let again = tenure(&words(&line));
+    assert!(again.expect(2).line().contains("is not empty"), "{}", again.err);
+}
+
+#[test]
+fn an_interrupted_run_ends_every_child_and_prints_what_was_measured() {
+    let _alone = alone();
+    let (_directory, path) = directory();
+    let line =
+        format!("run --nodes 3 --duration 60s --pause 2@500ms..50s --dir {path} --format json");
+    let run = start(&words(&line));
+    recorded(Path::new(&format!("{path}/parent.ndjson")), "stop");
+    run.signal(Signal::INT);
+    let result = run.wait().expect(0).json();
+    assert_sound(&result);
+    assert_eq!(result["interrupted"], true);
+    assert_eq!(nodes_of(Path::new(&path)), [""; 0]);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn no_child_outlives_a_killed_parent_not_even_a_stopped_one() {
+    let _alone = alone();
+    let (_directory, path) = directory();
+    let line = format!("run --nodes 3 --duration 60s --pause 2@500ms..50s --dir {path}");
+    let run = start(&words(&line));
+    let path = Path::new(&path);
+    recorded(&path.join("parent.ndjson"), "stop");
+    assert_eq!(nodes_of(path).len(), 3);
+    run.signal(Signal::KILL);
+    eventually("the end of all nodes", || nodes_of(path).is_empty().then_some(()));
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_node_that_somebody_else_kills_ends_the_run_with_one_line() {
+    let _alone = alone();
+    let (_directory, path) = directory();
+    let line = format!("run --nodes 3 --pause 2@500ms..50s --duration 60s --dir {path}");
+    let run = start(&words(&line));
+    let path = Path::new(&path);
+    recorded(&path.join("parent.ndjson"), "stop");
+    let victim = format!("{}/p3.toml", path.display());
+    let pids = fs::read_dir("/proc").unwrap().flatten().filter_map(|process| {
+        let line = fs::read(process.path().join("cmdline")).ok()?;
+        let number = process.file_name().to_str()?.parse::<i32>().ok()?;
+        String::from_utf8_lossy(&line).contains(&victim).then_some(number)
+    });
+    for pid in pids {
+        kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
+    }
+    let ended = run.wait();
+    let line = ended.expect(4).line();
+    assert!(line.contains("P3 ended unexpectedly: somebody else sent it signal 9"), "{line}");
+    assert_eq!(nodes_of(path), [""; 0]);
+}
+
+#[test]
+fn a_corrupt_state_ends_the_run_with_one_line_that_names_it() {
+    let _alone = alone();
+    let (_directory, path) = directory();
+    let line = format!("run --nodes 3 --kill 2@500ms --restart 2@2s --duration 20s --dir {path}");
+    let run = start(&words(&line));
+    let path = Path::new(&path);
+    recorded(&path.join("parent.ndjson"), "crash");
+    // The record is written before the kill.
+    sleep(Duration::from_millis(300));
+    fs::write(path.join("p2/state"), "nonsense").unwrap();
+    let ended = run.wait();
+    let line = ended.expect(4).line();
+    assert!(line.contains("P2") && line.contains("p2/state"), "{line}");
+    assert_eq!(nodes_of(path), [""; 0]);
+}
+
+#[test]
+fn a_full_disk_ends_the_run_with_one_line() {
+    let _alone = alone();
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().canonicalize().unwrap();
+    let mount = Command::new("mount")
+        .args(["-t", "tmpfs", "-o", "size=1m", "tmpfs"])
+        .arg(&path)
+        .stderr(Stdio::null())
+        .status();
+    if !mount.is_ok_and(|status| status.success()) {
+        eprintln!("skipped: needs root");
+        return;
+    }
+    let run = path.join("run");
+    let line = format!("run --nodes 3 --duration 60s --dir {}", run.display());
+    let ended = tenure(&words(&line));
+    let left = nodes_of(&run);
+    let unmounted = Command::new("umount").arg(&path).status().unwrap();
+    assert!(unmounted.success());
+    let line = ended.expect(4).line();
+    assert!(line.contains("No space left") || line.contains("disk is full"), "{line}");
+    assert_eq!(left, [""; 0]);
+}
+
+fn configuration(directory: &Path, address: &str) -> String {
+    let path = directory.join("node.toml");
+    let store = directory.join("state");
+    let text = format!(
+        "version = 1\n[cluster]\nname = \"test\"\nme = 1\naddresses = [\"{address}\"]\n\
+         [store]\ndirectory = {store:?}\n"
+    );
+    fs::write(&path, text).unwrap();
+    path.to_str().unwrap().to_string()
+}
+
+#[test]
+fn a_port_that_is_taken_is_named_and_nothing_hangs() {
+    let directory = tempfile::tempdir().unwrap();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let config = configuration(directory.path(), &address);
+    let ended = tenure(&["node", "--config", &config]);
+    let says = ended.expect(4).err.lines().last().unwrap_or_default();
+    assert!(says.contains(&address) && says.contains("already taken"), "{says}");
+}
+
+#[test]
+fn a_node_with_a_corrupt_state_leaves_it_alone_and_says_so() {
+    let directory = tempfile::tempdir().unwrap();
+    let config = configuration(directory.path(), "127.0.0.1:47199");
+    let state = directory.path().join("state");
+    fs::create_dir(&state).unwrap();
+    fs::write(state.join("state"), "nonsense").unwrap();
+    let ended = tenure(&["node", "--config", &config]);
+    let says = ended.expect(4).err.lines().last().unwrap_or_default();
+    assert!(says.contains("cannot be used"), "{says}");
+    assert_eq!(fs::read_to_string(state.join("state")).unwrap(), "nonsense");
+}
+
+#[test]
+fn a_wrong_configuration_is_one_line_with_its_place() {
+    let directory = tempfile::tempdir().unwrap();
+    let config = configuration(directory.path(), "127.0.0.1:no-port");
+    let ended = tenure(&["node", "--config", &config]);
+    assert!(ended.expect(2).line().contains("host:port"), "{}", ended.err);
+    fs::write(&config, "version = 1\ncolour = 3\n").unwrap();
+    let ended = tenure(&["node", "--config", &config]);
+    assert!(
+        ended.expect(2).line().contains("node.toml:") && ended.err.contains("colour"),
+        "{}",
+        ended.err
+    );
+    let ended = tenure(&["node", "--config", "/nowhere/node.toml"]);
+    assert!(ended.expect(2).line().contains("/nowhere/node.toml"), "{}", ended.err);
+}
+
+#[test]
+fn a_wrong_command_line_is_one_line_that_says_what_would_be_right() {
+    for (line, says) in [
+        ("", "tenure run"),
+        ("rum", "run"),
+        ("run --nods 3", "--nodes"),
+        ("run --nodes many", "--nodes"),
+        ("run --kill leader", "leader@2s"),
+        ("run --mutex paxos", "ricart-agrawala"),
+        ("run --mutex ricart-agrawala --kill leader@2s", "tolerates no crash and no loss"),
+        ("run --lose 0.1", "--fifo"),
+        ("run --dir /dev/null", "directory"),
+        ("list paxos", "bully"),
+        ("node", "--config"),
+        ("trace verify", "FILE"),
+        ("trace verify /dev/null", "/dev/null"),
+        ("trace verify /nowhere.ndjson", "/nowhere.ndjson"),
+        ("completions", "SHELL"),
+    ] {
+        let ended = tenure(&words(line));
+        let told = ended.expect(2).line();
+        assert!(told.starts_with("tenure: ") && told.contains(says), "{line}: {told}");
+    }
+}
+
+#[test]
+fn what_only_prints_prints() {
+    for (line, says) in [
+        ("--version", "tenure "),
+        ("--help", "run"),
+        ("run --help", "--kill"),
+        ("list", "ricart-agrawala"),
+        ("list fifo:bully", "Garcia-Molina"),
+        ("node --example", "[cluster]"),
+        ("completions bash", "_tenure"),
+    ] {
+        let ended = tenure(&words(line));
+        assert!(ended.expect(0).out.contains(says), "{line}: {}", ended.out);
+        assert_eq!(ended.err, "", "{line}");
+    }
+    let list = tenure(&words("list --format json")).expect(0).json();
+    assert!(list.as_array().unwrap().iter().any(|algorithm| algorithm["name"] == "bully"));
+}

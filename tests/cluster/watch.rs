@@ -1,0 +1,284 @@
+//! The page of a cluster that runs: what it is told over a real socket, and what a browser shows.
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use crate::waiting::{PATIENCE, alone, eventually};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use tempfile::TempDir;
+use tenure_browser::Tab;
+
+/// A command under way, its output in files so that it never waits for a reader.
+struct Running {
+    child: Child,
+    output: TempDir,
+}
+
+impl Running {
+    fn start(arguments: &[&str]) -> Running {
+        let output = tempfile::tempdir().unwrap();
+        let file = |name: &str| File::create(output.path().join(name)).unwrap();
+        let child = Command::new(env!("CARGO_BIN_EXE_tenure"))
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(file("out"))
+            .stderr(file("err"))
+            .spawn()
+            .unwrap();
+        Running { child, output }
+    }
+
+    fn said(&self, name: &str) -> String {
+        fs::read_to_string(self.output.path().join(name)).unwrap()
+    }
+
+    /// The address of the page, as soon as it is printed.
+    fn page(&self) -> String {
+        let url = |text: &str| {
+            let start = text.find("http://")?;
+            let rest = &text[start..];
+            Some(rest[..rest.find(['\n', '"'])?].to_owned())
+        };
+        eventually("the address of a page", || {
+            url(&self.said("err")).or_else(|| url(&self.said("out")))
+        })
+    }
+
+    fn ended(&mut self) -> i32 {
+        let child = &mut self.child;
+        let status = eventually("the end of the command", || child.try_wait().unwrap());
+        status.code().unwrap_or_else(|| panic!("{status}"))
+    }
+}
+
+impl Drop for Running {
+    /// In order if that is possible: whoever is killed may leave nodes behind.
+    fn drop(&mut self) {
+        if let Ok(None) = self.child.try_wait() {
+            let pid = Pid::from_raw(i32::try_from(self.child.id()).unwrap()).unwrap();
+            let _ = kill_process(pid, Signal::INT);
+            let _ = self.child.wait();
+        }
+    }
+}
+
+/// Address, path and query of a page.
+fn parts(url: &str) -> (SocketAddr, &str) {
+    let rest = url.strip_prefix("http://").unwrap();
+    let (address, path) = rest.split_once('/').unwrap();
+    (address.parse().unwrap(), path)
+}
+
+/// Asks for a path. HTTP 1.0 wants no answer in pieces.
+fn ask(to: SocketAddr, path: &str) -> BufReader<TcpStream> {
+    let mut stream = TcpStream::connect(to).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    write!(stream, "GET {path} HTTP/1.0\r\nHost: {to}\r\n\r\n").unwrap();
+    BufReader::new(stream)
+}
+
+fn status(to: SocketAddr, path: &str) -> u16 {
+    let mut first = String::new();
+    ask(to, path).read_line(&mut first).unwrap();
+    first.split(' ').nth(1).and_then(|code| code.parse().ok()).unwrap()
+}
+
+/// What a page is told, one after the other.
+fn told(url: &str) -> impl Iterator<Item = Value> {
+    let (to, query) = parts(url);
+    let lines = ask(to, &format!("/api/live{query}")).lines().map_while(Result::ok);
+    let data = lines.filter_map(|line| line.strip_prefix("data: ").map(str::to_owned));
+    data.filter(|data| !data.is_empty()).map(|data| serde_json::from_str(&data).unwrap())
+}
+
+fn fence(told: &Value) -> Option<(u64, u64)> {
+    let (high, low) = told["view"]["fence"][0].as_str()?.split_once('.')?;
+    Some((high.parse().unwrap(), low.parse().unwrap()))
+}
+
+/// The configuration of a cluster of one node.
+fn config(folder: &Path, more: &str) -> String {
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let store = folder.join("store");
+    let text = format!(
+        "version = 1\n[cluster]\nname = \"alone\"\nme = 1\naddresses = [\"{port}\"]\n\
+         [store]\ndirectory = {store:?}\n{more}"
+    );
+    let path = folder.join("node.toml");
+    fs::write(&path, text).unwrap();
+    path.display().to_string()
+}
+
+#[test]
+fn whoever_watches_a_run_sees_the_murder_the_next_leader_and_the_verdicts() {
+    let _alone = alone();
+    let line = ["run", "--watch", "--nodes", "3", "--duration", "4s", "--kill", "leader@1s"];
+    let mut run = Running::start(&line);
+    let told: Vec<Value> = told(&run.page()).collect();
+    assert_eq!(run.ended(), 0, "{}\n{}", run.said("out"), run.said("err"));
+
+    let leaders = told.iter().map(|told| &told["view"]["leader"]);
+    let mut leaders: Vec<&Value> = leaders.filter(|leader| !leader.is_null()).collect();
+    leaders.dedup();
+    assert!(leaders.len() >= 2, "one leader before the murder and one after it: {leaders:?}");
+    let terms: Vec<u64> = leaders.iter().map(|leader| leader[1].as_u64().unwrap()).collect();
+    assert!(terms.is_sorted(), "{leaders:?}");
+    assert_ne!(leaders.first().unwrap()[0], leaders.last().unwrap()[0]);
+
+    let entries: Vec<u64> = told.iter().map(|it| it["view"]["entries"].as_u64().unwrap()).collect();
+    assert!(entries.is_sorted() && entries[0] < *entries.last().unwrap(), "{entries:?}");
+    let mut fences: Vec<_> = told.iter().filter_map(fence).collect();
+    assert!(fences.is_sorted(), "a fence never falls: {fences:?}");
+    fences.dedup();
+    assert!(fences.len() > 3, "{fences:?}");
+
+    let last = told.last().unwrap();
+    let says = |kind: &str| {
+        let news = last["view"]["news"].as_array().unwrap().iter();
+        news.filter(|news| news["kind"] == kind).count()
+    };
+    assert_eq!(says("crash"), 1, "{last}");
+    assert!(says("suspicion") >= 1, "{last}");
+    assert_eq!(last["last"], true);
+    assert_eq!(last["verdicts"]["held"], true, "{last}");
+    let summary = &last["verdicts"]["summary"];
+    assert_eq!(summary["entries"], *entries.last().unwrap(), "counted as they were judged");
+    let earlier = &told[..told.len() - 1];
+    assert!(earlier.iter().all(|told| told["verdicts"].is_null()), "no verdict before the end");
+}
+
+#[test]
+fn a_node_serves_a_page_only_where_its_configuration_says_so() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let config = config(folder.path(), "[page]\nlisten = \"127.0.0.1:0\"\n");
+    let node = Running::start(&["node", "--config", &config]);
+    let url = node.page();
+    let leads = |told: &Value| told["view"]["leader"][0] == 1;
+    let seen = told(&url).find(leads).expect("a node that is alone leads");
+    assert_eq!((&seen["about"]["own"], &seen["about"]["size"]), (&1.into(), &1.into()));
+    assert_eq!(seen["view"]["processes"][0]["life"], "up");
+    let (to, _) = parts(&url);
+    assert_eq!([status(to, "/"), status(to, "/live.js"), status(to, "/no")], [200, 200, 404]);
+    drop(node);
+
+    let config = self::config(folder.path(), "");
+    let node = Running::start(&["node", "--config", &config]);
+    let ready = || node.said("out").contains("elected").then_some(());
+    eventually("a node that leads", ready);
+    assert!(!node.said("out").contains("http://"), "{}", node.said("out"));
+}
+
+#[test]
+fn a_page_beyond_this_machine_wants_the_token_of_its_address() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let config = config(folder.path(), "[page]\nlisten = \"0.0.0.0:0\"\n");
+    let node = Running::start(&["node", "--config", &config]);
+    let url = node.page();
+    assert!(url.contains("/?token="), "{url}");
+    let (mut to, query) = parts(&url);
+    to.set_ip([127, 0, 0, 1].into());
+    assert_eq!(status(to, "/api/live"), 401);
+    assert_eq!(status(to, "/api/live?token=0123456789abcdef0123456789abcdef"), 401);
+    assert_eq!(status(to, &format!("/api/live{query}")), 200);
+}
+
+#[test]
+fn a_page_that_cannot_be_served_is_refused_before_anything_runs() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let watch = format!("--watch={}", taken.local_addr().unwrap());
+    let mut run = Running::start(&["run", &watch, "--duration", "1s"]);
+    assert_eq!(run.ended(), 2);
+    let says = run.said("err");
+    assert!(says.contains("--watch: cannot listen on"), "{says}");
+}
+
+/// What ends beyond the edge of the window, or has more within than it shows.
+const CUT: &str = "Array.from(document.querySelectorAll('body, body *:not(#legend i)'))
+    .filter((each) => !each.closest('thead') && (
+        each.getBoundingClientRect().right > document.documentElement.clientWidth
+        || (each.scrollWidth > each.clientWidth + 1 && each.clientWidth > 0)))
+    .map((each) => each.id || each.tagName + each.textContent)";
+
+#[test]
+fn a_browser_shows_a_run_as_it_goes_and_how_it_ended() {
+    let _alone = alone();
+    let Some(mut tab) = Tab::open() else { return };
+    tab.resize(1280, 900, "light");
+    let line = ["run", "--watch", "--nodes", "3", "--duration", "9s", "--kill", "leader@3s"];
+    let mut run = Running::start(&line);
+    tab.visit(&run.page(), "window.live?.told?.view.leader");
+    assert_eq!(tab.text("#status"), "live");
+    assert!(tab.text("#leader").starts_with('P'), "{}", tab.text("#leader"));
+    tab.until("document.querySelectorAll('#nodes tbody tr').length === 3");
+    tab.until("document.getElementById('strip').getAttribute('aria-label').includes('P1')");
+    tab.until("document.querySelector('#nodes tr.down') !== null");
+    tab.until(
+        "Array.from(document.querySelectorAll('#news li'))
+        .some((each) => each.textContent.includes('crashes'))",
+    );
+    for (wide, look) in [(1280, "light"), (1280, "dark"), (400, "light"), (400, "dark")] {
+        tab.resize(wide, 900, look);
+        tab.until("window.live.told.view.leader");
+        assert_eq!(tab.value(CUT), Value::Array(Vec::new()), "{wide} {look}");
+        shoot(&mut tab, &format!("running-{wide}-{look}"));
+    }
+    tab.until("window.live.told.last");
+    assert_eq!(tab.text("#status"), "the run is over");
+    assert!(
+        tab.text("#verdict").contains("Everything that is promised held."),
+        "{}",
+        tab.text("#verdict")
+    );
+    assert_eq!(run.ended(), 0);
+    for (wide, look) in [(1280, "light"), (400, "dark")] {
+        tab.resize(wide, 900, look);
+        assert_eq!(tab.value(CUT), Value::Array(Vec::new()), "{wide} {look}");
+        shoot(&mut tab, &format!("over-{wide}-{look}"));
+    }
+}
+
+#[test]
+fn a_browser_says_that_a_server_has_gone_and_finds_it_again() {
+    let _alone = alone();
+    let Some(mut tab) = Tab::open() else { return };
+    tab.resize(1280, 900, "light");
+    let folder = tempfile::tempdir().unwrap();
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let config = config(folder.path(), &format!("[page]\nlisten = \"{port}\"\n"));
+    let mut node = Running::start(&["node", "--config", &config]);
+    tab.visit(&node.page(), "window.live?.told?.view.leader");
+    node.child.kill().unwrap();
+    let mut looks = |look: &str| {
+        // The browser complains of every attempt that fails, as it should.
+        let is = format!("document.getElementById('status').className === '{look}'");
+        eventually(look, || tab.value(&is).as_bool().filter(|is| *is));
+        tab.text("#status")
+    };
+    let says = looks("lost");
+    assert!(says.contains("the connection is lost"), "{says}");
+    let _again = Running::start(&["node", "--config", &config]);
+    looks("live");
+}
+
+/// Keeps a picture of the page where the environment asks for pictures.
+fn shoot(tab: &mut Tab, name: &str) {
+    let Ok(folder) = std::env::var("TENURE_SHOTS") else { return };
+    let taken = tab.call("Page.captureScreenshot", serde_json::json!({"format": "png"}));
+    let text = taken["data"].as_str().unwrap_or_default();
+    fs::write(Path::new(&folder).join(format!("{name}.base64")), text).unwrap();
+}
+
+#[test]
+fn an_address_is_an_address_and_nothing_else() {
+    let mut run = Running::start(&["run", "--watch=nowhere", "--duration", "1s"]);
+    assert_eq!(run.ended(), 2);
+    let mut text = String::new();
+    File::open(run.output.path().join("err")).unwrap().read_to_string(&mut text).unwrap();
+    assert!(text.contains("nowhere"), "{text}");
+}

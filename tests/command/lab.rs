@@ -1,0 +1,472 @@
+//! `tenure lab`: the real command, asked over real sockets.
+
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::process::{Child, Command, Output, Stdio};
+
+use crate::support::{Answer, ask, ask_raw};
+use serde_json::{Value, json};
+
+/// A lab that runs until it is dropped.
+struct Lab {
+    child: Child,
+    address: String,
+    at: SocketAddr,
+    token: Option<String>,
+}
+
+impl Lab {
+    fn start(options: &[&str]) -> Lab {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
+        command.arg("lab").args(options).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        let mut address = String::new();
+        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut address).unwrap();
+        let address = address.trim_end().to_owned();
+        let rest = address.strip_prefix("http://").expect("an address");
+        let (at, query) = rest.split_once('/').unwrap();
+        let token = query.strip_prefix("?token=").map(str::to_owned);
+        let port = at.parse::<SocketAddr>().unwrap().port();
+        Lab { child, address, at: ([127, 0, 0, 1], port).into(), token }
+    }
+
+    fn ask(&self, line: &str, body: &str) -> Answer {
+        let mut headers = vec![format!("Host: {}", self.at)];
+        headers.extend(self.token.iter().map(|token| format!("Authorization: Bearer {token}")));
+        ask_raw(self.at, line, &headers, body)
+    }
+
+    /// What is answered to a request that succeeds.
+    fn post(&self, path: &str, body: &Value) -> Value {
+        let answer = self.ask(&format!("POST /api/{path}"), &body.to_string());
+        assert_eq!(answer.status, 200, "{path} {body}: {}", answer.body);
+        serde_json::from_str(&answer.body).unwrap()
+    }
+
+    /// The sentence with which a request is refused, and the status.
+    fn refused(&self, path: &str, body: &str) -> (u16, String) {
+        let answer = self.ask(&format!("POST /api/{path}"), body);
+        let says: Value = serde_json::from_str(&answer.body).expect("an error is JSON");
+        (answer.status, says["error"].as_str().expect("an error is a sentence").to_owned())
+    }
+
+    fn get(&self, path: &str) -> Value {
+        let answer = self.ask(&format!("GET /api/{path}"), "");
+        assert_eq!(answer.status, 200, "{path}: {}", answer.body);
+        serde_json::from_str(&answer.body).unwrap()
+    }
+
+    /// A session with the words of a simulation.
+    fn open(&self, words: &str) -> Sitting<'_> {
+        let view = self.post("sessions", &json!({ "words": words }));
+        Sitting { lab: self, id: view["session"].as_str().unwrap().to_owned(), view }
+    }
+
+    /// Ctrl-C, and what the command ended with.
+    fn interrupt(mut self) -> Option<i32> {
+        let id = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(id, rustix::process::Signal::INT).unwrap();
+        self.child.wait().unwrap().code()
+    }
+}
+
+impl Drop for Lab {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+struct Sitting<'l> {
+    lab: &'l Lab,
+    id: String,
+    view: Value,
+}
+
+impl Sitting<'_> {
+    fn post(&mut self, what: &str, body: &Value) -> &Value {
+        self.view = self.lab.post(&format!("sessions/{}/{what}", self.id), body);
+        &self.view
+    }
+
+    fn step(&mut self, steps: u64) -> &Value {
+        self.post("step", &json!({ "steps": steps }))
+    }
+
+    fn end(&mut self) -> &Value {
+        self.post("step", &json!({ "until": "end" }))
+    }
+
+    fn act(&mut self, act: &Value) -> &Value {
+        self.post("act", act)
+    }
+
+    fn refused(&self, what: &str, body: &Value) -> (u16, String) {
+        self.lab.refused(&format!("sessions/{}/{what}", self.id), &body.to_string())
+    }
+
+    fn file(&self, name: &str) -> Answer {
+        self.lab.ask(&format!("GET /api/sessions/{}/{name}", self.id), "")
+    }
+
+    /// The message of this kind that is under way from one to the other.
+    fn message(&self, kind: &str, from: u64, to: u64) -> u64 {
+        let messages = self.view["messages"].as_array().unwrap();
+        let is = |it: &&Value| it["kind"] == kind && it["from"] == from && it["to"] == to;
+        let found = messages.iter().find(is);
+        found.unwrap_or_else(|| panic!("no {kind} {from} → {to} in {messages:?}"))["message"]
+            .as_u64()
+            .unwrap()
+    }
+
+    fn verdict(&self, property: &str) -> &Value {
+        let verdicts = self.view["verdicts"].as_array().unwrap();
+        verdicts.iter().find(|it| it["property"] == property).expect("a verdict")
+    }
+
+    /// What the command that is offered writes as its trace.
+    fn replayed(&self) -> String {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("again.ndjson");
+        let replay = self.view["commands"]["replay"].as_str().expect("a command");
+        let words = replay.strip_prefix("tenure ").unwrap();
+        let script = format!("exec \"$TENURE\" {words} --trace \"$TRACE\"");
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &script]).env("TRACE", &file);
+        let ran = shell.env("TENURE", env!("CARGO_BIN_EXE_tenure")).output().unwrap();
+        assert!(matches!(ran.status.code(), Some(0 | 1 | 3)), "{replay}: {ran:?}");
+        std::fs::read_to_string(file).unwrap()
+    }
+
+    /// The command line that is offered writes the trace that the lab gives, byte for byte.
+    fn is_what_the_command_makes(&self) {
+        let trace = self.file("trace.ndjson");
+        assert_eq!(trace.status, 200);
+        assert_eq!(self.replayed(), trace.body, "{}", self.view["commands"]["replay"]);
+    }
+}
+
+fn tenure(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_tenure")).args(arguments).output().unwrap()
+}
+
+#[test]
+fn a_run_is_stepped_through_to_its_end() {
+    let lab = Lab::start(&[]);
+    let mut sitting = lab.open("ricart-agrawala -n 3 --latency 1..3 --seed 7");
+    assert_eq!(sitting.view["moment"], 0);
+    assert_eq!(sitting.view["time"], 0.0);
+    assert_eq!(sitting.view["messages"], json!([]));
+    assert_eq!(sitting.view["processes"][0]["hold"], "idle");
+    sitting.step(1);
+    assert_eq!(sitting.view["happened"][0], "P1 asks to enter");
+    assert_eq!(sitting.view["messages"].as_array().unwrap().len(), 6);
+    assert_eq!(sitting.view["processes"][2]["hold"], "waiting");
+    let next = sitting.view["next"].clone();
+    let arrives = sitting.view["messages"].as_array().unwrap().iter().map(|it| it["due"].as_f64());
+    let soonest = arrives.map(Option::unwrap).fold(f64::INFINITY, f64::min);
+    assert_eq!(next["time"], soonest);
+    sitting.step(1);
+    assert_eq!(sitting.view["time"], next["time"]);
+    let gone = sitting.view["messages"].as_array().unwrap().iter();
+    assert!(gone.clone().all(|it| it["message"] != next["message"]), "what was next has arrived");
+    sitting.post("step", &json!({ "until": "event" }));
+    let happened = sitting.view["happened"].to_string();
+    assert!(happened.contains("enters"), "{happened}");
+    sitting.is_what_the_command_makes();
+    sitting.end();
+    assert_eq!(sitting.view["ended"], "everybody was served");
+    assert_eq!(sitting.view["next"], Value::Null);
+    assert_eq!(sitting.view["figures"]["messages"], 12);
+    assert_eq!(sitting.view["figures"]["by_kind"], json!({ "request": 6, "reply": 6 }));
+    assert_eq!(sitting.view["figures"]["entries"], 3);
+    for verdict in sitting.view["verdicts"].as_array().unwrap() {
+        let promised = verdict["promised"] == true;
+        assert!(!promised || verdict["verdict"] == "holds", "{verdict}");
+    }
+    assert!(sitting.view["svg"].as_str().unwrap().starts_with("<svg"));
+    sitting.is_what_the_command_makes();
+    let moments = sitting.view["tree"].as_array().unwrap().len();
+    assert_eq!(sitting.view["moment"], moments - 1);
+    sitting.step(1);
+    assert_eq!(sitting.view["tree"].as_array().unwrap().len(), moments, "an end is an end");
+}
+
+#[test]
+fn a_lost_request_leaves_its_sender_waiting_and_another_branch_does_not() {
+    let lab = Lab::start(&[]);
+    let mut sitting = lab.open("ricart-agrawala -n 3");
+    sitting.step(1);
+    let lost = sitting.message("request", 1, 2);
+    sitting.act(&json!({ "lose": lost }));
+    assert_eq!(sitting.view["happened"], json!(["request from P1 to P2 is lost"]));
+    assert_eq!((&sitting.view["moment"], &sitting.view["time"]), (&json!(2), &json!(0.0)));
+    sitting.end();
+    assert_eq!(sitting.verdict("progress")["verdict"], "violated");
+    assert_eq!(sitting.view["processes"][0]["hold"], "waiting");
+    let violated = sitting.verdict("progress")["moment"].as_u64().unwrap();
+    assert_eq!(sitting.view["tree"][violated as usize]["violated"], true);
+    sitting.is_what_the_command_makes();
+    // Back to where it was lost, and on without that: what was done before is gone along again.
+    sitting.post("go", &json!({ "moment": 1 }));
+    let moments = sitting.view["tree"].as_array().unwrap().len();
+    sitting.act(&json!({ "lose": lost }));
+    assert_eq!(sitting.view["moment"], 2);
+    assert_eq!(sitting.view["tree"].as_array().unwrap().len(), moments);
+    sitting.post("go", &json!({ "moment": 1 }));
+    sitting.end();
+    assert_eq!(sitting.verdict("progress")["verdict"], "holds");
+    assert_eq!(sitting.view["tree"][moments]["parent"], 1, "a branch");
+    sitting.is_what_the_command_makes();
+}
+
+#[test]
+fn everything_that_can_be_done_is_done_again_by_the_command() {
+    let lab = Lab::start(&[]);
+    let mut sitting = lab.open("ricart-agrawala -n 4 --latency 1..3 --seed 3 --beyond-assumptions");
+    sitting.step(2);
+    let first = |sitting: &Sitting<'_>| sitting.view["messages"][0]["message"].as_u64().unwrap();
+    let id = first(&sitting);
+    sitting.act(&json!({ "duplicate": id }));
+    let id = first(&sitting);
+    sitting.act(&json!({ "delay": id, "by": 2.5 }));
+    let id = first(&sitting);
+    sitting.act(&json!({ "deliver": id }));
+    sitting.step(3);
+    sitting.act(&json!({ "suspect": { "process": 1, "peer": 4 } }));
+    assert_eq!(sitting.view["processes"][0]["suspects"], json!([4]));
+    sitting.act(&json!({ "trust": { "process": 1, "peer": 4 } }));
+    sitting.act(&json!({ "crash": 4 }));
+    assert_eq!(sitting.view["processes"][3]["up"], false);
+    assert_eq!(sitting.view["processes"][3]["hold"], "down");
+    sitting.step(2);
+    sitting.act(&json!({ "recover": 4 }));
+    assert_eq!(sitting.view["processes"][3]["up"], true);
+    sitting.is_what_the_command_makes();
+    let words = sitting.view["commands"]["replay"].as_str().unwrap();
+    let words = words.strip_prefix("tenure simulate ").unwrap().to_owned();
+    let trace = sitting.file("trace.ndjson").body;
+    // The command opens the same history in the lab.
+    let again = lab.open(&words);
+    assert_eq!(again.file("trace.ndjson").body, trace);
+    for key in ["moment", "time", "processes", "messages", "next", "verdicts", "commands"] {
+        assert_eq!(again.view[key], sitting.view[key], "{key}");
+    }
+}
+
+#[test]
+fn a_leader_crashes_a_timer_fires_and_users_ask() {
+    let lab = Lab::start(&[]);
+    let mut sitting = lab.open("bully -n 4");
+    sitting.end();
+    assert_eq!(sitting.view["processes"][3]["leads"], true);
+    assert_eq!(sitting.view["processes"][0]["leader"], 4);
+    sitting.act(&json!({ "crash": 4 }));
+    assert_eq!(sitting.view["ended"], Value::Null, "it goes on");
+    while sitting.view["processes"][2]["timers"] == json!([]) {
+        assert_ne!(sitting.view["next"], Value::Null, "P3 sets a timer");
+        sitting.step(1);
+    }
+    let timer = sitting.view["processes"][2]["timers"][0]["name"].clone();
+    sitting.act(&json!({ "fire": { "process": 3, "timer": timer } }));
+    let says = format!("P3's timer {} fires", timer.as_str().unwrap());
+    assert_eq!(sitting.view["happened"][0], says);
+    sitting.end();
+    assert_eq!(sitting.view["processes"][2]["leads"], true);
+    assert_eq!(sitting.view["processes"][0]["asks"], json!(["elect"]));
+    sitting.act(&json!({ "ask": { "process": 1, "command": "elect" } }));
+    sitting.is_what_the_command_makes();
+    let mut lock = lab.open("central -n 3 --entries 0");
+    lock.act(&json!({ "ask": { "process": 2, "command": "enter" } }));
+    assert_eq!(lock.view["processes"][1]["hold"], "waiting");
+    lock.post("step", &json!({ "until": "event" }));
+    assert_eq!(lock.view["processes"][1]["hold"], "inside");
+    assert_eq!(lock.view["processes"][1]["asks"], json!(["exit"]));
+    lock.is_what_the_command_makes();
+}
+
+#[test]
+fn a_wrong_algorithm_is_caught_and_shown_where() {
+    let lab = Lab::start(&[]);
+    let mut sitting = lab.open("ricart-agrawala -n 3 --variant clock-only-strict");
+    sitting.end();
+    let verdict = sitting.verdict("mutual-exclusion").clone();
+    assert_eq!((&verdict["verdict"], &verdict["promised"]), (&json!("violated"), &json!(true)));
+    let moment = verdict["moment"].as_u64().unwrap();
+    sitting.post("go", &json!({ "moment": moment }));
+    let inside = |view: &Value| {
+        let processes = view["processes"].as_array().unwrap();
+        processes.iter().filter(|process| process["hold"] == "inside").count()
+    };
+    assert_eq!(inside(&sitting.view), 2, "{}", sitting.view["happened"]);
+    assert_eq!(sitting.verdict("mutual-exclusion")["verdict"], "violated");
+    sitting.post("go", &json!({ "moment": moment - 1 }));
+    assert_eq!(inside(&sitting.view), 1);
+    assert_eq!(sitting.verdict("mutual-exclusion")["verdict"], "holds");
+}
+
+#[test]
+fn a_saved_counterexample_is_walked_and_left() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("found.ndjson");
+    let check = ["check", "ricart-agrawala", "-n", "2", "--variant", "clock-only-strict"];
+    let path = file.to_str().unwrap();
+    let found = tenure(&[&check[..], &["--trace", path]].concat());
+    assert_eq!(found.status.code(), Some(1), "{found:?}");
+    let lab = Lab::start(&["--open", path]);
+    assert!(lab.address.ends_with("#session=1"), "{}", lab.address);
+    let view = lab.get("sessions/1");
+    let mut sitting = Sitting { lab: &lab, id: "1".to_owned(), view };
+    assert_eq!(sitting.view["moment"], 0);
+    assert_eq!(sitting.view["commands"]["replay"], Value::Null);
+    sitting.step(1);
+    assert!(sitting.view["happened"].to_string().contains("asks to enter"));
+    sitting.end();
+    assert_eq!(sitting.verdict("mutual-exclusion")["verdict"], "violated");
+    sitting.post("go", &json!({ "moment": 2 }));
+    sitting.act(&json!({ "crash": 2 }));
+    sitting.end();
+    assert_eq!(sitting.verdict("mutual-exclusion")["verdict"], "holds", "not on this branch");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let opened = lab.post("sessions", &json!({ "trace": text }));
+    assert_eq!((&opened["session"], &opened["n"]), (&json!("2"), &json!(2)));
+}
+
+#[test]
+fn a_history_is_a_trace_a_page_and_a_picture() {
+    let lab = Lab::start(&["lamport", "-n", "3", "--steps", "9"]);
+    let view = lab.get("sessions/1");
+    assert_eq!(view["moment"], 9);
+    let sitting = Sitting { lab: &lab, id: "1".to_owned(), view };
+    let trace = sitting.file("trace.ndjson");
+    assert_eq!(trace.header("content-type"), Some("application/x-ndjson"));
+    assert!(trace.body.lines().all(|line| serde_json::from_str::<Value>(line).is_ok()));
+    let page = sitting.file("page.html");
+    assert!(page.body.starts_with("<!DOCTYPE html>"), "{}", &page.body[..40]);
+    assert!(page.header("content-security-policy").unwrap().contains("sandbox"));
+    let picture = sitting.file("diagram.svg");
+    assert!(picture.body.starts_with("<svg"));
+    assert_eq!(picture.header("content-type"), Some("image/svg+xml"));
+}
+
+#[test]
+fn what_is_wrong_is_said_in_a_sentence_and_changes_nothing() {
+    let lab = Lab::start(&[]);
+    for (words, part) in [
+        ("", "ALGORITHM"),
+        ("nonsense", "nonsense"),
+        ("central --port 0", "before the algorithm"),
+        ("lamport -n 65", "the lab shows up to 64 processes, not 65"),
+        ("lamport -n zero", "zero"),
+        ("lamport --runs 3", "--runs is for `tenure simulate`"),
+        ("lamport --trace x", "--trace is for `tenure simulate`"),
+        ("lamport --help", "tenure simulate --help"),
+        ("lamport --steer '3 crash'", "say `crash p1`"),
+        ("lamport --steer '3 crash p9'", "`crash p9` is not possible now"),
+        ("lamport --steer '3", "a quote is not closed"),
+        ("lamport -n 3 --lose 0.5", "--beyond-assumptions"),
+    ] {
+        let (status, says) = lab.refused("sessions", &json!({ "words": words }).to_string());
+        assert_eq!(status, 400, "{words}: {says}");
+        assert!(says.contains(part) && !says.contains('\n'), "{words}: {says}");
+    }
+    for body in ["", "{", "{}", "[]", r#"{"word":"lamport"}"#, r#"{"words":"a","trace":"b"}"#] {
+        assert_eq!(lab.refused("sessions", body).0, 400, "{body}");
+    }
+    assert_eq!(lab.refused("sessions", r#"{"trace":"no trace"}"#).0, 400);
+    let mut sitting = lab.open("lamport -n 3");
+    sitting.step(1);
+    let before = sitting.view.clone();
+    for act in [
+        json!({}),
+        json!({ "lose": 999 }),
+        json!({ "crash": 0 }),
+        json!({ "crash": 4 }),
+        json!({ "recover": 1 }),
+        json!({ "fire": { "process": 1, "timer": "nothing" } }),
+        json!({ "ask": { "process": 1, "command": "enter" } }),
+        json!({ "ask": { "process": 1, "command": "elect" } }),
+        json!({ "ask": { "process": 1, "command": "sing" } }),
+        json!({ "suspect": { "process": 1, "peer": 1 } }),
+        json!({ "delay": 1 }),
+        json!({ "delay": 1, "by": -1.0 }),
+        json!({ "by": 1.0 }),
+        json!({ "crash": 1, "recover": 2 }),
+        json!({ "explode": 1 }),
+    ] {
+        let (status, says) = sitting.refused("act", &act);
+        assert!(status == 400 && !says.is_empty(), "{act}: {status} {says}");
+    }
+    for step in [json!({}), json!({ "steps": 0 }), json!({ "steps": 99999 }), json!({ "until": 1 })]
+    {
+        assert_eq!(sitting.refused("step", &step).0, 400, "{step}");
+    }
+    assert_eq!(sitting.refused("go", &json!({ "moment": 77 })).0, 404);
+    assert_eq!(sitting.refused("go", &json!({ "moment": -1 })).0, 400);
+    assert_eq!(lab.get("sessions/1"), before, "nothing was changed");
+    assert_eq!(lab.refused("sessions/9/step", r#"{"steps":1}"#).0, 404);
+    assert_eq!(lab.ask("GET /api/sessions/x", "").status, 404);
+}
+
+#[test]
+fn the_oldest_session_makes_room() {
+    let lab = Lab::start(&[]);
+    for _ in 0..33 {
+        lab.open("central -n 2");
+    }
+    assert_eq!(lab.ask("GET /api/sessions/1", "").status, 404);
+    assert_eq!(lab.ask("GET /api/sessions/2", "").status, 200);
+    assert_eq!(lab.ask("GET /api/sessions/33", "").status, 200);
+}
+
+#[test]
+fn the_algorithms_are_listed_with_their_variants() {
+    let lab = Lab::start(&[]);
+    let algorithms = lab.get("algorithms");
+    let algorithms = algorithms.as_array().unwrap();
+    let of = |name: &str| algorithms.iter().find(|it| it["name"] == name).expect("it is listed");
+    assert_eq!(of("ricart-agrawala")["service"], "mutex");
+    assert_eq!(of("bully")["service"], "election");
+    let variants = of("ricart-agrawala")["variants"].as_array().unwrap();
+    assert!(variants.iter().any(|it| it["name"] == "clock-only-strict" && it["sound"] == false));
+    assert!(algorithms.iter().all(|it| it["says"].is_string() && it["topology"].is_string()));
+}
+
+#[test]
+fn beyond_this_machine_nobody_gets_in_without_the_token() {
+    let lab = Lab::start(&["--bind", "0.0.0.0"]);
+    assert!(lab.token.is_some(), "{}", lab.address);
+    assert_eq!(ask(lab.at, "GET /api/algorithms", "").status, 401);
+    assert_eq!(ask(lab.at, "POST /api/sessions", r#"{"words":"lamport"}"#).status, 401);
+    lab.open("lamport -n 2");
+    let foreign = [format!("Host: {}", lab.at), "Origin: http://evil.example".to_owned()];
+    let body = r#"{"words":"lamport"}"#;
+    assert_eq!(ask_raw(lab.at, "POST /api/sessions", &foreign, body).status, 403);
+}
+
+#[test]
+fn the_command_ends_as_commands_do() {
+    let lab = Lab::start(&[]);
+    assert_eq!(ask(lab.at, "GET /", "").status, 200);
+    let taken = lab.at.port().to_string();
+    let ran = tenure(&["lab", "--port", &taken]);
+    let says = String::from_utf8(ran.stderr).unwrap();
+    assert_eq!(ran.status.code(), Some(4), "{says}");
+    assert!(says.starts_with("tenure: cannot listen on 127.0.0.1:"), "{says}");
+    assert_eq!(says.lines().count(), 1, "{says}");
+    assert_eq!(lab.interrupt(), Some(0));
+    for (wrong, part) in [
+        (&["lab", "nonsense"][..], "nonsense"),
+        (&["lab", "--open", "/no/such/file"], "/no/such/file"),
+        (&["lab", "--bind", "nowhere"], "nowhere"),
+        (&["simulate", "lamport", "--steer", "crash p1"], "write '12 lose"),
+        (&["simulate", "lamport", "--steer", "1 crash p9"], "`1 crash p9` is not possible"),
+        (&["simulate", "lamport", "--steer", "999999 crash p1"], "comes too late"),
+        (&["simulate", "lamport", "--steps", "3", "--runs", "2"], "one run"),
+    ] {
+        let ran = tenure(wrong);
+        let says = String::from_utf8(ran.stderr).unwrap();
+        assert_eq!(ran.status.code(), Some(2), "{wrong:?}: {says}");
+        assert!(says.contains(part) && says.lines().count() == 1, "{wrong:?}: {says}");
+    }
+}

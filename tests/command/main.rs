@@ -1,0 +1,10 @@
+//! The command `tenure` as a script meets it: what it prints, and the status that it ends with.
+
+mod check;
+mod lab;
+mod questions;
+mod scenarios;
+mod shell;
+mod simulate;
+#[path = "../../crates/web/tests/support/mod.rs"]
+mod support;

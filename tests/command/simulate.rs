@@ -1,0 +1,479 @@
+//! What `tenure simulate` and `tenure compare` promise to scripts and to people.
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+use crate::shell::{data as data_with, tenure, text};
+use serde_json::{Value, json};
+
+#[track_caller]
+fn data(line: &str) -> Value {
+    data_with(line, 0)
+}
+
+/// A command that is refused: one line that says all of these, and nothing else.
+#[track_caller]
+fn refused(line: &str, says: &[&str]) {
+    let output = tenure(line);
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{line}: {told}");
+    assert_eq!(output.stdout, b"", "{line}");
+    assert_eq!(told.lines().count(), 1, "{line}: {told}");
+    for word in says {
+        assert!(told.contains(word), "{line}: “{word}” is not in {told}");
+    }
+}
+
+#[test]
+fn the_example_of_the_contract_comes_out_to_the_letter() {
+    let expected = json!({
+        "algorithm": "chang-roberts", "n": 5, "ids": [5, 4, 3, 2, 1], "seed": 1,
+        "messages": {
+            "total": 20, "by_kind": {"election": 15, "elected": 5},
+            "dropped": 0, "duplicated": 0,
+        },
+        "elected": {"1": 5, "2": 5, "3": 5, "4": 5, "5": 5}, "leaders": [5],
+        "entries": {"total": 0, "order": []},
+        "delays": {
+            "entry": {"mean": 0.0, "max": 0.0}, "exit": {"mean": 0.0, "max": 0.0},
+            "synchronisation": {"mean": 0.0, "max": 0.0},
+        },
+        "bypass_max": 0, "finished_at": 10.0, "blocked": [],
+        "verdicts": {"agreement": "holds", "validity": "holds", "progress": "holds"},
+    });
+    assert_eq!(data("simulate chang-roberts --ids 5,4,3,2,1"), expected);
+}
+
+#[test]
+fn messages_per_entry_are_those_of_the_papers() {
+    for n in [2, 3, 5, 9] {
+        let entries = 2 * n;
+        let total = |name: &str| {
+            let run = data(&format!("simulate {name} -n {n} --entries 2 --latency 1..5 --seed 7"));
+            assert_eq!(run["entries"]["total"], entries, "{name}, n = {n}");
+            run["messages"]["total"].as_u64().unwrap()
+        };
+        assert_eq!(total("lamport"), 3 * (n - 1) * entries, "n = {n}");
+        assert_eq!(total("ricart-agrawala"), 2 * (n - 1) * entries, "n = {n}");
+        assert_eq!(total("central"), 3 * (entries - 2), "n = {n}: the coordinator's are free");
+    }
+}
+
+#[test]
+fn delays_are_those_of_the_comparison_table() {
+    let delays = |line: &str| data(line)["delays"].clone();
+    let alone = |name: &str| delays(&format!("simulate {name} --sequential 20"));
+    let crowd = |name: &str| delays(&format!("simulate {name} --entries 2"));
+    for name in ["lamport", "ricart-agrawala"] {
+        assert_eq!(alone(name)["entry"]["max"], 2.0, "{name}: request and reply");
+        assert_eq!(crowd(name)["synchronisation"]["max"], 1.0, "{name}: one message hands on");
+    }
+    assert_eq!(alone("central")["entry"]["max"], 2.0, "request and grant");
+    assert_eq!(crowd("central")["synchronisation"]["max"], 2.0, "release and grant");
+    let ring = crowd("token-ring");
+    assert_eq!(ring["synchronisation"]["max"], 1.0, "the next on the ring waits already");
+    assert_eq!(ring["exit"]["max"], 0.0);
+}
+
+#[test]
+fn the_least_loaded_wins_and_equal_loads_go_to_the_larger_number() {
+    let run = data("simulate chang-roberts --loads 50,25,25");
+    assert_eq!((&run["ids"], &run["leaders"]), (&json!([1, 2, 3]), &json!([3])));
+}
+
+#[test]
+fn who_starts_and_who_is_down_decides_what_an_election_costs() {
+    let run = data("simulate chang-roberts --ids 5,1,2,3,4 --initiators 2");
+    assert_eq!(run["messages"]["total"], 14, "3N − 1: all the way to the largest, and two laps");
+    let run = data("simulate bully --down 5 --initiators 1");
+    assert_eq!(run["messages"]["total"], 20, "N(N − 1)");
+    assert_eq!(run["leaders"], json!([4]));
+    assert_eq!(run["elected"]["5"], Value::Null);
+}
+
+#[test]
+fn many_runs_are_summed_up_beside_the_first() {
+    let first = data("simulate chang-roberts -n 8 --ids random --seed 3");
+    let mut many = data("simulate chang-roberts -n 8 --ids random --seed 3 --runs 200");
+    let total = many["summary"]["messages"]["total"].take();
+    many.as_object_mut().unwrap().remove("summary");
+    assert_eq!(many, first, "the other keys are those of the first run");
+    // n·Hₙ + n, and the extremes 3n − 1 and n(n + 1)/2 + n.
+    let (mean, deviation) = (total["mean"].as_f64().unwrap(), total["stddev"].as_f64().unwrap());
+    let theory = 8.0 * (1..=8).map(|i| 1.0 / f64::from(i)).sum::<f64>() + 8.0;
+    let error = deviation / 200f64.sqrt();
+    assert!((mean - theory).abs() < 4.0 * error, "{mean} ± {error}, not {theory}");
+    assert!(deviation > 1.0, "rings are drawn anew");
+    assert!(total["min"].as_f64().unwrap() >= 23.0 && total["max"].as_f64().unwrap() <= 44.0);
+}
+
+/// Runs with a trace, and reads it.
+fn traced(directory: &Path, line: &str) -> String {
+    let file = directory.join("trace.ndjson");
+    text(&format!("{line} --trace {}", file.display()), 0);
+    std::fs::read_to_string(file).unwrap()
+}
+
+#[test]
+fn a_seed_gives_the_same_bytes_on_any_number_of_threads() {
+    let directory = tempfile::tempdir().unwrap();
+    let line = "simulate ricart-agrawala -n 4 --entries 3 --latency exp:2 --hold 1..3 --runs 6";
+    let trace = |options: &str| traced(directory.path(), &format!("{line} {options}"));
+    let alone = trace("--threads 1");
+    assert!(alone.lines().count() > 50, "{alone}");
+    assert_eq!(alone, trace("--threads 2"));
+    assert_ne!(alone, trace("--threads 1 --seed 2"), "another seed is another run");
+    let printed = |threads: u32| text(&format!("{line} --threads {threads}"), 0);
+    assert_eq!(printed(1), printed(2));
+}
+
+#[test]
+fn a_trace_says_how_to_make_it_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let options = "--ids random --latency 1..4 --channel fifo --seed 9";
+    let trace = traced(directory.path(), &format!("simulate chang-roberts -n 6 {options}"));
+    let head: Value = serde_json::from_str(trace.lines().next().unwrap()).unwrap();
+    let replay = head["replay"].as_str().expect("the head has the command");
+    let again = traced(directory.path(), replay.strip_prefix("tenure ").unwrap());
+    assert_eq!(trace, again);
+    let file = directory.path().join("trace.ndjson");
+    text(&format!("trace verify {}", file.display()), 0);
+}
+
+#[test]
+fn a_violation_is_an_exit_status_with_a_command_that_shows_it_again() {
+    let line = "simulate lamport -n 3 --entries 3 --channel reordered --latency exp:5 \
+                --hold 5 --runs 200 --beyond-assumptions";
+    let found = data_with(line, 1);
+    let violations = found["violations"].as_array().unwrap();
+    let unsafe_ = violations.iter().find(|it| it["property"] == "mutual-exclusion").unwrap();
+    for command in ["replay", "shrunk"] {
+        let command = unsafe_[command].as_str().unwrap().strip_prefix("tenure ").unwrap();
+        let again = data_with(command, 1);
+        assert_eq!(again["verdicts"]["mutual-exclusion"], "violated", "{command}");
+    }
+    assert!(unsafe_["shrunk"].as_str().unwrap().contains("-n 2"), "{unsafe_}");
+    let told = text(line, 1);
+    assert!(told.contains("VIOLATED") && told.contains("again:  tenure simulate lamport"));
+}
+
+#[test]
+fn only_what_is_promised_or_named_fails() {
+    let line = "simulate central -n 3 --entries 4 --latency exp:8 --runs 50";
+    let run = data(line);
+    assert!(run["summary"]["violated"]["no-starvation"].as_u64().unwrap() > 0);
+    let named = data_with(&format!("{line} --property no-starvation"), 1);
+    let replay = named["violations"][0]["replay"].as_str().unwrap();
+    assert!(replay.ends_with("--property no-starvation"), "{replay}");
+    data_with(replay.strip_prefix("tenure ").unwrap(), 1);
+}
+
+#[test]
+fn an_environment_weaker_than_the_card_is_refused_unless_wanted() {
+    refused("simulate lamport --channel reordered", &["order", "--beyond-assumptions"]);
+    refused("simulate ricart-agrawala --lose 0.1", &["lost", "--beyond-assumptions"]);
+    refused("simulate ricart-agrawala --crash 2@5", &["crash", "--beyond-assumptions"]);
+    refused("simulate chang-roberts --down 2", &["down", "--beyond-assumptions"]);
+    refused("simulate bully --timing asynchronous", &["synchronous", "--beyond-assumptions"]);
+    let run = data_with("simulate ricart-agrawala --crash 2@0.5 --beyond-assumptions", 1);
+    assert_eq!(run["verdicts"]["progress"], "violated");
+    assert_eq!(run["blocked"], json!([1, 3, 4, 5]));
+    data("simulate fifo:ricart-agrawala --lose 0.2 --duplicate 0.1 --latency 1..3");
+}
+
+#[test]
+fn faults_are_counted_and_an_inert_one_is_a_warning() {
+    let run = data("simulate fifo:lamport --entries 3 --lose 0.3 --seed 2");
+    let faults = &run["faults"]["loss"];
+    assert!(faults["injected"].as_u64().unwrap() > 0, "{faults}");
+    assert_eq!(faults["injected"], faults["observed"]);
+    assert_eq!(run["warnings"], Value::Null);
+    let inert = "simulate bully --recover 5@10";
+    let warnings = data(inert)["warnings"].to_string();
+    assert!(warnings.contains("the recovery of P5 never happened"), "{warnings}");
+    let told = text(inert, 0);
+    assert!(told.contains("warning") && told.contains("P5 never happened"), "{told}");
+    let line = "simulate fifo:central -n 3 --partition 1,2@1..20";
+    let run = data(line);
+    assert!(run["faults"]["partition"]["observed"].as_u64().unwrap() > 0, "{run}");
+}
+
+#[test]
+fn crashes_come_where_the_algorithm_is_weakest() {
+    let beyond = |line: &str| data_with(&format!("{line} --beyond-assumptions"), 1);
+    let blocked = |line: &str| beyond(line)["blocked"].clone();
+    let central = "simulate central -n 3 --crash";
+    assert_eq!(blocked(&format!("{central} 2@inside:1+0.5")), json!([3]));
+    assert_eq!(blocked(&format!("{central} 2@waiting")), json!([3]));
+    assert_eq!(blocked(&format!("{central} 1@message:2")), json!([2, 3]));
+    // Whoever coordinates and forgets lets another in, and the command says how to see it.
+    let forgetful = "simulate central -n 3 --entries 0,3,3 --crash 1@3 --hold 5 --latency 1..4 \
+                     --recover 1@+0.5:forgetful --runs 20";
+    let found = beyond(forgetful);
+    let violation = found["violations"].as_array().unwrap();
+    let unsafe_ = violation.iter().find(|it| it["property"] == "mutual-exclusion").unwrap();
+    let replay = unsafe_["replay"].as_str().unwrap();
+    assert!(replay.contains("--crash 1@3 --recover 1@+0.5:forgetful"), "{replay}");
+    data_with(replay.strip_prefix("tenure ").unwrap(), 1);
+}
+
+#[test]
+fn workloads_are_open_hot_or_talkative() {
+    let hot = data("simulate ricart-agrawala -n 3 --hot 2:7");
+    let order = hot["entries"]["order"].as_array().unwrap();
+    let of = |process: u32| order.iter().filter(|entry| **entry == process).count();
+    assert_eq!([of(1), of(2), of(3)], [1, 7, 1]);
+    let open = data("simulate ricart-agrawala -n 2 --entries 5 --arrivals 100");
+    assert_eq!(open["entries"]["total"], 10);
+    assert!(open["finished_at"].as_f64().unwrap() >= 500.0, "{open}");
+    let line = "simulate central -n 3 --entries 3 --think 0..20 --latency 1..9 --app-messages 1 \
+                --runs 100 --property order-with-messages";
+    let told = data_with(line, 1);
+    assert!(told["violations"][0]["runs"].as_u64().unwrap() > 1, "{told}");
+    let replay = told["violations"][0]["replay"].as_str().unwrap();
+    assert!(replay.contains("--app-messages 1"), "{replay}");
+    data_with(replay.strip_prefix("tenure ").unwrap(), 1);
+}
+
+#[test]
+fn each_link_may_have_a_latency_of_its_own() {
+    let entry = |links: &str| {
+        let run = data(&format!("simulate central -n 2 --entries 0,1 {links}"));
+        run["delays"]["entry"]["max"].as_f64().unwrap()
+    };
+    assert_eq!(entry(""), 2.0);
+    assert_eq!(entry("--link-latency 2-1=5"), 6.0);
+    assert_eq!(entry("--link-latency 2-1=5 --link-latency 1-2=0.5"), 5.5);
+}
+
+#[test]
+fn a_partition_may_last_for_ever() {
+    let line = "simulate central -n 3 --partition 1,2@0.. --beyond-assumptions";
+    assert_eq!(data_with(line, 1)["blocked"], json!([3]));
+}
+
+#[test]
+fn an_idle_ring_goes_on_to_the_time_that_is_asked_for() {
+    let run = data("simulate token-ring --entries 0 --until 100");
+    assert_eq!(run["finished_at"], 100.0);
+    assert!(run["messages"]["by_kind"]["token"].as_u64().unwrap() >= 49, "{run}");
+    let status = data_with("simulate ricart-agrawala --entries 50 --until 20", 3);
+    assert_eq!(status["verdicts"]["progress"], "incomplete");
+}
+
+#[test]
+fn bad_input_takes_one_line_and_changes_nothing() {
+    let chang = "simulate chang-roberts";
+    refused(&format!("{chang} -n 0"), &["0 processes", "1 to"]);
+    refused(&format!("{chang} --ids 3,1,3"), &["rank 3 is given twice"]);
+    refused(&format!("{chang} --ids 3,1 -n 3"), &["2 ranks for -n 3"]);
+    refused(&format!("{chang} --ids 3,x"), &["`x`", "8,1,5"]);
+    refused(&format!("{chang} --loads 50,0,25"), &["`0`", "load of 1 or more"]);
+    refused(&format!("{chang} --ids 1,2 --loads 1,2"), &["--ids", "--loads"]);
+    refused(&format!("{chang} --initiators 1,9"), &["P9", "P1 to P5"]);
+    refused(&format!("{chang} --initiators 0"), &["`0` is no process", "1 for P1"]);
+    refused(&format!("{chang} --variant forward-last"), &["forward-last"]);
+    refused(&format!("{chang} --property speed"), &["speed", "agreement"]);
+    refused("simulate paxos", &["paxos", "chang-roberts"]);
+    refused("simulate", &["ALGORITHM"]);
+    refused("simulate maekawa --quorums circles", &["circles", "majority"]);
+    refused("simulate maekawa --quorums fpp -n 8", &["not 8"]);
+    refused("simulate bully --down 6", &["--down", "P6", "P1 to P5"]);
+    refused("simulate central --coordinator 7", &["--coordinator", "P7"]);
+    refused("simulate central --partition 1,9@1..5", &["partition", "P9"]);
+    refused("simulate central --partition 1@5..1", &["5..1", "swap"]);
+    refused("simulate central --partition 1", &["1,2@10..50"]);
+    refused("simulate central --crash 3", &["3@10"]);
+    refused("simulate bully --crash 6@1", &["crash", "P6"]);
+    refused("simulate central --crash 3@soon", &["soon", "message:4", "inside:2"]);
+    refused("simulate central --crash 3@message:0", &["message:0", "message:4"]);
+    refused("simulate central --recover 3@+5", &["--recover 3@+", "--crash", "P3"]);
+    refused("simulate central --recover 3@5:maybe", &["maybe", "3@50:forgetful"]);
+    refused("simulate central --arrivals 2 --think 1", &["--arrivals", "--think"]);
+    refused("simulate central --arrivals 2 --sequential 1", &["--arrivals", "--sequential"]);
+    refused("simulate central --arrivals often", &["often", "exp:2"]);
+    refused("simulate central --hot 9", &["--hot", "P9", "P1 to P5"]);
+    refused("simulate central --hot 3:x", &["`x`", "3:50"]);
+    refused("simulate central --app-messages 2", &["`2`", "0 to 1"]);
+    refused("simulate central --link-latency 1-9=2", &["--link-latency", "P9", "P1 to P5"]);
+    refused("simulate central --link-latency 1=2", &["`1=2`", "1-2=5..9"]);
+    refused("simulate central --link-latency 2-2=2", &["`2-2`", "itself"]);
+    refused("simulate central -n 2000 --link-latency 1-2=2", &["--link-latency", "1000"]);
+    refused("simulate central --lose 1.5", &["1.5", "0 to 1"]);
+    refused("simulate central --duplicate -0.5", &["-0.5", "0 to 1"]);
+    refused("simulate central --latency 3..1", &["3..1", "before it begins"]);
+    refused("simulate central --think soon", &["soon", "exp:2"]);
+    refused("simulate central --entries 1,1,1 -n 2", &["3 numbers", "2 processes"]);
+    refused("simulate central --entries unbounded", &["tenure check"]);
+    refused("simulate central --runs 0", &["--runs 0", "1 or more"]);
+    refused("simulate central --drift 1", &["drift", "below 1"]);
+    refused("simulate central --gst 5", &["--gst", "--timing partial"]);
+    refused("compare locks", &["locks", "mutex"]);
+    refused("compare mutex -n 0", &["0 processes"]);
+    refused("compare mutex --variant reference", &["--variant", "simulate"]);
+    refused("compare election --ids 1,2 --plot x.svg", &["--plot", "--ids random"]);
+}
+
+#[test]
+fn a_refused_run_writes_no_trace_and_a_trace_that_cannot_be_written_is_told() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("trace.ndjson");
+    refused(&format!("simulate central --lose 0.5 --trace {}", file.display()), &["lost"]);
+    assert!(!file.exists());
+    let nowhere = directory.path().join("nowhere/trace.ndjson");
+    let output = tenure(&format!("simulate central --trace {}", nowhere.display()));
+    assert_eq!(output.status.code(), Some(4));
+}
+
+#[test]
+fn tables_fit_a_hundred_columns_and_hold_theory_beside_figures() {
+    let lines = [
+        "simulate ricart-agrawala -n 30 --entries 2",
+        "simulate chang-roberts -n 9 --ids random --runs 100",
+        "simulate fifo:coordinated:bully -n 4 --entries 2",
+        "compare mutex -n 4 --entries 2 --runs 5",
+        "compare election -n 6 --runs 5",
+    ];
+    for line in lines {
+        let told = text(line, 0);
+        for row in told.lines() {
+            assert!(row.chars().count() <= 100, "{line}: {row}");
+        }
+    }
+    let told = text("simulate ricart-agrawala -n 5", 0);
+    assert!(told.contains("the card says 2(N−1), here 8"), "{told}");
+    assert!(told.contains("exactly 8 are expected"), "{told}");
+}
+
+#[test]
+fn compare_runs_all_algorithms_on_one_workload() {
+    let table = data("compare mutex -n 5 --sequential 40 --runs 10");
+    let find = |name: &str| {
+        let all = table["algorithms"].as_array().unwrap();
+        all.iter().find(|it| it["name"] == name).unwrap_or_else(|| panic!("{name}")).clone()
+    };
+    assert_eq!(find("lamport")["messages"]["mean"], 12.0);
+    assert_eq!(find("ricart-agrawala")["messages"]["mean"], 8.0);
+    assert_eq!(find("ricart-agrawala")["theory"]["expected"], 8.0);
+    assert_eq!(find("maekawa")["broken"], json!([]));
+    assert!(find("token-ring")["delays"]["entry"].as_f64().unwrap() > 0.0);
+    // Lost messages block a ring, and the comparison says how to see it.
+    let lossy = data_with("compare election --lose 0.5 --runs 3 -n 3 --beyond-assumptions", 1);
+    let ring = &lossy["algorithms"][0];
+    assert_eq!((&ring["name"], &ring["broken"][0]), (&json!("lelann"), &json!("progress")));
+    let replay = ring["replay"][0].as_str().unwrap();
+    text(replay.strip_prefix("tenure ").unwrap(), 1);
+}
+
+#[test]
+fn the_comparison_has_delays_order_and_bypass_beside_the_messages() {
+    let line = "compare mutex -n 4 --entries 2 --runs 10 --latency 1..9 --think 0..20 \
+        --app-messages 0.5";
+    let table = data(line);
+    let row = |name: &str| {
+        let all = table["algorithms"].as_array().unwrap();
+        all.iter().find(|it| it["name"] == name).unwrap_or_else(|| panic!("{name}")).clone()
+    };
+    // Users who talk lose every order but one that is served by time.
+    let suzuki = row("suzuki-kasami");
+    assert!(suzuki["violated"]["order-with-messages"].as_u64().unwrap() > 0, "{suzuki}");
+    assert_eq!(suzuki["theory"]["order"], "no");
+    assert_eq!(row("token-ring")["bypass_max"], 1.0, "nobody enters twice while another waits");
+    let told = text(line, 0);
+    let head = told.lines().find(|line| line.starts_with("algorithm")).unwrap();
+    for column in ["entry", "exit", "nisation", "bypass", "order", "broken"] {
+        assert!(head.contains(column), "{column} in {head}");
+    }
+    assert!(told.lines().all(|line| line.chars().count() <= 100), "{told}");
+    // Where they do not talk, a lock that serves by stamps keeps it.
+    let quiet = data("compare mutex -n 4 --entries 2 --runs 10 --latency 1..9 --think 0..20");
+    let lamport = &quiet["algorithms"][2];
+    assert_eq!(
+        (&lamport["name"], &lamport["violated"]["order"]),
+        (&json!("lamport"), &json!(null))
+    );
+}
+
+#[test]
+fn what_the_card_forbids_is_a_line_of_the_comparison() {
+    let table = data("compare mutex -n 3 --duplicate 0.2 --runs 3");
+    let all = table["algorithms"].as_array().unwrap();
+    let refused = |name: &str| {
+        let row = all.iter().find(|it| it["name"] == name).unwrap();
+        row["refused"].as_str().map(str::to_owned)
+    };
+    assert!(refused("token-ring").unwrap().contains("--beyond-assumptions"));
+    assert_eq!(refused("central"), None, "its card allows duplicates");
+}
+
+#[test]
+fn the_picture_has_a_curve_for_each_algorithm() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("mutex.svg");
+    text(&format!("compare mutex -n 4 --runs 1 --plot {}", file.display()), 0);
+    let svg = std::fs::read_to_string(file).unwrap();
+    for name in ["central", "token-ring", "lamport", "ricart-agrawala", "maekawa"] {
+        assert!(svg.contains(&format!(">{name}<")), "{name}");
+    }
+    for unit in ["messages per entry", "delay from an exit to the next entry"] {
+        assert!(svg.contains(&format!(">{unit}<")), "{unit}");
+    }
+    assert!(svg.starts_with("<svg") && svg.ends_with("</svg>\n"));
+    assert!(!svg.contains("NaN") && !svg.contains("inf"), "every number is one");
+}
+
+/// Starts a command, interrupts it as soon as it has written so many bytes of trace, and waits.
+fn interrupted(line: &str, trace: &Path, after: u64) -> Output {
+    use rustix::process::{Pid, Signal, kill_process};
+    let child = Command::new(env!("CARGO_BIN_EXE_tenure"))
+        .args(line.split_whitespace())
+        .arg("--trace")
+        .arg(trace)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // By then it has long begun to listen.
+    while std::fs::metadata(trace).map_or(0, |file| file.len()) < after {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+    kill_process(pid, Signal::INT).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+const ENDLESS: &str = "simulate token-ring --entries 0 --until 1000000000";
+
+#[test]
+fn an_interrupted_run_says_what_it_knows_and_leaves_a_trace_that_can_be_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("trace.ndjson");
+    let output = interrupted(ENDLESS, &file, 1 << 22);
+    let told = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(3), "{told}");
+    assert!(told.contains("interrupted: partial figures") && told.contains("token"), "{told}");
+    assert!(told.contains("a part of a run"), "theory is not held beside it: {told}");
+    text(&format!("trace verify {}", file.display()), 0);
+    let trace = std::fs::read_to_string(&file).unwrap();
+    assert!(trace.ends_with('\n') && trace.lines().count() > 1000);
+    let whole = |line: &str| serde_json::from_str::<Value>(line).is_ok();
+    assert!(trace.lines().all(whole), "the last line is a whole one");
+}
+
+#[test]
+fn an_interrupted_run_is_partial_in_json_too() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("trace.ndjson");
+    // The third of many runs ends nothing: the figures are those of the runs before.
+    let many = "simulate token-ring --entries 0 --until 100000 --runs 100000 --threads 1";
+    for line in [ENDLESS, many] {
+        let output = interrupted(&format!("{line} --format json"), &file, 1 << 22);
+        assert_eq!(output.status.code(), Some(3), "{line}");
+        let data: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(data["interrupted"], true, "{line}");
+        assert!(data["messages"]["by_kind"]["token"].as_u64().unwrap() > 1000, "{line}");
+        assert_eq!(data["summary"].is_object(), line == many);
+        std::fs::remove_file(&file).unwrap();
+    }
+}
