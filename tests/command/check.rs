@@ -131,6 +131,39 @@ fn whoever_interrupts_a_check_is_told_what_is_known() {
     }
 }
 
+/// Five take longer than anybody waits, and more memory than there is.
+#[test]
+fn a_check_without_options_ends() {
+    for (line, size) in [("lamport", 3), ("chang-roberts --ids 2,1", 2)] {
+        let checked = tenure(&format!("check {line} --format json"));
+        assert_eq!(checked.status.code(), Some(0), "{checked:?}");
+        assert_eq!(json(&checked)["n"], size);
+    }
+}
+
+#[test]
+fn a_check_that_stops_says_how_far_it_came_and_what_goes_on() {
+    let line = "check lamport -n 4 --max-memory 20M";
+    let stopped = tenure(&format!("{line} --format json"));
+    assert_eq!(stopped.status.code(), Some(3), "{stopped:?}");
+    let told = json(&stopped);
+    assert_eq!((&told["verdict"], &told["limit"]), (&"incomplete".into(), &"memory".into()));
+    let text = String::from_utf8(tenure(line).stdout).expect("text");
+    let depth = format!("within depth {} no step violates anything", told["depth"]);
+    assert!(text.contains(&depth), "{text}");
+    assert!(text.ends_with("  --max-memory allows more; smaller searches: -n 3\n"), "{text}");
+}
+
+#[test]
+fn more_threads_than_any_machine_serves_are_refused() {
+    for line in ["check lamport -n 2 --threads 100000", "simulate lamport --threads 100000"] {
+        let refused = tenure(line);
+        let says = String::from_utf8_lossy(&refused.stderr);
+        assert_eq!((refused.status.code(), says.lines().count()), (Some(2), 1), "{says}");
+        assert!(says.contains("write 1 to 1024"), "{says}");
+    }
+}
+
 fn kill(child: &Child, signal: Signal) {
     let pid = Pid::from_raw(i32::try_from(child.id()).expect("a process id")).expect("not 0");
     kill_process(pid, signal).expect("it still runs");

@@ -6,9 +6,6 @@ use tenure_trace::diagram::{Direction, Margin, View, lay_out};
 
 use crate::report::{Counterexample, Judgement, Report};
 
-/// What makes a search smaller, or finite at all: elections may go on to ever higher terms.
-const HINT: &str = "a lower bound on terms, or on messages on a link, makes a search smaller";
-
 impl Counterexample {
     /// A space–time diagram in text, at most 100 columns wide, whose rows are numbered as the
     /// story's steps are.
@@ -46,7 +43,11 @@ impl fmt::Display for Report {
         }
         writeln!(f)?;
         if let Some(limit) = self.limit {
-            writeln!(f, "  stopped: {}; {HINT}", limit.says())?;
+            write!(f, "  stopped: {}", limit.says())?;
+            if self.counterexamples.is_empty() {
+                write!(f, "; within depth {} no step violates anything", self.depth)?;
+            }
+            writeln!(f)?;
         }
         for found in &self.counterexamples {
             write!(f, "\n{found}")?;

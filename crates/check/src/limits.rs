@@ -2,6 +2,11 @@
 
 use std::time::Duration;
 
+use serde::Serialize;
+
+/// Worlds have names of 32 bits, and are spread over tables that are never quite equally full.
+const MOST_STATES: u64 = 7 << 29;
+
 /// What may end a search before everything was seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Limits {
@@ -11,7 +16,8 @@ pub(crate) struct Limits {
 }
 
 /// What ended a search before everything was seen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Limit {
     /// As many states as allowed were seen.
     States,
@@ -45,7 +51,7 @@ impl Limits {
     ) -> Option<Limit> {
         if stopped {
             Some(Limit::Stopped)
-        } else if self.states.is_some_and(|most| states >= most) {
+        } else if states >= self.states.map_or(MOST_STATES, |most| most.min(MOST_STATES)) {
             Some(Limit::States)
         } else if self.bytes.is_some_and(|most| bytes as u64 >= most) {
             Some(Limit::Memory)

@@ -275,7 +275,7 @@ impl Serialize for Report {
                 map.end()
             }
         }
-        let mut fields = to.serialize_struct("Report", 13)?;
+        let mut fields = to.serialize_struct("Report", 14)?;
         fields.serialize_field("algorithm", &self.algorithm)?;
         fields.serialize_field("n", &self.size)?;
         fields.serialize_field("verdict", &self.judgement())?;
@@ -287,6 +287,9 @@ impl Serialize for Report {
         fields.serialize_field("seconds", &((self.seconds * 1000.0).round() / 1000.0))?;
         if !self.bounds.is_empty() {
             fields.serialize_field("bounds", &self.bounds)?;
+        }
+        if let Some(limit) = &self.limit {
+            fields.serialize_field("limit", limit)?;
         }
         if let Some(bypass) = &self.bypass {
             fields.serialize_field("bypass_max", &bypass.most)?;

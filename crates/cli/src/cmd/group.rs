@@ -16,6 +16,9 @@ pub(crate) const DEFAULT_SIZE: u32 = 5;
 /// More processes than this do not fit into the memory of ordinary machines.
 const MOST_PROCESSES: u32 = 16_000_000;
 
+/// Each thread takes memory, and no machine has more cores than this.
+const MOST_THREADS: usize = 1024;
+
 /// The options that describe a group, its users and its surroundings.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct GroupOptions {
@@ -309,6 +312,15 @@ fn entries(text: &str) -> Result<EntriesAsked, String> {
         [each] => EntriesAsked::Each(each),
         _ => EntriesAsked::Listed(listed),
     })
+}
+
+/// A number of threads, 0 for one on each core.
+pub(crate) fn threads(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(threads) if threads <= MOST_THREADS => Ok(threads),
+        Ok(_) => Err(format!("{text} threads are more than help; write 1 to {MOST_THREADS}")),
+        Err(_) => Err(format!("`{text}` is no number of threads; write 1 to {MOST_THREADS}")),
+    }
 }
 
 fn tree(text: &str) -> Result<Shape, String> {

@@ -10,6 +10,7 @@ mod group;
 mod interrupt;
 mod lab;
 mod list;
+mod machine;
 mod node;
 mod output;
 mod question;
@@ -66,7 +67,7 @@ impl Subcommands {
     fn run(self) -> Result<Status, Failure> {
         match self {
             Subcommands::Run(options) => run::run(*options),
-            Subcommands::Check(options) => check::run(&options),
+            Subcommands::Check(options) => check::run(*options),
             Subcommands::Simulate(options) => simulate::run(&options),
             Subcommands::Compare(options) => compare::run(&options),
             Subcommands::Scenario(options) => scenario::run(&options),

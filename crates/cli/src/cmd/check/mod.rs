@@ -4,7 +4,7 @@ mod options;
 mod perform;
 
 use tenure_algorithms::catalogue;
-use tenure_check::{Judgement, Report};
+use tenure_check::{Judgement, Limit, Report};
 
 use self::perform::Perform;
 use super::failure::{Failure, Status};
@@ -12,13 +12,14 @@ use super::output::{Format, WIDTH, print, print_json, wrapped};
 
 pub(crate) use options::Options;
 
-pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
-    let report = perform(options)?;
+pub(crate) fn run(options: Options) -> Result<Status, Failure> {
+    let options = options.limited();
+    let report = perform(&options)?;
     if options.trace.is_some() && report.shortest().is_none() {
         eprintln!("nothing is violated, so there is no trace to write");
     }
     match options.format {
-        Format::Text => print(&narrow(&report.to_string()))?,
+        Format::Text => print(&narrow(&(report.to_string() + &advice(&options, &report))))?,
         Format::Json => print_json(&report)?,
     }
     Ok(match report.judgement() {
@@ -45,6 +46,35 @@ pub(crate) fn report(options: &Options) -> Result<Report, Failure> {
     let properties = options.properties(&card)?;
     let perform = Perform { options, parameters: &parameters, card: &card, properties };
     catalogue::visit(&options.algorithm, &parameters, perform).map_err(Failure::usage)?
+}
+
+/// What to try when a search was stopped.
+fn advice(options: &Options, report: &Report) -> String {
+    let goes_on = match report.limit {
+        None => return String::new(),
+        Some(Limit::States) => "--max-states allows more",
+        Some(Limit::Memory) => "--max-memory allows more",
+        Some(Limit::Time) => "--max-time allows more",
+        Some(Limit::Stopped) => "",
+    };
+    let mut smaller = Vec::new();
+    let mut less = |option: &str, now: u64, least: u64| {
+        if now > least {
+            smaller.push(format!("{option} {}", now - 1));
+        }
+    };
+    if options.group.ids.is_none() && options.group.loads.is_none() {
+        less("-n", report.size.into(), 2);
+    }
+    less("--term-max", report.bounds.term_max.unwrap_or(0), 0);
+    less("--in-flight", report.bounds.in_flight.map_or(0, |most| most as u64), 1);
+    let smaller = match smaller.is_empty() {
+        true => String::new(),
+        false => format!("smaller searches: {}", smaller.join(", ")),
+    };
+    let parts = [goes_on, &smaller].into_iter().filter(|part| !part.is_empty());
+    let parts: Vec<&str> = parts.collect();
+    if parts.is_empty() { String::new() } else { format!("  {}\n", parts.join("; ")) }
 }
 
 /// The same with long lines broken, what follows being indented.

@@ -1,20 +1,28 @@
 //! The options of `tenure check`.
 
+use std::io::IsTerminal;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::builder::ArgPredicate;
+use clap::{Arg, Args, ValueEnum};
 use tenure_check::{Entries, EntriesOfAll};
 use tenure_core::{Card, ProcessId, Promise, Service};
 
 use crate::cmd::duration;
 use crate::cmd::failure::Failure;
-use crate::cmd::group::{EntriesAsked, GroupOptions, Listed, processes};
+use crate::cmd::group::{EntriesAsked, GroupOptions, Listed, processes, threads};
+use crate::cmd::machine;
 use crate::cmd::output::Format;
 
 /// Explore every schedule of a small group, within stated budgets of faults
+///
+/// There are 3 processes unless -n, --ids or --loads say otherwise. What is not known at a limit is
+/// told as incomplete, with how far the search has come, and so it is when the search is
+/// interrupted. Exit status 1: a property is violated; 3: one is incomplete, and none is violated.
 #[derive(Debug, Args)]
+#[command(mut_arg("n", by_default))]
 pub(crate) struct Options {
     /// Which algorithm; `tenure list` shows them
     pub(crate) algorithm: String,
@@ -51,7 +59,7 @@ pub(crate) struct Options {
     #[arg(long, value_enum, default_value_t)]
     pub(crate) reduce: Reduce,
     /// How many threads search [default: all cores]
-    #[arg(long, value_name = "T")]
+    #[arg(long, value_name = "T", value_parser = threads)]
     pub(crate) threads: Option<usize>,
     /// Keep whole states instead of fingerprints: nothing can be missed
     #[arg(long)]
@@ -59,10 +67,10 @@ pub(crate) struct Options {
     /// Stop at about so many states
     #[arg(long, value_name = "S")]
     pub(crate) max_states: Option<u64>,
-    /// Stop at about so much memory: 500M, 2G
+    /// Stop at about so much memory: 500M, 2G [default: half of what there is]
     #[arg(long, value_name = "M", value_parser = bytes)]
     pub(crate) max_memory: Option<u64>,
-    /// Stop after so long: 30s, 5m
+    /// Stop after so long: 30s, 5m [default: 60s where a terminal shows the result, else never]
     #[arg(long, value_name = "D", value_parser = duration::parse)]
     pub(crate) max_time: Option<Duration>,
     /// A declared bound: a link holds at most so many messages
@@ -145,6 +153,14 @@ impl Property {
 }
 
 impl Options {
+    /// The same with limits where there are none, so that nobody has to end the search by force.
+    pub(crate) fn limited(mut self) -> Self {
+        self.max_memory = self.max_memory.or_else(|| Some(machine::memory()? / 2));
+        let watched = std::io::stdout().is_terminal();
+        self.max_time = self.max_time.or_else(|| watched.then_some(Duration::from_mins(1)));
+        self
+    }
+
     /// What is judged: what was asked for, or what the card promises.
     pub(crate) fn properties(&self, card: &Card) -> Result<Vec<Property>, Failure> {
         if self.property.is_empty() {
@@ -179,6 +195,13 @@ impl Options {
     }
 }
 
+/// Three processes show what most algorithms do, and four have too many schedules for many.
+fn by_default(n: Arg) -> Arg {
+    let listed = ["ids", "loads"].map(|list| (list, ArgPredicate::IsPresent, None));
+    let n = n.help("How many processes [default: 3, or as many as --ids or --loads list]");
+    n.default_value("3").default_value_ifs(listed).hide_default_value(true)
+}
+
 fn latency(text: &str) -> Result<RangeInclusive<u32>, String> {
     let fault = || format!("`{text}` is no latency; write whole units like 1 or 0..1");
     let (least, most) = text.split_once("..").unwrap_or((text, text));
@@ -210,6 +233,32 @@ fn bytes(text: &str) -> Result<u64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn options(line: &str) -> Options {
+        #[derive(clap::Parser)]
+        struct Line {
+            #[command(flatten)]
+            options: Options,
+        }
+        let words = ["check", "lamport"].into_iter().chain(line.split_whitespace());
+        clap::Parser::try_parse_from(words).map(|line: Line| line.options).expect("a check")
+    }
+
+    #[test]
+    fn there_are_three_where_nothing_says_so() {
+        let sizes = ["", "-n 4", "--ids 5,3", "--loads 9,8,7,6"];
+        assert_eq!(sizes.map(|line| options(line).group.size().ok()), [3, 4, 2, 4].map(Some));
+    }
+
+    #[test]
+    fn no_search_fills_the_memory_unless_it_is_told_to() {
+        let plain = options("").limited();
+        assert_eq!(plain.max_memory, machine::memory().map(|bytes| bytes / 2));
+        assert_eq!(plain.max_states, None);
+        let told = options("--max-memory 1G --max-time 5s").limited();
+        let limits = (told.max_memory, told.max_time);
+        assert_eq!(limits, (Some(1 << 30), Some(Duration::from_secs(5))));
+    }
 
     #[test]
     fn amounts_and_latencies_are_read_as_they_are_written() {

@@ -149,7 +149,7 @@ impl Perform<'_> {
         P::Command: Service<Event = P::Event>,
     {
         let options = self.options;
-        if let Some(threads) = options.threads {
+        if let Some(threads) = options.threads.filter(|threads| *threads > 0) {
             check = check.threads(threads);
         }
         if let Some(states) = options.max_states {

@@ -9,7 +9,7 @@ use tenure_sim::{
 };
 
 use crate::cmd::failure::Failure;
-use crate::cmd::group::{GroupOptions, process, processes};
+use crate::cmd::group::{GroupOptions, process, processes, threads};
 use crate::cmd::output::Format;
 
 /// Run an algorithm in virtual time, once or with many seeds: metrics and verdicts
@@ -118,7 +118,8 @@ pub(crate) struct RunOptions {
     #[arg(long, value_name = "K")]
     pub(crate) runs: Option<u64>,
     /// How many threads make the runs [default: all cores]
-    #[arg(long, value_name = "T", default_value_t = 0, hide_default_value = true)]
+    #[arg(long, value_name = "T", value_parser = threads)]
+    #[arg(default_value_t = 0, hide_default_value = true)]
     pub(crate) threads: usize,
 }
 

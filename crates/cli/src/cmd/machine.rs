@@ -1,0 +1,58 @@
+//! What this machine has for us.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The machine's memory in bytes, or what control groups leave of it; `None` where nobody says.
+pub(crate) fn memory() -> Option<u64> {
+    let all = total(&fs::read_to_string("/proc/meminfo").ok()?)?;
+    let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let limits = groups.lines().flat_map(limits).filter_map(|file| {
+        // A group without a limit says `max`.
+        fs::read_to_string(file).ok()?.trim().parse().ok()
+    });
+    Some(limits.fold(all, u64::min))
+}
+
+fn total(meminfo: &str) -> Option<u64> {
+    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    kilobytes.checked_mul(1 << 10)
+}
+
+/// The files with the limits of a group, such as `0::/user`, and of those around it.
+fn limits(group: &str) -> Vec<PathBuf> {
+    let mut parts = group.splitn(3, ':').skip(1);
+    let (file, root) = match parts.next() {
+        Some("") => ("memory.max", "/sys/fs/cgroup"),
+        Some("memory") => ("memory.limit_in_bytes", "/sys/fs/cgroup/memory"),
+        _ => return Vec::new(),
+    };
+    let path = Path::new(parts.next().unwrap_or_default());
+    let inside = |path: &Path| path.strip_prefix("/").ok().map(Path::to_owned);
+    let folders = path.ancestors().filter_map(inside);
+    folders.map(|folder| Path::new(root).join(folder).join(file)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limits_of_a_group_are_those_of_all_around_it() {
+        let files = ["/sys/fs/cgroup/a/b/memory.max", "/sys/fs/cgroup/a/memory.max"];
+        let outermost = "/sys/fs/cgroup/memory.max";
+        assert_eq!(limits("0::/a/b"), [files[0], files[1], outermost].map(PathBuf::from));
+        let old = ["a/memory.limit_in_bytes", "memory.limit_in_bytes"];
+        let old = old.map(|file| Path::new("/sys/fs/cgroup/memory").join(file));
+        assert_eq!(limits("4:memory:/a"), old);
+        assert_eq!(limits("3:cpuset:/a"), [""; 0].map(PathBuf::from));
+    }
+
+    #[test]
+    fn memory_is_told_in_kilobytes() {
+        assert_eq!(total("MemTotal:       24684084 kB\nMemFree: 1 kB\n"), Some(24_684_084 << 10));
+        assert_eq!(total("MemFree: 1 kB\n"), None);
+        assert!(memory().is_none_or(|bytes| bytes > 0));
+    }
+}
