@@ -5,6 +5,7 @@ mod book;
 mod docs;
 mod expect;
 mod pictures;
+mod program;
 mod tidy;
 
 use std::path::{Path, PathBuf};

@@ -13,7 +13,7 @@ pub(crate) fn main(root: &Path, writes: bool) -> ExitCode {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut test = Command::new(cargo);
     test.current_dir(root);
-    test.args(["test", "--quiet", "--package", "tenure-sim", "--test", "pictures", "stories"]);
+    test.args(["test", "--quiet", "--package", "tenure-sim", "--test", "sim", "pictures::stories"]);
     if writes {
         test.env("TENURE_PICTURES", "rewrite");
     }

@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
+use crate::program;
 use crate::tidy::Tree;
 use page::{Command, Page};
 use shell::Shell;
@@ -84,7 +85,7 @@ fn run(root: &Path, wish: &Wish) -> Result<usize, String> {
     }
     let tenure = match &wish.tenure {
         Some(path) => path.clone(),
-        None => shell::build(root)?,
+        None => program::build(root)?,
     };
     let mut found = findings.len();
     for file in tree.files().iter().filter(|file| holds_commands(&file.path)) {

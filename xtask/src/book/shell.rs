@@ -4,7 +4,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use serde_json::Value;
 use tempfile::TempDir;
 
 /// A shell in an empty folder, which goes with it.
@@ -54,23 +53,4 @@ impl<'a> Shell<'a> {
         let lines = text.lines().map(|line| line.trim_end().to_owned()).collect();
         Ok(Said { lines, status: output.status.code().unwrap_or(-1) })
     }
-}
-
-/// Builds the command as users have it, and says where it is.
-pub(super) fn build(root: &Path) -> Result<PathBuf, String> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let output = Command::new(cargo)
-        .args(["build", "--release", "--locked", "--quiet", "-p", "tenure", "--bin", "tenure"])
-        .args(["--message-format", "json"])
-        .current_dir(root)
-        .stdin(Stdio::null())
-        .stderr(Stdio::inherit())
-        .output()
-        .map_err(|error| format!("cannot run cargo: {error}"))?;
-    let text = String::from_utf8_lossy(&output.stdout);
-    text.lines()
-        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
-        .filter_map(|message| message["executable"].as_str().map(PathBuf::from))
-        .next_back()
-        .ok_or_else(|| "cargo did not build the command".to_owned())
 }

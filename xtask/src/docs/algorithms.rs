@@ -32,7 +32,7 @@ verdict is the row of the checklist of known results that it belongs to.
 ";
 
 /// Makes the page.
-pub(super) fn page(command: &Command<'_>) -> Result<String, String> {
+pub(super) fn page(command: &Command) -> Result<String, String> {
     let cards = command.ask("list")?;
     let mut page = HEAD.to_owned();
     page.push_str(&mutexes(&cards, &command.ask("compare mutex -n 5 --entries 3")?));
@@ -149,7 +149,7 @@ fn verdict(cell: &Value) -> String {
     }
 }
 
-fn variants(command: &Command<'_>, cards: &Value) -> Result<String, String> {
+fn variants(command: &Command, cards: &Value) -> Result<String, String> {
     let mut rows = Vec::new();
     for card in list(cards).iter().filter(|card| !text(&card["name"]).contains(':')) {
         for variant in list(&card["variants"]) {
@@ -160,7 +160,7 @@ fn variants(command: &Command<'_>, cards: &Value) -> Result<String, String> {
     Ok(table(&head, rows.into_iter()))
 }
 
-fn shown(command: &Command<'_>, algorithm: &str, variant: &Value) -> Result<Vec<String>, String> {
+fn shown(command: &Command, algorithm: &str, variant: &Value) -> Result<Vec<String>, String> {
     let (name, options) = (text(&variant["name"]), text(&variant["shown_by"]));
     let sound = if variant["sound"] == true { "sound" } else { "wrong" };
     let mut row = vec![

@@ -1,29 +1,29 @@
 //! The command `tenure`, asked for data.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process;
 
 use serde_json::Value;
 
+use crate::program;
+
 /// How to ask.
-pub(super) struct Command<'a> {
-    root: &'a Path,
+pub(super) struct Command {
+    program: PathBuf,
 }
 
-impl<'a> Command<'a> {
-    /// The command of the repository at `root`, which cargo builds if it must.
-    pub(super) fn new(root: &'a Path) -> Self {
-        Command { root }
+impl Command {
+    /// The command of the repository at `root`, built once.
+    pub(super) fn new(root: &Path) -> Result<Self, String> {
+        Ok(Command { program: program::build(root)? })
     }
 
     /// What `tenure` answers to these words, as JSON. A violation found is an answer, too.
     pub(super) fn ask(&self, words: &str) -> Result<Value, String> {
         let failed = |says: String| format!("tenure {words}: {says}");
-        let output = process::Command::new("cargo")
-            .args(["run", "--release", "--locked", "--quiet", "-p", "tenure", "--"])
+        let output = process::Command::new(&self.program)
             .args(words.split_whitespace())
             .args(["--format", "json"])
-            .current_dir(self.root)
             .stdin(process::Stdio::null())
             .output()
             .map_err(|error| failed(error.to_string()))?;

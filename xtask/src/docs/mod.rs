@@ -16,7 +16,7 @@ const PAGE: &str = "docs/algorithms.md";
 ///
 /// Exit status 1 if it is not, or if a figure could not be had.
 pub(crate) fn main(root: &Path, writes: bool) -> ExitCode {
-    let made = match algorithms::page(&Command::new(root)) {
+    let made = match Command::new(root).and_then(|command| algorithms::page(&command)) {
         Ok(made) => made,
         Err(says) => {
             eprintln!("{says}");
