@@ -1,8 +1,8 @@
 //! From names to protocols.
 //!
 //! An engine is generic over a protocol's type; a command line has only its name. A
-//! [`Visitor`] bridges the two: [`visit`] calls it with the type that the name stands for and
-//! the configuration that the parameters ask for. Adding an algorithm adds one line to
+//! [`Visitor`] bridges the two: [`visit`] calls it with a type that does what the name stands for
+//! and the configuration that the parameters ask for. Adding an algorithm adds one line to
 //! `members.rs`.
 
 mod members;
@@ -17,14 +17,13 @@ use tenure_core::quorum::Kind;
 use tenure_core::tree::Shape;
 use tenure_core::{Algorithm, Card, Election, Mutex, Office, Promise, Rebase};
 
-use crate::channel::{Fifo, fifo};
+use crate::channel::fifo;
 use crate::compose::{Coordinated, Side, side};
+use crate::election::{ChangRoberts, HirschbergSinclair};
 use crate::reduction::mutex_from_election;
 use any_election::Any as AnyElection;
-use members::locks::any_lock;
 use members::mutexes::any_mutex::{self, Any as AnyMutex};
-use members::offices::any_office;
-use members::{elections, mutexes};
+use members::{all_elections, all_locks, bare_elections, bare_locks, elections, mutexes};
 
 pub(crate) use members::elections::any_election;
 
@@ -95,7 +94,8 @@ pub trait OfficeVisitor: Sized {
     fn office<P: Office + Algorithm>(self, config: P::Config) -> Self::Output;
 }
 
-/// Calls `visitor` with the protocol that `name` stands for.
+/// Calls `visitor` with the protocol that `name` stands for: all locks are one type, and all
+/// elections, so that an engine is compiled for two.
 ///
 /// # Errors
 ///
@@ -106,48 +106,80 @@ pub fn visit<V: Visitor>(
     visitor: V,
 ) -> Result<V::Output, Unknown> {
     let (name, parameters) = &unaliased(name, parameters);
-    if let Some(inner) = name.strip_prefix("fifo:") {
-        return visit_sum(inner, &parameters.with_repeats(), OverFifo { visitor, parameters });
-    }
-    let visitor = match mutexes::visit_alone(name, parameters, visitor)? {
-        Ok(output) => return Ok(output),
-        Err(visitor) => visitor,
+    let Some(inner) = name.strip_prefix("fifo:") else {
+        return Ok(match configured(name, parameters)? {
+            Configured::Lock(lock) => {
+                visitor.mutex::<all_locks::every::Any>(all_locks::every::Config::Bare(lock))
+            }
+            Configured::Election(election) => visitor.election::<all_elections::every::Any>(
+                all_elections::every::Config::Bare(election),
+            ),
+        });
     };
-    match elections::visit_alone(name, parameters, visitor)? {
-        Ok(output) => Ok(output),
-        Err(visitor) => visit_sum(name, parameters, visitor),
-    }
+    let resend = parameters.resend();
+    Ok(match configured(inner, &parameters.with_repeats())? {
+        Configured::Lock(lock) => {
+            let over = fifo::Config { resend, ..fifo::Config::around(lock) };
+            visitor.mutex::<all_locks::every::Any>(all_locks::every::Config::OverFifo(over))
+        }
+        Configured::Election(election) => {
+            let over = fifo::Config { resend, ..fifo::Config::around(election) };
+            let over = all_elections::every::Config::OverFifo(over);
+            visitor.election::<all_elections::every::Any>(over)
+        }
+    })
 }
 
-/// The same with one type for everything that is a lock, and one for all elections.
-fn visit_sum<V: Visitor>(
+/// The same with the type of the algorithm alone, where there is one: of those whose groups grow
+/// to a million, which makes their size matter.
+///
+/// # Errors
+///
+/// As [`visit`].
+pub fn visit_alone<V: Visitor>(
     name: &str,
     parameters: &Parameters,
     visitor: V,
-) -> Result<V::Output, Unknown> {
+) -> Result<Option<V::Output>, Unknown> {
+    let (name, parameters) = &unaliased(name, parameters);
+    Ok(match &**name {
+        "chang-roberts" => Some(visitor.election::<ChangRoberts>(parameters.chang_roberts()?)),
+        "hirschberg-sinclair" => {
+            Some(visitor.election::<HirschbergSinclair>(parameters.hirschberg_sinclair()?))
+        }
+        _ => None,
+    })
+}
+
+/// What a name without `fifo:` stands for.
+enum Configured {
+    Lock(bare_locks::any::Config),
+    Election(bare_elections::any::Config),
+}
+
+fn configured(name: &str, parameters: &Parameters) -> Result<Configured, Unknown> {
+    use bare_elections::any::Config as OfElection;
+    use bare_locks::any::Config as OfLock;
     let whole = |unknown| match unknown {
         Unknown::Algorithm(_) => Unknown::algorithm(name),
         other => other,
     };
-    let lock = match name.split_once(':') {
+    Ok(match name.split_once(':') {
         None if ELECTIONS.contains(&name) => {
-            let config = any_office::Config::Plain(elections::config(name, parameters)?);
-            return Ok(visitor.election::<any_office::Any>(config));
+            Configured::Election(OfElection::Plain(elections::config(name, parameters)?))
         }
         Some(("election-from-mutex", inner)) => {
-            let config = any_office::Config::ByLock(offices(inner, parameters).map_err(whole)?);
-            return Ok(visitor.election::<any_office::Any>(config));
+            Configured::Election(OfElection::ByLock(offices(inner, parameters).map_err(whole)?))
         }
-        None => any_lock::Config::Plain(mutexes::config(name, parameters)?),
+        None => Configured::Lock(OfLock::Plain(mutexes::config(name, parameters)?)),
         Some(("coordinated", inner)) => {
-            any_lock::Config::AtLeader(elections::config(inner, parameters).map_err(whole)?)
+            Configured::Lock(OfLock::AtLeader(elections::config(inner, parameters).map_err(whole)?))
         }
         Some(("mutex-from-election", inner)) => {
-            any_lock::Config::ByElection(contests(inner, parameters).map_err(whole)?)
+            Configured::Lock(OfLock::ByElection(contests(inner, parameters).map_err(whole)?))
         }
         Some(_) => return Err(Unknown::algorithm(name)),
-    };
-    Ok(visitor.mutex::<any_lock::Any>(lock))
+    })
 }
 
 /// For an election made of a lock: it must let one in at a time, and some day.
@@ -205,26 +237,6 @@ pub fn visit_office<V: OfficeVisitor>(
     }
 }
 
-/// Wraps whatever it is called with into the reliable channel.
-struct OverFifo<'a, V> {
-    visitor: V,
-    parameters: &'a Parameters,
-}
-
-impl<V: Visitor> Visitor for OverFifo<'_, V> {
-    type Output = V::Output;
-
-    fn mutex<P: Mutex + Algorithm + Rebase>(self, config: P::Config) -> V::Output {
-        let resend = self.parameters.resend();
-        self.visitor.mutex::<Fifo<P>>(fifo::Config { resend, ..fifo::Config::around(config) })
-    }
-
-    fn election<P: Election + Algorithm + Rebase>(self, config: P::Config) -> V::Output {
-        let resend = self.parameters.resend();
-        self.visitor.election::<Fifo<P>>(fifo::Config { resend, ..fifo::Config::around(config) })
-    }
-}
-
 /// The card of the algorithm that `name` stands for.
 ///
 /// # Errors
@@ -244,6 +256,23 @@ pub fn card(name: &str, parameters: &Parameters) -> Result<Card, Unknown> {
         }
     }
     visit(name, parameters, ReadCard(parameters.size))
+}
+
+/// The card of the office that a mutex and an election make.
+///
+/// # Errors
+///
+/// When there is no such name or variant.
+pub fn office_card(mutex: &str, election: &str, parameters: &Parameters) -> Result<Card, Unknown> {
+    struct ReadCard(u32);
+    impl OfficeVisitor for ReadCard {
+        type Output = Card;
+
+        fn office<P: Office + Algorithm>(self, config: P::Config) -> Card {
+            P::card(&config, self.0)
+        }
+    }
+    visit_office(mutex, election, parameters, ReadCard(parameters.size))
 }
 
 /// The names of everything without a prefix, and of the compositions that exist.
@@ -313,17 +342,10 @@ mod tests {
 
     #[test]
     fn an_office_is_any_lock_beside_any_election_or_the_lock_of_an_election() {
-        struct ReadName(u32);
-        impl OfficeVisitor for ReadName {
-            type Output = String;
-
-            fn office<P: Office + Algorithm>(self, config: P::Config) -> String {
-                P::card(&config, self.0).name
-            }
-        }
         let parameters = Parameters::plain(5);
-        let office =
-            |mutex: &str, election: &str| visit_office(mutex, election, &parameters, ReadName(5));
+        let office = |mutex: &str, election: &str| {
+            office_card(mutex, election, &parameters).map(|card| card.name)
+        };
         for mutex in MUTEXES {
             for election in ELECTIONS {
                 let beside = alloc::format!("{mutex} beside {election}");

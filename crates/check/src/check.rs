@@ -482,7 +482,7 @@ where
     /// shifted where processes come back: their clocks may begin at zero again.
     #[must_use]
     pub fn rebasing(mut self) -> Self {
-        if P::REBASES {
+        if P::rebases(&self.config) {
             self.shifts = Some(Shifts::new());
         }
         self

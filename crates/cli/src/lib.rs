@@ -44,13 +44,12 @@
 //! A service that wants a lock of its own starts with [`daemon`]; the command `tenure` is made of
 //! the same parts, and `default-features = false` leaves it out.
 
-#[cfg(feature = "command")]
-pub mod applications;
-
 pub use tenure_algorithms as algorithms;
 pub use tenure_check as check;
 pub use tenure_core as core;
 pub use tenure_daemon as daemon;
+#[cfg(feature = "command")]
+pub use tenure_instances::applications;
 pub use tenure_runtime as runtime;
 pub use tenure_sim as sim;
 pub use tenure_trace as trace;

@@ -18,7 +18,10 @@ use crate::Protocol;
 /// - The first half of every [`Fence`](crate::Fence) is a stamp, and shifts with the rest.
 pub trait Rebase: Protocol {
     /// Whether stamps can be shifted at all.
-    const REBASES: bool = false;
+    fn rebases(config: &Self::Config) -> bool {
+        let _ = config;
+        false
+    }
 
     /// The smallest stamp in the state, if it has one.
     fn smallest(&self) -> Option<u64> {

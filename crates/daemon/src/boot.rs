@@ -150,8 +150,7 @@ fn boot(
     let service = &config.service;
     let delay = config.detector.message_ms * TICKS_PER_UNIT;
     let parameters = service.parameters(config.size(), delay)?;
-    let card = ReadCard(config.size());
-    let card = catalogue::visit_office(&service.mutex, &service.election, &parameters, card)?;
+    let card = catalogue::office_card(&service.mutex, &service.election, &parameters)?;
     let secret = secret(config)?;
     let listen = listen(config)?;
     let adapter = if config.channel.fifo { " over fifo" } else { "" };
@@ -208,16 +207,6 @@ fn recorder(config: &Config, card: &Card) -> Result<Recorder, NodeError> {
     };
     let recorder = Recorder::to(Writer::append(&trace.file, &header)?, trace.clocks);
     Ok(if trace.states { recorder.with_states() } else { recorder })
-}
-
-struct ReadCard(u32);
-
-impl OfficeVisitor for ReadCard {
-    type Output = Card;
-
-    fn office<P: Office + Algorithm>(self, config: P::Config) -> Card {
-        P::card(&config, self.0)
-    }
 }
 
 /// What a node is made of, before its protocol is known.

@@ -18,6 +18,19 @@ const HOUSE: &[(&str, &[&str])] = &[
     ),
     ("tenure-web", &[]),
     ("tenure-lab", &["tenure-core", "tenure-trace", "tenure-sim", "tenure-web"]),
+    (
+        "tenure-instances",
+        &[
+            "tenure-core",
+            "tenure-algorithms",
+            "tenure-trace",
+            "tenure-sim",
+            "tenure-check",
+            "tenure-runtime",
+            "tenure-daemon",
+            "tenure-lab",
+        ],
+    ),
     ("tenure-claims", &[]),
     ("tenure-browser", &[]),
     ("tenure", EVERYTHING),
@@ -34,6 +47,7 @@ const EVERYTHING: &[&str] = &[
     "tenure-daemon",
     "tenure-web",
     "tenure-lab",
+    "tenure-instances",
     "tenure",
 ];
 

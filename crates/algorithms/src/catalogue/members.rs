@@ -1,14 +1,11 @@
 //! The algorithms of the catalogue: one line for each.
 
-use super::{Parameters, Unknown, Visitor};
+use super::{Parameters, Unknown};
 
-/// Makes of one list: the names, the way from a name to a type, and the sum of all types.
-///
-/// An algorithm that is marked `alone` is also compiled by itself, for every engine: where its
-/// stamps can be rebased, or groups of a million make its size matter.
+/// Makes of one list: the names, the way from a name to a configuration, and the sum of all types.
 macro_rules! members {
     ($(#[$doc:meta])* $NAMES:ident, $call:ident, $any:ident, $composed:ident:
-        $($name:literal => $Type:ident, $file:ident $(, $alone:ident)?;)+
+        $($name:literal => $Type:ident, $file:ident;)+
     ) => {
         $(#[$doc])*
         pub const $NAMES: &[&str] = &[$($name),+];
@@ -16,20 +13,6 @@ macro_rules! members {
         /// Compositions with each of them, whether they make sense or not.
         pub(in crate::catalogue) const COMPOSED: &[&[&str]] =
             &[$($composed!($name)),+];
-
-        /// Calls `visitor` with the type of one that is marked `alone`; gives it back for others.
-        pub(in crate::catalogue) fn visit_alone<V: Visitor>(
-            name: &str,
-            parameters: &Parameters,
-            visitor: V,
-        ) -> Result<Result<V::Output, V>, Unknown> {
-            Ok(match name {
-                $($($name if stringify!($alone) == "alone" => {
-                    Ok(visitor.$call::<$Type>(parameters.$file()?))
-                })?)+
-                _ => Err(visitor),
-            })
-        }
 
         /// The configuration of any algorithm of this list.
         pub(in crate::catalogue) fn config(
@@ -47,7 +30,7 @@ macro_rules! members {
 }
 
 pub(super) mod mutexes {
-    use super::{Parameters, Unknown, Visitor};
+    use super::{Parameters, Unknown};
     use crate::mutex::{
         CarvalhoRoucairol, Central, DijkstraRing, EdgeChasing, KMutex, Lamport, Maekawa, Majority,
         MisraRing, NaimiTrehel, NishioLiManning, Raymond, RepairedRing, RicartAgrawala,
@@ -65,9 +48,9 @@ pub(super) mod mutexes {
         MUTEXES, mutex, any_mutex, of_mutex:
         "central" => Central, central;
         "token-ring" => TokenRing, token_ring;
-        "lamport" => Lamport, lamport, alone;
-        "ricart-agrawala" => RicartAgrawala, ricart_agrawala, alone;
-        "carvalho-roucairol" => CarvalhoRoucairol, carvalho_roucairol, alone;
+        "lamport" => Lamport, lamport;
+        "ricart-agrawala" => RicartAgrawala, ricart_agrawala;
+        "carvalho-roucairol" => CarvalhoRoucairol, carvalho_roucairol;
         "maekawa" => Maekawa, maekawa;
         "suzuki-kasami" => SuzukiKasami, suzuki_kasami;
         "raymond" => Raymond, raymond;
@@ -84,7 +67,7 @@ pub(super) mod mutexes {
 }
 
 pub(super) mod elections {
-    use super::{Parameters, Unknown, Visitor};
+    use super::{Parameters, Unknown};
     use crate::election::{
         Bully, ChangRoberts, DolevKlaweRodeh, Franklin, HirschbergSinclair, ItaiRodeh, LeLann,
         Raft, RepairedChangRoberts,
@@ -100,8 +83,8 @@ pub(super) mod elections {
         /// The elections, by their names.
         ELECTIONS, election, any_election, of_election:
         "lelann" => LeLann, lelann;
-        "chang-roberts" => ChangRoberts, chang_roberts, alone;
-        "hirschberg-sinclair" => HirschbergSinclair, hirschberg_sinclair, alone;
+        "chang-roberts" => ChangRoberts, chang_roberts;
+        "hirschberg-sinclair" => HirschbergSinclair, hirschberg_sinclair;
         "dolev-klawe-rodeh" => DolevKlaweRodeh, dolev_klawe_rodeh;
         "franklin" => Franklin, franklin;
         "itai-rodeh" => ItaiRodeh, itai_rodeh;
@@ -112,7 +95,7 @@ pub(super) mod elections {
 }
 
 /// All locks and all compositions that are locks, as one type.
-pub(super) mod locks {
+pub(super) mod bare_locks {
     use super::elections::any_election::Any as Election;
     use crate::compose::{Coordinated, MutexOnly};
     use crate::reduction::MutexFromElection;
@@ -121,15 +104,31 @@ pub(super) mod locks {
     pub(super) type AtLeader = MutexOnly<Coordinated<Election>>;
     pub(super) type ByElection = MutexFromElection<Election>;
 
-    crate::catalogue::sum::sum!(any_lock, mutex: Plain, AtLeader, ByElection);
+    crate::catalogue::sum::sum!(any, mutex: Plain, AtLeader, ByElection);
 }
 
 /// All elections and all compositions that are elections, as one type.
-pub(super) mod offices {
+pub(super) mod bare_elections {
     use crate::reduction::ElectionFromMutex;
 
     pub(super) use super::elections::any_election::Any as Plain;
     pub(super) type ByLock = ElectionFromMutex<super::mutexes::any_mutex::Any>;
 
-    crate::catalogue::sum::sum!(any_office, election: Plain, ByLock);
+    crate::catalogue::sum::sum!(any, election: Plain, ByLock);
+}
+
+/// The same over links as they are, or over reliable channels made of unreliable ones.
+pub(super) mod all_locks {
+    pub(super) type Bare = super::bare_locks::any::Any;
+    pub(super) type OverFifo = crate::channel::Fifo<Bare>;
+
+    crate::catalogue::sum::sum!(every, mutex: Bare, OverFifo);
+}
+
+/// The same of elections.
+pub(super) mod all_elections {
+    pub(super) type Bare = super::bare_elections::any::Any;
+    pub(super) type OverFifo = crate::channel::Fifo<Bare>;
+
+    crate::catalogue::sum::sum!(every, election: Bare, OverFifo);
 }

@@ -169,8 +169,61 @@ macro_rules! sum {
                 }
             }
 
-            /// Stamps are left as they are: whether they shift depends on the member.
             impl Rebase for Any {
+                fn rebases(config: &Config) -> bool {
+                    match config {
+                        $(Config::$Member(config) => <$Member>::rebases(config)),+
+                    }
+                }
+
+                fn smallest(&self) -> Option<u64> {
+                    match self {
+                        $(Any::$Member(inner) => inner.smallest()),+
+                    }
+                }
+
+                fn shift(&mut self, by: u64) {
+                    match self {
+                        $(Any::$Member(inner) => inner.shift(by)),+
+                    }
+                }
+
+                fn smallest_in_message(config: &Config, message: &Message) -> Option<u64> {
+                    match (config, message) {
+                        $((Config::$Member(config), Message::$Member(message)) => {
+                            <$Member>::smallest_in_message(config, message)
+                        })+
+                        _ => None,
+                    }
+                }
+
+                fn shift_message(config: &Config, message: &mut Message, by: u64) {
+                    match (config, message) {
+                        $((Config::$Member(config), Message::$Member(message)) => {
+                            <$Member>::shift_message(config, message, by);
+                        })+
+                        _ => {}
+                    }
+                }
+
+                fn smallest_in_stable(config: &Config, stable: &Stable) -> Option<u64> {
+                    match (config, stable) {
+                        $((Config::$Member(config), Stable::$Member(stable)) => {
+                            <$Member>::smallest_in_stable(config, stable)
+                        })+
+                        _ => None,
+                    }
+                }
+
+                fn shift_stable(config: &Config, stable: &mut Stable, by: u64) {
+                    match (config, stable) {
+                        $((Config::$Member(config), Stable::$Member(stable)) => {
+                            <$Member>::shift_stable(config, stable, by);
+                        })+
+                        _ => {}
+                    }
+                }
+
                 fn term(&self) -> u64 {
                     match self {
                         $(Any::$Member(inner) => inner.term()),+

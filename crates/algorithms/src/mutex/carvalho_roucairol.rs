@@ -195,7 +195,9 @@ impl CarvalhoRoucairol {
 
 /// Clocks are compared with clocks only, so all may be shifted alike.
 impl Rebase for CarvalhoRoucairol {
-    const REBASES: bool = true;
+    fn rebases(_: &Config) -> bool {
+        true
+    }
 
     fn smallest(&self) -> Option<u64> {
         let request = match self.phase {

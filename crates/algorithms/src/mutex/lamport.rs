@@ -284,7 +284,9 @@ impl Algorithm for Lamport {
 }
 
 impl Rebase for Lamport {
-    const REBASES: bool = true;
+    fn rebases(_: &Config) -> bool {
+        true
+    }
 
     fn smallest(&self) -> Option<u64> {
         if self.variants.has(Switch::IdsAsStamps) {

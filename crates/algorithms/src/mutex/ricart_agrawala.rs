@@ -279,7 +279,9 @@ impl Stamped for RicartAgrawala {
 
 /// Stamps are compared with stamps only, so all may be shifted alike.
 impl Rebase for RicartAgrawala {
-    const REBASES: bool = true;
+    fn rebases(_: &Config) -> bool {
+        true
+    }
 
     fn smallest(&self) -> Option<u64> {
         let request = match &self.phase {

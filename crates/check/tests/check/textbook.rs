@@ -118,7 +118,9 @@ impl Textbook {
 }
 
 impl Rebase for Textbook {
-    const REBASES: bool = true;
+    fn rebases(_: &Mistake) -> bool {
+        true
+    }
 
     fn smallest(&self) -> Option<u64> {
         if self.mistake == Mistake::IdsAsStamps {

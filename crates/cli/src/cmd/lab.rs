@@ -6,11 +6,12 @@ use std::path::PathBuf;
 use clap::error::ErrorKind;
 use clap::{Args, Parser};
 use serde_json::{Value, json};
-use tenure_algorithms::catalogue::{self, Parameters, Visitor};
-use tenure_core::{Algorithm, Card, Election, Mutex, Rebase};
-use tenure_lab::{Apparatus, Engine, Lab, Run, Workshop};
-use tenure_sim::{Settings, Simulation, Steer, UserCommand, UserEvent};
-use tenure_trace::{Course, Spoken, Trace};
+use tenure_algorithms::catalogue::{self, Parameters};
+use tenure_core::Card;
+use tenure_instances::Head;
+use tenure_lab::{Apparatus, Lab, Workshop};
+use tenure_sim::{Settings, Steer};
+use tenure_trace::{Course, Trace};
 use tenure_web::{Server, WebError};
 
 use super::failure::{self, Failure, Status};
@@ -106,10 +107,9 @@ impl Workshop for Bench {
         let settings = plan.settings(plan.common().seed);
         let steering = plan.steering().clone();
         let replay = plan.replay_unsteered(&settings);
-        let name = plan.card.name.clone();
-        let head = Head { replay: replay.clone(), options: plan.words(&settings) };
-        let make = Make { settings: settings.clone(), head: Some(head), course: None };
-        let engine = catalogue::visit(&name, &plan.parameters_of(&settings), make);
+        let head = Head { replay: Some(replay.clone()), ..plan.head(&settings) };
+        let subject = plan.subject(&settings).map_err(in_words)?;
+        let engine = subject.engine(settings.clone(), head, None);
         Ok(Apparatus {
             words: words_given,
             card: plan.card,
@@ -117,7 +117,7 @@ impl Workshop for Bench {
             replay: Some(replay),
             steers: steering.steers,
             steps: steering.most.unwrap_or(0),
-            engine: engine.map_err(|unknown| unknown.to_string())??,
+            engine: engine.map_err(|error| error.to_string())?,
         })
     }
 
@@ -133,9 +133,12 @@ impl Workshop for Bench {
         let card = catalogue::card(&header.algorithm, &parameters);
         let card = card.map_err(|unknown| unknown.to_string())?;
         let ranks = parameters.ranks.clone();
-        let settings = Settings { ranks, ..Settings::new(course.size) };
-        let make = Make { settings, head: None, course: Some(course) };
-        let engine = catalogue::visit(&header.algorithm, &parameters, make);
+        // What was recorded may be beyond what the card assumes.
+        let plain = Settings::new(course.size);
+        let settings = Settings { ranks, beyond_assumptions: true, ..plain };
+        let subject = tenure_instances::subject(&header.algorithm, &parameters);
+        let subject = subject.map_err(|unknown| unknown.to_string())?;
+        let engine = subject.engine(settings, Head::default(), Some(course));
         let violated = header.violates.as_ref().map_or("run", |_| "counterexample");
         Ok(Apparatus {
             words: format!("a recorded {violated} of {}", header.algorithm),
@@ -144,7 +147,7 @@ impl Workshop for Bench {
             replay: None,
             steers: Vec::<Steer>::new(),
             steps: 0,
-            engine: engine.map_err(|unknown| unknown.to_string())??,
+            engine: engine.map_err(|error| error.to_string())?,
         })
     }
 }
@@ -170,52 +173,4 @@ fn listed(name: &str, card: &Card) -> Value {
         "topology": card.topology,
         "variants": variants.collect::<Vec<_>>(),
     })
-}
-
-/// What stands at the head of a trace.
-struct Head {
-    replay: String,
-    options: Vec<String>,
-}
-
-/// Makes an engine, once the protocol's type is known.
-struct Make {
-    settings: Settings,
-    head: Option<Head>,
-    course: Option<Course>,
-}
-
-impl Visitor for Make {
-    type Output = Result<Box<dyn Engine>, String>;
-
-    fn mutex<P: Mutex + Algorithm + Rebase>(self, config: P::Config) -> Self::Output {
-        self.make::<P>(config)
-    }
-
-    fn election<P: Election + Algorithm + Rebase>(self, config: P::Config) -> Self::Output {
-        self.make::<P>(config)
-    }
-}
-
-impl Make {
-    fn make<P: Algorithm>(self, config: P::Config) -> Result<Box<dyn Engine>, String>
-    where
-        P::Command: UserCommand + Spoken,
-        P::Event: UserEvent,
-    {
-        let mut settings = self.settings;
-        if self.course.is_some() {
-            // What was recorded may be beyond what the card assumes.
-            settings.beyond_assumptions = true;
-        }
-        let simulation =
-            Simulation::<P>::of(config, settings).map_err(|error| error.to_string())?;
-        Ok(Box::new(match (self.course, self.head) {
-            (Some(course), _) => Run::along(simulation, course),
-            (None, Some(Head { replay, options })) => {
-                Run::new(simulation.replayed_by(replay).configured_by(options))
-            }
-            (None, None) => Run::new(simulation),
-        }))
-    }
 }

@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use tenure_algorithms::catalogue::{self, ELECTIONS, MUTEXES, OfficeVisitor, Unknown};
-use tenure_core::{Algorithm, Card, Crashes, Office, Promise, TICKS_PER_UNIT};
+use tenure_algorithms::catalogue::{self, ELECTIONS, MUTEXES, Unknown};
+use tenure_core::{Card, Crashes, Promise, TICKS_PER_UNIT};
 use tenure_daemon::Service;
 
 use super::options::Options;
@@ -131,18 +131,10 @@ fn validate(options: &Options, fifo: bool) -> Result<(), Failure> {
 }
 
 fn card(size: u32, service: &Service) -> Result<Card, Failure> {
-    struct ReadCard(u32);
-    impl OfficeVisitor for ReadCard {
-        type Output = Card;
-
-        fn office<P: Office + Algorithm>(self, config: P::Config) -> Card {
-            P::card(&config, self.0)
-        }
-    }
     let Service { mutex, election, .. } = service;
     let parameters = service.parameters(size, TICKS_PER_UNIT).map_err(Failure::usage)?;
-    let visited = catalogue::visit_office(mutex, election, &parameters, ReadCard(size));
-    let card = visited.map_err(|unknown| match unknown {
+    let card = catalogue::office_card(mutex, election, &parameters);
+    let card = card.map_err(|unknown| match unknown {
         Unknown::Algorithm(_) => Failure::usage(format!(
             "{mutex} and {election} are no lock and no election that go together; \
              there are --mutex {}, --election {}, and --mutex coordinated:ELECTION",

@@ -13,7 +13,7 @@ use tenure_sim::{
 };
 
 use super::books;
-use super::plan::{Plan, Traced};
+use super::plan::{Plan, TraceTo};
 use crate::cmd::failure::Failure;
 use crate::cmd::interrupt;
 
@@ -79,7 +79,7 @@ impl Plan {
         &self,
         runs: u64,
         threads: usize,
-        trace: Option<Traced<'_>>,
+        trace: Option<TraceTo<'_>>,
         interrupt: &Interrupt,
     ) -> Result<Outcome, Failure> {
         let bar = progress(runs, &self.card.name);

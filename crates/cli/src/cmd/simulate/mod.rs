@@ -9,10 +9,11 @@ pub(crate) mod rows;
 mod table;
 
 use serde::Serialize;
+use tenure_instances::Steering;
 
 use data::Data;
 use experiment::{Interrupt, Outcome};
-use plan::{Plan, Steering, Traced};
+use plan::{Plan, TraceTo};
 
 use super::failure::{Failure, Status};
 use super::output::{Format, print, print_json};
@@ -45,7 +46,7 @@ pub(crate) fn perform(options: &Options) -> Result<Performed, Failure> {
         eprintln!("tenure: {option} has no effect on {}", plan.card.name);
     }
     let interrupt = Interrupt::watch();
-    let trace = options.trace.as_deref().map(|path| Traced { path, states: options.states });
+    let trace = options.trace.as_deref().map(|path| TraceTo { path, states: options.states });
     let outcome = plan.perform(runs, options.run.threads, trace, &interrupt)?;
     Ok(Performed { plan, outcome, runs })
 }

@@ -5,16 +5,14 @@ use std::io::BufWriter;
 use std::path::Path;
 use std::sync::Arc;
 
-use tenure_algorithms::catalogue::{self, Parameters, Visitor};
-use tenure_core::{
-    Algorithm, Card, Election, Mutex, ProcessId, Promise, Rank, Service, TICKS_PER_UNIT, Timing,
-};
+use tenure_algorithms::catalogue::{self, Parameters};
+use tenure_core::{Card, ProcessId, Promise, Rank, Service, TICKS_PER_UNIT, Timing};
+use tenure_instances::{Head, Run, Steering, Subject, Traced};
 use tenure_sim::{
     Chatter, Controls, Entries, Initiators, Latency, Locking, Pattern, Random, Report, RunError,
-    Settings, SettingsError, Simulation, Span, Steer, SteerError, UserCommand, UserEvent, Watched,
-    Workload, group_options, replay_command, steering_options,
+    Settings, SettingsError, Span, SteerError, Watched, Workload, group_options, replay_command,
+    steering_options,
 };
-use tenure_trace::Spoken;
 
 use super::options::RunOptions;
 use crate::cmd::failure::Failure;
@@ -35,21 +33,6 @@ pub(crate) struct Plan {
     /// The properties named by the user.
     named: Vec<String>,
     steering: Steering,
-}
-
-/// What is done in a run that would not happen by itself, and when it is stopped.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Steering {
-    pub(crate) steers: Vec<Steer>,
-    /// After so many steps it is stopped.
-    pub(crate) most: Option<u64>,
-}
-
-impl Steering {
-    /// Whether it makes any difference.
-    pub(crate) fn is_any(&self) -> bool {
-        !self.steers.is_empty() || self.most.is_some()
-    }
 }
 
 /// The properties that are judged of a mutex.
@@ -216,28 +199,35 @@ impl Plan {
     pub(crate) fn run(
         &self,
         settings: Settings,
-        trace: Option<Traced<'_>>,
+        to: Option<TraceTo<'_>>,
         controls: Controls<'_>,
     ) -> Result<Report, Failure> {
-        let parameters = self.parameters_of(&settings);
-        let head = trace.map(|traced| Head {
-            traced,
-            replay: self.replay(&settings),
-            options: self.words(&settings),
+        let path = to.map_or(Path::new("a trace"), |to| to.path);
+        let subject = self.subject(&settings)?;
+        let trace = to.map(|TraceTo { path, states }| {
+            let file = File::create(path).map_err(|error| unwritable(path, &error))?;
+            Ok(Traced { to: Box::new(BufWriter::new(file)), states, head: self.head(&settings) })
         });
-        let run = Run { settings, head, steering: &self.steering, controls };
-        catalogue::visit(&self.card.name, &parameters, run).map_err(Failure::usage)?
+        let trace = trace.transpose()?;
+        let run = Run { settings, steering: &self.steering, trace, controls };
+        subject.simulate(run).map_err(|error| unsteerable(error, path))
     }
 
-    /// What configures the algorithm in a run of these settings.
-    pub(crate) fn parameters_of(&self, settings: &Settings) -> Parameters {
+    /// The algorithm, as it is configured in a run of these settings.
+    pub(crate) fn subject(&self, settings: &Settings) -> Result<Box<dyn Subject>, Failure> {
         let sized = Parameters { size: settings.size, ..self.parameters.clone() };
         let ranks = ranks(settings, &self.parameters);
-        Parameters { ranks, ..parameters(sized, settings) }
+        let parameters = Parameters { ranks, ..parameters(sized, settings) };
+        tenure_instances::subject(&self.card.name, &parameters).map_err(Failure::usage)
+    }
+
+    /// What stands at the head of the trace of these settings.
+    pub(crate) fn head(&self, settings: &Settings) -> Head {
+        Head { replay: Some(self.replay(settings)), options: self.words(settings) }
     }
 
     /// The options that make the group of these settings again, word by word.
-    pub(crate) fn words(&self, settings: &Settings) -> Vec<String> {
+    fn words(&self, settings: &Settings) -> Vec<String> {
         let options = group_options(settings) + &self.own_options;
         options.split_whitespace().map(str::to_owned).collect()
     }
@@ -374,90 +364,21 @@ fn refused(error: SettingsError) -> Failure {
 
 /// Where a trace is written, and how much of it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Traced<'a> {
+pub(crate) struct TraceTo<'a> {
     /// The file.
     pub(crate) path: &'a Path,
     /// Whether with what processes hold.
     pub(crate) states: bool,
 }
 
-/// A trace, and what stands at its head.
-struct Head<'a> {
-    traced: Traced<'a>,
-    replay: String,
-    options: Vec<String>,
-}
-
-/// Runs the protocol that the catalogue has under the name.
-struct Run<'a> {
-    settings: Settings,
-    head: Option<Head<'a>>,
-    steering: &'a Steering,
-    controls: Controls<'a>,
-}
-
-impl Visitor for Run<'_> {
-    type Output = Result<Report, Failure>;
-
-    fn mutex<P: Mutex + Algorithm>(self, config: P::Config) -> Self::Output {
-        self.run::<P>(config)
-    }
-
-    fn election<P: Election + Algorithm>(self, config: P::Config) -> Self::Output {
-        self.run::<P>(config)
-    }
-}
-
-impl Run<'_> {
-    fn run<P: Algorithm>(self, config: P::Config) -> Result<Report, Failure>
-    where
-        P::Command: UserCommand + Spoken,
-        P::Event: UserEvent,
-    {
-        let simulation = Simulation::<P>::of(config, self.settings).map_err(refused)?;
-        let Steering { steers, most } = self.steering;
-        let Some(head) = self.head else {
-            if !self.steering.is_any() {
-                return simulation.run_with(self.controls).map_err(refused);
-            }
-            let ran = simulation.run_steered(steers, *most, std::io::sink(), self.controls);
-            return ran.map_err(|error| unsteerable(error, Path::new("a trace")));
-        };
-        let path = head.traced.path;
-        let file = File::create(path).map_err(|error| unwritable(path, &error))?;
-        let (file, simulation) = (BufWriter::new(file), headed(simulation, head));
-        if self.steering.is_any() {
-            let ran = simulation.run_steered(steers, *most, file, self.controls);
-            return ran.map_err(|error| unsteerable(error, path));
-        }
-        simulation.run_traced(file, self.controls).map_err(|error| failed(error, path))
-    }
-}
-
-/// The same, as the head of its trace says it.
-fn headed<P: Algorithm>(simulation: Simulation<P>, head: Head<'_>) -> Simulation<P>
-where
-    P::Command: UserCommand,
-    P::Event: UserEvent,
-{
-    let simulation = simulation.replayed_by(head.replay).configured_by(head.options);
-    if head.traced.states { simulation.with_states() } else { simulation }
-}
-
 fn unwritable(path: &Path, error: &dyn std::fmt::Display) -> Failure {
     Failure::environment(format!("cannot write {}: {error}", path.display()))
 }
 
-fn failed(error: RunError, path: &Path) -> Failure {
-    match error {
-        RunError::Settings(error) => refused(error),
-        RunError::Trace(error) => unwritable(path, &error),
-    }
-}
-
 fn unsteerable(error: SteerError, path: &Path) -> Failure {
     match error {
-        SteerError::Run(error) => failed(error, path),
+        SteerError::Run(RunError::Settings(error)) => refused(error),
+        SteerError::Run(RunError::Trace(error)) => unwritable(path, &error),
         error => Failure::usage(format!("--steer: {error}")),
     }
 }

@@ -5,14 +5,10 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, ValueEnum};
 use serde::Serialize;
-use serde::de::DeserializeOwned;
-use tenure_algorithms::catalogue::{self, Parameters, Visitor};
-use tenure_core::{Algorithm, Card, Election, Mutex, Protocol, Rebase};
-use tenure_runtime as runtime;
-use tenure_sim::{Settings, Simulation, UserCommand, UserEvent};
-use tenure_trace::{
-    Asked, Course, Header, Judgement, Kind, Spoken, Told, Trace, Verification, plain, verify_files,
-};
+use tenure_algorithms::catalogue::Parameters;
+use tenure_instances::OverTcpError;
+use tenure_runtime::FollowError;
+use tenure_trace::{Course, Header, Judgement, Kind, Trace, Verification, plain, verify_files};
 
 use super::of_input;
 use crate::cmd::failure::{Failure, Status};
@@ -66,17 +62,8 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     let trace = Trace::read(&options.file).map_err(|error| of_input(error.into()))?;
     let property = &violated(&trace, &options.file)?;
     let parameters = parameters(&trace.header)?;
-    let course = Course::of_trace(&trace).map_err(Failure::usage)?;
     let directory = tempfile::tempdir().map_err(Failure::environment)?;
-    let again = Again {
-        over: options.over,
-        trace: &trace,
-        course,
-        ranks: parameters.ranks.clone(),
-        directory: directory.path(),
-    };
-    let (files, steps) =
-        catalogue::visit(&trace.header.algorithm, &parameters, again).map_err(Failure::usage)??;
+    let (files, steps) = again(options.over, &trace, &parameters, directory.path())?;
     let verification = verify_files(&files).map_err(of_input)?;
     // Clocks of a trace count what applications say, wherever they say anything.
     let name = if property.starts_with("order") { "order" } else { property };
@@ -134,75 +121,34 @@ fn report(options: &Options, outcome: &Outcome<'_>) -> Result<(), Failure> {
     print(&text)
 }
 
-/// Makes the run happen again, once the protocol's type is known.
-struct Again<'a> {
+/// Makes the run happen again. Gives the traces that were written, and how many steps there were.
+fn again(
     over: Over,
-    trace: &'a Trace,
-    course: Course,
-    ranks: std::sync::Arc<[tenure_core::Rank]>,
-    directory: &'a Path,
-}
-
-impl Visitor for Again<'_> {
-    /// The traces that were written, and how many steps there were.
-    type Output = Result<(Vec<PathBuf>, usize), Failure>;
-
-    fn mutex<P: Mutex + Algorithm + Rebase>(self, config: P::Config) -> Self::Output {
-        self.happen::<P>(config)
+    trace: &Trace,
+    parameters: &Parameters,
+    directory: &Path,
+) -> Result<(Vec<PathBuf>, usize), Failure> {
+    let subject = tenure_instances::subject(&trace.header.algorithm, parameters);
+    let subject = subject.map_err(Failure::usage)?;
+    let mut course = Course::of_trace(trace).map_err(Failure::usage)?;
+    if trace.records.last().is_some_and(|last| last.kind == Kind::End) {
+        course = subject.carried_on(&course, FURTHER_STEPS).map_err(Failure::usage)?;
     }
-
-    fn election<P: Election + Algorithm + Rebase>(self, config: P::Config) -> Self::Output {
-        self.happen::<P>(config)
-    }
-}
-
-impl Again<'_> {
-    fn happen<P>(self, config: P::Config) -> Result<(Vec<PathBuf>, usize), Failure>
-    where
-        P: Protocol + Algorithm,
-        P::Command: Into<Asked> + Spoken + UserCommand,
-        P::Event: Into<Told> + UserEvent,
-        P::Message: Serialize + DeserializeOwned,
-        P::Stable: Serialize + DeserializeOwned,
-    {
-        let ended = self.trace.records.last().is_some_and(|last| last.kind == Kind::End);
-        let course = if ended {
-            let carried = self.course.carried_on::<P>(|_| config.clone(), FURTHER_STEPS);
-            carried.map_err(Failure::usage)?
-        } else {
-            self.course
-        };
-        let steps = course.actions.len();
-        let card: Card = P::card(&config, course.size);
-        let header = Header {
-            promises: Vec::new(),
-            ..Header::new(
-                card.name.clone(),
-                card.service.into(),
-                course.size,
-                tenure_trace::Source::Node,
-            )
-        };
-        match self.over {
-            Over::Simulator => {
-                let path = self.directory.join("run.ndjson");
-                let file = File::create(&path).map_err(Failure::environment)?;
-                let settings = Settings { ranks: self.ranks, ..Settings::new(course.size) };
-                let simulation = Simulation::<P>::new(config, settings).named(card.name);
-                simulation.follow(&course, file).map_err(Failure::usage)?;
-                Ok((vec![path], steps))
-            }
-            Over::Tcp => {
-                let config = |_| config.clone();
-                let nodes = runtime::follow::<P>(&course, config, self.directory, &header);
-                let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-                let runtime = runtime.map_err(Failure::environment)?;
-                let files = runtime.block_on(nodes).map_err(|error| match error {
-                    runtime::FollowError::Impossible { .. } => Failure::usage(error),
-                    error => Failure::environment(error),
-                })?;
-                Ok((files, steps))
-            }
+    let files = match over {
+        Over::Simulator => {
+            let path = directory.join("run.ndjson");
+            let file = File::create(&path).map_err(Failure::environment)?;
+            let followed = subject.follow(&course, parameters.ranks.clone(), Box::new(file));
+            followed.map_err(Failure::usage)?;
+            vec![path]
         }
-    }
+        Over::Tcp => {
+            let followed = subject.follow_over_tcp(&course, directory);
+            followed.map_err(|error| match error {
+                OverTcpError::Follow(FollowError::Impossible { .. }) => Failure::usage(error),
+                error => Failure::environment(error),
+            })?
+        }
+    };
+    Ok((files, course.actions.len()))
 }

@@ -63,7 +63,7 @@ pub struct Transacted {
 /// [`RunError`] when the parameters make no sense.
 ///
 /// ```
-/// use tenure::applications::commit::{Transacting, transact};
+/// use tenure_instances::applications::commit::{Transacting, transact};
 ///
 /// let done = transact(&Transacting::among(4)).unwrap();
 /// assert_eq!(done.decided, [Some(true); 4]);

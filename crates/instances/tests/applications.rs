@@ -1,13 +1,15 @@
+//! What a leader is elected for, run.
+
 use tenure_algorithms::Variants;
 use tenure_algorithms::application::{primary_backup, two_phase_commit};
 use tenure_claims::claims;
 use tenure_core::{ProcessId, TICKS_PER_UNIT, Term};
 use tenure_sim::Span;
 
-use super::berkeley::{Clocks, synchronise};
-use super::commit::{Transacting, transact};
-use super::replication::{Writing, write};
-use super::tree::{Graph, grow};
+use tenure_instances::applications::berkeley::{Clocks, synchronise};
+use tenure_instances::applications::commit::{Transacting, transact};
+use tenure_instances::applications::replication::{Writing, write};
+use tenure_instances::applications::tree::{Graph, grow};
 
 const MINUTE: i64 = 60_000 * TICKS_PER_UNIT.cast_signed();
 const UNIT: u64 = TICKS_PER_UNIT;

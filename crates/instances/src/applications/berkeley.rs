@@ -64,7 +64,7 @@ pub struct Synchronised {
 /// [`RunError`] when the parameters make no sense.
 ///
 /// ```
-/// use tenure::applications::berkeley::{Clocks, synchronise};
+/// use tenure_instances::applications::berkeley::{Clocks, synchronise};
 ///
 /// // 3:00 at the leader, 3:25 and 2:50, in minutes.
 /// let met = synchronise(&Clocks::starting_at([180, 205, 170])).unwrap();

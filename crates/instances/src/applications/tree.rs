@@ -63,7 +63,7 @@ pub struct Grown {
 /// When an edge leads to itself or to nobody.
 ///
 /// ```
-/// use tenure::applications::tree::{Graph, grow};
+/// use tenure_instances::applications::tree::{Graph, grow};
 ///
 /// let grown = grow(&Graph::complete(5)).unwrap();
 /// let (edges, size) = (10, 5);

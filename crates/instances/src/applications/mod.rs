@@ -7,8 +7,6 @@
 pub mod berkeley;
 pub mod commit;
 pub mod replication;
-#[cfg(test)]
-mod tests;
 pub mod tree;
 
 use std::collections::BTreeMap;

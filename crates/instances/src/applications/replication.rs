@@ -74,7 +74,7 @@ pub struct Written {
 /// [`RunError`] when the parameters make no sense.
 ///
 /// ```
-/// use tenure::applications::replication::{Writing, write};
+/// use tenure_instances::applications::replication::{Writing, write};
 ///
 /// let written = write(&Writing::among(3)).unwrap();
 /// assert_eq!((written.acknowledged.len(), written.lost.len()), (10, 0));

@@ -1,0 +1,84 @@
+//! The engines, for one type.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tenure_core::{Algorithm, Rank, Rebase};
+use tenure_lab::Engine;
+use tenure_runtime as runtime;
+use tenure_sim::{
+    FollowError, Report, Settings, SettingsError, Simulation, SteerError, UserCommand, UserEvent,
+};
+use tenure_trace::{Asked, Course, Header, Source, Spoken, StageError, Told};
+
+use crate::run::{Head, Run, headed};
+use crate::subject::{OverTcpError, Simulates, Subject};
+
+/// One algorithm as a type, and its configuration.
+pub(crate) struct Instance<P: Algorithm> {
+    pub(crate) config: P::Config,
+    /// What simulates it instead, in a smaller type.
+    pub(crate) alone: Option<Simulates>,
+}
+
+impl<P> Subject for Instance<P>
+where
+    P: Algorithm + Rebase,
+    P::Command: UserCommand + Spoken + Into<Asked>,
+    P::Event: UserEvent + Into<Told>,
+    P::Message: Serialize + DeserializeOwned,
+    P::Stable: Serialize + DeserializeOwned,
+{
+    fn simulate(&self, run: Run<'_>) -> Result<Report, SteerError> {
+        match &self.alone {
+            Some(alone) if !run.steering.is_any() => Ok(alone(run)?),
+            _ => run.of::<P>(self.config.clone()),
+        }
+    }
+
+    fn engine(
+        &self,
+        settings: Settings,
+        head: Head,
+        course: Option<Course>,
+    ) -> Result<Box<dyn Engine>, SettingsError> {
+        let simulation = Simulation::<P>::of(self.config.clone(), settings)?;
+        let simulation = headed(simulation, head, false);
+        Ok(Box::new(match course {
+            Some(course) => tenure_lab::Run::along(simulation, course),
+            None => tenure_lab::Run::new(simulation),
+        }))
+    }
+
+    fn carried_on(&self, course: &Course, most: u32) -> Result<Course, StageError> {
+        course.carried_on::<P>(|_| self.config.clone(), most)
+    }
+
+    fn follow(
+        &self,
+        course: &Course,
+        ranks: Arc<[Rank]>,
+        to: Box<dyn Write + Send>,
+    ) -> Result<(), FollowError> {
+        let settings = Settings { ranks, ..Settings::new(course.size) };
+        let name = P::card(&self.config, course.size).name;
+        let simulation = Simulation::<P>::new(self.config.clone(), settings).named(name);
+        simulation.follow(course, to).map(drop)
+    }
+
+    fn follow_over_tcp(
+        &self,
+        course: &Course,
+        directory: &Path,
+    ) -> Result<Vec<PathBuf>, OverTcpError> {
+        let card = P::card(&self.config, course.size);
+        let header = Header::new(card.name, card.service.into(), course.size, Source::Node);
+        let config = |_| self.config.clone();
+        let nodes = runtime::follow::<P>(course, config, directory, &header);
+        let executor = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+        Ok(executor.block_on(nodes)?)
+    }
+}

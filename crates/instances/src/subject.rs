@@ -1,0 +1,123 @@
+//! What engines do with an algorithm, whatever its type is.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tenure_algorithms::catalogue::{self, Parameters, Unknown, Visitor};
+use tenure_core::{Algorithm, Election, Mutex, Rank, Rebase};
+use tenure_lab::Engine;
+use tenure_runtime as runtime;
+use tenure_sim::{FollowError, Report, RunError, Settings, SettingsError, SteerError};
+use tenure_trace::{Course, StageError};
+
+use crate::instance::Instance;
+use crate::run::{Head, Run};
+
+/// An algorithm under one configuration, whatever its type is.
+pub trait Subject: Send + Sync {
+    /// Makes a run in the simulator.
+    ///
+    /// # Errors
+    ///
+    /// [`SteerError`], as [`tenure_sim::Simulation::run_steered`].
+    fn simulate(&self, run: Run<'_>) -> Result<Report, SteerError>;
+
+    /// Runs that are made step by step, by somebody who meddles: of these settings, or along a
+    /// recorded course at first.
+    ///
+    /// # Errors
+    ///
+    /// [`SettingsError`], when no run can be made.
+    fn engine(
+        &self,
+        settings: Settings,
+        head: Head,
+        course: Option<Course>,
+    ) -> Result<Box<dyn Engine>, SettingsError>;
+
+    /// A course and what is still under way at its end, in `most` further steps at most.
+    ///
+    /// # Errors
+    ///
+    /// [`StageError`], when the course is not one of this algorithm.
+    fn carried_on(&self, course: &Course, most: u32) -> Result<Course, StageError>;
+
+    /// Makes a course happen in the simulator, and writes the trace.
+    ///
+    /// # Errors
+    ///
+    /// [`FollowError`], at the first step that is not possible.
+    fn follow(
+        &self,
+        course: &Course,
+        ranks: Arc<[Rank]>,
+        to: Box<dyn Write + Send>,
+    ) -> Result<(), FollowError>;
+
+    /// Makes a course happen on real nodes that talk TCP over loopback. Returns their traces,
+    /// which are in `directory`.
+    ///
+    /// # Errors
+    ///
+    /// [`OverTcpError`]; no node is left running.
+    fn follow_over_tcp(
+        &self,
+        course: &Course,
+        directory: &Path,
+    ) -> Result<Vec<PathBuf>, OverTcpError>;
+}
+
+/// A course could not be followed over TCP.
+#[derive(Debug, thiserror::Error)]
+pub enum OverTcpError {
+    /// The nodes have nobody to run them.
+    #[error(transparent)]
+    Runtime(#[from] io::Error),
+    /// The nodes could not follow it.
+    #[error(transparent)]
+    Follow(#[from] runtime::FollowError),
+}
+
+/// The algorithm that a name stands for, as the parameters configure it.
+///
+/// # Errors
+///
+/// When there is no such name or variant.
+pub fn subject(name: &str, parameters: &Parameters) -> Result<Box<dyn Subject>, Unknown> {
+    let alone = catalogue::visit_alone(name, parameters, Alone)?;
+    catalogue::visit(name, parameters, Whole { alone })
+}
+
+/// An algorithm that only the simulator knows by a type of its own.
+pub(crate) type Simulates = Box<dyn Fn(Run<'_>) -> Result<Report, RunError> + Send + Sync>;
+
+struct Alone;
+
+impl Visitor for Alone {
+    type Output = Simulates;
+
+    fn mutex<P: Mutex + Algorithm + Rebase>(self, config: P::Config) -> Simulates {
+        Box::new(move |run| run.unsteered::<P>(config.clone()))
+    }
+
+    fn election<P: Election + Algorithm + Rebase>(self, config: P::Config) -> Simulates {
+        Box::new(move |run| run.unsteered::<P>(config.clone()))
+    }
+}
+
+struct Whole {
+    alone: Option<Simulates>,
+}
+
+impl Visitor for Whole {
+    type Output = Box<dyn Subject>;
+
+    fn mutex<P: Mutex + Algorithm + Rebase>(self, config: P::Config) -> Self::Output {
+        Box::new(Instance::<P> { config, alone: self.alone })
+    }
+
+    fn election<P: Election + Algorithm + Rebase>(self, config: P::Config) -> Self::Output {
+        Box::new(Instance::<P> { config, alone: self.alone })
+    }
+}
