@@ -8,7 +8,9 @@ use rustix::process::{Pid, getppid};
 use tenure_daemon::{Config, Report};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
 
 use super::failure::{Failure, Status};
 use super::output::print;
@@ -42,12 +44,7 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
         end_with(parent)?;
     }
     let config = Config::read(&path).map_err(Failure::usage)?;
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(io::stderr)
-        .with_ansi(io::stderr().is_terminal())
-        .init();
+    log();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -61,6 +58,16 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
         report(Report::Failed { says: says.clone() });
         if misconfigured { Failure::usage(says) } else { Failure::environment(says) }
     })
+}
+
+/// Logs to standard error what RUST_LOG asks for, as in `warn,tenure_runtime=debug`.
+fn log() {
+    let asked = std::env::var("RUST_LOG").ok().and_then(|asked| asked.parse().ok());
+    let filter: Targets = asked.unwrap_or(Targets::new().with_default(LevelFilter::INFO));
+    let lines = tracing_subscriber::fmt::layer()
+        .with_writer(io::stderr)
+        .with_ansi(io::stderr().is_terminal());
+    tracing_subscriber::registry().with(lines).with(filter).init();
 }
 
 /// The system kills this process when the thread that started it ends, however that happens.
