@@ -15,7 +15,7 @@ use alloc::vec::Vec;
 
 use tenure_core::quorum::Kind;
 use tenure_core::tree::Shape;
-use tenure_core::{Algorithm, Card, Election, Mutex, Office, Promise, Rebase};
+use tenure_core::{Algorithm, Card, Election, Mutex, Office, Property, Rebase};
 
 use crate::channel::fifo;
 use crate::compose::{Coordinated, Side, side};
@@ -186,7 +186,7 @@ fn configured(name: &str, parameters: &Parameters) -> Result<Configured, Unknown
 fn offices(name: &str, parameters: &Parameters) -> Result<any_mutex::Config, Unknown> {
     let config = mutexes::config(name, parameters)?;
     let promises = AnyMutex::card(&config, parameters.size).promises;
-    let needs = [Promise::MutualExclusion, Promise::Progress];
+    let needs = [Property::MutualExclusion, Property::Progress];
     if !needs.iter().all(|promise| promises.contains(promise)) {
         return Err(Unknown::algorithm(name));
     }
@@ -200,7 +200,7 @@ fn contests(
 ) -> Result<mutex_from_election::Config<any_election::Config>, Unknown> {
     let plain = Parameters { variants: Vec::new(), ..parameters.clone() };
     let election = elections::config(name, &plain)?;
-    if !AnyElection::card(&election, parameters.size).promises.contains(&Promise::Validity) {
+    if !AnyElection::card(&election, parameters.size).promises.contains(&Property::Validity) {
         return Err(Unknown::algorithm(name));
     }
     Ok(mutex_from_election::Config { election, variants: parameters.variants()? })

@@ -1,21 +1,23 @@
 //! A check, as a reader of a test reads it.
 
-use std::any::{Any, TypeId};
+use std::any::type_name;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use tenure_core::service::mutex;
-use tenure_core::{Monitor, Order, ProcessId, Protocol, Rebase, Stamped, TICKS_PER_UNIT, monitors};
+use tenure_core::{
+    Monitor, Need, Order, ProcessId, Property, Protocol, Rebase, Stamped, TICKS_PER_UNIT,
+};
 
 use crate::Entries;
+use crate::bypass::Bypassed;
 use crate::crashing::{Crashing, Moment};
 use crate::entries::EntriesOfAll;
-use crate::judge::{Interning, Judge, Plain};
+use crate::judge::{Interning, Judge};
 use crate::limits::{Limits, Progress};
 use crate::processes::{Clockwork, TermBound};
-use crate::properties::{Bypassed, ShiftingFences, name_of};
 use crate::shifts::Shifts;
 use crate::stamping::Stamping;
 use crate::symmetry::{Symmetric, Symmetry};
@@ -87,7 +89,7 @@ pub(crate) type OnProgress = Box<dyn FnMut(&Progress) + Send>;
 /// A property that was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Selected {
-    pub(crate) name: String,
+    pub(crate) property: Property,
     pub(crate) kind: Asked,
 }
 
@@ -122,7 +124,7 @@ where
     /// Unless told otherwise: one entry for each, channels that reorder, no fault, asynchronous
     /// time, at most 4 messages on a link, no limit, all cores.
     pub fn with(size: u32, config: P::Config) -> Self {
-        let name = name_of::<P>();
+        let name = kebab(type_name::<P>().rsplit("::").next().unwrap_or_default());
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         Check {
             name,
@@ -314,43 +316,25 @@ where
 
     /// Judges a monitor in every state.
     #[must_use]
-    pub fn always<M>(self, monitor: M) -> Self
+    pub fn always<M>(mut self, monitor: M) -> Self
     where
         M: Monitor<P::Command, P::Event> + Send + Sync + 'static,
     {
-        let name = name_of::<M>();
-        self.always_named(name, monitor)
-    }
-
-    /// Judges a monitor in every state, under a name of its own.
-    #[must_use]
-    pub fn always_named<M>(mut self, name: impl Into<String>, monitor: M) -> Self
-    where
-        M: Monitor<P::Command, P::Event> + Send + Sync + 'static,
-    {
+        let property = monitor.property();
         let place = self.judge(monitor, false);
-        self.selected.push(Selected { name: name.into(), kind: Asked::Always(place) });
+        self.selected.push(Selected { property, kind: Asked::Always(place) });
         self
     }
 
     /// Judges a monitor in every state, and every way in which a run can end or go on for ever.
     #[must_use]
-    pub fn in_the_end<M>(self, monitor: M) -> Self
+    pub fn in_the_end<M>(mut self, monitor: M) -> Self
     where
         M: Monitor<P::Command, P::Event> + Send + Sync + 'static,
     {
-        let name = name_of::<M>();
-        self.in_the_end_named(name, monitor)
-    }
-
-    /// The same under a name of its own.
-    #[must_use]
-    pub fn in_the_end_named<M>(mut self, name: impl Into<String>, monitor: M) -> Self
-    where
-        M: Monitor<P::Command, P::Event> + Send + Sync + 'static,
-    {
+        let property = monitor.property();
         let place = self.judge(monitor, true);
-        self.selected.push(Selected { name: name.into(), kind: Asked::InTheEnd(place) });
+        self.selected.push(Selected { property, kind: Asked::InTheEnd(place) });
         self
     }
 
@@ -358,7 +342,7 @@ where
     /// under weak fairness nobody starves.
     #[must_use]
     pub fn progress(mut self) -> Self {
-        self.selected.push(Selected { name: "progress".to_owned(), kind: Asked::Progress });
+        self.selected.push(Selected { property: Property::Progress, kind: Asked::Progress });
         self
     }
 
@@ -366,22 +350,12 @@ where
     where
         M: Monitor<P::Command, P::Event> + Send + Sync + 'static,
     {
+        let property = monitor.property();
+        let counts_only = matches!(property, Property::MutualExclusion | Property::AtMost(_));
+        self.watches_names |= !counts_only;
+        self.causality |= property.needs() == Need::Clocks;
         let place = self.judges.len();
-        self.watches_names |= TypeId::of::<M>() != TypeId::of::<monitors::MutualExclusion>();
-        if name_of::<M>().starts_with("order") {
-            self.causality = true;
-        }
-        let judge: Box<dyn Any> = if TypeId::of::<M>() == TypeId::of::<monitors::Fencing>() {
-            // What it remembers must shift with the stamps of the protocol.
-            let fences = Interning::new(ShiftingFences::default(), place, ends);
-            let judge: Box<dyn Judge<mutex::Command, mutex::Event>> = Box::new(fences);
-            Box::new(judge)
-        } else {
-            let plain = Interning::new(Plain(monitor), place, ends);
-            let judge: Box<dyn Judge<P::Command, P::Event>> = Box::new(plain);
-            Box::new(judge)
-        };
-        self.judges.push(*judge.downcast().expect("fencing is judged for the commands of a lock"));
+        self.judges.push(Box::new(Interning::new(monitor, place, ends)));
         place
     }
 
@@ -392,13 +366,6 @@ where
     #[must_use]
     pub fn ample(mut self) -> Self {
         self.ample = true;
-        self
-    }
-
-    /// Whether causality is kept for monitors that order requests; on by itself for `Order`.
-    #[must_use]
-    pub fn keeping_causality(mut self) -> Self {
-        self.causality = true;
         self
     }
 
@@ -533,11 +500,20 @@ where
     /// during one wait of another. Counting stops at `cap`, to stay finite.
     #[must_use]
     pub fn measuring_bypass(mut self, cap: u32) -> Self {
-        self.watches_names = true;
-        let place = self.judges.len();
-        let bypassed = Bypassed::new(self.size, cap);
-        self.judges.push(Box::new(Interning::new(bypassed, place, false)));
+        let place = self.judge(Bypassed::new(self.size, cap), false);
         self.bypass_cap = Some((place, cap));
         self
     }
+}
+
+/// The name of a type as the command line would spell it.
+fn kebab(name: &str) -> String {
+    let mut kebab = String::new();
+    for letter in name.chars() {
+        if letter.is_uppercase() && !kebab.is_empty() {
+            kebab.push('-');
+        }
+        kebab.extend(letter.to_lowercase());
+    }
+    kebab
 }

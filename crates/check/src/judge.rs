@@ -35,42 +35,6 @@ impl<C, E> Seen<C, E> {
     }
 }
 
-/// A monitor as the checker uses it.
-pub(crate) trait Watch<C, E>: Clone + Eq + Hash + Send + Sync + 'static {
-    fn observe(&mut self, at: ProcessId, seen: Observed<'_, C, E>) -> Result<(), Violation>;
-
-    fn at_end(&self) -> Result<(), Violation> {
-        Ok(())
-    }
-
-    /// What it measures, to be maximised over all worlds.
-    fn measure(&self) -> u64 {
-        0
-    }
-
-    /// The smallest stamp that it remembers.
-    fn smallest(&self) -> Option<u64> {
-        None
-    }
-
-    /// Makes the stamps that it remembers smaller.
-    fn shift(&mut self, _by: u64) {}
-}
-
-/// Any monitor of `tenure-core`, or of your own.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Plain<M>(pub(crate) M);
-
-impl<C, E, M: Monitor<C, E> + Send + Sync + 'static> Watch<C, E> for Plain<M> {
-    fn observe(&mut self, at: ProcessId, seen: Observed<'_, C, E>) -> Result<(), Violation> {
-        self.0.observe(at, seen)
-    }
-
-    fn at_end(&self) -> Result<(), Violation> {
-        self.0.at_end()
-    }
-}
-
 /// A monitor by number.
 pub(crate) trait Judge<C, E>: Send + Sync {
     /// Its state before anything happened.
@@ -90,31 +54,31 @@ pub(crate) trait Judge<C, E>: Send + Sync {
 }
 
 /// A monitor whose states are interned.
-pub(crate) struct Interning<W> {
-    states: Interner<W>,
-    first: W,
+pub(crate) struct Interning<M> {
+    states: Interner<M>,
+    first: M,
     place: usize,
     /// Whether a run is also judged by how it ends.
     ends: bool,
 }
 
-impl<W: Eq + Hash> Interning<W> {
-    pub(crate) fn new(first: W, place: usize, ends: bool) -> Self {
+impl<M: Eq + Hash> Interning<M> {
+    pub(crate) fn new(first: M, place: usize, ends: bool) -> Self {
         Interning { states: Interner::new(), first, place, ends }
     }
 
-    fn intern(&self, state: W) -> Interned {
+    fn intern(&self, state: M) -> Interned {
         self.states.intern(state, |state| fingerprint(Role::Monitor(self.place), state))
     }
 }
 
-impl<C, E, W: Watch<C, E>> Judge<C, E> for Interning<W> {
+impl<C, E, M: Monitor<C, E> + Send + Sync + 'static> Judge<C, E> for Interning<M> {
     fn first(&self) -> Interned {
         self.intern(self.first.clone())
     }
 
     fn judge(&self, state: u32, of: &Observation<C, E>) -> Result<Interned, Violation> {
-        let mut monitor = W::clone(&self.states.get(state));
+        let mut monitor = M::clone(&self.states.get(state));
         for seen in &of.seen {
             monitor.observe(of.at, seen.observed())?;
         }
@@ -136,7 +100,7 @@ impl<C, E, W: Watch<C, E>> Judge<C, E> for Interning<W> {
     }
 
     fn shifted(&self, state: u32, by: u64) -> Interned {
-        let mut monitor = W::clone(&self.states.get(state));
+        let mut monitor = M::clone(&self.states.get(state));
         monitor.shift(by);
         self.intern(monitor)
     }

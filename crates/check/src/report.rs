@@ -3,8 +3,10 @@
 use std::fmt;
 use std::path::Path;
 
-use serde::ser::{SerializeMap, SerializeStruct};
+use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
+
+use tenure_core::Property;
 
 use crate::Limit;
 use crate::story::Story;
@@ -47,7 +49,7 @@ pub struct Report {
     /// How many processes.
     pub size: u32,
     /// What is known of each property, in the order in which they were asked for.
-    pub properties: Vec<(String, Judgement)>,
+    pub properties: Vec<(Property, Judgement)>,
     /// Different worlds seen, the first included.
     pub states: u64,
     /// Successors generated, and the first world.
@@ -106,7 +108,7 @@ impl Bounds {
 #[derive(Clone, Debug)]
 pub struct Counterexample {
     /// The property.
-    pub property: String,
+    pub property: Property,
     /// How it is violated.
     pub manner: Manner,
     /// What is wrong, in a sentence.
@@ -224,13 +226,13 @@ impl Report {
     ///
     /// When it was not asked for.
     pub fn of(&self, property: &str) -> Judgement {
-        let found = self.properties.iter().find(|(name, _)| name == property);
+        let found = self.properties.iter().find(|(asked, _)| asked.name() == property);
         found.unwrap_or_else(|| panic!("the property {property} was not asked for")).1
     }
 
     /// The counterexample to one property, if it is violated.
     pub fn counterexample(&self, property: &str) -> Option<&Counterexample> {
-        self.counterexamples.iter().find(|found| found.property == property)
+        self.counterexamples.iter().find(|found| found.property.name() == property)
     }
 
     /// The shortest counterexample of all.
@@ -253,6 +255,14 @@ impl Report {
     }
 }
 
+struct Properties<'a>(&'a [(Property, Judgement)]);
+
+impl Serialize for Properties<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_map(self.0.iter().copied())
+    }
+}
+
 impl Serialize for Counterexample {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let mut fields = to.serialize_struct("Counterexample", 3)?;
@@ -265,16 +275,6 @@ impl Serialize for Counterexample {
 
 impl Serialize for Report {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        struct Properties<'a>(&'a [(String, Judgement)]);
-        impl Serialize for Properties<'_> {
-            fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-                let mut map = to.serialize_map(Some(self.0.len()))?;
-                for (name, judgement) in self.0 {
-                    map.serialize_entry(name, judgement)?;
-                }
-                map.end()
-            }
-        }
         let mut fields = to.serialize_struct("Report", 14)?;
         fields.serialize_field("algorithm", &self.algorithm)?;
         fields.serialize_field("n", &self.size)?;

@@ -230,7 +230,7 @@ where
                 (None, Some(_)) => Judgement::Incomplete,
                 (None, None) => Judgement::Holds,
             };
-            report.properties.push((selected.name.clone(), judgement));
+            report.properties.push((selected.property, judgement));
             report.counterexamples.extend(found);
         }
         report

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tenure_core::{ProcessId, Protocol};
+use tenure_core::{ProcessId, Property, Protocol};
 use tenure_trace::{Header, Source, Trace};
 
 use crate::check::{Asked, Selected};
@@ -52,30 +52,30 @@ where
         selected: &Selected,
         graph: Option<&Graph>,
     ) -> Option<Counterexample> {
-        let name = &selected.name;
+        let property = selected.property;
         match (selected.kind, graph) {
-            (Asked::Always(place), _) => self.step(name, place),
+            (Asked::Always(place), _) => self.step(property, place),
             (Asked::InTheEnd(place), Some(graph)) => {
-                self.step(name, place).or_else(|| self.end(name, place, graph))
+                self.step(property, place).or_else(|| self.end(property, place, graph))
             }
-            (Asked::Progress, Some(graph)) => self.progress(name, graph),
+            (Asked::Progress, Some(graph)) => self.progress(graph),
             (_, None) => unreachable!("liveness keeps the graph"),
         }
     }
 
     /// A step that must not be taken.
-    fn step(&mut self, name: &str, place: usize) -> Option<Counterexample> {
+    fn step(&mut self, property: Property, place: usize) -> Option<Counterexample> {
         let violated = self.explored.violations[place]?;
         let mut way = way_to(&self.explored, violated.from);
         way.actions.push(violated.action);
         let says = self.violation(&way, place);
-        let found = self.counterexample(name, Manner::Step, says, &way, None);
+        let found = self.counterexample(property, Manner::Step, says, &way, None);
         assert_eq!(found.length(), violated.length as usize, "a story is as long as its run");
         Some(found)
     }
 
     /// An end that must not last.
-    fn end(&mut self, name: &str, place: usize, graph: &Graph) -> Option<Counterexample> {
+    fn end(&mut self, property: Property, place: usize, graph: &Graph) -> Option<Counterexample> {
         let mark = (self.rules.layout.size + place) as u32;
         let lasting = lasting(graph, mark);
         let world = lasting.worlds().min()?;
@@ -87,11 +87,11 @@ where
         let state = replay.monitor(self.rules.layout.monitor(place));
         let verdict = self.processes.judges[place].at_end(state);
         let says = verdict.err().map_or_else(String::new, |violation| violation.says);
-        Some(self.counterexample(name, Manner::End, says, &way, None))
+        Some(self.counterexample(property, Manner::End, says, &way, None))
     }
 
     /// Somebody who waits for ever.
-    fn progress(&mut self, name: &str, graph: &Graph) -> Option<Counterexample> {
+    fn progress(&mut self, graph: &Graph) -> Option<Counterexample> {
         let size = self.rules.layout.size as u32;
         let waits: Vec<Lasting> = (0..size).map(|process| lasting(graph, process)).collect();
         let doomed = waits.iter().flat_map(|lasting| lasting.doomed.iter().copied());
@@ -101,7 +101,7 @@ where
             let way = way_to(&self.explored, graph.id(world));
             let manner = if who.len() > 1 { Manner::Deadlock } else { Manner::Blocked };
             let says = format!("{} can never be served from here", together(&who));
-            return Some(self.counterexample(name, manner, says, &way, None));
+            return Some(self.counterexample(Property::Progress, manner, says, &way, None));
         }
         let circles = waits
             .iter()
@@ -114,7 +114,7 @@ where
             ProcessId(mark)
         );
         let (way, stem) = self.starvation(graph, circle, entry);
-        Some(self.counterexample(name, Manner::Starvation, says, &way, Some(stem)))
+        Some(self.counterexample(Property::Progress, Manner::Starvation, says, &way, Some(stem)))
     }
 
     /// The way into a circle and once around it, and how long the way in is.
@@ -166,16 +166,16 @@ where
 
     fn counterexample(
         &self,
-        name: &str,
+        property: Property,
         manner: Manner,
         says: String,
         way: &Way,
         repeats_from: Option<usize>,
     ) -> Counterexample {
         let (story, mut trace) = self.story(way, manner != Manner::Step);
-        trace.header.violates = Some(name.to_owned());
+        trace.header.violates = Some(property.name().to_owned());
         let story = Story { repeats_from, ..story };
-        Counterexample { property: name.to_owned(), manner, says, story, trace }
+        Counterexample { property, manner, says, story, trace }
     }
 
     /// A run as a story and as a trace.

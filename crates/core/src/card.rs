@@ -1,12 +1,10 @@
 //! What an algorithm assumes, tolerates, costs and promises, as data.
 
-use core::fmt;
-
 use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::Protocol;
+use crate::{Property, Protocol};
 
 /// A protocol that says what it needs.
 pub trait Algorithm: Protocol {
@@ -44,7 +42,7 @@ pub struct Card {
     /// What it costs in messages.
     pub messages: Cost,
     /// What it promises while its assumptions hold.
-    pub promises: Vec<Promise>,
+    pub promises: Vec<Property>,
     /// The switches that it declares.
     pub variants: Vec<Variant>,
 }
@@ -67,7 +65,7 @@ impl Card {
             topology: Topology::Complete,
             detection: Detection::None,
             messages: Cost::per_entry("", 0, None),
-            promises: vec![Promise::MutualExclusion, Promise::Progress, Promise::Fencing],
+            promises: vec![Property::MutualExclusion, Property::Progress, Property::Fencing],
             variants: Vec::new(),
         }
     }
@@ -79,13 +77,13 @@ impl Card {
             service: Service::Election,
             strategy: Strategy::Comparison,
             messages: Cost::per_election("", 0, None),
-            promises: vec![Promise::Agreement, Promise::Progress, Promise::Validity],
+            promises: vec![Property::Agreement, Property::Progress, Property::Validity],
             ..Card::mutex(name, title, paper)
         }
     }
 
     /// Promises this as well.
-    pub fn promising(mut self, more: impl IntoIterator<Item = Promise>) -> Self {
+    pub fn promising(mut self, more: impl IntoIterator<Item = Property>) -> Self {
         self.promises.extend(more);
         self
     }
@@ -93,7 +91,7 @@ impl Card {
     /// How many may be inside at once: 1, or the *k* of a k-mutex.
     pub fn most_inside(&self) -> u32 {
         let most = self.promises.iter().find_map(|promise| match promise {
-            Promise::AtMost(most) => Some(*most),
+            Property::AtMost(most) => Some(*most),
             _ => None,
         });
         most.unwrap_or(1)
@@ -101,7 +99,15 @@ impl Card {
 
     /// Whether entries carry fences.
     pub fn fenced(&self) -> bool {
-        self.promises.contains(&Promise::Fencing)
+        self.promises.contains(&Property::Fencing)
+    }
+
+    /// The property as it is meant here: at most *k* inside with this card's *k*.
+    pub fn meant(&self, property: Property) -> Property {
+        match property {
+            Property::AtMost(_) => Property::AtMost(self.most_inside()),
+            property => property,
+        }
     }
 }
 
@@ -275,60 +281,6 @@ impl Cost {
     /// The same, but none in a group of one.
     pub const fn none_alone(self, size: u32) -> Self {
         if size == 1 { Cost { least: 0, most: Some(0), ..self } } else { self }
-    }
-}
-
-/// A property that a card promises and a monitor judges.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Promise {
-    /// At most one inside.
-    MutualExclusion,
-    /// At most so many inside.
-    AtMost(u32),
-    /// Whoever asks is served in the end.
-    Progress,
-    /// Fences strictly increase.
-    Fencing,
-    /// Entries in the order of causally related requests, by the lock's own messages.
-    Order,
-    /// The same, with the application's messages.
-    OrderWithMessages,
-    /// Nobody enters twice while another waits.
-    NoStarvation,
-    /// In the end all believe in one leader.
-    Agreement,
-    /// The leader has the largest rank of the live.
-    Validity,
-}
-
-impl Promise {
-    /// The name on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Promise::MutualExclusion => "mutual-exclusion",
-            Promise::AtMost(_) => "at-most-k",
-            Promise::Progress => "progress",
-            Promise::Fencing => "fencing",
-            Promise::Order => "order",
-            Promise::OrderWithMessages => "order-with-messages",
-            Promise::NoStarvation => "no-starvation",
-            Promise::Agreement => "agreement",
-            Promise::Validity => "validity",
-        }
-    }
-}
-
-/// A promise is written as its name; the *k* of a k-mutex is in the title of its card.
-#[cfg(feature = "serde")]
-impl serde::Serialize for Promise {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.name())
-    }
-}
-
-impl fmt::Display for Promise {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }
 

@@ -25,6 +25,7 @@ mod never;
 mod node;
 mod process;
 mod process_set;
+mod property;
 mod protocol;
 pub mod quorum;
 mod rank;
@@ -37,8 +38,8 @@ mod wrap;
 
 pub use batch::{Batch, Environment, Still, TimerChange};
 pub use card::{
-    Algorithm, Card, Cost, Crashes, Detection, Faults, Order, Per, Promise, Service, Strategy,
-    Timing, Topology, Variant,
+    Algorithm, Card, Cost, Crashes, Detection, Faults, Order, Per, Service, Strategy, Timing,
+    Topology, Variant,
 };
 pub use clock::{Causality, LamportClock, Stamp, VectorClock};
 pub use fixed::Fixed;
@@ -49,6 +50,7 @@ pub use never::Never;
 pub use node::{Node, Released, Step};
 pub use process::{Group, ProcessId};
 pub use process_set::ProcessSet;
+pub use property::{Need, Notice, Property};
 pub use protocol::{Effects, Input, Protocol, Verdict, Wire};
 pub use rank::Rank;
 pub use rebase::Rebase;

@@ -5,7 +5,7 @@ use core::hash::Hash;
 
 use alloc::string::String;
 
-use crate::{ProcessId, VectorClock};
+use crate::{ProcessId, Property, VectorClock};
 
 /// A property of runs: an automaton that reads what users ask and are told, never the
 /// private state of an algorithm.
@@ -13,6 +13,9 @@ use crate::{ProcessId, VectorClock};
 /// The same monitor therefore judges a simulation, every state of the checker, and a trace
 /// that real nodes wrote. `C` and `E` are the commands and events of a service.
 pub trait Monitor<C, E>: Clone + Eq + Hash {
+    /// What it judges.
+    fn property(&self) -> Property;
+
     /// Reads one thing that happened at a process. After an error the monitor's state is
     /// unspecified.
     fn observe(&mut self, at: ProcessId, seen: Observed<'_, C, E>) -> Result<(), Violation>;
@@ -20,6 +23,22 @@ pub trait Monitor<C, E>: Clone + Eq + Hash {
     /// Judges the run when it has ended. Most properties are decided before.
     fn at_end(&self) -> Result<(), Violation> {
         Ok(())
+    }
+
+    /// What it measures, to be maximised over all runs.
+    fn measure(&self) -> u64 {
+        0
+    }
+
+    /// The smallest stamp that it remembers: the first half of a [`Fence`](crate::Fence).
+    fn smallest(&self) -> Option<u64> {
+        None
+    }
+
+    /// Makes every stamp that it remembers smaller, as [`Rebase`](crate::Rebase) makes those of
+    /// the protocol.
+    fn shift(&mut self, by: u64) {
+        let _ = by;
     }
 }
 
@@ -45,8 +64,6 @@ pub enum Observed<'a, C, E> {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Violation {
-    /// The property's name, as the command line spells it.
-    pub property: &'static str,
     /// Where the last straw fell.
     pub at: ProcessId,
     /// What happened, in a sentence.
@@ -55,7 +72,7 @@ pub struct Violation {
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.property, self.says)
+        f.write_str(&self.says)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use tenure_core::Card;
+use tenure_core::Property;
 use tenure_sim::{FirstViolation, Report, Steer, Verdict};
 use tenure_trace::{Header, Reader, Record, Who};
 
@@ -214,8 +214,8 @@ impl Sitting {
     }
 
     /// Whether the card promises this property.
-    pub(crate) fn is_promised(&self, property: &str) -> bool {
-        promises(&self.apparatus.card, property)
+    pub(crate) fn is_promised(&self, property: Property) -> bool {
+        self.apparatus.card.promises.contains(&property)
     }
 
     fn mark_violations(&mut self) {
@@ -244,10 +244,6 @@ impl Sitting {
         let by_time = || line.iter().find(|place| self.moments[**place].time >= violation.time);
         by_record.or_else(by_time).or(line.last()).copied()
     }
-}
-
-fn promises(card: &Card, property: &str) -> bool {
-    card.promises.iter().any(|promise| promise.name() == property)
 }
 
 /// Why a moment could not be reached.

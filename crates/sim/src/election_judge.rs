@@ -1,6 +1,6 @@
 use tenure_core::monitors::{Agreement, OneLeader, Scope};
 use tenure_core::service::election;
-use tenure_core::{Observed, ProcessId, Term};
+use tenure_core::{Observed, ProcessId, Property, Term};
 
 use crate::beliefs::Beliefs;
 use crate::judge::Kept;
@@ -80,28 +80,28 @@ impl ElectionJudge {
         if ended {
             self.agreement.end::<election::Command, election::Event>(time);
         }
-        let mut findings = vec![self.agreement.finding("agreement", otherwise)];
+        let mut findings = vec![self.agreement.finding(otherwise)];
         let validity = ended.then(|| self.best.invalid(up, beliefs)).flatten();
         findings.push(match validity {
-            Some((at, says)) => Finding::violated("validity", time, at, says),
-            None => Finding::undisputed("validity", otherwise),
+            Some((at, says)) => Finding::violated(Property::Validity, time, at, says),
+            None => Finding::undisputed(Property::Validity, otherwise),
         });
         let leaders: Vec<ProcessId> = beliefs.leaders(up).collect();
         findings.push(match leaders.as_slice() {
-            _ if !ended => Finding::undisputed("uniqueness", otherwise),
+            _ if !ended => Finding::undisputed(Property::Uniqueness, otherwise),
             [first, second, ..] => {
                 let says = format!("in the end {first} and {second} both lead");
-                Finding::violated("uniqueness", time, *second, says)
+                Finding::violated(Property::Uniqueness, time, *second, says)
             }
             [] if beliefs.anybody(up) => {
                 let says = "in the end some believe in a leader, but nobody leads".to_owned();
-                Finding::violated("uniqueness", time, ProcessId(0), says)
+                Finding::violated(Property::Uniqueness, time, ProcessId(0), says)
             }
-            _ => Finding::undisputed("uniqueness", Verdict::Holds),
+            _ => Finding::undisputed(Property::Uniqueness, Verdict::Holds),
         });
         findings.push(self.irrevocability.finding());
-        findings.push(self.overall.finding("one-leader-at-a-time", Verdict::Holds));
-        findings.push(self.per_term.finding("one-leader-per-term", Verdict::Holds));
+        findings.push(self.overall.finding(Verdict::Holds));
+        findings.push(self.per_term.finding(Verdict::Holds));
         findings
     }
 
@@ -148,7 +148,7 @@ impl Irrevocability {
         if changed && before.epoch == self.epoch && self.violation.is_none() {
             let old = ProcessId(before.leader);
             let says = format!("{at} believed in {old} and then in {leader} in one election");
-            self.violation = Some(Finding::violated("irrevocability", time, at, says));
+            self.violation = Some(Finding::violated(Property::Irrevocability, time, at, says));
         }
     }
 
@@ -159,7 +159,7 @@ impl Irrevocability {
     }
 
     fn finding(&self) -> Finding {
-        let holds = || Finding::undisputed("irrevocability", Verdict::Holds);
+        let holds = || Finding::undisputed(Property::Irrevocability, Verdict::Holds);
         self.violation.clone().unwrap_or_else(holds)
     }
 }

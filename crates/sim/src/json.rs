@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use serde::ser::{SerializeMap, SerializeSeq, SerializeStruct};
 use serde::{Serialize, Serializer};
-use tenure_core::ProcessId;
+use tenure_core::{Notice, ProcessId};
 
 use crate::report::in_units;
 use crate::verdict::Verdict;
@@ -126,21 +126,12 @@ impl Serialize for Delay<'_> {
     }
 }
 
-/// The verdicts that are listed when they do not hold.
-const SILENT: [&str; 5] = [
-    "mutual-exclusion-strict",
-    "uniqueness",
-    "irrevocability",
-    "one-leader-at-a-time",
-    "one-leader-per-term",
-];
-
 struct Verdicts<'a>(&'a Report);
 
 impl Serialize for Verdicts<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let listed = self.0.findings.iter().filter(|finding| {
-            finding.verdict == Verdict::Violated || !SILENT.contains(&finding.property)
+            finding.verdict == Verdict::Violated || finding.property.notice() > Notice::Broken
         });
         to.collect_map(listed.map(|finding| (finding.property, finding.verdict.name())))
     }

@@ -1,6 +1,6 @@
 use tenure_core::monitors::{Fencing, MutualExclusion, Order};
 use tenure_core::service::mutex;
-use tenure_core::{Monitor, Observed, ProcessId, VectorClock, Violation};
+use tenure_core::{Monitor, Observed, ProcessId, Property, VectorClock, Violation};
 
 use crate::bypass::BypassMeter;
 use crate::verdict::{Finding, Verdict};
@@ -41,8 +41,12 @@ impl<M> Kept<M> {
         }
     }
 
-    /// What is known, under a name: a violation counts whenever it came.
-    pub(crate) fn finding(&self, property: &'static str, otherwise: Verdict) -> Finding {
+    /// What is known: a violation counts whenever it came.
+    pub(crate) fn finding<C, E>(&self, otherwise: Verdict) -> Finding
+    where
+        M: Monitor<C, E>,
+    {
+        let property = self.monitor.property();
         match &self.violation {
             Some((time, violation)) => {
                 Finding::violated(property, *time, violation.at, violation.says.clone())
@@ -76,7 +80,7 @@ impl MutexJudge {
             at_most: (most > 1).then(|| Kept::new(MutualExclusion::at_most(most))),
             strict: strict.then(|| Kept::new(MutualExclusion::strict())),
             fencing: settings.watch.fenced.then(|| Kept::new(Fencing::new())),
-            order: order.then(|| [Kept::new(Order::new()), Kept::new(Order::new())]),
+            order: order.then(|| [Order::new(), Order::with_messages()].map(Kept::new)),
             bypass: BypassMeter::new(settings.size),
             starved: None,
         }
@@ -130,22 +134,22 @@ impl MutexJudge {
     }
 
     pub(crate) fn findings(&self) -> Vec<Finding> {
-        let mut findings = vec![self.exclusion.finding("mutual-exclusion", Verdict::Holds)];
+        let mut findings = vec![self.exclusion.finding(Verdict::Holds)];
         if let Some(at_most) = &self.at_most {
-            findings.push(at_most.finding("at-most-k", Verdict::Holds));
+            findings.push(at_most.finding(Verdict::Holds));
         }
         if let Some(strict) = &self.strict {
-            findings.push(strict.finding("mutual-exclusion-strict", Verdict::Holds));
+            findings.push(strict.finding(Verdict::Holds));
         }
         if let Some([protocol, all]) = &self.order {
-            findings.push(protocol.finding("order", Verdict::Holds));
-            findings.push(all.finding("order-with-messages", Verdict::Holds));
+            findings.push(protocol.finding(Verdict::Holds));
+            findings.push(all.finding(Verdict::Holds));
         }
         let starved = self.starved.clone();
-        let holds = || Finding::undisputed("no-starvation", Verdict::Holds);
+        let holds = || Finding::undisputed(Property::NoStarvation, Verdict::Holds);
         findings.push(starved.unwrap_or_else(holds));
         if let Some(fencing) = &self.fencing {
-            findings.push(fencing.finding("fencing", Verdict::Holds));
+            findings.push(fencing.finding(Verdict::Holds));
         }
         findings
     }
@@ -154,7 +158,7 @@ impl MutexJudge {
         let Some((waiter, times)) = self.bypass.entered(at) else { return };
         if times > 1 && self.starved.is_none() {
             let says = format!("{at} entered {times} times while {waiter} waited");
-            self.starved = Some(Finding::violated("no-starvation", time, at, says));
+            self.starved = Some(Finding::violated(Property::NoStarvation, time, at, says));
         }
     }
 

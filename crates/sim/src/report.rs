@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use tenure_core::{ProcessId, Promise, Rank, TICKS_PER_UNIT};
+use tenure_core::{Notice, ProcessId, Property, Rank, TICKS_PER_UNIT};
 
 use crate::core::Core;
 use crate::faults_seen::{FaultCount, count_faults, warnings};
@@ -80,7 +80,7 @@ pub struct Report {
     pub warnings: Vec<String>,
     /// The properties whose violation makes the run a failure; `None`: mutual exclusion,
     /// progress, fencing, agreement and validity.
-    pub counted: Option<Vec<Promise>>,
+    pub counted: Option<Vec<Property>>,
 }
 
 impl Report {
@@ -125,7 +125,7 @@ impl Report {
 
     /// The finding on a property; `None` when it was not judged.
     pub fn finding(&self, property: &str) -> Option<&Finding> {
-        self.findings.iter().find(|finding| finding.property == property)
+        self.findings.iter().find(|finding| finding.property.name() == property)
     }
 
     /// The violated properties that count: those asked for or promised, else those that
@@ -158,35 +158,14 @@ impl Report {
         if units > 0.0 { self.metrics.entered as f64 / units } else { 0.0 }
     }
 
-    fn counts(&self, property: &str) -> bool {
-        match &self.counted {
-            _ if !BUILT_IN.contains(&property) => true,
-            Some(counted) => counted.iter().any(|promise| promise.name() == property),
-            None => BUILT_IN[..EXPECTED].contains(&property),
+    fn counts(&self, property: Property) -> bool {
+        match (&self.counted, property) {
+            (_, Property::Own(_)) => true,
+            (Some(counted), _) => counted.contains(&property),
+            (None, _) => property.notice() == Notice::Expected,
         }
     }
 }
-
-/// The properties of this crate; others come from the reader's own monitors and always count.
-const BUILT_IN: [&str; 14] = [
-    "mutual-exclusion",
-    "progress",
-    "fencing",
-    "agreement",
-    "validity",
-    "at-most-k",
-    "order",
-    "order-with-messages",
-    "no-starvation",
-    "mutual-exclusion-strict",
-    "uniqueness",
-    "irrevocability",
-    "one-leader-at-a-time",
-    "one-leader-per-term",
-];
-
-/// How many of them everybody expects of a service, card or no card.
-const EXPECTED: usize = 5;
 
 /// A number of ticks in units.
 pub(crate) fn in_units(ticks: f64) -> f64 {
@@ -248,13 +227,13 @@ fn progress(core: &Core, decided: bool, blocked: &[ProcessId]) -> Finding {
                 1 => format!("{first} and one other wait for ever"),
                 _ => format!("{first} and {others} others wait for ever"),
             };
-            Finding::violated("progress", core.now, *first, says)
+            Finding::violated(Property::Progress, core.now, *first, says)
         }
-        None if !decided => Finding::undisputed("progress", Verdict::Incomplete),
+        None if !decided => Finding::undisputed(Property::Progress, Verdict::Incomplete),
         None if waits => {
             let says = "somebody waits for ever".to_owned();
-            Finding::violated("progress", core.now, ProcessId(0), says)
+            Finding::violated(Property::Progress, core.now, ProcessId(0), says)
         }
-        None => Finding::undisputed("progress", Verdict::Holds),
+        None => Finding::undisputed(Property::Progress, Verdict::Holds),
     }
 }

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use tenure_core::{Order, ProcessId, Promise, Rank, TICKS_PER_UNIT, Timing};
+use tenure_core::{Order, ProcessId, Property, Rank, TICKS_PER_UNIT, Timing};
 
 use crate::{Chance, Fault, Latency, Span, Workload};
 
@@ -165,7 +165,7 @@ pub struct Watch {
     pub fenced: bool,
     /// The properties whose violation makes a run a failure; `None`: the card's promises, or
     /// without a card mutual exclusion, progress, fencing, agreement and validity.
-    pub properties: Option<Vec<Promise>>,
+    pub properties: Option<Vec<Property>>,
 }
 
 impl Watch {

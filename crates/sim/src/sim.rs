@@ -1,6 +1,6 @@
 use std::io::Write;
 
-use tenure_core::{Algorithm, Card, Monitor, ProcessId, Protocol, Service, Stamped};
+use tenure_core::{Algorithm, Card, Monitor, ProcessId, Property, Protocol, Service, Stamped};
 use tenure_trace::{Header, Kind, Source, WriteError};
 
 use crate::chats::Stamping;
@@ -112,7 +112,7 @@ where
     where
         M: Monitor<P::Command, P::Event> + Send + Sync + 'static,
     {
-        self.watchers.push(Watcher::new(property, monitor));
+        self.watchers.push(Watcher::new(Property::Own(property), monitor));
         self
     }
 

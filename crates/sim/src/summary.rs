@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde::ser::Serializer;
 use serde_json::{Map, Value};
+use tenure_core::Property;
 
 use crate::json::figures;
 use crate::{Moments, Report, Verdict};
@@ -15,7 +16,7 @@ use crate::{Moments, Report, Verdict};
 pub struct Summary {
     runs: u64,
     figures: BTreeMap<String, Moments>,
-    violated: BTreeMap<&'static str, Violations>,
+    violated: BTreeMap<Property, Violations>,
 }
 
 /// How often a property was violated.
@@ -81,7 +82,7 @@ impl Summary {
     }
 
     /// The properties that were violated in some run.
-    pub fn violated(&self) -> impl Iterator<Item = (&'static str, &Violations)> {
+    pub fn violated(&self) -> impl Iterator<Item = (Property, &Violations)> {
         self.violated.iter().map(|(property, violations)| (*property, violations))
     }
 }
@@ -120,7 +121,7 @@ impl Serialize for Summary {
         let violated: Map<String, Value> = self
             .violated
             .iter()
-            .map(|(property, violations)| ((*property).to_owned(), violations.runs.into()))
+            .map(|(property, violations)| (property.name().to_owned(), violations.runs.into()))
             .collect();
         nested.insert("violated".into(), violated.into());
         nested.serialize(to)

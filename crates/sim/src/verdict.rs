@@ -1,4 +1,4 @@
-use tenure_core::ProcessId;
+use tenure_core::{ProcessId, Property};
 
 /// What a run says of a property. It never *proves* one: other seeds may say otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -25,8 +25,8 @@ impl Verdict {
 /// The verdict on one property, with the first violation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// The property's name, as the command line spells it.
-    pub property: &'static str,
+    /// The property.
+    pub property: Property,
     /// The verdict.
     pub verdict: Verdict,
     /// The first violation.
@@ -45,12 +45,12 @@ pub struct FirstViolation {
 }
 
 impl Finding {
-    pub(crate) fn violated(property: &'static str, time: u64, at: ProcessId, says: String) -> Self {
+    pub(crate) fn violated(property: Property, time: u64, at: ProcessId, says: String) -> Self {
         let violation = Some(FirstViolation { time, at, says });
         Finding { property, verdict: Verdict::Violated, violation }
     }
 
-    pub(crate) const fn undisputed(property: &'static str, verdict: Verdict) -> Self {
+    pub(crate) const fn undisputed(property: Property, verdict: Verdict) -> Self {
         Finding { property, verdict, violation: None }
     }
 }

@@ -1,10 +1,10 @@
-use tenure_core::{Monitor, Observed, ProcessId, Protocol, Violation};
+use tenure_core::{Monitor, Observed, ProcessId, Property, Protocol, Violation};
 
 use crate::verdict::{Finding, Verdict};
 
 /// A monitor of the reader's own, whatever its type.
 pub(crate) struct Watcher<P: Protocol> {
-    property: &'static str,
+    property: Property,
     monitor: Box<dyn AnyMonitor<P>>,
     violation: Option<(u64, Violation)>,
 }
@@ -44,7 +44,7 @@ where
 }
 
 impl<P: Protocol> Watcher<P> {
-    pub(crate) fn new<M>(property: &'static str, monitor: M) -> Self
+    pub(crate) fn new<M>(property: Property, monitor: M) -> Self
     where
         M: Monitor<P::Command, P::Event> + Send + Sync + 'static,
     {

@@ -24,7 +24,7 @@ use alloc::vec::Vec;
 
 use tenure_core::{
     Algorithm, Card, Delay, Effects, Group, Label, Labelled, Layer, LocalTime, Order, ProcessId,
-    Promise, Protocol, Verdict,
+    Property, Protocol, Verdict,
 };
 
 /// One process of `P`, behind a reliable channel.
@@ -358,7 +358,7 @@ impl<P: Algorithm> Algorithm for Fifo<P> {
         card.faults.loss = true;
         card.faults.duplication = true;
         // Repeats and acknowledgements carry news that the protocol inside does not see.
-        card.promises.retain(|it| !matches!(it, Promise::Order | Promise::OrderWithMessages));
+        card.promises.retain(|it| !matches!(it, Property::Order | Property::OrderWithMessages));
         card
     }
 }

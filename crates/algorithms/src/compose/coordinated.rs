@@ -29,7 +29,7 @@ use alloc::vec::Vec;
 use tenure_core::service::{election, mutex, office};
 use tenure_core::{
     Algorithm, Card, Cost, Effects, Election, Fence, Group, Input, Label, Labelled, Layer, Order,
-    Per, ProcessId, ProcessSet, Promise, Protocol, Service, Strategy, Term, Topology, Verdict,
+    Per, ProcessId, ProcessSet, Property, Protocol, Service, Strategy, Term, Topology, Verdict,
 };
 
 use super::coordinator::{Coordinator, Standing};
@@ -378,8 +378,8 @@ impl<E: Election + Algorithm> Algorithm for Coordinated<E> {
     fn card(config: &E::Config, size: u32) -> Card {
         let election = E::card(config, size);
         let mut promises = election.promises.clone();
-        promises.extend([Promise::MutualExclusion, Promise::Fencing]);
-        promises.sort_unstable();
+        promises.extend([Property::MutualExclusion, Property::Fencing]);
+        promises.sort_unstable_by_key(|it| Property::ALL.iter().position(|known| known == it));
         Card {
             name: format!("coordinated:{}", election.name),
             title: format!("ask the leader, whom {} elects", election.name),

@@ -2,7 +2,7 @@
 
 use tenure_core::service::{mutex, office};
 use tenure_core::{
-    Algorithm, Card, Effects, Group, Office, ProcessId, Promise, Protocol, Service, Verdict,
+    Algorithm, Card, Effects, Group, Office, ProcessId, Property, Protocol, Service, Verdict,
 };
 
 /// One process of `P` whose local user sees only the lock.
@@ -69,7 +69,8 @@ impl<P: Office + Algorithm> Algorithm for MutexOnly<P> {
     fn card(config: &P::Config, size: u32) -> Card {
         let mut card = P::card(config, size);
         card.service = Service::Mutex;
-        card.promises.retain(|promise| !matches!(promise, Promise::Agreement | Promise::Validity));
+        card.promises
+            .retain(|promise| !matches!(promise, Property::Agreement | Property::Validity));
         card
     }
 }

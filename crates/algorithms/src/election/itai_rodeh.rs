@@ -26,7 +26,7 @@ use core::cmp::Ordering;
 
 use tenure_core::service::election::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, Cost, Effects, Faults, Group, Never, ProcessId, Promise, Protocol, Rebase,
+    Algorithm, Card, Cost, Effects, Faults, Group, Never, ProcessId, Property, Protocol, Rebase,
     Term, Topology, labelled,
 };
 
@@ -210,7 +210,7 @@ impl Algorithm for ItaiRodeh {
             topology: Topology::UnidirectionalRing,
             messages: Cost::per_election("2N … no bound; O(N log N) on average", 2 * n, None)
                 .none_alone(size),
-            promises: [Promise::Agreement, Promise::Progress].into(),
+            promises: [Property::Agreement, Property::Progress].into(),
             ..Card::election(
                 "itai-rodeh",
                 "processes without names elect by lot",

@@ -20,7 +20,7 @@
 
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, Cost, Effects, Faults, Fence, Group, Never, ProcessId, Promise, Protocol,
+    Algorithm, Card, Cost, Effects, Faults, Fence, Group, Never, ProcessId, Property, Protocol,
     Strategy, Topology, labelled,
 };
 
@@ -200,7 +200,7 @@ impl Algorithm for Central {
                 "ask the coordinator",
                 "textbook; cf. Garcia-Molina, IEEE ToC 1982",
             )
-            .promising([Promise::Order])
+            .promising([Property::Order])
         }
     }
 }

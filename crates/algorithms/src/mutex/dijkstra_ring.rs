@@ -29,7 +29,7 @@ use alloc::sync::Arc;
 
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, Cost, Delay, Effects, Faults, Fence, Group, Order, ProcessId, Promise,
+    Algorithm, Card, Cost, Delay, Effects, Faults, Fence, Group, Order, ProcessId, Property,
     Protocol, Strategy, Topology, labelled,
 };
 
@@ -248,7 +248,8 @@ impl Algorithm for DijkstraRing {
             },
             topology: Topology::UnidirectionalRing,
             messages: Cost::per_entry("1 … ∞", 1, None).none_alone(size),
-            promises: [Promise::MutualExclusion, Promise::Progress, Promise::NoStarvation].into(),
+            promises: [Property::MutualExclusion, Property::Progress, Property::NoStarvation]
+                .into(),
             ..Card::mutex(
                 "dijkstra-ring",
                 "a ring of K states that converges to one privilege from any start",

@@ -31,7 +31,7 @@ use alloc::vec::Vec;
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{
     Algorithm, Card, Cost, Effects, Faults, Fence, Group, LamportClock, Never, ProcessId,
-    ProcessSet, Promise, Protocol, Stamp, labelled,
+    ProcessSet, Property, Protocol, Stamp, labelled,
 };
 
 use crate::Variants;
@@ -211,15 +211,15 @@ impl Algorithm for KMutex {
         let needed = u64::from(size.saturating_sub(most_inside));
         let others = u64::from(size - 1);
         let safe = match most_inside {
-            1 => Promise::MutualExclusion,
-            most => Promise::AtMost(most),
+            1 => Property::MutualExclusion,
+            most => Property::AtMost(most),
         };
         Card {
             faults: Faults::duplication(
                 "each crash takes one of the k places, so k crashes stop it; no loss",
             ),
             messages: Cost::per_entry("2N−k−1 … 2(N−1)", others + needed, Some(2 * others)),
-            promises: [safe, Promise::Progress].into(),
+            promises: [safe, Property::Progress].into(),
             variants: Variants::<Switch>::declared(),
             ..Card::mutex(
                 "k-mutex",

@@ -29,7 +29,7 @@ use alloc::vec::Vec;
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{
     Algorithm, Card, Cost, Effects, Faults, Fence, Group, LamportClock, Never, Order, ProcessId,
-    ProcessSet, Promise, Protocol, Rebase, Stamp, Stamped, labelled,
+    ProcessSet, Property, Protocol, Rebase, Stamp, Stamped, labelled,
 };
 
 use crate::Variants;
@@ -278,7 +278,7 @@ impl Algorithm for Lamport {
                 "everybody keeps everybody's queue",
                 "Lamport, CACM 21(7), 1978",
             )
-            .promising([Promise::Order])
+            .promising([Property::Order])
         }
     }
 }

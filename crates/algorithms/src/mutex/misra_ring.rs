@@ -27,7 +27,7 @@
 
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, Cost, Delay, Effects, Faults, Fence, Group, Order, ProcessId, Promise,
+    Algorithm, Card, Cost, Delay, Effects, Faults, Fence, Group, Order, ProcessId, Property,
     Protocol, Strategy, Topology, labelled,
 };
 
@@ -247,7 +247,7 @@ impl Algorithm for MisraRing {
                 "two tokens go round, and each finds out when the other is lost",
                 "Misra, PODC, 1983",
             )
-            .promising([Promise::NoStarvation])
+            .promising([Property::NoStarvation])
         }
     }
 }

@@ -28,7 +28,7 @@ use alloc::vec::Vec;
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{
     Algorithm, Card, Cost, Effects, Faults, Fence, Group, LamportClock, Never, ProcessId,
-    ProcessSet, Promise, Protocol, Rebase, Stamp, Stamped, labelled,
+    ProcessSet, Property, Protocol, Rebase, Stamp, Stamped, labelled,
 };
 
 use crate::Variants;
@@ -364,7 +364,7 @@ impl Algorithm for RicartAgrawala {
                 "ask everyone, defer whoever comes after you",
                 "Ricart & Agrawala, CACM 24(1), 1981",
             )
-            .promising(stamps_replies(config.variants).then_some(Promise::Order))
+            .promising(stamps_replies(config.variants).then_some(Property::Order))
         }
     }
 }

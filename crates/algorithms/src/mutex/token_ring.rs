@@ -21,7 +21,7 @@
 
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, Cost, Delay, Effects, Faults, Fence, Group, ProcessId, Promise, Protocol,
+    Algorithm, Card, Cost, Delay, Effects, Faults, Fence, Group, ProcessId, Property, Protocol,
     Strategy, Topology, labelled,
 };
 
@@ -189,7 +189,7 @@ impl Algorithm for TokenRing {
                 "whoever has the token may enter, and passes it on",
                 "Le Lann, IFIP Congress, 1977",
             )
-            .promising([Promise::Order, Promise::NoStarvation])
+            .promising([Property::Order, Property::NoStarvation])
         }
     }
 }

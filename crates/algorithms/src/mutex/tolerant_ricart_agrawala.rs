@@ -36,7 +36,7 @@ use alloc::vec::Vec;
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{
     Algorithm, Card, Cost, Crashes, Detection, Effects, Faults, Fence, Group, LamportClock, Never,
-    ProcessId, ProcessSet, Promise, Protocol, Stamp, Verdict, labelled,
+    ProcessId, ProcessSet, Property, Protocol, Stamp, Verdict, labelled,
 };
 
 /// One process of the algorithm.
@@ -267,7 +267,7 @@ impl Algorithm for TolerantRicartAgrawala {
                 "ask everyone, defer whoever comes after you, and await nobody who is suspected",
                 "after Ricart & Agrawala, CACM 24(1), 1981",
             )
-            .promising([Promise::Order])
+            .promising([Property::Order])
         }
     }
 }

@@ -22,7 +22,7 @@ use alloc::vec::Vec;
 use tenure_core::service::{election, mutex};
 use tenure_core::{
     Algorithm, Card, Cost, Effects, Fence, Group, Input, Label, Labelled, Layer, Mutex, Per,
-    ProcessId, Promise, Protocol, Service, Strategy, Term, Verdict,
+    ProcessId, Property, Protocol, Service, Strategy, Term, Verdict,
 };
 
 /// One process.
@@ -179,7 +179,7 @@ impl<M: Mutex + Algorithm> Algorithm for ElectionFromMutex<M> {
                 least: others,
                 most: mutex.messages.most.map(|most| others + u64::from(size) * most),
             },
-            promises: [Promise::Agreement, Promise::Progress].into(),
+            promises: [Property::Agreement, Property::Progress].into(),
             ..mutex
         }
     }

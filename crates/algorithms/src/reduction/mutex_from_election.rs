@@ -26,7 +26,7 @@ use alloc::vec::Vec;
 use tenure_core::service::{election, mutex};
 use tenure_core::{
     Algorithm, Card, Cost, Crashes, Effects, Faults, Fence, Fixed, Group, Input, Label, Labelled,
-    LamportClock, Layer, Per, ProcessId, Promise, Protocol, Rank, Service, Strategy, Verdict,
+    LamportClock, Layer, Per, ProcessId, Property, Protocol, Rank, Service, Strategy, Verdict,
 };
 
 use super::Ranked;
@@ -306,7 +306,7 @@ impl<E: Ranked + Algorithm> Algorithm for MutexFromElection<E> {
                 least: others,
                 most: election.messages.most.map(|most| others + most),
             },
-            promises: [Promise::MutualExclusion, Promise::Progress, Promise::Fencing].into(),
+            promises: [Property::MutualExclusion, Property::Progress, Property::Fencing].into(),
             variants: Variants::<Switch>::declared(),
             ..election
         }

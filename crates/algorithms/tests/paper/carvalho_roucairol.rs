@@ -5,7 +5,7 @@ use tenure_algorithms::mutex::CarvalhoRoucairol;
 use tenure_algorithms::mutex::carvalho_roucairol::{Config, Switch};
 use tenure_claims::claims;
 use tenure_core::service::mutex::Command;
-use tenure_core::{Algorithm, Order, Promise};
+use tenure_core::{Algorithm, Order, Property};
 
 use crate::support::mutex::{NOBODY, Plan, enter_and_exit, entered, is_caught, run};
 use crate::support::{Dice, World, p};
@@ -129,7 +129,7 @@ fn whoever_has_its_permissions_enters_as_often_as_it_likes_while_another_waits()
     }
     assert_eq!(entered(&mut world), [1; 20]);
     let promises = CarvalhoRoucairol::card(&plain(), 2).promises;
-    assert!(!promises.contains(&Promise::Order) && !promises.contains(&Promise::NoStarvation));
+    assert!(!promises.contains(&Property::Order) && !promises.contains(&Property::NoStarvation));
     world.drain(&mut Dice(0));
     assert_eq!(entered(&mut world), [2], "but it is served once its request has arrived");
 }

@@ -6,7 +6,7 @@ use std::hash::Hash;
 use tenure_algorithms::mutex::DijkstraRing;
 use tenure_algorithms::mutex::dijkstra_ring::{Config, Message, State, Timer};
 use tenure_core::service::mutex::Command;
-use tenure_core::{Batch, Group, Input, Order, ProcessId, Promise, Protocol};
+use tenure_core::{Batch, Group, Input, Order, ProcessId, Property, Protocol};
 
 use crate::support::mutex::{NOBODY, Plan, entered, run_as};
 use crate::support::{Dice, World, p};
@@ -264,7 +264,7 @@ fn until_it_has_converged_several_may_be_inside() {
 #[test]
 fn a_converged_ring_is_a_lock_that_survives_loss_and_duplication() {
     let card = |size| <DijkstraRing as tenure_core::Algorithm>::card(&Config::default(), size);
-    assert!(!card(3).promises.contains(&Promise::Fencing));
+    assert!(!card(3).promises.contains(&Property::Fencing));
     for size in 1..=5_u32 {
         for seed in 0..200 {
             let entries = vec![3; size as usize];

@@ -7,7 +7,7 @@ use tenure_algorithms::reduction::ElectionFromMutex;
 use tenure_algorithms::reduction::election_from_mutex::Message;
 use tenure_core::quorum::Kind;
 use tenure_core::service::election::{Command, Event};
-use tenure_core::{Algorithm, Mutex, Order, ProcessId, Promise};
+use tenure_core::{Algorithm, Mutex, Order, ProcessId, Property};
 
 use crate::support::election::{beliefs, elect, everybody};
 use crate::support::{Dice, Seen, World, p};
@@ -96,7 +96,7 @@ fn an_announcement_that_was_overtaken_changes_nothing() {
 #[test]
 fn the_largest_rank_is_not_promised() {
     let card = <ElectionFromMutex<Maekawa>>::card(&maekawa::Config::of(Kind::Pairs, 3).unwrap(), 3);
-    assert!(!card.promises.contains(&Promise::Validity));
+    assert!(!card.promises.contains(&Property::Validity));
     let config = central::Config::default();
     let first = &[p(1)];
     let (_, beliefs) =

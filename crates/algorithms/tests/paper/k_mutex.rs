@@ -6,7 +6,7 @@ use tenure_algorithms::Variants;
 use tenure_algorithms::mutex::KMutex;
 use tenure_algorithms::mutex::k_mutex::{Config, Switch};
 use tenure_core::service::mutex::Command;
-use tenure_core::{Algorithm, Card, Order, Promise};
+use tenure_core::{Algorithm, Card, Order, Property};
 
 use crate::support::mutex::{NOBODY, Plan, entered, run_as};
 use crate::support::{World, p};
@@ -107,7 +107,7 @@ fn a_process_that_crashed_takes_one_place_with_it_and_no_more() {
 #[test]
 fn with_one_place_it_is_the_algorithm_of_ricart_and_agrawala() {
     let card = KMutex::card(&at_most(1), 5);
-    assert!(card.promises.contains(&Promise::MutualExclusion));
+    assert!(card.promises.contains(&Property::MutualExclusion));
     assert_eq!((card.messages.least, card.messages.most), (8, Some(8)));
     for seed in 0..300 {
         let outcome = run_as::<KMutex>(&card, at_most(1), &plan(vec![3; 4], 0, seed));
@@ -129,8 +129,8 @@ fn never_more_than_k_are_inside_whatever_is_duplicated() {
 #[test]
 fn mutual_exclusion_is_not_promised_and_does_not_hold() {
     let card = KMutex::card(&at_most(2), 3);
-    assert_eq!(card.promises, [Promise::AtMost(2), Promise::Progress]);
-    let stricter = Card { promises: vec![Promise::MutualExclusion], ..card };
+    assert_eq!(card.promises, [Property::AtMost(2), Property::Progress]);
+    let stricter = Card { promises: vec![Property::MutualExclusion], ..card };
     let plans = (0..50).map(|seed| plan(vec![1; 3], 0, seed));
     let mut told = plans.filter_map(|plan| run_as::<KMutex>(&stricter, at_most(2), &plan).err());
     assert!(told.any(|says| says.contains("mutual-exclusion")));

@@ -5,7 +5,7 @@ use tenure_algorithms::mutex::NaimiTrehel;
 use tenure_algorithms::mutex::naimi_trehel::Message;
 use tenure_claims::claims;
 use tenure_core::service::mutex::Command;
-use tenure_core::{Algorithm, Order, Promise};
+use tenure_core::{Algorithm, Order, Property};
 
 use crate::support::mutex::{NOBODY, Plan, enter_and_exit, entered, is_caught, run};
 use crate::support::{Dice, World, p};
@@ -109,7 +109,7 @@ fn the_holder_enters_as_often_as_it_likes_until_it_hears_of_a_request() {
     assert_eq!(entered(&mut world), [1; 20]);
     world.drain(&mut Dice(0));
     assert_eq!(entered(&mut world), [2]);
-    assert!(!NaimiTrehel::card(&(), 2).promises.contains(&Promise::NoStarvation));
+    assert!(!NaimiTrehel::card(&(), 2).promises.contains(&Property::NoStarvation));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use tenure_algorithms::mutex::NishioLiManning;
 use tenure_algorithms::mutex::nishio_li_manning::Message;
 use tenure_claims::claims;
 use tenure_core::service::mutex::Command;
-use tenure_core::{Algorithm, Crashes, Fence, Order, Promise, Term, Verdict};
+use tenure_core::{Algorithm, Crashes, Fence, Order, Property, Term, Verdict};
 
 use crate::support::mutex::{NOBODY, Plan, dies, enter_and_exit, entered, fences, run};
 use crate::support::{Dice, World, p};
@@ -326,5 +326,5 @@ fn a_process_that_comes_back_makes_no_second_token() {
     assert_eq!(entered(&mut world), NOBODY, "nobody has noticed");
     let card = NishioLiManning::card(&(), 2);
     assert_eq!(card.faults.crashes, Crashes::Stop);
-    assert!(card.promises.contains(&Promise::Fencing));
+    assert!(card.promises.contains(&Property::Fencing));
 }

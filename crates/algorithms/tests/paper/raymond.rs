@@ -7,7 +7,7 @@ use tenure_algorithms::mutex::raymond::Config;
 use tenure_claims::claims;
 use tenure_core::service::mutex::Command;
 use tenure_core::tree::{Shape, Tree};
-use tenure_core::{Algorithm, Order, ProcessId, Promise};
+use tenure_core::{Algorithm, Order, ProcessId, Property};
 
 use crate::support::mutex::{NOBODY, Plan, enter_and_exit, entered, is_caught, run};
 use crate::support::{Dice, World, p};
@@ -163,7 +163,7 @@ fn the_holder_enters_as_often_as_it_likes_until_it_hears_of_a_request() {
     world.drain(&mut Dice(0));
     assert_eq!(entered(&mut world), [2]);
     let promises = Raymond::card(&Config::of(Shape::Path, 2), 2).promises;
-    assert!(!promises.contains(&Promise::Order) && !promises.contains(&Promise::NoStarvation));
+    assert!(!promises.contains(&Property::Order) && !promises.contains(&Property::NoStarvation));
 }
 
 #[test]

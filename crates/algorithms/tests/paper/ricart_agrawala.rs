@@ -6,7 +6,7 @@ use tenure_algorithms::mutex::RicartAgrawala;
 use tenure_algorithms::mutex::ricart_agrawala::{Config, Message, Switch};
 use tenure_claims::claims;
 use tenure_core::service::mutex::Command;
-use tenure_core::{Algorithm, Order, Promise, Stamp};
+use tenure_core::{Algorithm, Order, Property, Stamp};
 
 use crate::support::mutex::{self, NOBODY, Plan, entered, run};
 use crate::support::{Dice, World, p};
@@ -193,9 +193,9 @@ fn a_reply_carries_the_clock_so_that_a_later_request_has_the_larger_stamp() {
     assert_eq!(enters_next(&[]), [2]);
     assert_eq!(enters_next(&[Switch::UnstampedReply]), [1], "against happened-before");
     let promises = |switches| RicartAgrawala::card(&config(switches), 3).promises;
-    assert!(promises(&[]).contains(&Promise::Order));
-    assert!(!promises(&[Switch::UnstampedReply]).contains(&Promise::Order));
-    assert!(!promises(&[Switch::Reference]).contains(&Promise::Order));
+    assert!(promises(&[]).contains(&Property::Order));
+    assert!(!promises(&[Switch::UnstampedReply]).contains(&Property::Order));
+    assert!(!promises(&[Switch::Reference]).contains(&Property::Order));
 }
 
 #[claims("7-R7", "7-R8")]

@@ -4,7 +4,7 @@ use tenure_algorithms::mutex::SuzukiKasami;
 use tenure_algorithms::mutex::suzuki_kasami::Message;
 use tenure_claims::claims;
 use tenure_core::service::mutex::Command;
-use tenure_core::{Algorithm, Order, Promise};
+use tenure_core::{Algorithm, Order, Property};
 
 use crate::support::mutex::{NOBODY, Plan, enter_and_exit, entered, is_caught, run};
 use crate::support::{Dice, World, p};
@@ -128,7 +128,7 @@ fn a_request_that_happened_later_may_enter_first() {
     world.pass(3, 1);
     world.pass(1, 3);
     assert_eq!(entered(&mut world), [3]);
-    assert!(!SuzukiKasami::card(&(), 3).promises.contains(&Promise::Order));
+    assert!(!SuzukiKasami::card(&(), 3).promises.contains(&Property::Order));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use tenure_algorithms::mutex::TolerantRicartAgrawala;
 use tenure_algorithms::mutex::tolerant_ricart_agrawala::Message;
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::{Algorithm, Crashes, Fence, Order, Promise, Stamp, Verdict};
+use tenure_core::{Algorithm, Crashes, Fence, Order, Property, Stamp, Verdict};
 
 use crate::support::mutex::{NOBODY, Plan, dies, enter_and_exit, entered, fences, run};
 use crate::support::{Dice, Seen, World, p};
@@ -270,5 +270,5 @@ fn replies_to_other_requests_and_to_nobody_do_nothing() {
 fn its_card_promises_what_holds_without_a_return() {
     let card = TolerantRicartAgrawala::card(&(), 3);
     assert_eq!(card.faults.crashes, Crashes::Stop);
-    assert!(card.promises.contains(&Promise::Fencing) && card.promises.contains(&Promise::Order));
+    assert!(card.promises.contains(&Property::Fencing) && card.promises.contains(&Property::Order));
 }

@@ -14,7 +14,7 @@ use tenure_core::monitors::{Agreement, Fencing, MutualExclusion};
 use tenure_core::service::election;
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{
-    Effects, Election, Fence, Group, Monitor, Mutex, Observed, ProcessId, Protocol, Rank,
+    Effects, Election, Fence, Group, Monitor, Mutex, Observed, ProcessId, Property, Protocol, Rank,
     Violation, labelled,
 };
 
@@ -303,6 +303,10 @@ struct ToldInOrder {
 }
 
 impl Monitor<election::Command, election::Event> for ToldInOrder {
+    fn property(&self) -> Property {
+        Property::Own("told-in-order")
+    }
+
     fn observe(
         &mut self,
         at: ProcessId,
@@ -311,7 +315,7 @@ impl Monitor<election::Command, election::Event> for ToldInOrder {
         let Observed::Event(_) = seen else { return Ok(()) };
         match self.last.replace(at) {
             Some(last) if last != at && (last < at) != self.ascending => {
-                Err(Violation { property: "told-in-order", at, says: format!("after {last}") })
+                Err(Violation { at, says: format!("after {last}") })
             }
             _ => Ok(()),
         }

@@ -16,8 +16,8 @@ use tenure_core::monitors::{Atomicity, Durability, OnApplication, OneTree};
 use tenure_core::service::clock;
 use tenure_core::service::election::{Command, Event};
 use tenure_core::{
-    Effects, Group, Monitor, Observed, ProcessId, ProcessSet, Protocol, TICKS_PER_UNIT, Term,
-    Verdict, Violation,
+    Effects, Group, Monitor, Observed, ProcessId, ProcessSet, Property, Protocol, TICKS_PER_UNIT,
+    Term, Verdict, Violation,
 };
 
 /// The first of those whom a process trusts leads, and whoever was suspected as leader or comes
@@ -102,7 +102,7 @@ fn replicated(size: u32, switches: &[primary_backup::Switch]) -> Check<Replicate
     let variants = switches.iter().fold(Variants::none(), |all, one| all.with(*one));
     let config = under_succession(primary_backup::Config { variants });
     let check = Check::with(size, config).fifo().detecting().initiators([]).in_flight(8);
-    check.always_named("durability", OnApplication(Durability::new()))
+    check.always(OnApplication(Durability::new()))
 }
 
 #[claims("4-replication")]
@@ -144,7 +144,7 @@ fn committing(size: u32, switches: &[two_phase_commit::Switch]) -> Check<Committ
         2 => check.entries([1, 0]),
         _ => check.entries([1, 0, 0]),
     };
-    check.always_named("atomicity", OnApplication(Atomicity::new()))
+    check.always(OnApplication(Atomicity::new()))
 }
 
 #[claims("4-commit")]
@@ -206,7 +206,7 @@ fn growing(size: u32, edges: &[(u32, u32)]) -> Check<Growing> {
     let edges = edges.iter().map(|(one, other)| (ProcessId(*one), ProcessId(*other)));
     let config = under_succession(spanning_tree::Config::of(size, edges));
     let check = Check::with(size, config).detecting().initiators([]).entries(0);
-    check.always_named("one-tree", OnApplication(OneTree::new()))
+    check.always(OnApplication(OneTree::new()))
 }
 
 #[claims("4-tree")]
@@ -238,6 +238,10 @@ fn together(size: u32, clock_readings: u32) -> Check<Together> {
 struct Balance(i64);
 
 impl Monitor<clock::Command, clock::Event> for Balance {
+    fn property(&self) -> Property {
+        Property::Own("balance")
+    }
+
     fn observe(
         &mut self,
         _: ProcessId,
@@ -254,15 +258,14 @@ impl Monitor<clock::Command, clock::Event> for Balance {
             return Ok(());
         }
         let says = format!("{} ticks came from nowhere", self.0);
-        Err(Violation { property: "balance", at: ProcessId(0), says })
+        Err(Violation { at: ProcessId(0), says })
     }
 }
 
 #[claims("4-berkeley")]
 #[test]
 fn whatever_clocks_show_adjustments_sum_to_zero_and_whoever_crashes_the_others_are_adjusted() {
-    let balanced =
-        |check: Check<Together>| check.in_the_end_named("balance", OnApplication(Balance(0)));
+    let balanced = |check: Check<Together>| check.in_the_end(OnApplication(Balance(0)));
     let found = [
         balanced(together(2, 3)).progress().run(),
         balanced(together(3, 2)).progress().run(),
@@ -288,12 +291,12 @@ fn over_the_reliable_channel_a_loss_and_a_duplicate_do_no_harm() {
         check.entries([1, 0]).initiators([]).in_flight(1).losing(1).duplicating(1).progress()
     }
     let primary = over::<PrimaryBackup>(primary_backup::Config::default());
-    let primary = primary.always_named("durability", OnApplication(Durability::new())).run();
+    let primary = primary.always(OnApplication(Durability::new())).run();
     let commit = over::<TwoPhaseCommit>(two_phase_commit::Config::default());
-    let commit = commit.always_named("atomicity", OnApplication(Atomicity::new())).run();
+    let commit = commit.always(OnApplication(Atomicity::new())).run();
     let edge = [(ProcessId(0), ProcessId(1))];
     let tree = over::<SpanningTree>(spanning_tree::Config::of(2, edge));
-    let tree = tree.always_named("one-tree", OnApplication(OneTree::new())).run();
+    let tree = tree.always(OnApplication(OneTree::new())).run();
     for report in [&primary, &commit, &tree] {
         report.assert_holds();
     }
@@ -315,8 +318,8 @@ fn under_a_bully_writes_are_not_lost_and_transactions_are_atomic() {
     let written = under::<PrimaryBackup>(2, primary_backup::Config::default()).crashing(1);
     let done = under::<TwoPhaseCommit>(2, two_phase_commit::Config::default()).crashing(1);
     let found = [
-        written.always_named("durability", OnApplication(Durability::new())).run(),
-        done.always_named("atomicity", OnApplication(Atomicity::new())).run(),
+        written.always(OnApplication(Durability::new())).run(),
+        done.always(OnApplication(Atomicity::new())).run(),
     ];
     assert_eq!(found.map(states), [218, 693]);
 }

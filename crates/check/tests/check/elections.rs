@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::election::{Bully, ChangRoberts, HirschbergSinclair, bully, chang_roberts};
-use tenure_check::{Check, Judgement, Manner, Report, Validity};
+use tenure_check::{Check, Judgement, Manner, Report};
 use tenure_claims::claims;
-use tenure_core::monitors::{Agreement, OneLeader, Scope};
+use tenure_core::monitors::{Agreement, OneLeader, Scope, Validity};
 use tenure_core::{Election, ProcessId, Protocol, Rank, TICKS_PER_UNIT};
 
 pub(crate) fn ranks(ids: &[u32]) -> Arc<[Rank]> {

@@ -3,11 +3,11 @@
 //! twice. A number of states that changes is a changed algorithm.
 
 use tenure_algorithms::catalogue::{self, ELECTIONS, MUTEXES, Parameters, Visitor};
-use tenure_check::{Check, Judgement, Report, Service, Validity};
+use tenure_check::{Check, Judgement, Report, Service};
 use tenure_claims::claims;
-use tenure_core::monitors::{Agreement, Fencing, MutualExclusion};
+use tenure_core::monitors::{Agreement, Fencing, MutualExclusion, Validity};
 use tenure_core::{
-    Algorithm, Card, Detection, Election, Mutex, Order, ProcessId, Promise, Rebase, Timing,
+    Algorithm, Card, Detection, Election, Mutex, Order, ProcessId, Property, Rebase, Timing,
 };
 
 /// How far a search went that found nothing wrong.
@@ -163,7 +163,7 @@ impl Visitor for Cell {
             check = check.initiators([ProcessId(0)]);
         }
         check = check.in_the_end(Agreement::new()).progress();
-        if card.promises.contains(&Promise::Validity) {
+        if card.promises.contains(&Property::Validity) {
             let ranks = Parameters::plain(self.size()).ranks;
             check = check.in_the_end(Validity::new(ranks.to_vec()));
         }

@@ -17,7 +17,7 @@ fn check(size: u32, most: u32) -> Check<KMutex> {
 }
 
 fn judged(check: Check<KMutex>, most: u32) -> Report {
-    check.always_named("at-most-k", MutualExclusion::at_most(most)).progress().run()
+    check.always(MutualExclusion::at_most(most)).progress().run()
 }
 
 #[test]

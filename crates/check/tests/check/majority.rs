@@ -78,9 +78,8 @@ fn a_suspicion_in_vain_lets_two_in_and_their_fences_differ() {
     let report = wrong(3, 1).entries([1, 1, 0]).always(MutualExclusion::new()).run();
     let found = report.counterexample("mutual-exclusion").unwrap_or_else(|| panic!("{report}"));
     assert!(found.length() <= 7, "{found}");
-    let different = |check: Check<Majority>| {
-        check.always_named("different-fences", DifferentFences::default()).progress().run()
-    };
+    let different =
+        |check: Check<Majority>| check.always(DifferentFences::default()).progress().run();
     different(wrong(2, 2).entries([2, 1])).assert_holds();
     different(wrong(3, 1)).assert_holds();
     // Twice: that a process which gives its own vote back does not give it to whom it suspects.

@@ -3,7 +3,7 @@
 use tenure_check::{Check, Judgement, Manner, Report};
 use tenure_core::monitors::{Fencing, MutualExclusion, Order};
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::{Monitor, Observed, ProcessId, Violation};
+use tenure_core::{Monitor, Observed, ProcessId, Property, Violation};
 
 use crate::textbook::{Mistake, Textbook};
 
@@ -72,6 +72,10 @@ fn fences_of_the_textbook_are_those_of_its_requests_and_increase() {
 struct NobodyEnters;
 
 impl Monitor<Command, Event> for NobodyEnters {
+    fn property(&self) -> Property {
+        Property::Own("nobody-enters")
+    }
+
     fn observe(
         &mut self,
         at: ProcessId,
@@ -79,14 +83,14 @@ impl Monitor<Command, Event> for NobodyEnters {
     ) -> Result<(), Violation> {
         if let Observed::Event(Event::Entered { .. }) = seen {
             let says = format!("{at} entered");
-            return Err(Violation { property: "nobody-enters", at, says });
+            return Err(Violation { at, says });
         }
         Ok(())
     }
 
     fn at_end(&self) -> Result<(), Violation> {
         let says = "the run ended".to_owned();
-        Err(Violation { property: "nobody-enters", at: ProcessId(0), says })
+        Err(Violation { at: ProcessId(0), says })
     }
 }
 

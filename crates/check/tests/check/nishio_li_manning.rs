@@ -66,7 +66,7 @@ fn a_suspicion_in_vain_lets_two_in_and_their_fences_differ() {
     let report = wrong().always(MutualExclusion::new()).run();
     violated(&report, "mutual-exclusion", 3);
     for wrong in [wrong(), check(3).entries([1, 1, 0]).suspecting_falsely(1)] {
-        let named = wrong.always_named("different-fences", DifferentFences::default());
+        let named = wrong.always(DifferentFences::default());
         named.progress().run().assert_holds();
     }
 }

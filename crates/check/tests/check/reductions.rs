@@ -7,8 +7,8 @@ use tenure_algorithms::election::{ChangRoberts, chang_roberts};
 use tenure_algorithms::mutex::{Central, RicartAgrawala, ricart_agrawala};
 use tenure_algorithms::reduction::mutex_from_election;
 use tenure_algorithms::reduction::{ElectionFromMutex, MutexFromElection};
-use tenure_check::{Check, Judgement, Report, Validity};
-use tenure_core::monitors::{Agreement, Fencing, MutualExclusion, OneLeader, Scope};
+use tenure_check::{Check, Judgement, Report};
+use tenure_core::monitors::{Agreement, Fencing, MutualExclusion, OneLeader, Scope, Validity};
 use tenure_core::{Mutex, Rank};
 
 fn elects<M: Mutex>(check: Check<ElectionFromMutex<M>>, size: u32) -> Report {

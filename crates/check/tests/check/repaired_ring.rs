@@ -45,8 +45,8 @@ fn a_suspicion_in_vain_lets_two_in_and_their_fences_differ() {
     let report = wrong().always(MutualExclusion::new()).run();
     let found = report.counterexample("mutual-exclusion").unwrap_or_else(|| panic!("{report}"));
     assert!(found.length() <= 3, "{found}");
-    let named = wrong().always_named("different-fences", DifferentFences::default());
+    let named = wrong().always(DifferentFences::default());
     named.progress().run().assert_holds();
     let three = check(3).entries([1, 1, 0]).suspecting_falsely(1);
-    three.always_named("different-fences", DifferentFences::default()).run().assert_holds();
+    three.always(DifferentFences::default()).run().assert_holds();
 }

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use tenure_algorithms::mutex::Central;
 use tenure_check::Check;
+use tenure_core::Property;
 use tenure_core::monitors::{MutualExclusion, Order};
 use tenure_trace::{Judgement, Kind, Trace, merge, verify, verify_files};
 
@@ -99,7 +100,7 @@ fn a_counterexample_is_a_trace_that_is_judged_alike() {
     assert_eq!(trace.records.len(), found.trace.records.len());
     let verification = verify_files(&[&path]).expect("the trace is judged");
     std::fs::remove_dir_all(&folder).expect("the folder is ours");
-    let judged = verification.properties.get("mutual-exclusion");
+    let judged = verification.properties.get(&Property::MutualExclusion);
     assert!(judged.is_some_and(|judged| *judged != Judgement::Holds), "{verification:?}");
 }
 
@@ -112,8 +113,8 @@ fn a_trace_carries_the_causality_that_its_property_was_judged_by() {
     let merged = merge(vec![found.trace.clone()]).expect("one trace is one");
     let verification = verify(&merged);
     assert!(verification.contradictions == 0 && verification.unmatched == 0, "{verification:?}");
-    let order = verification.properties.iter().find(|(name, _)| name.starts_with("order"));
-    assert_eq!(order.map(|(_, judged)| *judged), Some(Judgement::Violated), "{verification:?}");
+    let order = verification.properties.get(&Property::Order);
+    assert_eq!(order, Some(&Judgement::Violated), "{verification:?}");
 }
 
 #[test]

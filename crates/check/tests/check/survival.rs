@@ -3,7 +3,7 @@
 use tenure_check::{Check, Report};
 use tenure_core::monitors::{Fencing, MutualExclusion};
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::{Fence, Monitor, Mutex, Observed, ProcessId, Violation};
+use tenure_core::{Fence, Monitor, Mutex, Observed, ProcessId, Property, Violation};
 
 /// Nobody is inside beside another, fences increase, and nobody waits for ever.
 pub(crate) fn judged<P: Mutex>(check: Check<P>) -> Report {
@@ -22,6 +22,10 @@ pub(crate) fn survives<P: Mutex>(check: Check<P>) -> u64 {
 pub(crate) struct DifferentFences(Vec<Fence>);
 
 impl Monitor<Command, Event> for DifferentFences {
+    fn property(&self) -> Property {
+        Property::Own("different-fences")
+    }
+
     fn observe(
         &mut self,
         at: ProcessId,
@@ -30,7 +34,7 @@ impl Monitor<Command, Event> for DifferentFences {
         let Observed::Event(Event::Entered { fence }) = seen else { return Ok(()) };
         if self.0.contains(fence) {
             let says = format!("{at} entered with fence {fence}, which another had");
-            return Err(Violation { property: "different-fences", at, says });
+            return Err(Violation { at, says });
         }
         self.0.push(*fence);
         self.0.sort_unstable();

@@ -85,7 +85,7 @@ fn a_suspicion_in_vain_lets_two_in_and_their_fences_differ() {
     let lets_two_in = |wrong: &dyn Fn() -> Check<TolerantRicartAgrawala>, length| {
         let report = wrong().always(MutualExclusion::new()).run();
         violated(&report, "mutual-exclusion", length);
-        let named = wrong().always_named("different-fences", DifferentFences::default());
+        let named = wrong().always(DifferentFences::default());
         named.progress().run().assert_holds();
     };
     lets_two_in(&|| check(2).entries(2).suspecting_falsely(1), 5);

@@ -13,6 +13,7 @@ mod list;
 mod machine;
 mod node;
 mod output;
+mod property;
 mod question;
 mod run;
 mod scenario;

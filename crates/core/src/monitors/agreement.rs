@@ -2,7 +2,7 @@ use alloc::collections::BTreeMap;
 use alloc::format;
 
 use crate::service::election;
-use crate::{Monitor, Observed, ProcessId, Term, Violation};
+use crate::{Monitor, Observed, ProcessId, Property, Term, Violation};
 
 /// One leader per term, terms only grow at a process, and in the end all who are live and
 /// took part believe in the same leader, who is live.
@@ -39,7 +39,7 @@ impl Agreement {
 
     fn elected(&mut self, at: ProcessId, leader: ProcessId, term: Term) -> Result<(), Violation> {
         let belief = self.beliefs.entry(at).or_default();
-        let violated = |says| Err(Violation { property: "agreement", at, says });
+        let violated = |says| Err(Violation { at, says });
         if term.number > 0 && term.leader != leader {
             return violated(format!("{at} was told of {leader} in the term {term}"));
         }
@@ -56,6 +56,10 @@ impl Agreement {
 }
 
 impl Monitor<election::Command, election::Event> for Agreement {
+    fn property(&self) -> Property {
+        Property::Agreement
+    }
+
     fn observe(
         &mut self,
         at: ProcessId,
@@ -90,12 +94,12 @@ impl Monitor<election::Command, election::Event> for Agreement {
                     "in the end {first} believes in {first_leader} (term {first_term}) \
                      and {at} in {leader} (term {term})"
                 );
-                return Err(Violation { property: "agreement", at, says });
+                return Err(Violation { at, says });
             }
         }
         if self.beliefs.get(&first_leader).is_some_and(|belief| belief.crashed) {
             let says = format!("in the end all believe in {first_leader}, who has crashed");
-            return Err(Violation { property: "agreement", at: first, says });
+            return Err(Violation { at: first, says });
         }
         Ok(())
     }

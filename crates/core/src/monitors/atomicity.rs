@@ -2,7 +2,7 @@ use alloc::collections::BTreeMap;
 use alloc::format;
 
 use crate::service::commit::{Command, Event, Transaction};
-use crate::{Monitor, Observed, ProcessId, Violation};
+use crate::{Monitor, Observed, ProcessId, Property, Violation};
 
 /// Nobody commits what another aborts, nor does anybody change its mind.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -19,6 +19,10 @@ impl Atomicity {
 }
 
 impl Monitor<Command, Event> for Atomicity {
+    fn property(&self) -> Property {
+        Property::Atomicity
+    }
+
     fn observe(
         &mut self,
         at: ProcessId,
@@ -35,7 +39,7 @@ impl Monitor<Command, Event> for Atomicity {
         }
         let (one, another) = if commits { (at, other) } else { (other, at) };
         let says = format!("{one} commits {transaction}, which {another} aborts");
-        Err(Violation { property: "atomicity", at, says })
+        Err(Violation { at, says })
     }
 }
 

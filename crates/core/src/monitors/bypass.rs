@@ -2,7 +2,7 @@ use alloc::collections::BTreeMap;
 use alloc::format;
 
 use crate::service::mutex;
-use crate::{Monitor, Observed, ProcessId, Violation};
+use crate::{Monitor, Observed, ProcessId, Property, Violation};
 
 /// While a process waits, no other enters more than a given number of times.
 ///
@@ -40,7 +40,7 @@ impl Bypass {
             self.worst = self.worst.max(*times);
             if *times > self.bound {
                 let says = format!("{at} entered {times} times while {waiter} waited");
-                return Err(Violation { property: "no-starvation", at, says });
+                return Err(Violation { at, says });
             }
         }
         Ok(())
@@ -48,6 +48,10 @@ impl Bypass {
 }
 
 impl Monitor<mutex::Command, mutex::Event> for Bypass {
+    fn property(&self) -> Property {
+        Property::NoStarvation
+    }
+
     fn observe(
         &mut self,
         at: ProcessId,

@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::service::replication::{Command, Event};
-use crate::{Monitor, Observed, ProcessId, Term, Violation};
+use crate::{Monitor, Observed, ProcessId, Property, Term, Violation};
 
 /// A write that was acknowledged is never lost: every primary of a later term has it, at its
 /// place, and nothing else is acknowledged there.
@@ -64,6 +64,10 @@ fn has(writes: &[u64], place: u64, value: u64) -> bool {
 }
 
 impl Monitor<Command, Event> for Durability {
+    fn property(&self) -> Property {
+        Property::Durability
+    }
+
     fn observe(
         &mut self,
         at: ProcessId,
@@ -76,7 +80,7 @@ impl Monitor<Command, Event> for Durability {
             Observed::Event(Event::Serving { term, writes }) => self.on_serving(*term, writes),
             _ => Ok(()),
         };
-        judged.map_err(|says| Violation { property: "durability", at, says })
+        judged.map_err(|says| Violation { at, says })
     }
 }
 

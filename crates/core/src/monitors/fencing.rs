@@ -1,7 +1,7 @@
 use alloc::format;
 
 use crate::service::mutex;
-use crate::{Fence, Monitor, Observed, ProcessId, Violation};
+use crate::{Fence, Monitor, Observed, ProcessId, Property, Violation};
 
 /// Every entry's fence is higher than that of every earlier entry, of anybody.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -17,6 +17,10 @@ impl Fencing {
 }
 
 impl Monitor<mutex::Command, mutex::Event> for Fencing {
+    fn property(&self) -> Property {
+        Property::Fencing
+    }
+
     fn observe(
         &mut self,
         at: ProcessId,
@@ -27,9 +31,19 @@ impl Monitor<mutex::Command, mutex::Event> for Fencing {
             && *fence <= highest
         {
             let says = format!("{at} entered with fence {fence}, after fence {highest}");
-            return Err(Violation { property: "fencing", at, says });
+            return Err(Violation { at, says });
         }
         self.highest = Some(*fence);
         Ok(())
+    }
+
+    fn smallest(&self) -> Option<u64> {
+        self.highest.map(|fence| fence.0)
+    }
+
+    fn shift(&mut self, by: u64) {
+        if let Some(fence) = &mut self.highest {
+            fence.0 -= by;
+        }
     }
 }

@@ -11,6 +11,7 @@ mod one_leader;
 mod one_tree;
 mod order;
 mod side;
+mod validity;
 
 pub use agreement::Agreement;
 pub use atomicity::Atomicity;
@@ -23,3 +24,4 @@ pub use one_leader::{OneLeader, Scope};
 pub use one_tree::OneTree;
 pub use order::Order;
 pub use side::{OnApplication, OnElection, OnMutex};
+pub use validity::Validity;

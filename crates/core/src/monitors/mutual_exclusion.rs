@@ -1,30 +1,34 @@
 use alloc::format;
 
 use crate::service::mutex;
-use crate::{Monitor, Observed, ProcessId, ProcessSet, Violation};
+use crate::{Monitor, Observed, ProcessId, ProcessSet, Property, Violation};
 
 /// At most one process inside (or at most *k*).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MutualExclusion {
     inside: ProcessSet,
-    most: u32,
-    crash_ends_entry: bool,
+    /// Of how many, and whether a crash ends an entry.
+    property: Property,
 }
 
 impl MutualExclusion {
     /// At most one *live* process inside: a crash ends an entry.
     pub fn new() -> Self {
-        MutualExclusion::at_most(1)
+        MutualExclusion::of(Property::MutualExclusion)
     }
 
     /// At most `most` live processes inside: the property of a k-mutex.
     pub fn at_most(most: u32) -> Self {
-        MutualExclusion { inside: ProcessSet::new(), most, crash_ends_entry: true }
+        MutualExclusion::of(Property::AtMost(most))
     }
 
     /// A process that crashed inside counts as inside until it recovers.
     pub fn strict() -> Self {
-        MutualExclusion { crash_ends_entry: false, ..MutualExclusion::new() }
+        MutualExclusion::of(Property::MutualExclusionStrict)
+    }
+
+    fn of(property: Property) -> Self {
+        MutualExclusion { inside: ProcessSet::new(), property }
     }
 
     /// Who is inside now.
@@ -33,12 +37,16 @@ impl MutualExclusion {
     }
 
     fn entered(&mut self, at: ProcessId) -> Result<(), Violation> {
+        let most = match self.property {
+            Property::AtMost(most) => most,
+            _ => 1,
+        };
         self.inside.insert(at);
-        if self.inside.len() <= self.most {
+        if self.inside.len() <= most {
             return Ok(());
         }
         let says = format!("{at} entered, and now {:?} are inside", self.inside);
-        Err(Violation { property: "mutual-exclusion", at, says })
+        Err(Violation { at, says })
     }
 }
 
@@ -49,6 +57,10 @@ impl Default for MutualExclusion {
 }
 
 impl Monitor<mutex::Command, mutex::Event> for MutualExclusion {
+    fn property(&self) -> Property {
+        self.property
+    }
+
     fn observe(
         &mut self,
         at: ProcessId,
@@ -60,7 +72,7 @@ impl Monitor<mutex::Command, mutex::Event> for MutualExclusion {
                 self.inside.remove(at);
                 Ok(())
             }
-            Observed::Crashed if self.crash_ends_entry => {
+            Observed::Crashed if self.property != Property::MutualExclusionStrict => {
                 self.inside.remove(at);
                 Ok(())
             }

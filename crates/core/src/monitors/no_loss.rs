@@ -2,7 +2,7 @@ use alloc::collections::BTreeMap;
 use alloc::format;
 
 use crate::service::stream;
-use crate::{Monitor, Observed, ProcessId, Violation};
+use crate::{Monitor, Observed, ProcessId, Property, Violation};
 
 /// Every item arrives exactly once, in order, without a gap; in the end none is missing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -19,6 +19,10 @@ impl NoLoss {
 }
 
 impl Monitor<stream::Command, stream::Event> for NoLoss {
+    fn property(&self) -> Property {
+        Property::NoLoss
+    }
+
     fn observe(
         &mut self,
         at: ProcessId,
@@ -32,7 +36,7 @@ impl Monitor<stream::Command, stream::Event> for NoLoss {
                 let (_, received) = self.links.entry((*from, at)).or_default();
                 if *item != *received + 1 {
                     let says = format!("{at} got item {item} of {from} after item {received}");
-                    return Err(Violation { property: "no-loss", at, says });
+                    return Err(Violation { at, says });
                 }
                 *received = *item;
             }
@@ -47,6 +51,6 @@ impl Monitor<stream::Command, stream::Event> for NoLoss {
         let missing = self.links.iter().find(|(_, (sent, received))| sent != received);
         let Some(((from, to), (sent, received))) = missing else { return Ok(()) };
         let says = format!("{from} sent {sent} items to {to}, which got {received}");
-        Err(Violation { property: "no-loss", at: *to, says })
+        Err(Violation { at: *to, says })
     }
 }

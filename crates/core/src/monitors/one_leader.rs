@@ -2,7 +2,7 @@ use alloc::collections::BTreeMap;
 use alloc::format;
 
 use crate::service::election;
-use crate::{Monitor, Observed, ProcessId, Term, Violation};
+use crate::{Monitor, Observed, ProcessId, Property, Term, Violation};
 
 /// Within what there may be only one leader at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -28,6 +28,13 @@ impl OneLeader {
 }
 
 impl Monitor<election::Command, election::Event> for OneLeader {
+    fn property(&self) -> Property {
+        match self.scope {
+            Scope::Overall => Property::OneLeaderAtATime,
+            Scope::PerTerm => Property::OneLeaderPerTerm,
+        }
+    }
+
     fn observe(
         &mut self,
         at: ProcessId,
@@ -49,6 +56,6 @@ impl Monitor<election::Command, election::Event> for OneLeader {
         });
         let Some((other, term)) = rival else { return Ok(()) };
         let says = format!("{at} (term {mine}) and {other} (term {term}) both lead");
-        Err(Violation { property: "one-leader-at-a-time", at, says })
+        Err(Violation { at, says })
     }
 }

@@ -2,7 +2,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 
 use crate::service::tree::{Command, Event, Wave};
-use crate::{Monitor, Observed, ProcessId, Violation};
+use crate::{Monitor, Observed, ProcessId, Property, Violation};
 
 /// Every wave makes a tree: whoever joins does it once, and through somebody who has joined; and
 /// there is one root. So there is no cycle, all reach the root, and there is one edge fewer than
@@ -22,12 +22,16 @@ impl OneTree {
 }
 
 impl Monitor<Command, Event> for OneTree {
+    fn property(&self) -> Property {
+        Property::OneTree
+    }
+
     fn observe(
         &mut self,
         at: ProcessId,
         seen: Observed<'_, Command, Event>,
     ) -> Result<(), Violation> {
-        let violated = |says| Err(Violation { property: "one-tree", at, says });
+        let violated = |says| Err(Violation { at, says });
         match seen {
             Observed::Event(Event::Joined { wave, parent }) => {
                 let joined = self.joined.entry(*wave).or_default();

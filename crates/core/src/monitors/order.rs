@@ -2,7 +2,7 @@ use alloc::format;
 use alloc::vec::Vec;
 
 use crate::service::mutex;
-use crate::{Causality, Monitor, Observed, ProcessId, VectorClock, Violation};
+use crate::{Causality, Monitor, Observed, ProcessId, Property, VectorClock, Violation};
 
 /// If one request happened before another, the entries come in that order.
 ///
@@ -11,6 +11,7 @@ use crate::{Causality, Monitor, Observed, ProcessId, VectorClock, Violation};
 /// is violated.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Order {
+    with_messages: bool,
     waiting: Vec<(ProcessId, VectorClock)>,
 }
 
@@ -18,6 +19,11 @@ impl Order {
     /// Before the first request.
     pub fn new() -> Self {
         Order::default()
+    }
+
+    /// The same under its other name, of a harness that counts what applications say.
+    pub fn with_messages() -> Self {
+        Order { with_messages: true, ..Order::new() }
     }
 
     fn entered(&mut self, at: ProcessId) -> Result<(), Violation> {
@@ -29,11 +35,15 @@ impl Order {
             self.waiting.iter().find(|(_, clock)| clock.causality(&mine) == Causality::Before);
         let Some((first, _)) = earlier else { return Ok(()) };
         let says = format!("{at} entered before {first}, whose request happened before its own");
-        Err(Violation { property: "order", at, says })
+        Err(Violation { at, says })
     }
 }
 
 impl Monitor<mutex::Command, mutex::Event> for Order {
+    fn property(&self) -> Property {
+        if self.with_messages { Property::OrderWithMessages } else { Property::Order }
+    }
+
     fn observe(
         &mut self,
         at: ProcessId,

@@ -1,5 +1,5 @@
 use crate::service::{election, led, mutex, office};
-use crate::{Monitor, Observed, ProcessId, Violation};
+use crate::{Monitor, Observed, ProcessId, Property, Violation};
 
 /// A monitor of mutual exclusion that reads the lock's half of an office.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -14,6 +14,10 @@ pub struct OnElection<M>(pub M);
 pub struct OnApplication<M>(pub M);
 
 impl<C, E, M: Monitor<C, E>> Monitor<led::Command<C>, led::Event<E>> for OnApplication<M> {
+    fn property(&self) -> Property {
+        self.0.property()
+    }
+
     fn observe(
         &mut self,
         at: ProcessId,
@@ -34,11 +38,27 @@ impl<C, E, M: Monitor<C, E>> Monitor<led::Command<C>, led::Event<E>> for OnAppli
     fn at_end(&self) -> Result<(), Violation> {
         self.0.at_end()
     }
+
+    fn measure(&self) -> u64 {
+        self.0.measure()
+    }
+
+    fn smallest(&self) -> Option<u64> {
+        self.0.smallest()
+    }
+
+    fn shift(&mut self, by: u64) {
+        self.0.shift(by);
+    }
 }
 
 impl<M: Monitor<mutex::Command, mutex::Event>> Monitor<office::Command, office::Event>
     for OnMutex<M>
 {
+    fn property(&self) -> Property {
+        self.0.property()
+    }
+
     fn observe(
         &mut self,
         at: ProcessId,
@@ -59,11 +79,27 @@ impl<M: Monitor<mutex::Command, mutex::Event>> Monitor<office::Command, office::
     fn at_end(&self) -> Result<(), Violation> {
         self.0.at_end()
     }
+
+    fn measure(&self) -> u64 {
+        self.0.measure()
+    }
+
+    fn smallest(&self) -> Option<u64> {
+        self.0.smallest()
+    }
+
+    fn shift(&mut self, by: u64) {
+        self.0.shift(by);
+    }
 }
 
 impl<M: Monitor<election::Command, election::Event>> Monitor<office::Command, office::Event>
     for OnElection<M>
 {
+    fn property(&self) -> Property {
+        self.0.property()
+    }
+
     fn observe(
         &mut self,
         at: ProcessId,
@@ -83,5 +119,17 @@ impl<M: Monitor<election::Command, election::Event>> Monitor<office::Command, of
 
     fn at_end(&self) -> Result<(), Violation> {
         self.0.at_end()
+    }
+
+    fn measure(&self) -> u64 {
+        self.0.measure()
+    }
+
+    fn smallest(&self) -> Option<u64> {
+        self.0.smallest()
+    }
+
+    fn shift(&mut self, by: u64) {
+        self.0.shift(by);
     }
 }

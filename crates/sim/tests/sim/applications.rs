@@ -19,8 +19,8 @@ use tenure_claims::claims;
 use tenure_core::monitors::{Atomicity, Durability, OnApplication, OneTree};
 use tenure_core::service::{clock, commit, election, led as service, replication};
 use tenure_core::{
-    Algorithm, Election, Monitor, Mutex, Observed, Order, ProcessId, Promise, Rank, TICKS_PER_UNIT,
-    Violation,
+    Algorithm, Election, Monitor, Mutex, Observed, Order, ProcessId, Property, Rank,
+    TICKS_PER_UNIT, Violation,
 };
 use tenure_sim::{
     Fault, Memory, Random, Recovery, Report, Settings, Simulation, Span, Verdict, When, Workload,
@@ -68,7 +68,7 @@ where
 
 /// The verdict of one monitor, and how it was violated.
 fn judged<'a>(report: &'a Report, property: &str) -> (Verdict, Option<&'a str>) {
-    let finding = report.findings.iter().find(|finding| finding.property == property);
+    let finding = report.findings.iter().find(|finding| finding.property.name() == property);
     let finding = finding.expect("it is watched");
     (finding.verdict, finding.violation.as_ref().map(|violation| violation.says.as_str()))
 }
@@ -250,6 +250,10 @@ struct Together {
 }
 
 impl Monitor<clock::Command, clock::Event> for Together {
+    fn property(&self) -> Property {
+        Property::Own("together")
+    }
+
     fn observe(
         &mut self,
         at: ProcessId,
@@ -259,7 +263,7 @@ impl Monitor<clock::Command, clock::Event> for Together {
         let far = self.read.iter().find(|other| other.abs_diff(*time) > self.most);
         if let Some(other) = far {
             let says = format!("{other} and {time} are far apart");
-            return Err(Violation { property: "together", at, says });
+            return Err(Violation { at, says });
         }
         self.read.push(*time);
         Ok(())
@@ -277,7 +281,7 @@ fn a_token_that_died_with_its_holder_is_made_anew_once_and_an_older_one_lets_nob
         settings.network.order = None;
         settings.limits.until = None;
         settings.watch.properties =
-            Some(vec![Promise::MutualExclusion, Promise::Progress, Promise::Fencing]);
+            Some(vec![Property::MutualExclusion, Property::Progress, Property::Fencing]);
         let mut random = Random::new(seed);
         for process in random.permutation(5).into_iter().take(3).map(ProcessId) {
             // Whoever is inside has the token.
@@ -304,7 +308,7 @@ fn of_five_two_may_be_down_and_at_most_one_master_has_a_valid_fence() {
         let mut settings = settings(5, seed);
         settings.workload = Workload::entries(3);
         settings.limits.until = None;
-        settings.watch.properties = Some(vec![Promise::MutualExclusion, Promise::Fencing]);
+        settings.watch.properties = Some(vec![Property::MutualExclusion, Property::Fencing]);
         let mut random = Random::new(seed);
         let victims = random.permutation(5);
         for process in victims.into_iter().take(2).map(ProcessId) {

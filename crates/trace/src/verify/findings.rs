@@ -1,5 +1,7 @@
 use std::collections::BTreeMap;
 
+use tenure_core::Property;
+
 use super::elections::Held;
 use super::watched::Found;
 use super::{Accesses, Election, Judgement, Quantiles, Traffic, Verification, Violated};
@@ -9,12 +11,9 @@ use crate::Header;
 pub(super) struct Findings {
     promises: Vec<String>,
     start: u64,
-    properties: BTreeMap<&'static str, Judgement>,
+    properties: BTreeMap<Property, Judgement>,
     violations: Vec<Violated>,
 }
-
-/// What an algorithm need not promise: the resource does.
-const ALWAYS_COUNT: [&str; 2] = ["counter", "fenced-access"];
 
 impl Findings {
     pub(super) fn new(header: &Header, start: u64) -> Self {
@@ -23,7 +22,7 @@ impl Findings {
     }
 
     /// Puts down a property that is decided at any moment.
-    pub(super) fn judge(&mut self, property: &'static str, found: Option<&Found>) {
+    pub(super) fn judge(&mut self, property: Property, found: Option<&Found>) {
         let judgement = if found.is_some() { Judgement::Violated } else { Judgement::Holds };
         self.properties.insert(property, judgement);
         if let Some(Found { time, says }) = found {
@@ -36,7 +35,7 @@ impl Findings {
     /// it came too soon and what was found then.
     pub(super) fn judge_end(
         &mut self,
-        property: &'static str,
+        property: Property,
         found: Option<&Found>,
         end: Option<(bool, Option<Found>)>,
     ) {
@@ -69,7 +68,7 @@ impl Findings {
     pub(super) fn into_verification(self, header: Header) -> Verification {
         let counting = |judgement| {
             let mut same = self.properties.iter().filter(move |(_, each)| **each == judgement);
-            same.any(|(property, _)| self.counts(property))
+            same.any(|(property, _)| self.counts(*property))
         };
         let verdict = if counting(Judgement::Violated) {
             Judgement::Violated
@@ -107,9 +106,10 @@ impl Findings {
         }
     }
 
-    fn counts(&self, property: &str) -> bool {
+    fn counts(&self, property: Property) -> bool {
         self.promises.is_empty()
-            || ALWAYS_COUNT.contains(&property)
-            || self.promises.iter().any(|promise| promise == property)
+            || self.promises.iter().any(|promise| promise == property.name())
+            // What an algorithm need not promise: the resource does.
+            || matches!(property, Property::Counter | Property::FencedAccess)
     }
 }

@@ -2,7 +2,7 @@ use tenure_core::monitors::{
     Agreement, Bypass, Fencing, MutualExclusion, NoLoss, OneLeader, Order, Scope,
 };
 use tenure_core::service::{election, mutex};
-use tenure_core::{Fence, Monitor, Observed, ProcessId, VectorClock};
+use tenure_core::{Fence, Monitor, Observed, ProcessId, Property, VectorClock};
 
 use super::elections::Elections;
 use super::entries::Entries;
@@ -39,6 +39,7 @@ pub struct Judge {
     bypass: Bypass,
     agreement: Watched<Agreement>,
     one_leader: Watched<OneLeader>,
+    one_per_term: Watched<OneLeader>,
     no_loss: Watched<NoLoss>,
     crashes: u64,
     /// When something last happened after which a group needs time to agree again.
@@ -74,7 +75,8 @@ impl Judge {
             clocks: false,
             bypass: Bypass::unbounded(),
             agreement: Watched::new(Agreement::new()),
-            one_leader: Watched::new(OneLeader::new(Scope::PerTerm)),
+            one_leader: Watched::new(OneLeader::new(Scope::Overall)),
+            one_per_term: Watched::new(OneLeader::new(Scope::PerTerm)),
             no_loss: Watched::new(NoLoss::new()),
             crashes: 0,
             disturbed: 0,
@@ -186,6 +188,7 @@ impl Judge {
     fn election(&mut self, at: ProcessId, seen: Observed<'_, election::Command, election::Event>) {
         self.agreement.observe(self.now, at, seen);
         self.one_leader.observe(self.now, at, seen);
+        self.one_per_term.observe(self.now, at, seen);
     }
 
     /// The run is over. What nodes do while they are ended, one after another, is not judged as
@@ -211,13 +214,22 @@ impl Judge {
             self.judge_entries(&mut findings);
         }
         if matches!(self.header.service, Service::Election | Service::Office) {
-            findings.judge("one-leader-at-a-time", self.one_leader.found());
+            findings.judge(Property::OneLeaderAtATime, self.one_leader.found());
+            findings.judge(Property::OneLeaderPerTerm, self.one_per_term.found());
             let end = |ending: &Ending| (ending.restless, ending.agreement.clone());
-            findings.judge_end("agreement", self.agreement.found(), self.ending.as_ref().map(end));
+            findings.judge_end(
+                Property::Agreement,
+                self.agreement.found(),
+                self.ending.as_ref().map(end),
+            );
         }
         if self.header.service == Service::Stream {
             let end = |ending: &Ending| (ending.restless, ending.no_loss.clone());
-            findings.judge_end("no-loss", self.no_loss.found(), self.ending.as_ref().map(end));
+            findings.judge_end(
+                Property::NoLoss,
+                self.no_loss.found(),
+                self.ending.as_ref().map(end),
+            );
         }
         if self.resource.seen() {
             self.judge_resource(&mut findings);
@@ -259,30 +271,34 @@ impl Judge {
                     );
                     Found { time: *time, says }
                 });
-            findings.judge("mutual-exclusion", found.as_ref());
-            findings.judge("fencing", self.entries.fence_went_back());
+            findings.judge(Property::MutualExclusion, found.as_ref());
+            findings.judge(Property::Fencing, self.entries.fence_went_back());
         } else {
-            let several = self.header.most_inside > 1;
-            let property = if several { "at-most-k" } else { "mutual-exclusion" };
-            findings.judge(property, self.mutual_exclusion.found());
+            findings.judge(
+                match self.header.most_inside {
+                    1 => Property::MutualExclusion,
+                    most => Property::AtMost(most),
+                },
+                self.mutual_exclusion.found(),
+            );
             if self.header.fenced {
-                findings.judge("fencing", self.fencing.found());
+                findings.judge(Property::Fencing, self.fencing.found());
             }
         }
         if self.clocks {
-            findings.judge("order", self.order.found());
+            findings.judge(Property::Order, self.order.found());
         }
     }
 
     fn judge_resource(&self, findings: &mut Findings) {
         if self.header.fenced {
-            findings.judge("fenced-access", self.resource.stale.as_ref());
+            findings.judge(Property::FencedAccess, self.resource.stale.as_ref());
         }
         let lost = self.resource.counter().filter(|counter| counter.lost != 0);
         let found = lost.map(|Counter { expected, found, lost }| Found {
             time: self.now,
             says: format!("{expected} increments came to {found}: {lost} lost"),
         });
-        findings.judge("counter", found.as_ref());
+        findings.judge(Property::Counter, found.as_ref());
     }
 }

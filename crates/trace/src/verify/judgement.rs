@@ -1,4 +1,5 @@
 use serde::Serialize;
+use tenure_core::Property;
 
 /// What is known of a property when a trace has been read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -27,8 +28,8 @@ impl Judgement {
 /// The first violation of a property.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Violated {
-    /// The property's name, as the command line spells it.
-    pub property: &'static str,
+    /// The property.
+    pub property: Property,
     /// When, in milliseconds (or virtual units) from the start of the trace.
     pub at: f64,
     /// What happened, in a sentence.

@@ -3,6 +3,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use serde::Serialize;
+use tenure_core::Property;
 
 use super::{Accesses, Counter, Election, Judgement, Traffic, Violated};
 use crate::{Service, plain};
@@ -20,8 +21,8 @@ pub struct Verification {
     pub n: u32,
     /// Violated if a property that counts is, else incomplete if one is, else holds.
     pub verdict: Judgement,
-    /// Each property that was judged, by the name that the command line has for it.
-    pub properties: BTreeMap<&'static str, Judgement>,
+    /// Each property that was judged.
+    pub properties: BTreeMap<Property, Judgement>,
     /// The first violation of each violated property.
     pub violations: Vec<Violated>,
     /// How many records there were.
@@ -98,7 +99,7 @@ impl fmt::Display for Verification {
         let algorithm = plain(algorithm);
         writeln!(f, "{algorithm}, {n} processes, {records} records in {duration:.1} ms")?;
         for (property, judgement) in &self.properties {
-            row(f, property, judgement.word())?;
+            row(f, property.name(), judgement.word())?;
         }
         for Violated { property, at, says, counts } in &self.violations {
             let promised = if *counts { "" } else { " (not promised)" };

@@ -1,6 +1,6 @@
 //! What Raft's election assumes, survives, costs and promises.
 
-use tenure_core::{Algorithm, Card, Cost, Crashes, Faults, Promise, Strategy, Timing};
+use tenure_core::{Algorithm, Card, Cost, Crashes, Faults, Property, Strategy, Timing};
 
 use super::{Config, Raft, Switch};
 use crate::Variants;
@@ -19,7 +19,7 @@ impl Algorithm for Raft {
                 )
             },
             messages: Cost::per_election("3(N−1) … no bound", 3 * (n - 1), None).none_alone(size),
-            promises: [Promise::Agreement, Promise::Progress].into(),
+            promises: [Property::Agreement, Property::Progress].into(),
             variants: Variants::<Switch>::declared(),
             ..Card::election(
                 "raft",

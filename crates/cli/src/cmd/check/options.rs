@@ -8,13 +8,14 @@ use std::time::Duration;
 use clap::builder::ArgPredicate;
 use clap::{Arg, Args, ValueEnum};
 use tenure_check::{Entries, EntriesOfAll};
-use tenure_core::{Card, ProcessId, Promise, Service};
+use tenure_core::{Card, Need, ProcessId, Property};
 
 use crate::cmd::duration;
 use crate::cmd::failure::Failure;
 use crate::cmd::group::{EntriesAsked, GroupOptions, Listed, processes, threads};
 use crate::cmd::machine;
 use crate::cmd::output::Format;
+use crate::cmd::property::one_of;
 
 /// Explore every schedule of a small group, within stated budgets of faults
 ///
@@ -53,7 +54,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "K", default_value_t = 0)]
     pub(crate) app_messages: u32,
     /// What is judged [default: what the card promises]
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = one_of(JUDGED))]
     pub(crate) property: Vec<Property>,
     /// Whether worlds that differ only in where they stand are taken for one
     #[arg(long, value_enum, default_value_t)]
@@ -87,34 +88,21 @@ pub(crate) struct Options {
     pub(crate) format: Format,
 }
 
-/// What can be judged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Property {
-    /// At most one inside
-    MutualExclusion,
-    /// At most k inside, of a k-mutex
-    AtMostK,
-    /// Whoever waits is served in the end
-    Progress,
-    /// Fences strictly increase
-    Fencing,
-    /// Entries in the order of causally related requests
-    Order,
-    /// The same, with the application's messages
-    OrderWithMessages,
-    /// Nobody enters twice while another waits
-    NoStarvation,
-    /// Measure how often one enters while another waits
-    Bypass,
-    /// In the end all believe in one leader
-    Agreement,
-    /// In the end the largest live rank leads
-    Validity,
-    /// Never two leaders at once
-    OneLeaderAtATime,
-    /// Never two leaders under one number
-    OneLeaderPerTerm,
-}
+/// What a checker judges of a lock or an election.
+const JUDGED: [Property; 12] = [
+    Property::MutualExclusion,
+    Property::AtMost(1),
+    Property::Progress,
+    Property::Fencing,
+    Property::Order,
+    Property::OrderWithMessages,
+    Property::NoStarvation,
+    Property::Bypass,
+    Property::Agreement,
+    Property::Validity,
+    Property::OneLeaderAtATime,
+    Property::OneLeaderPerTerm,
+];
 
 /// Whether worlds are brought into a canonical form.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -124,32 +112,6 @@ pub(crate) enum Reduce {
     Auto,
     /// Never
     None,
-}
-
-impl Property {
-    fn of(promise: Promise) -> Option<Self> {
-        match promise {
-            Promise::MutualExclusion => Some(Property::MutualExclusion),
-            Promise::AtMost(_) => Some(Property::AtMostK),
-            Promise::Progress => Some(Property::Progress),
-            Promise::Fencing => Some(Property::Fencing),
-            Promise::Agreement => Some(Property::Agreement),
-            Promise::Validity => Some(Property::Validity),
-            // Promised, but kept only when asked for: causality makes the worlds larger.
-            Promise::Order | Promise::OrderWithMessages | Promise::NoStarvation => None,
-        }
-    }
-
-    fn judges(self, service: Service) -> bool {
-        match self {
-            Property::Progress => true,
-            Property::Agreement
-            | Property::Validity
-            | Property::OneLeaderAtATime
-            | Property::OneLeaderPerTerm => service == Service::Election,
-            _ => service == Service::Mutex,
-        }
-    }
 }
 
 impl Options {
@@ -164,21 +126,19 @@ impl Options {
     /// What is judged: what was asked for, or what the card promises.
     pub(crate) fn properties(&self, card: &Card) -> Result<Vec<Property>, Failure> {
         if self.property.is_empty() {
-            return Ok(card.promises.iter().filter_map(|it| Property::of(*it)).collect());
+            // Order and bypass are kept only when asked for: they make the worlds larger.
+            let judged =
+                |it: &Property| it.needs() != Need::Clocks && *it != Property::NoStarvation;
+            return Ok(card.promises.iter().copied().filter(judged).collect());
         }
-        for property in &self.property {
-            let name = property
-                .to_possible_value()
-                .map_or_else(String::new, |value| value.get_name().to_string());
-            if !property.judges(card.service) {
-                let says = format!("--property {name} does not judge {}", card.name);
-                return Err(Failure::usage(format!(
-                    "{says}; `tenure list {}` shows what it offers",
-                    card.name
-                )));
-            }
+        if let Some(strange) = self.property.iter().find(|it| !it.is_of(card.service)) {
+            let Card { name, .. } = card;
+            return Err(Failure::usage(format!(
+                "--property {strange} does not judge {name}; `tenure list {name}` shows what it \
+                 offers",
+            )));
         }
-        Ok(self.property.clone())
+        Ok(self.property.iter().map(|property| card.meant(*property)).collect())
     }
 
     /// How often each process asks.

@@ -5,13 +5,15 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use tenure_algorithms::catalogue::{Parameters, Visitor};
-use tenure_check::{Check, Progress, Refusal, Report, Service, Validity};
-use tenure_core::monitors::{Agreement, Bypass, Fencing, MutualExclusion, OneLeader, Order, Scope};
+use tenure_check::{Check, Progress, Refusal, Report, Service};
+use tenure_core::monitors::{
+    Agreement, Bypass, Fencing, MutualExclusion, OneLeader, Order, Scope, Validity,
+};
 use tenure_core::{
-    Algorithm, Card, Detection, Election, Mutex, Protocol, Rebase, Timing, Topology,
+    Algorithm, Card, Detection, Election, Mutex, Property, Protocol, Rebase, Timing, Topology,
 };
 
-use super::options::{Options, Property, Reduce};
+use super::options::{Options, Reduce};
 use crate::cmd::failure::Failure;
 use crate::cmd::group::Listed;
 use crate::cmd::interrupt;
@@ -52,12 +54,8 @@ impl Visitor for Perform<'_> {
             check = match property {
                 Property::Agreement => check.in_the_end(Agreement::new()),
                 Property::Validity => check.in_the_end(self.validity()),
-                Property::OneLeaderAtATime => {
-                    check.always_named("one-leader-at-a-time", OneLeader::new(Scope::Overall))
-                }
-                Property::OneLeaderPerTerm => {
-                    check.always_named("one-leader-per-term", OneLeader::new(Scope::PerTerm))
-                }
+                Property::OneLeaderAtATime => check.always(OneLeader::new(Scope::Overall)),
+                Property::OneLeaderPerTerm => check.always(OneLeader::new(Scope::PerTerm)),
                 Property::Progress => check.progress(),
                 _ => unreachable!("a property of locks was refused for an election"),
             };
@@ -82,15 +80,12 @@ impl Perform<'_> {
         for property in properties {
             check = match property {
                 Property::MutualExclusion => check.always(MutualExclusion::new()),
-                Property::AtMostK => {
-                    let most = MutualExclusion::at_most(self.card.most_inside());
-                    check.always_named("at-most-k", most)
-                }
+                Property::AtMost(most) => check.always(MutualExclusion::at_most(*most)),
                 Property::Fencing => check.always(Fencing::new()),
                 Property::Order => check.always(Order::new()),
-                Property::OrderWithMessages => check
-                    .application_messages(app_messages.max(1))
-                    .always_named("order-with-messages", Order::new()),
+                Property::OrderWithMessages => {
+                    check.application_messages(app_messages.max(1)).always(Order::with_messages())
+                }
                 Property::NoStarvation => check.always(Bypass::at_most(1)),
                 Property::Bypass => check.measuring_bypass(MOST_COUNTED),
                 Property::Progress => check.progress(),

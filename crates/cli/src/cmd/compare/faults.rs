@@ -6,7 +6,7 @@ use clap::Parser;
 use serde::Serialize;
 use tenure_algorithms::catalogue::{self, Parameters};
 use tenure_check::{Counterexample, Judgement, Report};
-use tenure_core::{Detection, Promise, Timing};
+use tenure_core::{Detection, Property, Timing};
 
 use super::Kind;
 use crate::cmd::check;
@@ -92,7 +92,7 @@ struct Cell {
     check: Option<String>,
     /// The property that is violated.
     #[serde(skip_serializing_if = "Option::is_none")]
-    property: Option<String>,
+    property: Option<Property>,
     /// How many steps that takes.
     #[serde(skip_serializing_if = "Option::is_none")]
     length: Option<usize>,
@@ -185,17 +185,16 @@ fn judged(words: &str) -> Result<Cell, Failure> {
     let (verdict, property) = verdict(&report);
     let check = Some(format!("tenure check {words} --beyond-assumptions"));
     let length = property
-        .as_deref()
-        .and_then(|name| report.counterexample(name))
+        .and_then(|property| report.counterexample(property.name()))
         .map(Counterexample::length);
     Ok(Cell { verdict, check, property, length })
 }
 
 /// The worst of all properties, and one that shows it.
-fn verdict(report: &Report) -> (Verdict, Option<String>) {
+fn verdict(report: &Report) -> (Verdict, Option<Property>) {
     let violated = report.properties.iter().filter(|(_, found)| *found == Judgement::Violated);
     let (waits, harms): (Vec<_>, Vec<_>) =
-        violated.map(|(name, _)| name.clone()).partition(|name| name == Promise::Progress.name());
+        violated.map(|(name, _)| *name).partition(|name| *name == Property::Progress);
     match (harms.into_iter().next(), waits.into_iter().next(), report.judgement()) {
         (Some(name), _, _) => (Verdict::Unsafe, Some(name)),
         (None, Some(name), _) => (Verdict::Blocked, Some(name)),

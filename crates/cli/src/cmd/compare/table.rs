@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use tenure_core::Service;
+use tenure_core::{Property, Service};
 use tenure_sim::{Moments, Summary};
 
 use crate::cmd::output::{WIDTH, wrapped};
@@ -38,9 +38,9 @@ struct Figures {
     election_time: Moments,
     bypass_max: f64,
     /// By property: in how many runs it was violated.
-    violated: BTreeMap<&'static str, u64>,
+    violated: BTreeMap<Property, u64>,
     /// Those of them whose violation is a failure.
-    broken: Vec<&'static str>,
+    broken: Vec<Property>,
     /// The commands that show them again.
     replay: Vec<String>,
 }
@@ -122,7 +122,7 @@ impl Row {
     }
 }
 
-fn violated(summary: &Summary) -> BTreeMap<&'static str, u64> {
+fn violated(summary: &Summary) -> BTreeMap<Property, u64> {
     summary.violated().map(|(property, it)| (property, it.runs)).collect()
 }
 
@@ -216,8 +216,8 @@ impl Figures {
     /// In how many runs somebody entered before whose request had happened before its own,
     /// whether by the lock's messages or by the users'.
     fn out_of_order(&self) -> u64 {
-        let runs = |property| self.violated.get(property).copied().unwrap_or(0);
-        runs("order").max(runs("order-with-messages"))
+        let runs = |property| self.violated.get(&property).copied().unwrap_or(0);
+        runs(Property::Order).max(runs(Property::OrderWithMessages))
     }
 }
 
@@ -245,10 +245,10 @@ fn notes(text: &mut Rows, row: &Row) {
     if figures.outside {
         note("this is outside of what its card says");
     }
-    let runs = |property| figures.violated.get(property).copied().unwrap_or(0);
+    let runs = |property: &Property| figures.violated.get(property).copied().unwrap_or(0);
     let broken = figures.broken.iter().zip(&figures.replay);
     for (property, replay) in broken {
-        text.line(&format!("  VIOLATED: {property}, in {} runs", runs(*property)));
+        text.line(&format!("  VIOLATED: {property}, in {} runs", runs(property)));
         text.line(&format!("  again:  {replay}"));
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use tenure_algorithms::catalogue::{self, ELECTIONS, MUTEXES, Unknown};
-use tenure_core::{Card, Crashes, Promise, TICKS_PER_UNIT};
+use tenure_core::{Card, Crashes, Property, TICKS_PER_UNIT};
 use tenure_daemon::Service;
 
 use super::options::Options;
@@ -143,7 +143,7 @@ fn card(size: u32, service: &Service) -> Result<Card, Failure> {
         )),
         other => Failure::usage(other),
     })?;
-    if !card.promises.contains(&Promise::MutualExclusion) {
+    if !card.promises.contains(&Property::MutualExclusion) {
         return Err(Failure::usage(format!(
             "{mutex} does not promise mutual exclusion, and this job counts on it; \
              `tenure simulate {mutex}` runs it"

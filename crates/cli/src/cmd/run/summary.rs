@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::Serialize;
-use tenure_core::{Layer, ProcessId};
+use tenure_core::{Layer, ProcessId, Property};
 use tenure_trace::{Election, Judgement, Quantiles, Verification, Violated, merge_files, verify};
 
 use super::analysis::{Analysis, Coordinator, Injected};
@@ -34,9 +34,9 @@ pub(super) struct Summary {
     /// How many of the following there are.
     pub(super) violations: usize,
     pub(super) violated: Vec<Violated>,
-    pub(super) verdicts: BTreeMap<&'static str, Judgement>,
+    pub(super) verdicts: BTreeMap<Property, Judgement>,
     /// Which of the verdicts are about what nobody promised, and so count for nothing.
-    pub(super) not_promised: Vec<&'static str>,
+    pub(super) not_promised: Vec<Property>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) channel: Option<Channel>,
     pub(super) crashes: u64,
@@ -156,23 +156,25 @@ fn violated(plan: &Plan, course: &Course, verification: &Verification) -> Vec<Vi
     };
     if !course.unfinished.is_empty() && !course.interrupted {
         let names: Vec<_> = course.unfinished.iter().map(ProcessId::to_string).collect();
-        add("progress", format!("{} did not come to an end", names.join(", ")));
+        add(Property::Progress, format!("{} did not come to an end", names.join(", ")));
     }
     if verification.contradictions > 0 {
         let says = "messages were received before they were sent: the traces cannot be believed";
-        add("trace", says.to_string());
+        add(Property::Trace, says.to_string());
     }
     if !plan.lock {
         // Nobody entered anything.
-        violated.retain(|violated| violated.property != "mutual-exclusion");
+        violated.retain(|violated| violated.property != Property::MutualExclusion);
     }
     violated
 }
 
-fn verdicts(plan: &Plan, verification: &Verification) -> BTreeMap<&'static str, Judgement> {
+fn verdicts(plan: &Plan, verification: &Verification) -> BTreeMap<Property, Judgement> {
     let mut verdicts = verification.properties.clone();
     if !plan.lock {
-        verdicts.retain(|property, _| !matches!(*property, "mutual-exclusion" | "fencing"));
+        verdicts.retain(|property, _| {
+            !matches!(*property, Property::MutualExclusion | Property::Fencing)
+        });
     }
     verdicts
 }

@@ -142,15 +142,18 @@ impl Table {
 
     fn verdicts(&mut self, summary: &Summary) {
         for judgement in [Judgement::Holds, Judgement::Incomplete, Judgement::Violated] {
-            let same = summary.verdicts.iter().filter(|(_, it)| **it == judgement);
-            let promised = |property: &&str| !summary.not_promised.contains(property);
-            let same: Vec<&str> = same.map(|(property, _)| *property).filter(promised).collect();
+            let same = summary.verdicts.iter().filter(|(property, it)| {
+                **it == judgement && !summary.not_promised.contains(property)
+            });
+            let same: Vec<&str> = same.map(|(property, _)| property.name()).collect();
             if !same.is_empty() {
                 self.row(judgement.word(), &same.join(", "));
             }
         }
         if !summary.not_promised.is_empty() {
-            let says = format!("{}, and it did not hold", summary.not_promised.join(", "));
+            let names: Vec<&str> = summary.not_promised.iter().map(|it| it.name()).collect();
+            let they = if names.len() == 1 { "it" } else { "they" };
+            let says = format!("{}, and {they} did not hold", names.join(", "));
             self.row("not promised", &says);
         }
         for note in &summary.notes {

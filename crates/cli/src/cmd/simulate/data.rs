@@ -1,7 +1,7 @@
 //! The result as JSON, whose keys scripts depend on.
 
 use serde::Serialize;
-use tenure_core::TICKS_PER_UNIT;
+use tenure_core::{Property, TICKS_PER_UNIT};
 use tenure_sim::{Report, Summary};
 
 use super::experiment::{Outcome, Violation};
@@ -23,7 +23,7 @@ pub(super) struct Data<'a> {
 /// A violated property whose violation is a failure.
 #[derive(Serialize)]
 pub(crate) struct Violated<'a> {
-    property: &'a str,
+    property: Property,
     runs: u64,
     seed: u64,
     at: f64,

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
+use tenure_core::Property;
 use tenure_sim::{
     Controls, Ended, Finding, Moments, Report, Settings, Summary, Verdict, inexpressible, many,
     shrink,
@@ -119,7 +120,7 @@ struct Tally {
     faults: BTreeMap<&'static str, (u64, u64)>,
     warnings: BTreeMap<String, u64>,
     /// By property: the first violation, its seed, and how many there were.
-    violations: BTreeMap<&'static str, (Finding, u64, u64)>,
+    violations: BTreeMap<Property, (Finding, u64, u64)>,
     incomplete: bool,
 }
 
@@ -199,7 +200,7 @@ impl Tally {
 
 impl Plan {
     /// The command of a smaller run that violates the same property.
-    fn shrunk(&self, seed: u64, property: &str, interrupt: &Interrupt) -> Option<String> {
+    fn shrunk(&self, seed: u64, property: Property, interrupt: &Interrupt) -> Option<String> {
         // In a smaller run the same steps would be others.
         if self.steering().is_any() {
             return None;
@@ -213,7 +214,7 @@ impl Plan {
             let controls = Controls::new().stopped_by(&interrupt.0);
             let report = self.run(candidate.clone(), None, controls).ok()?;
             events += report.metrics.events;
-            (report.verdict(property) == Some(Verdict::Violated)).then_some(report)
+            (report.verdict(property.name()) == Some(Verdict::Violated)).then_some(report)
         })?;
         (found.settings != settings).then(|| self.replay(&found.settings))
     }

@@ -3,14 +3,16 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use tenure_core::{ProcessId, TICKS_PER_UNIT};
+use tenure_core::{ProcessId, Property, TICKS_PER_UNIT};
 use tenure_sim::{
     Chance, Fault, Latency, Memory, Recovery, SettingsError, Span, Steer, parse_units,
 };
 
+use super::plan::judged;
 use crate::cmd::failure::Failure;
 use crate::cmd::group::{GroupOptions, process, processes, threads};
 use crate::cmd::output::Format;
+use crate::cmd::property::one_of;
 
 /// Run an algorithm in virtual time, once or with many seeds: metrics and verdicts
 ///
@@ -25,8 +27,8 @@ pub(crate) struct Options {
     #[command(flatten)]
     pub(super) run: RunOptions,
     /// Properties whose violation is a failure, besides those that the card promises
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    pub(super) property: Vec<String>,
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = one_of(judged()))]
+    pub(super) property: Vec<Property>,
     /// Do something in the run that would not happen by itself, after so many of its steps:
     /// '12 lose p2→p1 request'; also deliver (now), duplicate, delay p2→p1 by 2.5, crash p3,
     /// recover p3, fire p1 TIMER, enter p1, exit p1, elect p1, suspect p1 p2, trust p1 p2; -> is →;

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tenure_algorithms::catalogue::{self, Parameters};
-use tenure_core::{Card, ProcessId, Promise, Rank, Service, TICKS_PER_UNIT, Timing};
+use tenure_core::{Card, Need, ProcessId, Property, Rank, Service, TICKS_PER_UNIT, Timing};
 use tenure_instances::{Head, Run, Steering, Subject, Traced};
 use tenure_sim::{
     Chatter, Controls, Entries, Initiators, Latency, Locking, Pattern, Random, Report, RunError,
@@ -31,39 +31,22 @@ pub(crate) struct Plan {
     /// The options that settings do not have, for the command that makes a run again.
     own_options: String,
     /// The properties named by the user.
-    named: Vec<String>,
+    named: Vec<Property>,
     steering: Steering,
 }
 
-/// The properties that are judged of a mutex.
-const OF_MUTEX: &[&str] = &[
-    "mutual-exclusion",
-    "at-most-k",
-    "progress",
-    "order",
-    "order-with-messages",
-    "no-starvation",
-    "fencing",
-    "mutual-exclusion-strict",
-];
-
-/// The properties that are judged of an election.
-const OF_ELECTION: &[&str] = &[
-    "agreement",
-    "validity",
-    "progress",
-    "uniqueness",
-    "irrevocability",
-    "one-leader-at-a-time",
-    "one-leader-per-term",
-];
+/// What is judged of runs.
+pub(super) fn judged() -> impl Iterator<Item = Property> {
+    // How often one enters while another waits is measured in every run.
+    Property::ALL.into_iter().filter(|it| it.is_of(Service::Office) && *it != Property::Bypass)
+}
 
 impl Plan {
     /// The runs of one algorithm.
     pub(crate) fn new(
         algorithm: &str,
         options: &RunOptions,
-        named: &[String],
+        named: &[Property],
     ) -> Result<Plan, Failure> {
         let settings = settings(options)?;
         let parameters = parameters(options.group.parameters()?, &settings);
@@ -141,22 +124,19 @@ impl Plan {
     }
 
     fn check_properties(&mut self) -> Result<(), Failure> {
-        let known = match self.card.service {
-            Service::Election => OF_ELECTION,
-            _ => OF_MUTEX,
-        };
-        if let Some(strange) = self.named.iter().find(|name| !known.contains(&name.as_str())) {
-            let (name, known) = (&self.card.name, known.join(", "));
+        let Card { name, service, .. } = &self.card;
+        if let Some(strange) = self.named.iter().find(|named| !named.is_of(*service)) {
+            let known = judged().filter(|it| it.is_of(*service)).map(Property::name);
+            let known = known.collect::<Vec<_>>().join(", ");
             let says = format!("--property {strange} is not judged of {name}; there are {known}");
             return Err(Failure::usage(says));
         }
-        let promises = self.card.promises.iter().copied();
-        let named = |promise: &Promise| self.named.iter().any(|name| name == promise.name());
-        let counted: Vec<Promise> = promises.chain(PROMISES.into_iter().filter(named)).collect();
-        if self.named.iter().any(|name| name.starts_with("order")) {
+        self.named = self.named.iter().map(|named| self.card.meant(*named)).collect();
+        if self.named.iter().any(|named| named.needs() == Need::Clocks) {
             self.settings.watch.order = Watched::Always;
         }
-        self.settings.watch.properties = Some(counted);
+        let counted = self.card.promises.iter().chain(&self.named);
+        self.settings.watch.properties = Some(counted.copied().collect());
         Ok(())
     }
 
@@ -180,9 +160,8 @@ impl Plan {
     }
 
     /// Whether a violation of this property is a failure.
-    pub(crate) fn counts(&self, property: &str) -> bool {
-        let promised = self.card.promises.iter().any(|promise| promise.name() == property);
-        promised || self.named.iter().any(|name| name == property)
+    pub(crate) fn counts(&self, property: Property) -> bool {
+        self.card.promises.contains(&property) || self.named.contains(&property)
     }
 
     /// What decides the run of a seed.
@@ -249,23 +228,12 @@ impl Plan {
         };
         let mut command = command + &self.own_options;
         if !self.named.is_empty() {
-            command.push_str(&format!(" --property {}", self.named.join(",")));
+            let names: Vec<&str> = self.named.iter().map(|named| named.name()).collect();
+            command.push_str(&format!(" --property {}", names.join(",")));
         }
         command
     }
 }
-
-/// Everything that a card can promise.
-const PROMISES: [Promise; 8] = [
-    Promise::MutualExclusion,
-    Promise::Progress,
-    Promise::Fencing,
-    Promise::Order,
-    Promise::OrderWithMessages,
-    Promise::NoStarvation,
-    Promise::Agreement,
-    Promise::Validity,
-];
 
 fn settings(options: &RunOptions) -> Result<Settings, Failure> {
     let group = &options.group;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tenure_core::{ProcessId, Service, TICKS_PER_UNIT};
+use tenure_core::{ProcessId, Property, Service, TICKS_PER_UNIT};
 use tenure_sim::{Ended, Moments, Report, Stuck, Tally, Verdict};
 
 use super::books::{self, Kind};
@@ -238,22 +238,22 @@ impl Table<'_> {
 
     fn verdicts(&mut self) {
         let report = &self.outcome.first;
-        let violated: BTreeMap<&str, u64> =
+        let violated: BTreeMap<Property, u64> =
             self.outcome.summary.violated().map(|(property, it)| (property, it.runs)).collect();
         let runs = self.outcome.summary.runs();
         for (verdict, name) in [(Verdict::Holds, "holds"), (Verdict::Incomplete, "incomplete")] {
             let same = report.findings.iter().filter(|finding| {
-                finding.verdict == verdict && !violated.contains_key(finding.property)
+                finding.verdict == verdict && !violated.contains_key(&finding.property)
             });
-            let same: Vec<&str> = same.map(|finding| finding.property).collect();
+            let same: Vec<&str> = same.map(|finding| finding.property.name()).collect();
             if !same.is_empty() {
                 self.rows.row(name, &same.join(", "));
             }
         }
-        let unexpected = violated.iter().filter(|(property, _)| !self.plan.counts(property));
+        let unexpected = violated.iter().filter(|(property, _)| !self.plan.counts(**property));
         let unexpected: Vec<String> = unexpected
             .map(|(property, times)| match runs {
-                1 => (*property).to_owned(),
+                1 => property.to_string(),
                 _ => format!("{property} (in {times} of {runs} runs)"),
             })
             .collect();

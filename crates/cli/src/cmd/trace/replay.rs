@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Parser, ValueEnum};
 use serde::Serialize;
 use tenure_algorithms::catalogue::Parameters;
+use tenure_core::{Need, Property};
 use tenure_instances::OverTcpError;
 use tenure_runtime::FollowError;
 use tenure_trace::{Course, Header, Judgement, Kind, Trace, Verification, plain, verify_files};
@@ -51,7 +52,7 @@ struct Line {
 
 #[derive(Serialize)]
 struct Outcome<'a> {
-    property: &'a str,
+    property: Property,
     over: &'a str,
     steps: usize,
     violated_again: bool,
@@ -60,18 +61,18 @@ struct Outcome<'a> {
 
 pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     let trace = Trace::read(&options.file).map_err(|error| of_input(error.into()))?;
-    let property = &violated(&trace, &options.file)?;
+    let property = violated(&trace, &options.file)?;
     let parameters = parameters(&trace.header)?;
     let directory = tempfile::tempdir().map_err(Failure::environment)?;
     let (files, steps) = again(options.over, &trace, &parameters, directory.path())?;
     let verification = verify_files(&files).map_err(of_input)?;
     // Clocks of a trace count what applications say, wherever they say anything.
-    let name = if property.starts_with("order") { "order" } else { property };
-    let judged = verification.properties.get(name);
+    let clocks = property.needs() == Need::Clocks;
+    let judged = verification.properties.get(if clocks { &Property::Order } else { &property });
     // Whoever still waits after all that could be carried on waits for ever, unless for somebody
     // who is inside.
     let waits = !verification.waiting.is_empty() && verification.inside.is_empty();
-    let waits = property == "progress" && waits;
+    let waits = property == Property::Progress && waits;
     let again = waits || judged == Some(&Judgement::Violated);
     report(
         options,
@@ -87,13 +88,15 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
 }
 
 /// What a run violates: what it was kept for, or what its verification finds.
-fn violated(trace: &Trace, file: &Path) -> Result<String, Failure> {
-    if let Some(property) = &trace.header.violates {
-        return Ok(property.clone());
+fn violated(trace: &Trace, file: &Path) -> Result<Property, Failure> {
+    if let Some(name) = &trace.header.violates {
+        let unknown =
+            || Failure::usage(format!("`{}` is no property; another release?", plain(name)));
+        return Property::named(name).ok_or_else(unknown);
     }
     let verification = verify_files(&[file]).map_err(of_input)?;
     let first = verification.violations.first();
-    first.map(|found| found.property.to_owned()).ok_or_else(|| {
+    first.map(|found| found.property).ok_or_else(|| {
         Failure::usage("this run violates nothing; `tenure check --trace` keeps one that does")
     })
 }
@@ -113,9 +116,8 @@ fn report(options: &Options, outcome: &Outcome<'_>) -> Result<(), Failure> {
     }
     let Outcome { property, over, steps, violated_again, verification } = outcome;
     let again = if *violated_again { "violated again" } else { "not violated this time" };
-    let property = plain(property);
     let mut text = format!("{property} {again}, over {over}, {steps} steps\n");
-    for violation in verification.violations.iter().filter(|it| property.starts_with(it.property)) {
+    for violation in verification.violations.iter().filter(|it| it.property == *property) {
         text.push_str(&format!("  {}\n", violation.says));
     }
     print(&text)

@@ -5,7 +5,7 @@ use tenure_algorithms::catalogue::Parameters;
 use tenure_claims::claims;
 use tenure_core::quorum::Kind;
 use tenure_core::tree::Shape;
-use tenure_core::{Layer, Order, ProcessId, Promise};
+use tenure_core::{Layer, Order, ProcessId, Property};
 use tenure_sim::{
     Chance, Fault, Memory, Recovery, Report, Settings, Span, Verdict, When, Workload,
 };
@@ -313,7 +313,7 @@ fn a_partition_that_heals_blocks_what_does_not_send_again() {
         for seed in 0..100 {
             let mut settings = busy(3, 2, seed);
             healing(&mut settings);
-            settings.watch.properties = Some(vec![Promise::MutualExclusion, Promise::Progress]);
+            settings.watch.properties = Some(vec![Property::MutualExclusion, Property::Progress]);
             let report = run(name, settings);
             assert_eq!(report.failures().next(), None, "{name}, seed {seed}");
             assert_eq!(report.metrics.entered, 6, "{name}, seed {seed}");
@@ -370,8 +370,8 @@ fn fifo_makes_loss_duplication_and_reordering_harmless() {
             settings.network.duplication = Chance::of(0.1);
             let name = format!("fifo:{name}");
             // Not the order of entries: a message sent anew carries news of a later request.
-            let (safe, live) = (Promise::MutualExclusion, Promise::Progress);
-            settings.watch.properties = Some(vec![safe, live, Promise::Fencing]);
+            let (safe, live) = (Property::MutualExclusion, Property::Progress);
+            settings.watch.properties = Some(vec![safe, live, Property::Fencing]);
             let report = run(&name, settings);
             assert_eq!(report.failures().next(), None, "{name}, seed {seed}");
             assert_eq!(report.metrics.entered, 6, "{name}, seed {seed}");

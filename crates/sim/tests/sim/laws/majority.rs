@@ -6,7 +6,7 @@ use tenure_algorithms::mutex::Majority;
 use tenure_algorithms::mutex::majority::Config;
 use tenure_core::quorum::Kind;
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::{Algorithm, Fence, Monitor, Observed, ProcessId, Violation};
+use tenure_core::{Algorithm, Fence, Monitor, Observed, ProcessId, Property, Violation};
 use tenure_sim::{
     Ended, Entries, Fault, Locking, Pattern, Random, Report, Settings, Simulation, Span, Verdict,
     When, Workload,
@@ -140,6 +140,10 @@ fn a_tree_without_its_root_costs_one_more_path() {
 struct DifferentFences(BTreeSet<Fence>);
 
 impl Monitor<Command, Event> for DifferentFences {
+    fn property(&self) -> Property {
+        Property::Own("different-fences")
+    }
+
     fn observe(
         &mut self,
         at: ProcessId,
@@ -148,7 +152,7 @@ impl Monitor<Command, Event> for DifferentFences {
         match seen {
             Observed::Event(Event::Entered { fence }) if !self.0.insert(*fence) => {
                 let says = format!("{at} entered with fence {fence}, which another had");
-                Err(Violation { property: "different-fences", at, says })
+                Err(Violation { at, says })
             }
             _ => Ok(()),
         }

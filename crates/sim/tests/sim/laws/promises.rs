@@ -1,7 +1,7 @@
 //! What the cards promise, and where they stop.
 
 use tenure_algorithms::catalogue::{self, ELECTIONS, Parameters};
-use tenure_core::{Order, ProcessId, Promise, Timing};
+use tenure_core::{Order, ProcessId, Property, Timing};
 use tenure_sim::{
     Chance, Ended, Fault, Random, Settings, SettingsError, Span, Verdict, When, Workload,
 };
@@ -103,6 +103,6 @@ fn only_what_the_card_promises_makes_a_run_a_failure() {
     let report = found.expect("the coordinator serves in order of arrival, not of asking");
     assert!(!report.has_failed(), "central promises no such thing");
     settings.seed = report.seed;
-    settings.watch.properties = Some(vec![Promise::NoStarvation]);
+    settings.watch.properties = Some(vec![Property::NoStarvation]);
     assert!(run("central", settings).has_failed(), "whoever asks for it gets a failure");
 }

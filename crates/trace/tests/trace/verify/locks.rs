@@ -1,5 +1,5 @@
 use tenure_core::service::stream;
-use tenure_core::{Layer, ProcessId, VectorClock};
+use tenure_core::{Layer, ProcessId, Property, VectorClock};
 use tenure_trace::{Judgement, Kind, Record, Service};
 
 use super::story::Story;
@@ -107,7 +107,7 @@ fn what_is_not_promised_is_reported_and_does_not_count() {
     let mut story = lock().enters(1, 5).exits(1).enters(2, 4);
     story.header.promises = vec!["mutual-exclusion".into(), "progress".into()];
     let judged = story.judged();
-    assert_eq!(judged.properties["fencing"], Judgement::Violated);
+    assert_eq!(judged.properties[&Property::Fencing], Judgement::Violated);
     assert_eq!(judged.verdict, Judgement::Holds);
     assert!(!judged.violations[0].counts);
 }

@@ -1,9 +1,7 @@
 //! How often others enter while one waits, measured over all schedules.
 
 use tenure_core::service::mutex;
-use tenure_core::{Observed, ProcessId, Violation};
-
-use crate::judge::Watch;
+use tenure_core::{Monitor, Observed, ProcessId, Property, Violation};
 
 /// Counts, for each that waits, the entries of each other; the search takes the maximum.
 ///
@@ -22,7 +20,11 @@ impl Bypassed {
     }
 }
 
-impl Watch<mutex::Command, mutex::Event> for Bypassed {
+impl Monitor<mutex::Command, mutex::Event> for Bypassed {
+    fn property(&self) -> Property {
+        Property::Bypass
+    }
+
     fn observe(
         &mut self,
         at: ProcessId,

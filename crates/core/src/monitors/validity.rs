@@ -1,7 +1,9 @@
-//! Validity: the leader has the largest rank of the live.
+use alloc::format;
+use alloc::vec;
+use alloc::vec::Vec;
 
-use tenure_core::service::election;
-use tenure_core::{Monitor, Observed, ProcessId, Rank, Violation};
+use crate::service::election;
+use crate::{Monitor, Observed, ProcessId, Property, Rank, Violation};
 
 /// In the end everybody who believes in a leader believes in the live process with the largest
 /// rank.
@@ -35,6 +37,10 @@ impl Validity {
 }
 
 impl Monitor<election::Command, election::Event> for Validity {
+    fn property(&self) -> Property {
+        Property::Validity
+    }
+
     fn observe(
         &mut self,
         at: ProcessId,
@@ -62,7 +68,7 @@ impl Monitor<election::Command, election::Event> for Validity {
             {
                 let at = ProcessId::at(place);
                 let says = format!("in the end {at} believes in {leader}, and not in {largest}");
-                return Err(Violation { property: "validity", at, says });
+                return Err(Violation { at, says });
             }
         }
         Ok(())

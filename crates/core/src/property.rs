@@ -1,0 +1,265 @@
+//! What can be said of a run: every property, with all that the house knows of it.
+
+use core::cmp::Ordering;
+use core::fmt;
+
+use crate::Service;
+
+/// A property of runs: what a card promises, a monitor judges and a report names.
+///
+/// They are ordered by their names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Property {
+    /// At most one inside; a crash ends an entry.
+    MutualExclusion,
+    /// At most so many inside.
+    AtMost(u32),
+    /// At most one inside, and who crashes inside stays there until it comes back.
+    MutualExclusionStrict,
+    /// Whoever asks is served in the end.
+    Progress,
+    /// Fences strictly increase.
+    Fencing,
+    /// Entries in the order of causally related requests, by the lock's own messages.
+    Order,
+    /// The same, with the application's messages.
+    OrderWithMessages,
+    /// Nobody enters twice while another waits.
+    NoStarvation,
+    /// How often one enters while another waits: measured, and never violated.
+    Bypass,
+    /// In the end all believe in one leader, and nobody's terms go back.
+    Agreement,
+    /// In the end whoever believes in a leader believes in the largest live rank.
+    Validity,
+    /// In the end exactly one leads, unless nobody believes in anybody.
+    Uniqueness,
+    /// Without terms, nobody changes its mind within one election.
+    Irrevocability,
+    /// Never two leaders at once, under whatever numbers.
+    OneLeaderAtATime,
+    /// Never two leaders at once under one number.
+    OneLeaderPerTerm,
+    /// Every item of a stream arrives exactly once, in order.
+    NoLoss,
+    /// Nobody commits what another aborts.
+    Atomicity,
+    /// An acknowledged write is never lost.
+    Durability,
+    /// Who joins a wave joins one tree.
+    OneTree,
+    /// The resource accepts no fence below one that it has seen.
+    FencedAccess,
+    /// No increment of the resource's counter is lost.
+    Counter,
+    /// Nothing is received before it is sent.
+    Trace,
+    /// A property of the reader's own, by its name.
+    Own(&'static str),
+}
+
+/// What a property cannot be judged without.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// Nothing but what users ask and are told.
+    Nothing,
+    /// Vector clocks of the requests.
+    Clocks,
+    /// Entries that carry fences.
+    Fences,
+    /// The ranks of the processes.
+    Ranks,
+}
+
+/// How much is made of a property where nobody asked for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Notice {
+    /// It is mentioned where it is violated.
+    Broken,
+    /// It is mentioned.
+    Always,
+    /// Everybody expects it of a service, card or no card: a violation is a failure.
+    Expected,
+}
+
+impl Property {
+    /// All but the reader's own; the *k* of [`Property::AtMost`] is for a card to say.
+    pub const ALL: [Property; 22] = [
+        Property::MutualExclusion,
+        Property::AtMost(1),
+        Property::MutualExclusionStrict,
+        Property::Progress,
+        Property::Fencing,
+        Property::Order,
+        Property::OrderWithMessages,
+        Property::NoStarvation,
+        Property::Bypass,
+        Property::Agreement,
+        Property::Validity,
+        Property::Uniqueness,
+        Property::Irrevocability,
+        Property::OneLeaderAtATime,
+        Property::OneLeaderPerTerm,
+        Property::NoLoss,
+        Property::Atomicity,
+        Property::Durability,
+        Property::OneTree,
+        Property::FencedAccess,
+        Property::Counter,
+        Property::Trace,
+    ];
+
+    /// The name, and what it says.
+    const fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Property::MutualExclusion => ("mutual-exclusion", "At most one inside"),
+            Property::AtMost(_) => ("at-most-k", "At most k inside, of a k-mutex"),
+            Property::MutualExclusionStrict => {
+                ("mutual-exclusion-strict", "At most one inside, though a crash ends no entry")
+            }
+            Property::Progress => ("progress", "Whoever waits is served in the end"),
+            Property::Fencing => ("fencing", "Fences strictly increase"),
+            Property::Order => ("order", "Entries in the order of causally related requests"),
+            Property::OrderWithMessages => {
+                ("order-with-messages", "The same, with the application's messages")
+            }
+            Property::NoStarvation => ("no-starvation", "Nobody enters twice while another waits"),
+            Property::Bypass => ("bypass", "Measure how often one enters while another waits"),
+            Property::Agreement => ("agreement", "In the end all believe in one leader"),
+            Property::Validity => ("validity", "In the end the largest live rank leads"),
+            Property::Uniqueness => ("uniqueness", "In the end exactly one leads"),
+            Property::Irrevocability => {
+                ("irrevocability", "Nobody changes its mind in one election")
+            }
+            Property::OneLeaderAtATime => ("one-leader-at-a-time", "Never two leaders at once"),
+            Property::OneLeaderPerTerm => {
+                ("one-leader-per-term", "Never two leaders under one number")
+            }
+            Property::NoLoss => ("no-loss", "Every item arrives exactly once, in order"),
+            Property::Atomicity => ("atomicity", "Nobody commits what another aborts"),
+            Property::Durability => ("durability", "An acknowledged write is never lost"),
+            Property::OneTree => ("one-tree", "Who joins a wave joins one tree"),
+            Property::FencedAccess => {
+                ("fenced-access", "The resource accepts no fence below one that it has seen")
+            }
+            Property::Counter => ("counter", "No increment of the resource's counter is lost"),
+            Property::Trace => ("trace", "Nothing is received before it is sent"),
+            Property::Own(name) => (name, "A property of the reader's own"),
+        }
+    }
+
+    /// The name on the command line and in reports.
+    pub const fn name(self) -> &'static str {
+        self.words().0
+    }
+
+    /// What it says, in a line.
+    pub const fn says(self) -> &'static str {
+        self.words().1
+    }
+
+    /// The property of a name, if it is one of [`Property::ALL`].
+    pub fn named(name: &str) -> Option<Property> {
+        Property::ALL.into_iter().find(|property| property.name() == name)
+    }
+
+    /// Whether it means anything to the users of a service.
+    pub const fn is_of(self, service: Service) -> bool {
+        match self {
+            Property::Progress => true,
+            Property::MutualExclusion
+            | Property::AtMost(_)
+            | Property::MutualExclusionStrict
+            | Property::Fencing
+            | Property::Order
+            | Property::OrderWithMessages
+            | Property::NoStarvation
+            | Property::Bypass => matches!(service, Service::Mutex | Service::Office),
+            Property::Agreement
+            | Property::Validity
+            | Property::Uniqueness
+            | Property::Irrevocability
+            | Property::OneLeaderAtATime
+            | Property::OneLeaderPerTerm => matches!(service, Service::Election | Service::Office),
+            _ => matches!(service, Service::Other),
+        }
+    }
+
+    /// Whether it is decided when a run has ended, though it may be violated before.
+    pub const fn is_of_the_end(self) -> bool {
+        use Property::{Agreement, NoLoss, Progress, Uniqueness, Validity};
+        matches!(self, Progress | Agreement | Validity | Uniqueness | NoLoss)
+    }
+
+    /// What it cannot be judged without.
+    pub const fn needs(self) -> Need {
+        match self {
+            Property::Order | Property::OrderWithMessages => Need::Clocks,
+            Property::Fencing | Property::FencedAccess => Need::Fences,
+            Property::Validity => Need::Ranks,
+            _ => Need::Nothing,
+        }
+    }
+
+    /// How much is made of it where nobody asked for it.
+    pub const fn notice(self) -> Notice {
+        match self {
+            Property::MutualExclusion
+            | Property::Progress
+            | Property::Fencing
+            | Property::Agreement
+            | Property::Validity
+            | Property::Own(_) => Notice::Expected,
+            Property::MutualExclusionStrict
+            | Property::Uniqueness
+            | Property::Irrevocability
+            | Property::OneLeaderAtATime
+            | Property::OneLeaderPerTerm => Notice::Broken,
+            _ => Notice::Always,
+        }
+    }
+}
+
+impl fmt::Display for Property {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl Ord for Property {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let most = |property: &Property| match property {
+            Property::AtMost(most) => *most,
+            _ => 0,
+        };
+        self.name().cmp(other.name()).then_with(|| most(self).cmp(&most(other)))
+    }
+}
+
+impl PartialOrd for Property {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// A property is written as its name; the *k* of a k-mutex is in the title of its card.
+#[cfg(feature = "serde")]
+impl serde::Serialize for Property {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_property_is_found_by_its_name_and_by_no_other() {
+        for property in Property::ALL {
+            assert_eq!(Property::named(property.name()), Some(property));
+            assert!(!property.says().is_empty(), "{property} says something");
+        }
+        assert_eq!(Property::named("somebody's own"), None);
+    }
+}
