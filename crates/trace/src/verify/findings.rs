@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use tenure_core::Property;
+use tenure_core::{Notice, Property};
 
 use super::elections::Held;
 use super::watched::Found;
@@ -9,7 +9,7 @@ use crate::Header;
 
 /// What a judge puts down at the end, property by property.
 pub(super) struct Findings {
-    promises: Vec<String>,
+    header: Header,
     start: u64,
     properties: BTreeMap<Property, Judgement>,
     violations: Vec<Violated>,
@@ -17,8 +17,12 @@ pub(super) struct Findings {
 
 impl Findings {
     pub(super) fn new(header: &Header, start: u64) -> Self {
-        let promises = header.promises.clone();
-        Findings { promises, start, properties: BTreeMap::new(), violations: Vec::new() }
+        Findings {
+            header: header.clone(),
+            start,
+            properties: BTreeMap::new(),
+            violations: Vec::new(),
+        }
     }
 
     /// Puts down a property that is decided at any moment.
@@ -65,7 +69,7 @@ impl Findings {
     }
 
     /// The verdicts, with no figures yet.
-    pub(super) fn into_verification(self, header: Header) -> Verification {
+    pub(super) fn into_verification(self) -> Verification {
         let counting = |judgement| {
             let mut same = self.properties.iter().filter(move |(_, each)| **each == judgement);
             same.any(|(property, _)| self.counts(*property))
@@ -77,6 +81,7 @@ impl Findings {
         } else {
             Judgement::Holds
         };
+        let header = self.header;
         Verification {
             algorithm: header.algorithm,
             service: header.service,
@@ -107,8 +112,9 @@ impl Findings {
     }
 
     fn counts(&self, property: Property) -> bool {
-        self.promises.is_empty()
-            || self.promises.iter().any(|promise| promise == property.name())
+        let promises = &self.header.promises;
+        promises.is_empty() && property.notice() > Notice::Broken
+            || promises.iter().chain(&self.header.violates).any(|name| name == property.name())
             // What an algorithm need not promise: the resource does.
             || matches!(property, Property::Counter | Property::FencedAccess)
     }

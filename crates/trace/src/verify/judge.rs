@@ -254,7 +254,7 @@ impl Judge {
             late: self.entries.late,
             bypass_max: self.bypass.worst(),
             crashes: self.crashes,
-            ..findings.into_verification(self.header)
+            ..findings.into_verification()
         }
     }
 
