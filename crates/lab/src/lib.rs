@@ -17,7 +17,6 @@ mod act;
 mod engine;
 mod look;
 mod page;
-mod reading;
 mod routes;
 mod sitting;
 mod view;

@@ -1,13 +1,12 @@
 //! A moment as the page is told of it.
 
 use serde_json::{Map, Value, json};
-use tenure_core::{Service, TICKS_PER_UNIT};
+use tenure_core::{ProcessId, Service, TICKS_PER_UNIT};
 use tenure_sim::{Ended, Finding, Verdict, steering_options};
 use tenure_trace::diagram::{Direction, Page, View, Window, lay_out};
-use tenure_trace::{Header, Kind};
+use tenure_trace::{Header, Hold, Kind, Standings};
 
 use crate::look::Look;
-use crate::reading::{Hold, Standing, standings};
 use crate::sitting::{Present, Sitting};
 
 /// How many records a drawing beside the processes shows.
@@ -24,7 +23,8 @@ impl Sitting {
         let Present { look, records, .. } = &self.shown;
         let card = &self.apparatus.card;
         let moment = &self.moments[self.at];
-        let standings = standings(look.processes.len(), records);
+        let mut standings = Standings::default();
+        records.iter().for_each(|record| drop(standings.read(record)));
         let next = look.next.as_ref().filter(|_| moment.broken.is_none()).map(
             |next| json!({ "says": next.says, "time": units(next.time), "message": next.message }),
         );
@@ -182,39 +182,37 @@ fn service(service: Service) -> &'static str {
     }
 }
 
-fn processes(look: &Look, standings: &[Standing], service: Service) -> Vec<Value> {
+fn processes(look: &Look, standings: &Standings, service: Service) -> Vec<Value> {
     let locks = matches!(service, Service::Mutex | Service::Office);
     let elects = matches!(service, Service::Election | Service::Office);
     let process = |(place, process): (usize, &crate::look::Process)| {
-        let standing = &standings[place];
-        let number = place as u32 + 1;
-        let leads = standing.leader.is_some_and(|(leader, _)| leader.number() == number);
-        let hold = match standing.hold {
-            _ if !process.up => "down",
-            Hold::Idle => "idle",
-            Hold::Waiting => "waiting",
-            Hold::Inside => "inside",
+        let at = ProcessId::at(place);
+        let standing = standings.of(at);
+        let leads = standing.leader.is_some_and(|term| term.leader == at);
+        let [waits, inside] =
+            [Hold::Waiting, Hold::Inside].map(|hold| standing.since(hold).is_some());
+        let hold = match () {
+            () if !process.up => "down",
+            () if waits => "waiting",
+            () if inside => "inside",
+            () => "idle",
         };
         let mut asks = Vec::new();
-        if process.up && locks && !standing.leaving {
-            asks.extend(match standing.hold {
-                Hold::Idle => Some("enter"),
-                Hold::Inside => Some("exit"),
-                Hold::Waiting => None,
-            });
+        if process.up && locks && !waits && !standing.leaving {
+            asks.push(if inside { "exit" } else { "enter" });
         }
         if process.up && elects {
             asks.push("elect");
             asks.extend(leads.then_some("resign"));
         }
         let timer = |(name, at): &(String, u64)| json!({ "name": name, "at": units(*at) });
-        let term = standing.leader.map(|(_, term)| term.number).filter(|term| *term > 0);
+        let term = standing.leader.map(|term| term.number).filter(|term| *term > 0);
         json!({
-            "process": number,
+            "process": at.number(),
             "up": process.up,
             "hold": hold,
             "leads": leads,
-            "leader": standing.leader.map(|(leader, _)| leader.number()),
+            "leader": standing.leader.map(|term| term.leader.number()),
             "term": term,
             "token": process.up && has_token(&process.state),
             "state": process.state,

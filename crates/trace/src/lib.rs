@@ -30,6 +30,7 @@ mod service;
 mod show;
 mod spoken;
 mod stage;
+mod standing;
 pub mod state;
 mod trace;
 mod units;
@@ -53,6 +54,7 @@ pub use service::{Asked, Told};
 pub use show::Show;
 pub use spoken::Spoken;
 pub use stage::{Stage, StageError, timer_named};
+pub use standing::{Change, Hold, Life, Standing, Standings};
 pub use trace::Trace;
 pub use verify::{
     Accesses, Cause, Counter, Election, Judge, Judgement, Quantiles, Traffic, Verification,

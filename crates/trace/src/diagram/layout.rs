@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use tenure_core::{Layer, ProcessId, Term};
 
 use super::view::View;
+pub use crate::standing::Hold;
 use crate::{ClockUnit, Header, plain};
 
 /// A run, laid out.
@@ -134,23 +135,6 @@ pub struct Span {
     pub from: Option<usize>,
     /// The step with which it ended, if it did.
     pub until: Option<usize>,
-}
-
-/// What can last at a process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hold {
-    /// It asked to enter and waits.
-    Waiting,
-    /// It is inside of the critical section.
-    Inside,
-    /// It leads, in the term of this number (0 where there are none).
-    Leading(u64),
-    /// It has the token.
-    Token,
-    /// It crashed.
-    Down,
-    /// It was stopped.
-    Stopped,
 }
 
 /// While the network was split.

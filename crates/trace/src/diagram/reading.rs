@@ -2,16 +2,16 @@
 
 use std::collections::HashMap;
 
-use tenure_core::service::{election, mutex};
-use tenure_core::{Layer, ProcessId, Term};
+use tenure_core::{Layer, ProcessId};
 
-use super::layout::{Crossing, Fate, Hold, Layout, Mark, Step};
-use super::spans::{Sort, Spans};
+use super::layout::{Crossing, Fate, Layout, Mark, Step};
+use super::spans::Spans;
 use super::view::{Clock, Scale, View};
 use super::{events, labels};
 use crate::merge::MessageKey;
 use crate::show::{Words, splits};
-use crate::{ClockUnit, Header, Kind, Passage, Record, Source, Told, Who, plain};
+use crate::standing::{Change, Hold, Sort, Standings};
+use crate::{ClockUnit, Header, Kind, Passage, Record, Source, Who, plain};
 
 /// Takes records one by one, and keeps what lies in the window.
 ///
@@ -23,6 +23,7 @@ pub struct Reading {
     /// The time that is told as 0.
     start: Option<u64>,
     kept: u64,
+    standings: Standings,
     spans: Spans,
     processes: Vec<Process>,
     /// Messages in the window, by key: the crossings whose end is not known yet, and the last.
@@ -38,7 +39,6 @@ pub struct Reading {
 /// What is known of a process while its records are read.
 #[derive(Clone, Debug, Default)]
 struct Process {
-    booted: bool,
     /// The step that effects belong to.
     current: Current,
     /// The time of that step.
@@ -72,6 +72,7 @@ impl Reading {
         Reading {
             start: (header.clock == ClockUnit::Tick).then_some(0),
             kept: 0,
+            standings: Standings::default(),
             spans: Spans::default(),
             processes: vec![process; header.n as usize],
             under_way: HashMap::new(),
@@ -119,9 +120,10 @@ impl Reading {
     /// What was read.
     pub fn finish(mut self) -> Layout {
         let all = matches!(self.layout.header.source, Source::Simulator | Source::Checker);
-        if all && self.processes.iter().any(|process| process.booted) {
-            let never = (0..self.processes.len()).map(ProcessId::at);
-            for at in never.filter(|at| !self.processes[at.index()].booted) {
+        let everybody = || (0..self.processes.len()).map(ProcessId::at);
+        let booted = |at: &ProcessId| self.standings.of(*at).session().is_some();
+        if all && everybody().any(|at| booted(&at)) {
+            for at in everybody().filter(|at| !booted(at)) {
                 self.spans.crash(at, None);
             }
         }
@@ -161,84 +163,57 @@ impl Reading {
     }
 
     fn of_process(&mut self, at: ProcessId, seen: Seen<'_>) {
-        match &seen.record.kind {
-            Kind::Event(told) => self.told(at, seen, told),
-            Kind::Send(passage) => self.send(at, seen, passage),
-            Kind::Receive(passage) => self.receive(at, seen, passage),
-            Kind::Drop(passage) => self.lose(at, seen, passage),
-            Kind::Duplicate(passage) => self.duplicate(at, seen, passage),
-            Kind::Boot if !self.processes[at.index()].booted => {
+        let changes = self.standings.read(seen.record);
+        let kind = &seen.record.kind;
+        let step = match kind {
+            Kind::Event(_) => self.effect(at, seen),
+            Kind::Send(passage) => return self.send(at, seen, passage),
+            Kind::Receive(passage) => return self.receive(at, seen, passage),
+            Kind::Drop(passage) => return self.lose(at, seen, passage),
+            Kind::Duplicate(passage) => return self.duplicate(at, seen, passage),
+            Kind::Boot if changes.contains(&Change::Boots) => {
                 let process = &mut self.processes[at.index()];
-                process.booted = true;
-                process.current = Current::Booting;
-                process.time = seen.time;
+                (process.current, process.time) = (Current::Booting, seen.time);
+                return;
             }
-            Kind::Boot if !self.spans.is_down(at) && self.is_at_work(at, seen.time) => {}
-            Kind::Boot | Kind::Recover => {
-                let step = self.begin(at, seen, Mark::Recovers, None);
-                self.processes[at.index()].booted = true;
-                if !self.spans.is_down(at) {
-                    self.spans.crash(at, step);
-                }
-                self.spans.end(at, Sort::Down, step);
-            }
+            Kind::Boot | Kind::Recover => return self.starts(at, seen, &changes),
             // Down from the start: its boot was its end.
             Kind::Crash if self.is_booting(at, seen.time) => {
-                self.spans.crash(at, None);
                 self.processes[at.index()].current = Current::Nothing;
+                return self.spans.crash(at, None);
             }
             Kind::Crash => {
                 let step = self.begin(at, seen, Mark::Crashes, None);
-                self.spans.crash(at, step);
-            }
-            Kind::Stop => {
-                let step = self.begin(at, seen, says(&seen.record.kind), None);
-                self.spans.begin(at, Hold::Stopped, step);
-            }
-            Kind::Continue => {
-                let step = self.begin(at, seen, says(&seen.record.kind), None);
-                self.spans.end(at, Sort::Stopped, step);
-            }
-            Kind::Command(asked) => {
-                let step = self.begin(at, seen, says(&seen.record.kind), None);
-                if asked.mutex() == Some(&mutex::Command::Enter) {
-                    self.spans.begin(at, Hold::Waiting, step);
-                }
+                return self.spans.crash(at, step);
             }
             Kind::Note(text) => {
                 let after = self.processes[at.index()].moment;
-                self.step(Some(at), seen, Mark::Note(text.clone()), after);
+                self.step(Some(at), seen, Mark::Note(text.clone()), after)
             }
-            Kind::Timer(_) | Kind::Suspicion { .. } | Kind::Other { .. } => {
-                self.begin(at, seen, says(&seen.record.kind), None);
-            }
-            Kind::State(_) | Kind::End | Kind::Access(_) => {}
-            Kind::Partition(_) | Kind::Heal => {}
+            _ => match events::words(kind) {
+                Some(words) => self.begin(at, seen, Mark::Says(words), None),
+                None => return,
+            },
+        };
+        for change in changes {
+            self.spans.hear(at, change, step);
+            self.change(step, |step| match change {
+                Change::Begins(Hold::Inside) => step.enters = true,
+                Change::Ends(Hold::Inside, _) => step.exits = true,
+                Change::Believes(leader) => step.leader = leader.or(step.leader),
+                _ => {}
+            });
         }
     }
 
-    fn told(&mut self, at: ProcessId, seen: Seen<'_>, told: &Told) {
-        let step = self.effect(at, seen);
-        match (told.mutex(), told.election()) {
-            (Some(mutex::Event::Entered { .. }), _) => {
-                self.spans.begin(at, Hold::Inside, step);
-                self.change(step, |step| step.enters = true);
+    /// A process is back, unless that was said already.
+    fn starts(&mut self, at: ProcessId, seen: Seen<'_>, changes: &[Change]) {
+        if changes.iter().any(|change| matches!(change, Change::Boots | Change::Recovers)) {
+            let step = self.begin(at, seen, Mark::Recovers, None);
+            if !self.spans.is_down(at) {
+                self.spans.crash(at, step);
             }
-            (Some(mutex::Event::Exited), _) => {
-                self.spans.end(at, Sort::Lock, step);
-                self.change(step, |step| step.exits = true);
-            }
-            (_, Some(election::Event::Elected { leader, term })) => {
-                if *leader == at {
-                    self.spans.begin(at, Hold::Leading(term.number), step);
-                } else {
-                    self.spans.end(at, Sort::Lead, step);
-                }
-                let term = Term { leader: *leader, ..*term };
-                self.change(step, |step| step.leader = Some(term));
-            }
-            (_, Some(election::Event::Deposed { .. })) => self.spans.end(at, Sort::Lead, step),
-            _ => {}
+            self.spans.end(at, Sort::Down, step);
         }
     }
 
@@ -359,7 +334,7 @@ impl Reading {
     fn is_booting(&self, at: ProcessId, time: u64) -> bool {
         let process = &self.processes[at.index()];
         match process.current {
-            Current::Nothing => !process.booted,
+            Current::Nothing => self.standings.of(at).session().is_none(),
             Current::Booting => process.time == time,
             Current::Step(_) => false,
         }

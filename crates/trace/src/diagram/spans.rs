@@ -4,29 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tenure_core::ProcessId;
 
-use super::layout::{Hold, Region, Span};
-
-/// Which of several things that may last at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Sort {
-    Lock,
-    Lead,
-    Token,
-    Down,
-    Stopped,
-}
-
-impl Hold {
-    fn sort(self) -> Sort {
-        match self {
-            Hold::Waiting | Hold::Inside => Sort::Lock,
-            Hold::Leading(_) => Sort::Lead,
-            Hold::Token => Sort::Token,
-            Hold::Down => Sort::Down,
-            Hold::Stopped => Sort::Stopped,
-        }
-    }
-}
+use super::layout::{Region, Span};
+use crate::standing::{Change, Hold, Sort};
 
 /// What has lasted, and what lasts still.
 #[derive(Clone, Debug, Default)]
@@ -41,7 +20,7 @@ pub(super) struct Spans {
 
 impl Spans {
     /// Something begins, with a step or before the window, in place of what lasted of its sort.
-    pub(super) fn begin(&mut self, at: ProcessId, hold: Hold, step: Option<usize>) {
+    fn begin(&mut self, at: ProcessId, hold: Hold, step: Option<usize>) {
         self.end(at, hold.sort(), step);
         let span = Span { at, hold, from: step, until: None };
         self.open.insert((at, hold.sort()), span);
@@ -52,6 +31,15 @@ impl Spans {
         let Some(span) = self.open.remove(&(at, sort)) else { return };
         if step.is_some() {
             self.done.push(Span { until: step, ..span });
+        }
+    }
+
+    /// Whatever begins or ends with a step.
+    pub(super) fn hear(&mut self, at: ProcessId, change: Change, step: Option<usize>) {
+        match change {
+            Change::Begins(hold) => self.begin(at, hold, step),
+            Change::Ends(hold, _) => self.end(at, hold.sort(), step),
+            _ => {}
         }
     }
 

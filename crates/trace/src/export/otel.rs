@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 use tenure_core::ProcessId;
-use tenure_core::service::{election, mutex};
 
 use crate::merge::MessageKey;
-use crate::{Header, Kind, Record, Told, Who};
+use crate::standing::{Change, Hold, Standings};
+use crate::{Header, Kind, Record, Who};
 
 /// The records of one run as spans.
 ///
@@ -52,31 +52,12 @@ fn attribute(key: &str, value: Value) -> Value {
     json!({"key": key, "value": value})
 }
 
-/// What a span stands for; the later ones lie inside of the earlier ones.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sort {
-    Session,
-    Leads,
-    Waits,
-    Inside,
-}
-
-impl Sort {
-    const fn name(self) -> &'static str {
-        match self {
-            Sort::Session => "session",
-            Sort::Leads => "leads",
-            Sort::Waits => "waits",
-            Sort::Inside => "critical section",
-        }
-    }
-}
-
 #[derive(Debug)]
 struct Span {
     number: u64,
     parent: Option<u64>,
-    sort: Sort,
+    /// What lasts; nothing for a session, in which everything else lies.
+    hold: Option<Hold>,
     begun: u64,
     links: Vec<Value>,
     attributes: Vec<Value>,
@@ -92,6 +73,7 @@ struct Process {
 #[derive(Debug, Default)]
 struct Spans {
     trace: String,
+    standings: Standings,
     processes: Vec<Process>,
     numbers: u64,
     now: u64,
@@ -106,20 +88,25 @@ impl Spans {
         while self.processes.len() <= at.index() {
             self.processes.push(Process::default());
         }
-        match &record.kind {
-            Kind::Crash => return self.close(at),
-            Kind::Recover => self.close(at),
-            Kind::Boot if !self.just_begun(at) => self.close(at),
-            _ => {}
+        let changes = self.standings.read(record);
+        if changes.iter().any(|change| matches!(change, Change::Crashes | Change::Recovers)) {
+            self.close(at);
+        }
+        if record.kind == Kind::Crash {
+            return;
         }
         if self.processes[at.index()].open.is_empty() {
-            self.open(at, Sort::Session, Vec::new());
+            self.open(at, None);
+        }
+        for change in changes {
+            match change {
+                Change::Begins(Hold::Down | Hold::Stopped) => {}
+                Change::Begins(hold) => self.open(at, Some(hold)),
+                Change::Ends(hold, _) => self.end(at, hold),
+                _ => {}
+            }
         }
         match &record.kind {
-            Kind::Command(asked) if asked.mutex() == Some(&mutex::Command::Enter) => {
-                self.open(at, Sort::Waits, Vec::new());
-            }
-            Kind::Event(told) => self.told(at, told),
             Kind::Send(passage) => {
                 let key = MessageKey::sent(at, record.session, passage);
                 let number = self.processes[at.index()].open.last().map(|span| span.number);
@@ -143,49 +130,32 @@ impl Spans {
         }
     }
 
-    /// Whether nothing lies between the beginning of a session and now.
-    fn just_begun(&self, at: ProcessId) -> bool {
-        let open = &self.processes[at.index()].open;
-        open.first().is_some_and(|session| open.len() == 1 && session.begun == self.now)
-    }
-
-    fn told(&mut self, at: ProcessId, told: &Told) {
-        match (told.mutex(), told.election()) {
-            (Some(mutex::Event::Entered { fence }), _) => {
-                self.end(at, Sort::Waits);
-                let fence = attribute("fence", json!({"stringValue": fence.to_string()}));
-                self.open(at, Sort::Inside, vec![fence]);
+    /// A span begins.
+    fn open(&mut self, at: ProcessId, hold: Option<Hold>) {
+        let fence = self.standings.of(at).fence.to_string();
+        let attributes = match hold {
+            Some(Hold::Inside) => vec![attribute("fence", json!({"stringValue": fence}))],
+            Some(Hold::Leading(term)) => {
+                vec![attribute("term", json!({"intValue": term.to_string()}))]
             }
-            (Some(mutex::Event::Exited), _) => self.end(at, Sort::Inside),
-            (_, Some(election::Event::Elected { leader, term })) => {
-                self.end(at, Sort::Leads);
-                if *leader == at {
-                    let term = json!({"intValue": term.number.to_string()});
-                    self.open(at, Sort::Leads, vec![attribute("term", term)]);
-                }
-            }
-            (_, Some(election::Event::Deposed { .. })) => self.end(at, Sort::Leads),
-            _ => {}
-        }
-    }
-
-    fn open(&mut self, at: ProcessId, sort: Sort, attributes: Vec<Value>) {
+            _ => Vec::new(),
+        };
         self.numbers += 1;
         let process = &mut self.processes[at.index()];
         process.open.push(Span {
             number: self.numbers,
             parent: process.open.first().map(|session| session.number),
-            sort,
+            hold,
             begun: self.now,
             links: Vec::new(),
             attributes,
         });
     }
 
-    /// Ends the span of a sort, if one is open.
-    fn end(&mut self, at: ProcessId, sort: Sort) {
+    /// Ends the span of this, if one is open.
+    fn end(&mut self, at: ProcessId, hold: Hold) {
         let process = &mut self.processes[at.index()];
-        if let Some(place) = process.open.iter().rposition(|span| span.sort == sort) {
+        if let Some(place) = process.open.iter().rposition(|span| span.hold == Some(hold)) {
             let span = process.open.remove(place);
             let closed = self.closed(span);
             self.processes[at.index()].closed.push(closed);
@@ -201,11 +171,11 @@ impl Spans {
     }
 
     fn closed(&self, span: Span) -> Value {
-        let Span { number, parent, sort, begun, links, attributes } = span;
+        let Span { number, parent, hold, begun, links, attributes } = span;
         let mut closed = json!({
             "traceId": self.trace,
             "spanId": span_id(number),
-            "name": sort.name(),
+            "name": name(hold),
             "kind": 1,
             "startTimeUnixNano": begun.to_string(),
             "endTimeUnixNano": self.now.to_string(),
@@ -228,6 +198,17 @@ impl Spans {
         }
         let everybody = self.processes.into_iter().enumerate();
         everybody.map(|(index, process)| (ProcessId::at(index), process.closed)).collect()
+    }
+}
+
+/// What a span is called.
+const fn name(hold: Option<Hold>) -> &'static str {
+    match hold {
+        None => "session",
+        Some(Hold::Leading(_)) => "leads",
+        Some(Hold::Waiting) => "waits",
+        Some(Hold::Inside) => "critical section",
+        Some(Hold::Token | Hold::Down | Hold::Stopped) => "",
     }
 }
 

@@ -1,13 +1,14 @@
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 use serde::Serialize;
-use tenure_core::service::{election, mutex};
-use tenure_core::{Fence, ProcessId, Term, Verdict};
+use tenure_core::service::mutex;
+use tenure_core::{Fence, ProcessId, Term};
 
 use super::news::{Latest, News};
 use super::strip::{Belt, Span, Strip, millis};
 use crate::show::Words;
-use crate::{Access, Kind, Record, Told, Who};
+use crate::standing::{Change, Hold, Life, Standings};
+use crate::{Access, Kind, Record, Who};
 
 /// Rates are those of this time, in nanoseconds.
 const RATED: u64 = 1_500_000_000;
@@ -17,6 +18,7 @@ const RATED: u64 = 1_500_000_000;
 pub struct View {
     /// The time that is told as 0.
     start: Option<u64>,
+    standings: Standings,
     processes: Vec<Watched>,
     /// The highest fence of an entry, and whose.
     fence: Option<(Fence, ProcessId)>,
@@ -31,35 +33,12 @@ pub struct View {
     over: bool,
 }
 
-/// What is known of one process.
+/// What is counted of one process.
 #[derive(Clone, Debug, Default)]
 struct Watched {
-    session: u64,
-    life: Life,
-    lock: Lock,
-    belief: Option<Term>,
-    leads_since: Option<u64>,
-    suspected: BTreeSet<u32>,
     entries: u64,
     messages: u64,
     refused: u64,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Life {
-    #[default]
-    Unknown,
-    Up,
-    Down(u64),
-    Stopped(u64),
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Lock {
-    #[default]
-    Outside,
-    Waiting(u64),
-    Inside(u64, Fence),
 }
 
 /// Everything that a page shows, at one moment.
@@ -127,6 +106,7 @@ impl View {
     pub fn new(size: u32) -> Self {
         View {
             start: None,
+            standings: Standings::default(),
             processes: vec![Watched::default(); size as usize],
             fence: None,
             refused: 0,
@@ -168,112 +148,57 @@ impl View {
         let Some(process) = self.processes.get_mut(at.index()) else { return };
         process.messages += messages;
         process.entries += entries;
-        process.lock = Lock::Outside;
+        self.standings.pass_over(at);
     }
 
     fn of_process(&mut self, at: ProcessId, record: &Record) {
         let start = self.start.unwrap_or(record.time);
+        // One that is written down after the next boot changes nothing.
+        let is_late = record.kind == Kind::Crash
+            && self.standings.of(at).session().is_some_and(|session| record.session < session);
+        let changes = if is_late { Vec::new() } else { self.standings.read(record) };
+        // A wait that was cut short was none.
+        let cut_short = changes.contains(&Change::Crashes) || changes.contains(&Change::Recovers);
+        for change in changes {
+            match change {
+                Change::Ends(Hold::Waiting, _) if cut_short => {}
+                Change::Ends(hold, from) => {
+                    let until = Some(record.time);
+                    self.belt.end(Span { process: at, what: word(hold), from, until });
+                }
+                Change::Boots => self.tell(record, "boot", Some(at)),
+                Change::Recovers => self.tell(record, "recover", Some(at)),
+                Change::Opines(..) => self.tell(record, "suspicion", Some(at)),
+                Change::Believes(Some(term)) if self.term < Some(term) => {
+                    self.term = Some(term);
+                    let says = format!("{} leads in term {}", term.leader, term.number);
+                    self.latest.tell(
+                        millis(record.time, start),
+                        "elected",
+                        Some(term.leader),
+                        says,
+                    );
+                }
+                _ => {}
+            }
+        }
         let process = &mut self.processes[at.index()];
         match &record.kind {
-            Kind::Boot | Kind::Recover => return self.booted(at, record),
-            Kind::Crash => return self.crashed(at, record),
-            Kind::Stop => {
-                process.life = Life::Stopped(record.time);
-                self.tell(record, "stop", Some(at));
-            }
-            Kind::Continue => {
-                self.end_life(at, record.time);
-                self.processes[at.index()].life = Life::Up;
-                self.tell(record, "continue", Some(at));
-            }
-            Kind::Suspicion { peer, verdict } => {
-                let changed = match verdict {
-                    Verdict::Suspect => process.suspected.insert(peer.number()),
-                    Verdict::Trust => process.suspected.remove(&peer.number()),
-                };
-                if changed {
-                    self.tell(record, "suspicion", Some(at));
+            Kind::Crash => self.tell(record, "crash", Some(at)),
+            Kind::Stop => self.tell(record, "stop", Some(at)),
+            Kind::Continue => self.tell(record, "continue", Some(at)),
+            Kind::Event(told) => {
+                if let Some(mutex::Event::Entered { fence }) = told.mutex() {
+                    process.entries += 1;
+                    self.fence = self.fence.max(Some((*fence, at)));
                 }
             }
-            Kind::Command(asked) if asked.mutex() == Some(&mutex::Command::Enter) => {
-                process.lock = Lock::Waiting(record.time);
-            }
-            Kind::Event(told) => self.told(at, told, record),
             Kind::Send(passage) => {
                 process.messages += 1;
                 self.belt.send(at, record.session, passage, record.time);
             }
             Kind::Receive(passage) => self.belt.receive(at, passage, record.time, start),
             Kind::Drop(passage) => self.belt.lose(at, passage, record.time, start),
-            _ => {}
-        }
-        let process = &mut self.processes[at.index()];
-        process.session = process.session.max(record.session);
-        if process.life == Life::Unknown {
-            process.life = Life::Up;
-        }
-    }
-
-    /// The process booted; both it and its parent may say so.
-    fn booted(&mut self, at: ProcessId, record: &Record) {
-        let process = &self.processes[at.index()];
-        if process.session == record.session && process.life == Life::Up {
-            return;
-        }
-        let begins = process.session == 0 && process.life == Life::Unknown;
-        self.end_life(at, record.time);
-        self.forget(at, record.time);
-        let process = &mut self.processes[at.index()];
-        (process.life, process.session) = (Life::Up, record.session);
-        self.tell(record, if begins { "boot" } else { "recover" }, Some(at));
-    }
-
-    /// The process crashed. If it is back already, that was written down late.
-    fn crashed(&mut self, at: ProcessId, record: &Record) {
-        if record.session >= self.processes[at.index()].session {
-            self.end_life(at, record.time);
-            self.forget(at, record.time);
-            self.processes[at.index()].life = Life::Down(record.time);
-        }
-        self.tell(record, "crash", Some(at));
-    }
-
-    /// What does not outlive a crash.
-    fn forget(&mut self, at: ProcessId, now: u64) {
-        self.end_lock(at, now, true);
-        self.end_lead(at, now);
-        let process = &mut self.processes[at.index()];
-        process.belief = None;
-        process.suspected.clear();
-    }
-
-    fn told(&mut self, at: ProcessId, told: &Told, record: &Record) {
-        match (told.mutex(), told.election()) {
-            (Some(mutex::Event::Entered { fence }), _) => {
-                self.end_lock(at, record.time, false);
-                let process = &mut self.processes[at.index()];
-                process.entries += 1;
-                process.lock = Lock::Inside(record.time, *fence);
-                self.fence = self.fence.max(Some((*fence, at)));
-            }
-            (Some(mutex::Event::Exited), _) => self.end_lock(at, record.time, false),
-            (_, Some(election::Event::Elected { leader, term })) => {
-                self.end_lead(at, record.time);
-                let term = Term { leader: *leader, ..*term };
-                let process = &mut self.processes[at.index()];
-                process.belief = Some(term);
-                process.leads_since = (*leader == at).then_some(record.time);
-                if self.term < Some(term) {
-                    self.term = Some(term);
-                    let says = format!("{leader} leads in term {}", term.number);
-                    let time = millis(record.time, self.start.unwrap_or(0));
-                    self.latest.tell(time, "elected", Some(*leader), says);
-                }
-            }
-            (_, Some(election::Event::Deposed { .. })) => {
-                self.end_lead(at, record.time);
-                self.processes[at.index()].belief = None;
-            }
             _ => {}
         }
     }
@@ -293,33 +218,6 @@ impl View {
     fn tell(&mut self, record: &Record, kind: &'static str, process: Option<ProcessId>) {
         let at = millis(record.time, self.start.unwrap_or(record.time));
         self.latest.tell(at, kind, process, Words(record).to_string());
-    }
-
-    /// What a process did with the lock is over; a wait that was cut short was none.
-    fn end_lock(&mut self, process: ProcessId, now: u64, cut_short: bool) {
-        let lock = std::mem::take(&mut self.processes[process.index()].lock);
-        let (what, from) = match lock {
-            Lock::Outside => return,
-            Lock::Waiting(_) if cut_short => return,
-            Lock::Waiting(since) => ("waiting", since),
-            Lock::Inside(since, _) => ("inside", since),
-        };
-        self.belt.end(Span { process, what, from, until: Some(now) });
-    }
-
-    fn end_lead(&mut self, process: ProcessId, now: u64) {
-        if let Some(from) = self.processes[process.index()].leads_since.take() {
-            self.belt.end(Span { process, what: "leading", from, until: Some(now) });
-        }
-    }
-
-    fn end_life(&mut self, process: ProcessId, now: u64) {
-        let (what, from) = match self.processes[process.index()].life {
-            Life::Down(since) => ("down", since),
-            Life::Stopped(since) => ("stopped", since),
-            Life::Unknown | Life::Up => return,
-        };
-        self.belt.end(Span { process, what, from, until: Some(now) });
     }
 
     /// What is known at this moment, in nanoseconds since 1970.
@@ -353,54 +251,52 @@ impl View {
 
     /// What still lasts.
     fn open(&self) -> Vec<Span> {
-        let mut open = Vec::new();
-        for (place, watched) in self.processes.iter().enumerate() {
-            let process = ProcessId::at(place);
-            let mut add = |what, from| open.push(Span { process, what, from, until: None });
-            match watched.lock {
-                Lock::Waiting(since) => add("waiting", since),
-                Lock::Inside(since, _) => add("inside", since),
-                Lock::Outside => {}
-            }
-            match watched.life {
-                Life::Down(since) => add("down", since),
-                Life::Stopped(since) => add("stopped", since),
-                Life::Unknown | Life::Up => {}
-            }
-            watched.leads_since.into_iter().for_each(|since| add("leading", since));
-        }
-        open
+        let everybody = (0..self.processes.len()).map(ProcessId::at);
+        let open = |process: ProcessId| {
+            let lasting = self.standings.of(process).lasting().iter();
+            lasting.map(move |(hold, from)| Span {
+                process,
+                what: word(*hold),
+                from: *from,
+                until: None,
+            })
+        };
+        everybody.flat_map(open).collect()
     }
 
     /// Whom the live believe to lead, if whoever that is lives: the latest term counts.
     fn leader(&self) -> Option<(u32, u64)> {
-        let live = self.processes.iter().filter(|it| !matches!(it.life, Life::Down(_)));
-        let term = live.filter_map(|watched| watched.belief).max()?;
-        let leads = self.processes.get(term.leader.index())?;
-        (!matches!(leads.life, Life::Down(_))).then_some((term.leader.number(), term.number))
+        let up = |at: ProcessId| self.standings.of(at).life() != Life::Down;
+        let live = (0..self.processes.len()).map(ProcessId::at).filter(|at| up(*at));
+        let term = live.filter_map(|at| self.standings.of(at).leader).max()?;
+        let leads = term.leader.index() < self.processes.len() && up(term.leader);
+        leads.then_some((term.leader.number(), term.number))
     }
 
     fn process(&self, place: usize, now: u64, rate: (f64, f64)) -> Process {
-        let watched = &self.processes[place];
-        let passed = |since| Some(millis(now, since));
-        let (lock, for_ms, fence) = match watched.lock {
-            Lock::Outside => ("outside", None, None),
-            Lock::Waiting(since) => ("waiting", passed(since), None),
-            Lock::Inside(since, fence) => ("inside", passed(since), Some(fence.to_string())),
-        };
+        let (watched, at) = (&self.processes[place], ProcessId::at(place));
+        let standing = self.standings.of(at);
+        let mut lock = ("outside", None, None);
+        for (hold, since) in standing.lasting() {
+            let fence = (*hold == Hold::Inside).then(|| standing.fence.to_string());
+            if matches!(hold, Hold::Waiting | Hold::Inside) {
+                lock = (word(*hold), Some(millis(now, *since)), fence);
+            }
+        }
+        let (lock, for_ms, fence) = lock;
         Process {
-            process: ProcessId::at(place).number(),
-            life: match watched.life {
+            process: at.number(),
+            life: match standing.life() {
                 Life::Unknown => "unknown",
-                Life::Up => "up",
-                Life::Down(_) => "down",
-                Life::Stopped(_) => "stopped",
+                Life::Down => "down",
+                _ if standing.since(Hold::Stopped).is_some() => "stopped",
+                Life::Up | Life::Ended => "up",
             },
             lock,
             for_ms,
             fence,
-            leader: watched.belief.map(|term| (term.leader.number(), term.number)),
-            suspects: watched.suspected.iter().copied().collect(),
+            leader: standing.leader.map(|term| (term.leader.number(), term.number)),
+            suspects: standing.suspects.iter().map(|peer| peer.number()).collect(),
             entries: watched.entries,
             entries_per_second: tenths(rate.0),
             messages: watched.messages,
@@ -427,6 +323,18 @@ impl View {
         };
         self.counted.push_back((now, counts));
         rates
+    }
+}
+
+/// What a page calls it.
+const fn word(hold: Hold) -> &'static str {
+    match hold {
+        Hold::Waiting => "waiting",
+        Hold::Inside => "inside",
+        Hold::Leading(_) => "leading",
+        Hold::Token => "token",
+        Hold::Down => "down",
+        Hold::Stopped => "stopped",
     }
 }
 

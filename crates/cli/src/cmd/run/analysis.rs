@@ -1,11 +1,8 @@
 //! Figures that a judge has no need of.
 
-use std::collections::HashMap;
-
 use serde::Serialize;
-use tenure_core::service::{election, mutex};
 use tenure_core::{Layer, ProcessId};
-use tenure_trace::{Kind, Merged, Record};
+use tenure_trace::{Change, Hold, Kind, Merged, Record, Standings};
 
 /// Who serves the grants of a lock, and so enters without asking anybody else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,8 +44,7 @@ pub(super) struct Analysis {
     pub(super) injected: Injected,
     first_access: Option<u64>,
     last_access: u64,
-    /// By process: whom it believes to lead.
-    beliefs: HashMap<ProcessId, ProcessId>,
+    standings: Standings,
 }
 
 impl Analysis {
@@ -72,25 +68,15 @@ impl Analysis {
             self.last_access = record.time;
         }
         let Some(at) = record.process.process() else { return };
+        if self.standings.read(record).contains(&Change::Begins(Hold::Inside)) {
+            self.entries_away += u64::from(!self.coordinates(at, coordinator));
+        }
         match &record.kind {
             Kind::Drop(passage) if passage.layer == Layer::Channel => {
                 self.injected.lost_repairs += 1;
             }
             Kind::Drop(_) => self.injected.lost += 1,
             Kind::Duplicate(_) => self.injected.duplicated += 1,
-            Kind::Boot | Kind::Recover | Kind::Crash => drop(self.beliefs.remove(&at)),
-            Kind::Event(told) => {
-                if let Some(mutex::Event::Entered { .. }) = told.mutex() {
-                    self.entries_away += u64::from(!self.coordinates(at, coordinator));
-                }
-                match told.election() {
-                    Some(election::Event::Elected { leader, .. }) => {
-                        self.beliefs.insert(at, *leader);
-                    }
-                    Some(election::Event::Deposed { .. }) => drop(self.beliefs.remove(&at)),
-                    None => {}
-                }
-            }
             _ => {}
         }
     }
@@ -99,7 +85,9 @@ impl Analysis {
         match coordinator {
             Coordinator::Nobody => false,
             Coordinator::Fixed(process) => at == process,
-            Coordinator::Leader => self.beliefs.get(&at) == Some(&at),
+            Coordinator::Leader => {
+                self.standings.of(at).leader.is_some_and(|term| term.leader == at)
+            }
         }
     }
 }
