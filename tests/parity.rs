@@ -122,7 +122,7 @@ where
     check.follow(course).unwrap_or_else(|error| panic!("{error}")).records
 }
 
-async fn run_for_real<P>(course: &Course, config: &impl Fn(Group) -> P::Config) -> Vec<Record>
+fn run_for_real<P>(course: &Course, config: &impl Fn(Group) -> P::Config) -> Vec<Record>
 where
     P: Protocol<Command: Into<Asked> + Spoken, Event: Into<Told>>,
     P::Message: serde::Serialize + serde::de::DeserializeOwned,
@@ -131,7 +131,7 @@ where
     let directory = tempfile::tempdir().expect("a directory");
     let header = Header::new("followed", tenure_trace::Service::Mutex, course.size, Source::Node);
     let config = |at| config(Group::new(at, course.size));
-    let traces = follow::<P>(course, config, directory.path(), &header).await;
+    let traces = follow::<P>(course, config, directory.path(), &header);
     let traces = traces.unwrap_or_else(|error| panic!("{error}"));
     merge_files(traces).expect("traces of one run").records
 }
@@ -150,7 +150,7 @@ fn golden(folder: &str) -> Vec<PathBuf> {
 }
 
 /// Follows every story of a folder in each engine, and compares.
-async fn alike<P>(folder: &str, config: impl Fn(Group) -> P::Config)
+fn alike<P>(folder: &str, config: impl Fn(Group) -> P::Config)
 where
     P: Protocol<Event: Into<Told> + UserEvent>,
     P::Command: Into<Asked> + UserCommand + Spoken + Service<Event = P::Event>,
@@ -166,7 +166,7 @@ where
             steps += course.actions.len();
             let (simulated, checked) =
                 (simulated::<P>(&course, &config), checked::<P>(&course, &config));
-            let real = run_for_real::<P>(&course, &config).await;
+            let real = run_for_real::<P>(&course, &config);
             for at in (0..course.size).map(ProcessId) {
                 let all = |records| seen(records, at, Detail::Everything);
                 same(&all(&simulated), &all(&checked), &format!("{story}: {at}, checker"));
@@ -183,78 +183,78 @@ fn same<T: PartialEq + Debug>(one: &T, other: &T, whose: &str) {
     assert_eq!(one, other, "{whose}");
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn stories_of_ricart_and_agrawala_are_the_same_everywhere() {
-    alike::<RicartAgrawala>("ricart_agrawala", |_| ricart_agrawala::Config::default()).await;
+#[test]
+fn stories_of_ricart_and_agrawala_are_the_same_everywhere() {
+    alike::<RicartAgrawala>("ricart_agrawala", |_| ricart_agrawala::Config::default());
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn stories_of_lamport_are_the_same_everywhere() {
-    alike::<Lamport>("lamport", |_| lamport::Config::default()).await;
+#[test]
+fn stories_of_lamport_are_the_same_everywhere() {
+    alike::<Lamport>("lamport", |_| lamport::Config::default());
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn stories_of_a_coordinator_are_the_same_everywhere() {
+#[test]
+fn stories_of_a_coordinator_are_the_same_everywhere() {
     let coordinator = ProcessId(4);
     let config = central::Config { coordinator, ..central::Config::default() };
-    alike::<Central>("central", move |_| config.clone()).await;
+    alike::<Central>("central", move |_| config.clone());
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn stories_of_maekawa_are_the_same_everywhere() {
+#[test]
+fn stories_of_maekawa_are_the_same_everywhere() {
     let pairs = |group: Group| maekawa::Config::of(Quorum::Pairs, group.size()).expect("pairs");
-    alike::<Maekawa>("maekawa", pairs).await;
+    alike::<Maekawa>("maekawa", pairs);
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn stories_of_the_token_ring_are_the_same_everywhere() {
-    alike::<TokenRing>("token_ring", |_| token_ring::Config::default()).await;
+#[test]
+fn stories_of_the_token_ring_are_the_same_everywhere() {
+    alike::<TokenRing>("token_ring", |_| token_ring::Config::default());
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn stories_of_chang_and_roberts_are_the_same_everywhere() {
+#[test]
+fn stories_of_chang_and_roberts_are_the_same_everywhere() {
     let config = |group: Group| chang_roberts::Config::plain(group.size());
-    alike::<ChangRoberts>("chang_roberts", config).await;
+    alike::<ChangRoberts>("chang_roberts", config);
     let decreasing = |group: Group| chang_roberts::Config {
         ranks: (1..=group.size()).rev().map(Rank::of_id).collect(),
         variants: Variants::none(),
     };
-    alike::<ChangRoberts>("chang_roberts_decreasing", decreasing).await;
+    alike::<ChangRoberts>("chang_roberts_decreasing", decreasing);
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn stories_of_hirschberg_and_sinclair_are_the_same_everywhere() {
+#[test]
+fn stories_of_hirschberg_and_sinclair_are_the_same_everywhere() {
     let config = |group: Group| hirschberg_sinclair::Config::plain(group.size());
-    alike::<HirschbergSinclair>("hirschberg_sinclair", config).await;
+    alike::<HirschbergSinclair>("hirschberg_sinclair", config);
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn stories_of_bullies_that_crash_and_recover_are_the_same_everywhere() {
+#[test]
+fn stories_of_bullies_that_crash_and_recover_are_the_same_everywhere() {
     let plain = |group: Group| bully::Config::plain(group.size(), TICKS_PER_UNIT);
-    alike::<Bully>("bully", plain).await;
+    alike::<Bully>("bully", plain);
     let variants = Variants::none().with(bully::Switch::NoTerms);
     let config = move |group: Group| bully::Config { variants, ..plain(group) };
-    alike::<Bully>("bully_without_terms", config).await;
+    alike::<Bully>("bully_without_terms", config);
 }
 
 /// Clocks are left out: each engine has its own.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn stories_of_what_a_leader_is_elected_for_are_the_same_everywhere() {
+#[test]
+fn stories_of_what_a_leader_is_elected_for_are_the_same_everywhere() {
     fn under<A>(group: Group, application: A) -> led::Config<A, bully::Config> {
         let ranks = (1..=group.size()).rev().map(Rank::of_id).collect();
         let election = bully::Config::plain(group.size(), TICKS_PER_UNIT);
         led::Config { application, election: bully::Config { ranks, ..election } }
     }
     let primary = |group: Group| under(group, primary_backup::Config::default());
-    alike::<Led<PrimaryBackup, Bully>>("led_primary_backup", primary).await;
+    alike::<Led<PrimaryBackup, Bully>>("led_primary_backup", primary);
     let commit = |group: Group| under(group, two_phase_commit::Config::default());
-    alike::<Led<TwoPhaseCommit, Bully>>("led_two_phase_commit", commit).await;
+    alike::<Led<TwoPhaseCommit, Bully>>("led_two_phase_commit", commit);
     let tree = |group: Group| {
         let edges = [(0, 1), (1, 2), (2, 3), (3, 0), (0, 2)];
         let edges = edges.map(|(one, other)| (ProcessId(one), ProcessId(other)));
         under(group, spanning_tree::Config::of(4, edges))
     };
-    alike::<Led<SpanningTree, Bully>>("led_spanning_tree", tree).await;
+    alike::<Led<SpanningTree, Bully>>("led_spanning_tree", tree);
 }
 
 /// The negative control: what is compared does differ when the stories do.

@@ -1,7 +1,9 @@
 //! One run instead of all: the checker takes the steps that a course says.
 
 use tenure_core::{ProcessId, Protocol};
-use tenure_trace::{Action, Course, Pick, Spoken, Trace, timer_named};
+use tenure_trace::{
+    Action, Course, FollowError, Impossible, Pick, Spoken, Theatre, Trace, timer_named,
+};
 
 use crate::action::{Action as Step, Kind};
 use crate::check::Check;
@@ -14,30 +16,6 @@ use crate::start::first_worlds;
 use crate::told::header;
 use crate::user::Service;
 use crate::world::{Fault, Faults, MOST_FAULTS};
-
-/// A course could not be followed.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum FollowError {
-    /// No group could do so.
-    #[error(transparent)]
-    Refused(#[from] Refusal),
-    /// The group is of another size.
-    #[error("the course is one of {course} processes, the check of {check}")]
-    Size {
-        /// How many the course has.
-        course: u32,
-        /// How many the check has.
-        check: u32,
-    },
-    /// A step is not possible.
-    #[error("step {step}, `{action}`, is not possible")]
-    Impossible {
-        /// Which, from 1.
-        step: usize,
-        /// What should be done.
-        action: Action,
-    },
-}
 
 /// More messages than any course leaves on a link.
 const ROOMY: usize = 200;
@@ -52,10 +30,8 @@ where
     /// # Errors
     ///
     /// [`FollowError`] at the first step that is not possible.
-    pub fn follow(mut self, course: &Course) -> Result<Trace, FollowError> {
-        if course.size != self.size {
-            return Err(FollowError::Size { course: course.size, check: self.size });
-        }
+    pub fn follow(mut self, course: &Course) -> Result<Trace, FollowError<Refusal>> {
+        course.fits(self.size)?;
         self.make_room(course);
         let (processes, rules) = self.assemble()?;
         let first = first_worlds(&processes, &rules, &course.down);
@@ -65,11 +41,7 @@ where
             recorder: Recorder::new(self.size),
         };
         follower.boot(&processes);
-        for (place, action) in course.actions.iter().enumerate() {
-            if !follower.follow(action) {
-                return Err(FollowError::Impossible { step: place + 1, action: action.clone() });
-            }
-        }
+        Theatre::follow(&mut follower, course)?;
         let header = header::<P>(&self.name, self.size);
         Ok(Trace { header, records: follower.recorder.finish(true), torn: None })
     }
@@ -115,6 +87,22 @@ where
     recorder: Recorder<P>,
 }
 
+impl<P: Protocol> Theatre for Follower<'_, P>
+where
+    P::Command: Service<Event = P::Event> + Spoken,
+{
+    /// Takes the step that an action asks for, if there is one.
+    fn perform(&mut self, action: &Action) -> Result<(), Impossible> {
+        let found = self.replay.steps().into_iter().find(|step| self.is(action, *step));
+        let step = found.ok_or_else(|| Impossible::Now(action.clone()))?;
+        let taken = self.replay.take(step);
+        let receiver_was_down = self.replay.is_down(taken.at);
+        self.recorder.step(&taken, receiver_was_down);
+        self.recorder.state(taken.at, self.replay.state(taken.at).as_ref());
+        Ok(())
+    }
+}
+
 impl<P: Protocol> Follower<'_, P>
 where
     P::Command: Service<Event = P::Event> + Spoken,
@@ -129,17 +117,6 @@ where
             self.recorder.boot(at, false, &ran.messages, &ran.events);
             self.recorder.state(at, self.replay.state(at).as_ref());
         }
-    }
-
-    /// Takes the step that an action asks for, if there is one.
-    fn follow(&mut self, action: &Action) -> bool {
-        let found = self.replay.steps().into_iter().find(|step| self.is(action, *step));
-        let Some(step) = found else { return false };
-        let taken = self.replay.take(step);
-        let receiver_was_down = self.replay.is_down(taken.at);
-        self.recorder.step(&taken, receiver_was_down);
-        self.recorder.state(taken.at, self.replay.state(taken.at).as_ref());
-        true
     }
 
     fn is(&mut self, action: &Action, step: Step) -> bool {

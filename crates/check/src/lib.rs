@@ -53,7 +53,6 @@ mod world;
 pub use check::Check;
 pub use crashing::Moment;
 pub use entries::{Entries, EntriesOfAll};
-pub use follow::FollowError;
 pub use limits::{Limit, Progress};
 pub use refusal::Refusal;
 pub use report::{Bounds, Bypassing, Counterexample, Judgement, Manner, Report, SaveError};

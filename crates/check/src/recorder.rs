@@ -112,15 +112,12 @@ where
 
     /// The message under way that is picked (`None` for one of the application), if there is one.
     pub(crate) fn picked(&self, pick: &Pick, applications: bool) -> Option<Option<P::Message>> {
-        let link = self.under_way.get(&(pick.from, pick.to))?;
-        let mut alike = link.iter().map(|sent| &sent.message).filter(|message| match message {
-            None => applications,
-            Some(message) => {
-                let kind = message.label().kind;
-                !applications && pick.kind.as_ref().is_none_or(|wanted| wanted == kind)
-            }
-        });
-        alike.nth(pick.ordinal.checked_sub(1)?).cloned()
+        let link = self.under_way.get(&(pick.from, pick.to))?.iter().map(|sent| &sent.message);
+        let mut link = link.filter(|message| message.is_none() == applications);
+        let kind = |message: &P::Message| message.label().kind;
+        let named = |sent: &Option<_>| (pick.from, pick.to, sent.as_ref().map_or("", kind));
+        let place = pick.among(link.clone().map(named))?;
+        link.nth(place).cloned()
     }
 
     /// The records; what holds now is what holds in the end, if `ended`.

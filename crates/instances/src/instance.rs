@@ -8,14 +8,14 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tenure_core::{Algorithm, Rank, Rebase};
 use tenure_lab::Engine;
-use tenure_runtime as runtime;
+use tenure_runtime::{self as runtime, ClusterError};
 use tenure_sim::{
-    FollowError, Report, Settings, SettingsError, Simulation, SteerError, UserCommand, UserEvent,
+    Report, RunError, Settings, SettingsError, Simulation, SteerError, UserCommand, UserEvent,
 };
-use tenure_trace::{Asked, Course, Header, Source, Spoken, StageError, Told};
+use tenure_trace::{Asked, Course, FollowError, Header, Source, Spoken, Told};
 
 use crate::run::{Head, Run, headed};
-use crate::subject::{OverTcpError, Simulates, Subject};
+use crate::subject::{Simulates, Subject};
 
 /// One algorithm as a type, and its configuration.
 pub(crate) struct Instance<P: Algorithm> {
@@ -53,7 +53,7 @@ where
         }))
     }
 
-    fn carried_on(&self, course: &Course, most: u32) -> Result<Course, StageError> {
+    fn carried_on(&self, course: &Course, most: u32) -> Result<Course, FollowError> {
         course.carried_on::<P>(|_| self.config.clone(), most)
     }
 
@@ -62,7 +62,7 @@ where
         course: &Course,
         ranks: Arc<[Rank]>,
         to: Box<dyn Write + Send>,
-    ) -> Result<(), FollowError> {
+    ) -> Result<(), FollowError<RunError>> {
         let settings = Settings { ranks, ..Settings::new(course.size) };
         let name = P::card(&self.config, course.size).name;
         let simulation = Simulation::<P>::new(self.config.clone(), settings).named(name);
@@ -73,12 +73,10 @@ where
         &self,
         course: &Course,
         directory: &Path,
-    ) -> Result<Vec<PathBuf>, OverTcpError> {
+    ) -> Result<Vec<PathBuf>, FollowError<ClusterError>> {
         let card = P::card(&self.config, course.size);
         let header = Header::new(card.name, card.service.into(), course.size, Source::Node);
         let config = |_| self.config.clone();
-        let nodes = runtime::follow::<P>(course, config, directory, &header);
-        let executor = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-        Ok(executor.block_on(nodes)?)
+        runtime::follow::<P>(course, config, directory, &header)
     }
 }

@@ -12,4 +12,4 @@ mod run;
 mod subject;
 
 pub use run::{Head, Run, Steering, Traced};
-pub use subject::{OverTcpError, Subject, subject};
+pub use subject::{Subject, subject};

@@ -1,15 +1,15 @@
 //! What engines do with an algorithm, whatever its type is.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tenure_algorithms::catalogue::{self, Parameters, Unknown, Visitor};
 use tenure_core::{Algorithm, Election, Mutex, Rank, Rebase};
 use tenure_lab::Engine;
-use tenure_runtime as runtime;
-use tenure_sim::{FollowError, Report, RunError, Settings, SettingsError, SteerError};
-use tenure_trace::{Course, StageError};
+use tenure_runtime::ClusterError;
+use tenure_sim::{Report, RunError, Settings, SettingsError, SteerError};
+use tenure_trace::{Course, FollowError};
 
 use crate::instance::Instance;
 use crate::run::{Head, Run};
@@ -40,8 +40,8 @@ pub trait Subject: Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`StageError`], when the course is not one of this algorithm.
-    fn carried_on(&self, course: &Course, most: u32) -> Result<Course, StageError>;
+    /// [`FollowError`], when the course is not one of this algorithm.
+    fn carried_on(&self, course: &Course, most: u32) -> Result<Course, FollowError>;
 
     /// Makes a course happen in the simulator, and writes the trace.
     ///
@@ -53,30 +53,19 @@ pub trait Subject: Send + Sync {
         course: &Course,
         ranks: Arc<[Rank]>,
         to: Box<dyn Write + Send>,
-    ) -> Result<(), FollowError>;
+    ) -> Result<(), FollowError<RunError>>;
 
     /// Makes a course happen on real nodes that talk TCP over loopback. Returns their traces,
     /// which are in `directory`.
     ///
     /// # Errors
     ///
-    /// [`OverTcpError`]; no node is left running.
+    /// [`FollowError`], at the first step that is not possible; no node is left running.
     fn follow_over_tcp(
         &self,
         course: &Course,
         directory: &Path,
-    ) -> Result<Vec<PathBuf>, OverTcpError>;
-}
-
-/// A course could not be followed over TCP.
-#[derive(Debug, thiserror::Error)]
-pub enum OverTcpError {
-    /// The nodes have nobody to run them.
-    #[error(transparent)]
-    Runtime(#[from] io::Error),
-    /// The nodes could not follow it.
-    #[error(transparent)]
-    Follow(#[from] runtime::FollowError),
+    ) -> Result<Vec<PathBuf>, FollowError<ClusterError>>;
 }
 
 /// The algorithm that a name stands for, as the parameters configure it.

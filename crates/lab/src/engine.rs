@@ -207,9 +207,7 @@ where
 fn taken(step: Result<(), Halt>) -> Result<(), String> {
     match step {
         Ok(()) | Err(Halt::Ended(_)) => Ok(()),
-        Err(Halt::Impossible(action)) => {
-            Err(format!("the recorded run goes on with `{action}`, which is not possible here"))
-        }
+        Err(Halt::Impossible(why)) => Err(format!("the recorded run cannot go on: {why}")),
     }
 }
 

@@ -1,8 +1,9 @@
-//! The only step loop: one task owns a node, and nobody else steps it.
+//! The step loop: one task owns a driver, which owns a node, and nobody else steps it.
 //!
 //! Whatever happens to the process (a message, a command, a timer) becomes one input; its
 //! stable state is on disk before its messages leave. Nothing polls: the loop sleeps until a
-//! message, a user or the next timer wakes it.
+//! message, a user or the next timer wakes it. Where a course is followed (`steered`), another
+//! loop has the driver do what it is told.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -188,9 +189,7 @@ where
         mut asks: mpsc::UnboundedReceiver<L::Ask>,
         recovered: bool,
     ) -> Result<(), Failure> {
-        self.outlet.diary.note(if recovered { Kind::Recover } else { Kind::Boot })?;
-        self.outlet.release(self.node.pending(), None)?;
-        self.outlet.diary.note_state(self.node.process())?;
+        self.boot(recovered)?;
         loop {
             self.give_commands()?;
             self.fire_timers(&mut inbox)?;
@@ -236,8 +235,7 @@ where
 
     fn give_commands(&mut self) -> Result<(), Failure> {
         while let Some(command) = self.outlet.commands.pop_front() {
-            self.outlet.diary.note(Kind::Command(command.clone().into()))?;
-            self.step(Input::Command(command))?;
+            self.command(command)?;
         }
         Ok(())
     }
@@ -253,9 +251,7 @@ where
             self.take(incoming)?;
         }
         while let Some(timer) = self.outlet.timers.fire(Instant::now()) {
-            let name = format!("{timer:?}");
-            self.outlet.release(self.node.step(Input::Timer(timer)), Some(name))?;
-            self.outlet.diary.note_state(self.node.process())?;
+            self.fire(timer)?;
         }
         Ok(())
     }
@@ -288,7 +284,7 @@ where
         let diary = &mut self.outlet.diary;
         diary.learn(clock.as_ref());
         diary.note_passage(&message, from, session, number, Kind::Receive)?;
-        self.step(Input::Message { from, message })
+        self.step(Input::Message { from, message }, None)
     }
 
     /// A new session of a peer proves that it crashed, however quickly it came back.
@@ -298,14 +294,37 @@ where
             return Ok(());
         }
         for verdict in [Verdict::Suspect, Verdict::Trust] {
-            self.outlet.diary.note(Kind::Suspicion { peer, verdict })?;
-            self.step(Input::Suspicion { peer, verdict })?;
+            self.suspicion(peer, verdict)?;
         }
         Ok(())
     }
 
-    pub(crate) fn step(&mut self, input: Input<P>) -> Result<(), Failure> {
-        self.outlet.release(self.node.step(input), None)?;
+    /// Lets the effects of booting out.
+    pub(crate) fn boot(&mut self, recovered: bool) -> Result<(), Failure> {
+        self.outlet.diary.note(if recovered { Kind::Recover } else { Kind::Boot })?;
+        self.outlet.release(self.node.pending(), None)?;
+        self.outlet.diary.note_state(self.node.process()).map_err(Failure::from)
+    }
+
+    pub(crate) fn command(&mut self, command: P::Command) -> Result<(), Failure> {
+        self.outlet.diary.note(Kind::Command(command.clone().into()))?;
+        self.step(Input::Command(command), None)
+    }
+
+    pub(crate) fn suspicion(&mut self, peer: ProcessId, verdict: Verdict) -> Result<(), Failure> {
+        self.outlet.diary.note(Kind::Suspicion { peer, verdict })?;
+        self.step(Input::Suspicion { peer, verdict }, None)
+    }
+
+    /// A timer that is no longer armed fires.
+    pub(crate) fn fire(&mut self, timer: P::Timer) -> Result<(), Failure> {
+        let name = format!("{timer:?}");
+        self.step(Input::Timer(timer), Some(name))
+    }
+
+    /// The only place where a node is stepped.
+    fn step(&mut self, input: Input<P>, timer: Option<String>) -> Result<(), Failure> {
+        self.outlet.release(self.node.step(input), timer)?;
         self.outlet.diary.note_state(self.node.process()).map_err(Failure::from)
     }
 }

@@ -23,5 +23,5 @@ pub use injection::Injection;
 pub use local::{Local, Raw};
 pub use lock::{Ask, Asks, Front, Guard, Leadership, Lock, Order, Stopped};
 pub use recorder::Recorder;
-pub use steered::{FollowError, follow};
+pub use steered::{ClusterError, follow};
 pub use store::Store;

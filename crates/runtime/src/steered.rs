@@ -4,4 +4,4 @@
 mod cluster;
 mod member;
 
-pub use cluster::{FollowError, follow};
+pub use cluster::{ClusterError, follow};

@@ -2,44 +2,14 @@
 
 use std::io::Write;
 
-use tenure_core::{Order, Protocol, TICKS_PER_UNIT};
-use tenure_trace::{Action, Course, Spoken, WriteError};
+use tenure_core::{Order, Protocol};
+use tenure_trace::{Course, FollowError, Spoken, Theatre};
 
 use crate::core::Core;
 use crate::recorder::Recorder;
 use crate::steered::Steered;
 use crate::world::World;
-use crate::{Ended, Network, Report, Settings, SettingsError, Simulation, UserCommand, UserEvent};
-
-/// A course could not be followed. What was written of its trace is not complete.
-#[derive(Debug, thiserror::Error)]
-pub enum FollowError {
-    /// No group could do so.
-    #[error(transparent)]
-    Settings(#[from] SettingsError),
-    /// The trace could not be written.
-    #[error(transparent)]
-    Trace(#[from] WriteError),
-    /// The group is of another size.
-    #[error("the course is one of {course} processes, the simulation of {simulation}")]
-    Size {
-        /// How many the course has.
-        course: u32,
-        /// How many the simulation has.
-        simulation: u32,
-    },
-    /// A step is not possible.
-    #[error("step {step}, `{action}`, is not possible")]
-    Impossible {
-        /// Which, from 1.
-        step: usize,
-        /// What should be done.
-        action: Action,
-    },
-}
-
-/// How much time passes with each step, in ticks: more than the unit that a message takes.
-pub(crate) const STEP: u64 = 2 * TICKS_PER_UNIT;
+use crate::{Ended, Network, Report, RunError, Settings, Simulation, UserCommand, UserEvent};
 
 impl<P: Protocol> Simulation<P>
 where
@@ -56,31 +26,33 @@ where
         &self,
         course: &Course,
         to: impl Write + Send + 'static,
-    ) -> Result<Report, FollowError> {
-        self.check()?;
-        let simulation = self.settings().size;
-        if course.size != simulation {
-            return Err(FollowError::Size { course: course.size, simulation });
-        }
-        let recorder = Recorder::new(Box::new(to), &self.header(), self.states)?;
-        let core = Core::new(self.steered(course), Self::offers(), Some(recorder));
-        let world = World::new(core, &self.configs, &[], Vec::new(), None);
-        let mut steered = Steered::new(world);
-        steered.world.boot();
-        for (place, action) in course.actions.iter().enumerate() {
-            steered.world.core.now += STEP;
-            if steered.perform(action).is_none() {
-                return Err(FollowError::Impossible { step: place + 1, action: action.clone() });
-            }
-        }
+    ) -> Result<Report, FollowError<RunError>> {
+        let mut steered = self.boot_along(course, to)?;
+        steered.follow(course)?;
         let world = steered.world;
         let (report, _, recorder) = self.reported(world, Ended::Quiescent);
-        recorder.map_or(Ok(()), Recorder::finish)?;
+        recorder.map_or(Ok(()), Recorder::finish).map_err(RunError::from)?;
         Ok(report)
     }
 
+    /// The group of a course, booted; nothing happens in it by itself.
+    pub(crate) fn boot_along(
+        &self,
+        course: &Course,
+        to: impl Write + Send + 'static,
+    ) -> Result<Steered<'_, P>, FollowError<RunError>> {
+        self.check().map_err(RunError::from)?;
+        course.fits(self.settings().size)?;
+        let recorder = Recorder::new(Box::new(to), &self.header(), self.states);
+        let recorder = Some(recorder.map_err(RunError::from)?);
+        let core = Core::new(self.steered(course), Self::offers(), recorder);
+        let mut steered = Steered::new(World::new(core, &self.configs, &[], Vec::new(), None));
+        steered.world.boot();
+        Ok(steered)
+    }
+
     /// Settings in which nothing happens by itself.
-    pub(crate) fn steered(&self, course: &Course) -> Settings {
+    fn steered(&self, course: &Course) -> Settings {
         let plain = Settings::new(course.size);
         Settings {
             down: course.down.clone(),

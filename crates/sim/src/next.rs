@@ -32,12 +32,9 @@ where
     pub(crate) fn next_of_course(&self, action: &Action) -> Option<Next> {
         let message = match action {
             Action::Deliver(pick) | Action::Lose(pick) | Action::Duplicate(pick) => {
-                let alike = self.under_way().into_iter().filter(|sent| {
-                    let kind = sent.message.label().kind;
-                    (sent.from, sent.to) == (pick.from, pick.to)
-                        && pick.kind.as_ref().is_none_or(|wanted| wanted == kind)
-                });
-                alike.map(|sent| sent.id).nth(pick.ordinal.saturating_sub(1))
+                let sent = self.under_way();
+                let named = sent.iter().map(|it| (it.from, it.to, it.message.label().kind));
+                pick.among(named).map(|place| sent[place].id)
             }
             _ => None,
         };

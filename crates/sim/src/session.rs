@@ -5,14 +5,11 @@ use std::io::Write;
 use std::str::FromStr;
 
 use tenure_core::{Labelled, ProcessId, Protocol, TICKS_PER_UNIT};
-use tenure_trace::{Action, Course, Pick, Spoken, WriteError};
+use tenure_trace::{Action, Course, FollowError, Impossible, Pick, Spoken, Theatre, WriteError};
 
-use crate::core::Core;
-use crate::follow::{FollowError, STEP};
 use crate::next::Next;
 use crate::recorder::Recorder;
 use crate::steered::Steered;
-use crate::world::World;
 use crate::{Controls, Ended, Report, RunError, SettingsError, Simulation, UserCommand, UserEvent};
 
 /// What somebody does in a run that would not have happened by itself, and when.
@@ -78,13 +75,8 @@ pub enum Halt {
     /// The run is over.
     Ended(Ended),
     /// The course that is followed wants something that is not possible.
-    Impossible(Action),
+    Impossible(Impossible),
 }
-
-/// What somebody wants to do is not possible now. Nothing was changed.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not possible now")]
-pub struct Impossible(pub Action);
 
 /// A message under way.
 #[derive(Debug)]
@@ -134,8 +126,9 @@ where
     ///
     /// As [`Simulation::run_traced`].
     pub fn session(&self, to: impl Write + Send + 'static) -> Result<Session<'_, P>, RunError> {
-        let world = self.recorded_world(to)?;
-        Ok(Session::new(self, world, None))
+        let mut steered = Steered::new(self.recorded_world(to)?);
+        steered.world.boot();
+        Ok(Session::new(self, steered, None))
     }
 
     /// Boots the processes of a course, whose actions are the first steps; then, or as soon as
@@ -149,16 +142,9 @@ where
         &self,
         course: &Course,
         to: impl Write + Send + 'static,
-    ) -> Result<Session<'_, P>, FollowError> {
-        self.check()?;
-        let simulation = self.settings().size;
-        if course.size != simulation {
-            return Err(FollowError::Size { course: course.size, simulation });
-        }
-        let recorder = Recorder::new(Box::new(to), &self.header(), self.states)?;
-        let core = Core::new(self.steered(course), Self::offers(), Some(recorder));
-        let world = World::new(core, &self.configs, &[], Vec::new(), None);
-        Ok(Session::new(self, world, Some(course.actions.iter().cloned().collect())))
+    ) -> Result<Session<'_, P>, FollowError<RunError>> {
+        let steered = self.boot_along(course, to)?;
+        Ok(Session::new(self, steered, Some(course.actions.iter().cloned().collect())))
     }
 
     /// Runs once and does what the steers say; after `most` steps, if that is said, the run is
@@ -201,11 +187,9 @@ where
 {
     fn new(
         simulation: &'a Simulation<P>,
-        world: World<'a, P>,
+        steered: Steered<'a, P>,
         course: Option<VecDeque<Action>>,
     ) -> Self {
-        let mut steered = Steered::new(world);
-        steered.world.boot();
         let begun = course.is_some();
         Session {
             simulation,
@@ -232,8 +216,7 @@ where
         if let Some(course) = &mut self.course {
             if let Some(action) = course.pop_front() {
                 let is_last = course.is_empty();
-                self.steered.world.core.now += STEP;
-                self.steered.perform(&action).ok_or(Halt::Impossible(action))?;
+                self.steered.perform(&action).map_err(Halt::Impossible)?;
                 self.steps += 1;
                 if is_last {
                     self.leave_course();
@@ -293,8 +276,8 @@ where
     /// [`Impossible`].
     pub fn steer(&mut self, action: &Action) -> Result<(), Impossible> {
         let of_courses = matches!(action, Action::Tell { .. } | Action::Hear(_));
-        if of_courses || self.steered.perform(action).is_none() {
-            return Err(Impossible(action.clone()));
+        if of_courses || self.steered.act(action).is_none() {
+            return Err(Impossible::Now(action.clone()));
         }
         self.leave_course();
         (self.ended, self.drawn) = (None, false);

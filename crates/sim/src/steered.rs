@@ -1,7 +1,7 @@
 //! What somebody outside of a run does in it: a message is lost, a process crashes.
 
-use tenure_core::{Labelled, Order, ProcessId, Protocol};
-use tenure_trace::{Action, Pick, Spoken, timer_named};
+use tenure_core::{Labelled, Order, ProcessId, Protocol, TICKS_PER_UNIT};
+use tenure_trace::{Action, Impossible, Pick, Spoken, Theatre, timer_named};
 
 use crate::agenda::Act;
 use crate::happenings::Todo;
@@ -9,6 +9,10 @@ use crate::post::{lose, trace_duplicate};
 use crate::users::Phase;
 use crate::world::{Letter, World};
 use crate::{Ask, UserCommand, UserEvent};
+
+/// How much time passes with each step of a course, in ticks: more than the unit that a message
+/// takes.
+const STEP: u64 = 2 * TICKS_PER_UNIT;
 
 /// A world that does what it is told, besides what it does by itself. It is recorded, since
 /// messages are told apart by their numbers in the trace.
@@ -26,10 +30,27 @@ pub(crate) struct Sent<'s, M> {
     pub(crate) number: u64,
 }
 
-impl<M> Sent<'_, M> {
+impl<M: Labelled> Sent<'_, M> {
+    /// From whom, to whom, and what it is called.
+    pub(crate) fn named(&self) -> (ProcessId, ProcessId, &'static str) {
+        (self.letter.from, self.letter.to, self.letter.message.label().kind)
+    }
+
     /// Which one it is, and when it is due.
     fn key(&self) -> (u32, u64) {
         (self.letter.tag, self.due)
+    }
+}
+
+impl<P: Protocol> Theatre for Steered<'_, P>
+where
+    P::Command: UserCommand + Spoken,
+    P::Event: UserEvent,
+{
+    /// Time passes with each step.
+    fn perform(&mut self, action: &Action) -> Result<(), Impossible> {
+        self.world.core.now += STEP;
+        self.act(action).ok_or_else(|| Impossible::Now(action.clone()))
     }
 }
 
@@ -58,8 +79,8 @@ where
         sent
     }
 
-    /// Performs one action; nothing where it is not possible.
-    pub(crate) fn perform(&mut self, action: &Action) -> Option<()> {
+    /// Does something, now; nothing where it is not possible.
+    pub(crate) fn act(&mut self, action: &Action) -> Option<()> {
         match action {
             Action::Ask(asking) => {
                 let command = self.up(asking.at).and_then(|_| P::Command::understand(asking))?;
@@ -82,10 +103,8 @@ where
                 self.told.push((*from, *to, chat));
             }
             Action::Hear(pick) => {
-                let link = self.told.iter().enumerate();
-                let mut said = link.filter(|(_, told)| (told.0, told.1) == (pick.from, pick.to));
-                let (place, _) = said.nth(pick.ordinal.checked_sub(1)?)?;
-                let (_, _, chat) = self.told.remove(place);
+                let said = self.told.iter().map(|(from, to, _)| (*from, *to, ""));
+                let (_, _, chat) = self.told.remove(pick.among(said)?);
                 let todo = self.world.core.hear(chat);
                 self.world.carry_out(todo);
             }
@@ -145,13 +164,9 @@ where
 
     /// Which message is meant.
     fn pick(&self, pick: &Pick) -> Option<(u32, u64)> {
-        let is = |sent: &&Sent<'_, P::Message>| {
-            let kind = sent.letter.message.label().kind;
-            (sent.letter.from, sent.letter.to) == (pick.from, pick.to)
-                && pick.kind.as_ref().is_none_or(|wanted| wanted == kind)
-        };
         let sent = self.under_way();
-        sent.iter().filter(is).nth(pick.ordinal.checked_sub(1)?).map(Sent::key)
+        let place = pick.among(sent.iter().map(Sent::named))?;
+        Some(sent[place].key())
     }
 
     fn take(&mut self, pick: &Pick) -> Option<Letter<P::Message>> {

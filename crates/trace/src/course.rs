@@ -6,8 +6,8 @@ use tenure_core::{Group, Layer, Order, ProcessId, Protocol};
 
 use crate::perform::perform_on;
 use crate::{
-    Action, Asked, Asking, Kind, Passage, PerformError, Pick, Script, Spoken, Stage, StageError,
-    Trace, Who,
+    Action, Asked, Asking, FollowError, Kind, Passage, PerformError, Pick, Script, Spoken, Stage,
+    Theatre, Trace, Who,
 };
 
 /// What was done in a run, step by step, and nothing of what came of it.
@@ -49,9 +49,19 @@ impl Course {
         let course = |stage: &Stage<P>| Course {
             size: stage.size(),
             down: Vec::new(),
-            actions: stage.done().to_vec(),
+            actions: stage.done.clone(),
         };
         Ok(stages.iter().map(course).collect())
+    }
+
+    /// Whether it is one of so many processes.
+    ///
+    /// # Errors
+    ///
+    /// [`FollowError::Size`].
+    pub fn fits<E>(&self, group: u32) -> Result<(), FollowError<E>> {
+        let course = self.size;
+        if course == group { Ok(()) } else { Err(FollowError::Size { course, group }) }
     }
 
     /// The course of a recorded run.
@@ -77,20 +87,21 @@ impl Course {
     ///
     /// # Errors
     ///
-    /// [`StageError`] when the course is not one of this protocol.
+    /// [`FollowError`] when the course is not one of this protocol.
     pub fn carried_on<P: Protocol<Command: Spoken>>(
         &self,
         config: impl Fn(Group) -> P::Config,
         most: u32,
-    ) -> Result<Self, StageError> {
-        let understand = P::Command::understand;
+    ) -> Result<Self, FollowError> {
         let (size, down) = (self.size, &self.down);
-        let mut stage = Stage::<P>::booted(size, down, Order::Reordered, config, understand);
-        for action in &self.actions {
-            stage.perform(action)?;
+        let mut stage = Stage::<P>::booted(size, down, Order::Reordered, config, false);
+        stage.follow(self)?;
+        for _ in 0..most {
+            if !stage.go_on(true) {
+                break;
+            }
         }
-        stage.perform(&Action::Stabilize { timers: true, most: Some(most) })?;
-        Ok(Course { actions: stage.done().to_vec(), ..self.clone() })
+        Ok(Course { actions: stage.done, ..self.clone() })
     }
 }
 

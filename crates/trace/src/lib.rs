@@ -11,6 +11,7 @@
 mod access;
 mod course;
 pub mod diagram;
+mod dice;
 mod diff;
 mod event;
 pub mod export;
@@ -32,6 +33,7 @@ mod spoken;
 mod stage;
 mod standing;
 pub mod state;
+mod theatre;
 mod trace;
 mod units;
 mod verify;
@@ -40,6 +42,7 @@ mod writer;
 
 pub use access::{Access, Operation};
 pub use course::{Course, CourseError};
+pub use dice::Dice;
 pub use event::{Kind, Record};
 pub use golden::golden;
 pub use header::{ClockUnit, Header, Service, Source, VERSION};
@@ -53,8 +56,9 @@ pub use script::{Action, Asking, Block, Line, Pick, Script};
 pub use service::{Asked, Told};
 pub use show::Show;
 pub use spoken::Spoken;
-pub use stage::{Stage, StageError, timer_named};
+pub use stage::{Link, Seen, Stage};
 pub use standing::{Change, Hold, Life, Standing, Standings};
+pub use theatre::{FollowError, Impossible, Theatre, timer_named};
 pub use trace::Trace;
 pub use verify::{
     Accesses, Cause, Counter, Election, Judge, Judgement, Quantiles, Traffic, Verification,

@@ -1,9 +1,10 @@
 //! Scripts, performed.
 
-use tenure_core::{Group, Order, Protocol};
+use tenure_core::{Group, Labelled, Order, ProcessId, Protocol};
 
-use crate::script::{Action, Script};
-use crate::{Spoken, Stage, StageError};
+use crate::script::{Action, Asking, Pick, Script};
+use crate::stage::ENDLESS;
+use crate::{Impossible, Spoken, Stage, Theatre, timer_named};
 
 /// A script could not be performed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -15,7 +16,7 @@ pub enum PerformError {
         line: usize,
         /// Why not.
         #[source]
-        error: StageError,
+        error: Impossible,
     },
     /// Something was to happen before there was a group.
     #[error("line {line}: there is no group yet; say `group 3` first")]
@@ -50,7 +51,9 @@ pub(crate) fn perform_on<P: Protocol<Command: Spoken>>(
         let mut lines = Vec::new();
         for (line, action) in block.actions() {
             match (action, stages.last_mut()) {
-                (Action::Group(size), _) => stages.push(Stage::new(*size, Order::Fifo, &config)),
+                (Action::Group(size), _) => {
+                    stages.push(Stage::telling(*size, Order::Fifo, &config));
+                }
                 (_, None) => return Err(PerformError::NoGroup { line }),
                 (action, Some(stage)) => {
                     stage.perform(action).map_err(|error| PerformError::Action { line, error })?
@@ -61,4 +64,131 @@ pub(crate) fn perform_on<P: Protocol<Command: Spoken>>(
         outcomes.push(lines.join("\n"));
     }
     Ok(outcomes)
+}
+
+impl<P: Protocol<Command: Spoken>> Theatre for Stage<P> {
+    fn perform(&mut self, action: &Action) -> Result<(), Impossible> {
+        match action {
+            Action::Group(_) => return Err(Impossible::GroupExists),
+            Action::Channel(order) => self.order = *order,
+            Action::Ask(asking) => self.ask(asking)?,
+            Action::Deliver(pick) => {
+                let place = self.next(pick)?;
+                self.arrive(place);
+            }
+            Action::Tell { from, to } => {
+                self.up(*from)?;
+                self.exists(*to)?;
+                self.note(|| format!("{from}'s application tells {to}'s"));
+                self.told.push((*from, *to));
+            }
+            Action::Hear(pick) => self.hear(pick)?,
+            Action::Lose(pick) => {
+                let place = self.find(pick)?;
+                self.remove(place);
+            }
+            Action::Duplicate(pick) => {
+                let place = self.find(pick)?;
+                self.copy(place);
+            }
+            // On a stage there is no time; a later message is one that is not delivered yet.
+            Action::Delay { pick, .. } => drop(self.find(pick)?),
+            Action::Fire { at, timer } => {
+                let timer = self.armed(*at, timer)?;
+                self.fire(*at, timer);
+            }
+            Action::Crash(at) => {
+                self.up(*at)?;
+                self.crash(*at);
+            }
+            Action::Recover(at) => {
+                self.exists(*at)?;
+                if self.is_up(*at) {
+                    return Err(Impossible::Up { at: *at });
+                }
+                self.recover(*at);
+            }
+            Action::Suspicion { at, peer, verdict } => {
+                self.exists(*peer)?;
+                self.up(*at)?;
+                self.suspicion(*at, *peer, *verdict);
+            }
+            Action::Stabilize { timers, most } => self.stabilize(*timers, *most)?,
+            Action::Look(at) => {
+                self.exists(*at)?;
+                self.look(*at);
+            }
+        }
+        match action {
+            Action::Group(_) | Action::Channel(_) | Action::Stabilize { .. } | Action::Look(_) => {}
+            action => self.done.push(action.clone()),
+        }
+        Ok(())
+    }
+}
+
+impl<P: Protocol<Command: Spoken>> Stage<P> {
+    fn exists(&self, at: ProcessId) -> Result<(), Impossible> {
+        let size = self.size() as usize;
+        if at.index() < size { Ok(()) } else { Err(Impossible::NoProcess { at, size }) }
+    }
+
+    fn up(&self, at: ProcessId) -> Result<(), Impossible> {
+        self.exists(at)?;
+        if self.is_up(at) { Ok(()) } else { Err(Impossible::Down { at }) }
+    }
+
+    fn ask(&mut self, asking: &Asking) -> Result<(), Impossible> {
+        self.up(asking.at)?;
+        let understood = P::Command::understand(asking);
+        let command = understood.ok_or_else(|| Impossible::NotUnderstood(asking.clone()))?;
+        self.command(asking.at, command);
+        Ok(())
+    }
+
+    /// Where the picked message is.
+    fn find(&self, pick: &Pick) -> Result<usize, Impossible> {
+        self.exists(pick.from)?;
+        self.exists(pick.to)?;
+        let kinds = self.under_way().map(|(from, to, message)| (from, to, message.label().kind));
+        pick.among(kinds).ok_or_else(|| Impossible::NoMessage(pick.clone()))
+    }
+
+    /// The same, if the channel lets it arrive.
+    fn next(&self, pick: &Pick) -> Result<usize, Impossible> {
+        let place = self.find(pick)?;
+        let oldest = self.find(&Pick::oldest(pick.from, pick.to))?;
+        if self.order == Order::Fifo && place != oldest {
+            return Err(Impossible::Overtakes(pick.clone()));
+        }
+        Ok(place)
+    }
+
+    fn hear(&mut self, pick: &Pick) -> Result<(), Impossible> {
+        let told = pick.among(self.told.iter().map(|(from, to)| (*from, *to, "")));
+        self.told.remove(told.ok_or_else(|| Impossible::NoMessage(pick.clone()))?);
+        self.note(|| format!("{}'s application hears {}'s", pick.to, pick.from));
+        Ok(())
+    }
+
+    fn armed(&self, at: ProcessId, name: &str) -> Result<P::Timer, Impossible> {
+        self.up(at)?;
+        let armed = self.timers_of(at);
+        let found = timer_named(armed.iter().copied(), name).cloned();
+        found.ok_or_else(|| Impossible::NoTimer {
+            at,
+            timer: name.to_owned(),
+            armed: format!("{armed:?}"),
+        })
+    }
+
+    fn stabilize(&mut self, timers: bool, most: Option<u32>) -> Result<(), Impossible> {
+        for _ in 0..most.unwrap_or(ENDLESS) {
+            if !self.go_on(timers) {
+                return Ok(());
+            }
+        }
+        let rests = self.under_way.is_empty() && !(timers && self.next_timer().is_some());
+        if most.is_some() || rests { Ok(()) } else { Err(Impossible::Endless) }
+    }
 }

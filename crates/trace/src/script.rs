@@ -156,6 +156,20 @@ impl Pick {
     pub const fn oldest(from: ProcessId, to: ProcessId) -> Self {
         Pick { from, to, kind: None, ordinal: 1 }
     }
+
+    /// The place of the one that is meant among messages, the oldest first: from, to, and what
+    /// each is called.
+    pub fn among<'m>(
+        &self,
+        messages: impl IntoIterator<Item = (ProcessId, ProcessId, &'m str)>,
+    ) -> Option<usize> {
+        let is = |(from, to, kind): &(ProcessId, ProcessId, &str)| {
+            (*from, *to) == (self.from, self.to)
+                && self.kind.as_ref().is_none_or(|wanted| wanted == kind)
+        };
+        let mut alike = messages.into_iter().enumerate().filter(|(_, message)| is(message));
+        alike.nth(self.ordinal.checked_sub(1)?).map(|(place, _)| place)
+    }
 }
 
 impl fmt::Display for Script {

@@ -1,44 +1,76 @@
-//! Where scripts are performed in memory, one action at a time, on the real protocols.
+//! A group of processes in memory, moved by hand, on the real protocols.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::mem;
 
 use tenure_core::{
-    Environment, Group, Input, Labelled, LocalTime, Node, Order, ProcessId, Protocol, Step,
-    TimerChange, Verdict,
+    Batch, Environment, Group, Input, Labelled, Layer, LocalTime, Observed, Order, ProcessId,
+    Protocol, TimerChange, Verdict,
 };
 
-use crate::Spoken;
-use crate::script::{Action, Asking, Pick};
+use crate::Dice;
+use crate::script::{Action, Pick};
 
-/// After so many steps, stabilizing is taken to be endless.
-const ENDLESS_STEPS: u32 = 10_000;
+/// After so many steps, a group is taken never to come to rest.
+pub(crate) const ENDLESS: u32 = 10_000;
 
 /// A group of processes in memory, moved by hand.
 ///
-/// Nothing happens by itself and nothing is left to chance: every choice is 0, time stands
-/// still except when a timer fires, which is due at the lower end of its delay. What happens
-/// is noted, one line each.
+/// Nothing happens by itself and nothing is left to chance: every choice is 0 unless it was said
+/// what is drawn, and time stands still except when a timer fires, which is due at the lower end
+/// of its delay. Move it with the words of scripts ([`Theatre`](crate::Theatre)), or with the
+/// methods here, which panic where what they are asked for is not possible.
 #[derive(Debug)]
 pub struct Stage<P: Protocol> {
     places: Vec<Place<P>>,
     configs: Vec<P::Config>,
-    order: Order,
+    pub(crate) order: Order,
     /// The oldest first.
-    under_way: Vec<Parcel<P::Message>>,
-    now: u64,
-    armed: u64,
+    pub(crate) under_way: Vec<Parcel<P::Message>>,
     /// What applications sent each other and have not heard yet, the oldest first.
-    told: Vec<(ProcessId, ProcessId)>,
-    lines: Vec<String>,
-    events: Vec<(ProcessId, P::Event)>,
-    /// What was done, `stabilize` step by step.
-    done: Vec<Action>,
-    understand: fn(&Asking) -> Option<P::Command>,
+    pub(crate) told: Vec<Link>,
+    armed: u64,
+    batch: Batch<P, Lots>,
+    /// Not yet taken.
+    seen: Vec<(ProcessId, Seen<P>)>,
+    sent: BTreeMap<(Layer, &'static str), u64>,
+    /// What happened, if it is to be told.
+    lines: Option<Vec<String>>,
+    /// What was done in the words of scripts, `stabilize` step by step.
+    pub(crate) done: Vec<Action>,
+}
+
+/// Two processes: from, to.
+pub type Link = (ProcessId, ProcessId);
+
+/// What happened at a process, as its user sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Seen<P: Protocol> {
+    /// The user asked.
+    Command(P::Command),
+    /// The user was told.
+    Event(P::Event),
+    /// The process crashed.
+    Crashed,
+    /// It came back.
+    Recovered,
+}
+
+impl<P: Protocol> Seen<P> {
+    /// The same for a monitor, without causality.
+    pub fn observed(&self) -> Observed<'_, P::Command, P::Event> {
+        match self {
+            Seen::Command(command) => Observed::Command { command, clock: None },
+            Seen::Event(event) => Observed::Event(event),
+            Seen::Crashed => Observed::Crashed,
+            Seen::Recovered => Observed::Recovered,
+        }
+    }
 }
 
 #[derive(Debug)]
 enum Place<P: Protocol> {
-    Up { node: Box<Node<P, Standing>>, timers: BTreeMap<P::Timer, Due> },
+    Up { process: P, timers: BTreeMap<P::Timer, Due> },
     Down { stable: P::Stable },
 }
 
@@ -50,64 +82,51 @@ struct Due {
 }
 
 #[derive(Clone, Debug)]
-struct Parcel<M> {
-    from: ProcessId,
-    to: ProcessId,
-    message: M,
+pub(crate) struct Parcel<M> {
+    pub(crate) link: Link,
+    pub(crate) message: M,
 }
 
-/// Every choice is 0; the clock is the stage's.
-#[derive(Clone, Copy, Debug)]
-struct Standing(LocalTime);
-
-impl Environment for Standing {
-    fn choose(&mut self, _bound: u32) -> u32 {
-        0
-    }
-
-    fn local_clock(&mut self) -> LocalTime {
-        self.0
-    }
+/// What processes draw: what is listed, then numbers from a seed or, without one, 0. All clocks
+/// are the stage's.
+#[derive(Debug, Default)]
+struct Lots {
+    listed: VecDeque<u32>,
+    seed: Option<u64>,
+    clock: LocalTime,
 }
 
-/// What one step asked for, taken out of the node.
-struct Brought<P: Protocol> {
-    messages: Vec<(ProcessId, P::Message)>,
-    timers: Vec<TimerChange<P::Timer>>,
-    events: Vec<P::Event>,
-}
-
-impl<P: Protocol> Brought<P> {
-    fn of<E: Environment>(step: Step<'_, P, E>) -> Self {
-        let released = step.saved();
-        Brought {
-            messages: released.messages.collect(),
-            timers: released.timers.collect(),
-            events: released.events.collect(),
+impl Environment for Lots {
+    fn choose(&mut self, bound: u32) -> u32 {
+        match (self.listed.pop_front(), &mut self.seed) {
+            (Some(value), _) => value,
+            (None, None) => 0,
+            (None, Some(seed)) => {
+                *seed += 1;
+                Dice(*seed).below(bound as usize) as u32
+            }
         }
     }
 
-    fn are_seen(&self) -> bool {
-        !self.messages.is_empty() || !self.events.is_empty()
-    }
-}
-
-impl<P: Protocol<Command: Spoken>> Stage<P> {
-    /// A group of `size` processes, freshly booted, with `config` for each.
-    pub fn new(size: u32, order: Order, config: impl Fn(Group) -> P::Config) -> Self {
-        Stage::with_commands(size, order, config, P::Command::understand)
+    fn local_clock(&mut self) -> LocalTime {
+        self.clock
     }
 }
 
 impl<P: Protocol> Stage<P> {
-    /// The same for a protocol whose commands are understood by `understand`.
-    pub fn with_commands(
-        size: u32,
-        order: Order,
-        config: impl Fn(Group) -> P::Config,
-        understand: fn(&Asking) -> Option<P::Command>,
-    ) -> Self {
-        Stage::booted(size, &[], order, config, understand)
+    /// A group of `size` processes, freshly booted, with `config` for each.
+    pub fn new(size: u32, order: Order, config: impl Fn(Group) -> P::Config) -> Self {
+        Stage::booted(size, &[], order, config, false)
+    }
+
+    /// The same with one configuration for all.
+    pub fn alike(size: u32, order: Order, config: P::Config) -> Self {
+        Stage::new(size, order, |_| config.clone())
+    }
+
+    /// A stage that tells what happens: see [`Stage::take_lines`].
+    pub fn telling(size: u32, order: Order, config: impl Fn(Group) -> P::Config) -> Self {
+        Stage::booted(size, &[], order, config, true)
     }
 
     /// The same with some who are down from the start, and so never did anything.
@@ -116,7 +135,7 @@ impl<P: Protocol> Stage<P> {
         down: &[ProcessId],
         order: Order,
         config: impl Fn(Group) -> P::Config,
-        understand: fn(&Asking) -> Option<P::Command>,
+        tells: bool,
     ) -> Self {
         let configs = (0..size).map(|me| config(Group::new(ProcessId(me), size))).collect();
         let mut stage = Stage {
@@ -124,393 +143,350 @@ impl<P: Protocol> Stage<P> {
             configs,
             order,
             under_way: Vec::new(),
-            now: 0,
-            armed: 0,
             told: Vec::new(),
-            lines: Vec::new(),
-            events: Vec::new(),
+            armed: 0,
+            batch: Batch::default(),
+            seen: Vec::new(),
+            sent: BTreeMap::new(),
+            lines: tells.then(Vec::new),
             done: Vec::new(),
-            understand,
         };
         for me in (0..size).map(ProcessId) {
-            let effects = stage.boot(me, None);
+            let up = stage.boot(me, None);
+            stage.places.push(up);
             if down.contains(&me) {
+                stage.batch.clear();
                 stage.shut(me);
                 continue;
             }
-            if effects.are_seen() {
-                stage.note(format!("{me} boots"));
+            if !(stage.batch.messages.is_empty() && stage.batch.events.is_empty()) {
+                stage.note(|| format!("{me} boots"));
             }
-            stage.release(me, effects);
+            stage.release(me);
         }
         stage
     }
 
-    /// Performs one action.
-    ///
-    /// # Errors
-    ///
-    /// [`StageError`] when the action is not possible now; the group stays as it was, except
-    /// after [`StageError::Endless`].
-    pub fn perform(&mut self, action: &Action) -> Result<(), StageError> {
-        self.carry_out(action)?;
-        match action {
-            Action::Group(_) | Action::Channel(_) | Action::Stabilize { .. } | Action::Look(_) => {}
-            action => self.done.push(action.clone()),
-        }
-        Ok(())
+    /// What processes will draw: what is listed, and then numbers from a seed.
+    pub fn will_draw(&mut self, listed: impl IntoIterator<Item = u32>, seed: u64) {
+        let lots = &mut self.batch.environment;
+        (lots.listed, lots.seed) = (listed.into_iter().collect(), Some(seed));
     }
 
-    fn carry_out(&mut self, action: &Action) -> Result<(), StageError> {
-        match action {
-            Action::Group(_) => return Err(StageError::GroupExists),
-            Action::Channel(order) => self.order = *order,
-            Action::Ask(asking) => self.ask(asking)?,
-            Action::Deliver(pick) => {
-                let place = self.find(pick, "deliver")?;
-                self.deliver(place);
-            }
-            Action::Tell { from, to } => {
-                self.up(*from)?;
-                self.exists(*to)?;
-                self.note(format!("{from}'s application tells {to}'s"));
-                self.told.push((*from, *to));
-            }
-            Action::Hear(pick) => self.hear(pick)?,
-            Action::Lose(pick) => {
-                let place = self.find(pick, "lose")?;
-                let Parcel { from, to, message } = self.under_way.remove(place);
-                self.note(format!("{message:?} from {from} to {to} is lost"));
-            }
-            Action::Duplicate(pick) => {
-                let place = self.find(pick, "duplicate")?;
-                let copy = self.under_way[place].clone();
-                let Parcel { from, to, message } = &copy;
-                self.note(format!("{message:?} from {from} to {to} is duplicated"));
-                self.under_way.insert(place + 1, copy);
-            }
-            // On a stage there is no time; a later message is one that is not delivered yet.
-            Action::Delay { pick, .. } => drop(self.find(pick, "delay")?),
-            Action::Fire { at, timer } => {
-                let timer = self.armed_timer(*at, timer)?;
-                self.fire(*at, &timer);
-            }
-            Action::Crash(at) => self.crash(*at)?,
-            Action::Recover(at) => self.recover(*at)?,
-            Action::Suspicion { at, peer, verdict } => {
-                self.exists(*peer)?;
-                self.up(*at)?;
-                let verb = if *verdict == Verdict::Suspect { "suspects" } else { "trusts" };
-                self.note(format!("{at} {verb} {peer}"));
-                self.step(*at, Input::Suspicion { peer: *peer, verdict: *verdict });
-            }
-            Action::Stabilize { timers, most } => self.stabilize(*timers, *most)?,
-            Action::Look(at) => self.look(*at)?,
-        }
-        Ok(())
-    }
-
-    /// What happened since the last call, one line each; what a step brought about is indented
-    /// under it.
-    pub fn take_lines(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.lines)
-    }
-
-    pub(crate) fn size(&self) -> u32 {
+    /// How many processes there are.
+    pub fn size(&self) -> u32 {
         ProcessId::at(self.places.len()).0
     }
 
-    /// What was done since the beginning, with every step of a `stabilize`.
-    pub(crate) fn done(&self) -> &[Action] {
-        &self.done
+    /// All of them.
+    pub fn everybody(&self) -> Vec<ProcessId> {
+        (0..self.size()).map(ProcessId).collect()
     }
 
-    /// What users were told since the beginning.
-    pub fn events(&self) -> &[(ProcessId, P::Event)] {
-        &self.events
+    /// Those who are up.
+    pub fn live(&self) -> Vec<ProcessId> {
+        self.everybody().into_iter().filter(|at| self.is_up(*at)).collect()
+    }
+
+    /// Whether a process is up.
+    pub fn is_up(&self, at: ProcessId) -> bool {
+        self.process(at).is_some()
     }
 
     /// The process `at`; `None` while it is down or when there is none.
     pub fn process(&self, at: ProcessId) -> Option<&P> {
         match self.places.get(at.index())? {
-            Place::Up { node, .. } => Some(node.process()),
+            Place::Up { process, .. } => Some(process),
             Place::Down { .. } => None,
         }
     }
 
     /// The messages under way, the oldest first: from, to, and what they say.
     pub fn under_way(&self) -> impl Iterator<Item = (ProcessId, ProcessId, &P::Message)> {
-        self.under_way.iter().map(|parcel| (parcel.from, parcel.to, &parcel.message))
+        self.under_way.iter().map(|parcel| (parcel.link.0, parcel.link.1, &parcel.message))
     }
 
-    fn exists(&self, at: ProcessId) -> Result<(), StageError> {
-        let size = self.places.len();
-        if at.index() < size { Ok(()) } else { Err(StageError::NoProcess { at, size }) }
+    /// Those of a link, the oldest first.
+    pub fn queue(&self, link: Link) -> Vec<&P::Message> {
+        let on_link = self.under_way.iter().filter(|parcel| parcel.link == link);
+        on_link.map(|parcel| &parcel.message).collect()
     }
 
-    fn up(&self, at: ProcessId) -> Result<(), StageError> {
-        self.exists(at)?;
-        if self.process(at).is_some() { Ok(()) } else { Err(StageError::Down { at }) }
+    /// The links that have something under way, in order.
+    pub fn busy_links(&self) -> Vec<Link> {
+        let busy: BTreeSet<Link> = self.under_way.iter().map(|parcel| parcel.link).collect();
+        busy.into_iter().collect()
     }
 
-    fn ask(&mut self, asking: &Asking) -> Result<(), StageError> {
-        let at = asking.at;
-        self.up(at)?;
-        let understood = (self.understand)(asking);
-        let command = understood.ok_or_else(|| StageError::NotUnderstood(asking.clone()))?;
-        self.note(format!("{at} asks {command:?}"));
-        self.step(at, Input::Command(command));
-        Ok(())
+    /// The armed timers of all processes.
+    pub fn armed_timers(&self) -> Vec<(ProcessId, P::Timer)> {
+        self.timers().map(|(at, timer, _)| (at, timer.clone())).collect()
     }
 
-    /// Where the picked message is, if the channel lets `verb` have it.
-    fn find(&self, pick: &Pick, verb: &str) -> Result<usize, StageError> {
-        let Pick { from, to, .. } = *pick;
-        self.exists(from)?;
-        self.exists(to)?;
-        let on_link = |parcel: &Parcel<P::Message>| parcel.from == from && parcel.to == to;
-        let mut link = self.under_way.iter().enumerate().filter(|(_, parcel)| on_link(parcel));
-        let oldest = link.clone().next().map(|(place, _)| place);
-        let picked = match &pick.kind {
-            None => link.nth(pick.ordinal - 1),
-            Some(kind) => link
-                .filter(|(_, parcel)| parcel.message.label().kind == *kind)
-                .nth(pick.ordinal - 1),
-        };
-        let Some((place, _)) = picked else { return Err(StageError::NoMessage(pick.clone())) };
-        if verb == "deliver" && self.order == Order::Fifo && Some(place) != oldest {
-            return Err(StageError::Overtakes(pick.clone()));
-        }
-        Ok(place)
+    /// The timer that is due first, and whose it is.
+    pub fn next_timer(&self) -> Option<(ProcessId, P::Timer)> {
+        let next = self.timers().min_by_key(|(.., due)| *due);
+        next.map(|(at, timer, _)| (at, timer.clone()))
     }
 
-    fn hear(&mut self, pick: &Pick) -> Result<(), StageError> {
-        let Pick { from, to, ordinal, .. } = *pick;
-        let mut link = self.told.iter().enumerate().filter(|(_, told)| **told == (from, to));
-        let found = link.nth(ordinal - 1).map(|(place, _)| place);
-        let place = found.ok_or_else(|| StageError::NoMessage(pick.clone()))?;
-        self.told.remove(place);
-        self.note(format!("{to}'s application hears {from}'s"));
-        Ok(())
+    /// The armed timers of one process.
+    pub(crate) fn timers_of(&self, at: ProcessId) -> Vec<&P::Timer> {
+        self.timers().filter(|(whose, ..)| *whose == at).map(|(_, timer, _)| timer).collect()
     }
 
-    fn deliver(&mut self, place: usize) {
-        let Parcel { from, to, message } = self.under_way.remove(place);
-        if self.process(to).is_none() {
-            self.note(format!("{message:?} from {from} is lost: {to} is down"));
-            return;
-        }
-        self.note(format!("{to} receives {message:?} from {from}"));
-        self.step(to, Input::Message { from, message });
-    }
-
-    /// The armed timer that `name` means: the same, or the only one that contains it.
-    fn armed_timer(&self, at: ProcessId, name: &str) -> Result<P::Timer, StageError> {
-        self.up(at)?;
-        let Place::Up { timers, .. } = &self.places[at.index()] else {
-            return Err(StageError::Down { at });
-        };
-        match timer_named(timers.keys(), name) {
-            Some(timer) => Ok(timer.clone()),
-            None => Err(StageError::NoTimer {
-                at,
-                timer: name.to_owned(),
-                armed: format!("{:?}", timers.keys().collect::<Vec<_>>()),
-            }),
-        }
-    }
-
-    fn fire(&mut self, at: ProcessId, timer: &P::Timer) {
-        let Place::Up { timers, .. } = &mut self.places[at.index()] else { return };
-        let Some(due) = timers.remove(timer) else { return };
-        self.now = self.now.max(due.at);
-        self.note(format!("{at}'s timer {timer:?} fires"));
-        self.step(at, Input::Timer(timer.clone()));
-    }
-
-    fn crash(&mut self, at: ProcessId) -> Result<(), StageError> {
-        self.up(at)?;
-        self.shut(at);
-        self.note(format!("{at} crashes"));
-        Ok(())
-    }
-
-    fn shut(&mut self, at: ProcessId) {
-        let place = &mut self.places[at.index()];
-        if let Place::Up { node, .. } = place {
-            let stable = node.process().stable();
-            *place = Place::Down { stable };
-        }
-    }
-
-    fn recover(&mut self, at: ProcessId) -> Result<(), StageError> {
-        self.exists(at)?;
-        let Place::Down { stable } = &self.places[at.index()] else {
-            return Err(StageError::Up { at });
-        };
-        let stable = Some(stable.clone());
-        self.note(format!("{at} recovers"));
-        let effects = self.boot(at, stable);
-        self.release(at, effects);
-        Ok(())
-    }
-
-    fn stabilize(&mut self, fire: bool, most: Option<u32>) -> Result<(), StageError> {
-        for _ in 0..most.unwrap_or(ENDLESS_STEPS) {
-            if let Some(Parcel { from, to, .. }) = self.under_way.first() {
-                self.done.push(Action::Deliver(Pick::oldest(*from, *to)));
-                self.deliver(0);
-                continue;
-            }
-            match self.next_due() {
-                Some((at, timer)) if fire => {
-                    self.done.push(Action::Fire { at, timer: format!("{timer:?}") });
-                    self.fire(at, &timer);
-                }
-                _ => return Ok(()),
-            }
-        }
-        let rests = self.under_way.is_empty() && !(fire && self.next_due().is_some());
-        if most.is_some() || rests { Ok(()) } else { Err(StageError::Endless) }
-    }
-
-    fn next_due(&self) -> Option<(ProcessId, P::Timer)> {
-        let places = self.places.iter().enumerate().filter_map(|(index, place)| match place {
+    fn timers(&self) -> impl Iterator<Item = (ProcessId, &P::Timer, Due)> {
+        let up = self.places.iter().enumerate().filter_map(|(index, place)| match place {
             Place::Up { timers, .. } => Some((ProcessId::at(index), timers)),
             Place::Down { .. } => None,
         });
-        let armed = places.flat_map(|(at, timers)| timers.iter().map(move |it| (at, it)));
-        let next = armed.min_by_key(|(_, (_, due))| **due);
-        next.map(|(at, (timer, _))| (at, timer.clone()))
+        up.flat_map(|(at, timers)| timers.iter().map(move |(timer, due)| (at, timer, *due)))
     }
 
-    fn look(&mut self, at: ProcessId) -> Result<(), StageError> {
-        self.exists(at)?;
+    /// How many messages were sent, by layer and kind.
+    pub fn sent(&self) -> &BTreeMap<(Layer, &'static str), u64> {
+        &self.sent
+    }
+
+    /// How many messages of a kind were sent.
+    pub fn sent_of(&self, kind: &str) -> u64 {
+        self.sent.iter().filter(|((_, named), _)| *named == kind).map(|(_, count)| count).sum()
+    }
+
+    /// How many messages were sent.
+    pub fn total_sent(&self) -> u64 {
+        self.sent.values().sum()
+    }
+
+    /// What users did and saw since the last call.
+    pub fn take_seen(&mut self) -> Vec<(ProcessId, Seen<P>)> {
+        mem::take(&mut self.seen)
+    }
+
+    /// What happened since the last call, one line each; what a step brought about is indented
+    /// under it. Nothing, unless the stage is [telling](Stage::telling).
+    pub fn take_lines(&mut self) -> Vec<String> {
+        self.lines.as_mut().map(mem::take).unwrap_or_default()
+    }
+
+    pub(crate) fn note(&mut self, line: impl FnOnce() -> String) {
+        if let Some(lines) = &mut self.lines {
+            lines.push(line());
+        }
+    }
+}
+
+/// Moves.
+impl<P: Protocol> Stage<P> {
+    /// The local user asks.
+    #[track_caller]
+    pub fn command(&mut self, at: ProcessId, command: P::Command) {
+        self.note(|| format!("{at} asks {command:?}"));
+        self.seen.push((at, Seen::Command(command.clone())));
+        self.step(at, Input::Command(command));
+    }
+
+    /// The detector of a process speaks of a peer.
+    #[track_caller]
+    pub fn suspicion(&mut self, at: ProcessId, peer: ProcessId, verdict: Verdict) {
+        let verb = if verdict == Verdict::Suspect { "suspects" } else { "trusts" };
+        self.note(|| format!("{at} {verb} {peer}"));
+        self.step(at, Input::Suspicion { peer, verdict });
+    }
+
+    /// A process loses all but its stable state.
+    #[track_caller]
+    pub fn crash(&mut self, at: ProcessId) {
+        self.shut(at);
+        self.seen.push((at, Seen::Crashed));
+        self.note(|| format!("{at} crashes"));
+    }
+
+    #[track_caller]
+    fn shut(&mut self, at: ProcessId) {
+        let place = &mut self.places[at.index()];
+        let Place::Up { process, .. } = place else { panic!("{at} is up") };
+        *place = Place::Down { stable: process.stable() };
+    }
+
+    /// A process boots with what it had saved.
+    #[track_caller]
+    pub fn recover(&mut self, at: ProcessId) {
+        let Place::Down { stable } = &self.places[at.index()] else { panic!("{at} is down") };
+        let stable = stable.clone();
+        self.note(|| format!("{at} recovers"));
+        self.seen.push((at, Seen::Recovered));
+        self.places[at.index()] = self.boot(at, Some(stable));
+        self.release(at);
+    }
+
+    /// An armed timer fires.
+    #[track_caller]
+    pub fn fire(&mut self, at: ProcessId, timer: P::Timer) {
+        let due = self.disarm(at, &timer).expect("the timer is armed");
+        let clock = &mut self.batch.environment.clock;
+        *clock = LocalTime(clock.0.max(due.at));
+        self.note(|| format!("{at}'s timer {timer:?} fires"));
+        self.step(at, Input::Timer(timer));
+    }
+
+    /// A timer is disarmed that the process wants armed.
+    pub fn forget_timer(&mut self, at: ProcessId, timer: &P::Timer) {
+        self.disarm(at, timer);
+    }
+
+    fn disarm(&mut self, at: ProcessId, timer: &P::Timer) -> Option<Due> {
+        let Place::Up { timers, .. } = &mut self.places[at.index()] else { return None };
+        timers.remove(timer)
+    }
+
+    /// A message arrives that nobody on this stage has sent.
+    #[track_caller]
+    pub fn inject(&mut self, (from, to): Link, message: P::Message) {
+        self.note(|| format!("{to} receives {message:?} from {from}"));
+        self.step(to, Input::Message { from, message });
+    }
+
+    /// The message of a link that has so many before it arrives, whatever the order of the
+    /// channel.
+    #[track_caller]
+    pub fn pass(&mut self, link: Link, before: usize) {
+        let place = self.place(link, before);
+        self.arrive(place);
+    }
+
+    /// A message of a link arrives: the oldest, or any where the channel reorders.
+    #[track_caller]
+    pub fn deliver(&mut self, link: Link, dice: &mut Dice) {
+        let before = match self.order {
+            Order::Fifo => 0,
+            Order::Reordered => dice.below(self.queue(link).len()),
+        };
+        self.pass(link, before);
+    }
+
+    /// The oldest message of a link arrives twice, at some time.
+    #[track_caller]
+    pub fn duplicate(&mut self, link: Link) {
+        self.copy(self.place(link, 0));
+    }
+
+    /// The oldest message of a link never arrives.
+    #[track_caller]
+    pub fn lose(&mut self, link: Link) {
+        self.remove(self.place(link, 0));
+    }
+
+    /// Delivers whatever is under way, in random order, and fires no timer.
+    pub fn drain(&mut self, dice: &mut Dice) {
+        while let Some(link) = dice.pick(&self.busy_links()) {
+            self.deliver(*link, dice);
+        }
+    }
+
+    /// Delivers until nothing is under way; then lets the timer fire that is due first, and so
+    /// on, until there is nothing to do.
+    #[track_caller]
+    pub fn settle(&mut self) {
+        for _ in 0..ENDLESS {
+            self.drain(&mut Dice(0));
+            match self.next_timer() {
+                Some((at, timer)) => self.fire(at, timer),
+                None => return,
+            }
+        }
+        panic!("there is always something to do");
+    }
+
+    /// Delivers the oldest message, whatever its link, or else lets the timer fire that is due
+    /// first, if timers do; tells whether there was something to do.
+    pub(crate) fn go_on(&mut self, timers: bool) -> bool {
+        if let Some(Parcel { link: (from, to), .. }) = self.under_way.first() {
+            self.done.push(Action::Deliver(Pick::oldest(*from, *to)));
+            self.arrive(0);
+            return true;
+        }
+        let Some((at, timer)) = self.next_timer().filter(|_| timers) else { return false };
+        self.done.push(Action::Fire { at, timer: format!("{timer:?}") });
+        self.fire(at, timer);
+        true
+    }
+
+    #[track_caller]
+    fn place(&self, link: Link, before: usize) -> usize {
+        let mut sent = self.under_way.iter().enumerate().filter(|(_, sent)| sent.link == link);
+        sent.nth(before).expect("so many messages are under way").0
+    }
+
+    pub(crate) fn arrive(&mut self, place: usize) {
+        let Parcel { link: (from, to), message } = self.under_way.remove(place);
+        if self.is_up(to) {
+            self.inject((from, to), message);
+        } else {
+            self.note(|| format!("{message:?} from {from} is lost: {to} is down"));
+        }
+    }
+
+    pub(crate) fn remove(&mut self, place: usize) {
+        let Parcel { link: (from, to), message } = self.under_way.remove(place);
+        self.note(|| format!("{message:?} from {from} to {to} is lost"));
+    }
+
+    pub(crate) fn copy(&mut self, place: usize) {
+        let copy = self.under_way[place].clone();
+        let Parcel { link: (from, to), message } = &copy;
+        self.note(|| format!("{message:?} from {from} to {to} is duplicated"));
+        self.under_way.insert(place + 1, copy);
+    }
+
+    pub(crate) fn look(&mut self, at: ProcessId) {
         let line = match &self.places[at.index()] {
-            Place::Up { node, timers } if timers.is_empty() => format!("{:?}", node.process()),
-            Place::Up { node, timers } => {
-                format!("{:?}, armed {:?}", node.process(), timers.keys().collect::<Vec<_>>())
+            Place::Up { process, timers } if timers.is_empty() => format!("{process:?}"),
+            Place::Up { process, timers } => {
+                format!("{process:?}, armed {:?}", timers.keys().collect::<Vec<_>>())
             }
             Place::Down { stable } => format!("down, saved {stable:?}"),
         };
-        self.note(format!("{at} is {line}"));
-        Ok(())
+        self.note(|| format!("{at} is {line}"));
     }
 
-    fn boot(&mut self, me: ProcessId, stable: Option<P::Stable>) -> Brought<P> {
-        let size = u32::try_from(self.configs.len()).expect("a group has fewer than 2^32 members");
-        let group = Group::new(me, size);
-        let clock = Standing(LocalTime(self.now));
-        let mut node = Box::new(Node::boot(group, &self.configs[me.index()], stable, clock));
-        let effects = Brought::of(node.pending());
-        let place = Place::Up { node, timers: BTreeMap::new() };
-        match self.places.get_mut(me.index()) {
-            Some(old) => *old = place,
-            None => self.places.push(place),
-        }
-        effects
+    fn boot(&mut self, me: ProcessId, stable: Option<P::Stable>) -> Place<P> {
+        let size = ProcessId::at(self.configs.len()).0;
+        let config = &self.configs[me.index()];
+        let process = P::boot(Group::new(me, size), config, stable, &mut self.batch);
+        Place::Up { process, timers: BTreeMap::new() }
     }
 
+    #[track_caller]
     fn step(&mut self, at: ProcessId, input: Input<P>) {
-        let Place::Up { node, .. } = &mut self.places[at.index()] else { return };
-        *node.environment() = Standing(LocalTime(self.now));
-        let effects = Brought::of(node.step(input));
-        self.release(at, effects);
+        let Place::Up { process, .. } = &mut self.places[at.index()] else { panic!("{at} is up") };
+        process.step(input, &mut self.batch);
+        self.release(at);
     }
 
-    fn release(&mut self, at: ProcessId, effects: Brought<P>) {
-        for (to, message) in effects.messages {
-            self.note(format!("  sends {to} {message:?}"));
-            self.under_way.push(Parcel { from: at, to, message });
+    #[track_caller]
+    fn release(&mut self, at: ProcessId) {
+        for (to, message) in mem::take(&mut self.batch.messages) {
+            assert!(to != at, "{at} sends {message:?} to itself");
+            self.note(|| format!("  sends {to} {message:?}"));
+            let label = message.label();
+            *self.sent.entry((label.layer, label.kind)).or_default() += 1;
+            self.under_way.push(Parcel { link: (at, to), message });
         }
-        for change in effects.timers {
-            let Place::Up { timers, .. } = &mut self.places[at.index()] else { continue };
-            match change {
-                TimerChange::Set(timer, after) => {
-                    self.armed += 1;
-                    timers.insert(timer, Due { at: self.now + after.min, armed: self.armed });
+        if let Place::Up { timers, .. } = &mut self.places[at.index()] {
+            for change in self.batch.timers.drain(..) {
+                match change {
+                    TimerChange::Set(timer, after) => {
+                        self.armed += 1;
+                        let due = self.batch.environment.clock.0 + after.min;
+                        timers.insert(timer, Due { at: due, armed: self.armed });
+                    }
+                    TimerChange::Cancel(timer) => drop(timers.remove(&timer)),
                 }
-                TimerChange::Cancel(timer) => drop(timers.remove(&timer)),
             }
         }
-        for event in effects.events {
-            self.note(format!("  is told {event:?}"));
-            self.events.push((at, event));
+        for event in mem::take(&mut self.batch.events) {
+            self.note(|| format!("  is told {event:?}"));
+            self.seen.push((at, Seen::Event(event)));
         }
     }
-
-    fn note(&mut self, line: String) {
-        self.lines.push(line);
-    }
-}
-
-/// The timer that a script calls `name`: the same, or the only one that contains it.
-pub fn timer_named<'t, T: std::fmt::Debug>(
-    timers: impl Iterator<Item = &'t T> + Clone,
-    name: &str,
-) -> Option<&'t T> {
-    let wanted = plain(name);
-    let is = |timer: &&T| plain(&format!("{timer:?}")) == wanted;
-    if let Some(timer) = timers.clone().find(is) {
-        return Some(timer);
-    }
-    let mut alike = timers.filter(|timer| plain(&format!("{timer:?}")).contains(&wanted));
-    let first = alike.next();
-    if alike.next().is_some() { None } else { first }
-}
-
-/// A name without case, dashes, underscores and spaces: `answer-timeout` is `AnswerTimeout`.
-fn plain(name: &str) -> String {
-    let letters = name.chars().filter(|letter| !matches!(letter, '-' | '_' | ' '));
-    letters.flat_map(char::to_lowercase).collect()
-}
-
-/// An action is not possible now.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum StageError {
-    /// A stage is one group.
-    #[error("the group exists already; a new one needs a new stage")]
-    GroupExists,
-    /// There is no such process.
-    #[error("there is no {at} in a group of {size}")]
-    NoProcess {
-        /// Who was named.
-        at: ProcessId,
-        /// How many there are.
-        size: usize,
-    },
-    /// A process that crashed can only recover.
-    #[error("{at} is down; recover it first")]
-    Down {
-        /// Which.
-        at: ProcessId,
-    },
-    /// Only a process that crashed can recover.
-    #[error("{at} is up; only a crashed process recovers")]
-    Up {
-        /// Which.
-        at: ProcessId,
-    },
-    /// The words mean no command of this protocol.
-    #[error("`{0}` is no command of this protocol")]
-    NotUnderstood(Asking),
-    /// There is no such message under way.
-    #[error("no such message is under way: {0}")]
-    NoMessage(Pick),
-    /// The channel is first in, first out.
-    #[error("the channel is FIFO and {0} is not the oldest message; say `channel reordered`")]
-    Overtakes(Pick),
-    /// There is no such timer, or more than one.
-    #[error("`{timer}` is not exactly one of {at}'s armed timers {armed}")]
-    NoTimer {
-        /// Whose.
-        at: ProcessId,
-        /// Which was named.
-        timer: String,
-        /// Which are armed.
-        armed: String,
-    },
-    /// There is always something more to do.
-    #[error("after {ENDLESS_STEPS} steps there is still something to do; say `stabilize 20`")]
-    Endless,
 }

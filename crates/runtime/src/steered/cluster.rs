@@ -8,9 +8,10 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tenure_core::{ProcessId, Protocol};
 use tenure_trace::{
-    Action, AppendError, Asked, ClockUnit, Course, CreateError, Header, Kind, Pick, Record, Source,
-    Spoken, Told, Who, WriteError, Writer,
+    Action, AppendError, Asked, ClockUnit, Course, CreateError, FollowError, Header, Impossible,
+    Kind, Pick, Record, Source, Spoken, Theatre, Told, Who, WriteError, Writer,
 };
+use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout};
 
@@ -25,30 +26,19 @@ use crate::transport::{Limits, Listen, MeshError, Settings};
 /// Messages on loopback are there at once; after so long something is wrong.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A course could not be followed over TCP. No node runs any more; their traces are where they
-/// were written.
+/// Nodes that follow a course over TCP could not be had. None runs any more; their traces are
+/// where they were written.
 #[derive(Debug, thiserror::Error)]
-pub enum FollowError {
-    /// The course is not possible, or not over TCP: messages to a process that crashed die with
-    /// its session, and applications talk elsewhere.
-    #[error("step {step}, `{action}`, is not possible over TCP")]
-    Impossible {
-        /// Which, from 1.
-        step: usize,
-        /// What should be done.
-        action: Action,
-    },
-    /// Something that was sent did not arrive in time, or a node ended.
-    #[error("step {step}, `{action}`: the nodes did not come to rest")]
-    Restless {
-        /// Which, from 1; 0 for the start.
-        step: usize,
-        /// What was done.
-        action: String,
-    },
+pub enum ClusterError {
+    /// What was sent did not arrive in time, or a node ended.
+    #[error("the nodes did not come to rest")]
+    Restless,
     /// A port could not be had.
     #[error("no port on loopback can be had: {0}")]
     Port(#[source] std::io::Error),
+    /// There is nothing that the nodes could run on.
+    #[error("no runtime can be had: {0}")]
+    Runtime(#[source] std::io::Error),
     /// A store could not be opened.
     #[error(transparent)]
     Store(#[from] OpenError),
@@ -68,17 +58,19 @@ pub enum FollowError {
 
 /// Runs a course on real nodes that talk TCP over loopback: each message travels, and then waits
 /// at its receiver until its delivery is said. Each node saves and traces in `directory`, with
-/// `header` at the head. Returns the traces.
+/// `header` at the head. Returns the traces. The nodes run on this thread, which must not belong
+/// to an asynchronous runtime.
 ///
 /// # Errors
 ///
-/// [`FollowError`] at the first step that is not possible; no node is left running.
-pub async fn follow<P>(
+/// [`FollowError`] at the first step that is not possible, or not over TCP: messages to a process
+/// that crashed die with its session, and applications talk elsewhere. No node is left running.
+pub fn follow<P>(
     course: &Course,
     config: impl Fn(ProcessId) -> P::Config,
     directory: &Path,
     header: &Header,
-) -> Result<Vec<PathBuf>, FollowError>
+) -> Result<Vec<PathBuf>, FollowError<ClusterError>>
 where
     P: Protocol,
     P::Message: Serialize + DeserializeOwned,
@@ -86,23 +78,29 @@ where
     P::Command: Into<Asked> + Spoken,
     P::Event: Into<Told>,
 {
-    let mut cluster = Cluster::<P> {
-        configs: (0..course.size).map(|place| config(ProcessId(place))).collect(),
-        directory: directory.to_owned(),
-        header: Header {
-            source: Source::Node,
-            clock: ClockUnit::Nanosecond,
-            n: course.size,
-            ..header.clone()
+    let runtime = Builder::new_current_thread().enable_all().build();
+    let mut nodes = Nodes {
+        runtime: runtime.map_err(ClusterError::Runtime)?,
+        cluster: Cluster::<P> {
+            configs: (0..course.size).map(|place| config(ProcessId(place))).collect(),
+            directory: directory.to_owned(),
+            header: Header {
+                source: Source::Node,
+                clock: ClockUnit::Nanosecond,
+                n: course.size,
+                ..header.clone()
+            },
+            addresses: addresses(course.size)?,
+            members: (0..course.size).map(|_| None).collect(),
+            sessions: vec![0; course.size as usize],
+            under_way: Vec::new(),
         },
-        addresses: addresses(course.size)?,
-        members: (0..course.size).map(|_| None).collect(),
-        sessions: vec![0; course.size as usize],
-        under_way: Vec::new(),
     };
-    let outcome = cluster.follow(course).await;
+    let booted = nodes.runtime.block_on(nodes.cluster.boot_all(&course.down));
+    let outcome = booted.map_err(FollowError::from).and_then(|()| nodes.follow(course));
+    let Nodes { runtime, mut cluster } = nodes;
     for place in 0..course.size {
-        cluster.stop(ProcessId(place)).await;
+        runtime.block_on(cluster.stop(ProcessId(place)));
     }
     outcome?;
     cluster.write_end()?;
@@ -111,11 +109,16 @@ where
     Ok(traces.filter(|path| path.exists()).collect())
 }
 
-fn addresses(size: u32) -> Result<Vec<SocketAddr>, FollowError> {
+/// Waits for what is there at once, or something is wrong.
+async fn patiently(waiting: impl Future<Output = Option<()>>) -> Result<(), ClusterError> {
+    timeout(PATIENCE, waiting).await.ok().flatten().ok_or(ClusterError::Restless)
+}
+
+fn addresses(size: u32) -> Result<Vec<SocketAddr>, ClusterError> {
     let bound: Result<Vec<_>, _> = (0..size).map(|_| TcpListener::bind("127.0.0.1:0")).collect();
-    let addresses = bound.map_err(FollowError::Port)?;
+    let addresses = bound.map_err(ClusterError::Port)?;
     let addresses: Result<Vec<_>, _> = addresses.iter().map(TcpListener::local_addr).collect();
-    addresses.map_err(FollowError::Port)
+    addresses.map_err(ClusterError::Port)
 }
 
 /// A message that was sent, and what it is called.
@@ -124,6 +127,29 @@ struct Sent {
     which: Which,
     to: ProcessId,
     kind: &'static str,
+}
+
+/// A cluster, and what its nodes run on.
+struct Nodes<P: Protocol> {
+    runtime: Runtime,
+    cluster: Cluster<P>,
+}
+
+impl<P> Theatre for Nodes<P>
+where
+    P: Protocol,
+    P::Message: Serialize + DeserializeOwned,
+    P::Stable: Serialize + DeserializeOwned,
+    P::Command: Into<Asked> + Spoken,
+    P::Event: Into<Told>,
+{
+    fn perform(&mut self, action: &Action) -> Result<(), Impossible> {
+        match self.runtime.block_on(self.cluster.perform(action)) {
+            Ok(Some(())) => Ok(()),
+            Ok(None) => Err(Impossible::Now(action.clone())),
+            Err(error) => Err(Impossible::Broken(error.to_string())),
+        }
+    }
 }
 
 struct Cluster<P: Protocol> {
@@ -146,38 +172,36 @@ where
     P::Command: Into<Asked> + Spoken,
     P::Event: Into<Told>,
 {
-    async fn follow(&mut self, course: &Course) -> Result<(), FollowError> {
-        let restless = |step: usize, action: &dyn std::fmt::Display| FollowError::Restless {
-            step,
-            action: action.to_string(),
-        };
-        let up = (0..course.size).map(ProcessId).filter(|at| !course.down.contains(at));
-        for at in up {
-            self.start(at).await?;
+    /// Boots everybody who is not down from the start.
+    async fn boot_all(&mut self, down: &[ProcessId]) -> Result<(), ClusterError> {
+        let everybody: Vec<ProcessId> = (0..self.header.n).map(ProcessId).collect();
+        for at in everybody.iter().filter(|at| !down.contains(at)) {
+            self.start(*at).await?;
         }
-        let everybody: Vec<ProcessId> = (0..course.size).map(ProcessId).collect();
         for at in everybody {
-            self.meet(at).await.ok_or_else(|| restless(0, &"start"))?;
-            self.boot(at).await.ok_or_else(|| restless(0, &"start"))?;
-        }
-        for (place, action) in course.actions.iter().enumerate() {
-            let step = place + 1;
-            let impossible = || FollowError::Impossible { step, action: action.clone() };
-            let done = match action {
-                Action::Crash(at) => self.crash(*at).await,
-                Action::Recover(at) if self.members[at.index()].is_none() => {
-                    self.start(*at).await?;
-                    self.meet(*at).await.ok_or_else(|| restless(step, action))?;
-                    self.boot(*at).await
-                }
-                action => match self.perform(action).await {
-                    Some((at, posted)) => self.await_arrival(at, posted).await,
-                    None => None,
-                },
-            };
-            done.ok_or_else(impossible)?;
+            self.boot(at).await?;
         }
         Ok(())
+    }
+
+    /// Performs one action; nothing where it is not possible.
+    async fn perform(&mut self, action: &Action) -> Result<Option<()>, ClusterError> {
+        match action {
+            Action::Crash(at) if self.member(*at).is_some() => self.crash(*at).await?,
+            Action::Recover(at) if self.member(*at).is_none() => {
+                self.start(*at).await?;
+                self.boot(*at).await?;
+            }
+            action => {
+                let Some((at, posted)) = self.do_one(action).await else { return Ok(None) };
+                self.await_arrival(at, posted).await?;
+            }
+        }
+        Ok(Some(()))
+    }
+
+    fn member(&self, at: ProcessId) -> Option<&Member<P>> {
+        self.members.get(at.index())?.as_ref()
     }
 
     fn trace_of(&self, at: ProcessId) -> PathBuf {
@@ -189,19 +213,19 @@ where
     }
 
     /// What holds now is what holds in the end.
-    fn write_end(&self) -> Result<(), FollowError> {
+    fn write_end(&self) -> Result<(), ClusterError> {
         let header = Header { source: Source::Parent, ..self.header.clone() };
         let mut writer = Writer::create(self.trace_of_the_whole(), &header)?;
         writer.write(Record::new(now(), Who::Parent, Kind::End))?;
         Ok(writer.flush()?)
     }
 
-    async fn start(&mut self, at: ProcessId) -> Result<(), FollowError> {
+    async fn start(&mut self, at: ProcessId) -> Result<(), ClusterError> {
         let begun = Instant::now();
         loop {
             match self.try_start(at) {
                 // The port of a node that was killed is free a moment later.
-                Err(FollowError::Start(StartError::Transport(MeshError::AddressTaken {
+                Err(ClusterError::Start(StartError::Transport(MeshError::AddressTaken {
                     ..
                 }))) if begun.elapsed() < PATIENCE => {
                     sleep(Duration::from_millis(20)).await;
@@ -211,7 +235,7 @@ where
         }
     }
 
-    fn try_start(&mut self, at: ProcessId) -> Result<(), FollowError> {
+    fn try_start(&mut self, at: ProcessId) -> Result<(), ClusterError> {
         let store = Store::open(self.directory.join(at.number().to_string()), "followed")?;
         let writer = Writer::append(self.trace_of(at), &self.header)?;
         let session = store.session();
@@ -240,40 +264,38 @@ where
         Ok(())
     }
 
-    /// Everybody who is up knows this session of the process, and it knows theirs: what is sent
-    /// from now on is meant for it.
-    async fn meet(&self, at: ProcessId) -> Option<()> {
-        let Some(mine) = &self.members[at.index()] else { return Some(()) };
-        for (place, other) in self.members.iter().enumerate() {
-            let peer = ProcessId::at(place);
-            let Some(other) = other.as_ref().filter(|_| peer != at) else { continue };
-            let here = Until::Met(peer, self.sessions[place]);
-            let there = Until::Met(at, self.sessions[at.index()]);
-            timeout(PATIENCE, mine.wait(here)).await.ok().flatten()?;
-            timeout(PATIENCE, other.wait(there)).await.ok().flatten()?;
-        }
-        Some(())
-    }
-
-    async fn boot(&mut self, at: ProcessId) -> Option<()> {
-        let Some(member) = &self.members[at.index()] else { return Some(()) };
-        let posted = member.perform(Move::Boot).await?;
+    async fn boot(&mut self, at: ProcessId) -> Result<(), ClusterError> {
+        let Some(member) = self.member(at) else { return Ok(()) };
+        self.meet(at, member).await?;
+        let posted = member.perform(Move::Boot).await.ok_or(ClusterError::Restless)?;
         self.await_arrival(at, posted).await
     }
 
+    /// Everybody who is up knows this session of the process, and it knows theirs: what is sent
+    /// from now on is meant for it.
+    async fn meet(&self, at: ProcessId, mine: &Member<P>) -> Result<(), ClusterError> {
+        for (place, other) in self.members.iter().enumerate() {
+            let peer = ProcessId::at(place);
+            let Some(other) = other.as_ref().filter(|_| peer != at) else { continue };
+            patiently(mine.wait(Until::Met(peer, self.sessions[place]))).await?;
+            patiently(other.wait(Until::Met(at, self.sessions[at.index()]))).await?;
+        }
+        Ok(())
+    }
+
     /// What was sent is waiting at those who are up before anything else happens.
-    async fn await_arrival(&mut self, from: ProcessId, posted: Posted) -> Option<()> {
+    async fn await_arrival(&mut self, from: ProcessId, posted: Posted) -> Result<(), ClusterError> {
         let session = self.sessions[from.index()];
         for (to, kind, number) in posted {
             let which = Which { from, session, number };
             self.under_way.push(Sent { which, to, kind });
-            let Some(member) = &self.members[to.index()] else { continue };
-            timeout(PATIENCE, member.wait(Until::Waiting(which))).await.ok().flatten()?;
+            let Some(member) = self.member(to) else { continue };
+            patiently(member.wait(Until::Waiting(which))).await?;
         }
-        Some(())
+        Ok(())
     }
 
-    async fn perform(&mut self, action: &Action) -> Option<(ProcessId, Posted)> {
+    async fn do_one(&mut self, action: &Action) -> Option<(ProcessId, Posted)> {
         let (at, order) = match action {
             Action::Ask(asking) => (asking.at, Move::Ask(P::Command::understand(asking)?)),
             Action::Fire { at, timer } => (*at, Move::Fire(timer.clone())),
@@ -281,17 +303,11 @@ where
             Action::Deliver(pick) | Action::Lose(pick)
                 if self.members.get(pick.to.index())?.is_none() =>
             {
-                self.pick(pick).map(|place| self.under_way.remove(place))?;
+                self.take(pick)?;
                 return Some((pick.to, Posted::new()));
             }
-            Action::Deliver(pick) => {
-                let sent = self.pick(pick).map(|place| self.under_way.remove(place))?;
-                (pick.to, Move::Deliver(sent.which))
-            }
-            Action::Lose(pick) => {
-                let sent = self.pick(pick).map(|place| self.under_way.remove(place))?;
-                (pick.to, Move::Lose(sent.which))
-            }
+            Action::Deliver(pick) => (pick.to, Move::Deliver(self.take(pick)?.which)),
+            Action::Lose(pick) => (pick.to, Move::Lose(self.take(pick)?.which)),
             Action::Duplicate(pick) => {
                 let place = self.pick(pick)?;
                 let sent = self.under_way[place];
@@ -300,25 +316,23 @@ where
             }
             _ => return None,
         };
-        let member = self.members.get(at.index())?.as_ref()?;
-        Some((at, member.perform(order).await?))
+        Some((at, self.member(at)?.perform(order).await?))
     }
 
     fn pick(&self, pick: &Pick) -> Option<usize> {
-        let wanted = |kind: &str| pick.kind.as_ref().is_none_or(|wanted| wanted == kind);
-        let is =
-            |sent: &Sent| (sent.which.from, sent.to) == (pick.from, pick.to) && wanted(sent.kind);
-        let mut alike = self.under_way.iter().enumerate().filter(|(_, sent)| is(sent));
-        alike.nth(pick.ordinal.checked_sub(1)?).map(|(place, _)| place)
+        pick.among(self.under_way.iter().map(|sent| (sent.which.from, sent.to, sent.kind)))
     }
 
-    async fn crash(&mut self, at: ProcessId) -> Option<()> {
-        self.members[at.index()].as_ref()?;
+    fn take(&mut self, pick: &Pick) -> Option<Sent> {
+        self.pick(pick).map(|place| self.under_way.remove(place))
+    }
+
+    async fn crash(&mut self, at: ProcessId) -> Result<(), ClusterError> {
         self.stop(at).await;
-        let mut writer = Writer::append(self.trace_of(at), &self.header).ok()?;
+        let mut writer = Writer::append(self.trace_of(at), &self.header)?;
         let session = self.sessions[at.index()];
-        writer.write(Record::new(now(), at, Kind::Crash).in_session(session)).ok()?;
-        writer.flush().ok()
+        writer.write(Record::new(now(), at, Kind::Crash).in_session(session))?;
+        Ok(writer.flush()?)
     }
 
     /// Kills a node. What it had not written is lost, which is nothing.

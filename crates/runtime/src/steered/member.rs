@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use tenure_core::{Input, ProcessId, Protocol, Verdict};
-use tenure_trace::{Asked, Kind, Told, timer_named};
+use tenure_core::{ProcessId, Protocol, Verdict};
+use tenure_trace::{Asked, Told, timer_named};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
@@ -118,9 +118,7 @@ where
         mut orders: mpsc::UnboundedReceiver<Order<P>>,
         recovered: bool,
     ) -> Result<(), Failure> {
-        let driver = &mut self.driver;
-        driver.outlet.diary.note(if recovered { Kind::Recover } else { Kind::Boot })?;
-        driver.outlet.release(driver.node.pending(), None)?;
+        self.driver.boot(recovered)?;
         loop {
             self.driver.outlet.diary.flush()?;
             tokio::select! {
@@ -159,7 +157,7 @@ where
     fn answer(&mut self) {
         for (until, answer) in std::mem::take(&mut self.patient) {
             let is_true = match until {
-                Until::Waiting(which) => self.place(which).is_some(),
+                Until::Waiting(which) => self.waiting.iter().any(|(waits, _)| *waits == which),
                 Until::Met(peer, session) => self.driver.sessions[peer.index()] >= session,
             };
             if is_true {
@@ -170,57 +168,34 @@ where
         }
     }
 
-    fn place(&self, which: Which) -> Option<usize> {
-        self.waiting.iter().position(|(waits, _)| *waits == which)
-    }
-
     fn perform(&mut self, action: Move<P>) -> Result<Option<Posted>, Failure> {
-        let driver = &mut self.driver;
+        let place = |which| self.waiting.iter().position(|(waits, _)| *waits == which);
         let done = match action {
-            Move::Boot => true,
-            Move::Ask(command) => {
-                driver.outlet.diary.note(Kind::Command(command.clone().into()))?;
-                driver.step(Input::Command(command))?;
-                true
-            }
-            Move::Deliver(which) => match self.place(which) {
+            Move::Boot => Some(()),
+            Move::Ask(command) => Some(self.driver.command(command)?),
+            Move::Suspicion(peer, verdict) => Some(self.driver.suspicion(peer, verdict)?),
+            Move::Deliver(which) => match place(which) {
                 Some(place) => {
                     let (_, payload) = self.waiting.remove(place);
-                    self.driver.take_message(which.from, which.session, &payload)?;
-                    true
+                    Some(self.driver.take_message(which.from, which.session, &payload)?)
                 }
-                None => false,
+                None => None,
             },
-            Move::Lose(which) => {
-                self.place(which).map(|place| self.waiting.remove(place)).is_some()
-            }
-            Move::Duplicate(which) => match self.place(which) {
-                Some(place) => {
-                    self.waiting.insert(place + 1, self.waiting[place].clone());
-                    true
-                }
-                None => false,
-            },
+            Move::Lose(which) => place(which).map(|place| drop(self.waiting.remove(place))),
+            Move::Duplicate(which) => place(which)
+                .map(|place| self.waiting.insert(place + 1, self.waiting[place].clone())),
             Move::Fire(name) => {
-                let armed = timer_named(driver.outlet.timers.armed(), &name).cloned();
-                match armed {
+                let timers = &mut self.driver.outlet.timers;
+                match timer_named(timers.armed(), &name).cloned() {
                     Some(timer) => {
-                        driver.outlet.timers.cancel(&timer);
-                        let name = Some(format!("{timer:?}"));
-                        let step = driver.node.step(Input::Timer(timer));
-                        driver.outlet.release(step, name)?;
-                        true
+                        timers.cancel(&timer);
+                        Some(self.driver.fire(timer)?)
                     }
-                    None => false,
+                    None => None,
                 }
-            }
-            Move::Suspicion(peer, verdict) => {
-                driver.outlet.diary.note(Kind::Suspicion { peer, verdict })?;
-                driver.step(Input::Suspicion { peer, verdict })?;
-                true
             }
         };
         let posted = self.driver.outlet.posted.as_mut().map(std::mem::take).unwrap_or_default();
-        Ok(done.then_some(posted))
+        Ok(done.map(|()| posted))
     }
 }

@@ -287,7 +287,7 @@ fn outcomes(records: &[Record], size: u32) -> Vec<Vec<&'static str>> {
 }
 
 /// Each message waits at its receiver until the story says that it arrives.
-async fn told_over_tcp(script: &str) -> Vec<Vec<&'static str>> {
+fn told_over_tcp(script: &str) -> Vec<Vec<&'static str>> {
     type P = Led<TwoPhaseCommit, Bully>;
     let application = two_phase_commit::Config::default();
     let config = led::Config { application, election: election(3) };
@@ -295,7 +295,7 @@ async fn told_over_tcp(script: &str) -> Vec<Vec<&'static str>> {
     let course = Course::of_script::<P>(&script, |_: Group| config.clone()).unwrap().remove(0);
     let directory = TempDir::new().unwrap();
     let header = Header::new("two-phase-commit", Service::Other, 3, Source::Node);
-    let traces = follow::<P>(&course, |_| config.clone(), directory.path(), &header).await;
+    let traces = follow::<P>(&course, |_| config.clone(), directory.path(), &header);
     outcomes(&merge_files(traces.unwrap()).unwrap().records, 3)
 }
 
@@ -303,16 +303,16 @@ const ALL_HAVE_VOTED: &str = "group 3\nelect p1; stabilize\nbegin p1\n\
     deliver p1→p2 prepare; deliver p1→p3 prepare";
 
 #[claims("4-commit")]
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_coordinator_that_was_killed_decides_from_the_log_on_its_disk() {
+#[test]
+fn a_coordinator_that_was_killed_decides_from_the_log_on_its_disk() {
     // Killed before it had the votes: the others are uncertain, whoever leads them.
     let killed =
         format!("{ALL_HAVE_VOTED}\ncrash p1\nsuspect p2 p1; suspect p3 p1\nstabilize timers");
-    let uncertain = told_over_tcp(&killed).await;
+    let uncertain = told_over_tcp(&killed);
     assert_eq!(uncertain, [vec![], vec!["prepared"], vec!["prepared"]]);
     // It comes back, and its log says that it has begun and not decided.
     let back = format!("{killed}\nrecover p1; trust p2 p1; trust p3 p1\nstabilize timers");
-    let aborted = told_over_tcp(&back).await;
+    let aborted = told_over_tcp(&back);
     let both = vec!["prepared", "aborted"];
     assert_eq!(aborted, [vec!["aborted"], both.clone(), both]);
     // Killed when it had decided and nobody had heard of it.
@@ -322,7 +322,7 @@ async fn a_coordinator_that_was_killed_decides_from_the_log_on_its_disk() {
          stabilize timers"
     );
     let both = vec!["prepared", "committed"];
-    assert_eq!(told_over_tcp(&decided).await, [vec!["committed"], both.clone(), both]);
+    assert_eq!(told_over_tcp(&decided), [vec!["committed"], both.clone(), both]);
 }
 
 #[claims("4-tree")]

@@ -2,7 +2,7 @@
 
 use crate::tiny::Tiny;
 use tenure_core::{Order, ProcessId};
-use tenure_trace::{Action, PerformError, Script, Stage, StageError, golden, perform};
+use tenure_trace::{Action, Impossible, PerformError, Script, Stage, Theatre, golden, perform};
 
 fn performed(script: &str) -> Result<Vec<String>, PerformError> {
     perform::<Tiny>(&script.parse::<Script>().unwrap(), |_| 0)
@@ -93,14 +93,14 @@ fn timers_fire_when_they_are_due_however_often_others_are_armed_again() {
 
 #[test]
 fn a_stage_can_be_moved_without_a_script() {
-    let mut stage = Stage::<Tiny>::new(2, Order::Fifo, |_| 0);
+    let mut stage = Stage::<Tiny>::telling(2, Order::Fifo, |_| 0);
     stage.perform(&"enter p2".parse().unwrap()).unwrap();
     assert_eq!(stage.under_way().count(), 1);
     stage.perform(&Action::Stabilize { timers: false, most: None }).unwrap();
-    assert_eq!(stage.events().len(), 1);
+    assert_eq!(stage.take_seen().len(), 2, "a command and an event");
     assert_eq!(stage.take_lines().len(), 6);
     stage.perform(&Action::Crash(ProcessId(1))).unwrap();
     assert_eq!(stage.process(ProcessId(1)), None);
     let again = stage.perform(&Action::Crash(ProcessId(1)));
-    assert_eq!(again, Err(StageError::Down { at: ProcessId(1) }));
+    assert_eq!(again, Err(Impossible::Down { at: ProcessId(1) }));
 }

@@ -7,9 +7,10 @@ use clap::{Args, Parser, ValueEnum};
 use serde::Serialize;
 use tenure_algorithms::catalogue::Parameters;
 use tenure_core::{Need, Property};
-use tenure_instances::OverTcpError;
-use tenure_runtime::FollowError;
-use tenure_trace::{Course, Header, Judgement, Kind, Trace, Verification, plain, verify_files};
+use tenure_trace::{
+    Course, FollowError, Header, Impossible, Judgement, Kind, Trace, Verification, plain,
+    verify_files,
+};
 
 use super::of_input;
 use crate::cmd::failure::{Failure, Status};
@@ -147,8 +148,11 @@ fn again(
         Over::Tcp => {
             let followed = subject.follow_over_tcp(&course, directory);
             followed.map_err(|error| match error {
-                OverTcpError::Follow(FollowError::Impossible { .. }) => Failure::usage(error),
-                error => Failure::environment(error),
+                FollowError::Engine(_)
+                | FollowError::Impossible { why: Impossible::Broken(_), .. } => {
+                    Failure::environment(error)
+                }
+                error => Failure::usage(error),
             })?
         }
     };

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use tenure_core::{Effects, Group, Never, Order, ProcessId, Protocol, labelled};
-use tenure_trace::{Action, Asking, Pick, Stage, StageError};
+use tenure_trace::Stage;
 
 /// An army, which confirms what it hears.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -58,22 +58,18 @@ impl Protocol for Army {
 }
 
 /// What both armies know in the end, if so many couriers come through and the next is caught.
-fn ends(most: u32, through: u32) -> Result<[Army; 2], StageError> {
+fn ends(most: u32, through: u32) -> [Army; 2] {
     let (first, second) = (ProcessId(0), ProcessId(1));
-    let mut stage = Stage::<Army>::with_commands(2, Order::Fifo, |_| most, |_| Some(Attack));
-    let ask = Asking { verb: String::new(), at: first, peer: None, words: Vec::new() };
-    stage.perform(&Action::Ask(ask))?;
+    let mut stage = Stage::<Army>::alike(2, Order::Fifo, most);
+    stage.command(first, Attack);
     let link = |number: u32| if number % 2 == 1 { (first, second) } else { (second, first) };
     for number in 1..=through {
-        let (from, to) = link(number);
-        stage.perform(&Action::Deliver(Pick::oldest(from, to)))?;
+        stage.pass(link(number), 0);
     }
     if through < most {
-        let (from, to) = link(through + 1);
-        stage.perform(&Action::Lose(Pick::oldest(from, to)))?;
+        stage.lose(link(through + 1));
     }
-    let army = |at| stage.process(at).cloned().ok_or(StageError::NoProcess { at, size: 2 });
-    Ok([army(first)?, army(second)?])
+    [first, second].map(|at| stage.process(at).expect("no army is ever down").clone())
 }
 
 /// What couriers who may be caught make of two armies.
@@ -89,10 +85,9 @@ pub(super) struct Chain {
 }
 
 /// Tries every run in which one of at most so many couriers is caught; none is if none may be.
-pub(super) fn chain(most: u32, may_be_caught: bool) -> Result<Chain, StageError> {
+pub(super) fn chain(most: u32, may_be_caught: bool) -> Chain {
     let least = if may_be_caught { 0 } else { most };
-    let runs: Vec<[Army; 2]> =
-        (least..=most).map(|through| ends(most, through)).collect::<Result<_, _>>()?;
+    let runs: Vec<[Army; 2]> = (least..=most).map(|through| ends(most, through)).collect();
     // Whoever sent the last courier of the longer run.
     let sender = |longer: usize| (least as usize + longer + 1) % 2;
     let alike = (1..runs.len())
@@ -108,5 +103,5 @@ pub(super) fn chain(most: u32, may_be_caught: bool) -> Result<Chain, StageError>
             }
         }
     }
-    Ok(Chain { alike, rules, alone })
+    Chain { alike, rules, alone }
 }
