@@ -45,8 +45,9 @@ fn counterexamples_happen_again_in_the_simulator_and_over_tcp() {
     happens_again(inside, "mutual-exclusion", &both);
     let reordered = "lamport -n 2 --channel reordered --beyond-assumptions";
     happens_again(reordered, "mutual-exclusion", &both);
-    happens_again("ricart-agrawala -n 2 --lose 1", "progress", &both);
-    happens_again("token-ring -n 2 --duplicate 1", "mutual-exclusion", &both);
+    happens_again("ricart-agrawala -n 2 --lose 1 --beyond-assumptions", "progress", &both);
+    let copied = "token-ring -n 2 --duplicate 1 --beyond-assumptions";
+    happens_again(copied, "mutual-exclusion", &both);
     happens_again("maekawa -n 3 --quorums pairs --variant basic", "progress", &both);
 }
 
@@ -102,7 +103,7 @@ fn no_line_of_a_report_is_longer_than_a_hundred_columns() {
     for check in [
         "maekawa -n 3 --quorums pairs --variant basic --property progress",
         "ricart-agrawala -n 4 --variant reply-while-inside --property mutual-exclusion",
-        "chang-roberts -n 5 --lose 1 --property agreement,progress,validity",
+        "chang-roberts -n 5 --lose 1 --beyond-assumptions --property agreement,progress,validity",
     ] {
         let checked = tenure(&format!("check {check}"));
         let text = String::from_utf8(checked.stdout).expect("text");
@@ -128,6 +129,27 @@ fn whoever_interrupts_a_check_is_told_what_is_known() {
         assert_eq!(told["verdict"], "incomplete");
         assert_eq!(told["properties"]["mutual-exclusion"], "incomplete");
         assert!(told["states"].as_u64().is_some_and(|states| states > 0));
+    }
+}
+
+/// An engine refuses what the card excludes, whatever its name.
+#[test]
+fn what_the_card_excludes_is_refused_unless_wanted() {
+    for (line, says) in [
+        ("lamport -n 2 --channel reordered", "needs channels in order, but the channels reorder"),
+        ("bully -n 2 --timing asynchronous", "but the timing asked for is weaker"),
+        ("token-ring -n 2 --lose 1", "but messages are lost"),
+        ("token-ring -n 2 --duplicate 1", "but messages are duplicated"),
+        ("ricart-agrawala -n 2 --crash 1", "but a process crashes"),
+        ("lamport -n 2 --down 2", "but a process is down from the start"),
+        ("coordinated:bully -n 2 --partition 1", "but a partition loses messages"),
+    ] {
+        let refused = tenure(&format!("check {line}"));
+        let told = String::from_utf8_lossy(&refused.stderr);
+        assert_eq!((refused.status.code(), told.lines().count()), (Some(2), 1), "{line}: {told}");
+        assert!(told.contains(says) && told.contains("add --beyond-assumptions"), "{told}");
+        let beyond = tenure(&format!("check {line} --beyond-assumptions"));
+        assert_ne!(beyond.status.code(), Some(2), "{line}");
     }
 }
 

@@ -1,8 +1,9 @@
 //! Whether a check asks more of an algorithm than its card says it assumes.
 
-use tenure_core::{Card, Crashes, Detection, Order, Protocol, Timing};
+use tenure_core::{Card, Crashes, Protocol, Surroundings, Timing};
 
 use crate::check::Check;
+use crate::refusal::Refusal;
 use crate::user::Service;
 use crate::world::Fault;
 
@@ -10,33 +11,39 @@ impl<P: Protocol> Check<P>
 where
     P::Command: Service<Event = P::Event>,
 {
-    /// Where this check is weaker than what the card assumes, one sentence each: outside its
-    /// assumptions an algorithm promises nothing, and a violation says nothing against it.
-    pub fn beyond(&self, card: &Card) -> Vec<String> {
-        let name = &card.name;
-        let mut beyond = Vec::new();
-        if card.order == Order::Fifo && self.order == Order::Reordered {
-            beyond.push(format!("{name} needs channels that are first in, first out"));
+    /// Refuses to run where more may happen than this card assumes. A check that assumes no card
+    /// goes as far beyond as it is told to.
+    #[must_use]
+    pub fn assuming(mut self, card: &Card) -> Self {
+        self.assumes = Some(card.clone());
+        self
+    }
+
+    pub(crate) fn check_assumptions(&self) -> Result<(), Refusal> {
+        let Some(card) = &self.assumes else { return Ok(()) };
+        match card.weaknesses(&self.surroundings(card)).next() {
+            Some(weakness) => Err(Refusal::Weaker { algorithm: card.name.clone(), weakness }),
+            None => Ok(()),
         }
-        if card.timing == Timing::Synchronous && self.synchronous.is_none() {
-            beyond.push(format!("{name} needs synchronous time"));
-        }
+    }
+
+    fn surroundings(&self, card: &Card) -> Surroundings {
         let asked = |fault| self.budget.of(fault) > 0;
-        let crashes = asked(Fault::Crash) || !self.down.is_empty();
-        let faults = card.faults;
-        if asked(Fault::Loss) && !faults.loss
-            || asked(Fault::Duplication) && !faults.duplication
-            || crashes && faults.crashes == Crashes::None
-            || asked(Fault::Recovery) && faults.crashes < Crashes::Recovery
-        {
-            beyond.push(format!("{name} {}", faults.says));
+        Surroundings {
+            // Where a timer may fire at any time, it may do so as late as it has to.
+            timing: if self.synchronous.is_some() { Timing::Synchronous } else { Timing::Partial },
+            order: self.order,
+            loss: asked(Fault::Loss),
+            duplication: asked(Fault::Duplication),
+            partition: asked(Fault::Partition),
+            down: !self.down.is_empty(),
+            crashes: match asked(Fault::Recovery) {
+                true => Crashes::Recovery,
+                false if asked(Fault::Crash) => Crashes::Stop,
+                false => Crashes::None,
+            },
+            suspicion: asked(Fault::FalseSuspicion),
+            ..card.surroundings()
         }
-        if asked(Fault::FalseSuspicion) && card.detection == Detection::Perfect {
-            beyond.push(format!("{name} needs a failure detector that is never wrong"));
-        }
-        if crashes && card.detection != Detection::None && !self.detects {
-            beyond.push(format!("{name} needs a failure detector"));
-        }
-        beyond
     }
 }

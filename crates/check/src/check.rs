@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tenure_core::service::mutex;
 use tenure_core::{
-    Monitor, Need, Order, ProcessId, Property, Protocol, Rebase, Stamped, TICKS_PER_UNIT,
+    Card, Monitor, Need, Order, ProcessId, Property, Protocol, Rebase, Stamped, TICKS_PER_UNIT,
 };
 
 use crate::Entries;
@@ -76,6 +76,8 @@ where
     pub(crate) stamping: Option<Stamping<P>>,
     pub(crate) accepts_endless: bool,
     pub(crate) bypass_cap: Option<(usize, u32)>,
+    /// The card outside of which it does not go.
+    pub(crate) assumes: Option<Card>,
     pub(crate) exact: bool,
     pub(crate) threads: usize,
     pub(crate) limits: Limits,
@@ -154,6 +156,7 @@ where
             stamping: None,
             accepts_endless: false,
             bypass_cap: None,
+            assumes: None,
             exact: false,
             threads,
             limits: Limits::default(),

@@ -1,6 +1,6 @@
 //! Why a check was not run.
 
-use tenure_core::ProcessId;
+use tenure_core::{ProcessId, Weakness};
 
 use crate::Story;
 
@@ -65,6 +65,14 @@ pub enum Refusal {
         says: String,
         /// The shortest run that leads there; its last step is the handler's.
         story: Story,
+    },
+    /// More may happen than the card assumes.
+    #[error("{algorithm} {weakness}; change it or assume no card")]
+    Weaker {
+        /// Which one.
+        algorithm: String,
+        /// What its card demands, and what may happen.
+        weakness: Weakness,
     },
     /// Causality counts requests.
     #[error("the order of requests is checked with a number of entries, not without bound")]

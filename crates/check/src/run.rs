@@ -11,6 +11,7 @@ use crate::entries::EntriesOfAll;
 use crate::explore::{Ended, Explored, Search};
 use crate::fingerprint::probability_of_a_missed_state;
 use crate::graph::Graph;
+use crate::limits::Limit;
 use crate::model::Model;
 use crate::parcel::Freight;
 use crate::processes::{Processes, Setting};
@@ -84,6 +85,7 @@ where
     /// The processes and the rules of this check.
     pub(crate) fn assemble(&mut self) -> Result<(Arc<Processes<P>>, Arc<Rules>), Refusal> {
         let workload = self.workload()?;
+        self.check_assumptions()?;
         if self.never_shifts() {
             self.shifts = None;
         }
@@ -222,7 +224,8 @@ where
             bytes: told.explored.bytes_peak,
         };
         let liveness = self.selected.iter().any(|one| !matches!(one.kind, Asked::Always(_)));
-        let graph = liveness.then(|| Graph::of(&mut told.explored));
+        let graph = liveness && limit != Some(Limit::Stopped);
+        let graph = graph.then(|| Graph::of(&mut told.explored));
         for selected in &self.selected {
             let found = told.judge(selected, graph.as_ref());
             let judgement = match (&found, limit) {

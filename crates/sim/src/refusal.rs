@@ -1,4 +1,4 @@
-use tenure_core::{Card, Crashes, Detection, Order, ProcessId, Service, Timing};
+use tenure_core::{Card, Crashes, ProcessId, Service, Surroundings, Timing, Weakness};
 
 use crate::span::units;
 use crate::{Chance, Fault, Memory, Settings};
@@ -116,14 +116,12 @@ pub enum SettingsError {
         drift_ppm: u32,
     },
     /// The environment is weaker than the card.
-    #[error("{algorithm}: {needs}; but {given}; change it or run beyond the assumptions")]
+    #[error("{algorithm}: {weakness}; change it or run beyond the assumptions")]
     Weaker {
         /// The algorithm.
         algorithm: String,
-        /// What its card demands.
-        needs: String,
-        /// What the settings offer.
-        given: String,
+        /// What its card demands, and what the settings offer.
+        weakness: Weakness,
     },
 }
 
@@ -264,59 +262,39 @@ impl Settings {
         if self.beyond_assumptions {
             return Ok(());
         }
-        let Some((needs, given)) = self.weakness(card) else { return Ok(()) };
-        Err(SettingsError::Weaker { algorithm: card.name.clone(), needs, given: given.into() })
+        match card.weaknesses(&self.surroundings(card)).next() {
+            Some(weakness) => Err(SettingsError::Weaker { algorithm: card.name.clone(), weakness }),
+            None => Ok(()),
+        }
     }
 
-    fn weakness(&self, card: &Card) -> Option<(String, &'static str)> {
-        let says = || card.faults.says.to_string();
-        if self.time.timing.unwrap_or(card.timing) < card.timing {
-            return Some((needs_timing(card.timing), "the timing asked for is weaker"));
+    /// What may happen in these settings.
+    fn surroundings(&self, card: &Card) -> Surroundings {
+        let mut around = Surroundings {
+            timing: self.time.timing.unwrap_or(card.timing),
+            order: self.network.order.unwrap_or(card.order),
+            loss: self.network.loss.possible(),
+            duplication: self.network.duplication.possible(),
+            down: !self.down.is_empty(),
+            ..card.surroundings()
+        };
+        for fault in &self.faults {
+            let back = match fault {
+                Fault::Crash { recovery, .. } => recovery.map(|recovery| recovery.memory),
+                Fault::Recover { memory, .. } => Some(*memory),
+                Fault::Partition { .. } => {
+                    around.partition = true;
+                    continue;
+                }
+                Fault::Suspicion { .. } => {
+                    around.suspicion = true;
+                    continue;
+                }
+            };
+            around.forgets |= back == Some(Memory::Lost);
+            let crashes = if back.is_some() { Crashes::Recovery } else { Crashes::Stop };
+            around.crashes = around.crashes.max(crashes);
         }
-        if card.order == Order::Fifo && self.network.order == Some(Order::Reordered) {
-            return Some(("needs channels in order".into(), "the channels reorder"));
-        }
-        if self.network.loss.possible() && !card.faults.loss {
-            return Some((says(), "messages are lost"));
-        }
-        if self.network.duplication.possible() && !card.faults.duplication {
-            return Some((says(), "messages are duplicated"));
-        }
-        if !self.down.is_empty() && card.faults.crashes < Crashes::Stop {
-            return Some((says(), "a process is down from the start"));
-        }
-        self.faults.iter().find_map(|fault| {
-            let given = unforeseen(fault, card)?;
-            Some((says(), given))
-        })
-    }
-}
-
-fn needs_timing(timing: Timing) -> String {
-    match timing {
-        Timing::Synchronous => "needs synchronous timing".into(),
-        Timing::Partial => "needs at least partial synchrony".into(),
-        Timing::Asynchronous => "needs no timing".into(),
-    }
-}
-
-/// What this fault does that the card does not foresee.
-fn unforeseen(fault: &Fault, card: &Card) -> Option<&'static str> {
-    let crashes = card.faults.crashes;
-    match fault {
-        Fault::Crash { recovery, .. } => match recovery {
-            _ if crashes < Crashes::Stop => Some("a process crashes"),
-            Some(recovery) if recovery.memory == Memory::Lost => Some("a process forgets"),
-            Some(_) if crashes < Crashes::Recovery => Some("a process comes back"),
-            _ => None,
-        },
-        Fault::Recover { memory: Memory::Lost, .. } => Some("a process forgets"),
-        Fault::Recover { .. } if crashes < Crashes::Recovery => Some("a process comes back"),
-        Fault::Recover { .. } => None,
-        Fault::Partition { .. } if !card.faults.loss => Some("a partition loses messages"),
-        Fault::Suspicion { .. } if card.detection == Detection::Perfect => {
-            Some("a live process is suspected")
-        }
-        Fault::Partition { .. } | Fault::Suspicion { .. } => None,
+        around
     }
 }

@@ -121,14 +121,23 @@ fn what_was_found_before_a_limit_stays_found() {
 }
 
 #[test]
-fn a_check_says_where_it_is_weaker_than_the_card() {
-    let card = Lamport::card(&Default::default(), 3);
-    assert_eq!(Check::<Lamport>::of(3).fifo().beyond(&card), [""; 0]);
-    let beyond = Check::<Lamport>::of(3).losing(1).crashing(1).beyond(&card);
-    assert_eq!(beyond.len(), 2, "{beyond:?}");
-    assert_eq!(beyond[0], "lamport needs channels that are first in, first out");
-    let card = RicartAgrawala::card(&Default::default(), 3);
-    assert_eq!(Check::<RicartAgrawala>::of(3).duplicating(1).beyond(&card), [""; 0]);
+fn a_check_that_assumes_a_card_is_refused_where_more_may_happen() {
+    let card = Lamport::card(&Default::default(), 2);
+    let check = || Check::<Lamport>::of(2).always(MutualExclusion::new());
+    assert_eq!(check().fifo().assuming(&card).run().judgement(), Judgement::Holds);
+    assert_eq!(check().run().judgement(), Judgement::Violated, "nothing was assumed");
+    for (beyond, says) in [
+        (check(), "lamport needs channels in order, but the channels reorder"),
+        (check().fifo().losing(1), "but messages are lost"),
+        (check().fifo().crashing(1), "but a process crashes"),
+        (check().fifo().partitioning([ProcessId(0)]), "but a partition loses messages"),
+        (check().fifo().down([ProcessId(0)]), "but a process is down from the start"),
+    ] {
+        let refused = beyond.assuming(&card).try_run().expect_err("it goes beyond").to_string();
+        assert!(refused.contains(says), "{refused}");
+    }
+    let card = RicartAgrawala::card(&Default::default(), 2);
+    assert!(Check::<RicartAgrawala>::of(2).duplicating(1).assuming(&card).try_run().is_ok());
 }
 
 #[test]

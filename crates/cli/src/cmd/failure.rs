@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::Path;
 use std::process::ExitCode;
 
+use tenure_core::Weakness;
 use tenure_trace::plain;
 
 /// The exit statuses, which scripts depend on.
@@ -52,6 +53,12 @@ impl Failure {
     /// The user asked for something that cannot be.
     pub(crate) fn usage(says: impl fmt::Display) -> Self {
         Failure { status: Status::Usage, says: one_line(&says.to_string()) }
+    }
+
+    /// More may happen than the algorithm's card assumes.
+    pub(crate) fn weaker(algorithm: &str, weakness: &Weakness) -> Self {
+        let mends = "change it or add --beyond-assumptions";
+        Failure::usage(format!("{algorithm} {weakness}; {mends}"))
     }
 
     /// The algorithm broke down.

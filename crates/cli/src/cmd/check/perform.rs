@@ -133,6 +133,9 @@ impl Perform<'_> {
                 check = check.ample();
             }
         }
+        if !group.beyond_assumptions {
+            check = check.assuming(self.card);
+        }
         if options.exact {
             check = check.exact();
         }
@@ -170,6 +173,7 @@ where
 {
     check.try_run().map_err(|refusal| match refusal {
         Refusal::Panicked { .. } => Failure::violated(refusal),
+        Refusal::Weaker { algorithm, weakness } => Failure::weaker(&algorithm, &weakness),
         refusal => Failure::usage(refusal),
     })
 }

@@ -149,7 +149,8 @@ fn unbounded_detector() -> Experiment {
 fn tolerant_lock() -> Experiment {
     let plain = "check ricart-agrawala -n 2 --crash 1 --beyond-assumptions";
     let tolerant = "check tolerant-ricart-agrawala -n 2 --crash 1";
-    let mistaken = "check tolerant-ricart-agrawala -n 2 --timing asynchronous --false-suspicion 1";
+    let mistaken = "check tolerant-ricart-agrawala -n 2 --timing asynchronous --false-suspicion 1 \
+                    --beyond-assumptions";
     side_by_side(
         [
             ("no detector", plain.into(), "/properties/progress", "violated".into()),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use tenure_algorithms::catalogue::{self, ELECTIONS, MUTEXES, Unknown};
-use tenure_core::{Card, Crashes, Property, TICKS_PER_UNIT};
+use tenure_core::{Card, Crashes, Property, Surroundings, TICKS_PER_UNIT};
 use tenure_daemon::Service;
 
 use super::options::Options;
@@ -197,13 +197,14 @@ fn check(
         let end = crate::cmd::duration::show(duration);
         return Err(Failure::usage(format!("{action} is not over before the end at {end}")));
     }
-    let tolerated = match deed {
-        Deed::Kill => card.faults.crashes != Crashes::None,
-        Deed::Restart => card.faults.crashes == Crashes::Recovery,
+    let crashes = match deed {
+        Deed::Kill => Crashes::Stop,
+        Deed::Restart => Crashes::Recovery,
         // A stopped process is only slow.
-        Deed::Pause(_) => true,
+        Deed::Pause(_) => Crashes::None,
     };
-    if !tolerated && !options.beyond_assumptions {
+    let around = Surroundings { crashes, ..card.surroundings() };
+    if card.weaknesses(&around).next().is_some() && !options.beyond_assumptions {
         let (name, says) = (mutex, card.faults.says);
         return Err(Failure::usage(format!(
             "{action} is more than {name} survives (its card: {says}); \

@@ -323,9 +323,7 @@ fn longest_delay(settings: &Settings) -> u64 {
 /// What the simulator refuses, in the words of the command line.
 fn refused(error: SettingsError) -> Failure {
     match error {
-        SettingsError::Weaker { algorithm, needs, given } => Failure::usage(format!(
-            "{algorithm} {needs}, but {given}; change it or add --beyond-assumptions"
-        )),
+        SettingsError::Weaker { algorithm, weakness } => Failure::weaker(&algorithm, &weakness),
         error => Failure::usage(error),
     }
 }

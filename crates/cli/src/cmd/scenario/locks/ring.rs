@@ -97,7 +97,7 @@ fn delays(knobs: &Knobs) -> Vec<Experiment> {
 }
 
 fn faults(_: &Knobs) -> Vec<Experiment> {
-    let check = |fault: &str| format!("check token-ring -n 2 {fault}");
+    let check = |fault: &str| format!("check token-ring -n 2 {fault} --beyond-assumptions");
     let stuck = |name: &str, fault: &str| {
         Experiment::line(check(fault))
             .is(format!("{name}: two inside"), "/properties/mutual-exclusion", "holds")

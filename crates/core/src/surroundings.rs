@@ -1,0 +1,91 @@
+//! What may happen around an algorithm, and where that is more than its card assumes.
+
+use core::fmt;
+
+use crate::{Card, Crashes, Detection, Order, Timing};
+
+/// What may happen around a group. [`Card::surroundings`] are the weakest that a card assumes,
+/// without faults.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Surroundings {
+    /// What is known about time.
+    pub timing: Timing,
+    /// In which order channels deliver.
+    pub order: Order,
+    /// Whether messages are lost.
+    pub loss: bool,
+    /// Whether messages arrive twice.
+    pub duplication: bool,
+    /// Whether the network falls into parts, between which messages are lost.
+    pub partition: bool,
+    /// Whether a process is down from the start.
+    pub down: bool,
+    /// How processes fail on the way.
+    pub crashes: Crashes,
+    /// Whether a process comes back without what it had saved.
+    pub forgets: bool,
+    /// Whether a live process is suspected.
+    pub suspicion: bool,
+}
+
+/// What an algorithm needs and does not get.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Weakness {
+    /// What its card says.
+    pub needs: &'static str,
+    /// What there is instead.
+    pub given: &'static str,
+}
+
+impl fmt::Display for Weakness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, but {}", self.needs, self.given)
+    }
+}
+
+impl Card {
+    /// The weakest surroundings that the algorithm assumes, without faults.
+    pub fn surroundings(&self) -> Surroundings {
+        Surroundings {
+            timing: self.timing,
+            order: self.order,
+            loss: false,
+            duplication: false,
+            partition: false,
+            down: false,
+            crashes: Crashes::None,
+            forgets: false,
+            suspicion: false,
+        }
+    }
+
+    /// Where these surroundings are weaker than what the card assumes: outside its assumptions
+    /// an algorithm promises nothing, and a violation says nothing against it.
+    pub fn weaknesses(&self, around: &Surroundings) -> impl Iterator<Item = Weakness> + use<> {
+        let timing = match self.timing {
+            Timing::Synchronous => "needs synchronous timing",
+            Timing::Partial => "needs at least partial synchrony",
+            Timing::Asynchronous => "needs no timing",
+        };
+        let (order, detector) =
+            ("needs channels in order", "needs a failure detector that is never wrong");
+        let (survives, says) = (self.faults, self.faults.says);
+        let mortal = survives.crashes == Crashes::None;
+        let comes_back = around.crashes == Crashes::Recovery;
+        let perfect = self.detection == Detection::Perfect;
+        let all = [
+            (around.timing < self.timing, timing, "the timing asked for is weaker"),
+            (around.order < self.order, order, "the channels reorder"),
+            (around.loss && !survives.loss, says, "messages are lost"),
+            (around.duplication && !survives.duplication, says, "messages are duplicated"),
+            (around.down && mortal, says, "a process is down from the start"),
+            (around.crashes > Crashes::None && mortal, says, "a process crashes"),
+            (around.forgets, says, "a process forgets"),
+            (comes_back && survives.crashes < Crashes::Recovery, says, "a process comes back"),
+            (around.partition && !survives.loss, says, "a partition loses messages"),
+            (around.suspicion && perfect, detector, "a live process is suspected"),
+        ];
+        let lacking = all.into_iter().filter(|(lacking, ..)| *lacking);
+        lacking.map(|(_, needs, given)| Weakness { needs, given })
+    }
+}
