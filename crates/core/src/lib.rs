@@ -19,6 +19,8 @@ mod clock;
 mod fixed;
 mod label;
 mod lift;
+#[cfg(feature = "serde")]
+pub mod mark;
 mod monitor;
 pub mod monitors;
 mod never;

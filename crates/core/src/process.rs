@@ -26,7 +26,7 @@ impl ProcessId {
 
     /// The number that people see: 1 for the first process.
     pub const fn number(self) -> u32 {
-        self.0 + 1
+        self.0.saturating_add(1)
     }
 }
 

@@ -40,7 +40,8 @@ impl<T> Wire for T {}
 ///   waiting) is refused by the handle or engine and never reaches `on_command`; an algorithm
 ///   may panic, with a sentence, if it does.
 /// - A message comes from an authenticated member of the group, though perhaps from one
-///   that has crashed since.
+///   that has crashed since. It says what can be true, as far as its types and the
+///   marks of its fields tell; what nobody asked for is ignored, and never a reason to panic.
 /// - At most one timer of each name is armed; setting it again replaces it, and a cancelled
 ///   timer never fires.
 pub trait Protocol: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'static {

@@ -11,8 +11,10 @@ use core::num::NonZeroU32;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Rank {
     /// Compared first.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "crate::mark::any"))]
     pub weight: u64,
     /// Breaks ties; unique in the group.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "crate::mark::any"))]
     pub id: u32,
 }
 

@@ -17,7 +17,10 @@ pub mod tree;
 /// Compared by the first half, then by the second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Fence(pub u64, pub u64);
+pub struct Fence(
+    #[cfg_attr(feature = "serde", serde(serialize_with = "crate::mark::packed"))] pub u64,
+    pub u64,
+);
 
 impl Fence {
     /// The fence of an algorithm that gives none (several may be inside at once).
@@ -38,20 +41,24 @@ impl fmt::Display for Fence {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Term {
     /// How many elections there have been, as far as the leader knew.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "crate::mark::term_number"))]
     pub number: u64,
     /// Who won it.
     pub leader: ProcessId,
 }
 
 impl Term {
+    /// Numbers that are packed stay below this: at a thousand elections a second that is 34 years.
+    pub const NUMBERS: u64 = 1 << 40;
+
     /// Both halves in one number, in the same order: the first half of a fence.
     ///
     /// # Panics
     ///
-    /// When the number needs more than 40 bits or the leader more than 24: at a thousand
-    /// elections a second that is 34 years.
+    /// When the number reaches [`Term::NUMBERS`] or the leader needs more than 24 bits. A runner
+    /// lets no such number in.
     pub fn packed(self) -> u64 {
-        assert!(self.number < 1 << 40, "a term's number stays below 2^40");
+        assert!(self.number < Term::NUMBERS, "a term's number stays below 2^40");
         assert!(self.leader.0 < 1 << 24, "a leader's id stays below 2^24");
         (self.number << 24) | u64::from(self.leader.0)
     }

@@ -22,6 +22,7 @@ use crate::environment::System;
 use crate::injection::Injection;
 use crate::local::Local;
 use crate::outlet::Outlet;
+use crate::plausible::{Implausible, Plausible};
 use crate::recorder::{Diary, Recorder};
 use crate::store::{SaveError, Store};
 use crate::transport::{Inbox, Incoming, Mesh, MeshError, Settings, View};
@@ -83,6 +84,17 @@ pub enum StartError {
         /// Where the state is.
         directory: String,
     },
+    /// What the store holds is a state that no process can have come to.
+    #[error(
+        "the saved state in {directory} cannot be true: {why}. It is left as it is; the way out is \
+         in docs/wire.md, under \"A state that cannot be true\""
+    )]
+    Implausible {
+        /// Where the state is.
+        directory: String,
+        /// What is wrong with it.
+        why: Implausible,
+    },
 }
 
 /// Why a running node stopped. Its effects since the last saved state never left.
@@ -91,6 +103,9 @@ pub enum Failure {
     /// The state could not be saved, so nothing that depends on it may leave.
     #[error("the state cannot be saved, so this node stops: {0}")]
     Save(#[from] SaveError),
+    /// The process came to a state in which it could not go on after a restart.
+    #[error("the state is not saved, for it cannot be true, so this node stops: {0}")]
+    Implausible(#[from] Implausible),
     /// The trace could not be written.
     #[error("the trace cannot be written, so this node stops: {0}")]
     Trace(#[from] WriteError),
@@ -136,27 +151,30 @@ where
     let Parts { config, transport, store, local, asks, recorder, injection, suspected } = parts;
     let size = ProcessId::at(transport.addresses.len()).0;
     let (me, session) = (transport.me, transport.session);
-    let stable = saved_state::<P>(&store)?;
+    let mut plausible = Plausible::new(size);
+    let stable = saved_state::<P>(&store, &mut plausible)?;
     let (mesh, inbox) = Mesh::start(transport)?;
     let recovered = stable.is_some();
     let node = Node::boot(Group::new(me, size), &config, stable, System::new());
     let diary = Diary::new(recorder, me, size, session);
-    let outlet = Outlet::new(mesh, store, local, diary, injection, suspected);
-    let driver = Driver { node, outlet, sessions: vec![0; size as usize] };
+    let outlet = Outlet::new(mesh, store, plausible, local, diary, injection, suspected);
+    let sessions = vec![0; size as usize];
+    let driver = Driver { node, outlet, sessions, disbelieved: ProcessSet::new() };
     Ok((driver, inbox, asks, recovered))
 }
 
-fn saved_state<P>(store: &Store) -> Result<Option<P::Stable>, StartError>
-where
-    P: Protocol,
-    P::Stable: DeserializeOwned,
-{
+fn saved_state<P: Protocol>(
+    store: &Store,
+    plausible: &mut Plausible,
+) -> Result<Option<P::Stable>, StartError> {
     let Some(bytes) = store.state() else { return Ok(None) };
-    match postcard::take_from_bytes(bytes) {
-        Ok((stable, [])) => Ok(Some(stable)),
-        Ok(_) | Err(_) => {
-            Err(StartError::State { directory: store.directory().display().to_string() })
-        }
+    let directory = || store.directory().display().to_string();
+    let Ok((stable, [])) = postcard::take_from_bytes(bytes) else {
+        return Err(StartError::State { directory: directory() });
+    };
+    match plausible.save(&stable) {
+        Ok(()) => Ok(Some(stable)),
+        Err(why) => Err(StartError::Implausible { directory: directory(), why }),
     }
 }
 
@@ -165,6 +183,8 @@ pub(crate) struct Driver<P: Protocol, L> {
     pub(crate) outlet: Outlet<P, L>,
     /// By peer: the session whose messages we get, 0 before the first.
     pub(crate) sessions: Vec<u64>,
+    /// Whose messages were not believed: it is said once of each.
+    disbelieved: ProcessSet,
 }
 
 /// What woke the loop.
@@ -276,15 +296,31 @@ where
         session: u64,
         payload: &[u8],
     ) -> Result<(), Failure> {
-        let Some(envelope) = Envelope::<P::Message>::decode(payload) else {
-            warn!("a message of {from} cannot be understood and is dropped: another release?");
-            return Ok(());
+        let believed = Envelope::<P::Message>::decode(payload)
+            .ok_or(Implausible::Unreadable)
+            .and_then(|envelope| self.outlet.plausible.hear(&envelope).map(|()| envelope));
+        let Envelope { number, clock, message } = match believed {
+            Ok(envelope) => envelope,
+            Err(why) => {
+                self.disbelieve(from, session, &why);
+                return Ok(());
+            }
         };
-        let Envelope { number, clock, message } = envelope;
         let diary = &mut self.outlet.diary;
         diary.learn(clock.as_ref());
         diary.note_passage(&message, from, session, number, Kind::Receive)?;
         self.step(Input::Message { from, message }, None)
+    }
+
+    /// What cannot be true never reaches the process, and ends the connection over which it came.
+    fn disbelieve(&mut self, from: ProcessId, session: u64, why: &Implausible) {
+        if self.disbelieved.insert(from) {
+            warn!(
+                "a message of {from} is not believed: {why}. Its connection is closed, now and \
+                 whenever it says such a thing again; that is counted, and not said again"
+            );
+        }
+        self.outlet.mesh.disbelieve(from, session);
     }
 
     /// A new session of a peer proves that it crashed, however quickly it came back.

@@ -13,6 +13,7 @@ use crate::envelope::Envelope;
 use crate::environment::{System, draw};
 use crate::injection::{Fate, Injection};
 use crate::local::Local;
+use crate::plausible::Plausible;
 use crate::recorder::Diary;
 use crate::store::Store;
 use crate::timers::Timers;
@@ -22,6 +23,7 @@ use crate::transport::Mesh;
 pub(crate) struct Outlet<P: Protocol, L> {
     pub(crate) mesh: Mesh,
     store: Store,
+    pub(crate) plausible: Plausible,
     local: L,
     pub(crate) diary: Diary,
     injection: Injection,
@@ -48,6 +50,7 @@ where
     pub(crate) fn new(
         mesh: Mesh,
         store: Store,
+        plausible: Plausible,
         local: L,
         diary: Diary,
         injection: Injection,
@@ -56,6 +59,7 @@ where
         Outlet {
             mesh,
             store,
+            plausible,
             local,
             diary,
             injection,
@@ -82,6 +86,7 @@ where
         timer: Option<String>,
     ) -> Result<(), Failure> {
         if let Some(stable) = step.unsaved() {
+            self.plausible.save(stable)?;
             let bytes = postcard::to_stdvec(stable).expect("a stable state can always be encoded");
             self.store.save(&bytes)?;
         }

@@ -219,7 +219,7 @@ impl Application for Berkeley {
 impl Berkeley {
     /// What the clock shows.
     fn shown(&self, fx: &mut impl Effects<Self>) -> i64 {
-        fx.local_clock().0.cast_signed() + self.correction
+        fx.local_clock().0.cast_signed().saturating_add(self.correction)
     }
 
     fn follow(&mut self, term: Term) {
@@ -230,7 +230,7 @@ impl Berkeley {
 
     fn adjust(&mut self, term: Term, round: u64, by: i64, fx: &mut impl Effects<Self>) {
         self.adjusted = Some((term, round));
-        self.correction += by;
+        self.correction = self.correction.saturating_add(by);
         fx.emit(Event::Adjusted { by, term });
     }
 }
@@ -255,8 +255,8 @@ impl Berkeley {
         let now = self.shown(fx);
         let Some(round) = &mut self.round else { return };
         if round.awaited.remove(from) {
-            let asked = round.polled + (now - round.polled) / 2;
-            round.offsets.push((from, time - asked));
+            let asked = round.polled + now.saturating_sub(round.polled) / 2;
+            round.offsets.push((from, time.saturating_sub(asked)));
             self.conclude(fx);
         }
     }
@@ -266,15 +266,15 @@ impl Berkeley {
         let Some(round) = self.round.take_if(|round| round.awaited.is_empty()) else { return };
         let Some(term) = self.allegiance.reign() else { return };
         let counted = agreeing(&round.offsets, self.config.tolerance);
-        let sum: i64 = counted.iter().sum();
+        let sum = counted.iter().copied().fold(0, i64::saturating_add);
         let size = i64::try_from(counted.len()).expect("a group is not that large");
         let average = sum.div_euclid(size);
         // What the division left.
         let rest = sum - average * size;
         for (process, offset) in round.offsets {
-            let by = average - offset;
+            let by = average.saturating_sub(offset);
             if process == self.group.me() {
-                self.adjust(term, self.rounds, by + rest, fx);
+                self.adjust(term, self.rounds, by.saturating_add(rest), fx);
             } else {
                 fx.send(process, Message::Adjust { term, round: self.rounds, by });
             }

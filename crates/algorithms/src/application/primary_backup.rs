@@ -86,6 +86,7 @@ pub enum Message {
         /// The term whose primary had it stored.
         adopted: Option<Term>,
         /// What is stored.
+        #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
         writes: Vec<u64>,
     },
     /// "This is what there is."
@@ -93,6 +94,7 @@ pub enum Message {
         /// The primary's term.
         term: Term,
         /// All of it.
+        #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
         writes: Vec<u64>,
     },
     /// "There is one more."
@@ -102,6 +104,7 @@ pub enum Message {
         /// Which, from 1.
         place: u64,
         /// What is written.
+        #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
         value: u64,
     },
     /// "So many I have."
@@ -147,6 +150,7 @@ pub struct Stable {
     /// The highest term heard of.
     term: Option<Term>,
     adopted: Option<Term>,
+    #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
     writes: Vec<u64>,
 }
 

@@ -205,7 +205,7 @@ impl SpanningTree {
     fn hear(&mut self, from: ProcessId, wave: Wave, size: u32, fx: &mut impl Effects<Self>) {
         let Some(place) = self.place.as_mut().filter(|place| place.wave == wave) else { return };
         if place.awaited.remove(from) {
-            place.size += size;
+            place.size = place.size.saturating_add(size);
             self.finish(fx);
         }
     }

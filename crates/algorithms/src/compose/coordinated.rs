@@ -183,7 +183,9 @@ impl<E: Election> Protocol for Coordinated<E> {
             Message::Report { term, standing } if self.serves(from, term) => {
                 self.serve(|coordinator| coordinator.record(from, standing), fx);
             }
-            Message::Grant { term, ticket, fence } if self.term == Some(term) => {
+            Message::Grant { term, ticket, fence }
+                if self.term == Some(term) && fence.0 == term.packed() =>
+            {
                 self.on_grant(from, ticket, fence, fx);
             }
             Message::Inquire { term } if self.term.is_none_or(|known| known <= term) => {

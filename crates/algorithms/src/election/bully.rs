@@ -73,16 +73,19 @@ pub enum Message {
     Election {
         /// The number that the new term shall have at least; 0 from a sender that does not know,
         /// because it has just come back.
+        #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         number: u64,
     },
     /// "I am alive and will see to it", or: "there have been later elections than yours".
     Answer {
         /// The highest number that the sender knows.
+        #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         number: u64,
     },
     /// "I am the leader."
     Coordinator {
         /// The number of my term.
+        #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         number: u64,
     },
 }
@@ -150,6 +153,14 @@ switches! {
         "a leader announces itself to a peer that is trusted again: heals partitions";
 }
 
+/// What survives a crash.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Stable {
+    #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
+    number: u64,
+}
+
 impl Protocol for Bully {
     type Config = Config;
     type Command = Command;
@@ -157,16 +168,16 @@ impl Protocol for Bully {
     type Message = Message;
     type Timer = Timer;
     /// The highest number known: a term is never announced twice, not even across a crash.
-    type Stable = u64;
+    type Stable = Stable;
 
     fn boot(
         group: Group,
         config: &Config,
-        stable: Option<u64>,
+        stable: Option<Stable>,
         fx: &mut impl Effects<Self>,
     ) -> Self {
         assert!(config.ranks.len() == group.size() as usize, "every process needs a rank");
-        let number = stable.unwrap_or(0);
+        let number = stable.as_ref().map_or(0, |stable| stable.number);
         let mut bully = Bully {
             group,
             config: Fixed::new(config.clone()),
@@ -182,8 +193,8 @@ impl Protocol for Bully {
         bully
     }
 
-    fn stable(&self) -> u64 {
-        self.number
+    fn stable(&self) -> Stable {
+        Stable { number: self.number }
     }
 
     fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {

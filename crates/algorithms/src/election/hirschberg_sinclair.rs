@@ -164,7 +164,7 @@ impl Protocol for HirschbergSinclair {
             }
             Message::Reply { election, phase, direction, .. } => {
                 if self.receive_reply(election, phase, direction) {
-                    self.probe(phase + 1, fx);
+                    self.probe(phase.saturating_add(1), fx);
                 }
             }
             Message::Elected { leader, .. } if leader == self.group.me() => {}

@@ -69,11 +69,13 @@ pub enum Message {
     /// "Would you vote for me in this term?"
     RequestPreVote {
         /// The term that the sender would begin.
+        #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         term: u64,
     },
     /// The answer to that, which binds nobody.
     PreVote {
         /// The term that was asked about if granted, else the sender's.
+        #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         term: u64,
         /// Whether the sender would.
         granted: bool,
@@ -81,11 +83,13 @@ pub enum Message {
     /// "Vote for me."
     RequestVote {
         /// The term in which the sender stands.
+        #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         term: u64,
     },
     /// The answer to that.
     Vote {
         /// The sender's term.
+        #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         term: u64,
         /// Whether this is a vote.
         granted: bool,
@@ -93,11 +97,13 @@ pub enum Message {
     /// "I lead in this term." An `AppendEntries` with no entries.
     Heartbeat {
         /// The sender's term.
+        #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         term: u64,
     },
     /// "Your term is over."
     Overtaken {
         /// The sender's term.
+        #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         term: u64,
     },
 }
@@ -155,6 +161,7 @@ switches! {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Stable {
+    #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
     term: u64,
     voted_for: Option<ProcessId>,
 }

@@ -79,6 +79,7 @@ pub enum Message {
     /// "This is the largest rank that I have seen."
     Election {
         /// The number of the term.
+        #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         number: u64,
         /// Whose rank it is.
         candidate: Candidate,
@@ -86,6 +87,7 @@ pub enum Message {
     /// "This one has come all the way round: it leads."
     Elected {
         /// The number of the term.
+        #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         number: u64,
         /// Who leads.
         leader: Candidate,
@@ -93,11 +95,13 @@ pub enum Message {
     /// "I have come back and begin this term: has there been one since, or this one?"
     Query {
         /// The number of the term.
+        #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         number: u64,
     },
     /// "There has."
     Answer {
         /// The number of the newest term that the sender has heard of.
+        #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         number: u64,
     },
 }
@@ -119,6 +123,14 @@ impl Config {
     }
 }
 
+/// What survives a crash.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Stable {
+    #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
+    number: u64,
+}
+
 impl Protocol for RepairedChangRoberts {
     type Config = Config;
     type Command = Command;
@@ -126,12 +138,12 @@ impl Protocol for RepairedChangRoberts {
     type Message = Message;
     type Timer = Never;
     /// The number of the newest term: nobody takes part in one twice, not even across a crash.
-    type Stable = u64;
+    type Stable = Stable;
 
     fn boot(
         group: Group,
         config: &Config,
-        stable: Option<u64>,
+        stable: Option<Stable>,
         fx: &mut impl Effects<Self>,
     ) -> Self {
         assert!(config.ranks.len() == group.size() as usize, "every process needs a rank");
@@ -139,7 +151,7 @@ impl Protocol for RepairedChangRoberts {
         let mut ring = RepairedChangRoberts {
             group,
             own: Candidate { rank: config.ranks[me.index()], process: me },
-            number: stable.unwrap_or(0),
+            number: stable.as_ref().map_or(0, |stable| stable.number),
             phase: Phase::NonParticipant,
             elected: None,
             suspected: ProcessSet::new(),
@@ -151,8 +163,8 @@ impl Protocol for RepairedChangRoberts {
         ring
     }
 
-    fn stable(&self) -> u64 {
-        self.number
+    fn stable(&self) -> Stable {
+        Stable { number: self.number }
     }
 
     fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {

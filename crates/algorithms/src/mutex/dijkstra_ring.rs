@@ -160,7 +160,8 @@ impl Protocol for DijkstraRing {
     }
 
     fn on_message(&mut self, _: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
-        let Message::State { own: left } = message;
+        let Message::State { own } = message;
+        let left = own % self.states;
         if left == self.state.left {
             return;
         }

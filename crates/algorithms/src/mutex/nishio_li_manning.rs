@@ -79,6 +79,7 @@ pub struct Token {
     /// How many entries there have been in this generation.
     entries: u64,
     /// `LN`: by process, the number of its last request that was served.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::by_process"))]
     served: Vec<u64>,
     /// `Q`: who gets the token next, and next.
     queue: VecDeque<ProcessId>,

@@ -52,7 +52,8 @@ pub enum Message<M> {
     Mutex(M),
     /// "I am inside: I lead."
     Elected {
-        /// In which term.
+        /// In which term. Its number is made of a whole fence, and never packed into one.
+        #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
         term: Term,
     },
 }
@@ -157,11 +158,11 @@ impl<M: Mutex> ElectionFromMutex<M> {
     }
 }
 
-/// A number that orders terms as fences are ordered.
+/// A number that orders terms as fences are ordered, as long as both halves stay below 2^32;
+/// beyond, there is no later term than the last.
 fn number(fence: Fence) -> u64 {
     let Fence(first, second) = fence;
-    assert!(first.max(second) < 1 << 32, "both halves of a fence stay below 2^32");
-    first << 32 | second
+    if first.max(second) < 1 << 32 { first << 32 | second } else { u64::MAX }
 }
 
 impl<M: Mutex + Algorithm> Algorithm for ElectionFromMutex<M> {

@@ -76,8 +76,10 @@ pub struct Contest {
     /// Which one, from 1.
     pub number: u64,
     /// By process: the clock of the request that it takes part with; 0 for who does not wait.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::by_process"))]
     pub candidates: Box<[u64]>,
     /// By process: the clock of the last request that was over when the election was called.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::by_process"))]
     pub served: Box<[u64]>,
 }
 

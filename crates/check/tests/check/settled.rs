@@ -7,7 +7,9 @@ use tenure_check::Check;
 use tenure_claims::claims;
 use tenure_core::monitors::{Agreement, OneLeader, Scope};
 use tenure_core::service::election::{Command, Event};
-use tenure_core::{Batch, Effects, Group, ProcessId, Protocol, Still, TICKS_PER_UNIT, Verdict};
+use tenure_core::{
+    Batch, Effects, Group, ProcessId, Protocol, Rebase, Still, TICKS_PER_UNIT, Verdict,
+};
 
 use crate::elections::violated;
 
@@ -21,12 +23,12 @@ impl Protocol for Settled {
     type Event = Event;
     type Message = Message;
     type Timer = Timer;
-    type Stable = u64;
+    type Stable = <Bully as Protocol>::Stable;
 
     fn boot(
         group: Group,
         config: &Config,
-        stable: Option<u64>,
+        stable: Option<Self::Stable>,
         fx: &mut impl Effects<Self>,
     ) -> Self {
         let first = stable.is_none();
@@ -34,7 +36,7 @@ impl Protocol for Settled {
         if first { Settled::after_an_election(bully, group, config, fx) } else { Settled(bully) }
     }
 
-    fn stable(&self) -> u64 {
+    fn stable(&self) -> Self::Stable {
         self.0.stable()
     }
 
@@ -86,7 +88,7 @@ fn settled(size: u32, switches: &[Switch]) -> Check<Settled> {
     let plain = bully::Config::plain(size, TICKS_PER_UNIT);
     let variants = switches.iter().fold(Variants::none(), |all, one| all.with(*one));
     let check = Check::with(size, bully::Config { variants, ..plain });
-    check.detecting().initiators([]).term_max_by(Settled::stable, 3)
+    check.detecting().initiators([]).term_max_by(|settled| settled.0.term(), 3)
 }
 
 /// The alarm, and a timeout that comes before the answer.

@@ -31,6 +31,7 @@ pub(crate) struct Counters {
     pub(crate) discarded: Counter,
     pub(crate) overflowed: Counter,
     pub(crate) malformed: Counter,
+    pub(crate) implausible: Counter,
     pub(crate) connections: Counter,
     pub(crate) reconnections: Counter,
     pub(crate) failed_dials: Counter,
@@ -54,6 +55,7 @@ impl Counters {
             discarded: self.discarded.read(),
             overflowed: self.overflowed.read(),
             malformed: self.malformed.read(),
+            implausible: self.implausible.read(),
             connections: self.connections.read(),
             reconnections: self.reconnections.read(),
             failed_dials: self.failed_dials.read(),
@@ -83,6 +85,8 @@ pub struct Counts {
     pub overflowed: u64,
     /// Connections of proven peers closed for bytes that made no sense.
     pub malformed: u64,
+    /// Messages that the consumer did not believe; the connection was closed each time.
+    pub implausible: u64,
     /// Connections that reached a peer, in either direction.
     pub connections: u64,
     /// Those of them that were not the first to that peer.

@@ -67,6 +67,8 @@ enum LinkError {
     Breach(#[from] Breach),
     #[error("the peer sent a frame that has no place here")]
     OutOfPlace,
+    #[error("what the peer said is not believed")]
+    Disbelieved,
     #[error("refused by the peer: {0}")]
     Refused(String),
 }
@@ -84,6 +86,7 @@ enum Event<'a> {
     Woken,
     Room(Option<Permit<'a, Incoming>>),
     Due,
+    Disbelieved,
     Accepted(Option<Connection>),
 }
 
@@ -166,6 +169,8 @@ impl Link {
     async fn converse(&mut self, mut stream: TcpStream) -> Ending {
         let context = self.context.clone();
         let incoming = self.incoming.clone();
+        // What an earlier connection said is no fault of this one.
+        std::pin::pin!(self.peer.disbelieved.notified()).enable();
         let (mut reader, mut writer) = stream.split();
         let mut wire = Wire::new(context.limits.longest_body);
         wire.output.push(&self.conversation.acknowledgement());
@@ -189,6 +194,7 @@ impl Link {
                 () = self.peer.outbox.woken(), if wire.open => Event::Woken,
                 permit = incoming.reserve(), if wire.blocked => Event::Room(permit.ok()),
                 () = &mut timer, if wire.armed => Event::Due,
+                () = self.peer.disbelieved.notified() => Event::Disbelieved,
                 accepted = self.accepted.recv(), if !wire.closing => Event::Accepted(accepted),
             };
             let outcome = match event {
@@ -205,6 +211,7 @@ impl Link {
                     wire.closing = true;
                     self.take_frames(&mut wire, &incoming, None)
                 }
+                Event::Disbelieved => Err(LinkError::Disbelieved),
                 Event::Woken => Ok(()),
             };
             if let Err(error) = outcome {

@@ -134,6 +134,15 @@ impl Mesh {
         })
     }
 
+    /// Closes the connection with a session of a peer, which said what cannot be true. It may come
+    /// back, as after any loss of a connection.
+    pub fn disbelieve(&self, peer: ProcessId, session: u64) {
+        self.context.counters.implausible.add(1);
+        if let Some(peer) = self.context.peer(peer).filter(|peer| peer.newest() == session) {
+            peer.disbelieved.notify_one();
+        }
+    }
+
     /// Whether every connected peer keeps up: its queue is less than half full. When not, a
     /// consumer should take nothing new from its local user, and go on receiving: if all stopped
     /// receiving because all are full, nothing would ever move again. A peer that makes no room

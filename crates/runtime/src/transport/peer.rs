@@ -5,6 +5,7 @@ use std::sync::{Mutex, MutexGuard};
 use std::time::SystemTime;
 
 use tenure_core::ProcessId;
+use tokio::sync::Notify;
 
 use super::outbox::Outbox;
 
@@ -19,6 +20,8 @@ pub(crate) struct Peer {
     /// The newest session that proved itself; 0 before the first.
     newest: AtomicU64,
     connected: AtomicBool,
+    /// Told when the consumer does not believe what came over the connection.
+    pub(crate) disbelieved: Notify,
     history: Mutex<History>,
 }
 
@@ -58,6 +61,7 @@ impl Peer {
             addressed: AtomicU64::new(0),
             newest: AtomicU64::new(0),
             connected: AtomicBool::new(false),
+            disbelieved: Notify::new(),
             history: Mutex::default(),
         }
     }

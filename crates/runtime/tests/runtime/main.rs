@@ -1,5 +1,6 @@
 //! Real sockets and real files: the transport, the store, and nodes and applications on top.
 
+mod absurd;
 mod applications;
 mod node;
 mod store;

@@ -4,19 +4,23 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use tempfile::TempDir;
 use tenure_algorithms::compose::keyed::Name;
-use tenure_algorithms::compose::{Coordinated, Detected, InTurn, Keyed, detected, in_turn};
+use tenure_algorithms::compose::{
+    Coordinated, Detected, InTurn, Keyed, coordinated, detected, in_turn,
+};
 use tenure_algorithms::detector::{Heartbeat, heartbeat};
-use tenure_algorithms::election::{Bully, bully};
+use tenure_algorithms::election::{Bully, Raft, bully, raft};
 use tenure_algorithms::mutex::{Central, RicartAgrawala, central, ricart_agrawala};
 use tenure_claims::claims;
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::{Delay, Mutex, Of, Office, ProcessId, TICKS_PER_UNIT, Term};
+use tenure_core::{Delay, Election, Mutex, Of, Office, ProcessId, TICKS_PER_UNIT, Term};
 use tenure_runtime::transport::{Incoming, Limits, Listen, Mesh, Settings};
 use tenure_runtime::{
-    Failure, Front, Injection, Leadership, Lock, Parts, Raw, Recorder, Running, Store, start,
+    Failure, Front, Injection, Leadership, Lock, Parts, Raw, Recorder, Running, StartError, Store,
+    start,
 };
 use tenure_trace::{Header, Service, Source, Writer, merge_files};
 use tokio::sync::mpsc;
@@ -79,14 +83,24 @@ fn locks<P: Mutex>(
 }
 
 fn office(directory: &Path, me: usize, listener: TcpListener, addresses: &[String]) -> Node {
+    office_of::<Bully>(bully(addresses), directory, me, listener, addresses)
+}
+
+fn office_of<E: Election>(
+    inner: E::Config,
+    directory: &Path,
+    me: usize,
+    listener: TcpListener,
+    addresses: &[String],
+) -> Node {
     let detector = heartbeat::Config {
         period: Delay::units(20),
         timeout: 400 * TICKS_PER_UNIT,
         increment: 100 * TICKS_PER_UNIT,
         longest: 2_000 * TICKS_PER_UNIT,
     };
-    let config = detected::Config { detector, inner: bully(addresses) };
-    boot::<Detected<Heartbeat, Coordinated<Bully>>>(config, directory, me, listener, addresses)
+    let config = detected::Config { detector, inner };
+    boot::<Detected<Heartbeat, Coordinated<E>>>(config, directory, me, listener, addresses)
 }
 
 fn bully(addresses: &[String]) -> bully::Config {
@@ -362,4 +376,96 @@ async fn a_peer_that_sends_nonsense_is_not_understood_and_harms_nobody() {
     // The nonsense was taken before: its peer is silent otherwise, so the node comes to lead.
     leader(&mut node.leadership, ProcessId(0)).await;
     drop(node.lock.enter().await.unwrap());
+}
+
+/// Messages that can be read and cannot be true, from somebody who speaks as P2; then everybody
+/// is restarted, P2 as itself.
+async fn absurd_numbers_harm_nobody<E: Election>(config: E::Config, absurd: &[E::Message]) {
+    let directory = TempDir::new().unwrap();
+    let (sockets, addresses) = listeners(3);
+    let again = || addresses.iter().map(|address| TcpListener::bind(address).unwrap());
+    let office =
+        |me, listener| office_of::<E>(config.clone(), directory.path(), me, listener, &addresses);
+    let mut sockets = sockets.into_iter();
+    let first = office(0, sockets.next().unwrap());
+    let settings = transport(1, 1, sockets.next().unwrap(), &addresses);
+    let (liar, mut heard) = Mesh::start(settings).unwrap();
+    let third = office(2, sockets.next().unwrap());
+    for _ in 0..2 {
+        while !matches!(heard.receive().await, Some(Incoming::PeerUp { .. })) {}
+    }
+    type Said<M> = detected::Message<(), coordinated::Message<M>>;
+    for (place, message) in absurd.iter().enumerate() {
+        let inner = coordinated::Message::Election(message.clone());
+        let said: Said<_> = detected::Message::Inner(inner);
+        let said = (1 + place as u64, None::<()>, said);
+        for peer in [ProcessId(0), ProcessId(2)] {
+            liar.send(peer, postcard::to_stdvec(&said).unwrap()).unwrap();
+        }
+    }
+    for node in [&first, &third] {
+        node.leadership.elect().unwrap();
+        drop(node.lock.enter().await.unwrap());
+        while node.running.view.counts().implausible < absurd.len() as u64 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+    drop((liar, heard));
+    for node in [first, third] {
+        stop(node).await.unwrap();
+    }
+    let nodes: Vec<Node> = again().enumerate().map(|(me, socket)| office(me, socket)).collect();
+    for node in &nodes {
+        node.leadership.elect().unwrap();
+        drop(node.lock.enter().await.unwrap());
+    }
+    for node in nodes {
+        stop(node).await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_bully_that_hears_absurd_numbers_goes_on_and_so_does_its_restart() {
+    let absurd = [1 << 40, u64::MAX].into_iter().flat_map(|number| {
+        use bully::Message::{Answer, Coordinator, Election};
+        [Coordinator { number }, Answer { number }, Election { number }]
+    });
+    let config = bully::Config::plain(3, 30 * TICKS_PER_UNIT);
+    absurd_numbers_harm_nobody::<Bully>(config, &absurd.collect::<Vec<_>>()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_raft_that_hears_absurd_numbers_goes_on_and_so_does_its_restart() {
+    let absurd = [1 << 40, u64::MAX].into_iter().flat_map(|term| {
+        use raft::Message::{Heartbeat, Overtaken, RequestVote};
+        [RequestVote { term }, Heartbeat { term }, Overtaken { term }]
+    });
+    let config = raft::Config::plain(3, 30 * TICKS_PER_UNIT);
+    absurd_numbers_harm_nobody::<Raft>(config, &absurd.collect::<Vec<_>>()).await;
+}
+
+/// As builds have left it that believed everything.
+#[test]
+fn a_saved_state_that_cannot_be_true_is_refused_with_the_way_out_and_left_as_it_is() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let _inside = runtime.enter();
+    let directory = TempDir::new().unwrap();
+    let poisoned = postcard::to_stdvec(&(1_u64, 1_u64 << 40)).unwrap();
+    store(directory.path(), 0).save(&poisoned).unwrap();
+    let (mut listeners, addresses) = listeners(1);
+    let (front, _lock, _leadership, asks) = Front::new();
+    let refused = start::<Coordinated<Bully>, Front>(Parts {
+        config: bully(&addresses),
+        transport: transport(0, 2, listeners.remove(0), &addresses),
+        store: store(directory.path(), 0),
+        local: front,
+        asks,
+        recorder: Recorder::none(),
+        injection: Injection::none(),
+        suspected: None,
+    });
+    let refusal = refused.unwrap_err();
+    assert!(matches!(refusal, StartError::Implausible { .. }), "{refusal}");
+    assert!(refusal.to_string().contains("docs/wire.md"), "{refusal}");
+    assert_eq!(store(directory.path(), 0).state(), Some(&*poisoned));
 }

@@ -1,0 +1,225 @@
+//! A group in virtual time whose wire may lie: what is not believed never reaches a process.
+
+use std::collections::BTreeMap;
+
+use tenure_core::{
+    Batch, Environment, Group, Input, LocalTime, ProcessId, Protocol, TICKS_PER_UNIT, TimerChange,
+    Verdict,
+};
+use tenure_runtime::Plausible;
+
+/// Numbers that are the same on every machine.
+#[derive(Clone, Debug)]
+pub(crate) struct Dice(pub(crate) fastrand::Rng);
+
+impl Environment for Dice {
+    fn choose(&mut self, bound: u32) -> u32 {
+        self.0.u32(0..bound)
+    }
+
+    fn local_clock(&mut self) -> LocalTime {
+        LocalTime(0)
+    }
+}
+
+/// What users of a service ask and hear.
+#[derive(Clone, Debug)]
+pub(crate) struct Service<P: Protocol> {
+    pub(crate) ask: P::Command,
+    /// What they ask once they are served, if anything.
+    pub(crate) leave: Option<P::Command>,
+    pub(crate) serves: fn(&P::Event) -> bool,
+}
+
+/// What happens next.
+#[derive(Clone, Debug)]
+pub(crate) enum Due<P: Protocol> {
+    Message { from: ProcessId, to: ProcessId, message: P::Message },
+    Timer(ProcessId, P::Timer),
+    Ask(ProcessId),
+    Leave(ProcessId),
+}
+
+/// One process, and what its runner keeps of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Member<P: Protocol> {
+    pub(crate) process: P,
+    pub(crate) plausible: Plausible,
+    saved: Option<P::Stable>,
+    /// Whether it came to a state that must not be saved.
+    pub(crate) stopped: bool,
+    served: u32,
+}
+
+#[derive(Debug)]
+pub(crate) struct World<P: Protocol> {
+    config: P::Config,
+    service: Service<P>,
+    pub(crate) members: Vec<Member<P>>,
+    due: BTreeMap<(u64, u64), Due<P>>,
+    timers: BTreeMap<(ProcessId, P::Timer), (u64, u64)>,
+    now: u64,
+    number: u64,
+    batch: Batch<P, Dice>,
+}
+
+impl<P: Protocol> World<P> {
+    /// Boots everybody with what it had saved; everybody asks.
+    pub(crate) fn boot(
+        size: u32,
+        config: P::Config,
+        service: Service<P>,
+        saved: Vec<Option<P::Stable>>,
+        seed: u64,
+    ) -> Self {
+        let mut batch = Batch::new(Dice(fastrand::Rng::with_seed(seed)));
+        let (due, timers) = (BTreeMap::new(), BTreeMap::new());
+        let members = Vec::new();
+        let mut processes = Vec::new();
+        for (place, stable) in saved.into_iter().enumerate() {
+            let at = ProcessId::at(place);
+            let mut plausible = Plausible::new(size);
+            if let Some(stable) = &stable {
+                plausible.save(stable).expect("what was saved can be true");
+            }
+            let process = P::boot(Group::new(at, size), &config, stable.clone(), &mut batch);
+            processes.push((
+                Member { process, plausible, saved: stable, stopped: false, served: 0 },
+                std::mem::replace(&mut batch, Batch::new(Dice(fastrand::Rng::with_seed(seed)))),
+            ));
+        }
+        let mut world = World { config, service, members, due, timers, now: 0, number: 0, batch };
+        for (place, (member, effects)) in processes.into_iter().enumerate() {
+            world.members.push(member);
+            world.batch = effects;
+            world.release(ProcessId::at(place));
+            world.after(TICKS_PER_UNIT, Due::Ask(ProcessId::at(place)));
+        }
+        world
+    }
+
+    /// Crashes everybody, and boots everybody anew: with what it had saved, if the algorithm
+    /// survives that.
+    pub(crate) fn restarted(self, survives: bool, seed: u64) -> Self {
+        let saved = self.members.into_iter().map(|member| member.saved.filter(|_| survives));
+        let saved = saved.collect::<Vec<_>>();
+        let size = u32::try_from(saved.len()).expect("a small group");
+        World::boot(size, self.config, self.service, saved, seed)
+    }
+
+    /// Takes what is next.
+    pub(crate) fn next(&mut self) -> Option<Due<P>> {
+        let ((time, _), due) = self.due.pop_first()?;
+        self.now = time;
+        if let Due::Timer(at, timer) = &due {
+            self.timers.remove(&(*at, timer.clone()));
+        }
+        Some(due)
+    }
+
+    /// Lets it happen, if it is believed.
+    pub(crate) fn perform(&mut self, due: Due<P>) {
+        match due {
+            Due::Message { from, to, message } => {
+                if self.members[to.index()].plausible.hear(&message).is_ok() {
+                    self.step(to, Input::Message { from, message });
+                }
+            }
+            Due::Timer(at, timer) => self.step(at, Input::Timer(timer)),
+            Due::Ask(at) => self.step(at, Input::Command(self.service.ask.clone())),
+            Due::Leave(at) => {
+                if let Some(command) = self.service.leave.clone() {
+                    self.step(at, Input::Command(command));
+                    self.after(TICKS_PER_UNIT, Due::Ask(at));
+                }
+            }
+        }
+    }
+
+    /// Whether everybody was served so often.
+    pub(crate) fn is_served(&self, times: u32) -> bool {
+        self.members.iter().all(|member| member.served >= times)
+    }
+
+    /// Goes on until everybody was served so often, or so many steps are done.
+    pub(crate) fn serves(&mut self, times: u32, steps: usize) -> bool {
+        for _ in 0..steps {
+            if self.is_served(times) {
+                return true;
+            }
+            let Some(due) = self.next() else { break };
+            self.perform(due);
+        }
+        self.is_served(times)
+    }
+
+    /// Everybody suspects everybody for a moment, as where nodes come up one after the other.
+    pub(crate) fn suspect_all(&mut self) {
+        let all: Vec<ProcessId> = (0..self.members.len()).map(ProcessId::at).collect();
+        for verdict in [Verdict::Suspect, Verdict::Trust] {
+            for (at, peer) in all.iter().flat_map(|at| all.iter().map(move |peer| (*at, *peer))) {
+                if at != peer {
+                    self.step(at, Input::Suspicion { peer, verdict });
+                }
+            }
+        }
+    }
+
+    fn step(&mut self, at: ProcessId, input: Input<P>) {
+        let member = &mut self.members[at.index()];
+        if member.stopped {
+            return;
+        }
+        member.process.step(input, &mut self.batch);
+        self.release(at);
+    }
+
+    /// What a runner does after a step: save, then let out.
+    fn release(&mut self, at: ProcessId) {
+        let member = &mut self.members[at.index()];
+        let stable = member.process.stable();
+        if size_of::<P::Stable>() > 0 && member.saved.as_ref() != Some(&stable) {
+            member.stopped = member.plausible.save(&stable).is_err();
+            if member.stopped {
+                self.batch = Batch::new(self.batch.environment.clone());
+                return;
+            }
+            member.saved = Some(stable);
+        }
+        let messages: Vec<_> = self.batch.messages.drain(..).collect();
+        let timers: Vec<_> = self.batch.timers.drain(..).collect();
+        let events: Vec<_> = self.batch.events.drain(..).collect();
+        for (to, message) in messages {
+            if to != at {
+                self.after(TICKS_PER_UNIT / 2, Due::Message { from: at, to, message });
+            }
+        }
+        for change in timers {
+            let (timer, after) = match change {
+                TimerChange::Set(timer, after) => (timer, Some(after)),
+                TimerChange::Cancel(timer) => (timer, None),
+            };
+            if let Some(armed) = self.timers.remove(&(at, timer.clone())) {
+                self.due.remove(&armed);
+            }
+            if let Some(after) = after {
+                let ticks = self.batch.environment.0.u64(after.min..=after.max);
+                let key = self.after(ticks, Due::Timer(at, timer.clone()));
+                self.timers.insert((at, timer), key);
+            }
+        }
+        for event in events {
+            if (self.service.serves)(&event) {
+                self.members[at.index()].served += 1;
+                self.after(TICKS_PER_UNIT, Due::Leave(at));
+            }
+        }
+    }
+
+    fn after(&mut self, ticks: u64, due: Due<P>) -> (u64, u64) {
+        self.number += 1;
+        let key = (self.now + ticks, self.number);
+        self.due.insert(key, due);
+        key
+    }
+}
