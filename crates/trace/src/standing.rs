@@ -133,9 +133,14 @@ impl Standings {
         self.0.get(&at).unwrap_or(&UNKNOWN)
     }
 
-    /// Whether anybody is stopped.
-    pub fn anybody_stopped(&self) -> bool {
-        self.0.values().any(|standing| standing.since(Hold::Stopped).is_some())
+    /// The numbers of those at whom this lasts and who have not ended.
+    pub fn who(&self, hold: Hold) -> Vec<u32> {
+        let here =
+            |standing: &Standing| standing.life != Life::Ended && standing.since(hold).is_some();
+        let all = self.0.iter().filter(|(_, standing)| here(standing));
+        let mut numbers: Vec<u32> = all.map(|(at, _)| at.number()).collect();
+        numbers.sort_unstable();
+        numbers
     }
 
     /// Records of a process about the lock were passed over: it is taken to be outside.

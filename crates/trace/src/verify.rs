@@ -5,7 +5,6 @@ mod entries;
 mod findings;
 mod judge;
 mod judgement;
-mod lives;
 mod resource;
 mod traffic;
 mod verification;

@@ -3,7 +3,7 @@ use std::collections::HashMap;
 use serde::Serialize;
 use tenure_core::{ProcessId, Term};
 
-use super::lives::Turn;
+use crate::standing::{Change, Hold};
 
 /// An election, from what made it necessary to the moment every live process knew its leader.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -40,21 +40,18 @@ pub enum Cause {
 pub(super) struct Held {
     pub(super) since: u64,
     pub(super) until: u64,
-    pub(super) leader: ProcessId,
     pub(super) term: Term,
     pub(super) cause: Cause,
 }
-
-type Leadership = (ProcessId, Term);
 
 /// Whom everybody believes in, and since when all agree. Everybody is live until told otherwise.
 #[derive(Clone, Debug)]
 pub(super) struct Elections {
     believers: HashMap<ProcessId, Believer>,
     live: u32,
-    /// By leadership: how many live processes believe in it, if any.
-    counts: HashMap<Leadership, u32>,
-    settled: Option<Leadership>,
+    /// By term: how many live processes believe in it, if any.
+    counts: HashMap<Term, u32>,
+    settled: Option<Term>,
     /// Since when, and why, an election is necessary.
     open: Option<(u64, Cause)>,
     pub(super) held: Vec<Held>,
@@ -64,7 +61,7 @@ pub(super) struct Elections {
 struct Believer {
     down: bool,
     stopped: bool,
-    belief: Option<Leadership>,
+    belief: Option<Term>,
 }
 
 impl Believer {
@@ -90,28 +87,25 @@ impl Elections {
         self.open = Some((time, Cause::Start));
     }
 
-    /// A process was told of a leader, or that there is none.
-    pub(super) fn told(&mut self, time: u64, at: ProcessId, belief: Option<Leadership>) {
-        self.change(at, |believer| believer.belief = belief);
-        self.settle(time);
-    }
-
-    pub(super) fn turned(&mut self, time: u64, at: ProcessId, turn: Turn) {
-        let led = self.settled.is_some_and(|(leader, _)| leader == at);
-        match turn {
-            Turn::Crashed => {
+    pub(super) fn changed(&mut self, time: u64, at: ProcessId, change: Change) {
+        let led = self.settled.is_some_and(|settled| settled.leader == at);
+        let crashes = matches!(change, Change::Crashes | Change::Leaves);
+        match change {
+            Change::Crashes | Change::Leaves => {
                 self.change(at, |it| *it = Believer { down: true, ..Believer::default() });
                 self.forget(at);
             }
-            Turn::Recovered => self.change(at, |it| *it = Believer::default()),
-            Turn::Stopped => self.change(at, |it| it.stopped = true),
-            Turn::Continued => self.change(at, |it| it.stopped = false),
+            Change::Recovers => self.change(at, |it| *it = Believer::default()),
+            Change::Begins(Hold::Stopped) => self.change(at, |it| it.stopped = true),
+            Change::Ends(Hold::Stopped, _) => self.change(at, |it| it.stopped = false),
+            Change::Believes(leader) => self.change(at, |it| it.belief = leader),
+            _ => {}
         }
-        match (turn, self.open) {
-            (Turn::Crashed, None | Some((_, Cause::Stop | Cause::Takeover))) if led => {
+        match self.open {
+            None | Some((_, Cause::Stop | Cause::Takeover)) if led && crashes => {
                 self.open = Some((time, Cause::Crash));
             }
-            (Turn::Stopped, None | Some((_, Cause::Takeover))) if led => {
+            None | Some((_, Cause::Takeover)) if led && change == Change::Begins(Hold::Stopped) => {
                 self.open = Some((time, Cause::Stop));
             }
             _ => {}
@@ -122,9 +116,9 @@ impl Elections {
     /// Nobody believes any more in a leader that crashed: whoever knows of it again was told
     /// again.
     fn forget(&mut self, leader: ProcessId) {
-        self.counts.retain(|(believed, _), _| *believed != leader);
+        self.counts.retain(|believed, _| believed.leader != leader);
         for believer in self.believers.values_mut() {
-            believer.belief = believer.belief.filter(|(believed, _)| *believed != leader);
+            believer.belief = believer.belief.filter(|believed| believed.leader != leader);
         }
     }
 
@@ -152,12 +146,12 @@ impl Elections {
         }
     }
 
-    /// The leadership that every live process believes in, if its leader is live as well.
-    fn agreed(&self) -> Option<Leadership> {
-        let (leadership, believers) = self.counts.iter().next()?;
-        let leader = self.believers.get(&leadership.0).copied().unwrap_or_default();
+    /// The term that every live process believes in, if its leader is live as well.
+    fn agreed(&self) -> Option<Term> {
+        let (term, believers) = self.counts.iter().next()?;
+        let leader = self.believers.get(&term.leader).copied().unwrap_or_default();
         let all = self.counts.len() == 1 && *believers == self.live && leader.is_live();
-        all.then_some(*leadership)
+        all.then_some(*term)
     }
 
     fn settle(&mut self, time: u64) {
@@ -172,7 +166,6 @@ impl Elections {
         if again && matches!(cause, Cause::Stop | Cause::Takeover) {
             return;
         }
-        let (leader, term) = agreed;
-        self.held.push(Held { since, until: time, leader, term, cause });
+        self.held.push(Held { since, until: time, term: agreed, cause });
     }
 }

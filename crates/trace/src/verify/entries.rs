@@ -1,17 +1,16 @@
 use std::collections::{HashMap, HashSet};
 
-use tenure_core::service::mutex::{Command, Event};
+use tenure_core::service::mutex::Event;
 use tenure_core::{Fence, Layer, ProcessId};
 
 use super::watched::Found;
 use crate::merge::MessageKey;
 use crate::{Kind, Record};
 
-/// Who asked, entered and left, and how long it took.
+/// Who entered and left, and how long it took.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Entries {
     most_inside: usize,
-    asked: HashMap<ProcessId, u64>,
     inside: Vec<(ProcessId, Fence)>,
     pub(super) total: u64,
     /// From asking to entering, in ticks.
@@ -31,12 +30,6 @@ impl Entries {
         Entries { most_inside, known: Known { fenced, ..Known::default() }, ..Entries::default() }
     }
 
-    pub(super) fn asked(&mut self, time: u64, at: ProcessId, command: Command) {
-        if command == Command::Enter {
-            self.asked.insert(at, time);
-        }
-    }
-
     pub(super) fn told(&mut self, time: u64, at: ProcessId, event: Event) {
         match event {
             Event::Entered { fence } => self.entered(time, at, fence),
@@ -44,27 +37,9 @@ impl Entries {
         }
     }
 
-    /// Ends an entry and a wait: the process crashed.
-    pub(super) fn crashed(&mut self, at: ProcessId) {
-        self.left(at);
-        self.asked.remove(&at);
-    }
-
     /// Follows what is known of fences through messages.
     pub(super) fn passage(&mut self, at: ProcessId, record: &Record) {
         self.known.passage(at, record);
-    }
-
-    /// Who asked and neither entered nor crashed.
-    pub(super) fn waiting(&self) -> Vec<u32> {
-        let mut waiting: Vec<u32> = self.asked.keys().map(|at| at.number()).collect();
-        waiting.sort_unstable();
-        waiting
-    }
-
-    /// Who entered and neither left nor crashed.
-    pub(super) fn inside(&self) -> Vec<u32> {
-        self.inside.iter().map(|(at, _)| at.number()).collect()
     }
 
     /// The first entry whose fence was not above one in its own past.
@@ -74,9 +49,6 @@ impl Entries {
 
     fn entered(&mut self, time: u64, at: ProcessId, fence: Fence) {
         self.total += 1;
-        if let Some(asked) = self.asked.remove(&at) {
-            self.latency.push(time.saturating_sub(asked));
-        }
         self.left(at);
         if self.inside.len() >= self.most_inside {
             let others = self.inside.iter();
@@ -89,7 +61,8 @@ impl Entries {
         self.known.entered(time, at, fence);
     }
 
-    fn left(&mut self, at: ProcessId) {
+    /// Ends an entry: the process exited or crashed.
+    pub(super) fn left(&mut self, at: ProcessId) {
         self.inside.retain(|(process, _)| *process != at);
     }
 }

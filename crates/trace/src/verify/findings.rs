@@ -62,7 +62,7 @@ impl Findings {
         Election {
             at: self.since_start(held.since),
             ms: held.until.saturating_sub(held.since) as f64 / 1e6,
-            leader: held.leader.number(),
+            leader: held.term.leader.number(),
             term: held.term.number,
             cause: held.cause,
         }

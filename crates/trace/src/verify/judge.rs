@@ -7,10 +7,10 @@ use tenure_core::{Fence, Monitor, Observed, ProcessId, Property, VectorClock};
 use super::elections::Elections;
 use super::entries::Entries;
 use super::findings::Findings;
-use super::lives::{Lives, Turn};
 use super::resource::Resource;
 use super::watched::{Found, Watched};
 use super::{Counter, Quantiles, Traffic, Verification};
+use crate::standing::{Change, Hold, Standings};
 use crate::{Asked, ClockUnit, Header, Kind, Record, Service, Told, Who};
 
 /// How long after the last disturbance of a real run its end says something, in nanoseconds.
@@ -26,7 +26,7 @@ pub struct Judge {
     start: Option<u64>,
     /// The time of the last record.
     now: u64,
-    lives: Lives,
+    standings: Standings,
     entries: Entries,
     elections: Elections,
     resource: Resource,
@@ -64,7 +64,7 @@ impl Judge {
             records: 0,
             start: None,
             now: 0,
-            lives: Lives::default(),
+            standings: Standings::default(),
             entries: Entries::new(header.most_inside, header.fenced),
             elections: Elections::new(header.n),
             resource: Resource::default(),
@@ -102,9 +102,13 @@ impl Judge {
     }
 
     fn of_process(&mut self, at: ProcessId, record: &Record) {
-        for turn in self.lives.read(at, record.session, &record.kind) {
-            self.crashes += u64::from(*turn == Turn::Crashed && record.kind != Kind::End);
-            self.turned(at, *turn);
+        let changes = self.standings.read(record);
+        if let [Change::Ends(Hold::Waiting, since), Change::Begins(Hold::Inside)] = changes[..] {
+            self.entries.latency.push(record.time.saturating_sub(since));
+        }
+        for change in changes {
+            self.crashes += u64::from(change == Change::Crashes);
+            self.changed(at, change);
         }
         match &record.kind {
             Kind::Command(asked) => self.asked(at, asked, record.clock.as_ref()),
@@ -119,31 +123,32 @@ impl Judge {
         }
     }
 
-    fn turned(&mut self, at: ProcessId, turn: Turn) {
-        self.disturbed = self.now;
-        if self.ending.is_none() {
-            self.elections.turned(self.now, at, turn);
-        }
-        match turn {
-            Turn::Crashed => {
-                self.entries.crashed(at);
+    fn changed(&mut self, at: ProcessId, change: Change) {
+        match change {
+            Change::Crashes | Change::Leaves => {
+                self.entries.left(at);
                 self.mutex(at, Observed::Crashed);
                 self.election(at, Observed::Crashed);
                 self.no_loss.observe(self.now, at, Observed::Crashed);
             }
-            Turn::Recovered => {
+            Change::Recovers => {
                 self.mutex(at, Observed::Recovered);
                 self.election(at, Observed::Recovered);
                 self.no_loss.observe(self.now, at, Observed::Recovered);
             }
-            Turn::Stopped | Turn::Continued => {}
+            Change::Begins(Hold::Stopped) | Change::Ends(Hold::Stopped, _) => {}
+            Change::Believes(_) => {}
+            _ => return,
+        }
+        self.disturbed = self.now;
+        if self.ending.is_none() {
+            self.elections.changed(self.now, at, change);
         }
     }
 
     fn asked(&mut self, at: ProcessId, asked: &Asked, clock: Option<&VectorClock>) {
         if let Some(command) = asked.mutex() {
             self.clocks |= clock.is_some();
-            self.entries.asked(self.now, at, *command);
             self.mutex(at, Observed::Command { command, clock });
         }
         if let Some(command) = asked.election() {
@@ -156,21 +161,13 @@ impl Judge {
 
     fn told(&mut self, at: ProcessId, told: &Told) {
         if let Some(event) = told.mutex()
-            && !self.lives.is_down(at)
+            && !self.standings.of(at).is_down()
         {
             self.entries.told(self.now, at, *event);
             self.mutex(at, Observed::Event(event));
         }
         if let Some(event) = told.election() {
             self.election(at, Observed::Event(event));
-            if self.ending.is_none() {
-                let belief = match *event {
-                    election::Event::Elected { leader, term } => Some((leader, term)),
-                    election::Event::Deposed { .. } => None,
-                };
-                self.disturbed = self.now;
-                self.elections.told(self.now, at, belief);
-            }
         }
         if let Told::Stream(event) = told {
             self.no_loss.observe(self.now, at, Observed::Event(event));
@@ -200,7 +197,7 @@ impl Judge {
         };
         let calm = self.now.saturating_sub(self.disturbed) >= settling;
         self.ending.get_or_insert(Ending {
-            restless: !calm || self.lives.anybody_stopped(),
+            restless: !calm || !self.standings.who(Hold::Stopped).is_empty(),
             agreement: self.agreement.at_end(self.now),
             no_loss: self.no_loss.at_end(self.now),
         });
@@ -244,8 +241,8 @@ impl Judge {
             entries: self.entries.total,
             latency: Quantiles::of(&latencies),
             latencies,
-            waiting: self.entries.waiting(),
-            inside: self.entries.inside(),
+            waiting: self.standings.who(Hold::Waiting),
+            inside: self.standings.who(Hold::Inside),
             elections,
             messages: self.traffic,
             accesses: self.resource.accesses,

@@ -54,10 +54,13 @@ fn a_stopped_process_is_still_inside() {
 #[test]
 fn booting_in_another_session_means_having_crashed() {
     let boot = |session| move |record: Record| record.in_session(session);
-    let story = lock().at(1, Kind::Boot).but(boot(1)).enters(1, 1);
-    let again = story.at(1, Kind::Boot).but(boot(2)).enters(2, 2);
-    assert_eq!(again.verdicts(), "fencing holds, mutual-exclusion holds");
-    assert_eq!(again.judged().crashes, 1);
+    // A node that saved something says that it recovers.
+    for kind in [Kind::Boot, Kind::Recover] {
+        let story = lock().at(1, Kind::Boot).but(boot(1)).enters(1, 1);
+        let again = story.at(1, kind).but(boot(2)).enters(2, 2);
+        assert_eq!(again.verdicts(), "fencing holds, mutual-exclusion holds");
+        assert_eq!(again.judged().crashes, 1);
+    }
     let same = lock().at(1, Kind::Boot).enters(1, 1).at(1, Kind::Boot).enters(2, 2);
     assert_eq!(same.judged().crashes, 0);
 }
