@@ -3,11 +3,11 @@
 //! An engine is generic over a protocol's type; a command line has only its name. A
 //! [`Visitor`] bridges the two: [`visit`] calls it with a type that does what the name stands for
 //! and the configuration that the parameters ask for. Adding an algorithm adds one line to
-//! `members.rs`.
+//! the list in `mutex` or `election`.
 
-mod members;
+pub(crate) mod members;
 mod parameters;
-mod sum;
+pub(crate) mod sum;
 mod unknown;
 
 use alloc::string::{String, ToString};
@@ -15,30 +15,26 @@ use alloc::vec::Vec;
 
 use tenure_core::quorum::Kind;
 use tenure_core::tree::Shape;
-use tenure_core::{Algorithm, Card, Election, Mutex, Office, Property, Rebase};
+use tenure_core::{Algorithm, Card, Election, Mutex, Office, Property};
 
 use crate::channel::fifo;
 use crate::compose::{Coordinated, Side, side};
+use crate::election::members::{self as elections, any::Any as AnyElection};
 use crate::election::{ChangRoberts, HirschbergSinclair};
+use crate::mutex::members::{self as mutexes, any::Any as AnyMutex};
 use crate::reduction::mutex_from_election;
-use any_election::Any as AnyElection;
-use members::mutexes::any_mutex::{self, Any as AnyMutex};
-use members::{all_elections, all_locks, bare_elections, bare_locks, elections, mutexes};
+use members::{all_elections, all_locks, bare_elections, bare_locks};
 
-pub(crate) use members::elections::any_election;
+pub(crate) use members::members;
 
-pub use members::elections::ELECTIONS;
-pub use members::mutexes::MUTEXES;
-pub use parameters::Parameters;
+pub use parameters::{Configured, Parameters};
 pub use unknown::Unknown;
 
-/// The prefixes and what they make of the name behind the colon.
-pub const PREFIXES: &[(&str, &str)] = &[
-    ("fifo", "any of them over a reliable channel made from an unreliable one"),
-    ("coordinated", "the centralised mutex at whoever this election elects"),
-    ("election-from-mutex", "an election that whoever first enters this lock wins"),
-    ("mutex-from-election", "a lock whose every entry is an election among those who wait"),
-];
+/// The mutual exclusion algorithms, by their names.
+pub const MUTEXES: &[&str] = mutexes::NAMES;
+
+/// The elections, by their names.
+pub const ELECTIONS: &[&str] = elections::NAMES;
 
 /// The ways to build quorums, by their names.
 pub const QUORUMS: &[(&str, Kind)] = &[
@@ -79,10 +75,10 @@ pub trait Visitor: Sized {
     type Output;
 
     /// The name stands for a mutex.
-    fn mutex<P: Mutex + Algorithm + Rebase>(self, config: P::Config) -> Self::Output;
+    fn mutex<P: Mutex + Algorithm>(self, config: P::Config) -> Self::Output;
 
     /// The name stands for an election.
-    fn election<P: Election + Algorithm + Rebase>(self, config: P::Config) -> Self::Output;
+    fn election<P: Election + Algorithm>(self, config: P::Config) -> Self::Output;
 }
 
 /// What to do with an office once its type is known.
@@ -107,22 +103,22 @@ pub fn visit<V: Visitor>(
 ) -> Result<V::Output, Unknown> {
     let (name, parameters) = &unaliased(name, parameters);
     let Some(inner) = name.strip_prefix("fifo:") else {
-        return Ok(match configured(name, parameters)? {
-            Configured::Lock(lock) => {
+        return Ok(match named(name, parameters)? {
+            Named::Lock(lock) => {
                 visitor.mutex::<all_locks::every::Any>(all_locks::every::Config::Bare(lock))
             }
-            Configured::Election(election) => visitor.election::<all_elections::every::Any>(
+            Named::Election(election) => visitor.election::<all_elections::every::Any>(
                 all_elections::every::Config::Bare(election),
             ),
         });
     };
     let resend = parameters.resend();
-    Ok(match configured(inner, &parameters.with_repeats())? {
-        Configured::Lock(lock) => {
+    Ok(match named(inner, &parameters.with_repeats())? {
+        Named::Lock(lock) => {
             let over = fifo::Config { resend, ..fifo::Config::around(lock) };
             visitor.mutex::<all_locks::every::Any>(all_locks::every::Config::OverFifo(over))
         }
-        Configured::Election(election) => {
+        Named::Election(election) => {
             let over = fifo::Config { resend, ..fifo::Config::around(election) };
             let over = all_elections::every::Config::OverFifo(over);
             visitor.election::<all_elections::every::Any>(over)
@@ -143,21 +139,23 @@ pub fn visit_alone<V: Visitor>(
 ) -> Result<Option<V::Output>, Unknown> {
     let (name, parameters) = &unaliased(name, parameters);
     Ok(match &**name {
-        "chang-roberts" => Some(visitor.election::<ChangRoberts>(parameters.chang_roberts()?)),
+        "chang-roberts" => {
+            Some(visitor.election::<ChangRoberts>(Configured::configured(parameters)?))
+        }
         "hirschberg-sinclair" => {
-            Some(visitor.election::<HirschbergSinclair>(parameters.hirschberg_sinclair()?))
+            Some(visitor.election::<HirschbergSinclair>(Configured::configured(parameters)?))
         }
         _ => None,
     })
 }
 
 /// What a name without `fifo:` stands for.
-enum Configured {
+enum Named {
     Lock(bare_locks::any::Config),
     Election(bare_elections::any::Config),
 }
 
-fn configured(name: &str, parameters: &Parameters) -> Result<Configured, Unknown> {
+fn named(name: &str, parameters: &Parameters) -> Result<Named, Unknown> {
     use bare_elections::any::Config as OfElection;
     use bare_locks::any::Config as OfLock;
     let whole = |unknown| match unknown {
@@ -166,24 +164,24 @@ fn configured(name: &str, parameters: &Parameters) -> Result<Configured, Unknown
     };
     Ok(match name.split_once(':') {
         None if ELECTIONS.contains(&name) => {
-            Configured::Election(OfElection::Plain(elections::config(name, parameters)?))
+            Named::Election(OfElection::Plain(elections::config(name, parameters)?))
         }
         Some(("election-from-mutex", inner)) => {
-            Configured::Election(OfElection::ByLock(offices(inner, parameters).map_err(whole)?))
+            Named::Election(OfElection::ByLock(offices(inner, parameters).map_err(whole)?))
         }
-        None => Configured::Lock(OfLock::Plain(mutexes::config(name, parameters)?)),
+        None => Named::Lock(OfLock::Plain(mutexes::config(name, parameters)?)),
         Some(("coordinated", inner)) => {
-            Configured::Lock(OfLock::AtLeader(elections::config(inner, parameters).map_err(whole)?))
+            Named::Lock(OfLock::AtLeader(elections::config(inner, parameters).map_err(whole)?))
         }
         Some(("mutex-from-election", inner)) => {
-            Configured::Lock(OfLock::ByElection(contests(inner, parameters).map_err(whole)?))
+            Named::Lock(OfLock::ByElection(contests(inner, parameters).map_err(whole)?))
         }
         Some(_) => return Err(Unknown::algorithm(name)),
     })
 }
 
 /// For an election made of a lock: it must let one in at a time, and some day.
-fn offices(name: &str, parameters: &Parameters) -> Result<any_mutex::Config, Unknown> {
+fn offices(name: &str, parameters: &Parameters) -> Result<mutexes::any::Config, Unknown> {
     let config = mutexes::config(name, parameters)?;
     let promises = AnyMutex::card(&config, parameters.size).promises;
     let needs = [Property::MutualExclusion, Property::Progress];
@@ -197,7 +195,7 @@ fn offices(name: &str, parameters: &Parameters) -> Result<any_mutex::Config, Unk
 fn contests(
     name: &str,
     parameters: &Parameters,
-) -> Result<mutex_from_election::Config<any_election::Config>, Unknown> {
+) -> Result<mutex_from_election::Config<elections::any::Config>, Unknown> {
     let plain = Parameters { variants: Vec::new(), ..parameters.clone() };
     let election = elections::config(name, &plain)?;
     if !AnyElection::card(&election, parameters.size).promises.contains(&Property::Validity) {
@@ -247,11 +245,11 @@ pub fn card(name: &str, parameters: &Parameters) -> Result<Card, Unknown> {
     impl Visitor for ReadCard {
         type Output = Card;
 
-        fn mutex<P: Mutex + Algorithm + Rebase>(self, config: P::Config) -> Card {
+        fn mutex<P: Mutex + Algorithm>(self, config: P::Config) -> Card {
             P::card(&config, self.0)
         }
 
-        fn election<P: Election + Algorithm + Rebase>(self, config: P::Config) -> Card {
+        fn election<P: Election + Algorithm>(self, config: P::Config) -> Card {
             P::card(&config, self.0)
         }
     }

@@ -15,7 +15,6 @@ pub mod compose;
 pub mod detector;
 pub mod election;
 pub mod mutex;
-mod rebase;
 pub mod reduction;
 mod variants;
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tenure_core::service::mutex;
 use tenure_core::{
-    Card, Monitor, Need, Order, ProcessId, Property, Protocol, Rebase, Stamped, TICKS_PER_UNIT,
+    Algorithm, Card, Monitor, Need, Order, ProcessId, Property, Protocol, Stamped, TICKS_PER_UNIT,
 };
 
 use crate::Entries;
@@ -443,7 +443,7 @@ where
     }
 }
 
-impl<P: Rebase> Check<P>
+impl<P: Algorithm> Check<P>
 where
     P::Command: Service<Event = P::Event>,
 {
@@ -463,7 +463,7 @@ where
     /// again and again, under ever higher numbers.
     #[must_use]
     pub fn term_max(self, most: u64) -> Self {
-        self.term_max_by(P::term, most)
+        self.term_max_by(P::highest_term, most)
     }
 }
 

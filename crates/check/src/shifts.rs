@@ -1,8 +1,9 @@
 //! How a protocol's stamps are shifted, where they can be.
 
-use tenure_core::{Protocol, Rebase};
+use tenure_core::{Algorithm, Protocol};
 
-/// The functions of a [`Rebase`], by pointer: a check of a protocol that has none carries none.
+/// The functions by which an [`Algorithm`] shifts its stamps, by pointer: a check of a protocol
+/// that has none carries none.
 pub(crate) struct Shifts<P: Protocol> {
     pub(crate) smallest: fn(&P) -> Option<u64>,
     pub(crate) shift: fn(&mut P, u64),
@@ -12,11 +13,11 @@ pub(crate) struct Shifts<P: Protocol> {
     pub(crate) shift_stable: fn(&P::Config, &mut P::Stable, u64),
 }
 
-impl<P: Rebase> Shifts<P> {
+impl<P: Algorithm> Shifts<P> {
     pub(crate) fn new() -> Self {
         Shifts {
-            smallest: P::smallest,
-            shift: P::shift,
+            smallest: P::smallest_stamp,
+            shift: P::shift_stamps,
             smallest_in_message: P::smallest_in_message,
             shift_message: P::shift_message,
             smallest_in_stable: P::smallest_in_stable,

@@ -4,13 +4,7 @@ use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::{Property, Protocol};
-
-/// A protocol that says what it needs.
-pub trait Algorithm: Protocol {
-    /// The card of this algorithm under `config` in a group of `size` processes.
-    fn card(config: &Self::Config, size: u32) -> Card;
-}
+use crate::Property;
 
 /// What an algorithm assumes, tolerates, costs and promises.
 ///

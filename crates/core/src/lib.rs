@@ -13,6 +13,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod algorithm;
 mod batch;
 mod card;
 mod clock;
@@ -31,7 +32,6 @@ mod property;
 mod protocol;
 pub mod quorum;
 mod rank;
-mod rebase;
 pub mod service;
 mod stamped;
 mod surroundings;
@@ -39,10 +39,11 @@ mod time;
 pub mod tree;
 mod wrap;
 
+pub use algorithm::Algorithm;
 pub use batch::{Batch, Environment, Still, TimerChange};
 pub use card::{
-    Algorithm, Card, Cost, Crashes, Detection, Faults, Order, Per, Service, Strategy, Timing,
-    Topology, Variant,
+    Card, Cost, Crashes, Detection, Faults, Order, Per, Service, Strategy, Timing, Topology,
+    Variant,
 };
 pub use clock::{Causality, LamportClock, Stamp, VectorClock};
 pub use fixed::Fixed;
@@ -56,7 +57,6 @@ pub use process_set::ProcessSet;
 pub use property::{Need, Notice, Property};
 pub use protocol::{Effects, Input, Protocol, Verdict, Wire};
 pub use rank::Rank;
-pub use rebase::Rebase;
 pub use service::{Detector, Election, Facts, Fence, Mutex, Of, Office, Term};
 pub use stamped::Stamped;
 pub use surroundings::{Surroundings, Weakness};

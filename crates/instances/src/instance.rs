@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use tenure_core::{Algorithm, Rank, Rebase};
+use tenure_core::{Algorithm, Rank};
 use tenure_lab::Engine;
 use tenure_runtime::{self as runtime, ClusterError};
 use tenure_sim::{
@@ -26,7 +26,7 @@ pub(crate) struct Instance<P: Algorithm> {
 
 impl<P> Subject for Instance<P>
 where
-    P: Algorithm + Rebase,
+    P: Algorithm,
     P::Command: UserCommand + Spoken + Into<Asked>,
     P::Event: UserEvent + Into<Told>,
     P::Message: Serialize + DeserializeOwned,

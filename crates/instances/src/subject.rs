@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tenure_algorithms::catalogue::{self, Parameters, Unknown, Visitor};
-use tenure_core::{Algorithm, Election, Mutex, Rank, Rebase};
+use tenure_core::{Algorithm, Election, Mutex, Rank};
 use tenure_lab::Engine;
 use tenure_runtime::ClusterError;
 use tenure_sim::{Report, RunError, Settings, SettingsError, SteerError};
@@ -86,11 +86,11 @@ struct Alone;
 impl Visitor for Alone {
     type Output = Simulates;
 
-    fn mutex<P: Mutex + Algorithm + Rebase>(self, config: P::Config) -> Simulates {
+    fn mutex<P: Mutex + Algorithm>(self, config: P::Config) -> Simulates {
         Box::new(move |run| run.unsteered::<P>(config.clone()))
     }
 
-    fn election<P: Election + Algorithm + Rebase>(self, config: P::Config) -> Simulates {
+    fn election<P: Election + Algorithm>(self, config: P::Config) -> Simulates {
         Box::new(move |run| run.unsteered::<P>(config.clone()))
     }
 }
@@ -102,11 +102,11 @@ struct Whole {
 impl Visitor for Whole {
     type Output = Box<dyn Subject>;
 
-    fn mutex<P: Mutex + Algorithm + Rebase>(self, config: P::Config) -> Self::Output {
+    fn mutex<P: Mutex + Algorithm>(self, config: P::Config) -> Self::Output {
         Box::new(Instance::<P> { config, alone: self.alone })
     }
 
-    fn election<P: Election + Algorithm + Rebase>(self, config: P::Config) -> Self::Output {
+    fn election<P: Election + Algorithm>(self, config: P::Config) -> Self::Output {
         Box::new(Instance::<P> { config, alone: self.alone })
     }
 }

@@ -1,45 +1,41 @@
 //! Every algorithm of the catalogue has the tests of its paper and a story of its own.
 
+use super::catalogue::listed;
 use super::{Finding, Tree};
 
-const LIST: &str = "crates/algorithms/src/catalogue/members.rs";
+const LISTS: [&str; 2] =
+    ["crates/algorithms/src/mutex/mod.rs", "crates/algorithms/src/election/mod.rs"];
 const TESTS: &str = "crates/algorithms/tests/";
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let Some(list) = tree.file(LIST) else { return findings };
-    for (line, text) in list.lines() {
-        let Some(name) = module(text) else { continue };
-        let mut find = |says: String, fix: String| {
-            findings.push(Finding::new(LIST, line, says, fix));
-        };
-        let paper = format!("{TESTS}paper/{name}.rs");
-        if tree.file(&paper).is_none() {
-            find(format!("`{name}` has no tests of its paper"), format!("write {paper}"));
-        }
-        let stories = format!("{TESTS}golden/{name}");
-        // A folder of its own, or of a variant: `bully_without_terms`.
-        let told = |path: &str| path.starts_with(&stories) && path.ends_with(".txt");
-        if !tree.files().iter().any(|file| told(&file.path)) {
-            find(format!("`{name}` has no story"), format!("tell one in {stories}"));
+    for list in LISTS {
+        for (line, name) in listed(tree, list) {
+            let mut find = |says: String, fix: String| {
+                findings.push(Finding::new(list, line, says, fix));
+            };
+            let paper = format!("{TESTS}paper/{name}.rs");
+            if tree.file(&paper).is_none() {
+                find(format!("`{name}` has no tests of its paper"), format!("write {paper}"));
+            }
+            let stories = format!("{TESTS}golden/{name}");
+            // A folder of its own, or of a variant: `bully_no_terms`.
+            let told = |path: &str| path.starts_with(&stories) && path.ends_with(".txt");
+            if !tree.files().iter().any(|file| told(&file.path)) {
+                find(format!("`{name}` has no story"), format!("tell one in {stories}"));
+            }
         }
     }
     findings
 }
 
-/// The module in `"token-ring" => TokenRing, token_ring;`.
-fn module(line: &str) -> Option<&str> {
-    let (_, member) = line.trim().strip_prefix('"')?.split_once("\" => ")?;
-    let mut parts = member.trim_end_matches(';').split(", ");
-    parts.nth(1)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{LIST, check};
+    use super::check;
     use crate::tidy::findings;
 
-    const MEMBERS: &str = "members! {\n    \"token-ring\" => TokenRing, token_ring, alone;\n}";
+    const LIST: &str = "crates/algorithms/src/mutex/mod.rs";
+    const MEMBERS: &str = "members! {\n    \"token-ring\" => token_ring::TokenRing;\n}";
     const PAPER: (&str, &str) = ("crates/algorithms/tests/paper/token_ring.rs", "");
     const STORY: (&str, &str) = ("crates/algorithms/tests/golden/token_ring/lap.txt", "");
 

@@ -11,9 +11,11 @@ macro_rules! sum {
         pub(crate) mod $module {
             use core::fmt;
 
+            use alloc::sync::Arc;
+
             use tenure_core::service::$service::{Command, Event};
             use tenure_core::{
-                Algorithm, Card, Effects, Group, Label, Labelled, ProcessId, Protocol, Rebase,
+                Algorithm, Card, Effects, Group, Label, Labelled, ProcessId, Protocol, Rank,
                 Verdict,
             };
 
@@ -167,24 +169,31 @@ macro_rules! sum {
                         $(Config::$Member(config) => <$Member>::card(config, size)),+
                     }
                 }
-            }
 
-            impl Rebase for Any {
+
+                fn ranked(config: &Config, ranks: Arc<[Rank]>) -> Config {
+                    match config {
+                        $(Config::$Member(config) => {
+                            Config::$Member(<$Member>::ranked(config, ranks))
+                        })+
+                    }
+                }
+
                 fn rebases(config: &Config) -> bool {
                     match config {
                         $(Config::$Member(config) => <$Member>::rebases(config)),+
                     }
                 }
 
-                fn smallest(&self) -> Option<u64> {
+                fn smallest_stamp(&self) -> Option<u64> {
                     match self {
-                        $(Any::$Member(inner) => inner.smallest()),+
+                        $(Any::$Member(inner) => inner.smallest_stamp()),+
                     }
                 }
 
-                fn shift(&mut self, by: u64) {
+                fn shift_stamps(&mut self, by: u64) {
                     match self {
-                        $(Any::$Member(inner) => inner.shift(by)),+
+                        $(Any::$Member(inner) => inner.shift_stamps(by)),+
                     }
                 }
 
@@ -224,9 +233,9 @@ macro_rules! sum {
                     }
                 }
 
-                fn term(&self) -> u64 {
+                fn highest_term(&self) -> u64 {
                     match self {
-                        $(Any::$Member(inner) => inner.term()),+
+                        $(Any::$Member(inner) => inner.highest_term()),+
                     }
                 }
             }
@@ -253,4 +262,4 @@ macro_rules! shown {
     };
 }
 
-pub(super) use {shown, sum};
+pub(crate) use {shown, sum};

@@ -25,7 +25,7 @@ pub enum Unknown {
 }
 
 impl Unknown {
-    pub(super) fn algorithm(name: &str) -> Self {
+    pub(crate) fn algorithm(name: &str) -> Self {
         Unknown::Algorithm(name.to_string())
     }
 }

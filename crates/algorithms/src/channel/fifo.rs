@@ -361,4 +361,8 @@ impl<P: Algorithm> Algorithm for Fifo<P> {
         card.promises.retain(|it| !matches!(it, Property::Order | Property::OrderWithMessages));
         card
     }
+
+    fn highest_term(&self) -> u64 {
+        self.inner().highest_term()
+    }
 }

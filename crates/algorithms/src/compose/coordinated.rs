@@ -29,7 +29,7 @@ use alloc::vec::Vec;
 use tenure_core::service::{election, mutex, office};
 use tenure_core::{
     Algorithm, Card, Cost, Effects, Election, Fence, Group, Input, Label, Labelled, Layer, Order,
-    Per, ProcessId, ProcessSet, Property, Protocol, Service, Strategy, Term, Topology, Verdict,
+    ProcessId, ProcessSet, Property, Protocol, Service, Strategy, Term, Topology, Verdict,
 };
 
 use super::coordinator::{Coordinator, Standing};
@@ -39,7 +39,7 @@ use crate::mutex::{Claim, Ticket};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Coordinated<E: Election> {
     group: Group,
-    pub(crate) election: E,
+    election: E,
     /// The highest term that we were told of or asked in; nothing older is listened to.
     term: Option<Term>,
     /// Whether the leader of `term` may be relied on.
@@ -379,6 +379,7 @@ impl<E: Election> Coordinated<E> {
 impl<E: Election + Algorithm> Algorithm for Coordinated<E> {
     fn card(config: &E::Config, size: u32) -> Card {
         let election = E::card(config, size);
+        let formula = "3 (0 at the leader), and 2(N−1) at a change of leader";
         let mut promises = election.promises.clone();
         promises.extend([Property::MutualExclusion, Property::Fencing]);
         promises.sort_unstable_by_key(|it| Property::ALL.iter().position(|known| known == it));
@@ -389,14 +390,13 @@ impl<E: Election + Algorithm> Algorithm for Coordinated<E> {
             strategy: Strategy::Composition,
             order: Order::Fifo,
             topology: Topology::Complete,
-            messages: Cost {
-                per: Per::Entry,
-                formula: "3 (0 at the leader), and 2(N−1) at a change of leader",
-                least: 0,
-                most: Some(if size > 1 { 3 } else { 0 }),
-            },
+            messages: Cost::per_entry(formula, 0, Some(3)).none_alone(size),
             promises,
             ..election
         }
+    }
+
+    fn highest_term(&self) -> u64 {
+        self.election.highest_term()
     }
 }

@@ -73,4 +73,8 @@ impl<P: Office + Algorithm> Algorithm for MutexOnly<P> {
             .retain(|promise| !matches!(promise, Property::Agreement | Property::Validity));
         card
     }
+
+    fn highest_term(&self) -> u64 {
+        self.office().highest_term()
+    }
 }

@@ -34,6 +34,7 @@ use tenure_core::{
 };
 
 use crate::Variants;
+use crate::catalogue::{Configured, Parameters, Unknown};
 use crate::variants::switches;
 
 /// One process of the election.
@@ -128,6 +129,14 @@ impl Config {
             coordinator: Delay::ticks(answer * u64::from(size) + delay),
             variants: Variants::none(),
         }
+    }
+}
+
+impl Configured for Config {
+    fn configured(parameters: &Parameters) -> Result<Self, Unknown> {
+        let plain = Config::plain(parameters.size, parameters.delay);
+        let (ranks, variants) = (parameters.ranks.clone(), parameters.variants()?);
+        Ok(Config { ranks, variants, ..plain })
     }
 }
 
@@ -349,11 +358,6 @@ impl Bully {
                 fx.set_timer(Timer::Coordinator, self.config.coordinator);
             }
         }
-    }
-
-    /// The highest number that this process knows of.
-    pub(crate) fn number(&self) -> u64 {
-        self.number
     }
 
     /// A number as messages carry it: 0 where there are no terms.

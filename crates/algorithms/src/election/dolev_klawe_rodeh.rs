@@ -30,6 +30,7 @@ use tenure_core::{
 };
 
 use super::ring::Candidate;
+use crate::catalogue::{Configured, Parameters, Unknown};
 
 /// One process on the ring.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -110,6 +111,13 @@ impl Config {
     /// Plain ids as ranks, in the order of the ring.
     pub fn plain(size: u32) -> Self {
         Config { ranks: (1..=size).map(Rank::of_id).collect() }
+    }
+}
+
+impl Configured for Config {
+    fn configured(parameters: &Parameters) -> Result<Self, Unknown> {
+        parameters.no_variants()?;
+        Ok(Config { ranks: parameters.ranks.clone() })
     }
 }
 
@@ -248,5 +256,9 @@ impl Algorithm for DolevKlaweRodeh {
                 "Dolev, Klawe & Rodeh, Journal of Algorithms 3(3), 1982",
             )
         }
+    }
+
+    fn ranked(_: &Config, ranks: Arc<[Rank]>) -> Config {
+        Config { ranks }
     }
 }

@@ -30,6 +30,7 @@ use tenure_core::{
 };
 
 use super::ring::Direction;
+use crate::catalogue::{Configured, Parameters, Unknown};
 
 /// One process on the ring.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -108,6 +109,13 @@ impl Config {
     /// Plain ids as ranks, in the order of the ring.
     pub fn plain(size: u32) -> Self {
         Config { ranks: (1..=size).map(Rank::of_id).collect() }
+    }
+}
+
+impl Configured for Config {
+    fn configured(parameters: &Parameters) -> Result<Self, Unknown> {
+        parameters.no_variants()?;
+        Ok(Config { ranks: parameters.ranks.clone() })
     }
 }
 
@@ -279,5 +287,9 @@ impl Algorithm for HirschbergSinclair {
                 "Hirschberg & Sinclair, CACM 23(11), 1980",
             )
         }
+    }
+
+    fn ranked(_: &Config, ranks: Arc<[Rank]>) -> Config {
+        Config { ranks }
     }
 }

@@ -26,8 +26,8 @@ use core::cmp::Ordering;
 
 use tenure_core::service::election::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, Cost, Effects, Faults, Group, Never, ProcessId, Property, Protocol, Rebase,
-    Term, Topology, labelled,
+    Algorithm, Card, Cost, Effects, Faults, Group, Never, ProcessId, Property, Protocol, Term,
+    Topology, labelled,
 };
 
 /// One process on the ring, which is like all others.
@@ -190,16 +190,6 @@ impl ItaiRodeh {
     }
 }
 
-/// The rounds are what grows without end.
-impl Rebase for ItaiRodeh {
-    fn term(&self) -> u64 {
-        match self.phase {
-            Phase::Active { lot } => u64::from(lot.round),
-            Phase::Settled | Phase::Passive => 0,
-        }
-    }
-}
-
 impl Algorithm for ItaiRodeh {
     fn card((): &(), size: u32) -> Card {
         let n = u64::from(size);
@@ -216,6 +206,14 @@ impl Algorithm for ItaiRodeh {
                 "processes without names elect by lot",
                 "Itai & Rodeh, Information and Computation 88(1), 1990",
             )
+        }
+    }
+
+    /// The rounds are what grows without end.
+    fn highest_term(&self) -> u64 {
+        match self.phase {
+            Phase::Active { lot } => u64::from(lot.round),
+            Phase::Settled | Phase::Passive => 0,
         }
     }
 }

@@ -30,6 +30,7 @@ use tenure_core::{
 
 use super::ring::Candidate;
 use crate::Variants;
+use crate::catalogue::{Configured, Parameters, Unknown};
 use crate::variants::switches;
 
 /// One process on the ring.
@@ -103,6 +104,12 @@ impl Config {
     /// Plain ids as ranks, in the order of the ring.
     pub fn plain(size: u32) -> Self {
         Config { ranks: (1..=size).map(Rank::of_id).collect(), variants: Variants::none() }
+    }
+}
+
+impl Configured for Config {
+    fn configured(parameters: &Parameters) -> Result<Self, Unknown> {
+        Ok(Config { ranks: parameters.ranks.clone(), variants: parameters.variants()? })
     }
 }
 
@@ -265,5 +272,9 @@ impl Algorithm for LeLann {
                 "Le Lann, IFIP Congress, 1977",
             )
         }
+    }
+
+    fn ranked(config: &Config, ranks: Arc<[Rank]>) -> Config {
+        Config { ranks, ..config.clone() }
     }
 }

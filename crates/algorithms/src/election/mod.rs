@@ -1,4 +1,4 @@
-//! Leader election.
+//! Leader election: the list of its algorithms, each with its name, and a file for each.
 
 pub mod bully;
 pub mod chang_roberts;
@@ -11,12 +11,15 @@ pub mod raft;
 pub mod repaired_chang_roberts;
 pub mod ring;
 
-pub use bully::Bully;
-pub use chang_roberts::ChangRoberts;
-pub use dolev_klawe_rodeh::DolevKlaweRodeh;
-pub use franklin::Franklin;
-pub use hirschberg_sinclair::HirschbergSinclair;
-pub use itai_rodeh::ItaiRodeh;
-pub use lelann::LeLann;
-pub use raft::Raft;
-pub use repaired_chang_roberts::RepairedChangRoberts;
+crate::catalogue::members! {
+    election:
+    "lelann" => lelann::LeLann;
+    "chang-roberts" => chang_roberts::ChangRoberts;
+    "hirschberg-sinclair" => hirschberg_sinclair::HirschbergSinclair;
+    "dolev-klawe-rodeh" => dolev_klawe_rodeh::DolevKlaweRodeh;
+    "franklin" => franklin::Franklin;
+    "itai-rodeh" => itai_rodeh::ItaiRodeh;
+    "bully" => bully::Bully;
+    "raft" => raft::Raft;
+    "repaired-chang-roberts" => repaired_chang_roberts::RepairedChangRoberts;
+}

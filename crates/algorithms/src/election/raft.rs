@@ -30,6 +30,7 @@ use tenure_core::service::election::{Command, Event};
 use tenure_core::{Delay, Effects, Fixed, Group, ProcessId, ProcessSet, Protocol, Term, labelled};
 
 use crate::Variants;
+use crate::catalogue::{Configured, Parameters, Unknown};
 use crate::variants::switches;
 
 /// One process of the election.
@@ -146,6 +147,13 @@ impl Config {
             heartbeat: Delay::ticks(3 * delay),
             variants: Variants::none(),
         }
+    }
+}
+
+impl Configured for Config {
+    fn configured(parameters: &Parameters) -> Result<Self, Unknown> {
+        let plain = Config::plain(parameters.size, parameters.delay);
+        Ok(Config { variants: parameters.variants()?, ..plain })
     }
 }
 
@@ -361,11 +369,6 @@ impl Raft {
 
     fn only_me(&self) -> ProcessSet {
         [self.group.me()].into_iter().collect()
-    }
-
-    /// The latest term that this process has heard of.
-    pub(crate) fn term(&self) -> u64 {
-        self.term
     }
 
     fn has(&self, switch: Switch) -> bool {

@@ -40,6 +40,7 @@ use tenure_core::{
 };
 
 use super::ring::Candidate;
+use crate::catalogue::{Configured, Parameters, Unknown};
 
 /// One process on the ring.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -120,6 +121,13 @@ impl Config {
     /// Plain ids as ranks, in the order of the ring.
     pub fn plain(size: u32) -> Self {
         Config { ranks: (1..=size).map(Rank::of_id).collect() }
+    }
+}
+
+impl Configured for Config {
+    fn configured(parameters: &Parameters) -> Result<Self, Unknown> {
+        parameters.no_variants()?;
+        Ok(Config { ranks: parameters.ranks.clone() })
     }
 }
 
@@ -309,11 +317,6 @@ impl RepairedChangRoberts {
             Phase::NonParticipant => false,
         }
     }
-
-    /// The number of the newest term.
-    pub(crate) fn number(&self) -> u64 {
-        self.number
-    }
 }
 
 /// The ring.
@@ -370,5 +373,14 @@ impl Algorithm for RepairedChangRoberts {
                 "after Chang & Roberts, CACM 22(5), 1979",
             )
         }
+    }
+
+    fn ranked(_: &Config, ranks: Arc<[Rank]>) -> Config {
+        Config { ranks }
+    }
+
+    /// The number of the newest term.
+    fn highest_term(&self) -> u64 {
+        self.number
     }
 }

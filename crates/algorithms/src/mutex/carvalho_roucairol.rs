@@ -27,10 +27,11 @@
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{
     Algorithm, Card, Cost, Effects, Faults, Fence, Group, LamportClock, Never, ProcessId,
-    ProcessSet, Protocol, Rebase, Stamp, labelled,
+    ProcessSet, Protocol, Stamp, labelled,
 };
 
 use crate::Variants;
+use crate::catalogue::{Configured, Parameters, Unknown};
 use crate::variants::switches;
 
 /// One process of the algorithm.
@@ -82,6 +83,12 @@ labelled!(Message, Mutex, Request => "request", Reply => "reply");
 pub struct Config {
     /// Which variants are switched on.
     pub variants: Variants<Switch>,
+}
+
+impl Configured for Config {
+    fn configured(parameters: &Parameters) -> Result<Self, Unknown> {
+        Ok(Config { variants: parameters.variants()? })
+    }
 }
 
 switches! {
@@ -193,13 +200,28 @@ impl CarvalhoRoucairol {
     }
 }
 
-/// Clocks are compared with clocks only, so all may be shifted alike.
-impl Rebase for CarvalhoRoucairol {
+impl Algorithm for CarvalhoRoucairol {
+    fn card(_: &Config, size: u32) -> Card {
+        Card {
+            faults: Faults::none(
+                "a lost permission blocks its pair, and a duplicated one lets two in",
+            ),
+            messages: Cost::per_entry("0 … 2(N−1)", 0, Some(2 * u64::from(size - 1))),
+            variants: Variants::<Switch>::declared(),
+            ..Card::mutex(
+                "carvalho-roucairol",
+                "a permission is yours until it is asked back",
+                "Carvalho & Roucairol, CACM 26(2), 1983",
+            )
+        }
+    }
+
+    /// Clocks are compared with clocks only, so all may be shifted alike.
     fn rebases(_: &Config) -> bool {
         true
     }
 
-    fn smallest(&self) -> Option<u64> {
+    fn smallest_stamp(&self) -> Option<u64> {
         let request = match self.phase {
             Phase::Waiting { request } => Some(request.clock),
             Phase::Idle | Phase::Inside => None,
@@ -207,7 +229,7 @@ impl Rebase for CarvalhoRoucairol {
         request.into_iter().chain([self.clock.now()]).min()
     }
 
-    fn shift(&mut self, by: u64) {
+    fn shift_stamps(&mut self, by: u64) {
         self.clock.0 -= by;
         if let Phase::Waiting { request } = &mut self.phase {
             request.clock -= by;
@@ -225,23 +247,6 @@ impl Rebase for CarvalhoRoucairol {
         match message {
             Message::Request { stamp } => stamp.clock -= by,
             Message::Reply { clock } => *clock -= by,
-        }
-    }
-}
-
-impl Algorithm for CarvalhoRoucairol {
-    fn card(_: &Config, size: u32) -> Card {
-        Card {
-            faults: Faults::none(
-                "a lost permission blocks its pair, and a duplicated one lets two in",
-            ),
-            messages: Cost::per_entry("0 … 2(N−1)", 0, Some(2 * u64::from(size - 1))),
-            variants: Variants::<Switch>::declared(),
-            ..Card::mutex(
-                "carvalho-roucairol",
-                "a permission is yours until it is asked back",
-                "Carvalho & Roucairol, CACM 26(2), 1983",
-            )
         }
     }
 }

@@ -26,6 +26,7 @@ use tenure_core::{
 
 use super::{Claim, Desk, Ticket};
 use crate::Variants;
+use crate::catalogue::{Configured, Parameters, Unknown};
 use crate::variants::switches;
 
 /// One process: a client, and at one of them the coordinator as well.
@@ -85,6 +86,12 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         Config { coordinator: ProcessId(0), variants: Variants::none() }
+    }
+}
+
+impl Configured for Config {
+    fn configured(parameters: &Parameters) -> Result<Self, Unknown> {
+        Ok(Config { coordinator: parameters.coordinator, variants: parameters.variants()? })
     }
 }
 

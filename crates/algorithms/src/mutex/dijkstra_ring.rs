@@ -33,6 +33,8 @@ use tenure_core::{
     Protocol, Strategy, Topology, labelled,
 };
 
+use crate::catalogue::{Configured, Parameters, Unknown};
+
 /// One process on the ring.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct DijkstraRing {
@@ -110,6 +112,13 @@ impl Config {
 impl Default for Config {
     fn default() -> Self {
         Config::of(Delay::units(1).max)
+    }
+}
+
+impl Configured for Config {
+    fn configured(parameters: &Parameters) -> Result<Self, Unknown> {
+        parameters.no_variants()?;
+        Ok(Config::of(parameters.delay))
     }
 }
 

@@ -41,6 +41,7 @@ use tenure_core::{
 
 use super::{Claim, Desk, Ticket};
 use crate::Variants;
+use crate::catalogue::{Configured, Parameters, Unknown};
 use crate::variants::switches;
 
 /// One process: a client, and the manager of a lock if it is one of the first three.
@@ -157,6 +158,12 @@ labelled!(Message, Mutex, Request => "request", Grant => "grant", Wait => "wait"
 pub struct Config {
     /// Which variants are switched on.
     pub variants: Variants<Switch>,
+}
+
+impl Configured for Config {
+    fn configured(parameters: &Parameters) -> Result<Self, Unknown> {
+        Ok(Config { variants: parameters.variants()? })
+    }
 }
 
 switches! {

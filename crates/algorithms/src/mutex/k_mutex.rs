@@ -35,6 +35,7 @@ use tenure_core::{
 };
 
 use crate::Variants;
+use crate::catalogue::{Configured, Parameters, Unknown};
 use crate::variants::switches;
 
 /// One process of the algorithm.
@@ -94,6 +95,12 @@ impl Config {
     /// At most so many at once, without variants.
     pub fn at_most(most_inside: NonZeroU32) -> Self {
         Config { most_inside, variants: Variants::none() }
+    }
+}
+
+impl Configured for Config {
+    fn configured(parameters: &Parameters) -> Result<Self, Unknown> {
+        Ok(Config { most_inside: parameters.most_inside, variants: parameters.variants()? })
     }
 }
 

@@ -29,10 +29,11 @@ use alloc::vec::Vec;
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{
     Algorithm, Card, Cost, Effects, Faults, Fence, Group, LamportClock, Never, Order, ProcessId,
-    ProcessSet, Property, Protocol, Rebase, Stamp, Stamped, labelled,
+    ProcessSet, Property, Protocol, Stamp, Stamped, labelled,
 };
 
 use crate::Variants;
+use crate::catalogue::{Configured, Parameters, Unknown};
 use crate::variants::switches;
 
 /// One process of the algorithm.
@@ -92,6 +93,12 @@ labelled!(Message, Mutex, Request => "request", Reply => "reply", Release => "re
 pub struct Config {
     /// Which variants are switched on.
     pub variants: Variants<Switch>,
+}
+
+impl Configured for Config {
+    fn configured(parameters: &Parameters) -> Result<Self, Unknown> {
+        Ok(Config { variants: parameters.variants()? })
+    }
 }
 
 switches! {
@@ -281,14 +288,12 @@ impl Algorithm for Lamport {
             .promising([Property::Order])
         }
     }
-}
 
-impl Rebase for Lamport {
     fn rebases(_: &Config) -> bool {
         true
     }
 
-    fn smallest(&self) -> Option<u64> {
+    fn smallest_stamp(&self) -> Option<u64> {
         if self.variants.has(Switch::IdsAsStamps) {
             return None; // its requests carry no stamps
         }
@@ -300,7 +305,7 @@ impl Rebase for Lamport {
         queued.chain(own).chain([self.clock.now()]).min()
     }
 
-    fn shift(&mut self, by: u64) {
+    fn shift_stamps(&mut self, by: u64) {
         self.clock.0 -= by;
         self.requests.iter_mut().for_each(|request| request.clock -= by);
         match &mut self.phase {

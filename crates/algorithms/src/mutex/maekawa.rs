@@ -39,6 +39,7 @@ use tenure_core::{
 use super::candidate::Candidate;
 use super::voter::{Arrival, Ballot, Voter};
 use crate::Variants;
+use crate::catalogue::{Configured, Parameters, Unknown};
 use crate::variants::switches;
 
 /// One process: it asks for votes, and it has one.
@@ -128,6 +129,13 @@ impl Config {
     /// When there are none of that kind.
     pub fn of(kind: Kind, size: u32) -> Result<Self, NoQuorums> {
         Ok(Config { quorums: Arc::new(Quorums::of(kind, size)?), variants: Variants::none() })
+    }
+}
+
+impl Configured for Config {
+    fn configured(parameters: &Parameters) -> Result<Self, Unknown> {
+        let plain = Config::of(parameters.quorums, parameters.size)?;
+        Ok(Config { variants: parameters.variants()?, ..plain })
     }
 }
 

@@ -43,6 +43,7 @@ use tenure_core::{
 
 use super::maekawa::{self, Maekawa};
 use crate::Variants;
+use crate::catalogue::{Configured, Parameters, Unknown};
 use crate::variants::switches;
 
 /// One process: it asks for the votes of those whom it does not suspect.
@@ -106,6 +107,17 @@ impl Config {
 
     fn of_votes(&self) -> maekawa::Config {
         maekawa::Config { quorums: self.quorums.clone(), variants: Variants::none() }
+    }
+}
+
+impl Configured for Config {
+    /// Majorities, unless something else than the usual grid is asked for.
+    fn configured(parameters: &Parameters) -> Result<Self, Unknown> {
+        let kind = match parameters.quorums {
+            Kind::Grid => Kind::Majority,
+            kind => kind,
+        };
+        Ok(Config { variants: parameters.variants()?, ..Config::of(kind, parameters.size)? })
     }
 }
 
@@ -223,11 +235,6 @@ impl Majority {
         self.votes.forget(me, fx);
         self.votes.on_command(Command::Enter, fx);
     }
-
-    /// The newest generation that this process knows of.
-    pub(crate) fn generation(&self) -> u64 {
-        self.generation
-    }
 }
 
 /// The effects of the votes of a generation.
@@ -260,5 +267,10 @@ impl Algorithm for Majority {
             variants: Variants::<Switch>::declared(),
             ..Maekawa::card(&config.of_votes(), size)
         }
+    }
+
+    /// The newest generation that this process knows of.
+    fn highest_term(&self) -> u64 {
+        self.generation
     }
 }

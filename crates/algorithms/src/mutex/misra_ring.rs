@@ -32,6 +32,7 @@ use tenure_core::{
 };
 
 use crate::Variants;
+use crate::catalogue::{Configured, Parameters, Unknown};
 use crate::variants::switches;
 
 /// One process on the ring.
@@ -104,6 +105,12 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         Config { pass_after: Delay::units(1).max, variants: Variants::none() }
+    }
+}
+
+impl Configured for Config {
+    fn configured(parameters: &Parameters) -> Result<Self, Unknown> {
+        Ok(Config { pass_after: parameters.delay, variants: parameters.variants()? })
     }
 }
 

@@ -1,4 +1,4 @@
-//! Mutual exclusion.
+//! Mutual exclusion: the list of its algorithms, each with its name, and a file for each.
 
 mod candidate;
 pub mod carvalho_roucairol;
@@ -22,23 +22,27 @@ pub mod token_ring;
 pub mod tolerant_ricart_agrawala;
 mod voter;
 
-pub use carvalho_roucairol::CarvalhoRoucairol;
-pub use central::Central;
 pub(crate) use desk::{Claim, Desk, Ticket};
-pub use dijkstra_ring::DijkstraRing;
-pub use edge_chasing::EdgeChasing;
 pub(crate) use generations::Generations;
-pub use k_mutex::KMutex;
-pub use lamport::Lamport;
-pub use maekawa::Maekawa;
-pub use majority::Majority;
-pub use misra_ring::MisraRing;
-pub use naimi_trehel::NaimiTrehel;
-pub use nishio_li_manning::NishioLiManning;
-pub use raymond::Raymond;
-pub use repaired_ring::RepairedRing;
-pub use ricart_agrawala::RicartAgrawala;
-pub use suzuki_kasami::SuzukiKasami;
-pub use token_ring::TokenRing;
-pub use tolerant_ricart_agrawala::TolerantRicartAgrawala;
 pub use voter::Ballot;
+
+crate::catalogue::members! {
+    mutex:
+    "central" => central::Central;
+    "token-ring" => token_ring::TokenRing;
+    "lamport" => lamport::Lamport;
+    "ricart-agrawala" => ricart_agrawala::RicartAgrawala;
+    "carvalho-roucairol" => carvalho_roucairol::CarvalhoRoucairol;
+    "maekawa" => maekawa::Maekawa;
+    "suzuki-kasami" => suzuki_kasami::SuzukiKasami;
+    "raymond" => raymond::Raymond;
+    "naimi-trehel" => naimi_trehel::NaimiTrehel;
+    "k-mutex" => k_mutex::KMutex;
+    "misra-ring" => misra_ring::MisraRing;
+    "repaired-ring" => repaired_ring::RepairedRing;
+    "majority" => majority::Majority;
+    "nishio-li-manning" => nishio_li_manning::NishioLiManning;
+    "tolerant-ricart-agrawala" => tolerant_ricart_agrawala::TolerantRicartAgrawala;
+    "dijkstra-ring" => dijkstra_ring::DijkstraRing;
+    "edge-chasing" => edge_chasing::EdgeChasing;
+}

@@ -342,11 +342,6 @@ impl NishioLiManning {
             self.receive(Token::of(self.generations.newest(), served), fx);
         }
     }
-
-    /// The number of the newest generation.
-    pub(crate) fn number(&self) -> u64 {
-        self.generations.newest().number
-    }
 }
 
 impl Token {
@@ -375,5 +370,10 @@ impl Algorithm for NishioLiManning {
                 "Nishio, Li & Manning, IEEE TPDS 1(3), 1990",
             )
         }
+    }
+
+    /// The number of the newest generation.
+    fn highest_term(&self) -> u64 {
+        self.generations.newest().number
     }
 }

@@ -29,6 +29,8 @@ use tenure_core::{
     Topology, labelled,
 };
 
+use crate::catalogue::{Configured, Parameters, Unknown};
+
 /// One process of the algorithm.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Raymond {
@@ -86,6 +88,13 @@ impl Config {
     /// The tree of a shape over `size` processes.
     pub fn of(shape: Shape, size: u32) -> Self {
         Config { tree: Arc::new(Tree::of(shape, size)) }
+    }
+}
+
+impl Configured for Config {
+    fn configured(parameters: &Parameters) -> Result<Self, Unknown> {
+        parameters.no_variants()?;
+        Ok(Config::of(parameters.tree, parameters.size))
     }
 }
 

@@ -294,11 +294,6 @@ impl RepairedRing {
             self.receive(0, fx);
         }
     }
-
-    /// The number of the newest generation.
-    pub(crate) fn number(&self) -> u64 {
-        self.generations.newest().number
-    }
 }
 
 impl Algorithm for RepairedRing {
@@ -320,5 +315,10 @@ impl Algorithm for RepairedRing {
                 "after Le Lann, IFIP Congress, 1977",
             )
         }
+    }
+
+    /// The number of the newest generation.
+    fn highest_term(&self) -> u64 {
+        self.generations.newest().number
     }
 }

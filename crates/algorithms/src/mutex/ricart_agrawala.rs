@@ -28,10 +28,11 @@ use alloc::vec::Vec;
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{
     Algorithm, Card, Cost, Effects, Faults, Fence, Group, LamportClock, Never, ProcessId,
-    ProcessSet, Property, Protocol, Rebase, Stamp, Stamped, labelled,
+    ProcessSet, Property, Protocol, Stamp, Stamped, labelled,
 };
 
 use crate::Variants;
+use crate::catalogue::{Configured, Parameters, Unknown};
 use crate::variants::{switches, tolerant};
 
 /// One process of the algorithm.
@@ -87,6 +88,12 @@ labelled!(Message, Mutex, Request => "request", Reply => "reply");
 pub struct Config {
     /// Which variants are switched on.
     pub variants: Variants<Switch>,
+}
+
+impl Configured for Config {
+    fn configured(parameters: &Parameters) -> Result<Self, Unknown> {
+        Ok(Config { variants: parameters.variants()? })
+    }
 }
 
 switches! {
@@ -277,50 +284,6 @@ impl Stamped for RicartAgrawala {
     }
 }
 
-/// Stamps are compared with stamps only, so all may be shifted alike.
-impl Rebase for RicartAgrawala {
-    fn rebases(_: &Config) -> bool {
-        true
-    }
-
-    fn smallest(&self) -> Option<u64> {
-        let request = match &self.phase {
-            Phase::Waiting { request, .. } | Phase::Inside { request } => Some(request.clock),
-            Phase::Idle => None,
-        };
-        let owed = self.deferred.iter().map(|request| request.clock);
-        let requests = request.filter(|_| !self.orders_by_id());
-        let owed = owed.filter(|_| tags_requests(self.variants));
-        requests.into_iter().chain(owed).chain([self.clock.now()]).min()
-    }
-
-    fn shift(&mut self, by: u64) {
-        let (tags, by_id) = (tags_requests(self.variants), self.orders_by_id());
-        self.clock.0 -= by;
-        match &mut self.phase {
-            Phase::Waiting { request, .. } | Phase::Inside { request } if !by_id => {
-                request.clock -= by;
-            }
-            Phase::Waiting { .. } | Phase::Idle | Phase::Inside { .. } => {}
-        }
-        if tags {
-            self.deferred.iter_mut().for_each(|request| request.clock -= by);
-        }
-    }
-
-    fn smallest_in_message(config: &Config, message: &Message) -> Option<u64> {
-        let mut smallest = None;
-        for_each_stamp(config.variants, &mut message.clone(), |stamp| {
-            smallest = Some(smallest.map_or(*stamp, |least: u64| least.min(*stamp)));
-        });
-        smallest
-    }
-
-    fn shift_message(config: &Config, message: &mut Message, by: u64) {
-        for_each_stamp(config.variants, message, |stamp| *stamp -= by);
-    }
-}
-
 /// Whether a request is known by its clock wherever it is mentioned.
 fn tags_requests(variants: Variants<Switch>) -> bool {
     tags_replies(variants) && !variants.has(Switch::IdsAsStamps)
@@ -366,5 +329,47 @@ impl Algorithm for RicartAgrawala {
             )
             .promising(stamps_replies(config.variants).then_some(Property::Order))
         }
+    }
+
+    /// Stamps are compared with stamps only, so all may be shifted alike.
+    fn rebases(_: &Config) -> bool {
+        true
+    }
+
+    fn smallest_stamp(&self) -> Option<u64> {
+        let request = match &self.phase {
+            Phase::Waiting { request, .. } | Phase::Inside { request } => Some(request.clock),
+            Phase::Idle => None,
+        };
+        let owed = self.deferred.iter().map(|request| request.clock);
+        let requests = request.filter(|_| !self.orders_by_id());
+        let owed = owed.filter(|_| tags_requests(self.variants));
+        requests.into_iter().chain(owed).chain([self.clock.now()]).min()
+    }
+
+    fn shift_stamps(&mut self, by: u64) {
+        let (tags, by_id) = (tags_requests(self.variants), self.orders_by_id());
+        self.clock.0 -= by;
+        match &mut self.phase {
+            Phase::Waiting { request, .. } | Phase::Inside { request } if !by_id => {
+                request.clock -= by;
+            }
+            Phase::Waiting { .. } | Phase::Idle | Phase::Inside { .. } => {}
+        }
+        if tags {
+            self.deferred.iter_mut().for_each(|request| request.clock -= by);
+        }
+    }
+
+    fn smallest_in_message(config: &Config, message: &Message) -> Option<u64> {
+        let mut smallest = None;
+        for_each_stamp(config.variants, &mut message.clone(), |stamp| {
+            smallest = Some(smallest.map_or(*stamp, |least: u64| least.min(*stamp)));
+        });
+        smallest
+    }
+
+    fn shift_message(config: &Config, message: &mut Message, by: u64) {
+        for_each_stamp(config.variants, message, |stamp| *stamp -= by);
     }
 }

@@ -25,6 +25,7 @@ use tenure_core::{
     Strategy, Topology, labelled,
 };
 
+use crate::catalogue::{Configured, Parameters, Unknown};
 use crate::variants::tolerant;
 
 /// One process on the ring.
@@ -82,6 +83,13 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         Config { pass_after: Delay::units(1).max }
+    }
+}
+
+impl Configured for Config {
+    fn configured(parameters: &Parameters) -> Result<Self, Unknown> {
+        parameters.no_variants()?;
+        Ok(Config { pass_after: parameters.delay })
     }
 }
 

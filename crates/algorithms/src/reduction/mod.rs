@@ -2,8 +2,6 @@
 
 pub mod election_from_mutex;
 pub mod mutex_from_election;
-mod ranked;
 
 pub use election_from_mutex::ElectionFromMutex;
 pub use mutex_from_election::MutexFromElection;
-pub use ranked::Ranked;

@@ -25,17 +25,17 @@ use alloc::vec::Vec;
 
 use tenure_core::service::{election, mutex};
 use tenure_core::{
-    Algorithm, Card, Cost, Crashes, Effects, Faults, Fence, Fixed, Group, Input, Label, Labelled,
-    LamportClock, Layer, Per, ProcessId, Property, Protocol, Rank, Service, Strategy, Verdict,
+    Algorithm, Card, Cost, Crashes, Effects, Election, Faults, Fence, Fixed, Group, Input, Label,
+    Labelled, LamportClock, Layer, Per, ProcessId, Property, Protocol, Rank, Service, Strategy,
+    Verdict,
 };
 
-use super::Ranked;
 use crate::Variants;
 use crate::variants::switches;
 
 /// One process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct MutexFromElection<E: Ranked> {
+pub struct MutexFromElection<E: Election> {
     group: Group,
     config: Fixed<ConfigOf<E>>,
     clock: LamportClock,
@@ -132,7 +132,7 @@ switches! {
         "the candidate with the largest id wins, so others may wait for ever";
 }
 
-impl<E: Ranked> Protocol for MutexFromElection<E> {
+impl<E: Election + Algorithm> Protocol for MutexFromElection<E> {
     type Config = Config<E::Config>;
     type Command = mutex::Command;
     type Event = mutex::Event;
@@ -146,6 +146,8 @@ impl<E: Ranked> Protocol for MutexFromElection<E> {
         _: Option<()>,
         _: &mut impl Effects<Self>,
     ) -> Self {
+        let promises = E::card(&config.election, group.size()).promises;
+        assert!(promises.contains(&Property::Validity), "the largest rank wins the election");
         let nobody = vec![0; group.size() as usize].into_boxed_slice();
         let contest = Contest { number: 0, candidates: nobody.clone(), served: nobody.clone() };
         MutexFromElection {
@@ -214,7 +216,7 @@ impl<E: Ranked> Protocol for MutexFromElection<E> {
     }
 }
 
-impl<E: Ranked> MutexFromElection<E> {
+impl<E: Election + Algorithm> MutexFromElection<E> {
     /// Calls an election if that is up to us and somebody waits.
     fn call_next(&mut self, fx: &mut impl Effects<Self>) {
         let waits = |(requested, served): (&u64, &u64)| {
@@ -286,7 +288,7 @@ impl<E: Ranked> MutexFromElection<E> {
     }
 }
 
-impl<E: Ranked + Algorithm> Algorithm for MutexFromElection<E> {
+impl<E: Election + Algorithm> Algorithm for MutexFromElection<E> {
     fn card(config: &Self::Config, size: u32) -> Card {
         let election = E::card(&config.election, size);
         let others = u64::from(size) - 1;

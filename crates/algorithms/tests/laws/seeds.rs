@@ -10,7 +10,7 @@ use tenure_algorithms::election::{
 };
 use tenure_claims::claims;
 use tenure_core::service::election::Command;
-use tenure_core::{Algorithm, Election, Mutex, Order, ProcessId, Rebase};
+use tenure_core::{Algorithm, Election, Mutex, Order, ProcessId};
 
 /// All start at once and agree on the largest; how many messages that takes.
 fn messages<P: Election>(ids: &[u32], order: Order, config: P::Config, seed: u64) -> u64 {
@@ -143,7 +143,7 @@ struct Did {
 impl Visitor for Locks {
     type Output = Did;
 
-    fn mutex<P: Mutex + Algorithm + Rebase>(self, config: P::Config) -> Did {
+    fn mutex<P: Mutex + Algorithm>(self, config: P::Config) -> Did {
         let size = self.parameters.size;
         let card = P::card(&config, size);
         let mut did = Did::default();
@@ -166,7 +166,7 @@ impl Visitor for Locks {
         did
     }
 
-    fn election<P: Election + Algorithm + Rebase>(self, _: P::Config) -> Did {
+    fn election<P: Election + Algorithm>(self, _: P::Config) -> Did {
         unreachable!("only locks are visited")
     }
 }

@@ -5,11 +5,11 @@ use tenure_algorithms::election::{
     Bully, ChangRoberts, DolevKlaweRodeh, Franklin, HirschbergSinclair, LeLann, bully,
     chang_roberts, dolev_klawe_rodeh, franklin, hirschberg_sinclair, lelann,
 };
+use tenure_algorithms::reduction::MutexFromElection;
 use tenure_algorithms::reduction::mutex_from_election::{Config, Switch};
-use tenure_algorithms::reduction::{MutexFromElection, Ranked};
 use tenure_claims::claims;
 use tenure_core::service::mutex::Command;
-use tenure_core::{Algorithm, Order, TICKS_PER_UNIT};
+use tenure_core::{Algorithm, Election, Order, TICKS_PER_UNIT};
 
 use crate::support::mutex::{NOBODY, Plan, entered, run};
 use crate::support::{Dice, World, p};
@@ -29,7 +29,7 @@ fn world(size: u32, variants: Variants<Switch>) -> World<MutexFromElection<Chang
 
 #[test]
 fn whatever_the_election_one_enters_at_a_time_and_everybody_in_the_end() {
-    fn counts<E: Ranked + Algorithm>(config: impl Fn(u32) -> E::Config) {
+    fn counts<E: Election + Algorithm>(config: impl Fn(u32) -> E::Config) {
         for seed in 0..200 {
             let size = 1 + (seed % 5) as u32;
             let entries = vec![3; size as usize];

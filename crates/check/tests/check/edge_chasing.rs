@@ -11,7 +11,7 @@ use tenure_algorithms::mutex::{Central, EdgeChasing, central};
 use tenure_check::{Check, Manner};
 use tenure_claims::claims;
 use tenure_core::monitors::Fencing;
-use tenure_core::{Mutex, Rebase};
+use tenure_core::{Algorithm, Mutex};
 
 use crate::catalogue::{holds, safe_and_live, violated};
 
@@ -24,7 +24,7 @@ fn with(size: u32, switch: Switch) -> Check<EdgeChasing> {
 }
 
 /// How many states and steps there are, all of them safe and none of them stuck.
-fn explored<P: Mutex + Rebase>(check: Check<P>) -> (u64, u64) {
+fn explored<P: Mutex + Algorithm>(check: Check<P>) -> (u64, u64) {
     let report = safe_and_live(check).always(Fencing::new()).run();
     report.assert_holds();
     (report.states, report.transitions)

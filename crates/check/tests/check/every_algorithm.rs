@@ -7,7 +7,7 @@ use tenure_check::{Check, Judgement, Report, Service};
 use tenure_claims::claims;
 use tenure_core::monitors::{Agreement, Fencing, MutualExclusion, Validity};
 use tenure_core::{
-    Algorithm, Card, Detection, Election, Mutex, Order, ProcessId, Property, Rebase, Timing,
+    Algorithm, Card, Detection, Election, Mutex, Order, ProcessId, Property, Timing,
 };
 
 /// How far a search went that found nothing wrong.
@@ -115,7 +115,7 @@ impl Cell {
     }
 
     /// The environment that the card asks for, with the faults of this cell.
-    fn under<P: Rebase>(self, check: Check<P>, card: &Card) -> Check<P>
+    fn under<P: Algorithm>(self, check: Check<P>, card: &Card) -> Check<P>
     where
         P::Command: Service<Event = P::Event>,
     {
@@ -148,7 +148,7 @@ impl Cell {
 impl Visitor for Cell {
     type Output = Report;
 
-    fn mutex<P: Mutex + Algorithm + Rebase>(self, config: P::Config) -> Report {
+    fn mutex<P: Mutex + Algorithm>(self, config: P::Config) -> Report {
         let card = P::card(&config, self.size());
         let check = self.under(Check::<P>::with(self.size(), config), &card);
         let check = check.entries(if self.scope == Two { 2 } else { 1 });
@@ -156,7 +156,7 @@ impl Visitor for Cell {
         if card.fenced() { check.always(Fencing::new()).run() } else { check.run() }
     }
 
-    fn election<P: Election + Algorithm + Rebase>(self, config: P::Config) -> Report {
+    fn election<P: Election + Algorithm>(self, config: P::Config) -> Report {
         let card = P::card(&config, self.size());
         let mut check = self.under(Check::<P>::with(self.size(), config), &card);
         if self.scope == OverTheChannel {

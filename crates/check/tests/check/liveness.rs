@@ -5,7 +5,7 @@ use tenure_algorithms::mutex::{Central, RicartAgrawala, TokenRing};
 use tenure_check::{Check, Entries, Manner};
 use tenure_core::monitors::{Fencing, MutualExclusion};
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::{Effects, Fence, Group, ProcessId, Protocol, Rebase, labelled};
+use tenure_core::{Algorithm, Card, Effects, Fence, Group, ProcessId, Protocol, labelled};
 
 use crate::textbook::{Mistake, Textbook};
 
@@ -69,7 +69,11 @@ impl Protocol for Favourites {
     }
 }
 
-impl Rebase for Favourites {}
+impl Algorithm for Favourites {
+    fn card((): &(), _: u32) -> Card {
+        Card::mutex("favourites", "the coordinator prefers some", "none")
+    }
+}
 
 #[test]
 fn a_coordinator_with_favourites_lets_others_starve() {

@@ -10,7 +10,7 @@ use tenure_claims::claims;
 use tenure_core::monitors::MutualExclusion;
 use tenure_core::quorum::Kind;
 use tenure_core::tree::Shape;
-use tenure_core::{Mutex, Rebase};
+use tenure_core::{Algorithm, Mutex};
 
 use crate::faults::Cell::{self, Blocked, Unsafe};
 use crate::faults::cell;
@@ -48,7 +48,7 @@ fn a_token_that_crashed_with_its_process_is_not_made_anew() {
 /// A clock that begins at zero again is not the smallest stamp of the others' shifted to zero.
 #[test]
 fn whoever_comes_back_with_a_clock_of_zero_changes_no_verdict_where_stamps_are_rebased() {
-    fn agrees<P: Mutex + Rebase>(check: impl Fn() -> Check<P>) {
+    fn agrees<P: Mutex + Algorithm>(check: impl Fn() -> Check<P>) {
         let (plain, reduced) = (check().run(), check().rebasing().run());
         assert_eq!(plain.properties, reduced.properties, "{plain}\n{reduced}");
         let length = |name| plain.counterexample(name).map(|found| found.length());

@@ -11,7 +11,7 @@ use tenure_algorithms::election::{
 use tenure_check::Check;
 use tenure_claims::claims;
 use tenure_core::monitors::{Agreement, Fencing, MutualExclusion};
-use tenure_core::{Election, Order, ProcessId, Rebase};
+use tenure_core::{Algorithm, Election, Order, ProcessId};
 
 use crate::elections::{holds, judged, ranks, violated};
 
@@ -227,7 +227,7 @@ fn over_the_reliable_channel_loss_duplication_and_reordering_do_no_harm() {
 }
 
 /// Two who lock at the leader of such an election, each once.
-fn states_at_the_leader<E: Election + Rebase>(check: Check<MutexOnly<Coordinated<E>>>) -> u64 {
+fn states_at_the_leader<E: Election + Algorithm>(check: Check<MutexOnly<Coordinated<E>>>) -> u64 {
     let safe = check.fifo().always(MutualExclusion::new()).always(Fencing::new());
     let report = safe.progress().run();
     report.assert_holds();

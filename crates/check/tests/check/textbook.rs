@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{
-    Effects, Fence, Group, Never, ProcessId, ProcessSet, Protocol, Rebase, labelled,
+    Algorithm, Card, Effects, Fence, Group, Never, ProcessId, ProcessSet, Protocol, labelled,
 };
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -117,12 +117,16 @@ impl Textbook {
     }
 }
 
-impl Rebase for Textbook {
+impl Algorithm for Textbook {
+    fn card(_: &Mistake, _: u32) -> Card {
+        Card::mutex("textbook", "Ricart and Agrawala's, as it is often told", "none")
+    }
+
     fn rebases(_: &Mistake) -> bool {
         true
     }
 
-    fn smallest(&self) -> Option<u64> {
+    fn smallest_stamp(&self) -> Option<u64> {
         if self.mistake == Mistake::IdsAsStamps {
             return None; // its requests carry no stamps
         }
@@ -134,7 +138,7 @@ impl Rebase for Textbook {
         }
     }
 
-    fn shift(&mut self, by: u64) {
+    fn shift_stamps(&mut self, by: u64) {
         self.clock -= by;
         match &mut self.phase {
             Phase::Waiting { request, .. } | Phase::Inside { request } => *request -= by,

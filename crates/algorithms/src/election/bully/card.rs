@@ -1,6 +1,8 @@
 //! What the bully election assumes, survives, costs and promises.
 
-use tenure_core::{Algorithm, Card, Cost, Crashes, Detection, Faults, Timing};
+use alloc::sync::Arc;
+
+use tenure_core::{Algorithm, Card, Cost, Crashes, Detection, Faults, Rank, Timing};
 
 use super::{Bully, Config, Switch};
 use crate::Variants;
@@ -25,5 +27,14 @@ impl Algorithm for Bully {
                 "Garcia-Molina, IEEE Transactions on Computers C-31(1), 1982",
             )
         }
+    }
+
+    fn ranked(config: &Config, ranks: Arc<[Rank]>) -> Config {
+        Config { ranks, ..config.clone() }
+    }
+
+    /// The highest number that this process knows of.
+    fn highest_term(&self) -> u64 {
+        self.number
     }
 }

@@ -28,4 +28,9 @@ impl Algorithm for Raft {
             )
         }
     }
+
+    /// The latest term that this process has heard of.
+    fn highest_term(&self) -> u64 {
+        self.term
+    }
 }

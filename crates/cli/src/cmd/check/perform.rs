@@ -10,7 +10,7 @@ use tenure_core::monitors::{
     Agreement, Bypass, Fencing, MutualExclusion, OneLeader, Order, Scope, Validity,
 };
 use tenure_core::{
-    Algorithm, Card, Detection, Election, Mutex, Property, Protocol, Rebase, Timing, Topology,
+    Algorithm, Card, Detection, Election, Mutex, Property, Protocol, Timing, Topology,
 };
 
 use super::options::{Options, Reduce};
@@ -32,7 +32,7 @@ pub(super) struct Perform<'a> {
 impl Visitor for Perform<'_> {
     type Output = Result<Report, Failure>;
 
-    fn mutex<P: Mutex + Algorithm + Rebase>(self, config: P::Config) -> Self::Output {
+    fn mutex<P: Mutex + Algorithm>(self, config: P::Config) -> Self::Output {
         let told =
             self.options.app_messages > 0 || self.properties.contains(&Property::OrderWithMessages);
         if !told || !self.properties.contains(&Property::Order) {
@@ -48,7 +48,7 @@ impl Visitor for Perform<'_> {
         Ok(self.lock::<P>(config, &others, self.options.app_messages)?.and(alone))
     }
 
-    fn election<P: Election + Algorithm + Rebase>(self, config: P::Config) -> Self::Output {
+    fn election<P: Election + Algorithm>(self, config: P::Config) -> Self::Output {
         let mut check = self.prepare::<P>(config);
         for property in &self.properties {
             check = match property {
@@ -70,7 +70,7 @@ impl Perform<'_> {
     }
 
     /// Judges these properties of a lock in one search.
-    fn lock<P: Mutex + Algorithm + Rebase>(
+    fn lock<P: Mutex + Algorithm>(
         &self,
         config: P::Config,
         properties: &[Property],
@@ -96,7 +96,7 @@ impl Perform<'_> {
     }
 
     /// Everything but the properties.
-    fn prepare<P: Protocol + Rebase>(&self, config: P::Config) -> Check<P>
+    fn prepare<P: Algorithm>(&self, config: P::Config) -> Check<P>
     where
         P::Command: Service<Event = P::Event>,
     {
