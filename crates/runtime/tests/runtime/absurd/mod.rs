@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use tenure_algorithms::catalogue::{Parameters, Visitor, names, visit};
 use tenure_core::service::{election, mutex};
-use tenure_core::{Algorithm, Batch, Crashes, Election, Input, Mutex, Protocol, Rebase};
+use tenure_core::{Algorithm, Batch, Crashes, Election, Input, Mutex, Protocol};
 
 use self::mutation::mutations;
 use self::world::{Dice, Due, Service, World};
@@ -31,13 +31,13 @@ struct Of<A>(A);
 impl<A: Attack> Visitor for Of<A> {
     type Output = Vec<String>;
 
-    fn mutex<P: Mutex + Algorithm + Rebase>(self, config: P::Config) -> Vec<String> {
+    fn mutex<P: Mutex + Algorithm>(self, config: P::Config) -> Vec<String> {
         let serves = |event: &mutex::Event| matches!(event, mutex::Event::Entered { .. });
         let (ask, leave) = (mutex::Command::Enter, Some(mutex::Command::Exit));
         self.0.attack::<P>(config, Service { ask, leave, serves })
     }
 
-    fn election<P: Election + Algorithm + Rebase>(self, config: P::Config) -> Vec<String> {
+    fn election<P: Election + Algorithm>(self, config: P::Config) -> Vec<String> {
         let serves = |event: &election::Event| matches!(event, election::Event::Elected { .. });
         self.0.attack::<P>(config, Service { ask: election::Command::Elect, leave: None, serves })
     }
