@@ -2,11 +2,10 @@
 
 use std::fmt::Debug;
 use std::sync::mpsc::Sender;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use tenure_core::{Labelled, Layer, ProcessId, VectorClock};
 use tenure_trace::state::States;
-use tenure_trace::{Kind, Passage, Record, WriteError, Writer};
+use tenure_trace::{Kind, Passage, Record, WriteError, Writer, now};
 
 /// Writes one process's trace, or nothing.
 ///
@@ -124,10 +123,4 @@ impl Diary {
     pub(crate) fn clock(&self) -> Option<VectorClock> {
         self.clock.clone()
     }
-}
-
-/// Nanoseconds since the start of 1970, UTC.
-pub(crate) fn now() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }

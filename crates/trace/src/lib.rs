@@ -60,6 +60,7 @@ pub use stage::{Link, Seen, Stage};
 pub use standing::{Change, Hold, Life, Standing, Standings};
 pub use theatre::{FollowError, Impossible, Theatre, timer_named};
 pub use trace::Trace;
+pub use units::now;
 pub use verify::{
     Accesses, Cause, Counter, Election, Judge, Judgement, Quantiles, Traffic, Verification,
     Violated, verify, verify_files,

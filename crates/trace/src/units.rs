@@ -1,6 +1,15 @@
-//! Virtual time as people write it: in units, with up to six digits after the point.
+//! Time in a trace: the real one, and the virtual one as people write it, in units with up to six
+//! digits after the point.
+
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use tenure_core::TICKS_PER_UNIT;
+
+/// The real time of a trace: nanoseconds since the start of 1970, UTC.
+pub fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+}
 
 /// Ticks as units, to the last digit, without idle zeros.
 pub(crate) fn exact(ticks: u64) -> String {

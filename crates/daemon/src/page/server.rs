@@ -4,13 +4,14 @@ use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use futures_util::stream::unfold;
 use serde::Serialize;
 use serde_json::Value;
 use tenure_trace::diagram::{ELEMENTS, PALETTE};
 use tenure_trace::live::{Snapshot, View};
+use tenure_trace::now;
 use tenure_web::axum::Router;
 use tenure_web::axum::response::sse::{Event, KeepAlive, Sse};
 use tenure_web::axum::routing::get;
@@ -122,10 +123,4 @@ fn stream(
         Some((Ok(Event::default().data(text)), (told, false)))
     });
     Sse::new(events).keep_alive(KeepAlive::default())
-}
-
-/// Nanoseconds since the start of 1970.
-fn now() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }

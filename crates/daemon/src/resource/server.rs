@@ -3,9 +3,9 @@
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
-use tenure_trace::{Kind, Record, Who, WriteError, Writer};
+use tenure_trace::{Kind, Record, Who, WriteError, Writer, now};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
@@ -169,12 +169,6 @@ async fn serve(mut stream: TcpStream, address: SocketAddr, desk: Arc<Desk>) {
     };
     // A node that ends, or is killed, ends its connection: nothing to say about it.
     let _ = served.await;
-}
-
-/// Nanoseconds since the start of 1970.
-fn now() -> u64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(now.as_nanos()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

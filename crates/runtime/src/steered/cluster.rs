@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use tenure_core::{ProcessId, Protocol};
 use tenure_trace::{
     Action, AppendError, Asked, ClockUnit, Course, CreateError, FollowError, Header, Impossible,
-    Kind, Pick, Record, Source, Spoken, Theatre, Told, Who, WriteError, Writer,
+    Kind, Pick, Record, Source, Spoken, Theatre, Told, Who, WriteError, Writer, now,
 };
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc;
@@ -19,7 +19,7 @@ use super::member::{Member, Move, Posted, Until, Which};
 use crate::driver::{Parts, StartError};
 use crate::injection::Injection;
 use crate::local::Raw;
-use crate::recorder::{Recorder, now};
+use crate::recorder::Recorder;
 use crate::store::{OpenError, Store};
 use crate::transport::{Limits, Listen, MeshError, Settings};
 

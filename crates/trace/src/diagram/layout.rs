@@ -190,6 +190,29 @@ impl Layout {
         }
     }
 
+    /// What a step is called, and what its user was told.
+    pub(crate) fn says(&self, step: &Step) -> String {
+        let mut says: Vec<String> = Vec::new();
+        match &step.mark {
+            Mark::Says(text) | Mark::Note(text) => says.push(text.clone()),
+            Mark::Crashes => says.push("crashes".to_owned()),
+            Mark::Recovers => says.push("recovers".to_owned()),
+            _ => {}
+        }
+        if step.enters {
+            says.push("enters".to_owned());
+        }
+        if step.exits && !says.iter().any(|said| said == "exits") {
+            says.push("exits".to_owned());
+        }
+        if let Some(term) = step.leader {
+            let leads = step.at == Some(term.leader);
+            let who = if leads { "leads".into() } else { format!("{} leads", term.leader) };
+            says.push(who + &crate::show::in_term(term));
+        }
+        says.join(", ")
+    }
+
     /// What is shown, in a sentence.
     pub fn caption(&self) -> String {
         let Header { algorithm, n, .. } = &self.header;

@@ -7,10 +7,8 @@
 //! timer) and everything that it did at once. So a message leaves from the step that sent it,
 //! and clocks count steps.
 
-mod across;
 mod columns;
 mod events;
-mod grid;
 mod html;
 mod labels;
 mod layout;

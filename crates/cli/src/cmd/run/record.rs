@@ -1,11 +1,10 @@
 //! The parent's own trace: what it did to whom.
 
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use tenure_core::ProcessId;
 use tenure_trace::{
-    ClockUnit, CreateError, Header, Kind, Record, Service, Source, Who, WriteError, Writer,
+    ClockUnit, CreateError, Header, Kind, Record, Service, Source, Who, WriteError, Writer, now,
 };
 
 use super::plan::Plan;
@@ -45,10 +44,4 @@ pub(super) fn header(plan: &Plan, source: Source) -> Header {
         seed: Some(plan.seed),
         ..Header::new(plan.card.name.clone(), Service::Office, plan.size, source)
     }
-}
-
-/// Nanoseconds since the start of 1970.
-fn now() -> u64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(now.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 
 use tenure_core::ProcessId;
 
-use super::layout::{Hold, Layout, Mark};
-use super::text::{Sign, route};
-use super::view::Margin;
+use super::rows::{MOST_COLUMNS, Sign, route, sign};
+use crate::diagram::layout::{Layout, Mark};
+use crate::diagram::view::{Direction, Margin};
+use crate::standing::Hold;
 
 /// How many steps fit side by side.
 const PER_PANEL: usize = 22;
@@ -20,9 +21,7 @@ const MOST_PROCESSES: usize = 40;
 
 /// Panels below each other, each with so many steps as fit.
 pub(super) fn draw(layout: &Layout, margin: Margin) -> String {
-    let order = layout.in_rows();
-    let mut rows = vec![0; order.len()];
-    order.iter().enumerate().for_each(|(row, step)| rows[*step] = row);
+    let (order, rows) = layout.in_rows();
     let lasting = layout.lasting(&rows, order.len());
     let lanes = layout.drawn(MOST_PROCESSES);
     let mut signs = BTreeSet::new();
@@ -42,7 +41,8 @@ pub(super) fn draw(layout: &Layout, margin: Margin) -> String {
         }
         text.push('\n');
     }
-    let text: String = text.lines().flat_map(|line| line.chars().take(100).chain(['\n'])).collect();
+    let cut = |line: &'_ str| line.chars().take(MOST_COLUMNS).chain(['\n']).collect::<String>();
+    let text: String = text.lines().map(cut).collect();
     text + &layout.foot(lanes.len(), &signs)
 }
 
@@ -86,7 +86,7 @@ impl<'l> Panel<'l> {
                 // A step is drawn in the middle of its column.
                 let behind = usize::from(letter % WIDTH >= WIDTH / 2);
                 let held = lasting[process.index()][self.first + letter / WIDTH + behind];
-                let (sign, means) = sign(held);
+                let (sign, means) = sign(held, Direction::Right);
                 self.lines[2 * lane].splice(letter..=letter, sign.chars());
                 signs.extend((!means.is_empty()).then_some((sign, means)));
             }
@@ -155,18 +155,5 @@ impl<'l> Panel<'l> {
             text = text.trim_end().to_owned() + "\n";
         }
         text
-    }
-}
-
-/// How what lasts is drawn, and what that means.
-fn sign(hold: Option<Hold>) -> Sign {
-    match hold {
-        None => ("─", ""),
-        Some(Hold::Waiting) => ("▒", "waits"),
-        Some(Hold::Inside) => ("█", "inside"),
-        Some(Hold::Leading(_)) => ("═", "leads"),
-        Some(Hold::Token) => ("━", "has the token"),
-        Some(Hold::Down) => ("·", "down"),
-        Some(Hold::Stopped) => ("╌", "stopped"),
     }
 }
