@@ -235,6 +235,44 @@ pub fn visit_office<V: OfficeVisitor>(
     }
 }
 
+/// The same with a mutex that the catalogue does not have.
+///
+/// # Errors
+///
+/// When there is no such election.
+pub fn visit_beside<M: Mutex + Algorithm, V: OfficeVisitor>(
+    mutex: M::Config,
+    election: &str,
+    parameters: &Parameters,
+    visitor: V,
+) -> Result<V::Output, Unknown> {
+    let election = elections::config(election, &parameters.of_office(election))?;
+    Ok(visitor.office::<Side<M, AnyElection>>(side::Config { mutex, election }))
+}
+
+/// The same with an election that the catalogue does not have: a mutex with a prefix follows it.
+///
+/// # Errors
+///
+/// When there is no such mutex or variant.
+pub fn visit_led<E: Election + Algorithm, V: OfficeVisitor>(
+    mutex: &str,
+    election: E::Config,
+    parameters: &Parameters,
+    visitor: V,
+) -> Result<V::Output, Unknown> {
+    if let Some(named) = mutex.strip_prefix("coordinated:") {
+        let is_named = named == E::card(&election, parameters.size).name;
+        return if is_named {
+            Ok(visitor.office::<Coordinated<E>>(election))
+        } else {
+            Err(Unknown::algorithm(mutex))
+        };
+    }
+    let mutex = mutexes::config(mutex, parameters)?;
+    Ok(visitor.office::<Side<AnyMutex, E>>(side::Config { mutex, election }))
+}
+
 /// The card of the algorithm that `name` stands for.
 ///
 /// # Errors

@@ -42,14 +42,28 @@
 //! | [`daemon`] | a node as a process |
 //!
 //! A service that wants a lock of its own starts with [`daemon`]; the command `tenure` is made of
-//! the same parts, and `default-features = false` leaves it out.
+//! the same parts, and `default-features = false` leaves it out, with the features `sim`, `check` and
+//! `page` for what of them is wanted all the same. A program whose `main` is
+//! `tenure::main(tenure::catalogue![MyLock])` is that command, with an algorithm of its own in it.
 
+// What the command is made of calls the library by the name that everybody does.
+#[cfg(feature = "command")]
+extern crate self as tenure;
+
+#[cfg(feature = "command")]
+mod cmd;
+
+#[cfg(feature = "command")]
+pub use cmd::main;
+pub use serde;
 pub use tenure_algorithms as algorithms;
+#[cfg(feature = "check")]
 pub use tenure_check as check;
 pub use tenure_core as core;
 pub use tenure_daemon as daemon;
 #[cfg(feature = "command")]
-pub use tenure_instances::applications;
+pub use tenure_instances::{Catalogue, applications, catalogue};
 pub use tenure_runtime as runtime;
+#[cfg(feature = "sim")]
 pub use tenure_sim as sim;
 pub use tenure_trace as trace;

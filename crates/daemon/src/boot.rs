@@ -6,22 +6,19 @@ use std::net::ToSocketAddrs;
 use std::path::PathBuf;
 use std::sync::mpsc::Sender;
 
-use tenure_algorithms::catalogue::{self, OfficeVisitor, Unknown};
-use tenure_algorithms::channel::{Fifo, fifo};
-use tenure_algorithms::compose::{Detected, detected};
-use tenure_algorithms::detector::{Heartbeat, heartbeat};
-use tenure_core::{Algorithm, Card, Delay, Office, TICKS_PER_UNIT};
+use tenure_algorithms::catalogue::Unknown;
+use tenure_core::{Card, TICKS_PER_UNIT};
 use tenure_runtime::store::OpenError;
 use tenure_runtime::transport::{Limits, Listen, Secret, SecretTooShort, Settings};
 use tenure_runtime::{
-    Asks, Failure, Front, Injection, Leadership, Lock, Parts, Recorder, Running, StartError, Store,
-    start,
+    Asks, Failure, Front, Injection, Leadership, Lock, Recorder, Running, StartError, Store,
 };
 use tenure_trace::{AppendError, ClockUnit, Header, Record, Source, Writer};
 use thiserror::Error;
 use tokio::task::JoinError;
 
 use crate::config::Config;
+use crate::office::{Materials, Offices, of_house};
 use crate::page::PageError;
 
 /// Why a node did not start, or could not go on.
@@ -107,16 +104,18 @@ impl Node {
     ///
     /// [`NodeError`]; nothing is left running.
     pub fn start(config: &Config) -> Result<Node, NodeError> {
-        Node::start_watched(config, None)
+        Node::start_watched(config, of_house, None)
     }
 
-    /// The same, with a watcher who is told of every record that the node writes or could write.
+    /// The same with these offices, and with a watcher who is told of every record that the node
+    /// writes or could write.
     pub(crate) fn start_watched(
         config: &Config,
+        offices: Offices,
         watcher: Option<Sender<Record>>,
     ) -> Result<Node, NodeError> {
         let (front, lock, leadership, asks) = Front::new();
-        let (running, session) = boot(config, front, asks, watcher)?;
+        let (running, session) = boot(config, offices, front, asks, watcher)?;
         Ok(Node { lock, leadership, running, session })
     }
 
@@ -143,6 +142,7 @@ pub(crate) fn outcome(ended: Result<Result<(), Failure>, JoinError>) -> Result<(
 
 fn boot(
     config: &Config,
+    offices: Offices,
     front: Front,
     asks: Asks,
     watcher: Option<Sender<Record>>,
@@ -150,7 +150,8 @@ fn boot(
     let service = &config.service;
     let delay = config.detector.message_ms * TICKS_PER_UNIT;
     let parameters = service.parameters(config.size(), delay)?;
-    let card = catalogue::office_card(&service.mutex, &service.election, &parameters)?;
+    let office = offices(service, &parameters)?;
+    let card = office.card(config.size());
     let secret = secret(config)?;
     let listen = listen(config)?;
     let adapter = if config.channel.fifo { " over fifo" } else { "" };
@@ -175,9 +176,7 @@ fn boot(
         recorder = recorder.watched_by(watcher);
     }
     let materials = Materials { config, transport, store, front, asks, recorder, injection };
-    let running =
-        catalogue::visit_office(&service.mutex, &service.election, &parameters, materials)??;
-    Ok((running, session))
+    Ok((office.start(materials)?, session))
 }
 
 fn secret(config: &Config) -> Result<Option<Secret>, NodeError> {
@@ -207,59 +206,4 @@ fn recorder(config: &Config, card: &Card) -> Result<Recorder, NodeError> {
     };
     let recorder = Recorder::to(Writer::append(&trace.file, &header)?, trace.clocks);
     Ok(if trace.states { recorder.with_states() } else { recorder })
-}
-
-/// What a node is made of, before its protocol is known.
-struct Materials<'a> {
-    config: &'a Config,
-    transport: Settings,
-    store: Store,
-    front: Front,
-    asks: Asks,
-    recorder: Recorder,
-    injection: Injection,
-}
-
-impl OfficeVisitor for Materials<'_> {
-    type Output = Result<Running, StartError>;
-
-    /// Heartbeats stay outside the reliable channel: a late one is worth nothing.
-    fn office<P: Office + Algorithm>(self, config: P::Config) -> Self::Output {
-        let detector = detector(self.config);
-        if self.config.channel.fifo {
-            let resend = Delay::ticks(self.config.detector.message_ms * TICKS_PER_UNIT / 2);
-            let inner = fifo::Config { resend, ..fifo::Config::around(config) };
-            self.start::<Fifo<P>>(detected::Config { detector, inner })
-        } else {
-            self.start::<P>(detected::Config { detector, inner: config })
-        }
-    }
-}
-
-impl Materials<'_> {
-    fn start<P: Office>(
-        self,
-        config: detected::Config<heartbeat::Config, P::Config>,
-    ) -> Result<Running, StartError> {
-        start::<Detected<Heartbeat, P>, Front>(Parts {
-            config,
-            transport: self.transport,
-            store: self.store,
-            local: self.front,
-            asks: self.asks,
-            recorder: self.recorder,
-            injection: self.injection,
-            suspected: Some(|process| process.detector().suspected()),
-        })
-    }
-}
-
-fn detector(config: &Config) -> heartbeat::Config {
-    let detector = &config.detector;
-    heartbeat::Config {
-        period: Delay::units(detector.period_ms),
-        timeout: Delay::units(detector.timeout_ms).max,
-        increment: Delay::units(detector.increment_ms).max,
-        longest: Delay::units(detector.longest_ms).max,
-    }
 }

@@ -3,6 +3,7 @@
 mod boot;
 mod config;
 mod node;
+mod office;
 pub mod page;
 mod report;
 pub mod resource;
@@ -13,4 +14,5 @@ pub use config::{
     Channel, Cluster, Config, ConfigError, Detector, Page, Service, Store, Trace, VERSION, Work,
 };
 pub use node::run;
+pub use office::{AnyOffice, Erase, Materials, Offices, of_house};
 pub use report::Report;

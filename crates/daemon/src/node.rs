@@ -11,6 +11,7 @@ use tokio::time::{Instant, interval, sleep, timeout};
 
 use crate::boot::{Node, NodeError, outcome};
 use crate::config::Config;
+use crate::office::Offices;
 use crate::page::{About, LivePage, PageError, Source};
 use crate::report::Report;
 use crate::work::{self, Figures, WorkError};
@@ -21,19 +22,20 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// How often a node tells how far its work has got.
 const PROGRESS: Duration = Duration::from_millis(200);
 
-/// Runs a node until `stop` is done, telling `report` how it goes.
+/// Runs a node of one of these offices until `stop` is done, telling `report` how it goes.
 ///
 /// # Errors
 ///
 /// [`NodeError`]; what was saved is safe, and nothing is left running.
 pub async fn run(
     config: Config,
+    offices: Offices,
     stop: impl Future<Output = ()>,
     mut report: impl FnMut(Report),
 ) -> Result<(), NodeError> {
     let page = page(&config)?;
     let (page, watcher) = page.unzip();
-    let started = Node::start_watched(&config, watcher)?;
+    let started = Node::start_watched(&config, offices, watcher)?;
     let Node { lock, leadership, running, session } = started;
     let Running { address, view, mut task } = running;
     let me = config.me();

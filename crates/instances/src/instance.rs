@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use tenure_check::Refusal;
 use tenure_core::{Algorithm, Rank};
 use tenure_lab::Engine;
 use tenure_runtime::{self as runtime, ClusterError};
@@ -14,6 +15,7 @@ use tenure_sim::{
 };
 use tenure_trace::{Asked, Course, FollowError, Header, Source, Spoken, Told};
 
+use crate::examination::Examination;
 use crate::run::{Head, Run, headed};
 use crate::subject::{Simulates, Subject};
 
@@ -22,6 +24,8 @@ pub(crate) struct Instance<P: Algorithm> {
     pub(crate) config: P::Config,
     /// What simulates it instead, in a smaller type.
     pub(crate) alone: Option<Simulates>,
+    /// How its service is checked.
+    pub(crate) examine: fn(&Examination, &P::Config) -> Result<tenure_check::Report, Refusal>,
 }
 
 impl<P> Subject for Instance<P>
@@ -37,6 +41,10 @@ where
             Some(alone) if !run.steering.is_any() => Ok(alone(run)?),
             _ => run.of::<P>(self.config.clone()),
         }
+    }
+
+    fn check(&self, asked: &Examination) -> Result<tenure_check::Report, Refusal> {
+        (self.examine)(asked, &self.config)
     }
 
     fn engine(

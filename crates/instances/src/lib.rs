@@ -7,9 +7,13 @@
 //! it is generic over nothing, and is compiled without any engine.
 
 pub mod applications;
+mod catalogue;
+mod examination;
 mod instance;
 mod run;
 mod subject;
 
+pub use catalogue::{Brought, Catalogue, card, elections, locks, names, office, subject};
+pub use examination::{Examination, Watch};
 pub use run::{Head, Run, Steering, Traced};
-pub use subject::{Subject, subject};
+pub use subject::Subject;

@@ -5,12 +5,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tenure_algorithms::catalogue::{self, Parameters, Unknown, Visitor};
+use tenure_check::Refusal;
 use tenure_core::{Algorithm, Election, Mutex, Rank};
 use tenure_lab::Engine;
 use tenure_runtime::ClusterError;
 use tenure_sim::{Report, RunError, Settings, SettingsError, SteerError};
 use tenure_trace::{Course, FollowError};
 
+use crate::examination::{Examination, of_election, of_lock};
 use crate::instance::Instance;
 use crate::run::{Head, Run};
 
@@ -22,6 +24,13 @@ pub trait Subject: Send + Sync {
     ///
     /// [`SteerError`], as [`tenure_sim::Simulation::run_steered`].
     fn simulate(&self, run: Run<'_>) -> Result<Report, SteerError>;
+
+    /// Explores every schedule.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`], as [`tenure_check::Check::try_run`].
+    fn check(&self, asked: &Examination) -> Result<tenure_check::Report, Refusal>;
 
     /// Runs that are made step by step, by somebody who meddles: of these settings, or along a
     /// recorded course at first.
@@ -68,12 +77,8 @@ pub trait Subject: Send + Sync {
     ) -> Result<Vec<PathBuf>, FollowError<ClusterError>>;
 }
 
-/// The algorithm that a name stands for, as the parameters configure it.
-///
-/// # Errors
-///
-/// When there is no such name or variant.
-pub fn subject(name: &str, parameters: &Parameters) -> Result<Box<dyn Subject>, Unknown> {
+/// An algorithm of the house.
+pub(crate) fn of_house(name: &str, parameters: &Parameters) -> Result<Box<dyn Subject>, Unknown> {
     let alone = catalogue::visit_alone(name, parameters, Alone)?;
     catalogue::visit(name, parameters, Whole { alone })
 }
@@ -103,10 +108,10 @@ impl Visitor for Whole {
     type Output = Box<dyn Subject>;
 
     fn mutex<P: Mutex + Algorithm>(self, config: P::Config) -> Self::Output {
-        Box::new(Instance::<P> { config, alone: self.alone })
+        Box::new(Instance::<P> { config, alone: self.alone, examine: of_lock::<P> })
     }
 
     fn election<P: Election + Algorithm>(self, config: P::Config) -> Self::Output {
-        Box::new(Instance::<P> { config, alone: self.alone })
+        Box::new(Instance::<P> { config, alone: self.alone, examine: of_election::<P> })
     }
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::error::ErrorKind;
 use clap::{Args, Parser};
 use serde_json::{Value, json};
-use tenure_algorithms::catalogue::{self, Parameters};
+use tenure_algorithms::catalogue::Parameters;
 use tenure_core::Card;
 use tenure_instances::Head;
 use tenure_lab::{Apparatus, Lab, Workshop};
@@ -85,8 +85,8 @@ struct Bench;
 
 impl Workshop for Bench {
     fn algorithms(&self) -> Value {
-        let cards = catalogue::names().filter_map(|name| {
-            let card = catalogue::card(name, &Parameters::plain(5)).ok()?;
+        let cards = tenure_instances::names().filter_map(|name| {
+            let card = tenure_instances::card(name, &Parameters::plain(5)).ok()?;
             Some((name, card))
         });
         cards.map(|(name, card)| listed(name, &card)).collect()
@@ -130,7 +130,7 @@ impl Workshop for Bench {
             replay::parameters(header).map_err(in_words)?
         };
         let course = Course::of_trace(trace).map_err(|error| error.to_string())?;
-        let card = catalogue::card(&header.algorithm, &parameters);
+        let card = tenure_instances::card(&header.algorithm, &parameters);
         let card = card.map_err(|unknown| unknown.to_string())?;
         let ranks = parameters.ranks.clone();
         // What was recorded may be beyond what the card assumes.

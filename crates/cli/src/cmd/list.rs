@@ -5,7 +5,7 @@ use std::fmt::Write;
 use clap::Args;
 use serde::Serialize;
 use serde_json::Value;
-use tenure_algorithms::catalogue::{self, Parameters};
+use tenure_algorithms::catalogue::Parameters;
 use tenure_core::{Card, Cost, Crashes, Order, Per, Service, Variant};
 
 use super::failure::{Failure, Status};
@@ -49,10 +49,10 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
 /// The cards that were asked for.
 fn cards(options: &Options) -> Result<Vec<Card>, Failure> {
     let parameters = Parameters::plain(SIZE);
-    let card = |name: &str| catalogue::card(name, &parameters).map_err(Failure::usage);
+    let card = |name: &str| tenure_instances::card(name, &parameters).map_err(Failure::usage);
     match &options.algorithm {
         Some(name) => Ok(vec![card(name)?]),
-        None => catalogue::names().map(card).collect(),
+        None => tenure_instances::names().map(card).collect(),
     }
 }
 
@@ -185,7 +185,9 @@ mod tests {
 
     fn cards() -> Vec<Card> {
         let parameters = Parameters::plain(SIZE);
-        catalogue::names().map(|name| catalogue::card(name, &parameters).unwrap()).collect()
+        tenure_instances::names()
+            .map(|name| tenure_instances::card(name, &parameters).unwrap())
+            .collect()
     }
 
     #[test]

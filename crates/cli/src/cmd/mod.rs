@@ -23,6 +23,7 @@ mod trace;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use tenure_instances::Catalogue;
 
 use failure::{Failure, Status};
 
@@ -49,8 +50,10 @@ enum Subcommands {
     Completions(completions::Options),
 }
 
-/// Does what the command line asks for; every failure is one line on standard error.
-pub(crate) fn main() -> ExitCode {
+/// The command: does what the command line of this process asks for, with the algorithms of the
+/// house and with those that the program brings along. Every failure is one line on standard error.
+pub fn main(own: Catalogue) -> ExitCode {
+    own.install();
     let done = match Command::try_parse() {
         Ok(command) => command.command.run(),
         Err(error) => failure::of_usage(&error),

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use rustix::process::{Pid, getppid};
 use tenure_daemon::{Config, Report};
+use tenure_instances::office;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 use tracing_subscriber::filter::{LevelFilter, Targets};
@@ -50,7 +51,7 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
         .build()
         .map_err(|error| Failure::environment(format!("cannot start: {error}")))?;
     let stop = stop(options.parent.is_some());
-    let ran = runtime.block_on(async { tenure_daemon::run(config, stop, report).await });
+    let ran = runtime.block_on(async { tenure_daemon::run(config, office, stop, report).await });
     ran.map(|()| Status::Held).map_err(|error| {
         let misconfigured = error.is_misconfiguration();
         let says =

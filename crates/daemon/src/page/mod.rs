@@ -4,18 +4,18 @@
 //! who does the work waits for those who look. Each message to a page tells everything that it
 //! shows: one that misses some of them, or comes back, has missed nothing.
 
+#[cfg(feature = "page")]
 mod server;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::mpsc::{Receiver, sync_channel};
-use std::thread::{self, JoinHandle};
+use std::sync::mpsc::Receiver;
+use std::thread::JoinHandle;
 
 use serde::Serialize;
 use serde_json::Value;
 use tenure_trace::Record;
-use tenure_trace::live::{Tail, View};
-use tenure_web::WebError;
+use tenure_trace::live::Tail;
 use thiserror::Error;
 use tokio::sync::oneshot;
 
@@ -50,7 +50,8 @@ impl Source {
     }
 
     /// Takes note of what has happened since the last time.
-    fn read(&mut self, view: &mut View) {
+    #[cfg(feature = "page")]
+    fn read(&mut self, view: &mut tenure_trace::live::View) {
         match self {
             Source::Files(tails) => {
                 for tail in tails {
@@ -68,8 +69,12 @@ impl Source {
 #[derive(Debug, Error)]
 pub enum PageError {
     /// The server did not start.
+    #[cfg(feature = "page")]
     #[error(transparent)]
-    Server(#[from] WebError),
+    Server(#[from] tenure_web::WebError),
+    /// There is no server in this program.
+    #[error("this program was built without pages; the feature `page` of tenure has them")]
+    Absent,
     /// The system gave no thread or no runtime.
     #[error("the page cannot be served: {0}")]
     System(#[from] std::io::Error),
@@ -89,7 +94,10 @@ impl LivePage {
     /// # Errors
     ///
     /// [`PageError`].
+    #[cfg(feature = "page")]
     pub fn open(listen: SocketAddr, about: About, source: Source) -> Result<Self, PageError> {
+        use std::sync::mpsc::sync_channel;
+        use std::thread;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (ready, is_ready) = sync_channel(1);
         let (finish, finished) = oneshot::channel();
@@ -98,6 +106,16 @@ impl LivePage {
         })?;
         let bound = is_ready.recv().map_err(std::io::Error::other)?;
         Ok(LivePage { url: bound?, finish, thread })
+    }
+
+    /// Refuses: this program was built without pages.
+    ///
+    /// # Errors
+    ///
+    /// [`PageError::Absent`], always.
+    #[cfg(not(feature = "page"))]
+    pub fn open(_: SocketAddr, _: About, _: Source) -> Result<Self, PageError> {
+        Err(PageError::Absent)
     }
 
     /// What to open in a browser.

@@ -3,10 +3,9 @@
 mod options;
 mod perform;
 
-use tenure_algorithms::catalogue;
-use tenure_check::{Judgement, Limit, Report};
+use tenure_check::{Judgement, Limit, Refusal, Report};
 
-use self::perform::Perform;
+use self::perform::examination;
 use super::failure::{Failure, Status};
 use super::output::{Format, WIDTH, print, print_json, wrapped};
 
@@ -42,10 +41,17 @@ pub(crate) fn report(options: &Options) -> Result<Report, Failure> {
         return Err(Failure::usage("a check is of certain ranks; list them: --ids 2,3,1"));
     }
     let parameters = options.group.parameters()?;
-    let card = catalogue::card(&options.algorithm, &parameters).map_err(Failure::usage)?;
+    let card = tenure_instances::card(&options.algorithm, &parameters).map_err(Failure::usage)?;
     let properties = options.properties(&card)?;
-    let perform = Perform { options, parameters: &parameters, card: &card, properties };
-    catalogue::visit(&options.algorithm, &parameters, perform).map_err(Failure::usage)?
+    let subject = tenure_instances::subject(&options.algorithm, &parameters);
+    let checked =
+        subject.map_err(Failure::usage)?.check(&examination(options, &parameters, properties));
+    checked.map_err(|refusal| match refusal {
+        // A handler that panics is no wrong usage: the algorithm is.
+        Refusal::Panicked { .. } => Failure::violated(refusal),
+        Refusal::Weaker { algorithm, weakness } => Failure::weaker(&algorithm, &weakness),
+        refusal => Failure::usage(refusal),
+    })
 }
 
 /// What to try when a search was stopped.

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use clap::Parser;
 use serde::Serialize;
-use tenure_algorithms::catalogue::{self, Parameters};
+use tenure_algorithms::catalogue::Parameters;
 use tenure_check::{Counterexample, Judgement, Report};
 use tenure_core::{Detection, Property, Timing};
 
@@ -168,7 +168,7 @@ fn cell(kind: Kind, name: &'static str, fault: &Fault) -> Result<Cell, Failure> 
 
 /// Whether an algorithm has timeouts of its own or listens to a detector.
 fn suspects(name: &str) -> bool {
-    let card = catalogue::card(name, &Parameters::plain(3));
+    let card = tenure_instances::card(name, &Parameters::plain(3));
     card.is_ok_and(|card| card.detection != Detection::None || card.timing != Timing::Asynchronous)
 }
 

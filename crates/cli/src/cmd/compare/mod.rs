@@ -10,7 +10,6 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use serde_json::Value;
-use tenure_algorithms::catalogue;
 
 use super::failure::{Failure, Status};
 use super::group::Ids;
@@ -156,11 +155,11 @@ impl Kind {
 
 /// All algorithms of a service, and the lock that runs by default.
 fn names(kind: Kind) -> impl Iterator<Item = &'static str> {
-    let (names, composition) = match kind {
-        Kind::Mutex => (catalogue::MUTEXES, Some("coordinated:bully")),
-        Kind::Election => (catalogue::ELECTIONS, None),
+    let (locks, elections) = match kind {
+        Kind::Mutex => (Some(tenure_instances::locks().chain(["coordinated:bully"])), None),
+        Kind::Election => (None, Some(tenure_instances::elections())),
     };
-    names.iter().copied().chain(composition)
+    locks.into_iter().flatten().chain(elections.into_iter().flatten())
 }
 
 /// One line of the table. What the algorithm refuses is a line, too.

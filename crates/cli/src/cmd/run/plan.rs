@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use tenure_algorithms::catalogue::{self, ELECTIONS, MUTEXES, Unknown};
+use tenure_algorithms::catalogue::Unknown;
 use tenure_core::{Card, Crashes, Property, Surroundings, TICKS_PER_UNIT};
 use tenure_daemon::Service;
 
@@ -133,16 +133,17 @@ fn validate(options: &Options, fifo: bool) -> Result<(), Failure> {
 fn card(size: u32, service: &Service) -> Result<Card, Failure> {
     let Service { mutex, election, .. } = service;
     let parameters = service.parameters(size, TICKS_PER_UNIT).map_err(Failure::usage)?;
-    let card = catalogue::office_card(mutex, election, &parameters);
-    let card = card.map_err(|unknown| match unknown {
+    let office = tenure_instances::office(service, &parameters);
+    let office = office.map_err(|unknown| match unknown {
         Unknown::Algorithm(_) => Failure::usage(format!(
             "{mutex} and {election} are no lock and no election that go together; \
              there are --mutex {}, --election {}, and --mutex coordinated:ELECTION",
-            MUTEXES.join(", "),
-            ELECTIONS.join(", "),
+            tenure_instances::locks().collect::<Vec<_>>().join(", "),
+            tenure_instances::elections().collect::<Vec<_>>().join(", "),
         )),
         other => Failure::usage(other),
     })?;
+    let card = office.card(size);
     if !card.promises.contains(&Property::MutualExclusion) {
         return Err(Failure::usage(format!(
             "{mutex} does not promise mutual exclusion, and this job counts on it; \

@@ -5,7 +5,7 @@ use std::io::BufWriter;
 use std::path::Path;
 use std::sync::Arc;
 
-use tenure_algorithms::catalogue::{self, Parameters};
+use tenure_algorithms::catalogue::Parameters;
 use tenure_core::{Card, Need, ProcessId, Property, Rank, Service, TICKS_PER_UNIT, Timing};
 use tenure_instances::{Head, Run, Steering, Subject, Traced};
 use tenure_sim::{
@@ -50,7 +50,7 @@ impl Plan {
     ) -> Result<Plan, Failure> {
         let settings = settings(options)?;
         let parameters = parameters(options.group.parameters()?, &settings);
-        let card = catalogue::card(algorithm, &parameters).map_err(Failure::usage)?;
+        let card = tenure_instances::card(algorithm, &parameters).map_err(Failure::usage)?;
         let mut plan = Plan {
             settings,
             parameters,

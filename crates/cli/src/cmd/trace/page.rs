@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use tenure_algorithms::catalogue::{self, Parameters};
+use tenure_algorithms::catalogue::Parameters;
 use tenure_core::Card;
 use tenure_trace::Header;
 use tenure_trace::diagram::{Page, Scale, Window};
@@ -31,7 +31,7 @@ fn card(header: &Header) -> Option<Card> {
     } else {
         replay::parameters(header).ok()?
     };
-    catalogue::card(&header.algorithm, &parameters).ok()
+    tenure_instances::card(&header.algorithm, &parameters).ok()
 }
 
 #[cfg(test)]

@@ -1,0 +1,207 @@
+//! What is asked of the checker, which only lacks its protocol's type.
+
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use tenure_check::{Check, EntriesOfAll, Progress, Refusal, Report, Service};
+use tenure_core::monitors::{
+    Agreement, Bypass, Fencing, MutualExclusion, OneLeader, Order as InOrder, Scope, Validity,
+};
+use tenure_core::{
+    Algorithm, Detection, Election, Mutex, Order, ProcessId, Property, Rank, Timing, Topology,
+};
+
+/// Beyond this many entries past a waiting process, they are as good as endless.
+const MOST_COUNTED: u32 = 16;
+
+/// Who follows a search.
+pub type Watch = Box<dyn FnMut(&Progress) + Send>;
+
+/// A check that only lacks its protocol's type; what it leaves open follows from the card.
+#[derive(Clone, Debug)]
+pub struct Examination {
+    /// How many processes there are.
+    pub size: u32,
+    /// By process: what decides elections.
+    pub ranks: Arc<[Rank]>,
+    /// What is judged.
+    pub properties: Vec<Property>,
+    /// How often each user asks to enter.
+    pub entries: EntriesOfAll,
+    /// Whose users start an election; everybody's where nothing is said.
+    pub initiators: Option<Vec<ProcessId>>,
+    /// Who has crashed before the start.
+    pub down: Vec<ProcessId>,
+    /// Which messages of a link may arrive next.
+    pub order: Option<Order>,
+    /// What is known about time.
+    pub timing: Option<Timing>,
+    /// What a message may take in synchronous time, in whole units.
+    pub latency: RangeInclusive<u32>,
+    /// How many messages may be lost.
+    pub lose: u32,
+    /// How many messages may arrive twice.
+    pub duplicate: u32,
+    /// How many processes may crash.
+    pub crash: u32,
+    /// How many may come back.
+    pub recover: u32,
+    /// Who may be cut off from the others.
+    pub partition: Option<Vec<ProcessId>>,
+    /// How often a live process may be suspected.
+    pub false_suspicion: u32,
+    /// How many messages applications may send each other.
+    pub app_messages: u32,
+    /// How many messages a link holds.
+    pub in_flight: usize,
+    /// Worlds with a higher term are cut.
+    pub term_max: u64,
+    /// Whether it goes beyond what the card assumes.
+    pub beyond_assumptions: bool,
+    /// Whether worlds that differ only in where they stand are taken for one.
+    pub reduces: bool,
+    /// Whether whole states are kept instead of fingerprints.
+    pub exact: bool,
+    /// How many threads search; all cores where nothing is said.
+    pub threads: Option<usize>,
+    /// Stops at about so many states.
+    pub max_states: Option<u64>,
+    /// Stops at about so many bytes.
+    pub max_memory: Option<u64>,
+    /// Stops after so long.
+    pub max_time: Option<Duration>,
+    /// Stops soon after it is raised.
+    pub stop: Arc<AtomicBool>,
+    /// Makes somebody who follows each search.
+    pub watch: Option<fn() -> Watch>,
+}
+
+/// Checks a lock.
+pub(crate) fn of_lock<P: Mutex + Algorithm>(
+    asked: &Examination,
+    config: &P::Config,
+) -> Result<Report, Refusal> {
+    let told = asked.app_messages > 0 || asked.properties.contains(&Property::OrderWithMessages);
+    let judged = |properties: &[Property], app_messages: u32| {
+        let mut check = asked.of::<P>(config).application_messages(app_messages);
+        for property in properties {
+            check = match property {
+                Property::MutualExclusion => check.always(MutualExclusion::new()),
+                Property::AtMost(most) => check.always(MutualExclusion::at_most(*most)),
+                Property::Fencing => check.always(Fencing::new()),
+                Property::Order => check.always(InOrder::new()),
+                Property::OrderWithMessages => {
+                    check.application_messages(app_messages.max(1)).always(InOrder::with_messages())
+                }
+                Property::NoStarvation => check.always(Bypass::at_most(1)),
+                Property::Bypass => check.measuring_bypass(MOST_COUNTED),
+                Property::Progress => check.progress(),
+                other => panic!("{other} is nothing that a checker judges of a lock"),
+            };
+        }
+        check.try_run()
+    };
+    if !told || !asked.properties.contains(&Property::Order) {
+        return judged(&asked.properties, asked.app_messages);
+    }
+    // Without the application's causality its messages change nothing: they stay away.
+    let (order, others): (Vec<Property>, Vec<Property>) =
+        asked.properties.iter().partition(|property| **property == Property::Order);
+    let alone = judged(&order, 0)?;
+    if others.is_empty() {
+        return Ok(alone);
+    }
+    Ok(judged(&others, asked.app_messages)?.and(alone))
+}
+
+/// Checks an election.
+pub(crate) fn of_election<P: Election + Algorithm>(
+    asked: &Examination,
+    config: &P::Config,
+) -> Result<Report, Refusal> {
+    let mut check = asked.of::<P>(config);
+    for property in &asked.properties {
+        check = match property {
+            Property::Agreement => check.in_the_end(Agreement::new()),
+            Property::Validity => {
+                check.in_the_end(Validity::new(asked.ranks.to_vec()).without(&asked.down))
+            }
+            Property::OneLeaderAtATime => check.always(OneLeader::new(Scope::Overall)),
+            Property::OneLeaderPerTerm => check.always(OneLeader::new(Scope::PerTerm)),
+            Property::Progress => check.progress(),
+            other => panic!("{other} is nothing that a checker judges of an election"),
+        };
+    }
+    check.try_run()
+}
+
+impl Examination {
+    /// Everything but the properties.
+    fn of<P: Algorithm>(&self, config: &P::Config) -> Check<P>
+    where
+        P::Command: Service<Event = P::Event>,
+    {
+        let card = P::card(config, self.size);
+        let mut check = Check::<P>::with(self.size, config.clone())
+            .entries(self.entries.clone())
+            .down(self.down.iter().copied())
+            .channel(self.order.unwrap_or(card.order))
+            .losing(self.lose)
+            .duplicating(self.duplicate)
+            .crashing(self.crash)
+            .recovering(self.recover)
+            .suspecting_falsely(self.false_suspicion)
+            .in_flight(self.in_flight.max(1))
+            .term_max(self.term_max)
+            .stop_when(Arc::clone(&self.stop));
+        if let Some(initiators) = &self.initiators {
+            check = check.initiators(initiators.iter().copied());
+        }
+        if card.detection != Detection::None {
+            check = check.detecting();
+        }
+        if self.timing.unwrap_or(card.timing) == Timing::Synchronous {
+            check = check.synchronous(self.latency.clone());
+        }
+        if let Some(side) = &self.partition {
+            check = check.partitioning(side.iter().copied());
+        }
+        if self.reduces {
+            check = check.rebasing();
+            if card.topology == Topology::UnidirectionalRing {
+                check = check.ample();
+            }
+        }
+        if !self.beyond_assumptions {
+            check = check.assuming(&card);
+        }
+        if self.exact {
+            check = check.exact();
+        }
+        self.limited(check.named(card.name))
+    }
+
+    fn limited<P: Algorithm>(&self, mut check: Check<P>) -> Check<P>
+    where
+        P::Command: Service<Event = P::Event>,
+    {
+        if let Some(threads) = self.threads {
+            check = check.threads(threads);
+        }
+        if let Some(states) = self.max_states {
+            check = check.max_states(states);
+        }
+        if let Some(bytes) = self.max_memory {
+            check = check.max_memory(bytes);
+        }
+        if let Some(time) = self.max_time {
+            check = check.max_time(time);
+        }
+        match self.watch {
+            Some(watch) => check.on_progress(watch()),
+            None => check,
+        }
+    }
+}
