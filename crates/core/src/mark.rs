@@ -9,7 +9,8 @@
 
 use serde::{Serialize, Serializer};
 
-/// The number of a term, which is packed into fences: below [`Term::NUMBERS`](crate::Term::NUMBERS).
+/// The number of a term, which is packed into fences: below
+/// [`Term::NUMBERS`](crate::Term::NUMBERS).
 pub const TERM_NUMBER: &str = "TermNumber";
 
 /// A term that is packed into one number.

@@ -35,8 +35,8 @@ pub trait Monitor<C, E>: Clone + Eq + Hash {
         None
     }
 
-    /// Makes every stamp that it remembers smaller, as [`Algorithm`](crate::Algorithm) makes those of
-    /// the protocol.
+    /// Makes every stamp that it remembers smaller, as [`Algorithm`](crate::Algorithm) makes
+    /// those of the protocol.
     fn shift(&mut self, by: u64) {
         let _ = by;
     }

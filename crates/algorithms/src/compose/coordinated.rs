@@ -23,13 +23,14 @@
 //! has a higher one, and a resource that has seen it refuses the late-comer. It refuses as well
 //! those who were down during a term and elect under a lower one while all who know are down.
 
-use alloc::format;
+mod card;
+
 use alloc::vec::Vec;
 
 use tenure_core::service::{election, mutex, office};
 use tenure_core::{
-    Algorithm, Card, Cost, Effects, Election, Fence, Group, Input, Label, Labelled, Layer, Order,
-    ProcessId, ProcessSet, Property, Protocol, Service, Strategy, Term, Topology, Verdict,
+    Effects, Election, Fence, Group, Input, Label, Labelled, Layer, ProcessId, ProcessSet,
+    Protocol, Term, Verdict,
 };
 
 use super::coordinator::{Coordinator, Standing};
@@ -373,30 +374,5 @@ impl<E: Election> Coordinated<E> {
     /// way does not count: the dead never release. If it is trusted again, it is asked again.
     fn serves(&self, from: ProcessId, term: Term) -> bool {
         self.coordinator.is_some() && self.term == Some(term) && !self.suspected.contains(from)
-    }
-}
-
-impl<E: Election + Algorithm> Algorithm for Coordinated<E> {
-    fn card(config: &E::Config, size: u32) -> Card {
-        let election = E::card(config, size);
-        let formula = "3 (0 at the leader), and 2(N−1) at a change of leader";
-        let mut promises = election.promises.clone();
-        promises.extend([Property::MutualExclusion, Property::Fencing]);
-        promises.sort_unstable_by_key(|it| Property::ALL.iter().position(|known| known == it));
-        Card {
-            name: format!("coordinated:{}", election.name),
-            title: format!("ask the leader, whom {} elects", election.name),
-            service: Service::Office,
-            strategy: Strategy::Composition,
-            order: Order::Fifo,
-            topology: Topology::Complete,
-            messages: Cost::per_entry(formula, 0, Some(3)).none_alone(size),
-            promises,
-            ..election
-        }
-    }
-
-    fn highest_term(&self) -> u64 {
-        self.election.highest_term()
     }
 }

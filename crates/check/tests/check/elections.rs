@@ -8,7 +8,7 @@ use tenure_algorithms::election::{Bully, ChangRoberts, HirschbergSinclair, bully
 use tenure_check::{Check, Judgement, Manner, Report};
 use tenure_claims::claims;
 use tenure_core::monitors::{Agreement, OneLeader, Scope, Validity};
-use tenure_core::{Election, ProcessId, Rank, Rebase, TICKS_PER_UNIT};
+use tenure_core::{Algorithm, Election, ProcessId, Rank, TICKS_PER_UNIT};
 
 pub(crate) fn ranks(ids: &[u32]) -> Arc<[Rank]> {
     ids.iter().map(|id| Rank::of_id(*id)).collect()
@@ -102,9 +102,9 @@ fn b3_with_recovery_and_no_terms_the_two_disagree_for_ever() {
 #[test]
 fn terms_let_two_agree_in_the_end_whatever_the_timeouts() {
     let one = || bully(2, &[]).initiators([ProcessId(0)]).in_the_end(Agreement::new());
-    let recovering = one().crashing(1).recovering(1).term_max_by(Rebase::term, 3);
+    let recovering = one().crashing(1).recovering(1).term_max_by(Algorithm::highest_term, 3);
     holds(&recovering.run(), "agreement");
-    let alarmed = one().suspecting_falsely(1).crashing(1).term_max_by(Rebase::term, 3);
+    let alarmed = one().suspecting_falsely(1).crashing(1).term_max_by(Algorithm::highest_term, 3);
     let report = alarmed.run();
     holds(&report, "agreement");
     assert_eq!(report.bounds.term_max, Some(3), "a bound that cut something off is told");

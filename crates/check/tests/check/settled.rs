@@ -8,7 +8,7 @@ use tenure_claims::claims;
 use tenure_core::monitors::{Agreement, OneLeader, Scope};
 use tenure_core::service::election::{Command, Event};
 use tenure_core::{
-    Batch, Effects, Group, ProcessId, Protocol, Rebase, Still, TICKS_PER_UNIT, Verdict,
+    Algorithm, Batch, Effects, Group, ProcessId, Protocol, Still, TICKS_PER_UNIT, Verdict,
 };
 
 use crate::elections::violated;
@@ -88,7 +88,7 @@ fn settled(size: u32, switches: &[Switch]) -> Check<Settled> {
     let plain = bully::Config::plain(size, TICKS_PER_UNIT);
     let variants = switches.iter().fold(Variants::none(), |all, one| all.with(*one));
     let check = Check::with(size, bully::Config { variants, ..plain });
-    check.detecting().initiators([]).term_max_by(|settled| settled.0.term(), 3)
+    check.detecting().initiators([]).term_max_by(|settled| settled.0.highest_term(), 3)
 }
 
 /// The alarm, and a timeout that comes before the answer.
