@@ -40,7 +40,7 @@ impl Show {
             return None;
         }
         let time = units(record.time.saturating_sub(start));
-        let mut line = format!("{time:>10}  {}", Words(record));
+        let mut line = format!("{time:>10}  {}", record.in_words());
         if let Some(content) = record.kind.passage().and_then(|passage| passage.content.as_deref())
             && self.contents
         {
@@ -70,16 +70,9 @@ pub(crate) fn units(ticks: u64) -> String {
 impl Record {
     /// What happened, in words.
     pub fn in_words(&self) -> String {
-        Words(self).to_string()
-    }
-}
-
-/// What happened, in words.
-pub(crate) struct Words<'a>(pub(crate) &'a Record);
-
-impl fmt::Display for Words<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        tell(&mut Plain(f), self.0)
+        let mut words = String::new();
+        let _ = tell(&mut Plain(&mut words), self);
+        words
     }
 }
 

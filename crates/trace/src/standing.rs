@@ -6,6 +6,7 @@
 //! all come to the same.
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::LazyLock;
 
 use tenure_core::service::{election, mutex};
 use tenure_core::{Fence, ProcessId, Term, Verdict};
@@ -21,11 +22,12 @@ pub struct Standings(HashMap<ProcessId, Standing>);
 /// What the records so far say of a process.
 #[derive(Clone, Debug, Default)]
 pub struct Standing {
-    life: Life,
-    /// The session of its last boot.
-    session: Option<u64>,
+    /// Whether it is up.
+    pub life: Life,
+    /// The session of its last boot, if anybody wrote one down.
+    pub session: Option<u64>,
     /// What lasts, and since when: one of each sort at most.
-    lasting: Vec<(Hold, u64)>,
+    pub lasting: Vec<(Hold, u64)>,
     /// That of its last entry.
     pub fence: Fence,
     /// Whether it is inside and has asked to exit.
@@ -121,15 +123,7 @@ impl Standings {
 
     /// What is known of a process.
     pub fn of(&self, at: ProcessId) -> &Standing {
-        static UNKNOWN: Standing = Standing {
-            life: Life::Unknown,
-            session: None,
-            lasting: Vec::new(),
-            fence: Fence::NONE,
-            leaving: false,
-            leader: None,
-            suspects: BTreeSet::new(),
-        };
+        static UNKNOWN: LazyLock<Standing> = LazyLock::new(Standing::default);
         self.0.get(&at).unwrap_or(&UNKNOWN)
     }
 
@@ -150,16 +144,6 @@ impl Standings {
 }
 
 impl Standing {
-    /// Whether it is up.
-    pub const fn life(&self) -> Life {
-        self.life
-    }
-
-    /// The session of its last boot, if anybody wrote one down.
-    pub const fn session(&self) -> Option<u64> {
-        self.session
-    }
-
     /// Whether it crashed or ended.
     pub const fn is_down(&self) -> bool {
         matches!(self.life, Life::Down | Life::Ended)
@@ -168,11 +152,6 @@ impl Standing {
     /// Since when this lasts, if it does.
     pub fn since(&self, hold: Hold) -> Option<u64> {
         self.lasting.iter().find(|(lasts, _)| *lasts == hold).map(|(_, since)| *since)
-    }
-
-    /// What lasts, and since when.
-    pub fn lasting(&self) -> &[(Hold, u64)] {
-        &self.lasting
     }
 
     fn read(&mut self, record: &Record, changes: &mut Vec<Change>) {
@@ -319,7 +298,7 @@ mod tests {
             let story = [vec![(0, Kind::Boot), (0, entered())], dialect].concat();
             let (standing, last) = told(&story);
             assert_eq!(last, expected, "{story:?}");
-            assert_eq!((standing.life(), standing.lasting()), (Life::Up, &[][..]));
+            assert_eq!((standing.life, standing.lasting), (Life::Up, vec![]));
             let (_, again) = told(&[story, vec![(1, Kind::Recover)]].concat());
             assert_eq!(again, [], "its parent says so as well");
         }
@@ -328,7 +307,7 @@ mod tests {
     #[test]
     fn who_is_down_hears_nothing_and_who_ends_keeps_what_it_knew() {
         let (standing, last) = told(&[(0, Kind::Crash), (0, entered())]);
-        assert_eq!((last, standing.lasting()), (vec![], &[(Hold::Down, 0)][..]));
+        assert_eq!((last, standing.lasting), (vec![], vec![(Hold::Down, 0)]));
         let (standing, last) = told(&[(0, entered()), (0, Kind::End)]);
         assert_eq!((last, standing.is_down()), (vec![Change::Leaves], true));
         assert_eq!(standing.since(Hold::Inside), Some(0));

@@ -9,7 +9,7 @@ use super::spans::Spans;
 use super::view::{Clock, Scale, View};
 use super::{events, labels};
 use crate::merge::MessageKey;
-use crate::show::{Words, splits};
+use crate::show::splits;
 use crate::standing::{Change, Hold, Sort, Standings};
 use crate::{ClockUnit, Header, Kind, Passage, Record, Source, Who, plain};
 
@@ -121,7 +121,7 @@ impl Reading {
     pub fn finish(mut self) -> Layout {
         let all = matches!(self.layout.header.source, Source::Simulator | Source::Checker);
         let everybody = || (0..self.processes.len()).map(ProcessId::at);
-        let booted = |at: &ProcessId| self.standings.of(*at).session().is_some();
+        let booted = |at: &ProcessId| self.standings.of(*at).session.is_some();
         if all && everybody().any(|at| booted(&at)) {
             for at in everybody().filter(|at| !booted(at)) {
                 self.spans.crash(at, None);
@@ -334,7 +334,7 @@ impl Reading {
     fn is_booting(&self, at: ProcessId, time: u64) -> bool {
         let process = &self.processes[at.index()];
         match process.current {
-            Current::Nothing => self.standings.of(at).session().is_none(),
+            Current::Nothing => self.standings.of(at).session.is_none(),
             Current::Booting => process.time == time,
             Current::Step(_) => false,
         }
@@ -354,7 +354,7 @@ impl Reading {
             Current::Step(step) if self.is_at_work(at, seen.time) => {
                 // What the window cuts in two belongs to its second part as well.
                 if step.is_some() || !seen.shows {
-                    self.change(step, |step| step.words.push(Words(seen.record).to_string()));
+                    self.change(step, |step| step.words.push(seen.record.in_words()));
                     return step;
                 }
                 Mark::Acts
@@ -417,7 +417,7 @@ impl Reading {
             time: seen.time,
             record: seen.number,
             mark: mark.plain(),
-            words: vec![Words(seen.record).to_string()],
+            words: vec![seen.record.in_words()],
             leader: None,
             enters: false,
             exits: false,

@@ -7,7 +7,6 @@ use std::fmt::Write;
 use crate::line::{Contents, decode};
 use crate::merge::MessageKey;
 use crate::plain::plain_json;
-use crate::show::Words;
 use crate::{Header, Kind, Record, Trace, Who};
 
 /// How ShiViz is told to read the log. Each event is a line with its host and its clock, a line
@@ -31,7 +30,7 @@ pub fn shiviz<'r>(header: &Header, records: impl IntoIterator<Item = &'r Record>
             .map(|(host, count)| format!("\"{}\":{count}", self::host(*host)))
             .collect();
         let line = plain_json(&serde_json::to_string(record).unwrap_or_default());
-        let _ = writeln!(log, "{host} {{{}}}\n{}\n{line}", clock.join(","), Words(record));
+        let _ = writeln!(log, "{host} {{{}}}\n{}\n{line}", clock.join(","), record.in_words());
     }
     log
 }

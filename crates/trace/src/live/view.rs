@@ -6,7 +6,6 @@ use tenure_core::{Fence, ProcessId, Term};
 
 use super::news::{Latest, News};
 use super::strip::{Belt, Span, Strip, millis};
-use crate::show::Words;
 use crate::standing::{Change, Hold, Life, Standings};
 use crate::{Access, Kind, Record, Who};
 
@@ -23,7 +22,7 @@ pub struct View {
     /// The highest fence of an entry, and whose.
     fence: Option<(Fence, ProcessId)>,
     refused: u64,
-    refusal: Option<(u64, Access)>,
+    refusal: Option<(u64, String)>,
     /// The highest term that anybody was told of.
     term: Option<Term>,
     latest: Latest,
@@ -155,7 +154,7 @@ impl View {
         let start = self.start.unwrap_or(record.time);
         // One that is written down after the next boot changes nothing.
         let is_late = record.kind == Kind::Crash
-            && self.standings.of(at).session().is_some_and(|session| record.session < session);
+            && self.standings.of(at).session.is_some_and(|session| record.session < session);
         let changes = if is_late { Vec::new() } else { self.standings.read(record) };
         // A wait that was cut short was none.
         let cut_short = changes.contains(&Change::Crashes) || changes.contains(&Change::Recovers);
@@ -211,13 +210,13 @@ impl View {
         if let Some(process) = self.processes.get_mut(access.by.index()) {
             process.refused += 1;
         }
-        self.refusal = Some((record.time, *access));
+        self.refusal = Some((record.time, record.in_words()));
         self.tell(record, "refused", Some(access.by));
     }
 
     fn tell(&mut self, record: &Record, kind: &'static str, process: Option<ProcessId>) {
         let at = millis(record.time, self.start.unwrap_or(record.time));
-        self.latest.tell(at, kind, process, Words(record).to_string());
+        self.latest.tell(at, kind, process, record.in_words());
     }
 
     /// What is known at this moment, in nanoseconds since 1970.
@@ -238,10 +237,7 @@ impl View {
             messages: sum(|process| process.messages),
             messages_per_second: tenths(rates.iter().map(|rate| rate.1).sum()),
             refused: self.refused,
-            last_refused: self.refusal.as_ref().map(|(time, access)| {
-                let says = Words(&Record::new(*time, Who::Resource, Kind::Access(*access)));
-                (says.to_string(), millis(*time, start))
-            }),
+            last_refused: self.refusal.clone().map(|(time, says)| (says, millis(time, start))),
             news: self.latest.all(),
             strip,
             over: self.over,
@@ -253,7 +249,7 @@ impl View {
     fn open(&self) -> Vec<Span> {
         let everybody = (0..self.processes.len()).map(ProcessId::at);
         let open = |process: ProcessId| {
-            let lasting = self.standings.of(process).lasting().iter();
+            let lasting = self.standings.of(process).lasting.iter();
             lasting.map(move |(hold, from)| Span {
                 process,
                 what: word(*hold),
@@ -266,7 +262,7 @@ impl View {
 
     /// Whom the live believe to lead, if whoever that is lives: the latest term counts.
     fn leader(&self) -> Option<(u32, u64)> {
-        let up = |at: ProcessId| self.standings.of(at).life() != Life::Down;
+        let up = |at: ProcessId| self.standings.of(at).life != Life::Down;
         let live = (0..self.processes.len()).map(ProcessId::at).filter(|at| up(*at));
         let term = live.filter_map(|at| self.standings.of(at).leader).max()?;
         let leads = term.leader.index() < self.processes.len() && up(term.leader);
@@ -277,7 +273,7 @@ impl View {
         let (watched, at) = (&self.processes[place], ProcessId::at(place));
         let standing = self.standings.of(at);
         let mut lock = ("outside", None, None);
-        for (hold, since) in standing.lasting() {
+        for (hold, since) in &standing.lasting {
             let fence = (*hold == Hold::Inside).then(|| standing.fence.to_string());
             if matches!(hold, Hold::Waiting | Hold::Inside) {
                 lock = (word(*hold), Some(millis(now, *since)), fence);
@@ -286,7 +282,7 @@ impl View {
         let (lock, for_ms, fence) = lock;
         Process {
             process: at.number(),
-            life: match standing.life() {
+            life: match standing.life {
                 Life::Unknown => "unknown",
                 Life::Down => "down",
                 _ if standing.since(Hold::Stopped).is_some() => "stopped",

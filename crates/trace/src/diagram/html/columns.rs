@@ -7,7 +7,6 @@ use serde_json::value::RawValue;
 use tenure_core::ProcessId;
 
 use super::super::layout::{Fate, Hold, Layout, Mark};
-use crate::show::Words;
 use crate::{Kind, Record, Who};
 
 /// Stands for "none" among places and processes, which count from 0.
@@ -68,7 +67,7 @@ impl Records {
         self.kind.push(names.text(record.kind.name()));
         // A state is shown as the tree that it is.
         let is_state = matches!(record.kind, Kind::State(_));
-        let says = if is_state { String::new() } else { Words(record).to_string() };
+        let says = if is_state { String::new() } else { record.in_words() };
         self.says.push(names.text(&says));
         self.data.push(match &record.kind {
             Kind::Command(asked) => names.data(asked),
