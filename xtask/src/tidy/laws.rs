@@ -31,6 +31,7 @@ const HOUSE: &[(&str, &[&str])] = &[
             "tenure-lab",
         ],
     ),
+    ("tenure-lessons", &[]),
     ("tenure-claims", &[]),
     ("tenure-browser", &[]),
     ("tenure", EVERYTHING),
@@ -48,6 +49,7 @@ const EVERYTHING: &[&str] = &[
     "tenure-web",
     "tenure-lab",
     "tenure-instances",
+    "tenure-lessons",
     "tenure",
 ];
 

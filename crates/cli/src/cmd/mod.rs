@@ -4,19 +4,17 @@ mod check;
 mod compare;
 mod completions;
 mod duration;
-mod experiment;
 mod failure;
 mod group;
 mod interrupt;
 mod lab;
+mod lessons;
 mod list;
 mod machine;
 mod node;
 mod output;
 mod property;
-mod question;
 mod run;
-mod scenario;
 mod simulate;
 mod trace;
 
@@ -41,8 +39,8 @@ enum Subcommands {
     Check(Box<check::Options>),
     Simulate(Box<simulate::Options>),
     Compare(Box<compare::Options>),
-    Scenario(scenario::Options),
-    Question(question::Options),
+    Scenario(lessons::scenario::Options),
+    Question(lessons::question::Options),
     Lab(lab::Options),
     Node(node::Options),
     List(list::Options),
@@ -74,8 +72,8 @@ impl Subcommands {
             Subcommands::Check(options) => check::run(*options),
             Subcommands::Simulate(options) => simulate::run(&options),
             Subcommands::Compare(options) => compare::run(&options),
-            Subcommands::Scenario(options) => scenario::run(&options),
-            Subcommands::Question(options) => question::run(&options),
+            Subcommands::Scenario(options) => lessons::scenario::run(&options),
+            Subcommands::Question(options) => lessons::question::run(&options),
             Subcommands::Lab(options) => lab::run(&options),
             Subcommands::Node(options) => node::run(options),
             Subcommands::List(options) => list::run(&options),

@@ -1,6 +1,6 @@
 //! Pictures of the worked examples, and what holds of the pictures and exports of any run.
 
-#[path = "../../../../cli/src/cmd/scenario/locks/aged.rs"]
+#[path = "../../../../cli/src/cmd/lessons/calls/aged.rs"]
 mod aged;
 mod interchange;
 mod stories;

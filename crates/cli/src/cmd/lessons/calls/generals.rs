@@ -1,0 +1,43 @@
+//! Two generals whose messengers arrive.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tenure_core::TICKS_PER_UNIT;
+use tenure_sim::scenario::generals::{Config, attack};
+use tenure_sim::{RunError, Span};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Generals {
+    #[serde(default = "equals")]
+    strengths: [u32; 2],
+    /// How long the one that leads waits before its attack, in units.
+    wait: f64,
+    /// What a messenger takes, from and to, in units.
+    takes: [u64; 2],
+    #[serde(default = "one")]
+    seeds: u64,
+}
+
+fn equals() -> [u32; 2] {
+    [1, 1]
+}
+
+fn one() -> u64 {
+    1
+}
+
+/// Who leads, and how many units later the other attacks, at least and at most of all seeds.
+pub(super) fn attacks(with: Generals) -> Result<Value, RunError> {
+    let wait = (with.wait * TICKS_PER_UNIT as f64) as u64;
+    let config = Config { strengths: with.strengths, wait };
+    let latency = Span::between_units(with.takes[0], with.takes[1]);
+    let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
+    for seed in 1..=with.seeds {
+        if let Some(skew) = attack(config, latency, seed)?.skew {
+            let skew = skew as f64 / TICKS_PER_UNIT as f64;
+            (least, most) = (least.min(skew), most.max(skew));
+        }
+    }
+    Ok(json!({ "leader": config.leader().number(), "least": least, "most": most }))
+}

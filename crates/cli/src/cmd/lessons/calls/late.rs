@@ -1,0 +1,37 @@
+//! A write that comes too late, at a resource that knows fences and at one that does not.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tenure_core::{Fence, ProcessId};
+use tenure_daemon::resource::{Client, Server};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Late {
+    fenced: bool,
+}
+
+/// P1 enters and reads, and is stopped. P2 is let in, counts up and leaves. P1 wakes up and writes
+/// what it thinks comes next. What is in the counter, which should be 2 or refused?
+pub(super) fn write(with: Late) -> std::io::Result<Value> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(written(with.fenced))
+}
+
+async fn written(fenced: bool) -> std::io::Result<Value> {
+    let server = Server::start(2, None).await?;
+    let mut first = Client::connect(server.address(), ProcessId(0)).await?;
+    let mut second = Client::connect(server.address(), ProcessId(1)).await?;
+    let fence = |number| fenced.then_some(Fence(number, 0));
+    let read = first.get(fence(1)).await?;
+    let later = second.get(fence(2)).await?;
+    let mut refused = 0;
+    if let Ok(value) = later {
+        refused += u32::from(second.put(fence(2), value + 1).await?.is_err());
+    }
+    if let Ok(value) = read {
+        refused += u32::from(first.put(fence(1), value + 1).await?.is_err());
+    }
+    let tally = server.tally();
+    Ok(json!({ "accepted": tally.puts, "refused": refused, "counter": tally.value }))
+}

@@ -1,0 +1,86 @@
+//! Several locks, each of the same kind: who waits for whom, and how long it all takes.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tenure_algorithms::compose::keyed::Name;
+use tenure_algorithms::compose::{InTurn, in_turn};
+use tenure_algorithms::mutex::{Central, TokenRing, central, token_ring};
+use tenure_core::{Algorithm, Mutex};
+use tenure_sim::{Entries, Locking, Pattern, Report, Settings, Simulation, Span, Workload};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Several {
+    /// What each of them is.
+    lock: Kind,
+    /// The names of the locks that each process takes, one after the other.
+    lists: Vec<Vec<String>>,
+    /// How many runs there are in which pauses and delays are drawn; none of them are otherwise.
+    #[serde(default)]
+    drawn: u64,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Kind {
+    Central,
+    TokenRing,
+}
+
+/// Each process takes the locks of its list, one after the other, stays for ten units, and gives
+/// them back; twice. How many entries were there, who waits for ever, and how long did it take? Or
+/// in how many runs does somebody wait for ever?
+pub(super) fn locks(with: Several) -> Result<Value, String> {
+    match with.lock {
+        Kind::Central => locks_of::<Central>(central::Config::default, &with),
+        Kind::TokenRing => locks_of::<TokenRing>(token_ring::Config::default, &with),
+    }
+}
+
+fn locks_of<P: Mutex + Algorithm>(
+    inner: fn() -> P::Config,
+    with: &Several,
+) -> Result<Value, String> {
+    let size = with.lists.len() as u32;
+    if with.drawn == 0 {
+        let report = report::<P>(inner(), with, Settings::new(size), 0)?;
+        let data = serde_json::to_value(&report).map_err(|error| error.to_string())?;
+        return Ok(json!({
+            "served": report.metrics.entered,
+            "blocked": data["blocked"],
+            "finished_at": data["finished_at"],
+        }));
+    }
+    let mut deadlocks = 0;
+    for seed in 1..=with.drawn {
+        let mut settings = Settings::new(size);
+        settings.seed = seed;
+        settings.network.latency = Span::between_units(1, 9).into();
+        let report = report::<P>(inner(), with, settings, 20)?;
+        deadlocks += u32::from(report.metrics.entered < 2 * u64::from(size));
+    }
+    Ok(json!({ "deadlocks": deadlocks }))
+}
+
+fn report<P: Mutex + Algorithm>(
+    inner: P::Config,
+    with: &Several,
+    mut settings: Settings,
+    think: u64,
+) -> Result<Report, String> {
+    let names = |list: &Vec<String>| list.iter().map(|name| Name::new(name)).collect();
+    let names: Result<Vec<Vec<Name>>, _> = with.lists.iter().map(names).collect();
+    let names: Arc<[Vec<Name>]> = names.map_err(|error| error.to_string())?.into();
+    let locking = Locking {
+        pattern: Pattern::Closed { think: Span::between_units(0, think) },
+        entries: Entries::Each(2),
+        hold: Span::units(10),
+    };
+    settings.workload = Workload::locking(locking);
+    let config = in_turn::Config { names, inner };
+    let simulation =
+        Simulation::<InTurn<P>>::of(config, settings).map_err(|error| error.to_string())?;
+    simulation.run().map_err(|error| error.to_string())
+}

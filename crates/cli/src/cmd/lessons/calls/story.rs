@@ -1,0 +1,198 @@
+//! Golden stories, performed on the real protocols.
+
+use std::io::Write;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tenure_algorithms::election::{
+    Bully, ChangRoberts, HirschbergSinclair, bully, chang_roberts, hirschberg_sinclair,
+};
+use tenure_algorithms::mutex::{
+    Central, Lamport, RicartAgrawala, central, lamport, ricart_agrawala,
+};
+use tenure_algorithms::{Switch, UnknownVariant, Variants};
+use tenure_core::{Group, ProcessId, Protocol, Rank, TICKS_PER_UNIT};
+use tenure_lessons::Made;
+use tenure_sim::{Settings, Simulation, UserCommand, UserEvent};
+use tenure_trace::diagram::{Direction, Margin, View, lay_out};
+use tenure_trace::{Course, Reader, Record, Script, Spoken, perform as performed};
+
+use super::aged::Aged;
+
+macro_rules! stories {
+    ($($name:literal => $file:literal)*) => {
+        &[$(($name, include_str!(concat!("../../../../../", $file)))),*]
+    };
+}
+
+/// Stories that are told elsewhere, too.
+const STORIES: &[(&str, &str)] = stories! {
+    "bully/recovery" => "algorithms/tests/golden/bully_without_terms/recovery.txt"
+    "central/queue" => "algorithms/tests/golden/central/queue.txt"
+    "chang-roberts/cases" => "algorithms/tests/golden/chang_roberts/cases.txt"
+    "hirschberg-sinclair/phases" => "algorithms/tests/golden/hirschberg_sinclair_eight/phases.txt"
+    "lamport/first-entry" => "algorithms/tests/golden/lamport/first_entry.txt"
+    "ricart-agrawala/replies" => "algorithms/tests/golden/ricart_agrawala/everybody_replies.txt"
+    "ricart-agrawala/7-15" => "sim/tests/sim/pictures/stories/stamps_7_and_15.txt"
+};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Story {
+    algorithm: String,
+    /// The name of a story, or a script.
+    script: String,
+    /// Two processes that change places.
+    swapped: Option<[String; 2]>,
+    #[serde(default)]
+    variants: Vec<String>,
+    #[serde(default)]
+    ids: Vec<u32>,
+    coordinator: Option<u32>,
+    /// The clocks at the start, by process.
+    clocks: Option<Vec<u64>>,
+}
+
+/// Performs a story. The data is that of a run of `tenure simulate` with the same course, and
+/// `told`: the lines of the story, block by block; and `sent`: how many messages in each.
+pub(super) fn perform(with: Story) -> Result<Made, String> {
+    let known = STORIES.iter().find(|(name, _)| *name == with.script);
+    let script = known.map_or(with.script.as_str(), |(_, script)| script);
+    let script = match &with.swapped {
+        Some([one, other]) => &swapped(script, one, other),
+        None => script,
+    };
+    let ranks = || with.ids.iter().map(|id| Rank::of_id(*id)).collect();
+    let story = With { algorithm: &with.algorithm, script };
+    match with.algorithm.as_str() {
+        "bully" => {
+            let variants = variants(&with)?.with(bully::Switch::NoTerms);
+            let plain = |group: Group| bully::Config::plain(group.size(), TICKS_PER_UNIT);
+            story.on::<Bully>(|group| bully::Config { variants, ..plain(group) })
+        }
+        "central" => {
+            let coordinator = ProcessId(with.coordinator.unwrap_or(1) - 1);
+            story.on_all::<Central>(central::Config { coordinator, ..Default::default() })
+        }
+        "chang-roberts" => {
+            let variants = variants(&with)?;
+            story.on_all::<ChangRoberts>(chang_roberts::Config { ranks: ranks(), variants })
+        }
+        "hirschberg-sinclair" => {
+            let config = hirschberg_sinclair::Config { ranks: ranks() };
+            story.on_all::<HirschbergSinclair>(config)
+        }
+        "lamport" => {
+            let variants = variants(&with)?;
+            story.on_all::<Lamport>(lamport::Config { variants, ..Default::default() })
+        }
+        "ricart-agrawala" => match with.clocks {
+            Some(clocks) => story.on_all::<Aged>(clocks),
+            None => {
+                let variants = variants(&with)?;
+                let config = ricart_agrawala::Config { variants, ..Default::default() };
+                story.on_all::<RicartAgrawala>(config)
+            }
+        },
+        other => Err(format!("there are no stories of {other}")),
+    }
+}
+
+fn variants<S: Switch>(with: &Story) -> Result<Variants<S>, String> {
+    let named = Variants::named(with.variants.iter().map(String::as_str));
+    named.map_err(|error: UnknownVariant| error.to_string())
+}
+
+/// A script, and of what.
+struct With<'a> {
+    algorithm: &'a str,
+    script: &'a str,
+}
+
+impl With<'_> {
+    fn on_all<P>(&self, config: P::Config) -> Result<Made, String>
+    where
+        P: Protocol<Config: Clone>,
+        P::Command: UserCommand + Spoken,
+        P::Event: UserEvent,
+    {
+        self.on::<P>(|_| config.clone())
+    }
+
+    fn on<P>(&self, config: impl Fn(Group) -> P::Config) -> Result<Made, String>
+    where
+        P: Protocol,
+        P::Command: UserCommand + Spoken,
+        P::Event: UserEvent,
+    {
+        let script: Script = self.script.parse().map_err(said)?;
+        let told = performed::<P>(&script, &config).map_err(said)?;
+        let told: Vec<Vec<&str>> = told
+            .iter()
+            .zip(&script.blocks)
+            .filter(|(_, block)| block.actions().next().is_some())
+            .map(|(told, _)| told.lines().collect())
+            .collect();
+        let course = Course::of_script::<P>(&script, &config).map_err(said)?;
+        let course = course.last().ok_or_else(|| "the story has no group")?;
+        let page = Page::default();
+        let group = Group::new(ProcessId(0), course.size);
+        let simulation = Simulation::<P>::new(config(group), Settings::new(course.size));
+        let report = simulation.named(self.algorithm.to_owned()).follow(course, page.clone());
+        let mut data = serde_json::to_value(report.map_err(said)?).map_err(said)?;
+        let sends =
+            |lines: &Vec<&str>| lines.iter().filter(|it| it.starts_with("  sends ")).count();
+        let sent: Vec<usize> = told.iter().map(sends).collect();
+        if let Value::Object(fields) = &mut data {
+            fields.insert("sent".to_owned(), json!(sent));
+            fields.insert("told".to_owned(), json!(told));
+        }
+        Ok(Made { data, picture: Some(page.drawn()?) })
+    }
+}
+
+fn said(error: impl ToString) -> String {
+    error.to_string()
+}
+
+/// A script in which two processes have changed places.
+fn swapped(script: &str, one: &str, other: &str) -> String {
+    script.replace(one, "\u{0}").replace(other, one).replace('\u{0}', other)
+}
+
+/// A file in memory that outlives its writer.
+#[derive(Clone, Default)]
+struct Page(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Page {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Page {
+    fn drawn(&self) -> Result<String, String> {
+        let bytes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reader = Reader::new(bytes.as_slice(), "story").map_err(said)?;
+        let header = reader.header().clone();
+        let records: Result<Vec<Record>, _> = reader.by_ref().collect();
+        let records = records.map_err(said)?;
+        let layout = lay_out(&header, &records, View::default());
+        Ok(layout.to_text(Direction::Down, Margin::Place))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_changes_places_does_so_everywhere() {
+        assert_eq!(swapped("enter p1; enter p6", "p1", "p6"), "enter p6; enter p1");
+    }
+}

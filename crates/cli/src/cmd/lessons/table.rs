@@ -1,0 +1,151 @@
+//! Experiments for people: what was done, and what was expected beside what was seen.
+
+use std::fmt::Write;
+
+use serde_json::Value;
+use tenure_lessons::{Conducted, Finding, Results};
+
+use crate::cmd::output::{WIDTH, wrapped};
+use crate::cmd::simulate::rows::figure;
+
+/// Where the second, the third and the last column begin.
+const COLUMNS: [usize; 3] = [36, 64, 92];
+
+/// All of them, one below the other.
+pub(super) fn text(results: &Results) -> String {
+    results.0.iter().map(conducted).collect::<Vec<_>>().join("\n")
+}
+
+fn conducted(made: &Conducted) -> String {
+    let mut text = String::new();
+    let mut line = |line: &str| {
+        writeln!(text, "{}", line.trim_end()).expect("a string takes everything");
+    };
+    if !made.says.is_empty() {
+        wrapped(&made.says, WIDTH).iter().for_each(|part| line(part));
+    }
+    for act in &made.acts {
+        done(act).iter().for_each(|part| line(part));
+    }
+    if let Some(picture) = &made.picture {
+        line("");
+        picture.lines().for_each(&mut line);
+        line("");
+    }
+    line(&cells(["", "expected", "observed", ""]));
+    made.findings.iter().for_each(|finding| rows(finding, &mut line));
+    text
+}
+
+/// What was done; a line that is too long goes on below, and can be copied all the same.
+fn done(act: &str) -> Vec<String> {
+    let (mark, joint) = if act.starts_with("tenure ") { ("$", " \\") } else { ("·", "") };
+    // An option and its value stay together.
+    let glued = act.replace(' ', "\u{a0}").replace("\u{a0}--", " --");
+    let words = if joint.is_empty() { act } else { glued.as_str() };
+    let mut lines = wrapped(words, WIDTH - 8);
+    let last = lines.len() - 1;
+    for (place, line) in lines.iter_mut().enumerate() {
+        let mark = if place == 0 { mark } else { "   " };
+        let joint = if place < last { joint } else { "" };
+        *line = format!("  {mark} {}{joint}", line.replace('\u{a0}', " "));
+    }
+    lines
+}
+
+/// The row of a finding; what is too long for its column goes on below.
+fn rows(finding: &Finding, line: &mut impl FnMut(&str)) {
+    let [first, second, last] = COLUMNS;
+    let name = wrapped(&finding.name, first - 6);
+    let expected = wrapped(&words_expected(&finding.expected), second - first - 2);
+    let observed = wrapped(&words(&finding.observed), last - second - 2);
+    let height = name.len().max(expected.len()).max(observed.len());
+    for row in 0..height {
+        let part = |lines: &[String]| lines.get(row).cloned().unwrap_or_default();
+        let mark = match (row, finding.holds) {
+            (0, true) => "✓",
+            (0, false) => "✗",
+            _ => "",
+        };
+        line(&cells([&part(&name), &part(&expected), &part(&observed), mark]));
+    }
+}
+
+fn cells([name, expected, observed, mark]: [&str; 4]) -> String {
+    let [first, second, last] = COLUMNS;
+    let mut line = format!("    {name}");
+    for (column, text) in [(first, expected), (second, observed), (last, mark)] {
+        let gap = column.saturating_sub(line.chars().count()).max(1);
+        line.push_str(&" ".repeat(gap));
+        line.push_str(text);
+    }
+    line
+}
+
+/// An expectation in words.
+fn words_expected(expected: &Value) -> String {
+    let number = |key: &str| expected.get(key).and_then(Value::as_f64).map(figure);
+    match (number("at_least"), number("at_most"), expected.get("mentions")) {
+        (Some(least), Some(most), _) => format!("{least} … {most}"),
+        (Some(least), None, _) => format!("≥ {least}"),
+        (None, Some(most), _) => format!("≤ {most}"),
+        (None, None, Some(said)) => format!("… {} …", words(said)),
+        _ => words(expected),
+    }
+}
+
+/// A value in words.
+fn words(value: &Value) -> String {
+    match value {
+        Value::Null => "nothing".to_owned(),
+        Value::Bool(true) => "yes".to_owned(),
+        Value::Bool(false) => "no".to_owned(),
+        Value::Number(number) => figure(number.as_f64().unwrap_or(f64::NAN)),
+        Value::String(text) => text.clone(),
+        Value::Array(items) if items.is_empty() => "none".to_owned(),
+        Value::Array(items) => items.iter().map(words).collect::<Vec<_>>().join(", "),
+        Value::Object(fields) => {
+            let field = |(name, value)| format!("{name}: {}", words(value));
+            fields.iter().map(field).collect::<Vec<_>>().join(", ")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn values_are_told_in_words() {
+        assert_eq!(words(&json!([3, 2.5])), "3, 2.5");
+        assert_eq!(words(&json!({"1": null, "2": true})), "1: nothing, 2: yes");
+        assert_eq!(words_expected(&json!({"at_least": 0.0, "at_most": 8.0})), "0 … 8");
+        assert_eq!(words_expected(&json!({"at_most": 8.0})), "≤ 8");
+        assert_eq!(words_expected(&json!({"mentions": "P2"})), "… P2 …");
+    }
+
+    #[test]
+    fn no_line_is_longer_than_a_screen_is_wide() {
+        let finding = Finding {
+            name: "something that takes many words to be told in a table".to_owned(),
+            expected: json!({ "mentions": "nobody who waits is passed by more than once" }),
+            observed: json!((0..40).collect::<Vec<_>>()),
+            holds: false,
+        };
+        let conducted = Conducted {
+            says: String::new(),
+            acts: vec![format!("tenure check central{}", " --entries 1".repeat(10))],
+            findings: vec![finding],
+            picture: None,
+        };
+        let text = text(&Results(vec![conducted]));
+        assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
+        assert_eq!(text.matches('✗').count(), 1, "{text}");
+        assert!(
+            text.starts_with("  $ tenure check") && text.contains(" \\\n      --entries"),
+            "{text}"
+        );
+    }
+}

@@ -1,0 +1,99 @@
+//! Formulas: what is computed from parameters, and from the data of an experiment.
+//!
+//! They are expressions of Jinja, such as `n * (n - 1) // 2` or `data.leaders|length`. Beside its
+//! filters there are two for stories: `having`, the lines with these words, and `field`, what
+//! follows the name of a field in a line.
+
+use minijinja::value::Serde;
+use minijinja::{Environment, Error, UndefinedBehavior, context};
+use serde_json::Value;
+
+use crate::file::Parameters;
+
+/// A text with parameters in their places; one that is nothing but a formula is its value.
+pub(crate) fn filled(text: &str, with: &Parameters) -> Result<Value, String> {
+    if !text.contains("{{") && !text.contains("{%") {
+        return Ok(text.into());
+    }
+    let environment = environment(UndefinedBehavior::Strict);
+    let with = minijinja::Value::from(Serde(with));
+    let alone = text.trim().strip_prefix("{{").and_then(|rest| rest.strip_suffix("}}"));
+    let made = match alone.filter(|formula| !formula.contains("}}")) {
+        Some(formula) => computed(&environment, formula, with),
+        None => environment.render_str(text, with).map(Value::from),
+    };
+    made.map_err(|error| format!("{error} in {text:?}"))
+}
+
+/// A formula of the data that an experiment gave; what is wrong with it is seen in its place.
+pub(crate) fn observed(formula: &str, data: &Value) -> Value {
+    let environment = environment(UndefinedBehavior::Chainable);
+    let with = context! { data => minijinja::Value::from(Serde(data)) };
+    computed(&environment, formula, with).unwrap_or_else(|error| error.to_string().into())
+}
+
+fn computed(
+    environment: &Environment<'_>,
+    formula: &str,
+    with: minijinja::Value,
+) -> Result<Value, Error> {
+    let value = environment.compile_expression(formula)?.eval(with)?;
+    Ok(serde_json::to_value(value).unwrap_or_default())
+}
+
+fn environment(undefined: UndefinedBehavior) -> Environment<'static> {
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(undefined);
+    environment.add_filter("having", |lines: Vec<String>, words: &str| {
+        lines.into_iter().filter(|line| line.contains(words)).collect::<Vec<_>>()
+    });
+    environment.add_filter("field", |line: &str, name: &str| field(line, name));
+    environment
+}
+
+/// What follows the name of a field, until brackets are closed or another field begins.
+fn field(line: &str, name: &str) -> String {
+    let rest = line.split_once(&format!("{name}: ")).map_or("", |(_, rest)| rest);
+    let mut open = 0_i32;
+    let ends = |letter: char| {
+        open += match letter {
+            '(' | '[' | '{' => 1,
+            ')' | ']' | '}' => -1,
+            _ => 0,
+        };
+        open < 0 || open == 0 && letter == ','
+    };
+    rest.split(ends).next().unwrap_or_default().trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_value_ends_where_its_brackets_are_closed() {
+        let line = "P1 is Lock { phase: Waiting { request: (1, P1), awaited: {P3} }, clock: 3 }";
+        let cases = [
+            ("phase", "Waiting { request: (1, P1), awaited: {P3} }"),
+            ("request", "(1, P1)"),
+            ("awaited", "{P3}"),
+            ("clock", "3"),
+            ("nothing", ""),
+        ];
+        for (name, value) in cases {
+            assert_eq!(field(line, name), value);
+        }
+    }
+
+    #[test]
+    fn data_is_computed_with_and_what_is_wrong_is_seen() {
+        let data = json!({ "leaders": [3], "told": ["a", "rank: 5, hops: 2"] });
+        assert_eq!(observed("data.leaders|length", &data), 1);
+        assert_eq!(observed("data.told|last|field('rank')", &data), "5");
+        assert_eq!(observed("data.told|having('hops')|length", &data), 1);
+        assert_eq!(observed("data.nothing.at_all", &data), Value::Null);
+        assert!(observed("data.leaders|lenth", &data).as_str().unwrap().contains("lenth"));
+    }
+}

@@ -1,0 +1,58 @@
+//! What somebody may have meant.
+
+/// At most so many names are suggested.
+const SUGGESTED: usize = 3;
+
+/// There is no such name; which are the nearest?
+pub(crate) fn unknown<'a>(
+    what: &str,
+    name: &str,
+    known: impl IntoIterator<Item = &'a str>,
+) -> String {
+    let mut known: Vec<(usize, &str)> =
+        known.into_iter().map(|known| (distance(name, known), known)).collect();
+    known.sort();
+    let nearest: Vec<&str> = known.into_iter().take(SUGGESTED).map(|(_, name)| name).collect();
+    let nearest = nearest.join(", ");
+    format!("there is no {what} `{name}`; nearest are {nearest}; `tenure {what}` lists all")
+}
+
+/// How many letters must be changed, added or left out; part of a name is as good as all of it.
+fn distance(name: &str, known: &str) -> usize {
+    if !name.is_empty() && known.contains(name) {
+        return 0;
+    }
+    let known: Vec<char> = known.chars().collect();
+    let mut row: Vec<usize> = (0..=known.len()).collect();
+    for (place, letter) in name.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = place + 1;
+        for (column, other) in known.iter().enumerate() {
+            let changed = diagonal + usize::from(letter != *other);
+            diagonal = row[column + 1];
+            row[column + 1] = changed.min(diagonal + 1).min(row[column] + 1);
+        }
+    }
+    row[known.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distances_count_letters() {
+        assert_eq!(distance("race", "race"), 0);
+        assert_eq!(distance("rcae", "race"), 2);
+        assert_eq!(distance("general", "two-generals"), 0);
+        assert_eq!(distance("", "race"), 4);
+    }
+
+    #[test]
+    fn the_nearest_names_come_first() {
+        let told = unknown("scenario", "central-emty", ["race", "central-queue", "central-empty"]);
+        let says = "there is no scenario `central-emty`; nearest are central-empty, central-queue, \
+                    race; `tenure scenario` lists all";
+        assert_eq!(told, says);
+    }
+}

@@ -1,0 +1,146 @@
+//! Questions for self-study, by chapter.
+
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::file::{Parameters, prose, read};
+use crate::{Experiment, Scenario, nearest};
+
+/// Questions that belong together.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Chapter {
+    /// What it is called.
+    pub title: String,
+    /// What its questions are about, in short, for whoever has forgotten.
+    #[serde(deserialize_with = "prose")]
+    pub recalls: String,
+    /// In the order of a list.
+    pub questions: Vec<Question>,
+}
+
+/// A question, and what answers it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Question {
+    /// What it is called, such as `Q-19`.
+    pub id: String,
+    /// The question itself.
+    #[serde(deserialize_with = "prose")]
+    pub asks: String,
+    /// In short sentences, for somebody who has read nothing else.
+    #[serde(deserialize_with = "prose")]
+    pub answer: String,
+    /// What no experiment can show, and who proved it.
+    #[serde(default, deserialize_with = "perhaps")]
+    pub beyond: Option<String>,
+    #[serde(default)]
+    experiments: Vec<Value>,
+    /// The worked example that answers it as well.
+    scenario: Option<String>,
+}
+
+fn perhaps<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    prose(from).map(Some)
+}
+
+macro_rules! chapters {
+    ($($name:literal)*) => {
+        [$((
+            concat!("questions/", $name, ".toml"),
+            include_str!(concat!("../../../docs/questions/", $name, ".toml")),
+        ),)*]
+    };
+}
+
+static CHAPTERS: LazyLock<Vec<Chapter>> = LazyLock::new(|| {
+    let files = chapters! {
+        "models" "memory" "problem" "central" "ring" "lamport" "ricart-agrawala" "election"
+        "ring-election" "bully"
+    };
+    files.into_iter().map(|(name, text)| read(name, text)).collect()
+});
+
+impl Chapter {
+    /// All of them, in the order in which they are read.
+    pub fn all() -> &'static [Chapter] {
+        &CHAPTERS
+    }
+}
+
+impl Question {
+    /// All of them, with their chapters.
+    pub fn all() -> impl Iterator<Item = (&'static Chapter, &'static Question)> {
+        let chapters = Chapter::all().iter();
+        chapters.flat_map(|it| it.questions.iter().map(move |question| (it, question)))
+    }
+
+    /// The one with this id, whatever its case.
+    ///
+    /// # Errors
+    ///
+    /// What may have been meant, if there is none.
+    pub fn find(id: &str) -> Result<(&'static Chapter, &'static Question), String> {
+        let mut all = Question::all();
+        let ids = || Question::all().map(|(_, question)| question.id.as_str());
+        all.find(|(_, question)| question.id.eq_ignore_ascii_case(id))
+            .ok_or_else(|| nearest::unknown("question", id, ids()))
+    }
+
+    /// What answers it.
+    ///
+    /// # Panics
+    ///
+    /// When its data is broken; a test reads all of them.
+    pub fn experiments(&self) -> Vec<Experiment> {
+        let read = match &self.scenario {
+            Some(name) => Scenario::find(name).and_then(|it| it.experiments(&Parameters::new())),
+            None => Experiment::of(&self.experiments, &Parameters::new()),
+        };
+        read.unwrap_or_else(|error| panic!("{}: {error}", self.id))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_is_every_question_once() {
+        let mut ids: Vec<_> = (1..=36).map(|number| format!("Q-{number:02}")).collect();
+        ids.extend(["Q-12n", "Q-22b"].map(str::to_owned));
+        ids.sort();
+        let mut known: Vec<_> = Question::all().map(|(_, question)| question.id.clone()).collect();
+        known.sort();
+        assert_eq!(known, ids);
+    }
+
+    #[test]
+    fn an_answer_is_three_to_ten_sentences_and_a_question_is_one() {
+        for (_, question) in Question::all() {
+            let sentences = question.answer.matches(['.', ':', ';']).count();
+            assert!((3..=24).contains(&sentences), "{}: {sentences}", question.id);
+            let words = question.answer.split(' ').count();
+            assert!((40..=220).contains(&words), "{}: {words} words", question.id);
+            assert!(question.asks.ends_with('?'), "{}", question.id);
+            assert!(question.answer.ends_with('.'), "{}", question.id);
+        }
+    }
+
+    /// Whatever is wrong with its data is said with its name: an unknown field, no broken form, a
+    /// name that is there twice.
+    #[test]
+    fn each_question_has_experiments_that_say_what_they_show() {
+        for (_, question) in Question::all() {
+            assert!(!question.experiments().is_empty(), "{}", question.id);
+        }
+    }
+
+    #[test]
+    fn case_does_not_matter() {
+        assert_eq!(Question::find("q-22B").unwrap().1.id, "Q-22b");
+        assert!(Question::find("Q-99").is_err_and(|says| says.contains("nearest are")));
+    }
+}

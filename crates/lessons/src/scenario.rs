@@ -1,0 +1,195 @@
+//! Worked examples of papers and textbooks, some of which can be varied.
+
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::file::{Parameters, filled, prose, read};
+use crate::{Experiment, nearest};
+
+/// A worked example.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// What it is called, in kebab case.
+    pub name: String,
+    /// Where it comes from.
+    #[serde(deserialize_with = "prose")]
+    pub source: String,
+    /// What happens in it.
+    #[serde(deserialize_with = "prose")]
+    pub says: String,
+    #[serde(default)]
+    takes: Vec<Knob>,
+    #[serde(default)]
+    refuses: Vec<Value>,
+    experiments: Vec<Value>,
+}
+
+/// What may be varied.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Knob {
+    /// The option of the command.
+    option: String,
+    /// What it is when nobody says so.
+    usual: Value,
+    /// Between which ends it makes sense.
+    least: Option<i64>,
+    most: Option<i64>,
+}
+
+impl Knob {
+    fn name(&self) -> &str {
+        self.option.trim_start_matches('-')
+    }
+}
+
+/// What makes no sense together.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Refused {
+    when: bool,
+    says: String,
+}
+
+/// Scenarios that belong together.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Chapter {
+    scenarios: Vec<Scenario>,
+}
+
+macro_rules! chapters {
+    ($($name:literal)*) => {
+        [$((
+            concat!("scenarios/", $name, ".toml"),
+            include_str!(concat!("../../../docs/scenarios/", $name, ".toml")),
+        ),)*]
+    };
+}
+
+static SCENARIOS: LazyLock<Vec<Scenario>> = LazyLock::new(|| {
+    let files = chapters! {
+        "models" "memory" "locks" "central" "ring" "lamport" "ricart-agrawala" "election"
+        "lelann" "chang-roberts" "hirschberg-sinclair" "bully" "applications"
+    };
+    files.into_iter().flat_map(|(name, text)| read::<Chapter>(name, text).scenarios).collect()
+});
+
+impl Scenario {
+    /// All of them, by chapter.
+    pub fn all() -> &'static [Scenario] {
+        &SCENARIOS
+    }
+
+    /// The one of this name.
+    ///
+    /// # Errors
+    ///
+    /// What may have been meant, if there is none.
+    pub fn find(name: &str) -> Result<&'static Scenario, String> {
+        let names = Scenario::all().iter().map(|it| it.name.as_str());
+        let mut all = Scenario::all().iter();
+        all.find(|it| it.name == name).ok_or_else(|| nearest::unknown("scenario", name, names))
+    }
+
+    /// What happens in it, where options have these values.
+    ///
+    /// # Errors
+    ///
+    /// When it takes no such option, or a value makes no sense.
+    ///
+    /// # Panics
+    ///
+    /// When its data is broken; a test reads all of them.
+    pub fn experiments(&self, given: &Parameters) -> Result<Vec<Experiment>, String> {
+        let broken = |error: String| -> ! { panic!("{}: {error}", self.name) };
+        self.check(given)?;
+        let mut with = given.clone();
+        for knob in self.takes.iter().filter(|knob| !given.contains_key(knob.name())) {
+            let usual = filled(&knob.usual, &with).unwrap_or_else(|error| broken(error));
+            with.insert(knob.name().to_owned(), usual);
+        }
+        for refused in &self.refuses {
+            let refused = filled(refused, &with).unwrap_or_else(|error| broken(error));
+            let refused: Refused =
+                serde_json::from_value(refused).unwrap_or_else(|error| broken(error.to_string()));
+            if refused.when {
+                return Err(refused.says);
+            }
+        }
+        Ok(Experiment::of(&self.experiments, &with).unwrap_or_else(|error| broken(error)))
+    }
+
+    fn check(&self, given: &Parameters) -> Result<(), String> {
+        let name = &self.name;
+        if let Some(strange) =
+            given.keys().find(|it| !self.takes.iter().any(|knob| knob.name() == *it))
+        {
+            let known: Vec<_> = self.takes.iter().map(|knob| knob.option.as_str()).collect();
+            let known = if known.is_empty() { "no option".to_owned() } else { known.join(", ") };
+            return Err(format!("{name} takes {known}, and not {}", option(strange)));
+        }
+        for knob in &self.takes {
+            let value = given.get(knob.name()).and_then(Value::as_i64);
+            let ends = (knob.least, knob.most, value);
+            if let (Some(least), Some(most), Some(value)) = ends
+                && !(least..=most).contains(&value)
+            {
+                let says = format!("makes no sense for {name}; give {least} to {most}");
+                return Err(format!("{} {value} {says}", knob.option));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A parameter as it is given to the command.
+pub fn option(name: &str) -> String {
+    let dashes = if name.len() == 1 { "-" } else { "--" };
+    format!("{dashes}{name}")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn names_are_in_kebab_case_and_all_differ() {
+        let mut seen = BTreeSet::new();
+        for Scenario { name, source, says, .. } in Scenario::all() {
+            assert!(seen.insert(name), "{name} is there twice");
+            assert!(
+                name.chars().all(|it| it.is_ascii_lowercase() || it.is_ascii_digit() || it == '-')
+            );
+            assert!(!source.ends_with('.') && says.ends_with('.'), "{name}");
+        }
+    }
+
+    /// Whatever is wrong with its data is said with its name.
+    #[test]
+    fn what_is_expected_has_a_name_of_its_own_in_its_scenario() {
+        for scenario in Scenario::all() {
+            let experiments = scenario.experiments(&Parameters::new()).unwrap();
+            let names: Vec<_> = experiments.iter().flat_map(Experiment::names).collect();
+            let different: BTreeSet<_> = names.iter().collect();
+            assert!(!names.is_empty(), "{}", scenario.name);
+            assert_eq!(names.len(), different.len(), "{}: {names:?}", scenario.name);
+        }
+    }
+
+    #[test]
+    fn options_have_ends_and_others_are_refused() {
+        let given =
+            |name: &str, value: i64| Parameters::from_iter([(name.to_owned(), value.into())]);
+        let says =
+            |name: &str, given| Scenario::find(name).unwrap().experiments(&given).unwrap_err();
+        assert_eq!(says("race", given("n", 3)), "race takes --start, and not -n");
+        assert!(says("central-empty", given("n", 1)).ends_with("central-empty; give 3 to 1000"));
+        assert!(says("two-generals", given("seeds", 0)).starts_with("--seeds is 1 to"));
+    }
+}
