@@ -7,9 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use tenure_core::service::mutex;
-use tenure_core::{
-    Algorithm, Card, Monitor, Need, Order, ProcessId, Property, Protocol, Stamped, TICKS_PER_UNIT,
-};
+use tenure_core::{Algorithm, Card, Monitor, Need, Order, ProcessId, Property, Protocol, Stamped};
 
 use crate::Entries;
 use crate::bypass::Bypassed;
@@ -17,7 +15,7 @@ use crate::crashing::{Crashing, Moment};
 use crate::entries::EntriesOfAll;
 use crate::judge::{Interning, Judge};
 use crate::limits::{Limits, Progress};
-use crate::processes::{Clockwork, TermBound};
+use crate::processes::TermBound;
 use crate::shifts::Shifts;
 use crate::stamping::Stamping;
 use crate::symmetry::{Symmetric, Symmetry};
@@ -53,7 +51,8 @@ where
     pub(crate) initiators: Option<Vec<ProcessId>>,
     pub(crate) down: Vec<ProcessId>,
     pub(crate) order: Order,
-    pub(crate) synchronous: Option<Clockwork>,
+    /// What a message may take, in units of synchronous time.
+    pub(crate) synchronous: Option<(u32, u32)>,
     pub(crate) budget: Faults,
     pub(crate) crashes: Crashing,
     /// Who may be cut off from the others.
@@ -283,21 +282,7 @@ where
     pub fn synchronous(mut self, latency: RangeInclusive<u32>) -> Self {
         let latency = (*latency.start(), *latency.end());
         assert!(latency.0 <= latency.1, "the least latency is at most the most");
-        let ticks = self.synchronous.map_or(TICKS_PER_UNIT, |clockwork| clockwork.ticks_per_unit);
-        self.synchronous = Some(Clockwork { ticks_per_unit: ticks, latency });
-        self
-    }
-
-    /// How many ticks of a delay make one unit of synchronous time.
-    ///
-    /// # Panics
-    ///
-    /// Outside synchronous time, and for 0.
-    #[must_use]
-    pub fn ticks_per_unit(mut self, ticks: u64) -> Self {
-        assert!(ticks > 0, "a unit of time has at least one tick");
-        let clockwork = self.synchronous.as_mut().expect("units belong to synchronous time");
-        clockwork.ticks_per_unit = ticks;
+        self.synchronous = Some(latency);
         self
     }
 

@@ -1,7 +1,8 @@
 //! A protocol, its users and its monitors, as the search sees them: the generic half.
 
 use tenure_core::{
-    Batch, Delay, Group, Input, ProcessId, Protocol, TimerChange, VectorClock, Verdict,
+    Batch, Delay, Group, Input, ProcessId, Protocol, TICKS_PER_UNIT, TimerChange, VectorClock,
+    Verdict,
 };
 
 use crate::action::{Cause, MOST_OUTCOMES};
@@ -25,8 +26,8 @@ pub(crate) struct Setting<P: Protocol> {
     pub(crate) config: P::Config,
     pub(crate) workload: Workload,
     pub(crate) crashes: Crashing,
-    /// In synchronous time: the ticks in a unit of it, and the bounds on latency in units.
-    pub(crate) synchronous: Option<Clockwork>,
+    /// In synchronous time: the bounds on latency, in units.
+    pub(crate) synchronous: Option<(u32, u32)>,
     /// Whether causality is kept.
     pub(crate) causality: bool,
     /// Whether messages of the application carry it.
@@ -37,13 +38,6 @@ pub(crate) struct Setting<P: Protocol> {
     pub(crate) shifts: Option<Shifts<P>>,
     pub(crate) term: Option<TermBound<P>>,
     pub(crate) symmetry: Option<Symmetry<P>>,
-}
-
-/// Synchronous time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Clockwork {
-    pub(crate) ticks_per_unit: u64,
-    pub(crate) latency: (u32, u32),
 }
 
 /// How to read the term of a process, and the highest that is explored.
@@ -291,9 +285,11 @@ where
 
     /// A delay in whole units of synchronous time; in asynchronous time any moment will do.
     fn units(&self, after: Delay) -> (u32, u32) {
-        let Some(clockwork) = self.setting.synchronous else { return (0, 0) };
+        if self.setting.synchronous.is_none() {
+            return (0, 0);
+        }
         let whole = |units: u64| u32::try_from(units).expect("a delay is below 2^32 units");
-        let ticks = clockwork.ticks_per_unit;
+        let ticks = TICKS_PER_UNIT;
         // Rounded up: a timer must not fire before its time, however coarse the units.
         (whole(after.min.div_ceil(ticks)), whole(after.max.div_ceil(ticks)))
     }
@@ -301,7 +297,7 @@ where
     fn outcome(&self, ran: Ran<P>) -> Outcome {
         let from = ran.local.at.0;
         let past = self.freight.past(&ran.local.past);
-        let (least, most) = self.setting.synchronous.map_or((0, 0), |clockwork| clockwork.latency);
+        let (least, most) = self.setting.synchronous.unwrap_or((0, 0));
         let parcel = Parcel { from, to: 0, message: 0, past, least, most };
         let mut parcels: Vec<u32> = Vec::with_capacity(ran.messages.len());
         if let Some(to) = ran.application {

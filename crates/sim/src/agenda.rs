@@ -11,7 +11,7 @@ pub(crate) enum Act {
     /// A process comes back.
     Recover { fault: u32, process: ProcessId, lost: bool },
     /// A partition begins.
-    Cut { partition: u32 },
+    Cut { fault: u32, partition: u32 },
     /// A partition heals.
     Heal { partition: u32 },
     /// The detector is wrong, on purpose.

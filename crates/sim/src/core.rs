@@ -301,7 +301,7 @@ impl Core {
                 self.plan.push(at, Act::Recover { fault, process, lost });
             }
             Fault::Partition { from, until, .. } => {
-                self.plan.push(from, Act::Cut { partition: *partition });
+                self.plan.push(from, Act::Cut { fault, partition: *partition });
                 if let Some(until) = until {
                     self.plan.push(until, Act::Heal { partition: *partition });
                 }

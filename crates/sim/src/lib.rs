@@ -38,6 +38,7 @@ mod bypass;
 mod causality;
 mod chats;
 mod clocks;
+mod command_line;
 mod configs;
 mod controls;
 mod core;
@@ -59,7 +60,6 @@ mod queue;
 mod random;
 mod recorder;
 mod refusal;
-mod replay;
 mod report;
 mod router;
 pub mod scenario;
@@ -80,6 +80,10 @@ mod watcher;
 mod workload;
 mod world;
 
+pub use command_line::{
+    Comeback, Hot, Link, Processes, group_options, inexpressible, parse_drift, parse_process,
+    replay_command,
+};
 pub use configs::Configs;
 pub use controls::{Controls, Progress};
 pub use fault::{Chance, Fault, Memory, Recovery, When};
@@ -91,7 +95,6 @@ pub use moments::Moments;
 pub use next::Next;
 pub use random::Random;
 pub use refusal::SettingsError;
-pub use replay::{group_options, inexpressible, replay_command};
 pub use report::{Ended, Report, Stuck};
 pub use service::{Ask, Heard, UserCommand, UserEvent};
 pub use session::{Halt, Session, Steer, SteerError, UnderWay, steering_options};

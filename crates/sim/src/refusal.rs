@@ -1,6 +1,6 @@
 use tenure_core::{Card, Crashes, ProcessId, Service, Surroundings, Timing, Weakness};
+use tenure_trace::units::exact as units;
 
-use crate::span::units;
 use crate::{Chance, Fault, Memory, Settings};
 
 /// Settings that make no sense, or an environment weaker than the algorithm's card demands.
@@ -22,6 +22,31 @@ pub enum SettingsError {
     Moment {
         /// What was given.
         text: String,
+    },
+    /// Words of the command line that mean nothing.
+    #[error("`{text}` {says}")]
+    Words {
+        /// What was given.
+        text: String,
+        /// What is wrong with it, and what would be right.
+        says: &'static str,
+    },
+    /// A process that shall come back after its crashes, and has none.
+    #[error(
+        "--recover {0}@+… follows a crash, but no --crash names {process}; add one or give a \
+         time, such as {0}@50", process.number()
+    )]
+    NoCrash {
+        /// Who.
+        process: ProcessId,
+    },
+    /// A latency for each link of a group that is too large for that.
+    #[error("--link-latency is for groups of up to {most}, not {size}")]
+    Links {
+        /// How many processes.
+        size: u32,
+        /// The most.
+        most: u32,
     },
     /// A range that ends before it begins.
     #[error("the {what} {}..{} ends before it begins; swap the two", units(*min), units(*max))]

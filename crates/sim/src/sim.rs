@@ -147,16 +147,6 @@ where
         self.run_with(Controls::new())
     }
 
-    /// Runs once with another seed.
-    ///
-    /// # Errors
-    ///
-    /// As [`Simulation::run`].
-    pub fn run_seed(&self, seed: u64) -> Result<Report, SettingsError> {
-        let settings = Settings { seed, ..self.settings.clone() };
-        self.run_settings(settings, None, Controls::new()).map(|(report, ..)| report)
-    }
-
     /// Runs once, watched and stoppable.
     ///
     /// # Errors

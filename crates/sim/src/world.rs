@@ -315,7 +315,7 @@ where
             core.dead_letters += 1;
             if core.crash(to, Some(fault)) == Todo::Crash(to) {
                 self.timers.clear(to);
-                self.watch(to, |watcher, time| watcher.observe(time, to, Observed::Crashed));
+                self.watch(|watcher, time| watcher.observe(time, to, Observed::Crashed));
             }
         }
         let core = &mut self.core;
@@ -356,7 +356,7 @@ where
             Todo::Suspicion { observer, peer, verdict } => self.suspect(observer, peer, verdict),
             Todo::Crash(process) => {
                 self.timers.clear(process);
-                self.watch(process, |watcher, time| {
+                self.watch(|watcher, time| {
                     watcher.observe(time, process, Observed::Crashed);
                 });
             }
@@ -399,7 +399,7 @@ where
         let stable = (!lost).then(|| self.processes[process.index()].stable());
         self.processes[process.index()] = self.born(process, stable);
         self.core.recovered(process);
-        self.watch(process, |watcher, time| watcher.observe(time, process, Observed::Recovered));
+        self.watch(|watcher, time| watcher.observe(time, process, Observed::Recovered));
         self.release(process);
         self.begin_user(process);
     }
@@ -422,7 +422,7 @@ where
         if let Some(ask) = ask {
             self.core.asked(at, ask);
         }
-        self.watch(at, |watcher, time| {
+        self.watch(|watcher, time| {
             watcher.observe(time, at, Observed::Command { command: &command, clock: None });
         });
         self.look_at(at);
@@ -436,7 +436,7 @@ where
     }
 
     #[inline]
-    fn watch(&mut self, _at: ProcessId, mut show: impl FnMut(&mut Watcher<P>, u64)) {
+    fn watch(&mut self, mut show: impl FnMut(&mut Watcher<P>, u64)) {
         for watcher in &mut self.watchers {
             show(watcher, self.core.now);
         }

@@ -35,7 +35,7 @@ mod standing;
 pub mod state;
 mod theatre;
 mod trace;
-mod units;
+pub mod units;
 mod verify;
 mod who;
 mod writer;

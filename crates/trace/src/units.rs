@@ -12,13 +12,13 @@ pub fn now() -> u64 {
 }
 
 /// Ticks as units, to the last digit, without idle zeros.
-pub(crate) fn exact(ticks: u64) -> String {
+pub fn exact(ticks: u64) -> String {
     let text = format!("{}.{:06}", ticks / TICKS_PER_UNIT, ticks % TICKS_PER_UNIT);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// Units as ticks.
-pub(crate) fn ticks(text: &str) -> Option<u64> {
+pub fn ticks(text: &str) -> Option<u64> {
     let (whole, part) = text.split_once('.').unwrap_or((text, "0"));
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     if !digits(whole) || !digits(part) || part.len() > 6 {

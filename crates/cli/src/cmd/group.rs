@@ -7,6 +7,7 @@ use tenure_algorithms::catalogue::{self, Parameters, QUORUMS, TREES};
 use tenure_core::quorum::Kind;
 use tenure_core::tree::Shape;
 use tenure_core::{Order, ProcessId, Rank, Timing};
+use tenure_sim::{Entries, Initiators, Processes, SettingsError, parse_process};
 
 use super::failure::Failure;
 
@@ -32,11 +33,11 @@ pub(crate) struct GroupOptions {
     #[arg(long, value_name = "LIST", value_parser = loads)]
     pub(crate) loads: Option<Listed<NonZeroU32>>,
     /// Who starts the election: all or 2,3 [default: all]
-    #[arg(long, value_name = "all|LIST", value_parser = initiators)]
-    pub(crate) initiators: Option<Starters>,
+    #[arg(long, value_name = "all|LIST")]
+    pub(crate) initiators: Option<Initiators>,
     /// Who has crashed before the start: 5 or 4,5
-    #[arg(long, value_name = "LIST", value_parser = processes)]
-    pub(crate) down: Option<Listed<ProcessId>>,
+    #[arg(long, value_name = "LIST")]
+    pub(crate) down: Option<Processes>,
     /// How often each process enters the critical section: 2, or one by one 2,1,0 [default: 1]
     #[arg(long, value_name = "K|LIST", value_parser = entries, allow_hyphen_values = true)]
     pub(crate) entries: Option<EntriesAsked>,
@@ -60,7 +61,7 @@ pub(crate) struct GroupOptions {
     #[arg(long, value_enum)]
     pub(crate) timing: Option<TimingAsked>,
     /// Who coordinates, where that is fixed [default: 1]
-    #[arg(long, value_name = "P", value_parser = process)]
+    #[arg(long, value_name = "P", value_parser = parse_process)]
     pub(crate) coordinator: Option<ProcessId>,
     /// Run outside what the algorithm's card assumes
     #[arg(long)]
@@ -125,8 +126,8 @@ impl GroupOptions {
     /// Who starts the election; `None`: all.
     pub(crate) fn initiators(&self) -> Option<&[ProcessId]> {
         match &self.initiators {
-            Some(Starters::Listed(listed)) => Some(&listed.0),
-            Some(Starters::All) | None => None,
+            Some(Initiators::Listed(listed)) => Some(listed),
+            Some(Initiators::All) | None => None,
         }
     }
 
@@ -204,7 +205,7 @@ impl GroupOptions {
             }
         }
         match &self.entries {
-            Some(EntriesAsked::Listed(listed)) if listed.len() > size as usize => {
+            Some(EntriesAsked::Of(Entries::Listed(listed))) if listed.len() > size as usize => {
                 let listed = listed.len();
                 Err(Failure::usage(format!(
                     "--entries lists {listed} numbers for {size} processes; give at most one each"
@@ -228,22 +229,11 @@ pub(crate) enum Ids {
     Random,
 }
 
-/// Who starts an election.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Starters {
-    /// Everybody who is up.
-    All,
-    /// These.
-    Listed(Listed<ProcessId>),
-}
-
 /// How often processes enter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum EntriesAsked {
-    /// Every process this often.
-    Each(u32),
-    /// By process; whoever is not listed, never.
-    Listed(Vec<u32>),
+    /// So often.
+    Of(Entries),
     /// For ever, which only the checker can.
     Unbounded,
 }
@@ -268,19 +258,6 @@ pub(crate) enum TimingAsked {
     Partial,
 }
 
-/// A process by its number, 1 being the first.
-pub(crate) fn process(text: &str) -> Result<ProcessId, String> {
-    match text.parse::<u32>() {
-        Ok(number) if number > 0 => Ok(ProcessId(number - 1)),
-        _ => Err(format!("`{text}` is no process; write its number, 1 for P1")),
-    }
-}
-
-/// Processes by their numbers, separated by commas.
-pub(crate) fn processes(text: &str) -> Result<Listed<ProcessId>, String> {
-    text.split(',').map(process).collect::<Result<_, _>>().map(Listed)
-}
-
 fn numbers<T: std::str::FromStr>(text: &str, wanted: &str) -> Result<Vec<T>, String> {
     let number = |part: &str| {
         part.parse().map_err(|_| format!("`{part}` is no {wanted}; write numbers like 8,1,5"))
@@ -299,19 +276,11 @@ fn loads(text: &str) -> Result<Listed<NonZeroU32>, String> {
     numbers(text, "load of 1 or more").map(Listed)
 }
 
-fn initiators(text: &str) -> Result<Starters, String> {
-    if text == "all" { Ok(Starters::All) } else { processes(text).map(Starters::Listed) }
-}
-
-fn entries(text: &str) -> Result<EntriesAsked, String> {
+fn entries(text: &str) -> Result<EntriesAsked, SettingsError> {
     if text == "unbounded" {
         return Ok(EntriesAsked::Unbounded);
     }
-    let listed = numbers(text, "number of entries")?;
-    Ok(match listed[..] {
-        [each] => EntriesAsked::Each(each),
-        _ => EntriesAsked::Listed(listed),
-    })
+    text.parse().map(EntriesAsked::Of)
 }
 
 /// A number of threads, 0 for one on each core.

@@ -8,11 +8,12 @@ use std::time::Duration;
 use clap::builder::ArgPredicate;
 use clap::{Arg, Args, ValueEnum};
 use tenure_check::{Entries, EntriesOfAll};
-use tenure_core::{Card, Need, ProcessId, Property};
+use tenure_core::{Card, Need, Property};
+use tenure_sim::{Entries as Numbers, Processes};
 
 use crate::cmd::duration;
 use crate::cmd::failure::Failure;
-use crate::cmd::group::{EntriesAsked, GroupOptions, Listed, processes, threads};
+use crate::cmd::group::{EntriesAsked, GroupOptions, threads};
 use crate::cmd::machine;
 use crate::cmd::output::Format;
 use crate::cmd::property::one_of;
@@ -45,8 +46,8 @@ pub(crate) struct Options {
     #[arg(long, value_name = "K", default_value_t = 0)]
     pub(crate) recover: u32,
     /// Who may be cut off from the others, once, at any moment and for ever: 1,2
-    #[arg(long, value_name = "LIST", value_parser = processes)]
-    pub(crate) partition: Option<Listed<ProcessId>>,
+    #[arg(long, value_name = "LIST")]
+    pub(crate) partition: Option<Processes>,
     /// How often a live process may be suspected
     #[arg(long, value_name = "K", default_value_t = 0)]
     pub(crate) false_suspicion: u32,
@@ -145,9 +146,11 @@ impl Options {
     pub(crate) fn entries(&self, size: u32) -> EntriesOfAll {
         match &self.group.entries {
             None => EntriesOfAll::Each(Entries::AtMost(1)),
-            Some(EntriesAsked::Each(each)) => EntriesOfAll::Each(Entries::AtMost(*each)),
+            Some(EntriesAsked::Of(Numbers::Each(each))) => {
+                EntriesOfAll::Each(Entries::AtMost(*each))
+            }
             Some(EntriesAsked::Unbounded) => EntriesOfAll::Each(Entries::Unbounded),
-            Some(EntriesAsked::Listed(listed)) => {
+            Some(EntriesAsked::Of(Numbers::Listed(listed))) => {
                 let padded = listed.iter().copied().chain(std::iter::repeat(0));
                 EntriesOfAll::OneByOne(padded.take(size as usize).map(Entries::AtMost).collect())
             }

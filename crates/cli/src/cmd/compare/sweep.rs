@@ -1,6 +1,6 @@
 //! Messages and delays against the number of processes, measured and predicted.
 
-use tenure_sim::{Ended, Moments};
+use tenure_sim::{Ended, Entries, Moments};
 
 use super::plot::{Curve, Picture};
 use super::{Kind, names};
@@ -71,8 +71,10 @@ pub(super) fn sweep(
 /// More events than the entries that are asked for take.
 fn needed(options: &RunOptions, size: u32) -> u64 {
     let each = match &options.group.entries {
-        Some(EntriesAsked::Each(each)) => u64::from(*each) * u64::from(size),
-        Some(EntriesAsked::Listed(listed)) => listed.iter().map(|each| u64::from(*each)).sum(),
+        Some(EntriesAsked::Of(Entries::Each(each))) => u64::from(*each) * u64::from(size),
+        Some(EntriesAsked::Of(Entries::Listed(listed))) => {
+            listed.iter().map(|each| u64::from(*each)).sum()
+        }
         _ => u64::from(size),
     };
     options.sequential.unwrap_or(each) * 20 * u64::from(size)

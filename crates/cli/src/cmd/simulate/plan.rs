@@ -261,8 +261,7 @@ fn settings(options: &RunOptions) -> Result<Settings, Failure> {
 fn locking(options: &RunOptions, size: u32) -> Result<Locking, Failure> {
     let mut entries = match &options.group.entries {
         None => Entries::Each(1),
-        Some(EntriesAsked::Each(each)) => Entries::Each(*each),
-        Some(EntriesAsked::Listed(listed)) => Entries::Listed(listed.clone()),
+        Some(EntriesAsked::Of(entries)) => entries.clone(),
         Some(EntriesAsked::Unbounded) => {
             let says = "--entries unbounded is for `tenure check`; a run needs a number";
             return Err(Failure::usage(says));

@@ -1,0 +1,494 @@
+//! A run in the words of the command line: how each of them is read stands beside how it is
+//! written. What a command prints to make a run again is made of the words that it reads.
+
+use std::fmt;
+use std::str::FromStr;
+
+use tenure_core::{Order, ProcessId, Timing};
+use tenure_trace::units::exact as units;
+
+use crate::{
+    Chance, Chatter, Entries, Fault, Initiators, Memory, Pattern, Recovery, Settings,
+    SettingsError, Span, parse_units,
+};
+
+/// How something is read, and how it is written.
+macro_rules! words {
+    ($words:ty, read($text:ident) $read:block write($this:ident, $f:ident) $write:block) => {
+        impl FromStr for $words {
+            type Err = SettingsError;
+
+            fn from_str($text: &str) -> Result<Self, SettingsError> $read
+        }
+
+        impl fmt::Display for $words {
+            fn fmt(&self, $f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                let $this = self;
+                $write
+            }
+        }
+    };
+}
+
+fn wrong(text: &str, says: &'static str) -> SettingsError {
+    SettingsError::Words { text: text.to_owned(), says }
+}
+
+/// Processes, by their numbers: `1,2`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Processes(pub Vec<ProcessId>);
+
+/// Reads the number of a process, 1 being the first.
+///
+/// # Errors
+///
+/// When it is none.
+pub fn parse_process(text: &str) -> Result<ProcessId, SettingsError> {
+    let number = text.parse::<u32>().ok().and_then(|number| number.checked_sub(1));
+    let wrong = || wrong(text, "is no process; write its number, 1 for P1");
+    number.map(ProcessId).ok_or_else(wrong)
+}
+
+words! { Processes,
+    read(text) {
+        text.split(',').map(parse_process).collect::<Result<_, _>>().map(Processes)
+    }
+    write(this, f) {
+        f.write_str(&listed(this.0.iter().map(|process| process.number())))
+    }
+}
+
+fn listed<T: ToString>(numbers: impl IntoIterator<Item = T>) -> String {
+    numbers.into_iter().map(|number| number.to_string()).collect::<Vec<_>>().join(",")
+}
+
+words! { Initiators,
+    read(text) {
+        match text {
+            "all" => Ok(Initiators::All),
+            _ => text.parse().map(|Processes(processes)| Initiators::Listed(processes)),
+        }
+    }
+    write(this, f) {
+        match this {
+            Initiators::All => f.write_str("all"),
+            Initiators::Listed(listed) => Processes(listed.clone()).fmt(f),
+        }
+    }
+}
+
+words! { Entries,
+    read(text) {
+        let says = "is no number of entries; write numbers like 8,1,5";
+        let number = |part: &str| part.parse().map_err(|_| wrong(part, says));
+        let listed = text.split(',').map(number).collect::<Result<Vec<u32>, _>>()?;
+        Ok(if let [each] = listed[..] { Entries::Each(each) } else { Entries::Listed(listed) })
+    }
+    write(this, f) {
+        match this {
+            Entries::Each(each) => each.fmt(f),
+            Entries::Listed(entries) => f.write_str(&listed(entries)),
+        }
+    }
+}
+
+/// One process that enters more often than the others: `3:50`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hot {
+    /// Who.
+    pub process: ProcessId,
+    /// How often; 10 where nothing says so.
+    pub entries: u32,
+}
+
+words! { Hot,
+    read(text) {
+        let (who, often) = text.split_once(':').unwrap_or((text, "10"));
+        let wrong = |_| wrong(often, "is no number of entries; write 3 or 3:50");
+        Ok(Hot { process: parse_process(who)?, entries: often.parse().map_err(wrong)? })
+    }
+    write(this, f) {
+        write!(f, "{}:{}", this.process.number(), this.entries)
+    }
+}
+
+/// How long messages take from one process to another: `1-2=5..9`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Link {
+    /// Who sends them.
+    pub from: ProcessId,
+    /// Who gets them.
+    pub to: ProcessId,
+    /// How long they take.
+    pub latency: Span,
+}
+
+words! { Link,
+    read(text) {
+        let no_link = || wrong(text, "is no link and its latency; write 1-2=5..9");
+        let (link, latency) = text.split_once('=').ok_or_else(no_link)?;
+        let (from, to) = link.split_once('-').ok_or_else(no_link)?;
+        let (from, to) = (parse_process(from)?, parse_process(to)?);
+        if from == to {
+            return Err(wrong(link, "is no link: a process reaches itself at once"));
+        }
+        Ok(Link { from, to, latency: latency.parse()? })
+    }
+    write(this, f) {
+        write!(f, "{}-{}={}", this.from.number(), this.to.number(), this.latency)
+    }
+}
+
+words! { Chance,
+    read(text) {
+        let probability = text.parse().ok().filter(|it| (0.0..=1.0).contains(it));
+        let wrong = || wrong(text, "is no probability; write 0 to 1, such as 0.1");
+        probability.map(Chance::of).ok_or_else(wrong)
+    }
+    write(this, f) {
+        this.probability.fmt(f)
+    }
+}
+
+/// Reads how much faster or slower clocks may run, 0.01 being one in a hundred, as parts in a
+/// million.
+///
+/// # Errors
+///
+/// When it is no number, negative, or enough to stop a clock.
+pub fn parse_drift(text: &str) -> Result<u32, SettingsError> {
+    let rate: Option<f64> = text.parse().ok();
+    let millionths = rate.map(|rate| (rate * 1e6).round()).filter(|it| (0.0..1e6).contains(it));
+    let wrong = || wrong(text, "is no drift; write 0 to below 1, such as 0.01");
+    millionths.map(|millionths| millionths as u32).ok_or_else(wrong)
+}
+
+fn drift(millionths: u32) -> String {
+    (f64::from(millionths) / 1e6).to_string()
+}
+
+/// How a crashed process comes back: at a time, `3@50`, or a while after each of its crashes,
+/// `3@+5`; with what it had saved, or without, `3@50:forgetful`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Comeback {
+    /// Who.
+    pub process: ProcessId,
+    /// Whether time is counted from each of its crashes.
+    pub from_crash: bool,
+    /// When, in ticks.
+    pub ticks: u64,
+    /// With what it remembers.
+    pub memory: Memory,
+}
+
+impl Comeback {
+    /// Lets the process come back, too.
+    ///
+    /// # Errors
+    ///
+    /// When it follows a crash, and there is none.
+    pub fn join(self, faults: &mut Vec<Fault>) -> Result<(), SettingsError> {
+        let Comeback { process, ticks, memory, .. } = self;
+        if !self.from_crash {
+            faults.push(Fault::Recover { process, at: ticks, memory });
+            return Ok(());
+        }
+        let mut follows = Err(SettingsError::NoCrash { process });
+        for fault in faults {
+            if let Fault::Crash { process: whose, recovery, .. } = fault
+                && *whose == process
+            {
+                *recovery = Some(Recovery { after: ticks, memory });
+                follows = Ok(());
+            }
+        }
+        follows
+    }
+}
+
+words! { Comeback,
+    read(text) {
+        let (process, when) = process_at(text)?;
+        let (when, memory) = match when.split_once(':') {
+            None => (when, Memory::Stable),
+            Some((when, "forgetful")) => (when, Memory::Lost),
+            Some((_, word)) => {
+                return Err(wrong(word, "is no way to come back; write 3@50 or 3@50:forgetful"));
+            }
+        };
+        let after = when.strip_prefix('+');
+        let ticks = parse_units(after.unwrap_or(when))?;
+        Ok(Comeback { process, from_crash: after.is_some(), ticks, memory })
+    }
+    write(this, f) {
+        let plus = if this.from_crash { "+" } else { "" };
+        let forgets = if this.memory == Memory::Lost { ":forgetful" } else { "" };
+        write!(f, "{}@{plus}{}{forgets}", this.process.number(), units(this.ticks))
+    }
+}
+
+fn process_at(text: &str) -> Result<(ProcessId, &str), SettingsError> {
+    let wrong = || wrong(text, "says nobody and no time; write a process and when: 3@10");
+    let (who, when) = text.split_once('@').ok_or_else(wrong)?;
+    Ok((parse_process(who)?, when))
+}
+
+// The name of an option and its value: `crash 3@inside:2`, `recover 3@50`, `partition 1,2@10..50`.
+words! { Fault,
+    read(text) {
+        let (option, value) = text.split_once(' ').unwrap_or((text, ""));
+        match option {
+            "crash" => {
+                let (process, when) = process_at(value)?;
+                Ok(Fault::Crash { process, when: when.parse()?, recovery: None })
+            }
+            "recover" => {
+                let Comeback { process, ticks, memory, .. } = value.parse()?;
+                Ok(Fault::Recover { process, at: ticks, memory })
+            }
+            "partition" => {
+                let no_cut =
+                    || wrong(value, "is no partition; write a side and its time: 1,2@10..50");
+                let (side, span) = value.split_once('@').ok_or_else(no_cut)?;
+                let (from, until) = span.split_once("..").ok_or_else(no_cut)?;
+                let from = parse_units(from)?;
+                let until = Some(until).filter(|it| !it.is_empty()).map(parse_units).transpose()?;
+                if until.is_some_and(|until| until < from) {
+                    return Err(wrong(value, "ends before it begins; swap the two times"));
+                }
+                let Processes(side) = side.parse()?;
+                Ok(Fault::Partition { side, from, until })
+            }
+            _ => Err(wrong(text, "is no fault; write crash, recover or partition, and when")),
+        }
+    }
+    write(this, f) {
+        match *this {
+            Fault::Crash { process, when, .. } => write!(f, "crash {}@{when}", process.number()),
+            Fault::Recover { process, at: ticks, memory } => {
+                write!(f, "recover {}", Comeback { process, from_crash: false, ticks, memory })
+            }
+            Fault::Partition { ref side, from, until } => {
+                let until = until.map_or(String::new(), units);
+                write!(f, "partition {}@{}..{until}", Processes(side.clone()), units(from))
+            }
+            // No option makes one.
+            Fault::Suspicion { observer, peer, .. } => write!(f, "{observer} suspects {peer}"),
+        }
+    }
+}
+
+/// The command that makes the run of these settings again.
+///
+/// The algorithm's own options (variants, topologies) are the caller's to append. What no
+/// option can express is listed by [`inexpressible`].
+pub fn replay_command(algorithm: &str, settings: &Settings) -> String {
+    let mut command = format!("tenure simulate {algorithm}{}", group_options(settings));
+    let mut option =
+        |name: &str, value: &dyn fmt::Display| command.push_str(&format!(" --{name} {value}"));
+    if let Some(initiators @ Initiators::Listed(_)) = &settings.workload.initiators {
+        option("initiators", initiators);
+    }
+    if !settings.down.is_empty() {
+        option("down", &Processes(settings.down.clone()));
+    }
+    locking(settings, &mut option);
+    network(settings, &mut option);
+    for fault in settings.faults.iter().filter(|fault| has_option(fault)) {
+        command.push_str(&format!(" --{fault}"));
+    }
+    for comeback in comebacks(settings) {
+        command.push_str(&format!(" --recover {comeback}"));
+    }
+    if let Some(until) = settings.limits.until {
+        command.push_str(&format!(" --until {}", units(until)));
+    }
+    command.push_str(&format!(" --seed {}", settings.seed));
+    if settings.beyond_assumptions {
+        command.push_str(" --beyond-assumptions");
+    }
+    command
+}
+
+/// The options that make the group of these settings again: how many there are, and their ranks.
+/// Each is preceded by a blank.
+pub fn group_options(settings: &Settings) -> String {
+    let size = format!(" -n {}", settings.size);
+    let ranks = settings.ranks.iter();
+    if settings.ranks.is_empty() {
+        return size;
+    }
+    if settings.ranks.iter().any(|rank| rank.weight != 0) {
+        return format!("{size} --loads {}", listed(ranks.map(|it| u64::MAX / it.weight.max(1))));
+    }
+    format!("{size} --ids {}", listed(ranks.map(|rank| rank.id)))
+}
+
+fn locking(settings: &Settings, option: &mut impl FnMut(&str, &dyn fmt::Display)) {
+    let Some(locking) = &settings.workload.locking else { return };
+    if !matches!(locking.pattern, Pattern::Sequential { .. }) {
+        option("entries", &locking.entries);
+    }
+    match &locking.pattern {
+        Pattern::Sequential { total } => option("sequential", total),
+        Pattern::Closed { think: Span::ZERO } => {}
+        Pattern::Closed { think } => option("think", think),
+        Pattern::Open { every } => option("arrivals", every),
+    }
+    if locking.hold != Span::units(1) {
+        option("hold", &locking.hold);
+    }
+}
+
+fn network(settings: &Settings, option: &mut impl FnMut(&str, &dyn fmt::Display)) {
+    let (network, time) = (&settings.network, &settings.time);
+    let latency = network.latency.usual();
+    if latency != Span::units(1) {
+        option("latency", &latency);
+    }
+    for link in network.latency.unusual(settings.size) {
+        option("link-latency", &link);
+    }
+    if let Some(chatter) = &settings.workload.chatter {
+        option("app-messages", &chatter.tell);
+    }
+    match network.order {
+        Some(Order::Fifo) => option("channel", &"fifo"),
+        Some(Order::Reordered) => option("channel", &"reordered"),
+        None => {}
+    }
+    for (name, chance) in [("lose", network.loss), ("duplicate", network.duplication)] {
+        if chance.possible() {
+            option(name, &chance);
+        }
+    }
+    match time.timing {
+        Some(Timing::Synchronous) => option("timing", &"synchronous"),
+        Some(Timing::Partial) => option("timing", &"partial"),
+        Some(Timing::Asynchronous) => option("timing", &"asynchronous"),
+        None => {}
+    }
+    if time.gst > 0 {
+        option("gst", &units(time.gst));
+    }
+    if time.drift_ppm > 0 {
+        option("drift", &drift(time.drift_ppm));
+    }
+    if time.step != Span::ZERO {
+        option("step", &time.step);
+    }
+}
+
+const fn has_option(fault: &Fault) -> bool {
+    !matches!(fault, Fault::Suspicion { .. })
+}
+
+/// Who comes back by itself some time after each of its crashes, and how.
+fn comebacks(settings: &Settings) -> Vec<Comeback> {
+    let mut comebacks = Vec::new();
+    for fault in &settings.faults {
+        if let Fault::Crash { process, recovery: Some(recovery), .. } = *fault {
+            let Recovery { after: ticks, memory } = recovery;
+            let comeback = Comeback { process, from_crash: true, ticks, memory };
+            if !comebacks.contains(&comeback) {
+                comebacks.push(comeback);
+            }
+        }
+    }
+    comebacks
+}
+
+/// Whether all crashes of each process are followed by the same.
+fn have_one_comeback_each(settings: &Settings) -> bool {
+    let followed = |fault: &Fault| match fault {
+        Fault::Crash { process, recovery, .. } => Some((*process, *recovery)),
+        _ => None,
+    };
+    let crashes: Vec<_> = settings.faults.iter().filter_map(followed).collect();
+    let same = |a: &(ProcessId, _), b: &(ProcessId, _)| a.0 != b.0 || a.1 == b.1;
+    crashes.iter().all(|crash| crashes.iter().all(|other| same(crash, other)))
+}
+
+/// What of these settings no option of the command line can express: such a run can be made
+/// again only through the library.
+pub fn inexpressible(settings: &Settings) -> Vec<&'static str> {
+    let limited = |chance: &Chance| chance.possible() && chance.most.is_some();
+    let latency = settings.network.latency.usual();
+    let plain = |chatter: &Chatter| chatter.react && chatter.latency == latency;
+    let chatter = settings.workload.chatter.as_ref();
+    let left_out = [
+        (limited(&settings.network.loss), "a limited number of losses"),
+        (limited(&settings.network.duplication), "a limited number of duplicates"),
+        (!settings.faults.iter().all(has_option), "a kind of fault"),
+        (!have_one_comeback_each(settings), "crashes of one process with different recoveries"),
+        (chatter.is_some_and(|it| !plain(it)), "messages between users of another sort"),
+        (chatter.is_some_and(|it| limited(&it.tell)), "a limited number of messages between users"),
+    ];
+    left_out.into_iter().filter(|(left_out, _)| *left_out).map(|(_, what)| what).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use tenure_core::TICKS_PER_UNIT;
+
+    use super::*;
+    use crate::When;
+
+    /// Whatever is written is read back as the same, and what is read is written as it was.
+    #[track_caller]
+    fn both_ways<T>(right: &[&str], wrong: &[&str])
+    where
+        T: FromStr<Err = SettingsError> + fmt::Display + fmt::Debug + PartialEq,
+    {
+        for text in right {
+            let read: T = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
+            assert_eq!(read.to_string(), *text);
+        }
+        for text in wrong {
+            assert!(text.parse::<T>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        both_ways::<Processes>(&["1", "3,1,2"], &["", "0", "1,", "P1", "-1"]);
+        both_ways::<Initiators>(&["all", "2,3"], &["", "none", "0"]);
+        both_ways::<Entries>(&["2", "2,1,0"], &["", "x", "-1", "1,"]);
+        both_ways::<Hot>(&["3:50"], &["0", "3:", "3:x", "x:3"]);
+        both_ways::<Link>(&["1-2=5..9", "2-1=exp:2"], &["1-2", "1=5", "1-1=5", "0-1=5", "1-2="]);
+        both_ways::<Chance>(&["0", "0.1", "1"], &["1.5", "-0.1", "NaN", "x"]);
+        both_ways::<Span>(
+            &["0", "1", "1.5", "0.000001", "1..3", "exp:2", "lognormal:1,0.5"],
+            &["", "-1", "1e3", "3..1", "exp:", ".5", "1.0000001", "99999999999999"],
+        );
+        both_ways::<When>(
+            &["10", "2.5", "message:4", "inside:2+0.5", "inside:1", "waiting:3+1"],
+            &["", "soon", "inside:0", "inside:x", "message:2+1", "10+1", "waiting+", "+1"],
+        );
+        both_ways::<Comeback>(
+            &["3@50", "3@50:forgetful", "3@+5", "3@+0.5:forgetful"],
+            &["3@5:new", "3@+", "3@inside", "@+1", "3@+5:", "3"],
+        );
+        both_ways::<Fault>(
+            &["crash 3@10", "crash 3@inside:2+0.5", "recover 3@50:forgetful", "recover 3@50"],
+            &["crash 3", "crash 0@1", "crash 3@", "crash @5", "crash P3@5", "crash 3@-1", "3@1"],
+        );
+        both_ways::<Fault>(
+            &["partition 1,2@10..50", "partition 1@10.."],
+            &["partition 1,2", "partition 1,2@10", "partition 1,2@50..10", "partition @1..2"],
+        );
+        for text in ["0.01", "0.000001"] {
+            assert_eq!(drift(parse_drift(text).unwrap()), text);
+        }
+        assert!(["1", "-0.1", "NaN", "x"].into_iter().all(|text| parse_drift(text).is_err()));
+    }
+
+    #[test]
+    fn what_is_left_out_has_a_meaning() {
+        assert_eq!("3".parse(), Ok(Hot { process: ProcessId(2), entries: 10 }));
+        assert_eq!("waiting".parse(), Ok(When::Waiting { request: 1, after: 0 }));
+        let when = When::At(10 * TICKS_PER_UNIT);
+        let crash = Fault::Crash { process: ProcessId(2), when, recovery: None };
+        assert_eq!("crash 3@10".parse(), Ok(crash));
+    }
+}
