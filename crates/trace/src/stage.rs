@@ -341,7 +341,7 @@ impl<P: Protocol> Stage<P> {
 
     /// A message arrives that nobody on this stage has sent.
     #[track_caller]
-    pub fn inject(&mut self, (from, to): Link, message: P::Message) {
+    pub fn inject(&mut self, from: ProcessId, to: ProcessId, message: P::Message) {
         self.note(|| format!("{to} receives {message:?} from {from}"));
         self.step(to, Input::Message { from, message });
     }
@@ -420,7 +420,7 @@ impl<P: Protocol> Stage<P> {
     pub(crate) fn arrive(&mut self, place: usize) {
         let Parcel { link: (from, to), message } = self.under_way.remove(place);
         if self.is_up(to) {
-            self.inject((from, to), message);
+            self.inject(from, to, message);
         } else {
             self.note(|| format!("{message:?} from {from} is lost: {to} is down"));
         }

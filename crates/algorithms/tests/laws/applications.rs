@@ -13,7 +13,8 @@ use tenure_core::service::{clock, commit, election, replication, tree};
 use tenure_core::{Order, ProcessId, Rank, TICKS_PER_UNIT, Term, Verdict};
 use tenure_trace::golden;
 
-use crate::support::{Seen, World, p};
+use crate::support::p;
+use tenure_trace::{Seen, Stage};
 
 /// The first process wins, then the second.
 fn under<A>(size: u32, application: A) -> led::Config<A, bully::Config> {
@@ -23,21 +24,21 @@ fn under<A>(size: u32, application: A) -> led::Config<A, bully::Config> {
 }
 
 /// P1 leads, and everybody knows it.
-fn led_by_the_first<A: Application>(size: u32, config: A::Config) -> World<Led<A, Bully>> {
-    let mut world = World::new(size, Order::Fifo, under(size, config));
-    elect(&mut world);
-    world
+fn led_by_the_first<A: Application>(size: u32, config: A::Config) -> Stage<Led<A, Bully>> {
+    let mut stage = Stage::alike(size, Order::Fifo, under(size, config));
+    elect(&mut stage);
+    stage
 }
 
-fn elect<A: Application>(world: &mut World<Led<A, Bully>>) {
-    world.command(p(1), Command::Election(election::Command::Elect));
-    world.settle();
-    world.take_seen();
+fn elect<A: Application>(stage: &mut Stage<Led<A, Bully>>) {
+    stage.command(p(1), Command::Election(election::Command::Elect));
+    stage.settle();
+    stage.take_seen();
 }
 
 /// What the application has told since this was last asked.
-fn told<A: Application>(world: &mut World<Led<A, Bully>>) -> Vec<(u32, A::Event)> {
-    let seen = world.take_seen().into_iter().filter_map(|(at, seen)| match seen {
+fn told<A: Application>(stage: &mut Stage<Led<A, Bully>>) -> Vec<(u32, A::Event)> {
+    let seen = stage.take_seen().into_iter().filter_map(|(at, seen)| match seen {
         Seen::Event(Event::Application(event)) => Some((at.number(), event)),
         _ => None,
     });
@@ -45,12 +46,12 @@ fn told<A: Application>(world: &mut World<Led<A, Bully>>) -> Vec<(u32, A::Event)
 }
 
 /// P1 dies and everybody notices.
-fn leader_dies<A: Application>(world: &mut World<Led<A, Bully>>) {
-    world.crash(p(1));
-    for at in 2..=world.size {
-        world.suspicion(p(at), p(1), Verdict::Suspect);
+fn leader_dies<A: Application>(stage: &mut Stage<Led<A, Bully>>) {
+    stage.crash(p(1));
+    for at in 2..=stage.size() {
+        stage.suspicion(p(at), p(1), Verdict::Suspect);
     }
-    world.settle();
+    stage.settle();
 }
 
 fn term(number: u64, leader: u32) -> Term {
@@ -62,14 +63,14 @@ fn term(number: u64, leader: u32) -> Term {
 #[test]
 fn clocks_at_3_00_3_25_and_2_50_are_adjusted_by_5_minus_20_and_15() {
     let config = under(3, berkeley::Config::default());
-    let mut world = World::<Led<Berkeley, Bully>>::new(3, Order::Fifo, config);
+    let mut stage = Stage::<Led<Berkeley, Bully>>::alike(3, Order::Fifo, config);
     for (place, to) in [(1, 180), (2, 205), (3, 170)] {
-        world.command(p(place), Command::Application(clock::Command::Set { to }));
+        stage.command(p(place), Command::Application(clock::Command::Set { to }));
     }
-    world.command(p(1), Command::Election(election::Command::Elect));
-    world.settle();
+    stage.command(p(1), Command::Election(election::Command::Elect));
+    stage.settle();
     let adjusted = |by| clock::Event::Adjusted { by, term: term(1, 1) };
-    let mut told = told(&mut world);
+    let mut told = told(&mut stage);
     told.sort_by_key(|(at, _)| *at);
     assert_eq!(told, [(1, adjusted(5)), (2, adjusted(-20)), (3, adjusted(15))]);
 }
@@ -78,16 +79,16 @@ fn clocks_at_3_00_3_25_and_2_50_are_adjusted_by_5_minus_20_and_15() {
 #[test]
 fn the_average_is_that_of_the_largest_set_of_clocks_that_agree() {
     let config = under(4, berkeley::Config { tolerance: Some(30), every: None });
-    let mut world = World::<Led<Berkeley, Bully>>::new(4, Order::Fifo, config);
+    let mut stage = Stage::<Led<Berkeley, Bully>>::alike(4, Order::Fifo, config);
     for (place, to) in [(1, 180), (2, 200), (3, 190), (4, 900)] {
-        world.command(p(place), Command::Application(clock::Command::Set { to }));
+        stage.command(p(place), Command::Application(clock::Command::Set { to }));
     }
-    world.command(p(1), Command::Election(election::Command::Elect));
-    world.settle();
-    for at in world.everybody() {
-        world.command(at, Command::Application(clock::Command::Read));
+    stage.command(p(1), Command::Election(election::Command::Elect));
+    stage.settle();
+    for at in stage.everybody() {
+        stage.command(at, Command::Application(clock::Command::Read));
     }
-    let shown = told(&mut world).into_iter().filter_map(|(at, event)| match event {
+    let shown = told(&mut stage).into_iter().filter_map(|(at, event)| match event {
         clock::Event::Shows { time } => Some((at, time)),
         clock::Event::Adjusted { .. } => None,
     });
@@ -96,14 +97,14 @@ fn the_average_is_that_of_the_largest_set_of_clocks_that_agree() {
 
 #[test]
 fn an_adjustment_of_an_older_term_is_refused_and_answered_by_the_newer() {
-    let mut world = led_by_the_first::<Berkeley>(3, berkeley::Config::default());
-    leader_dies(&mut world);
-    told(&mut world);
+    let mut stage = led_by_the_first::<Berkeley>(3, berkeley::Config::default());
+    leader_dies(&mut stage);
+    told(&mut stage);
     let late = berkeley::Message::Adjust { term: term(1, 1), round: 9, by: 1000 };
-    world.inject(p(1), p(3), led::Either::Application(late));
-    assert_eq!(told(&mut world), []);
+    stage.inject(p(1), p(3), led::Either::Application(late));
+    assert_eq!(told(&mut stage), []);
     let newer = berkeley::Message::Newer { term: term(2, 2) };
-    assert_eq!(world.oldest((p(3), p(1))), &led::Either::Application(newer));
+    assert_eq!(stage.queue((p(3), p(1)))[0], &led::Either::Application(newer));
 }
 
 fn write(value: u64) -> Command<replication::Command> {
@@ -113,62 +114,62 @@ fn write(value: u64) -> Command<replication::Command> {
 #[claims("4-replication")]
 #[test]
 fn a_write_takes_an_update_to_each_backup_and_is_acknowledged_when_a_majority_has_it() {
-    let mut world = led_by_the_first::<PrimaryBackup>(5, primary_backup::Config::default());
-    let before = world.total_sent();
-    world.command(p(1), write(7));
+    let mut stage = led_by_the_first::<PrimaryBackup>(5, primary_backup::Config::default());
+    let before = stage.total_sent();
+    stage.command(p(1), write(7));
     for backup in [2, 3] {
-        assert_eq!(told(&mut world), []);
-        world.pass(1, backup);
-        world.pass(backup, 1);
+        assert_eq!(told(&mut stage), []);
+        stage.pass((p(1), p(backup)), 0);
+        stage.pass((p(backup), p(1)), 0);
     }
     let acknowledged = replication::Event::Acknowledged { term: term(1, 1), place: 1, value: 7 };
-    assert_eq!(told(&mut world), [(1, acknowledged)]);
-    world.settle();
-    assert_eq!(world.total_sent() - before, 2 * 4);
-    assert_eq!(told(&mut world), []);
+    assert_eq!(told(&mut stage), [(1, acknowledged)]);
+    stage.settle();
+    assert_eq!(stage.total_sent() - before, 2 * 4);
+    assert_eq!(told(&mut stage), []);
 }
 
 #[test]
 fn whoever_does_not_serve_refuses_and_says_who_may() {
-    let mut world = led_by_the_first::<PrimaryBackup>(3, primary_backup::Config::default());
-    world.command(p(2), write(7));
+    let mut stage = led_by_the_first::<PrimaryBackup>(3, primary_backup::Config::default());
+    stage.command(p(2), write(7));
     let refused = replication::Event::Refused { leader: Some(p(1)) };
-    assert_eq!(told(&mut world), [(2, refused)]);
+    assert_eq!(told(&mut stage), [(2, refused)]);
 }
 
 #[claims("4-replication")]
 #[test]
 fn a_new_primary_serves_what_was_acknowledged_though_it_had_not_heard_of_it() {
-    let mut world = led_by_the_first::<PrimaryBackup>(3, primary_backup::Config::default());
-    world.command(p(1), write(7));
-    world.pass(1, 3);
-    world.pass(3, 1);
-    assert_eq!(told(&mut world).len(), 1, "P1 and P3 are a majority");
-    world.lose((p(1), p(2)));
-    leader_dies(&mut world);
+    let mut stage = led_by_the_first::<PrimaryBackup>(3, primary_backup::Config::default());
+    stage.command(p(1), write(7));
+    stage.pass((p(1), p(3)), 0);
+    stage.pass((p(3), p(1)), 0);
+    assert_eq!(told(&mut stage).len(), 1, "P1 and P3 are a majority");
+    stage.lose((p(1), p(2)));
+    leader_dies(&mut stage);
     let serving = replication::Event::Serving { term: term(2, 2), writes: vec![7] };
-    assert_eq!(told(&mut world), [(2, serving)]);
+    assert_eq!(told(&mut stage), [(2, serving)]);
 }
 
 #[test]
 fn without_a_majority_nobody_serves() {
-    let mut world = led_by_the_first::<PrimaryBackup>(3, primary_backup::Config::default());
-    world.crash(p(3));
-    world.crash(p(1));
+    let mut stage = led_by_the_first::<PrimaryBackup>(3, primary_backup::Config::default());
+    stage.crash(p(3));
+    stage.crash(p(1));
     for dead in [1, 3] {
-        world.suspicion(p(2), p(dead), Verdict::Suspect);
+        stage.suspicion(p(2), p(dead), Verdict::Suspect);
     }
-    world.settle();
-    world.command(p(2), write(7));
+    stage.settle();
+    stage.command(p(2), write(7));
     let refused = replication::Event::Refused { leader: Some(p(2)) };
-    assert_eq!(told(&mut world), [(2, refused)]);
-    world.recover(p(3));
-    world.settle();
-    world.suspicion(p(2), p(3), Verdict::Trust);
-    world.settle();
-    world.command(p(2), write(8));
-    world.settle();
-    let told = told(&mut world);
+    assert_eq!(told(&mut stage), [(2, refused)]);
+    stage.recover(p(3));
+    stage.settle();
+    stage.suspicion(p(2), p(3), Verdict::Trust);
+    stage.settle();
+    stage.command(p(2), write(8));
+    stage.settle();
+    let told = told(&mut stage);
     let acknowledged = |event: &replication::Event| {
         matches!(event, replication::Event::Acknowledged { value: 8, .. })
     };
@@ -178,8 +179,8 @@ fn without_a_majority_nobody_serves() {
 const BEGIN: Command<commit::Command> = Command::Application(commit::Command::Begin);
 const VETO: Command<commit::Command> = Command::Application(commit::Command::Veto);
 
-fn decisions(world: &mut World<Led<TwoPhaseCommit, Bully>>) -> Vec<(u32, bool)> {
-    let mut decisions: Vec<_> = told(world)
+fn decisions(stage: &mut Stage<Led<TwoPhaseCommit, Bully>>) -> Vec<(u32, bool)> {
+    let mut decisions: Vec<_> = told(stage)
         .into_iter()
         .filter_map(|(at, event)| match event {
             commit::Event::Committed { .. } => Some((at, true)),
@@ -194,28 +195,28 @@ fn decisions(world: &mut World<Led<TwoPhaseCommit, Bully>>) -> Vec<(u32, bool)> 
 #[claims("4-commit")]
 #[test]
 fn a_transaction_takes_3p_messages_and_p_acknowledgements() {
-    let mut world = led_by_the_first::<TwoPhaseCommit>(5, two_phase_commit::Config::default());
-    world.command(p(1), BEGIN);
-    world.settle();
-    assert_eq!(decisions(&mut world), [1, 2, 3, 4, 5].map(|at| (at, true)));
+    let mut stage = led_by_the_first::<TwoPhaseCommit>(5, two_phase_commit::Config::default());
+    stage.command(p(1), BEGIN);
+    stage.settle();
+    assert_eq!(decisions(&mut stage), [1, 2, 3, 4, 5].map(|at| (at, true)));
     let kinds = ["prepare", "vote", "decision", "acknowledgement"];
-    assert_eq!(kinds.map(|kind| world.sent_of(kind)), [4; 4]);
+    assert_eq!(kinds.map(|kind| stage.sent_of(kind)), [4; 4]);
 }
 
 #[claims("4-commit")]
 #[test]
 fn one_no_aborts_it_for_all_and_one_who_is_suspected_is_a_no() {
-    let mut world = led_by_the_first::<TwoPhaseCommit>(4, two_phase_commit::Config::default());
-    world.command(p(3), VETO);
-    world.command(p(1), BEGIN);
-    world.settle();
-    assert_eq!(decisions(&mut world), [1, 2, 3, 4].map(|at| (at, false)));
-    let mut world = led_by_the_first::<TwoPhaseCommit>(4, two_phase_commit::Config::default());
-    world.command(p(1), BEGIN);
-    world.pass(1, 2);
-    world.suspicion(p(1), p(3), Verdict::Suspect);
-    world.settle();
-    assert_eq!(decisions(&mut world), [1, 2, 3, 4].map(|at| (at, false)));
+    let mut stage = led_by_the_first::<TwoPhaseCommit>(4, two_phase_commit::Config::default());
+    stage.command(p(3), VETO);
+    stage.command(p(1), BEGIN);
+    stage.settle();
+    assert_eq!(decisions(&mut stage), [1, 2, 3, 4].map(|at| (at, false)));
+    let mut stage = led_by_the_first::<TwoPhaseCommit>(4, two_phase_commit::Config::default());
+    stage.command(p(1), BEGIN);
+    stage.pass((p(1), p(2)), 0);
+    stage.suspicion(p(1), p(3), Verdict::Suspect);
+    stage.settle();
+    assert_eq!(decisions(&mut stage), [1, 2, 3, 4].map(|at| (at, false)));
 }
 
 /// Bernstein, Hadzilacos and Goodman: whoever knows the decision, or has not voted, ends the wait
@@ -230,22 +231,22 @@ fn a_new_leader_asks_whether_anybody_knows_or_has_not_voted() {
         (&[2, 3], &[3], &[(1, true), (2, true), (3, true)]),
     ];
     for (voted, decided, expected) in cases {
-        let mut world = led_by_the_first::<TwoPhaseCommit>(3, two_phase_commit::Config::default());
-        world.command(p(1), BEGIN);
+        let mut stage = led_by_the_first::<TwoPhaseCommit>(3, two_phase_commit::Config::default());
+        stage.command(p(1), BEGIN);
         for at in voted {
-            world.pass(1, *at);
+            stage.pass((p(1), p(*at)), 0);
         }
         if !decided.is_empty() {
-            voted.iter().for_each(|at| world.pass(*at, 1));
+            voted.iter().for_each(|at| stage.pass((p(*at), p(1)), 0));
         }
-        decided.iter().for_each(|at| world.pass(1, *at));
+        decided.iter().for_each(|at| stage.pass((p(1), p(*at)), 0));
         for at in 2..=3 {
-            while world.under_way(1, at) > 0 {
-                world.lose((p(1), p(at)));
+            while stage.queue((p(1), p(at))).len() > 0 {
+                stage.lose((p(1), p(at)));
             }
         }
-        leader_dies(&mut world);
-        assert_eq!(decisions(&mut world), expected, "{voted:?} voted, {decided:?} was told");
+        leader_dies(&mut stage);
+        assert_eq!(decisions(&mut stage), expected, "{voted:?} voted, {decided:?} was told");
     }
 }
 
@@ -253,26 +254,26 @@ fn a_new_leader_asks_whether_anybody_knows_or_has_not_voted() {
 #[test]
 fn a_coordinator_that_is_back_decides_by_its_log() {
     for has_votes in [false, true] {
-        let mut world = led_by_the_first::<TwoPhaseCommit>(3, two_phase_commit::Config::default());
-        world.command(p(1), BEGIN);
+        let mut stage = led_by_the_first::<TwoPhaseCommit>(3, two_phase_commit::Config::default());
+        stage.command(p(1), BEGIN);
         for at in [2, 3] {
-            world.pass(1, at);
+            stage.pass((p(1), p(at)), 0);
             if has_votes {
-                world.pass(at, 1);
+                stage.pass((p(at), p(1)), 0);
             }
         }
         for at in 2..=3 {
-            while world.under_way(1, at) > 0 {
-                world.lose((p(1), p(at)));
+            while stage.queue((p(1), p(at))).len() > 0 {
+                stage.lose((p(1), p(at)));
             }
         }
-        leader_dies(&mut world);
-        world.recover(p(1));
+        leader_dies(&mut stage);
+        stage.recover(p(1));
         for at in [2, 3] {
-            world.suspicion(p(at), p(1), Verdict::Trust);
+            stage.suspicion(p(at), p(1), Verdict::Trust);
         }
-        world.settle();
-        assert_eq!(decisions(&mut world), [1, 2, 3].map(|at| (at, has_votes)));
+        stage.settle();
+        assert_eq!(decisions(&mut stage), [1, 2, 3].map(|at| (at, has_votes)));
     }
 }
 
@@ -282,12 +283,12 @@ fn the_first_who_explores_is_the_parent_and_the_root_hears_of_all() {
     // A square with a diagonal: E = 5, N = 4.
     let edges = [(1, 2), (2, 3), (3, 4), (4, 1), (1, 3)].map(|(one, other)| (p(one), p(other)));
     let config = spanning_tree::Config::of(4, edges);
-    let mut world = World::<Led<SpanningTree, Bully>>::new(4, Order::Fifo, under(4, config));
-    world.command(p(1), Command::Election(election::Command::Elect));
-    world.settle();
-    assert_eq!((world.sent_of("explore"), world.sent_of("echo")), (2 * 5 - 3, 3));
+    let mut stage = Stage::<Led<SpanningTree, Bully>>::alike(4, Order::Fifo, under(4, config));
+    stage.command(p(1), Command::Election(election::Command::Elect));
+    stage.settle();
+    assert_eq!((stage.sent_of("explore"), stage.sent_of("echo")), (2 * 5 - 3, 3));
     let wave = tree::Wave { term: term(1, 1), number: 1 };
-    let told = told(&mut world);
+    let told = told(&mut stage);
     assert!(told.contains(&(1, tree::Event::Completed { wave, size: 4 })), "{told:?}");
     let joined = |(at, event): &(u32, tree::Event)| match event {
         tree::Event::Joined { parent, .. } => Some((*at, *parent)),

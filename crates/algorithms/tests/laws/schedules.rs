@@ -6,7 +6,6 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use crate::support::{Dice, Seen, World};
 use tenure_algorithms::Variants;
 use tenure_algorithms::channel::{Fifo, fifo};
 use tenure_algorithms::compose::{Coordinated, Side, side};
@@ -17,6 +16,7 @@ use tenure_core::service::{election, mutex, office};
 use tenure_core::{
     Fence, Monitor, Observed, Office, Order, ProcessId, Rank, TICKS_PER_UNIT, Verdict, Violation,
 };
+use tenure_trace::{Dice, Seen, Stage};
 
 const ENTER: office::Command = office::Command::Mutex(mutex::Command::Enter);
 const EXIT: office::Command = office::Command::Mutex(mutex::Command::Exit);
@@ -79,7 +79,7 @@ enum User {
 
 /// A group, its users, its detectors, and those who judge it.
 struct Play<P: Office> {
-    world: World<P>,
+    stage: Stage<P>,
     dice: Dice,
     left: Budget,
     witness: ProcessId,
@@ -99,7 +99,7 @@ struct Play<P: Office> {
 impl<P: Office> Play<P> {
     fn new(size: u32, order: Order, config: P::Config, seed: u64, budget: Budget) -> Self {
         Play {
-            world: World::new(size, order, config),
+            stage: Stage::alike(size, order, config),
             dice: Dice(seed),
             left: budget,
             witness: ProcessId((seed % u64::from(size)) as u32),
@@ -137,7 +137,7 @@ impl<P: Office> Play<P> {
             3 | 4 => self.detector_speaks(),
             5 if self.left.false_suspicions > 0 => self.detector_errs(),
             6 => {
-                let quiet = self.world.busy_links().is_empty();
+                let quiet = self.stage.busy_links().is_empty();
                 if quiet || (self.left.early_timers && self.dice.one_in(4)) {
                     self.timer_fires();
                 }
@@ -147,7 +147,7 @@ impl<P: Office> Play<P> {
     }
 
     fn user_acts(&mut self) {
-        let Some(at) = self.dice.pick(&self.world.live()).copied() else { return };
+        let Some(at) = self.dice.pick(&self.stage.live()).copied() else { return };
         match self.users[at.index()] {
             User::Inside => self.ask(at, EXIT),
             User::Idle if self.left.entries > 0 => {
@@ -161,27 +161,27 @@ impl<P: Office> Play<P> {
 
     fn ask(&mut self, at: ProcessId, command: office::Command) {
         self.tell(|| format!("{at} asks {command:?}"));
-        self.world.command(at, command);
+        self.stage.command(at, command);
     }
 
     fn crash(&mut self) {
-        let live = self.world.live();
+        let live = self.stage.live();
         let at = live[self.dice.below(live.len())];
         if live.len() < 2 || (self.left.witness && at == self.witness) {
             return;
         }
         self.left.crashes -= 1;
         self.tell(|| format!("{at} crashes"));
-        self.world.crash(at);
+        self.stage.crash(at);
         self.suspicions.retain(|(who, _)| *who != at);
     }
 
     fn recover(&mut self) {
-        let mut down = self.world.everybody();
-        down.retain(|at| !self.world.is_up(*at));
+        let mut down = self.stage.everybody();
+        down.retain(|at| !self.stage.is_up(*at));
         let Some(at) = self.dice.pick(&down).copied() else { return };
         self.tell(|| format!("{at} recovers"));
-        self.world.recover(at);
+        self.stage.recover(at);
         let mut stale: Vec<_> = self.suspicions.iter().copied().collect();
         stale.retain(|(_, whom)| *whom == at);
         if self.left.late_trust {
@@ -201,9 +201,9 @@ impl<P: Office> Play<P> {
     /// The suspicions and trusts that are true and were not spoken yet.
     fn due(&self) -> Vec<(ProcessId, ProcessId, Verdict)> {
         let mut due = Vec::new();
-        for who in self.world.live() {
-            for whom in self.world.everybody().into_iter().filter(|whom| *whom != who) {
-                match (self.world.is_up(whom), self.suspicions.contains(&(who, whom))) {
+        for who in self.stage.live() {
+            for whom in self.stage.everybody().into_iter().filter(|whom| *whom != who) {
+                match (self.stage.is_up(whom), self.suspicions.contains(&(who, whom))) {
                     (false, false) => due.push((who, whom, Verdict::Suspect)),
                     (true, true) => due.push((who, whom, Verdict::Trust)),
                     _ => {}
@@ -214,7 +214,7 @@ impl<P: Office> Play<P> {
     }
 
     fn detector_errs(&mut self) {
-        let live = self.world.live();
+        let live = self.stage.live();
         let (who, whom) = (live[self.dice.below(live.len())], live[self.dice.below(live.len())]);
         if who != whom && !self.suspicions.contains(&(who, whom)) {
             self.left.false_suspicions -= 1;
@@ -229,34 +229,34 @@ impl<P: Office> Play<P> {
             Verdict::Suspect => self.suspicions.insert((who, whom)),
             Verdict::Trust => self.suspicions.remove(&(who, whom)),
         };
-        self.world.suspicion(who, whom, verdict);
+        self.stage.suspicion(who, whom, verdict);
     }
 
     fn timer_fires(&mut self) {
-        let timers = self.world.armed_timers();
+        let timers = self.stage.armed_timers();
         if let Some((at, timer)) = self.dice.pick(&timers).cloned() {
             self.tell(|| format!("{at}'s timer {timer:?} fires"));
-            self.world.fire(at, timer);
+            self.stage.fire(at, timer);
         }
     }
 
     fn message_arrives(&mut self) {
-        let links = self.world.busy_links();
+        let links = self.stage.busy_links();
         let Some(link) = self.dice.pick(&links).copied() else { return };
         if self.story.is_some() {
-            let line = format!("{}→{} has {:?}", link.0, link.1, self.world.queue(link));
+            let line = format!("{}→{} has {:?}", link.0, link.1, self.stage.queue(link));
             self.tell(|| line);
         }
         if self.left.losses > 0 && self.dice.one_in(6) {
             self.left.losses -= 1;
             self.tell(|| "    and loses the first".into());
-            return self.world.lose(link);
+            return self.stage.lose(link);
         }
         if self.left.duplicates > 0 && self.dice.one_in(6) {
             self.left.duplicates -= 1;
-            self.world.duplicate(link);
+            self.stage.duplicate(link);
         }
-        self.world.deliver(link, &mut self.dice);
+        self.stage.deliver(link, &mut self.dice);
     }
 
     /// From here on nothing goes wrong, and detectors say what is.
@@ -273,16 +273,16 @@ impl<P: Office> Play<P> {
         for _ in 0..20_000 {
             self.judge()?;
             let inside = self.users.iter().position(|user| *user == User::Inside);
-            if !self.world.busy_links().is_empty() {
+            if !self.stage.busy_links().is_empty() {
                 self.message_arrives();
             } else if let Some(at) = inside {
                 self.ask(ProcessId::at(at), EXIT);
-            } else if let Some((at, timer)) = self.world.next_timer() {
+            } else if let Some((at, timer)) = self.stage.next_timer() {
                 if self.repeats_to_the_dead(&timer) {
-                    self.world.forget_timer(at, &timer);
+                    self.stage.forget_timer(at, &timer);
                 } else {
                     self.tell(|| format!("{at}'s timer {timer:?} fires"));
-                    self.world.fire(at, timer);
+                    self.stage.fire(at, timer);
                 }
             } else {
                 return Ok(());
@@ -293,13 +293,13 @@ impl<P: Office> Play<P> {
 
     fn repeats_to_the_dead(&self, timer: &P::Timer) -> bool {
         let name = format!("{timer:?}");
-        let mut down = self.world.everybody();
-        down.retain(|at| !self.world.is_up(*at));
+        let mut down = self.stage.everybody();
+        down.retain(|at| !self.stage.is_up(*at));
         down.into_iter().any(|peer| name == format!("Resend({peer})"))
     }
 
     fn judge(&mut self) -> Result<(), String> {
-        for (at, seen) in self.world.take_seen() {
+        for (at, seen) in self.stage.take_seen() {
             let observed = match &seen {
                 Seen::Command(command) => Observed::Command { command, clock: None },
                 Seen::Event(event) => Observed::Event(event),

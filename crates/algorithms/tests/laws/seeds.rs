@@ -2,7 +2,7 @@
 
 use crate::support::election::{elect, everybody, place_of, ranks};
 use crate::support::mutex::{Plan, run_as};
-use crate::support::{World, p, permutations};
+use crate::support::{p, permutations};
 use tenure_algorithms::Variants;
 use tenure_algorithms::catalogue::{self, MUTEXES, Parameters, Visitor};
 use tenure_algorithms::election::{
@@ -11,13 +11,14 @@ use tenure_algorithms::election::{
 use tenure_claims::claims;
 use tenure_core::service::election::Command;
 use tenure_core::{Algorithm, Election, Mutex, Order, ProcessId};
+use tenure_trace::Stage;
 
 /// All start at once and agree on the largest; how many messages that takes.
 fn messages<P: Election>(ids: &[u32], order: Order, config: P::Config, seed: u64) -> u64 {
     let size = ids.len() as u32;
-    let (world, beliefs) = elect::<P>(size, order, config, &everybody(size), 0, seed);
+    let (stage, beliefs) = elect::<P>(size, order, config, &everybody(size), 0, seed);
     assert!(beliefs.iter().all(|belief| *belief == place_of(size, ids)), "{ids:?} seed {seed}");
-    world.total_sent()
+    stage.total_sent()
 }
 
 /// By each process: how far it is to the next larger one, and N for the largest.
@@ -61,10 +62,10 @@ fn chang_roberts_with_one_initiator_sends_two_laps_and_half_of_n_minus_one_on_av
         let mut total = 0;
         permutations(size, |ids| {
             let config = chang_roberts::Config { ranks: ranks(ids), variants: Variants::none() };
-            let (world, _) = elect::<ChangRoberts>(size, Order::Fifo, config, &[p(1)], 0, 1);
+            let (stage, _) = elect::<ChangRoberts>(size, Order::Fifo, config, &[p(1)], 0, 1);
             let largest = place_of(size, ids).map_or(0, ProcessId::index) as u64;
-            assert_eq!(world.total_sent(), largest + 2 * n, "{ids:?}");
-            total += world.total_sent();
+            assert_eq!(stage.total_sent(), largest + 2 * n, "{ids:?}");
+            total += stage.total_sent();
         });
         assert_eq!(2 * total, factorial(n) * (4 * n + n - 1));
     }
@@ -87,8 +88,8 @@ fn hirschberg_sinclair_sends_the_same_in_every_schedule_and_stays_within_its_car
             assert!(range.contains(&fifo), "{ids:?}: {fifo}");
         });
         let config = hirschberg_sinclair::Config::plain(size);
-        let (world, _) = elect::<HirschbergSinclair>(size, Order::Fifo, config, &[p(size)], 0, 1);
-        assert_eq!(world.total_sent(), cost.least, "the largest alone starts");
+        let (stage, _) = elect::<HirschbergSinclair>(size, Order::Fifo, config, &[p(size)], 0, 1);
+        assert_eq!(stage.total_sent(), cost.least, "the largest alone starts");
     }
 }
 
@@ -100,21 +101,21 @@ fn on_every_ring_of_eight_the_eighth_leads_in_phase_3() {
         let mut ids = others.to_vec();
         ids.push(8);
         let config = hirschberg_sinclair::Config { ranks: ranks(&ids) };
-        let mut world = World::<HirschbergSinclair>::new(8, Order::Fifo, config);
-        everybody(8).into_iter().for_each(|at| world.command(at, Command::Elect));
+        let mut stage = Stage::<HirschbergSinclair>::alike(8, Order::Fifo, config);
+        everybody(8).into_iter().for_each(|at| stage.command(at, Command::Elect));
         let (mut last_phase, mut in_phase) = (0, [0_u64; 8]);
-        while let Some(link) = world.busy_links().first().copied() {
+        while let Some(link) = stage.busy_links().first().copied() {
             use tenure_algorithms::election::hirschberg_sinclair::Message::{Probe, Reply};
-            if let Probe { phase, .. } | Reply { phase, .. } = world.oldest(link) {
+            if let Probe { phase, .. } | Reply { phase, .. } = stage.queue(link)[0] {
                 last_phase = last_phase.max(*phase);
                 in_phase[usize::from(*phase)] += 1;
             }
-            world.pass(link.0.number(), link.1.number());
+            stage.pass(link, 0);
         }
         assert_eq!(last_phase, 3, "{ids:?}");
         assert_eq!((in_phase[0], in_phase[3]), (24, 16), "{ids:?}");
         assert!(in_phase[1..3].iter().sum::<u64>() + 24 + 16 + 8 < 223, "{ids:?}");
-        let beliefs = crate::support::election::beliefs(&mut world);
+        let beliefs = crate::support::election::beliefs(&mut stage);
         assert!(beliefs.iter().all(|belief| *belief == Some(p(8))), "{ids:?}");
     });
 }

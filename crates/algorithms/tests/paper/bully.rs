@@ -9,41 +9,42 @@ use tenure_core::service::election::Command;
 use tenure_core::{Algorithm, Order, Rank, TICKS_PER_UNIT, Verdict};
 
 use crate::support::election::{beliefs, opinions};
-use crate::support::{Dice, World, p};
+use crate::support::p;
+use tenure_trace::{Dice, Stage};
 
 fn config(size: u32, switches: &[Switch]) -> Config {
     let variants = switches.iter().fold(Variants::none(), |all, one| all.with(*one));
     Config { variants, ..Config::plain(size, TICKS_PER_UNIT) }
 }
 
-fn world(size: u32, switches: &[Switch]) -> World<Bully> {
-    World::new(size, Order::Fifo, config(size, switches))
+fn stage(size: u32, switches: &[Switch]) -> Stage<Bully> {
+    Stage::alike(size, Order::Fifo, config(size, switches))
 }
 
 /// The highest is down, everybody else knows, and the lowest starts.
-fn lowest_starts(size: u32, switches: &[Switch]) -> World<Bully> {
-    let mut world = world(size, switches);
-    world.crash(p(size));
-    world.command(p(1), Command::Elect);
-    world.settle();
-    world
+fn lowest_starts(size: u32, switches: &[Switch]) -> Stage<Bully> {
+    let mut stage = stage(size, switches);
+    stage.crash(p(size));
+    stage.command(p(1), Command::Elect);
+    stage.settle();
+    stage
 }
 
-fn counts(world: &World<Bully>) -> (u64, u64, u64) {
-    (world.sent_of("election"), world.sent_of("answer"), world.sent_of("coordinator"))
+fn counts(stage: &Stage<Bully>) -> (u64, u64, u64) {
+    (stage.sent_of("election"), stage.sent_of("answer"), stage.sent_of("coordinator"))
 }
 
 /// The highest announces itself at once, and answers those who had started all the same.
 #[test]
 fn if_everybody_starts_it_costs_n_squared_minus_one_and_never_more() {
     for size in 2..=8_u32 {
-        let mut world = world(size, &[]);
+        let mut stage = stage(size, &[]);
         for process in 1..=size {
-            world.command(p(process), Command::Elect);
+            stage.command(p(process), Command::Elect);
         }
-        world.settle();
+        stage.settle();
         let n = u64::from(size);
-        assert_eq!(world.total_sent(), n * n - 1);
+        assert_eq!(stage.total_sent(), n * n - 1);
         assert_eq!(Bully::card(&config(size, &[]), size).messages.most, Some(n * n - 1));
     }
 }
@@ -53,11 +54,11 @@ fn if_everybody_starts_it_costs_n_squared_minus_one_and_never_more() {
 #[test]
 fn if_the_lowest_starts_and_the_highest_is_down_it_costs_n_times_n_minus_one() {
     for size in 3..=8_u32 {
-        let mut world = lowest_starts(size, &[]);
+        let mut stage = lowest_starts(size, &[]);
         let n = u64::from(size);
-        assert_eq!(counts(&world), (n * (n - 1) / 2, (n - 1) * (n - 2) / 2, n - 1));
-        assert_eq!(world.total_sent(), n * (n - 1));
-        let believed = beliefs(&mut world);
+        assert_eq!(counts(&stage), (n * (n - 1) / 2, (n - 1) * (n - 2) / 2, n - 1));
+        assert_eq!(stage.total_sent(), n * (n - 1));
+        let believed = beliefs(&mut stage);
         assert!(believed[..size as usize - 1].iter().all(|belief| *belief == Some(p(size - 1))));
     }
 }
@@ -65,33 +66,33 @@ fn if_the_lowest_starts_and_the_highest_is_down_it_costs_n_times_n_minus_one() {
 #[claims("Q-31")]
 #[test]
 fn all_that_notice_at_once_send_no_more_than_the_lowest_alone() {
-    let mut world = world(6, &[]);
-    world.crash(p(6));
-    (1..=5).for_each(|at| world.command(p(at), Command::Elect));
-    world.settle();
-    assert_eq!(counts(&world), (15, 10, 5));
+    let mut stage = stage(6, &[]);
+    stage.crash(p(6));
+    (1..=5).for_each(|at| stage.command(p(at), Command::Elect));
+    stage.settle();
+    assert_eq!(counts(&stage), (15, 10, 5));
 }
 
 #[claims("Q-31")]
 #[test]
 fn if_the_second_highest_notices_it_costs_one_election_message_and_a_round() {
-    let mut world = world(6, &[]);
-    world.crash(p(6));
-    world.command(p(5), Command::Elect);
-    world.settle();
-    assert_eq!(counts(&world), (1, 0, 5));
+    let mut stage = stage(6, &[]);
+    stage.crash(p(6));
+    stage.command(p(5), Command::Elect);
+    stage.settle();
+    assert_eq!(counts(&stage), (1, 0, 5));
 }
 
 /// It bullies the incumbent.
 #[claims("A-BUL2", "I-66", "I-69")]
 #[test]
 fn the_highest_announces_itself_as_soon_as_it_recovers() {
-    let mut world = world(4, &[]);
-    world.crash(p(4));
-    world.recover(p(4));
-    assert_eq!(counts(&world), (0, 0, 3));
-    world.settle();
-    assert_eq!(beliefs(&mut world), [Some(p(4)); 4]);
+    let mut stage = stage(4, &[]);
+    stage.crash(p(4));
+    stage.recover(p(4));
+    assert_eq!(counts(&stage), (0, 0, 3));
+    stage.settle();
+    assert_eq!(beliefs(&mut stage), [Some(p(4)); 4]);
 }
 
 /// 2.11: who is down is not told where only lower ones are.
@@ -102,7 +103,7 @@ fn to_announce_to_lower_ones_only_saves_one_message() {
         let n = u64::from(size);
         let lower = lowest_starts(size, &[Switch::AnnounceLower]);
         assert_eq!(lower.total_sent(), n * (n - 1) - 1);
-        let mut second = world(size, &[Switch::AnnounceLower]);
+        let mut second = stage(size, &[Switch::AnnounceLower]);
         second.crash(p(size));
         second.command(p(size - 1), Command::Elect);
         second.settle();
@@ -112,41 +113,40 @@ fn to_announce_to_lower_ones_only_saves_one_message() {
 
 /// What the eight steps of the story cost: elections, answers and announcements by step.
 fn recovery() -> Vec<(u64, u64, u64)> {
-    let mut world = world(4, &[Switch::NoTerms]);
-    world.command(p(4), Command::Elect);
-    world.settle();
-    assert_eq!(opinions(&mut world), [Some(p(4)); 4], "step 1");
-    world.sent.clear();
-    let (mut steps, mut before) = (vec![(0, 0, 0)], (0, 0, 0));
-    let mut step = |world: &World<Bully>| {
-        let now = counts(world);
+    let mut stage = stage(4, &[Switch::NoTerms]);
+    stage.command(p(4), Command::Elect);
+    stage.settle();
+    assert_eq!(opinions(&mut stage), [Some(p(4)); 4], "step 1");
+    let (mut steps, mut before) = (vec![(0, 0, 0)], counts(&stage));
+    let mut step = |stage: &Stage<Bully>| {
+        let now = counts(stage);
         steps.push((now.0 - before.0, now.1 - before.1, now.2 - before.2));
         before = now;
     };
-    world.crash(p(1));
-    world.crash(p(4));
-    world.suspicion(p(2), p(4), Verdict::Suspect);
-    step(&world);
-    world.pass(2, 3);
-    step(&world);
-    world.drain(&mut Dice(0));
-    step(&world);
-    world.fire(p(3), Timer::Answer);
-    step(&world);
-    world.settle();
-    let led = opinions(&mut world);
+    stage.crash(p(1));
+    stage.crash(p(4));
+    stage.suspicion(p(2), p(4), Verdict::Suspect);
+    step(&stage);
+    stage.pass((p(2), p(3)), 0);
+    step(&stage);
+    stage.drain(&mut Dice(0));
+    step(&stage);
+    stage.fire(p(3), Timer::Answer);
+    step(&stage);
+    stage.settle();
+    let led = opinions(&mut stage);
     assert_eq!((led[1], led[2]), (Some(p(3)), Some(p(3))), "step 5");
-    world.recover(p(1));
-    step(&world);
-    world.settle();
-    step(&world);
-    assert_eq!(opinions(&mut world)[0], Some(p(3)), "step 7");
-    world.recover(p(4));
-    step(&world);
-    world.suspicion(p(2), p(4), Verdict::Trust);
-    world.settle();
-    assert_eq!(opinions(&mut world), [Some(p(4)); 4], "step 8");
-    assert_eq!(counts(&world), before, "nothing follows");
+    stage.recover(p(1));
+    step(&stage);
+    stage.settle();
+    step(&stage);
+    assert_eq!(opinions(&mut stage)[0], Some(p(3)), "step 7");
+    stage.recover(p(4));
+    step(&stage);
+    stage.suspicion(p(2), p(4), Verdict::Trust);
+    stage.settle();
+    assert_eq!(opinions(&mut stage), [Some(p(4)); 4], "step 8");
+    assert_eq!(counts(&stage), before, "nothing follows");
     steps
 }
 
@@ -180,15 +180,15 @@ fn the_once_rule_saves_exponentially_many_messages() {
 #[claims("I-67")]
 #[test]
 fn if_the_answerer_crashes_the_next_one_leads_after_one_restart() {
-    let mut world = world(3, &[]);
-    world.crash(p(3));
-    world.command(p(1), Command::Elect);
-    world.pass(1, 2);
-    world.pass(2, 1);
-    world.crash(p(2));
-    world.settle();
-    assert_eq!(beliefs(&mut world)[0], Some(p(1)));
-    assert_eq!(world.sent_of("election"), 2 + 1 + 2, "P1 has started twice");
+    let mut stage = stage(3, &[]);
+    stage.crash(p(3));
+    stage.command(p(1), Command::Elect);
+    stage.pass((p(1), p(2)), 0);
+    stage.pass((p(2), p(1)), 0);
+    stage.crash(p(2));
+    stage.settle();
+    assert_eq!(beliefs(&mut stage)[0], Some(p(1)));
+    assert_eq!(stage.sent_of("election"), 2 + 1 + 2, "P1 has started twice");
 }
 
 /// The four rules of who is not the leader.
@@ -196,20 +196,20 @@ fn if_the_answerer_crashes_the_next_one_leads_after_one_restart() {
 #[test]
 fn what_a_process_that_does_not_lead_does() {
     // An announcement of a higher one is believed.
-    let mut one = world(3, &[]);
+    let mut one = stage(3, &[]);
     one.inject(p(3), p(2), Message::Coordinator { number: 1 });
     assert_eq!(beliefs(&mut one)[1], Some(p(3)));
     // One of a lower one means "I was down during the vote", and starts an election.
-    let mut two = world(3, &[]);
+    let mut two = stage(3, &[]);
     two.inject(p(1), p(2), Message::Coordinator { number: 1 });
     assert_eq!((beliefs(&mut two)[1], two.sent_of("election")), (None, 1));
     // An election message of a lower one is answered, and starts an election, but only one.
-    let mut three = world(3, &[]);
+    let mut three = stage(3, &[]);
     three.inject(p(1), p(2), Message::Election { number: 1 });
     three.inject(p(1), p(2), Message::Election { number: 1 });
     assert_eq!((three.sent_of("answer"), three.sent_of("election")), (2, 1));
     // Of a higher one, which told all, it is waited for; in the end we start ourselves.
-    let mut four = world(3, &[]);
+    let mut four = stage(3, &[]);
     four.inject(p(3), p(2), Message::Election { number: 1 });
     assert_eq!((four.total_sent(), four.armed_timers()), (0, vec![(p(2), Timer::Coordinator)]));
     four.fire(p(2), Timer::Coordinator);
@@ -219,18 +219,18 @@ fn what_a_process_that_does_not_lead_does() {
 #[claims("Q-29")]
 #[test]
 fn to_tell_all_of_the_election_costs_more_and_elects_the_same() {
-    let mut world = lowest_starts(4, &[Switch::TellAll]);
-    assert!(world.total_sent() > lowest_starts(4, &[]).total_sent());
-    assert_eq!(beliefs(&mut world)[..3], [Some(p(3)); 3]);
+    let mut stage = lowest_starts(4, &[Switch::TellAll]);
+    assert!(stage.total_sent() > lowest_starts(4, &[]).total_sent());
+    assert_eq!(beliefs(&mut stage)[..3], [Some(p(3)); 3]);
 }
 
 #[test]
 fn the_largest_rank_wins_whatever_the_ids() {
     let ranks = [3, 1, 4, 2].map(Rank::of_id).into();
-    let mut world = World::new(4, Order::Fifo, Config { ranks, ..config(4, &[]) });
-    world.command(p(2), Command::Elect);
-    world.settle();
-    assert_eq!(beliefs::<Bully>(&mut world), [Some(p(3)); 4]);
+    let mut stage = Stage::alike(4, Order::Fifo, Config { ranks, ..config(4, &[]) });
+    stage.command(p(2), Command::Elect);
+    stage.settle();
+    assert_eq!(beliefs::<Bully>(&mut stage), [Some(p(3)); 4]);
 }
 
 /// P1's timeout was too short; P1 and P2 both announce, and each believes the other.
@@ -238,12 +238,12 @@ fn the_largest_rank_wins_whatever_the_ids() {
 #[test]
 fn with_wrong_timeouts_two_end_up_believing_each_other_unless_there_are_terms() {
     let views = |switches: &[Switch]| {
-        let mut world = world(2, switches);
-        world.command(p(1), Command::Elect);
-        world.fire(p(1), Timer::Answer);
-        world.pass(1, 2);
-        world.settle();
-        opinions(&mut world)
+        let mut stage = stage(2, switches);
+        stage.command(p(1), Command::Elect);
+        stage.fire(p(1), Timer::Answer);
+        stage.pass((p(1), p(2)), 0);
+        stage.settle();
+        opinions(&mut stage)
     };
     assert_eq!(views(&[Switch::NoTerms, Switch::AcceptLower]), [Some(p(2)), Some(p(1))]);
     assert_eq!(views(&[]), [Some(p(2)); 2]);
@@ -254,14 +254,14 @@ fn with_wrong_timeouts_two_end_up_believing_each_other_unless_there_are_terms() 
 #[test]
 fn a_late_announcement_does_not_undo_a_later_one_where_there_are_terms() {
     let views = |switches: &[Switch]| {
-        let mut world = world(2, switches);
-        world.crash(p(2));
-        world.command(p(1), Command::Elect);
-        world.pass(1, 2);
-        world.fire(p(1), Timer::Answer);
-        world.recover(p(2));
-        world.settle();
-        opinions(&mut world)
+        let mut stage = stage(2, switches);
+        stage.crash(p(2));
+        stage.command(p(1), Command::Elect);
+        stage.pass((p(1), p(2)), 0);
+        stage.fire(p(1), Timer::Answer);
+        stage.recover(p(2));
+        stage.settle();
+        opinions(&mut stage)
     };
     assert_eq!(views(&[Switch::NoTerms, Switch::AcceptLower]), [Some(p(2)), Some(p(1))]);
     assert_eq!(views(&[]), [Some(p(2)); 2]);
@@ -272,18 +272,18 @@ fn a_late_announcement_does_not_undo_a_later_one_where_there_are_terms() {
 #[test]
 fn a_third_that_hears_two_announcements_in_the_wrong_order_is_misled_unless_there_are_terms() {
     let views = |switches: &[Switch]| {
-        let mut world = world(3, switches);
-        world.command(p(1), Command::Elect);
-        world.pass(1, 2);
-        world.pass(2, 1);
-        world.crash(p(3));
-        world.pass(1, 3);
-        world.pass(2, 3);
-        world.fire(p(2), Timer::Answer);
-        world.recover(p(3));
-        world.pass(3, 1);
-        world.settle();
-        opinions(&mut world)
+        let mut stage = stage(3, switches);
+        stage.command(p(1), Command::Elect);
+        stage.pass((p(1), p(2)), 0);
+        stage.pass((p(2), p(1)), 0);
+        stage.crash(p(3));
+        stage.pass((p(1), p(3)), 0);
+        stage.pass((p(2), p(3)), 0);
+        stage.fire(p(2), Timer::Answer);
+        stage.recover(p(3));
+        stage.pass((p(3), p(1)), 0);
+        stage.settle();
+        opinions(&mut stage)
     };
     for rule in [Switch::IgnoreLower, Switch::AnnounceLower] {
         let misled = [Some(p(2)), Some(p(3)), Some(p(3))];
@@ -297,33 +297,33 @@ fn a_third_that_hears_two_announcements_in_the_wrong_order_is_misled_unless_ther
 #[test]
 fn whoever_is_told_of_a_term_not_below_its_own_tries_again() {
     let ranks = [2, 1].map(Rank::of_id).into();
-    let mut world = World::<Bully>::new(2, Order::Fifo, Config { ranks, ..config(2, &[]) });
-    world.command(p(2), Command::Elect);
-    world.lose((p(2), p(1)));
-    world.fire(p(2), Timer::Answer);
-    world.lose((p(2), p(1)));
-    world.command(p(1), Command::Elect);
-    world.settle();
-    assert_eq!(beliefs(&mut world), [Some(p(1)); 2]);
+    let mut stage = Stage::<Bully>::alike(2, Order::Fifo, Config { ranks, ..config(2, &[]) });
+    stage.command(p(2), Command::Elect);
+    stage.lose((p(2), p(1)));
+    stage.fire(p(2), Timer::Answer);
+    stage.lose((p(2), p(1)));
+    stage.command(p(1), Command::Elect);
+    stage.settle();
+    assert_eq!(beliefs(&mut stage), [Some(p(1)); 2]);
 }
 
 /// Else answers breed elections, and these breed answers.
 #[test]
 fn a_follower_that_hears_of_a_later_number_waits_for_its_announcement() {
-    let mut world = world(3, &[]);
-    world.inject(p(3), p(1), Message::Coordinator { number: 1 });
-    world.inject(p(2), p(1), Message::Answer { number: 9 });
-    assert_eq!((world.total_sent(), world.armed_timers()), (0, vec![]));
+    let mut stage = stage(3, &[]);
+    stage.inject(p(3), p(1), Message::Coordinator { number: 1 });
+    stage.inject(p(2), p(1), Message::Answer { number: 9 });
+    assert_eq!((stage.total_sent(), stage.armed_timers()), (0, vec![]));
 }
 
 #[test]
 fn a_leader_that_is_overtaken_stops_to_lead_at_once() {
-    let mut world = world(3, &[]);
-    world.command(p(1), Command::Elect);
-    world.fire(p(1), Timer::Answer);
-    assert_eq!(beliefs(&mut world)[0], Some(p(1)));
-    world.inject(p(3), p(1), Message::Answer { number: 5 });
-    let told = format!("{:?}", world.take_seen());
+    let mut stage = stage(3, &[]);
+    stage.command(p(1), Command::Elect);
+    stage.fire(p(1), Timer::Answer);
+    assert_eq!(beliefs(&mut stage)[0], Some(p(1)));
+    stage.inject(p(3), p(1), Message::Answer { number: 5 });
+    let told = format!("{:?}", stage.take_seen());
     assert!(told.contains("Deposed"), "{told}");
 }
 
@@ -332,19 +332,19 @@ fn a_leader_that_is_overtaken_stops_to_lead_at_once() {
 fn after_false_alarms_all_agree_on_the_highest() {
     for seed in 0..500 {
         let mut dice = Dice(seed);
-        let mut world = world(4, &[]);
-        world.command(p(4), Command::Elect);
-        world.settle();
+        let mut stage = stage(4, &[]);
+        stage.command(p(4), Command::Elect);
+        stage.settle();
         for _ in 0..6 {
             let (at, peer) = (dice.below(4) as u32 + 1, dice.below(4) as u32 + 1);
             if at != peer {
-                world.suspicion(p(at), p(peer), Verdict::Suspect);
-                world.drain(&mut dice);
-                world.suspicion(p(at), p(peer), Verdict::Trust);
+                stage.suspicion(p(at), p(peer), Verdict::Suspect);
+                stage.drain(&mut dice);
+                stage.suspicion(p(at), p(peer), Verdict::Trust);
             }
         }
-        world.settle();
-        assert_eq!(beliefs(&mut world), [Some(p(4)); 4], "seed {seed}");
+        stage.settle();
+        assert_eq!(beliefs(&mut stage), [Some(p(4)); 4], "seed {seed}");
     }
 }
 
@@ -364,28 +364,28 @@ fn an_answer_has_two_message_delays_and_a_step_and_a_coordinator_that_for_everyb
 #[test]
 fn whoever_is_in_an_election_starts_no_second_one() {
     let config = Config::plain(3, 4);
-    let mut world = World::<Bully>::new(3, Order::Fifo, config);
-    world.command(p(1), Command::Elect);
-    let sent = world.total_sent();
+    let mut stage = Stage::<Bully>::alike(3, Order::Fifo, config);
+    stage.command(p(1), Command::Elect);
+    let sent = stage.total_sent();
     assert_eq!(sent, 2, "to P2 and P3");
-    world.command(p(1), Command::Elect);
-    assert_eq!(world.total_sent(), sent);
-    world.settle();
-    let settled = world.total_sent();
-    world.command(p(1), Command::Elect);
-    assert!(world.total_sent() > settled, "this one is over, and another may begin");
+    stage.command(p(1), Command::Elect);
+    assert_eq!(stage.total_sent(), sent);
+    stage.settle();
+    let settled = stage.total_sent();
+    stage.command(p(1), Command::Elect);
+    assert!(stage.total_sent() > settled, "this one is over, and another may begin");
 }
 
 #[test]
 fn whoever_waits_for_an_announcement_in_vain_starts_again_under_a_higher_number() {
     for (rule, number) in [(&[][..], 2), (&[Switch::NoTerms], 0)] {
-        let mut world = world(2, rule);
-        world.command(p(1), Command::Elect);
-        world.pass(1, 2);
-        world.pass(2, 1);
-        world.lose((p(2), p(1)));
-        world.fire(p(1), Timer::Coordinator);
-        assert_eq!(*world.oldest((p(1), p(2))), Message::Election { number });
+        let mut stage = stage(2, rule);
+        stage.command(p(1), Command::Elect);
+        stage.pass((p(1), p(2)), 0);
+        stage.pass((p(2), p(1)), 0);
+        stage.lose((p(2), p(1)));
+        stage.fire(p(1), Timer::Coordinator);
+        assert_eq!(*stage.queue((p(1), p(2)))[0], Message::Election { number });
     }
 }
 
@@ -393,11 +393,11 @@ fn whoever_waits_for_an_announcement_in_vain_starts_again_under_a_higher_number(
 #[test]
 fn an_announcement_of_a_suspect_is_doubted_until_that_one_is_trusted_again() {
     let doubting = || {
-        let mut world = world(3, &[]);
-        world.suspicion(p(2), p(3), Verdict::Suspect);
-        world.inject(p(3), p(2), Message::Coordinator { number: 1 });
-        assert_eq!(world.armed_timers(), [(p(2), Timer::Coordinator)]);
-        world
+        let mut stage = stage(3, &[]);
+        stage.suspicion(p(2), p(3), Verdict::Suspect);
+        stage.inject(p(3), p(2), Message::Coordinator { number: 1 });
+        assert_eq!(stage.armed_timers(), [(p(2), Timer::Coordinator)]);
+        stage
     };
     let mut trusted = doubting();
     trusted.suspicion(p(2), p(3), Verdict::Trust);
@@ -414,26 +414,26 @@ fn only_a_leader_greets_and_only_where_that_is_switched_on() {
     for (leads, switches, greetings) in
         [(true, &[Switch::Greet][..], 1), (false, &[Switch::Greet], 0), (true, &[], 0)]
     {
-        let mut world = world(2, switches);
+        let mut stage = stage(2, switches);
         if leads {
-            world.command(p(2), Command::Elect);
-            world.settle();
+            stage.command(p(2), Command::Elect);
+            stage.settle();
         }
-        let before = world.total_sent();
-        world.suspicion(p(2), p(1), Verdict::Suspect);
-        world.suspicion(p(2), p(1), Verdict::Trust);
-        assert_eq!(world.total_sent() - before, greetings, "{leads} {switches:?}");
+        let before = stage.total_sent();
+        stage.suspicion(p(2), p(1), Verdict::Suspect);
+        stage.suspicion(p(2), p(1), Verdict::Trust);
+        assert_eq!(stage.total_sent() - before, greetings, "{leads} {switches:?}");
     }
 }
 
 /// Where an election is told to all.
 #[test]
 fn a_higher_one_is_not_waited_for_while_we_ask_ourselves_nor_if_it_asked_before_it_won() {
-    let mut asking = world(3, &[]);
+    let mut asking = stage(3, &[]);
     asking.command(p(2), Command::Elect);
     asking.inject(p(3), p(2), Message::Election { number: 1 });
     assert_eq!(asking.armed_timers(), [(p(2), Timer::Answer)]);
-    let mut over = world(3, &[]);
+    let mut over = stage(3, &[]);
     over.inject(p(3), p(2), Message::Coordinator { number: 1 });
     over.inject(p(3), p(2), Message::Election { number: 1 });
     assert_eq!(over.armed_timers(), []);
@@ -441,9 +441,9 @@ fn a_higher_one_is_not_waited_for_while_we_ask_ourselves_nor_if_it_asked_before_
 
 #[test]
 fn an_announcement_that_comes_twice_is_not_taken_for_a_late_one() {
-    let mut world = world(2, &[]);
-    world.command(p(2), Command::Elect);
-    world.duplicate((p(2), p(1)));
-    world.settle();
-    assert_eq!(world.total_sent(), 1, "nobody is told that it was overtaken");
+    let mut stage = stage(2, &[]);
+    stage.command(p(2), Command::Elect);
+    stage.duplicate((p(2), p(1)));
+    stage.settle();
+    assert_eq!(stage.total_sent(), 1, "nobody is told that it was overtaken");
 }

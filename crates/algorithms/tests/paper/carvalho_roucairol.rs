@@ -8,7 +8,8 @@ use tenure_core::service::mutex::Command;
 use tenure_core::{Algorithm, Order, Property};
 
 use crate::support::mutex::{NOBODY, Plan, enter_and_exit, entered, is_caught, run};
-use crate::support::{Dice, World, p};
+use crate::support::p;
+use tenure_trace::{Dice, Stage};
 
 fn plain() -> Config {
     Config::default()
@@ -18,18 +19,18 @@ fn without_asking_again() -> Config {
     Config { variants: Variants::none().with(Switch::NoRerequest) }
 }
 
-fn world(size: u32, config: Config) -> World<CarvalhoRoucairol> {
-    World::new(size, Order::Fifo, config)
+fn stage(size: u32, config: Config) -> Stage<CarvalhoRoucairol> {
+    Stage::alike(size, Order::Fifo, config)
 }
 
 #[test]
 fn whoever_has_every_permission_enters_without_a_message() {
-    let mut world = world(4, plain());
+    let mut stage = stage(4, plain());
     for _ in 0..5 {
-        assert_eq!(enter_and_exit(&mut world, 1), 0, "P1 has them all at first");
+        assert_eq!(enter_and_exit(&mut stage, 1), 0, "P1 has them all at first");
     }
-    assert_eq!(enter_and_exit(&mut world, 4), 6, "P4 has none");
-    assert_eq!(enter_and_exit(&mut world, 4), 0, "nobody has asked them back");
+    assert_eq!(enter_and_exit(&mut stage, 4), 6, "P4 has none");
+    assert_eq!(enter_and_exit(&mut stage, 4), 0, "nobody has asked them back");
 }
 
 #[claims("A-MANY")]
@@ -37,7 +38,7 @@ fn whoever_has_every_permission_enters_without_a_message() {
 fn an_entry_costs_twice_the_permissions_that_are_missing() {
     for size in 1..=7_u32 {
         for seed in 0..50 {
-            let (mut world, mut dice) = (world(size, plain()), Dice(seed));
+            let (mut stage, mut dice) = (stage(size, plain()), Dice(seed));
             // By pair, the smaller number first: who has the permission.
             let mut has: Vec<Vec<usize>> =
                 (0..size as usize).map(|one| vec![one; size as usize]).collect();
@@ -49,7 +50,7 @@ fn an_entry_costs_twice_the_permissions_that_are_missing() {
                     missing += u64::from(*owner != at);
                     *owner = at;
                 }
-                assert_eq!(enter_and_exit(&mut world, at as u32 + 1), 2 * missing, "seed {seed}");
+                assert_eq!(enter_and_exit(&mut stage, at as u32 + 1), 2 * missing, "seed {seed}");
             }
         }
     }
@@ -57,47 +58,47 @@ fn an_entry_costs_twice_the_permissions_that_are_missing() {
 
 #[test]
 fn of_two_that_ask_at_once_the_smaller_stamp_enters_first() {
-    let mut world = world(3, plain());
-    world.command(p(3), Command::Enter);
-    world.command(p(2), Command::Enter);
-    world.drain(&mut Dice(0));
-    assert_eq!(entered(&mut world), [2]);
-    world.command(p(2), Command::Exit);
-    assert_eq!(world.under_way(2, 3), 1, "one message from exit to the next entry");
-    world.pass(2, 3);
-    assert_eq!(entered(&mut world), [3]);
+    let mut stage = stage(3, plain());
+    stage.command(p(3), Command::Enter);
+    stage.command(p(2), Command::Enter);
+    stage.drain(&mut Dice(0));
+    assert_eq!(entered(&mut stage), [2]);
+    stage.command(p(2), Command::Exit);
+    assert_eq!(stage.queue((p(2), p(3))).len(), 1, "one message from exit to the next entry");
+    stage.pass((p(2), p(3)), 0);
+    assert_eq!(entered(&mut stage), [3]);
 }
 
 /// P2 waits for P1 and has P3's permission, which P3 wants with the smaller stamp.
-fn give_up_while_waiting(config: Config) -> World<CarvalhoRoucairol> {
-    let mut world = world(3, config);
-    enter_and_exit(&mut world, 2);
-    enter_and_exit(&mut world, 1);
-    world.command(p(3), Command::Enter);
-    world.command(p(2), Command::Enter);
-    let before = (world.sent_of("request"), world.sent_of("reply"));
-    world.pass(3, 2);
-    let asked_again = world.sent_of("request") - before.0;
-    assert_eq!(world.sent_of("reply") - before.1, 1);
-    assert_eq!(world.under_way(2, 3), 1 + asked_again as usize);
-    world.drain(&mut Dice(0));
-    assert_eq!(entered(&mut world), [3]);
-    world.command(p(3), Command::Exit);
-    world.drain(&mut Dice(0));
-    world
+fn give_up_while_waiting(config: Config) -> Stage<CarvalhoRoucairol> {
+    let mut stage = stage(3, config);
+    enter_and_exit(&mut stage, 2);
+    enter_and_exit(&mut stage, 1);
+    stage.command(p(3), Command::Enter);
+    stage.command(p(2), Command::Enter);
+    let before = (stage.sent_of("request"), stage.sent_of("reply"));
+    stage.pass((p(3), p(2)), 0);
+    let asked_again = stage.sent_of("request") - before.0;
+    assert_eq!(stage.sent_of("reply") - before.1, 1);
+    assert_eq!(stage.queue((p(2), p(3))).len(), 1 + asked_again as usize);
+    stage.drain(&mut Dice(0));
+    assert_eq!(entered(&mut stage), [3]);
+    stage.command(p(3), Command::Exit);
+    stage.drain(&mut Dice(0));
+    stage
 }
 
 #[test]
 fn whoever_gives_up_a_permission_while_it_waits_asks_for_it_again() {
-    let mut world = give_up_while_waiting(plain());
-    assert_eq!(entered(&mut world), [2]);
+    let mut stage = give_up_while_waiting(plain());
+    assert_eq!(entered(&mut stage), [2]);
 }
 
 #[claims("7-CR1")]
 #[test]
 fn whoever_does_not_ask_again_waits_for_ever() {
-    let mut world = give_up_while_waiting(without_asking_again());
-    assert_eq!(entered(&mut world), NOBODY);
+    let mut stage = give_up_while_waiting(without_asking_again());
+    assert_eq!(entered(&mut stage), NOBODY);
     let plan = Plan::of(Order::Fifo, &[2, 2, 2]);
     assert!(is_caught::<CarvalhoRoucairol>(&without_asking_again(), &plan, "blocked"));
     assert!(!is_caught::<CarvalhoRoucairol>(&without_asking_again(), &plan, "exclusion"));
@@ -121,17 +122,17 @@ fn an_entry_costs_at_most_twice_as_many_messages_as_there_are_peers() {
 #[claims("7-CR2")]
 #[test]
 fn whoever_has_its_permissions_enters_as_often_as_it_likes_while_another_waits() {
-    let mut world = world(2, plain());
-    world.command(p(2), Command::Enter);
+    let mut stage = stage(2, plain());
+    stage.command(p(2), Command::Enter);
     for _ in 0..20 {
-        world.command(p(1), Command::Enter);
-        world.command(p(1), Command::Exit);
+        stage.command(p(1), Command::Enter);
+        stage.command(p(1), Command::Exit);
     }
-    assert_eq!(entered(&mut world), [1; 20]);
+    assert_eq!(entered(&mut stage), [1; 20]);
     let promises = CarvalhoRoucairol::card(&plain(), 2).promises;
     assert!(!promises.contains(&Property::Order) && !promises.contains(&Property::NoStarvation));
-    world.drain(&mut Dice(0));
-    assert_eq!(entered(&mut world), [2], "but it is served once its request has arrived");
+    stage.drain(&mut Dice(0));
+    assert_eq!(entered(&mut stage), [2], "but it is served once its request has arrived");
 }
 
 #[test]
@@ -150,8 +151,8 @@ fn a_duplicate_makes_two_permissions_of_one() {
 
 #[test]
 fn one_that_recovers_begins_with_no_permission() {
-    let mut world = world(3, plain());
-    world.crash(p(1));
-    world.recover(p(1));
-    assert_eq!(enter_and_exit(&mut world, 1), 4);
+    let mut stage = stage(3, plain());
+    stage.crash(p(1));
+    stage.recover(p(1));
+    assert_eq!(enter_and_exit(&mut stage, 1), 4);
 }

@@ -9,24 +9,25 @@ use tenure_core::service::election::Command;
 use tenure_core::{Order, ProcessId, Rank};
 
 use crate::support::election::{beliefs, elect, everybody, opinions};
-use crate::support::{Dice, Seen, World, p};
+use crate::support::p;
+use tenure_trace::{Dice, Seen, Stage};
 
 fn ring(ids: &[u32]) -> Config {
     let ranks = ids.iter().map(|id| Rank::of_id(*id)).collect();
     Config { ranks, variants: Variants::none() }
 }
 
-fn world(ids: &[u32]) -> World<ChangRoberts> {
-    World::new(ids.len() as u32, Order::Fifo, ring(ids))
+fn stage(ids: &[u32]) -> Stage<ChangRoberts> {
+    Stage::alike(ids.len() as u32, Order::Fifo, ring(ids))
 }
 
 /// Starts at `initiators` at once, delivers everything; the messages sent and the leader's id.
 fn count(ids: &[u32], initiators: &[ProcessId]) -> (u64, u32) {
     let size = ids.len() as u32;
-    let (world, beliefs) = elect::<ChangRoberts>(size, Order::Fifo, ring(ids), initiators, 0, 1);
+    let (stage, beliefs) = elect::<ChangRoberts>(size, Order::Fifo, ring(ids), initiators, 0, 1);
     let leader = beliefs[0].expect("everybody believes in somebody");
     assert!(beliefs.iter().all(|belief| *belief == Some(leader)));
-    (world.total_sent(), ids[leader.index()])
+    (stage.total_sent(), ids[leader.index()])
 }
 
 /// As many as there are hops to the largest, N for its rank to come round, N to announce.
@@ -49,18 +50,18 @@ fn a_single_initiator_costs_its_distance_to_the_largest_and_two_laps() {
 #[claims("W-11")]
 #[test]
 fn a_decreasing_ring_sends_5_then_9_then_12_then_14_then_15_and_5_to_announce() {
-    let mut world = world(&[5, 4, 3, 2, 1]);
-    everybody(5).into_iter().for_each(|at| world.command(at, Command::Elect));
-    let mut rounds = vec![world.sent_of("election")];
-    while world.sent_of("elected") == 0 {
-        for (from, to) in world.busy_links() {
-            world.pass(from.number(), to.number());
+    let mut stage = stage(&[5, 4, 3, 2, 1]);
+    everybody(5).into_iter().for_each(|at| stage.command(at, Command::Elect));
+    let mut rounds = vec![stage.sent_of("election")];
+    while stage.sent_of("elected") == 0 {
+        for (from, to) in stage.busy_links() {
+            stage.pass((from, to), 0);
         }
-        rounds.push(world.sent_of("election"));
+        rounds.push(stage.sent_of("election"));
     }
     assert_eq!(rounds, [5, 9, 12, 14, 15, 15]);
-    world.drain(&mut Dice(0));
-    assert_eq!((world.total_sent(), world.sent_of("elected")), (20, 5));
+    stage.drain(&mut Dice(0));
+    assert_eq!((stage.total_sent(), stage.sent_of("elected")), (20, 5));
 }
 
 #[claims("W-12")]
@@ -81,27 +82,26 @@ fn whoever_gets_its_own_rank_back_leads() {
     for at in 1..=6 {
         assert_eq!(count(&ids, &[p(at)]).1, 28);
     }
-    let mut world = world(&ids);
-    world.command(p(3), Command::Elect);
-    (3..=6).chain(1..=1).for_each(|at| world.pass(at, at % 6 + 1));
-    assert_eq!(beliefs(&mut world), [None; 6], "28 has not come round yet");
-    world.pass(2, 3);
-    assert_eq!(beliefs(&mut world)[2], Some(p(3)));
+    let mut stage = stage(&ids);
+    stage.command(p(3), Command::Elect);
+    (3..=6).chain(1..=1).for_each(|at| stage.pass((p(at), p(at % 6 + 1)), 0));
+    assert_eq!(beliefs(&mut stage), [None; 6], "28 has not come round yet");
+    stage.pass((p(2), p(3)), 0);
+    assert_eq!(beliefs(&mut stage)[2], Some(p(3)));
 }
 
 /// What P2, whose id is 5, does with a rank that arrives: whether it participates afterwards,
 /// what it sends, and whether it believes that it leads.
 fn arrives(rank: u32, participant: bool) -> (bool, Vec<Message>, bool) {
-    let mut world = world(&[1, 5, 3]);
+    let mut stage = stage(&[1, 5, 3]);
     if participant {
-        world.command(p(2), Command::Elect);
-        world.lose((p(2), p(3)));
+        stage.command(p(2), Command::Elect);
+        stage.lose((p(2), p(3)));
     }
-    world.inject(p(1), p(2), Message::Election { rank: Rank::of_id(rank) });
-    let participates = format!("{:?}", world.process(p(2))).contains("phase: Participant");
-    let sent =
-        if world.under_way(2, 3) == 0 { vec![] } else { world.queue((p(2), p(3))).clone().into() };
-    (participates, sent, opinions(&mut world)[1] == Some(p(2)))
+    stage.inject(p(1), p(2), Message::Election { rank: Rank::of_id(rank) });
+    let participates = format!("{:?}", stage.process(p(2)).unwrap()).contains("phase: Participant");
+    let sent = stage.queue((p(2), p(3))).into_iter().cloned().collect();
+    (participates, sent, opinions(&mut stage)[1] == Some(p(2)))
 }
 
 /// The table of cases, and the announcement that ends it.
@@ -116,14 +116,14 @@ fn a_rank_that_arrives_goes_on_or_gives_way_or_is_discarded_or_wins() {
     assert_eq!(arrives(3, true), (true, vec![], false), "a lower one is discarded");
     assert_eq!(arrives(5, true), (false, announced.clone(), true), "the own one wins");
     assert_eq!(arrives(5, false), (false, announced, true), "and so it does in the end");
-    let mut world = world(&[1, 5, 7]);
-    world.command(p(2), Command::Elect);
-    world.lose((p(2), p(3)));
+    let mut stage = stage(&[1, 5, 7]);
+    stage.command(p(2), Command::Elect);
+    stage.lose((p(2), p(3)));
     let elected = Message::Elected { rank: Rank::of_id(7), leader: p(3) };
-    world.inject(p(1), p(2), elected.clone());
-    assert!(format!("{:?}", world.process(p(2))).contains("phase: NonParticipant"));
-    assert_eq!(opinions(&mut world)[1], Some(p(3)));
-    assert_eq!(world.oldest((p(2), p(3))), &elected);
+    stage.inject(p(1), p(2), elected.clone());
+    assert!(format!("{:?}", stage.process(p(2)).unwrap()).contains("phase: NonParticipant"));
+    assert_eq!(opinions(&mut stage)[1], Some(p(3)));
+    assert_eq!(stage.queue((p(2), p(3)))[0], &elected);
 }
 
 #[claims("W-15")]
@@ -154,12 +154,12 @@ fn the_least_loaded_process_wins_with_ranks_of_load() {
 #[claims("I-57")]
 #[test]
 fn of_equals_everybody_leads_after_one_hop() {
-    let mut world = world(&[7, 7, 7, 7]);
-    everybody(4).into_iter().for_each(|at| world.command(at, Command::Elect));
+    let mut stage = stage(&[7, 7, 7, 7]);
+    everybody(4).into_iter().for_each(|at| stage.command(at, Command::Elect));
     for at in 1..=4 {
-        world.pass(at, at % 4 + 1);
+        stage.pass((p(at), p(at % 4 + 1)), 0);
     }
-    let led = world.take_seen().into_iter().filter(|(_, seen)| matches!(seen, Seen::Event(_)));
+    let led = stage.take_seen().into_iter().filter(|(_, seen)| matches!(seen, Seen::Event(_)));
     assert_eq!(led.count(), 4);
 }
 
@@ -168,36 +168,36 @@ fn of_equals_everybody_leads_after_one_hop() {
 #[test]
 fn of_two_largest_both_lead() {
     for seed in 0..200 {
-        let mut world = world(&[7, 2, 7, 3, 1]);
-        everybody(5).into_iter().for_each(|at| world.command(at, Command::Elect));
-        world.drain(&mut Dice(seed));
-        let beliefs = opinions(&mut world);
+        let mut stage = stage(&[7, 2, 7, 3, 1]);
+        everybody(5).into_iter().for_each(|at| stage.command(at, Command::Elect));
+        stage.drain(&mut Dice(seed));
+        let beliefs = opinions(&mut stage);
         assert_eq!((beliefs[0], beliefs[2]), (Some(p(1)), Some(p(3))), "seed {seed}");
     }
 }
 
 #[test]
 fn whoever_participates_starts_no_second_election() {
-    let mut world = world(&[1, 2, 3]);
-    world.command(p(1), Command::Elect);
-    world.command(p(1), Command::Elect);
-    world.pass(1, 2);
-    world.command(p(2), Command::Elect);
-    world.drain(&mut Dice(0));
-    assert_eq!(world.total_sent(), 2 + 2 * 3);
+    let mut stage = stage(&[1, 2, 3]);
+    stage.command(p(1), Command::Elect);
+    stage.command(p(1), Command::Elect);
+    stage.pass((p(1), p(2)), 0);
+    stage.command(p(2), Command::Elect);
+    stage.drain(&mut Dice(0));
+    assert_eq!(stage.total_sent(), 2 + 2 * 3);
 }
 
 /// Legal, and the reason why counts are taken with all initiators at once.
 #[test]
 fn whoever_starts_after_the_announcement_starts_a_second_election_of_the_same_leader() {
-    let mut world = world(&[1, 2, 3]);
-    world.command(p(1), Command::Elect);
-    world.drain(&mut Dice(0));
-    let first = world.total_sent();
-    world.command(p(2), Command::Elect);
-    world.drain(&mut Dice(0));
-    assert_eq!(beliefs(&mut world), [Some(p(3)); 3]);
-    assert_eq!(world.total_sent(), first + 1 + 2 * 3);
+    let mut stage = stage(&[1, 2, 3]);
+    stage.command(p(1), Command::Elect);
+    stage.drain(&mut Dice(0));
+    let first = stage.total_sent();
+    stage.command(p(2), Command::Elect);
+    stage.drain(&mut Dice(0));
+    assert_eq!(beliefs(&mut stage), [Some(p(3)); 3]);
+    assert_eq!(stage.total_sent(), first + 1 + 2 * 3);
 }
 
 /// The mark on passing on is not needed where channels are first in, first out.
@@ -219,20 +219,20 @@ fn without_the_mark_on_passing_on_all_agree_as_well() {
 #[claims("7-CR-LE")]
 #[test]
 fn a_rank_that_overtakes_the_announcement_leaves_a_participant_for_ever() {
-    let mut world = world(&[3, 1, 2]);
-    world.command(p(1), Command::Elect);
-    world.pass(1, 2);
-    world.pass(2, 3);
-    world.pass(3, 1);
-    world.pass(1, 2);
-    assert_eq!(beliefs(&mut world)[..2], [Some(p(1)); 2]);
-    world.command(p(2), Command::Elect);
-    world.pass_nth(2, 3, 1);
-    world.drain(&mut Dice(0));
-    let stuck = format!("{:?}", world.process(p(2)));
+    let mut stage = stage(&[3, 1, 2]);
+    stage.command(p(1), Command::Elect);
+    stage.pass((p(1), p(2)), 0);
+    stage.pass((p(2), p(3)), 0);
+    stage.pass((p(3), p(1)), 0);
+    stage.pass((p(1), p(2)), 0);
+    assert_eq!(beliefs(&mut stage)[..2], [Some(p(1)); 2]);
+    stage.command(p(2), Command::Elect);
+    stage.pass((p(2), p(3)), 1);
+    stage.drain(&mut Dice(0));
+    let stuck = format!("{:?}", stage.process(p(2)).unwrap());
     assert!(stuck.contains("phase: Participant"), "{stuck}");
-    world.command(p(2), Command::Elect);
-    assert_eq!(world.busy_links(), [], "P2 will never start an election again");
+    stage.command(p(2), Command::Elect);
+    assert_eq!(stage.busy_links(), [], "P2 will never start an election again");
 }
 
 #[test]

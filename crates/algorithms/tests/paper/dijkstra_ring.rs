@@ -9,7 +9,8 @@ use tenure_core::service::mutex::Command;
 use tenure_core::{Batch, Group, Input, Order, ProcessId, Property, Protocol};
 
 use crate::support::mutex::{NOBODY, Plan, entered, run_as};
-use crate::support::{Dice, World, p};
+use crate::support::p;
+use tenure_trace::{Dice, Stage};
 
 /// Whether some run goes on for ever within `wrong` states: without end, and never putting off for
 /// ever anybody whom `owed` names.
@@ -230,24 +231,24 @@ fn from_any_start_one_at_a_time_enters_in_the_end() {
         let mut any = || u32::try_from(dice.below(2 * size as usize)).unwrap();
         let start = (0..size).map(|_| State { own: any(), left: any() }).collect();
         let config = Config { start, ..Config::default() };
-        let mut world = World::<DijkstraRing>::new(size, Order::Fifo, config);
+        let mut stage = Stage::<DijkstraRing>::alike(size, Order::Fifo, config);
         for _ in 0..400 * size {
-            let (links, timers) = (world.busy_links(), world.armed_timers());
+            let (links, timers) = (stage.busy_links(), stage.armed_timers());
             // Repeating is rarer than hearing, or links would fill without end.
             let repeats = |timer: &Timer| *timer == Timer::Repeat;
             match dice.pick(&links).copied().filter(|_| !dice.one_in(4)) {
-                Some(link) => world.deliver(link, &mut dice),
+                Some(link) => stage.deliver(link, &mut dice),
                 None => {
                     let (at, timer) = *dice.pick(&timers).expect("repeats never end");
                     if !repeats(&timer) || links.len() < 2 * size as usize {
-                        world.fire(at, timer);
+                        stage.fire(at, timer);
                     }
                 }
             }
         }
-        world.drain(&mut dice);
+        stage.drain(&mut dice);
         let privileged =
-            world.everybody().into_iter().filter(|at| world.process(*at).is_privileged());
+            stage.everybody().into_iter().filter(|at| stage.process(*at).unwrap().is_privileged());
         assert_eq!(privileged.count(), 1, "seed {seed}");
     }
 }
@@ -256,9 +257,9 @@ fn from_any_start_one_at_a_time_enters_in_the_end() {
 fn until_it_has_converged_several_may_be_inside() {
     let start = [State { own: 0, left: 1 }, State { own: 2, left: 0 }, State { own: 1, left: 2 }];
     let config = Config { start: start.into(), ..Config::default() };
-    let mut world = World::<DijkstraRing>::new(3, Order::Fifo, config);
-    (2..=3).for_each(|at| world.command(p(at), Command::Enter));
-    assert_eq!(entered(&mut world), [2, 3]);
+    let mut stage = Stage::<DijkstraRing>::alike(3, Order::Fifo, config);
+    (2..=3).for_each(|at| stage.command(p(at), Command::Enter));
+    assert_eq!(entered(&mut stage), [2, 3]);
 }
 
 #[test]
@@ -278,12 +279,12 @@ fn a_converged_ring_is_a_lock_that_survives_loss_and_duplication() {
 
 #[test]
 fn what_was_lost_is_said_again() {
-    let mut world = World::<DijkstraRing>::new(2, Order::Fifo, Config::default());
-    world.command(p(2), Command::Enter);
-    world.fire(p(1), Timer::Pass);
-    world.lose((p(1), p(2)));
-    assert_eq!(entered(&mut world), NOBODY);
-    world.fire(p(1), Timer::Repeat);
-    world.pass(1, 2);
-    assert_eq!(entered(&mut world), [2]);
+    let mut stage = Stage::<DijkstraRing>::alike(2, Order::Fifo, Config::default());
+    stage.command(p(2), Command::Enter);
+    stage.fire(p(1), Timer::Pass);
+    stage.lose((p(1), p(2)));
+    assert_eq!(entered(&mut stage), NOBODY);
+    stage.fire(p(1), Timer::Repeat);
+    stage.pass((p(1), p(2)), 0);
+    assert_eq!(entered(&mut stage), [2]);
 }

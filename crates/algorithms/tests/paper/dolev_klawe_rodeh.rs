@@ -7,7 +7,8 @@ use tenure_core::service::election::Command;
 use tenure_core::{Order, ProcessId};
 
 use crate::support::election::{beliefs, choices, elect, everybody, place_of, ranks};
-use crate::support::{Dice, World, p, permutations};
+use crate::support::{p, permutations};
+use tenure_trace::{Dice, Stage};
 
 fn ring(ids: &[u32]) -> Config {
     Config { ranks: ranks(ids) }
@@ -16,22 +17,22 @@ fn ring(ids: &[u32]) -> Config {
 /// All start at once: the phases, the messages without the announcement, and who announced.
 fn run(ids: &[u32], seed: u64) -> (u32, u64, ProcessId) {
     let size = ids.len() as u32;
-    let mut world = World::<DolevKlaweRodeh>::new(size, Order::Fifo, ring(ids));
-    everybody(size).into_iter().for_each(|at| world.command(at, Command::Elect));
+    let mut stage = Stage::<DolevKlaweRodeh>::alike(size, Order::Fifo, ring(ids));
+    everybody(size).into_iter().for_each(|at| stage.command(at, Command::Elect));
     let (mut phases, mut detector) = (0, None);
     let mut dice = Dice(seed);
-    while let Some(link) = dice.pick(&world.busy_links()).copied() {
-        match world.oldest(link) {
+    while let Some(link) = dice.pick(&stage.busy_links()).copied() {
+        match stage.queue(link)[0] {
             Message::First { phase, .. } | Message::Second { phase, .. } => {
                 phases = phases.max(*phase);
             }
             Message::Elected { .. } => drop(detector.get_or_insert(link.0)),
         }
-        world.deliver(link, &mut dice);
+        stage.deliver(link, &mut dice);
     }
-    assert_eq!(beliefs(&mut world), vec![place_of(size, ids); ids.len()], "{ids:?} seed {seed}");
-    assert_eq!(world.sent_of("elected"), u64::from(size), "the announcement");
-    (phases, world.total_sent() - u64::from(size), detector.expect("somebody announced"))
+    assert_eq!(beliefs(&mut stage), vec![place_of(size, ids); ids.len()], "{ids:?} seed {seed}");
+    assert_eq!(stage.sent_of("elected"), u64::from(size), "the announcement");
+    (phases, stage.total_sent() - u64::from(size), detector.expect("somebody announced"))
 }
 
 /// 2.13.
@@ -78,14 +79,14 @@ fn candidates_survive_a_phase_as_local_maxima() {
         Dice(seed).shuffle(&mut ids);
         let highest = |at: usize| ids[at] > ids[(at + 1) % 9] && ids[at] > ids[(at + 8) % 9];
         let maxima = (0..9).filter(|at| highest(*at)).count();
-        let mut world = World::<DolevKlaweRodeh>::new(9, Order::Fifo, ring(&ids));
-        everybody(9).into_iter().for_each(|at| world.command(at, Command::Elect));
+        let mut stage = Stage::<DolevKlaweRodeh>::alike(9, Order::Fifo, ring(&ids));
+        everybody(9).into_iter().for_each(|at| stage.command(at, Command::Elect));
         let mut survivors = std::collections::BTreeSet::new();
-        while let Some(link) = world.busy_links().first().copied() {
-            if let Message::First { phase: 2, candidate, .. } = world.oldest(link) {
+        while let Some(link) = stage.busy_links().first().copied() {
+            if let Message::First { phase: 2, candidate, .. } = stage.queue(link)[0] {
                 survivors.insert(candidate.process);
             }
-            world.deliver(link, &mut Dice(0));
+            stage.deliver(link, &mut Dice(0));
         }
         assert_eq!(survivors.len(), maxima, "{ids:?}");
         assert!(survivors.iter().all(|at| highest(at.index())), "{ids:?}: {survivors:?}");
@@ -99,24 +100,24 @@ fn whoever_starts_and_whatever_the_schedule_it_costs_the_same() {
     let cost = run(&ids, 0).1 + 5;
     for initiators in choices(5) {
         for seed in 0..20 {
-            let (world, beliefs) =
+            let (stage, beliefs) =
                 elect::<DolevKlaweRodeh>(5, Order::Fifo, ring(&ids), &initiators, 0, seed);
             assert_eq!(beliefs, [Some(p(3)); 5], "{initiators:?}, seed {seed}");
-            assert_eq!(world.total_sent(), cost, "{initiators:?}, seed {seed}");
+            assert_eq!(stage.total_sent(), cost, "{initiators:?}, seed {seed}");
         }
     }
 }
 
 #[test]
 fn who_is_alone_leads_for_nothing_and_elections_may_follow_one_another() {
-    let (world, beliefs) = elect::<DolevKlaweRodeh>(1, Order::Fifo, ring(&[7]), &[p(1)], 0, 0);
-    assert_eq!((world.total_sent(), beliefs), (0, vec![Some(p(1))]));
-    let (mut world, _) = elect::<DolevKlaweRodeh>(3, Order::Fifo, ring(&[2, 3, 1]), &[p(1)], 0, 0);
-    let first = world.total_sent();
-    world.command(p(3), Command::Elect);
-    world.drain(&mut Dice(0));
-    assert_eq!(world.total_sent(), 2 * first);
-    assert_eq!(super::support::election::beliefs(&mut world), [Some(p(2)); 3]);
+    let (stage, beliefs) = elect::<DolevKlaweRodeh>(1, Order::Fifo, ring(&[7]), &[p(1)], 0, 0);
+    assert_eq!((stage.total_sent(), beliefs), (0, vec![Some(p(1))]));
+    let (mut stage, _) = elect::<DolevKlaweRodeh>(3, Order::Fifo, ring(&[2, 3, 1]), &[p(1)], 0, 0);
+    let first = stage.total_sent();
+    stage.command(p(3), Command::Elect);
+    stage.drain(&mut Dice(0));
+    assert_eq!(stage.total_sent(), 2 * first);
+    assert_eq!(super::support::election::beliefs(&mut stage), [Some(p(2)); 3]);
 }
 
 #[test]

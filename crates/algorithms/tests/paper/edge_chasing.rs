@@ -7,7 +7,8 @@ use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{Fence, Order};
 
 use crate::support::mutex::{NOBODY, Plan, enter_and_exit, entered, is_caught, run};
-use crate::support::{Dice, Seen, World, p};
+use crate::support::p;
+use tenure_trace::{Dice, Seen, Stage};
 
 fn plain() -> Config {
     Config::default()
@@ -18,42 +19,42 @@ fn with(switch: Switch) -> Config {
 }
 
 /// Everybody has its first lock and has asked for its second, which is the next one's first.
-fn all_hold_one(size: u32, config: Config) -> World<EdgeChasing> {
-    let mut world = World::new(size, Order::Fifo, config);
+fn all_hold_one(size: u32, config: Config) -> Stage<EdgeChasing> {
+    let mut stage = Stage::alike(size, Order::Fifo, config);
     for number in 1..=size {
-        world.command(p(number), Command::Enter);
+        stage.command(p(number), Command::Enter);
     }
-    world
+    stage
 }
 
 /// Delivers everything, and again whenever somebody has left; who entered, in order.
-fn served(world: &mut World<EdgeChasing>, seed: u64) -> Vec<u32> {
+fn served(stage: &mut Stage<EdgeChasing>, seed: u64) -> Vec<u32> {
     let mut order = Vec::new();
     loop {
-        world.drain(&mut Dice(seed));
-        let inside = entered(world);
+        stage.drain(&mut Dice(seed));
+        let inside = entered(stage);
         let Some(number) = inside.first() else { return order };
         order.extend(&inside);
-        world.command(p(*number), Command::Exit);
+        stage.command(p(*number), Command::Exit);
     }
 }
 
 #[test]
 fn a_cycle_of_two_is_found_and_the_larger_gives_up_once() {
     for seed in 0..100 {
-        let mut world = all_hold_one(2, plain());
-        assert_eq!(served(&mut world, seed), [1, 2], "seed {seed}");
-        assert_eq!([1, 2].map(|number| world.process(p(number)).attempts()), [1, 2]);
+        let mut stage = all_hold_one(2, plain());
+        assert_eq!(served(&mut stage, seed), [1, 2], "seed {seed}");
+        assert_eq!([1, 2].map(|number| stage.process(p(number)).unwrap().attempts()), [1, 2]);
     }
 }
 
 #[test]
 fn a_cycle_of_three_is_found_and_the_largest_gives_up_once() {
     for seed in 0..500 {
-        let mut world = all_hold_one(3, plain());
+        let mut stage = all_hold_one(3, plain());
         // P3 gives back what P2 waits for, and so on round the circle.
-        assert_eq!(served(&mut world, seed), [2, 1, 3], "seed {seed}");
-        let attempts = [1, 2, 3].map(|number| world.process(p(number)).attempts());
+        assert_eq!(served(&mut stage, seed), [2, 1, 3], "seed {seed}");
+        let attempts = [1, 2, 3].map(|number| stage.process(p(number)).unwrap().attempts());
         assert_eq!(attempts, [1, 1, 2], "seed {seed}");
     }
 }
@@ -62,9 +63,9 @@ fn a_cycle_of_three_is_found_and_the_largest_gives_up_once() {
 #[test]
 fn without_detection_a_cycle_stays() {
     for size in [2, 3] {
-        let mut world = all_hold_one(size, with(Switch::NoDetection));
-        assert_eq!(served(&mut world, 0), NOBODY);
-        assert_eq!(world.sent_of("wait") + world.sent_of("probe"), 0);
+        let mut stage = all_hold_one(size, with(Switch::NoDetection));
+        assert_eq!(served(&mut stage, 0), NOBODY);
+        assert_eq!(stage.sent_of("wait") + stage.sent_of("probe"), 0);
     }
     let plan = Plan::of(Order::Reordered, &[2, 2, 2]);
     assert!(is_caught::<EdgeChasing>(&with(Switch::NoDetection), &plan, "blocked"));
@@ -75,54 +76,54 @@ fn without_detection_a_cycle_stays() {
 /// P2's: there is an edge to P4, and no cycle.
 #[test]
 fn no_probe_returns_when_there_is_no_cycle() {
-    let mut world = World::<EdgeChasing>::new(4, Order::Fifo, plain());
-    world.command(p(4), Command::Enter);
-    world.drain(&mut Dice(0));
-    world.command(p(4), Command::Exit);
-    world.pass(4, 1);
-    world.command(p(1), Command::Enter);
+    let mut stage = Stage::<EdgeChasing>::alike(4, Order::Fifo, plain());
+    stage.command(p(4), Command::Enter);
+    stage.drain(&mut Dice(0));
+    stage.command(p(4), Command::Exit);
+    stage.pass((p(4), p(1)), 0);
+    stage.command(p(1), Command::Enter);
     for (from, to) in [(1, 2), (2, 1), (1, 4)] {
-        world.pass(from, to);
+        stage.pass((p(from), p(to)), 0);
     }
-    assert_eq!(entered(&mut world), [4]);
-    world.drain(&mut Dice(0));
-    assert_eq!(entered(&mut world), [1]);
-    assert_eq!((world.sent_of("probe"), world.sent_of("abort")), (1, 0));
-    assert_eq!(world.process(p(1)).attempts(), 1, "nobody tried again");
+    assert_eq!(entered(&mut stage), [4]);
+    stage.drain(&mut Dice(0));
+    assert_eq!(entered(&mut stage), [1]);
+    assert_eq!((stage.sent_of("probe"), stage.sent_of("abort")), (1, 0));
+    assert_eq!(stage.process(p(1)).unwrap().attempts(), 1, "nobody tried again");
 }
 
 #[test]
 fn an_edge_that_is_told_twice_is_chased_once() {
-    let mut world = all_hold_one(2, plain());
-    world.pass(1, 2);
-    world.pass(2, 1);
-    let told = world.oldest((p(2), p(1))).clone();
-    world.pass(2, 1);
-    world.inject(p(2), p(1), told);
-    assert_eq!(world.sent_of("probe"), 1);
+    let mut stage = all_hold_one(2, plain());
+    stage.pass((p(1), p(2)), 0);
+    stage.pass((p(2), p(1)), 0);
+    let told = stage.queue((p(2), p(1)))[0].clone();
+    stage.pass((p(2), p(1)), 0);
+    stage.inject(p(2), p(1), told);
+    assert_eq!(stage.sent_of("probe"), 1);
 }
 
 #[test]
 fn an_entry_without_contention_costs_six_messages_and_no_probe_and_three_at_a_manager() {
     for (number, messages) in [(1, 3), (2, 3), (3, 3), (4, 6), (5, 6)] {
-        let mut world = World::<EdgeChasing>::new(5, Order::Fifo, plain());
-        assert_eq!(enter_and_exit(&mut world, number), messages, "P{number}");
-        assert_eq!(world.sent_of("wait") + world.sent_of("probe"), 0);
+        let mut stage = Stage::<EdgeChasing>::alike(5, Order::Fifo, plain());
+        assert_eq!(enter_and_exit(&mut stage, number), messages, "P{number}");
+        assert_eq!(stage.sent_of("wait") + stage.sent_of("probe"), 0);
     }
-    assert_eq!(enter_and_exit(&mut World::<EdgeChasing>::new(1, Order::Fifo, plain()), 1), 0);
+    assert_eq!(enter_and_exit(&mut Stage::<EdgeChasing>::alike(1, Order::Fifo, plain()), 1), 0);
 }
 
 /// Any two share a lock, and each other two another one.
 #[test]
 fn every_fence_is_above_those_of_all_who_entered_before() {
-    let mut world = World::<EdgeChasing>::new(4, Order::Fifo, plain());
+    let mut stage = Stage::<EdgeChasing>::alike(4, Order::Fifo, plain());
     let mut fences = Vec::new();
     for number in [1, 1, 2, 3, 4, 2, 2, 1] {
-        world.command(p(number), Command::Enter);
-        world.drain(&mut Dice(0));
-        world.command(p(number), Command::Exit);
-        world.drain(&mut Dice(0));
-        fences.extend(world.take_seen().into_iter().filter_map(|(_, seen)| match seen {
+        stage.command(p(number), Command::Enter);
+        stage.drain(&mut Dice(0));
+        stage.command(p(number), Command::Exit);
+        stage.drain(&mut Dice(0));
+        fences.extend(stage.take_seen().into_iter().filter_map(|(_, seen)| match seen {
             Seen::Event(Event::Entered { fence }) => Some(fence),
             _ => None,
         }));
@@ -143,16 +144,16 @@ fn those_that_collide_again_and_again_are_all_served() {
 
 /// P2 gave up and asked again. It has its lock and waits for the grant of P1's, which nobody else
 /// wants, when it is told a second time to give up.
-fn told_to_give_up_late(config: Config) -> World<EdgeChasing> {
-    let mut world = all_hold_one(2, config);
-    world.drain(&mut Dice(0));
-    assert_eq!(entered(&mut world), [1]);
-    world.command(p(1), Command::Exit);
-    world.pass(1, 2);
-    world.pass(2, 1);
-    assert_eq!(world.process(p(2)).attempts(), 2);
-    world.inject(p(1), p(2), Message::Abort { number: 1 });
-    world
+fn told_to_give_up_late(config: Config) -> Stage<EdgeChasing> {
+    let mut stage = all_hold_one(2, config);
+    stage.drain(&mut Dice(0));
+    assert_eq!(entered(&mut stage), [1]);
+    stage.command(p(1), Command::Exit);
+    stage.pass((p(1), p(2)), 0);
+    stage.pass((p(2), p(1)), 0);
+    assert_eq!(stage.process(p(2)).unwrap().attempts(), 2);
+    stage.inject(p(1), p(2), Message::Abort { number: 1 });
+    stage
 }
 
 #[test]
@@ -160,18 +161,18 @@ fn a_late_abort_is_a_phantom_deadlock_where_it_does_not_say_which_attempt_it_end
     let mut numbered = told_to_give_up_late(plain());
     let mut unnumbered = told_to_give_up_late(with(Switch::UnnumberedAbort));
     assert_eq!(served(&mut numbered, 0), [2]);
-    assert_eq!(numbered.process(p(2)).attempts(), 2);
+    assert_eq!(numbered.process(p(2)).unwrap().attempts(), 2);
     assert_eq!(served(&mut unnumbered, 0), [2], "it costs a retry and nothing else");
-    assert_eq!(unnumbered.process(p(2)).attempts(), 3);
+    assert_eq!(unnumbered.process(p(2)).unwrap().attempts(), 3);
 }
 
 #[test]
 fn who_has_entered_less_often_is_spared_so_the_largest_does_not_starve() {
-    let mut world = World::<EdgeChasing>::new(2, Order::Fifo, plain());
-    enter_and_exit(&mut world, 1);
-    world.command(p(1), Command::Enter);
-    world.command(p(2), Command::Enter);
-    assert_eq!(served(&mut world, 0), [2, 1], "P1 has entered before, so it is the victim");
+    let mut stage = Stage::<EdgeChasing>::alike(2, Order::Fifo, plain());
+    enter_and_exit(&mut stage, 1);
+    stage.command(p(1), Command::Enter);
+    stage.command(p(2), Command::Enter);
+    assert_eq!(served(&mut stage, 0), [2, 1], "P1 has entered before, so it is the victim");
 }
 
 #[test]
@@ -184,11 +185,11 @@ fn duplicates_and_late_messages_are_harmless() {
 
 #[test]
 fn whoever_takes_the_locks_in_one_order_sends_no_probes() {
-    let mut world = all_hold_one(3, with(Switch::Ordered));
-    let mut order = served(&mut world, 0);
+    let mut stage = all_hold_one(3, with(Switch::Ordered));
+    let mut order = served(&mut stage, 0);
     order.sort_unstable();
     assert_eq!(order, [1, 2, 3]);
-    assert_eq!(world.sent_of("wait") + world.sent_of("probe"), 0);
+    assert_eq!(stage.sent_of("wait") + stage.sent_of("probe"), 0);
     for seed in 0..500 {
         let plan = Plan::of(Order::Reordered, &[3, 3, 3]).seeded(seed);
         run::<EdgeChasing>(with(Switch::Ordered), &plan).unwrap();

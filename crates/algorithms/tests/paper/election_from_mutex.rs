@@ -10,16 +10,17 @@ use tenure_core::service::election::{Command, Event};
 use tenure_core::{Algorithm, Mutex, Order, ProcessId, Property};
 
 use crate::support::election::{beliefs, elect, everybody};
-use crate::support::{Dice, Seen, World, p};
+use crate::support::p;
+use tenure_trace::{Dice, Seen, Stage};
 
 /// All start, messages in any order: all believe in one of them; what that took.
 fn agreed<M: Mutex + Algorithm>(order: Order, config: &M::Config, size: u32, seed: u64) -> u64 {
     let initiators = everybody(size);
-    let (world, beliefs) =
+    let (stage, beliefs) =
         elect::<ElectionFromMutex<M>>(size, order, config.clone(), &initiators, 0, seed);
     assert!(beliefs[0].is_some(), "{seed}");
     assert!(beliefs.iter().all(|belief| *belief == beliefs[0]), "{seed}: {beliefs:?}");
-    world.total_sent()
+    stage.total_sent()
 }
 
 #[test]
@@ -44,9 +45,9 @@ fn an_election_costs_one_entry_without_its_exit_and_an_announcement() {
     let central = central::Config::default();
     let cost = |initiator: ProcessId| {
         let config = central.clone();
-        let (world, _) =
+        let (stage, _) =
             elect::<ElectionFromMutex<Central>>(5, Order::Reordered, config, &[initiator], 0, 1);
-        world.total_sent()
+        stage.total_sent()
     };
     assert_eq!(cost(p(1)), 4, "at the coordinator: the announcement alone");
     assert_eq!(cost(p(4)), 2 + 4, "request and grant, and the announcement");
@@ -55,12 +56,12 @@ fn an_election_costs_one_entry_without_its_exit_and_an_announcement() {
 #[test]
 fn who_resigns_is_followed_by_the_next_candidate_in_a_higher_term() {
     let config = ricart_agrawala::Config::default();
-    let mut world = World::<ElectionFromMutex<RicartAgrawala>>::new(3, Order::Fifo, config);
-    everybody(3).into_iter().for_each(|at| world.command(at, Command::Elect));
-    world.drain(&mut Dice(1));
+    let mut stage = Stage::<ElectionFromMutex<RicartAgrawala>>::alike(3, Order::Fifo, config);
+    everybody(3).into_iter().for_each(|at| stage.command(at, Command::Elect));
+    stage.drain(&mut Dice(1));
     let (mut terms, mut leaders) = (Vec::new(), Vec::new());
     for _ in 0..3 {
-        let seen = world.take_seen();
+        let seen = stage.take_seen();
         let elected = seen.into_iter().rev().find_map(|(_, seen)| match seen {
             Seen::Event(Event::Elected { leader, term }) => Some((leader, term)),
             _ => None,
@@ -68,8 +69,8 @@ fn who_resigns_is_followed_by_the_next_candidate_in_a_higher_term() {
         let (leader, term) = elected.expect("somebody leads");
         terms.push(term);
         leaders.push(leader);
-        world.command(leader, Command::Resign);
-        world.drain(&mut Dice(1));
+        stage.command(leader, Command::Resign);
+        stage.drain(&mut Dice(1));
     }
     assert!(terms.is_sorted_by(|earlier, later| earlier < later), "{terms:?}");
     leaders.sort_unstable();
@@ -79,18 +80,18 @@ fn who_resigns_is_followed_by_the_next_candidate_in_a_higher_term() {
 #[test]
 fn an_announcement_that_was_overtaken_changes_nothing() {
     let config = central::Config::default();
-    let mut world = World::<ElectionFromMutex<Central>>::new(3, Order::Reordered, config);
-    world.command(p(1), Command::Elect);
-    world.command(p(2), Command::Elect);
+    let mut stage = Stage::<ElectionFromMutex<Central>>::alike(3, Order::Reordered, config);
+    stage.command(p(1), Command::Elect);
+    stage.command(p(2), Command::Elect);
     let link = (p(1), p(3));
-    let late = world.oldest(link).clone();
+    let late = stage.queue(link)[0].clone();
     assert!(matches!(late, Message::Elected { .. }), "P1 enters at once and says so");
-    world.lose(link);
-    world.drain(&mut Dice(1));
-    world.command(p(1), Command::Resign);
-    world.drain(&mut Dice(1));
-    world.inject(p(1), p(3), late);
-    assert_eq!(beliefs(&mut world)[2], Some(p(2)));
+    stage.lose(link);
+    stage.drain(&mut Dice(1));
+    stage.command(p(1), Command::Resign);
+    stage.drain(&mut Dice(1));
+    stage.inject(p(1), p(3), late);
+    assert_eq!(beliefs(&mut stage)[2], Some(p(2)));
 }
 
 #[test]

@@ -7,7 +7,8 @@ use tenure_core::Order;
 use tenure_core::service::election::Command;
 
 use crate::support::election::{beliefs, choices, elect, everybody, place_of, ranks};
-use crate::support::{Dice, World, p, permutations};
+use crate::support::{p, permutations};
+use tenure_trace::{Dice, Stage};
 
 fn ring(ids: &[u32]) -> Config {
     Config { ranks: ranks(ids) }
@@ -16,21 +17,21 @@ fn ring(ids: &[u32]) -> Config {
 /// All start at once: by phase, how many bids travel.
 fn by_phase(ids: &[u32], order: Order, seed: u64) -> Vec<u64> {
     let size = ids.len() as u32;
-    let mut world = World::<Franklin>::new(size, order, ring(ids));
-    everybody(size).into_iter().for_each(|at| world.command(at, Command::Elect));
+    let mut stage = Stage::<Franklin>::alike(size, order, ring(ids));
+    everybody(size).into_iter().for_each(|at| stage.command(at, Command::Elect));
     let mut bids = vec![0; 8];
     let mut dice = Dice(seed);
-    while let Some(link) = dice.pick(&world.busy_links()).copied() {
-        if let Message::Bid { phase, .. } = world.oldest(link) {
+    while let Some(link) = dice.pick(&stage.busy_links()).copied() {
+        if let Message::Bid { phase, .. } = stage.queue(link)[0] {
             bids[*phase as usize - 1] += 1;
-            world.pass(link.0.number(), link.1.number());
+            stage.pass(link, 0);
         } else {
-            world.deliver(link, &mut dice);
+            stage.deliver(link, &mut dice);
         }
     }
-    assert_eq!(beliefs(&mut world), vec![place_of(size, ids); ids.len()], "{ids:?} seed {seed}");
-    assert_eq!(world.sent_of("elected"), u64::from(size), "the announcement");
-    assert_eq!(world.sent_of("bid"), bids.iter().sum::<u64>());
+    assert_eq!(beliefs(&mut stage), vec![place_of(size, ids); ids.len()], "{ids:?} seed {seed}");
+    assert_eq!(stage.sent_of("elected"), u64::from(size), "the announcement");
+    assert_eq!(stage.sent_of("bid"), bids.iter().sum::<u64>());
     bids.retain(|count| *count > 0);
     bids
 }
@@ -66,26 +67,26 @@ fn whoever_starts_and_whatever_the_schedule_it_costs_the_same() {
     let cost = by_phase(&ids, Order::Fifo, 0).iter().sum::<u64>() + 5;
     for initiators in choices(5) {
         for seed in 0..40 {
-            let (world, beliefs) =
+            let (stage, beliefs) =
                 elect::<Franklin>(5, Order::Reordered, ring(&ids), &initiators, 0, seed);
             assert_eq!(beliefs, [Some(p(3)); 5], "{initiators:?}, seed {seed}");
-            assert_eq!(world.total_sent(), cost, "{initiators:?}, seed {seed}");
+            assert_eq!(stage.total_sent(), cost, "{initiators:?}, seed {seed}");
         }
     }
 }
 
 #[test]
 fn who_is_alone_leads_for_nothing_and_elections_may_follow_one_another() {
-    let (world, beliefs) = elect::<Franklin>(1, Order::Fifo, ring(&[7]), &[p(1)], 0, 0);
-    assert_eq!((world.total_sent(), beliefs), (0, vec![Some(p(1))]));
+    let (stage, beliefs) = elect::<Franklin>(1, Order::Fifo, ring(&[7]), &[p(1)], 0, 0);
+    assert_eq!((stage.total_sent(), beliefs), (0, vec![Some(p(1))]));
     for seed in 0..100 {
-        let (mut world, _) =
+        let (mut stage, _) =
             elect::<Franklin>(3, Order::Reordered, ring(&[2, 3, 1]), &[p(1)], 0, seed);
-        let first = world.total_sent();
-        world.command(p(3), Command::Elect);
-        world.drain(&mut Dice(seed));
-        assert_eq!(world.total_sent(), 2 * first, "seed {seed}");
-        assert_eq!(super::support::election::beliefs(&mut world), [Some(p(2)); 3]);
+        let first = stage.total_sent();
+        stage.command(p(3), Command::Elect);
+        stage.drain(&mut Dice(seed));
+        assert_eq!(stage.total_sent(), 2 * first, "seed {seed}");
+        assert_eq!(super::support::election::beliefs(&mut stage), [Some(p(2)); 3]);
     }
 }
 

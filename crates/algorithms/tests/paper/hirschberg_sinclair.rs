@@ -8,23 +8,24 @@ use tenure_core::service::election::Command;
 use tenure_core::{Algorithm, Order, Rank};
 
 use crate::support::election::{beliefs, elect, everybody};
-use crate::support::{Dice, Seen, World, p};
+use crate::support::p;
+use tenure_trace::{Dice, Seen, Stage};
 
 fn ring(ids: &[u32]) -> Config {
     Config { ranks: ids.iter().map(|id| Rank::of_id(*id)).collect() }
 }
 
-fn world(ids: &[u32]) -> World<HirschbergSinclair> {
-    World::new(ids.len() as u32, Order::Fifo, ring(ids))
+fn stage(ids: &[u32]) -> Stage<HirschbergSinclair> {
+    Stage::alike(ids.len() as u32, Order::Fifo, ring(ids))
 }
 
 /// All start at once; by phase, how many messages are sent and how many candidates probe.
 fn by_phase(ids: &[u32]) -> (Vec<u64>, Vec<u64>) {
-    let mut world = world(ids);
-    everybody(world.size).into_iter().for_each(|at| world.command(at, Command::Elect));
+    let mut stage = stage(ids);
+    everybody(stage.size()).into_iter().for_each(|at| stage.command(at, Command::Elect));
     let (mut messages, mut candidates) = (vec![0; 16], vec![0; 16]);
-    while let Some(link) = world.busy_links().first().copied() {
-        match world.oldest(link) {
+    while let Some(link) = stage.busy_links().first().copied() {
+        match stage.queue(link)[0] {
             Message::Probe { phase, hops, .. } => {
                 messages[usize::from(*phase)] += 1;
                 candidates[usize::from(*phase)] += u64::from(*hops == 1);
@@ -32,7 +33,7 @@ fn by_phase(ids: &[u32]) -> (Vec<u64>, Vec<u64>) {
             Message::Reply { phase, .. } => messages[usize::from(*phase)] += 1,
             Message::Elected { .. } => {}
         }
-        world.pass(link.0.number(), link.1.number());
+        stage.pass(link, 0);
     }
     messages.retain(|count| *count > 0);
     candidates.retain(|count| *count > 0);
@@ -90,16 +91,16 @@ fn the_bound_of_the_paper_holds_and_the_card_is_below_it() {
 
 #[test]
 fn on_a_ring_of_two_a_probe_knows_where_it_travels() {
-    let (world, beliefs) =
+    let (stage, beliefs) =
         elect::<HirschbergSinclair>(2, Order::Reordered, ring(&[1, 2]), &everybody(2), 0, 1);
     assert_eq!(beliefs, [Some(p(2)); 2]);
-    assert_eq!((world.sent_of("probe"), world.sent_of("reply")), (4 + 4, 2));
+    assert_eq!((stage.sent_of("probe"), stage.sent_of("reply")), (4 + 4, 2));
 }
 
 #[test]
 fn who_is_alone_leads_without_a_message() {
-    let (world, beliefs) = elect::<HirschbergSinclair>(1, Order::Fifo, ring(&[1]), &[p(1)], 0, 1);
-    assert_eq!((world.total_sent(), beliefs), (0, vec![Some(p(1))]));
+    let (stage, beliefs) = elect::<HirschbergSinclair>(1, Order::Fifo, ring(&[1]), &[p(1)], 0, 1);
+    assert_eq!((stage.total_sent(), beliefs), (0, vec![Some(p(1))]));
 }
 
 /// Were it only to swallow the probe, nobody would ever lead.
@@ -126,69 +127,69 @@ fn duplicates_and_reordering_do_not_change_who_leads() {
 
 #[test]
 fn what_one_election_leaves_under_way_does_not_start_the_next() {
-    let mut world = world(&[3, 2, 1]);
-    world.command(p(1), Command::Elect);
-    world.command(p(3), Command::Elect);
+    let mut stage = stage(&[3, 2, 1]);
+    stage.command(p(1), Command::Elect);
+    stage.command(p(3), Command::Elect);
     // P3's probe to P2 is overtaken by all that follows; P2 is larger, and has not started.
     let slow = (p(3), p(2));
     loop {
-        let others = world.busy_links().into_iter().find(|link| *link != slow);
+        let others = stage.busy_links().into_iter().find(|link| *link != slow);
         match others {
-            Some(link) => world.pass(link.0.number(), link.1.number()),
-            None if world.under_way(3, 2) > 1 => world.pass_nth(3, 2, 1),
+            Some(link) => stage.pass(link, 0),
+            None if stage.queue((p(3), p(2))).len() > 1 => stage.pass((p(3), p(2)), 1),
             None => break,
         }
     }
-    assert_eq!(beliefs(&mut world), [Some(p(1)); 3]);
-    let sent = world.total_sent();
-    world.pass(3, 2);
-    assert_eq!(world.total_sent(), sent, "the election is over: P2 is not called to it");
-    world.command(p(3), Command::Elect);
-    world.drain(&mut Dice(0));
-    assert_eq!(world.sent_of("elected"), 6, "but it is called to the next one");
+    assert_eq!(beliefs(&mut stage), [Some(p(1)); 3]);
+    let sent = stage.total_sent();
+    stage.pass((p(3), p(2)), 0);
+    assert_eq!(stage.total_sent(), sent, "the election is over: P2 is not called to it");
+    stage.command(p(3), Command::Elect);
+    stage.drain(&mut Dice(0));
+    assert_eq!(stage.sent_of("elected"), 6, "but it is called to the next one");
 }
 
 #[test]
 fn whoever_has_only_heard_of_an_election_may_join_it_and_nobody_starts_twice() {
-    let mut world = world(&[3, 2, 1]);
-    world.command(p(1), Command::Elect);
-    world.pass(1, 2);
-    let probes = world.sent_of("probe");
-    world.command(p(2), Command::Elect);
-    assert_eq!(world.sent_of("probe"), probes + 2, "both ways");
-    world.command(p(2), Command::Elect);
-    world.command(p(1), Command::Elect);
-    assert_eq!(world.sent_of("probe"), probes + 2);
+    let mut stage = stage(&[3, 2, 1]);
+    stage.command(p(1), Command::Elect);
+    stage.pass((p(1), p(2)), 0);
+    let probes = stage.sent_of("probe");
+    stage.command(p(2), Command::Elect);
+    assert_eq!(stage.sent_of("probe"), probes + 2, "both ways");
+    stage.command(p(2), Command::Elect);
+    stage.command(p(1), Command::Elect);
+    assert_eq!(stage.sent_of("probe"), probes + 2);
 }
 
 #[test]
 fn a_reply_of_an_earlier_phase_does_not_count_in_the_next() {
-    let mut world = world(&[5, 1, 2, 3, 4]);
-    world.command(p(1), Command::Elect);
+    let mut stage = stage(&[5, 1, 2, 3, 4]);
+    stage.command(p(1), Command::Elect);
     for neighbour in [2, 5] {
-        world.pass(1, neighbour);
-        world.duplicate((p(neighbour), p(1)));
-        world.pass_nth(neighbour, 1, 0);
+        stage.pass((p(1), p(neighbour)), 0);
+        stage.duplicate((p(neighbour), p(1)));
+        stage.pass((p(neighbour), p(1)), 0);
     }
-    let probes = world.sent_of("probe");
+    let probes = stage.sent_of("probe");
     for neighbour in [2, 5] {
-        world.pass(neighbour, 1);
+        stage.pass((p(neighbour), p(1)), 0);
     }
-    assert_eq!(world.sent_of("probe"), probes);
+    assert_eq!(stage.sent_of("probe"), probes);
 }
 
 #[test]
 fn an_announcement_that_comes_twice_is_told_once() {
-    let mut world = world(&[3, 2, 1]);
-    world.command(p(1), Command::Elect);
-    while world.sent_of("elected") == 0 {
-        let (from, to) = world.busy_links()[0];
-        world.pass(from.number(), to.number());
+    let mut stage = stage(&[3, 2, 1]);
+    stage.command(p(1), Command::Elect);
+    while stage.sent_of("elected") == 0 {
+        let (from, to) = stage.busy_links()[0];
+        stage.pass((from, to), 0);
     }
-    world.duplicate((p(1), p(2)));
-    world.drain(&mut Dice(0));
+    stage.duplicate((p(1), p(2)));
+    stage.drain(&mut Dice(0));
     let told = |seen: &Seen<HirschbergSinclair>| matches!(seen, Seen::Event(_));
-    let told = world.take_seen().into_iter().filter(|(_, seen)| told(seen)).count();
+    let told = stage.take_seen().into_iter().filter(|(_, seen)| told(seen)).count();
     assert_eq!(told, 3);
 }
 

@@ -12,7 +12,8 @@ use tenure_core::service::mutex::Command;
 use tenure_core::{Algorithm, Order, Protocol, TICKS_PER_UNIT, Verdict};
 
 use crate::support::mutex::{NOBODY, Plan, entered, is_caught, run};
-use crate::support::{Dice, World, p};
+use crate::support::p;
+use tenure_trace::{Dice, Stage};
 
 type Locks = InTurn<Central>;
 
@@ -58,15 +59,15 @@ fn the_fence_is_that_of_the_first_in_the_alphabet_in_whatever_order_they_are_tak
 #[test]
 fn whoever_takes_other_locks_waits_for_nobody() {
     let names: [&[&str]; 3] = [&["a", "b"], &["b", "c"], &["d"]];
-    let mut world = World::<Locks>::new(3, Order::Fifo, config(&names));
+    let mut stage = Stage::<Locks>::alike(3, Order::Fifo, config(&names));
     for (number, enters) in [(1, &[1][..]), (2, &NOBODY), (3, &[3])] {
-        world.command(p(number), Command::Enter);
-        world.drain(&mut Dice(0));
-        assert_eq!(entered(&mut world), enters);
+        stage.command(p(number), Command::Enter);
+        stage.drain(&mut Dice(0));
+        assert_eq!(entered(&mut stage), enters);
     }
-    world.command(p(1), Command::Exit);
-    world.drain(&mut Dice(0));
-    assert_eq!(entered(&mut world), [2]);
+    stage.command(p(1), Command::Exit);
+    stage.drain(&mut Dice(0));
+    assert_eq!(entered(&mut stage), [2]);
 }
 
 #[test]
@@ -86,26 +87,26 @@ fn locks_that_need_more_than_messages_get_it() {
     type Offices = InTurn<MutexOnly<Coordinated<Bully>>>;
     let names: [&[&str]; 3] = [&["a", "b"], &["a", "b"], &["a", "b"]];
     let inner = bully::Config::plain(3, TICKS_PER_UNIT);
-    let mut world = World::<Offices>::new(3, Order::Fifo, Config { names: named(&names), inner });
-    world.command(p(1), Command::Enter);
-    world.settle();
-    assert_eq!(entered(&mut world), [1]);
-    world.command(p(1), Command::Exit);
-    world.settle();
-    assert_eq!(world.process(p(3)).stable().len(), 2, "one memory for each lock");
-    world.crash(p(3));
+    let mut stage = Stage::<Offices>::alike(3, Order::Fifo, Config { names: named(&names), inner });
+    stage.command(p(1), Command::Enter);
+    stage.settle();
+    assert_eq!(entered(&mut stage), [1]);
+    stage.command(p(1), Command::Exit);
+    stage.settle();
+    assert_eq!(stage.process(p(3)).unwrap().stable().len(), 2, "one memory for each lock");
+    stage.crash(p(3));
     for number in [1, 2] {
-        world.suspicion(p(number), p(3), Verdict::Suspect);
+        stage.suspicion(p(number), p(3), Verdict::Suspect);
     }
-    world.command(p(2), Command::Enter);
-    world.settle();
-    assert_eq!(entered(&mut world), [2], "P2 leads, for P3 is suspected");
-    world.command(p(2), Command::Exit);
-    world.recover(p(3));
+    stage.command(p(2), Command::Enter);
+    stage.settle();
+    assert_eq!(entered(&mut stage), [2], "P2 leads, for P3 is suspected");
+    stage.command(p(2), Command::Exit);
+    stage.recover(p(3));
     for number in [1, 2] {
-        world.suspicion(p(number), p(3), Verdict::Trust);
+        stage.suspicion(p(number), p(3), Verdict::Trust);
     }
-    world.command(p(3), Command::Enter);
-    world.settle();
-    assert_eq!(entered(&mut world), [3], "P3 leads again, in a later term");
+    stage.command(p(3), Command::Enter);
+    stage.settle();
+    assert_eq!(entered(&mut stage), [3], "P3 leads again, in a later term");
 }

@@ -9,43 +9,44 @@ use tenure_core::service::election::Command;
 use tenure_core::{Algorithm, Order, ProcessId, Rank};
 
 use crate::support::election::{beliefs, choices, everybody, opinions};
-use crate::support::{Dice, World, p};
+use crate::support::p;
+use tenure_trace::{Dice, Stage};
 
 /// A ring whose processes will draw these lots, the first of them in the order of asking.
-fn world(size: u32, order: Order, lots: &[u32], seed: u64) -> World<ItaiRodeh> {
-    let mut world = World::new(size, order, ());
-    world.will_draw(lots.iter().map(|lot| lot - 1), seed);
-    world
+fn stage(size: u32, order: Order, lots: &[u32], seed: u64) -> Stage<ItaiRodeh> {
+    let mut stage = Stage::alike(size, order, ());
+    stage.will_draw(lots.iter().map(|lot| lot - 1), seed);
+    stage
 }
 
-/// All who are listed start at once; the world in the end, in which all agree.
+/// All who are listed start at once; the stage in the end, in which all agree.
 fn elect(
     size: u32,
     order: Order,
     initiators: &[ProcessId],
     lots: &[u32],
     seed: u64,
-) -> World<ItaiRodeh> {
-    let mut world = world(size, order, lots, seed);
-    initiators.iter().for_each(|at| world.command(*at, Command::Elect));
-    world.drain(&mut Dice(seed));
-    world
+) -> Stage<ItaiRodeh> {
+    let mut stage = stage(size, order, lots, seed);
+    initiators.iter().for_each(|at| stage.command(*at, Command::Elect));
+    stage.drain(&mut Dice(seed));
+    stage
 }
 
 #[test]
 fn whoever_alone_draws_the_highest_leads() {
-    let mut world = elect(4, Order::Fifo, &everybody(4), &[2, 4, 1, 3], 0);
-    assert_eq!(beliefs(&mut world), [Some(p(2)); 4]);
+    let mut stage = elect(4, Order::Fifo, &everybody(4), &[2, 4, 1, 3], 0);
+    assert_eq!(beliefs(&mut stage), [Some(p(2)); 4]);
     // P1's token goes 1 hop, P2's 4, P3's 1 and P4's 2; then the announcement.
-    assert_eq!((world.sent_of("token"), world.sent_of("elected")), (1 + 4 + 1 + 2, 4));
+    assert_eq!((stage.sent_of("token"), stage.sent_of("elected")), (1 + 4 + 1 + 2, 4));
 }
 
 #[test]
 fn whoever_draws_the_same_draws_again_and_the_others_are_out() {
-    let mut world = elect(4, Order::Fifo, &everybody(4), &[3, 1, 3, 2, 1, 2], 0);
-    let leader = beliefs(&mut world)[0].expect("somebody leads");
+    let mut stage = elect(4, Order::Fifo, &everybody(4), &[3, 1, 3, 2, 1, 2], 0);
+    let leader = beliefs(&mut stage)[0].expect("somebody leads");
     assert!(leader == p(1) || leader == p(3), "only these two drew the highest: {leader}");
-    let told = format!("{:?}", world.process(p(2)));
+    let told = format!("{:?}", stage.process(p(2)).unwrap());
     assert!(told.contains("Settled"), "{told}");
 }
 
@@ -53,15 +54,15 @@ fn whoever_draws_the_same_draws_again_and_the_others_are_out() {
 #[claims("I-57")]
 #[test]
 fn if_all_draw_alike_nobody_ever_leads() {
-    let mut world = world(3, Order::Fifo, &[2; 300], 0);
-    everybody(3).into_iter().for_each(|at| world.command(at, Command::Elect));
+    let mut stage = stage(3, Order::Fifo, &[2; 300], 0);
+    everybody(3).into_iter().for_each(|at| stage.command(at, Command::Elect));
     for _ in 0..99 {
         for _ in 0..3 {
-            (1..=3).for_each(|at| world.pass(at, at % 3 + 1));
+            (1..=3).for_each(|at| stage.pass((p(at), p(at % 3 + 1)), 0));
         }
     }
-    assert_eq!(opinions(&mut world), [None; 3]);
-    let Message::Token { lot, .. } = world.oldest((p(1), p(2))) else { panic!("a token") };
+    assert_eq!(opinions(&mut stage), [None; 3]);
+    let Message::Token { lot, .. } = stage.queue((p(1), p(2)))[0] else { panic!("a token") };
     assert_eq!(lot.round, 100);
 }
 
@@ -70,8 +71,8 @@ fn all_agree_on_one_whoever_starts_and_in_whatever_order_messages_arrive() {
     for order in [Order::Fifo, Order::Reordered] {
         for initiators in choices(5) {
             for seed in 0..100 {
-                let mut world = elect(5, order, &initiators, &[], 1000 * seed);
-                let beliefs = beliefs(&mut world);
+                let mut stage = elect(5, order, &initiators, &[], 1000 * seed);
+                let beliefs = beliefs(&mut stage);
                 let leader = beliefs[0].expect("somebody leads");
                 let told = format!("{initiators:?}, seed {seed}");
                 assert!(beliefs.iter().all(|belief| *belief == Some(leader)), "{told}");
@@ -84,9 +85,9 @@ fn all_agree_on_one_whoever_starts_and_in_whatever_order_messages_arrive() {
 #[test]
 fn a_single_initiator_needs_one_lap_and_one_to_announce() {
     for size in 1..=6_u32 {
-        let world = elect(size, Order::Fifo, &[p(size)], &[], 0);
+        let stage = elect(size, Order::Fifo, &[p(size)], &[], 0);
         let least = ItaiRodeh::card(&(), size).messages.least;
-        assert_eq!(world.total_sent(), least);
+        assert_eq!(stage.total_sent(), least);
         assert_eq!(least, if size == 1 { 0 } else { 2 * u64::from(size) });
     }
 }
@@ -98,23 +99,23 @@ fn a_single_initiator_needs_one_lap_and_one_to_announce() {
 #[test]
 fn the_size_of_the_ring_decides_without_names_and_means_nothing_with_them() {
     let unnamed = |size| {
-        let mut world = world(size, Order::Fifo, &[1], 0);
-        world.command(p(1), Command::Elect);
-        let Message::Token { election, lot, .. } = *world.oldest((p(1), p(2))) else {
+        let mut stage = stage(size, Order::Fifo, &[1], 0);
+        stage.command(p(1), Command::Elect);
+        let Message::Token { election, lot, .. } = *stage.queue((p(1), p(2)))[0] else {
             panic!("a token")
         };
-        world.inject(p(size), p(1), Message::Token { election, lot, hops: 3, unique: true });
-        opinions(&mut world)[0]
+        stage.inject(p(size), p(1), Message::Token { election, lot, hops: 3, unique: true });
+        opinions(&mut stage)[0]
     };
     assert_eq!([3, 5].map(unnamed), [Some(p(1)), None]);
     let named = |size| {
         let ranks = (0..size).map(|place| Rank::of_id(9 - place)).collect();
         let config = chang_roberts::Config { ranks, variants: Variants::none() };
-        let mut world = World::<ChangRoberts>::new(size, Order::Fifo, config);
-        world.command(p(1), Command::Elect);
-        let own = world.oldest((p(1), p(2))).clone();
-        world.inject(p(size), p(1), own);
-        opinions(&mut world)[0]
+        let mut stage = Stage::<ChangRoberts>::alike(size, Order::Fifo, config);
+        stage.command(p(1), Command::Elect);
+        let own = stage.queue((p(1), p(2)))[0].clone();
+        stage.inject(p(size), p(1), own);
+        opinions(&mut stage)[0]
     };
     assert_eq!([3, 5].map(named), [Some(p(1)); 2]);
 }
@@ -124,20 +125,20 @@ fn nobody_is_named_and_the_leader_is_known_by_its_distance() {
     let messages = |first: u32| {
         let lots = [1, 3, 2];
         let order: Vec<ProcessId> = (0..3).map(|at| ProcessId((first + at) % 3)).collect();
-        let mut world = world(3, Order::Fifo, &lots, 0);
-        order.iter().for_each(|at| world.command(*at, Command::Elect));
+        let mut stage = stage(3, Order::Fifo, &lots, 0);
+        order.iter().for_each(|at| stage.command(*at, Command::Elect));
         let mut sent = Vec::new();
-        while !world.busy_links().is_empty() {
+        while !stage.busy_links().is_empty() {
             for at in &order {
                 let link = (*at, ProcessId((at.0 + 1) % 3));
-                if world.under_way(link.0.number(), link.1.number()) > 0 {
-                    sent.push(world.oldest(link).clone());
-                    world.deliver(link, &mut Dice(0));
+                if stage.queue(link).len() > 0 {
+                    sent.push(stage.queue(link)[0].clone());
+                    stage.deliver(link, &mut Dice(0));
                 }
             }
         }
         let turned = |leader: ProcessId| (leader.0 + 3 - first) % 3;
-        let leaders = beliefs(&mut world);
+        let leaders = beliefs(&mut stage);
         (sent, turned(leaders[0].expect("somebody leads")))
     };
     assert_eq!(messages(0), messages(1));
@@ -149,27 +150,27 @@ fn nobody_is_named_and_the_leader_is_known_by_its_distance() {
 #[test]
 fn a_second_election_has_a_higher_term() {
     for seed in 0..200 {
-        let mut world = elect(3, Order::Reordered, &everybody(3), &[], 1000 * seed);
-        world.command(p(2), Command::Elect);
-        world.drain(&mut Dice(seed));
-        assert_eq!(beliefs(&mut world), [Some(p(2)); 3], "seed {seed}");
+        let mut stage = elect(3, Order::Reordered, &everybody(3), &[], 1000 * seed);
+        stage.command(p(2), Command::Elect);
+        stage.drain(&mut Dice(seed));
+        assert_eq!(beliefs(&mut stage), [Some(p(2)); 3], "seed {seed}");
     }
 }
 
 #[test]
 fn duplicates_do_no_harm() {
     for seed in 0..1000 {
-        let mut world = world(4, Order::Reordered, &[], 1000 * seed);
-        everybody(4).into_iter().for_each(|at| world.command(at, Command::Elect));
+        let mut stage = stage(4, Order::Reordered, &[], 1000 * seed);
+        everybody(4).into_iter().for_each(|at| stage.command(at, Command::Elect));
         let (mut dice, mut left) = (Dice(seed), 4);
-        while let Some(link) = dice.pick(&world.busy_links()).copied() {
+        while let Some(link) = dice.pick(&stage.busy_links()).copied() {
             if left > 0 && dice.one_in(3) {
                 left -= 1;
-                world.duplicate(link);
+                stage.duplicate(link);
             }
-            world.deliver(link, &mut dice);
+            stage.deliver(link, &mut dice);
         }
-        let beliefs = beliefs(&mut world);
+        let beliefs = beliefs(&mut stage);
         assert!(beliefs[0].is_some(), "seed {seed}");
         assert!(beliefs.iter().all(|belief| *belief == beliefs[0]), "seed {seed}");
     }

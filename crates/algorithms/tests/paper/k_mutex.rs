@@ -9,14 +9,15 @@ use tenure_core::service::mutex::Command;
 use tenure_core::{Algorithm, Card, Order, Property};
 
 use crate::support::mutex::{NOBODY, Plan, entered, run_as};
-use crate::support::{World, p};
+use crate::support::p;
+use tenure_trace::Stage;
 
 fn at_most(most: u32) -> Config {
     Config::at_most(NonZeroU32::new(most).unwrap())
 }
 
-fn world(size: u32, most: u32) -> World<KMutex> {
-    World::new(size, Order::Reordered, at_most(most))
+fn stage(size: u32, most: u32) -> Stage<KMutex> {
+    Stage::alike(size, Order::Reordered, at_most(most))
 }
 
 fn plan(entries: Vec<u32>, duplicates: u32, seed: u64) -> Plan {
@@ -25,28 +26,28 @@ fn plan(entries: Vec<u32>, duplicates: u32, seed: u64) -> Plan {
 
 #[test]
 fn a_process_enters_with_the_nth_minus_kth_reply() {
-    let mut world = world(5, 2);
-    world.command(p(1), Command::Enter);
+    let mut stage = stage(5, 2);
+    stage.command(p(1), Command::Enter);
     for peer in 2..=5 {
-        world.pass(1, peer);
+        stage.pass((p(1), p(peer)), 0);
     }
     for peer in 2..=3 {
-        world.pass(peer, 1);
-        assert_eq!(entered(&mut world), NOBODY);
+        stage.pass((p(peer), p(1)), 0);
+        assert_eq!(entered(&mut stage), NOBODY);
     }
-    world.pass(4, 1);
-    assert_eq!(entered(&mut world), [1], "N − k = 3 replies");
+    stage.pass((p(4), p(1)), 0);
+    assert_eq!(entered(&mut stage), [1], "N − k = 3 replies");
 }
 
 #[test]
 fn two_of_three_are_inside_and_the_third_waits_for_one_to_leave() {
-    let mut world = world(3, 2);
-    (1..=3).for_each(|at| world.command(p(at), Command::Enter));
-    world.settle();
-    assert_eq!(entered(&mut world), [1, 2]);
-    world.command(p(1), Command::Exit);
-    world.settle();
-    assert_eq!(entered(&mut world), [3]);
+    let mut stage = stage(3, 2);
+    (1..=3).for_each(|at| stage.command(p(at), Command::Enter));
+    stage.settle();
+    assert_eq!(entered(&mut stage), [1, 2]);
+    stage.command(p(1), Command::Exit);
+    stage.settle();
+    assert_eq!(entered(&mut stage), [3]);
 }
 
 #[test]
@@ -74,34 +75,34 @@ fn an_entry_costs_at_most_two_messages_for_each_other_and_k_minus_one_fewer_at_l
 /// owed a reply that it needs no more.
 #[test]
 fn the_fewest_messages_are_2n_minus_k_minus_1() {
-    let mut world = world(4, 3);
-    world.command(p(1), Command::Enter);
-    world.settle();
-    world.command(p(2), Command::Enter);
-    world.settle();
-    world.command(p(3), Command::Enter);
-    world.settle();
-    assert_eq!(entered(&mut world), [1, 2, 3]);
+    let mut stage = stage(4, 3);
+    stage.command(p(1), Command::Enter);
+    stage.settle();
+    stage.command(p(2), Command::Enter);
+    stage.settle();
+    stage.command(p(3), Command::Enter);
+    stage.settle();
+    assert_eq!(entered(&mut stage), [1, 2, 3]);
     // P3 has had one reply: N − 1 requests and N − k replies.
-    assert_eq!(world.total_sent(), (3 + 3) + (3 + 2) + (3 + 1));
+    assert_eq!(stage.total_sent(), (3 + 3) + (3 + 2) + (3 + 1));
 }
 
 #[test]
 fn a_process_that_crashed_takes_one_place_with_it_and_no_more() {
-    let mut world = world(3, 2);
-    world.command(p(3), Command::Enter);
-    world.settle();
-    world.crash(p(3));
+    let mut stage = stage(3, 2);
+    stage.command(p(3), Command::Enter);
+    stage.settle();
+    stage.crash(p(3));
     for at in [1, 2, 1] {
-        world.command(p(at), Command::Enter);
-        world.settle();
-        world.command(p(at), Command::Exit);
+        stage.command(p(at), Command::Enter);
+        stage.settle();
+        stage.command(p(at), Command::Exit);
     }
-    assert_eq!(entered(&mut world), [3, 1, 2, 1]);
-    world.command(p(1), Command::Enter);
-    world.command(p(2), Command::Enter);
-    world.settle();
-    assert_eq!(entered(&mut world), [1], "the place of P3 is gone, the other one is not");
+    assert_eq!(entered(&mut stage), [3, 1, 2, 1]);
+    stage.command(p(1), Command::Enter);
+    stage.command(p(2), Command::Enter);
+    stage.settle();
+    assert_eq!(entered(&mut stage), [1], "the place of P3 is gone, the other one is not");
 }
 
 #[test]

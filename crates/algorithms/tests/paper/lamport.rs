@@ -9,45 +9,46 @@ use tenure_core::service::mutex::Command;
 use tenure_core::{Algorithm, Order};
 
 use crate::support::mutex::{NOBODY, Plan, entered, run};
-use crate::support::{Dice, World, p};
+use crate::support::p;
+use tenure_trace::{Dice, Stage};
 
 fn config(switches: &[Switch]) -> Config {
     Config { variants: switches.iter().fold(Variants::none(), |all, one| all.with(*one)) }
 }
 
-fn world(size: u32, switches: &[Switch]) -> World<Lamport> {
-    World::new(size, Order::Fifo, config(switches))
+fn stage(size: u32, switches: &[Switch]) -> Stage<Lamport> {
+    Stage::alike(size, Order::Fifo, config(switches))
 }
 
 /// Both ask, and everything is delivered: who is inside?
 fn both_ask(switches: &[Switch]) -> Vec<u32> {
-    let mut world = world(2, switches);
-    world.command(p(1), Command::Enter);
-    world.command(p(2), Command::Enter);
-    world.drain(&mut Dice(0));
-    entered(&mut world)
+    let mut stage = stage(2, switches);
+    stage.command(p(1), Command::Enter);
+    stage.command(p(2), Command::Enter);
+    stage.drain(&mut Dice(0));
+    entered(&mut stage)
 }
 
 /// P1 has asked with (1, P1); the replies are (3, P2) and (4, P3).
 #[claims("W-07")]
 #[test]
 fn a_process_enters_when_everybody_has_replied_later_and_nobody_is_before_it() {
-    let mut world = world(3, &[]);
-    world.command(p(1), Command::Enter);
-    world.inject(p(2), p(1), Message::Reply { clock: 3 });
-    assert_eq!(entered(&mut world), NOBODY, "P3 has not replied yet");
-    world.inject(p(3), p(1), Message::Reply { clock: 4 });
-    assert_eq!(entered(&mut world), [1]);
+    let mut stage = stage(3, &[]);
+    stage.command(p(1), Command::Enter);
+    stage.inject(p(2), p(1), Message::Reply { clock: 3 });
+    assert_eq!(entered(&mut stage), NOBODY, "P3 has not replied yet");
+    stage.inject(p(3), p(1), Message::Reply { clock: 4 });
+    assert_eq!(entered(&mut stage), [1]);
 }
 
 #[test]
 fn a_reply_that_is_not_later_than_the_request_does_not_count() {
-    let mut world = world(2, &[]);
-    world.command(p(1), Command::Enter);
-    world.inject(p(2), p(1), Message::Reply { clock: 0 });
-    assert_eq!(entered(&mut world), NOBODY);
-    world.inject(p(2), p(1), Message::Reply { clock: 1 });
-    assert_eq!(entered(&mut world), [1], "(1, P2) comes after (1, P1)");
+    let mut stage = stage(2, &[]);
+    stage.command(p(1), Command::Enter);
+    stage.inject(p(2), p(1), Message::Reply { clock: 0 });
+    assert_eq!(entered(&mut stage), NOBODY);
+    stage.inject(p(2), p(1), Message::Reply { clock: 1 });
+    assert_eq!(entered(&mut stage), [1], "(1, P2) comes after (1, P1)");
 }
 
 #[claims("A-LAM", "I-37")]
@@ -80,24 +81,24 @@ fn suppressed_replies_save_up_to_a_third() {
     }
     assert!(saved > 0);
     // Both ask at once: P2's request serves as its reply to P1.
-    let mut world = world(2, &[Switch::SuppressedReplies]);
-    world.command(p(1), Command::Enter);
-    world.command(p(2), Command::Enter);
-    world.drain(&mut Dice(0));
-    assert_eq!((entered(&mut world), world.sent_of("reply")), (vec![1], 1));
+    let mut stage = stage(2, &[Switch::SuppressedReplies]);
+    stage.command(p(1), Command::Enter);
+    stage.command(p(2), Command::Enter);
+    stage.drain(&mut Dice(0));
+    assert_eq!((entered(&mut stage), stage.sent_of("reply")), (vec![1], 1));
 }
 
 #[claims("Q-36")]
 #[test]
 fn from_exit_to_the_next_entry_it_takes_one_release() {
-    let mut world = world(3, &[]);
-    world.command(p(1), Command::Enter);
-    world.command(p(2), Command::Enter);
-    world.drain(&mut Dice(0));
-    assert_eq!(entered(&mut world), [1]);
-    world.command(p(1), Command::Exit);
-    world.pass(1, 2);
-    assert_eq!(entered(&mut world), [2]);
+    let mut stage = stage(3, &[]);
+    stage.command(p(1), Command::Enter);
+    stage.command(p(2), Command::Enter);
+    stage.drain(&mut Dice(0));
+    assert_eq!(entered(&mut stage), [1]);
+    stage.command(p(1), Command::Exit);
+    stage.pass((p(1), p(2)), 0);
+    assert_eq!(entered(&mut stage), [2]);
 }
 
 #[test]
@@ -113,12 +114,12 @@ fn duplicates_on_first_in_first_out_links_are_harmless() {
 #[claims("7-L1")]
 #[test]
 fn ids_are_no_stamps() {
-    let mut world = world(2, &[Switch::IdsAsStamps]);
-    world.command(p(2), Command::Enter);
-    world.drain(&mut Dice(0));
-    world.command(p(1), Command::Enter);
-    world.drain(&mut Dice(0));
-    assert_eq!(entered(&mut world), [2, 1], "both are inside");
+    let mut stage = stage(2, &[Switch::IdsAsStamps]);
+    stage.command(p(2), Command::Enter);
+    stage.drain(&mut Dice(0));
+    stage.command(p(1), Command::Enter);
+    stage.drain(&mut Dice(0));
+    assert_eq!(entered(&mut stage), [2, 1], "both are inside");
 }
 
 #[claims("7-L2", "7-L3")]
@@ -132,23 +133,23 @@ fn clocks_alone_are_no_total_order() {
 #[test]
 fn without_a_tie_break_the_smaller_clock_still_enters_first() {
     for switch in [Switch::ClockOnlyOwnFirst, Switch::ClockOnlyOtherFirst] {
-        let mut world = world(2, &[switch]);
-        world.inject(p(2), p(1), Message::Reply { clock: 6 });
-        world.command(p(1), Command::Enter);
-        world.command(p(2), Command::Enter);
-        world.drain(&mut Dice(0));
-        assert_eq!(entered(&mut world), [2], "{switch:?}");
+        let mut stage = stage(2, &[switch]);
+        stage.inject(p(2), p(1), Message::Reply { clock: 6 });
+        stage.command(p(1), Command::Enter);
+        stage.command(p(2), Command::Enter);
+        stage.drain(&mut Dice(0));
+        assert_eq!(entered(&mut stage), [2], "{switch:?}");
     }
 }
 
 #[test]
 fn a_later_request_counts_as_a_reply_only_where_any_message_does() {
     let enters = |switches: &[Switch]| {
-        let mut world = world(2, switches);
-        world.command(p(1), Command::Enter);
-        world.command(p(2), Command::Enter);
-        world.pass(2, 1);
-        entered(&mut world)
+        let mut stage = stage(2, switches);
+        stage.command(p(1), Command::Enter);
+        stage.command(p(2), Command::Enter);
+        stage.pass((p(2), p(1)), 0);
+        entered(&mut stage)
     };
     assert_eq!(enters(&[]), NOBODY);
     assert_eq!(enters(&[Switch::AnyMessage]), [1]);
@@ -158,13 +159,13 @@ fn a_later_request_counts_as_a_reply_only_where_any_message_does() {
 #[claims("7-L4")]
 #[test]
 fn a_reply_that_overtakes_a_request_lets_two_in() {
-    let mut world = world(2, &[Switch::AnyMessage]);
-    world.command(p(1), Command::Enter);
-    world.command(p(2), Command::Enter);
-    world.pass(2, 1);
-    assert_eq!(entered(&mut world), [1], "P2's request counts as a reply");
-    world.pass_nth(1, 2, 1);
-    assert_eq!(entered(&mut world), [2], "P1's reply has overtaken P1's request");
+    let mut stage = stage(2, &[Switch::AnyMessage]);
+    stage.command(p(1), Command::Enter);
+    stage.command(p(2), Command::Enter);
+    stage.pass((p(2), p(1)), 0);
+    assert_eq!(entered(&mut stage), [1], "P2's request counts as a reply");
+    stage.pass((p(1), p(2)), 1);
+    assert_eq!(entered(&mut stage), [2], "P1's reply has overtaken P1's request");
 }
 
 /// With replies only.

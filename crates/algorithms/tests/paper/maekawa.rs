@@ -11,7 +11,8 @@ use tenure_core::service::mutex::Command;
 use tenure_core::{Algorithm, Order, Stamp};
 
 use crate::support::mutex::{NOBODY, Plan, entered, run};
-use crate::support::{Dice, World, p};
+use crate::support::p;
+use tenure_trace::{Dice, Stage};
 
 const SYSTEMS: [(Kind, u32); 8] = [
     (Kind::Pairs, 3),
@@ -54,15 +55,15 @@ fn uncontended_an_entry_costs_three_messages_per_other_voter() {
         (Kind::Grid, 16, 18),
     ];
     for (kind, size, messages) in costs {
-        let mut world = World::<Maekawa>::new(size, Order::Fifo, config(kind, size));
+        let mut stage = Stage::<Maekawa>::alike(size, Order::Fifo, config(kind, size));
         for at in 1..=size {
-            let before = world.total_sent();
-            world.command(p(at), Command::Enter);
-            world.drain(&mut Dice(0));
-            assert_eq!(entered(&mut world), [at]);
-            world.command(p(at), Command::Exit);
-            world.drain(&mut Dice(0));
-            assert_eq!(world.total_sent() - before, messages, "{kind:?} {size}");
+            let before = stage.total_sent();
+            stage.command(p(at), Command::Enter);
+            stage.drain(&mut Dice(0));
+            assert_eq!(entered(&mut stage), [at]);
+            stage.command(p(at), Command::Exit);
+            stage.drain(&mut Dice(0));
+            assert_eq!(stage.total_sent() - before, messages, "{kind:?} {size}");
         }
         assert_eq!(Maekawa::card(&config(kind, size), size).messages.least, messages);
     }
@@ -95,11 +96,11 @@ fn duplicates_are_harmless() {
 #[claims("7-M1")]
 #[test]
 fn without_asking_votes_back_three_wait_for_each_other_in_a_circle() {
-    let mut world = World::new(3, Order::Fifo, with(Switch::Basic, config(Kind::Pairs, 3)));
-    (1..=3).for_each(|at| world.command(p(at), Command::Enter));
-    world.drain(&mut Dice(0));
-    assert_eq!(entered::<Maekawa>(&mut world), NOBODY);
-    assert_eq!(world.total_sent(), 3);
+    let mut stage = Stage::alike(3, Order::Fifo, with(Switch::Basic, config(Kind::Pairs, 3)));
+    (1..=3).for_each(|at| stage.command(p(at), Command::Enter));
+    stage.drain(&mut Dice(0));
+    assert_eq!(entered::<Maekawa>(&mut stage), NOBODY);
+    assert_eq!(stage.total_sent(), 3);
 }
 
 #[claims("7-M2")]
@@ -125,55 +126,55 @@ fn without_first_in_first_out_the_correction_deadlocks() {
 /// The two messages from exit to the next entry: a release and a vote.
 #[test]
 fn from_exit_to_the_next_entry_it_takes_a_release_and_a_vote() {
-    let mut world = World::<Maekawa>::new(3, Order::Fifo, config(Kind::Pairs, 3));
-    world.command(p(1), Command::Enter);
-    world.drain(&mut Dice(0));
+    let mut stage = Stage::<Maekawa>::alike(3, Order::Fifo, config(Kind::Pairs, 3));
+    stage.command(p(1), Command::Enter);
+    stage.drain(&mut Dice(0));
     // P2 needs P3, which is free, and itself, whose vote P1 has.
-    world.command(p(2), Command::Enter);
-    world.drain(&mut Dice(0));
-    assert_eq!(entered(&mut world), [1]);
-    world.command(p(1), Command::Exit);
-    world.pass(1, 2);
-    assert_eq!(entered(&mut world), [2], "P2's vote for itself is no message");
+    stage.command(p(2), Command::Enter);
+    stage.drain(&mut Dice(0));
+    assert_eq!(entered(&mut stage), [1]);
+    stage.command(p(1), Command::Exit);
+    stage.pass((p(1), p(2)), 0);
+    assert_eq!(entered(&mut stage), [2], "P2's vote for itself is no message");
 }
 
 #[test]
 fn a_vote_for_a_request_that_is_over_is_given_back_at_once() {
-    let mut world = World::<Maekawa>::new(3, Order::Fifo, config(Kind::Pairs, 3));
+    let mut stage = Stage::<Maekawa>::alike(3, Order::Fifo, config(Kind::Pairs, 3));
     let ballot = Ballot { request: Stamp { clock: 9, process: p(1) }, number: 1 };
-    world.inject(p(2), p(1), Message::Locked { ballot, fence: 0 });
-    assert_eq!((world.under_way(1, 2), world.sent_of("release")), (1, 1));
+    stage.inject(p(2), p(1), Message::Locked { ballot, fence: 0 });
+    assert_eq!((stage.queue((p(1), p(2))).len(), stage.sent_of("release")), (1, 1));
 }
 
 #[test]
 fn an_old_vote_does_not_serve_the_next_request() {
-    let mut world = World::<Maekawa>::new(3, Order::Fifo, config(Kind::Pairs, 3));
-    world.command(p(3), Command::Enter);
+    let mut stage = Stage::<Maekawa>::alike(3, Order::Fifo, config(Kind::Pairs, 3));
+    stage.command(p(3), Command::Enter);
     let request = Stamp { clock: 1, process: p(3) };
     let ballot = |number| Ballot { request, number };
-    world.inject(p(1), p(3), Message::Locked { ballot: ballot(1), fence: 0 });
-    assert_eq!(entered(&mut world), [3]);
-    world.command(p(3), Command::Exit);
-    world.command(p(2), Command::Enter);
-    world.drain(&mut Dice(0));
-    world.command(p(3), Command::Enter);
-    world.inject(p(1), p(3), Message::Locked { ballot: ballot(1), fence: 0 });
-    assert_eq!(entered(&mut world), [2]);
+    stage.inject(p(1), p(3), Message::Locked { ballot: ballot(1), fence: 0 });
+    assert_eq!(entered(&mut stage), [3]);
+    stage.command(p(3), Command::Exit);
+    stage.command(p(2), Command::Enter);
+    stage.drain(&mut Dice(0));
+    stage.command(p(3), Command::Enter);
+    stage.inject(p(1), p(3), Message::Locked { ballot: ballot(1), fence: 0 });
+    assert_eq!(entered(&mut stage), [2]);
 }
 
 #[test]
 fn a_vote_that_comes_twice_hides_no_inquiry_and_is_not_back_once_it_is_given_away() {
-    let mut world = World::<Maekawa>::new(4, Order::Fifo, config(Kind::Grid, 4));
-    world.command(p(1), Command::Enter);
+    let mut stage = Stage::<Maekawa>::alike(4, Order::Fifo, config(Kind::Grid, 4));
+    stage.command(p(1), Command::Enter);
     let request = Stamp { clock: 1, process: p(1) };
     let ballot = Ballot { request, number: 1 };
     let vote = || Message::Locked { ballot, fence: 0 };
-    world.inject(p(2), p(1), vote());
-    world.inject(p(2), p(1), Message::Inquire { ballot });
-    world.inject(p(2), p(1), vote());
-    world.inject(p(3), p(1), Message::Failed { request });
-    assert_eq!(world.sent_of("relinquish"), 1, "it was inquired after, and P1 has failed");
-    world.inject(p(2), p(1), vote());
-    world.inject(p(3), p(1), vote());
-    assert_eq!(entered(&mut world), NOBODY, "P2 has its vote back");
+    stage.inject(p(2), p(1), vote());
+    stage.inject(p(2), p(1), Message::Inquire { ballot });
+    stage.inject(p(2), p(1), vote());
+    stage.inject(p(3), p(1), Message::Failed { request });
+    assert_eq!(stage.sent_of("relinquish"), 1, "it was inquired after, and P1 has failed");
+    stage.inject(p(2), p(1), vote());
+    stage.inject(p(3), p(1), vote());
+    assert_eq!(entered(&mut stage), NOBODY, "P2 has its vote back");
 }

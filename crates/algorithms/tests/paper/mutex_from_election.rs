@@ -12,7 +12,8 @@ use tenure_core::service::mutex::Command;
 use tenure_core::{Algorithm, Election, Order, TICKS_PER_UNIT};
 
 use crate::support::mutex::{NOBODY, Plan, entered, run};
-use crate::support::{Dice, World, p};
+use crate::support::p;
+use tenure_trace::{Dice, Stage};
 
 fn elections<C>(election: C) -> Config<C> {
     Config { election, variants: Variants::none() }
@@ -22,9 +23,9 @@ fn plan(entries: &[u32], seed: u64) -> Plan {
     Plan { order: Order::Fifo, entries: entries.to_vec(), duplicates: 0, losses: 0, seed }
 }
 
-fn world(size: u32, variants: Variants<Switch>) -> World<MutexFromElection<ChangRoberts>> {
+fn stage(size: u32, variants: Variants<Switch>) -> Stage<MutexFromElection<ChangRoberts>> {
     let election = chang_roberts::Config::plain(size);
-    World::new(size, Order::Fifo, Config { election, variants })
+    Stage::alike(size, Order::Fifo, Config { election, variants })
 }
 
 #[test]
@@ -54,14 +55,14 @@ fn whatever_the_election_one_enters_at_a_time_and_everybody_in_the_end() {
 #[test]
 fn a_bully_elects_the_next_as_well() {
     let config = elections(bully::Config::plain(3, TICKS_PER_UNIT));
-    let mut world = World::<MutexFromElection<Bully>>::new(3, Order::Fifo, config);
-    (1..=3).for_each(|at| world.command(p(at), Command::Enter));
+    let mut stage = Stage::<MutexFromElection<Bully>>::alike(3, Order::Fifo, config);
+    (1..=3).for_each(|at| stage.command(p(at), Command::Enter));
     let mut order = Vec::new();
     for _ in 0..3 {
-        world.settle();
-        let inside = entered(&mut world);
+        stage.settle();
+        let inside = entered(&mut stage);
         assert_eq!(inside.len(), 1, "{inside:?}");
-        world.command(p(inside[0]), Command::Exit);
+        stage.command(p(inside[0]), Command::Exit);
         order.extend(inside);
     }
     assert_eq!(order, [1, 2, 3], "in the order of their requests' stamps");
@@ -69,30 +70,30 @@ fn a_bully_elects_the_next_as_well() {
 
 #[test]
 fn an_entry_that_nobody_contests_costs_a_request_and_an_election() {
-    let mut world = world(5, Variants::none());
-    world.command(p(3), Command::Enter);
-    world.drain(&mut Dice(1));
-    assert_eq!(entered(&mut world), [3]);
+    let mut stage = stage(5, Variants::none());
+    stage.command(p(3), Command::Enter);
+    stage.drain(&mut Dice(1));
+    assert_eq!(entered(&mut stage), [3]);
     // P1 calls; two hops to P3, a lap for its rank and one to announce.
-    assert_eq!((world.sent_of("request"), world.sent_of("election")), (4, 2 + 5));
-    assert_eq!(world.sent_of("elected"), 5);
+    assert_eq!((stage.sent_of("request"), stage.sent_of("election")), (4, 2 + 5));
+    assert_eq!(stage.sent_of("elected"), 5);
 }
 
 #[test]
 fn who_left_calls_no_election_before_somebody_waits() {
-    let mut world = world(3, Variants::none());
-    world.command(p(2), Command::Enter);
-    world.drain(&mut Dice(1));
-    world.command(p(2), Command::Exit);
-    world.drain(&mut Dice(1));
-    let before = world.total_sent();
-    assert_eq!(entered(&mut world), [2]);
-    world.command(p(3), Command::Enter);
-    assert_eq!(entered(&mut world), NOBODY);
-    world.pass(3, 2);
-    assert_eq!(world.total_sent(), before + 2 + 1, "two requests, and P2 begins an election");
-    world.drain(&mut Dice(1));
-    assert_eq!(entered(&mut world), [3]);
+    let mut stage = stage(3, Variants::none());
+    stage.command(p(2), Command::Enter);
+    stage.drain(&mut Dice(1));
+    stage.command(p(2), Command::Exit);
+    stage.drain(&mut Dice(1));
+    let before = stage.total_sent();
+    assert_eq!(entered(&mut stage), [2]);
+    stage.command(p(3), Command::Enter);
+    assert_eq!(entered(&mut stage), NOBODY);
+    stage.pass((p(3), p(2)), 0);
+    assert_eq!(stage.total_sent(), before + 2 + 1, "two requests, and P2 begins an election");
+    stage.drain(&mut Dice(1));
+    assert_eq!(entered(&mut stage), [3]);
 }
 
 /// Fairness comes from the ranks alone.
@@ -100,19 +101,19 @@ fn who_left_calls_no_election_before_somebody_waits() {
 #[test]
 fn with_ranks_that_never_change_two_large_ids_take_turns_and_the_smallest_waits() {
     let greedy = |variants| {
-        let mut world = world(3, variants);
-        world.command(p(3), Command::Enter);
-        world.drain(&mut Dice(7));
-        let mut order = entered(&mut world);
-        world.command(p(2), Command::Enter);
-        world.command(p(1), Command::Enter);
+        let mut stage = stage(3, variants);
+        stage.command(p(3), Command::Enter);
+        stage.drain(&mut Dice(7));
+        let mut order = entered(&mut stage);
+        stage.command(p(2), Command::Enter);
+        stage.command(p(1), Command::Enter);
         while !order.contains(&1) && order.len() < 20 {
-            world.drain(&mut Dice(7));
+            stage.drain(&mut Dice(7));
             let left = p(order[order.len() - 1]);
-            world.command(left, Command::Exit);
-            world.command(left, Command::Enter);
-            world.drain(&mut Dice(7));
-            order.extend(entered(&mut world));
+            stage.command(left, Command::Exit);
+            stage.command(left, Command::Enter);
+            stage.drain(&mut Dice(7));
+            order.extend(entered(&mut stage));
         }
         order
     };

@@ -8,38 +8,39 @@ use tenure_core::service::mutex::Command;
 use tenure_core::{Algorithm, Order, Property};
 
 use crate::support::mutex::{NOBODY, Plan, enter_and_exit, entered, is_caught, run};
-use crate::support::{Dice, World, p};
+use crate::support::p;
+use tenure_trace::{Dice, Stage};
 
-fn world(size: u32) -> World<NaimiTrehel> {
-    World::new(size, Order::Fifo, ())
+fn stage(size: u32) -> Stage<NaimiTrehel> {
+    Stage::alike(size, Order::Fifo, ())
 }
 
 #[test]
 fn the_root_enters_without_a_message_and_its_neighbour_with_two() {
-    let mut world = world(5);
-    assert_eq!(enter_and_exit(&mut world, 1), 0);
-    assert_eq!(enter_and_exit(&mut world, 4), 2, "a request to P1, and the token");
-    assert_eq!(enter_and_exit(&mut world, 4), 0);
-    assert_eq!(enter_and_exit(&mut world, 2), 3, "by P1 to P4, and the token");
+    let mut stage = stage(5);
+    assert_eq!(enter_and_exit(&mut stage, 1), 0);
+    assert_eq!(enter_and_exit(&mut stage, 4), 2, "a request to P1, and the token");
+    assert_eq!(enter_and_exit(&mut stage, 4), 0);
+    assert_eq!(enter_and_exit(&mut stage, 2), 3, "by P1 to P4, and the token");
 }
 
 /// Who passed a request on points to its maker: P1 and P4 need no more than two messages now.
 #[test]
 fn a_request_turns_the_path_that_it_took() {
-    let mut world = world(5);
-    enter_and_exit(&mut world, 4);
-    enter_and_exit(&mut world, 2);
-    assert_eq!(enter_and_exit(&mut world, 1), 2);
-    enter_and_exit(&mut world, 2);
-    assert_eq!(enter_and_exit(&mut world, 4), 2);
+    let mut stage = stage(5);
+    enter_and_exit(&mut stage, 4);
+    enter_and_exit(&mut stage, 2);
+    assert_eq!(enter_and_exit(&mut stage, 1), 2);
+    enter_and_exit(&mut stage, 2);
+    assert_eq!(enter_and_exit(&mut stage, 4), 2);
 }
 
 /// P4 → P1 → P2 → P3, which has the token.
 #[test]
 fn a_path_through_everybody_costs_n_messages() {
-    let mut world = world(4);
+    let mut stage = stage(4);
     for (at, cost) in [(3, 2), (2, 3), (3, 2), (4, 4)] {
-        assert_eq!(enter_and_exit(&mut world, at), cost, "P{at}");
+        assert_eq!(enter_and_exit(&mut stage, at), cost, "P{at}");
     }
 }
 
@@ -49,10 +50,10 @@ fn one_at_a_time_no_entry_costs_more_than_n_messages_and_some_cost_n() {
     for size in 2..=5_u32 {
         let mut worst = 0;
         for seed in 0..2000 {
-            let (mut world, mut dice) = (world(size), Dice(seed));
+            let (mut stage, mut dice) = (stage(size), Dice(seed));
             for _ in 0..20 {
                 let at = dice.below(size as usize) as u32 + 1;
-                worst = worst.max(enter_and_exit(&mut world, at));
+                worst = worst.max(enter_and_exit(&mut stage, at));
             }
         }
         assert_eq!(worst, u64::from(size));
@@ -75,18 +76,18 @@ fn whatever_the_schedule_entries_cost_at_most_n_messages_on_average() {
 
 #[test]
 fn those_who_wait_form_a_queue_and_each_hands_the_token_to_the_next() {
-    let mut world = world(4);
-    world.command(p(1), Command::Enter);
+    let mut stage = stage(4);
+    stage.command(p(1), Command::Enter);
     for at in [3, 2, 4] {
-        world.command(p(at), Command::Enter);
-        world.drain(&mut Dice(0));
+        stage.command(p(at), Command::Enter);
+        stage.drain(&mut Dice(0));
     }
-    assert_eq!(entered(&mut world), [1]);
+    assert_eq!(entered(&mut stage), [1]);
     for (leaves, enters) in [(1, 3), (3, 2), (2, 4)] {
-        world.command(p(leaves), Command::Exit);
-        assert_eq!(world.under_way(leaves, enters), 1, "one message from exit to entry");
-        world.drain(&mut Dice(0));
-        assert_eq!(entered(&mut world), [enters]);
+        stage.command(p(leaves), Command::Exit);
+        assert_eq!(stage.queue((p(leaves), p(enters))).len(), 1, "one message from exit to entry");
+        stage.drain(&mut Dice(0));
+        assert_eq!(entered(&mut stage), [enters]);
     }
 }
 
@@ -100,15 +101,15 @@ fn channels_need_no_order() {
 
 #[test]
 fn the_holder_enters_as_often_as_it_likes_until_it_hears_of_a_request() {
-    let mut world = world(2);
-    world.command(p(2), Command::Enter);
+    let mut stage = stage(2);
+    stage.command(p(2), Command::Enter);
     for _ in 0..20 {
-        world.command(p(1), Command::Enter);
-        world.command(p(1), Command::Exit);
+        stage.command(p(1), Command::Enter);
+        stage.command(p(1), Command::Exit);
     }
-    assert_eq!(entered(&mut world), [1; 20]);
-    world.drain(&mut Dice(0));
-    assert_eq!(entered(&mut world), [2]);
+    assert_eq!(entered(&mut stage), [1; 20]);
+    stage.drain(&mut Dice(0));
+    assert_eq!(entered(&mut stage), [2]);
     assert!(!NaimiTrehel::card(&(), 2).promises.contains(&Property::NoStarvation));
 }
 
@@ -120,24 +121,24 @@ fn a_duplicated_message_lets_two_in() {
 
 #[test]
 fn a_request_that_comes_back_and_a_token_that_nobody_waits_for_are_ignored() {
-    let mut world = world(3);
-    enter_and_exit(&mut world, 2);
-    let before = world.total_sent();
-    world.inject(p(1), p(2), Message::Request { requester: p(2) });
-    world.inject(p(1), p(3), Message::Token { entries: 7 });
-    assert_eq!(world.total_sent(), before);
-    assert_eq!(enter_and_exit(&mut world, 2), 0);
-    assert_eq!(enter_and_exit(&mut world, 3), 3);
+    let mut stage = stage(3);
+    enter_and_exit(&mut stage, 2);
+    let before = stage.total_sent();
+    stage.inject(p(1), p(2), Message::Request { requester: p(2) });
+    stage.inject(p(1), p(3), Message::Token { entries: 7 });
+    assert_eq!(stage.total_sent(), before);
+    assert_eq!(enter_and_exit(&mut stage, 2), 0);
+    assert_eq!(enter_and_exit(&mut stage, 3), 3);
 }
 
 #[test]
 fn a_holder_that_crashes_takes_the_token_with_it() {
-    let mut world = world(3);
-    world.crash(p(1));
-    world.recover(p(1));
+    let mut stage = stage(3);
+    stage.crash(p(1));
+    stage.recover(p(1));
     for at in 1..=3 {
-        world.command(p(at), Command::Enter);
+        stage.command(p(at), Command::Enter);
     }
-    world.drain(&mut Dice(0));
-    assert_eq!(entered(&mut world), NOBODY);
+    stage.drain(&mut Dice(0));
+    assert_eq!(entered(&mut stage), NOBODY);
 }

@@ -5,7 +5,8 @@ use tenure_algorithms::detector::phi_accrual::{Config, Timer, deviations, level}
 use tenure_core::{Delay, Input, LocalTime, Verdict};
 
 use crate::support::detector::One;
-use crate::support::{Dice, p};
+use crate::support::p;
+use tenure_trace::Dice;
 
 const UNIT: u64 = 1_000_000;
 

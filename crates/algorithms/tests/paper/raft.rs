@@ -11,40 +11,41 @@ use tenure_core::service::election::{Command, Event};
 use tenure_core::{Order, ProcessId, TICKS_PER_UNIT};
 
 use crate::support::election::{beliefs, everybody, opinions};
-use crate::support::{Dice, Seen, World, p};
+use crate::support::p;
+use tenure_trace::{Dice, Seen, Stage};
 
 fn config(size: u32, switches: &[Switch]) -> Config {
     let variants = switches.iter().fold(Variants::none(), |all, one| all.with(*one));
     Config { variants, ..Config::plain(size, TICKS_PER_UNIT) }
 }
 
-fn world(size: u32, switches: &[Switch]) -> World<Raft> {
-    World::new(size, Order::Reordered, config(size, switches))
+fn stage(size: u32, switches: &[Switch]) -> Stage<Raft> {
+    Stage::alike(size, Order::Reordered, config(size, switches))
 }
 
-fn counts(world: &World<Raft>) -> (u64, u64, u64) {
-    (world.sent_of("request-vote"), world.sent_of("vote"), world.sent_of("heartbeat"))
+fn counts(stage: &Stage<Raft>) -> (u64, u64, u64) {
+    (stage.sent_of("request-vote"), stage.sent_of("vote"), stage.sent_of("heartbeat"))
 }
 
 /// P1 times out first and leads in term 1.
-fn led(size: u32, switches: &[Switch]) -> World<Raft> {
-    let mut world = world(size, switches);
-    world.fire(p(1), Timer::Election);
-    world.drain(&mut Dice(0));
-    world
+fn led(size: u32, switches: &[Switch]) -> Stage<Raft> {
+    let mut stage = stage(size, switches);
+    stage.fire(p(1), Timer::Election);
+    stage.drain(&mut Dice(0));
+    stage
 }
 
 /// Who was told that it leads, and in which term, since this was last asked.
-fn crowned(world: &mut World<Raft>) -> Vec<(u64, ProcessId)> {
-    let seen = world.take_seen().into_iter().filter_map(|(at, seen)| match seen {
+fn crowned(stage: &mut Stage<Raft>) -> Vec<(u64, ProcessId)> {
+    let seen = stage.take_seen().into_iter().filter_map(|(at, seen)| match seen {
         Seen::Event(Event::Elected { leader, term }) if leader == at => Some((term.number, at)),
         _ => None,
     });
     seen.collect()
 }
 
-fn leads_in(world: &World<Raft>, at: u32) -> String {
-    format!("{:?}", world.process(p(at)))
+fn leads_in(stage: &Stage<Raft>, at: u32) -> String {
+    format!("{:?}", stage.process(p(at)).unwrap())
 }
 
 /// 2.12.
@@ -52,11 +53,11 @@ fn leads_in(world: &World<Raft>, at: u32) -> String {
 #[test]
 fn uncontested_it_costs_three_messages_a_peer() {
     for size in 1..=8_u32 {
-        let mut world = led(size, &[]);
+        let mut stage = led(size, &[]);
         let others = u64::from(size) - 1;
-        assert_eq!(counts(&world), (others, others, others), "{size}");
-        assert_eq!(world.total_sent(), 3 * others);
-        assert_eq!(beliefs(&mut world), vec![Some(p(1)); size as usize]);
+        assert_eq!(counts(&stage), (others, others, others), "{size}");
+        assert_eq!(stage.total_sent(), 3 * others);
+        assert_eq!(beliefs(&mut stage), vec![Some(p(1)); size as usize]);
     }
 }
 
@@ -64,70 +65,70 @@ fn uncontested_it_costs_three_messages_a_peer() {
 #[test]
 fn a_majority_is_needed_and_enough() {
     for (size, needed) in [(2, 2), (3, 2), (4, 3), (5, 3), (6, 4)] {
-        let mut world = world(size, &[]);
-        world.fire(p(1), Timer::Election);
+        let mut stage = stage(size, &[]);
+        stage.fire(p(1), Timer::Election);
         for voter in 2..needed {
-            world.pass(1, voter);
-            world.pass(voter, 1);
+            stage.pass((p(1), p(voter)), 0);
+            stage.pass((p(voter), p(1)), 0);
         }
-        assert_eq!(crowned(&mut world), [], "{} votes of {size}", needed - 1);
-        world.pass(1, needed);
-        world.pass(needed, 1);
-        assert_eq!(crowned(&mut world), [(1, p(1))], "{needed} votes of {size}");
+        assert_eq!(crowned(&mut stage), [], "{} votes of {size}", needed - 1);
+        stage.pass((p(1), p(needed)), 0);
+        stage.pass((p(needed), p(1)), 0);
+        assert_eq!(crowned(&mut stage), [(1, p(1))], "{needed} votes of {size}");
     }
 }
 
 /// 2.12: each has two votes of four; the next term decides.
 #[test]
 fn a_split_vote_is_made_up_for_in_the_next_term() {
-    let mut world = world(4, &[]);
-    world.fire(p(1), Timer::Election);
-    world.fire(p(2), Timer::Election);
-    world.pass(1, 3);
-    world.pass(2, 4);
-    world.drain(&mut Dice(0));
-    assert_eq!(opinions(&mut world), [None; 4], "two votes each");
-    world.fire(p(2), Timer::Election);
-    world.drain(&mut Dice(0));
-    assert_eq!(crowned(&mut world), [(2, p(2))]);
-    assert!(leads_in(&world, 1).contains("leader: Some(P2)"));
+    let mut stage = stage(4, &[]);
+    stage.fire(p(1), Timer::Election);
+    stage.fire(p(2), Timer::Election);
+    stage.pass((p(1), p(3)), 0);
+    stage.pass((p(2), p(4)), 0);
+    stage.drain(&mut Dice(0));
+    assert_eq!(opinions(&mut stage), [None; 4], "two votes each");
+    stage.fire(p(2), Timer::Election);
+    stage.drain(&mut Dice(0));
+    assert_eq!(crowned(&mut stage), [(2, p(2))]);
+    assert!(leads_in(&stage, 1).contains("leader: Some(P2)"));
 }
 
 #[test]
 fn whoever_hears_of_a_later_term_steps_down() {
-    let mut world = led(3, &[]);
-    world.take_seen();
-    world.inject(p(3), p(1), Message::Overtaken { term: 5 });
-    let seen = world.take_seen();
+    let mut stage = led(3, &[]);
+    stage.take_seen();
+    stage.inject(p(3), p(1), Message::Overtaken { term: 5 });
+    let seen = stage.take_seen();
     let deposed = matches!(&seen[..], [(at, Seen::Event(Event::Deposed { .. }))] if *at == p(1));
     assert!(deposed, "{seen:?}");
-    assert_eq!(world.armed_timers().iter().filter(|(at, _)| *at == p(1)).count(), 1);
+    assert_eq!(stage.armed_timers().iter().filter(|(at, _)| *at == p(1)).count(), 1);
 }
 
 #[test]
 fn a_leader_of_an_earlier_term_is_told_that_it_is_over() {
-    let mut world = led(3, &[]);
-    world.fire(p(1), Timer::Heartbeat);
-    world.fire(p(2), Timer::Election);
-    world.lose((p(2), p(1)));
-    world.pass(2, 3);
-    world.pass(3, 2);
-    assert_eq!(crowned(&mut world).last(), Some(&(2, p(2))), "P3 voted for P2 in term 2");
-    world.pass(1, 2);
-    assert_eq!(world.sent_of("overtaken"), 1);
-    world.drain(&mut Dice(1));
-    assert!(leads_in(&world, 1).contains("leader: Some(P2)"), "{}", leads_in(&world, 1));
+    let mut stage = led(3, &[]);
+    stage.fire(p(1), Timer::Heartbeat);
+    stage.fire(p(2), Timer::Election);
+    stage.lose((p(2), p(1)));
+    stage.pass((p(2), p(3)), 0);
+    stage.pass((p(3), p(2)), 0);
+    assert_eq!(crowned(&mut stage).last(), Some(&(2, p(2))), "P3 voted for P2 in term 2");
+    stage.pass((p(1), p(2)), 0);
+    assert_eq!(stage.sent_of("overtaken"), 1);
+    stage.drain(&mut Dice(1));
+    assert!(leads_in(&stage, 1).contains("leader: Some(P2)"), "{}", leads_in(&stage, 1));
 }
 
 #[test]
 fn a_process_votes_once_in_a_term_and_again_for_the_same_candidate() {
-    let mut world = world(3, &[]);
+    let mut stage = stage(3, &[]);
     for candidate in [1, 1, 3] {
-        world.inject(p(candidate), p(2), Message::RequestVote { term: 4 });
+        stage.inject(p(candidate), p(2), Message::RequestVote { term: 4 });
     }
     let vote = |to: u32, granted| {
-        let found = world.queue((p(2), p(to)));
-        assert!(found.iter().all(|message| *message == Message::Vote { term: 4, granted }));
+        let found = stage.queue((p(2), p(to)));
+        assert!(found.iter().all(|message| **message == Message::Vote { term: 4, granted }));
         found.len()
     };
     assert_eq!((vote(1, true), vote(3, false)), (2, 1));
@@ -135,16 +136,16 @@ fn a_process_votes_once_in_a_term_and_again_for_the_same_candidate() {
 
 /// P2 votes for P1, forgets it, and votes for P3 in the same term.
 fn votes_twice(switches: &[Switch]) -> Vec<(u64, ProcessId)> {
-    let mut world = world(3, switches);
-    world.fire(p(1), Timer::Election);
-    world.fire(p(3), Timer::Election);
-    world.pass(1, 2);
-    world.pass(2, 1);
-    world.crash(p(2));
-    world.recover(p(2));
-    world.pass(3, 2);
-    world.pass(2, 3);
-    crowned(&mut world)
+    let mut stage = stage(3, switches);
+    stage.fire(p(1), Timer::Election);
+    stage.fire(p(3), Timer::Election);
+    stage.pass((p(1), p(2)), 0);
+    stage.pass((p(2), p(1)), 0);
+    stage.crash(p(2));
+    stage.recover(p(2));
+    stage.pass((p(3), p(2)), 0);
+    stage.pass((p(2), p(3)), 0);
+    crowned(&mut stage)
 }
 
 /// 2.12.
@@ -158,23 +159,23 @@ fn a_voter_that_forgets_its_vote_makes_two_leaders_of_one_term() {
 #[test]
 fn with_pre_vote_whoever_was_cut_off_does_not_depose_the_leader() {
     let deposed = |switches: &[Switch]| {
-        let mut world = led(3, switches);
-        world.take_seen();
+        let mut stage = led(3, switches);
+        stage.take_seen();
         for _ in 0..5 {
-            world.fire(p(3), Timer::Election);
+            stage.fire(p(3), Timer::Election);
             for to in [1, 2] {
-                for _ in 0..world.under_way(3, to) {
-                    world.lose((p(3), p(to)));
+                for _ in 0..stage.queue((p(3), p(to))).len() {
+                    stage.lose((p(3), p(to)));
                 }
             }
         }
-        world.fire(p(3), Timer::Election);
-        world.drain(&mut Dice(0));
+        stage.fire(p(3), Timer::Election);
+        stage.drain(&mut Dice(0));
         let at_leader = |(at, seen): &(ProcessId, Seen<Raft>)| {
             *at == p(1) && matches!(seen, Seen::Event(Event::Deposed { .. }))
         };
-        let deposed = world.take_seen().iter().any(at_leader);
-        (deposed, leads_in(&world, 1).contains("term: 1,"))
+        let deposed = stage.take_seen().iter().any(at_leader);
+        (deposed, leads_in(&stage, 1).contains("term: 1,"))
     };
     assert_eq!(deposed(&[]), (true, false));
     assert_eq!(deposed(&[Switch::PreVote]), (false, true));
@@ -182,53 +183,53 @@ fn with_pre_vote_whoever_was_cut_off_does_not_depose_the_leader() {
 
 #[test]
 fn with_pre_vote_a_dead_leader_is_replaced_when_a_majority_misses_it() {
-    let mut world = led(3, &[Switch::PreVote]);
-    world.take_seen();
-    world.crash(p(1));
-    world.fire(p(2), Timer::Election);
-    world.drain(&mut Dice(0));
-    assert_eq!(crowned(&mut world), [], "P3 has not missed it yet");
-    world.fire(p(3), Timer::Election);
-    world.drain(&mut Dice(0));
-    assert_eq!(crowned(&mut world), [(2, p(3))]);
+    let mut stage = led(3, &[Switch::PreVote]);
+    stage.take_seen();
+    stage.crash(p(1));
+    stage.fire(p(2), Timer::Election);
+    stage.drain(&mut Dice(0));
+    assert_eq!(crowned(&mut stage), [], "P3 has not missed it yet");
+    stage.fire(p(3), Timer::Election);
+    stage.drain(&mut Dice(0));
+    assert_eq!(crowned(&mut stage), [(2, p(3))]);
 }
 
 #[test]
 fn a_leader_that_resigns_is_replaced() {
-    let mut world = led(3, &[]);
-    world.command(p(1), Command::Resign);
-    let timers = world.armed_timers();
+    let mut stage = led(3, &[]);
+    stage.command(p(1), Command::Resign);
+    let timers = stage.armed_timers();
     assert_eq!(
         timers,
         everybody(3).into_iter().map(|at| (at, Timer::Election)).collect::<Vec<_>>()
     );
-    world.fire(p(2), Timer::Election);
-    world.drain(&mut Dice(0));
-    assert_eq!(beliefs(&mut world), [Some(p(2)); 3]);
+    stage.fire(p(2), Timer::Election);
+    stage.drain(&mut Dice(0));
+    assert_eq!(beliefs(&mut stage), [Some(p(2)); 3]);
 }
 
 /// A walk through what may happen to four: by term, who has led in it.
 fn walk(seed: u64, switches: &[Switch]) -> BTreeMap<u64, BTreeSet<ProcessId>> {
     let mut dice = Dice(seed);
-    let mut world = world(4, switches);
+    let mut stage = stage(4, switches);
     let mut leaders: BTreeMap<u64, BTreeSet<ProcessId>> = BTreeMap::new();
     for _ in 0..200 {
         let at = ProcessId::at(dice.below(4));
-        match (dice.below(40), dice.pick(&world.busy_links()).copied()) {
-            (0, Some(link)) => world.lose(link),
-            (1, Some(link)) => world.duplicate(link),
-            (2, _) if world.is_up(at) => world.crash(at),
-            (2..=5, _) if !world.is_up(at) => world.recover(at),
-            (6, _) if world.is_up(at) => world.command(at, Command::Elect),
+        match (dice.below(40), dice.pick(&stage.busy_links()).copied()) {
+            (0, Some(link)) => stage.lose(link),
+            (1, Some(link)) => stage.duplicate(link),
+            (2, _) if stage.is_up(at) => stage.crash(at),
+            (2..=5, _) if !stage.is_up(at) => stage.recover(at),
+            (6, _) if stage.is_up(at) => stage.command(at, Command::Elect),
             (7, _) => {
-                if let Some((at, timer)) = dice.pick(&world.armed_timers()).cloned() {
-                    world.fire(at, timer);
+                if let Some((at, timer)) = dice.pick(&stage.armed_timers()).cloned() {
+                    stage.fire(at, timer);
                 }
             }
-            (_, Some(link)) => world.deliver(link, &mut dice),
+            (_, Some(link)) => stage.deliver(link, &mut dice),
             _ => {}
         }
-        for (term, leader) in crowned(&mut world) {
+        for (term, leader) in crowned(&mut stage) {
             leaders.entry(term).or_default().insert(leader);
         }
     }
@@ -255,11 +256,11 @@ fn no_term_ever_has_two_leaders_unless_votes_are_forgotten() {
 
 #[test]
 fn whoever_is_asked_campaigns_unless_it_does_already() {
-    let mut world = world(3, &[]);
-    world.command(p(1), Command::Elect);
-    assert_eq!(world.sent_of("request-vote"), 2);
-    world.command(p(1), Command::Elect);
-    assert_eq!(world.sent_of("request-vote"), 2);
+    let mut stage = stage(3, &[]);
+    stage.command(p(1), Command::Elect);
+    assert_eq!(stage.sent_of("request-vote"), 2);
+    stage.command(p(1), Command::Elect);
+    assert_eq!(stage.sent_of("request-vote"), 2);
 }
 
 #[test]
@@ -274,17 +275,17 @@ fn a_follower_waits_for_ten_delays_and_up_to_four_more_a_process_and_a_leader_fo
 
 #[test]
 fn only_a_leader_resigns() {
-    let mut world = led(3, &[]);
-    world.take_seen();
-    world.command(p(2), Command::Resign);
-    assert!(leads_in(&world, 2).contains("leader: Some(P1)"), "{}", leads_in(&world, 2));
+    let mut stage = led(3, &[]);
+    stage.take_seen();
+    stage.command(p(2), Command::Resign);
+    assert!(leads_in(&stage, 2).contains("leader: Some(P1)"), "{}", leads_in(&stage, 2));
 }
 
 #[test]
 fn a_pre_vote_is_for_a_later_term_only() {
     for (term, granted) in [(0, false), (1, true)] {
-        let mut world = world(3, &[Switch::PreVote]);
-        world.inject(p(1), p(2), Message::RequestPreVote { term });
-        assert_eq!(*world.oldest((p(2), p(1))), Message::PreVote { term, granted });
+        let mut stage = stage(3, &[Switch::PreVote]);
+        stage.inject(p(1), p(2), Message::RequestPreVote { term });
+        assert_eq!(*stage.queue((p(2), p(1)))[0], Message::PreVote { term, granted });
     }
 }

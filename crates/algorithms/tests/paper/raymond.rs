@@ -10,12 +10,13 @@ use tenure_core::tree::{Shape, Tree};
 use tenure_core::{Algorithm, Order, ProcessId, Property};
 
 use crate::support::mutex::{NOBODY, Plan, enter_and_exit, entered, is_caught, run};
-use crate::support::{Dice, World, p};
+use crate::support::p;
+use tenure_trace::{Dice, Stage};
 
 const SHAPES: [Shape; 3] = [Shape::Star, Shape::Path, Shape::Heap];
 
-fn world(shape: Shape, size: u32) -> World<Raymond> {
-    World::new(size, Order::Fifo, Config::of(shape, size))
+fn stage(shape: Shape, size: u32) -> Stage<Raymond> {
+    Stage::alike(size, Order::Fifo, Config::of(shape, size))
 }
 
 /// A tree in which everybody hangs below somebody, in an order drawn anew.
@@ -34,12 +35,12 @@ fn a_request_alone_costs_twice_its_distance_from_the_token() {
         let mut dice = Dice(seed);
         let size = 1 + dice.below(9) as u32;
         let config = any_tree(size, &mut dice);
-        let mut world = World::<Raymond>::new(size, Order::Fifo, config.clone());
+        let mut stage = Stage::<Raymond>::alike(size, Order::Fifo, config.clone());
         let mut holder = p(1);
         for _ in 0..20 {
             let at = ProcessId(dice.below(size as usize) as u32);
             let distance = u64::from(config.tree.distance(holder, at));
-            assert_eq!(enter_and_exit(&mut world, at.number()), 2 * distance, "seed {seed}");
+            assert_eq!(enter_and_exit(&mut stage, at.number()), 2 * distance, "seed {seed}");
             holder = at;
         }
     }
@@ -48,9 +49,9 @@ fn a_request_alone_costs_twice_its_distance_from_the_token() {
 #[test]
 fn the_token_starts_at_the_centre_the_end_or_the_root() {
     for (shape, cost) in [(Shape::Star, 2), (Shape::Path, 12), (Shape::Heap, 4)] {
-        let mut world = world(shape, 7);
-        assert_eq!(enter_and_exit(&mut world, 1), 0);
-        assert_eq!(enter_and_exit(&mut world, 7), cost, "{shape:?}");
+        let mut stage = stage(shape, 7);
+        assert_eq!(enter_and_exit(&mut stage, 1), 0);
+        assert_eq!(enter_and_exit(&mut stage, 7), cost, "{shape:?}");
     }
 }
 
@@ -73,70 +74,74 @@ fn only_neighbours_talk_to_each_other() {
     for seed in 0..100 {
         let mut dice = Dice(seed);
         let config = any_tree(6, &mut dice);
-        let mut world = World::<Raymond>::new(6, Order::Fifo, config.clone());
-        (1..=6).for_each(|at| world.command(p(at), Command::Enter));
-        while let Some((from, to)) = world.busy_links().first().copied() {
+        let mut stage = Stage::<Raymond>::alike(6, Order::Fifo, config.clone());
+        (1..=6).for_each(|at| stage.command(p(at), Command::Enter));
+        while let Some((from, to)) = stage.busy_links().first().copied() {
             assert_eq!(config.tree.distance(from, to), 1, "seed {seed}");
-            world.pass(from.number(), to.number());
+            stage.pass((from, to), 0);
         }
     }
 }
 
 #[test]
 fn whoever_wants_the_token_for_many_asks_once() {
-    let mut world = world(Shape::Star, 5);
-    world.command(p(5), Command::Enter);
-    world.drain(&mut Dice(0));
+    let mut stage = stage(Shape::Star, 5);
+    stage.command(p(5), Command::Enter);
+    stage.drain(&mut Dice(0));
     for at in [2, 3, 4] {
-        world.command(p(at), Command::Enter);
-        world.pass(at, 1);
+        stage.command(p(at), Command::Enter);
+        stage.pass((p(at), p(1)), 0);
     }
-    assert_eq!(world.under_way(1, 5), 1, "P1 asks P5 for all of them");
+    assert_eq!(stage.queue((p(1), p(5))).len(), 1, "P1 asks P5 for all of them");
 }
 
 #[test]
 fn whoever_hands_the_token_on_and_needs_it_again_asks_at_once() {
-    let mut world = world(Shape::Star, 3);
-    world.command(p(1), Command::Enter);
-    world.command(p(2), Command::Enter);
-    world.command(p(3), Command::Enter);
-    world.drain(&mut Dice(0));
-    let order = entered(&mut world);
-    world.command(p(1), Command::Exit);
-    let first = if world.under_way(1, 2) > 0 { 2 } else { 3 };
-    assert_eq!((order, world.under_way(1, first)), (vec![1], 2), "the token and a request");
+    let mut stage = stage(Shape::Star, 3);
+    stage.command(p(1), Command::Enter);
+    stage.command(p(2), Command::Enter);
+    stage.command(p(3), Command::Enter);
+    stage.drain(&mut Dice(0));
+    let order = entered(&mut stage);
+    stage.command(p(1), Command::Exit);
+    let first = if stage.queue((p(1), p(2))).len() > 0 { 2 } else { 3 };
+    assert_eq!(
+        (order, stage.queue((p(1), p(first))).len()),
+        (vec![1], 2),
+        "the token and a request"
+    );
 }
 
 /// One round of the star: each leaf's entry costs a request and the token in both directions.
 #[test]
 fn under_heavy_load_an_entry_costs_about_four_messages() {
-    let mut world = world(Shape::Star, 9);
-    (1..=9).for_each(|at| world.command(p(at), Command::Enter));
-    world.drain(&mut Dice(0));
+    let mut stage = stage(Shape::Star, 9);
+    (1..=9).for_each(|at| stage.command(p(at), Command::Enter));
+    stage.drain(&mut Dice(0));
     let (mut last, rounds) = (p(1), 10);
     for _ in 0..rounds * 9 {
-        world.command(last, Command::Exit);
-        world.command(last, Command::Enter);
-        world.drain(&mut Dice(0));
-        last = p(*entered(&mut world).last().expect("somebody enters"));
+        stage.command(last, Command::Exit);
+        stage.command(last, Command::Enter);
+        stage.drain(&mut Dice(0));
+        last = p(*entered(&mut stage).last().expect("somebody enters"));
     }
-    let per_entry = world.total_sent() as f64 / f64::from(rounds * 9);
+    let per_entry = stage.total_sent() as f64 / f64::from(rounds * 9);
     assert!((3.4..=4.0).contains(&per_entry), "{per_entry}");
 }
 
 #[test]
 fn requests_are_served_in_the_order_in_which_a_process_heard_of_them() {
-    let mut world = world(Shape::Star, 4);
-    world.command(p(1), Command::Enter);
+    let mut stage = stage(Shape::Star, 4);
+    stage.command(p(1), Command::Enter);
     for at in [3, 2, 4] {
-        world.command(p(at), Command::Enter);
-        world.pass(at, 1);
+        stage.command(p(at), Command::Enter);
+        stage.pass((p(at), p(1)), 0);
     }
-    let mut order = entered(&mut world);
+    let mut order = entered(&mut stage);
     for _ in 0..3 {
-        world.command(p(*order.last().unwrap()), Command::Exit);
-        world.drain(&mut Dice(0));
-        order.extend(entered(&mut world));
+        stage.command(p(*order.last().unwrap()), Command::Exit);
+        stage.drain(&mut Dice(0));
+        order.extend(entered(&mut stage));
     }
     assert_eq!(order, [1, 3, 2, 4]);
 }
@@ -153,15 +158,15 @@ fn channels_need_no_order() {
 
 #[test]
 fn the_holder_enters_as_often_as_it_likes_until_it_hears_of_a_request() {
-    let mut world = world(Shape::Path, 2);
-    world.command(p(2), Command::Enter);
+    let mut stage = stage(Shape::Path, 2);
+    stage.command(p(2), Command::Enter);
     for _ in 0..20 {
-        world.command(p(1), Command::Enter);
-        world.command(p(1), Command::Exit);
+        stage.command(p(1), Command::Enter);
+        stage.command(p(1), Command::Exit);
     }
-    assert_eq!(entered(&mut world), [1; 20]);
-    world.drain(&mut Dice(0));
-    assert_eq!(entered(&mut world), [2]);
+    assert_eq!(entered(&mut stage), [1; 20]);
+    stage.drain(&mut Dice(0));
+    assert_eq!(entered(&mut stage), [2]);
     let promises = Raymond::card(&Config::of(Shape::Path, 2), 2).promises;
     assert!(!promises.contains(&Property::Order) && !promises.contains(&Property::NoStarvation));
 }
@@ -176,20 +181,20 @@ fn a_duplicated_token_lets_two_in() {
 
 #[test]
 fn a_holder_that_crashes_takes_the_token_with_it() {
-    let mut world = world(Shape::Heap, 3);
-    world.crash(p(1));
-    world.recover(p(1));
+    let mut stage = stage(Shape::Heap, 3);
+    stage.crash(p(1));
+    stage.recover(p(1));
     for at in 1..=3 {
-        world.command(p(at), Command::Enter);
+        stage.command(p(at), Command::Enter);
     }
-    world.drain(&mut Dice(0));
-    assert_eq!(entered(&mut world), NOBODY);
+    stage.drain(&mut Dice(0));
+    assert_eq!(entered(&mut stage), NOBODY);
 }
 
 #[test]
 #[should_panic(expected = "a process asks only when it neither waits nor is in")]
 fn whoever_waits_does_not_ask_again() {
-    let mut world = world(Shape::Path, 2);
-    world.command(p(2), Command::Enter);
-    world.command(p(2), Command::Enter);
+    let mut stage = stage(Shape::Path, 2);
+    stage.command(p(2), Command::Enter);
+    stage.command(p(2), Command::Enter);
 }

@@ -9,14 +9,15 @@ use tenure_core::service::mutex::Command;
 use tenure_core::{Algorithm, Order, Property, Stamp};
 
 use crate::support::mutex::{self, NOBODY, Plan, entered, run};
-use crate::support::{Dice, World, p};
+use crate::support::p;
+use tenure_trace::{Dice, Stage};
 
 fn config(switches: &[Switch]) -> Config {
     Config { variants: switches.iter().fold(Variants::none(), |all, one| all.with(*one)) }
 }
 
-fn world(size: u32, switches: &[Switch]) -> World<RicartAgrawala> {
-    World::new(size, Order::Fifo, config(switches))
+fn stage(size: u32, switches: &[Switch]) -> Stage<RicartAgrawala> {
+    Stage::alike(size, Order::Fifo, config(switches))
 }
 
 fn is_caught(switches: &[Switch], plan: &Plan, says: &str) -> bool {
@@ -30,56 +31,56 @@ fn plan(order: Order, entries: &[u32], duplicates: u32) -> Plan {
 #[claims("W-08")]
 #[test]
 fn when_nobody_wants_to_enter_everybody_replies_at_once() {
-    let mut world = world(3, &[]);
-    world.command(p(1), Command::Enter);
-    world.drain(&mut Dice(0));
-    assert_eq!(entered(&mut world), [1]);
-    assert_eq!((world.sent_of("request"), world.sent_of("reply")), (2, 2));
+    let mut stage = stage(3, &[]);
+    stage.command(p(1), Command::Enter);
+    stage.drain(&mut Dice(0));
+    assert_eq!(entered(&mut stage), [1]);
+    assert_eq!((stage.sent_of("request"), stage.sent_of("reply")), (2, 2));
 }
 
 #[claims("W-08")]
 #[test]
 fn whoever_is_inside_replies_when_it_leaves() {
-    let mut world = world(3, &[]);
-    world.command(p(1), Command::Enter);
-    world.drain(&mut Dice(0));
-    world.command(p(2), Command::Enter);
-    world.drain(&mut Dice(0));
-    assert_eq!(entered(&mut world), [1]);
-    world.command(p(1), Command::Exit);
-    assert_eq!(world.under_way(1, 2), 1, "one message from exit to the next entry");
-    world.pass(1, 2);
-    assert_eq!(entered(&mut world), [2]);
+    let mut stage = stage(3, &[]);
+    stage.command(p(1), Command::Enter);
+    stage.drain(&mut Dice(0));
+    stage.command(p(2), Command::Enter);
+    stage.drain(&mut Dice(0));
+    assert_eq!(entered(&mut stage), [1]);
+    stage.command(p(1), Command::Exit);
+    assert_eq!(stage.queue((p(1), p(2))).len(), 1, "one message from exit to the next entry");
+    stage.pass((p(1), p(2)), 0);
+    assert_eq!(entered(&mut stage), [2]);
 }
 
 /// P2 asks with clock 15 and P3 with clock 7, at once.
 #[claims("W-09")]
 #[test]
 fn of_two_that_ask_at_once_the_smaller_stamp_enters_first() {
-    let mut world = world(3, &[]);
-    world.inject(p(1), p(2), Message::Reply { to: 0, clock: 14 });
-    world.inject(p(1), p(3), Message::Reply { to: 0, clock: 6 });
-    world.command(p(2), Command::Enter);
-    world.command(p(3), Command::Enter);
-    world.drain(&mut Dice(0));
-    assert_eq!(entered(&mut world), [3]);
-    assert_eq!(world.sent_of("reply"), 3, "P1 to both, P2 to P3; P3 defers P2, and P2 nobody");
-    world.command(p(3), Command::Exit);
-    assert_eq!((world.under_way(3, 2), world.under_way(3, 1)), (1, 0));
-    world.drain(&mut Dice(0));
-    assert_eq!(entered(&mut world), [2]);
-    world.command(p(2), Command::Exit);
-    assert_eq!((world.sent_of("request"), world.sent_of("reply")), (4, 4));
+    let mut stage = stage(3, &[]);
+    stage.inject(p(1), p(2), Message::Reply { to: 0, clock: 14 });
+    stage.inject(p(1), p(3), Message::Reply { to: 0, clock: 6 });
+    stage.command(p(2), Command::Enter);
+    stage.command(p(3), Command::Enter);
+    stage.drain(&mut Dice(0));
+    assert_eq!(entered(&mut stage), [3]);
+    assert_eq!(stage.sent_of("reply"), 3, "P1 to both, P2 to P3; P3 defers P2, and P2 nobody");
+    stage.command(p(3), Command::Exit);
+    assert_eq!((stage.queue((p(3), p(2))).len(), stage.queue((p(3), p(1))).len()), (1, 0));
+    stage.drain(&mut Dice(0));
+    assert_eq!(entered(&mut stage), [2]);
+    stage.command(p(2), Command::Exit);
+    assert_eq!((stage.sent_of("request"), stage.sent_of("reply")), (4, 4));
 }
 
 #[claims("I-38")]
 #[test]
 fn equal_clocks_go_to_the_smaller_process() {
-    let mut world = world(2, &[]);
-    world.command(p(2), Command::Enter);
-    world.command(p(1), Command::Enter);
-    world.drain(&mut Dice(0));
-    assert_eq!(entered(&mut world), [1]);
+    let mut stage = stage(2, &[]);
+    stage.command(p(2), Command::Enter);
+    stage.command(p(1), Command::Enter);
+    stage.drain(&mut Dice(0));
+    assert_eq!(entered(&mut stage), [1]);
 }
 
 #[claims("A-RA", "I-39")]
@@ -122,44 +123,44 @@ fn duplicates_and_reordering_are_harmless() {
 fn ids_are_no_stamps() {
     let ids = [Switch::IdsAsStamps];
     assert!(is_caught(&ids, &plan(Order::Fifo, &[2, 2, 2], 0), "fencing"));
-    let mut world = world(3, &ids);
-    world.command(p(2), Command::Enter);
-    world.pass(2, 1);
-    world.pass(1, 2);
-    world.command(p(1), Command::Enter);
-    world.drain(&mut Dice(0));
-    assert_eq!(entered(&mut world), [2, 1], "both are inside");
+    let mut stage = stage(3, &ids);
+    stage.command(p(2), Command::Enter);
+    stage.pass((p(2), p(1)), 0);
+    stage.pass((p(1), p(2)), 0);
+    stage.command(p(1), Command::Enter);
+    stage.drain(&mut Dice(0));
+    assert_eq!(entered(&mut stage), [2, 1], "both are inside");
 }
 
 #[claims("7-R3")]
 #[test]
 fn without_a_tie_break_that_lets_both_go_both_enter() {
-    let mut world = world(2, &[Switch::ClockOnlyStrict]);
-    world.command(p(1), Command::Enter);
-    world.command(p(2), Command::Enter);
-    world.drain(&mut Dice(0));
-    assert_eq!(entered(&mut world).len(), 2);
+    let mut stage = stage(2, &[Switch::ClockOnlyStrict]);
+    stage.command(p(1), Command::Enter);
+    stage.command(p(2), Command::Enter);
+    stage.drain(&mut Dice(0));
+    assert_eq!(entered(&mut stage).len(), 2);
 }
 
 #[claims("7-R4")]
 #[test]
 fn without_a_tie_break_that_lets_neither_go_both_wait_for_ever() {
-    let mut world = world(2, &[Switch::ClockOnlyDefer]);
-    world.command(p(1), Command::Enter);
-    world.command(p(2), Command::Enter);
-    world.drain(&mut Dice(0));
-    assert_eq!(entered(&mut world), NOBODY);
+    let mut stage = stage(2, &[Switch::ClockOnlyDefer]);
+    stage.command(p(1), Command::Enter);
+    stage.command(p(2), Command::Enter);
+    stage.drain(&mut Dice(0));
+    assert_eq!(entered(&mut stage), NOBODY);
 }
 
 #[test]
 fn without_a_tie_break_the_smaller_clock_still_enters_first() {
     for switch in [Switch::ClockOnlyStrict, Switch::ClockOnlyDefer] {
-        let mut world = world(2, &[switch]);
-        world.inject(p(2), p(1), Message::Reply { to: 0, clock: 6 });
-        world.command(p(1), Command::Enter);
-        world.command(p(2), Command::Enter);
-        world.drain(&mut Dice(0));
-        assert_eq!(entered(&mut world), [2], "{switch:?}");
+        let mut stage = stage(2, &[switch]);
+        stage.inject(p(2), p(1), Message::Reply { to: 0, clock: 6 });
+        stage.command(p(1), Command::Enter);
+        stage.command(p(2), Command::Enter);
+        stage.drain(&mut Dice(0));
+        assert_eq!(entered(&mut stage), [2], "{switch:?}");
     }
 }
 
@@ -177,18 +178,18 @@ fn a_request_that_does_not_advance_the_clock_lets_a_later_one_overtake_an_entry(
 #[test]
 fn a_reply_carries_the_clock_so_that_a_later_request_has_the_larger_stamp() {
     let enters_next = |switches: &[Switch]| {
-        let mut world = world(3, switches);
-        world.command(p(1), Command::Enter);
-        world.pass(1, 2);
-        world.command(p(2), Command::Enter);
+        let mut stage = stage(3, switches);
+        stage.command(p(1), Command::Enter);
+        stage.pass((p(1), p(2)), 0);
+        stage.command(p(2), Command::Enter);
         for (from, to) in [(2, 3), (1, 3), (2, 1), (3, 1)] {
-            world.pass(from, to);
+            stage.pass((p(from), p(to)), 0);
         }
-        assert_eq!(entered(&mut world), [1]);
-        world.command(p(1), Command::Exit);
-        world.command(p(1), Command::Enter);
-        world.drain(&mut Dice(0));
-        entered(&mut world)
+        assert_eq!(entered(&mut stage), [1]);
+        stage.command(p(1), Command::Exit);
+        stage.command(p(1), Command::Enter);
+        stage.drain(&mut Dice(0));
+        entered(&mut stage)
     };
     assert_eq!(enters_next(&[]), [2]);
     assert_eq!(enters_next(&[Switch::UnstampedReply]), [1], "against happened-before");
@@ -212,14 +213,14 @@ fn replies_are_told_apart_by_sender_and_by_request() {
 #[test]
 fn where_replies_name_no_request_a_process_is_owed_one_reply_and_not_two() {
     let owed = |switches: &[Switch]| {
-        let mut world = world(2, switches);
-        world.command(p(1), Command::Enter);
-        world.drain(&mut Dice(0));
+        let mut stage = stage(2, switches);
+        stage.command(p(1), Command::Enter);
+        stage.drain(&mut Dice(0));
         for clock in [2, 3] {
-            world.inject(p(2), p(1), Message::Request { stamp: Stamp { clock, process: p(2) } });
+            stage.inject(p(2), p(1), Message::Request { stamp: Stamp { clock, process: p(2) } });
         }
-        world.command(p(1), Command::Exit);
-        world.under_way(1, 2)
+        stage.command(p(1), Command::Exit);
+        stage.queue((p(1), p(2))).len()
     };
     assert_eq!(owed(&[]), 2, "one for each, which P2 tells apart");
     assert_eq!(owed(&[Switch::UntaggedReply]), 1, "P2 could not tell a second one apart");

@@ -7,63 +7,64 @@ use tenure_core::Order;
 use tenure_core::service::mutex::Command;
 
 use crate::support::mutex::{Plan, entered, run};
-use crate::support::{World, p};
+use crate::support::p;
+use tenure_trace::Stage;
 
-fn world(size: u32) -> World<TokenRing> {
-    World::new(size, Order::Reordered, Config::default())
+fn stage(size: u32) -> Stage<TokenRing> {
+    Stage::alike(size, Order::Reordered, Config::default())
 }
 
 #[test]
 fn the_token_starts_at_the_first_process_which_enters_without_a_message() {
-    let mut world = world(3);
-    world.command(p(1), Command::Enter);
-    assert_eq!(entered(&mut world), [1]);
-    assert_eq!((world.total_sent(), world.armed_timers()), (0, vec![]));
+    let mut stage = stage(3);
+    stage.command(p(1), Command::Enter);
+    assert_eq!(entered(&mut stage), [1]);
+    assert_eq!((stage.total_sent(), stage.armed_timers()), (0, vec![]));
 }
 
 #[claims("A-RING", "I-33")]
 #[test]
 fn whoever_leaves_passes_the_token_on_even_if_it_wants_again() {
-    let mut world = world(3);
-    world.command(p(1), Command::Enter);
-    world.command(p(1), Command::Exit);
-    world.command(p(1), Command::Enter);
-    assert_eq!(entered(&mut world), [1]);
-    world.pass(1, 2);
-    world.fire(p(2), Timer::Pass);
-    world.pass(2, 3);
-    world.fire(p(3), Timer::Pass);
-    world.pass(3, 1);
-    assert_eq!(entered(&mut world), [1], "after a full lap");
+    let mut stage = stage(3);
+    stage.command(p(1), Command::Enter);
+    stage.command(p(1), Command::Exit);
+    stage.command(p(1), Command::Enter);
+    assert_eq!(entered(&mut stage), [1]);
+    stage.pass((p(1), p(2)), 0);
+    stage.fire(p(2), Timer::Pass);
+    stage.pass((p(2), p(3)), 0);
+    stage.fire(p(3), Timer::Pass);
+    stage.pass((p(3), p(1)), 0);
+    assert_eq!(entered(&mut stage), [1], "after a full lap");
 }
 
 #[claims("I-34")]
 #[test]
 fn an_idle_ring_never_rests() {
-    let mut world = world(3);
+    let mut stage = stage(3);
     for hop in 1..=100 {
-        let (at, timer) = world.armed_timers()[0];
-        world.fire(at, timer);
-        let link = world.busy_links()[0];
-        world.pass(link.0.number(), link.1.number());
-        assert_eq!(world.total_sent(), hop);
+        let (at, timer) = stage.armed_timers()[0];
+        stage.fire(at, timer);
+        let link = stage.busy_links()[0];
+        stage.pass(link, 0);
+        assert_eq!(stage.total_sent(), hop);
     }
-    world.command(p(2), Command::Enter);
-    assert_eq!(entered(&mut world), [2], "the token had come to P2");
-    assert_eq!(world.armed_timers(), [], "while somebody is inside, nothing moves");
+    stage.command(p(2), Command::Enter);
+    assert_eq!(entered(&mut stage), [2], "the token had come to P2");
+    assert_eq!(stage.armed_timers(), [], "while somebody is inside, nothing moves");
 }
 
 #[claims("A-RING", "I-35")]
 #[test]
 fn when_everybody_wants_to_enter_an_entry_costs_one_message() {
-    let mut world = world(4);
-    (1..=4).for_each(|at| world.command(p(at), Command::Enter));
+    let mut stage = stage(4);
+    (1..=4).for_each(|at| stage.command(p(at), Command::Enter));
     for at in 1..=4 {
-        assert_eq!(entered(&mut world), [at]);
-        world.command(p(at), Command::Exit);
-        world.pass(at, at % 4 + 1);
+        assert_eq!(entered(&mut stage), [at]);
+        stage.command(p(at), Command::Exit);
+        stage.pass((p(at), p(at % 4 + 1)), 0);
     }
-    assert_eq!(world.total_sent(), 4);
+    assert_eq!(stage.total_sent(), 4);
 }
 
 #[test]
@@ -81,13 +82,13 @@ fn nobody_enters_twice_while_another_waits() {
 
 #[test]
 fn who_is_alone_enters_again_and_again_without_a_message() {
-    let mut world = world(1);
+    let mut stage = stage(1);
     for _ in 0..3 {
-        world.command(p(1), Command::Enter);
-        assert_eq!(entered(&mut world), [1]);
-        world.command(p(1), Command::Exit);
+        stage.command(p(1), Command::Enter);
+        assert_eq!(entered(&mut stage), [1]);
+        stage.command(p(1), Command::Exit);
     }
-    assert_eq!((world.total_sent(), world.armed_timers()), (0, vec![]));
+    assert_eq!((stage.total_sent(), stage.armed_timers()), (0, vec![]));
 }
 
 #[claims("7-T2")]
@@ -103,31 +104,31 @@ fn a_duplicated_token_lets_two_in() {
 
 #[test]
 fn two_tokens_that_meet_become_one() {
-    let mut world = world(2);
-    world.fire(p(1), Timer::Pass);
-    world.duplicate((p(1), p(2)));
-    world.pass(1, 2);
-    world.pass(1, 2);
-    world.fire(p(2), Timer::Pass);
-    assert_eq!((world.under_way(2, 1), world.armed_timers()), (1, vec![]));
+    let mut stage = stage(2);
+    stage.fire(p(1), Timer::Pass);
+    stage.duplicate((p(1), p(2)));
+    stage.pass((p(1), p(2)), 0);
+    stage.pass((p(1), p(2)), 0);
+    stage.fire(p(2), Timer::Pass);
+    assert_eq!((stage.queue((p(2), p(1))).len(), stage.armed_timers()), (1, vec![]));
 }
 
 #[test]
 fn a_lost_token_is_not_made_anew_by_a_process_that_recovers() {
-    let mut world = world(2);
-    world.crash(p(1));
-    world.recover(p(1));
-    world.command(p(1), Command::Enter);
-    assert_eq!((entered(&mut world), world.armed_timers()), (vec![], vec![]));
+    let mut stage = stage(2);
+    stage.crash(p(1));
+    stage.recover(p(1));
+    stage.command(p(1), Command::Enter);
+    assert_eq!((entered(&mut stage), stage.armed_timers()), (vec![], vec![]));
 }
 
 /// What the application says is not carried by the token.
 #[claims("7-T1")]
 #[test]
 fn entries_follow_the_ring_and_not_what_happened_before() {
-    let mut world = world(3);
-    world.command(p(2), Command::Enter);
+    let mut stage = stage(3);
+    stage.command(p(2), Command::Enter);
     // Here P2 tells P1 that it waits; then P1, which has the token, wants to enter.
-    world.command(p(1), Command::Enter);
-    assert_eq!(entered(&mut world), [1]);
+    stage.command(p(1), Command::Enter);
+    assert_eq!(entered(&mut stage), [1]);
 }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use tenure_core::monitors::Agreement;
 use tenure_core::service::election::{Command, Event};
-use tenure_core::{Election, Monitor, Observed, Order, ProcessId, Rank};
+use tenure_core::{Election, Monitor, Order, ProcessId, Rank};
 
-use super::{Dice, Seen, World};
+use tenure_trace::{Dice, Seen, Stage};
 
 /// The last leader that each process was told of.
 pub(crate) type Beliefs = Vec<Option<ProcessId>>;
@@ -25,45 +25,39 @@ pub(crate) fn elect<P: Election>(
     initiators: &[ProcessId],
     duplicates: u32,
     seed: u64,
-) -> (World<P>, Beliefs) {
-    let mut world = World::<P>::new(size, order, config);
+) -> (Stage<P>, Beliefs) {
+    let mut stage = Stage::<P>::alike(size, order, config);
     for at in initiators {
-        world.command(*at, Command::Elect);
+        stage.command(*at, Command::Elect);
     }
     let mut dice = Dice(seed);
     let mut left = duplicates;
-    while let Some(link) = dice.pick(&world.busy_links()) {
+    while let Some(link) = dice.pick(&stage.busy_links()) {
         if left > 0 && dice.one_in(3) {
             left -= 1;
-            world.duplicate(*link);
+            stage.duplicate(*link);
         }
-        world.deliver(*link, &mut dice);
+        stage.deliver(*link, &mut dice);
     }
-    let beliefs = beliefs(&mut world);
-    (world, beliefs)
+    let beliefs = beliefs(&mut stage);
+    (stage, beliefs)
 }
 
 /// Takes what was seen, and says whom each process believes in; they must agree.
-pub(crate) fn beliefs<P: Election>(world: &mut World<P>) -> Beliefs {
-    let seen = world.take_seen();
+pub(crate) fn beliefs<P: Election>(stage: &mut Stage<P>) -> Beliefs {
+    let seen = stage.take_seen();
     let mut agreement = Agreement::new();
     for (at, seen) in &seen {
-        let observed = match seen {
-            Seen::Command(command) => Observed::Command { command, clock: None },
-            Seen::Event(event) => Observed::Event(event),
-            Seen::Crashed => Observed::Crashed,
-            Seen::Recovered => Observed::Recovered,
-        };
-        agreement.observe(*at, observed).expect("agreement holds");
+        agreement.observe(*at, seen.observed()).expect("agreement holds");
     }
     agreement.at_end().expect("agreement holds in the end");
-    told(world.size, seen)
+    told(stage.size(), seen)
 }
 
 /// The same where they need not agree.
-pub(crate) fn opinions<P: Election>(world: &mut World<P>) -> Beliefs {
-    let seen = world.take_seen();
-    told(world.size, seen)
+pub(crate) fn opinions<P: Election>(stage: &mut Stage<P>) -> Beliefs {
+    let seen = stage.take_seen();
+    told(stage.size(), seen)
 }
 
 fn told<P: Election>(size: u32, seen: Vec<(ProcessId, Seen<P>)>) -> Beliefs {

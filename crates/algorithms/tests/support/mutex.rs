@@ -2,35 +2,36 @@
 
 use tenure_core::monitors::{Bypass, Fencing, MutualExclusion};
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::{Card, Fence, Monitor, Mutex, Observed, Order, ProcessId, Verdict, Violation};
+use tenure_core::{Card, Fence, Monitor, Mutex, Order, ProcessId, Verdict};
 
-use super::{Dice, Seen, World, p};
+use super::p;
+use tenure_trace::{Dice, Seen, Stage};
 
 /// The numbers of nobody.
 pub(crate) const NOBODY: [u32; 0] = [];
 
 /// Who has entered since this was last asked, in order, by number.
-pub(crate) fn entered<P: Mutex>(world: &mut World<P>) -> Vec<u32> {
-    let seen = world.take_seen().into_iter();
+pub(crate) fn entered<P: Mutex>(stage: &mut Stage<P>) -> Vec<u32> {
+    let seen = stage.take_seen().into_iter();
     seen.filter(|(_, seen)| matches!(seen, Seen::Event(Event::Entered { .. })))
         .map(|(at, _)| at.number())
         .collect()
 }
 
 /// The fences of those who have entered since this was last asked, in order.
-pub(crate) fn fences<P: Mutex>(world: &mut World<P>) -> Vec<Fence> {
+pub(crate) fn fences<P: Mutex>(stage: &mut Stage<P>) -> Vec<Fence> {
     let fence = |(_, seen)| match seen {
         Seen::Event(Event::Entered { fence }) => Some(fence),
         _ => None,
     };
-    world.take_seen().into_iter().filter_map(fence).collect()
+    stage.take_seen().into_iter().filter_map(fence).collect()
 }
 
 /// A process crashes, and all the others get to know.
-pub(crate) fn dies<P: Mutex>(world: &mut World<P>, process: u32) {
-    world.crash(p(process));
-    for peer in world.live() {
-        world.suspicion(peer, p(process), Verdict::Suspect);
+pub(crate) fn dies<P: Mutex>(stage: &mut Stage<P>, process: u32) {
+    stage.crash(p(process));
+    for peer in stage.live() {
+        stage.suspicion(peer, p(process), Verdict::Suspect);
     }
 }
 
@@ -43,7 +44,7 @@ pub(crate) struct Outcome {
     pub(crate) bypass: u32,
 }
 
-/// How to move the world, and how far.
+/// How to move the stage, and how far.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub(crate) order: Order,
@@ -79,15 +80,15 @@ impl Plan {
 }
 
 /// Lets one process enter and leave, and everything arrive; how many messages that took.
-pub(crate) fn enter_and_exit<P: Mutex>(world: &mut World<P>, number: u32) -> u64 {
-    let before = world.total_sent();
-    world.take_seen();
-    world.command(p(number), Command::Enter);
-    world.drain(&mut Dice(0));
-    assert_eq!(entered(world), [number]);
-    world.command(p(number), Command::Exit);
-    world.drain(&mut Dice(0));
-    world.total_sent() - before
+pub(crate) fn enter_and_exit<P: Mutex>(stage: &mut Stage<P>, number: u32) -> u64 {
+    let before = stage.total_sent();
+    stage.take_seen();
+    stage.command(p(number), Command::Enter);
+    stage.drain(&mut Dice(0));
+    assert_eq!(entered(stage), [number]);
+    stage.command(p(number), Command::Exit);
+    stage.drain(&mut Dice(0));
+    stage.total_sent() - before
 }
 
 /// Whether some seed of many finds a violation or a dead end that `says` describes.
@@ -120,18 +121,12 @@ struct Watch {
 }
 
 impl Watch {
-    fn see<P: Mutex>(&mut self, at: ProcessId, seen: &Seen<P>) -> Result<(), Violation> {
-        let observed = match seen {
-            Seen::Command(command) => Observed::Command { command, clock: None },
-            Seen::Event(event) => Observed::Event(event),
-            Seen::Crashed => Observed::Crashed,
-            Seen::Recovered => Observed::Recovered,
-        };
-        self.exclusion.observe(at, observed)?;
+    fn see<P: Mutex>(&mut self, at: ProcessId, seen: &Seen<P>) -> Result<(), String> {
+        shown(&mut self.exclusion, at, seen)?;
         if let Some(fencing) = &mut self.fencing {
-            fencing.observe(at, observed)?;
+            shown(fencing, at, seen)?;
         }
-        self.bypass.observe(at, observed)?;
+        shown(&mut self.bypass, at, seen)?;
         match seen {
             Seen::Command(Command::Enter) => self.users[at.index()] = User::Waiting,
             Seen::Event(Event::Entered { .. }) => {
@@ -143,6 +138,16 @@ impl Watch {
         }
         Ok(())
     }
+}
+
+/// A monitor sees what happened; what is violated, and how.
+fn shown<P: Mutex>(
+    monitor: &mut impl Monitor<Command, Event>,
+    at: ProcessId,
+    seen: &Seen<P>,
+) -> Result<(), String> {
+    let judged = monitor.observe(at, seen.observed());
+    judged.map_err(|violation| format!("{}: {violation}", monitor.property()))
 }
 
 /// Runs a random schedule to its end: everybody has entered as often as planned, or nobody who
@@ -157,7 +162,10 @@ pub(crate) fn run_as<P: Mutex>(
     config: P::Config,
     plan: &Plan,
 ) -> Result<Outcome, String> {
-    let exclusion = MutualExclusion::at_most(card.most_inside());
+    let exclusion = match card.most_inside() {
+        1 => MutualExclusion::new(),
+        most => MutualExclusion::at_most(most),
+    };
     run_watched::<P>(config, plan, exclusion, card.fenced().then(Fencing::new))
 }
 
@@ -168,7 +176,7 @@ fn run_watched<P: Mutex>(
     fencing: Option<Fencing>,
 ) -> Result<Outcome, String> {
     let size = u32::try_from(plan.entries.len()).expect("few processes");
-    let mut world = World::<P>::new(size, plan.order, config);
+    let mut stage = Stage::<P>::alike(size, plan.order, config);
     let mut dice = Dice(plan.seed);
     let mut left = plan.entries.clone();
     let mut faults = Faults { duplicates: plan.duplicates, losses: plan.losses };
@@ -180,16 +188,16 @@ fn run_watched<P: Mutex>(
         entries: 0,
     };
     for step in 0..1_000_000_u32 {
-        for (at, seen) in world.take_seen() {
+        for (at, seen) in stage.take_seen() {
             watch.see(at, &seen).map_err(|violation| format!("step {step}: {violation}"))?;
         }
         let done = left.iter().all(|left| *left == 0);
         if done && watch.users.iter().all(|user| *user == User::Idle) {
-            world.drain(&mut dice);
-            let (messages, entries) = (world.total_sent(), watch.entries);
+            stage.drain(&mut dice);
+            let (messages, entries) = (stage.total_sent(), watch.entries);
             return Ok(Outcome { messages, entries, bypass: watch.bypass.worst() });
         }
-        if !move_one(&mut world, &mut watch, &mut left, &mut faults, &mut dice) {
+        if !move_one(&mut stage, &mut watch, &mut left, &mut faults, &mut dice) {
             return Err(format!("step {step}: blocked, {:?}", watch.users));
         }
     }
@@ -198,15 +206,15 @@ fn run_watched<P: Mutex>(
 
 /// Does one of the things that can happen; tells whether there was one.
 fn move_one<P: Mutex>(
-    world: &mut World<P>,
+    stage: &mut Stage<P>,
     watch: &mut Watch,
     left: &mut [u32],
     faults: &mut Faults,
     dice: &mut Dice,
 ) -> bool {
-    let links = world.busy_links();
-    let timers = world.armed_timers();
-    let able: Vec<ProcessId> = world
+    let links = stage.busy_links();
+    let timers = stage.armed_timers();
+    let able: Vec<ProcessId> = stage
         .everybody()
         .into_iter()
         .filter(|at| match watch.users[at.index()] {
@@ -223,23 +231,23 @@ fn move_one<P: Mutex>(
     if let Some(link) = links.get(choice) {
         if faults.losses > 0 && dice.one_in(4) {
             faults.losses -= 1;
-            world.lose(*link);
+            stage.lose(*link);
             return true;
         }
         if faults.duplicates > 0 && dice.one_in(4) {
             faults.duplicates -= 1;
-            world.duplicate(*link);
+            stage.duplicate(*link);
         }
-        world.deliver(*link, dice);
+        stage.deliver(*link, dice);
     } else if let Some((at, timer)) = timers.get(choice - links.len()) {
-        world.fire(*at, timer.clone());
+        stage.fire(*at, timer.clone());
     } else {
         let at = able[choice - links.len() - timers.len()];
         if watch.users[at.index()] == User::Inside {
-            world.command(at, Command::Exit);
+            stage.command(at, Command::Exit);
         } else {
             left[at.index()] -= 1;
-            world.command(at, Command::Enter);
+            stage.command(at, Command::Enter);
         }
     }
     true
