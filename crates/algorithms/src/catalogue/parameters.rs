@@ -100,6 +100,13 @@ pub trait Configured: Sized {
     fn configured(parameters: &Parameters) -> Result<Self, Unknown>;
 }
 
+/// Of algorithms in which nothing but variants can be chosen.
+impl<S: Switch> Configured for Variants<S> {
+    fn configured(parameters: &Parameters) -> Result<Self, Unknown> {
+        Ok(parameters.variants()?)
+    }
+}
+
 /// Of algorithms in which nothing can be chosen.
 impl Configured for () {
     fn configured(parameters: &Parameters) -> Result<Self, Unknown> {
