@@ -8,62 +8,33 @@
 //! [`Stage`] performs it in memory against the real [`Protocol`](tenure_core::Protocol) values,
 //! and [`golden()`] turns a folder of scripts into a test.
 
-mod access;
-mod course;
 pub mod diagram;
-mod dice;
-mod diff;
-mod event;
 pub mod export;
-mod golden;
-mod header;
-mod line;
+mod format;
 pub mod live;
 mod merge;
-mod numbered;
-mod parse;
-mod passage;
-mod perform;
 mod plain;
-mod reader;
-mod script;
-mod service;
+mod scripts;
 mod show;
-mod spoken;
-mod stage;
 mod standing;
 pub mod state;
-mod theatre;
-mod trace;
-pub mod units;
 mod verify;
-mod who;
-mod writer;
 
-pub use access::{Access, Operation};
-pub use course::{Course, CourseError};
-pub use dice::Dice;
-pub use event::{Kind, Record};
-pub use golden::golden;
-pub use header::{ClockUnit, Header, Service, Source, VERSION};
+pub use format::{
+    Access, AppendError, Asked, ClockUnit, CreateError, Header, Kind, Operation, Passage,
+    ReadError, Reader, Record, Service, Source, Told, Trace, VERSION, Who, WriteError, Writer, now,
+    units,
+};
 pub use merge::{MergeError, Merged, merge, merge_files, merge_whole_files};
-pub use parse::ParseError;
-pub use passage::Passage;
-pub use perform::{PerformError, perform};
 pub use plain::plain;
-pub use reader::{ReadError, Reader};
-pub use script::{Action, Asking, Block, Line, Pick, Script};
-pub use service::{Asked, Told};
+pub use scripts::{
+    Action, Asking, Block, Course, CourseError, Dice, FollowError, Impossible, Line, Link,
+    ParseError, PerformError, Pick, Script, Seen, Spoken, Stage, Theatre, golden, perform,
+    timer_named,
+};
 pub use show::Show;
-pub use spoken::Spoken;
-pub use stage::{Link, Seen, Stage};
 pub use standing::{Change, Hold, Life, Standing, Standings};
-pub use theatre::{FollowError, Impossible, Theatre, timer_named};
-pub use trace::Trace;
-pub use units::now;
 pub use verify::{
     Accesses, Cause, Counter, Election, Judge, Judgement, Quantiles, Traffic, Verification,
     Violated, verify, verify_files,
 };
-pub use who::Who;
-pub use writer::{AppendError, CreateError, WriteError, Writer};

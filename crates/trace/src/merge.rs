@@ -7,7 +7,7 @@ use std::vec::IntoIter;
 
 use tenure_core::ProcessId;
 
-use crate::{Header, Kind, Passage, ReadError, Record, Source, Trace, Who};
+use crate::format::{Header, Kind, Passage, ReadError, Record, Source, Trace, Who};
 
 /// Many traces of one run as one.
 #[derive(Clone, Debug, PartialEq)]

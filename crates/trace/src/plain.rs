@@ -69,8 +69,10 @@ mod tests {
 
     use super::*;
     use crate::diagram::{Direction, Margin, Page, View, Window, lay_out};
-    use crate::{Asked, Header, Kind, Passage, Record, Service, Show, Source, Told, Who};
-    use crate::{export, live, verify};
+    use crate::format::{Asked, Header, Kind, Passage, Record, Service, Source, Told, Who};
+    use crate::show::Show;
+    use crate::verify::{Judge, Verification};
+    use crate::{export, live};
 
     /// Ends a line, paints a verdict in green, rings, turns round, and ends a tag.
     const HOSTILE: &str = "x\n\r\u{1b}[32m  verdict  holds\u{7}\u{202e}\u{9b}0m\u{2028}</script>";
@@ -119,9 +121,9 @@ mod tests {
         let mut show = Show::new(&header);
         (show.contents, show.states) = (true, true);
         let lines: Vec<String> = records.iter().filter_map(|record| show.line(record)).collect();
-        let mut judge = verify::Judge::new(&header);
+        let mut judge = Judge::new(&header);
         records.iter().for_each(|record| judge.read(record));
-        let verification = verify::Verification {
+        let verification = Verification {
             torn: vec![HOSTILE.into()],
             empty: vec![HOSTILE.into()],
             ..judge.finish()

@@ -5,9 +5,11 @@ use std::fmt::{self, Write};
 use tenure_core::service::{election, mutex, stream};
 use tenure_core::{Fence, ProcessId, Term, Verdict};
 
+use crate::format::{
+    Access, Asked, ClockUnit, Header, Kind, Operation, Passage, Record, Told, Who,
+};
 use crate::plain::Plain;
 use crate::state::Shown;
-use crate::{Access, Asked, ClockUnit, Header, Kind, Operation, Passage, Record, Told, Who};
 
 /// Tells a trace, record by record, in words.
 #[derive(Clone, Debug, Default)]
@@ -187,7 +189,7 @@ mod tests {
     use tenure_core::service::office;
 
     use super::*;
-    use crate::{Service, Source};
+    use crate::format::{Service, Source};
 
     const P1: ProcessId = ProcessId(0);
     const P3: ProcessId = ProcessId(2);

@@ -11,9 +11,7 @@ use std::sync::LazyLock;
 use tenure_core::service::{election, mutex};
 use tenure_core::{Fence, ProcessId, Term, Verdict};
 
-use crate::event::{Kind, Record};
-use crate::service::{Asked, Told};
-use crate::who::Who;
+use crate::format::{Asked, Kind, Record, Told, Who};
 
 /// What the records so far say of each process.
 #[derive(Clone, Debug, Default)]

@@ -6,7 +6,7 @@ use std::fmt::{self, Debug};
 use serde_json::{Map, Number, Value};
 use tenure_core::ProcessId;
 
-use crate::Kind;
+use crate::format::Kind;
 
 /// The key under which a tree keeps the name of a struct or of an enum's variant. It is a word
 /// of the language, which no field can have as its name.

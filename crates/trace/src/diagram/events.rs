@@ -3,7 +3,7 @@
 use tenure_core::Verdict;
 use tenure_core::service::{election, mutex, stream};
 
-use crate::{Access, Asked, Kind, Operation, Passage};
+use crate::format::{Access, Asked, Kind, Operation, Passage};
 
 /// Commands in a word or two.
 pub(super) fn asked(asked: &Asked) -> String {

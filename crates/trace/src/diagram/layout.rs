@@ -5,8 +5,9 @@ use std::borrow::Cow;
 use tenure_core::{Layer, ProcessId, Term};
 
 use super::view::View;
+use crate::format::{ClockUnit, Header};
+use crate::plain::plain;
 pub use crate::standing::Hold;
-use crate::{ClockUnit, Header, plain};
 
 /// A run, laid out.
 #[derive(Clone, Debug)]

@@ -25,7 +25,8 @@ pub use view::{Clock, Direction, Margin, Scale, View, Window};
 
 use std::path::Path;
 
-use crate::{Header, MergeError, Merged, Reader, Record, merge_files, merge_whole_files};
+use crate::format::{Header, Reader, Record};
+use crate::merge::{MergeError, Merged, merge_files, merge_whole_files};
 
 /// Lays out these records of one run.
 pub fn lay_out<'r>(

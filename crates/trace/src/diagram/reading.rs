@@ -8,10 +8,11 @@ use super::layout::{Crossing, Fate, Layout, Mark, Step};
 use super::spans::Spans;
 use super::view::{Clock, Scale, View};
 use super::{events, labels};
+use crate::format::{ClockUnit, Header, Kind, Passage, Record, Source, Who};
 use crate::merge::MessageKey;
+use crate::plain::plain;
 use crate::show::splits;
 use crate::standing::{Change, Hold, Sort, Standings};
-use crate::{ClockUnit, Header, Kind, Passage, Record, Source, Who, plain};
 
 /// Takes records one by one, and keeps what lies in the window.
 ///

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use tenure_core::ProcessId;
 
 use crate::diagram::{Hold, Layout, Mark, View, lay_out};
-use crate::{Header, Record};
+use crate::format::{Header, Record};
 
 /// The records of one run as a sequence diagram: a message where it arrives, the critical section
 /// as an activation, everything else as notes.

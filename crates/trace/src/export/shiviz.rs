@@ -4,10 +4,10 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 
-use crate::line::{Contents, decode};
+use crate::format::line::{Contents, decode};
+use crate::format::{Header, Kind, Record, Trace, Who};
 use crate::merge::MessageKey;
 use crate::plain::plain_json;
-use crate::{Header, Kind, Record, Trace, Who};
 
 /// How ShiViz is told to read the log. Each event is a line with its host and its clock, a line
 /// of words, and a line with the record itself, which ShiViz shows beside the picture.

@@ -3,8 +3,9 @@ use std::collections::{HashMap, VecDeque};
 use serde::Serialize;
 use tenure_core::{Layer, ProcessId};
 
+use crate::format::Passage;
 use crate::merge::MessageKey;
-use crate::{Passage, plain};
+use crate::plain::plain;
 
 /// How much of the past a strip shows, in nanoseconds.
 const SHOWN: u64 = 8_000_000_000;

@@ -3,8 +3,8 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use super::View;
-use crate::Record;
-use crate::line::{Contents, decode};
+use crate::format::Record;
+use crate::format::line::{Contents, decode};
 
 /// How much is read at a time.
 const CHUNK_BYTES: usize = 256 * 1024;

@@ -6,8 +6,8 @@ use tenure_core::{Fence, ProcessId, Term};
 
 use super::news::{Latest, News};
 use super::strip::{Belt, Span, Strip, millis};
+use crate::format::{Access, Kind, Record, Who};
 use crate::standing::{Change, Hold, Life, Standings};
-use crate::{Access, Kind, Record, Who};
 
 /// Rates are those of this time, in nanoseconds.
 const RATED: u64 = 1_500_000_000;

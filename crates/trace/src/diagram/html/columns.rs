@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use tenure_core::ProcessId;
 
 use super::super::layout::{Fate, Hold, Layout, Mark};
-use crate::{Kind, Record, Who};
+use crate::format::{Kind, Record, Who};
 
 /// Stands for "none" among places and processes, which count from 0.
 const NONE: i64 = -1;

@@ -17,7 +17,9 @@ use self::columns::{Crossings, Names, Records, Regions, Spans, Steps};
 use self::safe::{Safe, escaped};
 use super::Reading;
 use super::view::{Clock, Scale, View, Window};
-use crate::{ClockUnit, Header, Judge, MergeError, Reader, Record, Trace, Verification, merge};
+use crate::format::{ClockUnit, Header, Reader, Record, Trace};
+use crate::merge::{MergeError, merge};
+use crate::verify::{Judge, Verification};
 
 const PAGE: &str = include_str!("viewer/viewer.html");
 /// The colours of every page of the house, in light and in dark, as custom properties of CSS.

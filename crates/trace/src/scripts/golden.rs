@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 
 use tenure_core::{Group, Protocol};
 
-use crate::diff::diff;
-use crate::{Script, Spoken, perform};
+use crate::scripts::diff::diff;
+use crate::scripts::perform::perform;
+use crate::scripts::script::Script;
+use crate::scripts::spoken::Spoken;
 
 /// Performs every script (`*.txt`) in `folder` on stages of `P` and compares what happens with
 /// what the script says under `----`.

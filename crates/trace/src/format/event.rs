@@ -5,7 +5,11 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 use tenure_core::{ProcessId, VectorClock, Verdict};
 
-use crate::{Access, Asked, Passage, Told, Who, numbered};
+use crate::format::access::Access;
+use crate::format::numbered;
+use crate::format::passage::Passage;
+use crate::format::service::{Asked, Told};
+use crate::format::who::Who;
 
 /// Something that happened: one line of a trace.
 #[derive(Clone, Debug, PartialEq)]

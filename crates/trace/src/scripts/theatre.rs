@@ -5,8 +5,9 @@ use std::fmt::Debug;
 
 use tenure_core::ProcessId;
 
-use crate::script::{Action, Asking, Pick};
-use crate::{Course, stage};
+use crate::scripts::course::Course;
+use crate::scripts::script::{Action, Asking, Pick};
+use crate::scripts::stage;
 
 /// A group whose every step is said.
 ///

@@ -8,8 +8,8 @@ use tenure_core::{
     Protocol, TimerChange, Verdict,
 };
 
-use crate::Dice;
-use crate::script::{Action, Pick};
+use crate::scripts::dice::Dice;
+use crate::scripts::script::{Action, Pick};
 
 /// After so many steps, a group is taken never to come to rest.
 pub(crate) const ENDLESS: u32 = 10_000;

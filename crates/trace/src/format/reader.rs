@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::line::{Contents, decode};
-use crate::{Header, Record, VERSION, Who};
+use crate::format::event::Record;
+use crate::format::header::{Header, VERSION};
+use crate::format::line::{Contents, decode};
+use crate::format::who::Who;
 
 /// Reads a trace, one record at a time.
 ///

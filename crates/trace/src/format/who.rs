@@ -6,7 +6,7 @@ use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use tenure_core::ProcessId;
 
-use crate::numbered;
+use crate::format::numbered;
 
 /// To whom something happened. In a trace: the number that people see, or a word.
 ///

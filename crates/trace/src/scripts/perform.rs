@@ -2,9 +2,11 @@
 
 use tenure_core::{Group, Labelled, Order, ProcessId, Protocol};
 
-use crate::script::{Action, Asking, Pick, Script};
-use crate::stage::ENDLESS;
-use crate::{Impossible, Spoken, Stage, Theatre, timer_named};
+use crate::scripts::script::{Action, Asking, Pick, Script};
+use crate::scripts::spoken::Spoken;
+use crate::scripts::stage::ENDLESS;
+use crate::scripts::stage::Stage;
+use crate::scripts::theatre::{Impossible, Theatre, timer_named};
 
 /// A script could not be performed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

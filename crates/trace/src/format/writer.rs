@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::{Header, Record, VERSION};
+use crate::format::event::Record;
+use crate::format::header::{Header, VERSION};
 
 /// How much is buffered before it is written without being asked.
 const BUFFER_BYTES: usize = 64 * 1024;

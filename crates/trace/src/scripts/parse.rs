@@ -4,8 +4,8 @@ use std::str::FromStr;
 
 use tenure_core::{Order, ProcessId, Verdict};
 
-use crate::script::{Action, Asking, Block, Line, Pick, Script};
-use crate::{numbered, units};
+use crate::format::{numbered, units};
+use crate::scripts::script::{Action, Asking, Block, Line, Pick, Script};
 
 /// A script could not be understood.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

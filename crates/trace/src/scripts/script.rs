@@ -4,7 +4,7 @@ use core::fmt;
 
 use tenure_core::{Order, ProcessId, Verdict};
 
-use crate::units;
+use crate::format::units;
 
 /// A story: what shall happen, block by block, and what is expected to come of it.
 ///

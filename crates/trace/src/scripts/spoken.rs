@@ -7,7 +7,7 @@ use tenure_core::service::{
     clock, commit, detector, election, led, mutex, office, replication, stream, tree,
 };
 
-use crate::Asking;
+use crate::scripts::script::Asking;
 
 /// A command that scripts can say: `enter p1`.
 pub trait Spoken: Sized {
@@ -203,7 +203,7 @@ mod tests {
     use std::fmt::Debug;
 
     use super::*;
-    use crate::Action;
+    use crate::scripts::script::Action;
 
     fn understood_as_said<C: Spoken + PartialEq + Debug>(commands: &[C]) {
         for command in commands {

@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::{Header, ReadError, Reader, Record};
+use crate::format::event::Record;
+use crate::format::header::Header;
+use crate::format::reader::{ReadError, Reader};
 
 /// A whole trace in memory.
 #[derive(Clone, Debug, PartialEq)]

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tenure_core::{Labelled, Layer, ProcessId};
 
-use crate::numbered;
+use crate::format::numbered;
 
 /// A message on its way, seen from the process that the record is about.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

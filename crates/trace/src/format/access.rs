@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use tenure_core::{Fence, ProcessId};
 
-use crate::numbered;
+use crate::format::numbered;
 
 /// One access to the resource that the lock protects, as the resource saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -8,8 +8,12 @@ use serde_json::value::RawValue;
 use serde_json::{Error, Value, from_str};
 use tenure_core::{Layer, ProcessId, VectorClock};
 
-use crate::event::Suspected;
-use crate::{Asked, Kind, Passage, Record, Told, Who, numbered};
+use crate::format::event::Suspected;
+use crate::format::event::{Kind, Record};
+use crate::format::numbered;
+use crate::format::passage::Passage;
+use crate::format::service::{Asked, Told};
+use crate::format::who::Who;
 
 /// Whether to keep what messages say. Judging a run needs none of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,7 +121,7 @@ mod tests {
     use tenure_core::{Fence, Term, Verdict};
 
     use super::*;
-    use crate::{Access, Operation};
+    use crate::format::access::{Access, Operation};
 
     fn read(line: &str) -> Record {
         decode(line.as_bytes(), Contents::Kept).unwrap()

@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 
 use tenure_core::{Group, Layer, Order, ProcessId, Protocol};
 
-use crate::perform::perform_on;
-use crate::{
-    Action, Asked, Asking, FollowError, Kind, Passage, PerformError, Pick, Script, Spoken, Stage,
-    Theatre, Trace, Who,
-};
+use crate::format::{Asked, Kind, Passage, Trace, Who};
+use crate::scripts::perform::PerformError;
+use crate::scripts::perform::perform_on;
+use crate::scripts::script::{Action, Asking, Pick, Script};
+use crate::scripts::spoken::Spoken;
+use crate::scripts::stage::Stage;
+use crate::scripts::theatre::{FollowError, Theatre};
 
 /// What was done in a run, step by step, and nothing of what came of it.
 ///

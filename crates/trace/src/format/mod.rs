@@ -1,0 +1,25 @@
+//! What a trace is made of: its head, its records, and how they are read and written.
+
+mod access;
+mod event;
+mod header;
+pub(crate) mod line;
+pub(crate) mod numbered;
+mod passage;
+mod reader;
+mod service;
+mod trace;
+pub mod units;
+mod who;
+mod writer;
+
+pub use access::{Access, Operation};
+pub use event::{Kind, Record};
+pub use header::{ClockUnit, Header, Service, Source, VERSION};
+pub use passage::Passage;
+pub use reader::{ReadError, Reader};
+pub use service::{Asked, Told};
+pub use trace::Trace;
+pub use units::now;
+pub use who::Who;
+pub use writer::{AppendError, CreateError, WriteError, Writer};
