@@ -153,6 +153,37 @@ fn what_the_card_excludes_is_refused_unless_wanted() {
     }
 }
 
+/// What makes no difference is said so, and changes neither the result nor the status.
+#[test]
+fn an_option_without_effect_is_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("run.ndjson");
+    let file = path.display();
+    let picture = folder.path().join("a.pdf");
+    assert!(tenure(&format!("simulate raymond -n 3 --tree path --trace {file}")).stderr.is_empty());
+    for (line, says) in [
+        ("check lamport -n 2 --tree star", "--tree has no effect on lamport"),
+        ("simulate lamport --tree star", "--tree has no effect on lamport"),
+        ("simulate central --quorums fpp --k 2", "--quorums has no effect on central"),
+        ("check lamport -n 2 --initiators 1", "--initiators has no effect on lamport"),
+        ("check bully -n 2 --entries 2", "--entries has no effect on bully"),
+        ("check lamport -n 2 --latency 1", "--latency has no effect on lamport"),
+        ("compare election --coordinator 2 --runs 1", "--coordinator has no effect on any"),
+        (&format!("compare election --runs 1 --plot {}", picture.display()), ".svg has no effect"),
+        (&format!("trace show {file} --kind nosuch"), "--kind nosuch has no effect on this trace"),
+        (&format!("trace show {file} --process 9"), "--process P9 has no effect on this trace"),
+        (&format!("trace diagram {file} --fields nosuch"), "--fields nosuch has no effect"),
+    ] {
+        let output = tenure(line);
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && told.contains(says), "{line}: {told}");
+    }
+    for line in ["check maekawa -n 3 --quorums pairs", "check k-mutex -n 2 --k 1", "list lamport"] {
+        let output = tenure(line);
+        assert!(output.status.success() && output.stderr.is_empty(), "{line}: {output:?}");
+    }
+}
+
 /// Five take longer than anybody waits, and more memory than there is.
 #[test]
 fn a_check_without_options_ends() {

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use tenure_algorithms::catalogue::{self, Parameters, QUORUMS, TREES};
 use tenure_core::quorum::Kind;
 use tenure_core::tree::Shape;
-use tenure_core::{Order, ProcessId, Rank, Timing};
+use tenure_core::{Order, ProcessId, Rank, Service, Timing};
 use tenure_sim::{Entries, Initiators, Processes, SettingsError, parse_process};
 
 use super::failure::Failure;
@@ -129,6 +129,36 @@ impl GroupOptions {
             Some(Initiators::Listed(listed)) => Some(listed),
             Some(Initiators::All) | None => None,
         }
+    }
+
+    /// The options that are given and make no difference to an algorithm.
+    pub(crate) fn idle(&self, algorithm: &str, service: Service) -> Vec<&'static str> {
+        let plain = Parameters { variants: self.variant.clone(), ..Parameters::plain(7) };
+        let config = |parameters: &Parameters| catalogue::configuration(algorithm, parameters).ok();
+        let usual = config(&plain);
+        let ignored = |other: Parameters| usual.is_some() && config(&other) == usual;
+        let (tree, quorums, other) = (Shape::Path, Kind::Plane, ProcessId(1));
+        let three = plain.most_inside.saturating_add(1);
+        let elects = service == Service::Election;
+        let given = [
+            ("--initiators", self.initiators.is_some() && !elects),
+            ("--entries", self.entries.is_some() && elects),
+            ("--tree", self.tree.is_some() && ignored(Parameters { tree, ..plain.clone() })),
+            (
+                "--quorums",
+                self.quorums.is_some() && ignored(Parameters { quorums, ..plain.clone() }),
+            ),
+            (
+                "--k",
+                self.k.is_some() && ignored(Parameters { most_inside: three, ..plain.clone() }),
+            ),
+            (
+                "--coordinator",
+                self.coordinator.is_some()
+                    && ignored(Parameters { coordinator: other, ..plain.clone() }),
+            ),
+        ];
+        given.into_iter().filter(|(_, idle)| *idle).map(|(option, _)| option).collect()
     }
 
     /// Who has crashed before the start.

@@ -36,6 +36,11 @@ pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     print(&(text.map_err(|error| Failure::environment(error.to_string()))? + "\n"))
 }
 
+/// Says that something that was asked for makes no difference; what is done stays the same.
+pub(crate) fn no_effect(asked: &str, on: &str) {
+    eprintln!("tenure: {asked} has no effect on {on}");
+}
+
 /// Lines of at most `width` characters, broken between words where that is possible.
 pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];

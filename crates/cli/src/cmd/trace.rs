@@ -16,7 +16,7 @@ use tenure_trace::{
 };
 
 use super::failure::{Failure, Status};
-use super::output::{Format, print, print_json};
+use super::output::{Format, no_effect, print, print_json};
 
 /// Judge, show or draw traces, whoever wrote them: simulator, checker or real nodes
 #[derive(Debug, Args)]
@@ -96,6 +96,17 @@ fn show(options: &ShowOptions) -> Result<Status, Failure> {
     show.states = options.states || (json && options.kind.is_empty());
     show.processes.clone_from(&options.process);
     show.kinds.clone_from(&options.kind);
+    let shows = |who: &[Who], kind: &[String]| {
+        let mut show = Show::new(&merged.header);
+        (show.processes, show.kinds, show.states) = (who.to_vec(), kind.to_vec(), true);
+        merged.records.iter().any(|record| show.line(record).is_some())
+    };
+    for who in options.process.iter().filter(|who| !shows(&[**who], &[])) {
+        no_effect(&format!("--process {who}"), "this trace");
+    }
+    for kind in options.kind.iter().filter(|kind| !shows(&[], &[(*kind).clone()])) {
+        no_effect(&format!("--kind {kind}"), "this trace");
+    }
     let mut text = String::new();
     for record in &merged.records {
         let Some(line) = show.line(record) else { continue };

@@ -4,16 +4,20 @@ mod options;
 mod perform;
 
 use tenure_check::{Judgement, Limit, Refusal, Report};
+use tenure_core::{Service, Timing};
 
 use self::perform::examination;
 use super::failure::{Failure, Status};
-use super::output::{Format, WIDTH, print, print_json, wrapped};
+use super::output::{Format, WIDTH, no_effect, print, print_json, wrapped};
 
 pub(crate) use options::Options;
 
 pub(crate) fn run(options: Options) -> Result<Status, Failure> {
     let options = options.limited();
     let report = perform(&options)?;
+    for option in idle(&options)? {
+        no_effect(option, &options.algorithm);
+    }
     if options.trace.is_some() && report.shortest().is_none() {
         eprintln!("nothing is violated, so there is no trace to write");
     }
@@ -33,6 +37,21 @@ pub(crate) fn perform(options: &Options) -> Result<Report, Failure> {
     let report = report(options)?;
     save(options, &report)?;
     Ok(report)
+}
+
+/// The options that were given and make no difference.
+fn idle(options: &Options) -> Result<Vec<&'static str>, Failure> {
+    let parameters = options.group.parameters()?;
+    let card = tenure_instances::card(&options.algorithm, &parameters).map_err(Failure::usage)?;
+    let mut idle = options.group.idle(&options.algorithm, card.service);
+    if options.app_messages > 0 && card.service == Service::Election {
+        idle.push("--app-messages");
+    }
+    let timing = options.group.timing().unwrap_or(card.timing);
+    if options.latency.is_some() && timing != Timing::Synchronous {
+        idle.push("--latency");
+    }
+    Ok(idle)
 }
 
 /// Searches, and says what was found.

@@ -10,11 +10,12 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use serde_json::Value;
+use tenure_core::Service;
 
 use super::failure::{Failure, Status};
 use super::group::Ids;
 use super::interrupt;
-use super::output::{Format, print, print_json};
+use super::output::{Format, no_effect, print, print_json};
 use super::simulate::experiment::{Interrupt, Outcome};
 use super::simulate::options::RunOptions;
 use super::simulate::plan::Plan;
@@ -76,6 +77,12 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
         }
         return Ok(matrix.status);
     }
+    if options.plot.as_deref().is_some_and(|path| path.extension() != Some("svg".as_ref())) {
+        no_effect("another ending than .svg", "what --plot draws");
+    }
+    for option in idle(options) {
+        no_effect(option, "any of them");
+    }
     let (table, status) = compared(options)?;
     match options.format {
         Format::Text => {
@@ -85,6 +92,17 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
         Format::Json => print_json(&table)?,
     }
     Ok(status)
+}
+
+/// The options that were given and make no difference to any algorithm.
+fn idle(options: &Options) -> Vec<&'static str> {
+    let service = match options.service {
+        Kind::Mutex => Service::Mutex,
+        Kind::Election => Service::Election,
+    };
+    let mut idle = names(options.service).map(|name| options.run.group.idle(name, service));
+    let first = idle.next().unwrap_or_default();
+    idle.fold(first, |all, some| all.into_iter().filter(|it| some.contains(it)).collect())
 }
 
 /// What is printed as JSON.

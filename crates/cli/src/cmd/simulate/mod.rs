@@ -16,7 +16,7 @@ use experiment::{Interrupt, Outcome};
 use plan::{Plan, TraceTo};
 
 use super::failure::{Failure, Status};
-use super::output::{Format, print, print_json};
+use super::output::{Format, no_effect, print, print_json};
 
 pub(crate) use options::Options;
 
@@ -29,6 +29,10 @@ pub(crate) struct Performed {
 
 /// Makes the runs and prints what came of them.
 pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
+    let plan = plan(options)?;
+    for option in plan.idle(&options.run) {
+        no_effect(option, &plan.card.name);
+    }
     let performed = perform(options)?;
     let Performed { plan, outcome, runs } = &performed;
     match options.format {
@@ -42,9 +46,6 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
 pub(crate) fn perform(options: &Options) -> Result<Performed, Failure> {
     let runs = options.run.runs(1)?;
     let plan = plan(options)?;
-    for option in plan.unused(&options.run) {
-        eprintln!("tenure: {option} has no effect on {}", plan.card.name);
-    }
     let interrupt = Interrupt::watch();
     let trace = options.trace.as_deref().map(|path| TraceTo { path, states: options.states });
     let outcome = plan.perform(runs, options.run.threads, trace, &interrupt)?;

@@ -90,20 +90,19 @@ impl Plan {
         Ok(())
     }
 
-    /// The options that were given and mean nothing to this service.
-    pub(crate) fn unused(&self, options: &RunOptions) -> Vec<&'static str> {
-        let group = &options.group;
-        let given = match self.card.service {
-            Service::Election => vec![
-                ("--entries", group.entries.is_some()),
-                ("--sequential", options.sequential.is_some()),
-                ("--arrivals", options.arrivals.is_some()),
-                ("--hot", options.hot.is_some()),
-                ("--app-messages", options.app_messages.possible()),
-            ],
-            _ => vec![("--initiators", group.initiators.is_some())],
-        };
-        given.into_iter().filter(|(_, given)| *given).map(|(option, _)| option).collect()
+    /// The options that were given and make no difference.
+    pub(crate) fn idle(&self, options: &RunOptions) -> Vec<&'static str> {
+        let elects = self.card.service == Service::Election;
+        let given = [
+            ("--sequential", options.sequential.is_some()),
+            ("--arrivals", options.arrivals.is_some()),
+            ("--hot", options.hot.is_some()),
+            ("--app-messages", options.app_messages.possible()),
+        ];
+        let given = given.into_iter().filter(|(_, given)| elects && *given);
+        let mut idle = options.group.idle(&self.card.name, self.card.service);
+        idle.extend(given.map(|(option, _)| option));
+        idle
     }
 
     /// The same runs, each given up after so many events.

@@ -6,10 +6,11 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use tenure_sim::parse_units;
 use tenure_trace::diagram::{Clock, Direction, Layout, Margin, Scale, View, Window, lay_out_files};
+use tenure_trace::merge_whole_files;
 
 use super::{of_input, page};
 use crate::cmd::failure::{Failure, Status};
-use crate::cmd::output::print;
+use crate::cmd::output::{no_effect, print};
 
 /// More records than this are drawn only when they are asked for.
 const MOST_IN_TEXT: u64 = 20_000;
@@ -112,6 +113,7 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
         fields: options.fields.clone(),
     };
     let layout = lay_out_files(&options.files, view).map_err(of_input)?;
+    say_what_nobody_says(options)?;
     let Some((first, last)) = layout.shown else {
         let says = format!("none of the {} events lies in this window", layout.records);
         return Err(Failure::usage(says));
@@ -126,6 +128,23 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     }
     print(&drawn(options, &layout))?;
     Ok(Status::Held)
+}
+
+/// A field that no message has is written nowhere.
+fn say_what_nobody_says(options: &Options) -> Result<(), Failure> {
+    if options.fields.is_empty() {
+        return Ok(());
+    }
+    let merged = merge_whole_files(&options.files).map_err(of_input)?;
+    let records = merged.records.iter().map(|it| serde_json::to_string(it).unwrap_or_default());
+    let records: Vec<String> = records.collect();
+    for field in &options.fields {
+        let key = format!("\"{field}\":");
+        if !records.iter().any(|record| record.contains(&key)) {
+            no_effect(&format!("--fields {field}"), "this trace");
+        }
+    }
+    Ok(())
 }
 
 const fn scale(options: &Options) -> Scale {
