@@ -52,8 +52,8 @@ fn environment(undefined: UndefinedBehavior) -> Environment<'static> {
 }
 
 /// What follows the name of a field, until brackets are closed or another field begins.
-fn field(line: &str, name: &str) -> String {
-    let rest = line.split_once(&format!("{name}: ")).map_or("", |(_, rest)| rest);
+fn field(line: &str, name: &str) -> Option<String> {
+    let (_, rest) = line.split_once(&format!("{name}: "))?;
     let mut open = 0_i32;
     let ends = |letter: char| {
         open += match letter {
@@ -63,7 +63,7 @@ fn field(line: &str, name: &str) -> String {
         };
         open < 0 || open == 0 && letter == ','
     };
-    rest.split(ends).next().unwrap_or_default().trim().to_owned()
+    rest.split(ends).next().map(|value| value.trim().to_owned())
 }
 
 #[cfg(test)]
@@ -80,11 +80,11 @@ mod tests {
             ("request", "(1, P1)"),
             ("awaited", "{P3}"),
             ("clock", "3"),
-            ("nothing", ""),
         ];
         for (name, value) in cases {
-            assert_eq!(field(line, name), value);
+            assert_eq!(field(line, name).as_deref(), Some(value));
         }
+        assert_eq!(field(line, "nothing"), None);
     }
 
     #[test]
