@@ -6,6 +6,7 @@
 //! the list in `mutex` or `election`.
 
 pub(crate) mod members;
+mod offices;
 mod parameters;
 pub(crate) mod sum;
 mod unknown;
@@ -16,10 +17,9 @@ use alloc::vec::Vec;
 
 use tenure_core::quorum::Kind;
 use tenure_core::tree::Shape;
-use tenure_core::{Algorithm, Card, Election, Mutex, Office, Property};
+use tenure_core::{Algorithm, Card, Election, Mutex, Property};
 
 use crate::channel::fifo;
-use crate::compose::{Coordinated, Side, side};
 use crate::election::members::{self as elections, any::Any as AnyElection};
 use crate::election::{ChangRoberts, HirschbergSinclair};
 use crate::mutex::members::{self as mutexes, any::Any as AnyMutex};
@@ -28,6 +28,7 @@ use members::{all_elections, all_locks, bare_elections, bare_locks};
 
 pub(crate) use members::members;
 
+pub use offices::{OfficeVisitor, office_card, visit_beside, visit_led, visit_office};
 pub use parameters::{Configured, Parameters};
 pub use unknown::Unknown;
 
@@ -80,15 +81,6 @@ pub trait Visitor: Sized {
 
     /// The name stands for an election.
     fn election<P: Election + Algorithm>(self, config: P::Config) -> Self::Output;
-}
-
-/// What to do with an office once its type is known.
-pub trait OfficeVisitor: Sized {
-    /// The outcome.
-    type Output;
-
-    /// The names stand for this office.
-    fn office<P: Office + Algorithm>(self, config: P::Config) -> Self::Output;
 }
 
 /// Calls `visitor` with the protocol that `name` stands for: all locks are one type, and all
@@ -205,75 +197,6 @@ fn contests(
     Ok(mutex_from_election::Config { election, variants: parameters.variants()? })
 }
 
-/// Calls `visitor` with the office that a mutex and an election make: side by side, or the
-/// mutex following the election's leader when it is `coordinated:ELECTION`.
-///
-/// Variants are those of the mutex, except that an election can be `fault-tolerant` as well. A
-/// bully greets whoever is trusted again, since real networks part and heal.
-///
-/// # Errors
-///
-/// When there is no such name or variant; the visitor was not called then.
-pub fn visit_office<V: OfficeVisitor>(
-    mutex: &str,
-    election: &str,
-    parameters: &Parameters,
-    visitor: V,
-) -> Result<V::Output, Unknown> {
-    let (mutex, mut of_mutex) = unaliased(mutex, parameters);
-    let (election, of_election) = unaliased(election, parameters);
-    of_mutex.variants.retain(|variant| of_election.variants.contains(variant));
-    let (mutex, election, parameters) = (&*mutex, &*election, &of_mutex);
-    let elected = elections::config(election, &parameters.of_office(election))?;
-    match mutex.strip_prefix("coordinated:") {
-        Some(named) if named == election => Ok(visitor.office::<Coordinated<AnyElection>>(elected)),
-        Some(_) => Err(Unknown::algorithm(mutex)),
-        None => {
-            let mutex = mutexes::config(mutex, parameters)?;
-            let config = side::Config { mutex, election: elected };
-            Ok(visitor.office::<Side<AnyMutex, AnyElection>>(config))
-        }
-    }
-}
-
-/// The same with a mutex that the catalogue does not have.
-///
-/// # Errors
-///
-/// When there is no such election.
-pub fn visit_beside<M: Mutex + Algorithm, V: OfficeVisitor>(
-    mutex: M::Config,
-    election: &str,
-    parameters: &Parameters,
-    visitor: V,
-) -> Result<V::Output, Unknown> {
-    let election = elections::config(election, &parameters.of_office(election))?;
-    Ok(visitor.office::<Side<M, AnyElection>>(side::Config { mutex, election }))
-}
-
-/// The same with an election that the catalogue does not have: a mutex with a prefix follows it.
-///
-/// # Errors
-///
-/// When there is no such mutex or variant.
-pub fn visit_led<E: Election + Algorithm, V: OfficeVisitor>(
-    mutex: &str,
-    election: E::Config,
-    parameters: &Parameters,
-    visitor: V,
-) -> Result<V::Output, Unknown> {
-    if let Some(named) = mutex.strip_prefix("coordinated:") {
-        let is_named = named == E::card(&election, parameters.size).name;
-        return if is_named {
-            Ok(visitor.office::<Coordinated<E>>(election))
-        } else {
-            Err(Unknown::algorithm(mutex))
-        };
-    }
-    let mutex = mutexes::config(mutex, parameters)?;
-    Ok(visitor.office::<Side<AnyMutex, E>>(side::Config { mutex, election }))
-}
-
 /// The card of the algorithm that `name` stands for.
 ///
 /// # Errors
@@ -314,23 +237,6 @@ pub fn configuration(name: &str, parameters: &Parameters) -> Result<String, Unkn
         }
     }
     visit(name, parameters, Tell)
-}
-
-/// The card of the office that a mutex and an election make.
-///
-/// # Errors
-///
-/// When there is no such name or variant.
-pub fn office_card(mutex: &str, election: &str, parameters: &Parameters) -> Result<Card, Unknown> {
-    struct ReadCard(u32);
-    impl OfficeVisitor for ReadCard {
-        type Output = Card;
-
-        fn office<P: Office + Algorithm>(self, config: P::Config) -> Card {
-            P::card(&config, self.0)
-        }
-    }
-    visit_office(mutex, election, parameters, ReadCard(parameters.size))
 }
 
 /// The names of everything without a prefix, and of the compositions that exist.

@@ -42,13 +42,9 @@
 //! | [`daemon`] | a node as a process |
 //!
 //! A service that wants a lock of its own starts with [`daemon`]; the command `tenure` is made of
-//! the same parts, and `default-features = false` leaves it out, with the features `sim`, `check` and
-//! `page` for what of them is wanted all the same. A program whose `main` is
+//! the same parts, and `default-features = false` leaves it out, with the features `sim`, `check`
+//! and `page` for what of them is wanted all the same. A program whose `main` is
 //! `tenure::main(tenure::catalogue![MyLock])` is that command, with an algorithm of its own in it.
-
-// What the command is made of calls the library by the name that everybody does.
-#[cfg(feature = "command")]
-extern crate self as tenure;
 
 #[cfg(feature = "command")]
 mod cmd;

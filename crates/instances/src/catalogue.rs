@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use tenure_algorithms::catalogue::{self as house, Configured, Parameters, Unknown};
 use tenure_core::service::{election, mutex};
 use tenure_core::{Algorithm, Card, Election, Mutex};
-use tenure_daemon::{AnyOffice, Erase, Service};
+use tenure_daemon::{AnyOffice, Erase, Offices, Service};
 
 use crate::examination::{of_election, of_lock};
 use crate::instance::Instance;
@@ -38,7 +38,7 @@ struct Member {
     name: String,
     card: fn(&Parameters) -> Result<Card, Unknown>,
     subject: fn(&Parameters) -> Result<Box<dyn Subject>, Unknown>,
-    office: fn(&Service, &Parameters) -> Result<Box<dyn AnyOffice>, Unknown>,
+    office: Offices,
 }
 
 /// A service of which a program may bring an algorithm of its own.

@@ -35,6 +35,7 @@ const HOUSE: &[(&str, &[&str])] = &[
     ("tenure-claims", &[]),
     ("tenure-browser", &[]),
     ("tenure", EVERYTHING),
+    ("your-own-lock", &["tenure"]),
     ("xtask", EVERYTHING),
 ];
 

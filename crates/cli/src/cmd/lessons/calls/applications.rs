@@ -2,13 +2,13 @@
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tenure::applications::berkeley::{Clocks, synchronise};
-use tenure::applications::commit::{Transacting, transact};
-use tenure::applications::replication::{Writing, write};
-use tenure::applications::tree::{Graph, grow};
 use tenure_algorithms::Variants;
 use tenure_algorithms::application::primary_backup::Switch;
 use tenure_core::{ProcessId, TICKS_PER_UNIT};
+use tenure_instances::applications::berkeley::{Clocks, synchronise};
+use tenure_instances::applications::commit::{Transacting, transact};
+use tenure_instances::applications::replication::{Writing, write};
+use tenure_instances::applications::tree::{Graph, grow};
 use tenure_sim::RunError;
 
 #[derive(Deserialize)]
