@@ -11,7 +11,6 @@ mod parameters;
 pub(crate) mod sum;
 mod unknown;
 
-use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
@@ -216,27 +215,6 @@ pub fn card(name: &str, parameters: &Parameters) -> Result<Card, Unknown> {
         }
     }
     visit(name, parameters, ReadCard(parameters.size))
-}
-
-/// How an algorithm is configured, in words: equal where a parameter makes no difference.
-///
-/// # Errors
-///
-/// When there is no such name or variant.
-pub fn configuration(name: &str, parameters: &Parameters) -> Result<String, Unknown> {
-    struct Tell;
-    impl Visitor for Tell {
-        type Output = String;
-
-        fn mutex<P: Mutex + Algorithm>(self, config: P::Config) -> String {
-            format!("{config:?}")
-        }
-
-        fn election<P: Election + Algorithm>(self, config: P::Config) -> String {
-            format!("{config:?}")
-        }
-    }
-    visit(name, parameters, Tell)
 }
 
 /// The names of everything without a prefix, and of the compositions that exist.

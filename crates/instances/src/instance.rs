@@ -36,6 +36,10 @@ where
     P::Message: Serialize + DeserializeOwned,
     P::Stable: Serialize + DeserializeOwned,
 {
+    fn configuration(&self) -> String {
+        format!("{:?}", self.config)
+    }
+
     fn simulate(&self, run: Run<'_>) -> Result<Report, SteerError> {
         match &self.alone {
             Some(alone) if !run.steering.is_any() => Ok(alone(run)?),

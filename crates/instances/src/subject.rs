@@ -18,6 +18,9 @@ use crate::run::{Head, Run};
 
 /// An algorithm under one configuration, whatever its type is.
 pub trait Subject: Send + Sync {
+    /// How it is configured, in words: equal where a parameter makes no difference.
+    fn configuration(&self) -> String;
+
     /// Makes a run in the simulator.
     ///
     /// # Errors

@@ -134,7 +134,10 @@ impl GroupOptions {
     /// The options that are given and make no difference to an algorithm.
     pub(crate) fn idle(&self, algorithm: &str, service: Service) -> Vec<&'static str> {
         let plain = Parameters { variants: self.variant.clone(), ..Parameters::plain(7) };
-        let config = |parameters: &Parameters| catalogue::configuration(algorithm, parameters).ok();
+        let config = |parameters: &Parameters| {
+            let subject = tenure_instances::subject(algorithm, parameters).ok()?;
+            Some(subject.configuration())
+        };
         let usual = config(&plain);
         let ignored = |other: Parameters| usual.is_some() && config(&other) == usual;
         let (tree, quorums, other) = (Shape::Path, Kind::Plane, ProcessId(1));
