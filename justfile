@@ -4,9 +4,10 @@
 default:
     .ci/run
 
-# Formats the sources.
+# Formats the sources, with those that cargo does not find since a macro declares them.
 format:
     cargo fmt --all
+    rustfmt --edition 2024 crates/algorithms/tests/paper/*.rs
 
 # Lints, with warnings as errors.
 lint:
@@ -55,3 +56,7 @@ site:
 # Licences, advisories and sources of dependencies (needs cargo-deny).
 deny:
     cargo deny check
+
+# Adds a lock to a clone, in five places, and sees that everything knows it.
+add-lock:
+    .ci/add-lock

@@ -3,8 +3,17 @@
 /// Makes of a list of algorithms: their types in this module, the names, the way from a name to a
 /// configuration, and the sum of all types.
 macro_rules! members {
-    ($call:ident: $($name:literal => $file:ident::$Type:ident;)+) => {
+    ($call:ident, $each:ident: $($name:literal => $file:ident::$Type:ident;)+) => {
         $(pub use $file::$Type;)+
+
+        /// Calls the macro `each` of whoever calls this with the modules of all in this list: for
+        /// tests that every algorithm has.
+        #[macro_export]
+        macro_rules! $each {
+            () => {
+                each! { $($file)+ }
+            };
+        }
 
         pub(crate) mod members {
             use super::{$($Type),+};

@@ -12,7 +12,7 @@ pub mod repaired_chang_roberts;
 pub mod ring;
 
 crate::catalogue::members! {
-    election:
+    election, each_election:
     "lelann" => lelann::LeLann;
     "chang-roberts" => chang_roberts::ChangRoberts;
     "hirschberg-sinclair" => hirschberg_sinclair::HirschbergSinclair;

@@ -27,7 +27,7 @@ pub(crate) use generations::Generations;
 pub use voter::Ballot;
 
 crate::catalogue::members! {
-    mutex:
+    mutex, each_lock:
     "central" => central::Central;
     "token-ring" => token_ring::TokenRing;
     "lamport" => lamport::Lamport;

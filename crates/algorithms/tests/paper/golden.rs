@@ -1,93 +1,119 @@
-//! The stories under `tests/golden`, one folder an algorithm.
+//! The stories under `tests/golden`: a folder for each algorithm, with its name, and one for each
+//! variant of which a story is told, with the variant's name behind it.
 
-use std::num::NonZeroU32;
+use std::any::Any;
+use std::fs;
 
-use tenure_algorithms::Variants;
+use tenure_algorithms::catalogue::{self, Parameters, Visitor};
 use tenure_algorithms::channel::{Fifo, fifo};
 use tenure_algorithms::compose::Coordinated;
-use tenure_algorithms::election::{
-    Bully, ChangRoberts, DolevKlaweRodeh, Franklin, HirschbergSinclair, ItaiRodeh, LeLann, Raft,
-    RepairedChangRoberts, bully, chang_roberts, dolev_klawe_rodeh, franklin, hirschberg_sinclair,
-    lelann, raft, repaired_chang_roberts,
-};
+use tenure_algorithms::election::{Bully, bully};
 use tenure_algorithms::mutex::dijkstra_ring::State;
-use tenure_algorithms::mutex::{
-    CarvalhoRoucairol, Central, DijkstraRing, EdgeChasing, KMutex, Lamport, Maekawa, Majority,
-    MisraRing, NaimiTrehel, NishioLiManning, Raymond, RepairedRing, RicartAgrawala, SuzukiKasami,
-    TokenRing, TolerantRicartAgrawala, carvalho_roucairol, central, dijkstra_ring, edge_chasing,
-    k_mutex, lamport, maekawa, majority, misra_ring, raymond, repaired_ring, ricart_agrawala,
-    token_ring,
-};
+use tenure_algorithms::mutex::{Central, DijkstraRing, central, dijkstra_ring};
 use tenure_core::quorum::Kind;
 use tenure_core::tree::Shape;
-use tenure_core::{Delay, Group, Rank, TICKS_PER_UNIT};
+use tenure_core::{Algorithm, Delay, Election, Group, Mutex, Protocol, Rank, TICKS_PER_UNIT};
 use tenure_trace::golden;
 
 use crate::support::p;
 
-const TWO: NonZeroU32 = NonZeroU32::new(2).unwrap();
+/// Told by a test of its own: where a process starts is no parameter.
+const ELSEWHERE: &str = "dijkstra_ring";
 
-#[test]
-fn central() {
-    let config = central::Config { coordinator: p(5), ..central::Config::default() };
-    golden::<Central>("tests/golden/central", |_| config.clone());
+macro_rules! each {
+    ($($file:ident)+) => {
+        $(#[test]
+        fn $file() {
+            tell_stories_of(stringify!($file));
+        })+
+    };
 }
 
-#[test]
-fn ricart_agrawala() {
-    let config = |_: Group| ricart_agrawala::Config::default();
-    golden::<RicartAgrawala>("tests/golden/ricart_agrawala", config);
+tenure_algorithms::each_lock!();
+tenure_algorithms::each_election!();
+
+fn tell_stories_of(file: &str) {
+    let mut told = 0;
+    for entry in fs::read_dir("tests/golden").unwrap() {
+        let folder = entry.unwrap().file_name().into_string().unwrap();
+        let is_told = folder == file || folder.starts_with(&format!("{file}_"));
+        if is_told && folder != ELSEWHERE {
+            let name = file.replace('_', "-");
+            let story = Story { name: &name, folder: &folder };
+            catalogue::visit(&name, &story.parameters(3), story).unwrap();
+        }
+        told += u32::from(is_told);
+    }
+    assert!(told > 0, "`{file}` has no story: tell one in tests/golden/{file}");
 }
 
-#[test]
-fn tolerant_ricart_agrawala() {
-    golden::<TolerantRicartAgrawala>("tests/golden/tolerant_ricart_agrawala", |_| ());
+/// A folder of stories about the algorithm of this name.
+#[derive(Clone, Copy)]
+struct Story<'a> {
+    name: &'a str,
+    folder: &'a str,
 }
 
-#[test]
-fn nishio_li_manning() {
-    golden::<NishioLiManning>("tests/golden/nishio_li_manning", |_| ());
+impl Story<'_> {
+    /// The usual ones, with the variant that the folder names, but for some stories.
+    fn parameters(self, size: u32) -> Parameters {
+        let mut it = Parameters::plain(size);
+        let ranks = |ranks: &[u32]| ranks.iter().copied().map(Rank::of_id).collect();
+        match self.folder {
+            "central" => it.coordinator = p(5),
+            "maekawa" | "maekawa_duplicate" => it.quorums = Kind::Pairs,
+            "raymond" => it.tree = Shape::Path,
+            "bully_without_terms" => it.variants.push("no-terms".into()),
+            "chang_roberts_decreasing" => it.ranks = (1..=size).rev().map(Rank::of_id).collect(),
+            "chang_roberts_28" => it.ranks = ranks(&[17, 9, 28, 3, 24, 15]),
+            "chang_roberts_stuck" => it.ranks = ranks(&[3, 1, 2]),
+            "hirschberg_sinclair_eight" => it.ranks = ranks(&[8, 1, 5, 2, 7, 3, 6, 4]),
+            _ => {
+                let variant = self.folder[self.name.len()..].trim_start_matches('_');
+                it.variants.extend((!variant.is_empty()).then(|| variant.replace('_', "-")));
+            }
+        }
+        it
+    }
+
+    fn tell<P: Protocol<Command: tenure_trace::Spoken>>(self) {
+        golden::<P>(format!("tests/golden/{}", self.folder), |group| {
+            let config = catalogue::visit(self.name, &self.parameters(group.size()), Configure);
+            *config.unwrap().downcast().expect("a name stands for one type in every group")
+        });
+    }
 }
 
-#[test]
-fn k_mutex() {
-    golden::<KMutex>("tests/golden/k_mutex", |_| k_mutex::Config::at_most(TWO));
+impl Visitor for Story<'_> {
+    type Output = ();
+
+    fn mutex<P: Mutex + Algorithm>(self, _: P::Config) {
+        self.tell::<P>();
+    }
+
+    fn election<P: Election + Algorithm>(self, _: P::Config) {
+        self.tell::<P>();
+    }
 }
 
-#[test]
-fn carvalho_roucairol() {
-    let config = |_: Group| carvalho_roucairol::Config::default();
-    golden::<CarvalhoRoucairol>("tests/golden/carvalho_roucairol", config);
-}
+/// The configuration that a name and parameters stand for.
+struct Configure;
 
-#[test]
-fn carvalho_roucairol_without_asking_again() {
-    let variants = Variants::none().with(carvalho_roucairol::Switch::NoRerequest);
-    let config = |_: Group| carvalho_roucairol::Config { variants };
-    golden::<CarvalhoRoucairol>("tests/golden/carvalho_roucairol_no_rerequest", config);
-}
+impl Visitor for Configure {
+    type Output = Box<dyn Any>;
 
-#[test]
-fn lamport() {
-    golden::<Lamport>("tests/golden/lamport", |_| lamport::Config::default());
-}
+    fn mutex<P: Mutex + Algorithm>(self, config: P::Config) -> Box<dyn Any> {
+        Box::new(config)
+    }
 
-#[test]
-fn maekawa_on_pairs() {
-    let config = |group: Group| maekawa::Config::of(Kind::Pairs, group.size()).unwrap();
-    golden::<Maekawa>("tests/golden/maekawa", config);
-    golden::<Maekawa>("tests/golden/maekawa_duplicate", config);
-}
-
-#[test]
-fn majority() {
-    let config = |group: Group| majority::Config::of(Kind::Majority, group.size()).unwrap();
-    golden::<Majority>("tests/golden/majority", config);
+    fn election<P: Election + Algorithm>(self, config: P::Config) -> Box<dyn Any> {
+        Box::new(config)
+    }
 }
 
 /// All three are privileged at the start.
 #[test]
-fn dijkstra_ring() {
+fn dijkstra_ring_from_any_start() {
     let start = [State { own: 1, left: 1 }, State { own: 2, left: 0 }, State { own: 1, left: 2 }];
     let config =
         |_| dijkstra_ring::Config { start: start.into(), ..dijkstra_ring::Config::default() };
@@ -95,172 +121,9 @@ fn dijkstra_ring() {
 }
 
 #[test]
-fn repaired_ring() {
-    let config = |_: Group| repaired_ring::Config::default();
-    golden::<RepairedRing>("tests/golden/repaired_ring", config);
-}
-
-#[test]
-fn edge_chasing() {
-    let config = |_: Group| edge_chasing::Config::default();
-    golden::<EdgeChasing>("tests/golden/edge_chasing", config);
-}
-
-#[test]
-fn edge_chasing_with_mistakes() {
-    for (folder, switch) in [
-        ("edge_chasing_no_detection", edge_chasing::Switch::NoDetection),
-        ("edge_chasing_unnumbered_abort", edge_chasing::Switch::UnnumberedAbort),
-    ] {
-        let variants = Variants::none().with(switch);
-        let config = |_: Group| edge_chasing::Config { variants };
-        golden::<EdgeChasing>(&format!("tests/golden/{folder}"), config);
-    }
-}
-
-#[test]
-fn misra_ring() {
-    golden::<MisraRing>("tests/golden/misra_ring", |_| misra_ring::Config::default());
-}
-
-#[test]
-fn suzuki_kasami() {
-    golden::<SuzukiKasami>("tests/golden/suzuki_kasami", |_| ());
-}
-
-#[test]
-fn naimi_trehel() {
-    golden::<NaimiTrehel>("tests/golden/naimi_trehel", |_| ());
-}
-
-#[test]
-fn raymond_on_a_path() {
-    let config = |group: Group| raymond::Config::of(Shape::Path, group.size());
-    golden::<Raymond>("tests/golden/raymond", config);
-}
-
-#[test]
-fn token_ring() {
-    golden::<TokenRing>("tests/golden/token_ring", |_| token_ring::Config::default());
-}
-
-fn bully_config(group: Group) -> bully::Config {
-    bully::Config::plain(group.size(), TICKS_PER_UNIT)
-}
-
-#[test]
-fn bully() {
-    golden::<Bully>("tests/golden/bully", bully_config);
-}
-
-#[test]
-fn bully_without_terms() {
-    let variants = Variants::none().with(bully::Switch::NoTerms);
-    let config = |group| bully::Config { variants, ..bully_config(group) };
-    golden::<Bully>("tests/golden/bully_without_terms", config);
-}
-
-#[test]
-fn chang_roberts() {
-    let config = |group: Group| chang_roberts::Config::plain(group.size());
-    golden::<ChangRoberts>("tests/golden/chang_roberts", config);
-}
-
-#[test]
-fn chang_roberts_on_a_decreasing_ring() {
-    let config = |group: Group| chang_roberts::Config {
-        ranks: (1..=group.size()).rev().map(Rank::of_id).collect(),
-        variants: Variants::none(),
-    };
-    golden::<ChangRoberts>("tests/golden/chang_roberts_decreasing", config);
-}
-
-#[test]
-fn chang_roberts_with_28() {
-    let config = |_| chang_roberts::Config {
-        ranks: [17, 9, 28, 3, 24, 15].map(Rank::of_id).into(),
-        variants: Variants::none(),
-    };
-    golden::<ChangRoberts>("tests/golden/chang_roberts_28", config);
-}
-
-#[test]
-fn chang_roberts_that_wait_for_ever() {
-    let config = |_| chang_roberts::Config {
-        ranks: [3, 1, 2].map(Rank::of_id).into(),
-        variants: Variants::none(),
-    };
-    golden::<ChangRoberts>("tests/golden/chang_roberts_stuck", config);
-}
-
-#[test]
-fn repaired_chang_roberts() {
-    let config = |group: Group| repaired_chang_roberts::Config::plain(group.size());
-    golden::<RepairedChangRoberts>("tests/golden/repaired_chang_roberts", config);
-}
-
-#[test]
-fn hirschberg_sinclair() {
-    let config = |group: Group| hirschberg_sinclair::Config::plain(group.size());
-    golden::<HirschbergSinclair>("tests/golden/hirschberg_sinclair", config);
-}
-
-#[test]
-fn hirschberg_sinclair_of_eight() {
-    let config =
-        |_| hirschberg_sinclair::Config { ranks: [8, 1, 5, 2, 7, 3, 6, 4].map(Rank::of_id).into() };
-    golden::<HirschbergSinclair>("tests/golden/hirschberg_sinclair_eight", config);
-}
-
-#[test]
-fn lelann() {
-    let config = |group: Group| lelann::Config::plain(group.size());
-    golden::<LeLann>("tests/golden/lelann", config);
-}
-
-#[test]
-fn lelann_forward_first() {
-    let variants = Variants::none().with(lelann::Switch::ForwardFirst);
-    let config = |group: Group| lelann::Config { variants, ..lelann::Config::plain(group.size()) };
-    golden::<LeLann>("tests/golden/lelann_forward_first", config);
-}
-
-#[test]
-fn dolev_klawe_rodeh() {
-    let config = |group: Group| dolev_klawe_rodeh::Config::plain(group.size());
-    golden::<DolevKlaweRodeh>("tests/golden/dolev_klawe_rodeh", config);
-}
-
-#[test]
-fn franklin() {
-    let config = |group: Group| franklin::Config::plain(group.size());
-    golden::<Franklin>("tests/golden/franklin", config);
-}
-
-#[test]
-fn itai_rodeh() {
-    golden::<ItaiRodeh>("tests/golden/itai_rodeh", |_| ());
-}
-
-fn raft_config(group: Group) -> raft::Config {
-    raft::Config::plain(group.size(), TICKS_PER_UNIT)
-}
-
-#[test]
-fn raft() {
-    golden::<Raft>("tests/golden/raft", raft_config);
-}
-
-#[test]
-fn raft_that_forgets_its_vote() {
-    let variants = Variants::none().with(raft::Switch::ForgottenVote);
-    let config = |group| raft::Config { variants, ..raft_config(group) };
-    golden::<Raft>("tests/golden/raft_forgotten_vote", config);
-}
-
-#[test]
 fn coordinated() {
-    golden::<Coordinated<Bully>>("tests/golden/coordinated", bully_config);
+    let config = |group: Group| bully::Config::plain(group.size(), TICKS_PER_UNIT);
+    golden::<Coordinated<Bully>>("tests/golden/coordinated", config);
 }
 
 #[test]
