@@ -22,10 +22,9 @@ use tenure_check::{Check, Service};
 use tenure_core::quorum::Kind as Quorum;
 use tenure_core::{Group, ProcessId, Protocol, Rank, TICKS_PER_UNIT};
 use tenure_runtime::follow;
-use tenure_sim::{Configs, Settings, Simulation, UserCommand, UserEvent};
+use tenure_sim::{Configs, Playable, Settings, Simulation};
 use tenure_trace::{
-    Asked, Course, Header, Kind, Reader, Record, Script, Source, Spoken, Told, Trace, Who,
-    merge_files,
+    Course, Header, Kind, Reader, Record, Recorded, Script, Source, Spoken, Trace, Who, merge_files,
 };
 
 /// How much of a record is compared: real nodes do not write down what messages say, nor timers
@@ -99,10 +98,7 @@ impl Write for Shared {
     }
 }
 
-fn simulated<P>(course: &Course, config: &impl Fn(Group) -> P::Config) -> Vec<Record>
-where
-    P: Protocol<Command: UserCommand + Spoken, Event: UserEvent>,
-{
+fn simulated<P: Playable>(course: &Course, config: &impl Fn(Group) -> P::Config) -> Vec<Record> {
     let configs: Vec<P::Config> = groups(course.size).map(config).collect();
     let simulation = Simulation::<P>::new(Configs::Each(configs), Settings::new(course.size));
     let written = Shared::default();
@@ -124,9 +120,7 @@ where
 
 fn run_for_real<P>(course: &Course, config: &impl Fn(Group) -> P::Config) -> Vec<Record>
 where
-    P: Protocol<Command: Into<Asked> + Spoken, Event: Into<Told>>,
-    P::Message: serde::Serialize + serde::de::DeserializeOwned,
-    P::Stable: serde::Serialize + serde::de::DeserializeOwned,
+    P: Playable + Recorded,
 {
     let directory = tempfile::tempdir().expect("a directory");
     let header = Header::new("followed", tenure_trace::Service::Mutex, course.size, Source::Node);
@@ -152,10 +146,8 @@ fn golden(folder: &str) -> Vec<PathBuf> {
 /// Follows every story of a folder in each engine, and compares.
 fn alike<P>(folder: &str, config: impl Fn(Group) -> P::Config)
 where
-    P: Protocol<Event: Into<Told> + UserEvent>,
-    P::Command: Into<Asked> + UserCommand + Spoken + Service<Event = P::Event>,
-    P::Message: serde::Serialize + serde::de::DeserializeOwned,
-    P::Stable: serde::Serialize + serde::de::DeserializeOwned,
+    P: Playable + Recorded,
+    P::Command: Service<Event = P::Event>,
 {
     let mut steps = 0;
     for path in golden(folder) {

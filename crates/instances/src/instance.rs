@@ -4,16 +4,12 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use tenure_check::Refusal;
 use tenure_core::{Algorithm, Rank};
 use tenure_lab::Engine;
 use tenure_runtime::{self as runtime, ClusterError};
-use tenure_sim::{
-    Report, RunError, Settings, SettingsError, Simulation, SteerError, UserCommand, UserEvent,
-};
-use tenure_trace::{Asked, Course, FollowError, Header, Source, Spoken, Told};
+use tenure_sim::{Playable, Report, RunError, Settings, SettingsError, Simulation, SteerError};
+use tenure_trace::{Course, FollowError, Header, Recorded, Source};
 
 use crate::examination::Examination;
 use crate::run::{Head, Run, headed};
@@ -28,14 +24,7 @@ pub(crate) struct Instance<P: Algorithm> {
     pub(crate) examine: fn(&Examination, &P::Config) -> Result<tenure_check::Report, Refusal>,
 }
 
-impl<P> Subject for Instance<P>
-where
-    P: Algorithm,
-    P::Command: UserCommand + Spoken + Into<Asked>,
-    P::Event: UserEvent + Into<Told>,
-    P::Message: Serialize + DeserializeOwned,
-    P::Stable: Serialize + DeserializeOwned,
-{
+impl<P: Algorithm + Playable + Recorded> Subject for Instance<P> {
     fn configuration(&self) -> String {
         format!("{:?}", self.config)
     }

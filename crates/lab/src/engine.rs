@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
 use tenure_core::{Card, Protocol};
-use tenure_sim::{Halt, Report, Session, Simulation, Steer, UserCommand, UserEvent};
-use tenure_trace::{Action, Course, Spoken, Trace};
+use tenure_sim::{Halt, Playable, Report, Session, Simulation, Steer};
+use tenure_trace::{Action, Course, Trace};
 
 use crate::look::Look;
 
@@ -120,11 +120,7 @@ impl<P: Protocol> Run<P> {
     }
 }
 
-impl<P: Protocol> Run<P>
-where
-    P::Command: UserCommand + Spoken,
-    P::Event: UserEvent,
-{
+impl<P: Playable> Run<P> {
     fn session(&self, page: &Page) -> Result<Session<'_, P>, String> {
         match &self.course {
             None => self.simulation.session(page.clone()).map_err(|error| error.to_string()),
@@ -136,11 +132,7 @@ where
     }
 }
 
-impl<P: Protocol> Engine for Run<P>
-where
-    P::Command: UserCommand + Spoken,
-    P::Event: UserEvent,
-{
+impl<P: Playable> Engine for Run<P> {
     fn go(&self, path: &[Cause], then: &Then, marks: &mut Vec<Mark>) -> Result<Shown, String> {
         let page = Page::default();
         let mut session = self.session(&page)?;
@@ -170,16 +162,12 @@ where
     }
 }
 
-fn steps<P: Protocol>(
+fn steps<P: Playable>(
     session: &mut Session<'_, P>,
     most: u64,
     until_told: bool,
     marks: &mut Vec<Mark>,
-) -> Result<(), String>
-where
-    P::Command: UserCommand + Spoken,
-    P::Event: UserEvent,
-{
+) -> Result<(), String> {
     let told = session.told();
     for _ in 0..most {
         let Some(next) = session.next() else { break };
@@ -195,11 +183,7 @@ where
     Ok(())
 }
 
-fn mark<P: Protocol>(session: &Session<'_, P>, cause: Cause, says: String) -> Mark
-where
-    P::Command: UserCommand + Spoken,
-    P::Event: UserEvent,
-{
+fn mark<P: Playable>(session: &Session<'_, P>, cause: Cause, says: String) -> Mark {
     Mark { cause, says, time: session.now(), records: session.records() }
 }
 

@@ -1,9 +1,9 @@
 //! What there is to see of a paused run.
 
 use serde_json::Value;
-use tenure_core::{Labelled, ProcessId, Protocol};
-use tenure_sim::{Next, Session, UserCommand, UserEvent};
-use tenure_trace::{Pick, Spoken, state};
+use tenure_core::{Labelled, ProcessId};
+use tenure_sim::{Next, Playable, Session};
+use tenure_trace::{Pick, state};
 
 /// What there is to see of a paused run.
 #[derive(Clone, Debug)]
@@ -38,11 +38,7 @@ pub(crate) struct Message {
 }
 
 impl Look {
-    pub(crate) fn at<P: Protocol>(session: &Session<'_, P>) -> Self
-    where
-        P::Command: UserCommand + Spoken,
-        P::Event: UserEvent,
-    {
+    pub(crate) fn at<P: Playable>(session: &Session<'_, P>) -> Self {
         let armed = session.timers();
         let process = |(place, process): (usize, &P)| {
             let at = ProcessId::at(place);

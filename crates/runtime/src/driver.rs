@@ -8,10 +8,8 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use tenure_core::{Group, Input, Node, ProcessId, ProcessSet, Protocol, Verdict};
-use tenure_trace::{Asked, Kind, Told, WriteError};
+use tenure_trace::{Kind, Recorded, WriteError};
 use thiserror::Error;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -122,11 +120,7 @@ pub enum Failure {
 /// [`StartError`]; nothing runs then.
 pub fn start<P, L>(parts: Parts<P, L>) -> Result<Running, StartError>
 where
-    P: Protocol,
-    P::Message: Serialize + DeserializeOwned,
-    P::Stable: Serialize + DeserializeOwned,
-    P::Command: Into<Asked>,
-    P::Event: Into<Told>,
+    P: Recorded,
     L: Local<P>,
 {
     let (driver, inbox, asks, recovered) = prepare(parts)?;
@@ -142,10 +136,7 @@ pub(crate) type Prepared<P, L> =
 /// Boots a process; nothing drives it yet.
 pub(crate) fn prepare<P, L>(parts: Parts<P, L>) -> Result<Prepared<P, L>, StartError>
 where
-    P: Protocol,
-    P::Message: Serialize + DeserializeOwned,
-    P::Stable: Serialize + DeserializeOwned,
-    P::Event: Into<Told>,
+    P: Recorded,
     L: Local<P>,
 {
     let Parts { config, transport, store, local, asks, recorder, injection, suspected } = parts;
@@ -196,11 +187,7 @@ enum Wake<A> {
 
 impl<P, L> Driver<P, L>
 where
-    P: Protocol,
-    P::Message: Serialize + DeserializeOwned,
-    P::Stable: Serialize + DeserializeOwned,
-    P::Command: Into<Asked>,
-    P::Event: Into<Told>,
+    P: Recorded,
     L: Local<P>,
 {
     async fn run(

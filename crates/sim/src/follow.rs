@@ -2,20 +2,16 @@
 
 use std::io::Write;
 
-use tenure_core::{Order, Protocol};
-use tenure_trace::{Course, FollowError, Spoken, Theatre};
+use tenure_core::Order;
+use tenure_trace::{Course, FollowError, Theatre};
 
 use crate::core::Core;
 use crate::recorder::Recorder;
 use crate::steered::Steered;
 use crate::world::World;
-use crate::{Ended, Network, Report, RunError, Settings, Simulation, UserCommand, UserEvent};
+use crate::{Ended, Network, Playable, Report, RunError, Settings, Simulation};
 
-impl<P: Protocol> Simulation<P>
-where
-    P::Command: UserCommand + Spoken,
-    P::Event: UserEvent,
-{
+impl<P: Playable> Simulation<P> {
     /// Takes the steps of a course, and no others, and writes what happens to `to`. Of the
     /// settings, only what is watched counts.
     ///

@@ -96,7 +96,7 @@ pub use next::Next;
 pub use random::Random;
 pub use refusal::SettingsError;
 pub use report::{Ended, Report, Stuck};
-pub use service::{Ask, Heard, UserCommand, UserEvent};
+pub use service::{Ask, Heard, Playable, UserCommand, UserEvent};
 pub use session::{Halt, Session, Steer, SteerError, UnderWay, steering_options};
 pub use settings::{Detector, Limits, Network, Settings, Time, Watch, Watched};
 pub use shrink::{Shrunk, shrink};

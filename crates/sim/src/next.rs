@@ -1,11 +1,11 @@
 //! What a paused run is about to do.
 
-use tenure_core::{Labelled, ProcessId, Protocol, Verdict};
-use tenure_trace::{Action, Spoken};
+use tenure_core::{Labelled, ProcessId, Verdict};
+use tenure_trace::Action;
 
 use crate::agenda::{Act, verdict};
 use crate::steered::Sent;
-use crate::{Ask, Session, UserCommand, UserEvent};
+use crate::{Ask, Playable, Session};
 
 /// What the next step of a [`Session`] does.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,11 +24,7 @@ enum Waiting<'s, M> {
     Act(&'s Act),
 }
 
-impl<P: Protocol> Session<'_, P>
-where
-    P::Command: UserCommand + Spoken,
-    P::Event: UserEvent,
-{
+impl<P: Playable> Session<'_, P> {
     pub(crate) fn next_of_course(&self, action: &Action) -> Option<Next> {
         let message = match action {
             Action::Deliver(pick) | Action::Lose(pick) | Action::Duplicate(pick) => {

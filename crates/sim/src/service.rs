@@ -1,8 +1,8 @@
 use serde::Serialize;
 use serde_json::Value;
 use tenure_core::service::{election, led, mutex, office, stream};
-use tenure_core::{Fence, ProcessId, Term};
-use tenure_trace::{Asked, Told};
+use tenure_core::{Fence, ProcessId, Protocol, Term};
+use tenure_trace::{Asked, Spoken, Told};
 
 /// What a workload can ask of a service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +79,11 @@ pub trait UserEvent {
         Told::Other(Value::Null)
     }
 }
+
+/// A protocol that can be stepped through, and whose users can be told what to ask.
+pub trait Playable: Protocol<Command: UserCommand + Spoken, Event: UserEvent> {}
+
+impl<P: Protocol<Command: UserCommand + Spoken, Event: UserEvent>> Playable for P {}
 
 impl UserCommand for mutex::Command {
     fn asking(ask: Ask) -> Option<Self> {

@@ -5,12 +5,12 @@ use std::io::Write;
 use std::str::FromStr;
 
 use tenure_core::{Labelled, ProcessId, Protocol, TICKS_PER_UNIT};
-use tenure_trace::{Action, Course, FollowError, Impossible, Pick, Spoken, Theatre, WriteError};
+use tenure_trace::{Action, Course, FollowError, Impossible, Pick, Theatre, WriteError};
 
 use crate::next::Next;
 use crate::recorder::Recorder;
 use crate::steered::Steered;
-use crate::{Controls, Ended, Report, RunError, SettingsError, Simulation, UserCommand, UserEvent};
+use crate::{Controls, Ended, Playable, Report, RunError, SettingsError, Simulation};
 
 /// What somebody does in a run that would not have happened by itself, and when.
 ///
@@ -115,11 +115,7 @@ pub struct Session<'a, P: Protocol> {
     ended: Option<Ended>,
 }
 
-impl<P: Protocol> Simulation<P>
-where
-    P::Command: UserCommand + Spoken,
-    P::Event: UserEvent,
-{
+impl<P: Playable> Simulation<P> {
     /// Boots the processes of a run and waits; what happens is written to `to`.
     ///
     /// # Errors
@@ -180,11 +176,7 @@ where
     }
 }
 
-impl<'a, P: Protocol> Session<'a, P>
-where
-    P::Command: UserCommand + Spoken,
-    P::Event: UserEvent,
-{
+impl<'a, P: Playable> Session<'a, P> {
     fn new(
         simulation: &'a Simulation<P>,
         steered: Steered<'a, P>,

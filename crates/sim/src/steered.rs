@@ -8,7 +8,7 @@ use crate::happenings::Todo;
 use crate::post::{lose, trace_duplicate};
 use crate::users::Phase;
 use crate::world::{Letter, World};
-use crate::{Ask, UserCommand, UserEvent};
+use crate::{Ask, Playable, UserCommand};
 
 /// How much time passes with each step of a course, in ticks: more than the unit that a message
 /// takes.
@@ -42,11 +42,7 @@ impl<M: Labelled> Sent<'_, M> {
     }
 }
 
-impl<P: Protocol> Theatre for Steered<'_, P>
-where
-    P::Command: UserCommand + Spoken,
-    P::Event: UserEvent,
-{
+impl<P: Playable> Theatre for Steered<'_, P> {
     /// Time passes with each step.
     fn perform(&mut self, action: &Action) -> Result<(), Impossible> {
         self.world.core.now += STEP;
@@ -54,11 +50,7 @@ where
     }
 }
 
-impl<'a, P: Protocol> Steered<'a, P>
-where
-    P::Command: UserCommand + Spoken,
-    P::Event: UserEvent,
-{
+impl<'a, P: Playable> Steered<'a, P> {
     pub(crate) fn new(mut world: World<'a, P>) -> Self {
         // From now on anybody may crash.
         world.core.fragile = true;

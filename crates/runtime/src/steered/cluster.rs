@@ -4,12 +4,10 @@ use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use tenure_core::{ProcessId, Protocol};
 use tenure_trace::{
-    Action, AppendError, Asked, ClockUnit, Course, CreateError, FollowError, Header, Impossible,
-    Kind, Pick, Record, Source, Spoken, Theatre, Told, Who, WriteError, Writer, now,
+    Action, AppendError, ClockUnit, Course, CreateError, FollowError, Header, Impossible, Kind,
+    Pick, Record, Recorded, Source, Spoken, Theatre, Who, WriteError, Writer, now,
 };
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc;
@@ -65,19 +63,12 @@ pub enum ClusterError {
 ///
 /// [`FollowError`] at the first step that is not possible, or not over TCP: messages to a process
 /// that crashed die with its session, and applications talk elsewhere. No node is left running.
-pub fn follow<P>(
+pub fn follow<P: Recorded<Command: Spoken>>(
     course: &Course,
     config: impl Fn(ProcessId) -> P::Config,
     directory: &Path,
     header: &Header,
-) -> Result<Vec<PathBuf>, FollowError<ClusterError>>
-where
-    P: Protocol,
-    P::Message: Serialize + DeserializeOwned,
-    P::Stable: Serialize + DeserializeOwned,
-    P::Command: Into<Asked> + Spoken,
-    P::Event: Into<Told>,
-{
+) -> Result<Vec<PathBuf>, FollowError<ClusterError>> {
     let runtime = Builder::new_current_thread().enable_all().build();
     let mut nodes = Nodes {
         runtime: runtime.map_err(ClusterError::Runtime)?,
@@ -135,14 +126,7 @@ struct Nodes<P: Protocol> {
     cluster: Cluster<P>,
 }
 
-impl<P> Theatre for Nodes<P>
-where
-    P: Protocol,
-    P::Message: Serialize + DeserializeOwned,
-    P::Stable: Serialize + DeserializeOwned,
-    P::Command: Into<Asked> + Spoken,
-    P::Event: Into<Told>,
-{
+impl<P: Recorded<Command: Spoken>> Theatre for Nodes<P> {
     fn perform(&mut self, action: &Action) -> Result<(), Impossible> {
         match self.runtime.block_on(self.cluster.perform(action)) {
             Ok(Some(())) => Ok(()),
@@ -164,14 +148,7 @@ struct Cluster<P: Protocol> {
     under_way: Vec<Sent>,
 }
 
-impl<P> Cluster<P>
-where
-    P: Protocol,
-    P::Message: Serialize + DeserializeOwned,
-    P::Stable: Serialize + DeserializeOwned,
-    P::Command: Into<Asked> + Spoken,
-    P::Event: Into<Told>,
-{
+impl<P: Recorded<Command: Spoken>> Cluster<P> {
     /// Boots everybody who is not down from the start.
     async fn boot_all(&mut self, down: &[ProcessId]) -> Result<(), ClusterError> {
         let everybody: Vec<ProcessId> = (0..self.header.n).map(ProcessId).collect();

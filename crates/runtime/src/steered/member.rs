@@ -1,9 +1,7 @@
 //! One node that does what it is told.
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use tenure_core::{ProcessId, Protocol, Verdict};
-use tenure_trace::{Asked, Told, timer_named};
+use tenure_trace::{Recorded, timer_named};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
@@ -67,10 +65,7 @@ impl<P: Protocol> Member<P> {
     /// Boots a process that then does nothing by itself.
     pub(super) fn start<L>(parts: Parts<P, L>) -> Result<Self, StartError>
     where
-        P::Message: Serialize + DeserializeOwned,
-        P::Stable: Serialize + DeserializeOwned,
-        P::Command: Into<Asked>,
-        P::Event: Into<Told>,
+        P: Recorded,
         L: Local<P>,
     {
         let (mut driver, inbox, _, recovered) = prepare(parts)?;
@@ -105,11 +100,7 @@ struct Steered<P: Protocol, L> {
 
 impl<P, L> Steered<P, L>
 where
-    P: Protocol,
-    P::Message: Serialize + DeserializeOwned,
-    P::Stable: Serialize + DeserializeOwned,
-    P::Command: Into<Asked>,
-    P::Event: Into<Told>,
+    P: Recorded,
     L: Local<P>,
 {
     async fn run(

@@ -6,7 +6,6 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 use tempfile::TempDir;
 use tenure_algorithms::application::led::{self, Led};
 use tenure_algorithms::application::{
@@ -47,8 +46,6 @@ fn election(size: usize) -> bully::Config {
 impl<A> Node<A>
 where
     A: Application<Command: Serialize, Event: Serialize>,
-    A::Message: Serialize + DeserializeOwned,
-    A::Stable: Serialize + DeserializeOwned,
 {
     fn boot(
         config: &A::Config,
@@ -127,8 +124,6 @@ struct Cluster<A: Application> {
 impl<A> Cluster<A>
 where
     A: Application<Command: Serialize, Event: Serialize>,
-    A::Message: Serialize + DeserializeOwned,
-    A::Stable: Serialize + DeserializeOwned,
 {
     fn boot(size: usize, config: A::Config) -> Self {
         let directory = TempDir::new().unwrap();

@@ -18,7 +18,7 @@ pub use event::{Kind, Record};
 pub use header::{ClockUnit, Header, Service, Source, VERSION};
 pub use passage::Passage;
 pub use reader::{ReadError, Reader};
-pub use service::{Asked, Told};
+pub use service::{Asked, Recorded, Told};
 pub use trace::Trace;
 pub use units::now;
 pub use who::Who;

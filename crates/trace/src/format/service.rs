@@ -4,7 +4,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use tenure_core::service::{detector, election, led, mutex, office, stream};
-use tenure_core::{Fence, Of, ProcessId, Term};
+use tenure_core::{Fence, Of, ProcessId, Protocol, Term};
+
+/// A protocol whose commands and events a trace can hold.
+pub trait Recorded: Protocol<Command: Into<Asked>, Event: Into<Told>> {}
+
+impl<P: Protocol<Command: Into<Asked>, Event: Into<Told>>> Recorded for P {}
 
 /// What a local user asked, of whichever service. In JSON it is what the service's own type is.
 #[derive(Clone, Debug, PartialEq, Serialize)]

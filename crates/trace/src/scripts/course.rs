@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tenure_core::service::{clock, commit, replication, tree};
 use tenure_core::{Group, Layer, Order, ProcessId, Protocol};
 
 use crate::format::{Asked, Kind, Passage, Trace, Who};
@@ -212,6 +215,46 @@ fn asking(asked: &Asked, at: ProcessId) -> Result<Asking, String> {
         Asked::Election(command) => Ok(command.say(at)),
         Asked::Office(command) => Ok(command.say(at)),
         Asked::Stream(command) => Ok(command.say(at)),
-        Asked::Other(_) => Err("a command that no script can say".to_owned()),
+        Asked::Other(json) => {
+            let said = of_an_application(json.get("Application").unwrap_or(json), at);
+            said.ok_or_else(|| "a command that no script can say".to_owned())
+        }
+    }
+}
+
+/// What is done under a leader: the commands of these services have names of their own.
+fn of_an_application(json: &Value, at: ProcessId) -> Option<Asking> {
+    fn say<C: Spoken + DeserializeOwned>(json: &Value, at: ProcessId) -> Option<Asking> {
+        C::deserialize(json).ok().map(|command| command.say(at))
+    }
+    say::<clock::Command>(json, at)
+        .or_else(|| say::<replication::Command>(json, at))
+        .or_else(|| say::<commit::Command>(json, at))
+        .or_else(|| say::<tree::Command>(json, at))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use tenure_core::service::led;
+
+    use super::*;
+    use crate::{Header, Record, Service, Source};
+
+    fn asked(asked: Asked) -> Result<Vec<Action>, CourseError> {
+        let header = Header::new("primary-backup", Service::Other, 1, Source::Simulator);
+        let records = [Kind::Boot, Kind::Command(asked)];
+        let records = records.map(|kind| Record::new(0, ProcessId(0), kind)).to_vec();
+        Course::of_trace(&Trace { header, records, torn: None }).map(|course| course.actions)
+    }
+
+    #[test]
+    fn what_an_application_was_asked_can_be_asked_again() {
+        let write = replication::Command::Write { value: 7 };
+        let again = asked(led::Command::Application(write).into());
+        assert_eq!(again, Ok(vec![Action::Ask(write.say(ProcessId(0)))]));
+        let veto = asked(Asked::Other(json!("Veto")));
+        assert_eq!(veto, Ok(vec![Action::Ask(commit::Command::Veto.say(ProcessId(0)))]));
+        assert!(asked(Asked::Other(json!("Dance"))).is_err(), "nobody says so");
     }
 }
