@@ -15,6 +15,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use tenure_core::quorum::Kind;
+use tenure_core::theory::{Expected, Scene};
 use tenure_core::tree::Shape;
 use tenure_core::{Algorithm, Card, Election, Mutex, Property};
 
@@ -215,6 +216,31 @@ pub fn card(name: &str, parameters: &Parameters) -> Result<Card, Unknown> {
         }
     }
     visit(name, parameters, ReadCard(parameters.size))
+}
+
+/// How many messages theory expects of the algorithm that `name` stands for.
+///
+/// # Errors
+///
+/// When there is no such name or variant.
+pub fn expected(
+    name: &str,
+    parameters: &Parameters,
+    scene: Scene,
+) -> Result<Option<Expected>, Unknown> {
+    struct Expect(u32, Scene);
+    impl Visitor for Expect {
+        type Output = Option<Expected>;
+
+        fn mutex<P: Mutex + Algorithm>(self, config: P::Config) -> Option<Expected> {
+            P::expected(&config, self.0, self.1)
+        }
+
+        fn election<P: Election + Algorithm>(self, config: P::Config) -> Option<Expected> {
+            P::expected(&config, self.0, self.1)
+        }
+    }
+    visit(name, parameters, Expect(parameters.size, scene))
 }
 
 /// The names of everything without a prefix, and of the compositions that exist.

@@ -2,6 +2,7 @@
 
 use alloc::sync::Arc;
 
+use crate::theory::{Expected, Scene};
 use crate::{Card, Protocol, Rank};
 
 /// A protocol that says what it needs, and which of its numbers grow without end.
@@ -22,6 +23,13 @@ use crate::{Card, Protocol, Rank};
 pub trait Algorithm: Protocol {
     /// The card of this algorithm under `config` in a group of `size` processes.
     fn card(config: &Self::Config, size: u32) -> Card;
+
+    /// How many messages theory expects under `config` in a group of `size`, where nothing goes
+    /// wrong and no variant is switched on; nothing where it has no formula.
+    fn expected(config: &Self::Config, size: u32, scene: Scene) -> Option<Expected> {
+        let _ = (config, size, scene);
+        None
+    }
 
     /// The same configuration with other ranks, by process, for an election that the largest rank
     /// wins.

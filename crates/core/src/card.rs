@@ -5,6 +5,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::Property;
+use crate::theory::Theory;
 
 /// What an algorithm assumes, tolerates, costs and promises.
 ///
@@ -35,6 +36,9 @@ pub struct Card {
     pub detection: Detection,
     /// What it costs in messages.
     pub messages: Cost,
+    /// What the books say of its delays.
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub theory: Option<Theory>,
     /// What it promises while its assumptions hold.
     pub promises: Vec<Property>,
     /// The switches that it declares.
@@ -59,6 +63,7 @@ impl Card {
             topology: Topology::Complete,
             detection: Detection::None,
             messages: Cost::per_entry("", 0, None),
+            theory: None,
             promises: vec![Property::MutualExclusion, Property::Progress, Property::Fencing],
             variants: Vec::new(),
         }
@@ -259,17 +264,25 @@ pub struct Cost {
     pub least: u64,
     /// The most; `None` when there is no bound.
     pub most: Option<u64>,
+    /// Whether these bound all that is sent: the formula of some goes on behind a comma.
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub whole: bool,
 }
 
 impl Cost {
     /// So many for one entry.
     pub const fn per_entry(formula: &'static str, least: u64, most: Option<u64>) -> Self {
-        Cost { per: Per::Entry, formula, least, most }
+        Cost { per: Per::Entry, formula, least, most, whole: true }
     }
 
     /// So many for one election.
     pub const fn per_election(formula: &'static str, least: u64, most: Option<u64>) -> Self {
-        Cost { per: Per::Election, formula, least, most }
+        Cost { per: Per::Election, formula, least, most, whole: true }
+    }
+
+    /// The same, and more of which the bounds do not speak.
+    pub const fn in_part(self) -> Self {
+        Cost { whole: false, ..self }
     }
 
     /// The same, but none in a group of one.

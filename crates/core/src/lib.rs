@@ -35,6 +35,7 @@ mod rank;
 pub mod service;
 mod stamped;
 mod surroundings;
+pub mod theory;
 mod time;
 pub mod tree;
 mod wrap;

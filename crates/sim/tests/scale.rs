@@ -8,7 +8,7 @@ use common::{Extrema, Permission, Ring, Rule};
 use tenure_core::{ProcessId, Rank};
 use tenure_sim::{
     Chance, Configs, Ended, Random, Settings, Simulation, Span, UserCommand, UserEvent, Watched,
-    Workload, theory,
+    Workload,
 };
 
 /// What a run of so many events allocates, its report included.
@@ -86,7 +86,7 @@ fn a_million_processes_take_less_than_200_bytes_each() {
         assert_eq!(report.metrics.in_flight_most, 1);
         sent = report.metrics.sent;
     });
-    assert_eq!(sent, theory::chang_roberts_single(size, hops));
+    assert_eq!(sent, u64::from(hops + 2 * size));
     let each = info.bytes_max / u64::from(size);
     assert!(each <= 200, "{each} bytes for each process");
 }
@@ -95,7 +95,7 @@ fn a_million_processes_take_less_than_200_bytes_each() {
 fn a_large_ring_costs_what_theory_says() {
     let size = 100_000;
     let ids = Random::new(3).permutation(size);
-    let expected = theory::chang_roberts(&ids);
+    let expected = tenure_algorithms::election::chang_roberts::messages(&ids);
     let mut settings = Settings::new(size);
     settings.ranks = ranks(&ids).into();
     settings.workload = Workload::elect();

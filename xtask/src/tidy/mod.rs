@@ -16,6 +16,7 @@ mod places;
 mod purity;
 mod source;
 mod stories;
+mod theory;
 mod tree;
 mod words;
 
@@ -39,6 +40,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("catalogue", catalogue::check),
     ("claims", claims::check),
     ("stories", stories::check),
+    ("theory", theory::check),
     ("documents", documents::check),
     ("adr", adr::check),
     ("links", links::check),

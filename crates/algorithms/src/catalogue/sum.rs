@@ -14,6 +14,7 @@ macro_rules! sum {
             use alloc::sync::Arc;
 
             use tenure_core::service::$service::{Command, Event};
+            use tenure_core::theory::{Expected, Scene};
             use tenure_core::{
                 Algorithm, Card, Effects, Group, Label, Labelled, ProcessId, Protocol, Rank,
                 Verdict,
@@ -170,6 +171,13 @@ macro_rules! sum {
                     }
                 }
 
+                fn expected(config: &Config, size: u32, scene: Scene) -> Option<Expected> {
+                    match config {
+                        $(Config::$Member(config) => {
+                            <$Member>::expected(config, size, scene)
+                        })+
+                    }
+                }
 
                 fn ranked(config: &Config, ranks: Arc<[Rank]>) -> Config {
                     match config {

@@ -357,6 +357,7 @@ impl<P: Algorithm> Algorithm for Fifo<P> {
         card.order = Order::Reordered;
         card.faults.loss = true;
         card.faults.duplication = true;
+        card.theory = None;
         // Repeats and acknowledgements carry news that the protocol inside does not see.
         card.promises.retain(|it| !matches!(it, Property::Order | Property::OrderWithMessages));
         card

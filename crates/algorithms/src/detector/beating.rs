@@ -183,7 +183,8 @@ impl<C: Patience> Algorithm for Beating<C> {
             },
             topology: Topology::Complete,
             detection: Detection::None,
-            messages: Cost { per: Per::Period, formula: "N(N−1)", least: cost, most: Some(cost) },
+            messages: Cost { per: Per::Period, ..Cost::per_entry("N(N−1)", cost, Some(cost)) },
+            theory: None,
             promises: vec![],
             variants: vec![],
         }

@@ -20,9 +20,11 @@
 //! process wins.
 
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 use core::cmp::Ordering;
 
 use tenure_core::service::election::{Command, Event};
+use tenure_core::theory::{Expected, Precision, Scene, Theory};
 use tenure_core::{
     Algorithm, Card, Cost, Effects, Faults, Group, Never, Order, ProcessId, Protocol, Rank, Term,
     Topology, Variant, labelled,
@@ -179,6 +181,28 @@ impl ChangRoberts {
     }
 }
 
+/// The messages when everybody starts at once on this ring, in the direction of messages: each
+/// rank travels to the next larger one, the largest all the way round, and so does the
+/// announcement.
+pub fn messages<R: Ord>(ring: &[R]) -> u64 {
+    let n = ring.len();
+    // Walking backwards twice round the ring, the next larger rank is on top of a stack of ranks
+    // that grow downwards.
+    let mut larger: Vec<usize> = Vec::new();
+    let mut messages = 0;
+    for place in (0..2 * n).rev() {
+        while larger.last().is_some_and(|next| ring[*next % n] < ring[place % n]) {
+            larger.pop();
+        }
+        if place < n {
+            let distance = larger.last().map_or(n, |next| (next - place).min(n));
+            messages += distance as u64;
+        }
+        larger.push(place);
+    }
+    messages + n as u64
+}
+
 /// The variant that is an algorithm of its own.
 const FAULT_TOLERANT: Variant = Variant {
     name: "fault-tolerant",
@@ -199,6 +223,7 @@ impl Algorithm for ChangRoberts {
             topology: Topology::UnidirectionalRing,
             messages: Cost::per_election("2N … N(N+1)/2 + N", 2 * n, Some(n * (n + 1) / 2 + n))
                 .none_alone(size),
+            theory: Some(Theory::election(2 * size - 1)),
             variants: Variants::<Switch>::declared().into_iter().chain([FAULT_TOLERANT]).collect(),
             ..Card::election(
                 "chang-roberts",
@@ -208,7 +233,62 @@ impl Algorithm for ChangRoberts {
         }
     }
 
+    fn expected(config: &Config, size: u32, scene: Scene) -> Option<Expected> {
+        let n = u64::from(size);
+        match scene {
+            Scene::AllStart => Some(Expected::new(Precision::Exact, messages(&config.ranks))),
+            Scene::AllStartDrawn => Some(Expected::harmonic(n, size, n)),
+            Scene::OneStarts(start) => {
+                let largest = (0..size).max_by_key(|place| config.ranks[*place as usize])?;
+                let hops = (largest + size - start.0) % size;
+                Some(Expected::new(Precision::Exact, u64::from(hops) + 2 * n))
+            }
+            Scene::OneAtATime | Scene::Alike | Scene::Other => None,
+        }
+    }
+
     fn ranked(config: &Config, ranks: Arc<[Rank]>) -> Config {
         Config { ranks, ..config.clone() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn by_walking(ring: &[u32]) -> u64 {
+        let n = ring.len();
+        let walk = |place: usize| {
+            let next = (1..n).find(|hops| ring[(place + hops) % n] > ring[place]);
+            next.unwrap_or(n) as u64
+        };
+        (0..n).map(walk).sum::<u64>() + n as u64
+    }
+
+    #[test]
+    fn the_worst_and_the_best_ring_of_five() {
+        assert_eq!(messages(&[5, 4, 3, 2, 1]), 20);
+        assert_eq!(messages(&[1, 2, 3, 4, 5]), 9 + 5);
+        assert_eq!(messages(&[7]), 2);
+    }
+
+    /// The mean of all is N·H(N) + N.
+    #[test]
+    fn on_every_ring_of_six_the_stack_counts_as_walking_does() {
+        fn all(ring: &mut [u32; 6], from: usize, total: &mut u64) {
+            if from == ring.len() {
+                assert_eq!(messages(ring), by_walking(ring), "{ring:?}");
+                *total += messages(ring);
+            }
+            for place in from..ring.len() {
+                ring.swap(from, place);
+                all(ring, from + 1, total);
+                ring.swap(from, place);
+            }
+        }
+        let mut total = 0;
+        all(&mut [1, 2, 3, 4, 5, 6], 0, &mut total);
+        let harmonic = 720 + 360 + 240 + 180 + 144 + 120;
+        assert_eq!(total, 6 * harmonic + 6 * 720);
     }
 }

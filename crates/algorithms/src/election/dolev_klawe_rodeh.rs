@@ -24,6 +24,7 @@
 use alloc::sync::Arc;
 
 use tenure_core::service::election::{Command, Event};
+use tenure_core::theory::{Expected, Precision, Scene};
 use tenure_core::{
     Algorithm, Card, Cost, Effects, Faults, Group, Never, Order, ProcessId, Protocol, Rank, Term,
     Topology, labelled,
@@ -256,6 +257,12 @@ impl Algorithm for DolevKlaweRodeh {
                 "Dolev, Klawe & Rodeh, Journal of Algorithms 3(3), 1982",
             )
         }
+    }
+
+    fn expected(_: &Config, size: u32, _: Scene) -> Option<Expected> {
+        let n = u64::from(size);
+        // 2N a phase, but N in the last, of at most ⌊log₂ N⌋ + 1; and N to announce.
+        Some(Expected::new(Precision::Most, 2 * n * u64::from(size.ilog2()) + 2 * n))
     }
 
     fn ranked(_: &Config, ranks: Arc<[Rank]>) -> Config {

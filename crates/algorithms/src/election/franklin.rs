@@ -22,6 +22,7 @@
 use alloc::sync::Arc;
 
 use tenure_core::service::election::{Command, Event};
+use tenure_core::theory::{Expected, Precision, Scene};
 use tenure_core::{
     Algorithm, Card, Cost, Effects, Faults, Group, Never, ProcessId, Protocol, Rank, Term,
     Topology, labelled,
@@ -263,6 +264,11 @@ impl Algorithm for Franklin {
                 "Franklin, CACM 25(5), 1982",
             )
         }
+    }
+
+    fn expected(_: &Config, size: u32, _: Scene) -> Option<Expected> {
+        let n = u64::from(size);
+        Some(Expected::new(Precision::Most, 2 * n * (u64::from(size.ilog2()) + 1) + n))
     }
 
     fn ranked(_: &Config, ranks: Arc<[Rank]>) -> Config {

@@ -24,6 +24,7 @@
 use alloc::sync::Arc;
 
 use tenure_core::service::election::{Command, Event};
+use tenure_core::theory::{Expected, Precision, Scene};
 use tenure_core::{
     Algorithm, Card, Cost, Effects, Faults, Group, Never, ProcessId, Protocol, Rank, Term,
     Topology, labelled,
@@ -262,8 +263,12 @@ fn last_phase(size: u64) -> u32 {
 
 /// The paper's bound, with whole candidates and the exact first and last phase.
 fn most_messages(size: u64) -> u64 {
-    let between = (1..last_phase(size)).map(|k| 4 * (1 << k) * (size / ((1 << (k - 1)) + 1)));
-    3 * size + between.sum::<u64>() + 2 * size + size
+    3 * size + probes(size, last_phase(size)) + 2 * size + size
+}
+
+/// What the phases from 1 cost at most, this one not included.
+fn probes(size: u64, end: u32) -> u64 {
+    (1..end).map(|k| 4 * (1 << k) * (size / ((1 << (k - 1)) + 1))).sum()
 }
 
 impl Algorithm for HirschbergSinclair {
@@ -287,6 +292,12 @@ impl Algorithm for HirschbergSinclair {
                 "Hirschberg & Sinclair, CACM 23(11), 1980",
             )
         }
+    }
+
+    fn expected(_: &Config, size: u32, scene: Scene) -> Option<Expected> {
+        let n = u64::from(size);
+        let bound = Expected::new(Precision::Most, 5 * n + probes(n, last_phase(n) + 1));
+        matches!(scene, Scene::AllStart | Scene::AllStartDrawn).then_some(bound)
     }
 
     fn ranked(_: &Config, ranks: Arc<[Rank]>) -> Config {

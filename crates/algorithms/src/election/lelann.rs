@@ -23,6 +23,7 @@
 use alloc::sync::Arc;
 
 use tenure_core::service::election::{Command, Event};
+use tenure_core::theory::{Expected, Precision, Scene, Theory};
 use tenure_core::{
     Algorithm, Card, Cost, Effects, Faults, Group, Never, Order, ProcessId, Protocol, Rank, Term,
     Topology, labelled,
@@ -265,6 +266,7 @@ impl Algorithm for LeLann {
             ),
             topology: Topology::UnidirectionalRing,
             messages: Cost::per_election("N²", n * n, Some(n * n)).none_alone(size),
+            theory: Some(Theory::election(size)),
             variants: Variants::<Switch>::declared(),
             ..Card::election(
                 "lelann",
@@ -272,6 +274,11 @@ impl Algorithm for LeLann {
                 "Le Lann, IFIP Congress, 1977",
             )
         }
+    }
+
+    fn expected(_: &Config, size: u32, _: Scene) -> Option<Expected> {
+        let all = Expected::new(Precision::Exact, u64::from(size).pow(2));
+        (size > 1).then_some(all)
     }
 
     fn ranked(config: &Config, ranks: Arc<[Rank]>) -> Config {

@@ -25,6 +25,7 @@
 //! counts entries too, and replies carry it: it is the fence.
 
 use tenure_core::service::mutex::{Command, Event};
+use tenure_core::theory::{Expected, Hops, Precision, Scene, Theory};
 use tenure_core::{
     Algorithm, Card, Cost, Effects, Faults, Fence, Group, LamportClock, Never, ProcessId,
     ProcessSet, Protocol, Stamp, labelled,
@@ -207,6 +208,7 @@ impl Algorithm for CarvalhoRoucairol {
                 "a lost permission blocks its pair, and a duplicated one lets two in",
             ),
             messages: Cost::per_entry("0 … 2(N−1)", 0, Some(2 * u64::from(size - 1))),
+            theory: Some(Theory::lock(["0 or 2", "no bound", "no"], Hops::ONE)),
             variants: Variants::<Switch>::declared(),
             ..Card::mutex(
                 "carvalho-roucairol",
@@ -214,6 +216,12 @@ impl Algorithm for CarvalhoRoucairol {
                 "Carvalho & Roucairol, CACM 26(2), 1983",
             )
         }
+    }
+
+    fn expected(_: &Config, size: u32, scene: Scene) -> Option<Expected> {
+        // Of each pair, whoever entered last has the permission: the other's turn half the time.
+        let mean = Expected::new(Precision::Mean, u64::from(size - 1));
+        (scene == Scene::OneAtATime).then_some(mean)
     }
 
     /// Clocks are compared with clocks only, so all may be shifted alike.

@@ -19,6 +19,7 @@
 //! given back at once; else everybody would wait for it.
 
 use tenure_core::service::mutex::{Command, Event};
+use tenure_core::theory::{Expected, Hops, Precision, Scene, Theory};
 use tenure_core::{
     Algorithm, Card, Cost, Effects, Faults, Fence, Group, Never, ProcessId, Property, Protocol,
     Strategy, Topology, labelled,
@@ -201,6 +202,10 @@ impl Algorithm for Central {
             ),
             topology: Topology::Star,
             messages: Cost::per_entry("3 (0 at the coordinator)", 0, Some(3)).none_alone(size),
+            theory: Some(Theory::lock(
+                ["2 (0 at the coordinator)", "no bound", "but for what users say"],
+                Hops::TWO,
+            )),
             variants: Variants::<Switch>::declared(),
             ..Card::mutex(
                 "central",
@@ -209,5 +214,14 @@ impl Algorithm for Central {
             )
             .promising([Property::Order])
         }
+    }
+
+    fn expected(_: &Config, size: u32, scene: Scene) -> Option<Expected> {
+        let precision = match scene {
+            Scene::OneAtATime => Precision::Mean,
+            Scene::Alike => Precision::Exact,
+            _ => return None,
+        };
+        Some(Expected::shared(precision, 3 * u64::from(size - 1), size.into()))
     }
 }

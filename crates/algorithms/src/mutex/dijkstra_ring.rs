@@ -28,6 +28,7 @@
 use alloc::sync::Arc;
 
 use tenure_core::service::mutex::{Command, Event};
+use tenure_core::theory::{Hops, Theory};
 use tenure_core::{
     Algorithm, Card, Cost, Delay, Effects, Faults, Fence, Group, Order, ProcessId, Property,
     Protocol, Strategy, Topology, labelled,
@@ -258,6 +259,7 @@ impl Algorithm for DijkstraRing {
             },
             topology: Topology::UnidirectionalRing,
             messages: Cost::per_entry("1 … ∞", 1, None).none_alone(size),
+            theory: Some(Theory::lock(["0…N", "1", "no"], Hops::ring(size))),
             promises: [Property::MutualExclusion, Property::Progress, Property::NoStarvation]
                 .into(),
             ..Card::mutex(

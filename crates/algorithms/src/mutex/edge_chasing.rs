@@ -7,7 +7,8 @@
 //! |---|---|
 //! | assumes | asynchronous, reliable channels in any order, no crash |
 //! | messages per entry | 6 without contention, 3 for a manager; more with every retry |
-//! | delay to enter, uncontended | 4 messages |
+//! | delay to enter, uncontended | 4 messages, 2 for a manager |
+//! | delay from exit to the next entry | 2 to 4 messages; more after a deadlock |
 //!
 //! There are three locks, one at each of the first three processes, its manager; two processes
 //! have two, and one has one. Who is inside holds two of them. Everybody begins at another lock
@@ -35,6 +36,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use tenure_core::service::mutex::{Command, Event};
+use tenure_core::theory::{Hops, Theory};
 use tenure_core::{
     Algorithm, Card, Cost, Effects, Faults, Fence, Group, Never, ProcessId, Protocol, labelled,
 };
@@ -377,7 +379,12 @@ impl Algorithm for EdgeChasing {
                 "stops when a manager or a process that waits or is inside crashes",
             ),
             messages: Cost::per_entry("6 (3 at a manager), more with retries", 3, most)
-                .none_alone(size),
+                .none_alone(size)
+                .in_part(),
+            theory: Some(Theory::lock(
+                ["4 (2 at a manager)", "not known", "no"],
+                Hops { words: "2…4", least: 2, most: 4 },
+            )),
             variants: Variants::<Switch>::declared(),
             ..Card::mutex(
                 "edge-chasing",

@@ -29,6 +29,7 @@ use alloc::format;
 use alloc::vec::Vec;
 
 use tenure_core::service::mutex::{Command, Event};
+use tenure_core::theory::{Hops, Theory};
 use tenure_core::{
     Algorithm, Card, Cost, Effects, Faults, Fence, Group, LamportClock, Never, ProcessId,
     ProcessSet, Property, Protocol, Stamp, labelled,
@@ -226,6 +227,7 @@ impl Algorithm for KMutex {
                 "each crash takes one of the k places, so k crashes stop it; no loss",
             ),
             messages: Cost::per_entry("2N−k−1 … 2(N−1)", others + needed, Some(2 * others)),
+            theory: Some(Theory::lock(["2", "not known", "not known"], Hops::ONE)),
             promises: [safe, Property::Progress].into(),
             variants: Variants::<Switch>::declared(),
             ..Card::mutex(

@@ -27,6 +27,7 @@
 use alloc::vec::Vec;
 
 use tenure_core::service::mutex::{Command, Event};
+use tenure_core::theory::{Expected, Hops, Precision, Scene, Theory};
 use tenure_core::{
     Algorithm, Card, Cost, Effects, Faults, Fence, Group, LamportClock, Never, Order, ProcessId,
     ProcessSet, Property, Protocol, Stamp, Stamped, labelled,
@@ -279,6 +280,7 @@ impl Algorithm for Lamport {
                 if saves { 2 * peers } else { 3 * peers },
                 Some(3 * peers),
             ),
+            theory: Some(Theory::lock(["2", "2", "if users pass its clock on"], Hops::ONE)),
             variants: Variants::<Switch>::declared(),
             ..Card::mutex(
                 "lamport",
@@ -287,6 +289,10 @@ impl Algorithm for Lamport {
             )
             .promising([Property::Order])
         }
+    }
+
+    fn expected(_: &Config, size: u32, _: Scene) -> Option<Expected> {
+        Some(Expected::new(Precision::Exact, 3 * u64::from(size - 1)))
     }
 
     fn rebases(_: &Config) -> bool {

@@ -31,6 +31,7 @@ use alloc::vec::Vec;
 
 use tenure_core::quorum::{Kind, NoQuorums, Quorums};
 use tenure_core::service::mutex::{Command, Event};
+use tenure_core::theory::{Expected, Hops, Precision, Scene, Theory};
 use tenure_core::{
     Algorithm, Card, Cost, Effects, Faults, Fence, Group, LamportClock, Never, Order, ProcessId,
     ProcessSet, Protocol, Stamp, Strategy, labelled,
@@ -373,6 +374,7 @@ impl Algorithm for Maekawa {
                 3 * least.unwrap_or(0),
                 most.map(|most| 6 * most),
             ),
+            theory: Some(Theory::lock(["2", "not known", "no"], Hops::TWO)),
             variants: Variants::<Switch>::declared(),
             ..Card::mutex(
                 "maekawa",
@@ -380,5 +382,15 @@ impl Algorithm for Maekawa {
                 "Maekawa, ACM TOCS 3(2), 1985; Sanders, ACM TOCS 5(3), 1987",
             )
         }
+    }
+
+    fn expected(config: &Config, size: u32, scene: Scene) -> Option<Expected> {
+        let precision = match scene {
+            Scene::OneAtATime => Precision::Mean,
+            Scene::Alike => Precision::Least,
+            _ => return None,
+        };
+        let others = |process| u64::from(config.quorums.quorum(ProcessId(process)).len() - 1);
+        Some(Expected::shared(precision, 3 * (0..size).map(others).sum::<u64>(), size.into()))
     }
 }

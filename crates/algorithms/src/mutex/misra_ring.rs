@@ -26,6 +26,7 @@
 //! ping goes on counting where the lost one stopped: that is the fence.
 
 use tenure_core::service::mutex::{Command, Event};
+use tenure_core::theory::{Hops, Theory};
 use tenure_core::{
     Algorithm, Card, Cost, Delay, Effects, Faults, Fence, Group, Order, ProcessId, Property,
     Protocol, Strategy, Topology, labelled,
@@ -248,6 +249,7 @@ impl Algorithm for MisraRing {
             ),
             topology: Topology::UnidirectionalRing,
             messages: Cost::per_entry("1 … ∞", 1, None).none_alone(size),
+            theory: Some(Theory::lock(["0…N", "1", "no"], Hops::ring(size))),
             variants: Variants::<Switch>::declared(),
             ..Card::mutex(
                 "misra-ring",

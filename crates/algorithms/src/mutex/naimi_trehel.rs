@@ -22,6 +22,7 @@
 //! here waits for is a duplicate, and is ignored; one that arrives during a wait is believed.
 
 use tenure_core::service::mutex::{Command, Event};
+use tenure_core::theory::{Expected, Hops, Scene, Theory};
 use tenure_core::{
     Algorithm, Card, Cost, Effects, Faults, Fence, Group, Never, ProcessId, Protocol, Strategy,
     labelled,
@@ -152,11 +153,16 @@ impl Algorithm for NaimiTrehel {
                 "a lost request or token stops it, and a duplicated token lets two in",
             ),
             messages: Cost::per_entry("0 … N", 0, Some(size.into())).none_alone(size),
+            theory: Some(Theory::lock(["0…N", "no bound", "no"], Hops::ONE)),
             ..Card::mutex(
                 "naimi-trehel",
                 "the token's queue, and a tree that points to its end",
                 "Naimi, Trehel & Arnold, JPDC 34(1), 1996",
             )
         }
+    }
+
+    fn expected((): &(), size: u32, scene: Scene) -> Option<Expected> {
+        (scene == Scene::OneAtATime).then(|| Expected::harmonic(1, size - 1, 0))
     }
 }

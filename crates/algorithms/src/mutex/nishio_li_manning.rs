@@ -37,6 +37,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use tenure_core::service::mutex::{Command, Event};
+use tenure_core::theory::{Hops, Theory};
 use tenure_core::{
     Algorithm, Card, Cost, Crashes, Detection, Effects, Faults, Fence, Group, Never, ProcessId,
     Protocol, Strategy, Term, Verdict, labelled,
@@ -364,6 +365,7 @@ impl Algorithm for NishioLiManning {
             },
             detection: Detection::Perfect,
             messages: Cost::per_entry("0 or N", 0, Some(size.into())).none_alone(size),
+            theory: Some(Theory::lock(["0 or 2", "no bound", "no"], Hops::ONE)),
             ..Card::mutex(
                 "nishio-li-manning",
                 "ask everyone for the token, and make it anew when it is lost",

@@ -23,6 +23,7 @@ use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 
 use tenure_core::service::mutex::{Command, Event};
+use tenure_core::theory::{Expected, Hops, Precision, Scene, Theory};
 use tenure_core::tree::{Shape, Tree};
 use tenure_core::{
     Algorithm, Card, Cost, Effects, Faults, Fence, Group, Never, ProcessId, Protocol, Strategy,
@@ -194,11 +195,22 @@ impl Algorithm for Raymond {
             ),
             topology: Topology::Tree,
             messages: Cost::per_entry("0 … 2D", 0, Some(2 * u64::from(config.tree.diameter()))),
+            theory: Some(Theory::lock(
+                ["0…2D", "no bound", "no"],
+                Hops::tree(config.tree.diameter()),
+            )),
             ..Card::mutex(
                 "raymond",
                 "the token moves along a tree, and everybody knows which way it is",
                 "Raymond, ACM TOCS 7(1), 1989",
             )
         }
+    }
+
+    fn expected(config: &Config, size: u32, scene: Scene) -> Option<Expected> {
+        // Twice the mean distance between two processes that are drawn.
+        let (there_and_back, pairs) = (2 * config.tree.total_distance(), u64::from(size).pow(2));
+        let mean = Expected::shared(Precision::Mean, there_and_back, pairs);
+        (scene == Scene::OneAtATime).then_some(mean)
     }
 }

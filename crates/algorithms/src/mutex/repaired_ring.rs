@@ -26,6 +26,7 @@
 //! fence can: it is (generation, count), so that all later entries have higher ones.
 
 use tenure_core::service::mutex::{Command, Event};
+use tenure_core::theory::{Hops, Theory};
 use tenure_core::{
     Algorithm, Card, Cost, Crashes, Delay, Detection, Effects, Faults, Fence, Group, ProcessId,
     Protocol, Strategy, Term, Verdict, labelled,
@@ -309,6 +310,7 @@ impl Algorithm for RepairedRing {
             },
             detection: Detection::Perfect,
             messages: Cost::per_entry("1 … ∞", 1, None).none_alone(size),
+            theory: Some(Theory::lock(["0…N", "1", "no"], Hops::ring(size))),
             ..Card::mutex(
                 "repaired-ring",
                 "a token ring that skips the suspected and makes a lost token anew",

@@ -26,6 +26,7 @@
 use alloc::vec::Vec;
 
 use tenure_core::service::mutex::{Command, Event};
+use tenure_core::theory::{Expected, Hops, Precision, Scene, Theory};
 use tenure_core::{
     Algorithm, Card, Cost, Effects, Faults, Fence, Group, LamportClock, Never, ProcessId,
     ProcessSet, Property, Protocol, Stamp, Stamped, labelled,
@@ -321,6 +322,7 @@ impl Algorithm for RicartAgrawala {
                 )
             },
             messages: Cost::per_entry("2(N−1)", cost, Some(cost)),
+            theory: Some(Theory::lock(["2", "2", "if users pass its clock on"], Hops::ONE)),
             variants,
             ..Card::mutex(
                 "ricart-agrawala",
@@ -329,6 +331,10 @@ impl Algorithm for RicartAgrawala {
             )
             .promising(stamps_replies(config.variants).then_some(Property::Order))
         }
+    }
+
+    fn expected(_: &Config, size: u32, _: Scene) -> Option<Expected> {
+        Some(Expected::new(Precision::Exact, 2 * u64::from(size - 1)))
     }
 
     /// Stamps are compared with stamps only, so all may be shifted alike.

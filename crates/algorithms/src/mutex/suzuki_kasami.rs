@@ -24,6 +24,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use tenure_core::service::mutex::{Command, Event};
+use tenure_core::theory::{Expected, Hops, Precision, Scene, Theory};
 use tenure_core::{
     Algorithm, Card, Cost, Effects, Faults, Fence, Group, Never, ProcessId, Protocol, Strategy,
     labelled,
@@ -179,6 +180,7 @@ impl Algorithm for SuzukiKasami {
                 "a lost request or token stops it, and a duplicated token lets two in",
             ),
             messages: Cost::per_entry("0 or N", 0, Some(size.into())).none_alone(size),
+            theory: Some(Theory::lock(["0 or 2", "no bound", "no"], Hops::ONE)),
             variants: vec![tolerant("the nishio-li-manning: a lost token is made anew")],
             ..Card::mutex(
                 "suzuki-kasami",
@@ -186,5 +188,11 @@ impl Algorithm for SuzukiKasami {
                 "Suzuki & Kasami, ACM TOCS 3(4), 1985",
             )
         }
+    }
+
+    fn expected((): &(), size: u32, scene: Scene) -> Option<Expected> {
+        // The holder needs none, anybody else N.
+        let mean = Expected::new(Precision::Mean, u64::from(size - 1));
+        (scene == Scene::OneAtATime).then_some(mean)
     }
 }

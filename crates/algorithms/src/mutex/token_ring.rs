@@ -20,6 +20,7 @@
 //! is the fence. Two tokens that meet (one was duplicated) become one again.
 
 use tenure_core::service::mutex::{Command, Event};
+use tenure_core::theory::{Hops, Theory};
 use tenure_core::{
     Algorithm, Card, Cost, Delay, Effects, Faults, Fence, Group, ProcessId, Property, Protocol,
     Strategy, Topology, labelled,
@@ -188,6 +189,7 @@ impl Algorithm for TokenRing {
             ),
             topology: Topology::UnidirectionalRing,
             messages: Cost::per_entry("1 … ∞", 1, None).none_alone(size),
+            theory: Some(Theory::lock(["0…N", "1", "no"], Hops::ring(size))),
             variants: [tolerant(
                 "the repaired-ring: the suspected are skipped, a lost token is made anew",
             )]

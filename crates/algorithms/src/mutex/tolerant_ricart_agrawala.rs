@@ -34,6 +34,7 @@
 use alloc::vec::Vec;
 
 use tenure_core::service::mutex::{Command, Event};
+use tenure_core::theory::{Hops, Theory};
 use tenure_core::{
     Algorithm, Card, Cost, Crashes, Detection, Effects, Faults, Fence, Group, LamportClock, Never,
     ProcessId, ProcessSet, Property, Protocol, Stamp, Verdict, labelled,
@@ -262,6 +263,7 @@ impl Algorithm for TolerantRicartAgrawala {
             },
             detection: Detection::Perfect,
             messages: Cost::per_entry("2(N−1)", cost, Some(cost)),
+            theory: Some(Theory::lock(["2", "2", "not known"], Hops::ONE)),
             ..Card::mutex(
                 "tolerant-ricart-agrawala",
                 "ask everyone, defer whoever comes after you, and await nobody who is suspected",

@@ -21,8 +21,8 @@ use alloc::vec::Vec;
 
 use tenure_core::service::{election, mutex};
 use tenure_core::{
-    Algorithm, Card, Cost, Effects, Fence, Group, Input, Label, Labelled, Layer, Mutex, Per,
-    ProcessId, Property, Protocol, Service, Strategy, Term, Verdict,
+    Algorithm, Card, Cost, Effects, Fence, Group, Input, Label, Labelled, Layer, Mutex, ProcessId,
+    Property, Protocol, Service, Strategy, Term, Verdict,
 };
 
 /// One process.
@@ -174,12 +174,13 @@ impl<M: Mutex + Algorithm> Algorithm for ElectionFromMutex<M> {
             title: format!("whoever enters first leads; the lock is {}", mutex.name),
             service: Service::Election,
             strategy: Strategy::Composition,
-            messages: Cost {
-                per: Per::Election,
-                formula: "N−1, and the lock's for each candidate",
-                least: others,
-                most: mutex.messages.most.map(|most| others + u64::from(size) * most),
-            },
+            messages: Cost::per_election(
+                "N−1, and the lock's for each candidate",
+                others,
+                mutex.messages.most.map(|most| others + u64::from(size) * most),
+            )
+            .in_part(),
+            theory: None,
             promises: [Property::Agreement, Property::Progress].into(),
             ..mutex
         }

@@ -26,8 +26,7 @@ use alloc::vec::Vec;
 use tenure_core::service::{election, mutex};
 use tenure_core::{
     Algorithm, Card, Cost, Crashes, Effects, Election, Faults, Fence, Fixed, Group, Input, Label,
-    Labelled, LamportClock, Layer, Per, ProcessId, Property, Protocol, Rank, Service, Strategy,
-    Verdict,
+    Labelled, LamportClock, Layer, ProcessId, Property, Protocol, Rank, Service, Strategy, Verdict,
 };
 
 use crate::Variants;
@@ -303,13 +302,14 @@ impl<E: Election + Algorithm> Algorithm for MutexFromElection<E> {
                 crashes: Crashes::None,
                 says: "stops when the process crashes that calls the next election",
             },
-            messages: Cost {
-                per: Per::Entry,
-                formula: "N−1, and those of an election",
-                // What is left of an election when the next is called is not sent any more.
-                least: others,
-                most: election.messages.most.map(|most| others + most),
-            },
+            // What is left of an election when the next is called is not sent any more.
+            messages: Cost::per_entry(
+                "N−1, and those of an election",
+                others,
+                election.messages.most.map(|most| others + most),
+            )
+            .in_part(),
+            theory: None,
             promises: [Property::MutualExclusion, Property::Progress, Property::Fencing].into(),
             variants: Variants::<Switch>::declared(),
             ..election

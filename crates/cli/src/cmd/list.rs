@@ -119,7 +119,7 @@ fn whole(card: &Card) -> String {
     row("topology", &kebab(&card.topology));
     row("detector", &kebab(&card.detection));
     row("faults", card.faults.says);
-    let Cost { per: unit, formula, least, most } = &card.messages;
+    let Cost { per: unit, formula, least, most, .. } = &card.messages;
     let most = most.map_or("any number".to_string(), |most| most.to_string());
     row("messages", &format!("{formula} {}", per(*unit)));
     row("", &format!("with {SIZE} processes: {least} to {most}"));

@@ -20,7 +20,8 @@ impl<E: Election + Algorithm> Algorithm for Coordinated<E> {
             strategy: Strategy::Composition,
             order: Order::Fifo,
             topology: Topology::Complete,
-            messages: Cost::per_entry(formula, 0, Some(3)).none_alone(size),
+            messages: Cost::per_entry(formula, 0, Some(3)).none_alone(size).in_part(),
+            theory: None,
             promises,
             ..election
         }

@@ -2,6 +2,7 @@
 
 use alloc::sync::Arc;
 
+use tenure_core::theory::Theory;
 use tenure_core::{Algorithm, Card, Cost, Crashes, Detection, Faults, Rank, Timing};
 
 use super::{Bully, Config, Switch};
@@ -20,6 +21,7 @@ impl Algorithm for Bully {
             },
             detection: Detection::Perfect,
             messages: Cost::per_election("N−1 … N²−1", n - 1, Some(n * n - 1)),
+            theory: Some(Theory::election(1)),
             variants: Variants::<Switch>::declared(),
             ..Card::election(
                 "bully",

@@ -74,7 +74,7 @@ struct Delays {
 impl Row {
     /// What an algorithm came to.
     pub(super) fn new(name: &'static str, plan: &Plan, outcome: &Outcome) -> Self {
-        let page = books::look_up(name);
+        let page = books::of_lock(&plan.card);
         let expected = books::expected(plan);
         let cost = &plan.card.messages;
         let summary = &outcome.summary;
@@ -86,7 +86,7 @@ impl Row {
             expected: expected.map(|expected| expected.messages),
             expected_is: expected.map(|expected| expected.says.words()),
             entry: page.map(|page| page.entry),
-            synchronisation: page.map(|page| page.synchronisation.words()),
+            synchronisation: page.map(|page| page.delay.words),
             bypass: page.map(|page| page.bypass),
             order: page.map(|page| page.order),
         };

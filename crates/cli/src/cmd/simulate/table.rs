@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use tenure_core::theory::Precision;
 use tenure_core::{ProcessId, Property, Service, TICKS_PER_UNIT};
 use tenure_sim::{Ended, Moments, Report, Stuck, Tally, Verdict};
 
-use super::books::{self, Kind};
+use super::books;
 use super::experiment::{Outcome, Violation};
 use super::plan::Plan;
 use super::rows::{Rows, figure, listed};
@@ -109,7 +110,7 @@ impl Table<'_> {
     }
 
     fn delays(&mut self, report: &Report) {
-        let page = books::look_up(&self.plan.card.name);
+        let page = books::of_lock(&self.plan.card);
         let metrics = &report.metrics;
         let delay = |tally: &Tally| {
             let (mean, longest) = (units(tally.mean()), units(tally.longest as f64));
@@ -128,7 +129,7 @@ impl Table<'_> {
         let handing = &metrics.synchronisation_delay;
         let handing = match handing.count {
             0 => "nobody waited at any exit".to_owned(),
-            _ => delay(handing) + &book(page.map(|page| page.synchronisation.words())),
+            _ => delay(handing) + &book(page.map(|page| page.delay.words)),
         };
         self.rows.row("synchronisation", &handing);
         let pair = report.bypass_pair.filter(|_| report.bypass_max > 0);
@@ -210,7 +211,7 @@ impl Table<'_> {
         let Some(expected) = books::expected(self.plan) else { return };
         let mut says =
             format!("{} {} are expected", expected.says.words(), figure(expected.messages));
-        if expected.says == Kind::Mean {
+        if expected.says == Precision::Mean {
             let messages = &self.outcome.messages;
             let errors = (messages.mean() - expected.messages) / messages.standard_error();
             match messages.count() {

@@ -3,7 +3,7 @@
 
 use tenure_algorithms::catalogue::{self, Parameters};
 use tenure_claims::claims;
-use tenure_core::tree::Tree;
+use tenure_core::theory::Scene;
 use tenure_core::{Card, Layer};
 use tenure_sim::{Moments, Settings, Span, Workload, theory};
 
@@ -57,17 +57,22 @@ fn an_entry_costs_on_average_no_more_than_the_card_says() {
     }
 }
 
+fn predicted(name: &str, parameters: &Parameters) -> f64 {
+    let expected = catalogue::expected(name, parameters, Scene::OneAtATime).unwrap();
+    theory::value(expected.expect("theory has a mean").messages)
+}
+
 #[claims("A-MANY")]
 #[test]
 fn one_at_a_time_the_mean_costs_are_those_of_the_books() {
     for size in [2, 3, 5, 10] {
         let plain = Parameters::plain(size);
-        agree("carvalho-roucairol", &plain, theory::carvalho_roucairol_mean(size));
-        agree("suzuki-kasami", &plain, theory::suzuki_kasami_mean(size));
-        agree("naimi-trehel", &plain, theory::naimi_trehel_mean(size));
+        for name in ["carvalho-roucairol", "suzuki-kasami", "naimi-trehel"] {
+            agree(name, &plain, predicted(name, &plain));
+        }
         for (_, tree) in catalogue::TREES {
-            let predicted = theory::raymond_mean(&Tree::of(*tree, size));
-            agree("raymond", &Parameters { tree: *tree, ..plain.clone() }, predicted);
+            let on_it = Parameters { tree: *tree, ..plain.clone() };
+            agree("raymond", &on_it, predicted("raymond", &on_it));
         }
     }
 }
@@ -76,7 +81,7 @@ fn one_at_a_time_the_mean_costs_are_those_of_the_books() {
 #[test]
 fn a_wrong_mean_disagrees() {
     let measured = mean("naimi-trehel", &Parameters::plain(10), 2000, 50);
-    let predicted = theory::naimi_trehel_mean(10);
+    let predicted = predicted("naimi-trehel", &Parameters::plain(10));
     assert!(!measured.agrees_with(predicted + 0.04, 4.0), "{measured:?}");
     assert!(!measured.agrees_with(predicted - 0.04, 4.0), "{measured:?}");
 }
