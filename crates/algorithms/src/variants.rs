@@ -63,11 +63,6 @@ impl<S: Switch> Variants<S> {
     pub fn declared() -> Vec<Variant> {
         S::ALL.iter().map(|switch| switch.declaration()).collect()
     }
-
-    /// Whether every variant that is switched on keeps the algorithm's promises.
-    pub fn are_sound(self) -> bool {
-        S::ALL.iter().all(|switch| !self.has(*switch) || switch.declaration().sound)
-    }
 }
 
 fn bit<S: Switch>(switch: S) -> u32 {
