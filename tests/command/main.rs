@@ -3,6 +3,7 @@
 mod check;
 mod lab;
 mod questions;
+mod replay;
 mod scenarios;
 mod shell;
 mod simulate;

@@ -4,7 +4,8 @@ use std::fmt;
 
 use tenure_trace::diagram::{Direction, Margin, View, lay_out};
 
-use crate::report::{Counterexample, Judgement, Report};
+use crate::report::{Counterexample, Report};
+use tenure_core::Judgement;
 
 impl Counterexample {
     /// A space–time diagram in text, at most 100 columns wide, whose rows are numbered as the

@@ -55,9 +55,10 @@ pub use crashing::Moment;
 pub use entries::{Entries, EntriesOfAll};
 pub use limits::{Limit, Progress};
 pub use refusal::Refusal;
-pub use report::{Bounds, Bypassing, Counterexample, Judgement, Manner, Report, SaveError};
+pub use report::{Bounds, Bypassing, Counterexample, Manner, Report, SaveError};
 pub use story::{Scene, Story};
 pub use symmetry::{Renaming, Symmetric};
+pub use tenure_core::Judgement;
 pub use user::{Offer, Service, Standing, User, Workload};
 pub use users::{
     ClockUser, CommitUser, DetectorUser, ElectionUser, LedUser, MutexUser, OfficeUser,

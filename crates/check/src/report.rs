@@ -1,45 +1,15 @@
 //! What a check found.
 
-use std::fmt;
 use std::path::Path;
 
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
-use tenure_core::Property;
+use tenure_core::{Judgement, Property};
 
 use crate::Limit;
 use crate::story::Story;
 use tenure_trace::{CreateError, Trace, WriteError, Writer};
-
-/// What is known of a property.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Judgement {
-    /// It holds in every run, within the budgets and bounds of the check.
-    Holds,
-    /// It does not: there is a counterexample.
-    Violated,
-    /// A limit cut the search before it was decided.
-    Incomplete,
-}
-
-impl Judgement {
-    /// The name in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Judgement::Holds => "holds",
-            Judgement::Violated => "violated",
-            Judgement::Incomplete => "incomplete",
-        }
-    }
-}
-
-impl fmt::Display for Judgement {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
 
 /// What a check found.
 #[derive(Clone, Debug)]

@@ -17,12 +17,13 @@ use crate::parcel::Freight;
 use crate::processes::{Processes, Setting};
 use crate::refusal::Refusal;
 use crate::replay::way_to;
-use crate::report::{Bounds, Bypassing, Judgement, Report};
+use crate::report::{Bounds, Bypassing, Report};
 use crate::rules::Rules;
 use crate::start::first_worlds;
 use crate::told::Told;
 use crate::user::{Service, Workload};
 use crate::world::{Fault, Layout, MOST_PROCESSES};
+use tenure_core::Judgement;
 
 impl<P: Protocol> Check<P>
 where

@@ -18,6 +18,7 @@ mod batch;
 mod card;
 mod clock;
 mod fixed;
+mod jury;
 mod label;
 mod lift;
 #[cfg(feature = "serde")]
@@ -48,6 +49,7 @@ pub use card::{
 };
 pub use clock::{Causality, LamportClock, Stamp, VectorClock};
 pub use fixed::Fixed;
+pub use jury::{Charge, ElectionJury, Finding, FirstViolation, Judgement, Juror, MutexJury};
 pub use label::{Label, Labelled, Layer};
 pub use lift::Lift;
 pub use monitor::{Monitor, Observed, Violation};

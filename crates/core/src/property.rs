@@ -188,7 +188,7 @@ impl Property {
     /// Whether it is decided when a run has ended, though it may be violated before.
     pub const fn is_of_the_end(self) -> bool {
         use Property::{Agreement, NoLoss, Progress, Uniqueness, Validity};
-        matches!(self, Progress | Agreement | Validity | Uniqueness | NoLoss)
+        matches!(self, Progress | Agreement | Validity | Uniqueness | NoLoss | Property::Own(_))
     }
 
     /// What it cannot be judged without.

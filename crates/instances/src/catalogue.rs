@@ -7,7 +7,7 @@ use tenure_core::service::{election, mutex};
 use tenure_core::{Algorithm, Card, Election, Mutex};
 use tenure_daemon::{AnyOffice, Erase, Offices, Service};
 
-use crate::examination::{of_election, of_lock};
+use crate::examination::{of_election, of_lock, retraced};
 use crate::instance::Instance;
 use crate::subject::{Subject, of_house};
 
@@ -54,7 +54,12 @@ impl<P: Mutex + Algorithm<Config: Configured>> Brought<P> for mutex::Command {
             card: card_of::<P>,
             subject: |parameters| {
                 let config = P::Config::configured(parameters)?;
-                Ok(Box::new(Instance::<P> { config, alone: None, examine: of_lock::<P> }))
+                Ok(Box::new(Instance::<P> {
+                    config,
+                    alone: None,
+                    examine: of_lock::<P>,
+                    retrace: retraced::<P>,
+                }))
             },
             office: |service, parameters| {
                 let lock = P::Config::configured(parameters)?;
@@ -72,7 +77,12 @@ impl<P: Election + Algorithm<Config: Configured>> Brought<P> for election::Comma
             card: card_of::<P>,
             subject: |parameters| {
                 let config = P::Config::configured(parameters)?;
-                Ok(Box::new(Instance::<P> { config, alone: None, examine: of_election::<P> }))
+                Ok(Box::new(Instance::<P> {
+                    config,
+                    alone: None,
+                    examine: of_election::<P>,
+                    retrace: retraced::<P>,
+                }))
             },
             office: |service, parameters| {
                 let election = P::Config::configured(parameters)?;

@@ -13,6 +13,8 @@ use tenure_core::{
     Algorithm, Detection, Election, Mutex, Order, ProcessId, Property, Rank, Timing, Topology,
 };
 
+use tenure_trace::{Course, FollowError, Spoken, Trace};
+
 /// Beyond this many entries past a waiting process, they are as good as endless.
 const MOST_COUNTED: u32 = 16;
 
@@ -135,6 +137,18 @@ pub(crate) fn of_election<P: Election + Algorithm>(
         };
     }
     check.try_run()
+}
+
+/// One run in the checker.
+pub(crate) fn retraced<P: Algorithm>(
+    course: &Course,
+    config: &P::Config,
+) -> Result<Trace, FollowError<Refusal>>
+where
+    P::Command: Service<Event = P::Event> + Spoken,
+{
+    let name = P::card(config, course.size).name;
+    Check::<P>::with(course.size, config.clone()).named(name).follow(course)
 }
 
 impl Examination {

@@ -9,7 +9,7 @@ use tenure_core::{Algorithm, Rank};
 use tenure_lab::Engine;
 use tenure_runtime::{self as runtime, ClusterError};
 use tenure_sim::{Playable, Report, RunError, Settings, SettingsError, Simulation, SteerError};
-use tenure_trace::{Course, FollowError, Header, Recorded, Source};
+use tenure_trace::{Course, FollowError, Header, Recorded, Source, Trace};
 
 use crate::examination::Examination;
 use crate::run::{Head, Run, headed};
@@ -22,6 +22,8 @@ pub(crate) struct Instance<P: Algorithm> {
     pub(crate) alone: Option<Simulates>,
     /// How its service is checked.
     pub(crate) examine: fn(&Examination, &P::Config) -> Result<tenure_check::Report, Refusal>,
+    /// How a course happens in the checker.
+    pub(crate) retrace: fn(&Course, &P::Config) -> Result<Trace, FollowError<Refusal>>,
 }
 
 impl<P: Algorithm + Playable + Recorded> Subject for Instance<P> {
@@ -68,6 +70,10 @@ impl<P: Algorithm + Playable + Recorded> Subject for Instance<P> {
         let name = P::card(&self.config, course.size).name;
         let simulation = Simulation::<P>::new(self.config.clone(), settings).named(name);
         simulation.follow(course, to).map(drop)
+    }
+
+    fn follow_in_checker(&self, course: &Course) -> Result<Trace, FollowError<Refusal>> {
+        (self.retrace)(course, &self.config)
     }
 
     fn follow_over_tcp(

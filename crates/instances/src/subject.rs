@@ -10,9 +10,9 @@ use tenure_core::{Algorithm, Election, Mutex, Rank};
 use tenure_lab::Engine;
 use tenure_runtime::ClusterError;
 use tenure_sim::{Report, RunError, Settings, SettingsError, SteerError};
-use tenure_trace::{Course, FollowError};
+use tenure_trace::{Course, FollowError, Trace};
 
-use crate::examination::{Examination, of_election, of_lock};
+use crate::examination::{Examination, of_election, of_lock, retraced};
 use crate::instance::Instance;
 use crate::run::{Head, Run};
 
@@ -67,6 +67,13 @@ pub trait Subject: Send + Sync {
         to: Box<dyn Write + Send>,
     ) -> Result<(), FollowError<RunError>>;
 
+    /// Makes a course happen in the checker, and gives the trace.
+    ///
+    /// # Errors
+    ///
+    /// [`FollowError`], at the first step that is not possible.
+    fn follow_in_checker(&self, course: &Course) -> Result<Trace, FollowError<Refusal>>;
+
     /// Makes a course happen on real nodes that talk TCP over loopback. Returns their traces,
     /// which are in `directory`.
     ///
@@ -111,10 +118,20 @@ impl Visitor for Whole {
     type Output = Box<dyn Subject>;
 
     fn mutex<P: Mutex + Algorithm>(self, config: P::Config) -> Self::Output {
-        Box::new(Instance::<P> { config, alone: self.alone, examine: of_lock::<P> })
+        Box::new(Instance::<P> {
+            config,
+            alone: self.alone,
+            examine: of_lock::<P>,
+            retrace: retraced::<P>,
+        })
     }
 
     fn election<P: Election + Algorithm>(self, config: P::Config) -> Self::Output {
-        Box::new(Instance::<P> { config, alone: self.alone, examine: of_election::<P> })
+        Box::new(Instance::<P> {
+            config,
+            alone: self.alone,
+            examine: of_election::<P>,
+            retrace: retraced::<P>,
+        })
     }
 }

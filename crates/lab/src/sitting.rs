@@ -4,7 +4,7 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use tenure_core::Property;
-use tenure_sim::{FirstViolation, Report, Steer, Verdict};
+use tenure_sim::{FirstViolation, Judgement, Report, Steer};
 use tenure_trace::{Header, Reader, Record, Who};
 
 use crate::act::Act;
@@ -221,7 +221,7 @@ impl Sitting {
     fn mark_violations(&mut self) {
         let findings = self.shown.report.findings.iter();
         let counted = findings
-            .filter(|it| it.verdict == Verdict::Violated && self.is_promised(it.property))
+            .filter(|it| it.judgement == Judgement::Violated && self.is_promised(it.property))
             .filter_map(|finding| self.moment_of(finding.violation.as_ref()?));
         let Some(first) = counted.min() else { return };
         for place in self.line(self.at) {

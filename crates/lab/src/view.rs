@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use tenure_core::{ProcessId, Service, TICKS_PER_UNIT};
-use tenure_sim::{Ended, Finding, Verdict, steering_options};
+use tenure_sim::{Ended, Finding, Judgement, steering_options};
 use tenure_trace::diagram::{Direction, Page, View, Window, lay_out};
 use tenure_trace::{Header, Hold, Kind, Standings};
 
@@ -91,10 +91,10 @@ impl Sitting {
             let violation = finding.violation.as_ref();
             json!({
                 "property": finding.property,
-                "verdict": match finding.verdict {
-                    Verdict::Holds => "holds",
-                    Verdict::Violated => "violated",
-                    Verdict::Incomplete => "open",
+                "verdict": match finding.judgement {
+                    Judgement::Holds => "holds",
+                    Judgement::Violated => "violated",
+                    Judgement::Incomplete => "open",
                 },
                 "says": violation.map_or("", |violation| &violation.says),
                 "moment": violation.and_then(|violation| self.moment_of(violation)),

@@ -74,11 +74,6 @@ impl Beliefs {
         (0..self.leader.len()).filter(without).map(ProcessId::at)
     }
 
-    /// Whether some live process believes in anybody at all.
-    pub(crate) fn anybody(&self, up: &[bool]) -> bool {
-        self.leader.iter().zip(up).any(|(leader, up)| *up && *leader != NOBODY)
-    }
-
     /// Live processes that believe in themselves.
     pub(crate) fn leaders<'a>(&'a self, up: &'a [bool]) -> impl Iterator<Item = ProcessId> + 'a {
         let leads = move |place: &usize| up[*place] && self.leader[*place] as usize == *place;

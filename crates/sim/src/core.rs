@@ -1,6 +1,6 @@
 //! The part of the simulator that does not depend on the protocol: it is compiled once.
 
-use tenure_core::{Label, ProcessId};
+use tenure_core::{Charge, ElectionJury, Label, MutexJury, ProcessId};
 use tenure_trace::{Kind, Who};
 
 use crate::agenda::{Act, Agenda};
@@ -8,8 +8,6 @@ use crate::beliefs::Beliefs;
 use crate::causality::{Causality, Through};
 use crate::chats::Chats;
 use crate::clocks::Clocks;
-use crate::election_judge::ElectionJudge;
-use crate::judge::MutexJudge;
 use crate::random::Stream;
 use crate::recorder::Recorder;
 use crate::router::Router;
@@ -31,8 +29,8 @@ pub(crate) struct Core {
     pub(crate) agenda: Agenda,
     pub(crate) users: Option<Users>,
     pub(crate) beliefs: Beliefs,
-    pub(crate) mutex: Option<MutexJudge>,
-    pub(crate) election: Option<ElectionJudge>,
+    pub(crate) mutex: Option<MutexJury>,
+    pub(crate) election: Option<ElectionJury>,
     pub(crate) causality: Option<Causality>,
     pub(crate) metrics: Metrics,
     pub(crate) recorder: Option<Recorder>,
@@ -63,6 +61,20 @@ pub(crate) struct Core {
     pub(crate) tells_left: u64,
     /// How long nobody may be served, in ticks, before the run gives up.
     pub(crate) patience: u64,
+}
+
+/// What the juries have to know.
+fn charge(settings: &Settings, clocks: bool) -> Charge {
+    let most_inside = settings.watch.most_inside;
+    Charge {
+        size: settings.size,
+        most_inside,
+        fenced: settings.watch.fenced,
+        strict: most_inside == 1 && !settings.faults.is_empty(),
+        clocks,
+        ranks: Some(settings.ranks.clone()),
+        down: settings.down.clone(),
+    }
 }
 
 /// When somebody was last served.
@@ -98,9 +110,9 @@ impl Core {
         let clocks = settings.watch.order.applies(size) && watched;
         let causality = clocks.then(|| Causality::new(size));
         let judged = settings.watch.monitors;
-        let election = (offers.election && judged).then(|| ElectionJudge::new(&settings));
-        let order = causality.is_some();
-        let mutex = (offers.mutex && judged).then(|| MutexJudge::new(&settings, order));
+        let charge = charge(&settings, causality.is_some());
+        let election = (offers.election && judged).then(|| ElectionJury::new(&charge));
+        let mutex = (offers.mutex && judged).then(|| MutexJury::new(&charge));
         let locking = settings.workload.locking.clone();
         let users = locking.filter(|_| offers.mutex).map(|l| Users::new(l, &settings, &up));
         let metrics = roomy(&settings, users.as_ref());
@@ -331,22 +343,22 @@ impl Core {
     }
 
     pub(crate) fn judge_asked(&mut self, at: ProcessId, ask: Ask) {
-        if let Some(election) = &mut self.election {
-            election.asked(ask);
+        if let Some(election) = &mut self.election
+            && matches!(ask, Ask::Elect | Ask::Resign)
+        {
+            election.upset();
         }
         let Some(mutex) = &mut self.mutex else { return };
-        let clocks = match &mut self.causality {
-            Some(causality) if ask == Ask::Enter => {
-                if self.recorder.is_none() {
-                    causality.tick(at);
-                }
-                let clock = |through| causality.clock(at, through);
-                Some([clock(Through::Protocol), clock(Through::All)])
+        if ask != Ask::Enter {
+            return;
+        }
+        let clocks = self.causality.as_mut().map(|causality| {
+            if self.recorder.is_none() {
+                causality.tick(at);
             }
-            _ => None,
-        };
-        let clocks = clocks.as_ref().map(|[protocol, all]| [protocol, all]);
-        mutex.asked(self.now, at, ask, clocks);
+            [Through::Protocol, Through::All].map(|through| causality.clock(at, through))
+        });
+        mutex.requested(self.now, at, clocks.as_ref().map(|[protocol, all]| [protocol, all]));
     }
 }
 

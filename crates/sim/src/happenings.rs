@@ -1,6 +1,7 @@
 //! What happens to processes and users, as far as it does not depend on the protocol.
 
-use tenure_core::{ProcessId, Verdict};
+use tenure_core::service::{election, mutex};
+use tenure_core::{Observed, ProcessId, Verdict};
 use tenure_trace::{Kind, Passage};
 
 use crate::agenda::{Act, verdict};
@@ -177,7 +178,7 @@ impl Core {
             mutex.crashed(self.now, process);
         }
         if let Some(election) = &mut self.election {
-            election.crashed(self.now, process);
+            election.observe(self.now, process, Observed::Crashed);
         }
         self.announce(process, true);
         self.progressed();
@@ -199,7 +200,7 @@ impl Core {
             mutex.recovered(self.now, process);
         }
         if let Some(election) = &mut self.election {
-            election.recovered(self.now, process);
+            election.observe(self.now, process, Observed::Recovered);
         }
         self.announce(process, false);
         self.announce_absent(process);
@@ -314,11 +315,20 @@ impl Core {
             Heard::Deposed { .. } => self.beliefs.forget(at, &self.up),
             Heard::Other => return,
         }
-        if let Some(mutex) = &mut self.mutex {
-            mutex.told(self.now, at, heard);
+        let (mutex, election) = match heard {
+            Heard::Entered { fence } => (Some(mutex::Event::Entered { fence }), None),
+            Heard::Exited => (Some(mutex::Event::Exited), None),
+            Heard::Elected { leader, term } => {
+                (None, Some(election::Event::Elected { leader, term }))
+            }
+            Heard::Deposed { term } => (None, Some(election::Event::Deposed { term })),
+            Heard::Other => return,
+        };
+        if let (Some(jury), Some(event)) = (&mut self.mutex, &mutex) {
+            jury.told(self.now, at, event);
         }
-        if let Some(election) = &mut self.election {
-            election.told(self.now, at, heard);
+        if let (Some(jury), Some(event)) = (&mut self.election, &election) {
+            jury.observe(self.now, at, Observed::Event(event));
         }
     }
 

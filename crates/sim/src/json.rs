@@ -5,8 +5,8 @@ use serde::{Serialize, Serializer};
 use tenure_core::{Notice, ProcessId};
 
 use crate::report::in_units;
-use crate::verdict::Verdict;
 use crate::{Metrics, Report, Tally};
+use tenure_core::Judgement;
 
 /// The report as `tenure simulate --format json` prints it.
 ///
@@ -131,9 +131,9 @@ struct Verdicts<'a>(&'a Report);
 impl Serialize for Verdicts<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let listed = self.0.findings.iter().filter(|finding| {
-            finding.verdict == Verdict::Violated || finding.property.notice() > Notice::Broken
+            finding.judgement == Judgement::Violated || finding.property.notice() > Notice::Broken
         });
-        to.collect_map(listed.map(|finding| (finding.property, finding.verdict.name())))
+        to.collect_map(listed.map(|finding| (finding.property, finding.judgement.name())))
     }
 }
 

@@ -4,8 +4,8 @@ use tenure_core::{Notice, ProcessId, Property, Rank, TICKS_PER_UNIT};
 
 use crate::core::Core;
 use crate::faults_seen::{FaultCount, count_faults, warnings};
-use crate::verdict::{Finding, Verdict};
 use crate::{Metrics, Settings};
+use tenure_core::{Finding, Judgement};
 
 /// Why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,8 +119,8 @@ impl Report {
     }
 
     /// The verdict on a property; `None` when it was not judged.
-    pub fn verdict(&self, property: &str) -> Option<Verdict> {
-        self.finding(property).map(|finding| finding.verdict)
+    pub fn verdict(&self, property: &str) -> Option<Judgement> {
+        self.finding(property).map(|finding| finding.judgement)
     }
 
     /// The finding on a property; `None` when it was not judged.
@@ -131,9 +131,9 @@ impl Report {
     /// The violated properties that count: those asked for or promised, else those that
     /// everybody expects; and those of the reader's own monitors.
     pub fn failures(&self) -> impl Iterator<Item = &Finding> {
-        self.findings
-            .iter()
-            .filter(|finding| finding.verdict == Verdict::Violated && self.counts(finding.property))
+        self.findings.iter().filter(|finding| {
+            finding.judgement == Judgement::Violated && self.counts(finding.property)
+        })
     }
 
     /// Whether a property that counts was violated.
@@ -208,7 +208,10 @@ fn findings(core: &mut Core, decided: bool, blocked: &[ProcessId]) -> Vec<Findin
         findings.insert(1, progress.clone());
     }
     if let Some(election) = &mut core.election {
-        let mut found = election.findings(core.now, decided, &core.up, &core.beliefs);
+        if decided {
+            election.end(core.now, true);
+        }
+        let mut found = election.findings();
         if core.mutex.is_none() {
             found.insert(2, progress);
         }
@@ -229,11 +232,11 @@ fn progress(core: &Core, decided: bool, blocked: &[ProcessId]) -> Finding {
             };
             Finding::violated(Property::Progress, core.now, *first, says)
         }
-        None if !decided => Finding::undisputed(Property::Progress, Verdict::Incomplete),
+        None if !decided => Finding::undisputed(Property::Progress, Judgement::Incomplete),
         None if waits => {
             let says = "somebody waits for ever".to_owned();
             Finding::violated(Property::Progress, core.now, ProcessId(0), says)
         }
-        None => Finding::undisputed(Property::Progress, Verdict::Holds),
+        None => Finding::undisputed(Property::Progress, Judgement::Holds),
     }
 }

@@ -1,6 +1,6 @@
 use std::io::Write;
 
-use tenure_core::{Algorithm, Card, Monitor, ProcessId, Property, Protocol, Service, Stamped};
+use tenure_core::{Algorithm, Card, Monitor, ProcessId, Protocol, Service, Stamped};
 use tenure_trace::{Header, Kind, Source, WriteError};
 
 use crate::chats::Stamping;
@@ -112,7 +112,7 @@ where
     where
         M: Monitor<P::Command, P::Event> + Send + Sync + 'static,
     {
-        self.watchers.push(Watcher::new(Property::Own(property), monitor));
+        self.watchers.push(Watcher::new(property, monitor));
         self
     }
 
@@ -250,6 +250,7 @@ where
         Header {
             fenced: watch.fenced,
             most_inside: watch.most_inside,
+            ranks: Some(self.settings.ranks.to_vec()),
             promises: promises.collect(),
             options: self.options.clone(),
             seed: Some(self.settings.seed),

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use tenure_core::Property;
 
 use crate::json::figures;
-use crate::{Moments, Report, Verdict};
+use crate::{Judgement, Moments, Report};
 
 /// What many runs have in common: every figure of the report with its mean, deviation, extremes
 /// and confidence interval, and how often each property was violated.
@@ -55,7 +55,7 @@ impl Summary {
         for finding in report.failures() {
             self.violated.entry(finding.property).or_default().counts = true;
         }
-        for finding in report.findings.iter().filter(|f| f.verdict == Verdict::Violated) {
+        for finding in report.findings.iter().filter(|f| f.judgement == Judgement::Violated) {
             let violations = self.violated.entry(finding.property).or_default();
             violations.runs += 1;
             if violations.first_seed.is_none() {

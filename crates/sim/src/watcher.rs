@@ -1,54 +1,63 @@
-use tenure_core::{Monitor, Observed, ProcessId, Property, Protocol, Violation};
+//! A monitor of the reader's own, whatever its type.
 
-use crate::verdict::{Finding, Verdict};
+use tenure_core::{Finding, Juror, Monitor, Observed, ProcessId, Property, Protocol, Violation};
 
-/// A monitor of the reader's own, whatever its type.
-pub(crate) struct Watcher<P: Protocol> {
-    property: Property,
-    monitor: Box<dyn AnyMonitor<P>>,
-    violation: Option<(u64, Violation)>,
+/// A monitor of the reader's own, and the name that it is watched under.
+pub(crate) struct Watcher<P: Protocol>(Box<dyn Watches<P>>);
+
+/// A juror without its type.
+trait Watches<P: Protocol>: Send + Sync {
+    fn observe(&mut self, time: u64, at: ProcessId, seen: Observed<'_, P::Command, P::Event>);
+    fn end(&mut self, time: u64);
+    fn finding(&self) -> Finding;
+    fn copied(&self) -> Box<dyn Watches<P>>;
 }
 
-/// A monitor without its type.
-trait AnyMonitor<P: Protocol>: Send + Sync {
-    fn observe(
-        &mut self,
-        at: ProcessId,
-        seen: Observed<'_, P::Command, P::Event>,
-    ) -> Result<(), Violation>;
+/// A monitor under another name.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Named<M>(&'static str, M);
 
-    fn at_end(&self) -> Result<(), Violation>;
+impl<C, E, M: Monitor<C, E>> Monitor<C, E> for Named<M> {
+    fn property(&self) -> Property {
+        Property::Own(self.0)
+    }
 
-    fn copied(&self) -> Box<dyn AnyMonitor<P>>;
-}
-
-impl<P: Protocol, M> AnyMonitor<P> for M
-where
-    M: Monitor<P::Command, P::Event> + Send + Sync + 'static,
-{
-    fn observe(
-        &mut self,
-        at: ProcessId,
-        seen: Observed<'_, P::Command, P::Event>,
-    ) -> Result<(), Violation> {
-        Monitor::observe(self, at, seen)
+    fn observe(&mut self, at: ProcessId, seen: Observed<'_, C, E>) -> Result<(), Violation> {
+        self.1.observe(at, seen)
     }
 
     fn at_end(&self) -> Result<(), Violation> {
-        Monitor::at_end(self)
+        self.1.at_end()
+    }
+}
+
+impl<P: Protocol, M> Watches<P> for Juror<M>
+where
+    M: Monitor<P::Command, P::Event> + Send + Sync + 'static,
+{
+    fn observe(&mut self, time: u64, at: ProcessId, seen: Observed<'_, P::Command, P::Event>) {
+        Juror::observe(self, time, at, seen);
     }
 
-    fn copied(&self) -> Box<dyn AnyMonitor<P>> {
+    fn end(&mut self, time: u64) {
+        Juror::end(self, time, true);
+    }
+
+    fn finding(&self) -> Finding {
+        Juror::finding(self)
+    }
+
+    fn copied(&self) -> Box<dyn Watches<P>> {
         Box::new(self.clone())
     }
 }
 
 impl<P: Protocol> Watcher<P> {
-    pub(crate) fn new<M>(property: Property, monitor: M) -> Self
+    pub(crate) fn new<M>(name: &'static str, monitor: M) -> Self
     where
         M: Monitor<P::Command, P::Event> + Send + Sync + 'static,
     {
-        Watcher { property, monitor: Box::new(monitor), violation: None }
+        Watcher(Box::new(Juror::new(Named(name, monitor))))
     }
 
     pub(crate) fn observe(
@@ -57,32 +66,20 @@ impl<P: Protocol> Watcher<P> {
         at: ProcessId,
         seen: Observed<'_, P::Command, P::Event>,
     ) {
-        if self.violation.is_none()
-            && let Err(violation) = self.monitor.observe(at, seen)
-        {
-            self.violation = Some((time, violation));
-        }
+        self.0.observe(time, at, seen);
     }
 
     /// What the monitor says in the end. `ended`: the run was not cut short.
-    pub(crate) fn finding(self, time: u64, ended: bool) -> Finding {
-        let at_end = || match self.monitor.at_end() {
-            Err(violation) if ended => Some((time, violation)),
-            _ => None,
-        };
-        match self.violation.clone().or_else(at_end) {
-            Some((time, violation)) => {
-                Finding::violated(self.property, time, violation.at, violation.says)
-            }
-            None if ended => Finding::undisputed(self.property, Verdict::Holds),
-            None => Finding::undisputed(self.property, Verdict::Incomplete),
+    pub(crate) fn finding(mut self, time: u64, ended: bool) -> Finding {
+        if ended {
+            self.0.end(time);
         }
+        self.0.finding()
     }
 }
 
 impl<P: Protocol> Clone for Watcher<P> {
     fn clone(&self) -> Self {
-        let (property, violation) = (self.property, self.violation.clone());
-        Watcher { property, monitor: self.monitor.copied(), violation }
+        Watcher(self.0.copied())
     }
 }

@@ -1,38 +1,52 @@
 use alloc::format;
+use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::service::election;
-use crate::{Monitor, Observed, ProcessId, Property, Rank, Violation};
+use crate::{Monitor, Observed, ProcessId, ProcessSet, Property, Rank, Violation};
 
 /// In the end everybody who believes in a leader believes in the live process with the largest
 /// rank.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Validity {
-    ranks: Vec<Rank>,
-    live: Vec<bool>,
+    /// Empty: the number of the process.
+    ranks: Arc<[Rank]>,
+    down: ProcessSet,
     beliefs: Vec<Option<ProcessId>>,
 }
 
 impl Validity {
     /// For processes with these ranks, all of them live.
-    pub fn new(ranks: Vec<Rank>) -> Self {
-        let size = ranks.len();
-        Validity { ranks, live: vec![true; size], beliefs: vec![None; size] }
+    pub fn new(ranks: impl Into<Arc<[Rank]>>) -> Self {
+        let ranks = ranks.into();
+        let size = u32::try_from(ranks.len()).expect("a group has fewer than 2^32 processes");
+        Validity::of(size, ranks)
+    }
+
+    /// For so many processes with these ranks, or with their numbers for ranks.
+    pub fn of(size: u32, ranks: impl Into<Arc<[Rank]>>) -> Self {
+        let beliefs = vec![None; size as usize];
+        Validity { ranks: ranks.into(), down: ProcessSet::new(), beliefs }
     }
 
     /// The same with some processes down from the start.
     #[must_use]
     pub fn without(mut self, down: &[ProcessId]) -> Self {
         for process in down {
-            self.live[process.index()] = false;
+            self.down.insert(*process);
         }
         self
     }
 
     fn largest(&self) -> Option<ProcessId> {
-        let live = (0..self.ranks.len()).filter(|place| self.live[*place]);
-        live.max_by_key(|place| self.ranks[*place]).map(ProcessId::at)
+        let all = (0..self.beliefs.len()).map(ProcessId::at);
+        let live = all.filter(|process| !self.down.contains(*process));
+        if self.ranks.is_empty() {
+            live.last()
+        } else {
+            live.max_by_key(|process| self.ranks[process.index()])
+        }
     }
 }
 
@@ -46,15 +60,17 @@ impl Monitor<election::Command, election::Event> for Validity {
         at: ProcessId,
         seen: Observed<'_, election::Command, election::Event>,
     ) -> Result<(), Violation> {
-        let belief = &mut self.beliefs[at.index()];
+        let Some(belief) = self.beliefs.get_mut(at.index()) else { return Ok(()) };
         match seen {
             Observed::Event(election::Event::Elected { leader, .. }) => *belief = Some(*leader),
             Observed::Event(election::Event::Deposed { .. }) => *belief = None,
             Observed::Crashed => {
                 *belief = None;
-                self.live[at.index()] = false;
+                self.down.insert(at);
             }
-            Observed::Recovered => self.live[at.index()] = true,
+            Observed::Recovered => {
+                self.down.remove(at);
+            }
             Observed::Command { .. } => {}
         }
         Ok(())

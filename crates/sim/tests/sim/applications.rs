@@ -23,7 +23,7 @@ use tenure_core::{
     TICKS_PER_UNIT, Violation,
 };
 use tenure_sim::{
-    Fault, Memory, Random, Recovery, Report, Settings, Simulation, Span, Verdict, When, Workload,
+    Fault, Judgement, Memory, Random, Recovery, Report, Settings, Simulation, Span, When, Workload,
 };
 
 const UNIT: u64 = TICKS_PER_UNIT;
@@ -67,10 +67,10 @@ where
 }
 
 /// The verdict of one monitor, and how it was violated.
-fn judged<'a>(report: &'a Report, property: &str) -> (Verdict, Option<&'a str>) {
+fn judged<'a>(report: &'a Report, property: &str) -> (Judgement, Option<&'a str>) {
     let finding = report.findings.iter().find(|finding| finding.property.name() == property);
     let finding = finding.expect("it is watched");
-    (finding.verdict, finding.violation.as_ref().map(|violation| violation.says.as_str()))
+    (finding.judgement, finding.violation.as_ref().map(|violation| violation.says.as_str()))
 }
 
 /// Everybody tries to write every other unit. How many writes the live have in the end.

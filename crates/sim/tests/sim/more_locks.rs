@@ -7,7 +7,7 @@ use tenure_algorithms::mutex::{
     DijkstraRing, KMutex, MisraRing, dijkstra_ring, k_mutex, misra_ring,
 };
 use tenure_core::Layer;
-use tenure_sim::{Chance, Ended, Random, Settings, Simulation, Span, Verdict, Workload};
+use tenure_sim::{Chance, Ended, Judgement, Random, Settings, Simulation, Span, Workload};
 
 /// Everybody at once, again and again, over random delays.
 fn busy(size: u32, entries: u32, seed: u64) -> Settings {
@@ -35,10 +35,10 @@ fn a_k_mutex_lets_k_in_and_costs_what_its_card_says() {
             let per_entry = report.metrics.messages_per_entry(Layer::Mutex);
             let (least, most_sent) = (2 * size - most - 1, 2 * (size - 1));
             assert!(per_entry >= f64::from(least) && per_entry <= f64::from(most_sent), "{told}");
-            let held = (most > 1).then_some(Verdict::Holds);
+            let held = (most > 1).then_some(Judgement::Holds);
             assert_eq!(report.verdict("at-most-k"), held, "{told}");
             assert_eq!(report.verdict("fencing"), None, "{told}: there are no fences");
-            several += u32::from(report.verdict("mutual-exclusion") == Some(Verdict::Violated));
+            several += u32::from(report.verdict("mutual-exclusion") == Some(Judgement::Violated));
         }
         assert_eq!(several > 0, most > 1, "n = {size}, k = {most}: more than one is inside");
     }
@@ -55,7 +55,7 @@ fn the_two_tokens_of_misra_survive_a_loss_and_keep_their_fences() {
             let report = Simulation::<MisraRing>::of(config, settings).unwrap().run().unwrap();
             let told = format!("n = {size}, seed {seed}");
             for property in ["mutual-exclusion", "fencing", "progress"] {
-                assert_eq!(report.verdict(property), Some(Verdict::Holds), "{told}: {property}");
+                assert_eq!(report.verdict(property), Some(Judgement::Holds), "{told}: {property}");
             }
             assert_eq!(report.ended, Ended::Served, "{told}");
             assert!(report.bypass_max <= 2, "{told}: {}", report.bypass_max);
@@ -80,6 +80,6 @@ fn the_ring_of_dijkstra_is_a_lock_under_loss_and_serves_everybody_from_any_start
         let start = drawn.chunks(2).map(state).collect();
         let config = dijkstra_ring::Config { start, ..dijkstra_ring::Config::of(5_000_000) };
         let report = run(config, settings);
-        assert_eq!(report.verdict("progress"), Some(Verdict::Holds), "seed {seed}");
+        assert_eq!(report.verdict("progress"), Some(Judgement::Holds), "seed {seed}");
     }
 }

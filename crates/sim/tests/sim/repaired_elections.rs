@@ -8,7 +8,7 @@ use tenure_algorithms::election::{
 };
 use tenure_core::{Order, ProcessId, Rank};
 use tenure_sim::{
-    Fault, Memory, Random, Recovery, Report, Settings, Simulation, Span, Verdict, When, Workload,
+    Fault, Judgement, Memory, Random, Recovery, Report, Settings, Simulation, Span, When, Workload,
 };
 
 const SIZES: [u32; 3] = [5, 8, 16];
@@ -47,7 +47,7 @@ fn sent(report: &Report) -> Vec<(&str, u64)> {
 /// Everything that an election promises.
 fn holds(report: &Report, told: &str) {
     for property in ["agreement", "validity", "progress", "uniqueness"] {
-        assert_eq!(report.verdict(property), Some(Verdict::Holds), "{told}: {property}");
+        assert_eq!(report.verdict(property), Some(Judgement::Holds), "{told}: {property}");
     }
 }
 
@@ -89,7 +89,7 @@ fn whoever_crashes_the_largest_of_the_rest_leads_and_all_of_them_know() {
         settings.workload = Workload::elect();
         let (report, told) = (repaired(settings), format!("n = {size}, seed {seed}"));
         holds(&report, &told);
-        assert_eq!(report.verdict("one-leader-per-term"), Some(Verdict::Holds), "{told}");
+        assert_eq!(report.verdict("one-leader-per-term"), Some(Judgement::Holds), "{told}");
     }
 }
 
@@ -128,7 +128,7 @@ fn without_repair_most_crashes_leave_somebody_without_a_leader_that_is_alive() {
         settings.beyond_assumptions = true;
         settings.network.order = Some(Order::Fifo);
         let report = plain(settings);
-        let is_violated = |it| report.verdict(it) == Some(Verdict::Violated);
+        let is_violated = |it| report.verdict(it) == Some(Judgement::Violated);
         is_violated("progress") || is_violated("validity")
     });
     let harmed = harmed.count();

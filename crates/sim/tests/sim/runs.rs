@@ -6,8 +6,8 @@ use crate::common::{Extrema, Highest, Permission, Ring, Rule};
 use tenure_algorithms::mutex::{Central, central};
 use tenure_core::{Algorithm, Office, Order, ProcessId, Rank};
 use tenure_sim::{
-    Chatter, Ended, Entries, Fault, Initiators, Latency, Locking, Memory, Pattern, Report,
-    Settings, Simulation, Span, Stuck, Verdict, Watched, When, Workload,
+    Chatter, Ended, Entries, Fault, Initiators, Judgement, Latency, Locking, Memory, Pattern,
+    Report, Settings, Simulation, Span, Stuck, Watched, When, Workload,
 };
 
 const P1: ProcessId = ProcessId(0);
@@ -66,11 +66,11 @@ fn a_mistake_in_the_rule_is_seen() {
     settings.workload = Workload::entries(1);
     let everybody = Simulation::<Permission>::new(Rule::ReplyAlways, settings.clone());
     let report = everybody.run().unwrap();
-    assert_eq!(report.verdict("mutual-exclusion"), Some(Verdict::Violated));
-    assert_eq!(report.verdict("progress"), Some(Verdict::Holds));
+    assert_eq!(report.verdict("mutual-exclusion"), Some(Judgement::Violated));
+    assert_eq!(report.verdict("progress"), Some(Judgement::Holds));
     let nobody = Simulation::<Permission>::new(Rule::DeferAlways, settings).run().unwrap();
-    assert_eq!(nobody.verdict("mutual-exclusion"), Some(Verdict::Holds));
-    assert_eq!(nobody.verdict("progress"), Some(Verdict::Violated));
+    assert_eq!(nobody.verdict("mutual-exclusion"), Some(Judgement::Holds));
+    assert_eq!(nobody.verdict("progress"), Some(Judgement::Violated));
     assert_eq!(nobody.ended, Ended::Quiescent);
     assert_eq!(nobody.blocked.len(), 3);
     assert_eq!(nobody.stuck, Some(Stuck::Deadlock));
@@ -98,10 +98,10 @@ fn equal_ids_make_several_leaders_and_that_is_a_violation() {
     let mut settings = Settings::new(4);
     settings.workload = Workload::elect();
     let report = Simulation::<Extrema>::new(7, settings).run().unwrap();
-    assert_eq!(report.verdict("uniqueness"), Some(Verdict::Violated));
-    assert_eq!(report.verdict("irrevocability"), Some(Verdict::Violated));
-    assert_eq!(report.verdict("agreement"), Some(Verdict::Violated));
-    assert_eq!(report.verdict("one-leader-at-a-time"), Some(Verdict::Violated));
+    assert_eq!(report.verdict("uniqueness"), Some(Judgement::Violated));
+    assert_eq!(report.verdict("irrevocability"), Some(Judgement::Violated));
+    assert_eq!(report.verdict("agreement"), Some(Judgement::Violated));
+    assert_eq!(report.verdict("one-leader-at-a-time"), Some(Judgement::Violated));
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn a_duplicated_token_lets_two_in() {
         settings.network.latency = Span::between_units(1, 5).into();
         settings.network.duplication = tenure_sim::Chance::at_most(0.5, 1);
         let report = Simulation::<Ring>::new((), settings).run().unwrap();
-        report.verdict("mutual-exclusion") == Some(Verdict::Violated)
+        report.verdict("mutual-exclusion") == Some(Judgement::Violated)
     });
     assert!(violated.count() > 10);
 }
@@ -215,7 +215,7 @@ fn the_detector_tells_of_crashes_and_recoveries_and_stable_state_survives() {
         simulation.run_and_inspect().unwrap()
     };
     let (report, processes) = run(Memory::Stable);
-    assert_eq!(report.verdict("validity"), Some(Verdict::Holds));
+    assert_eq!(report.verdict("validity"), Some(Judgement::Holds));
     assert_eq!(report.leaders, [ProcessId(2)]);
     assert_eq!(processes[0].terms(), 3, "elected, suspected, trusted");
     assert_eq!(processes[2].terms(), 2, "elected and recovered");
@@ -230,8 +230,8 @@ fn a_false_suspicion_makes_a_second_leader() {
     settings.faults =
         vec![Fault::Suspicion { observer: P1, peer: P2, from: 5_000_000, until: None }];
     let report = Simulation::<Highest>::new((), settings).run().unwrap();
-    assert_eq!(report.verdict("agreement"), Some(Verdict::Violated));
-    assert_eq!(report.verdict("one-leader-at-a-time"), Some(Verdict::Violated));
+    assert_eq!(report.verdict("agreement"), Some(Judgement::Violated));
+    assert_eq!(report.verdict("one-leader-at-a-time"), Some(Judgement::Violated));
 }
 
 #[test]
@@ -250,7 +250,7 @@ fn a_request_told_past_the_lock_is_overtaken_only_in_the_wider_order() {
         settings.network.latency = Span::between_units(1, 9).into();
         settings.watch.order = Watched::Always;
         let report = Simulation::<Ring>::new((), settings).run().unwrap();
-        let of = |property| report.verdict(property) == Some(Verdict::Violated);
+        let of = |property| report.verdict(property) == Some(Judgement::Violated);
         violated[0] += u32::from(of("order"));
         violated[1] += u32::from(of("order-with-messages"));
     }
@@ -269,8 +269,8 @@ fn starvation_is_told_apart_from_deadlock() {
     let config = central::Config::default();
     let report = Simulation::<Central>::new(config, settings).run().unwrap();
     assert_eq!((report.ended, report.stuck), (Ended::Until, Some(Stuck::Starvation)));
-    assert_eq!(report.verdict("progress"), Some(Verdict::Incomplete));
-    assert_eq!(report.verdict("no-starvation"), Some(Verdict::Violated));
+    assert_eq!(report.verdict("progress"), Some(Judgement::Incomplete));
+    assert_eq!(report.verdict("no-starvation"), Some(Judgement::Violated));
     assert!(report.bypass_max >= 10, "{}", report.bypass_max);
 }
 
@@ -312,7 +312,7 @@ fn stamped_replies_keep_the_order_of_requests() {
         settings.network.latency = Span::exponential_units(3).into();
         settings.network.order = Some(Order::Reordered);
         let report = permission(settings);
-        assert_eq!(report.verdict("order"), Some(Verdict::Holds), "seed {seed}");
+        assert_eq!(report.verdict("order"), Some(Judgement::Holds), "seed {seed}");
         assert!(report.bypass_max <= 2, "seed {seed}: {}", report.bypass_max);
     }
 }

@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::common::page::Page;
 use crate::common::{Extrema, Permission, Ring, Rule};
 use tenure_sim::{
-    Chance, Chatter, Configs, Controls, Ended, Entries, Fault, Latency, Locking, Memory, Moments,
-    Pattern, Random, Recovery, Settings, Simulation, Span, Summary, UserCommand, UserEvent,
-    Verdict, When, Workload, many, replay_command, shrink, theory,
+    Chance, Chatter, Configs, Controls, Ended, Entries, Fault, Judgement, Latency, Locking, Memory,
+    Moments, Pattern, Random, Recovery, Settings, Simulation, Span, Summary, UserCommand,
+    UserEvent, When, Workload, many, replay_command, shrink, theory,
 };
 
 fn trace<P: tenure_core::Protocol>(simulation: &Simulation<P>) -> Vec<u8>
@@ -151,7 +151,7 @@ fn a_failing_seed_is_shrunk_to_a_small_one() {
     settings.network.loss = Chance::of(0.0001);
     let fails = |settings: &Settings| {
         let report = Simulation::<Ring>::new((), settings.clone()).run().unwrap();
-        let violated = report.verdict("mutual-exclusion") == Some(Verdict::Violated);
+        let violated = report.verdict("mutual-exclusion") == Some(Judgement::Violated);
         violated.then_some(report)
     };
     let large = |seed| Settings { seed, ..settings.clone() };
@@ -231,6 +231,6 @@ fn a_long_run_reports_progress_and_stops_when_asked() {
     let report = Simulation::<Ring>::new((), settings).run_with(controls).unwrap();
     assert_eq!(report.ended, Ended::Stopped);
     assert!(report.metrics.events > 200_000 && report.metrics.sent > 50_000);
-    assert_eq!(report.verdict("progress"), Some(Verdict::Incomplete));
+    assert_eq!(report.verdict("progress"), Some(Judgement::Incomplete));
     assert!(reports > 10);
 }

@@ -5,8 +5,8 @@ use tenure_algorithms::election::{Bully, Raft, bully, raft};
 use tenure_algorithms::mutex::{RicartAgrawala, SuzukiKasami, ricart_agrawala};
 use tenure_core::{Algorithm, Order, ProcessId, TICKS_PER_UNIT};
 use tenure_sim::{
-    Chance, Controls, Detector, Ended, Fault, Halt, Initiators, Pattern, Settings, Simulation,
-    Span, Steer, SteerError, UserCommand, UserEvent, Verdict, When, Workload,
+    Chance, Controls, Detector, Ended, Fault, Halt, Initiators, Judgement, Pattern, Settings,
+    Simulation, Span, Steer, SteerError, UserCommand, UserEvent, When, Workload,
 };
 use tenure_trace::{Action, Course, Spoken, Trace};
 
@@ -135,11 +135,11 @@ fn a_request_that_somebody_loses_leaves_its_sender_waiting() {
     let page = Page::default();
     let lost = steers(&["1 lose p1→p2 request"]);
     let report = simulation.run_steered(&lost, None, page.clone(), Controls::new()).unwrap();
-    assert_eq!(report.verdict("progress"), Some(Verdict::Violated));
+    assert_eq!(report.verdict("progress"), Some(Judgement::Violated));
     assert!(report.blocked.contains(&ProcessId(0)));
     assert_eq!(report.metrics.dropped, 1);
     let served = simulation.run_steered(&[], None, Page::default(), Controls::new()).unwrap();
-    assert_eq!(served.verdict("progress"), Some(Verdict::Holds), "without it, all are served");
+    assert_eq!(served.verdict("progress"), Some(Judgement::Holds), "without it, all are served");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use tenure_algorithms::mutex::{
 };
 use tenure_core::{Algorithm, Mutex, ProcessId};
 use tenure_sim::{
-    Ended, Fault, Random, Report, Settings, Simulation, Span, Verdict, When, Workload,
+    Ended, Fault, Judgement, Random, Report, Settings, Simulation, Span, When, Workload,
 };
 
 /// Everybody at once, three times, over random delays.
@@ -58,8 +58,8 @@ fn blocked<P: Mutex + Algorithm<Config: Default>>(seeds: u64) -> u64 {
         settings.faults = all_but_one(size, seed);
         settings.beyond_assumptions = true;
         let report = run::<P>(settings);
-        assert_eq!(report.verdict("mutual-exclusion"), Some(Verdict::Holds), "seed {seed}");
-        u64::from(report.verdict("progress") == Some(Verdict::Violated))
+        assert_eq!(report.verdict("mutual-exclusion"), Some(Judgement::Holds), "seed {seed}");
+        u64::from(report.verdict("progress") == Some(Judgement::Violated))
     };
     (0..seeds).map(|seed| one(if seed % 2 == 0 { 5 } else { 7 }, seed)).sum()
 }
@@ -124,9 +124,9 @@ fn two_inside<P: Mutex + Algorithm<Config: Default>>() -> usize {
         settings.faults = suspected_in_vain(5, *seed);
         settings.beyond_assumptions = true;
         let report = run::<P>(settings);
-        assert_eq!(report.verdict("progress"), Some(Verdict::Holds), "seed {seed}");
+        assert_eq!(report.verdict("progress"), Some(Judgement::Holds), "seed {seed}");
         assert_eq!(report.metrics.entered, 15, "seed {seed}");
-        report.verdict("mutual-exclusion") == Some(Verdict::Violated)
+        report.verdict("mutual-exclusion") == Some(Judgement::Violated)
     };
     (0..500).filter(one).count()
 }

@@ -1,6 +1,7 @@
 //! The first line of a trace.
 
 use serde::{Deserialize, Serialize};
+use tenure_core::Rank;
 
 /// The version of the format that this crate writes, and the newest that it reads.
 pub const VERSION: u32 = 1;
@@ -27,6 +28,9 @@ pub struct Header {
     /// How many processes may be inside at once: 1, or the *k* of a k-mutex.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub most_inside: u32,
+    /// The rank of each process, none where it is the number; absent where nobody said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ranks: Option<Vec<Rank>>,
     /// What the algorithm's card promises, by name; other properties are reported but do not
     /// count as violated. Empty: everything counts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -59,6 +63,7 @@ impl Header {
             clock: ClockUnit::Tick,
             fenced: true,
             most_inside: 1,
+            ranks: None,
             promises: Vec::new(),
             options: Vec::new(),
             violates: None,

@@ -1,13 +1,13 @@
 //! The course of a run: what must be done, step by step, for it to happen again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use tenure_core::service::{clock, commit, replication, tree};
-use tenure_core::{Group, Layer, Order, ProcessId, Protocol};
+use tenure_core::service::{clock, commit, mutex, replication, tree};
+use tenure_core::{Group, Layer, Observed, Order, ProcessId, Protocol};
 
-use crate::format::{Asked, Kind, Passage, Trace, Who};
+use crate::format::{Asked, Kind, Passage, Told, Trace, Who};
 use crate::scripts::perform::PerformError;
 use crate::scripts::perform::perform_on;
 use crate::scripts::script::{Action, Asking, Pick, Script};
@@ -88,12 +88,13 @@ impl Course {
     }
 
     /// The same and then everything that was still under way, the oldest first, timers included,
-    /// in `most` further steps at most: how a run goes on that nobody hinders any more.
+    /// in `most` further steps at most, whoever is inside exiting when nothing else is left: how a
+    /// run goes on that nobody hinders any more.
     ///
     /// # Errors
     ///
     /// [`FollowError`] when the course is not one of this protocol.
-    pub fn carried_on<P: Protocol<Command: Spoken>>(
+    pub fn carried_on<P: Protocol<Command: Spoken, Event: Into<Told>>>(
         &self,
         config: impl Fn(Group) -> P::Config,
         most: u32,
@@ -101,10 +102,27 @@ impl Course {
         let (size, down) = (self.size, &self.down);
         let mut stage = Stage::<P>::booted(size, down, Order::Reordered, config, false);
         stage.follow(self)?;
-        for _ in 0..most {
-            if !stage.go_on(true) {
-                break;
+        let mut inside = BTreeSet::new();
+        let mut left = most;
+        loop {
+            while left > 0 && stage.go_on(true) {
+                left -= 1;
             }
+            for (at, seen) in stage.take_seen() {
+                match seen.observed() {
+                    Observed::Event(event) => match event.clone().into().mutex() {
+                        Some(mutex::Event::Entered { .. }) => drop(inside.insert(at)),
+                        Some(mutex::Event::Exited) => drop(inside.remove(&at)),
+                        None => {}
+                    },
+                    Observed::Crashed => drop(inside.remove(&at)),
+                    _ => {}
+                }
+            }
+            let Some(at) = inside.pop_first() else { break };
+            let step = stage.done.len() + 1;
+            let exit = stage.perform(&Action::Ask(mutex::Command::Exit.say(at)));
+            exit.map_err(|why| FollowError::Impossible { step, why })?;
         }
         Ok(Course { actions: stage.done, ..self.clone() })
     }

@@ -3,7 +3,7 @@ use std::collections::{HashMap, HashSet};
 use tenure_core::service::mutex::Event;
 use tenure_core::{Fence, Layer, ProcessId};
 
-use super::watched::Found;
+use super::findings::Found;
 use crate::merge::MessageKey;
 use crate::{Kind, Record};
 

@@ -1,11 +1,18 @@
 use std::collections::BTreeMap;
 
-use tenure_core::{Notice, Property};
+use tenure_core::{Finding, Judgement, Notice, Property};
 
 use super::elections::Held;
-use super::watched::Found;
-use super::{Accesses, Election, Judgement, Quantiles, Traffic, Verification, Violated};
+use super::verification::Violated;
+use super::{Accesses, Election, Quantiles, Traffic, Verification};
 use crate::Header;
+
+/// When a violation was seen, and what happened.
+#[derive(Clone, Debug)]
+pub(super) struct Found {
+    pub(super) time: u64,
+    pub(super) says: String,
+}
 
 /// What a judge puts down at the end, property by property.
 pub(super) struct Findings {
@@ -35,22 +42,21 @@ impl Findings {
         }
     }
 
-    /// Puts down a property that is decided on the way or at the end, of which is known whether
-    /// it came too soon and what was found then.
-    pub(super) fn judge_end(
-        &mut self,
-        property: Property,
-        found: Option<&Found>,
-        end: Option<(bool, Option<Found>)>,
-    ) {
-        match (found, end) {
-            (Some(found), _) => self.judge(property, Some(found)),
-            (None, Some((false, at_end))) => self.judge(property, at_end.as_ref()),
-            (None, Some((true, None))) => self.judge(property, None),
-            (None, None | Some((true, Some(_)))) => {
-                self.properties.insert(property, Judgement::Incomplete);
+    /// Puts down what a jury found.
+    pub(super) fn put(&mut self, finding: Finding) {
+        match finding.violation {
+            Some(first) => {
+                let found = Found { time: first.time, says: first.says };
+                self.judge(finding.property, Some(&found));
             }
+            None => drop(self.properties.insert(finding.property, finding.judgement)),
         }
+    }
+
+    /// Whether the header names a property: it was promised, or violated when this was kept.
+    pub(super) fn is_named(&self, property: Property) -> bool {
+        let Header { promises, violates, .. } = &self.header;
+        promises.iter().chain(violates).any(|name| name == property.name())
     }
 
     /// Milliseconds of real time, or units of virtual time, from the start of the trace.
@@ -112,9 +118,8 @@ impl Findings {
     }
 
     fn counts(&self, property: Property) -> bool {
-        let promises = &self.header.promises;
-        promises.is_empty() && property.notice() > Notice::Broken
-            || promises.iter().chain(&self.header.violates).any(|name| name == property.name())
+        self.header.promises.is_empty() && property.notice() > Notice::Broken
+            || self.is_named(property)
             // What an algorithm need not promise: the resource does.
             || matches!(property, Property::Counter | Property::FencedAccess)
     }

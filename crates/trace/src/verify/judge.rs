@@ -1,16 +1,19 @@
-use tenure_core::monitors::{
-    Agreement, Bypass, Fencing, MutualExclusion, NoLoss, OneLeader, Order, Scope,
-};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use tenure_core::monitors::NoLoss;
 use tenure_core::service::{election, mutex};
-use tenure_core::{Fence, Monitor, Observed, ProcessId, Property, VectorClock};
+use tenure_core::{
+    Charge, ElectionJury, Fence, Finding, Juror, MutexJury, Observed, ProcessId, Property,
+    VectorClock,
+};
 
 use super::elections::Elections;
 use super::entries::Entries;
-use super::findings::Findings;
+use super::findings::{Findings, Found};
 use super::resource::Resource;
-use super::watched::{Found, Watched};
 use super::{Counter, Quantiles, Traffic, Verification};
-use crate::standing::{Change, Hold, Standings};
+use crate::standing::{Change, Hold, Life, Standings};
 use crate::{Asked, ClockUnit, Header, Kind, Record, Service, Told, Who};
 
 /// How long after the last disturbance of a real run its end says something, in nanoseconds.
@@ -31,34 +34,31 @@ pub struct Judge {
     elections: Elections,
     resource: Resource,
     traffic: Traffic,
-    mutual_exclusion: Watched<MutualExclusion>,
-    fencing: Watched<Fencing>,
-    order: Watched<Order>,
+    locks: MutexJury,
+    elects: ElectionJury,
+    /// Who awaits the result of an election.
+    awaiting: BTreeSet<ProcessId>,
+    no_loss: Juror<NoLoss>,
     /// Whether any request had a vector clock.
     clocks: bool,
-    bypass: Bypass,
-    agreement: Watched<Agreement>,
-    one_leader: Watched<OneLeader>,
-    one_per_term: Watched<OneLeader>,
-    no_loss: Watched<NoLoss>,
     crashes: u64,
     /// When something last happened after which a group needs time to agree again.
     disturbed: u64,
-    ending: Option<Ending>,
-}
-
-/// What held when the run was over.
-#[derive(Clone, Debug)]
-struct Ending {
-    /// Too little time has passed for the group to agree again.
-    restless: bool,
-    agreement: Option<Found>,
-    no_loss: Option<Found>,
+    ended: bool,
 }
 
 impl Judge {
     /// A judge of the trace with this header, before the first record.
     pub fn new(header: &Header) -> Self {
+        let charge = Charge {
+            size: header.n,
+            most_inside: header.most_inside,
+            fenced: header.fenced,
+            strict: true,
+            clocks: true,
+            ranks: header.ranks.clone().map(Arc::from),
+            down: Vec::new(),
+        };
         Judge {
             header: header.clone(),
             records: 0,
@@ -69,18 +69,14 @@ impl Judge {
             elections: Elections::new(header.n),
             resource: Resource::default(),
             traffic: Traffic::default(),
-            mutual_exclusion: Watched::new(MutualExclusion::at_most(header.most_inside)),
-            fencing: Watched::new(Fencing::new()),
-            order: Watched::new(Order::new()),
+            locks: MutexJury::new(&charge),
+            elects: ElectionJury::new(&charge),
+            awaiting: (0..header.n).map(ProcessId).collect(),
+            no_loss: Juror::new(NoLoss::new()),
             clocks: false,
-            bypass: Bypass::unbounded(),
-            agreement: Watched::new(Agreement::new()),
-            one_leader: Watched::new(OneLeader::new(Scope::Overall)),
-            one_per_term: Watched::new(OneLeader::new(Scope::PerTerm)),
-            no_loss: Watched::new(NoLoss::new()),
             crashes: 0,
             disturbed: 0,
-            ending: None,
+            ended: false,
         }
     }
 
@@ -127,13 +123,14 @@ impl Judge {
         match change {
             Change::Crashes | Change::Leaves => {
                 self.entries.left(at);
-                self.mutex(at, Observed::Crashed);
-                self.election(at, Observed::Crashed);
+                self.awaiting.remove(&at);
+                self.locks.crashed(self.now, at);
+                self.elects.observe(self.now, at, Observed::Crashed);
                 self.no_loss.observe(self.now, at, Observed::Crashed);
             }
             Change::Recovers => {
-                self.mutex(at, Observed::Recovered);
-                self.election(at, Observed::Recovered);
+                self.locks.recovered(self.now, at);
+                self.elects.observe(self.now, at, Observed::Recovered);
                 self.no_loss.observe(self.now, at, Observed::Recovered);
             }
             Change::Begins(Hold::Stopped) | Change::Ends(Hold::Stopped, _) => {}
@@ -141,7 +138,7 @@ impl Judge {
             _ => return,
         }
         self.disturbed = self.now;
-        if self.ending.is_none() {
+        if !self.ended {
             self.elections.changed(self.now, at, change);
         }
     }
@@ -149,10 +146,13 @@ impl Judge {
     fn asked(&mut self, at: ProcessId, asked: &Asked, clock: Option<&VectorClock>) {
         if let Some(command) = asked.mutex() {
             self.clocks |= clock.is_some();
-            self.mutex(at, Observed::Command { command, clock });
+            if *command == mutex::Command::Enter {
+                self.locks.requested(self.now, at, clock.map(|clock| [clock, clock]));
+            }
         }
         if let Some(command) = asked.election() {
-            self.election(at, Observed::Command { command, clock });
+            self.awaiting.insert(at);
+            self.elects.observe(self.now, at, Observed::Command { command, clock });
         }
         if let Asked::Stream(command) = asked {
             self.no_loss.observe(self.now, at, Observed::Command { command, clock });
@@ -164,28 +164,18 @@ impl Judge {
             && !self.standings.of(at).is_down()
         {
             self.entries.told(self.now, at, *event);
-            self.mutex(at, Observed::Event(event));
+            self.locks.told(self.now, at, event);
         }
         if let Some(event) = told.election() {
-            self.election(at, Observed::Event(event));
+            match event {
+                election::Event::Elected { .. } => self.awaiting.remove(&at),
+                election::Event::Deposed { .. } => self.awaiting.insert(at),
+            };
+            self.elects.observe(self.now, at, Observed::Event(event));
         }
         if let Told::Stream(event) = told {
             self.no_loss.observe(self.now, at, Observed::Event(event));
         }
-    }
-
-    fn mutex(&mut self, at: ProcessId, seen: Observed<'_, mutex::Command, mutex::Event>) {
-        self.mutual_exclusion.observe(self.now, at, seen);
-        self.fencing.observe(self.now, at, seen);
-        self.order.observe(self.now, at, seen);
-        // Unbounded, it only measures.
-        let _ = self.bypass.observe(at, seen);
-    }
-
-    fn election(&mut self, at: ProcessId, seen: Observed<'_, election::Command, election::Event>) {
-        self.agreement.observe(self.now, at, seen);
-        self.one_leader.observe(self.now, at, seen);
-        self.one_per_term.observe(self.now, at, seen);
     }
 
     /// The run is over. What nodes do while they are ended, one after another, is not judged as
@@ -196,11 +186,10 @@ impl Judge {
             ClockUnit::Nanosecond => SETTLING_NANOSECONDS,
         };
         let calm = self.now.saturating_sub(self.disturbed) >= settling;
-        self.ending.get_or_insert(Ending {
-            restless: !calm || !self.standings.who(Hold::Stopped).is_empty(),
-            agreement: self.agreement.at_end(self.now),
-            no_loss: self.no_loss.at_end(self.now),
-        });
+        let calm = calm && self.standings.who(Hold::Stopped).is_empty();
+        self.ended = true;
+        self.elects.end(self.now, calm);
+        self.no_loss.end(self.now, calm);
     }
 
     /// What is thought of the trace. Which files were torn or empty is for whoever read them to
@@ -211,22 +200,18 @@ impl Judge {
             self.judge_entries(&mut findings);
         }
         if matches!(self.header.service, Service::Election | Service::Office) {
-            findings.judge(Property::OneLeaderAtATime, self.one_leader.found());
-            findings.judge(Property::OneLeaderPerTerm, self.one_per_term.found());
-            let end = |ending: &Ending| (ending.restless, ending.agreement.clone());
-            findings.judge_end(
-                Property::Agreement,
-                self.agreement.found(),
-                self.ending.as_ref().map(end),
-            );
+            let asked = |it: &Finding| match it.property {
+                Property::Uniqueness | Property::Irrevocability => findings.is_named(it.property),
+                _ => true,
+            };
+            let found: Vec<Finding> = self.elects.findings().into_iter().filter(asked).collect();
+            found.into_iter().for_each(|finding| findings.put(finding));
         }
         if self.header.service == Service::Stream {
-            let end = |ending: &Ending| (ending.restless, ending.no_loss.clone());
-            findings.judge_end(
-                Property::NoLoss,
-                self.no_loss.found(),
-                self.ending.as_ref().map(end),
-            );
+            findings.put(self.no_loss.finding());
+        }
+        if findings.is_named(Property::Progress) && self.ended {
+            findings.judge(Property::Progress, self.waits_for_ever().as_ref());
         }
         if self.resource.seen() {
             self.judge_resource(&mut findings);
@@ -249,7 +234,7 @@ impl Judge {
             counter: self.resource.counter(),
             overlaps,
             late: self.entries.late,
-            bypass_max: self.bypass.worst(),
+            bypass_max: self.locks.bypass().worst(),
             crashes: self.crashes,
             ..findings.into_verification()
         }
@@ -270,21 +255,36 @@ impl Judge {
                 });
             findings.judge(Property::MutualExclusion, found.as_ref());
             findings.judge(Property::Fencing, self.entries.fence_went_back());
-        } else {
-            findings.judge(
-                match self.header.most_inside {
-                    1 => Property::MutualExclusion,
-                    most => Property::AtMost(most),
-                },
-                self.mutual_exclusion.found(),
-            );
-            if self.header.fenced {
-                findings.judge(Property::Fencing, self.fencing.found());
+        }
+        for finding in self.locks.findings() {
+            let judged = match finding.property {
+                Property::MutualExclusion if checked => false,
+                Property::MutualExclusion if self.header.most_inside == 1 => true,
+                Property::Fencing => !checked,
+                Property::AtMost(_) => true,
+                Property::Order if self.clocks => true,
+                property => findings.is_named(property),
+            };
+            if judged {
+                findings.put(finding);
             }
         }
-        if self.clocks {
-            findings.judge(Property::Order, self.order.found());
-        }
+    }
+
+    /// Who waits at the end of a run of which nothing was left to do: unless for somebody who is
+    /// inside.
+    fn waits_for_ever(&self) -> Option<Found> {
+        let waiting = self.standings.who(Hold::Waiting);
+        let lock = matches!(self.header.service, Service::Mutex | Service::Office);
+        let waits = if lock {
+            let free = self.standings.who(Hold::Inside).is_empty();
+            waiting.first().copied().filter(|_| free)
+        } else {
+            let up = |at: &&ProcessId| self.standings.of(**at).life == Life::Up;
+            self.awaiting.iter().find(up).map(|at| at.number())
+        };
+        let says = |number| format!("P{number} waits for ever");
+        waits.map(|number| Found { time: self.now, says: says(number) })
     }
 
     fn judge_resource(&self, findings: &mut Findings) {

@@ -4,20 +4,18 @@ mod elections;
 mod entries;
 mod findings;
 mod judge;
-mod judgement;
 mod resource;
 mod traffic;
 mod verification;
-mod watched;
 
 use std::path::Path;
 
 pub use elections::{Cause, Election};
 pub use judge::Judge;
-pub use judgement::{Judgement, Violated};
 pub use resource::{Accesses, Counter};
+pub use tenure_core::Judgement;
 pub use traffic::Traffic;
-pub use verification::{Quantiles, Verification};
+pub use verification::{Quantiles, Verification, Violated};
 
 use crate::{MergeError, Merged, Reader, merge_files};
 
@@ -43,11 +41,15 @@ pub fn verify(merged: &Merged) -> Verification {
     for record in &merged.records {
         judge.read(record);
     }
+    let mut verification = judge.finish();
+    if merged.contradictions > 0 {
+        verification.contradicts_itself();
+    }
     Verification {
         torn: merged.torn.clone(),
         empty: merged.empty.clone(),
         unmatched: merged.unmatched,
         contradictions: merged.contradictions,
-        ..judge.finish()
+        ..verification
     }
 }

@@ -3,7 +3,7 @@ use std::collections::HashMap;
 use serde::Serialize;
 use tenure_core::Fence;
 
-use super::watched::Found;
+use super::findings::Found;
 use crate::{Access, Operation};
 
 /// How often the resource was accessed.

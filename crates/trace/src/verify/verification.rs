@@ -3,9 +3,9 @@ use std::fmt;
 use std::path::PathBuf;
 
 use serde::Serialize;
-use tenure_core::Property;
+use tenure_core::{Judgement, Property};
 
-use super::{Accesses, Counter, Election, Judgement, Traffic, Violated};
+use super::{Accesses, Counter, Election, Traffic};
 use crate::{Service, plain};
 
 /// What is thought of a trace: a verdict per property, and figures.
@@ -67,6 +67,19 @@ pub struct Verification {
     pub contradictions: u64,
 }
 
+/// The first violation of a property.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Violated {
+    /// The property.
+    pub property: Property,
+    /// When, in milliseconds (or virtual units) from the start of the trace.
+    pub at: f64,
+    /// What happened, in a sentence.
+    pub says: String,
+    /// Whether the algorithm promises the property, so that this is a failure.
+    pub counts: bool,
+}
+
 /// Some quantiles of a set of durations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Quantiles {
@@ -99,18 +112,31 @@ impl fmt::Display for Verification {
         let algorithm = plain(algorithm);
         writeln!(f, "{algorithm}, {n} processes, {records} records in {duration:.1} ms")?;
         for (property, judgement) in &self.properties {
-            row(f, property.name(), judgement.word())?;
+            row(f, property.name(), judgement.name())?;
         }
         for Violated { property, at, says, counts } in &self.violations {
             let promised = if *counts { "" } else { " (not promised)" };
             row(f, "violation", format_args!("{property} at {at:.3} ms: {says}{promised}"))?;
         }
         self.figures(f)?;
-        row(f, "verdict", self.verdict.word())
+        row(f, "verdict", self.verdict.name())
     }
 }
 
 impl Verification {
+    /// The traces cannot be believed.
+    pub(super) fn contradicts_itself(&mut self) {
+        let says = "messages were received before they were sent: the traces cannot be believed";
+        self.verdict = Judgement::Violated;
+        self.properties.insert(Property::Trace, Judgement::Violated);
+        self.violations.push(Violated {
+            property: Property::Trace,
+            at: self.duration,
+            says: says.to_string(),
+            counts: true,
+        });
+    }
+
     fn figures(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.entries > 0 {
             let Quantiles { p50, p99, max, .. } = self.latency;

@@ -4,7 +4,7 @@ mod options;
 mod perform;
 
 use tenure_check::{Judgement, Limit, Refusal, Report};
-use tenure_core::{Service, Timing};
+use tenure_core::{Need, Service, Timing};
 
 use self::perform::examination;
 use super::failure::{Failure, Status};
@@ -126,7 +126,14 @@ fn save(options: &Options, report: &Report) -> Result<(), Failure> {
     match report.shortest() {
         Some(found) => {
             let mut found = found.clone();
-            found.trace.header.options = options.group.words()?;
+            let header = &mut found.trace.header;
+            header.options = options.group.words()?;
+            let parameters = options.group.parameters()?;
+            let card = tenure_instances::card(&options.algorithm, &parameters);
+            let card = card.map_err(Failure::usage)?;
+            header.most_inside = card.most_inside();
+            header.fenced = card.fenced() || found.property.needs() == Need::Fences;
+            header.ranks = Some(parameters.ranks.to_vec());
             found.save(path).map_err(Failure::environment)
         }
         None => Ok(()),

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 use tenure_core::{Layer, ProcessId, Property};
-use tenure_trace::{Election, Judgement, Quantiles, Verification, Violated, merge_files, verify};
+use tenure_trace::{
+    Election, Judgement, Quantiles, Service, Verification, Violated, merge_files, verify,
+};
 
 use super::analysis::{Analysis, Coordinator, Injected};
 use super::drive::Course;
@@ -94,13 +96,16 @@ pub(super) struct Recovered {
 impl Summary {
     /// Merges the traces of a run that has ended and judges them.
     pub(super) fn new(plan: &Plan, traces: &[PathBuf], course: Course) -> Result<Summary, Failure> {
-        let merged = merge_files(traces).map_err(Failure::environment)?;
+        let mut merged = merge_files(traces).map_err(Failure::environment)?;
         let coordinator = Coordinator::of(&plan.service.mutex);
         let analysis = Analysis::of(&merged, coordinator);
+        if !plan.lock {
+            // Nobody entered anything.
+            merged.header.service = Service::Election;
+        }
         let verification = verify(&merged);
         drop(merged);
-        let violated = violated(plan, &course, &verification);
-        let verdicts = verdicts(plan, &verification);
+        let violated = violated(&course, &verification);
         let idle = verification.violations.iter().filter(|violated| !violated.counts);
         let not_promised = idle.map(|violated| violated.property).collect();
         let counter = verification.counter.map_or(Counter::default(), |it| Counter {
@@ -130,7 +135,7 @@ impl Summary {
             overlaps: verification.overlaps,
             violations: violated.len(),
             violated,
-            verdicts,
+            verdicts: verification.properties,
             not_promised,
             channel,
             crashes: verification.crashes,
@@ -148,7 +153,7 @@ impl Summary {
 }
 
 /// The violations that count, and whoever waited for ever.
-fn violated(plan: &Plan, course: &Course, verification: &Verification) -> Vec<Violated> {
+fn violated(course: &Course, verification: &Verification) -> Vec<Violated> {
     let counting = verification.violations.iter().filter(|violated| violated.counts);
     let mut violated: Vec<_> = counting.cloned().collect();
     let mut add = |property, says| {
@@ -158,25 +163,7 @@ fn violated(plan: &Plan, course: &Course, verification: &Verification) -> Vec<Vi
         let names: Vec<_> = course.unfinished.iter().map(ProcessId::to_string).collect();
         add(Property::Progress, format!("{} did not come to an end", names.join(", ")));
     }
-    if verification.contradictions > 0 {
-        let says = "messages were received before they were sent: the traces cannot be believed";
-        add(Property::Trace, says.to_string());
-    }
-    if !plan.lock {
-        // Nobody entered anything.
-        violated.retain(|violated| violated.property != Property::MutualExclusion);
-    }
     violated
-}
-
-fn verdicts(plan: &Plan, verification: &Verification) -> BTreeMap<Property, Judgement> {
-    let mut verdicts = verification.properties.clone();
-    if !plan.lock {
-        verdicts.retain(|property, _| {
-            !matches!(*property, Property::MutualExclusion | Property::Fencing)
-        });
-    }
-    verdicts
 }
 
 fn messages(

@@ -147,7 +147,7 @@ impl Table {
             });
             let same: Vec<&str> = same.map(|(property, _)| property.name()).collect();
             if !same.is_empty() {
-                self.row(judgement.word(), &same.join(", "));
+                self.row(judgement.name(), &same.join(", "));
             }
         }
         if !summary.not_promised.is_empty() {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
 use tenure_core::Property;
 use tenure_sim::{
-    Controls, Ended, Finding, Moments, Report, Settings, Summary, Verdict, inexpressible, many,
+    Controls, Ended, Finding, Judgement, Moments, Report, Settings, Summary, inexpressible, many,
     shrink,
 };
 
@@ -157,10 +157,10 @@ impl Tally {
 
     fn judge(&mut self, plan: &Plan, report: &Report) {
         for finding in report.findings.iter().filter(|finding| plan.counts(finding.property)) {
-            match finding.verdict {
-                Verdict::Holds => {}
-                Verdict::Incomplete => self.incomplete = true,
-                Verdict::Violated => {
+            match finding.judgement {
+                Judgement::Holds => {}
+                Judgement::Incomplete => self.incomplete = true,
+                Judgement::Violated => {
                     let fresh = || (finding.clone(), report.seed, 0);
                     self.violations.entry(finding.property).or_insert_with(fresh).2 += 1;
                 }
@@ -214,7 +214,7 @@ impl Plan {
             let controls = Controls::new().stopped_by(&interrupt.0);
             let report = self.run(candidate.clone(), None, controls).ok()?;
             events += report.metrics.events;
-            (report.verdict(property.name()) == Some(Verdict::Violated)).then_some(report)
+            (report.verdict(property.name()) == Some(Judgement::Violated)).then_some(report)
         })?;
         (found.settings != settings).then(|| self.replay(&found.settings))
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tenure_core::theory::Precision;
 use tenure_core::{ProcessId, Property, Service, TICKS_PER_UNIT};
-use tenure_sim::{Ended, Moments, Report, Stuck, Tally, Verdict};
+use tenure_sim::{Ended, Judgement, Moments, Report, Stuck, Tally};
 
 use super::books;
 use super::experiment::{Outcome, Violation};
@@ -242,9 +242,10 @@ impl Table<'_> {
         let violated: BTreeMap<Property, u64> =
             self.outcome.summary.violated().map(|(property, it)| (property, it.runs)).collect();
         let runs = self.outcome.summary.runs();
-        for (verdict, name) in [(Verdict::Holds, "holds"), (Verdict::Incomplete, "incomplete")] {
+        for (verdict, name) in [(Judgement::Holds, "holds"), (Judgement::Incomplete, "incomplete")]
+        {
             let same = report.findings.iter().filter(|finding| {
-                finding.verdict == verdict && !violated.contains_key(&finding.property)
+                finding.judgement == verdict && !violated.contains_key(&finding.property)
             });
             let same: Vec<&str> = same.map(|finding| finding.property.name()).collect();
             if !same.is_empty() {

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Parser, ValueEnum};
 use serde::Serialize;
 use tenure_algorithms::catalogue::Parameters;
-use tenure_core::{Need, Property};
+use tenure_core::Property;
 use tenure_trace::{
-    Course, FollowError, Header, Impossible, Judgement, Kind, Trace, Verification, plain,
-    verify_files,
+    Course, FollowError, Header, Impossible, Kind, Merged, Trace, Verification, merge, merge_files,
+    plain, verify, verify_files,
 };
 
 use super::of_input;
@@ -40,6 +40,8 @@ enum Over {
     /// In the simulator
     #[default]
     Simulator,
+    /// In the checker
+    Checker,
     /// On real nodes on this machine, which talk TCP
     Tcp,
 }
@@ -65,21 +67,28 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     let property = violated(&trace, &options.file)?;
     let parameters = parameters(&trace.header)?;
     let directory = tempfile::tempdir().map_err(Failure::environment)?;
-    let (files, steps) = again(options.over, &trace, &parameters, directory.path())?;
-    let verification = verify_files(&files).map_err(of_input)?;
-    // Clocks of a trace count what applications say, wherever they say anything.
-    let clocks = property.needs() == Need::Clocks;
-    let judged = verification.properties.get(if clocks { &Property::Order } else { &property });
-    // Whoever still waits after all that could be carried on waits for ever, unless for somebody
-    // who is inside.
-    let waits = !verification.waiting.is_empty() && verification.inside.is_empty();
-    let waits = property == Property::Progress && waits;
-    let again = waits || judged == Some(&Judgement::Violated);
+    let (mut merged, steps) = again(options.over, &trace, &parameters, directory.path())?;
+    // What is judged, and of whom, is what it was when the run was kept.
+    merged.header = Header {
+        fenced: trace.header.fenced,
+        most_inside: trace.header.most_inside,
+        ranks: Some(trace.header.ranks.clone().unwrap_or_else(|| parameters.ranks.to_vec())),
+        violates: Some(property.name().to_owned()),
+        promises: Vec::new(),
+        ..merged.header
+    };
+    let verification = verify(&merged);
+    let judged = verification.violations.iter().map(|found| found.property);
+    let again = judged.into_iter().any(|judged| judged.name() == property.name());
     report(
         options,
         &Outcome {
             property,
-            over: if options.over == Over::Tcp { "tcp" } else { "simulator" },
+            over: match options.over {
+                Over::Simulator => "simulator",
+                Over::Checker => "checker",
+                Over::Tcp => "tcp",
+            },
             steps,
             violated_again: again,
             verification,
@@ -118,43 +127,50 @@ fn report(options: &Options, outcome: &Outcome<'_>) -> Result<(), Failure> {
     let Outcome { property, over, steps, violated_again, verification } = outcome;
     let again = if *violated_again { "violated again" } else { "not violated this time" };
     let mut text = format!("{property} {again}, over {over}, {steps} steps\n");
-    for violation in verification.violations.iter().filter(|it| it.property == *property) {
+    for violation in
+        verification.violations.iter().filter(|it| it.property.name() == property.name())
+    {
         text.push_str(&format!("  {}\n", violation.says));
     }
     print(&text)
 }
 
-/// Makes the run happen again. Gives the traces that were written, and how many steps there were.
+/// Makes the run happen again. Gives the trace that was written, and how many steps there were.
 fn again(
     over: Over,
     trace: &Trace,
     parameters: &Parameters,
     directory: &Path,
-) -> Result<(Vec<PathBuf>, usize), Failure> {
+) -> Result<(Merged, usize), Failure> {
     let subject = tenure_instances::subject(&trace.header.algorithm, parameters);
     let subject = subject.map_err(Failure::usage)?;
     let mut course = Course::of_trace(trace).map_err(Failure::usage)?;
     if trace.records.last().is_some_and(|last| last.kind == Kind::End) {
         course = subject.carried_on(&course, FURTHER_STEPS).map_err(Failure::usage)?;
     }
-    let files = match over {
+    let merged = match over {
         Over::Simulator => {
             let path = directory.join("run.ndjson");
             let file = File::create(&path).map_err(Failure::environment)?;
             let followed = subject.follow(&course, parameters.ranks.clone(), Box::new(file));
             followed.map_err(Failure::usage)?;
-            vec![path]
+            merge_files(&[path])
+        }
+        Over::Checker => {
+            let followed = subject.follow_in_checker(&course).map_err(Failure::usage)?;
+            merge(vec![followed])
         }
         Over::Tcp => {
             let followed = subject.follow_over_tcp(&course, directory);
-            followed.map_err(|error| match error {
+            let files = followed.map_err(|error| match error {
                 FollowError::Engine(_)
                 | FollowError::Impossible { why: Impossible::Broken(_), .. } => {
                     Failure::environment(error)
                 }
                 error => Failure::usage(error),
-            })?
+            })?;
+            merge_files(&files)
         }
     };
-    Ok((files, course.actions.len()))
+    Ok((merged.map_err(of_input)?, course.actions.len()))
 }

@@ -8,7 +8,7 @@ use tenure_core::monitors::Bypass;
 use tenure_core::quorum::Kind;
 use tenure_core::{Layer, ProcessId};
 use tenure_sim::{
-    Entries, Latency, Locking, Moments, Pattern, Report, Settings, Simulation, Span, Verdict,
+    Entries, Judgement, Latency, Locking, Moments, Pattern, Report, Settings, Simulation, Span,
     Workload,
 };
 
@@ -63,7 +63,7 @@ fn bypass_is_bounded_as_the_catalogue_says_and_metered_as_the_monitor_does() {
             let report = run(name, settings);
             let told = format!("{name}, seed {seed}");
             assert!(report.bypass_max <= bound, "{told}: {}", report.bypass_max);
-            let violated = report.verdict("no-starvation") == Some(Verdict::Violated);
+            let violated = report.verdict("no-starvation") == Some(Judgement::Violated);
             assert_eq!(violated, report.bypass_max > 1, "{told}");
         }
     }
@@ -87,10 +87,10 @@ fn metered(settings: Settings) -> u32 {
     let report = simulation().run().unwrap();
     let most = report.bypass_max;
     let judged = simulation().watch("at most", Bypass::at_most(most)).run().unwrap();
-    assert_eq!(judged.verdict("at most"), Some(Verdict::Holds), "seed {seed}");
+    assert_eq!(judged.verdict("at most"), Some(Judgement::Holds), "seed {seed}");
     if most > 0 {
         let below = simulation().watch("below", Bypass::at_most(most - 1)).run().unwrap();
-        assert_eq!(below.verdict("below"), Some(Verdict::Violated), "seed {seed}");
+        assert_eq!(below.verdict("below"), Some(Judgement::Violated), "seed {seed}");
     }
     most
 }

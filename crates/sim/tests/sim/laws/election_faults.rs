@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use tenure_claims::claims;
 use tenure_core::{Order, ProcessId, Timing};
 use tenure_sim::{
-    Chance, Fault, Memory, Random, Recovery, Report, Settings, Span, Verdict, When, Workload,
+    Chance, Fault, Judgement, Memory, Random, Recovery, Report, Settings, Span, When, Workload,
 };
 
 use super::{parameters, ring, run_late};
@@ -90,7 +90,7 @@ fn runs(name: &str, change: &dyn Fn(&mut Trial)) -> Vec<Report> {
 }
 
 fn is_violated(report: &Report, property: &str) -> bool {
-    report.verdict(property) == Some(Verdict::Violated)
+    report.verdict(property) == Some(Judgement::Violated)
 }
 
 /// Asserts a cell of the matrix. A fault that never happened proves nothing.

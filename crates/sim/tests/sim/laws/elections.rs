@@ -6,7 +6,7 @@ use tenure_claims::claims;
 use tenure_core::ProcessId;
 use tenure_core::theory::Scene;
 use tenure_sim::{
-    Fault, Memory, Moments, Random, Recovery, Report, Settings, Span, Verdict, When, Workload,
+    Fault, Judgement, Memory, Moments, Random, Recovery, Report, Settings, Span, When, Workload,
     theory,
 };
 
@@ -69,7 +69,7 @@ fn the_bully_costs_n_times_n_minus_one_when_the_highest_is_down_and_the_lowest_s
         let report = run("bully", settings);
         assert_eq!(report.metrics.sent, u64::from(size * (size - 1)), "n = {size}");
         assert_eq!(report.leaders, [ProcessId(size - 2)], "n = {size}");
-        assert_eq!(report.verdict("validity"), Some(Verdict::Holds), "n = {size}");
+        assert_eq!(report.verdict("validity"), Some(Judgement::Holds), "n = {size}");
     }
 }
 
@@ -136,7 +136,7 @@ fn whoever_gets_its_own_28_back_announces_it() {
         ids.insert(place, 28);
         let report = run("chang-roberts", ring(&ids));
         assert_eq!(report.leaders, [ProcessId::at(place)], "seed {seed}: {ids:?}");
-        assert_eq!(report.verdict("validity"), Some(Verdict::Holds), "seed {seed}");
+        assert_eq!(report.verdict("validity"), Some(Judgement::Holds), "seed {seed}");
     }
 }
 

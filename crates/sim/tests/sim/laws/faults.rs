@@ -7,7 +7,7 @@ use tenure_core::quorum::Kind;
 use tenure_core::tree::Shape;
 use tenure_core::{Layer, Order, ProcessId, Property};
 use tenure_sim::{
-    Chance, Fault, Memory, Recovery, Report, Settings, Span, Verdict, When, Workload,
+    Chance, Fault, Judgement, Memory, Recovery, Report, Settings, Span, When, Workload,
 };
 
 use super::{LOCKS, busy, parameters, run, run_with};
@@ -60,7 +60,7 @@ fn runs(name: &str, fault: &dyn Fn(&mut Settings)) -> Vec<Report> {
 }
 
 fn is_violated(report: &Report, property: &str) -> bool {
-    report.verdict(property) == Some(Verdict::Violated)
+    report.verdict(property) == Some(Judgement::Violated)
 }
 
 /// Asserts a row of the matrix. A fault that never happened proves nothing.

@@ -8,7 +8,7 @@ use tenure_core::quorum::Kind;
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{Algorithm, Fence, Monitor, Observed, ProcessId, Property, Violation};
 use tenure_sim::{
-    Ended, Entries, Fault, Locking, Pattern, Random, Report, Settings, Simulation, Span, Verdict,
+    Ended, Entries, Fault, Judgement, Locking, Pattern, Random, Report, Settings, Simulation, Span,
     When, Workload,
 };
 
@@ -100,7 +100,7 @@ fn without_a_majority_nobody_enters() {
             let told = format!("n = {size}, seed {seed}");
             assert_eq!(report.metrics.entered, 0, "{told}");
             assert_eq!(report.blocked.len(), (size - gone) as usize, "{told}");
-            assert_eq!(report.verdict("progress"), Some(Verdict::Violated), "{told}");
+            assert_eq!(report.verdict("progress"), Some(Judgement::Violated), "{told}");
         }
     }
     let mut blocked = 0;
@@ -109,7 +109,7 @@ fn without_a_majority_nobody_enters() {
         settings.faults = crashes(5, 3, seed);
         let report = run(Kind::Majority, settings);
         for property in ["mutual-exclusion", "fencing"] {
-            assert_eq!(report.verdict(property), Some(Verdict::Holds), "seed {seed}: {property}");
+            assert_eq!(report.verdict(property), Some(Judgement::Holds), "seed {seed}: {property}");
         }
         blocked += u32::from(!report.blocked.is_empty());
     }
@@ -195,11 +195,11 @@ fn suspicions_in_vain_let_two_in_with_different_fences_and_block_nobody() {
             let report = simulation.run().unwrap();
             let told = format!("{kind:?}, n = {size}, seed {seed}");
             for property in ["different-fences", "progress"] {
-                assert_eq!(report.verdict(property), Some(Verdict::Holds), "{told}: {property}");
+                assert_eq!(report.verdict(property), Some(Judgement::Holds), "{told}: {property}");
             }
             assert_eq!(report.metrics.entered, u64::from(size) * 3, "{told}");
             let exclusion = report.verdict("mutual-exclusion");
-            two_inside += u32::from(exclusion == Some(Verdict::Violated));
+            two_inside += u32::from(exclusion == Some(Judgement::Violated));
         }
         assert!(two_inside > 0, "{kind:?}, n = {size}: the control");
     }

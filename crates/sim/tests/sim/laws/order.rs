@@ -4,7 +4,7 @@ use tenure_algorithms::mutex::{Lamport, RicartAgrawala, lamport, ricart_agrawala
 use tenure_claims::claims;
 use tenure_core::{Algorithm, Mutex, Order, Stamped};
 use tenure_sim::{
-    Chatter, Entries, Locking, Pattern, Report, Settings, Simulation, Span, Verdict, Watched,
+    Chatter, Entries, Judgement, Locking, Pattern, Report, Settings, Simulation, Span, Watched,
     Workload,
 };
 
@@ -27,7 +27,7 @@ fn talkative(size: u32, seed: u64) -> Settings {
 }
 
 fn is_violated(report: &Report, property: &str) -> bool {
-    report.verdict(property) == Some(Verdict::Violated)
+    report.verdict(property) == Some(Judgement::Violated)
 }
 
 /// How often the order with the application's messages is violated, and how often that of the
@@ -43,7 +43,7 @@ fn disorder<P: Mutex + Algorithm + Stamped>(config: &P::Config, stamped: bool) -
         let report = simulation.run().unwrap();
         assert!(report.metrics.chatted > 0, "seed {seed}");
         for property in ["mutual-exclusion", "progress", "fencing"] {
-            assert_eq!(report.verdict(property), Some(Verdict::Holds), "{property}, seed {seed}");
+            assert_eq!(report.verdict(property), Some(Judgement::Holds), "{property}, seed {seed}");
         }
         found.0 += u32::from(is_violated(&report, "order-with-messages"));
         found.1 += u32::from(is_violated(&report, "order"));

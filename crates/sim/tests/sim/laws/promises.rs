@@ -3,7 +3,7 @@
 use tenure_algorithms::catalogue::{self, ELECTIONS, Parameters};
 use tenure_core::{Order, ProcessId, Property, Timing};
 use tenure_sim::{
-    Chance, Ended, Fault, Random, Settings, SettingsError, Span, Verdict, When, Workload,
+    Chance, Ended, Fault, Judgement, Random, Settings, SettingsError, Span, When, Workload,
 };
 
 use super::{LOCKS, busy, ring, run, try_run};
@@ -98,7 +98,7 @@ fn only_what_the_card_promises_makes_a_run_a_failure() {
     settings.network.latency = Span::exponential_units(6).into();
     let found = (0..200).find_map(|seed| {
         let report = run("central", Settings { seed, ..settings.clone() });
-        (report.verdict("no-starvation") == Some(Verdict::Violated)).then_some(report)
+        (report.verdict("no-starvation") == Some(Judgement::Violated)).then_some(report)
     });
     let report = found.expect("the coordinator serves in order of arrival, not of asking");
     assert!(!report.has_failed(), "central promises no such thing");

@@ -3,7 +3,7 @@
 use tenure_claims::claims;
 use tenure_core::{Order, ProcessId, Timing};
 use tenure_sim::{
-    Chance, Ended, Fault, Memory, Recovery, Report, Settings, Span, Verdict, When, Workload,
+    Chance, Ended, Fault, Judgement, Memory, Recovery, Report, Settings, Span, When, Workload,
 };
 
 use super::{parameters, run_with};
@@ -25,7 +25,7 @@ fn held(settings: &Settings, mut look: impl FnMut(&Report)) {
         let report = run_with("raft", &parameters, settings.clone());
         let told = format!("{variant:?}, n = {}, seed {}", settings.size, settings.seed);
         assert_eq!(report.failures().next(), None, "{told}");
-        assert_eq!(report.verdict("one-leader-per-term"), Some(Verdict::Holds), "{told}");
+        assert_eq!(report.verdict("one-leader-per-term"), Some(Judgement::Holds), "{told}");
         assert_eq!(report.ended, Ended::Served, "{told}");
         look(&report);
     }

@@ -127,7 +127,7 @@ impl Story {
     pub(crate) fn verdicts(&self) -> String {
         let judged = self.judged();
         let verdicts = judged.properties.iter();
-        let words = verdicts.map(|(property, verdict)| format!("{property} {}", verdict.word()));
+        let words = verdicts.map(|(property, verdict)| format!("{property} {}", verdict.name()));
         words.collect::<Vec<_>>().join(", ")
     }
 }

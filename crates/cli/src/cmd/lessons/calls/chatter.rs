@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use tenure_algorithms::mutex::{Lamport, lamport};
 use tenure_core::Order;
 use tenure_sim::{
-    Chatter, Entries, Locking, Pattern, RunError, Settings, Simulation, Span, Verdict, Watched,
+    Chatter, Entries, Judgement, Locking, Pattern, RunError, Settings, Simulation, Span, Watched,
     Workload,
 };
 
@@ -29,7 +29,7 @@ pub(super) fn lamport(with: Talk) -> Result<Value, RunError> {
             simulation = simulation.with_stamped_chatter();
         }
         let report = simulation.run()?;
-        let violated = report.verdict("order-with-messages") == Some(Verdict::Violated);
+        let violated = report.verdict("order-with-messages") == Some(Judgement::Violated);
         out_of_order += u32::from(violated);
         told += report.metrics.chatted;
     }

@@ -1,14 +1,16 @@
-use std::collections::VecDeque;
+use alloc::collections::VecDeque;
+use alloc::vec;
+use alloc::vec::Vec;
 
-use tenure_core::ProcessId;
+use crate::ProcessId;
 
 /// How often others enter while one waits, measured in constant time per entry.
 ///
 /// Whoever enters has bypassed the one who has waited longest at least as often as any other,
 /// so that one is enough to look at. The result is that of the monitor
-/// [`Bypass`](tenure_core::monitors::Bypass), which a test compares it with.
-#[derive(Debug, Default)]
-pub(crate) struct BypassMeter {
+/// [`Bypass`](super::Bypass), which a test compares it with.
+#[derive(Clone, Debug, Default)]
+pub struct BypassMeter {
     /// Requests in order: who, and how many entries there had been.
     requests: VecDeque<(ProcessId, u64)>,
     /// By process: which of the requests is its own and still open, counted from the first.
@@ -25,20 +27,22 @@ pub(crate) struct BypassMeter {
 }
 
 impl BypassMeter {
-    pub(crate) fn new(size: u32) -> Self {
+    /// Before the first request, of so many processes.
+    pub fn new(size: u32) -> Self {
         let size = size as usize;
         let own = vec![VecDeque::new(); size];
         BypassMeter { open: vec![None; size], last: vec![0; size], own, ..BypassMeter::default() }
     }
 
-    pub(crate) fn requested(&mut self, process: ProcessId) {
+    /// `process` asks to enter.
+    pub fn requested(&mut self, process: ProcessId) {
         self.ended(process);
         self.open[process.index()] = Some(self.forgotten + self.requests.len() as u64);
         self.requests.push_back((process, self.entries));
     }
 
     /// The request of `process` was served, or the process crashed.
-    pub(crate) fn ended(&mut self, process: ProcessId) {
+    pub fn ended(&mut self, process: ProcessId) {
         self.open[process.index()] = None;
         while let Some((first, _)) = self.requests.front()
             && self.open[first.index()] != Some(self.forgotten)
@@ -49,10 +53,10 @@ impl BypassMeter {
     }
 
     /// `process` enters. Returns whom it has bypassed most, and how often.
-    pub(crate) fn entered(&mut self, process: ProcessId) -> Option<(ProcessId, u32)> {
+    pub fn entered(&mut self, process: ProcessId) -> Option<(ProcessId, u32)> {
         self.ended(process);
         self.entries += 1;
-        let before = std::mem::replace(&mut self.last[process.index()], self.entries);
+        let before = core::mem::replace(&mut self.last[process.index()], self.entries);
         let (waiter, since) = self.requests.front().copied()?;
         let times = if before <= since { 1 } else { self.again(process, before, since) };
         if times > self.worst {
@@ -73,12 +77,12 @@ impl BypassMeter {
     }
 
     /// The most entries of one process during one wait of another.
-    pub(crate) const fn worst(&self) -> u32 {
+    pub const fn worst(&self) -> u32 {
         self.worst
     }
 
     /// The most entries of one process during the longest wait that is not over.
-    pub(crate) fn present(&self) -> u32 {
+    pub fn present(&self) -> u32 {
         let Some((_, since)) = self.requests.front() else { return 0 };
         let passed = |(last, own): (&u64, &VecDeque<u64>)| {
             own.iter().chain([last]).filter(|entry| *entry > since).count()
@@ -88,7 +92,7 @@ impl BypassMeter {
     }
 
     /// Who entered most often, while who waited.
-    pub(crate) const fn worst_pair(&self) -> Option<(ProcessId, ProcessId)> {
+    pub const fn worst_pair(&self) -> Option<(ProcessId, ProcessId)> {
         self.worst_pair
     }
 }
