@@ -8,7 +8,7 @@ use serde::Serialize;
 use tenure_algorithms::catalogue::Parameters;
 use tenure_core::Property;
 use tenure_trace::{
-    Course, FollowError, Header, Impossible, Kind, Merged, Trace, Verification, merge, merge_files,
+    ClockUnit, Course, FollowError, Header, Impossible, Kind, Merged, Trace, Verification, merge, merge_files,
     plain, verify, verify_files,
 };
 
@@ -70,6 +70,8 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     let (mut merged, steps) = again(options.over, &trace, &parameters, directory.path())?;
     // What is judged, and of whom, is what it was when the run was kept.
     merged.header = Header {
+        // It ends when nothing is left to do: no time need pass before its end says something.
+        clock: ClockUnit::Tick,
         fenced: trace.header.fenced,
         most_inside: trace.header.most_inside,
         ranks: Some(trace.header.ranks.clone().unwrap_or_else(|| parameters.ranks.to_vec())),
