@@ -8,8 +8,8 @@ use serde::Serialize;
 use tenure_algorithms::catalogue::Parameters;
 use tenure_core::Property;
 use tenure_trace::{
-    ClockUnit, Course, FollowError, Header, Impossible, Kind, Merged, Trace, Verification, merge, merge_files,
-    plain, verify, verify_files,
+    ClockUnit, Course, FollowError, Header, Impossible, Kind, Merged, Trace, Verification, merge,
+    merge_files, plain, verify, verify_files,
 };
 
 use super::of_input;
