@@ -241,7 +241,7 @@ fn a_new_leader_asks_whether_anybody_knows_or_has_not_voted() {
         }
         decided.iter().for_each(|at| stage.pass((p(1), p(*at)), 0));
         for at in 2..=3 {
-            while stage.queue((p(1), p(at))).len() > 0 {
+            while !stage.queue((p(1), p(at))).is_empty() {
                 stage.lose((p(1), p(at)));
             }
         }
@@ -263,7 +263,7 @@ fn a_coordinator_that_is_back_decides_by_its_log() {
             }
         }
         for at in 2..=3 {
-            while stage.queue((p(1), p(at))).len() > 0 {
+            while !stage.queue((p(1), p(at))).is_empty() {
                 stage.lose((p(1), p(at)));
             }
         }

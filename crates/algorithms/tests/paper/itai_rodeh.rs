@@ -131,7 +131,7 @@ fn nobody_is_named_and_the_leader_is_known_by_its_distance() {
         while !stage.busy_links().is_empty() {
             for at in &order {
                 let link = (*at, ProcessId((at.0 + 1) % 3));
-                if stage.queue(link).len() > 0 {
+                if !stage.queue(link).is_empty() {
                     sent.push(stage.queue(link)[0].clone());
                     stage.deliver(link, &mut Dice(0));
                 }

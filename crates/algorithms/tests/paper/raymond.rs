@@ -104,7 +104,7 @@ fn whoever_hands_the_token_on_and_needs_it_again_asks_at_once() {
     stage.drain(&mut Dice(0));
     let order = entered(&mut stage);
     stage.command(p(1), Command::Exit);
-    let first = if stage.queue((p(1), p(2))).len() > 0 { 2 } else { 3 };
+    let first = if stage.queue((p(1), p(2))).is_empty() { 3 } else { 2 };
     assert_eq!(
         (order, stage.queue((p(1), p(first))).len()),
         (vec![1], 2),

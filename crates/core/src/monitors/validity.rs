@@ -43,7 +43,7 @@ impl Validity {
         let all = (0..self.beliefs.len()).map(ProcessId::at);
         let live = all.filter(|process| !self.down.contains(*process));
         if self.ranks.is_empty() {
-            live.last()
+            live.max()
         } else {
             live.max_by_key(|process| self.ranks[process.index()])
         }

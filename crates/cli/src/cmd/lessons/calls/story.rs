@@ -85,13 +85,13 @@ pub(super) fn perform(with: Story) -> Result<Made, String> {
         }
         "lamport" => {
             let variants = variants(&with)?;
-            story.on_all::<Lamport>(lamport::Config { variants, ..Default::default() })
+            story.on_all::<Lamport>(lamport::Config { variants })
         }
         "ricart-agrawala" => match with.clocks {
             Some(clocks) => story.on_all::<Aged>(clocks),
             None => {
                 let variants = variants(&with)?;
-                let config = ricart_agrawala::Config { variants, ..Default::default() };
+                let config = ricart_agrawala::Config { variants };
                 story.on_all::<RicartAgrawala>(config)
             }
         },
@@ -135,7 +135,7 @@ impl With<'_> {
             .map(|(told, _)| told.lines().collect())
             .collect();
         let course = Course::of_script::<P>(&script, &config).map_err(said)?;
-        let course = course.last().ok_or_else(|| "the story has no group")?;
+        let course = course.last().ok_or("the story has no group")?;
         let page = Page::default();
         let group = Group::new(ProcessId(0), course.size);
         let simulation = Simulation::<P>::new(config(group), Settings::new(course.size));
