@@ -1,4 +1,5 @@
-//! What `tenure check` promises beyond its verdicts: it can be interrupted, and both scopes of an order are judged in one go.
+//! What `tenure check` promises beyond its verdicts: it can be interrupted, and both scopes of an
+//! order are judged in one go.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
