@@ -25,6 +25,7 @@
 //! and does not start again, or the messages would grow exponentially.
 
 mod card;
+mod rules;
 
 use alloc::sync::Arc;
 
@@ -33,9 +34,11 @@ use tenure_core::{
     Delay, Effects, Fixed, Group, ProcessId, ProcessSet, Protocol, Rank, Term, Verdict, labelled,
 };
 
+use rules::Rules;
+pub use rules::Switch;
+
 use crate::Variants;
 use crate::catalogue::{Configured, Parameters, Unknown};
-use crate::variants::switches;
 
 /// One process of the election.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -140,28 +143,6 @@ impl Configured for Config {
     }
 }
 
-switches! {
-    TellAll = "tell-all", sound,
-        "an election is told to all, not only to those above";
-    LiteralRestart = "literal-restart", sound,
-        "every election message starts another election, not one per election";
-    AnnounceLower = "announce-lower", unsound,
-        "the result is told only to those below, so a rival above never learns"
-        => "7-B4", "-n 2 --variant announce-lower,no-terms --crash 1 --recover 1";
-    AcceptLower = "accept-lower", unsound,
-        "an announcement of a lower process is believed"
-        => "7-B3",
-        "-n 2 --variant accept-lower,no-terms --crash 1 --recover 1 --property agreement";
-    IgnoreLower = "ignore-lower", unsound,
-        "an announcement of a lower process is ignored, where it should start an election"
-        => "7-B4", "-n 2 --variant ignore-lower,no-terms --crash 1 --recover 1";
-    NoTerms = "no-terms", unsound,
-        "announcements carry no term, so a late one overwrites a newer one"
-        => "", "-n 2 --crash 1 --recover 1";
-    Greet = "greet", sound,
-        "a leader announces itself to a peer that is trusted again: heals partitions";
-}
-
 /// What survives a crash.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -227,7 +208,7 @@ impl Protocol for Bully {
             Timer::Answer => self.announce(fx),
             Timer::Coordinator => {
                 // The last number may have been concluded without us.
-                self.number += u64::from(!self.has(Switch::NoTerms));
+                self.number = self.rules().after(self.number);
                 self.start(fx);
             }
         }
@@ -247,7 +228,7 @@ impl Protocol for Bully {
                 if self.phase == Phase::Doubting && self.believes_in(peer) {
                     self.enter_phase(Phase::Settled, fx);
                 }
-                if self.has(Switch::Greet) && self.believes_in(self.group.me()) {
+                if self.rules().greets() && self.believes_in(self.group.me()) {
                     fx.send(peer, Message::Coordinator { number: self.announced.number });
                 }
             }
@@ -258,7 +239,7 @@ impl Protocol for Bully {
 impl Bully {
     fn start(&mut self, fx: &mut impl Effects<Self>) {
         self.number = self.number.max(self.announced.number + 1);
-        self.ask(self.carried(self.number), fx);
+        self.ask(self.rules().carried(self.number), fx);
     }
 
     fn ask(&mut self, number: u64, fx: &mut impl Effects<Self>) {
@@ -266,7 +247,7 @@ impl Bully {
         if higher.is_empty() {
             return self.announce(fx);
         }
-        let asked = if self.has(Switch::TellAll) { self.group.peers() } else { higher };
+        let asked = self.rules().asked(higher, self.group);
         fx.broadcast(&asked, Message::Election { number });
         self.enter_phase(Phase::Asking, fx);
     }
@@ -275,14 +256,15 @@ impl Bully {
         self.number = self.number.max(number);
         // Its announcement is on the way to the sender: starting again would breed elections.
         let concluded = number != 0 && number <= self.announced.number;
+        let is_free = self.is_settled() && !concluded;
         if self.outranks_me(from) {
-            if self.is_settled() && !concluded {
+            if is_free {
                 self.enter_phase(Phase::Waiting, fx);
             }
             return;
         }
-        fx.send(from, Message::Answer { number: self.carried(self.number) });
-        if (self.is_settled() && !concluded) || self.has(Switch::LiteralRestart) {
+        fx.send(from, Message::Answer { number: self.rules().carried(self.number) });
+        if self.rules().starts(is_free) {
             self.start(fx);
         }
     }
@@ -303,12 +285,12 @@ impl Bully {
     fn on_coordinator(&mut self, from: ProcessId, number: u64, fx: &mut impl Effects<Self>) {
         let term = Term { number, leader: from };
         self.number = self.number.max(number);
-        if term < self.announced && !self.has(Switch::NoTerms) {
+        if self.rules().is_late(term, self.announced) {
             return fx.send(from, Message::Answer { number: self.announced.number });
         }
-        if self.outranks_me(from) || self.has(Switch::AcceptLower) {
+        if self.rules().believes(self.outranks_me(from)) {
             self.accept(term, fx);
-        } else if !self.has(Switch::IgnoreLower) {
+        } else if self.rules().challenges_lower() {
             self.announced = term;
             if self.is_settled() {
                 self.start(fx);
@@ -319,8 +301,8 @@ impl Bully {
     /// Victory: tells everybody.
     fn announce(&mut self, fx: &mut impl Effects<Self>) {
         self.number = self.number.max(self.announced.number + 1);
-        let number = self.carried(self.number);
-        let told = if self.has(Switch::AnnounceLower) { self.lower() } else { self.group.peers() };
+        let number = self.rules().carried(self.number);
+        let told = self.rules().told(self.group, |peer| self.outranks_me(peer));
         fx.broadcast(&told, Message::Coordinator { number });
         self.accept(Term { number, leader: self.group.me() }, fx);
     }
@@ -360,16 +342,11 @@ impl Bully {
         }
     }
 
-    /// A number as messages carry it: 0 where there are no terms.
-    fn carried(&self, number: u64) -> u64 {
-        if self.has(Switch::NoTerms) { 0 } else { number }
-    }
-
     /// Whether what we announced was not believed. (A follower that hears of a later number
     /// waits for its announcement: were it to start as well, elections would breed elections.)
     fn is_overtaken(&self, number: u64) -> bool {
         let ours = self.announced.leader == self.group.me() && self.leader == Some(self.announced);
-        ours && number >= self.announced.number && !self.has(Switch::NoTerms)
+        ours && self.rules().overtakes(number, self.announced.number)
     }
 
     /// Whether no election of ours is under way.
@@ -389,11 +366,7 @@ impl Bully {
         self.group.peers().iter().filter(|peer| self.outranks_me(*peer)).collect()
     }
 
-    fn lower(&self) -> ProcessSet {
-        self.group.peers().iter().filter(|peer| !self.outranks_me(*peer)).collect()
-    }
-
-    fn has(&self, switch: Switch) -> bool {
-        self.config.variants.has(switch)
+    fn rules(&self) -> Rules {
+        Rules(self.config.variants)
     }
 }

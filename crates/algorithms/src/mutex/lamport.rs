@@ -24,6 +24,8 @@
 //! in the order of the stamps, hence of happened-before, as far as these messages carry it: what
 //! the application says is in no clock.
 
+mod rules;
+
 use alloc::vec::Vec;
 
 use tenure_core::service::mutex::{Command, Event};
@@ -33,9 +35,11 @@ use tenure_core::{
     ProcessSet, Property, Protocol, Stamp, Stamped, labelled,
 };
 
+use rules::Rules;
+pub use rules::Switch;
+
 use crate::Variants;
 use crate::catalogue::{Configured, Parameters, Unknown};
-use crate::variants::switches;
 
 /// One process of the algorithm.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -102,28 +106,6 @@ impl Configured for Config {
     }
 }
 
-switches! {
-    AnyMessage = "any-message", sound,
-        "any message with a later clock counts as a reply, as in the paper";
-    SuppressedReplies = "suppressed-replies", sound,
-        "a process whose own request is larger does not reply: its request says the same";
-    IdsAsStamps = "ids-as-stamps", unsound,
-        "requests are ordered by process alone, so a later one can overtake an entry"
-        => "7-L1", "-n 2";
-    ClockOnlyOwnFirst = "clock-only-own-first", unsound,
-        "no tie-break: of two equal clocks everybody takes its own to be first, and both enter"
-        => "7-L2", "-n 2";
-    ClockOnlyOtherFirst = "clock-only-other-first", unsound,
-        "no tie-break: of two equal clocks everybody takes the other's to be first, for ever"
-        => "7-L3", "-n 2";
-    OwnRequestOnTop = "own-request-on-top", unsound,
-        "enters as soon as its request is the smallest it knows, without waiting for replies"
-        => "7-L5", "-n 2";
-    ReplyFromAll = "reply-from-all", unsound,
-        "enters as soon as everybody has replied, whoever else may be before it"
-        => "7-L6", "-n 2";
-}
-
 impl Protocol for Lamport {
     type Config = Config;
     type Command = Command;
@@ -155,13 +137,13 @@ impl Protocol for Lamport {
         let later = Stamp { clock: message.clock(), process: from };
         self.clock.observe(later.clock);
         self.clock.tick();
-        if matches!(message, Message::Reply { .. }) || self.takes_anything_for_a_reply() {
+        if self.rules().is_reply(&message) {
             self.hear(later);
         }
         match message {
             Message::Request { stamp } => {
                 self.enqueue(stamp);
-                if !self.has_replied_by_requesting(stamp) {
+                if self.rules().replies(stamp, self.waiting()) {
                     fx.send(from, Message::Reply { clock: self.clock.tick() });
                 }
             }
@@ -175,22 +157,20 @@ impl Protocol for Lamport {
 impl Lamport {
     fn request(&mut self, fx: &mut impl Effects<Self>) {
         assert!(self.phase == Phase::Idle, "a process asks only when it neither waits nor is in");
-        let clock = self.clock.tick();
-        let clock = if self.variants.has(Switch::IdsAsStamps) { 0 } else { clock };
-        let stamp = Stamp { clock, process: self.group.me() };
+        let request = self.rules().stamp(self.clock.tick(), self.group.me());
         let awaited = self.group.peers();
-        fx.broadcast(&awaited, Message::Request { stamp });
-        self.phase = Phase::Waiting { request: stamp, awaited };
+        fx.broadcast(&awaited, Message::Request { stamp: request });
+        self.phase = Phase::Waiting { request, awaited };
         self.enter_if_granted(fx);
     }
 
     fn enter_if_granted(&mut self, fx: &mut impl Effects<Self>) {
         let Phase::Waiting { request, awaited } = &self.phase else { return };
         let request = *request;
-        let heard = awaited.is_empty() || self.variants.has(Switch::OwnRequestOnTop);
-        let on_top = self.requests.iter().all(|other| self.precedes(request, *other))
-            || self.variants.has(Switch::ReplyFromAll);
-        if heard && on_top {
+        let rules = self.rules();
+        let all_replied = awaited.is_empty();
+        let on_top = self.requests.iter().all(|other| rules.precedes(request, *other));
+        if rules.grants(all_replied, on_top) {
             self.phase = Phase::Inside { request };
             let fence = Fence(request.clock, u64::from(request.process.number()));
             fx.emit(Event::Entered { fence });
@@ -223,25 +203,16 @@ impl Lamport {
         }
     }
 
-    /// Whether our request comes before another.
-    fn precedes(&self, ours: Stamp, other: Stamp) -> bool {
-        if self.variants.has(Switch::ClockOnlyOwnFirst) {
-            ours.clock <= other.clock
-        } else if self.variants.has(Switch::ClockOnlyOtherFirst) {
-            ours.clock < other.clock
-        } else {
-            ours < other
+    /// Our own request, while it waits.
+    fn waiting(&self) -> Option<Stamp> {
+        match self.phase {
+            Phase::Waiting { request, .. } => Some(request),
+            Phase::Idle | Phase::Inside { .. } => None,
         }
     }
 
-    /// Whether our own request, which its process has or will get, serves as a reply to this.
-    fn has_replied_by_requesting(&self, request: Stamp) -> bool {
-        let larger = matches!(&self.phase, Phase::Waiting { request: ours, .. } if *ours > request);
-        larger && self.variants.has(Switch::SuppressedReplies)
-    }
-
-    fn takes_anything_for_a_reply(&self) -> bool {
-        [Switch::AnyMessage, Switch::SuppressedReplies].iter().any(|it| self.variants.has(*it))
+    fn rules(&self) -> Rules {
+        Rules(self.variants)
     }
 }
 
@@ -300,8 +271,8 @@ impl Algorithm for Lamport {
     }
 
     fn smallest_stamp(&self) -> Option<u64> {
-        if self.variants.has(Switch::IdsAsStamps) {
-            return None; // its requests carry no stamps
+        if !self.rules().orders_by_clock() {
+            return None;
         }
         let own = match &self.phase {
             Phase::Waiting { request, .. } | Phase::Inside { request } => Some(request.clock),
@@ -321,7 +292,7 @@ impl Algorithm for Lamport {
     }
 
     fn smallest_in_message(config: &Config, message: &Message) -> Option<u64> {
-        if config.variants.has(Switch::IdsAsStamps) {
+        if !Rules(config.variants).orders_by_clock() {
             return None;
         }
         Some(match message {

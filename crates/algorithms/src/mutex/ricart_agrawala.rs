@@ -23,6 +23,8 @@
 //! The variant `reference` is the algorithm of 1981 without either. (What the application says
 //! is in no clock: a request that was made because of it may still get the smaller stamp.)
 
+mod rules;
+
 use alloc::vec::Vec;
 
 use tenure_core::service::mutex::{Command, Event};
@@ -32,9 +34,12 @@ use tenure_core::{
     ProcessSet, Property, Protocol, Stamp, Stamped, labelled,
 };
 
+use rules::Rules;
+pub use rules::Switch;
+
 use crate::Variants;
 use crate::catalogue::{Configured, Parameters, Unknown};
-use crate::variants::{switches, tolerant};
+use crate::variants::tolerant;
 
 /// One process of the algorithm.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -97,35 +102,6 @@ impl Configured for Config {
     }
 }
 
-switches! {
-    Reference = "reference", sound,
-        "as printed in 1981: replies carry neither the request's name nor a clock";
-    UnstampedReply = "unstamped-reply", sound,
-        "replies carry no clock: entries may leave the order of happened-before"
-        => "7-R6", "-n 3 --entries 2,1,1 --channel fifo --property order";
-    UntaggedReply = "untagged-reply", unsound,
-        "replies do not name the request, so a duplicate may serve the next one"
-        => "7-R8", "-n 2 --entries 2 --duplicate 1";
-    BareCounter = "bare-counter", unsound,
-        "replies are counted and neither named nor told apart by sender"
-        => "7-R7", "-n 2 --entries 2 --duplicate 1";
-    NoClockOnRequest = "no-clock-on-request", unsound,
-        "receiving a request does not advance the clock"
-        => "7-R5", "-n 2 --entries 2";
-    IdsAsStamps = "ids-as-stamps", unsound,
-        "requests are ordered by process alone, without a clock"
-        => "7-R2", "-n 3 --channel fifo";
-    ClockOnlyStrict = "clock-only-strict", unsound,
-        "no tie-break: of two equal clocks neither goes first, and both reply"
-        => "7-R3", "-n 2";
-    ClockOnlyDefer = "clock-only-defer", unsound,
-        "no tie-break: of two equal clocks both go first, and both defer"
-        => "7-R4", "-n 2";
-    ReplyWhileInside = "reply-while-inside", unsound,
-        "a request that arrives while we are inside is answered at once"
-        => "", "-n 3 --entries 2 --channel fifo";
-}
-
 impl Protocol for RicartAgrawala {
     type Config = Config;
     type Command = Command;
@@ -156,13 +132,11 @@ impl Protocol for RicartAgrawala {
     fn on_message(&mut self, from: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
         match message {
             Message::Request { stamp } => {
-                if !self.variants.has(Switch::NoClockOnRequest) {
-                    self.clock.observe(stamp.clock);
-                }
+                self.rules().hear(&mut self.clock, stamp);
                 if self.precedes(stamp) {
                     self.defer(stamp);
                 } else {
-                    fx.send(from, self.reply_to(stamp.clock));
+                    fx.send(from, self.reply_to(stamp));
                 }
             }
             Message::Reply { to, clock } => {
@@ -178,12 +152,11 @@ impl Protocol for RicartAgrawala {
 impl RicartAgrawala {
     fn request(&mut self, fx: &mut impl Effects<Self>) {
         assert!(self.phase == Phase::Idle, "a process asks only when it neither waits nor is in");
-        let clock = self.clock.tick();
-        let stamp = Stamp { clock: if self.orders_by_id() { 0 } else { clock }, ..self.place() };
+        let request = self.rules().stamp(self.clock.tick(), self.group.me());
         let awaited = self.group.peers();
-        fx.broadcast(&awaited, Message::Request { stamp });
+        fx.broadcast(&awaited, Message::Request { stamp: request });
         let alone = awaited.is_empty();
-        self.phase = Phase::Waiting { request: stamp, awaited };
+        self.phase = Phase::Waiting { request, awaited };
         if alone {
             self.enter(fx);
         }
@@ -202,7 +175,7 @@ impl RicartAgrawala {
         self.phase = Phase::Idle;
         let mut deferred = core::mem::take(&mut self.deferred);
         for request in deferred.drain(..) {
-            fx.send(request.process, self.reply_to(request.clock));
+            fx.send(request.process, self.reply_to(request));
         }
         // Emptied, but keeping its memory: entering again allocates nothing.
         self.deferred = deferred;
@@ -211,67 +184,35 @@ impl RicartAgrawala {
 
     /// Keeps a request for later; a duplicate changes nothing.
     fn defer(&mut self, request: Stamp) {
-        let kept =
-            if tags_replies(self.variants) { request } else { Stamp { clock: 0, ..request } };
+        let kept = self.rules().kept(request);
         if let Err(place) = self.deferred.binary_search(&kept) {
             self.deferred.insert(place, kept);
         }
     }
 
-    fn reply_to(&self, clock: u64) -> Message {
-        let stamped = stamps_replies(self.variants);
-        Message::Reply {
-            to: if tags_replies(self.variants) { clock } else { 0 },
-            clock: if stamped { self.clock.now() } else { 0 },
-        }
+    fn reply_to(&self, request: Stamp) -> Message {
+        self.rules().reply(request, self.clock.now())
     }
 
     /// Counts a reply; tells whether it was the last one awaited.
     fn receive_reply(&mut self, from: ProcessId, to: u64) -> bool {
-        let tagged = tags_replies(self.variants);
-        let by_name = !self.variants.has(Switch::BareCounter);
+        let rules = self.rules();
         let Phase::Waiting { request, awaited } = &mut self.phase else { return false };
-        if tagged && to != request.clock {
-            return false;
-        }
-        let counted = if by_name { Some(from) } else { awaited.smallest() };
-        counted.is_some_and(|peer| awaited.remove(peer)) && awaited.is_empty()
+        rules.answers(to, *request) && rules.count(from, awaited) && awaited.is_empty()
     }
 
     /// Whether our own claim, if we have one, comes before `request`.
     fn precedes(&self, request: Stamp) -> bool {
         match &self.phase {
             Phase::Idle => false,
-            Phase::Inside { .. } => !self.variants.has(Switch::ReplyWhileInside),
-            Phase::Waiting { request: ours, .. } => {
-                if self.variants.has(Switch::ClockOnlyStrict) {
-                    ours.clock < request.clock
-                } else if self.variants.has(Switch::ClockOnlyDefer) {
-                    ours.clock <= request.clock
-                } else {
-                    *ours < request
-                }
-            }
+            Phase::Waiting { request: ours, .. } => self.rules().precedes(*ours, request),
+            Phase::Inside { .. } => self.rules().defers_while_inside(),
         }
     }
 
-    fn place(&self) -> Stamp {
-        Stamp { clock: 0, process: self.group.me() }
+    fn rules(&self) -> Rules {
+        Rules(self.variants)
     }
-
-    fn orders_by_id(&self) -> bool {
-        self.variants.has(Switch::IdsAsStamps)
-    }
-}
-
-fn tags_replies(variants: Variants<Switch>) -> bool {
-    ![Switch::UntaggedReply, Switch::BareCounter, Switch::Reference]
-        .iter()
-        .any(|switch| variants.has(*switch))
-}
-
-fn stamps_replies(variants: Variants<Switch>) -> bool {
-    !variants.has(Switch::UnstampedReply) && !variants.has(Switch::Reference)
 }
 
 /// What the application carries besides is this clock, as with any message.
@@ -282,30 +223,6 @@ impl Stamped for RicartAgrawala {
 
     fn observe(&mut self, clock: u64) {
         self.clock.observe(clock);
-    }
-}
-
-/// Whether a request is known by its clock wherever it is mentioned.
-fn tags_requests(variants: Variants<Switch>) -> bool {
-    tags_replies(variants) && !variants.has(Switch::IdsAsStamps)
-}
-
-fn for_each_stamp(
-    variants: Variants<Switch>,
-    message: &mut Message,
-    mut each: impl FnMut(&mut u64),
-) {
-    match message {
-        Message::Request { stamp } if !variants.has(Switch::IdsAsStamps) => each(&mut stamp.clock),
-        Message::Request { .. } => {}
-        Message::Reply { to, clock } => {
-            if tags_requests(variants) {
-                each(to);
-            }
-            if stamps_replies(variants) {
-                each(clock);
-            }
-        }
     }
 }
 
@@ -329,7 +246,7 @@ impl Algorithm for RicartAgrawala {
                 "ask everyone, defer whoever comes after you",
                 "Ricart & Agrawala, CACM 24(1), 1981",
             )
-            .promising(stamps_replies(config.variants).then_some(Property::Order))
+            .promising(Rules(config.variants).stamps_replies().then_some(Property::Order))
         }
     }
 
@@ -348,34 +265,36 @@ impl Algorithm for RicartAgrawala {
             Phase::Idle => None,
         };
         let owed = self.deferred.iter().map(|request| request.clock);
-        let requests = request.filter(|_| !self.orders_by_id());
-        let owed = owed.filter(|_| tags_requests(self.variants));
-        requests.into_iter().chain(owed).chain([self.clock.now()]).min()
+        let request = request.filter(|_| self.rules().orders_by_clock());
+        let owed = owed.filter(|_| self.rules().keeps_clocks());
+        request.into_iter().chain(owed).chain([self.clock.now()]).min()
     }
 
     fn shift_stamps(&mut self, by: u64) {
-        let (tags, by_id) = (tags_requests(self.variants), self.orders_by_id());
+        let rules = self.rules();
         self.clock.0 -= by;
         match &mut self.phase {
-            Phase::Waiting { request, .. } | Phase::Inside { request } if !by_id => {
+            Phase::Waiting { request, .. } | Phase::Inside { request }
+                if rules.orders_by_clock() =>
+            {
                 request.clock -= by;
             }
             Phase::Waiting { .. } | Phase::Idle | Phase::Inside { .. } => {}
         }
-        if tags {
+        if rules.keeps_clocks() {
             self.deferred.iter_mut().for_each(|request| request.clock -= by);
         }
     }
 
     fn smallest_in_message(config: &Config, message: &Message) -> Option<u64> {
         let mut smallest = None;
-        for_each_stamp(config.variants, &mut message.clone(), |stamp| {
+        Rules(config.variants).for_each_stamp(&mut message.clone(), |stamp| {
             smallest = Some(smallest.map_or(*stamp, |least: u64| least.min(*stamp)));
         });
         smallest
     }
 
     fn shift_message(config: &Config, message: &mut Message, by: u64) {
-        for_each_stamp(config.variants, message, |stamp| *stamp -= by);
+        Rules(config.variants).for_each_stamp(message, |stamp| *stamp -= by);
     }
 }
