@@ -296,7 +296,6 @@ impl Maekawa {
             Arrival::Behind => self.fail(request, fx),
             Arrival::InFrontOf(displaced) => self.fail(displaced.request, fx),
             Arrival::After(holder) => {
-                self.voter.inquire(holder);
                 self.tell(holder.request.process, Message::Inquire { ballot: holder }, fx);
             }
             Arrival::Known => {}

@@ -27,9 +27,8 @@ pub(super) struct Voter {
 enum Lock {
     #[default]
     Free,
+    /// For this one; if a smaller one waits, we have asked to have the vote back.
     Locked(Ballot),
-    /// Locked, and we have asked to have the vote back.
-    Inquired(Ballot),
 }
 
 /// Where a request finds itself when it arrives.
@@ -55,7 +54,7 @@ impl Voter {
                 self.lock = Lock::Locked(ballot);
                 return Arrival::Voted(ballot);
             }
-            Lock::Locked(current) | Lock::Inquired(current) => current,
+            Lock::Locked(current) => current,
         };
         if current.request == request || self.waiting.iter().any(|it| it.request == request) {
             return Arrival::Known;
@@ -69,11 +68,6 @@ impl Voter {
             Some(first) => Arrival::InFrontOf(first),
             None => Arrival::After(current),
         }
-    }
-
-    /// Records that the vote is asked back.
-    pub(super) fn inquire(&mut self, ballot: Ballot) {
-        self.lock = Lock::Inquired(ballot);
     }
 
     /// The vote comes back, and its request waits for the next one.
@@ -94,14 +88,14 @@ impl Voter {
 
     /// Whether this very vote is out.
     pub(super) fn has_given(&self, ballot: Ballot) -> bool {
-        matches!(self.lock, Lock::Locked(it) | Lock::Inquired(it) if it == ballot)
+        self.lock == Lock::Locked(ballot)
     }
 
     /// Which process has the vote.
     pub(super) fn holder(&self) -> Option<ProcessId> {
         match self.lock {
             Lock::Free => None,
-            Lock::Locked(ballot) | Lock::Inquired(ballot) => Some(ballot.request.process),
+            Lock::Locked(ballot) => Some(ballot.request.process),
         }
     }
 
