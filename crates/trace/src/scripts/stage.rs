@@ -1,6 +1,6 @@
 //! A group of processes in memory, moved by hand, on the real protocols.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::mem;
 
 use tenure_core::{
@@ -27,6 +27,8 @@ pub struct Stage<P: Protocol> {
     pub(crate) order: Order,
     /// The oldest first.
     pub(crate) under_way: Vec<Parcel<P::Message>>,
+    /// How many of them each link has, where it has any.
+    busy: BTreeMap<Link, usize>,
     /// What applications sent each other and have not heard yet, the oldest first.
     pub(crate) told: Vec<Link>,
     armed: u64,
@@ -143,6 +145,7 @@ impl<P: Protocol> Stage<P> {
             configs,
             order,
             under_way: Vec::new(),
+            busy: BTreeMap::new(),
             told: Vec::new(),
             armed: 0,
             batch: Batch::default(),
@@ -214,8 +217,7 @@ impl<P: Protocol> Stage<P> {
 
     /// The links that have something under way, in order.
     pub fn busy_links(&self) -> Vec<Link> {
-        let busy: BTreeSet<Link> = self.under_way.iter().map(|parcel| parcel.link).collect();
-        busy.into_iter().collect()
+        self.busy.keys().copied().collect()
     }
 
     /// The armed timers of all processes.
@@ -417,8 +419,23 @@ impl<P: Protocol> Stage<P> {
         sent.nth(before).expect("so many messages are under way").0
     }
 
+    fn take(&mut self, place: usize) -> Parcel<P::Message> {
+        let parcel = self.under_way.remove(place);
+        let left = self.busy.get_mut(&parcel.link).expect("its link is busy");
+        *left -= 1;
+        if *left == 0 {
+            self.busy.remove(&parcel.link);
+        }
+        parcel
+    }
+
+    fn put(&mut self, place: usize, parcel: Parcel<P::Message>) {
+        *self.busy.entry(parcel.link).or_default() += 1;
+        self.under_way.insert(place, parcel);
+    }
+
     pub(crate) fn arrive(&mut self, place: usize) {
-        let Parcel { link: (from, to), message } = self.under_way.remove(place);
+        let Parcel { link: (from, to), message } = self.take(place);
         if self.is_up(to) {
             self.inject(from, to, message);
         } else {
@@ -427,7 +444,7 @@ impl<P: Protocol> Stage<P> {
     }
 
     pub(crate) fn remove(&mut self, place: usize) {
-        let Parcel { link: (from, to), message } = self.under_way.remove(place);
+        let Parcel { link: (from, to), message } = self.take(place);
         self.note(|| format!("{message:?} from {from} to {to} is lost"));
     }
 
@@ -435,7 +452,7 @@ impl<P: Protocol> Stage<P> {
         let copy = self.under_way[place].clone();
         let Parcel { link: (from, to), message } = &copy;
         self.note(|| format!("{message:?} from {from} to {to} is duplicated"));
-        self.under_way.insert(place + 1, copy);
+        self.put(place + 1, copy);
     }
 
     pub(crate) fn look(&mut self, at: ProcessId) {
@@ -470,7 +487,7 @@ impl<P: Protocol> Stage<P> {
             self.note(|| format!("  sends {to} {message:?}"));
             let label = message.label();
             *self.sent.entry((label.layer, label.kind)).or_default() += 1;
-            self.under_way.push(Parcel { link: (at, to), message });
+            self.put(self.under_way.len(), Parcel { link: (at, to), message });
         }
         if let Place::Up { timers, .. } = &mut self.places[at.index()] {
             for change in self.batch.timers.drain(..) {
