@@ -138,7 +138,8 @@ fn golden(folder: &str) -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folder = root.join("../algorithms/tests/golden").join(folder);
     let entries = std::fs::read_dir(&folder).expect("a folder of scripts");
-    let mut scripts: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    let files = entries.map(|entry| entry.expect("an entry").path());
+    let mut scripts: Vec<_> = files.filter(|file| file.extension().is_some()).collect();
     scripts.sort();
     scripts
 }

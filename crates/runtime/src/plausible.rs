@@ -195,11 +195,11 @@ mod tests {
     #[test]
     fn no_number_of_steps_leads_to_one_that_cannot_be_packed() {
         let mut plausible = Plausible::new(3);
-        let mut number = 0;
-        while plausible.hear(&term(number)).is_ok() {
-            number += 1 << 24;
+        let mut believed = 0;
+        while plausible.hear(&term(believed + (1 << 24))).is_ok() {
+            believed += 1 << 24;
         }
-        assert!(number + (1 << 24) <= Term::NUMBERS, "{number}");
+        assert!(believed + (1 << 24) <= Term::NUMBERS, "there is room for more than {believed}");
     }
 
     #[test]

@@ -62,7 +62,7 @@ fn three_never_elect_two_in_one_of_two_terms() {
 fn a_forgotten_vote_makes_two_leaders_of_one_term() {
     let forgetful = raft(3, 1, &[Switch::ForgottenVote]);
     let report = per_term(forgetful.crashing(1).recovering(1));
-    violated(&report, "one-leader-at-a-time", 8);
+    violated(&report, "one-leader-per-term", 8);
     // Where nobody comes back, nothing is forgotten.
     per_term(raft(3, 1, &[Switch::ForgottenVote]).crashing(1)).assert_holds();
 }
