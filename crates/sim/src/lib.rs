@@ -32,73 +32,41 @@
 //! give the same trace, to the byte, on every machine, and [`many`] gives the same reports with
 //! any number of threads.
 
-mod agenda;
-mod beliefs;
-mod causality;
-mod chats;
-mod clocks;
-mod command_line;
-mod configs;
-mod controls;
-mod core;
-mod fault;
-mod faults_seen;
-mod follow;
-mod happenings;
-mod json;
-mod latency;
-mod links;
+mod engine;
+mod figures;
+mod jury;
 mod many;
-mod metrics;
-mod moments;
-mod next;
-mod post;
-mod queue;
-mod random;
-mod recorder;
-mod refusal;
-mod report;
-mod router;
 pub mod scenario;
 mod service;
-mod session;
 mod settings;
 mod shrink;
 mod sim;
-mod span;
-mod steered;
-mod summary;
-mod tally;
+mod steer;
 pub mod theory;
-mod timers;
-mod users;
-mod watcher;
-mod workload;
-mod world;
 
-pub use command_line::{
+pub use engine::controls::{Controls, Progress};
+pub use engine::random::Random;
+pub use figures::faults_seen::FaultCount;
+pub use figures::metrics::{KindCount, Metrics};
+pub use figures::moments::Moments;
+pub use figures::report::{Ended, Report, Stuck};
+pub use figures::summary::{Summary, Violations};
+pub use figures::tally::{Level, Tally};
+pub use many::many;
+pub use service::{Ask, Heard, Playable, UserCommand, UserEvent};
+pub use settings::command_line::{
     Comeback, Hot, Link, Processes, group_options, inexpressible, parse_drift, parse_process,
     replay_command,
 };
-pub use configs::Configs;
-pub use controls::{Controls, Progress};
-pub use fault::{Chance, Fault, Memory, Recovery, When};
-pub use faults_seen::FaultCount;
-pub use latency::Latency;
-pub use many::many;
-pub use metrics::{KindCount, Metrics};
-pub use moments::Moments;
-pub use next::Next;
-pub use random::Random;
-pub use refusal::SettingsError;
-pub use report::{Ended, Report, Stuck};
-pub use service::{Ask, Heard, Playable, UserCommand, UserEvent};
-pub use session::{Halt, Session, Steer, SteerError, UnderWay, steering_options};
+pub use settings::configs::Configs;
+pub use settings::fault::{Chance, Fault, Memory, Recovery, When};
+pub use settings::latency::Latency;
+pub use settings::refusal::SettingsError;
+pub use settings::span::{Span, parse_units};
+pub use settings::workload::{Chatter, Entries, Initiators, Locking, Pattern, Workload};
 pub use settings::{Detector, Limits, Network, Settings, Time, Watch, Watched};
 pub use shrink::{Shrunk, shrink};
 pub use sim::{RunError, Simulation};
-pub use span::{Span, parse_units};
-pub use summary::{Summary, Violations};
-pub use tally::{Level, Tally};
+pub use steer::next::Next;
+pub use steer::session::{Halt, Session, Steer, SteerError, UnderWay, steering_options};
 pub use tenure_core::{Finding, FirstViolation, Judgement};
-pub use workload::{Chatter, Entries, Initiators, Locking, Pattern, Workload};

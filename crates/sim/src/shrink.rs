@@ -1,6 +1,11 @@
 use tenure_core::{ProcessId, TICKS_PER_UNIT};
 
-use crate::{Chance, Entries, Fault, Initiators, Latency, Pattern, Report, Settings, Span};
+use crate::figures::report::Report;
+use crate::settings::Settings;
+use crate::settings::fault::{Chance, Fault};
+use crate::settings::latency::Latency;
+use crate::settings::span::Span;
+use crate::settings::workload::{Entries, Initiators, Pattern};
 
 /// A small run that fails as a large one did.
 #[derive(Clone, Debug, PartialEq)]

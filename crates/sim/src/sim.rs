@@ -3,14 +3,17 @@ use std::io::Write;
 use tenure_core::{Algorithm, Card, Monitor, ProcessId, Protocol, Service, Stamped};
 use tenure_trace::{Header, Kind, Source, WriteError};
 
-use crate::chats::Stamping;
-use crate::core::{Core, Offers};
-use crate::recorder::Recorder;
-use crate::watcher::Watcher;
-use crate::world::World;
-use crate::{
-    Ask, Configs, Controls, Ended, Report, Settings, SettingsError, UserCommand, UserEvent, Watch,
-};
+use crate::engine::chats::Stamping;
+use crate::engine::controls::Controls;
+use crate::engine::core::{Core, Offers};
+use crate::engine::world::World;
+use crate::figures::report::{Ended, Report};
+use crate::jury::watcher::Watcher;
+use crate::service::{Ask, UserCommand, UserEvent};
+use crate::settings::configs::Configs;
+use crate::settings::refusal::SettingsError;
+use crate::settings::{Settings, Watch};
+use crate::steer::recorder::Recorder;
 
 /// A protocol, its configuration, and everything that decides a run.
 ///
@@ -220,7 +223,7 @@ where
     pub(crate) fn reported(
         &self,
         mut world: World<'_, P>,
-        ended: crate::Ended,
+        ended: crate::figures::report::Ended,
     ) -> (Report, Vec<P>, Option<Recorder>) {
         world.settle();
         let (mut core, processes, watchers) = world.into_parts();

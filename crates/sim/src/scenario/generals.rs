@@ -8,8 +8,12 @@
 use serde::{Deserialize, Serialize};
 use tenure_core::{Delay, Effects, Group, LocalTime, ProcessId, Protocol, labelled};
 
-use crate::clocks::Clocks;
-use crate::{Settings, SettingsError, Simulation, Span, UserCommand, UserEvent};
+use crate::engine::clocks::Clocks;
+use crate::service::{UserCommand, UserEvent};
+use crate::settings::Settings;
+use crate::settings::refusal::SettingsError;
+use crate::settings::span::Span;
+use crate::sim::Simulation;
 
 /// One of the two armies.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -5,11 +5,14 @@ use std::io::Write;
 use tenure_core::Order;
 use tenure_trace::{Course, FollowError, Theatre};
 
-use crate::core::Core;
-use crate::recorder::Recorder;
-use crate::steered::Steered;
-use crate::world::World;
-use crate::{Ended, Network, Playable, Report, RunError, Settings, Simulation};
+use crate::engine::core::Core;
+use crate::engine::world::World;
+use crate::figures::report::{Ended, Report};
+use crate::service::Playable;
+use crate::settings::{Network, Settings};
+use crate::sim::{RunError, Simulation};
+use crate::steer::recorder::Recorder;
+use crate::steer::steered::Steered;
 
 impl<P: Playable> Simulation<P> {
     /// Takes the steps of a course, and no others, and writes what happens to `to`. Of the

@@ -1,7 +1,7 @@
 use tenure_core::{LocalTime, ProcessId};
 
-use crate::Settings;
-use crate::random::mix;
+use crate::engine::random::mix;
+use crate::settings::Settings;
 
 /// The processes' own clocks: each has its own start and, with drift, its own rate.
 ///

@@ -228,7 +228,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::Random;
+    use crate::engine::random::Random;
 
     /// Pushes and pops at random, beside a map that is obviously right.
     fn agrees_with_a_map(seed: u64, spread: u64, burst: u64) {

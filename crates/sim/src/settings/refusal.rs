@@ -1,7 +1,8 @@
 use tenure_core::{Card, Crashes, ProcessId, Service, Surroundings, Timing, Weakness};
 use tenure_trace::units::exact as units;
 
-use crate::{Chance, Fault, Memory, Settings};
+use crate::settings::Settings;
+use crate::settings::fault::{Chance, Fault, Memory};
 
 /// Settings that make no sense, or an environment weaker than the algorithm's card demands.
 /// Nothing was run.

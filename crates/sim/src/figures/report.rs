@@ -2,9 +2,10 @@ use std::sync::Arc;
 
 use tenure_core::{Notice, ProcessId, Property, Rank, TICKS_PER_UNIT};
 
-use crate::core::Core;
-use crate::faults_seen::{FaultCount, count_faults, warnings};
-use crate::{Metrics, Settings};
+use crate::engine::core::Core;
+use crate::figures::faults_seen::{FaultCount, count_faults, warnings};
+use crate::figures::metrics::Metrics;
+use crate::settings::Settings;
 use tenure_core::{Finding, Judgement};
 
 /// Why a run ended.

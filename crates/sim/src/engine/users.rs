@@ -1,8 +1,10 @@
 use tenure_core::ProcessId;
 
-use crate::agenda::{Act, Agenda, AskCode};
-use crate::random::Stream;
-use crate::{Locking, Pattern, Random, Settings};
+use crate::engine::agenda::{Act, Agenda, AskCode};
+use crate::engine::random::Random;
+use crate::engine::random::Stream;
+use crate::settings::Settings;
+use crate::settings::workload::{Locking, Pattern};
 
 /// The users of the lock: each thinks, asks, is inside, and leaves.
 #[derive(Debug)]

@@ -4,8 +4,10 @@ use serde::ser::{SerializeMap, SerializeSeq, SerializeStruct};
 use serde::{Serialize, Serializer};
 use tenure_core::{Notice, ProcessId};
 
-use crate::report::in_units;
-use crate::{Metrics, Report, Tally};
+use crate::figures::metrics::Metrics;
+use crate::figures::report::Report;
+use crate::figures::report::in_units;
+use crate::figures::tally::Tally;
 use tenure_core::Judgement;
 
 /// The report as `tenure simulate --format json` prints it.

@@ -1,6 +1,6 @@
 use tenure_core::{Label, Layer, ProcessId};
 
-use crate::{Level, Tally};
+use crate::figures::tally::{Level, Tally};
 
 /// Messages of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

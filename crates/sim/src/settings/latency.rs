@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use tenure_core::ProcessId;
 
-use crate::command_line::Link;
-use crate::{Random, SettingsError, Span};
+use crate::engine::random::Random;
+use crate::settings::command_line::Link;
+use crate::settings::refusal::SettingsError;
+use crate::settings::span::Span;
 
 /// How long messages take.
 #[derive(Clone, Debug, PartialEq)]

@@ -6,46 +6,42 @@ use tenure_core::{
 };
 use tenure_trace::Kind;
 
-use crate::agenda::Act;
-use crate::chats::Stamping;
-use crate::clocks::Clocks;
-use crate::core::Core;
-use crate::happenings::Todo;
-use crate::post::{lose, post, receive};
-use crate::queue::Queue;
-use crate::timers::Timers;
-use crate::users::Users;
-use crate::watcher::Watcher;
-use crate::{Ask, Configs, Controls, Ended, Initiators, Progress, Random, UserCommand, UserEvent};
+use crate::engine::agenda::Act;
+use crate::engine::chats::Stamping;
+use crate::engine::clocks::Clocks;
+use crate::engine::controls::{Controls, Progress};
+use crate::engine::core::Core;
+use crate::engine::happenings::Todo;
+use crate::engine::post::{Letter, lose, post, receive};
+use crate::engine::queue::Queue;
+use crate::engine::random::Random;
+use crate::engine::timers::Timers;
+use crate::engine::users::Users;
+use crate::figures::report::Ended;
+use crate::jury::watcher::Watcher;
+use crate::service::{Ask, UserCommand, UserEvent};
+use crate::settings::configs::Configs;
+use crate::settings::workload::Initiators;
 
 /// How many events pass between two looks at limits and controls.
 const CHUNK: u64 = 4096;
 
-/// A message under way.
-#[derive(Debug)]
-pub(crate) struct Letter<M> {
-    pub(crate) from: ProcessId,
-    pub(crate) to: ProcessId,
-    pub(crate) tag: u32,
-    pub(crate) message: M,
-}
-
 /// Where the algorithm's choices and clock readings come from.
 #[derive(Debug)]
-pub(crate) struct Surroundings {
+pub(crate) struct Sources {
     choices: Random,
     clocks: Clocks,
     at: ProcessId,
     now: u64,
 }
 
-impl Surroundings {
+impl Sources {
     pub(crate) const fn new(choices: Random, clocks: Clocks) -> Self {
-        Surroundings { choices, clocks, at: ProcessId(0), now: 0 }
+        Sources { choices, clocks, at: ProcessId(0), now: 0 }
     }
 }
 
-impl Environment for Surroundings {
+impl Environment for Sources {
     fn choose(&mut self, bound: u32) -> u32 {
         self.choices.below(u64::from(bound)) as u32
     }
@@ -60,7 +56,7 @@ pub(crate) struct World<'a, P: Protocol> {
     pub(crate) core: Core,
     pub(crate) processes: Vec<P>,
     configs: &'a Configs<P::Config>,
-    batch: Batch<P, Surroundings>,
+    batch: Batch<P, Sources>,
     pub(crate) mail: Queue<Letter<P::Message>>,
     pub(crate) timers: Timers<P::Timer>,
     script: &'a [(u64, ProcessId, P::Command)],
@@ -80,8 +76,8 @@ where
         watchers: Vec<Watcher<P>>,
         stamping: Option<Stamping<P>>,
     ) -> Self {
-        let choices = Random::stream(core.settings.seed, crate::random::Stream::Choices);
-        let batch = Batch::new(Surroundings::new(choices, core.clocks));
+        let choices = Random::stream(core.settings.seed, crate::engine::random::Stream::Choices);
+        let batch = Batch::new(Sources::new(choices, core.clocks));
         let (mail, timers) = (Queue::new(), Timers::new());
         let processes = Vec::with_capacity(core.settings.size as usize);
         World { core, processes, configs, batch, mail, timers, script, watchers, stamping }

@@ -4,12 +4,13 @@ use tenure_core::service::{election, mutex};
 use tenure_core::{Observed, ProcessId, Verdict};
 use tenure_trace::{Kind, Passage};
 
-use crate::agenda::{Act, verdict};
-use crate::causality::Through;
-use crate::chats::Chat;
-use crate::core::Core;
-use crate::users::Phase;
-use crate::{Ask, Fault, Heard, Memory, When};
+use crate::engine::agenda::{Act, verdict};
+use crate::engine::chats::Chat;
+use crate::engine::core::Core;
+use crate::engine::users::Phase;
+use crate::jury::causality::Through;
+use crate::service::{Ask, Heard};
+use crate::settings::fault::{Fault, Memory, When};
 
 /// What the engine must do with a process because of an act.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

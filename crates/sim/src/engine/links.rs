@@ -1,6 +1,6 @@
 use tenure_core::ProcessId;
 
-use crate::random::mix;
+use crate::engine::random::mix;
 
 /// One number for each link that was used, fast for small groups and sparse for large ones.
 #[derive(Debug)]

@@ -6,7 +6,8 @@ use std::str::FromStr;
 use tenure_core::TICKS_PER_UNIT;
 use tenure_trace::units::{exact as units, ticks};
 
-use crate::{Random, SettingsError};
+use crate::engine::random::Random;
+use crate::settings::refusal::SettingsError;
 
 /// How long something lasts, in ticks: a distribution to draw from.
 ///

@@ -3,9 +3,10 @@
 use tenure_core::{Labelled, ProcessId, Verdict};
 use tenure_trace::Action;
 
-use crate::agenda::{Act, verdict};
-use crate::steered::Sent;
-use crate::{Ask, Playable, Session};
+use crate::engine::agenda::{Act, verdict};
+use crate::service::{Ask, Playable};
+use crate::steer::session::Session;
+use crate::steer::steered::Sent;
 
 /// What the next step of a [`Session`] does.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,7 +63,7 @@ impl<P: Playable> Session<'_, P> {
             Waiting::Mail(Sent { letter, number, .. }) => {
                 let (from, to, kind) = (letter.from, letter.to, letter.message.label().kind);
                 let lives = if self.is_up(to) { "arrives" } else { "arrives at nobody" };
-                let of = |sent: &crate::UnderWay<'_, P::Message>| {
+                let of = |sent: &crate::steer::session::UnderWay<'_, P::Message>| {
                     std::ptr::eq(sent.message, &raw const letter.message)
                 };
                 let id = self.under_way().iter().find(|sent| of(sent)).map(|sent| sent.id);

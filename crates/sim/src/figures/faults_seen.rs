@@ -1,5 +1,6 @@
-use crate::core::Core;
-use crate::{Fault, Metrics};
+use crate::engine::core::Core;
+use crate::figures::metrics::Metrics;
+use crate::settings::fault::Fault;
 
 /// One sort of fault: how often it was made to happen, and how often its effect was seen.
 ///

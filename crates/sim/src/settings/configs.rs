@@ -1,6 +1,6 @@
 use tenure_core::ProcessId;
 
-use crate::SettingsError;
+use crate::settings::refusal::SettingsError;
 
 /// The configuration of every process: one for all, or one for each.
 #[derive(Clone, Debug)]

@@ -6,7 +6,8 @@ use std::str::FromStr;
 use tenure_core::ProcessId;
 use tenure_trace::units::exact as units;
 
-use crate::{SettingsError, parse_units};
+use crate::settings::refusal::SettingsError;
+use crate::settings::span::parse_units;
 
 /// How often something random happens to a message.
 #[derive(Clone, Copy, Debug, PartialEq)]

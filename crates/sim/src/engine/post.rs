@@ -3,11 +3,19 @@
 use tenure_core::{Labelled, ProcessId};
 use tenure_trace::Kind;
 
-use crate::causality::Through;
-use crate::core::Core;
-use crate::queue::Queue;
-use crate::router::Route;
-use crate::world::Letter;
+use crate::engine::core::Core;
+use crate::engine::queue::Queue;
+use crate::engine::router::Route;
+use crate::jury::causality::Through;
+
+/// A message under way.
+#[derive(Debug)]
+pub(crate) struct Letter<M> {
+    pub(crate) from: ProcessId,
+    pub(crate) to: ProcessId,
+    pub(crate) tag: u32,
+    pub(crate) message: M,
+}
 
 /// Sends one message off.
 #[inline]

@@ -7,10 +7,11 @@ use std::str::FromStr;
 use tenure_core::{Order, ProcessId, Timing};
 use tenure_trace::units::exact as units;
 
-use crate::{
-    Chance, Chatter, Entries, Fault, Initiators, Memory, Pattern, Recovery, Settings,
-    SettingsError, Span, parse_units,
-};
+use crate::settings::Settings;
+use crate::settings::fault::{Chance, Fault, Memory, Recovery};
+use crate::settings::refusal::SettingsError;
+use crate::settings::span::{Span, parse_units};
+use crate::settings::workload::{Chatter, Entries, Initiators, Pattern};
 
 /// How something is read, and how it is written.
 macro_rules! words {
@@ -432,7 +433,7 @@ mod tests {
     use tenure_core::TICKS_PER_UNIT;
 
     use super::*;
-    use crate::When;
+    use crate::settings::fault::When;
 
     /// Whatever is written is read back as the same, and what is read is written as it was.
     #[track_caller]

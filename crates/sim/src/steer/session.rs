@@ -7,10 +7,14 @@ use std::str::FromStr;
 use tenure_core::{Labelled, ProcessId, Protocol, TICKS_PER_UNIT};
 use tenure_trace::{Action, Course, FollowError, Impossible, Pick, Theatre, WriteError};
 
-use crate::next::Next;
-use crate::recorder::Recorder;
-use crate::steered::Steered;
-use crate::{Controls, Ended, Playable, Report, RunError, SettingsError, Simulation};
+use crate::engine::controls::Controls;
+use crate::figures::report::{Ended, Report};
+use crate::service::Playable;
+use crate::settings::refusal::SettingsError;
+use crate::sim::{RunError, Simulation};
+use crate::steer::next::Next;
+use crate::steer::recorder::Recorder;
+use crate::steer::steered::Steered;
 
 /// What somebody does in a run that would not have happened by itself, and when.
 ///
@@ -317,7 +321,7 @@ impl<'a, P: Playable> Session<'a, P> {
         let world = &self.steered.world;
         let acts = world.core.agenda.in_order().into_iter();
         acts.filter_map(|(due, act)| match act {
-            crate::agenda::Act::Timer { slot, generation } => {
+            crate::engine::agenda::Act::Timer { slot, generation } => {
                 let (at, timer) = world.timers.armed_in(*slot, *generation)?;
                 Some((at, timer, due))
             }

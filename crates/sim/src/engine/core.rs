@@ -3,16 +3,20 @@
 use tenure_core::{Charge, ElectionJury, Label, MutexJury, ProcessId};
 use tenure_trace::{Kind, Who};
 
-use crate::agenda::{Act, Agenda};
-use crate::beliefs::Beliefs;
-use crate::causality::{Causality, Through};
-use crate::chats::Chats;
-use crate::clocks::Clocks;
-use crate::random::Stream;
-use crate::recorder::Recorder;
-use crate::router::Router;
-use crate::users::Users;
-use crate::{Ask, Chance, Fault, Metrics, Random, Settings, When};
+use crate::engine::agenda::{Act, Agenda};
+use crate::engine::chats::Chats;
+use crate::engine::clocks::Clocks;
+use crate::engine::random::Random;
+use crate::engine::random::Stream;
+use crate::engine::router::Router;
+use crate::engine::users::Users;
+use crate::figures::metrics::Metrics;
+use crate::jury::beliefs::Beliefs;
+use crate::jury::causality::{Causality, Through};
+use crate::service::Ask;
+use crate::settings::Settings;
+use crate::settings::fault::{Chance, Fault, When};
+use crate::steer::recorder::Recorder;
 
 /// Everything about a run but the processes, their messages and their timers.
 #[derive(Debug)]
@@ -309,7 +313,7 @@ impl Core {
             }
             Fault::Crash { .. } => {}
             Fault::Recover { process, at, memory } => {
-                let lost = memory == crate::Memory::Lost;
+                let lost = memory == crate::settings::fault::Memory::Lost;
                 self.plan.push(at, Act::Recover { fault, process, lost });
             }
             Fault::Partition { from, until, .. } => {

@@ -1,7 +1,7 @@
 use tenure_core::{ProcessId, Verdict};
 
-use crate::Ask;
-use crate::queue::Queue;
+use crate::engine::queue::Queue;
+use crate::service::Ask;
 
 /// Something that is going to happen, other than the arrival of a protocol's message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

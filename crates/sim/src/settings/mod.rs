@@ -1,8 +1,21 @@
+//! Everything that decides a run.
+
+pub(crate) mod command_line;
+pub(crate) mod configs;
+pub(crate) mod fault;
+pub(crate) mod latency;
+pub(crate) mod refusal;
+pub(crate) mod span;
+pub(crate) mod workload;
+
 use std::sync::Arc;
 
 use tenure_core::{Order, ProcessId, Property, Rank, TICKS_PER_UNIT, Timing};
 
-use crate::{Chance, Fault, Latency, Span, Workload};
+use crate::settings::fault::{Chance, Fault};
+use crate::settings::latency::Latency;
+use crate::settings::span::Span;
+use crate::settings::workload::Workload;
 
 /// Everything that decides a run, besides the algorithm and its configuration.
 ///

@@ -1,6 +1,8 @@
 use tenure_core::ProcessId;
 
-use crate::{Chance, SettingsError, Span};
+use crate::settings::fault::Chance;
+use crate::settings::refusal::SettingsError;
+use crate::settings::span::Span;
 
 /// What the users ask of the algorithm.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -5,8 +5,10 @@ use serde::ser::Serializer;
 use serde_json::{Map, Value};
 use tenure_core::Property;
 
-use crate::json::figures;
-use crate::{Judgement, Moments, Report};
+use crate::figures::json::figures;
+use crate::figures::moments::Moments;
+use crate::figures::report::Report;
+use tenure_core::Judgement;
 
 /// What many runs have in common: every figure of the report with its mean, deviation, extremes
 /// and confidence interval, and how often each property was violated.

@@ -3,12 +3,13 @@
 use tenure_core::{Labelled, Order, ProcessId, Protocol, TICKS_PER_UNIT};
 use tenure_trace::{Action, Impossible, Pick, Spoken, Theatre, timer_named};
 
-use crate::agenda::Act;
-use crate::happenings::Todo;
-use crate::post::{lose, trace_duplicate};
-use crate::users::Phase;
-use crate::world::{Letter, World};
-use crate::{Ask, Playable, UserCommand};
+use crate::engine::agenda::Act;
+use crate::engine::happenings::Todo;
+use crate::engine::post::Letter;
+use crate::engine::post::{lose, trace_duplicate};
+use crate::engine::users::Phase;
+use crate::engine::world::World;
+use crate::service::{Ask, Playable, UserCommand};
 
 /// How much time passes with each step of a course, in ticks: more than the unit that a message
 /// takes.

@@ -1,8 +1,12 @@
 use tenure_core::{Order, ProcessId, Timing};
 
-use crate::links::Links;
-use crate::random::Stream;
-use crate::{Chance, Fault, Latency, Random, Settings, Span};
+use crate::engine::links::Links;
+use crate::engine::random::Random;
+use crate::engine::random::Stream;
+use crate::settings::Settings;
+use crate::settings::fault::{Chance, Fault};
+use crate::settings::latency::Latency;
+use crate::settings::span::Span;
 
 /// What becomes of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
