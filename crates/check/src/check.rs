@@ -9,17 +9,17 @@ use std::time::Duration;
 use tenure_core::service::mutex;
 use tenure_core::{Algorithm, Card, Monitor, Need, Order, ProcessId, Property, Protocol, Stamped};
 
-use crate::Entries;
-use crate::bypass::Bypassed;
-use crate::crashing::{Crashing, Moment};
-use crate::entries::EntriesOfAll;
-use crate::judge::{Interning, Judge};
 use crate::limits::{Limits, Progress};
-use crate::processes::TermBound;
-use crate::shifts::Shifts;
-use crate::stamping::Stamping;
-use crate::symmetry::{Symmetric, Symmetry};
-use crate::user::Service;
+use crate::model::bypass::Bypassed;
+use crate::model::judge::{Interning, Judge};
+use crate::model::processes::TermBound;
+use crate::reduce::shifts::Shifts;
+use crate::reduce::symmetry::{Symmetric, Symmetry};
+use crate::users::crashing::{Crashing, Moment};
+use crate::users::entries::Entries;
+use crate::users::entries::EntriesOfAll;
+use crate::users::stamping::Stamping;
+use crate::users::user::Service;
 use crate::world::{Fault, Faults, MOST_FAULTS};
 
 /// A check of a protocol: what it explores, what it decides, and where it stops.

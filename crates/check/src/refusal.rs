@@ -2,7 +2,7 @@
 
 use tenure_core::{ProcessId, Weakness};
 
-use crate::Story;
+use crate::tell::story::Story;
 
 /// Why a check gives no report: it was not run, or the protocol broke down.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

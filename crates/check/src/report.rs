@@ -7,8 +7,8 @@ use serde::{Serialize, Serializer};
 
 use tenure_core::{Judgement, Property};
 
-use crate::Limit;
-use crate::story::Story;
+use crate::limits::Limit;
+use crate::tell::story::Story;
 use tenure_trace::{CreateError, Trace, WriteError, Writer};
 
 /// What a check found.

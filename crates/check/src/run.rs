@@ -5,23 +5,23 @@ use std::time::Instant;
 
 use tenure_core::{ProcessId, Protocol};
 
-use crate::Entries;
 use crate::check::{Asked, Check, Selected};
-use crate::entries::EntriesOfAll;
 use crate::explore::{Ended, Explored, Search};
-use crate::fingerprint::probability_of_a_missed_state;
-use crate::graph::Graph;
 use crate::limits::Limit;
+use crate::liveness::graph::Graph;
 use crate::model::Model;
-use crate::parcel::Freight;
-use crate::processes::{Processes, Setting};
+use crate::model::fingerprint::probability_of_a_missed_state;
+use crate::model::processes::{Processes, Setting};
 use crate::refusal::Refusal;
-use crate::replay::way_to;
 use crate::report::{Bounds, Bypassing, Report};
-use crate::rules::Rules;
-use crate::start::first_worlds;
-use crate::told::Told;
-use crate::user::{Service, Workload};
+use crate::tell::replay::way_to;
+use crate::tell::told::Told;
+use crate::users::entries::Entries;
+use crate::users::entries::EntriesOfAll;
+use crate::users::user::{Service, Workload};
+use crate::world::parcel::Freight;
+use crate::world::rules::Rules;
+use crate::world::start::first_worlds;
 use crate::world::{Fault, Layout, MOST_PROCESSES};
 use tenure_core::Judgement;
 

@@ -3,10 +3,9 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::levels::Violated;
-use crate::action::{Action, Cause, Kind};
-use crate::successors::{Cut, Seed, TIME, Worker};
-use crate::visited::{SHARDS, StateId, shard_of};
+use crate::explore::successors::{Cut, Seed, TIME, Worker};
+use crate::explore::visited::{SHARDS, StateId, shard_of};
+use crate::world::action::{Action, Cause, Kind};
 
 /// A successor that may be new.
 #[derive(Clone, Copy, Debug)]
@@ -16,6 +15,15 @@ pub(super) struct Candidate {
     pub(super) parent: u32,
     pub(super) action: Action,
     pub(super) label: u32,
+}
+
+/// The step that violated a monitor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Violated {
+    pub(crate) from: StateId,
+    pub(crate) action: Action,
+    /// How many steps it takes, this one included.
+    pub(crate) length: u32,
 }
 
 /// A handler that panicked.

@@ -5,14 +5,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use super::harvest::{Candidate, Harvest, Panicked};
+use super::harvest::{Candidate, Harvest, Panicked, Violated};
 use super::notes::{Notes, note};
 use super::parallel::each;
-use crate::action::Action;
+use crate::explore::successors::{Seed, Worker};
+use crate::explore::visited::{Edge, Origin, Put, SHARDS, Shard, StateId, shard_of};
 use crate::limits::{Limit, Limits, Progress};
-use crate::rules::Rules;
-use crate::successors::{Seed, Worker};
-use crate::visited::{Edge, Origin, Put, SHARDS, Shard, StateId, shard_of};
+use crate::world::action::Action;
+use crate::world::rules::Rules;
 
 /// Worlds expanded between two looks at limits; a multiple of [`CHUNK`].
 const BLOCK: usize = CHUNK * 64;
@@ -45,15 +45,6 @@ struct Fresh {
     key: u64,
     parent: u32,
     action: Action,
-}
-
-/// The step that violated a monitor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Violated {
-    pub(crate) from: StateId,
-    pub(crate) action: Action,
-    /// How many steps it takes, this one included.
-    pub(crate) length: u32,
 }
 
 /// Why a search ended.

@@ -1,6 +1,9 @@
 //! The search: breadth-first, level by level, on all cores, with one result for any number of
 //! threads.
 
+pub(crate) mod successors;
+pub(crate) mod visited;
+
 mod harvest;
 mod levels;
 mod notes;

@@ -1,7 +1,7 @@
 //! What liveness and measures ask of a world.
 
+use crate::explore::successors::Worker;
 use crate::model::{MonitorFacts, Stand};
-use crate::successors::Worker;
 use crate::world::VIOLATED;
 
 /// What is noted of a world.

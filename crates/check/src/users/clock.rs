@@ -3,8 +3,8 @@
 use tenure_core::ProcessId;
 use tenure_core::service::clock::{Command, Event};
 
-use crate::Entries;
-use crate::user::{Offer, Service, Standing, User, Workload};
+use crate::users::entries::Entries;
+use crate::users::user::{Offer, Service, Standing, User, Workload};
 
 /// A user of clocks: asks to bring them together as often as the workload has entries. As soon
 /// as anybody's clock was adjusted, all want theirs to be.

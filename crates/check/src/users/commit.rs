@@ -3,8 +3,8 @@
 use tenure_core::ProcessId;
 use tenure_core::service::commit::{Command, Event};
 
-use crate::Entries;
-use crate::user::{Offer, Service, Standing, User, Workload};
+use crate::users::entries::Entries;
+use crate::users::user::{Offer, Service, Standing, User, Workload};
 
 /// A user of transactions: begins as many as the workload has entries, may at any moment be
 /// against all that follow, and waits while its process is uncertain.

@@ -4,7 +4,7 @@ use tenure_core::ProcessId;
 use tenure_core::service::detector::{Command, Event};
 use tenure_trace::{Asked, Told};
 
-use crate::user::{Offer, Service, Standing, User, Workload};
+use crate::users::user::{Offer, Service, Standing, User, Workload};
 
 /// A user of a failure detector, who only listens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

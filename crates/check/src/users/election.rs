@@ -4,7 +4,7 @@ use tenure_core::ProcessId;
 use tenure_core::service::election::{Command, Event};
 use tenure_trace::{Asked, Told};
 
-use crate::user::{Offer, Service, Standing, User, Workload};
+use crate::users::user::{Offer, Service, Standing, User, Workload};
 
 /// A user of an election: an initiator starts one, once and at any moment; everybody wants to
 /// know the result as soon as there is one.

@@ -7,7 +7,7 @@ use tenure_core::service::led::{Command, Event};
 use tenure_trace::{Asked, Told};
 
 use super::ElectionUser;
-use crate::user::{Offer, Service, Standing, User, Workload};
+use crate::users::user::{Offer, Service, Standing, User, Workload};
 
 /// A user of both at once.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -1,5 +1,11 @@
 //! The users of the services that come with Tenure.
 
+pub(crate) mod assumptions;
+pub(crate) mod crashing;
+pub(crate) mod entries;
+pub(crate) mod stamping;
+pub(crate) mod user;
+
 mod clock;
 mod commit;
 mod detector;

@@ -4,8 +4,8 @@ use tenure_core::ProcessId;
 use tenure_core::service::mutex::{Command, Event};
 use tenure_trace::{Asked, Told};
 
-use crate::Entries;
-use crate::user::{Offer, Service, Standing, User, Workload};
+use crate::users::entries::Entries;
+use crate::users::user::{Offer, Service, Standing, User, Workload};
 
 /// A user of a lock: enters as often as allowed, and always exits.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -6,7 +6,7 @@ use tenure_core::service::{election, mutex};
 use tenure_trace::{Asked, Told};
 
 use super::{ElectionUser, MutexUser};
-use crate::user::{Offer, Service, Standing, User, Workload};
+use crate::users::user::{Offer, Service, Standing, User, Workload};
 
 /// A user of both services at once.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -3,8 +3,8 @@
 use tenure_core::ProcessId;
 use tenure_core::service::replication::{Command, Event};
 
-use crate::Entries;
-use crate::user::{Offer, Service, Standing, User, Workload};
+use crate::users::entries::Entries;
+use crate::users::user::{Offer, Service, Standing, User, Workload};
 
 /// A user of a replicated list: writes as often as the workload has entries, one value after the
 /// other, and waits to be told what became of it.

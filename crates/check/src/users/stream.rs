@@ -4,7 +4,7 @@ use tenure_core::ProcessId;
 use tenure_core::service::stream::{Command, Event};
 use tenure_trace::{Asked, Told};
 
-use crate::user::{Offer, Service, Standing, User, Workload};
+use crate::users::user::{Offer, Service, Standing, User, Workload};
 
 /// A user of a channel: sends as many items to each peer as the workload has entries.
 ///
@@ -21,8 +21,8 @@ impl Service for Command {
 
     fn user(at: ProcessId, workload: &Workload) -> StreamUser {
         let most = match workload.entries(at) {
-            crate::Entries::AtMost(most) => u64::from(most),
-            crate::Entries::Unbounded => u64::MAX,
+            crate::users::entries::Entries::AtMost(most) => u64::from(most),
+            crate::users::entries::Entries::Unbounded => u64::MAX,
         };
         let peers = (0..workload.size()).map(ProcessId).filter(|peer| *peer != at);
         StreamUser { next: peers.map(|peer| (peer, 1, most)).collect() }

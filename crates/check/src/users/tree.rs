@@ -3,8 +3,8 @@
 use tenure_core::ProcessId;
 use tenure_core::service::tree::{Command, Event};
 
-use crate::Entries;
-use crate::user::{Offer, Service, Standing, User, Workload};
+use crate::users::entries::Entries;
+use crate::users::user::{Offer, Service, Standing, User, Workload};
 
 /// A user of a spanning tree: asks for another tree as often as the workload has entries. As
 /// soon as anybody is in a tree, all want to be.

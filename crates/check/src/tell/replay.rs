@@ -4,17 +4,17 @@ use std::sync::Arc;
 
 use tenure_core::{Labelled, Order, ProcessId, Protocol, Verdict};
 
-use crate::action::{Action, Cause, Kind};
-use crate::canonical::smallest;
 use crate::explore::Explored;
-use crate::local::{Life, Local};
-use crate::memory::Part;
-use crate::processes::Processes;
-use crate::rules::Rules;
-use crate::story::Scene;
-use crate::successors::{Seed, TIME, Worker};
-use crate::user::{Service, User};
-use crate::visited::StateId;
+use crate::explore::successors::{Seed, TIME, Worker};
+use crate::explore::visited::StateId;
+use crate::model::memory::Part;
+use crate::model::processes::Processes;
+use crate::reduce::canonical::smallest;
+use crate::tell::story::Scene;
+use crate::users::user::{Service, User};
+use crate::world::action::{Action, Cause, Kind};
+use crate::world::local::{Life, Local};
+use crate::world::rules::Rules;
 
 /// The way to a world: the world that it begins with, and the steps.
 #[derive(Clone, Debug)]

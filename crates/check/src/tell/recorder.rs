@@ -7,9 +7,9 @@ use tenure_core::{Labelled, Layer, ProcessId, Protocol, TICKS_PER_UNIT, VectorCl
 use tenure_trace::state::States;
 use tenure_trace::{Kind, Passage, Pick, Record, Who};
 
-use crate::action::Kind as Step;
-use crate::replay::{TIME_PASSES, Taken, What};
-use crate::user::Service;
+use crate::tell::replay::{TIME_PASSES, Taken, What};
+use crate::users::user::Service;
+use crate::world::action::Kind as Step;
 
 /// A message that was sent, as the trace numbers it.
 #[derive(Clone, Debug)]

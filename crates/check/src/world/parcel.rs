@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use tenure_core::{Order, ProcessId};
 
-use crate::fingerprint::{Role, fingerprint};
-use crate::intern::{Change, Interned, Interner};
-use crate::symmetry::Renaming;
+use crate::model::fingerprint::{Role, fingerprint};
+use crate::model::intern::{Change, Interned, Interner};
+use crate::reduce::symmetry::Renaming;
 
 /// A message under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

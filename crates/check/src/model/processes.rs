@@ -5,19 +5,19 @@ use tenure_core::{
     Verdict,
 };
 
-use crate::action::{Cause, MOST_OUTCOMES};
-use crate::choices::Odometer;
-use crate::crashing::Crashing;
-use crate::fingerprint::{Role, fingerprint};
-use crate::intern::{Interned, Interner};
-use crate::judge::{Judge, Observation, Seen};
-use crate::local::{Armed, Life, Local, UserOf};
+use crate::model::fingerprint::{Role, fingerprint};
+use crate::model::intern::{Interned, Interner};
+use crate::model::judge::{Judge, Observation, Seen};
 use crate::model::{LocalFacts, Model, MonitorFacts, Outcome, Stand};
-use crate::parcel::{Freight, Parcel};
-use crate::shifts::Shifts;
-use crate::stamping::Stamping;
-use crate::symmetry::{Renaming, Symmetry};
-use crate::user::{Service, Standing, User, Workload};
+use crate::reduce::shifts::Shifts;
+use crate::reduce::symmetry::{Renaming, Symmetry};
+use crate::users::crashing::Crashing;
+use crate::users::stamping::Stamping;
+use crate::users::user::{Service, Standing, User, Workload};
+use crate::world::action::{Cause, MOST_OUTCOMES};
+use crate::world::choices::Odometer;
+use crate::world::local::{Armed, Life, Local, UserOf};
+use crate::world::parcel::{Freight, Parcel};
 use std::sync::Arc;
 
 /// What is fixed about the processes of a search.

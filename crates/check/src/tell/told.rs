@@ -6,17 +6,17 @@ use tenure_core::{ProcessId, Property, Protocol};
 use tenure_trace::{Header, Source, Trace};
 
 use crate::check::{Asked, Selected};
-use crate::circle::around;
 use crate::explore::{Explored, Panicked};
-use crate::fairness::{Lasting, lasting};
-use crate::graph::Graph;
-use crate::processes::Processes;
-use crate::recorder::Recorder;
-use crate::replay::{Replay, Way, scene, way_to};
+use crate::liveness::circle::around;
+use crate::liveness::fairness::{Lasting, lasting};
+use crate::liveness::graph::Graph;
+use crate::model::processes::Processes;
 use crate::report::{Counterexample, Manner};
-use crate::rules::Rules;
-use crate::story::{Scene, Story};
-use crate::user::Service;
+use crate::tell::recorder::Recorder;
+use crate::tell::replay::{Replay, Way, scene, way_to};
+use crate::tell::story::{Scene, Story};
+use crate::users::user::Service;
+use crate::world::rules::Rules;
 
 /// A finished search, with everything needed to tell what it found.
 pub(crate) struct Told<'p, P: Protocol>

@@ -10,9 +10,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::components::{Component, Components};
-use crate::graph::{BEYOND, Graph};
-use crate::processes::NOT_FAIR;
+use crate::liveness::components::{Component, Components};
+use crate::liveness::graph::{BEYOND, Graph};
+use crate::model::processes::NOT_FAIR;
 
 /// What lasts for ever, and where.
 #[derive(Debug)]

@@ -4,7 +4,7 @@ use tenure_core::{Card, Crashes, Protocol, Surroundings, Timing};
 
 use crate::check::Check;
 use crate::refusal::Refusal;
-use crate::user::Service;
+use crate::users::user::Service;
 use crate::world::Fault;
 
 impl<P: Protocol> Check<P>

@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::graph::{Arc, BEYOND, Graph};
-use crate::processes::NOT_FAIR;
+use crate::liveness::graph::{Arc, BEYOND, Graph};
+use crate::model::processes::NOT_FAIR;
 
 /// A closed walk from `entry` within the members: the steps, each with where it begins.
 pub(crate) fn around(graph: &Graph, members: &[u32], entry: u32) -> Vec<(u32, Arc)> {

@@ -5,8 +5,8 @@ use std::hash::{Hash, Hasher};
 
 use tenure_core::{ProcessId, Protocol};
 
-use crate::shifts::Shifts;
-use crate::user::Service;
+use crate::reduce::shifts::Shifts;
+use crate::users::user::Service;
 
 /// The user of a protocol's service.
 pub(crate) type UserOf<P> = <<P as Protocol>::Command as Service>::User;

@@ -1,7 +1,7 @@
 //! The worlds that were seen: fingerprints in open-addressing tables, each with the step that
 //! found it first.
 
-use crate::action::Action;
+use crate::world::action::Action;
 
 /// How many tables there are; which one a world belongs to is decided by its fingerprint, so
 /// that threads fill different tables.

@@ -1,7 +1,7 @@
 //! Canonical worlds: one for all that differ only by a shift of every stamp, or by an exchange
 //! of names.
 
-use crate::memory::{Memory, Part};
+use crate::model::memory::{Memory, Part};
 use crate::world::{Faults, Layout, VIOLATED};
 
 /// Makes the smallest stamp of a world 0, and tells the new fingerprint. What it was before goes

@@ -3,15 +3,15 @@
 
 use std::sync::Arc;
 
-use crate::action::{Cause, MOST_OUTCOMES};
 #[cfg(doc)]
-use crate::intern::NONE;
-use crate::intern::{Change, Interned};
-use crate::memo::Memo;
+use crate::model::intern::NONE;
+use crate::model::intern::{Change, Interned};
+use crate::model::memo::Memo;
 use crate::model::{MonitorFacts, Stand};
-use crate::parcel::Item;
-use crate::rules::Rules;
 use crate::world::VIOLATED;
+use crate::world::action::{Cause, MOST_OUTCOMES};
+use crate::world::parcel::Item;
+use crate::world::rules::Rules;
 
 /// What a thread knows of a local state.
 #[derive(Clone, Copy, Debug)]

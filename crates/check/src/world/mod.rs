@@ -1,7 +1,14 @@
 //! A world: one row of small numbers. First the processes (each with its timers and its user),
 //! then the links, then the faults spent, then the monitors.
 
-use crate::fingerprint::{Role, fingerprint};
+pub(crate) mod action;
+pub(crate) mod choices;
+pub(crate) mod local;
+pub(crate) mod parcel;
+pub(crate) mod rules;
+pub(crate) mod start;
+
+use crate::model::fingerprint::{Role, fingerprint};
 
 /// The most processes that a search takes.
 pub(crate) const MOST_PROCESSES: u32 = 31;

@@ -4,9 +4,9 @@ use std::hash::Hash;
 
 use tenure_core::{Monitor, Observed, ProcessId, VectorClock, Violation};
 
-use crate::fingerprint::{Role, fingerprint};
-use crate::intern::{Interned, Interner};
 use crate::model::MonitorFacts;
+use crate::model::fingerprint::{Role, fingerprint};
+use crate::model::intern::{Interned, Interner};
 
 /// What one step showed at one process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use crate::fingerprint::BuildMixer;
+use crate::model::fingerprint::BuildMixer;
 
 /// What was interned: its number, from 1, and the fingerprint of its content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

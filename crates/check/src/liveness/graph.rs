@@ -1,8 +1,8 @@
 //! The graph of a finished search, as liveness reads it.
 
 use crate::explore::Explored;
-use crate::successors::{DROPPED, FAULT};
-use crate::visited::{Edge, SHARDS, StateId};
+use crate::explore::successors::{DROPPED, FAULT};
+use crate::explore::visited::{Edge, SHARDS, StateId};
 
 /// Worlds by dense number, and the steps between them that are no faults.
 #[derive(Debug)]

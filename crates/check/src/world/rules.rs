@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tenure_core::Order;
 
 use crate::model::Model;
-use crate::parcel::Freight;
+use crate::world::parcel::Freight;
 use crate::world::{Fault, Faults, Layout};
 
 /// The rules of a search, shared by all threads.

@@ -1,9 +1,17 @@
 //! What the search asks of a protocol: everything by number, so that the search itself is
 //! compiled once and not once for every protocol.
 
-use crate::action::Cause;
-use crate::intern::Interned;
-use crate::symmetry::Renaming;
+pub(crate) mod bypass;
+pub(crate) mod fingerprint;
+pub(crate) mod intern;
+pub(crate) mod judge;
+pub(crate) mod memo;
+pub(crate) mod memory;
+pub(crate) mod processes;
+
+use crate::model::intern::Interned;
+use crate::reduce::symmetry::Renaming;
+use crate::world::action::Cause;
 
 /// A protocol, its users and its monitors, as the search sees them.
 pub(crate) trait Model: Send + Sync {

@@ -12,10 +12,10 @@
 
 use tenure_core::Order;
 
-use crate::action::{Action, Cause, Kind};
-use crate::rules::Rules;
-use crate::successors::Worker;
+use crate::explore::successors::Worker;
 use crate::world::Faults;
+use crate::world::action::{Action, Cause, Kind};
+use crate::world::rules::Rules;
 
 impl Rules {
     /// Whether one delivery can stand for all steps at all, as far as the environment goes.

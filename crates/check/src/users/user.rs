@@ -5,7 +5,7 @@ use std::hash::Hash;
 
 use tenure_core::ProcessId;
 
-use crate::Entries;
+use crate::users::entries::Entries;
 
 /// The commands of a service, and how the checker is to use them.
 ///

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use tenure_core::Order;
 
-use crate::action::{Action, Cause, Kind};
-use crate::canonical::{rebased, smallest_name};
-use crate::intern::{Change, NONE};
-use crate::memory::{LocalRow, Memory, OutcomeRow};
-use crate::processes::NOT_FAIR;
-use crate::rules::Rules;
+use crate::model::intern::{Change, NONE};
+use crate::model::memory::{LocalRow, Memory, OutcomeRow};
+use crate::model::processes::NOT_FAIR;
+use crate::reduce::canonical::{rebased, smallest_name};
+use crate::world::action::{Action, Cause, Kind};
+use crate::world::rules::Rules;
 use crate::world::{Fault, Faults, VIOLATED};
 
 /// The label of a step that the environment takes against the protocol.

@@ -5,16 +5,16 @@ use tenure_trace::{
     Action, Course, FollowError, Impossible, Pick, Spoken, Theatre, Trace, timer_named,
 };
 
-use crate::action::{Action as Step, Kind};
 use crate::check::Check;
-use crate::entries::{Entries, EntriesOfAll};
-use crate::processes::Processes;
-use crate::recorder::Recorder;
+use crate::model::processes::Processes;
 use crate::refusal::Refusal;
-use crate::replay::{Replay, Taken, What};
-use crate::start::first_worlds;
-use crate::told::header;
-use crate::user::Service;
+use crate::tell::recorder::Recorder;
+use crate::tell::replay::{Replay, Taken, What};
+use crate::tell::told::header;
+use crate::users::entries::{Entries, EntriesOfAll};
+use crate::users::user::Service;
+use crate::world::action::{Action as Step, Kind};
+use crate::world::start::first_worlds;
 use crate::world::{Fault, Faults, MOST_FAULTS};
 
 /// More messages than any course leaves on a link.

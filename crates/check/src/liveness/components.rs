@@ -1,6 +1,6 @@
 //! Strongly connected components of a part of the graph, without recursion.
 
-use crate::graph::{BEYOND, Graph};
+use crate::liveness::graph::{BEYOND, Graph};
 
 /// The component of a world that belongs to none (yet).
 pub(crate) const NOWHERE: u32 = u32::MAX;

@@ -2,7 +2,7 @@
 
 use tenure_core::ProcessId;
 
-use crate::user::{Service, Standing, User};
+use crate::users::user::{Service, Standing, User};
 
 /// What the user of a process is doing when the process crashes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

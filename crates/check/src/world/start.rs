@@ -2,12 +2,12 @@
 
 use tenure_core::{ProcessId, Protocol};
 
+use crate::model::processes::Processes;
 use crate::model::{Model, Outcome};
-use crate::parcel::EMPTY;
-use crate::processes::Processes;
-use crate::rules::Rules;
-use crate::user::Service;
+use crate::users::user::Service;
 use crate::world::Fault;
+use crate::world::parcel::EMPTY;
+use crate::world::rules::Rules;
 
 /// The first worlds and their fingerprints.
 pub(crate) fn first_worlds<P: Protocol>(
