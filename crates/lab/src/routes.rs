@@ -14,7 +14,7 @@ use tenure_web::axum::http::HeaderName;
 use tenure_web::axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use tenure_web::axum::response::{IntoResponse, Response};
 use tenure_web::axum::routing::{get, post};
-use tenure_web::{Refusal, Server, WebError};
+use tenure_web::{Refusal, Server};
 
 use crate::act::Act;
 use crate::engine::{Apparatus, Then, Workshop};
@@ -67,15 +67,7 @@ impl Lab {
     }
 
     /// Serves the page and its data until `stop` is done.
-    ///
-    /// # Errors
-    ///
-    /// [`WebError`] as [`Server::serve`] says.
-    pub async fn serve(
-        self,
-        server: Server,
-        stop: impl Future<Output = ()> + Send + 'static,
-    ) -> Result<(), WebError> {
+    pub async fn serve(self, server: Server, stop: impl Future<Output = ()>) {
         let routes = Router::new()
             .route("/api/algorithms", get(algorithms))
             .route("/api/sessions", post(create))
@@ -87,7 +79,7 @@ impl Lab {
             .route("/api/sessions/{id}/page.html", get(whole_page))
             .route("/api/sessions/{id}/diagram.svg", get(diagram))
             .with_state(Arc::new(self));
-        server.serve(&page::assets(), routes, stop).await
+        server.serve(&page::assets(), routes, stop).await;
     }
 
     fn sitting(&self, id: &str) -> Result<(u64, Arc<Mutex<Sitting>>), Refusal> {

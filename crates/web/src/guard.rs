@@ -68,6 +68,9 @@ impl Guard {
             return Err(Refusal::forbidden(says));
         }
         let changes = !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS);
+        if !is_of_this_site(headers) && (changes || !leads_here(headers)) {
+            return Err(Refusal::forbidden("pages of other sites may lead here, and do no more"));
+        }
         if changes && headers.contains_key(header::ORIGIN) {
             let origin = one(headers, &header::ORIGIN).and_then(|it| it.strip_prefix("http://"));
             if !origin.is_some_and(|origin| origin.eq_ignore_ascii_case(said)) {
@@ -96,6 +99,20 @@ impl Guard {
         let asked = asked.find_map(|part| part.strip_prefix("token="));
         header.or(asked).is_some_and(|said| token.is(said))
     }
+}
+
+/// Whether a page of this server asks, or nobody's, as far as a browser tells.
+fn is_of_this_site(headers: &HeaderMap) -> bool {
+    match headers.get("sec-fetch-site") {
+        None => true,
+        Some(site) => site == "same-origin" || site == "none",
+    }
+}
+
+/// Whether somebody follows a link to here.
+fn leads_here(headers: &HeaderMap) -> bool {
+    headers.get("sec-fetch-mode").is_some_and(|mode| mode == "navigate")
+        && headers.get("sec-fetch-dest").is_none_or(|shown| shown == "document")
 }
 
 /// The value of a header that is there once.

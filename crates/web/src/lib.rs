@@ -7,7 +7,10 @@
 //!   drawn at random and part of the address that is printed.
 //! - A request names the server by a number or as `localhost`. A name that somebody else's domain
 //!   server resolves is refused, or any page could read what is served here (DNS rebinding).
-//! - What changes something is done for pages of this server only: a foreign `Origin` is refused.
+//! - Pages of other sites may lead here and do nothing else: where a browser tells which site asks
+//!   (`Sec-Fetch-Site`, `Origin`), it has to be this one.
+//! - Nobody holds up anybody: there are 32 connections at a time, of which those that never asked
+//!   anything make room, a head has 5 seconds, and what a request carries has 20 and 16 MiB.
 //! - Answers are kept by nobody, run no script but the server's own, and tell no other site the
 //!   address, which may hold the token.
 //!
@@ -19,15 +22,18 @@
 //! let data = Router::new().route("/api/time", get(async || "noon"));
 //! let server = Server::bind([127, 0, 0, 1].into(), 0).await?;
 //! println!("{}", server.url());
-//! server.serve(&[page], data, std::future::pending()).await
+//! server.serve(&[page], data, std::future::pending()).await;
+//! # Ok(())
 //! # }
 //! ```
 
 mod asset;
+mod carried;
 mod guard;
 mod refusal;
 mod server;
 mod token;
+mod visitors;
 
 pub use asset::Asset;
 pub use axum;

@@ -1,22 +1,14 @@
 use std::future::Future;
 use std::net::{IpAddr, SocketAddr};
-use std::time::Duration;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
-use axum::middleware::from_fn_with_state;
+use axum::middleware::{from_fn, from_fn_with_state};
 use tokio::net::TcpListener;
-use tokio::sync::oneshot;
 
 use crate::guard::{self, Guard};
 use crate::token::Token;
-use crate::{Asset, Refusal};
-
-/// What a request may carry, in bytes.
-const MOST_CARRIED: usize = 16 << 20;
-
-/// How long answers that are still on their way may take when the server is to stop.
-const PATIENCE: Duration = Duration::from_millis(500);
+use crate::{Asset, Refusal, carried, visitors};
 
 /// A server could not do its work.
 #[derive(Debug, thiserror::Error)]
@@ -32,9 +24,6 @@ pub enum WebError {
     /// The system gave no random bits for a token; nothing was started.
     #[error("no random bits for a token: {0}")]
     Token(getrandom::Error),
-    /// It had to stop.
-    #[error("the server had to stop: {0}")]
-    Serve(std::io::Error),
 }
 
 /// A server that listens, and will serve as soon as it is told what.
@@ -79,42 +68,18 @@ impl Server {
     /// Serves `assets` to everybody and `routes` to whoever may ask, until `stop` is done. Answers
     /// that are still on their way then have half a second.
     ///
-    /// # Errors
-    ///
-    /// [`WebError::Serve`] when the system lets it listen no more.
-    ///
     /// # Panics
     ///
     /// When an asset and a route have the same path.
-    pub async fn serve(
-        self,
-        assets: &[Asset],
-        routes: Router,
-        stop: impl Future<Output = ()> + Send + 'static,
-    ) -> Result<(), WebError> {
+    pub async fn serve(self, assets: &[Asset], routes: Router, stop: impl Future<Output = ()>) {
         let unknown = async || Refusal::missing("there is no such page");
         let guarded = routes
             .fallback(unknown)
-            .layer(DefaultBodyLimit::max(MOST_CARRIED))
+            .layer(DefaultBodyLimit::disable())
+            .layer(from_fn(carried::carry))
             .layer(from_fn_with_state(self.guard.clone(), guard::lock));
         let all = assets.iter().fold(guarded, |router, asset| asset.serve(router));
         let all = all.layer(from_fn_with_state(self.guard, guard::door));
-        let (stopping, stopped) = oneshot::channel();
-        let stop = async move {
-            stop.await;
-            let _ = stopping.send(());
-        };
-        let serving = axum::serve(self.listener, all).with_graceful_shutdown(stop);
-        let too_late = async {
-            // A server that ended by itself never stops: the other branch is done then.
-            if stopped.await.is_err() {
-                std::future::pending::<()>().await;
-            }
-            tokio::time::sleep(PATIENCE).await;
-        };
-        tokio::select! {
-            served = serving.into_future() => served.map_err(WebError::Serve),
-            () = too_late => Ok(()),
-        }
+        visitors::serve(self.listener, all, stop).await;
     }
 }

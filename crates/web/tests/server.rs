@@ -2,12 +2,14 @@
 
 mod support;
 
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
+use std::time::Duration;
 
 use support::{ask, ask_raw};
 use tenure_web::axum::Router;
 use tenure_web::axum::routing::{get, post};
-use tenure_web::{Asset, Server, WebError};
+use tenure_web::{Asset, Server};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -17,7 +19,7 @@ struct Running {
     /// Where to reach it from this machine.
     at: SocketAddr,
     stop: oneshot::Sender<()>,
-    task: JoinHandle<Result<(), WebError>>,
+    task: JoinHandle<()>,
 }
 
 async fn start(server: Server) -> Running {
@@ -34,7 +36,7 @@ async fn start(server: Server) -> Running {
         .route("/api/slow", get(async || std::future::pending::<String>().await));
     let task = tokio::spawn(async move {
         let page = [Asset::html("/", "<p>page</p>")];
-        server.serve(&page, routes, async move { drop(stopped.await) }).await
+        server.serve(&page, routes, async move { drop(stopped.await) }).await;
     });
     Running { url, at, stop, task }
 }
@@ -142,6 +144,70 @@ async fn a_page_of_another_site_changes_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_browser_that_says_which_site_asks_is_believed() {
+    let server = on("127.0.0.1").await;
+    let status = |line: &str, said: &[&str]| {
+        let mut headers = vec![format!("Host: {}", server.at)];
+        headers.extend(said.iter().map(|header| format!("Sec-Fetch-{header}")));
+        ask_raw(server.at, line, &headers, "").status
+    };
+    for site in ["Site: cross-site", "Site: same-site", "Site: anything"] {
+        assert_eq!(status("POST /api/act", &[site]), 403, "{site}");
+        assert_eq!(status("POST /api/act", &[site, "Mode: navigate"]), 403, "a form, {site}");
+        assert_eq!(status("GET /api/data", &[site, "Mode: no-cors"]), 403, "a picture, {site}");
+        let frame = [site, "Mode: navigate", "Dest: iframe"];
+        assert_eq!(status("GET /", &frame), 403, "a frame, {site}");
+        let link = [site, "Mode: navigate", "Dest: document"];
+        assert_eq!(status("GET /", &link), 200, "a link, {site}");
+    }
+    for site in ["Site: same-origin", "Site: none"] {
+        assert_eq!(status("POST /api/act", &[site]), 200, "{site}");
+        assert_eq!(status("GET /api/data", &[site]), 200, "{site}");
+    }
+}
+
+/// Begins a request and never ends it.
+fn half_open(to: SocketAddr) -> TcpStream {
+    let stream = TcpStream::connect(to).expect("the server listens");
+    (&stream).write_all(b"GET / HT").expect("a connection takes some bytes");
+    stream
+}
+
+/// Whether the server has ended a connection, now or soon.
+fn is_ended(mut stream: &TcpStream, soon: Duration) -> bool {
+    stream.set_read_timeout(Some(soon)).unwrap();
+    match stream.read(&mut [0; 64]) {
+        Ok(read) => read == 0,
+        Err(error) => error.kind() == ErrorKind::ConnectionReset,
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_that_never_end_make_room_for_others() {
+    let server = on("127.0.0.1").await;
+    let held: Vec<TcpStream> = (0..200).map(|_| half_open(server.at)).collect();
+    assert_eq!(ask(server.at, "GET /api/data", "").body, "data");
+    // The oldest are gone: a server that has many still ends these at once, for room.
+    for stream in &held[..200 - 32] {
+        assert!(is_ended(stream, Duration::from_secs(60)), "an old connection is held");
+    }
+    assert_eq!(ask(server.at, "GET /api/data", "").body, "data");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_head_that_does_not_come_and_a_connection_that_asks_no_more_are_given_up() {
+    let server = on("127.0.0.1").await;
+    let silent = TcpStream::connect(server.at).unwrap();
+    let half = half_open(server.at);
+    let done = TcpStream::connect(server.at).unwrap();
+    write!(&done, "GET / HTTP/1.1\r\nHost: {}\r\n\r\n", server.at).unwrap();
+    assert!((&done).read(&mut [0; 4096]).unwrap() > 0, "it is answered");
+    for stream in [&silent, &half, &done] {
+        assert!(is_ended(stream, Duration::from_secs(60)));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn every_answer_says_what_a_browser_may_do_with_it() {
     let server = on("127.0.0.1").await;
     for line in ["GET /", "GET /api/data", "GET /api/nowhere", "POST /"] {
@@ -170,12 +236,11 @@ async fn a_body_is_bounded() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_stops_though_an_answer_never_ends() {
     let Running { at, stop, task, .. } = on("127.0.0.1").await;
-    let endless = std::net::TcpStream::connect(at).unwrap();
-    std::io::Write::write_all(&mut &endless, b"GET /api/slow HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        .unwrap();
+    let mut endless = TcpStream::connect(at).unwrap();
+    endless.write_all(b"GET /api/slow HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
     assert_eq!(ask(at, "GET /api/data", "").body, "data");
     stop.send(()).unwrap();
-    task.await.unwrap().expect("a stop is no failure");
+    task.await.unwrap();
     assert!(Server::bind(at.ip(), at.port()).await.is_ok(), "the port is free again");
 }
 

@@ -12,7 +12,7 @@ use tenure_instances::Head;
 use tenure_lab::{Apparatus, Lab, Workshop};
 use tenure_sim::{Settings, Steer};
 use tenure_trace::{Course, Trace};
-use tenure_web::{Server, WebError};
+use tenure_web::Server;
 
 use super::failure::{self, Failure, Status};
 use super::output::print;
@@ -70,13 +70,12 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
 }
 
 async fn serve(options: &Options, lab: Lab, session: Option<u64>) -> Result<Status, Failure> {
-    let failed = |error: WebError| Failure::environment(error);
-    let server = Server::bind(options.bind, options.port).await.map_err(failed)?;
+    let server = Server::bind(options.bind, options.port).await.map_err(Failure::environment)?;
     let mut stop = super::interrupt::Interrupts::new()?;
     let place = session.map_or(String::new(), |session| format!("#session={session}"));
     print(&format!("{}{place}\n", server.url()))?;
     let stopped = async move { stop.next().await };
-    lab.serve(server, stopped).await.map_err(failed)?;
+    lab.serve(server, stopped).await;
     Ok(Status::Held)
 }
 

@@ -73,9 +73,7 @@ pub(super) async fn serve(
         let _ = stopped.await;
     };
     let serving = server.serve(&ASSETS, routes, stopped);
-    if let ((), Err(error)) = tokio::join!(telling, serving) {
-        tracing::warn!("the page is served no more: {error}");
-    }
+    tokio::join!(telling, serving);
 }
 
 /// Tells whoever looks, again and again, and a last time in the end.
