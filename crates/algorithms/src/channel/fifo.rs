@@ -17,6 +17,7 @@
 //! itself is sent again to that one: for all we know, it was up already when we sent it. So a
 //! message may reach two boots of its receiver, but none of them twice.
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::format;
 use alloc::vec;
@@ -63,9 +64,9 @@ struct Link<M> {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message<M> {
     /// A message of the protocol inside, for the first time.
-    Data(Parcel<M>),
+    Data(Box<Parcel<M>>),
     /// The same again, for want of an acknowledgement.
-    Repeat(Parcel<M>),
+    Repeat(Box<Parcel<M>>),
     /// "I have accepted everything up to here."
     Acknowledge {
         /// The sender's session.
@@ -257,7 +258,7 @@ impl<P: Protocol> Post<P> {
     fn accept(
         &mut self,
         from: ProcessId,
-        parcel: Parcel<P::Message>,
+        parcel: Box<Parcel<P::Message>>,
         fx: &mut impl Effects<Fifo<P>>,
     ) -> Option<P::Message> {
         self.meet(from, parcel.session, fx);
@@ -331,14 +332,14 @@ impl<P: Protocol> Post<P> {
         fx.set_timer(Timer::Resend(peer), self.resend);
     }
 
-    fn parcel(&self, to: ProcessId, place: usize) -> Parcel<P::Message> {
+    fn parcel(&self, to: ProcessId, place: usize) -> Box<Parcel<P::Message>> {
         let link = &self.links[to.index()];
-        Parcel {
+        Box::new(Parcel {
             session: self.session,
             to_session: link.peer_session,
             number: link.acknowledged + place as u64 + 1,
             message: link.outgoing[place].clone(),
-        }
+        })
     }
 }
 

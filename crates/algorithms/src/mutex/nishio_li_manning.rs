@@ -32,6 +32,7 @@
 //! of the newest generation; unless it has that one's token, it begins another, and so gives up
 //! what it had.
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -63,11 +64,11 @@ enum Phase {
     Waiting,
     /// The token is of the newest generation that we know of.
     Holding {
-        token: Token,
+        token: Box<Token>,
     },
     /// The token may be of an older one.
     Inside {
-        token: Token,
+        token: Box<Token>,
     },
 }
 
@@ -98,7 +99,7 @@ pub enum Message {
     /// "Now it is you who may enter."
     Token {
         /// The permission itself.
-        token: Token,
+        token: Box<Token>,
     },
     /// "The token of this generation may be lost, or yours is older."
     Doubt {
@@ -232,14 +233,14 @@ impl NishioLiManning {
         self.phase = Phase::Waiting;
     }
 
-    fn enter(&mut self, mut token: Token, fx: &mut impl Effects<Self>) {
+    fn enter(&mut self, mut token: Box<Token>, fx: &mut impl Effects<Self>) {
         token.entries += 1;
         fx.emit(Event::Entered { fence: Fence(token.generation.packed(), token.entries) });
         self.phase = Phase::Inside { token };
     }
 
     /// A token of the newest generation is here.
-    fn receive(&mut self, token: Token, fx: &mut impl Effects<Self>) {
+    fn receive(&mut self, token: Box<Token>, fx: &mut impl Effects<Self>) {
         match self.take_phase() {
             Phase::Waiting => self.enter(token, fx),
             Phase::Idle => self.hand_on(token, fx),
@@ -253,7 +254,7 @@ impl NishioLiManning {
 
     /// We are outside. Notes what was served and who waits, from the next process on; the first
     /// of them has it.
-    fn hand_on(&mut self, mut token: Token, fx: &mut impl Effects<Self>) {
+    fn hand_on(&mut self, mut token: Box<Token>, fx: &mut impl Effects<Self>) {
         let me = self.group.me().index();
         token.served[me] = self.requests[me];
         for peer in self.group.processes().cycle().skip(me + 1).take(self.requests.len() - 1) {
@@ -347,8 +348,8 @@ impl NishioLiManning {
 
 impl Token {
     /// A new one, which has let nobody in yet.
-    fn of(generation: Term, served: Vec<u64>) -> Self {
-        Token { generation, entries: 0, served, queue: VecDeque::new() }
+    fn of(generation: Term, served: Vec<u64>) -> Box<Self> {
+        Box::new(Token { generation, entries: 0, served, queue: VecDeque::new() })
     }
 }
 

@@ -19,6 +19,7 @@
 //! Beyond the paper's text, the token counts the entries: that is the fence. A token that nobody
 //! here waits for is a duplicate, and is ignored; one that arrives during a wait is believed.
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -46,8 +47,8 @@ pub struct SuzukiKasami {
 enum Phase {
     Idle,
     Waiting,
-    Holding { token: Token },
-    Inside { token: Token },
+    Holding { token: Box<Token> },
+    Inside { token: Box<Token> },
 }
 
 /// The permission that travels, and what it knows.
@@ -75,7 +76,7 @@ pub enum Message {
     /// "Now it is you who may enter."
     Token {
         /// The permission itself.
-        token: Token,
+        token: Box<Token>,
     },
 }
 
@@ -94,7 +95,7 @@ impl Protocol for SuzukiKasami {
         let none = vec![0; group.size() as usize];
         let phase = if group.me() == ProcessId(0) && stable.is_none() {
             let token = Token { entries: 0, served: none.clone(), queue: VecDeque::new() };
-            Phase::Holding { token }
+            Phase::Holding { token: Box::new(token) }
         } else {
             Phase::Idle
         };
@@ -139,14 +140,14 @@ impl SuzukiKasami {
         self.phase = Phase::Waiting;
     }
 
-    fn enter(&mut self, mut token: Token, fx: &mut impl Effects<Self>) {
+    fn enter(&mut self, mut token: Box<Token>, fx: &mut impl Effects<Self>) {
         token.entries += 1;
         fx.emit(Event::Entered { fence: Fence(0, token.entries) });
         self.phase = Phase::Inside { token };
     }
 
     /// Notes what was served and who waits, from the next process on; the first of them has it.
-    fn exit(&mut self, mut token: Token, fx: &mut impl Effects<Self>) {
+    fn exit(&mut self, mut token: Box<Token>, fx: &mut impl Effects<Self>) {
         let me = self.group.me();
         token.served[me.index()] = self.requests[me.index()];
         let after = me.index() + 1;

@@ -44,7 +44,7 @@ pub struct MutexFromElection<E: Election> {
     /// By process: the clock of the last request that we know to be over.
     served: Box<[u64]>,
     caller: Caller,
-    contest: Contest,
+    contest: Box<Contest>,
     /// Our part in the contest; none before the first.
     election: Option<E>,
 }
@@ -94,7 +94,7 @@ pub enum Message<E> {
     /// Of an election.
     Election {
         /// Of which.
-        contest: Contest,
+        contest: Box<Contest>,
         /// What it says.
         message: E,
     },
@@ -157,7 +157,7 @@ impl<E: Election + Algorithm> Protocol for MutexFromElection<E> {
             requested: nobody.clone(),
             served: nobody,
             caller: if group.me().index() == 0 { Caller::Us } else { Caller::Winner },
-            contest,
+            contest: Box::new(contest),
             election: None,
         }
     }
@@ -225,13 +225,13 @@ impl<E: Election + Algorithm> MutexFromElection<E> {
         if self.caller == Caller::Us && candidates.iter().any(|candidate| *candidate > 0) {
             self.caller = Caller::Winner;
             let (number, served) = (self.contest.number + 1, self.served.clone());
-            self.join(Contest { number, candidates, served }, fx);
+            self.join(Box::new(Contest { number, candidates, served }), fx);
             self.tell_election(Input::Command(election::Command::Elect), fx);
         }
     }
 
     /// Takes part in an election, and forgets the one before.
-    fn join(&mut self, contest: Contest, fx: &mut impl Effects<Self>) {
+    fn join(&mut self, contest: Box<Contest>, fx: &mut impl Effects<Self>) {
         for (known, served) in self.served.iter_mut().zip(&contest.served) {
             *known = (*served).max(*known);
         }
