@@ -20,9 +20,10 @@ use tenure_algorithms::election::{HirschbergSinclair, hirschberg_sinclair};
 use tenure_core::service::{election, mutex};
 use tenure_core::{Batch, Effects, Group, Input, ProcessId, Protocol, Rank, TimerChange};
 use tenure_sim::{
-    Chance, Configs, Entries, Locking, Pattern, Random, Settings, Simulation, Span, UserCommand,
-    UserEvent, Watch, Watched, Workload,
+    Chance, Configs, Entries, Locking, Pattern, Random, Settings, Simulation, Span, Watch, Watched,
+    Workload,
 };
+use tenure_trace::Recorded;
 
 /// Every delay is between one unit and two.
 const DELAY: (u64, u64) = (1_000_000, 2_000_000);
@@ -138,11 +139,7 @@ fn locking(size: u32, entries: u32) -> Settings {
     settings
 }
 
-fn row<P: Protocol>(name: &str, bare: impl Fn() -> u64, simulation: &Simulation<P>)
-where
-    P::Command: UserCommand,
-    P::Event: UserEvent,
-{
+fn row<P: Recorded>(name: &str, bare: impl Fn() -> u64, simulation: &Simulation<P>) {
     let plain = simulation.watching(Watch::NOTHING);
     let judged = simulation.watching(Watch { order: Watched::Never, ..Watch::default() });
     let run = |simulation: &Simulation<P>| {

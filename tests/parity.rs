@@ -1,6 +1,7 @@
 //! One story, four tellers: a golden script does the same on the stage that it was written for,
 //! in the simulator, in the checker, and on real nodes over TCP.
 
+use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -18,13 +19,14 @@ use tenure_algorithms::mutex::{
     Central, Lamport, Maekawa, RicartAgrawala, TokenRing, central, lamport, maekawa,
     ricart_agrawala, token_ring,
 };
-use tenure_check::{Check, Service};
+use tenure_check::{Check, Checkable};
 use tenure_core::quorum::Kind as Quorum;
-use tenure_core::{Group, ProcessId, Protocol, Rank, TICKS_PER_UNIT};
+use tenure_core::{Group, ProcessId, Property, Rank, TICKS_PER_UNIT};
 use tenure_runtime::follow;
-use tenure_sim::{Configs, Playable, Settings, Simulation};
+use tenure_sim::{Configs, Settings, Simulation};
 use tenure_trace::{
-    Course, Header, Kind, Reader, Record, Recorded, Script, Source, Spoken, Trace, Who, merge_files,
+    Course, Header, Judge, Kind, Reader, Record, Recorded, Script, Source, Spoken, Trace, Who,
+    merge_files,
 };
 
 /// How much of a record is compared: real nodes do not write down what messages say, nor timers
@@ -98,7 +100,7 @@ impl Write for Shared {
     }
 }
 
-fn simulated<P: Playable>(course: &Course, config: &impl Fn(Group) -> P::Config) -> Vec<Record> {
+fn simulated<P: Recorded>(course: &Course, config: &impl Fn(Group) -> P::Config) -> Vec<Record> {
     let configs: Vec<P::Config> = groups(course.size).map(config).collect();
     let simulation = Simulation::<P>::new(Configs::Each(configs), Settings::new(course.size));
     let written = Shared::default();
@@ -110,8 +112,7 @@ fn simulated<P: Playable>(course: &Course, config: &impl Fn(Group) -> P::Config)
 
 fn checked<P>(course: &Course, config: &impl Fn(Group) -> P::Config) -> Vec<Record>
 where
-    P: Protocol,
-    P::Command: Service<Event = P::Event> + Spoken,
+    P: Checkable,
 {
     let first = Group::new(ProcessId(0), course.size);
     let check = Check::<P>::with(course.size, config(first)).entries(9);
@@ -120,7 +121,7 @@ where
 
 fn run_for_real<P>(course: &Course, config: &impl Fn(Group) -> P::Config) -> Vec<Record>
 where
-    P: Playable + Recorded,
+    P: Recorded,
 {
     let directory = tempfile::tempdir().expect("a directory");
     let header = Header::new("followed", tenure_trace::Service::Mutex, course.size, Source::Node);
@@ -144,13 +145,10 @@ fn golden(folder: &str) -> Vec<PathBuf> {
     scripts
 }
 
-/// Follows every story of a folder in each engine, and compares.
-fn alike<P>(folder: &str, config: impl Fn(Group) -> P::Config)
-where
-    P: Playable + Recorded,
-    P::Command: Service<Event = P::Event>,
-{
-    let mut steps = 0;
+/// Follows every story of a folder in each engine, and compares. Returns what the traces are
+/// judged by.
+fn alike<P: Checkable>(folder: &str, config: impl Fn(Group) -> P::Config) -> BTreeSet<Property> {
+    let (mut steps, mut judged) = (0, BTreeSet::new());
     for path in golden(folder) {
         let text = std::fs::read_to_string(&path).expect("a script");
         let script: Script = text.parse().expect("a script that can be understood");
@@ -166,10 +164,18 @@ where
                 let few = |records| seen(records, at, Detail::WhatNodesWrite);
                 same(&few(&simulated), &few(&real), &format!("{story}: {at}, nodes"));
             }
+            let header = Header::new("x", P::Command::SERVICE, course.size, Source::Simulator);
+            let trace = Trace { header, records: simulated.clone(), torn: None };
+            let mut judge = Judge::new(&trace.header);
+            trace.records.iter().for_each(|record| judge.read(record));
+            judged.extend(judge.finish().properties.into_keys());
+            let again = Course::of_trace(&trace).expect("a trace knows the course that made it");
+            assert_eq!(self::simulated::<P>(&again, &config), simulated, "{story}, again");
             assert!(!told(&simulated, course.size).concat().is_empty(), "{story} tells something");
         }
     }
     assert!(steps > 5, "{folder} has a story");
+    judged
 }
 
 fn same<T: PartialEq + Debug>(one: &T, other: &T, whose: &str) {
@@ -239,15 +245,18 @@ fn stories_of_what_a_leader_is_elected_for_are_the_same_everywhere() {
         led::Config { application, election: bully::Config { ranks, ..election } }
     }
     let primary = |group: Group| under(group, primary_backup::Config::default());
-    alike::<Led<PrimaryBackup, Bully>>("led_primary_backup", primary);
+    let judged = alike::<Led<PrimaryBackup, Bully>>("led_primary_backup", primary);
+    assert!(judged.contains(&Property::Durability));
     let commit = |group: Group| under(group, two_phase_commit::Config::default());
-    alike::<Led<TwoPhaseCommit, Bully>>("led_two_phase_commit", commit);
+    let judged = alike::<Led<TwoPhaseCommit, Bully>>("led_two_phase_commit", commit);
+    assert!(judged.contains(&Property::Atomicity));
     let tree = |group: Group| {
         let edges = [(0, 1), (1, 2), (2, 3), (3, 0), (0, 2)];
         let edges = edges.map(|(one, other)| (ProcessId(one), ProcessId(other)));
         under(group, spanning_tree::Config::of(4, edges))
     };
-    alike::<Led<SpanningTree, Bully>>("led_spanning_tree", tree);
+    let judged = alike::<Led<SpanningTree, Bully>>("led_spanning_tree", tree);
+    assert!(judged.contains(&Property::OneTree));
 }
 
 /// The negative control: what is compared does differ when the stories do.

@@ -19,7 +19,7 @@ use crate::users::crashing::{Crashing, Moment};
 use crate::users::entries::Entries;
 use crate::users::entries::EntriesOfAll;
 use crate::users::stamping::Stamping;
-use crate::users::user::Service;
+use crate::users::user::Checkable;
 use crate::world::{Fault, Faults, MOST_FAULTS};
 
 /// A check of a protocol: what it explores, what it decides, and where it stops.
@@ -40,10 +40,7 @@ use crate::world::{Fault, Faults, MOST_FAULTS};
 ///     .assert_holds();
 /// # }
 /// ```
-pub struct Check<P: Protocol>
-where
-    P::Command: Service<Event = P::Event>,
-{
+pub struct Check<P: Checkable> {
     pub(crate) name: String,
     pub(crate) size: u32,
     pub(crate) config: P::Config,
@@ -108,10 +105,7 @@ pub(crate) enum Asked {
 /// Messages under way on one link, unless told otherwise.
 const IN_FLIGHT: usize = 4;
 
-impl<P: Protocol> Check<P>
-where
-    P::Command: Service<Event = P::Event>,
-{
+impl<P: Checkable> Check<P> {
     /// A check in a group of `size` processes with the default configuration.
     pub fn of(size: u32) -> Self
     where
@@ -428,10 +422,7 @@ where
     }
 }
 
-impl<P: Algorithm> Check<P>
-where
-    P::Command: Service<Event = P::Event>,
-{
+impl<P: Algorithm + Checkable> Check<P> {
     /// Takes worlds that differ only by a shift of every stamp for one, where the protocol says
     /// how its stamps shift. Endless requests need it; verdicts never depend on it. Nothing is
     /// shifted where processes come back: their clocks may begin at zero again.
@@ -452,10 +443,7 @@ where
     }
 }
 
-impl<P: Stamped> Check<P>
-where
-    P::Command: Service<Event = P::Event>,
-{
+impl<P: Stamped + Checkable> Check<P> {
     /// Every message of the application carries its sender's logical clock, of which the
     /// receiver's takes note. Nothing is shifted then.
     #[must_use]
@@ -465,10 +453,7 @@ where
     }
 }
 
-impl<P: Symmetric> Check<P>
-where
-    P::Command: Service<Event = P::Event>,
-{
+impl<P: Symmetric + Checkable> Check<P> {
     /// Takes worlds that differ only by an exchange of these processes' names for one. Only
     /// mutual exclusion is judged then.
     #[must_use]

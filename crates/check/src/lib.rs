@@ -29,7 +29,7 @@ pub use tell::story::{Scene, Story};
 pub use tenure_core::Judgement;
 pub use users::crashing::Moment;
 pub use users::entries::{Entries, EntriesOfAll};
-pub use users::user::{Offer, Service, Standing, User, Workload};
+pub use users::user::{Checkable, Offer, Service, Standing, User, Workload};
 pub use users::{
     ClockUser, CommitUser, DetectorUser, ElectionUser, LedUser, MutexUser, OfficeUser,
     ReplicationUser, StreamUser, TreeUser,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use tenure_core::{ProcessId, Protocol};
+use tenure_core::ProcessId;
 
 use crate::check::{Asked, Check, Selected};
 use crate::explore::{Ended, Explored, Search};
@@ -18,17 +18,14 @@ use crate::tell::replay::way_to;
 use crate::tell::told::Told;
 use crate::users::entries::Entries;
 use crate::users::entries::EntriesOfAll;
-use crate::users::user::{Service, Workload};
+use crate::users::user::{Checkable, Workload};
 use crate::world::parcel::Freight;
 use crate::world::rules::Rules;
 use crate::world::start::first_worlds;
 use crate::world::{Fault, Layout, MOST_PROCESSES};
 use tenure_core::Judgement;
 
-impl<P: Protocol> Check<P>
-where
-    P::Command: Service<Event = P::Event>,
-{
+impl<P: Checkable> Check<P> {
     /// Explores, and reports.
     ///
     /// # Panics

@@ -110,9 +110,9 @@ impl Card {
     }
 }
 
-/// What a protocol offers to its local user.
+/// What a protocol offers to its local user, which decides what its traces are judged by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Service {
     /// Mutual exclusion.
@@ -121,8 +121,24 @@ pub enum Service {
     Election,
     /// Both of them.
     Office,
+    /// Numbered items from process to process.
+    Stream,
     /// Anything else.
+    #[cfg_attr(feature = "serde", serde(other))]
     Other,
+}
+
+impl Service {
+    /// The word in tables and traces.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Service::Mutex => "mutex",
+            Service::Election => "election",
+            Service::Office => "office",
+            Service::Stream => "stream",
+            Service::Other => "other",
+        }
+    }
 }
 
 /// How an algorithm goes about it.

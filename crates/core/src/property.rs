@@ -181,6 +181,7 @@ impl Property {
             | Property::Irrevocability
             | Property::OneLeaderAtATime
             | Property::OneLeaderPerTerm => matches!(service, Service::Election | Service::Office),
+            Property::NoLoss => matches!(service, Service::Stream),
             _ => matches!(service, Service::Other),
         }
     }

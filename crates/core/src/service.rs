@@ -275,6 +275,18 @@ impl Facts for office::Event {
     }
 }
 
+macro_rules! without_facts {
+    ($($event:ty $(, of $inner:ident)?);+ $(;)?) => {
+        $(impl$(<K, $inner>)? Facts for $event {})+
+    };
+}
+
+// Nothing of a lock, nor of a leader.
+without_facts!(
+    (); detector::Event; stream::Event; clock::Event; commit::Event; replication::Event; tree::Event;
+    Of<K, E>, of E;
+);
+
 /// A protocol that offers mutual exclusion.
 pub trait Mutex: Protocol<Command = mutex::Command, Event = mutex::Event> {}
 impl<P: Protocol<Command = mutex::Command, Event = mutex::Event>> Mutex for P {}

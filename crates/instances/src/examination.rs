@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use tenure_check::{Check, EntriesOfAll, Progress, Refusal, Report, Service};
+use tenure_check::{Check, Checkable, EntriesOfAll, Progress, Refusal, Report};
 use tenure_core::monitors::{
     Agreement, Bypass, Fencing, MutualExclusion, OneLeader, Order as InOrder, Scope, Validity,
 };
@@ -13,7 +13,7 @@ use tenure_core::{
     Algorithm, Detection, Election, Mutex, Order, ProcessId, Property, Rank, Timing, Topology,
 };
 
-use tenure_trace::{Course, FollowError, Spoken, Trace};
+use tenure_trace::{Course, FollowError, Trace};
 
 /// Beyond this many entries past a waiting process, they are as good as endless.
 const MOST_COUNTED: u32 = 16;
@@ -140,23 +140,17 @@ pub(crate) fn of_election<P: Election + Algorithm>(
 }
 
 /// One run in the checker.
-pub(crate) fn retraced<P: Algorithm>(
+pub(crate) fn retraced<P: Algorithm + Checkable>(
     course: &Course,
     config: &P::Config,
-) -> Result<Trace, FollowError<Refusal>>
-where
-    P::Command: Service<Event = P::Event> + Spoken,
-{
+) -> Result<Trace, FollowError<Refusal>> {
     let name = P::card(config, course.size).name;
     Check::<P>::with(course.size, config.clone()).named(name).follow(course)
 }
 
 impl Examination {
     /// Everything but the properties.
-    fn of<P: Algorithm>(&self, config: &P::Config) -> Check<P>
-    where
-        P::Command: Service<Event = P::Event>,
-    {
+    fn of<P: Algorithm + Checkable>(&self, config: &P::Config) -> Check<P> {
         let card = P::card(config, self.size);
         let mut check = Check::<P>::with(self.size, config.clone())
             .entries(self.entries.clone())
@@ -197,10 +191,7 @@ impl Examination {
         self.limited(check.named(card.name))
     }
 
-    fn limited<P: Algorithm>(&self, mut check: Check<P>) -> Check<P>
-    where
-        P::Command: Service<Event = P::Event>,
-    {
+    fn limited<P: Algorithm + Checkable>(&self, mut check: Check<P>) -> Check<P> {
         if let Some(threads) = self.threads {
             check = check.threads(threads);
         }

@@ -8,7 +8,7 @@ use tenure_check::Refusal;
 use tenure_core::{Algorithm, Rank};
 use tenure_lab::Engine;
 use tenure_runtime::{self as runtime, ClusterError};
-use tenure_sim::{Playable, Report, RunError, Settings, SettingsError, Simulation, SteerError};
+use tenure_sim::{Report, RunError, Settings, SettingsError, Simulation, SteerError};
 use tenure_trace::{Course, FollowError, Header, Recorded, Source, Trace};
 
 use crate::examination::Examination;
@@ -26,7 +26,7 @@ pub(crate) struct Instance<P: Algorithm> {
     pub(crate) retrace: fn(&Course, &P::Config) -> Result<Trace, FollowError<Refusal>>,
 }
 
-impl<P: Algorithm + Playable + Recorded> Subject for Instance<P> {
+impl<P: Algorithm + Recorded> Subject for Instance<P> {
     fn configuration(&self) -> String {
         format!("{:?}", self.config)
     }

@@ -3,10 +3,8 @@
 use std::io::{self, Write};
 
 use tenure_core::Algorithm;
-use tenure_sim::{
-    Controls, Report, RunError, Settings, Simulation, Steer, SteerError, UserCommand, UserEvent,
-};
-use tenure_trace::Spoken;
+use tenure_sim::{Controls, Report, RunError, Settings, Simulation, Steer, SteerError};
+use tenure_trace::Recorded;
 
 /// A run of the simulator that only lacks its protocol's type.
 pub struct Run<'a> {
@@ -59,7 +57,7 @@ impl Run<'_> {
     /// Makes the run.
     pub(crate) fn of<P>(self, config: P::Config) -> Result<Report, SteerError>
     where
-        P: Algorithm<Command: UserCommand + Spoken, Event: UserEvent>,
+        P: Algorithm + Recorded,
     {
         if !self.steering.is_any() {
             return Ok(self.unsteered::<P>(config)?);
@@ -76,7 +74,7 @@ impl Run<'_> {
     /// Makes the run, in which everything happens by itself.
     pub(crate) fn unsteered<P>(self, config: P::Config) -> Result<Report, RunError>
     where
-        P: Algorithm<Command: UserCommand, Event: UserEvent>,
+        P: Algorithm + Recorded,
     {
         let simulation = Simulation::<P>::of(config, self.settings)?;
         match self.trace {
@@ -91,7 +89,7 @@ impl Run<'_> {
 /// The same, as the head of its trace says it.
 pub(crate) fn headed<P>(simulation: Simulation<P>, head: Head, states: bool) -> Simulation<P>
 where
-    P: Algorithm<Command: UserCommand, Event: UserEvent>,
+    P: Algorithm + Recorded,
 {
     let Head { replay, options } = head;
     let simulation = simulation.configured_by(options);

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
 use tenure_core::{Card, Protocol};
-use tenure_sim::{Halt, Playable, Report, Session, Simulation, Steer};
-use tenure_trace::{Action, Course, Trace};
+use tenure_sim::{Halt, Report, Session, Simulation, Steer};
+use tenure_trace::{Action, Course, Recorded, Trace};
 
 use crate::look::Look;
 
@@ -120,7 +120,7 @@ impl<P: Protocol> Run<P> {
     }
 }
 
-impl<P: Playable> Run<P> {
+impl<P: Recorded> Run<P> {
     fn session(&self, page: &Page) -> Result<Session<'_, P>, String> {
         match &self.course {
             None => self.simulation.session(page.clone()).map_err(|error| error.to_string()),
@@ -132,7 +132,7 @@ impl<P: Playable> Run<P> {
     }
 }
 
-impl<P: Playable> Engine for Run<P> {
+impl<P: Recorded> Engine for Run<P> {
     fn go(&self, path: &[Cause], then: &Then, marks: &mut Vec<Mark>) -> Result<Shown, String> {
         let page = Page::default();
         let mut session = self.session(&page)?;
@@ -162,7 +162,7 @@ impl<P: Playable> Engine for Run<P> {
     }
 }
 
-fn steps<P: Playable>(
+fn steps<P: Recorded>(
     session: &mut Session<'_, P>,
     most: u64,
     until_told: bool,
@@ -183,7 +183,7 @@ fn steps<P: Playable>(
     Ok(())
 }
 
-fn mark<P: Playable>(session: &Session<'_, P>, cause: Cause, says: String) -> Mark {
+fn mark<P: Recorded>(session: &Session<'_, P>, cause: Cause, says: String) -> Mark {
     Mark { cause, says, time: session.now(), records: session.records() }
 }
 

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 use tenure_core::{Labelled, ProcessId};
-use tenure_sim::{Next, Playable, Session};
-use tenure_trace::{Pick, state};
+use tenure_sim::{Next, Session};
+use tenure_trace::{Pick, Recorded, state};
 
 /// What there is to see of a paused run.
 #[derive(Clone, Debug)]
@@ -38,7 +38,7 @@ pub(crate) struct Message {
 }
 
 impl Look {
-    pub(crate) fn at<P: Playable>(session: &Session<'_, P>) -> Self {
+    pub(crate) fn at<P: Recorded>(session: &Session<'_, P>) -> Self {
         let armed = session.timers();
         let process = |(place, process): (usize, &P)| {
             let at = ProcessId::at(place);

@@ -32,7 +32,7 @@ impl Sitting {
             "session": session.to_string(),
             "words": self.apparatus.words,
             "algorithm": card.name,
-            "service": service(card.service),
+            "service": card.service.name(),
             "n": self.apparatus.size,
             "moment": self.at,
             "time": units(look.time),
@@ -170,15 +170,6 @@ impl Sitting {
         let written = page.write(Some(&self.apparatus.card), &mut text);
         written.map_err(|error| error.to_string())?;
         Ok(text)
-    }
-}
-
-fn service(service: Service) -> &'static str {
-    match service {
-        Service::Mutex => "mutex",
-        Service::Election => "election",
-        Service::Office => "office",
-        Service::Other => "other",
     }
 }
 

@@ -37,7 +37,6 @@ mod figures;
 mod jury;
 mod many;
 pub mod scenario;
-mod service;
 mod settings;
 mod shrink;
 mod sim;
@@ -53,7 +52,6 @@ pub use figures::report::{Ended, Report, Stuck};
 pub use figures::summary::{Summary, Violations};
 pub use figures::tally::{Level, Tally};
 pub use many::many;
-pub use service::{Ask, Heard, Playable, UserCommand, UserEvent};
 pub use settings::command_line::{
     Comeback, Hot, Link, Processes, group_options, inexpressible, parse_drift, parse_process,
     replay_command,

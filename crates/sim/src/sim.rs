@@ -1,7 +1,8 @@
 use std::io::Write;
 
+use tenure_core::service::{election, mutex};
 use tenure_core::{Algorithm, Card, Monitor, ProcessId, Protocol, Service, Stamped};
-use tenure_trace::{Header, Kind, Source, WriteError};
+use tenure_trace::{Header, Kind, Recorded, Source, Spoken, WriteError};
 
 use crate::engine::chats::Stamping;
 use crate::engine::controls::Controls;
@@ -9,7 +10,6 @@ use crate::engine::core::{Core, Offers};
 use crate::engine::world::World;
 use crate::figures::report::{Ended, Report};
 use crate::jury::watcher::Watcher;
-use crate::service::{Ask, UserCommand, UserEvent};
 use crate::settings::configs::Configs;
 use crate::settings::refusal::SettingsError;
 use crate::settings::{Settings, Watch};
@@ -43,11 +43,7 @@ pub enum RunError {
     Trace(#[from] WriteError),
 }
 
-impl<P: Protocol> Simulation<P>
-where
-    P::Command: UserCommand,
-    P::Event: UserEvent,
-{
+impl<P: Recorded> Simulation<P> {
     /// A simulation of any protocol. What it assumes is not checked: it has no card.
     pub fn new(configs: impl Into<Configs<P::Config>>, settings: Settings) -> Self {
         let offers = Self::offers();
@@ -242,8 +238,8 @@ where
 
     pub(crate) fn offers() -> Offers {
         Offers {
-            mutex: P::Command::asking(Ask::Enter).is_some(),
-            election: P::Command::asking(Ask::Elect).is_some(),
+            mutex: P::Command::asking(mutex::Command::Enter.into()).is_some(),
+            election: P::Command::asking(election::Command::Elect.into()).is_some(),
         }
     }
 
@@ -258,15 +254,14 @@ where
             options: self.options.clone(),
             seed: Some(self.settings.seed),
             replay: self.replay.clone(),
-            ..Header::new(self.name.clone(), self.service.into(), size, Source::Simulator)
+            ..Header::new(self.name.clone(), self.service, size, Source::Simulator)
         }
     }
 }
 
 impl<P: Stamped> Simulation<P>
 where
-    P::Command: UserCommand,
-    P::Event: UserEvent,
+    P: Recorded,
 {
     /// The same with users whose messages ([`Chatter`](crate::Chatter)) carry the protocol's
     /// logical clock, so that a request that somebody was told of gets the smaller stamp.
@@ -279,8 +274,7 @@ where
 
 impl<P: Algorithm> Simulation<P>
 where
-    P::Command: UserCommand,
-    P::Event: UserEvent,
+    P: Recorded,
 {
     /// A simulation of an algorithm that has a card: what the settings leave open is filled in
     /// from the card, and an environment weaker than the card demands is refused.

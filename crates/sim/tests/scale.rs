@@ -6,21 +6,11 @@ mod common;
 use allocation_counter::{AllocationInfo, measure};
 use common::{Extrema, Permission, Ring, Rule};
 use tenure_core::{ProcessId, Rank};
-use tenure_sim::{
-    Chance, Configs, Ended, Random, Settings, Simulation, Span, UserCommand, UserEvent, Watched,
-    Workload,
-};
+use tenure_sim::{Chance, Configs, Ended, Random, Settings, Simulation, Span, Watched, Workload};
+use tenure_trace::Recorded;
 
 /// What a run of so many events allocates, its report included.
-fn allocated<P: tenure_core::Protocol>(
-    config: P::Config,
-    settings: &Settings,
-    events: u64,
-) -> AllocationInfo
-where
-    P::Command: UserCommand,
-    P::Event: UserEvent,
-{
+fn allocated<P: Recorded>(config: P::Config, settings: &Settings, events: u64) -> AllocationInfo {
     let mut settings = settings.clone();
     settings.limits.events = Some(events);
     let simulation = Simulation::<P>::new(config, settings);

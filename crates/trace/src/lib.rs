@@ -21,19 +21,20 @@ pub mod state;
 mod verify;
 
 pub use format::{
-    Access, AppendError, Asked, ClockUnit, CreateError, Header, Kind, Operation, Passage,
-    ReadError, Reader, Record, Recorded, Service, Source, Told, Trace, VERSION, Who, WriteError,
-    Writer, now, units,
+    Access, AppendError, ApplicationCommand, ApplicationEvent, Asked, ClockUnit, CreateError,
+    Header, Kind, Operation, Passage, ReadError, Reader, Record, Source, Told, Trace, VERSION, Who,
+    WriteError, Writer, now, units,
 };
 pub use merge::{MergeError, Merged, merge, merge_files, merge_whole_files};
 pub use plain::plain;
 pub use scripts::{
-    Action, Asking, Block, Course, CourseError, Dice, FollowError, Impossible, Line, Link,
-    ParseError, PerformError, Pick, Script, Seen, Spoken, Stage, Theatre, golden, perform,
-    timer_named,
+    Action, Asking, Block, Course, CourseError, Dice, FollowError, Heard, Impossible, Line, Link,
+    ParseError, PerformError, Pick, Recorded, Script, Seen, Spoken, Stage, Theatre, golden,
+    perform, timer_named,
 };
 pub use show::Show;
 pub use standing::{Change, Hold, Life, Standing, Standings};
+pub use tenure_core::Service;
 pub use verify::{
     Accesses, Cause, Counter, Election, Judge, Judgement, Quantiles, Traffic, Verification,
     Violated, verify, verify_files,

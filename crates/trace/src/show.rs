@@ -2,6 +2,8 @@
 
 use std::fmt::{self, Write};
 
+use serde::Serialize;
+use serde_json::Value;
 use tenure_core::service::{election, mutex, stream};
 use tenure_core::{Fence, ProcessId, Term, Verdict};
 
@@ -126,8 +128,7 @@ fn asks(f: &mut impl Write, at: Who, asked: &Asked) -> fmt::Result {
         (.., Asked::Stream(stream::Command::Send { to, item })) => {
             write!(f, "{at} asks to send item {item} to {to}")
         }
-        (.., Asked::Other(value)) => write!(f, "{at} asks {value}"),
-        _ => Ok(()),
+        (.., asked) => write!(f, "{at} asks {}", json(asked)),
     }
 }
 
@@ -150,9 +151,12 @@ fn is_told(f: &mut impl Write, at: Who, told: &Told) -> fmt::Result {
         (.., Told::Stream(stream::Event::Received { from, item })) => {
             write!(f, "{at} gets item {item} of {from}")
         }
-        (.., Told::Other(value)) => write!(f, "{at} is told {value}"),
-        _ => Ok(()),
+        (.., told) => write!(f, "{at} is told {}", json(told)),
     }
+}
+
+fn json(said: &impl Serialize) -> Value {
+    serde_json::to_value(said).unwrap_or_default()
 }
 
 /// ` (term 2)`, or nothing in elections without terms.
@@ -189,7 +193,8 @@ mod tests {
     use tenure_core::service::office;
 
     use super::*;
-    use crate::format::{Service, Source};
+    use crate::format::Source;
+    use tenure_core::Service;
 
     const P1: ProcessId = ProcessId(0);
     const P3: ProcessId = ProcessId(2);

@@ -13,7 +13,7 @@ use crate::reduce::shifts::Shifts;
 use crate::reduce::symmetry::{Renaming, Symmetry};
 use crate::users::crashing::Crashing;
 use crate::users::stamping::Stamping;
-use crate::users::user::{Service, Standing, User, Workload};
+use crate::users::user::{Checkable, Service, Standing, User, Workload};
 use crate::world::action::{Cause, MOST_OUTCOMES};
 use crate::world::choices::Odometer;
 use crate::world::local::{Armed, Life, Local, UserOf};
@@ -47,10 +47,7 @@ pub(crate) type TermBound<P> = (fn(&P) -> u64, u64);
 pub(crate) type Judges<P> = Vec<Box<dyn Judge<<P as Protocol>::Command, <P as Protocol>::Event>>>;
 
 /// Everything about one protocol that was met in a search.
-pub(crate) struct Processes<P: Protocol>
-where
-    P::Command: Service<Event = P::Event>,
-{
+pub(crate) struct Processes<P: Checkable> {
     pub(crate) setting: Setting<P>,
     pub(crate) locals: Interner<Local<P>>,
     pub(crate) messages: Interner<P::Message>,
@@ -60,10 +57,7 @@ where
 }
 
 /// One handler's run, before it is interned.
-pub(crate) struct Ran<P: Protocol>
-where
-    P::Command: Service<Event = P::Event>,
-{
+pub(crate) struct Ran<P: Checkable> {
     pub(crate) local: Local<P>,
     pub(crate) messages: Vec<(ProcessId, P::Message)>,
     pub(crate) events: Vec<P::Event>,
@@ -71,10 +65,7 @@ where
     application: Option<u32>,
 }
 
-impl<P: Protocol> Processes<P>
-where
-    P::Command: Service<Event = P::Event>,
-{
+impl<P: Checkable> Processes<P> {
     pub(crate) fn new(setting: Setting<P>, judges: Judges<P>, freight: Arc<Freight>) -> Self {
         Processes {
             setting,
@@ -375,19 +366,13 @@ fn suspicion<P: Protocol>(peer: u32, verdict: Verdict) -> Input<P> {
     Input::Suspicion { peer: ProcessId(peer), verdict }
 }
 
-impl<P: Protocol> Ran<P>
-where
-    P::Command: Service<Event = P::Event>,
-{
+impl<P: Checkable> Ran<P> {
     fn quiet(local: Local<P>) -> Self {
         Ran { local, messages: Vec::new(), events: Vec::new(), seen: Vec::new(), application: None }
     }
 }
 
-impl<P: Protocol> Model for Processes<P>
-where
-    P::Command: Service<Event = P::Event>,
-{
+impl<P: Checkable> Model for Processes<P> {
     fn local(&self, id: u32) -> LocalFacts {
         let local = self.locals.get(id);
         let (down, beyond) = match &local.life {
@@ -500,10 +485,7 @@ where
     }
 }
 
-fn stand<P: Protocol>(user: &UserOf<P>) -> Stand
-where
-    P::Command: Service<Event = P::Event>,
-{
+fn stand<P: Checkable>(user: &UserOf<P>) -> Stand {
     match user.standing() {
         Standing::Content => Stand::Content,
         Standing::Waiting => Stand::Waiting,

@@ -1,6 +1,6 @@
 //! One run instead of all: the checker takes the steps that a course says.
 
-use tenure_core::{ProcessId, Protocol};
+use tenure_core::ProcessId;
 use tenure_trace::{
     Action, Course, FollowError, Impossible, Pick, Spoken, Theatre, Trace, timer_named,
 };
@@ -12,7 +12,7 @@ use crate::tell::recorder::Recorder;
 use crate::tell::replay::{Replay, Taken, What};
 use crate::tell::told::header;
 use crate::users::entries::{Entries, EntriesOfAll};
-use crate::users::user::Service;
+use crate::users::user::Checkable;
 use crate::world::action::{Action as Step, Kind};
 use crate::world::start::first_worlds;
 use crate::world::{Fault, Faults, MOST_FAULTS};
@@ -20,10 +20,7 @@ use crate::world::{Fault, Faults, MOST_FAULTS};
 /// More messages than any course leaves on a link.
 const ROOMY: usize = 200;
 
-impl<P: Protocol> Check<P>
-where
-    P::Command: Service<Event = P::Event> + Spoken,
-{
+impl<P: Checkable> Check<P> {
     /// Takes the steps of a course, and no others, and tells what happens. Budgets, entries and
     /// the order of links are those that the course needs; time is asynchronous.
     ///
@@ -79,18 +76,12 @@ where
     }
 }
 
-struct Follower<'p, P: Protocol>
-where
-    P::Command: Service<Event = P::Event>,
-{
+struct Follower<'p, P: Checkable> {
     replay: Replay<'p, P>,
     recorder: Recorder<P>,
 }
 
-impl<P: Protocol> Theatre for Follower<'_, P>
-where
-    P::Command: Service<Event = P::Event> + Spoken,
-{
+impl<P: Checkable> Theatre for Follower<'_, P> {
     /// Takes the step that an action asks for, if there is one.
     fn perform(&mut self, action: &Action) -> Result<(), Impossible> {
         let found = self.replay.steps().into_iter().find(|step| self.is(action, *step));
@@ -103,10 +94,7 @@ where
     }
 }
 
-impl<P: Protocol> Follower<'_, P>
-where
-    P::Command: Service<Event = P::Event> + Spoken,
-{
+impl<P: Checkable> Follower<'_, P> {
     fn boot(&mut self, processes: &Processes<P>) {
         for at in (0..processes.setting.size).map(ProcessId) {
             if self.replay.is_down(at) {

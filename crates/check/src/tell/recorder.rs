@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, VecDeque};
 
 use tenure_core::{Labelled, Layer, ProcessId, Protocol, TICKS_PER_UNIT, VectorClock};
 use tenure_trace::state::States;
-use tenure_trace::{Kind, Passage, Pick, Record, Who};
+use tenure_trace::{Heard, Kind, Passage, Pick, Record, Spoken, Who};
 
 use crate::tell::replay::{TIME_PASSES, Taken, What};
-use crate::users::user::Service;
+use crate::users::user::Checkable;
 use crate::world::action::Kind as Step;
 
 /// A message that was sent, as the trace numbers it.
@@ -32,10 +32,7 @@ pub(crate) struct Recorder<P: Protocol> {
     states: States,
 }
 
-impl<P: Protocol> Recorder<P>
-where
-    P::Command: Service<Event = P::Event>,
-{
+impl<P: Checkable> Recorder<P> {
     pub(crate) fn new(size: u32) -> Self {
         Recorder {
             records: Vec::new(),
@@ -71,7 +68,7 @@ where
         match (&taken.what, taken.kind) {
             (What::Command(command), _) => {
                 self.clocks[at.index()].tick(at);
-                self.note(at, Kind::Command(command.recorded()));
+                self.note(at, Kind::Command(command.asked()));
             }
             (What::Timer(timer), _) => {
                 self.note(at, Kind::Timer(format!("{timer:?}")));
@@ -167,7 +164,7 @@ where
         events: &[P::Event],
     ) {
         for event in events {
-            self.note(at, Kind::Event(P::Command::told_recorded(event)));
+            self.note(at, Kind::Event(event.told()));
         }
         for (to, message) in messages {
             self.send(at, *to, Some(message.clone()));

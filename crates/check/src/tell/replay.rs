@@ -11,7 +11,7 @@ use crate::model::memory::Part;
 use crate::model::processes::Processes;
 use crate::reduce::canonical::smallest;
 use crate::tell::story::Scene;
-use crate::users::user::{Service, User};
+use crate::users::user::{Checkable, Service, User};
 use crate::world::action::{Action, Cause, Kind};
 use crate::world::local::{Life, Local};
 use crate::world::rules::Rules;
@@ -64,10 +64,7 @@ pub(crate) enum What<P: Protocol> {
 }
 
 /// A run being taken again: the world as the search knew it, and the same without reductions.
-pub(crate) struct Replay<'p, P: Protocol>
-where
-    P::Command: Service<Event = P::Event>,
-{
+pub(crate) struct Replay<'p, P: Checkable> {
     processes: &'p Processes<P>,
     pub(crate) reduced: Worker,
     plain: Worker,
@@ -80,10 +77,7 @@ where
     shift: u64,
 }
 
-impl<'p, P: Protocol> Replay<'p, P>
-where
-    P::Command: Service<Event = P::Event>,
-{
+impl<'p, P: Checkable> Replay<'p, P> {
     pub(crate) fn new(
         processes: &'p Processes<P>,
         rules: &Arc<Rules>,
@@ -312,10 +306,7 @@ where
 pub(crate) const TIME_PASSES: &str = "a unit of time passes";
 
 /// A step in words.
-pub(crate) fn scene<P: Protocol>(taken: &Taken<P>, receiver_was_down: bool) -> Scene
-where
-    P::Command: Service<Event = P::Event>,
-{
+pub(crate) fn scene<P: Checkable>(taken: &Taken<P>, receiver_was_down: bool) -> Scene {
     let at = taken.at;
     let step = match (&taken.what, taken.kind) {
         (What::Command(command), _) => format!("{at} {}", command.words()),

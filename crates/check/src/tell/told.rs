@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use tenure_core::{ProcessId, Property, Protocol};
-use tenure_trace::{Header, Source, Trace};
+use tenure_core::{ProcessId, Property};
+use tenure_trace::{Header, Source, Spoken, Trace};
 
 use crate::check::{Asked, Selected};
 use crate::explore::{Explored, Panicked};
@@ -15,24 +15,18 @@ use crate::report::{Counterexample, Manner};
 use crate::tell::recorder::Recorder;
 use crate::tell::replay::{Replay, Way, scene, way_to};
 use crate::tell::story::{Scene, Story};
-use crate::users::user::Service;
+use crate::users::user::Checkable;
 use crate::world::rules::Rules;
 
 /// A finished search, with everything needed to tell what it found.
-pub(crate) struct Told<'p, P: Protocol>
-where
-    P::Command: Service<Event = P::Event>,
-{
+pub(crate) struct Told<'p, P: Checkable> {
     pub(crate) algorithm: String,
     pub(crate) processes: &'p Processes<P>,
     pub(crate) rules: Arc<Rules>,
     pub(crate) explored: Explored,
 }
 
-impl<P: Protocol> Told<'_, P>
-where
-    P::Command: Service<Event = P::Event>,
-{
+impl<P: Checkable> Told<'_, P> {
     /// Whether one delivery stood for many steps, and rightly: nobody sent to another than its
     /// successor.
     pub(crate) fn is_ample(&self) -> bool {
@@ -210,11 +204,8 @@ where
 }
 
 /// The head of a trace of the checker.
-pub(crate) fn header<P: Protocol>(algorithm: &str, size: u32) -> Header
-where
-    P::Command: Service<Event = P::Event>,
-{
-    Header::new(algorithm, P::Command::service(), size, Source::Checker)
+pub(crate) fn header<P: Checkable>(algorithm: &str, size: u32) -> Header {
+    Header::new(algorithm, P::Command::SERVICE, size, Source::Checker)
 }
 
 fn together(who: &[ProcessId]) -> String {

@@ -1,16 +1,13 @@
 //! Whether a check asks more of an algorithm than its card says it assumes.
 
-use tenure_core::{Card, Crashes, Protocol, Surroundings, Timing};
+use tenure_core::{Card, Crashes, Surroundings, Timing};
 
 use crate::check::Check;
 use crate::refusal::Refusal;
-use crate::users::user::Service;
+use crate::users::user::Checkable;
 use crate::world::Fault;
 
-impl<P: Protocol> Check<P>
-where
-    P::Command: Service<Event = P::Event>,
-{
+impl<P: Checkable> Check<P> {
     /// Refuses to run where more may happen than this card assumes. A check that assumes no card
     /// goes as far beyond as it is told to.
     #[must_use]

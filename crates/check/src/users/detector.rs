@@ -2,7 +2,6 @@
 
 use tenure_core::ProcessId;
 use tenure_core::service::detector::{Command, Event};
-use tenure_trace::{Asked, Told};
 
 use crate::users::user::{Offer, Service, Standing, User, Workload};
 
@@ -27,14 +26,6 @@ impl Service for Command {
             tenure_core::Verdict::Suspect => format!("suspects {}", event.peer),
             tenure_core::Verdict::Trust => format!("trusts {}", event.peer),
         })
-    }
-
-    fn recorded(&self) -> Asked {
-        Asked::from(*self)
-    }
-
-    fn told_recorded(event: &Event) -> Told {
-        Told::from(*event)
     }
 }
 

@@ -2,7 +2,6 @@
 
 use tenure_core::ProcessId;
 use tenure_core::service::election::{Command, Event};
-use tenure_trace::{Asked, Told};
 
 use crate::users::user::{Offer, Service, Standing, User, Workload};
 
@@ -46,18 +45,6 @@ impl Service for Command {
             Event::Elected { leader, .. } => Some(format!("believes in {leader}")),
             Event::Deposed { .. } => Some("believes in nobody".to_owned()),
         }
-    }
-
-    fn recorded(&self) -> Asked {
-        Asked::from(*self)
-    }
-
-    fn told_recorded(event: &Event) -> Told {
-        Told::from(*event)
-    }
-
-    fn service() -> tenure_trace::Service {
-        tenure_trace::Service::Election
     }
 }
 

@@ -1,10 +1,8 @@
 //! Who uses an application of a leader, and the election beneath it.
 
-use serde::Serialize;
 use tenure_core::ProcessId;
 use tenure_core::service::election;
 use tenure_core::service::led::{Command, Event};
-use tenure_trace::{Asked, Told};
 
 use super::ElectionUser;
 use crate::users::user::{Offer, Service, Standing, User, Workload};
@@ -16,10 +14,7 @@ pub struct LedUser<U> {
     election: ElectionUser,
 }
 
-impl<C> Service for Command<C>
-where
-    C: Service<Event: Serialize> + Serialize,
-{
+impl<C: Service> Service for Command<C> {
     type Event = Event<C::Event>;
     type User = LedUser<C::User>;
 
@@ -43,20 +38,9 @@ where
             Event::Election(event) => election::Command::told(event),
         }
     }
-
-    fn recorded(&self) -> Asked {
-        self.clone().into()
-    }
-
-    fn told_recorded(event: &Self::Event) -> Told {
-        event.clone().into()
-    }
 }
 
-impl<C> User<Command<C>> for LedUser<C::User>
-where
-    C: Service<Event: Serialize> + Serialize,
-{
+impl<C: Service> User<Command<C>> for LedUser<C::User> {
     fn offers(&self) -> Vec<Offer<Command<C>>> {
         let application = self.application.offers().into_iter();
         let election = self.election.offers().into_iter();

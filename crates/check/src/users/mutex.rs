@@ -2,7 +2,6 @@
 
 use tenure_core::ProcessId;
 use tenure_core::service::mutex::{Command, Event};
-use tenure_trace::{Asked, Told};
 
 use crate::users::entries::Entries;
 use crate::users::user::{Offer, Service, Standing, User, Workload};
@@ -41,18 +40,6 @@ impl Service for Command {
             Event::Entered { .. } => Some("enters".to_owned()),
             Event::Exited => None,
         }
-    }
-
-    fn recorded(&self) -> Asked {
-        Asked::from(*self)
-    }
-
-    fn told_recorded(event: &Event) -> Told {
-        Told::from(*event)
-    }
-
-    fn service() -> tenure_trace::Service {
-        tenure_trace::Service::Mutex
     }
 }
 

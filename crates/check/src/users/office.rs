@@ -3,7 +3,6 @@
 use tenure_core::ProcessId;
 use tenure_core::service::office::{Command, Event};
 use tenure_core::service::{election, mutex};
-use tenure_trace::{Asked, Told};
 
 use super::{ElectionUser, MutexUser};
 use crate::users::user::{Offer, Service, Standing, User, Workload};
@@ -38,18 +37,6 @@ impl Service for Command {
             Event::Mutex(event) => mutex::Command::told(event),
             Event::Election(event) => election::Command::told(event),
         }
-    }
-
-    fn recorded(&self) -> Asked {
-        Asked::from(*self)
-    }
-
-    fn told_recorded(event: &Event) -> Told {
-        Told::from(*event)
-    }
-
-    fn service() -> tenure_trace::Service {
-        tenure_trace::Service::Office
     }
 }
 

@@ -2,7 +2,6 @@
 
 use tenure_core::ProcessId;
 use tenure_core::service::stream::{Command, Event};
-use tenure_trace::{Asked, Told};
 
 use crate::users::user::{Offer, Service, Standing, User, Workload};
 
@@ -36,18 +35,6 @@ impl Service for Command {
     fn told(event: &Event) -> Option<String> {
         let Event::Received { from, item } = event;
         Some(format!("gets item {item} of {from}"))
-    }
-
-    fn recorded(&self) -> Asked {
-        Asked::from(*self)
-    }
-
-    fn told_recorded(event: &Event) -> Told {
-        Told::from(*event)
-    }
-
-    fn service() -> tenure_trace::Service {
-        tenure_trace::Service::Stream
     }
 }
 

@@ -3,7 +3,8 @@
 use std::fmt::Debug;
 use std::hash::Hash;
 
-use tenure_core::ProcessId;
+use tenure_core::{ProcessId, Protocol};
+use tenure_trace::{Heard, Recorded, Spoken};
 
 use crate::users::entries::Entries;
 
@@ -11,9 +12,9 @@ use crate::users::entries::Entries;
 ///
 /// Implemented for the commands of every service of `tenure-core`. A protocol of your own with
 /// commands of its own implements it for them: see `examples/03_check.rs`.
-pub trait Service: Clone + Debug + Eq + Hash + Send + Sync + 'static {
+pub trait Service: Spoken + Eq + Hash + Send + Sync {
     /// What the user is told.
-    type Event: Clone + Debug + Eq + Hash + Send + Sync + 'static;
+    type Event: Heard + Clone + Debug + Eq + Hash + Send + Sync + 'static;
     /// The user of one process.
     type User: User<Self>;
 
@@ -25,22 +26,15 @@ pub trait Service: Clone + Debug + Eq + Hash + Send + Sync + 'static {
 
     /// What being told this is called in a story ("enters"), if it is worth telling.
     fn told(event: &Self::Event) -> Option<String>;
-
-    /// This command in a trace.
-    fn recorded(&self) -> tenure_trace::Asked {
-        tenure_trace::Asked::Other(self.words().into())
-    }
-
-    /// An event in a trace.
-    fn told_recorded(event: &Self::Event) -> tenure_trace::Told {
-        tenure_trace::Told::Other(Self::told(event).into())
-    }
-
-    /// What a trace says the service is, which decides what the trace is judged by.
-    fn service() -> tenure_trace::Service {
-        tenure_trace::Service::Other
-    }
 }
+
+/// A protocol whose users the checker knows.
+pub trait Checkable:
+    Recorded + Protocol<Command: Service<Event = <Self as Protocol>::Event>>
+{
+}
+
+impl<P: Recorded + Protocol<Command: Service<Event = <P as Protocol>::Event>>> Checkable for P {}
 
 /// How often users ask.
 #[derive(Clone, Debug, PartialEq, Eq)]

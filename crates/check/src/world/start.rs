@@ -1,23 +1,20 @@
 //! The worlds that a search begins with: one for each way in which everybody can boot.
 
-use tenure_core::{ProcessId, Protocol};
+use tenure_core::ProcessId;
 
 use crate::model::processes::Processes;
 use crate::model::{Model, Outcome};
-use crate::users::user::Service;
+use crate::users::user::Checkable;
 use crate::world::Fault;
 use crate::world::parcel::EMPTY;
 use crate::world::rules::Rules;
 
 /// The first worlds and their fingerprints.
-pub(crate) fn first_worlds<P: Protocol>(
+pub(crate) fn first_worlds<P: Checkable>(
     processes: &Processes<P>,
     rules: &Rules,
     down: &[ProcessId],
-) -> Vec<(Vec<u32>, u64)>
-where
-    P::Command: Service<Event = P::Event>,
-{
+) -> Vec<(Vec<u32>, u64)> {
     let everybody = (0..processes.setting.size).map(ProcessId);
     let boots: Vec<Vec<Outcome>> = everybody
         .map(|at| {
@@ -44,15 +41,12 @@ where
     }
 }
 
-fn assemble<P: Protocol>(
+fn assemble<P: Checkable>(
     processes: &Processes<P>,
     rules: &Rules,
     chosen: &[&Outcome],
     down: &[ProcessId],
-) -> (Vec<u32>, u64)
-where
-    P::Command: Service<Event = P::Event>,
-{
+) -> (Vec<u32>, u64) {
     let layout = rules.layout;
     let mut world = vec![0; layout.stride()];
     let mut prints = vec![0u64; layout.stride()];

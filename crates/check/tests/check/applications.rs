@@ -1,7 +1,6 @@
 //! What a leader is elected for, in every schedule: under a leader that every process makes out for
 //! itself from what its detector says, which has few states.
 
-use serde::Serialize;
 use tenure_algorithms::Variants;
 use tenure_algorithms::application::led::{self, Led};
 use tenure_algorithms::application::{
@@ -10,7 +9,7 @@ use tenure_algorithms::application::{
 };
 use tenure_algorithms::channel::{Fifo, fifo};
 use tenure_algorithms::election::{Bully, bully};
-use tenure_check::{Check, Manner, Report, Service};
+use tenure_check::{Check, Checkable, Manner, Report};
 use tenure_claims::claims;
 use tenure_core::monitors::{Atomicity, Durability, OnApplication, OneTree};
 use tenure_core::service::clock;
@@ -19,6 +18,7 @@ use tenure_core::{
     Effects, Group, Monitor, Observed, ProcessId, ProcessSet, Property, Protocol, TICKS_PER_UNIT,
     Term, Verdict, Violation,
 };
+use tenure_trace::Judge;
 
 /// The first of those whom a process trusts leads, and whoever was suspected as leader or comes
 /// back never does again: so no two terms are the same.
@@ -90,9 +90,14 @@ fn states(report: Report) -> u64 {
     report.states
 }
 
-/// How many steps it takes to violate a property, and how.
+/// How many steps it takes to violate a property, and how. Its trace is judged as the search was.
 fn steps(report: Report, property: &str) -> (usize, Manner) {
     let found = report.counterexample(property).unwrap_or_else(|| panic!("{report}"));
+    let mut judge = Judge::new(&found.trace.header);
+    found.trace.records.iter().for_each(|record| judge.read(record));
+    let violations = judge.finish().violations;
+    let is_seen = violations.iter().any(|violated| violated.property.name() == property);
+    assert_eq!(is_seen, found.manner == Manner::Step, "{violations:?}");
     (found.length(), found.manner)
 }
 
@@ -281,11 +286,7 @@ fn whatever_clocks_show_adjustments_sum_to_zero_and_whoever_crashes_the_others_a
 /// On links that lose, repeat and reorder; where there is room for one message, more are lost.
 #[test]
 fn over_the_reliable_channel_a_loss_and_a_duplicate_do_no_harm() {
-    fn over<A: Application>(config: A::Config) -> Check<Fifo<Led<A, Succession>>>
-    where
-        A::Command: Service<Event = A::Event> + Serialize,
-        A::Event: Serialize,
-    {
+    fn over<A: Application + Checkable>(config: A::Config) -> Check<Fifo<Led<A, Succession>>> {
         let around = fifo::Config::around(under_succession(config));
         let check = Check::with(2, fifo::Config { window: 1, ..around });
         check.entries([1, 0]).initiators([]).in_flight(1).losing(1).duplicating(1).progress()
@@ -306,11 +307,10 @@ fn over_the_reliable_channel_a_loss_and_a_duplicate_do_no_harm() {
 /// The same under an election that sends messages.
 #[test]
 fn under_a_bully_writes_are_not_lost_and_transactions_are_atomic() {
-    fn under<A: Application>(size: u32, application: A::Config) -> Check<Led<A, Bully>>
-    where
-        A::Command: Service<Event = A::Event> + Serialize,
-        A::Event: Serialize,
-    {
+    fn under<A: Application + Checkable>(
+        size: u32,
+        application: A::Config,
+    ) -> Check<Led<A, Bully>> {
         let election = bully::Config::plain(size, TICKS_PER_UNIT);
         let check = Check::with(size, led::Config { application, election });
         check.fifo().detecting().initiators([ProcessId(size - 1)]).in_flight(8).entries(1)

@@ -7,7 +7,7 @@ use std::fmt::Write;
 use std::{env, fs};
 
 use tenure_algorithms::catalogue::{self, ELECTIONS, MUTEXES, Parameters, Visitor};
-use tenure_check::{Check, Judgement, Report, Service};
+use tenure_check::{Check, Checkable, Judgement, Report};
 use tenure_claims::claims;
 use tenure_core::monitors::{Agreement, Fencing, MutualExclusion, Validity};
 use tenure_core::{
@@ -76,10 +76,7 @@ impl Cell {
     }
 
     /// The environment that the card asks for, with the faults of this cell.
-    fn under<P: Algorithm>(self, check: Check<P>, card: &Card) -> Check<P>
-    where
-        P::Command: Service<Event = P::Event>,
-    {
+    fn under<P: Algorithm + Checkable>(self, check: Check<P>, card: &Card) -> Check<P> {
         let mut check = check.channel(if self.in_order() { Order::Fifo } else { card.order });
         if card.detection != Detection::None {
             check = check.detecting();

@@ -81,7 +81,7 @@ fn table(cards: &[Card]) -> String {
         // What is behind a comma or semicolon is for the whole card.
         let cost = messages.formula.split([',', ';']).next().unwrap_or_default();
         let cost = format!("{cost} {}", per(messages.per));
-        row(name, word(*service), &cost, survives(faults.crashes));
+        row(name, service.name(), &cost, survives(faults.crashes));
         row(&format!("    {title}"), "", "", "");
     }
     let text = text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n");
@@ -106,7 +106,7 @@ fn whole(card: &Card) -> String {
             name = "";
         }
     };
-    row("service", word(card.service));
+    row("service", card.service.name());
     row("paper", card.paper);
     row("timing", &kebab(&card.timing));
     row(
@@ -144,15 +144,6 @@ fn check_of(algorithm: &str, variant: &str, options: &str) -> String {
         format!("tenure check {algorithm} {options}")
     } else {
         format!("tenure check {algorithm} --variant {variant} {options}")
-    }
-}
-
-fn word(service: Service) -> &'static str {
-    match service {
-        Service::Mutex => "mutex",
-        Service::Election => "election",
-        Service::Office => "office",
-        Service::Other => "other",
     }
 }
 

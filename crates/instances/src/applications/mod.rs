@@ -13,7 +13,6 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tenure_algorithms::application::Application;
 use tenure_algorithms::application::led::{self, Led};
@@ -21,7 +20,7 @@ use tenure_algorithms::election::{Bully, bully};
 use tenure_core::service::{election, led as service};
 use tenure_core::{Layer, ProcessId, Rank, TICKS_PER_UNIT, Term};
 use tenure_sim::{Controls, Report, RunError, Settings, Simulation, Span};
-use tenure_trace::{Kind, Reader, Told, Who};
+use tenure_trace::{Heard, Kind, Reader, Spoken, Told, Who};
 
 /// When the election begins: what users set before is set then.
 const ELECTION: u64 = TICKS_PER_UNIT;
@@ -93,7 +92,7 @@ fn simulation<A>(
     settings: Settings,
 ) -> Simulation<Led<A, Bully>>
 where
-    A: Application<Command: Serialize, Event: Serialize>,
+    A: Application<Command: Spoken, Event: Heard>,
 {
     let elect = service::Command::Election(election::Command::Elect);
     let config = led::Config { application, election };
@@ -103,7 +102,7 @@ where
 /// Runs it, and gathers what users were told. It runs twice, which is the same run.
 fn run<A>(simulation: &Simulation<Led<A, Bully>>) -> Result<Run<A, A::Event>, RunError>
 where
-    A: Application<Command: Serialize, Event: Serialize + DeserializeOwned>,
+    A: Application<Command: Spoken, Event: Heard + DeserializeOwned>,
 {
     let (report, processes) = simulation.run_and_inspect()?;
     let trace = Shared::default();
@@ -122,10 +121,8 @@ where
 }
 
 fn understood<E: DeserializeOwned>(told: Told) -> service::Event<E> {
-    match told {
-        Told::Other(value) => serde_json::from_value(value).expect("an event is what it was"),
-        told => service::Event::Election(*told.election().expect("else only elections tell")),
-    }
+    let event = serde_json::to_value(told).and_then(serde_json::from_value);
+    event.expect("an event is what it was")
 }
 
 /// A trace in memory.

@@ -63,7 +63,7 @@ pub enum ClusterError {
 ///
 /// [`FollowError`] at the first step that is not possible, or not over TCP: messages to a process
 /// that crashed die with its session, and applications talk elsewhere. No node is left running.
-pub fn follow<P: Recorded<Command: Spoken>>(
+pub fn follow<P: Recorded>(
     course: &Course,
     config: impl Fn(ProcessId) -> P::Config,
     directory: &Path,
@@ -126,7 +126,7 @@ struct Nodes<P: Protocol> {
     cluster: Cluster<P>,
 }
 
-impl<P: Recorded<Command: Spoken>> Theatre for Nodes<P> {
+impl<P: Recorded> Theatre for Nodes<P> {
     fn perform(&mut self, action: &Action) -> Result<(), Impossible> {
         match self.runtime.block_on(self.cluster.perform(action)) {
             Ok(Some(())) => Ok(()),
@@ -148,7 +148,7 @@ struct Cluster<P: Protocol> {
     under_way: Vec<Sent>,
 }
 
-impl<P: Recorded<Command: Spoken>> Cluster<P> {
+impl<P: Recorded> Cluster<P> {
     /// Boots everybody who is not down from the start.
     async fn boot_all(&mut self, down: &[ProcessId]) -> Result<(), ClusterError> {
         let everybody: Vec<ProcessId> = (0..self.header.n).map(ProcessId).collect();

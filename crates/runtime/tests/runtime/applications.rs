@@ -5,7 +5,6 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::time::Duration;
 
-use serde::Serialize;
 use tempfile::TempDir;
 use tenure_algorithms::application::led::{self, Led};
 use tenure_algorithms::application::{
@@ -20,7 +19,10 @@ use tenure_core::service::{clock, commit, election, led as service, replication,
 use tenure_core::{Delay, Group, ProcessId, Rank, TICKS_PER_UNIT, Term};
 use tenure_runtime::transport::{Limits, Listen, Settings};
 use tenure_runtime::{Injection, Parts, Raw, Recorder, Running, Store, follow, start};
-use tenure_trace::{Course, Header, Kind, Record, Service, Source, Told, merge_files};
+use tenure_trace::{
+    ApplicationEvent, Course, Header, Heard, Kind, Record, Service, Source, Spoken, Who,
+    merge_files,
+};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
@@ -45,7 +47,7 @@ fn election(size: usize) -> bully::Config {
 
 impl<A> Node<A>
 where
-    A: Application<Command: Serialize, Event: Serialize>,
+    A: Application<Command: Spoken, Event: Heard>,
 {
     fn boot(
         config: &A::Config,
@@ -123,7 +125,7 @@ struct Cluster<A: Application> {
 
 impl<A> Cluster<A>
 where
-    A: Application<Command: Serialize, Event: Serialize>,
+    A: Application<Command: Spoken, Event: Heard>,
 {
     fn boot(size: usize, config: A::Config) -> Self {
         let directory = TempDir::new().unwrap();
@@ -264,13 +266,10 @@ async fn three_nodes_commit_and_abort_together() {
 fn outcomes(records: &[Record], size: u32) -> Vec<Vec<&'static str>> {
     let mut outcomes = vec![Vec::new(); size as usize];
     for record in records {
-        let (tenure_trace::Who::Process(at), Kind::Event(Told::Other(told))) =
-            (record.process, &record.kind)
-        else {
+        let (Who::Process(at), Kind::Event(told)) = (record.process, &record.kind) else {
             continue;
         };
-        let event = serde_json::from_value(told.clone()).unwrap();
-        let service::Event::<commit::Event>::Application(event) = event else { continue };
+        let Some(ApplicationEvent::Commit(event)) = told.application() else { continue };
         outcomes[at.index()].push(match event {
             commit::Event::Prepared { .. } => "prepared",
             commit::Event::Committed { .. } => "committed",

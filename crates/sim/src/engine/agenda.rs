@@ -1,7 +1,7 @@
+use tenure_core::service::mutex;
 use tenure_core::{ProcessId, Verdict};
 
 use crate::engine::queue::Queue;
-use crate::service::Ask;
 
 /// Something that is going to happen, other than the arrival of a protocol's message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,29 +23,13 @@ pub(crate) enum Act {
     /// The detector tells a process of a peer.
     Tell { observer: ProcessId, peer: ProcessId, suspect: bool },
     /// A user has thought enough, or been inside long enough.
-    User { process: ProcessId, ask: AskCode },
+    User { process: ProcessId, ask: mutex::Command },
     /// A request arrives from outside.
     Arrival { process: ProcessId },
     /// A user hears of another's request.
     Chat { chat: u32 },
     /// A command of the script.
     Script { index: u32 },
-}
-
-/// What a user is about to ask.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AskCode {
-    Enter,
-    Exit,
-}
-
-impl From<AskCode> for Ask {
-    fn from(code: AskCode) -> Ask {
-        match code {
-            AskCode::Enter => Ask::Enter,
-            AskCode::Exit => Ask::Exit,
-        }
-    }
 }
 
 pub(crate) fn verdict(suspect: bool) -> Verdict {

@@ -1,5 +1,6 @@
 //! The part of the simulator that does not depend on the protocol: it is compiled once.
 
+use tenure_core::service::{mutex, office};
 use tenure_core::{Charge, ElectionJury, Label, MutexJury, ProcessId};
 use tenure_trace::{Kind, Who};
 
@@ -13,7 +14,6 @@ use crate::engine::users::Users;
 use crate::figures::metrics::Metrics;
 use crate::jury::beliefs::Beliefs;
 use crate::jury::causality::{Causality, Through};
-use crate::service::Ask;
 use crate::settings::Settings;
 use crate::settings::fault::{Chance, Fault, When};
 use crate::steer::recorder::Recorder;
@@ -346,14 +346,14 @@ impl Core {
         }
     }
 
-    pub(crate) fn judge_asked(&mut self, at: ProcessId, ask: Ask) {
+    pub(crate) fn judge_asked(&mut self, at: ProcessId, ask: office::Command) {
         if let Some(election) = &mut self.election
-            && matches!(ask, Ask::Elect | Ask::Resign)
+            && matches!(ask, office::Command::Election(_))
         {
             election.upset();
         }
         let Some(mutex) = &mut self.mutex else { return };
-        if ask != Ask::Enter {
+        if ask != office::Command::Mutex(mutex::Command::Enter) {
             return;
         }
         let clocks = self.causality.as_mut().map(|causality| {

@@ -1,7 +1,7 @@
 //! What happens to processes and users, as far as it does not depend on the protocol.
 
-use tenure_core::service::{election, mutex};
-use tenure_core::{Observed, ProcessId, Verdict};
+use tenure_core::service::{election, mutex, office};
+use tenure_core::{Facts, Observed, ProcessId, Verdict};
 use tenure_trace::{Kind, Passage};
 
 use crate::engine::agenda::{Act, verdict};
@@ -9,14 +9,13 @@ use crate::engine::chats::Chat;
 use crate::engine::core::Core;
 use crate::engine::users::Phase;
 use crate::jury::causality::Through;
-use crate::service::{Ask, Heard};
 use crate::settings::fault::{Fault, Memory, When};
 
 /// What the engine must do with a process because of an act.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Todo {
     Nothing,
-    Ask(ProcessId, Ask),
+    Ask(ProcessId, mutex::Command),
     Suspicion {
         observer: ProcessId,
         peer: ProcessId,
@@ -89,7 +88,7 @@ impl Core {
     fn arrival(&mut self, process: ProcessId) -> Todo {
         let Some(users) = &mut self.users else { return Todo::Nothing };
         if users.arrival(process, self.now, &mut self.agenda) {
-            return Todo::Ask(process, Ask::Enter);
+            return Todo::Ask(process, mutex::Command::Enter);
         }
         Todo::Nothing
     }
@@ -247,9 +246,9 @@ impl Core {
     }
 
     /// A user asks, and is about to be heard by the protocol.
-    pub(crate) fn asked(&mut self, at: ProcessId, ask: Ask) {
+    pub(crate) fn asked(&mut self, at: ProcessId, ask: office::Command) {
         match ask {
-            Ask::Enter => {
+            office::Command::Mutex(mutex::Command::Enter) => {
                 self.metrics.waiting.change(self.now, true);
                 if let Some(users) = &mut self.users {
                     users.asked_to_enter(at, self.now);
@@ -258,16 +257,16 @@ impl Core {
                     }
                 }
             }
-            Ask::Exit => {
+            office::Command::Mutex(mutex::Command::Exit) => {
                 if let Some(users) = &mut self.users {
                     users.asked_to_exit(at, self.now);
                 }
             }
-            Ask::Elect => {
+            office::Command::Election(election::Command::Elect) => {
                 self.beliefs.asked(at);
                 self.upset();
             }
-            Ask::Resign => self.upset(),
+            office::Command::Election(election::Command::Resign) => self.upset(),
         }
         self.judge_asked(at, ask);
     }
@@ -300,12 +299,29 @@ impl Core {
     }
 
     /// A user is told.
-    pub(crate) fn told(&mut self, at: ProcessId, heard: Heard) {
-        match heard {
-            Heard::Entered { .. } => self.entered(at),
-            Heard::Exited => self.exited(at),
-            Heard::Elected { leader, .. } => {
-                self.beliefs.elected(at, leader, &self.up);
+    pub(crate) fn told(&mut self, at: ProcessId, event: &impl Facts) {
+        if let Some(event) = event.of_mutex() {
+            self.told_of_the_lock(at, event);
+        }
+        if let Some(event) = event.of_election() {
+            self.told_of_a_leader(at, event);
+        }
+    }
+
+    fn told_of_the_lock(&mut self, at: ProcessId, event: &mutex::Event) {
+        match event {
+            mutex::Event::Entered { .. } => self.entered(at),
+            mutex::Event::Exited => self.exited(at),
+        }
+        if let Some(jury) = &mut self.mutex {
+            jury.told(self.now, at, event);
+        }
+    }
+
+    fn told_of_a_leader(&mut self, at: ProcessId, event: &election::Event) {
+        match event {
+            election::Event::Elected { leader, .. } => {
+                self.beliefs.elected(at, *leader, &self.up);
                 self.progressed();
                 if self.beliefs.is_unanimous(self.live)
                     && let Some(since) = self.upset_since.take()
@@ -313,22 +329,9 @@ impl Core {
                     self.metrics.election_time.add(self.now - since);
                 }
             }
-            Heard::Deposed { .. } => self.beliefs.forget(at, &self.up),
-            Heard::Other => return,
+            election::Event::Deposed { .. } => self.beliefs.forget(at, &self.up),
         }
-        let (mutex, election) = match heard {
-            Heard::Entered { fence } => (Some(mutex::Event::Entered { fence }), None),
-            Heard::Exited => (Some(mutex::Event::Exited), None),
-            Heard::Elected { leader, term } => {
-                (None, Some(election::Event::Elected { leader, term }))
-            }
-            Heard::Deposed { term } => (None, Some(election::Event::Deposed { term })),
-            Heard::Other => return,
-        };
-        if let (Some(jury), Some(event)) = (&mut self.mutex, &mutex) {
-            jury.told(self.now, at, event);
-        }
-        if let (Some(jury), Some(event)) = (&mut self.election, &election) {
+        if let Some(jury) = &mut self.election {
             jury.observe(self.now, at, Observed::Event(event));
         }
     }

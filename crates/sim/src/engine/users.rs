@@ -1,6 +1,7 @@
 use tenure_core::ProcessId;
+use tenure_core::service::mutex;
 
-use crate::engine::agenda::{Act, Agenda, AskCode};
+use crate::engine::agenda::{Act, Agenda};
 use crate::engine::random::Random;
 use crate::engine::random::Stream;
 use crate::settings::Settings;
@@ -80,7 +81,7 @@ impl Users {
                 let due = now + think.draw(&mut self.random);
                 self.users[process.index()].due = due;
                 if due > now {
-                    agenda.push(due, Act::User { process, ask: AskCode::Enter });
+                    agenda.push(due, Act::User { process, ask: mutex::Command::Enter });
                 }
                 due == now
             }
@@ -113,11 +114,11 @@ impl Users {
     }
 
     /// Whether a planned act of a user is still due now.
-    pub(crate) fn is_due(&self, process: ProcessId, ask: AskCode, now: u64) -> bool {
+    pub(crate) fn is_due(&self, process: ProcessId, ask: mutex::Command, now: u64) -> bool {
         let user = &self.users[process.index()];
         let phase = match ask {
-            AskCode::Enter => user.phase == Phase::Outside && user.left > 0,
-            AskCode::Exit => user.phase == Phase::Inside,
+            mutex::Command::Enter => user.phase == Phase::Outside && user.left > 0,
+            mutex::Command::Exit => user.phase == Phase::Inside,
         };
         user.up && phase && user.due == now
     }
@@ -167,7 +168,7 @@ impl Users {
         agenda: &mut Agenda,
     ) -> Option<u64> {
         let due = now + self.locking.hold.draw(&mut self.random);
-        agenda.push(due, Act::User { process, ask: AskCode::Exit });
+        agenda.push(due, Act::User { process, ask: mutex::Command::Exit });
         let waited = self.users[process.index()].waited(Phase::Waiting, now);
         self.change(process, |user| {
             user.phase = Phase::Inside;
@@ -200,7 +201,7 @@ impl Users {
             && due > now
         {
             self.users[process.index()].due = due;
-            agenda.push(due, Act::User { process, ask: AskCode::Enter });
+            agenda.push(due, Act::User { process, ask: mutex::Command::Enter });
         }
         (took, due == Some(now))
     }

@@ -1,10 +1,11 @@
 //! The thin generic shell: processes, their messages and their timers.
 
+use tenure_core::service::{election, mutex, office};
 use tenure_core::{
     Batch, Environment, Group, Input, Labelled, LocalTime, Observed, ProcessId, Protocol,
     TimerChange, Verdict,
 };
-use tenure_trace::Kind;
+use tenure_trace::{Heard, Kind, Recorded, Spoken};
 
 use crate::engine::agenda::Act;
 use crate::engine::chats::Stamping;
@@ -19,7 +20,6 @@ use crate::engine::timers::Timers;
 use crate::engine::users::Users;
 use crate::figures::report::Ended;
 use crate::jury::watcher::Watcher;
-use crate::service::{Ask, UserCommand, UserEvent};
 use crate::settings::configs::Configs;
 use crate::settings::workload::Initiators;
 
@@ -66,8 +66,7 @@ pub(crate) struct World<'a, P: Protocol> {
 
 impl<'a, P: Protocol> World<'a, P>
 where
-    P::Command: UserCommand,
-    P::Event: UserEvent,
+    P: Recorded,
 {
     pub(crate) fn new(
         core: Core,
@@ -155,12 +154,12 @@ where
         match self.core.settings.workload.initiators.clone() {
             Some(Initiators::All) => {
                 for place in 0..self.core.settings.size {
-                    self.ask(ProcessId(place), Ask::Elect);
+                    self.ask(ProcessId(place), election::Command::Elect);
                 }
             }
             Some(Initiators::Listed(listed)) => {
                 for process in listed {
-                    self.ask(process, Ask::Elect);
+                    self.ask(process, election::Command::Elect);
                 }
             }
             None => {}
@@ -176,7 +175,7 @@ where
         let core = &mut self.core;
         let Some(users) = &mut core.users else { return };
         if users.begin(process, core.now, &mut core.agenda) {
-            self.ask(process, Ask::Enter);
+            self.ask(process, mutex::Command::Enter);
         }
     }
 
@@ -235,7 +234,7 @@ where
     /// Lets the next user ask where users are drawn; says whether one did.
     pub(crate) fn draw(&mut self) -> bool {
         let Some(process) = self.core.users.as_mut().and_then(Users::draw) else { return false };
-        self.ask(process, Ask::Enter);
+        self.ask(process, mutex::Command::Enter);
         true
     }
 
@@ -337,7 +336,7 @@ where
         self.core.now = time;
         if let Act::User { process, ask } = act {
             if self.core.users.as_ref().is_some_and(|users| users.is_due(process, ask, time)) {
-                self.ask(process, ask.into());
+                self.ask(process, ask);
             }
             return;
         }
@@ -363,7 +362,7 @@ where
                     self.trace_state(process);
                 }
                 if reacts {
-                    self.ask(process, Ask::Enter);
+                    self.ask(process, mutex::Command::Enter);
                 }
             }
             Todo::Script(index) => {
@@ -401,8 +400,8 @@ where
     }
 
     /// A user of the workload asks, if the service knows how.
-    fn ask(&mut self, process: ProcessId, ask: Ask) {
-        if let Some(command) = P::Command::asking(ask) {
+    fn ask(&mut self, process: ProcessId, ask: impl Into<office::Command>) {
+        if let Some(command) = P::Command::asking(ask.into()) {
             self.command(process, command);
         }
     }
@@ -413,7 +412,7 @@ where
         }
         let ask = command.ask();
         if self.core.recorder.is_some() {
-            self.core.trace_event(at, Kind::Command(command.traced()));
+            self.core.trace_event(at, Kind::Command(command.asked()));
         }
         if let Some(ask) = ask {
             self.core.asked(at, ask);
@@ -424,7 +423,9 @@ where
         self.look_at(at);
         self.processes[at.index()].step(Input::Command(command), &mut self.batch);
         self.release(at);
-        if ask == Some(Ask::Enter) && self.core.settings.workload.chatter.is_some() {
+        if ask == Some(mutex::Command::Enter.into())
+            && self.core.settings.workload.chatter.is_some()
+        {
             let process = &self.processes[at.index()];
             let clock = self.stamping.map(|stamping| (stamping.clock)(process));
             self.core.tell_others(at, clock);
@@ -457,7 +458,7 @@ where
             self.trace_state(at);
         }
         if let Some(again) = self.core.again.take() {
-            self.ask(again, Ask::Enter);
+            self.ask(again, mutex::Command::Enter);
         }
     }
 
@@ -476,12 +477,12 @@ where
         for place in 0..self.batch.events.len() {
             let event = &self.batch.events[place];
             if self.core.recorder.is_some() {
-                self.core.trace_event(at, Kind::Event(event.traced()));
+                self.core.trace_event(at, Kind::Event(event.told()));
             }
             for watcher in &mut self.watchers {
                 watcher.observe(self.core.now, at, Observed::Event(event));
             }
-            self.core.told(at, event.heard());
+            self.core.told(at, event);
         }
         self.batch.events.clear();
     }

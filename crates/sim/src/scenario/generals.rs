@@ -6,10 +6,10 @@
 //! either may be the first. Where nothing bounds the delay, nothing bounds how far they are apart.
 
 use serde::{Deserialize, Serialize};
-use tenure_core::{Delay, Effects, Group, LocalTime, ProcessId, Protocol, labelled};
+use tenure_core::{Delay, Effects, Facts, Group, LocalTime, ProcessId, Protocol, labelled};
+use tenure_trace::{Heard, Spoken};
 
 use crate::engine::clocks::Clocks;
-use crate::service::{UserCommand, UserEvent};
 use crate::settings::Settings;
 use crate::settings::refusal::SettingsError;
 use crate::settings::span::Span;
@@ -48,7 +48,7 @@ pub enum Command {
     Attack,
 }
 
-impl UserCommand for Command {}
+impl Spoken for Command {}
 
 /// What is seen of an army.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -57,7 +57,9 @@ pub enum Event {
     Attacks,
 }
 
-impl UserEvent for Event {}
+impl Facts for Event {}
+
+impl Heard for Event {}
 
 /// What armies say to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -3,18 +3,17 @@
 use std::io::Write;
 
 use tenure_core::Order;
-use tenure_trace::{Course, FollowError, Theatre};
+use tenure_trace::{Course, FollowError, Recorded, Theatre};
 
 use crate::engine::core::Core;
 use crate::engine::world::World;
 use crate::figures::report::{Ended, Report};
-use crate::service::Playable;
 use crate::settings::{Network, Settings};
 use crate::sim::{RunError, Simulation};
 use crate::steer::recorder::Recorder;
 use crate::steer::steered::Steered;
 
-impl<P: Playable> Simulation<P> {
+impl<P: Recorded> Simulation<P> {
     /// Takes the steps of a course, and no others, and writes what happens to `to`. Of the
     /// settings, only what is watched counts.
     ///

@@ -1,10 +1,10 @@
 //! What a paused run is about to do.
 
+use tenure_core::service::mutex;
 use tenure_core::{Labelled, ProcessId, Verdict};
-use tenure_trace::Action;
+use tenure_trace::{Action, Recorded};
 
 use crate::engine::agenda::{Act, verdict};
-use crate::service::{Ask, Playable};
 use crate::steer::session::Session;
 use crate::steer::steered::Sent;
 
@@ -25,7 +25,7 @@ enum Waiting<'s, M> {
     Act(&'s Act),
 }
 
-impl<P: Playable> Session<'_, P> {
+impl<P: Recorded> Session<'_, P> {
     pub(crate) fn next_of_course(&self, action: &Action) -> Option<Next> {
         let message = match action {
             Action::Deliver(pick) | Action::Lose(pick) | Action::Duplicate(pick) => {
@@ -134,9 +134,9 @@ impl<P: Playable> Session<'_, P> {
                 Some((at, timer)) => format!("{at}'s timer {timer:?} fires"),
                 None => "a timer that was disarmed".to_owned(),
             },
-            Act::User { process, ask } => match Ask::from(ask) {
-                Ask::Exit => format!("{process} asks to exit"),
-                _ => format!("{process} asks to enter"),
+            Act::User { process, ask } => match ask {
+                mutex::Command::Exit => format!("{process} asks to exit"),
+                mutex::Command::Enter => format!("{process} asks to enter"),
             },
             Act::Tell { observer, peer, suspect } | Act::Lie { observer, peer, suspect, .. } => {
                 match verdict(suspect) {

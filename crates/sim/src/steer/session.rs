@@ -5,11 +5,10 @@ use std::io::Write;
 use std::str::FromStr;
 
 use tenure_core::{Labelled, ProcessId, Protocol, TICKS_PER_UNIT};
-use tenure_trace::{Action, Course, FollowError, Impossible, Pick, Theatre, WriteError};
+use tenure_trace::{Action, Course, FollowError, Impossible, Pick, Recorded, Theatre, WriteError};
 
 use crate::engine::controls::Controls;
 use crate::figures::report::{Ended, Report};
-use crate::service::Playable;
 use crate::settings::refusal::SettingsError;
 use crate::sim::{RunError, Simulation};
 use crate::steer::next::Next;
@@ -119,7 +118,7 @@ pub struct Session<'a, P: Protocol> {
     ended: Option<Ended>,
 }
 
-impl<P: Playable> Simulation<P> {
+impl<P: Recorded> Simulation<P> {
     /// Boots the processes of a run and waits; what happens is written to `to`.
     ///
     /// # Errors
@@ -180,7 +179,7 @@ impl<P: Playable> Simulation<P> {
     }
 }
 
-impl<'a, P: Playable> Session<'a, P> {
+impl<'a, P: Recorded> Session<'a, P> {
     fn new(
         simulation: &'a Simulation<P>,
         steered: Steered<'a, P>,

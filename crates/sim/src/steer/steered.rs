@@ -1,7 +1,8 @@
 //! What somebody outside of a run does in it: a message is lost, a process crashes.
 
+use tenure_core::service::{mutex, office};
 use tenure_core::{Labelled, Order, ProcessId, Protocol, TICKS_PER_UNIT};
-use tenure_trace::{Action, Impossible, Pick, Spoken, Theatre, timer_named};
+use tenure_trace::{Action, Impossible, Pick, Recorded, Spoken, Theatre, timer_named};
 
 use crate::engine::agenda::Act;
 use crate::engine::happenings::Todo;
@@ -9,7 +10,6 @@ use crate::engine::post::Letter;
 use crate::engine::post::{lose, trace_duplicate};
 use crate::engine::users::Phase;
 use crate::engine::world::World;
-use crate::service::{Ask, Playable, UserCommand};
 
 /// How much time passes with each step of a course, in ticks: more than the unit that a message
 /// takes.
@@ -43,7 +43,7 @@ impl<M: Labelled> Sent<'_, M> {
     }
 }
 
-impl<P: Playable> Theatre for Steered<'_, P> {
+impl<P: Recorded> Theatre for Steered<'_, P> {
     /// Time passes with each step.
     fn perform(&mut self, action: &Action) -> Result<(), Impossible> {
         self.world.core.now += STEP;
@@ -51,7 +51,7 @@ impl<P: Playable> Theatre for Steered<'_, P> {
     }
 }
 
-impl<'a, P: Playable> Steered<'a, P> {
+impl<'a, P: Recorded> Steered<'a, P> {
     pub(crate) fn new(mut world: World<'a, P>) -> Self {
         // From now on anybody may crash.
         world.core.fragile = true;
@@ -145,11 +145,13 @@ impl<'a, P: Playable> Steered<'a, P> {
     }
 
     /// The user of a lock asks to enter only outside, and to exit only inside.
-    fn may_ask(&self, at: ProcessId, ask: Option<Ask>) -> Option<()> {
+    fn may_ask(&self, at: ProcessId, ask: Option<office::Command>) -> Option<()> {
         let Some(users) = &self.world.core.users else { return Some(()) };
         let may = match ask {
-            Some(Ask::Enter) => users.phase(at) == Phase::Outside,
-            Some(Ask::Exit) => users.phase(at) == Phase::Inside,
+            Some(office::Command::Mutex(mutex::Command::Enter)) => {
+                users.phase(at) == Phase::Outside
+            }
+            Some(office::Command::Mutex(mutex::Command::Exit)) => users.phase(at) == Phase::Inside,
             _ => true,
         };
         may.then_some(())

@@ -3,7 +3,6 @@
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use serde::Serialize;
 use tenure_algorithms::application::led::{self, Led};
 use tenure_algorithms::application::{
     Application, Berkeley, PrimaryBackup, SpanningTree, TwoPhaseCommit, berkeley, primary_backup,
@@ -25,6 +24,7 @@ use tenure_core::{
 use tenure_sim::{
     Fault, Judgement, Memory, Random, Recovery, Report, Settings, Simulation, Span, When, Workload,
 };
+use tenure_trace::{Heard, Spoken};
 
 const UNIT: u64 = TICKS_PER_UNIT;
 /// Nothing more is asked, and nobody crashes.
@@ -58,7 +58,7 @@ fn simulation<A, E>(
     settings: Settings,
 ) -> Simulation<Led<A, E>>
 where
-    A: Application<Command: Serialize, Event: Serialize>,
+    A: Application<Command: Spoken, Event: Heard>,
     E: Election,
 {
     let elect = service::Command::Election(election::Command::Elect);

@@ -4,9 +4,10 @@ use tenure_algorithms::compose::{Detected, detected};
 use tenure_algorithms::detector::beating::{Beating, Patience};
 use tenure_algorithms::detector::{heartbeat, phi_accrual};
 use tenure_core::{
-    Effects, Group, LocalTime, ProcessId, Protocol, TICKS_PER_UNIT, Timing, Verdict,
+    Effects, Facts, Group, LocalTime, ProcessId, Protocol, TICKS_PER_UNIT, Timing, Verdict,
 };
-use tenure_sim::{Chance, Fault, Random, Settings, Simulation, Span, UserCommand, UserEvent, When};
+use tenure_sim::{Chance, Fault, Random, Settings, Simulation, Span, When};
+use tenure_trace::{Heard, Spoken};
 
 /// Writes down what a detector says.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -19,8 +20,9 @@ struct Witness {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Nothing {}
 
-impl UserCommand for Nothing {}
-impl UserEvent for Nothing {}
+impl Spoken for Nothing {}
+impl Facts for Nothing {}
+impl Heard for Nothing {}
 
 impl Protocol for Witness {
     type Config = ();

@@ -8,15 +8,12 @@ use crate::common::page::Page;
 use crate::common::{Extrema, Permission, Ring, Rule};
 use tenure_sim::{
     Chance, Chatter, Configs, Controls, Ended, Entries, Fault, Judgement, Latency, Locking, Memory,
-    Moments, Pattern, Random, Recovery, Settings, Simulation, Span, Summary, UserCommand,
-    UserEvent, When, Workload, many, replay_command, shrink, theory,
+    Moments, Pattern, Random, Recovery, Settings, Simulation, Span, Summary, When, Workload, many,
+    replay_command, shrink, theory,
 };
+use tenure_trace::Recorded;
 
-fn trace<P: tenure_core::Protocol>(simulation: &Simulation<P>) -> Vec<u8>
-where
-    P::Command: UserCommand,
-    P::Event: UserEvent,
-{
+fn trace<P: Recorded>(simulation: &Simulation<P>) -> Vec<u8> {
     let page = Page::default();
     simulation.run_traced(page.clone(), Controls::new()).unwrap();
     let bytes = page.0.lock().unwrap();

@@ -6,9 +6,9 @@ use tenure_algorithms::mutex::{RicartAgrawala, SuzukiKasami, ricart_agrawala};
 use tenure_core::{Algorithm, Order, ProcessId, TICKS_PER_UNIT};
 use tenure_sim::{
     Chance, Controls, Detector, Ended, Fault, Halt, Initiators, Judgement, Pattern, Settings,
-    Simulation, Span, Steer, SteerError, UserCommand, UserEvent, When, Workload,
+    Simulation, Span, Steer, SteerError, When, Workload,
 };
-use tenure_trace::{Action, Course, Spoken, Trace};
+use tenure_trace::{Action, Course, Recorded, Trace};
 
 fn text(page: &Page) -> String {
     String::from_utf8(page.0.lock().unwrap().clone()).unwrap()
@@ -69,9 +69,7 @@ fn elections(seed: u64) -> Settings {
 /// Steps through a run to its end. It must be the one that is run at once, to the byte.
 fn is_the_run<P>(config: P::Config, settings: Settings)
 where
-    P: Algorithm,
-    P::Command: UserCommand + Spoken,
-    P::Event: UserEvent,
+    P: Algorithm + Recorded,
 {
     let seed = settings.seed;
     let simulation = Simulation::<P>::of(config, settings).unwrap();

@@ -7,9 +7,9 @@ use serde_json::Value;
 use tenure_algorithms::catalogue::{ELECTIONS, MUTEXES, Parameters, Visitor, visit};
 use tenure_core::{Algorithm, Election, Mutex, ProcessId, Protocol, Rank};
 use tenure_sim::{Controls, Initiators, Settings, Simulation, Workload};
-use tenure_sim::{UserCommand, UserEvent};
+
 use tenure_trace::state::tree;
-use tenure_trace::{Kind, Reader, Record, Who};
+use tenure_trace::{Kind, Reader, Record, Recorded, Who};
 
 /// Runs a protocol once and writes its trace, with or without states.
 struct Traced {
@@ -41,8 +41,7 @@ impl Visitor for Traced {
 impl Traced {
     fn run<P: Protocol + Algorithm>(self, config: P::Config) -> Ran
     where
-        P::Command: UserCommand,
-        P::Event: UserEvent,
+        P: Recorded,
     {
         let mut simulation = Simulation::<P>::of(config, self.settings).unwrap();
         if self.states {

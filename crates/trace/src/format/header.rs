@@ -1,7 +1,7 @@
 //! The first line of a trace.
 
 use serde::{Deserialize, Serialize};
-use tenure_core::Rank;
+use tenure_core::{Rank, Service};
 
 /// The version of the format that this crate writes, and the newest that it reads.
 pub const VERSION: u32 = 1;
@@ -80,34 +80,6 @@ const fn one() -> u32 {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
 const fn is_one(most: &u32) -> bool {
     *most == 1
-}
-
-/// What the algorithm of a trace offers to its local user.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Service {
-    /// Mutual exclusion.
-    Mutex,
-    /// Leader election.
-    Election,
-    /// Both of them.
-    Office,
-    /// Numbered items from process to process.
-    Stream,
-    /// Anything else; such a trace is shown but not judged.
-    #[serde(other)]
-    Other,
-}
-
-impl From<tenure_core::Service> for Service {
-    fn from(service: tenure_core::Service) -> Self {
-        match service {
-            tenure_core::Service::Mutex => Service::Mutex,
-            tenure_core::Service::Election => Service::Election,
-            tenure_core::Service::Office => Service::Office,
-            tenure_core::Service::Other => Service::Other,
-        }
-    }
 }
 
 /// Who wrote a trace.

@@ -15,10 +15,10 @@ mod writer;
 
 pub use access::{Access, Operation};
 pub use event::{Kind, Record};
-pub use header::{ClockUnit, Header, Service, Source, VERSION};
+pub use header::{ClockUnit, Header, Source, VERSION};
 pub use passage::Passage;
 pub use reader::{ReadError, Reader};
-pub use service::{Asked, Recorded, Told};
+pub use service::{ApplicationCommand, ApplicationEvent, Asked, Told};
 pub use trace::Trace;
 pub use units::now;
 pub use who::Who;

@@ -1,15 +1,12 @@
 //! Commands and events of any service, as a trace holds them.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use serde_json::value::RawValue;
-use tenure_core::service::{detector, election, led, mutex, office, stream};
-use tenure_core::{Fence, Of, ProcessId, Protocol, Term};
-
-/// A protocol whose commands and events a trace can hold.
-pub trait Recorded: Protocol<Command: Into<Asked>, Event: Into<Told>> {}
-
-impl<P: Protocol<Command: Into<Asked>, Event: Into<Told>>> Recorded for P {}
+use serde_json::{Value, json};
+use tenure_core::service::{
+    clock, commit, election, led, mutex, office, replication, stream, tree,
+};
+use tenure_core::{Fence, ProcessId, Term};
 
 /// What a local user asked, of whichever service. In JSON it is what the service's own type is.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -19,10 +16,14 @@ pub enum Asked {
     Mutex(mutex::Command),
     /// Of an election.
     Election(election::Command),
-    /// Of an office.
+    /// Of an office, or of the election beneath an application.
     Office(office::Command),
     /// Of a channel.
     Stream(stream::Command),
+    /// Of an application of a leader.
+    Application(ApplicationCommand),
+    /// Of an application that stands beside its election.
+    Led(led::Command<ApplicationCommand>),
     /// Of anything else.
     Other(Value),
 }
@@ -36,15 +37,53 @@ pub enum Told {
     Mutex(mutex::Event),
     /// By an election.
     Election(election::Event),
-    /// By an office.
+    /// By an office, or by the election beneath an application.
     Office(office::Event),
     /// By a channel.
     Stream(stream::Event),
+    /// By an application of a leader.
+    Application(ApplicationEvent),
+    /// By an application that stands beside its election.
+    Led(led::Event<ApplicationEvent>),
     /// By anything else.
     Other(Value),
 }
 
+/// What an application of a leader was asked. The commands of these services have names of their
+/// own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum ApplicationCommand {
+    /// Of clocks.
+    Clock(clock::Command),
+    /// Of a replicated list.
+    Replication(replication::Command),
+    /// Of transactions.
+    Commit(commit::Command),
+    /// Of a spanning tree.
+    Tree(tree::Command),
+}
+
+/// What an application of a leader told.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum ApplicationEvent {
+    /// Of clocks.
+    Clock(clock::Event),
+    /// Of a replicated list.
+    Replication(replication::Event),
+    /// Of transactions.
+    Commit(commit::Event),
+    /// Of a spanning tree.
+    Tree(tree::Event),
+}
+
 impl Asked {
+    /// Nothing that anybody could say.
+    pub const fn nothing() -> Self {
+        Asked::Other(Value::Null)
+    }
+
     /// The command to a lock, an office's included.
     pub fn mutex(&self) -> Option<&mutex::Command> {
         match self {
@@ -63,25 +102,39 @@ impl Asked {
         }
     }
 
-    pub(crate) fn from_json(json: &RawValue) -> Result<Self, serde_json::Error> {
-        match serde_json::from_str(json.get()) {
-            Ok(AnyCommand::Enter) => Ok(Asked::Mutex(mutex::Command::Enter)),
-            Ok(AnyCommand::Exit) => Ok(Asked::Mutex(mutex::Command::Exit)),
-            Ok(AnyCommand::Elect) => Ok(Asked::Election(election::Command::Elect)),
-            Ok(AnyCommand::Resign) => Ok(Asked::Election(election::Command::Resign)),
-            Ok(AnyCommand::Mutex(command)) => Ok(Asked::Office(office::Command::Mutex(command))),
-            Ok(AnyCommand::Election(command)) => {
-                Ok(Asked::Office(office::Command::Election(command)))
-            }
-            Ok(AnyCommand::Send { to, item }) => {
-                Ok(Asked::Stream(stream::Command::Send { to, item }))
-            }
-            Err(_) => serde_json::from_str(json.get()).map(Asked::Other),
+    /// The same, of an application that stands beside its election.
+    pub(crate) fn under_a_leader(self) -> Self {
+        match self {
+            Asked::Application(command) => Asked::Led(led::Command::Application(command)),
+            other => Asked::Other(json!({ "Application": other })),
         }
+    }
+
+    pub(crate) fn from_json(json: &RawValue) -> Result<Self, serde_json::Error> {
+        let json = json.get();
+        Ok(match serde_json::from_str(json) {
+            Ok(AnyCommand::Enter) => Asked::Mutex(mutex::Command::Enter),
+            Ok(AnyCommand::Exit) => Asked::Mutex(mutex::Command::Exit),
+            Ok(AnyCommand::Elect) => Asked::Election(election::Command::Elect),
+            Ok(AnyCommand::Resign) => Asked::Election(election::Command::Resign),
+            Ok(AnyCommand::Mutex(command)) => Asked::Office(office::Command::Mutex(command)),
+            Ok(AnyCommand::Election(command)) => Asked::Office(office::Command::Election(command)),
+            Ok(AnyCommand::Send { to, item }) => Asked::Stream(stream::Command::Send { to, item }),
+            Ok(AnyCommand::Application(command)) => Asked::Led(led::Command::Application(command)),
+            Err(_) => match serde_json::from_str(json) {
+                Ok(command) => Asked::Application(command),
+                Err(_) => Asked::Other(serde_json::from_str(json)?),
+            },
+        })
     }
 }
 
 impl Told {
+    /// Nothing that anybody could read.
+    pub const fn nothing() -> Self {
+        Told::Other(Value::Null)
+    }
+
     /// The event of a lock, an office's included.
     pub fn mutex(&self) -> Option<&mutex::Event> {
         match self {
@@ -98,21 +151,42 @@ impl Told {
         }
     }
 
-    pub(crate) fn from_json(json: &RawValue) -> Result<Self, serde_json::Error> {
-        match serde_json::from_str(json.get()) {
-            Ok(AnyEvent::Entered { fence }) => Ok(Told::Mutex(mutex::Event::Entered { fence })),
-            Ok(AnyEvent::Exited) => Ok(Told::Mutex(mutex::Event::Exited)),
-            Ok(AnyEvent::Elected { leader, term }) => {
-                Ok(Told::Election(election::Event::Elected { leader, term }))
-            }
-            Ok(AnyEvent::Deposed { term }) => Ok(Told::Election(election::Event::Deposed { term })),
-            Ok(AnyEvent::Mutex(event)) => Ok(Told::Office(office::Event::Mutex(event))),
-            Ok(AnyEvent::Election(event)) => Ok(Told::Office(office::Event::Election(event))),
-            Ok(AnyEvent::Received { from, item }) => {
-                Ok(Told::Stream(stream::Event::Received { from, item }))
-            }
-            Err(_) => serde_json::from_str(json.get()).map(Told::Other),
+    /// The event of an application of a leader.
+    pub fn application(&self) -> Option<&ApplicationEvent> {
+        match self {
+            Told::Application(event) | Told::Led(led::Event::Application(event)) => Some(event),
+            _ => None,
         }
+    }
+
+    /// The same, of an application that stands beside its election.
+    pub(crate) fn under_a_leader(self) -> Self {
+        match self {
+            Told::Application(event) => Told::Led(led::Event::Application(event)),
+            other => Told::Other(json!({ "Application": other })),
+        }
+    }
+
+    pub(crate) fn from_json(json: &RawValue) -> Result<Self, serde_json::Error> {
+        let json = json.get();
+        Ok(match serde_json::from_str(json) {
+            Ok(AnyEvent::Entered { fence }) => Told::Mutex(mutex::Event::Entered { fence }),
+            Ok(AnyEvent::Exited) => Told::Mutex(mutex::Event::Exited),
+            Ok(AnyEvent::Elected { leader, term }) => {
+                Told::Election(election::Event::Elected { leader, term })
+            }
+            Ok(AnyEvent::Deposed { term }) => Told::Election(election::Event::Deposed { term }),
+            Ok(AnyEvent::Mutex(event)) => Told::Office(office::Event::Mutex(event)),
+            Ok(AnyEvent::Election(event)) => Told::Office(office::Event::Election(event)),
+            Ok(AnyEvent::Received { from, item }) => {
+                Told::Stream(stream::Event::Received { from, item })
+            }
+            Ok(AnyEvent::Application(event)) => Told::Led(led::Event::Application(event)),
+            Err(_) => match serde_json::from_str(json) {
+                Ok(event) => Told::Application(event),
+                Err(_) => Told::Other(serde_json::from_str(json)?),
+            },
+        })
     }
 }
 
@@ -127,6 +201,7 @@ enum AnyCommand {
     Mutex(mutex::Command),
     Election(election::Command),
     Send { to: ProcessId, item: u64 },
+    Application(ApplicationCommand),
 }
 
 /// All services' events side by side.
@@ -139,86 +214,5 @@ enum AnyEvent {
     Mutex(mutex::Event),
     Election(election::Event),
     Received { from: ProcessId, item: u64 },
-}
-
-macro_rules! from_service {
-    ($($to:ident :: $variant:ident from $service:ident :: $type:ident),+ $(,)?) => {
-        $(impl From<$service::$type> for $to {
-            fn from(said: $service::$type) -> Self {
-                $to::$variant(said)
-            }
-        })+
-    };
-}
-
-from_service!(
-    Asked::Mutex from mutex::Command,
-    Asked::Election from election::Command,
-    Asked::Office from office::Command,
-    Asked::Stream from stream::Command,
-    Told::Mutex from mutex::Event,
-    Told::Election from election::Event,
-    Told::Office from office::Event,
-    Told::Stream from stream::Event,
-);
-
-impl From<()> for Asked {
-    fn from((): ()) -> Self {
-        Asked::Other(Value::Null)
-    }
-}
-
-impl From<()> for Told {
-    fn from((): ()) -> Self {
-        Told::Other(Value::Null)
-    }
-}
-
-impl From<detector::Command> for Asked {
-    fn from(command: detector::Command) -> Self {
-        match command {}
-    }
-}
-
-/// A trace is judged as one lock or one election, so nothing judges many by their names.
-impl<K: Serialize, C: Serialize> From<Of<K, C>> for Asked {
-    fn from(command: Of<K, C>) -> Self {
-        Asked::Other(serde_json::to_value(command).unwrap_or_default())
-    }
-}
-
-impl<K: Serialize, E: Serialize> From<Of<K, E>> for Told {
-    fn from(event: Of<K, E>) -> Self {
-        Told::Other(serde_json::to_value(event).unwrap_or_default())
-    }
-}
-
-/// A trace is judged by the election; nothing judges what is done under the leader.
-impl<C: Serialize> From<led::Command<C>> for Asked {
-    fn from(command: led::Command<C>) -> Self {
-        match command {
-            led::Command::Election(command) => Asked::Office(office::Command::Election(command)),
-            led::Command::Application(_) => {
-                Asked::Other(serde_json::to_value(command).unwrap_or_default())
-            }
-        }
-    }
-}
-
-impl<E: Serialize> From<led::Event<E>> for Told {
-    fn from(event: led::Event<E>) -> Self {
-        match event {
-            led::Event::Election(event) => Told::Office(office::Event::Election(event)),
-            led::Event::Application(_) => {
-                Told::Other(serde_json::to_value(event).unwrap_or_default())
-            }
-        }
-    }
-}
-
-/// Detectors are not judged by a trace, so their events need no variant of their own.
-impl From<detector::Event> for Told {
-    fn from(event: detector::Event) -> Self {
-        Told::Other(serde_json::to_value(event).unwrap_or_default())
-    }
+    Application(ApplicationEvent),
 }

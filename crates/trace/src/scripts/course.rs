@@ -2,16 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::de::DeserializeOwned;
-use serde_json::Value;
-use tenure_core::service::{clock, commit, mutex, replication, tree};
-use tenure_core::{Group, Layer, Observed, Order, ProcessId, Protocol};
+use tenure_core::service::mutex;
+use tenure_core::{Facts, Group, Layer, Observed, Order, ProcessId, Protocol};
 
-use crate::format::{Asked, Kind, Passage, Told, Trace, Who};
+use crate::format::{Kind, Passage, Trace, Who};
 use crate::scripts::perform::PerformError;
 use crate::scripts::perform::perform_on;
-use crate::scripts::script::{Action, Asking, Pick, Script};
-use crate::scripts::spoken::Spoken;
+use crate::scripts::script::{Action, Pick, Script};
+use crate::scripts::spoken::{Recorded, Spoken};
 use crate::scripts::stage::Stage;
 use crate::scripts::theatre::{FollowError, Theatre};
 
@@ -94,7 +92,7 @@ impl Course {
     /// # Errors
     ///
     /// [`FollowError`] when the course is not one of this protocol.
-    pub fn carried_on<P: Protocol<Command: Spoken, Event: Into<Told>>>(
+    pub fn carried_on<P: Recorded>(
         &self,
         config: impl Fn(Group) -> P::Config,
         most: u32,
@@ -110,7 +108,7 @@ impl Course {
             }
             for (at, seen) in stage.take_seen() {
                 match seen.observed() {
-                    Observed::Event(event) => match event.clone().into().mutex() {
+                    Observed::Event(event) => match event.of_mutex() {
                         Some(mutex::Event::Entered { .. }) => drop(inside.insert(at)),
                         Some(mutex::Event::Exited) => drop(inside.remove(&at)),
                         None => {}
@@ -146,7 +144,11 @@ impl Tracks {
     fn follow(&mut self, at: ProcessId, session: u64, kind: &Kind) -> Result<(), String> {
         match kind {
             Kind::Boot => drop(self.lives.insert(at, true)),
-            Kind::Command(asked) => self.actions.push(Action::Ask(asking(asked, at)?)),
+            Kind::Command(asked) => {
+                let asking = asked.say(at);
+                let asking = asking.ok_or_else(|| "a command that no script can say".to_owned())?;
+                self.actions.push(Action::Ask(asking));
+            }
             Kind::Send(passage) => self.send(at, session, passage),
             Kind::Receive(passage) => {
                 let pick = self.take((passage.peer, passage.session), at, passage)?;
@@ -227,37 +229,13 @@ fn pick(from: ProcessId, to: ProcessId, place: usize) -> Pick {
     Pick { ordinal: place + 1, ..Pick::oldest(from, to) }
 }
 
-fn asking(asked: &Asked, at: ProcessId) -> Result<Asking, String> {
-    match asked {
-        Asked::Mutex(command) => Ok(command.say(at)),
-        Asked::Election(command) => Ok(command.say(at)),
-        Asked::Office(command) => Ok(command.say(at)),
-        Asked::Stream(command) => Ok(command.say(at)),
-        Asked::Other(json) => {
-            let said = of_an_application(json.get("Application").unwrap_or(json), at);
-            said.ok_or_else(|| "a command that no script can say".to_owned())
-        }
-    }
-}
-
-/// What is done under a leader: the commands of these services have names of their own.
-fn of_an_application(json: &Value, at: ProcessId) -> Option<Asking> {
-    fn say<C: Spoken + DeserializeOwned>(json: &Value, at: ProcessId) -> Option<Asking> {
-        C::deserialize(json).ok().map(|command| command.say(at))
-    }
-    say::<clock::Command>(json, at)
-        .or_else(|| say::<replication::Command>(json, at))
-        .or_else(|| say::<commit::Command>(json, at))
-        .or_else(|| say::<tree::Command>(json, at))
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use tenure_core::service::led;
+    use tenure_core::service::{commit, led, replication};
 
     use super::*;
-    use crate::{Header, Record, Service, Source};
+    use crate::{Asked, Header, Record, Service, Source};
 
     fn asked(asked: Asked) -> Result<Vec<Action>, CourseError> {
         let header = Header::new("primary-backup", Service::Other, 1, Source::Simulator);
@@ -271,7 +249,7 @@ mod tests {
         let write = replication::Command::Write { value: 7 };
         let again = asked(led::Command::Application(write).into());
         assert_eq!(again, Ok(vec![Action::Ask(write.say(ProcessId(0)))]));
-        let veto = asked(Asked::Other(json!("Veto")));
+        let veto = asked(commit::Command::Veto.into());
         assert_eq!(veto, Ok(vec![Action::Ask(commit::Command::Veto.say(ProcessId(0)))]));
         assert!(asked(Asked::Other(json!("Dance"))).is_err(), "nobody says so");
     }

@@ -17,6 +17,6 @@ pub use golden::golden;
 pub use parse::ParseError;
 pub use perform::{PerformError, perform};
 pub use script::{Action, Asking, Block, Line, Pick, Script};
-pub use spoken::Spoken;
+pub use spoken::{Heard, Recorded, Spoken};
 pub use stage::{Link, Seen, Stage};
 pub use theatre::{FollowError, Impossible, Theatre, timer_named};

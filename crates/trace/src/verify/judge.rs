@@ -8,6 +8,7 @@ use tenure_core::{
     VectorClock,
 };
 
+use super::applications::Applications;
 use super::elections::Elections;
 use super::entries::Entries;
 use super::findings::{Findings, Found};
@@ -39,6 +40,7 @@ pub struct Judge {
     /// Who awaits the result of an election.
     awaiting: BTreeSet<ProcessId>,
     no_loss: Juror<NoLoss>,
+    applications: Applications,
     /// Whether any request had a vector clock.
     clocks: bool,
     crashes: u64,
@@ -73,6 +75,7 @@ impl Judge {
             elects: ElectionJury::new(&charge),
             awaiting: (0..header.n).map(ProcessId).collect(),
             no_loss: Juror::new(NoLoss::new()),
+            applications: Applications::new(),
             clocks: false,
             crashes: 0,
             disturbed: 0,
@@ -127,6 +130,7 @@ impl Judge {
                 self.locks.crashed(self.now, at);
                 self.elects.observe(self.now, at, Observed::Crashed);
                 self.no_loss.observe(self.now, at, Observed::Crashed);
+                self.applications.crashed(self.now, at);
             }
             Change::Recovers => {
                 self.locks.recovered(self.now, at);
@@ -176,6 +180,9 @@ impl Judge {
         if let Told::Stream(event) = told {
             self.no_loss.observe(self.now, at, Observed::Event(event));
         }
+        if let Some(event) = told.application() {
+            self.applications.told(self.now, at, event);
+        }
     }
 
     /// The run is over. What nodes do while they are ended, one after another, is not judged as
@@ -210,6 +217,7 @@ impl Judge {
         if self.header.service == Service::Stream {
             findings.put(self.no_loss.finding());
         }
+        self.applications.findings().for_each(|finding| findings.put(finding));
         if findings.is_named(Property::Progress) && self.ended {
             findings.judge(Property::Progress, self.waits_for_ever().as_ref());
         }

@@ -1,5 +1,6 @@
 //! Traces are judged, by the monitors that judge a simulation.
 
+mod applications;
 mod elections;
 mod entries;
 mod findings;

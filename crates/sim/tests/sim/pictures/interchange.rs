@@ -9,21 +9,18 @@ use tenure_algorithms::mutex::{
 };
 use tenure_core::{Algorithm, ProcessId, TICKS_PER_UNIT};
 use tenure_sim::{
-    Chance, Controls, Fault, Memory, Recovery, Settings, Simulation, Span, UserCommand, UserEvent,
-    When, Workload,
+    Chance, Controls, Fault, Memory, Recovery, Settings, Simulation, Span, When, Workload,
 };
 use tenure_trace::diagram::{Clock, Direction, Fate, Margin, Scale, View, lay_out};
 use tenure_trace::export::{from_shiviz, mermaid, otel, shiviz};
-use tenure_trace::{Kind, Record, Trace, Who};
+use tenure_trace::{Kind, Record, Recorded, Trace, Who};
 
 use super::Page;
 
 /// A run in which much goes wrong.
 fn eventful<P>(config: P::Config, seed: u64) -> Trace
 where
-    P: Algorithm,
-    P::Command: UserCommand,
-    P::Event: UserEvent,
+    P: Algorithm + Recorded,
 {
     let mut settings = Settings::new(4);
     settings.seed = seed;

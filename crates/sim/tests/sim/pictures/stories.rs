@@ -9,9 +9,9 @@ use tenure_algorithms::election::{
 };
 use tenure_algorithms::mutex::{Lamport, lamport};
 use tenure_core::{Group, ProcessId, Protocol, Rank, TICKS_PER_UNIT};
-use tenure_sim::{Settings, Simulation, UserCommand, UserEvent};
+use tenure_sim::{Settings, Simulation};
 use tenure_trace::diagram::{Direction, Scale, View, lay_out};
-use tenure_trace::{Course, Kind, Line, Record, Script, Spoken, Trace, Who, golden};
+use tenure_trace::{Course, Kind, Line, Record, Recorded, Script, Spoken, Trace, Who, golden};
 
 use super::Page;
 use super::aged::Aged;
@@ -104,9 +104,7 @@ fn story<P>(
     config: impl Fn(Group) -> P::Config,
 ) -> impl Fn(&str) -> Trace
 where
-    P: Protocol,
-    P::Command: UserCommand + Spoken,
-    P::Event: UserEvent,
+    P: Recorded,
 {
     move |name| {
         let path = Path::new(folder).join(name).with_extension("txt");

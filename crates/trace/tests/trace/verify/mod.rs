@@ -1,5 +1,6 @@
 //! Hand-made traces: what is wrong is found, and what is right is let pass.
 
+mod applications;
 mod elections;
 mod files;
 mod locks;

@@ -4,8 +4,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tenure_algorithms::compose::{Detected, detected};
 use tenure_algorithms::detector::{Heartbeat, heartbeat};
-use tenure_core::{Delay, Effects, Group, ProcessId, Protocol, TICKS_PER_UNIT, Verdict};
-use tenure_sim::{Fault, RunError, Settings, Simulation, Span, UserCommand, UserEvent, When};
+use tenure_core::{Delay, Effects, Facts, Group, ProcessId, Protocol, TICKS_PER_UNIT, Verdict};
+use tenure_sim::{Fault, RunError, Settings, Simulation, Span, When};
+use tenure_trace::{Heard, Spoken};
 
 /// Counts whom its detector suspects.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -16,8 +17,9 @@ struct Witness {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Nothing {}
 
-impl UserCommand for Nothing {}
-impl UserEvent for Nothing {}
+impl Spoken for Nothing {}
+impl Facts for Nothing {}
+impl Heard for Nothing {}
 
 impl Protocol for Witness {
     type Config = ();

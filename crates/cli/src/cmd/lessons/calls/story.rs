@@ -12,11 +12,11 @@ use tenure_algorithms::mutex::{
     Central, Lamport, RicartAgrawala, central, lamport, ricart_agrawala,
 };
 use tenure_algorithms::{Switch, UnknownVariant, Variants};
-use tenure_core::{Group, ProcessId, Protocol, Rank, TICKS_PER_UNIT};
+use tenure_core::{Group, ProcessId, Rank, TICKS_PER_UNIT};
 use tenure_lessons::Made;
-use tenure_sim::{Settings, Simulation, UserCommand, UserEvent};
+use tenure_sim::{Settings, Simulation};
 use tenure_trace::diagram::{Direction, Margin, View, lay_out};
-use tenure_trace::{Course, Reader, Record, Script, Spoken, perform as performed};
+use tenure_trace::{Course, Reader, Record, Recorded, Script, perform as performed};
 
 use super::aged::Aged;
 
@@ -113,18 +113,14 @@ struct With<'a> {
 impl With<'_> {
     fn on_all<P>(&self, config: P::Config) -> Result<Made, String>
     where
-        P: Protocol<Config: Clone>,
-        P::Command: UserCommand + Spoken,
-        P::Event: UserEvent,
+        P: Recorded<Config: Clone>,
     {
         self.on::<P>(|_| config.clone())
     }
 
     fn on<P>(&self, config: impl Fn(Group) -> P::Config) -> Result<Made, String>
     where
-        P: Protocol,
-        P::Command: UserCommand + Spoken,
-        P::Event: UserEvent,
+        P: Recorded,
     {
         let script: Script = self.script.parse().map_err(said)?;
         let told = performed::<P>(&script, &config).map_err(said)?;

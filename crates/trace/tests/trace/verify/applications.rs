@@ -1,0 +1,58 @@
+use tenure_core::service::commit::{self, Transaction};
+use tenure_core::service::tree::{self, Wave};
+use tenure_core::service::{clock, led, replication};
+use tenure_core::{ProcessId, Term};
+use tenure_trace::{Heard, Kind, Service};
+
+use super::story::Story;
+
+/// Each at the process of its number, beside an election and alone, from the first process on.
+fn verdicts<E: Heard + Clone>(events: &[E]) -> String {
+    let tell = |told: &dyn Fn(&E) -> Kind| {
+        let story = events
+            .iter()
+            .zip(1..)
+            .fold(Story::of(Service::Other), |story, (event, at)| story.at(at, told(event)));
+        story.verdicts()
+    };
+    let alone = tell(&|event| Kind::Event(event.told()));
+    let led = tell(&|event| Kind::Event(led::Event::Application(event.clone()).told()));
+    assert_eq!(alone, led);
+    alone
+}
+
+fn term(number: u64) -> Term {
+    Term { number, leader: ProcessId(0) }
+}
+
+#[test]
+fn a_write_that_is_lost_is_found() {
+    let acknowledged = replication::Event::Acknowledged { term: term(1), place: 1, value: 7 };
+    let serving = |writes| replication::Event::Serving { term: term(2), writes };
+    assert_eq!(verdicts(&[acknowledged.clone(), serving(vec![7])]), "durability holds");
+    assert_eq!(verdicts(&[acknowledged, serving(vec![])]), "durability violated");
+}
+
+#[test]
+fn a_transaction_that_one_commits_and_another_aborts_is_found() {
+    let transaction = Transaction { term: term(1), number: 1 };
+    let (yes, no) =
+        (commit::Event::Committed { transaction }, commit::Event::Aborted { transaction });
+    let prepared = commit::Event::Prepared { transaction };
+    assert_eq!(verdicts(&[prepared, yes, yes]), "atomicity holds");
+    assert_eq!(verdicts(&[prepared, yes, no]), "atomicity violated");
+    assert_eq!(verdicts(&[commit::Event::Refused]), "atomicity holds");
+}
+
+#[test]
+fn two_who_joined_through_each_other_are_found() {
+    let wave = Wave { term: term(1), number: 1 };
+    let joined = |parent: Option<u32>| tree::Event::Joined { wave, parent: parent.map(ProcessId) };
+    assert_eq!(verdicts(&[joined(None), joined(Some(0)), joined(Some(1))]), "one-tree holds");
+    assert_eq!(verdicts(&[joined(None), joined(Some(2)), joined(Some(1))]), "one-tree violated");
+}
+
+#[test]
+fn nothing_that_clocks_show_is_wrong() {
+    assert_eq!(verdicts(&[clock::Event::Shows { time: -3 }]), "");
+}
