@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use tenure_algorithms::mutex::{RicartAgrawala, ricart_agrawala};
 use tenure_core::ProcessId;
-use tenure_runtime::transport::{Inbox, Incoming, Limits, Listen, Mesh, Settings};
+use tenure_runtime::transport::{Inbox, Incoming, Limits, Listen, Mesh, Settings, Trust};
 use tenure_runtime::{Front, Injection, Lock, Parts, Recorder, Store, start};
 use tokio::runtime::{Builder, Runtime};
 
@@ -65,7 +65,7 @@ fn settings(me: usize, listener: TcpListener, addresses: &[String]) -> Settings 
         session: 1,
         listen: Listen::Listener(listener),
         addresses: addresses.to_vec(),
-        secret: None,
+        trust: Trust::Machine,
         limits: Limits::default(),
     }
 }

@@ -1,15 +1,12 @@
 //! From a configuration to a running node.
 
-use std::fs;
-use std::io;
 use std::net::ToSocketAddrs;
-use std::path::PathBuf;
 use std::sync::mpsc::Sender;
 
 use tenure_algorithms::catalogue::Unknown;
 use tenure_core::{Card, TICKS_PER_UNIT};
 use tenure_runtime::store::OpenError;
-use tenure_runtime::transport::{Limits, Listen, Secret, SecretTooShort, Settings};
+use tenure_runtime::transport::{Limits, Listen, MeshError, Settings};
 use tenure_runtime::{
     Asks, Failure, Front, Injection, Leadership, Lock, Recorder, Running, StartError, Store,
 };
@@ -18,6 +15,7 @@ use thiserror::Error;
 use tokio::task::JoinError;
 
 use crate::config::Config;
+use crate::keys::{self, KeyFileError};
 use crate::office::{Materials, Offices, of_house};
 use crate::page::PageError;
 
@@ -27,17 +25,15 @@ pub enum NodeError {
     /// There is no such algorithm.
     #[error(transparent)]
     Unknown(#[from] Unknown),
-    /// The secret's file cannot be read.
-    #[error("{}: the secret cannot be read: {source}", path.display())]
-    SecretFile {
-        /// Which file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// The secret is too short to be one.
+    /// The keys cannot be used.
     #[error(transparent)]
-    Secret(#[from] SecretTooShort),
+    Keys(#[from] KeyFileError),
+    /// Anybody could reach this node and pretend to be a peer.
+    #[error(
+        "{0}; make keys with `tenure keys new` and name them as private_key and public_keys, or say \
+         insecure = true if everybody who can reach it is trusted"
+    )]
+    Exposed(MeshError),
     /// The address at which this node should listen means nothing.
     #[error("this node cannot listen at `{address}`: {says}")]
     Address {
@@ -72,11 +68,16 @@ impl NodeError {
         matches!(
             self,
             NodeError::Unknown(_)
-                | NodeError::SecretFile { .. }
-                | NodeError::Secret(_)
+                | NodeError::Keys(_)
+                | NodeError::Exposed(_)
                 | NodeError::Address { .. }
                 | NodeError::Page(_)
         )
+    }
+
+    /// Whether peers refused this node for good.
+    pub fn is_expulsion(&self) -> bool {
+        matches!(self, NodeError::Failure(Failure::Expelled(_)))
     }
 }
 
@@ -152,7 +153,7 @@ fn boot(
     let parameters = service.parameters(config.size(), delay)?;
     let office = offices(service, &parameters)?;
     let card = office.card(config.size());
-    let secret = secret(config)?;
+    let trust = keys::trust(&config.cluster, config.me())?;
     let listen = listen(config)?;
     let adapter = if config.channel.fifo { " over fifo" } else { "" };
     let schema = format!("{}{adapter}", card.name);
@@ -164,7 +165,7 @@ fn boot(
         session,
         listen,
         addresses: config.cluster.addresses.clone(),
-        secret,
+        trust,
         limits: Limits::default(),
     };
     let seed = config.work.as_ref().map_or(0, |work| work.seed);
@@ -176,14 +177,13 @@ fn boot(
         recorder = recorder.watched_by(watcher);
     }
     let materials = Materials { config, transport, store, front, asks, recorder, injection };
-    Ok((office.start(materials)?, session))
-}
-
-fn secret(config: &Config) -> Result<Option<Secret>, NodeError> {
-    let Some(path) = &config.cluster.secret_file else { return Ok(None) };
-    let failed = |source| NodeError::SecretFile { path: path.clone(), source };
-    let bytes = fs::read(path).map_err(failed)?;
-    Ok(Some(Secret::new(bytes.trim_ascii())?))
+    let running = office.start(materials).map_err(|error| match error {
+        StartError::Transport(exposed @ MeshError::KeysRequired { .. }) => {
+            NodeError::Exposed(exposed)
+        }
+        error => error.into(),
+    })?;
+    Ok((running, session))
 }
 
 fn listen(config: &Config) -> Result<Listen, NodeError> {

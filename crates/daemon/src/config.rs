@@ -49,9 +49,15 @@ pub struct Cluster {
     pub me: u32,
     /// `host:port` of every node, the first process's first. This node listens at its own.
     pub addresses: Vec<String>,
-    /// A file with what every node of the cluster knows and nobody else; needed unless all
-    /// addresses are loopback.
-    pub secret_file: Option<PathBuf>,
+    /// The file with this node's private key, which nobody else may read; `tenure keys new` makes
+    /// it. Needed, with `public_keys`, unless this node listens on loopback.
+    pub private_key: Option<PathBuf>,
+    /// The file with the public keys of all nodes, by which they know each other.
+    pub public_keys: Option<PathBuf>,
+    /// Whether a node without keys may listen beyond loopback: then whoever reaches it, or is on
+    /// the way, can be any node, and read and change everything.
+    #[serde(default)]
+    pub insecure: bool,
 }
 
 /// What the nodes run; the same on all of them.
@@ -295,6 +301,15 @@ impl Config {
             (1..=n).contains(&(self.cluster.me as usize)),
             format!("cluster.me = {}; with {n} addresses it is one of 1 to {n}", self.cluster.me),
         )?;
+        let Cluster { private_key, public_keys, insecure, .. } = &self.cluster;
+        require(
+            private_key.is_some() == public_keys.is_some(),
+            "cluster.private_key and cluster.public_keys go together; name both".into(),
+        )?;
+        require(
+            !insecure || private_key.is_none(),
+            "cluster.insecure = true makes no difference where there are keys; remove it".into(),
+        )?;
         for address in &self.cluster.addresses {
             let port = address.rsplit_once(':').and_then(|(_, port)| port.parse::<u16>().ok());
             require(
@@ -369,6 +384,7 @@ mod tests {
             ("me = 2", "me = \"two\"", "expected u32"),
             ("7102", "port", "host:port"),
             ("7102", "0", "host:port"),
+            ("[store]", "private_key = \"p2.key\"\n[store]", "go together"),
             ("directory", "folder", "folder"),
             ("[store]", "[channel]\nlose = 0.5\n[store]", "channel.fifo"),
             ("[store]", "[channel]\nfifo = true\nlose = 1.5\n[store]", "from 0 to below 1"),

@@ -2,6 +2,7 @@
 
 mod boot;
 mod config;
+mod keys;
 mod node;
 mod office;
 pub mod page;
@@ -13,6 +14,7 @@ pub use boot::{Node, NodeError};
 pub use config::{
     Channel, Cluster, Config, ConfigError, Detector, Page, Service, Store, Trace, VERSION, Work,
 };
+pub use keys::{KeyFileError, make_keys, private_key_file, public_keys_file};
 pub use node::run;
 pub use office::{AnyOffice, Erase, Materials, Offices, of_house};
 pub use report::Report;

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use tenure_core::ProcessId;
-use tenure_runtime::transport::{Inbox, Incoming, Limits, Listen, Mesh, Settings};
+use tenure_runtime::transport::{Inbox, Incoming, Limits, Listen, Mesh, Settings, Trust};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -130,7 +130,7 @@ fn settings(me: u32, listener: TcpListener, addresses: Vec<String>) -> Settings 
         session: 1,
         listen: Listen::Listener(listener),
         addresses,
-        secret: None,
+        trust: Trust::Machine,
         limits: Limits::default(),
     }
 }
@@ -141,7 +141,7 @@ async fn mesh_echo(settings: Settings) {
         match incoming {
             Incoming::Message { from, payload, .. } => mesh.send(from, payload).expect("room"),
             Incoming::PeerDown { .. } => return,
-            Incoming::PeerUp { .. } => {}
+            Incoming::PeerUp { .. } | Incoming::Expelled(_) => {}
         }
     }
 }

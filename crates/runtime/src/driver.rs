@@ -23,7 +23,7 @@ use crate::outlet::Outlet;
 use crate::plausible::{Implausible, Plausible};
 use crate::recorder::{Diary, Recorder};
 use crate::store::{SaveError, Store};
-use crate::transport::{Inbox, Incoming, Mesh, MeshError, Settings, View};
+use crate::transport::{Expelled, Inbox, Incoming, Mesh, MeshError, Settings, View};
 
 /// How many messages that have already arrived are taken before the clock is looked at.
 const MESSAGES_BEFORE_TIMERS: usize = 256;
@@ -107,6 +107,10 @@ pub enum Failure {
     /// The trace could not be written.
     #[error("the trace cannot be written, so this node stops: {0}")]
     Trace(#[from] WriteError),
+    /// Peers refuse this node for good. It has claimed nothing since: whoever held its lock has
+    /// lost it, and it knows no leader.
+    #[error("this node is out of its group, so it stops: {0}")]
+    Expelled(#[from] Expelled),
 }
 
 /// Boots a process, with what it saved if it had run before, and drives it in a task.
@@ -274,7 +278,16 @@ where
                 info!("the connection with {peer} is gone");
                 Ok(())
             }
+            Incoming::Expelled(expelled) => self.step_down(expelled),
         }
+    }
+
+    /// The last that this node does. Its users learn of it as of any end of a node.
+    fn step_down(&mut self, expelled: Expelled) -> Result<(), Failure> {
+        self.outlet.diary.note(Kind::Note(format!("out: {expelled}")))?;
+        self.outlet.diary.note(Kind::End)?;
+        self.outlet.diary.flush()?;
+        Err(expelled.into())
     }
 
     pub(crate) fn take_message(

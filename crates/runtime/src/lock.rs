@@ -85,6 +85,18 @@ impl Guard {
     pub fn fence(&self) -> Fence {
         self.fence
     }
+
+    /// Comes back when the lock is lost while it is held: the node has stopped, because it failed
+    /// or because its peers take another for this process. Whoever is inside stops what it does.
+    /// Dropping the future loses nothing.
+    pub async fn lost(&self) {
+        self.asks.closed().await;
+    }
+
+    /// Whether [`Guard::lost`] would come back.
+    pub fn is_lost(&self) -> bool {
+        self.asks.is_closed()
+    }
 }
 
 impl Drop for Guard {
@@ -95,7 +107,8 @@ impl Drop for Guard {
 }
 
 impl Leadership {
-    /// The term that this process was told of last; nothing while nobody leads.
+    /// The term that this process was told of last; nothing while nobody leads, or when the node
+    /// has stopped.
     pub fn now(&self) -> Option<Term> {
         *self.leader.borrow()
     }
@@ -224,6 +237,13 @@ where
                 self.ask_next().map(P::Command::from)
             }
         }
+    }
+}
+
+impl Drop for Front {
+    /// A node that has stopped, however that came about, follows nobody and leads nobody.
+    fn drop(&mut self) {
+        self.leader.send_replace(None);
     }
 }
 

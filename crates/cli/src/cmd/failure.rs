@@ -20,6 +20,8 @@ pub(crate) enum Status {
     Incomplete = 3,
     /// The environment failed: a port taken, a disk full.
     Environment = 4,
+    /// Its peers refuse this node for good: starting it again does not help.
+    Expelled = 5,
 }
 
 impl Status {
@@ -74,6 +76,11 @@ impl Failure {
     /// The machine would not let us.
     pub(crate) fn environment(says: impl fmt::Display) -> Self {
         Failure { status: Status::Environment, says: one_line(&says.to_string()) }
+    }
+
+    /// Peers refuse this node for good.
+    pub(crate) fn expelled(says: impl fmt::Display) -> Self {
+        Failure { status: Status::Expelled, says: one_line(&says.to_string()) }
     }
 
     /// The same, with a place to look at.

@@ -7,6 +7,7 @@ mod duration;
 mod failure;
 mod group;
 mod interrupt;
+mod keys;
 mod lab;
 mod lessons;
 mod list;
@@ -43,6 +44,7 @@ enum Subcommands {
     Question(lessons::question::Options),
     Lab(lab::Options),
     Node(node::Options),
+    Keys(keys::Options),
     List(list::Options),
     Trace(trace::Options),
     Completions(completions::Options),
@@ -76,6 +78,7 @@ impl Subcommands {
             Subcommands::Question(options) => lessons::question::run(&options),
             Subcommands::Lab(options) => lab::run(&options),
             Subcommands::Node(options) => node::run(options),
+            Subcommands::Keys(options) => keys::run(&options),
             Subcommands::List(options) => list::run(&options),
             Subcommands::Trace(options) => trace::run(&options),
             Subcommands::Completions(options) => completions::run(&options),

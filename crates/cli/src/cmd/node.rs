@@ -23,6 +23,8 @@ const EXAMPLE: &str = include_str!("node.example.toml");
 ///
 /// Runs until it is interrupted. On standard output it reports, a line of JSON each, that it is
 /// ready, who leads, and how its work goes; its log goes to standard error (RUST_LOG filters it).
+/// It ends with status 5 when its peers refuse it for good, because another runs as the same process
+/// or it belongs to another group: starting it again does not help.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     /// The configuration, a TOML file
@@ -57,7 +59,11 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
         let says =
             if misconfigured { format!("{}: {error}", path.display()) } else { error.to_string() };
         report(Report::Failed { says: says.clone() });
-        if misconfigured { Failure::usage(says) } else { Failure::environment(says) }
+        match () {
+            () if misconfigured => Failure::usage(says),
+            () if error.is_expulsion() => Failure::expelled(says),
+            () => Failure::environment(says),
+        }
     })
 }
 

@@ -19,7 +19,7 @@ use crate::injection::Injection;
 use crate::local::Raw;
 use crate::recorder::Recorder;
 use crate::store::{OpenError, Store};
-use crate::transport::{Limits, Listen, MeshError, Settings};
+use crate::transport::{Limits, Listen, MeshError, Settings, Trust};
 
 /// Messages on loopback are there at once; after so long something is wrong.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -226,7 +226,7 @@ impl<P: Recorded> Cluster<P> {
                 session,
                 listen: Listen::Address(self.addresses[at.index()]),
                 addresses: self.addresses.iter().map(SocketAddr::to_string).collect(),
-                secret: None,
+                trust: Trust::Machine,
                 limits: Limits::default(),
             },
             store,

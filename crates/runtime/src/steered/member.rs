@@ -140,7 +140,7 @@ where
                 self.waiting.push((Which { from, session, number }, payload));
             }
             Incoming::PeerUp { peer, session } => self.driver.sessions[peer.index()] = session,
-            Incoming::PeerDown { .. } => {}
+            Incoming::PeerDown { .. } | Incoming::Expelled(_) => {}
         }
     }
 

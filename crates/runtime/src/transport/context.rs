@@ -8,6 +8,7 @@ use tokio::sync::Notify;
 
 use super::backoff::Backoff;
 use super::counters::Counters;
+use super::expulsion::Expulsion;
 use super::handshake::Identity;
 use super::peer::Peer;
 use super::settings::Limits;
@@ -18,6 +19,7 @@ pub(crate) struct Context {
     pub(crate) identity: Identity,
     pub(crate) limits: Limits,
     pub(crate) counters: Counters,
+    pub(crate) expulsion: Expulsion,
     /// Told whenever a peer's outbox has room again, or its connection is gone.
     pub(crate) room: Arc<Notify>,
     /// By process; nothing at the place of this one.

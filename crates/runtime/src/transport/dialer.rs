@@ -74,17 +74,14 @@ async fn dial_until_answered(context: &Context, peer: &Peer, backoff: &mut Backo
 }
 
 async fn dial(context: &Context, peer: &Peer) -> Result<Connection, HandshakeError> {
-    let mut stream = TcpStream::connect(&peer.address).await?;
+    let stream = TcpStream::connect(&peer.address).await?;
     // A port that nobody holds can, on one machine, be connected to itself.
     if stream.local_addr()? == stream.peer_addr()? {
         return Err(io::Error::from(io::ErrorKind::ConnectionRefused).into());
     }
     tune(&stream)?;
-    let session = handshake::dial(&mut stream, &context.identity, peer.process).await?;
-    if session == 0 || session < peer.newest() {
-        return Err(HandshakeError::Refused(Refusal::OldSession));
-    }
-    Ok(Connection { stream, session })
+    let (conduit, boot) = handshake::dial(stream, context, peer).await?;
+    Ok(Connection { conduit, boot })
 }
 
 #[cfg(test)]

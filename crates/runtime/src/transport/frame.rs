@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// The version of the protocol on the wire that this build speaks.
-pub const VERSION: u16 = 1;
+pub const VERSION: u16 = 2;
 
 /// The bytes that open every [`Hello`], whatever its version.
 pub const MAGIC: [u8; 4] = *b"TNUR";
@@ -27,25 +27,17 @@ const READ_BYTES: usize = 16 << 10;
 /// A buffer that grew beyond this for one long frame is given back when it is empty.
 const KEPT_BYTES: usize = 256 << 10;
 
-/// A number that is used once, so that a recorded handshake proves nothing later.
-pub type Nonce = [u8; 32];
-
-/// An HMAC-SHA256 over a handshake.
-pub type Proof = [u8; 32];
-
 /// One frame. The order of the variants is the tag on the wire: add at the end only.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Frame<'a> {
-    /// "I am this process of this cluster; are you the one I think I called?"
+    /// The first frame of a connection, and the first behind its seal.
     #[serde(borrow)]
     Hello(Hello<'a>),
-    /// "I am; here is my session, and my proof if we share a secret."
+    /// "I am whom you called, and this is my boot." The last word of a handshake.
     Welcome(Welcome),
-    /// "And here is mine": the dialer's proof, the last word of a handshake.
-    Proven {
-        /// The dialer's proof; absent in a cluster without a secret.
-        proof: Option<Proof>,
-    },
+    /// The acceptor's half of an exchange of keys.
+    #[serde(borrow)]
+    Exchange(#[serde(with = "serde_bytes")] &'a [u8]),
     /// "No": the last frame of a connection.
     #[serde(borrow)]
     Refused(Refused<'a>),
@@ -73,6 +65,25 @@ pub struct Hello<'a> {
     pub magic: [u8; 4],
     /// The version the dialer speaks.
     pub version: u16,
+    /// What it opens the connection with.
+    #[serde(borrow)]
+    pub opening: Opening<'a>,
+}
+
+/// How a dialer opens a connection.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Opening<'a> {
+    /// Who it is: behind the seal, or where there are no keys.
+    #[serde(borrow)]
+    Introduction(Introduction<'a>),
+    /// Its half of an exchange of keys, after which the connection is sealed.
+    #[serde(borrow)]
+    Exchange(#[serde(with = "serde_bytes")] &'a [u8]),
+}
+
+/// "I am this process of this cluster; are you the one I think I called?"
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Introduction<'a> {
     /// The name of the cluster the dialer belongs to.
     pub cluster: &'a str,
     /// How many processes the dialer's group has.
@@ -81,23 +92,26 @@ pub struct Hello<'a> {
     pub sender: u32,
     /// Who should have answered.
     pub receiver: u32,
-    /// The dialer's session.
-    pub session: u64,
-    /// The dialer's challenge.
-    pub nonce: Nonce,
+    /// Which boot of the dialer this is.
+    pub boot: Boot,
 }
 
-/// What an acceptor answers to a [`Hello`] it believes so far.
+/// One boot of a process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Boot {
+    /// Its number, greater than that of every earlier boot.
+    pub session: u64,
+    /// Drawn at boot: two nodes that run from copies of one state have the same session.
+    pub nonce: u64,
+}
+
+/// What an acceptor answers to a [`Hello`] that it believes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Welcome {
     /// The version that both speak from here on.
     pub version: u16,
-    /// The acceptor's session.
-    pub session: u64,
-    /// The acceptor's challenge.
-    pub nonce: Nonce,
-    /// The acceptor's proof; absent in a cluster without a secret.
-    pub proof: Option<Proof>,
+    /// Which boot of the acceptor this is.
+    pub boot: Boot,
 }
 
 /// Why a handshake failed. Its tag and layout never change between versions.
@@ -134,6 +148,13 @@ pub enum FrameError {
         /// The number of bytes behind the frame.
         extra: usize,
     },
+}
+
+impl<'a> Hello<'a> {
+    /// As this build says it.
+    pub fn with(opening: Opening<'a>) -> Self {
+        Hello { magic: MAGIC, version: VERSION, opening }
+    }
 }
 
 impl<'a> Frame<'a> {

@@ -6,6 +6,7 @@ use tenure_core::ProcessId;
 use tokio::sync::mpsc;
 
 use super::context::Context;
+use super::expulsion::Expelled;
 
 /// What the mesh tells its consumer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +35,9 @@ pub enum Incoming {
         /// The session it was connected with.
         session: u64,
     },
+    /// Peers refuse this node for good: it must claim nothing any more. It is told once, before
+    /// all that still waits.
+    Expelled(Expelled),
 }
 
 /// The receiving half of a mesh, for a single consumer.
@@ -44,22 +48,40 @@ pub enum Incoming {
 pub struct Inbox {
     pub(crate) context: Arc<Context>,
     pub(crate) receiver: mpsc::Receiver<Incoming>,
+    /// Whether the consumer knows that this node is out.
+    pub(crate) knows: bool,
 }
 
 impl Inbox {
     /// Waits for the next thing to know; nothing after the mesh was closed and all was received.
     /// Dropping the future loses nothing.
     pub async fn receive(&mut self) -> Option<Incoming> {
-        let incoming = self.receiver.recv().await?;
+        if let Some(expelled) = self.expelled() {
+            return Some(expelled);
+        }
+        let incoming = tokio::select! {
+            biased;
+            () = self.context.expulsion.happens(), if !self.knows => return self.expelled(),
+            incoming = self.receiver.recv() => incoming?,
+        };
         self.note(&incoming);
         Some(incoming)
     }
 
     /// The next thing to know if it is already here.
     pub fn try_receive(&mut self) -> Option<Incoming> {
+        if let Some(expelled) = self.expelled() {
+            return Some(expelled);
+        }
         let incoming = self.receiver.try_recv().ok()?;
         self.note(&incoming);
         Some(incoming)
+    }
+
+    fn expelled(&mut self) -> Option<Incoming> {
+        let expelled = self.context.expulsion.now().filter(|_| !self.knows)?;
+        self.knows = true;
+        Some(Incoming::Expelled(expelled))
     }
 
     fn note(&self, incoming: &Incoming) {

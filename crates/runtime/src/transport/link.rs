@@ -14,20 +14,22 @@ use tokio::net::TcpStream;
 use tokio::sync::mpsc::{self, Permit, error::TrySendError};
 use tokio::time::Instant;
 
+use super::conduit::{Conduit, told};
 use super::context::Context;
 use super::conversation::{Amount, Breach, Conversation, Novelty};
-use super::frame::{Frame, FrameError};
+use super::frame::{Boot, Frame, FrameError};
 use super::inbox::Incoming;
 use super::outbox::Letter;
 use super::peer::Peer;
 use super::refusal::Refusal;
+use super::seal::Unsealed;
 use super::wire::Wire;
 
 /// A connection whose other end has proved which session of the peer it is.
 #[derive(Debug)]
 pub(crate) struct Connection {
-    pub(crate) stream: TcpStream,
-    pub(crate) session: u64,
+    pub(crate) conduit: Conduit<TcpStream>,
+    pub(crate) boot: Boot,
 }
 
 /// The task that serves one peer.
@@ -65,6 +67,8 @@ enum LinkError {
     Frame(#[from] FrameError),
     #[error("{0}")]
     Breach(#[from] Breach),
+    #[error("{0}")]
+    Unsealed(#[from] Unsealed),
     #[error("the peer sent a frame that has no place here")]
     OutOfPlace,
     #[error("what the peer said is not believed")]
@@ -75,7 +79,8 @@ enum LinkError {
 
 impl LinkError {
     fn is_malformed(&self) -> bool {
-        matches!(self, LinkError::Frame(_) | LinkError::Breach(_) | LinkError::OutOfPlace)
+        use LinkError::{Breach, Frame, OutOfPlace, Unsealed};
+        matches!(self, Frame(_) | Breach(_) | OutOfPlace | Unsealed(_))
     }
 }
 
@@ -121,12 +126,10 @@ impl Link {
                     None => return,
                 },
             };
-            if self.is_outdated(&connection) {
-                continue;
-            }
-            self.adopt(connection.session);
+            let Some(Connection { conduit, boot }) = self.judged(connection) else { continue };
+            self.adopt(boot);
             let begun = Instant::now();
-            match self.converse(connection.stream).await {
+            match self.converse(conduit).await {
                 Ending::Closed => return,
                 Ending::Replaced(connection) => replacement = Some(connection),
                 Ending::Lost(error) => self.note_loss(&error),
@@ -139,45 +142,48 @@ impl Link {
         }
     }
 
-    /// Whether a connection is of a session that has been followed by another. The listener
-    /// checked when the handshake began, and since then the successor may have come first.
-    fn is_outdated(&self, connection: &Connection) -> bool {
-        let is_outdated = connection.session < self.session;
-        if is_outdated {
-            let (me, peer, reason) = (self.context.identity.me, self.peer.process, "old_session");
-            self.context.counters.refuse(Refusal::OldSession);
-            tracing::warn!(%me, %peer, session = connection.session, reason, "connection refused");
-        }
-        is_outdated
+    /// The connection, unless it is of a boot that is out by now: the listener judged when it shook
+    /// hands, and since then another may have come first.
+    fn judged(&self, connection: Connection) -> Option<Connection> {
+        let Err(refusal) = self.peer.judge(connection.boot) else { return Some(connection) };
+        let (me, peer, reason) = (self.context.identity.me, self.peer.process, refusal.name());
+        self.context.counters.refuse(refusal);
+        tracing::warn!(%me, %peer, session = connection.boot.session, reason, "connection refused");
+        connection.conduit.dismiss(refusal);
+        None
     }
 
-    /// Makes `session` the one that the conversation is with; a new one starts with nothing.
-    fn adopt(&mut self, session: u64) {
-        self.peer.adopt(session);
-        if session != self.session {
+    /// Makes `boot` the one that the conversation is with; a new one starts with nothing.
+    fn adopt(&mut self, boot: Boot) {
+        self.peer.adopt(boot);
+        if boot.session != self.session {
             self.discard(self.conversation.outstanding());
             self.conversation = Conversation::default();
-            self.session = session;
+            self.session = boot.session;
         }
         if self.first_session == 0 {
-            self.first_session = session;
+            self.first_session = boot.session;
         }
         self.conversation.rewind();
     }
 
     /// Carries messages both ways until the connection ends.
-    async fn converse(&mut self, mut stream: TcpStream) -> Ending {
+    async fn converse(&mut self, conduit: Conduit<TcpStream>) -> Ending {
         let context = self.context.clone();
         let incoming = self.incoming.clone();
         // What an earlier connection said is no fault of this one.
         std::pin::pin!(self.peer.disbelieved.notified()).enable();
+        let Conduit { mut stream, seal } = conduit;
         let (mut reader, mut writer) = stream.split();
-        let mut wire = Wire::new(context.limits.longest_body);
+        let mut wire = Wire::new(context.limits.longest_body, seal);
         wire.output.push(&self.conversation.acknowledgement());
         let timer = tokio::time::sleep(Duration::ZERO);
         tokio::pin!(timer);
         loop {
             self.fill(&mut wire);
+            if let Err(error) = wire.seal_output() {
+                return Ending::Lost(error.into());
+            }
             if wire.closing && self.is_finished(&wire) {
                 let _ = writer.shutdown().await;
                 return Ending::Closed;
@@ -190,7 +196,7 @@ impl Link {
                 wrote = writer.write(wire.output.unwritten()), if !wire.output.is_empty() => {
                     Event::Wrote(wrote)
                 }
-                read = reader.read_buf(wire.decoder.space()), if !wire.blocked => Event::Read(read),
+                read = reader.read_buf(wire.input.space()), if !wire.blocked => Event::Read(read),
                 () = self.peer.outbox.woken(), if wire.open => Event::Woken,
                 permit = incoming.reserve(), if wire.blocked => Event::Room(permit.ok()),
                 () = &mut timer, if wire.armed => Event::Due,
@@ -198,8 +204,17 @@ impl Link {
                 accepted = self.accepted.recv(), if !wire.closing => Event::Accepted(accepted),
             };
             let outcome = match event {
-                Event::Accepted(Some(connection)) if self.is_outdated(&connection) => Ok(()),
-                Event::Accepted(Some(connection)) => return Ending::Replaced(connection),
+                Event::Accepted(Some(connection)) => match self.judged(connection) {
+                    Some(connection) => {
+                        if connection.boot.session > self.session
+                            && let Some(bytes) = wire.last_words(told(Refusal::OldSession))
+                        {
+                            let _ = writer.try_write(bytes);
+                        }
+                        return Ending::Replaced(connection);
+                    }
+                    None => Ok(()),
+                },
                 Event::Wrote(wrote) => self.wrote(&mut wire, wrote),
                 Event::Read(read) => self.read(&mut wire, &incoming, read),
                 Event::Room(permit) => self.take_frames(&mut wire, &incoming, permit),
@@ -286,6 +301,7 @@ impl Link {
             return Err(LinkError::Ended);
         }
         self.context.counters.bytes_received.add(bytes as u64);
+        wire.open_input()?;
         self.take_frames(wire, incoming, None)
     }
 
@@ -309,7 +325,7 @@ impl Link {
                     }
                 };
             }
-            match wire.decoder.take()? {
+            match wire.input.decoder.take()? {
                 None => return Ok(()),
                 Some(Frame::Acknowledge { received }) => {
                     self.acknowledged(received)?;
@@ -326,6 +342,7 @@ impl Link {
                     }
                 }
                 Some(Frame::Refused(refused)) => {
+                    self.context.expulsion.heed(self.peer.process, refused.code);
                     return Err(LinkError::Refused(refused.sentence.escape_debug().to_string()));
                 }
                 Some(_) => return Err(LinkError::OutOfPlace),
@@ -370,6 +387,7 @@ impl Link {
             self.context.counters.reconnections.add(1);
         }
         self.peer.came_up();
+        self.context.expulsion.agrees(peer);
         tracing::info!(me = %self.context.identity.me, %peer, session, "connected");
         if let Some(place) = place {
             place.send(Incoming::PeerUp { peer, session });

@@ -12,29 +12,32 @@ use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 
+use super::conduit::Conduit;
 use super::context::{Context, tune};
-use super::handshake::{self, HandshakeError};
+use super::handshake::{self, Caller, HandshakeError};
 use super::link::Connection;
 use super::refusal::Refusal;
-use super::settings::{Listen, MeshError};
+use super::settings::{Listen, MeshError, Trust};
 
 /// How long to wait when the system has no resources for another connection.
 const EXHAUSTED: Duration = Duration::from_millis(100);
 
-/// Binds if need be, and refuses to be reachable by strangers without a secret.
-pub(crate) fn bind(listen: Listen, has_secret: bool) -> Result<TcpListener, MeshError> {
-    let demand_secret = |address: SocketAddr| {
-        let is_safe = has_secret || address.ip().to_canonical().is_loopback();
-        if is_safe { Ok(()) } else { Err(MeshError::SecretRequired { address }) }
+/// Binds if need be, and refuses to be reachable by strangers without keys.
+pub(crate) fn bind(listen: Listen, trust: &Trust) -> Result<TcpListener, MeshError> {
+    let demand_keys = |address: SocketAddr| match trust {
+        Trust::Machine if !address.ip().to_canonical().is_loopback() => {
+            Err(MeshError::KeysRequired { address })
+        }
+        _ => Ok(()),
     };
     let listener = match listen {
         Listen::Listener(listener) => {
-            demand_secret(listener.local_addr().map_err(MeshError::Socket)?)?;
+            demand_keys(listener.local_addr().map_err(MeshError::Socket)?)?;
             listener.set_nonblocking(true).map_err(MeshError::Socket)?;
             listener
         }
         Listen::Address(address) => {
-            demand_secret(address)?;
+            demand_keys(address)?;
             listen_at(address).map_err(|source| match source.kind() {
                 io::ErrorKind::AddrInUse => MeshError::AddressTaken { address },
                 _ => MeshError::Listen { address, source },
@@ -109,17 +112,17 @@ impl Listener {
 
     async fn receive(
         self: Arc<Self>,
-        mut stream: TcpStream,
+        stream: TcpStream,
         address: SocketAddr,
         decided: Arc<AtomicBool>,
     ) {
-        let outcome = timeout(self.context.limits.handshake, self.greet(&mut stream)).await;
+        let outcome = timeout(self.context.limits.handshake, self.greet(stream)).await;
         if decided.swap(true, Ordering::AcqRel) {
             return;
         }
         let error = match outcome {
-            Ok(Ok(caller)) => {
-                let connection = Connection { stream, session: caller.session };
+            Ok(Ok((conduit, caller))) => {
+                let connection = Connection { conduit, boot: caller.boot };
                 let link = self.links[caller.process.index()].as_ref();
                 // A link that has not taken its last connections yet gets no further one: the
                 // peer will dial again.
@@ -132,10 +135,12 @@ impl Listener {
         self.note(address, &error);
     }
 
-    async fn greet(&self, stream: &mut TcpStream) -> Result<handshake::Caller, HandshakeError> {
-        tune(stream)?;
-        let newest = |process| self.context.peer(process).map_or(0, |peer| peer.newest());
-        handshake::accept(stream, &self.context.identity, newest).await
+    async fn greet(
+        &self,
+        stream: TcpStream,
+    ) -> Result<(Conduit<TcpStream>, Caller), HandshakeError> {
+        tune(&stream)?;
+        handshake::accept(stream, &self.context).await
     }
 
     fn note(&self, address: SocketAddr, error: &HandshakeError) {

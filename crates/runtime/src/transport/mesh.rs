@@ -13,13 +13,15 @@ use tokio::time::timeout;
 use super::context::Context;
 use super::conversation::Amount;
 use super::counters::{Counters, Counts};
+use super::expulsion::Expulsion;
+use super::frame::Boot;
 use super::handshake::Identity;
 use super::inbox::{Inbox, Incoming};
 use super::link::Link;
 use super::listener::{Listener, bind};
 use super::outbox::{Letter, Outbox};
 use super::peer::{Peer, PeerStatus};
-use super::settings::{Limits, MeshError, Settings};
+use super::settings::{Limits, MeshError, Settings, Trust};
 
 /// Connections of one peer that may wait for its link: more only when it flaps.
 const ACCEPTED: usize = 4;
@@ -77,22 +79,26 @@ impl Mesh {
     /// [`MeshError`]; nothing runs and no port is held.
     pub fn start(settings: Settings) -> Result<(Mesh, Inbox), MeshError> {
         settings.validate()?;
-        let socket = bind(settings.listen, settings.secret.is_some())?;
+        let socket = bind(settings.listen, &settings.trust)?;
         let address = socket.local_addr().map_err(MeshError::Socket)?;
         let size = settings.addresses.len();
         let identity = Identity {
             cluster: settings.cluster,
             me: settings.me,
             group_size: u32::try_from(size).expect("a group has fewer than 2^32 processes"),
-            session: settings.session,
-            secret: settings.secret,
+            boot: Boot { session: settings.session, nonce: nonce()? },
+            keyring: match settings.trust {
+                Trust::Keys(keyring) => Some(keyring),
+                Trust::Machine | Trust::Anybody => None,
+            },
         };
         let room = Arc::new(Notify::new());
         let peers = peers(settings.addresses, settings.me, &settings.limits, &room);
         let limits = settings.limits;
         let (incoming, receiver) = mpsc::channel(limits.incoming_frames);
         let counters = Counters::default();
-        let context = Arc::new(Context { identity, limits, counters, room, peers });
+        let expulsion = Expulsion::new(identity.group_size);
+        let context = Arc::new(Context { identity, limits, counters, expulsion, room, peers });
         let mut mesh = Mesh {
             context: context.clone(),
             address,
@@ -103,7 +109,7 @@ impl Mesh {
         let links = mesh.spawn_links();
         let listener = Listener { context: context.clone(), socket, links };
         mesh.listener.spawn(listener.run());
-        Ok((mesh, Inbox { context, receiver }))
+        Ok((mesh, Inbox { context, receiver, knows: false }))
     }
 
     /// The address at which the mesh listens, with the port the system chose if it did.
@@ -210,6 +216,14 @@ impl View {
     pub fn peers(&self) -> Vec<PeerStatus> {
         self.0.peers.iter().flatten().map(|peer| peer.status()).collect()
     }
+}
+
+/// What tells this boot from every other, whatever state it began with.
+fn nonce() -> Result<u64, MeshError> {
+    let mut bytes = [0; 8];
+    getrandom::fill(&mut bytes)
+        .map_err(|error| MeshError::Entropy(std::io::Error::other(error)))?;
+    Ok(u64::from_le_bytes(bytes))
 }
 
 fn peers(

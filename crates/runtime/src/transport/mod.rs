@@ -11,30 +11,34 @@
 //! the highest) reach everybody at once. A connection that breaks is dialed again; a new one
 //! that proves itself replaces an old one, so a half-dead connection blocks nobody.
 //!
-//! `docs/wire.md` describes the bytes, the limits, what the secret protects and what it does not.
+//! `docs/wire.md` describes the bytes, the limits, what keys protect and what they do not.
 
 mod backoff;
+mod conduit;
 mod context;
 mod conversation;
 mod counters;
 mod dialer;
+mod expulsion;
 pub mod frame;
 mod handshake;
 mod inbox;
+mod keys;
 mod link;
 mod listener;
 mod mesh;
 mod outbox;
 mod peer;
 mod refusal;
-mod secret;
+mod seal;
 mod settings;
 mod wire;
 
 pub use counters::Counts;
+pub use expulsion::Expelled;
 pub use inbox::{Inbox, Incoming};
+pub use keys::{GroupKeys, Keyring, Keys, KeysError, PrivateKey, PublicKey};
 pub use mesh::{Mesh, SendError, View};
 pub use peer::PeerStatus;
 pub use refusal::Refusal;
-pub use secret::{SHORTEST_SECRET_BYTES, Secret, SecretTooShort};
-pub use settings::{Limits, Listen, MeshError, Settings};
+pub use settings::{Limits, Listen, MeshError, Settings, Trust};

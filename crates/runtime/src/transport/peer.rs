@@ -1,13 +1,21 @@
 //! What all parts of a mesh share about one peer.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
 use std::time::SystemTime;
 
 use tenure_core::ProcessId;
 use tokio::sync::Notify;
 
+use super::frame::Boot;
 use super::outbox::Outbox;
+use super::refusal::Refusal;
+
+/// Sessions stay below this, as the numbers of terms do: nobody boots that often.
+pub(crate) const SESSIONS: u64 = 1 << 40;
+
+/// How many boots of a process may go by unseen: half a year at one a second.
+const UNSEEN_BOOTS: u64 = 1 << 24;
 
 /// One peer, seen from the consumer, the link and the listener.
 #[derive(Debug)]
@@ -17,8 +25,10 @@ pub(crate) struct Peer {
     pub(crate) outbox: Outbox,
     /// The session that the consumer has seen come up last: whom its messages are meant for.
     addressed: AtomicU64,
-    /// The newest session that proved itself; 0 before the first.
-    newest: AtomicU64,
+    /// The newest boot that proved itself; session 0 before the first.
+    newest: Mutex<Boot>,
+    /// How often it did not prove the key that was expected: the next time it is another.
+    failed_exchanges: AtomicUsize,
     connected: AtomicBool,
     /// Told when the consumer does not believe what came over the connection.
     pub(crate) disbelieved: Notify,
@@ -59,7 +69,8 @@ impl Peer {
             address,
             outbox,
             addressed: AtomicU64::new(0),
-            newest: AtomicU64::new(0),
+            newest: Mutex::default(),
+            failed_exchanges: AtomicUsize::new(0),
             connected: AtomicBool::new(false),
             disbelieved: Notify::new(),
             history: Mutex::default(),
@@ -74,12 +85,42 @@ impl Peer {
         self.addressed.store(session, Ordering::Release);
     }
 
+    /// The newest session that proved itself; 0 before the first.
     pub(crate) fn newest(&self) -> u64 {
-        self.newest.load(Ordering::Acquire)
+        self.newest_boot().session
     }
 
-    pub(crate) fn adopt(&self, session: u64) {
-        self.newest.fetch_max(session, Ordering::AcqRel);
+    /// Whether this can be the newest boot of the peer, or the one that it was.
+    pub(crate) fn judge(&self, boot: Boot) -> Result<(), Refusal> {
+        let newest = *self.newest_boot();
+        if boot.session == 0 || boot.session < newest.session {
+            Err(Refusal::OldSession)
+        } else if boot.session == newest.session && boot.nonce != newest.nonce {
+            Err(Refusal::Twin)
+        } else if boot.session >= SESSIONS
+            || newest.session > 0 && boot.session - newest.session > UNSEEN_BOOTS
+        {
+            Err(Refusal::FarSession)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Takes note of a boot that was judged and proved itself.
+    pub(crate) fn adopt(&self, boot: Boot) {
+        *self.newest_boot() = boot;
+    }
+
+    fn newest_boot(&self) -> MutexGuard<'_, Boot> {
+        self.newest.lock().expect("no code panics while it holds a boot")
+    }
+
+    pub(crate) fn failed_exchanges(&self) -> usize {
+        self.failed_exchanges.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn exchange_failed(&self) {
+        self.failed_exchanges.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(crate) fn is_connected(&self) -> bool {

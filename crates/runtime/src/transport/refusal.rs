@@ -21,7 +21,7 @@ pub enum Refusal {
     WrongReceiver,
     /// The dialer's session has been followed by a newer one.
     OldSession,
-    /// The other side did not prove that it knows the secret.
+    /// The other side proved no key that is listed for the group.
     Unproven,
     /// The handshake did not end in time.
     TooSlow,
@@ -29,11 +29,26 @@ pub enum Refusal {
     CrowdedOut,
     /// The connection broke during the handshake.
     Broken,
+    /// Another node runs as the same process, from a copy of its state.
+    Twin,
+    /// The session is too far above those that were seen to be the next of this process.
+    FarSession,
+}
+
+/// What a refusal by a peer means for a node as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Weight {
+    /// Nothing: another attempt may go well.
+    Passing,
+    /// The two belong to different groups: it depends on how many say so.
+    Counted,
+    /// This node is out.
+    Final,
 }
 
 impl Refusal {
     /// Every refusal, in order of the codes.
-    pub const ALL: [Refusal; 12] = [
+    pub const ALL: [Refusal; 14] = [
         Refusal::Malformed,
         Refusal::NewerVersion,
         Refusal::OlderVersion,
@@ -46,6 +61,8 @@ impl Refusal {
         Refusal::TooSlow,
         Refusal::CrowdedOut,
         Refusal::Broken,
+        Refusal::Twin,
+        Refusal::FarSession,
     ];
 
     /// The number on the wire and in metrics: 1 for the first. Codes are never reused.
@@ -68,11 +85,13 @@ impl Refusal {
             Refusal::TooSlow => "too_slow",
             Refusal::CrowdedOut => "crowded_out",
             Refusal::Broken => "broken",
+            Refusal::Twin => "twin",
+            Refusal::FarSession => "far_session",
         }
     }
 
     /// What the refused side is told.
-    const fn sentence(self) -> &'static str {
+    pub(crate) const fn sentence(self) -> &'static str {
         match self {
             Refusal::Malformed => "this is not a handshake of tenure",
             Refusal::NewerVersion => {
@@ -84,10 +103,52 @@ impl Refusal {
             Refusal::WrongSender => "no such process dials this node",
             Refusal::WrongReceiver => "another process lives at this address",
             Refusal::OldSession => "a newer session of this process has been seen",
-            Refusal::Unproven => "the shared secret was not proven; compare it on both nodes",
+            Refusal::Unproven => "no key of the group was proven; compare the keys of both nodes",
             Refusal::TooSlow => "the handshake took too long",
             Refusal::CrowdedOut => "too many handshakes at once",
             Refusal::Broken => "the connection broke during the handshake",
+            Refusal::Twin => "another node runs as this process, with the same session",
+            Refusal::FarSession => "this session is too far above the last that was seen",
+        }
+    }
+
+    /// The refusal of this code; nothing if this build knows none.
+    pub(crate) fn of_code(code: u8) -> Option<Refusal> {
+        Refusal::ALL.into_iter().find(|refusal| refusal.code() == code)
+    }
+
+    /// What it means for the node that is refused.
+    pub(crate) const fn weight(self) -> Weight {
+        match self {
+            Refusal::OldSession | Refusal::Twin | Refusal::FarSession => Weight::Final,
+            Refusal::WrongCluster | Refusal::WrongGroupSize => Weight::Counted,
+            _ => Weight::Passing,
+        }
+    }
+
+    /// What a node that is out is told, and what may be the cause.
+    pub(crate) const fn reproach(self) -> &'static str {
+        match self {
+            Refusal::OldSession => {
+                "a newer session of this process has been seen; its saved state was lost or is an \
+                 old one, or another node runs as this process"
+            }
+            Refusal::Twin => {
+                "another node runs as this process, with a copy of its state; stop one of the two"
+            }
+            Refusal::FarSession => {
+                "the number of this session is too far above the last that was seen; the saved \
+                 state is not that of this process"
+            }
+            Refusal::WrongCluster => {
+                "it belongs to another cluster, and with it too many for a majority; compare \
+                 cluster.name"
+            }
+            Refusal::WrongGroupSize => {
+                "its group has another size, and with it too many for a majority; compare \
+                 cluster.addresses"
+            }
+            other => other.sentence(),
         }
     }
 }

@@ -9,7 +9,8 @@ use thiserror::Error;
 
 use super::frame::{DATA_OVERHEAD, DEFAULT_LONGEST_BODY};
 use super::handshake::LONGEST_CLUSTER_NAME;
-use super::secret::Secret;
+use super::keys::Keyring;
+use super::peer::SESSIONS;
 
 /// Everything a [`Mesh`](super::Mesh) needs to know to connect one process with its peers.
 #[derive(Debug)]
@@ -25,10 +26,22 @@ pub struct Settings {
     /// The address of every process, `host:port`, in order of their ids, this one included. Names
     /// are resolved anew for every attempt. The length is the size of the group.
     pub addresses: Vec<String>,
-    /// What every node of the cluster knows; may be absent on loopback only.
-    pub secret: Option<Secret>,
+    /// Whom to take for a peer.
+    pub trust: Trust,
     /// How much is held and how long is waited.
     pub limits: Limits,
+}
+
+/// Whom a mesh takes for a peer. The same on all nodes of a cluster.
+#[derive(Clone, Debug)]
+pub enum Trust {
+    /// Whoever proves a key that is listed for it. Everything else is sealed: nobody on the way
+    /// can read it, change it, repeat it or leave it out.
+    Keys(Keyring),
+    /// Whoever connects, which nobody can from beyond this machine: such addresses are refused.
+    Machine,
+    /// Whoever connects, from wherever it comes, and whoever is on the way.
+    Anybody,
 }
 
 /// Where a mesh accepts connections.
@@ -110,11 +123,25 @@ pub enum MeshError {
     #[error("the listening socket cannot be used: {0}")]
     Socket(#[source] io::Error),
     /// Anybody could reach this node and pretend to be a peer.
-    #[error("{address} can be reached from other machines: that needs a shared secret")]
-    SecretRequired {
+    #[error(
+        "{address} can be reached from other machines, and there are no keys by which to know the \
+         peers"
+    )]
+    KeysRequired {
         /// The address that is not loopback.
         address: SocketAddr,
     },
+    /// The keys are those of a group of another size.
+    #[error("there are keys for {keys} processes, and {size} processes with an address")]
+    KeysOfAnother {
+        /// How many processes have keys.
+        keys: usize,
+        /// The number of addresses.
+        size: usize,
+    },
+    /// The system gave no random numbers.
+    #[error("the operating system gives no random numbers: {0}")]
+    Entropy(#[source] io::Error),
     /// The name of the cluster is empty or too long.
     #[error("a cluster's name has 1 to {LONGEST_CLUSTER_NAME} bytes, not {length}")]
     ClusterName {
@@ -129,9 +156,12 @@ pub enum MeshError {
         /// The number of addresses.
         size: usize,
     },
-    /// Sessions count from 1.
-    #[error("session 0 does not exist: sessions count from 1")]
-    NoSession,
+    /// Sessions count from 1, and nobody boots that often.
+    #[error("session {session} does not exist: sessions count from 1, and end below 2^40")]
+    NoSession {
+        /// What was asked for.
+        session: u64,
+    },
     /// A limit is zero or absurd.
     #[error("the limit {name} must be at least {least}")]
     LimitTooSmall {
@@ -153,8 +183,13 @@ impl Settings {
         if self.me.index() >= size {
             return Err(MeshError::NotInGroup { me: self.me, size });
         }
-        if self.session == 0 {
-            return Err(MeshError::NoSession);
+        if !(1..SESSIONS).contains(&self.session) {
+            return Err(MeshError::NoSession { session: self.session });
+        }
+        if let Trust::Keys(keyring) = &self.trust
+            && keyring.keys().size() != size
+        {
+            return Err(MeshError::KeysOfAnother { keys: keyring.keys().size(), size });
         }
         let limits = &self.limits;
         for (name, limit, least) in [

@@ -17,7 +17,7 @@ use tenure_algorithms::election::{Bully, bully};
 use tenure_claims::claims;
 use tenure_core::service::{clock, commit, election, led as service, replication, tree};
 use tenure_core::{Delay, Group, ProcessId, Rank, TICKS_PER_UNIT, Term};
-use tenure_runtime::transport::{Limits, Listen, Settings};
+use tenure_runtime::transport::{Limits, Listen, Settings, Trust};
 use tenure_runtime::{Injection, Parts, Raw, Recorder, Running, Store, follow, start};
 use tenure_trace::{
     ApplicationEvent, Course, Header, Heard, Kind, Record, Service, Source, Spoken, Who,
@@ -75,7 +75,7 @@ where
                 session: store.session(),
                 listen: Listen::Listener(listener),
                 addresses: addresses.to_vec(),
-                secret: None,
+                trust: Trust::Machine,
                 limits: Limits::default(),
             },
             store,

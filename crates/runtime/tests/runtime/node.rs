@@ -17,7 +17,7 @@ use tenure_algorithms::mutex::{Central, RicartAgrawala, central, ricart_agrawala
 use tenure_claims::claims;
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{Delay, Election, Mutex, Of, Office, ProcessId, TICKS_PER_UNIT, Term};
-use tenure_runtime::transport::{Incoming, Limits, Listen, Mesh, Settings};
+use tenure_runtime::transport::{Incoming, Limits, Listen, Mesh, Settings, Trust};
 use tenure_runtime::{
     Failure, Front, Injection, Leadership, Lock, Parts, Raw, Recorder, Running, StartError, Store,
     start,
@@ -44,7 +44,7 @@ fn transport(me: usize, session: u64, listener: TcpListener, addresses: &[String
         session,
         listen: Listen::Listener(listener),
         addresses: addresses.to_vec(),
-        secret: None,
+        trust: Trust::Machine,
         limits: Limits::default(),
     }
 }
@@ -355,7 +355,7 @@ async fn a_node_that_cannot_save_sends_nothing_and_stops() {
         match inbox.receive().await.unwrap() {
             Incoming::Message { .. } => panic!("something left before it was saved"),
             Incoming::PeerDown { .. } => break,
-            Incoming::PeerUp { .. } => {}
+            Incoming::PeerUp { .. } | Incoming::Expelled(_) => {}
         }
     }
     drop(mesh);

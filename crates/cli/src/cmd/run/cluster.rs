@@ -8,7 +8,10 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use tenure_core::ProcessId;
-use tenure_daemon::{Channel, Config, Detector, Report, Store, Trace, VERSION, Work};
+use tenure_daemon::{
+    Channel, Config, Detector, Report, Store, Trace, VERSION, Work, make_keys, private_key_file,
+    public_keys_file,
+};
 use tenure_trace::Kind;
 use tokio::sync::mpsc::UnboundedSender;
 
@@ -48,6 +51,7 @@ impl<'a> Cluster<'a> {
         })?;
         let ports = Ports::reserve(plan.size)
             .map_err(|error| Failure::environment(format!("cannot reserve ports: {error}")))?;
+        make_keys(&workspace.keys(), plan.size).map_err(Failure::environment)?;
         let diary = Diary::create(&workspace.parent_trace(), plan).map_err(Failure::environment)?;
         let member = |process: ProcessId| {
             let files = Files { config: workspace.config(process), log: workspace.log(process) };
@@ -237,7 +241,9 @@ impl<'a> Cluster<'a> {
                 name: "tenure run".into(),
                 me: process.number(),
                 addresses,
-                secret_file: None,
+                private_key: Some(private_key_file(&self.workspace.keys(), process)),
+                public_keys: Some(public_keys_file(&self.workspace.keys())),
+                insecure: false,
             },
             service: service.clone(),
             detector: Detector::default(),

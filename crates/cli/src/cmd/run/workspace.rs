@@ -1,4 +1,4 @@
-//! The directory of a run: states, configurations, traces and logs.
+//! The directory of a run: states, keys, configurations, traces and logs.
 
 use std::fs;
 use std::io;
@@ -63,6 +63,11 @@ impl Workspace {
         if let Some(temporary) = self.temporary.take() {
             self.path = temporary.keep();
         }
+    }
+
+    /// The directory of the keys by which the nodes know each other.
+    pub(super) fn keys(&self) -> PathBuf {
+        self.path.join("keys")
     }
 
     pub(super) fn config(&self, process: ProcessId) -> PathBuf {

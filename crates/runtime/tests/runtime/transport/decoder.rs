@@ -3,15 +3,17 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use tenure_runtime::transport::frame::{
-    Decoder, Frame, FrameError, Hello, MAGIC, Refused, Welcome, offered_version,
+    Boot, Decoder, Frame, FrameError, Hello, Introduction, MAGIC, Opening, Refused, Welcome,
+    offered_version,
 };
 
 /// A frame that owns what it says.
 #[derive(Clone, Debug)]
 enum Said {
     Hello { cluster: String, version: u16, ids: (u32, u32, u32), session: u64 },
-    Welcome { session: u64, nonce: [u8; 32], proof: Option<[u8; 32]> },
-    Proven { proof: Option<[u8; 32]> },
+    Call { version: u16, key: Vec<u8> },
+    Welcome { session: u64, nonce: u64 },
+    Exchange { key: Vec<u8> },
     Refused { code: u8, sentence: String },
     Acknowledge { received: u64 },
     Data { number: u64, received: u64, payload: Vec<u8> },
@@ -20,23 +22,22 @@ enum Said {
 impl Said {
     fn frame(&self) -> Frame<'_> {
         match self {
-            Said::Hello { cluster, version, ids, session } => Frame::Hello(Hello {
-                magic: MAGIC,
-                version: *version,
-                cluster,
-                group_size: ids.0,
-                sender: ids.1,
-                receiver: ids.2,
-                session: *session,
-                nonce: [9; 32],
-            }),
-            Said::Welcome { session, nonce, proof } => Frame::Welcome(Welcome {
-                version: 1,
-                session: *session,
-                nonce: *nonce,
-                proof: *proof,
-            }),
-            Said::Proven { proof } => Frame::Proven { proof: *proof },
+            Said::Hello { cluster, version, ids, session } => {
+                let boot = Boot { session: *session, nonce: 9 };
+                let (group_size, sender, receiver) = *ids;
+                let introduction = Introduction { cluster, group_size, sender, receiver, boot };
+                let opening = Opening::Introduction(introduction);
+                Frame::Hello(Hello { magic: MAGIC, version: *version, opening })
+            }
+            Said::Call { version, key } => {
+                let opening = Opening::Exchange(key);
+                Frame::Hello(Hello { magic: MAGIC, version: *version, opening })
+            }
+            Said::Welcome { session, nonce } => {
+                let boot = Boot { session: *session, nonce: *nonce };
+                Frame::Welcome(Welcome { version: 2, boot })
+            }
+            Said::Exchange { key } => Frame::Exchange(key),
             Said::Refused { code, sentence } => {
                 Frame::Refused(Refused { newest_version: 1, code: *code, sentence })
             }
@@ -49,14 +50,14 @@ impl Said {
 }
 
 fn said() -> impl Strategy<Value = Said> {
-    let proof = || any::<Option<[u8; 32]>>();
+    let key = || vec(any::<u8>(), 0..100);
     prop_oneof![
         (".{0,20}", any::<u16>(), any::<(u32, u32, u32)>(), any::<u64>()).prop_map(
             |(cluster, version, ids, session)| Said::Hello { cluster, version, ids, session }
         ),
-        (any::<u64>(), any::<[u8; 32]>(), proof())
-            .prop_map(|(session, nonce, proof)| Said::Welcome { session, nonce, proof }),
-        proof().prop_map(|proof| Said::Proven { proof }),
+        (any::<u16>(), key()).prop_map(|(version, key)| Said::Call { version, key }),
+        any::<(u64, u64)>().prop_map(|(session, nonce)| Said::Welcome { session, nonce }),
+        key().prop_map(|key| Said::Exchange { key }),
         (any::<u8>(), ".{0,40}").prop_map(|(code, sentence)| Said::Refused { code, sentence }),
         any::<u64>().prop_map(|received| Said::Acknowledge { received }),
         (any::<u64>(), any::<u64>(), vec(any::<u8>(), 0..300))
@@ -166,12 +167,13 @@ fn the_bytes_on_the_wire_are_those_of_the_document() {
     assert_eq!(acknowledge, *b"\x02\0\0\0\x04\x05");
     let refused = bytes(Frame::Refused(Refused { newest_version: 1, code: 2, sentence: "no" }));
     assert_eq!(refused, *b"\x06\0\0\0\x03\x01\x02\x02no");
-    let proven = bytes(Frame::Proven { proof: Some([9; 32]) });
-    assert_eq!(proven, [&b"\x22\0\0\0\x02\x01"[..], &[9; 32]].concat());
-    let said = Said::Hello { cluster: "c".into(), version: 1, ids: (3, 2, 1), session: 4 };
-    let hello = [&b"\x2c\0\0\0\0TNUR\x01\x01c\x03\x02\x01\x04"[..], &[9; 32]].concat();
+    let exchange = bytes(Frame::Exchange(b"key"));
+    assert_eq!(exchange, *b"\x05\0\0\0\x02\x03key");
+    let said = Said::Hello { cluster: "c".into(), version: 2, ids: (3, 2, 1), session: 4 };
+    let hello = b"\x0e\0\0\0\0TNUR\x02\0\x01c\x03\x02\x01\x04\x09";
     assert_eq!(bytes(said.frame()), hello);
-    let said = Said::Welcome { session: 4, nonce: [9; 32], proof: None };
-    let welcome = [&b"\x24\0\0\0\x01\x01\x04"[..], &[9; 32], &[0]].concat();
-    assert_eq!(bytes(said.frame()), welcome);
+    let said = Said::Call { version: 2, key: b"key".to_vec() };
+    assert_eq!(bytes(said.frame()), b"\x0b\0\0\0\0TNUR\x02\x01\x03key");
+    let said = Said::Welcome { session: 4, nonce: 300 };
+    assert_eq!(bytes(said.frame()), b"\x05\0\0\0\x01\x02\x04\xac\x02");
 }

@@ -2,37 +2,37 @@
 
 use std::time::Duration;
 
-use tenure_runtime::transport::frame::{Frame, Hello};
+use tenure_runtime::transport::frame::{Frame, Hello, Introduction, Opening};
 use tenure_runtime::transport::{
-    Inbox, Incoming, Limits, Listen, Mesh, MeshError, Refusal, Secret, View,
+    Incoming, Limits, Listen, Mesh, MeshError, Refusal, Settings, Trust,
 };
 
 use super::support::{
-    P1, P2, P3, Ports, Stranger, comes_up, eventually, hello, limits, message, pair, receive,
-    still_talk,
+    P1, P2, P3, Ports, Stranger, boot, eventually, greeting, group, hello, limits, pair, receive,
+    refused, still_talk,
 };
-
-/// How often `refusal` happened.
-fn refused(view: &View, refusal: Refusal) -> u64 {
-    view.counts().refused.get(&refusal).copied().unwrap_or(0)
-}
 
 #[tokio::test]
 async fn whoever_says_something_wrong_is_told_and_closed_and_peers_go_on() {
     let mut ports = Ports::of(3);
     let mut nodes = pair(&mut ports).await;
     let right = hello(P3, P1, 3);
+    let opening = || Opening::Introduction(right.clone());
+    let say = Hello::with;
+    let claim = |claim| say(Opening::Introduction(claim));
     let wrong: Vec<(Hello<'_>, Refusal)> = vec![
-        (Hello { cluster: "toast", ..right.clone() }, Refusal::WrongCluster),
-        (Hello { group_size: 4, ..right.clone() }, Refusal::WrongGroupSize),
-        (Hello { receiver: 1, ..right.clone() }, Refusal::WrongReceiver),
-        (Hello { sender: 3, ..right.clone() }, Refusal::WrongSender),
-        (Hello { sender: u32::MAX, ..right.clone() }, Refusal::WrongSender),
-        (Hello { sender: 0, ..right.clone() }, Refusal::WrongSender),
-        (Hello { session: 0, ..right.clone() }, Refusal::OldSession),
-        (Hello { version: 2, ..right.clone() }, Refusal::NewerVersion),
-        (Hello { version: 0, ..right.clone() }, Refusal::OlderVersion),
-        (Hello { magic: *b"HTTP", ..right.clone() }, Refusal::Malformed),
+        (claim(Introduction { cluster: "toast", ..right.clone() }), Refusal::WrongCluster),
+        (claim(Introduction { group_size: 4, ..right.clone() }), Refusal::WrongGroupSize),
+        (claim(Introduction { receiver: 1, ..right.clone() }), Refusal::WrongReceiver),
+        (claim(Introduction { sender: 3, ..right.clone() }), Refusal::WrongSender),
+        (claim(Introduction { sender: u32::MAX, ..right.clone() }), Refusal::WrongSender),
+        (claim(Introduction { sender: 0, ..right.clone() }), Refusal::WrongSender),
+        (claim(Introduction { boot: boot(0), ..right.clone() }), Refusal::OldSession),
+        (claim(Introduction { boot: boot(u64::MAX), ..right.clone() }), Refusal::FarSession),
+        (Hello { version: 3, ..say(opening()) }, Refusal::NewerVersion),
+        (Hello { version: 1, ..say(opening()) }, Refusal::OlderVersion),
+        (Hello { magic: *b"HTTP", ..say(opening()) }, Refusal::Malformed),
+        (say(Opening::Exchange(&[9; 96])), Refusal::Unproven),
     ];
     for (hello, refusal) in wrong {
         let before = refused(&nodes[0].0.view(), refusal);
@@ -53,7 +53,7 @@ async fn a_lower_process_does_not_dial_a_higher_one() {
     let mut ports = Ports::of(3);
     let (_mesh, _inbox) = ports.start(P2, 1);
     let mut stranger = Stranger::dial(ports.addresses[1]).await;
-    stranger.say(&Frame::Hello(hello(P1, P2, 3))).await;
+    stranger.say(&greeting(hello(P1, P2, 3))).await;
     assert_eq!(stranger.hear_refusal().await, Refusal::WrongSender.code());
 }
 
@@ -78,7 +78,7 @@ async fn a_future_version_is_refused_though_nothing_but_its_number_is_known() {
     let mut ports = Ports::of(2);
     let (_mesh, _inbox) = ports.start(P1, 1);
     let mut stranger = Stranger::dial(ports.addresses[0]).await;
-    // Tag, magic, version 300, and then nothing that version 1 could make sense of.
+    // Tag, magic, version 300, and then nothing that version 2 could make sense of.
     stranger.say_bytes(b"\x09\0\0\0\0TNUR\xac\x02\xff\xff").await;
     let sentence = stranger
         .hear(|frame| match frame {
@@ -86,67 +86,8 @@ async fn a_future_version_is_refused_though_nothing_but_its_number_is_known() {
             other => panic!("a refusal was expected, not {other:?}"),
         })
         .await;
-    assert_eq!(sentence.0, 1);
+    assert_eq!(sentence.0, 2);
     assert!(sentence.1.contains("upgrade it first"), "{sentence:?}");
-}
-
-/// Starts `me` with a secret.
-fn start(ports: &mut Ports, me: tenure_core::ProcessId, secret: Option<&str>) -> (Mesh, Inbox) {
-    let secret = secret.map(|secret| Secret::new(secret).expect("long enough"));
-    let settings = tenure_runtime::transport::Settings { secret, ..ports.settings(me, 1) };
-    Mesh::start(settings).expect("a mesh")
-}
-
-#[tokio::test]
-async fn a_shared_secret_lets_peers_in_and_keeps_the_others_out() {
-    let mut ports = Ports::of(3);
-    let (first, mut inbox) = start(&mut ports, P1, Some("correct horse battery"));
-    let (second, mut other) = start(&mut ports, P2, Some("correct horse battery"));
-    assert_eq!(comes_up(&mut inbox, P2).await, 1);
-    assert_eq!(comes_up(&mut other, P1).await, 1);
-
-    let (third, _third_inbox) = start(&mut ports, P3, Some("incorrect horse battery"));
-    let view = third.view();
-    eventually("both are refused", || {
-        view.peers().iter().all(|peer| peer.error.as_ref().is_some_and(|e| e.contains("secret")))
-    })
-    .await;
-    assert!(view.peers().iter().all(|peer| !peer.connected && peer.session.is_none()));
-
-    first.send(P2, b"still here".to_vec()).expect("room");
-    assert_eq!(message(&mut other).await, (P1, 1, b"still here".to_vec()));
-    drop(second);
-}
-
-#[tokio::test]
-async fn whoever_cannot_prove_the_secret_is_refused_and_changes_nothing() {
-    let mut ports = Ports::of(2);
-    let (mesh, mut inbox) = start(&mut ports, P1, Some("correct horse battery"));
-    for proof in [None, Some([0; 32])] {
-        let claim = Hello { session: 99, ..hello(P2, P1, 2) };
-        let mut stranger = Stranger::begin(ports.addresses[0], claim).await;
-        stranger.say(&Frame::Proven { proof }).await;
-        assert_eq!(stranger.hear_refusal().await, Refusal::Unproven.code());
-        stranger.ends().await;
-    }
-    let view = mesh.view();
-    eventually("both are counted", || refused(&view, Refusal::Unproven) == 2).await;
-    assert_eq!(inbox.try_receive(), None);
-    // Session 99 was only claimed: the real session 1 is not old.
-    let (_second, _other) = start(&mut ports, P2, Some("correct horse battery"));
-    assert_eq!(receive(&mut inbox).await, Incoming::PeerUp { peer: P2, session: 1 });
-}
-
-#[tokio::test]
-async fn a_node_with_a_secret_does_not_believe_one_without() {
-    let mut ports = Ports::of(2);
-    let (_first, _inbox) = start(&mut ports, P1, None);
-    let (second, _other) = start(&mut ports, P2, Some("correct horse battery"));
-    let view = second.view();
-    eventually("the dialer refuses", || {
-        view.peers()[0].error.as_ref().is_some_and(|error| error.contains("secret"))
-    })
-    .await;
 }
 
 #[tokio::test]
@@ -177,26 +118,25 @@ async fn a_silent_connection_is_closed_in_the_end() {
 }
 
 #[tokio::test]
-async fn an_address_that_others_can_reach_demands_a_secret() {
+async fn an_address_that_others_can_reach_demands_keys() {
     let mut ports = Ports::of(1);
-    let open = || Listen::Address("0.0.0.0:0".parse().expect("an address"));
-    let mut settings = ports.settings(P1, 1);
-    settings.listen = open();
-    let error = Mesh::start(settings).expect_err("no secret");
-    assert!(matches!(error, MeshError::SecretRequired { .. }), "{error}");
-    let mut settings = ports.settings(P1, 1);
-    settings.listen = open();
-    settings.secret = Some(Secret::new("correct horse battery").expect("long enough"));
-    Mesh::start(settings).expect("a secret");
+    let mut start = |trust| {
+        let listen = Listen::Address("0.0.0.0:0".parse().expect("an address"));
+        Mesh::start(Settings { listen, trust, ..ports.settings(P1, 1) })
+    };
+    let error = start(Trust::Machine).expect_err("no keys");
+    assert!(matches!(error, MeshError::KeysRequired { .. }), "{error}");
+    start(Trust::Keys(group(1).remove(0))).expect("keys");
+    start(Trust::Anybody).expect("somebody who wants it so");
 }
 
 #[tokio::test]
-async fn a_bound_socket_that_others_can_reach_demands_a_secret_too() {
+async fn a_bound_socket_that_others_can_reach_demands_keys_too() {
     let mut settings = Ports::of(1).settings(P1, 1);
     let socket = std::net::TcpListener::bind("0.0.0.0:0").expect("a port");
     settings.listen = Listen::Listener(socket);
-    let error = Mesh::start(settings).expect_err("no secret");
-    assert!(matches!(error, MeshError::SecretRequired { .. }), "{error}");
+    let error = Mesh::start(settings).expect_err("no keys");
+    assert!(matches!(error, MeshError::KeysRequired { .. }), "{error}");
 }
 
 #[tokio::test]

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use tenure_runtime::transport::frame::{Frame, Hello};
+use tenure_runtime::transport::frame::{Frame, Introduction};
 use tenure_runtime::transport::{Incoming, Mesh, MeshError, SendError};
 
 use super::support::{
-    HUNG, P1, P2, P3, Ports, Stranger, comes_up, eventually, goes_down, hello, message, pair,
-    still_talk,
+    HUNG, P1, P2, P3, Ports, Stranger, boot, comes_up, eventually, goes_down, greeting, hello,
+    message, pair, still_talk,
 };
 
 #[tokio::test]
@@ -44,7 +44,7 @@ async fn a_peer_that_breaks_the_rules_is_closed_and_no_other() {
         bytes
     };
     let mut out_of_place = Vec::new();
-    Frame::Hello(hello(P3, P1, 3)).encode(&mut out_of_place);
+    greeting(hello(P3, P1, 3)).encode(&mut out_of_place);
     let breaches = [
         ("a gap", data(2, 0)),
         ("a gap later on", [data(1, 0), data(9, 0)].concat()),
@@ -54,7 +54,7 @@ async fn a_peer_that_breaks_the_rules_is_closed_and_no_other() {
         ("a second hello", out_of_place),
     ];
     for (count, (what, bytes)) in (1..).zip(breaches) {
-        let session_of_its_own = Hello { session: count, ..hello(P3, P1, 3) };
+        let session_of_its_own = Introduction { boot: boot(count), ..hello(P3, P1, 3) };
         let mut peer = Stranger::join(ports.addresses[0], session_of_its_own).await;
         peer.say_bytes(&bytes).await;
         peer.ends().await;
@@ -68,7 +68,6 @@ async fn nothing_is_believed_before_it_was_said_what_was_received() {
     let mut ports = Ports::of(2);
     let (mesh, mut inbox) = ports.start(P1, 1);
     let mut peer = Stranger::begin(ports.addresses[0], hello(P2, P1, 2)).await;
-    peer.say(&Frame::Proven { proof: None }).await;
     peer.say(&Frame::Data { number: 1, received: 0, payload: b"too early" }).await;
     peer.ends().await;
     let view = mesh.view();
@@ -195,7 +194,7 @@ async fn an_unreachable_peer_is_no_error_but_can_be_seen() {
 async fn mistakes_in_the_settings_are_told() {
     let mut ports = Ports::of(1);
     let mut settings = ports.settings(P1, 0);
-    assert!(matches!(Mesh::start(settings), Err(MeshError::NoSession)));
+    assert!(matches!(Mesh::start(settings), Err(MeshError::NoSession { session: 0 })));
     settings = ports.settings(P1, 1);
     settings.me = P2;
     assert!(matches!(Mesh::start(settings), Err(MeshError::NotInGroup { me: P2, size: 1 })));

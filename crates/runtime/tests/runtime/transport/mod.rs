@@ -3,6 +3,7 @@
 
 mod decoder;
 mod handshake;
+mod keys;
 mod mesh;
 mod pressure;
 mod resumption;

@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use tenure_core::ProcessId;
-use tenure_runtime::transport::frame::{Frame, Hello};
-use tenure_runtime::transport::{Incoming, Refusal};
+use tenure_runtime::transport::frame::{Boot, Frame, Introduction};
+use tenure_runtime::transport::{Expelled, Incoming, Listen, Mesh, Refusal, Settings};
 
 use super::support::{
-    P1, P2, Ports, Stranger, comes_up, eventually, goes_down, hello, message, pair, receive,
+    P1, P2, Ports, Stranger, boot, comes_up, eventually, goes_down, greeting, hello, message, pair,
+    receive,
 };
 
 /// `stays` sends to `returns`, which is killed and comes back as session 2.
@@ -93,37 +94,106 @@ async fn what_was_sent_before_anybody_was_there_reaches_the_first_session() {
 async fn an_old_session_is_refused_after_a_newer_one_was_seen() {
     let mut ports = Ports::of(2);
     let (mesh, mut inbox) = ports.start(P1, 1);
-    let newer = Hello { session: 6, ..hello(P2, P1, 2) };
+    let newer = Introduction { boot: boot(6), ..hello(P2, P1, 2) };
     let _newer = Stranger::join(ports.addresses[0], newer).await;
     assert_eq!(comes_up(&mut inbox, P2).await, 6);
     let mut older = Stranger::dial(ports.addresses[0]).await;
-    older.say(&Frame::Hello(Hello { session: 5, ..hello(P2, P1, 2) })).await;
+    older.say(&greeting(Introduction { boot: boot(5), ..hello(P2, P1, 2) })).await;
     assert_eq!(older.hear_refusal().await, Refusal::OldSession.code());
     assert_eq!(mesh.view().peers()[0].session, Some(6));
 }
 
 #[tokio::test]
-async fn an_old_session_that_proves_itself_last_does_not_disturb_its_successor() {
+async fn a_session_that_is_followed_by_another_is_told_so_at_once() {
+    let mut ports = Ports::of(2);
+    let (_mesh, mut inbox) = ports.start(P1, 1);
+    let session = |session| Introduction { boot: boot(session), ..hello(P2, P1, 2) };
+    let mut older = Stranger::join(ports.addresses[0], session(5)).await;
+    assert_eq!(comes_up(&mut inbox, P2).await, 5);
+    let _newer = Stranger::join(ports.addresses[0], session(6)).await;
+    assert_eq!(older.hear_refusal().await, Refusal::OldSession.code());
+    older.ends().await;
+}
+
+#[tokio::test]
+async fn two_boots_of_one_session_are_told_apart_and_the_later_is_refused() {
     let mut ports = Ports::of(2);
     let (mesh, mut inbox) = ports.start(P1, 1);
-    // Both are believed at first, since neither has been seen.
-    let older = Hello { session: 5, ..hello(P2, P1, 2) };
-    let mut older = Stranger::begin(ports.addresses[0], older).await;
-    let newer = Hello { session: 6, ..hello(P2, P1, 2) };
-    let mut newer = Stranger::join(ports.addresses[0], newer).await;
-    older.say(&Frame::Proven { proof: None }).await;
-    older.ends().await;
-    newer.say(&Frame::Data { number: 1, received: 0, payload: b"undisturbed" }).await;
-    assert_eq!(receive(&mut inbox).await, Incoming::PeerUp { peer: P2, session: 6 });
-    assert_eq!(message(&mut inbox).await, (P2, 6, b"undisturbed".to_vec()));
-    assert_eq!(mesh.view().counts().refused.get(&Refusal::OldSession), Some(&1));
+    let nonce = |nonce| Introduction { boot: Boot { session: 5, nonce }, ..hello(P2, P1, 2) };
+    let mut original = Stranger::join(ports.addresses[0], nonce(1)).await;
+    assert_eq!(comes_up(&mut inbox, P2).await, 5);
+    let mut copy = Stranger::dial(ports.addresses[0]).await;
+    copy.say(&greeting(nonce(2))).await;
+    assert_eq!(copy.hear_refusal().await, Refusal::Twin.code());
+    original.say(&Frame::Data { number: 1, received: 0, payload: b"undisturbed" }).await;
+    assert_eq!(message(&mut inbox).await, (P2, 5, b"undisturbed".to_vec()));
+    assert_eq!(mesh.view().counts().refused.get(&Refusal::Twin), Some(&1));
+}
+
+#[tokio::test]
+async fn a_session_from_the_far_future_is_refused_and_not_remembered() {
+    let mut ports = Ports::of(2);
+    let (mesh, mut inbox) = ports.start(P1, 1);
+    let (_second, _other) = ports.start(P2, 7);
+    assert_eq!(comes_up(&mut inbox, P2).await, 7);
+    for session in [8 + (1 << 24), 1 << 40, u64::MAX] {
+        let mut stranger = Stranger::dial(ports.addresses[0]).await;
+        let far = Introduction { boot: boot(session), ..hello(P2, P1, 2) };
+        stranger.say(&greeting(far)).await;
+        assert_eq!(stranger.hear_refusal().await, Refusal::FarSession.code(), "{session}");
+    }
+    assert_eq!(mesh.view().peers()[0].session, Some(7));
+}
+
+/// `stays` has seen session 9 of `returns`, which comes back as an earlier one.
+async fn one_that_forgot_is_out(stays: ProcessId, returns: ProcessId) {
+    let mut ports = Ports::of(2);
+    let (_mesh, mut inbox) = ports.start(stays, 1);
+    let (newer, _other) = ports.start(returns, 9);
+    assert_eq!(comes_up(&mut inbox, returns).await, 9);
+    drop(newer);
+    assert_eq!(goes_down(&mut inbox, returns).await, 9);
+    let (_older, mut forgetful) = ports.start(returns, 1);
+    let out = Expelled { by: stays, refusal: Refusal::OldSession };
+    assert_eq!(receive(&mut forgetful).await, Incoming::Expelled(out));
+    assert_eq!(forgetful.try_receive(), None, "it is told once");
+}
+
+#[tokio::test]
+async fn one_that_dials_with_an_old_session_learns_that_it_is_out() {
+    one_that_forgot_is_out(P1, P2).await;
+}
+
+#[tokio::test]
+async fn one_that_is_dialed_with_an_old_session_learns_that_it_is_out() {
+    one_that_forgot_is_out(P2, P1).await;
+}
+
+#[tokio::test]
+async fn of_two_that_run_as_one_the_older_learns_that_it_is_out() {
+    let mut ports = Ports::of(2);
+    let (_mesh, mut inbox) = ports.start(P1, 1);
+    let (_older, mut superseded) = ports.start(P2, 8);
+    assert_eq!(comes_up(&mut inbox, P2).await, 8);
+    assert_eq!(comes_up(&mut superseded, P1).await, 1);
+    let elsewhere = Listen::Address("127.0.0.1:0".parse().expect("an address"));
+    let settings = Settings { listen: elsewhere, ..ports.settings(P2, 9) };
+    let (_newer, _) = Mesh::start(settings).expect("a mesh");
+    let out = Expelled { by: P1, refusal: Refusal::OldSession };
+    let told = loop {
+        match receive(&mut superseded).await {
+            Incoming::Expelled(expelled) => break expelled,
+            other => assert!(matches!(other, Incoming::PeerDown { .. }), "{other:?}"),
+        }
+    };
+    assert_eq!(told, out);
 }
 
 #[tokio::test]
 async fn nothing_of_an_old_session_is_delivered_after_its_successor_came_up() {
     let mut ports = Ports::of(2);
     let (_mesh, mut inbox) = ports.start(P1, 1);
-    let session = |session| Hello { session, ..hello(P2, P1, 2) };
+    let session = |session| Introduction { boot: boot(session), ..hello(P2, P1, 2) };
     let say = |payload| Frame::Data { number: 1, received: 0, payload };
     let mut older = Stranger::join(ports.addresses[0], session(5)).await;
     assert_eq!(receive(&mut inbox).await, Incoming::PeerUp { peer: P2, session: 5 });

@@ -4,8 +4,11 @@ use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
 
 use tenure_core::ProcessId;
-use tenure_runtime::transport::frame::{Decoder, Frame, Hello, MAGIC, VERSION};
-use tenure_runtime::transport::{Inbox, Incoming, Limits, Listen, Mesh, Settings};
+use tenure_runtime::transport::frame::{Boot, Decoder, Frame, Hello, Introduction, Opening};
+use tenure_runtime::transport::{
+    GroupKeys, Inbox, Incoming, Keyring, Keys, Limits, Listen, Mesh, PrivateKey, Refusal, Settings,
+    Trust, View,
+};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
@@ -44,7 +47,7 @@ impl Ports {
             session,
             listen,
             addresses: self.addresses.iter().map(ToString::to_string).collect(),
-            secret: None,
+            trust: Trust::Machine,
             limits: limits(),
         }
     }
@@ -58,6 +61,23 @@ impl Ports {
 pub(crate) fn limits() -> Limits {
     let (redial_min, redial_max) = (Duration::from_millis(1), Duration::from_millis(10));
     Limits { redial_min, redial_max, ..Limits::default() }
+}
+
+/// How often `refusal` happened.
+pub(crate) fn refused(view: &View, refusal: Refusal) -> u64 {
+    view.counts().refused.get(&refusal).copied().unwrap_or(0)
+}
+
+/// New keys for a group, those of each process.
+pub(crate) fn group(size: usize) -> Vec<Keyring> {
+    let new = |_| PrivateKey::generate().expect("entropy");
+    let private: Vec<PrivateKey> = (0..size).map(new).collect();
+    let public = private.iter().map(|key| vec![key.public()]).collect();
+    let public = GroupKeys::new(public).expect("keys that differ");
+    let keys = private.into_iter().enumerate().map(|(index, private)| {
+        Keys::new(ProcessId::at(index), private, public.clone()).expect("a listed key").into()
+    });
+    keys.collect()
 }
 
 /// Two nodes that see each other.
@@ -145,18 +165,17 @@ impl Stranger {
         Stranger { stream, decoder: Decoder::new(1 << 20) }
     }
 
-    /// Dials and is welcome so far.
-    pub(crate) async fn begin(address: SocketAddr, hello: Hello<'_>) -> Stranger {
+    /// Dials and is welcome.
+    pub(crate) async fn begin(address: SocketAddr, hello: Introduction<'_>) -> Stranger {
         let mut stranger = Stranger::dial(address).await;
-        stranger.say(&Frame::Hello(hello)).await;
+        stranger.say(&greeting(hello)).await;
         stranger.hear(|frame| assert!(matches!(frame, Frame::Welcome(_)), "{frame:?}")).await;
         stranger
     }
 
     /// Dials and goes through a whole handshake, and says that nothing was received yet.
-    pub(crate) async fn join(address: SocketAddr, hello: Hello<'_>) -> Stranger {
+    pub(crate) async fn join(address: SocketAddr, hello: Introduction<'_>) -> Stranger {
         let mut stranger = Stranger::begin(address, hello).await;
-        stranger.say(&Frame::Proven { proof: None }).await;
         stranger.say(&Frame::Acknowledge { received: 0 }).await;
         stranger.hear(|frame| assert_eq!(*frame, Frame::Acknowledge { received: 0 })).await;
         stranger
@@ -203,16 +222,21 @@ impl Stranger {
     }
 }
 
-/// What process `sender` of a group of `group_size` says to `receiver`.
-pub(crate) fn hello(sender: ProcessId, receiver: ProcessId, group_size: u32) -> Hello<'static> {
-    Hello {
-        magic: MAGIC,
-        version: VERSION,
-        cluster: "test",
-        group_size,
-        sender: sender.0,
-        receiver: receiver.0,
-        session: 1,
-        nonce: [5; 32],
-    }
+/// What process `sender` of a group of `group_size` says to `receiver`, in session 1.
+pub(crate) fn hello(
+    sender: ProcessId,
+    receiver: ProcessId,
+    group_size: u32,
+) -> Introduction<'static> {
+    let (sender, receiver) = (sender.0, receiver.0);
+    Introduction { cluster: "test", group_size, sender, receiver, boot: boot(1) }
+}
+
+/// A boot of one that does not say another nonce.
+pub(crate) fn boot(session: u64) -> Boot {
+    Boot { session, nonce: 5 }
+}
+
+pub(crate) fn greeting(introduction: Introduction<'_>) -> Frame<'_> {
+    Frame::Hello(Hello::with(Opening::Introduction(introduction)))
 }

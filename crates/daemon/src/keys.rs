@@ -1,0 +1,199 @@
+//! The files of keys: made by `tenure keys new`, read by a node when it starts and at SIGHUP.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use tenure_core::ProcessId;
+use tenure_runtime::transport::{GroupKeys, Keys, KeysError, PrivateKey, Trust};
+use thiserror::Error;
+
+use crate::config::Cluster;
+
+/// Why files of keys cannot be used or made. Nothing was started.
+#[derive(Debug, Error)]
+pub enum KeyFileError {
+    /// The file cannot be read.
+    #[error("{}: the keys cannot be read: {source}", path.display())]
+    Unreadable {
+        /// Which file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Others than its owner may use the file of a private key.
+    #[error(
+        "{}: others may use this private key (its mode is {mode:04o}); it is taken after \
+         `chmod 600 {}`", path.display(), path.display()
+    )]
+    Exposed {
+        /// Which file.
+        path: PathBuf,
+        /// Who may do what with it, as in `chmod`.
+        mode: u32,
+    },
+    /// What is in the file is not what it should be.
+    #[error("{}: {source}", path.display())]
+    Wrong {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong.
+        source: KeysError,
+    },
+    /// The file cannot be made.
+    #[error("{}: cannot be made: {source}", path.display())]
+    Unwritable {
+        /// Which file or directory.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The file is there already.
+    #[error("{} is there already, and keys may be in use; name another directory", path.display())]
+    Exists {
+        /// Which file.
+        path: PathBuf,
+    },
+}
+
+/// The file with the private key of a process, in a directory of keys.
+pub fn private_key_file(directory: &Path, process: ProcessId) -> PathBuf {
+    directory.join(format!("p{}.key", process.number()))
+}
+
+/// The file with everybody's public key, in a directory of keys.
+pub fn public_keys_file(directory: &Path) -> PathBuf {
+    directory.join("public.keys")
+}
+
+/// Makes keys for a group of `size` processes in a directory, which is made if it is absent: a file
+/// with the private key of each, for its owner alone, and one with the public keys of all.
+///
+/// # Errors
+///
+/// [`KeyFileError`]; no file that was there is changed.
+pub fn make_keys(directory: &Path, size: u32) -> Result<(), KeyFileError> {
+    let unwritable =
+        |path: &Path, source| KeyFileError::Unwritable { path: path.to_path_buf(), source };
+    fs::create_dir_all(directory).map_err(|source| unwritable(directory, source))?;
+    let processes = || (0..size).map(ProcessId);
+    let public_path = public_keys_file(directory);
+    let taken = processes().map(|process| private_key_file(directory, process));
+    if let Some(path) = taken.chain([public_path.clone()]).find(|path| path.exists()) {
+        return Err(KeyFileError::Exists { path });
+    }
+    let mut of = Vec::new();
+    for process in processes() {
+        let path = private_key_file(directory, process);
+        let key = PrivateKey::generate().map_err(|source| unwritable(&path, source))?;
+        let text = format!(
+            "# The private key of {process}: whoever has it can be {process}.\n{}\n",
+            key.text()
+        );
+        let written = write_new(&path, 0o600, &text);
+        written.map_err(|source| unwritable(&path, source))?;
+        of.push(vec![key.public()]);
+    }
+    let group = GroupKeys::new(of).expect("keys that were just drawn differ");
+    let text = format!(
+        "# Who is who: everybody's public key. Two lines for one process while it changes its key.\n\
+         {}",
+        group.text()
+    );
+    write_new(&public_path, 0o644, &text).map_err(|source| unwritable(&public_path, source))
+}
+
+fn write_new(path: &Path, mode: u32, text: &str) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()
+}
+
+/// Whom a node with this configuration takes for its peers.
+pub(crate) fn trust(cluster: &Cluster, me: ProcessId) -> Result<Trust, KeyFileError> {
+    Ok(match keys(cluster, me)? {
+        Some(keys) => Trust::Keys(keys.into()),
+        None if cluster.insecure => Trust::Anybody,
+        None => Trust::Machine,
+    })
+}
+
+/// The keys that a configuration names, if it does.
+pub(crate) fn keys(cluster: &Cluster, me: ProcessId) -> Result<Option<Keys>, KeyFileError> {
+    let (Some(private), Some(public)) = (&cluster.private_key, &cluster.public_keys) else {
+        return Ok(None);
+    };
+    let wrong = |path: &Path, source| KeyFileError::Wrong { path: path.to_path_buf(), source };
+    let unreadable =
+        |path: &Path, source| KeyFileError::Unreadable { path: path.to_path_buf(), source };
+    let text = fs::read_to_string(public).map_err(|source| unreadable(public, source))?;
+    let group = GroupKeys::parse(&text, cluster.addresses.len());
+    let group = group.map_err(|source| wrong(public, source))?;
+    let (text, mode) = read_private(private).map_err(|source| unreadable(private, source))?;
+    if mode & 0o077 != 0 {
+        return Err(KeyFileError::Exposed { path: private.clone(), mode });
+    }
+    let mine = PrivateKey::parse(&text).map_err(|source| wrong(private, source))?;
+    Keys::new(me, mine, group).map(Some).map_err(|source| wrong(private, source))
+}
+
+/// What is in the file, and who may do what with it.
+fn read_private(path: &Path) -> io::Result<(String, u32)> {
+    let mut file = File::open(path)?;
+    let mode = file.metadata()?.permissions().mode() & 0o7777;
+    let mut text = String::new();
+    file.read_to_string(&mut text)?;
+    Ok((text, mode))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const P2: ProcessId = ProcessId(1);
+
+    fn cluster(directory: &Path, size: usize) -> Cluster {
+        Cluster {
+            name: "demo".into(),
+            me: 2,
+            addresses: vec!["127.0.0.1:1".into(); size],
+            private_key: Some(private_key_file(directory, P2)),
+            public_keys: Some(public_keys_file(directory)),
+            insecure: false,
+        }
+    }
+
+    #[test]
+    fn keys_that_were_made_are_taken() {
+        let place = tempfile::tempdir().unwrap();
+        let directory = place.path().join("not/yet/there");
+        make_keys(&directory, 3).unwrap();
+        assert!(matches!(trust(&cluster(&directory, 3), P2), Ok(Trust::Keys(_))));
+        let error = make_keys(&directory, 3).unwrap_err();
+        assert!(matches!(error, KeyFileError::Exists { .. }), "{error}");
+        for size in [2, 4] {
+            let error = keys(&cluster(&directory, size), P2).unwrap_err().to_string();
+            assert!(error.contains(&format!("the {size} processes")) || size == 2, "{error}");
+        }
+        let error = keys(&cluster(&directory, 3), ProcessId(0)).unwrap_err().to_string();
+        assert!(error.contains("not one that is listed for P1"), "{error}");
+    }
+
+    #[test]
+    fn a_private_key_that_others_may_read_is_not_taken() {
+        let place = tempfile::tempdir().unwrap();
+        make_keys(place.path(), 2).unwrap();
+        let path = private_key_file(place.path(), P2);
+        for mode in [0o640, 0o604, 0o660, 0o610] {
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            let error = keys(&cluster(place.path(), 2), P2).unwrap_err();
+            assert!(matches!(error, KeyFileError::Exposed { .. }), "{error}");
+            assert!(error.to_string().contains("chmod 600"), "{error}");
+        }
+        for mode in [0o600, 0o400] {
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            assert!(keys(&cluster(place.path(), 2), P2).is_ok());
+        }
+    }
+}
