@@ -60,3 +60,7 @@ deny:
 # Adds a lock to a clone, in five places, and sees that everything knows it.
 add-lock:
     .ci/add-lock
+
+# Adds a kind of event to a clone, in four places, and sees that everything knows it.
+add-event:
+    .ci/add-event

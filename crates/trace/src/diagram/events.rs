@@ -27,8 +27,12 @@ pub(super) fn words(kind: &Kind) -> Option<String> {
         Kind::Suspicion { peer, verdict: Verdict::Trust } => format!("trusts {peer}"),
         Kind::Stop => "stops".to_owned(),
         Kind::Continue => "continues".to_owned(),
-        Kind::Other { kind, .. } => kind.clone(),
-        _ => return None,
+        // They begin no step, or are drawn by what they do.
+        Kind::Event(_) | Kind::Access(_) | Kind::Note(_) | Kind::State(_) | Kind::End => {
+            return None;
+        }
+        Kind::Partition(_) | Kind::Heal => return None,
+        kind => kind.name().to_owned(),
     })
 }
 
