@@ -22,7 +22,7 @@ pub use driver::{Failure, Parts, Running, StartError, Suspected, start};
 pub use environment::System;
 pub use injection::Injection;
 pub use local::{Local, Raw};
-pub use lock::{Ask, Asks, Front, Guard, Leadership, Lock, Order, Stopped};
+pub use lock::{Ask, Asks, Demand, Front, Guard, Leadership, Lock, Stopped};
 pub use plausible::{Implausible, Plausible};
 pub use recorder::Recorder;
 pub use steered::{ClusterError, follow};

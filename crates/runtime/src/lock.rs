@@ -134,18 +134,18 @@ impl Leadership {
 }
 
 /// A command that can ask for a lock, and perhaps for an election.
-pub trait Order: From<mutex::Command> {
+pub trait Demand: From<mutex::Command> {
     /// The command that asks for an election, where the protocol offers one.
     fn elect() -> Option<Self>;
 }
 
-impl Order for mutex::Command {
+impl Demand for mutex::Command {
     fn elect() -> Option<Self> {
         None
     }
 }
 
-impl Order for office::Command {
+impl Demand for office::Command {
     fn elect() -> Option<Self> {
         Some(office::Command::Election(election::Command::Elect))
     }
@@ -204,7 +204,7 @@ impl Front {
 impl<P> Local<P> for Front
 where
     P: Protocol,
-    P::Command: Order,
+    P::Command: Demand,
     P::Event: Facts,
 {
     type Ask = Ask;

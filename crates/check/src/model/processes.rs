@@ -94,7 +94,7 @@ impl<P: Checkable> Processes<P> {
             life: Life::Down(self.first_stable(at)),
             timers: Vec::new(),
             user: P::Command::user(at, &self.setting.workload),
-            past: vec![0; if self.setting.causality { self.setting.size as usize } else { 0 }],
+            past: self.no_past(),
             suspected: 0,
         };
         self.every_choice(|batch| {
@@ -115,9 +115,14 @@ impl<P: Checkable> Processes<P> {
             life: Life::Down(self.first_stable(at)),
             timers: Vec::new(),
             user,
-            past: vec![0; if self.setting.causality { self.setting.size as usize } else { 0 }],
+            past: self.no_past(),
             suspected: 0,
         })
+    }
+
+    /// What happened before anything did.
+    fn no_past(&self) -> Vec<u32> {
+        vec![0; if self.setting.causality { self.setting.size as usize } else { 0 }]
     }
 
     fn first_stable(&self, at: ProcessId) -> P::Stable {

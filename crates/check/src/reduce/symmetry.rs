@@ -1,6 +1,6 @@
 //! Processes that may be exchanged for one another.
 
-use tenure_core::{ProcessId, ProcessSet, Protocol};
+use tenure_core::{ProcessId, Protocol};
 
 /// A protocol that does the same under other names: no rule of it compares names.
 ///
@@ -35,12 +35,6 @@ impl Renaming {
     /// The other name of a process.
     pub fn of(&self, process: ProcessId) -> ProcessId {
         self.0[process.index()]
-    }
-
-    /// The other names of a set.
-    #[must_use]
-    pub fn of_set(&self, processes: &ProcessSet) -> ProcessSet {
-        processes.iter().map(|process| self.of(process)).collect()
     }
 
     /// Bits by process, moved to the other names.

@@ -147,7 +147,7 @@ impl Core {
             under_way: 0,
             delivered: 0,
             detector_random: Random::stream(settings.seed, Stream::Detector),
-            chatter: Random::stream(settings.seed ^ 0x6368_6174, Stream::Workload),
+            chatter: Random::stream(settings.seed, Stream::Chatter),
             chats: Chats::default(),
             last_exit: None,
             upset_since: None,

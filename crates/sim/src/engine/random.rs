@@ -11,6 +11,7 @@ pub(crate) enum Stream {
     Choices = 2,
     Workload = 3,
     Detector = 5,
+    Chatter = 6,
 }
 
 /// A stream of random numbers: PCG XSL RR 128/64 (`pcg64`), the same on every machine and for
