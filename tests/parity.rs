@@ -151,31 +151,44 @@ fn alike<P: Checkable>(folder: &str, config: impl Fn(Group) -> P::Config) -> BTr
     let (mut steps, mut judged) = (0, BTreeSet::new());
     for path in golden(folder) {
         let text = std::fs::read_to_string(&path).expect("a script");
-        let script: Script = text.parse().expect("a script that can be understood");
-        for course in Course::of_script::<P>(&script, &config).expect("it can be performed") {
-            let story = path.display();
-            steps += course.actions.len();
-            let (simulated, checked) =
-                (simulated::<P>(&course, &config), checked::<P>(&course, &config));
-            let real = run_for_real::<P>(&course, &config);
-            for at in (0..course.size).map(ProcessId) {
-                let all = |records| seen(records, at, Detail::Everything);
-                same(&all(&simulated), &all(&checked), &format!("{story}: {at}, checker"));
-                let few = |records| seen(records, at, Detail::WhatNodesWrite);
-                same(&few(&simulated), &few(&real), &format!("{story}: {at}, nodes"));
-            }
-            let header = Header::new("x", P::Command::SERVICE, course.size, Source::Simulator);
-            let trace = Trace { header, records: simulated.clone(), torn: None };
-            let mut judge = Judge::new(&trace.header);
-            trace.records.iter().for_each(|record| judge.read(record));
-            judged.extend(judge.finish().properties.into_keys());
-            let again = Course::of_trace(&trace).expect("a trace knows the course that made it");
-            assert_eq!(self::simulated::<P>(&again, &config), simulated, "{story}, again");
-            assert!(!told(&simulated, course.size).concat().is_empty(), "{story} tells something");
-        }
+        steps += told_alike::<P>(&path.display().to_string(), &text, &config, &mut judged);
     }
     assert!(steps > 5, "{folder} has a story");
     judged
+}
+
+/// Follows a story in each engine, and compares. Returns how many steps it takes.
+fn told_alike<P: Checkable>(
+    story: &str,
+    text: &str,
+    config: &impl Fn(Group) -> P::Config,
+    judged: &mut BTreeSet<Property>,
+) -> usize {
+    let mut steps = 0;
+    let script: Script = text.parse().expect("a script that can be understood");
+    for course in Course::of_script::<P>(&script, config).expect("it can be performed") {
+        steps += course.actions.len();
+        let (simulated, checked) = (simulated::<P>(&course, config), checked::<P>(&course, config));
+        let real = run_for_real::<P>(&course, config);
+        for at in (0..course.size).map(ProcessId) {
+            let all = |records| seen(records, at, Detail::Everything);
+            same(&all(&simulated), &all(&checked), &format!("{story}: {at}, checker"));
+            let few = |records| seen(records, at, Detail::WhatNodesWrite);
+            same(&few(&simulated), &few(&real), &format!("{story}: {at}, nodes"));
+        }
+        for records in [&simulated, &checked, &real] {
+            assert_eq!(course.done_in(records), course.actions.len(), "{story}: every step");
+        }
+        let header = Header::new("x", P::Command::SERVICE, course.size, Source::Simulator);
+        let trace = Trace { header, records: simulated.clone(), torn: None };
+        let mut judge = Judge::new(&trace.header);
+        trace.records.iter().for_each(|record| judge.read(record));
+        judged.extend(judge.finish().properties.into_keys());
+        let again = Course::of_trace(&trace).expect("a trace knows the course that made it");
+        assert_eq!(self::simulated::<P>(&again, config), simulated, "{story}, again");
+        assert!(!told(&simulated, course.size).concat().is_empty(), "{story} tells something");
+    }
+    steps
 }
 
 fn same<T: PartialEq + Debug>(one: &T, other: &T, whose: &str) {
@@ -234,6 +247,17 @@ fn stories_of_bullies_that_crash_and_recover_are_the_same_everywhere() {
     let variants = Variants::none().with(bully::Switch::NoTerms);
     let config = move |group: Group| bully::Config { variants, ..plain(group) };
     alike::<Bully>("bully_without_terms", config);
+}
+
+/// No connection brings to a process what was meant for it before it crashed, and none carries
+/// what applications say; where a course wants it, nodes do it all the same.
+#[test]
+fn what_outlives_a_crash_what_users_say_and_what_is_split_is_the_same_everywhere() {
+    let story = "group 3\nelect p1\ntell p1→p2; crash p3; lose p1→p2; recover p3\n\
+                 split p1 | p2 p3\nhear p1→p2\nheal\nduplicate p1→p3\ndeliver p1→p3; deliver p1→p3\n\
+                 crash p2; recover p2; stabilize timers 9\n";
+    let config = |group: Group| bully::Config::plain(group.size(), TICKS_PER_UNIT);
+    assert!(told_alike::<Bully>("a story", story, &config, &mut BTreeSet::new()) > 12);
 }
 
 /// Clocks are left out: each engine has its own.

@@ -19,6 +19,18 @@ use crate::store::Store;
 use crate::timers::Timers;
 use crate::transport::Mesh;
 
+/// A message that was sent, for whoever wants to know.
+#[derive(Clone, Debug)]
+pub(crate) struct Posted {
+    pub(crate) to: ProcessId,
+    /// What it is called.
+    pub(crate) kind: &'static str,
+    /// Its number in this session.
+    pub(crate) number: u64,
+    /// What travels.
+    pub(crate) payload: Vec<u8>,
+}
+
 /// Where the effects of a step go.
 pub(crate) struct Outlet<P: Protocol, L> {
     pub(crate) mesh: Mesh,
@@ -32,8 +44,8 @@ pub(crate) struct Outlet<P: Protocol, L> {
     pub(crate) commands: VecDeque<P::Command>,
     /// How many messages were sent in this session.
     sent: u64,
-    /// To whom something was sent, what it is called and its number, for whoever wants to know.
-    pub(crate) posted: Option<Vec<(ProcessId, &'static str, u64)>>,
+    /// What was sent, where somebody wants to know.
+    pub(crate) posted: Option<Vec<Posted>>,
     suspected: Option<Suspected<P>>,
     /// Whom the process suspected after its last step.
     opinions: ProcessSet,
@@ -101,7 +113,8 @@ where
             .iter()
             .all(|(_, message)| message.label().layer == Layer::Detector)
             && released.events.as_slice().is_empty();
-        if let Some(name) = timer.filter(|_| !quiet) {
+        // Whoever has a course followed wants to see every step of it.
+        if let Some(name) = timer.filter(|_| !quiet || self.posted.is_some()) {
             self.diary.note(Kind::Timer(name))?;
         }
         for change in released.timers {
@@ -148,12 +161,15 @@ where
         }
     }
 
-    fn send(&mut self, to: ProcessId, message: P::Message) -> Result<(), Failure> {
+    /// The number of the next message.
+    pub(crate) fn next_number(&mut self) -> u64 {
         self.sent += 1;
-        let number = self.sent;
-        if let Some(posted) = &mut self.posted {
-            posted.push((to, message.label().kind, number));
-        }
+        self.sent
+    }
+
+    fn send(&mut self, to: ProcessId, message: P::Message) -> Result<(), Failure> {
+        let number = self.next_number();
+        let kind = message.label().kind;
         self.diary.note_passage(&message, to, 0, number, Kind::Send)?;
         let copies = match self.injection.fate() {
             Fate::Pass => 1,
@@ -167,6 +183,9 @@ where
             }
         };
         let payload = Envelope { number, clock: self.diary.clock(), message }.encode();
+        if let Some(posted) = &mut self.posted {
+            posted.push(Posted { to, kind, number, payload: payload.clone() });
+        }
         for _ in 0..copies {
             if let Err(error) = self.mesh.send(to, payload.clone()) {
                 warn!("a message to {to} is lost: {error}");

@@ -84,8 +84,19 @@ struct Follower<'p, P: Checkable> {
 impl<P: Checkable> Theatre for Follower<'_, P> {
     /// Takes the step that an action asks for, if there is one.
     fn perform(&mut self, action: &Action) -> Result<(), Impossible> {
+        if let Some(kind) = action.of_all() {
+            self.recorder.of_all(kind);
+            return Ok(());
+        }
         let found = self.replay.steps().into_iter().find(|step| self.is(action, *step));
         let step = found.ok_or_else(|| Impossible::Now(action.clone()))?;
+        match action {
+            Action::Deliver(pick) | Action::Lose(pick) | Action::Duplicate(pick) => {
+                self.recorder.mean(pick, false);
+            }
+            Action::Hear(pick) => self.recorder.mean(pick, true),
+            _ => {}
+        }
         let taken = self.replay.take(step);
         let receiver_was_down = self.replay.is_down(taken.at);
         self.recorder.step(&taken, receiver_was_down);

@@ -1,9 +1,8 @@
 //! A run as a trace: the same lines that a simulator or a real node would have written.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 
-use tenure_core::{Labelled, Layer, ProcessId, Protocol, TICKS_PER_UNIT, VectorClock};
+use tenure_core::{Labelled, ProcessId, Protocol, TICKS_PER_UNIT, VectorClock};
 use tenure_trace::state::States;
 use tenure_trace::{Heard, Kind, Passage, Pick, Record, Spoken, Who};
 
@@ -30,6 +29,8 @@ pub(crate) struct Recorder<P: Protocol> {
     numbers: BTreeMap<(ProcessId, ProcessId), u64>,
     under_way: BTreeMap<(ProcessId, ProcessId), VecDeque<Sent<P::Message>>>,
     states: States,
+    /// Where on its link the message of the next step is, if that was said.
+    meant: Option<usize>,
 }
 
 impl<P: Checkable> Recorder<P> {
@@ -42,6 +43,7 @@ impl<P: Checkable> Recorder<P> {
             numbers: BTreeMap::new(),
             under_way: BTreeMap::new(),
             states: States::default(),
+            meant: None,
         }
     }
 
@@ -82,8 +84,7 @@ impl<P: Checkable> Recorder<P> {
             (What::Split(side), _) => {
                 let everybody = (0..self.sessions.len()).map(ProcessId::at);
                 let (one, other) = everybody.partition(|at| side & 1 << at.0 != 0);
-                let split = Kind::Partition(vec![one, other]);
-                self.records.push(Record::new(self.now, Who::Parent, split));
+                self.of_all(Kind::Partition(vec![one, other]));
             }
             (What::Nothing, Step::Crash) => self.note(at, Kind::Crash),
             (What::Nothing, Step::Recover) => {
@@ -92,11 +93,15 @@ impl<P: Checkable> Recorder<P> {
                 self.note(at, Kind::Recover);
             }
             (What::Nothing, _) => {
-                let note = Kind::Note(TIME_PASSES.to_owned());
-                self.records.push(Record::new(self.now, Who::Parent, note));
+                self.of_all(Kind::Note(TIME_PASSES.to_owned()));
             }
         }
         self.effects(at, &taken.messages, &taken.events);
+    }
+
+    /// Something happens to the run as a whole.
+    pub(crate) fn of_all(&mut self, kind: Kind) {
+        self.records.push(Record::new(self.now, Who::Parent, kind));
     }
 
     /// What a process holds after its boot or a step, if it is up.
@@ -109,12 +114,22 @@ impl<P: Checkable> Recorder<P> {
 
     /// The message under way that is picked (`None` for one of the application), if there is one.
     pub(crate) fn picked(&self, pick: &Pick, applications: bool) -> Option<Option<P::Message>> {
-        let link = self.under_way.get(&(pick.from, pick.to))?.iter().map(|sent| &sent.message);
-        let mut link = link.filter(|message| message.is_none() == applications);
+        let place = self.place(pick, applications)?;
+        Some(self.under_way[&(pick.from, pick.to)][place].message.clone())
+    }
+
+    /// The next step is about this one, and about none of those that say the same.
+    pub(crate) fn mean(&mut self, pick: &Pick, applications: bool) {
+        self.meant = self.place(pick, applications);
+    }
+
+    fn place(&self, pick: &Pick, applications: bool) -> Option<usize> {
+        let link = self.under_way.get(&(pick.from, pick.to))?;
+        let mut places = (0..link.len()).filter(|at| link[*at].message.is_none() == applications);
         let kind = |message: &P::Message| message.label().kind;
-        let named = |sent: &Option<_>| (pick.from, pick.to, sent.as_ref().map_or("", kind));
-        let place = pick.among(link.clone().map(named))?;
-        link.nth(place).cloned()
+        let named = |at| (pick.from, pick.to, link[at].message.as_ref().map_or("", kind));
+        let place = pick.among(places.clone().map(named))?;
+        places.nth(place)
     }
 
     /// The records; what holds now is what holds in the end, if `ended`.
@@ -137,7 +152,8 @@ impl<P: Checkable> Recorder<P> {
             return;
         }
         let queue = self.under_way.entry((from, to)).or_default();
-        let place = queue.iter().position(|sent| sent.message.as_ref() == message);
+        let first = || queue.iter().position(|sent| sent.message.as_ref() == message);
+        let place = self.meant.take().or_else(first);
         let place = place.expect("what arrives was sent");
         let sent = queue[place].clone();
         if step == Step::Duplicate {
@@ -198,13 +214,6 @@ where
 {
     match message {
         Some(message) => Passage::of(message, peer, session, number).saying(message),
-        None => Passage {
-            peer,
-            layer: Layer::Application,
-            message: Cow::Borrowed("application"),
-            number,
-            session,
-            content: None,
-        },
+        None => Passage::of_applications(peer, session, number),
     }
 }

@@ -30,6 +30,13 @@ impl Story {
         self.scenes.iter().filter(|scene| !scene.is_time).count()
     }
 
+    /// How many of its last steps repeat for ever.
+    pub(crate) fn repeating(&self) -> u32 {
+        let circle = self.repeats_from.map_or(&[][..], |from| &self.scenes[from..]);
+        let steps = circle.iter().filter(|scene| !scene.is_time).count();
+        u32::try_from(steps).expect("a story is short")
+    }
+
     /// The steps in words.
     pub fn steps(&self) -> Vec<String> {
         let steps = self.scenes.iter().filter(|scene| !scene.is_time);

@@ -171,6 +171,7 @@ impl<P: Checkable> Told<'_, P> {
         let (story, mut trace) = self.story(way, manner != Manner::Step);
         trace.header.violates = Some(property.name().to_owned());
         let story = Story { repeats_from, ..story };
+        trace.header.repeats = story.repeating();
         Counterexample { property, manner, says, story, trace }
     }
 

@@ -4,19 +4,20 @@ use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use tenure_core::{ProcessId, Protocol};
+use tenure_core::{ProcessId, Protocol, VectorClock};
 use tenure_trace::{
     Action, AppendError, ClockUnit, Course, CreateError, FollowError, Header, Impossible, Kind,
-    Pick, Record, Recorded, Source, Spoken, Theatre, Who, WriteError, Writer, now,
+    Passage, Pick, Record, Recorded, Source, Spoken, Theatre, Who, WriteError, Writer, now,
 };
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::member::{Member, Move, Posted, Until, Which};
+use super::member::{Member, Move, Until, Which};
 use crate::driver::{Parts, StartError};
 use crate::injection::Injection;
 use crate::local::Raw;
+use crate::outlet::Posted;
 use crate::recorder::Recorder;
 use crate::store::{OpenError, Store};
 use crate::transport::{Limits, Listen, MeshError, Settings, Trust};
@@ -59,10 +60,14 @@ pub enum ClusterError {
 /// `header` at the head. Returns the traces. The nodes run on this thread, which must not belong
 /// to an asynchronous runtime.
 ///
+/// Nodes that nobody steers never deliver what was meant for a process that crashed since: it
+/// dies with the session of its receiver. A course may want it delivered all the same, as models
+/// of networks do; its sender then sends it once more, and the trace of the whole notes that.
+///
 /// # Errors
 ///
-/// [`FollowError`] at the first step that is not possible, or not over TCP: messages to a process
-/// that crashed die with its session, and applications talk elsewhere. No node is left running.
+/// [`FollowError`] at the first step that is not possible, or not over TCP: a message cannot
+/// outlive both its sender and its receiver. No node is left running.
 pub fn follow<P: Recorded>(
     course: &Course,
     config: impl Fn(ProcessId) -> P::Config,
@@ -85,6 +90,8 @@ pub fn follow<P: Recorded>(
             members: (0..course.size).map(|_| None).collect(),
             sessions: vec![0; course.size as usize],
             under_way: Vec::new(),
+            said: Vec::new(),
+            notes: Vec::new(),
         },
     };
     let booted = nodes.runtime.block_on(nodes.cluster.boot_all(&course.down));
@@ -105,6 +112,11 @@ async fn patiently(waiting: impl Future<Output = Option<()>>) -> Result<(), Clus
     timeout(PATIENCE, waiting).await.ok().flatten().ok_or(ClusterError::Restless)
 }
 
+/// Something is to be said of the whole.
+fn of_all(kind: Kind) -> Record {
+    Record::new(now(), Who::Parent, kind)
+}
+
 fn addresses(size: u32) -> Result<Vec<SocketAddr>, ClusterError> {
     let bound: Result<Vec<_>, _> = (0..size).map(|_| TcpListener::bind("127.0.0.1:0")).collect();
     let addresses = bound.map_err(ClusterError::Port)?;
@@ -112,12 +124,19 @@ fn addresses(size: u32) -> Result<Vec<SocketAddr>, ClusterError> {
     addresses.map_err(ClusterError::Port)
 }
 
-/// A message that was sent, and what it is called.
-#[derive(Clone, Copy, Debug)]
+/// A message that was sent.
+#[derive(Clone, Debug)]
 struct Sent {
     which: Which,
-    to: ProcessId,
-    kind: &'static str,
+    posted: Posted,
+    /// The session of its receiver in which it arrived, or would have.
+    meant: u64,
+}
+
+impl Sent {
+    const fn named(&self) -> (ProcessId, ProcessId, &'static str) {
+        (self.which.from, self.posted.to, self.posted.kind)
+    }
 }
 
 /// A cluster, and what its nodes run on.
@@ -146,11 +165,23 @@ struct Cluster<P: Protocol> {
     sessions: Vec<u64>,
     /// What waits at receivers, the oldest first.
     under_way: Vec<Sent>,
+    /// What applications sent each other, and nobody has heard.
+    said: Vec<Sent>,
+    /// What is to be said of the whole.
+    notes: Vec<Record>,
 }
 
 impl<P: Recorded> Cluster<P> {
-    /// Boots everybody who is not down from the start.
+    /// Boots everybody. Who is down from the start has booted before, alone, and crashed: what it
+    /// saved is there when it recovers.
     async fn boot_all(&mut self, down: &[ProcessId]) -> Result<(), ClusterError> {
+        for at in down {
+            self.start(*at).await?;
+            if let Some(member) = self.member(*at) {
+                member.perform(Move::Boot).await.ok_or(ClusterError::Restless)?;
+            }
+            self.crash(*at).await?;
+        }
         let everybody: Vec<ProcessId> = (0..self.header.n).map(ProcessId).collect();
         for at in everybody.iter().filter(|at| !down.contains(at)) {
             self.start(*at).await?;
@@ -164,17 +195,39 @@ impl<P: Recorded> Cluster<P> {
     /// Performs one action; nothing where it is not possible.
     async fn perform(&mut self, action: &Action) -> Result<Option<()>, ClusterError> {
         match action {
-            Action::Crash(at) if self.member(*at).is_some() => self.crash(*at).await?,
-            Action::Recover(at) if self.member(*at).is_none() => {
+            Action::Crash(at) if self.member(*at).is_some() => self.crash(*at).await.map(Some),
+            Action::Recover(at) if self.is_down(*at) => {
                 self.start(*at).await?;
-                self.boot(*at).await?;
+                self.boot(*at).await.map(Some)
             }
-            action => {
-                let Some((at, posted)) = self.do_one(action).await else { return Ok(None) };
-                self.await_arrival(at, posted).await?;
+            Action::Ask(asking) => match P::Command::understand(asking) {
+                Some(command) => self.order(asking.at, Move::Ask(command)).await,
+                None => Ok(None),
+            },
+            Action::Fire { at, timer } => self.order(*at, Move::Fire(timer.clone())).await,
+            Action::Suspicion { at, peer, verdict } => {
+                self.order(*at, Move::Suspicion(*peer, *verdict)).await
             }
+            Action::Deliver(pick) => self.deliver(pick).await,
+            Action::Lose(pick) => Ok(self.lose(pick).await),
+            Action::Duplicate(pick) => Ok(self.duplicate(pick).await),
+            Action::Tell { from, to } => Ok(self.tell(*from, *to).await),
+            Action::Hear(pick) => self.hear(pick).await,
+            action => Ok(action.of_all().map(|kind| self.notes.push(of_all(kind)))),
         }
-        Ok(Some(()))
+    }
+
+    /// Tells a node something, and waits until what it sent has arrived.
+    async fn order(&mut self, at: ProcessId, order: Move<P>) -> Result<Option<()>, ClusterError> {
+        let Some(member) = self.member(at) else { return Ok(None) };
+        match member.perform(order).await {
+            Some(posted) => self.await_arrival(at, posted).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn is_down(&self, at: ProcessId) -> bool {
+        self.members.get(at.index()).is_some_and(Option::is_none)
     }
 
     fn member(&self, at: ProcessId) -> Option<&Member<P>> {
@@ -190,10 +243,13 @@ impl<P: Recorded> Cluster<P> {
     }
 
     /// What holds now is what holds in the end.
-    fn write_end(&self) -> Result<(), ClusterError> {
+    fn write_end(&mut self) -> Result<(), ClusterError> {
         let header = Header { source: Source::Parent, ..self.header.clone() };
         let mut writer = Writer::create(self.trace_of_the_whole(), &header)?;
-        writer.write(Record::new(now(), Who::Parent, Kind::End))?;
+        for note in self.notes.drain(..) {
+            writer.write(note)?;
+        }
+        writer.write(of_all(Kind::End))?;
         Ok(writer.flush()?)
     }
 
@@ -261,47 +317,122 @@ impl<P: Recorded> Cluster<P> {
     }
 
     /// What was sent is waiting at those who are up before anything else happens.
-    async fn await_arrival(&mut self, from: ProcessId, posted: Posted) -> Result<(), ClusterError> {
-        let session = self.sessions[from.index()];
-        for (to, kind, number) in posted {
-            let which = Which { from, session, number };
-            self.under_way.push(Sent { which, to, kind });
+    async fn await_arrival(
+        &mut self,
+        from: ProcessId,
+        posted: Vec<Posted>,
+    ) -> Result<(), ClusterError> {
+        for posted in posted {
+            let sent = self.sent(from, posted);
+            let which = sent.which;
+            let to = sent.posted.to;
+            self.under_way.push(sent);
             let Some(member) = self.member(to) else { continue };
             patiently(member.wait(Until::Waiting(which))).await?;
         }
         Ok(())
     }
 
-    async fn do_one(&mut self, action: &Action) -> Option<(ProcessId, Posted)> {
-        let (at, order) = match action {
-            Action::Ask(asking) => (asking.at, Move::Ask(P::Command::understand(asking)?)),
-            Action::Fire { at, timer } => (*at, Move::Fire(timer.clone())),
-            Action::Suspicion { at, peer, verdict } => (*at, Move::Suspicion(*peer, *verdict)),
-            Action::Deliver(pick) | Action::Lose(pick)
-                if self.members.get(pick.to.index())?.is_none() =>
-            {
-                self.take(pick)?;
-                return Some((pick.to, Posted::new()));
-            }
-            Action::Deliver(pick) => (pick.to, Move::Deliver(self.take(pick)?.which)),
-            Action::Lose(pick) => (pick.to, Move::Lose(self.take(pick)?.which)),
-            Action::Duplicate(pick) => {
-                let place = self.pick(pick)?;
-                let sent = self.under_way[place];
-                self.under_way.insert(place + 1, sent);
-                (pick.to, Move::Duplicate(sent.which))
-            }
-            _ => return None,
+    async fn deliver(&mut self, pick: &Pick) -> Result<Option<()>, ClusterError> {
+        let Some(sent) = self.take(pick) else { return Ok(None) };
+        let to = sent.posted.to;
+        if self.is_down(to) {
+            self.note(sent, Kind::Drop).await;
+            return Ok(Some(()));
+        }
+        if !self.is_there(&sent) && self.resend(&sent).await?.is_none() {
+            return Ok(None);
+        }
+        self.order(to, Move::Deliver(sent.which)).await
+    }
+
+    /// Whether it waits at its receiver.
+    fn is_there(&self, sent: &Sent) -> bool {
+        let to = sent.posted.to;
+        !self.is_down(to) && sent.meant == self.sessions[to.index()]
+    }
+
+    /// Sends once more what was meant for a process that crashed since.
+    async fn resend(&mut self, sent: &Sent) -> Result<Option<()>, ClusterError> {
+        let (from, to) = (sent.which.from, sent.posted.to);
+        let is_the_same = self.sessions[from.index()] == sent.which.session;
+        let (Some(sender), Some(receiver)) = (self.member(from), self.member(to)) else {
+            return Ok(None);
         };
-        Some((at, self.member(at)?.perform(order).await?))
+        if !is_the_same || sender.perform(Move::Resend(sent.posted.clone())).await.is_none() {
+            return Ok(None);
+        }
+        patiently(receiver.wait(Until::Waiting(sent.which))).await?;
+        let says = format!(
+            "{} {from}→{to} was sent once more: without this it dies with the session that it \
+             was meant for",
+            sent.posted.kind
+        );
+        self.notes.push(of_all(Kind::Note(says)));
+        Ok(Some(()))
+    }
+
+    async fn lose(&mut self, pick: &Pick) -> Option<()> {
+        let sent = self.take(pick)?;
+        if self.is_there(&sent) {
+            self.member(sent.posted.to)?.perform(Move::Lose(sent.which)).await?;
+        }
+        self.note(sent, Kind::Drop).await;
+        Some(())
+    }
+
+    async fn duplicate(&mut self, pick: &Pick) -> Option<()> {
+        let place = self.pick(pick)?;
+        let sent = self.under_way[place].clone();
+        if self.is_there(&sent) {
+            self.member(sent.posted.to)?.perform(Move::Duplicate(sent.which)).await?;
+        }
+        self.under_way.insert(place + 1, sent.clone());
+        self.note(sent, Kind::Duplicate).await;
+        Some(())
+    }
+
+    /// Its sender writes down what became of a message, if it still knows of it.
+    async fn note(&self, sent: Sent, kind: fn(Passage) -> Kind) {
+        let Which { from, session, .. } = sent.which;
+        if let Some(sender) = self.member(from).filter(|_| self.sessions[from.index()] == session) {
+            // Whoever cannot write stops, and the next action finds that out.
+            let _ = sender.perform(Move::Note(sent.posted, kind)).await;
+        }
+    }
+
+    async fn tell(&mut self, from: ProcessId, to: ProcessId) -> Option<()> {
+        let posted = self.member(from)?.perform(Move::Tell(to)).await?;
+        let sent = posted.into_iter().map(|posted| self.sent(from, posted));
+        let sent: Vec<Sent> = sent.collect();
+        self.said.extend(sent);
+        Some(())
+    }
+
+    async fn hear(&mut self, pick: &Pick) -> Result<Option<()>, ClusterError> {
+        let Some(place) = pick.among(self.said.iter().map(Sent::named)) else { return Ok(None) };
+        let Sent { which, posted, .. } = self.said.remove(place);
+        let clock = postcard::from_bytes::<Option<VectorClock>>(&posted.payload);
+        let clock = clock.expect("a clock that was encoded can be decoded");
+        if self.is_down(posted.to) {
+            return Ok(Some(()));
+        }
+        self.order(posted.to, Move::Hear(which, clock)).await
     }
 
     fn pick(&self, pick: &Pick) -> Option<usize> {
-        pick.among(self.under_way.iter().map(|sent| (sent.which.from, sent.to, sent.kind)))
+        pick.among(self.under_way.iter().map(Sent::named))
     }
 
     fn take(&mut self, pick: &Pick) -> Option<Sent> {
         self.pick(pick).map(|place| self.under_way.remove(place))
+    }
+
+    fn sent(&self, from: ProcessId, posted: Posted) -> Sent {
+        let session = self.sessions[from.index()];
+        let which = Which { from, session, number: posted.number };
+        let meant = self.sessions.get(posted.to.index()).copied().unwrap_or_default();
+        Sent { which, posted, meant }
     }
 
     async fn crash(&mut self, at: ProcessId) -> Result<(), ClusterError> {

@@ -1,17 +1,15 @@
 //! One node that does what it is told.
 
-use tenure_core::{ProcessId, Protocol, Verdict};
-use tenure_trace::{Recorded, timer_named};
+use tenure_core::{ProcessId, Protocol, VectorClock, Verdict};
+use tenure_trace::{Kind, Passage, Recorded, timer_named};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use crate::driver::{Driver, Failure, Parts, StartError, prepare};
 use crate::envelope::Envelope;
 use crate::local::Local;
+use crate::outlet::Posted;
 use crate::transport::{Inbox, Incoming};
-
-/// To whom something was sent, what it is called, and its number.
-pub(super) type Posted = Vec<(ProcessId, &'static str, u64)>;
 
 /// Which of a peer's messages: its session and its number there. What was sent to a process that
 /// was down may or may not arrive when it is back, so places in a queue would not do.
@@ -34,6 +32,14 @@ pub(super) enum Move<P: Protocol> {
     Lose(Which),
     /// It will arrive twice.
     Duplicate(Which),
+    /// What was sent to a peer that crashed since is sent once more.
+    Resend(Posted),
+    /// What was sent met with this, for the trace.
+    Note(Posted, fn(Passage) -> Kind),
+    /// The application sends a message.
+    Tell(ProcessId),
+    /// A message of a peer's application arrives, and what its sender knew.
+    Hear(Which, Option<VectorClock>),
     /// A timer fires.
     Fire(String),
     /// The detector speaks.
@@ -50,14 +56,14 @@ pub(super) enum Until {
 }
 
 /// What can be said to a node.
-enum Order<P: Protocol> {
-    Move(Move<P>, oneshot::Sender<Option<Posted>>),
+enum Instruction<P: Protocol> {
+    Move(Move<P>, oneshot::Sender<Option<Vec<Posted>>>),
     Wait(Until, oneshot::Sender<()>),
 }
 
 /// A node that does what it is told, and the way to tell it.
 pub(super) struct Member<P: Protocol> {
-    orders: mpsc::UnboundedSender<Order<P>>,
+    orders: mpsc::UnboundedSender<Instruction<P>>,
     pub(super) task: JoinHandle<Result<(), Failure>>,
 }
 
@@ -77,16 +83,16 @@ impl<P: Protocol> Member<P> {
     }
 
     /// Tells it to do something. What it sent, or nothing where that is not possible.
-    pub(super) async fn perform(&self, action: Move<P>) -> Option<Posted> {
+    pub(super) async fn perform(&self, action: Move<P>) -> Option<Vec<Posted>> {
         let (answer, answered) = oneshot::channel();
-        self.orders.send(Order::Move(action, answer)).ok()?;
+        self.orders.send(Instruction::Move(action, answer)).ok()?;
         answered.await.ok().flatten()
     }
 
     /// Waits; nothing when the node ended meanwhile.
     pub(super) async fn wait(&self, until: Until) -> Option<()> {
         let (answer, answered) = oneshot::channel();
-        self.orders.send(Order::Wait(until, answer)).ok()?;
+        self.orders.send(Instruction::Wait(until, answer)).ok()?;
         answered.await.ok()
     }
 }
@@ -106,7 +112,7 @@ where
     async fn run(
         mut self,
         mut inbox: Inbox,
-        mut orders: mpsc::UnboundedReceiver<Order<P>>,
+        mut orders: mpsc::UnboundedReceiver<Instruction<P>>,
         recovered: bool,
     ) -> Result<(), Failure> {
         self.driver.boot(recovered)?;
@@ -118,13 +124,13 @@ where
                     None => return Ok(()),
                 },
                 order = orders.recv() => match order {
-                    Some(Order::Move(action, answer)) => {
+                    Some(Instruction::Move(action, answer)) => {
                         let posted = self.perform(action)?;
                         self.driver.outlet.diary.flush()?;
                         // Whoever does not wait for the answer does not want it.
                         let _ = answer.send(posted);
                     }
-                    Some(Order::Wait(until, answer)) => self.patient.push((until, answer)),
+                    Some(Instruction::Wait(until, answer)) => self.patient.push((until, answer)),
                     None => return self.driver.outlet.close(std::time::Duration::ZERO).await,
                 },
             }
@@ -159,9 +165,15 @@ where
         }
     }
 
-    fn perform(&mut self, action: Move<P>) -> Result<Option<Posted>, Failure> {
+    fn perform(&mut self, action: Move<P>) -> Result<Option<Vec<Posted>>, Failure> {
+        let done = self.do_one(action)?;
+        let posted = self.driver.outlet.posted.as_mut().map(std::mem::take).unwrap_or_default();
+        Ok(done.map(|()| posted))
+    }
+
+    fn do_one(&mut self, action: Move<P>) -> Result<Option<()>, Failure> {
         let place = |which| self.waiting.iter().position(|(waits, _)| *waits == which);
-        let done = match action {
+        Ok(match action {
             Move::Boot => Some(()),
             Move::Ask(command) => Some(self.driver.command(command)?),
             Move::Suspicion(peer, verdict) => Some(self.driver.suspicion(peer, verdict)?),
@@ -175,6 +187,15 @@ where
             Move::Lose(which) => place(which).map(|place| drop(self.waiting.remove(place))),
             Move::Duplicate(which) => place(which)
                 .map(|place| self.waiting.insert(place + 1, self.waiting[place].clone())),
+            Move::Resend(sent) => self.driver.outlet.mesh.send(sent.to, sent.payload).ok(),
+            Move::Note(sent, kind) => Some(self.note(&sent, kind)?),
+            Move::Tell(to) => Some(self.tell(to)?),
+            Move::Hear(which, clock) => {
+                let diary = &mut self.driver.outlet.diary;
+                diary.learn(clock.as_ref());
+                let passage = Passage::of_applications(which.from, which.session, which.number);
+                Some(diary.note(Kind::Receive(passage))?)
+            }
             Move::Fire(name) => {
                 let timers = &mut self.driver.outlet.timers;
                 match timer_named(timers.armed(), &name).cloned() {
@@ -185,8 +206,26 @@ where
                     None => None,
                 }
             }
+        })
+    }
+
+    /// Writes down what became of a message that it sent.
+    fn note(&mut self, sent: &Posted, kind: fn(Passage) -> Kind) -> Result<(), Failure> {
+        let Some(Envelope { message, .. }) = Envelope::<P::Message>::decode(&sent.payload) else {
+            return Ok(());
         };
-        let posted = self.driver.outlet.posted.as_mut().map(std::mem::take).unwrap_or_default();
-        Ok(done.map(|()| posted))
+        let diary = &mut self.driver.outlet.diary;
+        Ok(diary.note_passage(&message, sent.to, 0, sent.number, kind)?)
+    }
+
+    /// Applications do not talk through the mesh: what they say is handed over, with the clock.
+    fn tell(&mut self, to: ProcessId) -> Result<(), Failure> {
+        let outlet = &mut self.driver.outlet;
+        let number = outlet.next_number();
+        outlet.diary.note(Kind::Send(Passage::of_applications(to, 0, number)))?;
+        let payload = postcard::to_stdvec(&outlet.diary.clock()).expect("a clock can be encoded");
+        let posted = Posted { to, kind: "", number, payload };
+        outlet.posted.get_or_insert_default().push(posted);
+        Ok(())
     }
 }

@@ -270,7 +270,10 @@ impl<'a, P: Recorded> Session<'a, P> {
     ///
     /// [`Impossible`].
     pub fn steer(&mut self, action: &Action) -> Result<(), Impossible> {
-        let of_courses = matches!(action, Action::Tell { .. } | Action::Hear(_));
+        let of_courses = matches!(
+            action,
+            Action::Tell { .. } | Action::Hear(_) | Action::Split(_) | Action::Heal
+        );
         if of_courses || self.steered.act(action).is_none() {
             return Err(Impossible::Now(action.clone()));
         }

@@ -123,6 +123,9 @@ impl<'a, P: Recorded> Steered<'a, P> {
                 let peer = exists.then_some(*peer)?;
                 self.world.carry_out(Todo::Suspicion { observer, peer, verdict });
             }
+            Action::Split(_) | Action::Heal => {
+                action.of_all().map(|kind| self.world.core.trace_group(kind))?;
+            }
             Action::Group(_) | Action::Channel(_) | Action::Stabilize { .. } | Action::Look(_) => {
                 return None;
             }

@@ -42,6 +42,9 @@ pub struct Header {
     /// The property that the run violates, where it was kept because it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub violates: Option<String>,
+    /// How many of the last steps go round for ever, where somebody waits as long as they do.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub repeats: u32,
     /// The seed of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
@@ -67,6 +70,7 @@ impl Header {
             promises: Vec::new(),
             options: Vec::new(),
             violates: None,
+            repeats: 0,
             seed: None,
             replay: None,
         }
@@ -80,6 +84,11 @@ const fn one() -> u32 {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
 const fn is_one(most: &u32) -> bool {
     *most == 1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+const fn is_none(repeats: &u32) -> bool {
+    *repeats == 0
 }
 
 /// Who wrote a trace.

@@ -36,6 +36,12 @@ impl Passage {
         Passage { peer, layer: label.layer, message, number, session, content: None }
     }
 
+    /// The passage of a message that applications send each other.
+    pub const fn of_applications(peer: ProcessId, session: u64, number: u64) -> Self {
+        let (layer, message) = (Layer::Application, Cow::Borrowed("application"));
+        Passage { peer, layer, message, number, session, content: None }
+    }
+
     /// The same with what the message says. A message that JSON cannot express (a map whose
     /// keys are no strings) stays without.
     #[must_use]

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tenure_core::service::mutex;
 use tenure_core::{Facts, Group, Layer, Observed, Order, ProcessId, Protocol};
 
-use crate::format::{Kind, Passage, Trace, Who};
+use crate::format::{Kind, Passage, Record, Trace, Who};
 use crate::scripts::perform::PerformError;
 use crate::scripts::perform::perform_on;
 use crate::scripts::script::{Action, Pick, Script};
@@ -25,6 +25,8 @@ pub struct Course {
     pub down: Vec<ProcessId>,
     /// What was done: no `group`, `channel`, `stabilize` or `look` among it.
     pub actions: Vec<Action>,
+    /// How many of the last of them go round for ever, where the run is one that does.
+    pub circle: usize,
 }
 
 /// The run of a trace cannot be made again.
@@ -53,6 +55,7 @@ impl Course {
             size: stage.size(),
             down: Vec::new(),
             actions: stage.done.clone(),
+            circle: 0,
         };
         Ok(stages.iter().map(course).collect())
     }
@@ -75,19 +78,41 @@ impl Course {
     pub fn of_trace(trace: &Trace) -> Result<Self, CourseError> {
         let mut tracks = Tracks::default();
         for (place, record) in trace.records.iter().enumerate() {
-            let Who::Process(at) = record.process else { continue };
-            let followed = tracks.follow(at, record.session, &record.kind);
+            let followed = match (record.process, &record.kind) {
+                (Who::Process(at), kind) => tracks.follow(at, record.session, kind),
+                (Who::Parent, Kind::Partition(sides)) => {
+                    tracks.actions.push(Action::Split(sides.clone()));
+                    Ok(())
+                }
+                (Who::Parent, Kind::Heal) => {
+                    tracks.actions.push(Action::Heal);
+                    Ok(())
+                }
+                _ => Ok(()),
+            };
             followed.map_err(|says| CourseError { record: place + 1, says })?;
         }
         let size = trace.header.n;
         let never = (0..size).map(ProcessId).filter(|at| !tracks.lives.contains_key(at));
         let down = never.chain(tracks.down_at_first.iter().copied()).collect();
-        Ok(Course { size, down, actions: tracks.actions })
+        let circle = (trace.header.repeats as usize).min(tracks.actions.len());
+        Ok(Course { size, down, actions: tracks.actions, circle })
     }
 
-    /// The same and then everything that was still under way, the oldest first, timers included,
-    /// in `most` further steps at most, whoever is inside exiting when nothing else is left: how a
-    /// run goes on that nobody hinders any more.
+    /// How many of the actions had been done when the last of these records was written, which
+    /// are the first of a run that followed this course.
+    pub fn done_in(&self, records: &[Record]) -> usize {
+        let after = |done: usize, record: &Record| {
+            let mut left = self.actions[done..].iter();
+            left.position(|action| begins(action, record)).map_or(done, |place| done + place + 1)
+        };
+        records.iter().fold(0, after)
+    }
+
+    /// The same and then, where it ends in a circle, that again and again. Otherwise everything
+    /// that was still under way, the oldest first, timers included, whoever is inside exiting when
+    /// nothing else is left: how a run goes on that nobody hinders any more. It takes `most` further
+    /// steps at most.
     ///
     /// # Errors
     ///
@@ -100,6 +125,9 @@ impl Course {
         let (size, down) = (self.size, &self.down);
         let mut stage = Stage::<P>::booted(size, down, Order::Reordered, config, false);
         stage.follow(self)?;
+        if self.circle > 0 && self.goes_round(&mut stage, most) {
+            return Ok(Course { actions: stage.done, ..self.clone() });
+        }
         let mut inside = BTreeSet::new();
         let mut left = most;
         loop {
@@ -124,17 +152,61 @@ impl Course {
         }
         Ok(Course { actions: stage.done, ..self.clone() })
     }
+
+    /// Goes round the circle as often as `most` steps allow, or not at all: where processes are
+    /// alike it may be another that takes the same step in the next round.
+    fn goes_round<P: Protocol<Command: Spoken>>(&self, stage: &mut Stage<P>, most: u32) -> bool {
+        let circle = &self.actions[self.actions.len() - self.circle..];
+        let rounds = (most as usize / self.circle).max(1);
+        let goes = circle.iter().all(|action| stage.perform(action).is_ok());
+        goes && (1..rounds).flat_map(|_| circle).all(|action| stage.perform(action).is_ok())
+    }
+}
+
+/// Whether a record is the first that an action leaves.
+fn begins(action: &Action, record: &Record) -> bool {
+    let Who::Process(me) = record.process else {
+        return matches!(
+            (action, &record.kind),
+            (Action::Split(_), Kind::Partition(_)) | (Action::Heal, Kind::Heal)
+        );
+    };
+    let link = |pick: &Pick, from, to| (pick.from, pick.to) == (from, to);
+    match (action, &record.kind) {
+        (Action::Ask(asking), Kind::Command(_)) => asking.at == me,
+        (Action::Deliver(pick) | Action::Hear(pick), Kind::Receive(passage)) => {
+            link(pick, passage.peer, me)
+        }
+        (Action::Deliver(pick) | Action::Lose(pick), Kind::Drop(passage))
+        | (Action::Duplicate(pick), Kind::Duplicate(passage)) => link(pick, me, passage.peer),
+        (Action::Tell { from, to }, Kind::Send(passage)) => {
+            passage.layer == Layer::Application && (*from, *to) == (me, passage.peer)
+        }
+        (Action::Fire { at, .. }, Kind::Timer(_))
+        | (Action::Crash(at), Kind::Crash)
+        | (Action::Recover(at), Kind::Recover)
+        | (Action::Suspicion { at, .. }, Kind::Suspicion { .. }) => *at == me,
+        _ => false,
+    }
 }
 
 /// The session and the number of a message.
 type SentAs = (u64, u64);
 
+/// How a process stands while a trace is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Life {
+    /// It booted, and nothing came of that.
+    Booted,
+    Up,
+    Down,
+}
+
 /// What is under way, and who is up, while a trace is read.
 #[derive(Default)]
 struct Tracks {
     actions: Vec<Action>,
-    /// By process: whether it is up.
-    lives: BTreeMap<ProcessId, bool>,
+    lives: BTreeMap<ProcessId, Life>,
     down_at_first: Vec<ProcessId>,
     /// By link and layer: session and number of what is under way, the oldest first.
     links: BTreeMap<(ProcessId, ProcessId, bool), Vec<SentAs>>,
@@ -143,7 +215,8 @@ struct Tracks {
 impl Tracks {
     fn follow(&mut self, at: ProcessId, session: u64, kind: &Kind) -> Result<(), String> {
         match kind {
-            Kind::Boot => drop(self.lives.insert(at, true)),
+            Kind::Boot => drop(self.lives.insert(at, Life::Booted)),
+            Kind::Event(_) => drop(self.lives.insert(at, Life::Up)),
             Kind::Command(asked) => {
                 let asking = asked.say(at);
                 let asking = asking.ok_or_else(|| "a command that no script can say".to_owned())?;
@@ -157,7 +230,7 @@ impl Tracks {
             }
             Kind::Drop(passage) => {
                 let pick = self.take((at, session), passage.peer, passage)?;
-                let is_up = self.lives.get(&passage.peer).is_some_and(|up| *up);
+                let is_up = self.lives.get(&passage.peer).is_some_and(|life| *life != Life::Down);
                 // Whoever is down gets it and does nothing: no fault of the network.
                 self.actions.push(if is_up { Action::Lose(pick) } else { Action::Deliver(pick) });
             }
@@ -171,16 +244,17 @@ impl Tracks {
             Kind::Suspicion { peer, verdict } => {
                 self.actions.push(Action::Suspicion { at, peer: *peer, verdict: *verdict });
             }
-            Kind::Crash if self.actions.is_empty() => {
-                self.lives.insert(at, false);
-                self.down_at_first.push(at);
-            }
             Kind::Crash => {
-                self.lives.insert(at, false);
-                self.actions.push(Action::Crash(at));
+                let was = self.lives.insert(at, Life::Down);
+                // What it sent when it booted is under way; otherwise nobody knows that it did.
+                if self.actions.is_empty() && was == Some(Life::Booted) {
+                    self.down_at_first.push(at);
+                } else {
+                    self.actions.push(Action::Crash(at));
+                }
             }
             Kind::Recover => {
-                self.lives.insert(at, true);
+                self.lives.insert(at, Life::Up);
                 self.actions.push(Action::Recover(at));
             }
             _ => {}
@@ -190,6 +264,7 @@ impl Tracks {
 
     fn send(&mut self, from: ProcessId, session: u64, passage: &Passage) {
         let applications = passage.layer == Layer::Application;
+        self.lives.insert(from, Life::Up);
         if applications {
             self.actions.push(Action::Tell { from, to: passage.peer });
         }

@@ -95,13 +95,15 @@ impl FromStr for Action {
             }
             ["crash", at] => Ok(Action::Crash(process(at)?)),
             ["recover", at] => Ok(Action::Recover(process(at)?)),
+            ["split", ref rest @ ..] => split(rest),
+            ["heal"] => Ok(Action::Heal),
             ["suspect", at, peer] => suspicion(at, peer, Verdict::Suspect),
             ["trust", at, peer] => suspicion(at, peer, Verdict::Trust),
             ["stabilize", ref rest @ ..] => stabilize(rest),
             ["look", at] => Ok(Action::Look(process(at)?)),
             [
                 "group" | "channel" | "deliver" | "tell" | "hear" | "lose" | "duplicate" | "delay"
-                | "fire" | "crash" | "recover" | "suspect" | "trust" | "look",
+                | "fire" | "crash" | "recover" | "heal" | "suspect" | "trust" | "look",
                 ..,
             ] => Err(form(words[0])),
             [verb, target, ref rest @ ..] => ask(verb, target, rest),
@@ -116,6 +118,8 @@ fn form(verb: &str) -> String {
         "group" => "group 3",
         "channel" => "channel fifo` or `channel reordered",
         "fire" => "fire p1 timer-name",
+        "split" => "split p1 | p2 p3",
+        "heal" => "heal",
         "delay" => "delay p2→p1 by 2.5` or `delay p2→p1 reply by 2.5",
         "tell" | "hear" => return format!("say `{verb} p1→p2`: their applications talk"),
         "crash" | "recover" | "look" => return format!("say `{verb} p1`"),
@@ -123,6 +127,14 @@ fn form(verb: &str) -> String {
         _ => return format!("say `{verb} p2→p1`, `{verb} p2→p1 reply` or `{verb} p2→p1 reply 2`"),
     };
     format!("say `{right}`")
+}
+
+fn split(words: &[&str]) -> Result<Action, String> {
+    let sides = words.split(|word| *word == "|");
+    let side = |side: &[&str]| side.iter().map(|word| process(word)).collect();
+    let sides: Vec<Vec<ProcessId>> = sides.map(side).collect::<Result<_, _>>()?;
+    let several = sides.len() > 1 && sides.iter().all(|side| !side.is_empty());
+    if several { Ok(Action::Split(sides)) } else { Err(form("split")) }
 }
 
 fn process(word: &str) -> Result<ProcessId, String> {
@@ -198,6 +210,7 @@ tell p1→p3; hear p1→p3; hear p1→p3 2
 delay p1→p3 by 2; delay p1→p3 reply 2 by 0.25
 fire p1 answer
 crash p1; recover p1
+split p1 | p2 p3; heal
 suspect p1 p2; trust p1 p2
 stabilize; stabilize timers; stabilize 20; stabilize timers 20
 look p1
@@ -241,6 +254,9 @@ exit p1
             ("deliver p1→p2 reply 0", "`0` is no place on a link; the oldest message is 1"),
             ("tell p1", "say `tell p1→p2`: their applications talk"),
             ("hear p1→p2 reply", "say `hear p1→p2`: their applications talk"),
+            ("split p1 p2", "say `split p1 | p2 p3`"),
+            ("split p1 |", "say `split p1 | p2 p3`"),
+            ("heal p1", "say `heal`"),
             ("suspect p1", "say `suspect p1 p2`: p1's detector speaks of p2"),
             ("channel lossy", "say `channel fifo` or `channel reordered`"),
             ("enter", "`enter` does not say at which process; say `enter p1`"),

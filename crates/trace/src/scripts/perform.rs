@@ -110,6 +110,15 @@ impl<P: Protocol<Command: Spoken>> Theatre for Stage<P> {
                 }
                 self.recover(*at);
             }
+            Action::Split(sides) => {
+                sides.iter().flatten().try_for_each(|at| self.exists(*at))?;
+                self.note(|| action.to_string());
+                self.sides.clone_from(sides);
+            }
+            Action::Heal => {
+                self.note(|| action.to_string());
+                self.sides.clear();
+            }
             Action::Suspicion { at, peer, verdict } => {
                 self.exists(*peer)?;
                 self.up(*at)?;
@@ -159,6 +168,9 @@ impl<P: Protocol<Command: Spoken>> Stage<P> {
     /// The same, if the channel lets it arrive.
     fn next(&self, pick: &Pick) -> Result<usize, Impossible> {
         let place = self.find(pick)?;
+        if self.is_cut((pick.from, pick.to)) {
+            return Err(Impossible::Now(Action::Deliver(pick.clone())));
+        }
         let oldest = self.find(&Pick::oldest(pick.from, pick.to))?;
         if self.order == Order::Fifo && place != oldest {
             return Err(Impossible::Overtakes(pick.clone()));
@@ -190,7 +202,7 @@ impl<P: Protocol<Command: Spoken>> Stage<P> {
                 return Ok(());
             }
         }
-        let rests = self.under_way.is_empty() && !(timers && self.next_timer().is_some());
+        let rests = self.next_parcel().is_none() && !(timers && self.next_timer().is_some());
         if most.is_some() || rests { Ok(()) } else { Err(Impossible::Endless) }
     }
 }

@@ -4,7 +4,7 @@ use core::fmt;
 
 use tenure_core::{Order, ProcessId, Verdict};
 
-use crate::format::units;
+use crate::format::{Kind, units};
 
 /// A story: what shall happen, block by block, and what is expected to come of it.
 ///
@@ -103,6 +103,10 @@ pub enum Action {
     Crash(ProcessId),
     /// `recover p1`: it boots with what it had saved.
     Recover(ProcessId),
+    /// `split p1 | p2 p3`: from here on nothing arrives from one side at another.
+    Split(Vec<Vec<ProcessId>>),
+    /// `heal`: the network is whole again.
+    Heal,
     /// `suspect p1 p2`, `trust p1 p2`: the first one's detector speaks of the second.
     Suspicion {
         /// Who is told.
@@ -212,6 +216,18 @@ impl fmt::Display for Line {
     }
 }
 
+impl Action {
+    /// What a trace says of what happens to the network as a whole. Where every delivery is said,
+    /// that is all that comes of it.
+    pub fn of_all(&self) -> Option<Kind> {
+        match self {
+            Action::Split(sides) => Some(Kind::Partition(sides.clone())),
+            Action::Heal => Some(Kind::Heal),
+            _ => None,
+        }
+    }
+}
+
 impl fmt::Display for Action {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -228,6 +244,14 @@ impl fmt::Display for Action {
             Action::Fire { at, timer } => write!(f, "fire {} {timer}", Small(*at)),
             Action::Crash(at) => write!(f, "crash {}", Small(*at)),
             Action::Recover(at) => write!(f, "recover {}", Small(*at)),
+            Action::Split(sides) => {
+                let side = |side: &Vec<ProcessId>| {
+                    side.iter().map(|at| Small(*at).to_string()).collect::<Vec<_>>().join(" ")
+                };
+                let sides: Vec<String> = sides.iter().map(side).collect();
+                write!(f, "split {}", sides.join(" | "))
+            }
+            Action::Heal => f.write_str("heal"),
             Action::Suspicion { at, peer, verdict } => {
                 let verb = if *verdict == Verdict::Suspect { "suspect" } else { "trust" };
                 write!(f, "{verb} {} {}", Small(*at), Small(*peer))

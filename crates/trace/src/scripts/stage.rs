@@ -27,6 +27,8 @@ pub struct Stage<P: Protocol> {
     pub(crate) order: Order,
     /// The oldest first.
     pub(crate) under_way: Vec<Parcel<P::Message>>,
+    /// The sides between which nothing arrives; none where the network is whole.
+    pub(crate) sides: Vec<Vec<ProcessId>>,
     /// How many of them each link has, where it has any.
     busy: BTreeMap<Link, usize>,
     /// What applications sent each other and have not heard yet, the oldest first.
@@ -145,6 +147,7 @@ impl<P: Protocol> Stage<P> {
             configs,
             order,
             under_way: Vec::new(),
+            sides: Vec::new(),
             busy: BTreeMap::new(),
             told: Vec::new(),
             armed: 0,
@@ -402,15 +405,27 @@ impl<P: Protocol> Stage<P> {
     /// Delivers the oldest message, whatever its link, or else lets the timer fire that is due
     /// first, if timers do; tells whether there was something to do.
     pub(crate) fn go_on(&mut self, timers: bool) -> bool {
-        if let Some(Parcel { link: (from, to), .. }) = self.under_way.first() {
-            self.done.push(Action::Deliver(Pick::oldest(*from, *to)));
-            self.arrive(0);
+        if let Some(place) = self.next_parcel() {
+            let (from, to) = self.under_way[place].link;
+            self.done.push(Action::Deliver(Pick::oldest(from, to)));
+            self.arrive(place);
             return true;
         }
         let Some((at, timer)) = self.next_timer().filter(|_| timers) else { return false };
         self.done.push(Action::Fire { at, timer: format!("{timer:?}") });
         self.fire(at, timer);
         true
+    }
+
+    /// The oldest message that can arrive, whatever its link.
+    pub(crate) fn next_parcel(&self) -> Option<usize> {
+        self.under_way.iter().position(|parcel| !self.is_cut(parcel.link))
+    }
+
+    /// Whether nothing arrives over a link. Who is on no side is on one of its own.
+    pub(crate) fn is_cut(&self, (from, to): Link) -> bool {
+        let side = |at| self.sides.iter().position(|side| side.contains(&at));
+        !self.sides.is_empty() && from != to && (side(from) != side(to) || side(from).is_none())
     }
 
     #[track_caller]

@@ -8,14 +8,15 @@ use serde::Serialize;
 use tenure_algorithms::catalogue::Parameters;
 use tenure_core::Property;
 use tenure_trace::{
-    ClockUnit, Course, FollowError, Header, Impossible, Kind, Merged, Trace, Verification, merge,
-    merge_files, plain, verify, verify_files,
+    ClockUnit, Course, FollowError, Header, Impossible, Judge, Kind, Merged, Record, Trace,
+    Verification, Who, merge, merge_files, plain, verify, verify_files,
 };
 
 use super::of_input;
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::group::GroupOptions;
 use crate::cmd::output::{Format, print, print_json};
+use crate::cmd::property::one_of;
 
 /// How many further steps a run that ended may take, so that nobody waits only for time to pass.
 const FURTHER_STEPS: u32 = 200;
@@ -29,6 +30,9 @@ pub(super) struct Options {
     /// Where it happens
     #[arg(long, value_enum, default_value_t)]
     over: Over,
+    /// Which property, where the run violates several; left out: what it was kept for, or the first
+    #[arg(long, value_parser = one_of(Property::ALL), hide_possible_values = true)]
+    property: Option<Property>,
     /// How to print
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -59,15 +63,24 @@ struct Outcome<'a> {
     over: &'a str,
     steps: usize,
     violated_again: bool,
+    /// The step that violates it; absent where its end does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    step: Option<usize>,
+    /// What real nodes would not have done by themselves.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
     verification: Verification,
 }
 
 pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     let trace = Trace::read(&options.file).map_err(|error| of_input(error.into()))?;
-    let property = violated(&trace, &options.file)?;
+    let property = match options.property {
+        Some(property) => property,
+        None => violated(&trace, &options.file)?,
+    };
     let parameters = parameters(&trace.header)?;
     let directory = tempfile::tempdir().map_err(Failure::environment)?;
-    let (mut merged, steps) = again(options.over, &trace, &parameters, directory.path())?;
+    let (mut merged, course) = again(options.over, &trace, &parameters, directory.path())?;
     // What is judged, and of whom, is what it was when the run was kept.
     merged.header = Header {
         // It ends when nothing is left to do: no time need pass before its end says something.
@@ -80,8 +93,8 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
         ..merged.header
     };
     let verification = verify(&merged);
-    let judged = verification.violations.iter().map(|found| found.property);
-    let again = judged.into_iter().any(|judged| judged.name() == property.name());
+    let again = violates(&verification, property);
+    let step = records_until(&merged, property).filter(|_| again);
     report(
         options,
         &Outcome {
@@ -91,12 +104,50 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
                 Over::Checker => "checker",
                 Over::Tcp => "tcp",
             },
-            steps,
+            steps: course.actions.len(),
             violated_again: again,
+            step: step.map(|records| course.done_in(&merged.records[..records])),
+            notes: notes(&merged),
             verification,
         },
     )?;
     Ok(if again { Status::Violated } else { Status::Held })
+}
+
+fn violates(verification: &Verification, property: Property) -> bool {
+    verification.violations.iter().any(|found| found.property.name() == property.name())
+}
+
+/// How many records it takes until a property is violated; none where only the end violates it.
+fn records_until(merged: &Merged, property: Property) -> Option<usize> {
+    let ends = |record: &&Record| record.process == Who::Parent && record.kind == Kind::End;
+    let ended = merged.records.iter().rev().take_while(ends).count();
+    let begun = merged.records.len() - ended;
+    let is_violated = |records: usize| {
+        let mut judge = Judge::new(&merged.header);
+        merged.records[..records].iter().for_each(|record| judge.read(record));
+        violates(&judge.finish(), property)
+    };
+    // Whoever waits may still be served: that is decided by the end alone.
+    if property == Property::Progress || !is_violated(begun) {
+        return None;
+    }
+    let (mut before, mut after) = (0, begun);
+    while after - before > 1 {
+        let middle = before.midpoint(after);
+        if is_violated(middle) { after = middle } else { before = middle }
+    }
+    Some(after)
+}
+
+/// What the parent of real nodes remarked.
+fn notes(merged: &Merged) -> Vec<String> {
+    let of_parent = merged.records.iter().filter(|record| record.process == Who::Parent);
+    let says = of_parent.filter_map(|record| match &record.kind {
+        Kind::Note(says) => Some(says.clone()),
+        _ => None,
+    });
+    says.collect()
 }
 
 /// What a run violates: what it was kept for, or what its verification finds.
@@ -126,24 +177,32 @@ fn report(options: &Options, outcome: &Outcome<'_>) -> Result<(), Failure> {
     if options.format == Format::Json {
         return print_json(outcome);
     }
-    let Outcome { property, over, steps, violated_again, verification } = outcome;
+    let Outcome { property, over, steps, violated_again, step, notes, verification } = outcome;
     let again = if *violated_again { "violated again" } else { "not violated this time" };
-    let mut text = format!("{property} {again}, over {over}, {steps} steps\n");
+    let when = match step {
+        Some(step) => format!("by step {step} of {steps}"),
+        None if *violated_again => format!("at the end of {steps} steps"),
+        None => format!("{steps} steps"),
+    };
+    let mut text = format!("{property} {again}, over {over}, {when}\n");
     for violation in
         verification.violations.iter().filter(|it| it.property.name() == property.name())
     {
         text.push_str(&format!("  {}\n", violation.says));
     }
+    for note in notes {
+        text.push_str(&format!("  {}\n", plain(note)));
+    }
     print(&text)
 }
 
-/// Makes the run happen again. Gives the trace that was written, and how many steps there were.
+/// Makes the run happen again. Gives the trace that was written, and what was done.
 fn again(
     over: Over,
     trace: &Trace,
     parameters: &Parameters,
     directory: &Path,
-) -> Result<(Merged, usize), Failure> {
+) -> Result<(Merged, Course), Failure> {
     let subject = tenure_instances::subject(&trace.header.algorithm, parameters);
     let subject = subject.map_err(Failure::usage)?;
     let mut course = Course::of_trace(trace).map_err(Failure::usage)?;
@@ -174,5 +233,5 @@ fn again(
             merge_files(&files)
         }
     };
-    Ok((merged.map_err(of_input)?, course.actions.len()))
+    Ok((merged.map_err(of_input)?, course))
 }
