@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 
 use tenure_algorithms::catalogue::{self as house, Configured, Parameters, Unknown};
 use tenure_core::service::{election, mutex};
+use tenure_core::theory::{Expected, Scene};
 use tenure_core::{Algorithm, Card, Election, Mutex};
 use tenure_daemon::{AnyOffice, Erase, Offices, Service};
 
@@ -14,10 +15,12 @@ use crate::subject::{Subject, of_house};
 /// The algorithms that a program adds to those of the house.
 ///
 /// ```
+/// use tenure_algorithms::channel::Fifo;
 /// use tenure_algorithms::mutex::Central;
 /// use tenure_instances::catalogue;
 ///
-/// let own = catalogue![Central]; // an algorithm of your own stands here
+/// // An algorithm of your own stands here; the second is `fifo:` and its name.
+/// let own = catalogue![Central, Fifo<Central>];
 /// ```
 #[derive(Default)]
 pub struct Catalogue {
@@ -37,6 +40,7 @@ macro_rules! catalogue {
 struct Member {
     name: String,
     card: fn(&Parameters) -> Result<Card, Unknown>,
+    expected: fn(&Parameters, Scene) -> Result<Option<Expected>, Unknown>,
     subject: fn(&Parameters) -> Result<Box<dyn Subject>, Unknown>,
     office: Offices,
 }
@@ -52,6 +56,7 @@ impl<P: Mutex + Algorithm<Config: Configured>> Brought<P> for mutex::Command {
         catalogue.locks.push(Member {
             name: name::<P>(),
             card: card_of::<P>,
+            expected: expected_of::<P>,
             subject: |parameters| {
                 let config = P::Config::configured(parameters)?;
                 Ok(Box::new(Instance::<P> {
@@ -75,6 +80,7 @@ impl<P: Election + Algorithm<Config: Configured>> Brought<P> for election::Comma
         catalogue.elections.push(Member {
             name: name::<P>(),
             card: card_of::<P>,
+            expected: expected_of::<P>,
             subject: |parameters| {
                 let config = P::Config::configured(parameters)?;
                 Ok(Box::new(Instance::<P> {
@@ -100,6 +106,13 @@ fn card_of<P: Algorithm<Config: Configured>>(parameters: &Parameters) -> Result<
     Ok(P::card(&P::Config::configured(parameters)?, parameters.size))
 }
 
+fn expected_of<P: Algorithm<Config: Configured>>(
+    parameters: &Parameters,
+    scene: Scene,
+) -> Result<Option<Expected>, Unknown> {
+    Ok(P::expected(&P::Config::configured(parameters)?, parameters.size, scene))
+}
+
 static OWN: OnceLock<Catalogue> = OnceLock::new();
 
 impl Catalogue {
@@ -108,6 +121,11 @@ impl Catalogue {
     pub fn with<P: Algorithm<Command: Brought<P>>>(mut self) -> Self {
         P::Command::bring(&mut self);
         self
+    }
+
+    /// Whether the program brings none.
+    pub fn is_empty(&self) -> bool {
+        self.locks.is_empty() && self.elections.is_empty()
     }
 
     /// From now on this program knows them, under the names on their cards.
@@ -161,6 +179,22 @@ pub fn card(name: &str, parameters: &Parameters) -> Result<Card, Unknown> {
     match find(name) {
         Some(own) => (own.card)(parameters),
         None => house::card(name, parameters),
+    }
+}
+
+/// How many messages theory expects of the algorithm that a name stands for.
+///
+/// # Errors
+///
+/// When there is no such name or variant.
+pub fn expected(
+    name: &str,
+    parameters: &Parameters,
+    scene: Scene,
+) -> Result<Option<Expected>, Unknown> {
+    match find(name) {
+        Some(own) => (own.expected)(parameters, scene),
+        None => house::expected(name, parameters, scene),
     }
 }
 

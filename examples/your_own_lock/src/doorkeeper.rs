@@ -48,7 +48,7 @@ impl Switch for Mistake {
 
     fn declaration(self) -> Variant {
         let says = "whoever knocks gets a key, though it is out";
-        Variant { name: "second-key", says, sound: false, verdict: "", shown_by: "" }
+        Variant { name: "second-key", says, sound: false, verdict: "", shown_by: "-n 2" }
     }
 }
 

@@ -9,11 +9,14 @@ mod doorkeeper;
 
 use doorkeeper::{Doorkeeper, Mistake};
 use tenure::algorithms::Variants;
-use tenure::core::{Algorithm, Card, Cost, Faults, Topology};
+use tenure::algorithms::channel::Fifo;
+use tenure::core::theory::{Expected, Precision, Scene};
+use tenure::core::{Algorithm, Card, Cost, Faults, Strategy, Topology};
 
 impl Algorithm for Doorkeeper {
     fn card(_: &Self::Config, size: u32) -> Card {
         Card {
+            strategy: Strategy::Centralised,
             topology: Topology::Star,
             faults: Faults::none("stops when anybody crashes, and when a message is lost"),
             messages: Cost::per_entry("3 (0 at the door)", 0, Some(3)).none_alone(size),
@@ -21,8 +24,14 @@ impl Algorithm for Doorkeeper {
             ..Card::mutex("doorkeeper", "knock, and wait for the key", "of your own")
         }
     }
+
+    /// What `simulate` holds beside what it measures: the door's own entries cost nothing.
+    fn expected(_: &Self::Config, size: u32, scene: Scene) -> Option<Expected> {
+        let all_alike = Expected::shared(Precision::Exact, 3 * u64::from(size - 1), size.into());
+        (scene == Scene::Alike).then_some(all_alike)
+    }
 }
 
 fn main() -> std::process::ExitCode {
-    tenure::main(tenure::catalogue![Doorkeeper])
+    tenure::main(tenure::catalogue![Doorkeeper, Fifo<Doorkeeper>])
 }

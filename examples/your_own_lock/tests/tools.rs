@@ -56,6 +56,46 @@ fn every_schedule_of_it_is_right_and_its_mistake_is_found_drawn_and_happens_agai
     check("simulate doorkeeper -n 3 --variant second-key --entries 2 --hold 2", 1, &["VIOLATED"]);
 }
 
+/// What it prints is to be typed as it is: the program's name is not `tenure`.
+#[test]
+fn it_speaks_of_itself_and_of_nobody_else() {
+    let folder = folder();
+    let violated = "simulate doorkeeper -n 3 --variant second-key --entries 2 --hold 2";
+    for (line, status, says) in [
+        ("list", 0, "`your-own-lock list NAME`"),
+        ("list doorkeeper", 0, "your-own-lock check doorkeeper --variant second-key"),
+        (violated, 1, "again: your-own-lock simulate doorkeeper"),
+        ("simulate doorkeper", 2, "your-own-lock: "),
+        ("", 2, "`your-own-lock run` is the main job"),
+        ("--help", 0, "Usage: your-own-lock"),
+    ] {
+        let (said, ended) = self::says(folder.path(), line);
+        assert_eq!(ended, Some(status), "{line}: {said}");
+        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(said.contains(says), "{line} does not say `{says}`: {said}");
+        assert!(!said.contains("tenure "), "{line} speaks of another program: {said}");
+    }
+}
+
+/// What theory says of it stands beside what was measured; so does its coordinator.
+#[test]
+fn its_card_and_its_formula_are_held_beside_what_it_does() {
+    let folder = folder();
+    let words = ["2.25 per entry", "as expected"];
+    assert_says(folder.path(), "simulate doorkeeper -n 4 --entries 3", 0, &words);
+    let line = "run --mutex doorkeeper --nodes 3 --entries 20";
+    assert_says(folder.path(), line, 0, &["away from the coordinator"]);
+}
+
+#[test]
+fn over_a_channel_made_reliable_it_survives_losses() {
+    let folder = folder();
+    let line = "simulate fifo:doorkeeper -n 3 --entries 2 --lose 0.2 --duplicate 0.2";
+    assert_says(folder.path(), line, 0, &["mutual-exclusion", "progress"]);
+    let line = "check fifo:doorkeeper -n 2 --lose 1";
+    assert_says(folder.path(), line, 0, &["mutual-exclusion         holds"]);
+}
+
 #[test]
 fn real_processes_lose_no_update_under_it() {
     let folder = folder();

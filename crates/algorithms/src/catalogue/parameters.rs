@@ -11,6 +11,7 @@ use tenure_core::tree::Shape;
 use tenure_core::{Delay, ProcessId, Rank, TICKS_PER_UNIT};
 
 use super::Unknown;
+use crate::channel::fifo;
 use crate::election::bully;
 use crate::{Switch, UnknownVariant, Variants};
 
@@ -104,6 +105,14 @@ pub trait Configured: Sized {
 impl<S: Switch> Configured for Variants<S> {
     fn configured(parameters: &Parameters) -> Result<Self, Unknown> {
         Ok(parameters.variants()?)
+    }
+}
+
+/// Of what runs over a channel that is made reliable.
+impl<C: Configured> Configured for fifo::Config<C> {
+    fn configured(parameters: &Parameters) -> Result<Self, Unknown> {
+        let inner = C::configured(&parameters.with_repeats())?;
+        Ok(fifo::Config { resend: parameters.resend(), ..fifo::Config::around(inner) })
     }
 }
 

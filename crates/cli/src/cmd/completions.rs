@@ -5,6 +5,7 @@ use clap_complete::Shell;
 
 use super::failure::{Failure, Status};
 use super::output::print;
+use super::program;
 
 /// Print completions for a shell, to be saved where it looks for them
 #[derive(Debug, Args)]
@@ -17,7 +18,7 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     let mut script = Vec::new();
     let mut command = super::Command::command();
-    clap_complete::generate(options.shell, &mut command, "tenure", &mut script);
+    clap_complete::generate(options.shell, &mut command, program::name(), &mut script);
     print(&String::from_utf8_lossy(&script))?;
     Ok(Status::Held)
 }

@@ -8,6 +8,7 @@ use std::thread;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::failure::{Failure, Status};
+use super::program;
 
 /// A flag that the first interrupt, from the keyboard or by the system, raises; the second one
 /// ends the process as it always does.
@@ -36,7 +37,7 @@ pub(crate) fn one_by_one<'a, T>(
         match act(item) {
             Err(failure) if failure.status == Status::Incomplete => {
                 let after = |name| Failure::incomplete(format!("interrupted after {name}"));
-                eprintln!("tenure: {}", last.map_or(failure, after));
+                eprintln!("{}: {}", program::name(), last.map_or(failure, after));
                 return Ok(worst.and(Status::Incomplete));
             }
             done => worst = worst.and(done?),

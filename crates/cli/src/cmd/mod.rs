@@ -14,6 +14,7 @@ mod list;
 mod machine;
 mod node;
 mod output;
+mod program;
 mod property;
 mod run;
 mod simulate;
@@ -21,7 +22,7 @@ mod trace;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use tenure_instances::Catalogue;
 
 use failure::{Failure, Status};
@@ -53,15 +54,19 @@ enum Subcommands {
 /// The command: does what the command line of this process asks for, with the algorithms of the
 /// house and with those that the program brings along. Every failure is one line on standard error.
 pub fn main(own: Catalogue) -> ExitCode {
+    program::is_called(!own.is_empty());
     own.install();
-    let done = match Command::try_parse() {
+    let command = Command::command().name(program::name());
+    let parsed = command.try_get_matches().and_then(|it| Command::from_arg_matches(&it));
+    let done = match parsed {
         Ok(command) => command.command.run(),
         Err(error) => failure::of_usage(&error),
     };
     match done {
         Ok(status) => status.into(),
         Err(failure) => {
-            eprintln!("tenure: {failure}");
+            let says = failure.to_string();
+            eprintln!("{}: {}", program::name(), program::with_own_name(&says));
             failure.status.into()
         }
     }
@@ -89,7 +94,6 @@ impl Subcommands {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_command_line_is_well_formed() {

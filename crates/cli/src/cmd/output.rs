@@ -6,6 +6,7 @@ use clap::ValueEnum;
 use serde::Serialize;
 
 use super::failure::Failure;
+use super::program::{self, with_own_name};
 
 /// The longest line of a table.
 pub(crate) const WIDTH: usize = 100;
@@ -23,7 +24,7 @@ pub(crate) enum Format {
 /// Prints `text`. A reader that went away (`| head`) is no failure.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    match out.write_all(with_own_name(text).as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         Err(error) => Err(Failure::environment(format!("cannot print: {error}"))),
         Ok(()) => Ok(()),
@@ -38,7 +39,7 @@ pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
 
 /// Says that something that was asked for makes no difference; what is done stays the same.
 pub(crate) fn no_effect(asked: &str, on: &str) {
-    eprintln!("tenure: {asked} has no effect on {on}");
+    eprintln!("{}: {asked} has no effect on {on}", program::name());
 }
 
 /// Lines of at most `width` characters, broken between words where that is possible.

@@ -1,7 +1,7 @@
 //! Figures that a judge has no need of.
 
 use serde::Serialize;
-use tenure_core::{Layer, ProcessId};
+use tenure_core::{Card, Layer, ProcessId, Service, Strategy};
 use tenure_trace::{Change, Hold, Kind, Merged, Record, Standings};
 
 /// Who serves the grants of a lock, and so enters without asking anybody else.
@@ -16,10 +16,12 @@ pub(super) enum Coordinator {
 }
 
 impl Coordinator {
-    pub(super) fn of(mutex: &str) -> Self {
-        match mutex {
-            "central" => Coordinator::Fixed(ProcessId(0)),
-            coordinated if coordinated.starts_with("coordinated") => Coordinator::Leader,
+    /// As the card of the lock says: one process decides, and nobody named another than the first;
+    /// or the lock is made of an election, whose leader it offers as well.
+    pub(super) fn of(lock: &Card) -> Self {
+        match (lock.strategy, lock.service) {
+            (Strategy::Centralised, _) => Coordinator::Fixed(ProcessId(0)),
+            (Strategy::Composition, Service::Office) => Coordinator::Leader,
             _ => Coordinator::Nobody,
         }
     }

@@ -4,10 +4,11 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use tenure_algorithms::catalogue::Unknown;
+use tenure_algorithms::catalogue::{Parameters, Unknown};
 use tenure_core::{Card, Crashes, Property, Surroundings, TICKS_PER_UNIT};
 use tenure_daemon::Service;
 
+use super::analysis::Coordinator;
 use super::options::Options;
 use super::schedule::{Action, Deed, Moment, Target};
 use crate::cmd::failure::Failure;
@@ -31,6 +32,7 @@ pub(super) struct Plan {
     pub(super) size: u32,
     pub(super) service: Service,
     pub(super) card: Card,
+    pub(super) coordinator: Coordinator,
     pub(super) lock: bool,
     pub(super) entries: Option<u64>,
     pub(super) duration: Option<Duration>,
@@ -52,6 +54,8 @@ impl Plan {
         let (fifo, service) = service(&options);
         validate(&options, fifo)?;
         let card = card(options.nodes, &service)?;
+        let lock = tenure_instances::card(&service.mutex, &Parameters::plain(options.nodes));
+        let coordinator = lock.map_or(Coordinator::Nobody, |lock| Coordinator::of(&lock));
         let duration = match (options.duration, options.entries) {
             (None, None) if options.watch.is_some() => Some(WATCHED_DURATION),
             (None, None) => Some(DEFAULT_DURATION),
@@ -62,6 +66,7 @@ impl Plan {
             size: options.nodes,
             service,
             card,
+            coordinator,
             lock: !options.no_lock,
             entries: options.entries,
             duration,

@@ -97,8 +97,7 @@ impl Summary {
     /// Merges the traces of a run that has ended and judges them.
     pub(super) fn new(plan: &Plan, traces: &[PathBuf], course: Course) -> Result<Summary, Failure> {
         let mut merged = merge_files(traces).map_err(Failure::environment)?;
-        let coordinator = Coordinator::of(&plan.service.mutex);
-        let analysis = Analysis::of(&merged, coordinator);
+        let analysis = Analysis::of(&merged, plan.coordinator);
         if !plan.lock {
             // Nobody entered anything.
             merged.header.service = Service::Election;
@@ -116,7 +115,7 @@ impl Summary {
         let entries = if plan.lock { verification.entries } else { counter.expected };
         let seconds = analysis.seconds();
         let rate = if seconds > 0.0 { entries as f64 / seconds } else { 0.0 };
-        let messages = messages(plan, coordinator, &analysis, &verification);
+        let messages = messages(plan, &analysis, &verification);
         let channel = plan.fifo.then(|| channel(&analysis, &verification));
         Ok(Summary {
             nodes: plan.size,
@@ -168,7 +167,6 @@ fn violated(course: &Course, verification: &Verification) -> Vec<Violated> {
 
 fn messages(
     plan: &Plan,
-    coordinator: Coordinator,
     analysis: &Analysis,
     verification: &Verification,
 ) -> Option<MessagesPerEntry> {
@@ -179,7 +177,7 @@ fn messages(
     let sent = verification.messages.sent_in(Layer::Mutex) as f64;
     let per = |entries: u64| thousandths(sent / entries as f64);
     let away = analysis.entries_away;
-    let apart = coordinator != Coordinator::Nobody && away > 0;
+    let apart = plan.coordinator != Coordinator::Nobody && away > 0;
     Some(MessagesPerEntry {
         measured: per(entries),
         card: plan.card.messages.most,

@@ -1,6 +1,6 @@
 //! What the books say about a run, to be held beside what it measured.
 
-use tenure_algorithms::catalogue::{self, Parameters};
+use tenure_algorithms::catalogue::Parameters;
 use tenure_core::theory::{Precision, Scene, Theory};
 use tenure_core::{Card, Cost, Layer, ProcessId, Service, TICKS_PER_UNIT};
 use tenure_sim::{Entries, Initiators, Pattern, Report, Settings, Span, theory};
@@ -44,7 +44,7 @@ fn expected_in(plan: &Plan, settings: &Settings, drawn: bool) -> Option<Expected
     let scene = scene(plan, settings, drawn).filter(|_| is_plain(plan))?;
     let ranks = (0..plan.size()).map(|place| settings.rank(ProcessId(place))).collect();
     let parameters = Parameters { ranks, ..plan.parameters.clone() };
-    let expected = catalogue::expected(&plan.card.name, &parameters, scene).ok()??;
+    let expected = tenure_instances::expected(&plan.card.name, &parameters, scene).ok()??;
     Some(Expected { messages: theory::value(expected.messages), says: expected.precision })
 }
 

@@ -17,6 +17,7 @@ use tenure_sim::{
 use super::options::RunOptions;
 use crate::cmd::failure::Failure;
 use crate::cmd::group::EntriesAsked;
+use crate::cmd::program::with_own_name;
 
 /// What will be run, once the options are known to make sense.
 #[derive(Clone, Debug)]
@@ -201,7 +202,10 @@ impl Plan {
 
     /// What stands at the head of the trace of these settings.
     pub(crate) fn head(&self, settings: &Settings) -> Head {
-        Head { replay: Some(self.replay(settings)), options: self.words(settings) }
+        Head {
+            replay: Some(with_own_name(&self.replay(settings)).into_owned()),
+            options: self.words(settings),
+        }
     }
 
     /// The options that make the group of these settings again, word by word.
