@@ -45,6 +45,40 @@ fn both_scopes_of_the_order_are_judged_in_one_go() {
     assert_eq!(told["counterexample"]["length"], 6);
 }
 
+/// Whoever says nothing but a name is told what to try next, and what it costs.
+#[test]
+fn a_check_of_which_nothing_was_said_names_the_next() {
+    let text = |line: &str| String::from_utf8(tenure(line).stdout).expect("text");
+    let bare = text("check central");
+    let next = bare.lines().find(|line| line.contains("next:")).expect("the next command");
+    assert!(next.contains("next: `tenure check central -n 4`, "), "{next}");
+    let states = next.split('(').nth(1).and_then(|rest| rest.split([',', ')']).next());
+    let expected: u64 = states.and_then(|states| states.parse().ok()).expect("a number");
+    let larger = json(&tenure("check central -n 4 --format json"))["states"].as_u64();
+    let larger = larger.expect("a number of states");
+    assert!((expected / 2..expected * 10).contains(&larger), "{expected} expected, {larger} found");
+    for said in ["check central -n 3", "check central --lose 1 --beyond-assumptions"] {
+        assert!(!text(said).contains("next:"), "{said}");
+    }
+}
+
+/// Rows of a table of hundreds of checks can be had alone.
+#[test]
+fn rows_of_the_table_of_faults_can_be_had_alone() {
+    let names = |line: &str| {
+        let data = json(&tenure(&format!("{line} --format json")));
+        let rows = data["algorithms"].as_array().expect("rows").clone();
+        rows.iter().map(|row| row["name"].as_str().expect("a name").to_owned()).collect::<Vec<_>>()
+    };
+    let some = names("compare mutex --faults --only token-ring,central");
+    assert_eq!(some, ["central", "token-ring"]);
+    assert_eq!(names("compare election --runs 2 --only lelann"), ["lelann"]);
+    let strange = tenure("compare mutex --faults --only centrall");
+    assert_eq!(strange.status.code(), Some(2));
+    let says = String::from_utf8_lossy(&strange.stderr).into_owned();
+    assert!(says.contains("--only centrall is no row") && says.contains("central,"), "{says}");
+}
+
 #[test]
 fn no_line_of_a_report_is_longer_than_a_hundred_columns() {
     for check in [

@@ -13,6 +13,7 @@ use super::output::{Format, WIDTH, no_effect, print, print_json, wrapped};
 pub(crate) use options::Options;
 
 pub(crate) fn run(options: Options) -> Result<Status, Failure> {
+    let is_bare = options.is_bare()?;
     let options = options.limited();
     let report = perform(&options)?;
     for option in idle(&options)? {
@@ -22,7 +23,10 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
         eprintln!("nothing is violated, so there is no trace to write");
     }
     match options.format {
-        Format::Text => print(&narrow(&(report.to_string() + &advice(&options, &report))))?,
+        Format::Text => {
+            let more = if is_bare { next(&options, &report)? } else { String::new() };
+            print(&narrow(&(report.to_string() + &advice(&options, &report) + &more)))?;
+        }
         Format::Json => print_json(&report)?,
     }
     Ok(match report.judgement() {
@@ -56,6 +60,15 @@ fn idle(options: &Options) -> Result<Vec<&'static str>, Failure> {
 
 /// Searches, and says what was found.
 pub(crate) fn report(options: &Options) -> Result<Report, Failure> {
+    searched(options, true)
+}
+
+/// The same with nothing on the terminal meanwhile.
+pub(crate) fn quiet_report(options: &Options) -> Result<Report, Failure> {
+    searched(options, false)
+}
+
+fn searched(options: &Options, followed: bool) -> Result<Report, Failure> {
     if options.group.draws_ids() {
         return Err(Failure::usage("a check is of certain ranks; list them: --ids 2,3,1"));
     }
@@ -63,14 +76,45 @@ pub(crate) fn report(options: &Options) -> Result<Report, Failure> {
     let card = tenure_instances::card(&options.algorithm, &parameters).map_err(Failure::usage)?;
     let properties = options.properties(&card)?;
     let subject = tenure_instances::subject(&options.algorithm, &parameters);
-    let checked =
-        subject.map_err(Failure::usage)?.check(&examination(options, &parameters, properties));
+    let mut examination = examination(options, &parameters, properties);
+    examination.watch = examination.watch.filter(|_| followed);
+    let checked = subject.map_err(Failure::usage)?.check(&examination);
     checked.map_err(|refusal| match refusal {
         // A handler that panics is no wrong usage: the algorithm is.
         Refusal::Panicked { .. } => Failure::violated(refusal),
         Refusal::Weaker { algorithm, weakness } => Failure::weaker(&algorithm, &weakness),
         refusal => Failure::usage(refusal),
     })
+}
+
+/// What to try when a small group was right of which nothing was said: a larger one, and what that
+/// will cost. Each process more multiplies the worlds by more than the one before it did.
+fn next(options: &Options, report: &Report) -> Result<String, Failure> {
+    if report.judgement() != Judgement::Holds {
+        return Ok(String::new());
+    }
+    let name = &options.algorithm;
+    let smaller =
+        Options::of(&format!("{name} -n {} --max-states {}", report.size - 1, report.states));
+    let before = quiet_report(&smaller?)?.states;
+    let times = report.states / before.max(1);
+    let states = report.states.saturating_mul(times);
+    let bytes = states.saturating_mul(report.bytes as u64 / report.states.max(1));
+    let memory = match bytes >> 30 {
+        0 => String::new(),
+        gigabytes => format!(", {gigabytes} GB"),
+    };
+    let lasts = match report.seconds * times as f64 {
+        ..1.0 => "",
+        ..60.0 => ", seconds",
+        ..3600.0 => ", minutes",
+        _ => ", hours",
+    };
+    let more = report.size + 1;
+    Ok(format!(
+        "  next: `tenure check {name} -n {more}`, {times} times as many states or more \
+         ({states}{lasts}{memory})\n"
+    ))
 }
 
 /// What to try when a search was stopped.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::ArgPredicate;
-use clap::{Arg, Args, ValueEnum};
+use clap::{Arg, Args, Parser, ValueEnum};
 use tenure_check::{Entries, EntriesOfAll};
 use tenure_core::{Card, Need, Property};
 use tenure_sim::{Entries as Numbers, Processes};
@@ -116,6 +116,22 @@ pub(crate) enum Reduce {
 }
 
 impl Options {
+    /// The options of a line.
+    pub(crate) fn of(line: &str) -> Result<Self, Failure> {
+        #[derive(Parser)]
+        struct Line {
+            #[command(flatten)]
+            options: Options,
+        }
+        let words = ["check"].into_iter().chain(line.split_whitespace());
+        Line::try_parse_from(words).map(|line| line.options).map_err(Failure::usage)
+    }
+
+    /// Whether nothing is said but the name of the algorithm.
+    pub(crate) fn is_bare(&self) -> Result<bool, Failure> {
+        Ok(format!("{self:?}") == format!("{:?}", Options::of(&self.algorithm)?))
+    }
+
     /// The same with limits where there are none, so that nobody has to end the search by force.
     pub(crate) fn limited(mut self) -> Self {
         self.max_memory = self.max_memory.or_else(|| Some(machine::memory()? / 2));

@@ -1,8 +1,9 @@
 //! What one fault does to each algorithm, as the checker finds it in small groups.
 
 use std::fmt::Write;
+use std::time::Duration;
 
-use clap::Parser;
+use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use tenure_algorithms::catalogue::Parameters;
 use tenure_check::{Counterexample, Judgement, Report};
@@ -119,15 +120,22 @@ pub(super) struct Matrix {
     pub(super) status: Status,
 }
 
-/// Checks every algorithm of a service against every fault.
-pub(super) fn matrix(kind: Kind) -> Result<Matrix, Failure> {
+/// Checks these algorithms of a service against every fault.
+pub(super) fn matrix(kind: Kind, rows: &[&'static str]) -> Result<Matrix, Failure> {
     let faults = match kind {
         Kind::Mutex => OF_MUTEX,
         Kind::Election => OF_ELECTION,
     };
     let mut algorithms = Vec::new();
-    let status = interrupt::one_by_one(super::names(kind).map(|name| (name, name)), |name| {
-        let cells = faults.iter().map(|fault| cell(kind, name, fault));
+    let line = follow(rows.len() * faults.len());
+    let status = interrupt::one_by_one(rows.iter().map(|name| (*name, *name)), |name| {
+        let row = algorithms.len() + 1;
+        let cells = faults.iter().map(|fault| {
+            line.set_message(format!("row {row} of {}: {name}, {}", rows.len(), fault.name));
+            let cell = cell(kind, name, fault);
+            line.inc(1);
+            cell
+        });
         let cells = cells.collect::<Result<Vec<_>, Failure>>()?;
         let is_open = cells.iter().any(|cell| cell.verdict == Verdict::Unknown);
         algorithms.push(Row { name, cells });
@@ -140,6 +148,16 @@ pub(super) fn matrix(kind: Kind) -> Result<Matrix, Failure> {
         algorithms,
         status,
     })
+}
+
+/// A line on standard error that follows the cells; only on a terminal, where it vanishes.
+fn follow(cells: usize) -> ProgressBar {
+    let line = ProgressBar::new(cells as u64);
+    if let Ok(style) = ProgressStyle::with_template("{elapsed:>4} {bar:30} {msg}") {
+        line.set_style(style);
+    }
+    line.enable_steady_tick(Duration::from_millis(200));
+    line
 }
 
 /// The worst that any of the scopes shows.
@@ -174,14 +192,8 @@ fn suspects(name: &str) -> bool {
 
 /// What `tenure check` says to these words.
 fn judged(words: &str) -> Result<Cell, Failure> {
-    #[derive(Parser)]
-    struct Line {
-        #[command(flatten)]
-        options: check::Options,
-    }
-    let line = format!("check {words} --beyond-assumptions --max-states {MOST_STATES}");
-    let line = Line::try_parse_from(line.split(' ')).map_err(Failure::usage)?;
-    let report = check::report(&line.options)?;
+    let line = format!("{words} --beyond-assumptions --max-states {MOST_STATES}");
+    let report = check::quiet_report(&check::Options::of(&line)?)?;
     let (verdict, property) = verdict(&report);
     let check = Some(format!("tenure check {words} --beyond-assumptions"));
     let length = property

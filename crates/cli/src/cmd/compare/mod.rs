@@ -16,6 +16,7 @@ use super::failure::{Failure, Status};
 use super::group::Ids;
 use super::interrupt;
 use super::output::{Format, no_effect, print, print_json};
+use super::program;
 use super::simulate::experiment::{Interrupt, Outcome};
 use super::simulate::options::RunOptions;
 use super::simulate::plan::Plan;
@@ -43,6 +44,9 @@ pub(crate) struct Options {
     /// Instead: what one fault does to each algorithm, by checking every schedule of small groups
     #[arg(long, conflicts_with = "plot")]
     faults: bool,
+    /// Only these rows
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', num_args = 1..)]
+    only: Vec<String>,
     /// How to print the table
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -70,7 +74,7 @@ struct Data {
 /// Makes the table, and the picture where one is wanted.
 pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     if options.faults {
-        let matrix = faults::matrix(options.service)?;
+        let matrix = faults::matrix(options.service, &rows(options)?)?;
         match options.format {
             Format::Text => print(&matrix.table())?,
             Format::Json => print_json(&matrix)?,
@@ -80,7 +84,7 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     if options.plot.as_deref().is_some_and(|path| path.extension() != Some("svg".as_ref())) {
         no_effect("another ending than .svg", "what --plot draws");
     }
-    for option in idle(options) {
+    for option in idle(options)? {
         no_effect(option, "any of them");
     }
     let (table, status) = compared(options)?;
@@ -95,20 +99,21 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
 }
 
 /// The options that were given and make no difference to any algorithm.
-fn idle(options: &Options) -> Vec<&'static str> {
+fn idle(options: &Options) -> Result<Vec<&'static str>, Failure> {
     let service = match options.service {
         Kind::Mutex => Service::Mutex,
         Kind::Election => Service::Election,
     };
-    let mut idle = names(options.service).map(|name| options.run.group.idle(name, service));
+    let rows = rows(options)?;
+    let mut idle = rows.iter().map(|name| options.run.group.idle(name, service));
     let first = idle.next().unwrap_or_default();
-    idle.fold(first, |all, some| all.into_iter().filter(|it| some.contains(it)).collect())
+    Ok(idle.fold(first, |all, some| all.into_iter().filter(|it| some.contains(it)).collect()))
 }
 
 /// What is printed as JSON.
 pub(crate) fn data(options: &Options) -> Result<Value, Failure> {
     let data = if options.faults {
-        serde_json::to_value(faults::matrix(options.service)?)
+        serde_json::to_value(faults::matrix(options.service, &rows(options)?)?)
     } else {
         serde_json::to_value(compared(options)?.0)
     };
@@ -137,7 +142,8 @@ fn compared(options: &Options) -> Result<(Data, Status), Failure> {
     let interrupt = Interrupt::watch();
     let mut algorithms = Vec::new();
     let mut worst = Status::Held;
-    for name in names(options.service) {
+    let rows = rows(&options)?;
+    for name in rows.iter().copied() {
         let (row, status) = measure(name, &options.run, runs, &interrupt)?;
         algorithms.push(row);
         worst = worst.and(status);
@@ -148,9 +154,9 @@ fn compared(options: &Options) -> Result<(Data, Status), Failure> {
         return Err(Failure::usage(first));
     }
     if let Some(path) = &options.plot {
-        match sweep::sweep(options.service, &options.run, runs, &interrupt) {
+        match sweep::sweep(options.service, &rows, &options.run, runs, &interrupt) {
             Err(failure) if failure.status == Status::Incomplete => {
-                eprintln!("tenure: {failure}");
+                eprintln!("{}: {failure}", program::name());
                 worst = worst.and(Status::Incomplete);
             }
             picture => std::fs::write(path, plot::to_svg(&picture?)).map_err(|error| {
@@ -169,6 +175,19 @@ impl Kind {
             Kind::Election => "election",
         }
     }
+}
+
+/// The rows that are wanted, in the order of the table.
+fn rows(options: &Options) -> Result<Vec<&'static str>, Failure> {
+    let all: Vec<&'static str> = names(options.service).collect();
+    if let Some(strange) = options.only.iter().find(|name| !all.contains(&name.as_str())) {
+        let says =
+            format!("--only {strange} is no row of this table; there are {}", all.join(", "));
+        return Err(Failure::usage(says));
+    }
+    let is_wanted =
+        |name: &&str| options.only.is_empty() || options.only.iter().any(|it| it == name);
+    Ok(all.into_iter().filter(is_wanted).collect())
 }
 
 /// All algorithms of a service, and the lock that runs by default.

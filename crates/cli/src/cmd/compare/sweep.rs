@@ -2,8 +2,8 @@
 
 use tenure_sim::{Ended, Entries, Moments};
 
+use super::Kind;
 use super::plot::{Curve, Picture};
-use super::{Kind, names};
 use crate::cmd::failure::Failure;
 use crate::cmd::group::{DEFAULT_SIZE, EntriesAsked};
 use crate::cmd::interrupt;
@@ -22,6 +22,7 @@ const MOST_EVENTS: u64 = 50_000;
 /// Measures every algorithm in groups of many sizes: what it sends, and how long it takes.
 pub(super) fn sweep(
     kind: Kind,
+    rows: &[&'static str],
     options: &RunOptions,
     runs: u64,
     interrupt: &Interrupt,
@@ -36,7 +37,7 @@ pub(super) fn sweep(
     sizes.sort_unstable();
     sizes.dedup();
     let (mut messages, mut delays) = (Vec::new(), Vec::new());
-    for name in names(kind) {
+    for name in rows.iter().copied() {
         let (mut sent, mut delayed) = (Curve::new(name), Curve::new(name));
         for size in &sizes {
             let mut options = options.clone();

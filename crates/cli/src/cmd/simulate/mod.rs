@@ -2,6 +2,7 @@
 
 pub(crate) mod books;
 mod data;
+mod estimate;
 pub(crate) mod experiment;
 pub(crate) mod options;
 pub(crate) mod plan;
@@ -17,6 +18,7 @@ use plan::{Plan, TraceTo};
 
 use super::failure::{Failure, Status};
 use super::output::{Format, no_effect, print, print_json};
+use super::program;
 
 pub(crate) use options::Options;
 
@@ -32,6 +34,9 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     let plan = plan(options)?;
     for option in plan.idle(&options.run) {
         no_effect(option, &plan.card.name);
+    }
+    if let Some(says) = plan.estimate(options.run.runs(1)?) {
+        eprintln!("{}: {says}", program::name());
     }
     let performed = perform(options)?;
     let Performed { plan, outcome, runs } = &performed;
