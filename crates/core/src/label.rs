@@ -28,6 +28,14 @@ pub struct Label {
     pub kind: &'static str,
 }
 
+impl Label {
+    /// Whether this is a heartbeat, of whatever layer. It says that its sender is there, and nothing
+    /// that its next one does not say: of several that wait for a peer, only the last counts.
+    pub fn is_heartbeat(self) -> bool {
+        self.kind == "heartbeat"
+    }
+}
+
 /// A message that can say what it is called.
 ///
 /// Most messages get it from [`labelled!`](crate::labelled); an adapter passes on the label of

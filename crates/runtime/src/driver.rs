@@ -13,7 +13,7 @@ use tenure_trace::{Kind, Recorded, WriteError};
 use thiserror::Error;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
-use tracing::{info, warn};
+use tracing::warn;
 
 use crate::envelope::Envelope;
 use crate::environment::System;
@@ -274,10 +274,8 @@ where
                 self.take_message(from, session, &payload)
             }
             Incoming::PeerUp { peer, session } => self.meet(peer, session),
-            Incoming::PeerDown { peer, .. } => {
-                info!("the connection with {peer} is gone");
-                Ok(())
-            }
+            // It accuses nobody, and the link has logged it.
+            Incoming::PeerDown { .. } => Ok(()),
             Incoming::Expelled(expelled) => self.step_down(expelled),
         }
     }

@@ -13,6 +13,7 @@ mod lock;
 mod outlet;
 mod plausible;
 mod recorder;
+mod seldom;
 mod steered;
 pub mod store;
 mod timers;

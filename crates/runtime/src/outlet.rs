@@ -1,6 +1,6 @@
 //! The way out of a node: save, then send, arm and tell.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
@@ -15,6 +15,7 @@ use crate::injection::{Fate, Injection};
 use crate::local::Local;
 use crate::plausible::Plausible;
 use crate::recorder::Diary;
+use crate::seldom::Seldom;
 use crate::store::Store;
 use crate::timers::Timers;
 use crate::transport::Mesh;
@@ -42,6 +43,8 @@ pub(crate) struct Outlet<P: Protocol, L> {
     pub(crate) timers: Timers<P::Timer>,
     /// What the local side wants the protocol to be told next.
     pub(crate) commands: VecDeque<P::Command>,
+    /// What is logged of messages that were lost on the way out, by peer.
+    losses: BTreeMap<ProcessId, Seldom>,
     /// How many messages were sent in this session.
     sent: u64,
     /// What was sent, where somebody wants to know.
@@ -77,6 +80,7 @@ where
             injection,
             timers: Timers::new(),
             commands: VecDeque::new(),
+            losses: BTreeMap::new(),
             sent: 0,
             posted: None,
             suspected,
@@ -182,13 +186,21 @@ where
                 2
             }
         };
+        let label = message.label();
         let payload = Envelope { number, clock: self.diary.clock(), message }.encode();
         if let Some(posted) = &mut self.posted {
             posted.push(Posted { to, kind, number, payload: payload.clone() });
         }
         for _ in 0..copies {
-            if let Err(error) = self.mesh.send(to, payload.clone()) {
-                warn!("a message to {to} is lost: {error}");
+            let payload = payload.clone();
+            let sent = if label.is_heartbeat() {
+                self.mesh.send_latest(to, label.kind, payload)
+            } else {
+                self.mesh.send(to, payload)
+            };
+            let Err(error) = sent else { continue };
+            if let Some(more) = self.losses.entry(to).or_default().say() {
+                warn!("a message to {to} is lost: {error}{more}");
             }
         }
         Ok(())

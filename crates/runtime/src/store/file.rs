@@ -23,7 +23,10 @@ pub struct Store {
     directory: PathBuf,
     image: Image,
     /// Open for as long as the directory is owned: the system releases it even after a crash.
-    _lock: File,
+    lock: File,
+    /// A descriptor that is given back for the moment of writing: whoever uses up all others must
+    /// not keep a state from being saved.
+    reserve: Option<File>,
 }
 
 /// Why a store was not opened. Nothing in the directory was changed, unless the error is
@@ -133,7 +136,7 @@ impl Store {
             return Err(OpenError::WrongSchema { path, found: image.schema, expected });
         }
         image.session += 1;
-        let store = Store { directory, image, _lock: lock };
+        let mut store = Store { directory, image, lock, reserve: None };
         store.write().map_err(OpenError::Session)?;
         Ok(store)
     }
@@ -168,7 +171,14 @@ impl Store {
         &self.directory
     }
 
-    fn write(&self) -> Result<(), SaveError> {
+    fn write(&mut self) -> Result<(), SaveError> {
+        self.reserve = None;
+        let written = self.replace();
+        self.reserve = self.lock.try_clone().ok();
+        written
+    }
+
+    fn replace(&self) -> Result<(), SaveError> {
         let next = self.directory.join(NEXT);
         let state = self.directory.join(STATE);
         let write = || {

@@ -1,6 +1,7 @@
 //! What every task of a mesh shares.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tenure_core::ProcessId;
 use tokio::net::TcpStream;
@@ -36,16 +37,15 @@ impl Context {
     }
 }
 
-/// Small messages leave at once, and a peer whose machine vanished is noticed in the end.
-pub(crate) fn tune(stream: &TcpStream) -> std::io::Result<()> {
-    use std::time::Duration;
+/// Small messages leave at once, and a peer whose machine vanished is noticed soon.
+pub(crate) fn tune(stream: &TcpStream, limits: &Limits) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
     let socket = socket2::SockRef::from(stream);
-    let keepalive = socket2::TcpKeepalive::new()
-        .with_time(Duration::from_secs(10))
-        .with_interval(Duration::from_secs(5));
+    // The system counts these in whole seconds.
+    let silence = limits.unheard.max(Duration::from_secs(1));
+    let keepalive = socket2::TcpKeepalive::new().with_time(silence).with_interval(silence);
     socket.set_tcp_keepalive(&keepalive)?;
     #[cfg(target_os = "linux")]
-    socket.set_tcp_user_timeout(Some(Duration::from_secs(30)))?;
+    socket.set_tcp_user_timeout(Some(limits.unheard))?;
     Ok(())
 }

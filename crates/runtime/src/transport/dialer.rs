@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, lookup_host};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::backoff::Backoff;
@@ -16,6 +16,9 @@ use super::refusal::Refusal;
 /// An error that stays the same is logged this rarely.
 const SILENCE: Duration = Duration::from_secs(30);
 
+/// Errors that change are logged this rarely.
+const PAUSE: Duration = Duration::from_secs(1);
+
 /// Keeps an unreachable peer from filling the log.
 #[derive(Debug, Default)]
 struct Complaint {
@@ -26,8 +29,7 @@ impl Complaint {
     /// Whether this is news.
     fn is_due(&mut self, error: &str) -> bool {
         if let Some((at, known)) = &self.last
-            && known == error
-            && at.elapsed() < SILENCE
+            && at.elapsed() < if known == error { SILENCE } else { PAUSE }
         {
             return false;
         }
@@ -74,14 +76,31 @@ async fn dial_until_answered(context: &Context, peer: &Peer, backoff: &mut Backo
 }
 
 async fn dial(context: &Context, peer: &Peer) -> Result<Connection, HandshakeError> {
-    let stream = TcpStream::connect(&peer.address).await?;
+    let stream = reach(&peer.address, context.limits.connect).await?;
     // A port that nobody holds can, on one machine, be connected to itself.
     if stream.local_addr()? == stream.peer_addr()? {
         return Err(io::Error::from(io::ErrorKind::ConnectionRefused).into());
     }
-    tune(&stream)?;
+    tune(&stream, &context.limits)?;
     let (conduit, boot) = handshake::dial(stream, context, peer).await?;
     Ok(Connection { conduit, boot })
+}
+
+/// Connects with the first address of a name that answers within `patience`. TCP itself would ask
+/// a machine that is away more and more seldom.
+async fn reach(name: &str, patience: Duration) -> io::Result<TcpStream> {
+    let mut failed = io::Error::other("the name has no address");
+    for address in lookup_host(name).await? {
+        match timeout(patience, TcpStream::connect(address)).await {
+            Ok(Ok(stream)) => return Ok(stream),
+            Ok(Err(error)) => failed = error,
+            Err(_) => {
+                let says = format!("no answer within {} ms", patience.as_millis());
+                failed = io::Error::new(io::ErrorKind::TimedOut, says);
+            }
+        }
+    }
+    Err(failed)
 }
 
 #[cfg(test)]
@@ -93,6 +112,10 @@ mod tests {
         let mut complaint = Complaint::default();
         assert!(complaint.is_due("connection refused"));
         assert!(!complaint.is_due("connection refused"));
+        assert!(!complaint.is_due("no route to host"), "a peer could make up one error a dial");
+        complaint.last = complaint.last.map(|(at, known)| (at - PAUSE, known));
         assert!(complaint.is_due("no route to host"));
+        complaint.last = complaint.last.map(|(at, known)| (at - PAUSE, known));
+        assert!(!complaint.is_due("no route to host"));
     }
 }

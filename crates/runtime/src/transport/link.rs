@@ -24,6 +24,7 @@ use super::peer::Peer;
 use super::refusal::Refusal;
 use super::seal::Unsealed;
 use super::wire::Wire;
+use crate::seldom::Seldom;
 
 /// A connection whose other end has proved which session of the peer it is.
 #[derive(Debug)]
@@ -47,6 +48,11 @@ pub(crate) struct Link {
     first_session: u64,
     /// Emptied outboxes land here, so that the two queues trade places for ever.
     letters: VecDeque<Letter>,
+    /// What is logged of connections that come and go.
+    comings: Seldom,
+    goings: Seldom,
+    /// What is logged of those that are refused or broke the rules.
+    breaches: Seldom,
 }
 
 /// How a connection ended.
@@ -111,6 +117,9 @@ impl Link {
             session: 0,
             first_session: 0,
             letters: VecDeque::new(),
+            comings: Seldom::default(),
+            goings: Seldom::default(),
+            breaches: Seldom::default(),
         }
     }
 
@@ -144,11 +153,14 @@ impl Link {
 
     /// The connection, unless it is of a boot that is out by now: the listener judged when it shook
     /// hands, and since then another may have come first.
-    fn judged(&self, connection: Connection) -> Option<Connection> {
+    fn judged(&mut self, connection: Connection) -> Option<Connection> {
         let Err(refusal) = self.peer.judge(connection.boot) else { return Some(connection) };
-        let (me, peer, reason) = (self.context.identity.me, self.peer.process, refusal.name());
         self.context.counters.refuse(refusal);
-        tracing::warn!(%me, %peer, session = connection.boot.session, reason, "connection refused");
+        if let Some(more) = self.breaches.say() {
+            let (me, peer, reason) = (self.context.identity.me, self.peer.process, refusal.name());
+            let session = connection.boot.session;
+            tracing::warn!(%me, %peer, session, reason, "connection refused{more}");
+        }
         connection.conduit.dismiss(refusal);
         None
     }
@@ -240,9 +252,18 @@ impl Link {
         if !wire.open {
             return;
         }
-        self.peer.outbox.take(&mut self.letters);
         let mut discarded = Amount::default();
-        while let Some(letter) = self.letters.pop_front() {
+        while wire.output.has_room() {
+            if let Some(frame) = self.conversation.next_frame() {
+                wire.output.push(&frame);
+                self.context.counters.messages_sent.add(1);
+                continue;
+            }
+            // What cannot be written yet stays where a later heartbeat can take its place.
+            if self.letters.is_empty() {
+                self.peer.outbox.take(&mut self.letters);
+            }
+            let Some(letter) = self.letters.pop_front() else { break };
             if self.is_for_this_session(letter.session) {
                 self.conversation.push(letter.payload);
             } else {
@@ -250,11 +271,6 @@ impl Link {
             }
         }
         self.discard(discarded);
-        while wire.output.has_room() {
-            let Some(frame) = self.conversation.next_frame() else { break };
-            wire.output.push(&frame);
-            self.context.counters.messages_sent.add(1);
-        }
         if self.conversation.owes_much() {
             self.acknowledge(wire);
         }
@@ -380,7 +396,7 @@ impl Link {
         self.peer.outbox.release(amount);
     }
 
-    fn came_up(&self, place: Option<Permit<'_, Incoming>>) {
+    fn came_up(&mut self, place: Option<Permit<'_, Incoming>>) {
         let (peer, session) = (self.peer.process, self.session);
         self.context.counters.connections.add(1);
         if self.peer.status().connected_at.is_some() {
@@ -388,7 +404,9 @@ impl Link {
         }
         self.peer.came_up();
         self.context.expulsion.agrees(peer);
-        tracing::info!(me = %self.context.identity.me, %peer, session, "connected");
+        if let Some(more) = self.comings.say() {
+            tracing::info!(me = %self.context.identity.me, %peer, session, "connected{more}");
+        }
         if let Some(place) = place {
             place.send(Incoming::PeerUp { peer, session });
         }
@@ -406,14 +424,16 @@ impl Link {
         let _ = self.incoming.send(down).await;
     }
 
-    fn note_loss(&self, error: &LinkError) {
-        let (me, peer) = (self.context.identity.me, self.peer.process);
+    fn note_loss(&mut self, error: &LinkError) {
+        let (me, peer, session) = (self.context.identity.me, self.peer.process, self.session);
         self.peer.remember_error(&error.to_string());
         if error.is_malformed() {
             self.context.counters.malformed.add(1);
-            tracing::warn!(%me, %peer, session = self.session, %error, "connection closed");
-        } else {
-            tracing::info!(%me, %peer, session = self.session, %error, "connection lost");
+            if let Some(more) = self.breaches.say() {
+                tracing::warn!(%me, %peer, session, %error, "connection closed{more}");
+            }
+        } else if let Some(more) = self.goings.say() {
+            tracing::info!(%me, %peer, session, %error, "connection lost{more}");
         }
     }
 }

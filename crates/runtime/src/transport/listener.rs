@@ -1,10 +1,10 @@
 //! The listener: accepts anybody, believes nobody, and lets no stranger hold up another.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpStream};
@@ -18,6 +18,7 @@ use super::handshake::{self, Caller, HandshakeError};
 use super::link::Connection;
 use super::refusal::Refusal;
 use super::settings::{Listen, MeshError, Trust};
+use crate::seldom::Seldom;
 
 /// How long to wait when the system has no resources for another connection.
 const EXHAUSTED: Duration = Duration::from_millis(100);
@@ -62,6 +63,8 @@ pub(crate) struct Listener {
     pub(crate) socket: TcpListener,
     /// Where the links wait, by process; nothing for this one.
     pub(crate) links: Vec<Option<mpsc::Sender<Connection>>>,
+    /// What is logged of those who are refused, by reason.
+    pub(crate) quiet: Mutex<BTreeMap<Refusal, Seldom>>,
 }
 
 /// One handshake in progress.
@@ -79,12 +82,15 @@ impl Listener {
         let listener = Arc::new(self);
         let mut tasks = JoinSet::new();
         let mut guests = VecDeque::new();
+        let mut exhausted = Seldom::default();
         loop {
             let (stream, address) = match listener.socket.accept().await {
                 Ok(accepted) => accepted,
                 Err(error) => {
-                    let me = listener.context.identity.me;
-                    tracing::warn!(%me, %error, "cannot accept a connection");
+                    if let Some(more) = exhausted.say() {
+                        let me = listener.context.identity.me;
+                        tracing::warn!(%me, %error, "cannot accept a connection{more}");
+                    }
                     sleep(EXHAUSTED).await;
                     continue;
                 }
@@ -139,14 +145,18 @@ impl Listener {
         &self,
         stream: TcpStream,
     ) -> Result<(Conduit<TcpStream>, Caller), HandshakeError> {
-        tune(&stream)?;
+        tune(&stream, &self.context.limits)?;
         handshake::accept(stream, &self.context).await
     }
 
     fn note(&self, address: SocketAddr, error: &HandshakeError) {
         let refusal = error.refusal();
         self.context.counters.refuse(refusal);
-        let me = self.context.identity.me;
-        tracing::warn!(%me, %address, reason = refusal.name(), %error, "connection refused");
+        let mut quiet = self.quiet.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(more) = quiet.entry(refusal).or_default().say() {
+            let me = self.context.identity.me;
+            let reason = refusal.name();
+            tracing::warn!(%me, %address, reason, %error, "connection refused{more}");
+        }
     }
 }

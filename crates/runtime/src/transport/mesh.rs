@@ -1,7 +1,7 @@
 //! The mesh: one process, connected with every peer of its group.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tenure_core::ProcessId;
@@ -107,7 +107,8 @@ impl Mesh {
             incoming,
         };
         let links = mesh.spawn_links();
-        let listener = Listener { context: context.clone(), socket, links };
+        let listener =
+            Listener { context: context.clone(), socket, links, quiet: Mutex::default() };
         mesh.listener.spawn(listener.run());
         Ok((mesh, Inbox { context, receiver, knows: false }))
     }
@@ -127,13 +128,37 @@ impl Mesh {
     ///
     /// [`SendError`]; the message is dropped and everything else goes on.
     pub fn send(&self, to: ProcessId, payload: Vec<u8>) -> Result<(), SendError> {
+        self.post(to, payload, None)
+    }
+
+    /// The same for a message that says nothing which the next of its kind does not say, like a
+    /// heartbeat: of those that wait for a peer which is not reached, the last one is kept.
+    ///
+    /// # Errors
+    ///
+    /// [`SendError`], as of [`Mesh::send`].
+    pub fn send_latest(
+        &self,
+        to: ProcessId,
+        kind: &'static str,
+        payload: Vec<u8>,
+    ) -> Result<(), SendError> {
+        self.post(to, payload, Some(kind))
+    }
+
+    fn post(
+        &self,
+        to: ProcessId,
+        payload: Vec<u8>,
+        latest_of: Option<&'static str>,
+    ) -> Result<(), SendError> {
         let peer = self.context.peer(to).ok_or(SendError::NotAPeer { to })?;
         let limit = self.context.limits.longest_payload();
         let length = payload.len();
         if length > limit {
             return Err(SendError::TooLong { length, limit });
         }
-        let letter = Letter { session: peer.addressed(), payload };
+        let letter = Letter { session: peer.addressed(), payload, latest_of };
         peer.outbox.push(letter).map_err(|_| {
             self.context.counters.overflowed.add(1);
             SendError::Full { to }

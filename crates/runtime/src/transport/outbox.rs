@@ -15,6 +15,8 @@ pub(crate) struct Letter {
     /// 0 when no session of the peer had been seen: any first one will do.
     pub(crate) session: u64,
     pub(crate) payload: Vec<u8>,
+    /// Of a letter that is worth nothing when another of its kind follows: the kind.
+    pub(crate) latest_of: Option<&'static str>,
 }
 
 /// The outbox is full and the message was not taken.
@@ -36,6 +38,8 @@ pub(crate) struct Outbox {
 #[derive(Debug, Default)]
 struct Queue {
     waiting: VecDeque<Letter>,
+    /// Where those wait that another of their kind makes worthless, one of each kind.
+    latest: Vec<(&'static str, usize)>,
     held: Amount,
     crowded_since: Option<Instant>,
 }
@@ -54,12 +58,19 @@ impl Outbox {
     /// Takes a message without waiting, and wakes the link.
     pub(crate) fn push(&self, letter: Letter) -> Result<(), Full> {
         let mut queue = self.lock();
+        if let Some(kind) = letter.latest_of {
+            queue.drop_latest(kind);
+        }
         let mut held = queue.held;
         held.add(&letter.payload);
         if held.frames > self.most.frames || held.bytes > self.most.bytes {
             return Err(Full);
         }
         queue.held = held;
+        if let Some(kind) = letter.latest_of {
+            let place = queue.waiting.len();
+            queue.latest.push((kind, place));
+        }
         queue.waiting.push_back(letter);
         if queue.crowded_since.is_none() && self.is_crowded(held) {
             queue.crowded_since = Some(Instant::now());
@@ -72,7 +83,9 @@ impl Outbox {
 
     /// Moves all that waits into `letters`, which must be empty. It stays counted as held.
     pub(crate) fn take(&self, letters: &mut VecDeque<Letter>) {
-        std::mem::swap(&mut self.lock().waiting, letters);
+        let mut queue = self.lock();
+        queue.latest.clear();
+        std::mem::swap(&mut queue.waiting, letters);
     }
 
     /// Comes back when something was pushed since the last time.
@@ -118,6 +131,20 @@ impl Outbox {
     }
 }
 
+impl Queue {
+    /// Drops the letter of this kind that waits, if one does: another is about to follow.
+    fn drop_latest(&mut self, kind: &'static str) {
+        let Some(at) = self.latest.iter().position(|(known, _)| *known == kind) else { return };
+        let (_, place) = self.latest.swap_remove(at);
+        for (_, other) in &mut self.latest {
+            *other -= usize::from(*other > place);
+        }
+        let dropped = self.waiting.remove(place).expect("what waits is where it was put");
+        self.held.frames -= 1;
+        self.held.bytes -= dropped.payload.len();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -127,7 +154,29 @@ mod tests {
     }
 
     fn letter(length: usize) -> Letter {
-        Letter { session: 0, payload: vec![0; length] }
+        Letter { session: 0, payload: vec![0; length], latest_of: None }
+    }
+
+    #[test]
+    fn of_heartbeats_that_wait_the_last_of_each_kind_is_kept_in_its_place() {
+        let outbox = outbox();
+        for number in 0..100 {
+            let kind = if number % 2 == 0 { "beat" } else { "pulse" };
+            let latest = Letter { session: 0, payload: vec![number], latest_of: Some(kind) };
+            outbox.push(latest).expect("the one before makes room");
+            if number == 50 {
+                outbox.push(letter(0)).expect("room");
+            }
+        }
+        let mut letters = VecDeque::new();
+        outbox.take(&mut letters);
+        let kept: Vec<_> = letters.iter().map(|letter| letter.payload.clone()).collect();
+        assert_eq!(kept, [vec![], vec![98], vec![99]]);
+        assert_eq!(outbox.held(), Amount { frames: 3, bytes: 2 });
+        // What was taken is out of reach.
+        let latest = Letter { session: 0, payload: vec![100], latest_of: Some("beat") };
+        outbox.push(latest).expect("room for a fourth");
+        assert_eq!(outbox.held(), Amount { frames: 4, bytes: 3 });
     }
 
     #[test]

@@ -68,13 +68,20 @@ pub struct Limits {
     pub handshakes: usize,
     /// How long a connection and its handshake may take. Default 3 s.
     pub handshake: Duration,
+    /// How long a peer's machine may take to answer at all when it is dialed. Default 400 ms.
+    pub connect: Duration,
+    /// How long a peer's machine may leave unconfirmed what was written to it, on Linux: the
+    /// connection is given up then, and dialed anew, so that a network that comes back is not
+    /// found out as late as TCP finds it. Everywhere it is how long a silent machine is left
+    /// alone; at least a second of it counts. Default 1 s.
+    pub unheard: Duration,
     /// How long a received message may stay unacknowledged for want of an answer. Default 20 ms.
     pub acknowledge_after: Duration,
     /// How long a peer whose queue is half full holds up the local user. Default 1 s.
     pub patience: Duration,
     /// The pause before the first new attempt to reach a peer; it doubles. Default 10 ms.
     pub redial_min: Duration,
-    /// The longest pause between attempts to reach a peer. Default 1 s.
+    /// The longest pause between attempts to reach a peer. Default 200 ms.
     pub redial_max: Duration,
 }
 
@@ -87,10 +94,12 @@ impl Default for Limits {
             incoming_frames: 1024,
             handshakes: 64,
             handshake: Duration::from_secs(3),
+            connect: Duration::from_millis(400),
+            unheard: Duration::from_secs(1),
             acknowledge_after: Duration::from_millis(20),
             patience: Duration::from_secs(1),
             redial_min: Duration::from_millis(10),
-            redial_max: Duration::from_secs(1),
+            redial_max: Duration::from_millis(200),
         }
     }
 }

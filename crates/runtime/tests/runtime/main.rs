@@ -2,6 +2,7 @@
 
 mod absurd;
 mod applications;
+mod away;
 mod node;
 mod store;
 mod transport;

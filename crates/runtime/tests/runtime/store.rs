@@ -144,7 +144,9 @@ fn what_cannot_be_written_leaves_what_was_there() {
 /// Needs a small file system of its own, which only Linux mounts this easily, and only for root.
 #[cfg(target_os = "linux")]
 mod full_disk {
+    use std::fs::File;
     use std::io::Write;
+    use std::process::{Command, Stdio};
 
     use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 
@@ -162,12 +164,62 @@ mod full_disk {
             mount("tmpfs", directory.path(), "tmpfs", flags, Some(options.as_c_str())).ok()?;
             Some(SmallDisk(directory))
         }
+
+        /// A file system on a file of this one, which finds out when it flushes that there is no
+        /// room for the file. Nothing without the tools for it.
+        fn disk_that_fills_up(&self) -> Option<LazyDisk> {
+            let image = self.0.path().join("image");
+            File::create(&image).and_then(|file| file.set_len(16 << 20)).expect("a sparse file");
+            let directory = tempfile::tempdir().expect("a directory");
+            let done = |program: &str, words: &[&str], paths: &[&Path]| {
+                let mut command = Command::new(program);
+                command.args(words).args(paths).stderr(Stdio::null());
+                command.status().is_ok_and(|status| status.success())
+            };
+            let made = done("mkfs.ext4", &["-q", "-F", "-O", "^has_journal"], &[&image])
+                && done("mount", &["-o", "loop"], &[&image, directory.path()]);
+            made.then_some(LazyDisk(directory))
+        }
+
+        /// Uses up what is left.
+        fn fill(&self) {
+            let mut file = File::create(self.0.path().join("filling")).expect("a file");
+            while file.write_all(&[1; 4096]).is_ok() {}
+        }
+    }
+
+    /// A file system on a file, gone when dropped.
+    struct LazyDisk(tempfile::TempDir);
+
+    impl Drop for LazyDisk {
+        fn drop(&mut self) {
+            unmount(self.0.path(), UnmountFlags::DETACH).expect("what was mounted");
+        }
     }
 
     impl Drop for SmallDisk {
         fn drop(&mut self) {
             unmount(self.0.path(), UnmountFlags::DETACH).expect("what was mounted");
         }
+    }
+
+    #[test]
+    fn a_disk_that_fails_at_the_flush_has_not_saved() {
+        let small = SmallDisk::new(2 << 20);
+        let Some((disk, lazy)) =
+            small.and_then(|it| it.disk_that_fills_up().map(|lazy| (it, lazy)))
+        else {
+            let _ = writeln!(std::io::stderr(), "skipped: needs root and mkfs.ext4");
+            return;
+        };
+        let mut store = Store::open(lazy.0.path(), "token 1").expect("a store");
+        store.save(b"before").expect("room for little");
+        disk.fill();
+        // All of it is written, to memory.
+        let error = store.save(&vec![1; 1 << 20]).expect_err("the flush finds no room");
+        let failed = matches!(error, SaveError::Full { .. } | SaveError::Unwritten { .. });
+        assert!(failed, "{error}");
+        assert_eq!(store.state(), Some(b"before".as_slice()));
     }
 
     #[test]

@@ -1,0 +1,72 @@
+//! A peer that is away for long: what is kept for it.
+
+use std::net::TcpListener;
+use std::path::Path;
+use std::time::Duration;
+
+use tenure_algorithms::compose::{Coordinated, Detected, detected};
+use tenure_algorithms::detector::{Heartbeat, heartbeat};
+use tenure_algorithms::election::{Bully, bully};
+use tenure_core::{Delay, ProcessId, TICKS_PER_UNIT};
+use tenure_runtime::transport::{Limits, Listen, Settings};
+use tenure_runtime::{Front, Injection, Parts, Recorder, Running, Store, start};
+
+type Office = Detected<Heartbeat, Coordinated<Bully>>;
+
+/// A node that beats every 2 ms and keeps up to 64 messages for a peer.
+fn boot(directory: &Path, me: usize, listener: TcpListener, addresses: &[String]) -> Running {
+    let detector = heartbeat::Config {
+        period: Delay::units(2),
+        timeout: 400 * TICKS_PER_UNIT,
+        increment: 0,
+        longest: 2_000 * TICKS_PER_UNIT,
+    };
+    let inner = bully::Config::plain(3, 30 * TICKS_PER_UNIT);
+    let (front, lock, leadership, asks) = Front::new();
+    // They keep the node running, and are not used.
+    std::mem::forget((lock, leadership));
+    let settings = Settings {
+        cluster: "test".into(),
+        me: ProcessId::at(me),
+        session: 1,
+        listen: Listen::Listener(listener),
+        addresses: addresses.to_vec(),
+        secret: None,
+        limits: Limits { queue_frames: 64, ..Limits::default() },
+    };
+    start::<Office, Front>(Parts {
+        config: detected::Config { detector, inner },
+        transport: settings,
+        store: Store::open(directory.join(me.to_string()), "test").unwrap(),
+        local: front,
+        asks,
+        recorder: Recorder::none(),
+        injection: Injection::none(),
+        suspected: None,
+    })
+    .unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn heartbeats_do_not_queue_for_a_peer_that_is_away() {
+    let directory = tempfile::tempdir().unwrap();
+    let listener = |_| TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut listeners: Vec<TcpListener> = (0..3).map(listener).collect();
+    let address = |it: &TcpListener| it.local_addr().unwrap().to_string();
+    let addresses: Vec<String> = listeners.iter().map(address).collect();
+    // The third will never be there.
+    drop(listeners.pop());
+    let nodes: Vec<Running> = listeners
+        .into_iter()
+        .enumerate()
+        .map(|(me, listener)| boot(directory.path(), me, listener, &addresses))
+        .collect();
+    for node in &nodes {
+        while node.view.counts().messages_sent < 500 {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        let away = node.view.peers().into_iter().find(|it| it.peer == ProcessId(2)).unwrap();
+        assert_eq!(away.held_frames, 1, "one heartbeat waits: {away:?}");
+        assert_eq!(node.view.counts().overflowed, 0);
+    }
+}
