@@ -22,8 +22,8 @@ mod verify;
 
 pub use format::{
     Access, AppendError, ApplicationCommand, ApplicationEvent, Asked, ClockUnit, CreateError,
-    Header, Kind, Operation, Passage, ReadError, Reader, Record, Source, Told, Trace, VERSION, Who,
-    WriteError, Writer, now, units,
+    Header, Kind, LONGEST_LINE, MOST_PROCESSES, Operation, Passage, ReadError, Reader, Record,
+    Source, Told, Trace, VERSION, Who, WriteError, Writer, now, units,
 };
 pub use merge::{MergeError, Merged, merge, merge_files, merge_whole_files};
 pub use plain::plain;

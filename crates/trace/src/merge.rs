@@ -7,6 +7,7 @@ use std::vec::IntoIter;
 
 use tenure_core::ProcessId;
 
+use crate::diagram::MOST_DRAWN;
 use crate::format::{Header, Kind, Passage, ReadError, Record, Source, Trace, Who};
 
 /// Many traces of one run as one.
@@ -290,6 +291,12 @@ pub enum MergeError {
     DifferentRuns {
         /// What differs.
         what: String,
+    },
+    /// They can be judged, but not looked at.
+    #[error("a group of {n} processes is not drawn; a drawing has room for {MOST_DRAWN}")]
+    TooWide {
+        /// How many processes the header tells of.
+        n: u32,
     },
     /// A file could not be read.
     #[error(transparent)]

@@ -41,6 +41,20 @@ pub fn lay_out<'r>(
     reading.finish()
 }
 
+/// How many processes there is room for: a drawing has a line for each, and some hold a clock of
+/// all at each step.
+pub const MOST_DRAWN: u32 = 1024;
+
+/// Whether there is room for the group of a trace in a drawing.
+///
+/// # Errors
+///
+/// [`MergeError::TooWide`].
+pub fn fits(header: &Header) -> Result<(), MergeError> {
+    let n = header.n;
+    if n > MOST_DRAWN { Err(MergeError::TooWide { n }) } else { Ok(()) }
+}
+
 /// Lays out the files at `paths`, traces of one run: one alone as it is read, however long;
 /// several merged.
 ///
@@ -52,10 +66,12 @@ pub fn lay_out_files<P: AsRef<Path>>(paths: &[P], view: View) -> Result<Layout, 
     let [path] = paths else {
         let Merged { header, records, .. } =
             if contents { merge_whole_files(paths)? } else { merge_files(paths)? };
+        fits(&header)?;
         return Ok(lay_out(&header, &records, view));
     };
     let reader = Reader::open(path)?;
     let mut reader = if contents { reader } else { reader.skipping_contents() };
+    fits(reader.header())?;
     let mut reading = Reading::new(reader.header(), view);
     for record in reader.by_ref() {
         reading.read(&record?);

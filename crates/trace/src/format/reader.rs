@@ -1,15 +1,18 @@
 //! Traces are read one line at a time.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
 use crate::format::event::Record;
-use crate::format::header::{Header, VERSION};
+use crate::format::header::{Header, MOST_PROCESSES, VERSION};
 use crate::format::line::{Contents, decode};
-use crate::format::who::Who;
+use crate::format::named::stranger;
+
+/// Longer lines are not read, in bytes. None that tenure writes comes near.
+pub const LONGEST_LINE: u64 = 16 << 20;
 
 /// Reads a trace, one record at a time.
 ///
@@ -52,8 +55,11 @@ impl<R: BufRead> Reader<R> {
     pub fn new(mut from: R, path: impl Into<PathBuf>) -> Result<Self, ReadError> {
         let path = path.into();
         let mut line = Vec::new();
-        if let Err(error) = from.read_until(b'\n', &mut line) {
+        if let Err(error) = read_line(&mut from, &mut line) {
             return Err(ReadError::Io { path, error });
+        }
+        if is_too_long(&line) {
+            return Err(ReadError::NotATrace { path });
         }
         let header = decode_header(&line, &path)?;
         let contents = Contents::Kept;
@@ -79,28 +85,25 @@ impl<R: BufRead> Reader<R> {
 
     fn read(&mut self) -> Result<Option<Record>, ReadError> {
         self.line.clear();
-        let read = self.from.read_until(b'\n', &mut self.line);
+        let read = read_line(&mut self.from, &mut self.line);
         if read.map_err(|error| ReadError::Io { path: self.path.clone(), error })? == 0 {
             return Ok(None);
         }
         self.number += 1;
+        if is_too_long(&self.line) {
+            let says = format!("a line of more than {LONGEST_LINE} bytes is no record");
+            return Err(self.malformed(says));
+        }
         match decode(&self.line, self.contents) {
-            Ok(record) => self.of_the_group(record).map(Some),
+            Ok(record) => match stranger(&record, self.header.n) {
+                Some(says) => Err(self.malformed(says)),
+                None => Ok(Some(record)),
+            },
             Err(_) if self.line.last() != Some(&b'\n') => {
                 self.torn = true;
                 Ok(None)
             }
             Err(error) => Err(self.malformed(without_place(&error))),
-        }
-    }
-
-    fn of_the_group(&self, record: Record) -> Result<Record, ReadError> {
-        match record.process {
-            Who::Process(process) if process.0 >= self.header.n => {
-                Err(self
-                    .malformed(format!("there is no {process} in a group of {}", self.header.n)))
-            }
-            _ => Ok(record),
         }
     }
 
@@ -120,6 +123,15 @@ impl<R: BufRead> Iterator for Reader<R> {
         self.done = !matches!(record, Some(Ok(_)));
         record
     }
+}
+
+/// Reads a line, or one byte more than one may have.
+fn read_line(from: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<usize> {
+    from.take(LONGEST_LINE + 1).read_until(b'\n', line)
+}
+
+fn is_too_long(line: &[u8]) -> bool {
+    line.len() as u64 > LONGEST_LINE
 }
 
 /// The part of a header that every version has.
@@ -145,11 +157,15 @@ fn decode_header(line: &[u8], path: &Path) -> Result<Header, ReadError> {
     if versioned.version > VERSION {
         return Err(ReadError::Newer { path: path(), version: versioned.version });
     }
-    serde_json::from_slice(line).map_err(|error| ReadError::Malformed {
-        path: path(),
-        line: 1,
-        says: without_place(&error),
-    })
+    let malformed = |says| ReadError::Malformed { path: path(), line: 1, says };
+    let header: Header =
+        serde_json::from_slice(line).map_err(|error| malformed(without_place(&error)))?;
+    if !(1..=MOST_PROCESSES).contains(&header.n) {
+        let n = header.n;
+        let says = format!("a group of {n} processes is not read; there are 1 to {MOST_PROCESSES}");
+        return Err(malformed(says));
+    }
+    Ok(header)
 }
 
 /// What the error says, without the place in the line, which counts from the line itself.

@@ -3,11 +3,14 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use super::View;
-use crate::format::Record;
 use crate::format::line::{Contents, decode};
+use crate::format::{LONGEST_LINE, Record};
 
 /// How much is read at a time.
 const CHUNK_BYTES: usize = 256 * 1024;
+
+/// How many times that is read at most, in each go. What is left waits for the next.
+const MOST_CHUNKS: usize = 64;
 
 /// How many of the latest lines about locks and messages are looked into, in each go. The others
 /// are only counted: at full speed there are more of them than anybody can see.
@@ -63,7 +66,7 @@ impl Tail {
         }
         let Some(file) = &mut self.file else { return Ok(()) };
         let mut fresh = std::mem::take(&mut self.begun);
-        loop {
+        for _ in 0..MOST_CHUNKS {
             let read = file.read(&mut self.buffer)?;
             fresh.extend_from_slice(&self.buffer[..read]);
             if read < self.buffer.len() {
@@ -72,6 +75,9 @@ impl Tail {
         }
         let whole = fresh.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
         self.begun = fresh.split_off(whole);
+        if self.begun.len() as u64 > LONGEST_LINE {
+            return Err(io::Error::other("a line is longer than any record"));
+        }
         read_lines(&fresh, view);
         Ok(())
     }

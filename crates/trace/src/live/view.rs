@@ -6,6 +6,7 @@ use tenure_core::{Fence, ProcessId, Term};
 
 use super::news::{Latest, News};
 use super::strip::{Belt, Span, Strip, millis};
+use crate::format::named::stranger;
 use crate::format::{Access, Kind, Record, Who};
 use crate::standing::{Change, Hold, Life, Standings};
 
@@ -120,15 +121,18 @@ impl View {
 
     /// Takes note of a record. Those of one file come in its order; files need not be merged.
     pub fn read(&mut self, record: &Record) {
+        let size = u32::try_from(self.processes.len()).unwrap_or(u32::MAX);
+        if stranger(record, size).is_some() {
+            return;
+        }
         self.start.get_or_insert(record.time);
         match record.process {
-            Who::Process(at) if at.index() < self.processes.len() => self.of_process(at, record),
+            Who::Process(at) => self.of_process(at, record),
             Who::Resource => {
                 if let Kind::Access(access) = &record.kind {
                     self.accessed(access, record);
                 }
             }
-            Who::Process(_) => {}
             Who::Parent => match &record.kind {
                 Kind::End => {
                     self.over = true;

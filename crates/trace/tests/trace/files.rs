@@ -2,13 +2,20 @@
 
 use std::cell::RefCell;
 use std::fs;
+use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use tempfile::TempDir;
-use tenure_core::ProcessId;
+use tenure_core::service::election::Event;
 use tenure_core::service::mutex::Command;
-use tenure_trace::{AppendError, Header, Kind, ReadError, Reader, Record, Service, Source, Writer};
+use tenure_core::service::{office, stream};
+use tenure_core::{ProcessId, Term, Verdict};
+use tenure_trace::diagram::{Page, View, Window, lay_out_files};
+use tenure_trace::{
+    AppendError, Header, Kind, MOST_PROCESSES, Passage, ReadError, Reader, Record, Service, Source,
+    Writer,
+};
 
 fn header() -> Header {
     Header::new("central", Service::Mutex, 3, Source::Node)
@@ -95,6 +102,68 @@ fn a_process_outside_of_the_group_is_refused() {
     trace(&path, 1, "{\"time\":4,\"process\":4,\"kind\":\"crash\"}\n");
     let error = Reader::open(&path).unwrap().find_map(Result::err).unwrap().to_string();
     assert!(error.ends_with("p1.ndjson:3: there is no P4 in a group of 3"), "{error}");
+}
+
+#[test]
+fn whoever_a_record_names_is_of_the_group() {
+    let (leader, peer) = (ProcessId(u32::MAX), ProcessId(3));
+    let term = |leader| Term { number: 1, leader };
+    let elected = |leader, winner| Event::Elected { leader, term: term(winner) };
+    let own = ProcessId(0);
+    let passage = Passage::of(&(), peer, 0, 1);
+    let strangers = [
+        Kind::Event(elected(leader, own).into()),
+        Kind::Event(elected(own, leader).into()),
+        Kind::Event(office::Event::Election(Event::Deposed { term: term(leader) }).into()),
+        Kind::Event(stream::Event::Received { from: peer, item: 1 }.into()),
+        Kind::Command(stream::Command::Send { to: peer, item: 1 }.into()),
+        Kind::Send(passage.clone()),
+        Kind::Receive(passage),
+        Kind::Suspicion { peer, verdict: Verdict::Suspect },
+        Kind::Partition(vec![vec![own], vec![peer]]),
+    ];
+    for kind in strangers {
+        let line = serde_json::to_string(&Record::new(4, own, kind.clone())).unwrap();
+        let (_folder, path) = folder();
+        trace(&path, 1, &(line + "\n"));
+        let error = Reader::open(&path).unwrap().find_map(Result::err).unwrap().to_string();
+        let says = ["there is no P4 in a group of 3", "there is no P4294967296 in a group of 3"];
+        assert!(says.iter().any(|says| error.ends_with(says)), "{kind:?}: {error}");
+    }
+    let clock = Record::new(4, own, Kind::Crash).with_clock(vec![0; 4].into());
+    let (_folder, path) = folder();
+    trace(&path, 1, &(serde_json::to_string(&clock).unwrap() + "\n"));
+    let error = Reader::open(&path).unwrap().find_map(Result::err).unwrap().to_string();
+    assert!(error.ends_with("a clock of 4 processes is of no group of 3"), "{error}");
+}
+
+#[test]
+fn a_group_that_does_not_fit_into_memory_is_refused_and_one_that_fits_no_drawing() {
+    let (_folder, path) = folder();
+    for n in [0, MOST_PROCESSES + 1, u32::MAX] {
+        let head = serde_json::to_string(&Header { n, ..header() }).unwrap();
+        fs::write(&path, head + "\n").unwrap();
+        let error = Reader::open(&path).unwrap_err().to_string();
+        let says = format!("a group of {n} processes is not read; there are 1 to {MOST_PROCESSES}");
+        assert!(error.ends_with(&says), "{error}");
+    }
+    let head = serde_json::to_string(&Header { n: MOST_PROCESSES, ..header() }).unwrap();
+    fs::write(&path, head + "\n").unwrap();
+    let wide = lay_out_files(&[&path], View::default()).unwrap_err().to_string();
+    assert_eq!(wide, "a group of 1048576 processes is not drawn; a drawing has room for 1024");
+    let wide = Page::of_files(&[&path], Window::default()).unwrap_err().to_string();
+    assert!(wide.ends_with("a drawing has room for 1024"), "{wide}");
+}
+
+#[test]
+fn a_line_that_does_not_end_is_not_read_to_its_end() {
+    let head = serde_json::to_string(&header()).unwrap() + "\n";
+    let endless = BufReader::new(head.as_bytes().chain(io::repeat(b' ')));
+    let mut reader = Reader::new(endless, "endless").unwrap();
+    let error = reader.next().unwrap().unwrap_err().to_string();
+    assert_eq!(error, "endless:2: a line of more than 16777216 bytes is no record");
+    let error = Reader::new(BufReader::new(io::repeat(b'{')), "endless").unwrap_err();
+    assert!(matches!(error, ReadError::NotATrace { .. }), "{error}");
 }
 
 #[test]

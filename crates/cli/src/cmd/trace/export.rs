@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use tenure_trace::diagram::fits;
 use tenure_trace::export::{from_shiviz, mermaid, otel, shiviz};
 use tenure_trace::{MergeError, Merged, Trace, merge};
 
@@ -53,6 +54,9 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     let traces: Result<Vec<Trace>, MergeError> =
         options.files.iter().map(|path| Ok(Trace::read(path)?)).collect();
     let Merged { header, records, .. } = traces.and_then(merge).map_err(of_input)?;
+    if matches!(options.form, Form::Shiviz | Form::Mermaid) {
+        fits(&header).map_err(of_input)?;
+    }
     let text = match options.form {
         Form::Shiviz => shiviz(&header, &records),
         Form::Mermaid => mermaid(&header, &records),

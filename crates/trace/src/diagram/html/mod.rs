@@ -15,8 +15,8 @@ use tenure_core::Card;
 
 use self::columns::{Crossings, Names, Records, Regions, Spans, Steps};
 use self::safe::{Safe, escaped};
-use super::Reading;
 use super::view::{Clock, Scale, View, Window};
+use super::{Reading, fits};
 use crate::format::{ClockUnit, Header, Reader, Record, Trace};
 use crate::merge::{MergeError, merge};
 use crate::verify::{Judge, Verification};
@@ -125,11 +125,13 @@ impl Page {
     pub fn of_files<P: AsRef<Path>>(paths: &[P], window: Window) -> Result<Self, MergeError> {
         let [path] = paths else {
             let merged = merge(paths.iter().map(Trace::read).collect::<Result<_, _>>()?)?;
+            fits(&merged.header)?;
             let mut page = Page::new(&merged.header, window);
             merged.records.iter().for_each(|record| page.read(record));
             return Ok(page);
         };
         let mut reader = Reader::open(path)?;
+        fits(reader.header())?;
         let mut page = Page::new(reader.header(), window);
         for record in reader.by_ref() {
             page.read(&record?);

@@ -1,0 +1,51 @@
+//! Whom a record names: nobody outside of the group that its header tells of.
+
+use tenure_core::service::{election, stream};
+use tenure_core::{ProcessId, Term};
+
+use crate::format::event::{Kind, Record};
+use crate::format::service::{Asked, Told};
+use crate::format::who::Who;
+
+/// Why a record cannot be of a group of `size`, in a sentence; nothing where it can.
+pub(crate) fn stranger(record: &Record, size: u32) -> Option<String> {
+    let clock = record.clock.as_ref().map_or(0, |clock| clock.counts().len());
+    if clock > size as usize {
+        return Some(format!("a clock of {clock} processes is of no group of {size}"));
+    }
+    let mut found = None;
+    let mut look = |process: ProcessId| {
+        if process.0 >= size {
+            found = Some(process);
+        }
+    };
+    if let Who::Process(process) = record.process {
+        look(process);
+    }
+    in_kind(&record.kind, &mut look);
+    let number = u64::from(found?.0) + 1;
+    Some(format!("there is no P{number} in a group of {size}"))
+}
+
+fn in_kind(kind: &Kind, look: &mut impl FnMut(ProcessId)) {
+    match kind {
+        Kind::Command(Asked::Stream(stream::Command::Send { to, .. })) => look(*to),
+        Kind::Event(Told::Stream(stream::Event::Received { from, .. })) => look(*from),
+        Kind::Event(told) => match told.election() {
+            Some(election::Event::Elected { leader, term: Term { leader: winner, .. } }) => {
+                look(*leader);
+                look(*winner);
+            }
+            Some(election::Event::Deposed { term }) => look(term.leader),
+            None => {}
+        },
+        Kind::Send(passage)
+        | Kind::Receive(passage)
+        | Kind::Drop(passage)
+        | Kind::Duplicate(passage) => look(passage.peer),
+        Kind::Suspicion { peer, .. } => look(*peer),
+        Kind::Partition(sides) => sides.iter().flatten().copied().for_each(look),
+        Kind::Access(access) => look(access.by),
+        _ => {}
+    }
+}
