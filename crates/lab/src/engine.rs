@@ -9,6 +9,7 @@ use tenure_sim::{Halt, Report, Session, Simulation, Steer};
 use tenure_trace::{Action, Course, Recorded, Trace};
 
 use crate::look::Look;
+use crate::patience::Patience;
 
 /// How one moment comes from another.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,8 +89,15 @@ pub trait Engine: Send + Sync {
     ///
     /// # Errors
     ///
-    /// What is not possible, in a sentence.
-    fn go(&self, path: &[Cause], then: &Then, marks: &mut Vec<Mark>) -> Result<Shown, String>;
+    /// What is not possible, in a sentence, or that patience ended on the way. Where it ends
+    /// behind the path, what was reached is shown.
+    fn go(
+        &self,
+        path: &[Cause],
+        then: &Then,
+        marks: &mut Vec<Mark>,
+        patience: &Patience,
+    ) -> Result<Shown, String>;
 }
 
 /// What there is to see at a moment.
@@ -133,10 +141,17 @@ impl<P: Recorded> Run<P> {
 }
 
 impl<P: Recorded> Engine for Run<P> {
-    fn go(&self, path: &[Cause], then: &Then, marks: &mut Vec<Mark>) -> Result<Shown, String> {
+    fn go(
+        &self,
+        path: &[Cause],
+        then: &Then,
+        marks: &mut Vec<Mark>,
+        patience: &Patience,
+    ) -> Result<Shown, String> {
         let page = Page::default();
         let mut session = self.session(&page)?;
         for cause in path {
+            patience.check()?;
             match cause {
                 Cause::Step => taken(session.step())?,
                 Cause::Act(action) => session.steer(action).map_err(|no| no.to_string())?,
@@ -148,8 +163,8 @@ impl<P: Recorded> Engine for Run<P> {
                 let says = action.to_string();
                 marks.push(mark(&session, Cause::Act(action.clone()), says));
             }
-            Then::Steps(most) => steps(&mut session, *most, false, marks)?,
-            Then::UntilTold(most) => steps(&mut session, *most, true, marks)?,
+            Then::Steps(most) => steps(&mut session, *most, false, marks, patience)?,
+            Then::UntilTold(most) => steps(&mut session, *most, true, marks, patience)?,
         }
         // Nothing but the end itself is left: it is reached, so that the judges know.
         if session.next().is_none() {
@@ -167,9 +182,14 @@ fn steps<P: Recorded>(
     most: u64,
     until_told: bool,
     marks: &mut Vec<Mark>,
+    patience: &Patience,
 ) -> Result<(), String> {
     let told = session.told();
-    for _ in 0..most {
+    for taken_so_far in 0..most {
+        if taken_so_far > 0 && patience.is_over() {
+            break;
+        }
+        patience.check()?;
         let Some(next) = session.next() else { break };
         match session.step() {
             Ok(()) => marks.push(mark(session, Cause::Step, next.says)),

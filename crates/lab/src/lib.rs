@@ -17,10 +17,12 @@ mod act;
 mod engine;
 mod look;
 mod page;
+mod patience;
 mod routes;
 mod sitting;
 mod view;
 mod words;
 
-pub use engine::{Apparatus, Engine, Run, Workshop};
+pub use engine::{Apparatus, Cause, Engine, Mark, Run, Shown, Then, Workshop};
+pub use patience::Patience;
 pub use routes::Lab;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -15,15 +16,23 @@ use tenure_web::axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use tenure_web::axum::response::{IntoResponse, Response};
 use tenure_web::axum::routing::{get, post};
 use tenure_web::{Refusal, Server};
+use tokio::sync::Semaphore;
 
 use crate::act::Act;
 use crate::engine::{Apparatus, Then, Workshop};
 use crate::page;
+use crate::patience::Patience;
 use crate::sitting::{MOST_STEPS, Sitting};
 use crate::words;
 
 /// How many sittings are kept; the oldest makes room.
 const MOST_SITTINGS: usize = 32;
+
+/// How many requests are computed for at a time; others wait for their turn.
+const MOST_AT_WORK: usize = 2;
+
+/// How long one request is computed for. What was reached by then is shown.
+const LONGEST: Duration = Duration::from_secs(10);
 
 /// What a page with scripts of its own may do: run them, and nothing with this server.
 const ALONE: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
@@ -33,6 +42,7 @@ const ALONE: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src '
 pub struct Lab {
     workshop: Box<dyn Workshop>,
     sittings: Mutex<Sittings>,
+    places: Arc<Semaphore>,
 }
 
 #[derive(Default)]
@@ -46,7 +56,8 @@ type Shared = State<Arc<Lab>>;
 impl Lab {
     /// A lab without a sitting.
     pub fn new(workshop: impl Workshop) -> Self {
-        Lab { workshop: Box::new(workshop), sittings: Mutex::default() }
+        let places = Arc::new(Semaphore::new(MOST_AT_WORK));
+        Lab { workshop: Box::new(workshop), sittings: Mutex::default(), places }
     }
 
     /// Sits down at a run, and says under which number.
@@ -54,8 +65,8 @@ impl Lab {
     /// # Errors
     ///
     /// Why the lab cannot show it, in a sentence.
-    pub fn open(&self, apparatus: Apparatus) -> Result<u64, String> {
-        let sitting = Sitting::new(apparatus)?;
+    pub fn open(&self, apparatus: Apparatus, patience: &Patience) -> Result<u64, String> {
+        let sitting = Sitting::new(apparatus, patience)?;
         let mut sittings = locked(&self.sittings);
         sittings.last += 1;
         let number = sittings.last;
@@ -95,11 +106,21 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Does work that takes a while beside the server.
+/// Does work that takes a while beside the server. It ends with its turn, and when whoever asked
+/// leaves: this is dropped then.
 async fn beside<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, Refusal> + Send + 'static,
+    lab: &Lab,
+    work: impl FnOnce(&Patience) -> Result<T, Refusal> + Send + 'static,
 ) -> Result<T, Refusal> {
-    let done = tokio::task::spawn_blocking(work).await;
+    // Nobody closes the places; if they were, nobody would have to wait.
+    let place = lab.places.clone().acquire_owned().await;
+    let patience = Patience::of(LONGEST);
+    let _waiting = patience.waiting();
+    let done = tokio::task::spawn_blocking(move || {
+        let _place = place;
+        work(&patience)
+    });
+    let done = done.await;
     done.unwrap_or_else(|_| Err(Refusal::bad("this broke the lab itself; please report it")))
 }
 
@@ -107,12 +128,12 @@ async fn beside<T: Send + 'static>(
 async fn at(
     lab: Arc<Lab>,
     id: String,
-    work: impl FnOnce(&mut Sitting) -> Result<(), Refusal> + Send + 'static,
+    work: impl FnOnce(&mut Sitting, &Patience) -> Result<(), Refusal> + Send + 'static,
 ) -> Result<Response, Refusal> {
-    beside(move || {
+    beside(&lab.clone(), move |patience| {
         let (number, sitting) = lab.sitting(&id)?;
         let mut sitting = locked(&sitting);
-        work(&mut sitting)?;
+        work(&mut sitting, patience)?;
         Ok(json(&sitting.view(number)))
     })
     .await
@@ -144,7 +165,7 @@ struct Create {
 async fn create(State(lab): Shared, body: String) -> Result<Response, Refusal> {
     let asked: Create = said(&body)?;
     let opened = lab.clone();
-    let number = beside(move || {
+    let number = beside(&lab, move |patience| {
         let apparatus = match (asked.words, asked.trace) {
             (Some(words), None) => {
                 words::split(&words).and_then(|words| opened.workshop.of_words(&words))
@@ -152,10 +173,10 @@ async fn create(State(lab): Shared, body: String) -> Result<Response, Refusal> {
             (None, Some(text)) => read(&text).and_then(|trace| opened.workshop.of_trace(&trace)),
             _ => Err("say `words` or `trace`, one of the two".to_owned()),
         };
-        apparatus.and_then(|apparatus| opened.open(apparatus)).map_err(Refusal::bad)
+        apparatus.and_then(|apparatus| opened.open(apparatus, patience)).map_err(Refusal::bad)
     })
     .await?;
-    at(lab, number.to_string(), |_| Ok(())).await
+    at(lab, number.to_string(), |_, _| Ok(())).await
 }
 
 fn read(text: &str) -> Result<Trace, String> {
@@ -166,7 +187,7 @@ fn read(text: &str) -> Result<Trace, String> {
 }
 
 async fn present(State(lab): Shared, Path(id): Path<String>) -> Result<Response, Refusal> {
-    at(lab, id, |_| Ok(())).await
+    at(lab, id, |_, _| Ok(())).await
 }
 
 #[derive(Deserialize)]
@@ -199,7 +220,7 @@ async fn step(
             return Err(Refusal::bad(says));
         }
     };
-    at(lab, id, move |sitting| sitting.step(&then).map_err(Refusal::bad)).await
+    at(lab, id, move |sitting, patience| sitting.step(&then, patience).map_err(Refusal::bad)).await
 }
 
 async fn act(
@@ -208,7 +229,7 @@ async fn act(
     body: String,
 ) -> Result<Response, Refusal> {
     let act: Act = said(&body)?;
-    at(lab, id, move |sitting| sitting.act(&act).map_err(Refusal::bad)).await
+    at(lab, id, move |sitting, patience| sitting.act(&act, patience).map_err(Refusal::bad)).await
 }
 
 #[derive(Deserialize)]
@@ -220,8 +241,8 @@ struct Go {
 async fn go(State(lab): Shared, Path(id): Path<String>, body: String) -> Result<Response, Refusal> {
     let Go { moment } = said(&body)?;
     let missing = move || Refusal::missing(format!("there is no moment {moment}"));
-    at(lab, id, move |sitting| {
-        let is_there = sitting.go(moment).map_err(Refusal::bad)?;
+    at(lab, id, move |sitting, patience| {
+        let is_there = sitting.go(moment, patience).map_err(Refusal::bad)?;
         if is_there { Ok(()) } else { Err(missing()) }
     })
     .await
@@ -234,7 +255,7 @@ async fn file(
     content_type: &'static str,
     make: impl FnOnce(&Sitting) -> Result<Vec<u8>, String> + Send + 'static,
 ) -> Result<Response, Refusal> {
-    beside(move || {
+    beside(&lab.clone(), move |_| {
         let (_, sitting) = lab.sitting(&id)?;
         let made = make(&locked(&sitting)).map_err(Refusal::bad)?;
         Ok(typed(content_type, made))

@@ -10,6 +10,7 @@ use tenure_trace::{Header, Reader, Record, Who};
 use crate::act::Act;
 use crate::engine::{Apparatus, Cause, Mark, Shown, Then};
 use crate::look::Look;
+use crate::patience::Patience;
 
 /// How many moments a sitting keeps.
 const MOST_MOMENTS: usize = 50_000;
@@ -63,12 +64,12 @@ impl Present {
 
 impl Sitting {
     /// Sits down at the beginning.
-    pub(crate) fn new(apparatus: Apparatus) -> Result<Self, String> {
+    pub(crate) fn new(apparatus: Apparatus, patience: &Patience) -> Result<Self, String> {
         if apparatus.size > MOST_PROCESSES {
             let size = apparatus.size;
             return Err(format!("the lab shows up to {MOST_PROCESSES} processes, not {size}"));
         }
-        let shown = played(&apparatus, &[], &Then::Steps(0), &mut Vec::new());
+        let shown = played(&apparatus, &[], &Then::Steps(0), &mut Vec::new(), patience);
         let shown = Present::of(shown.map_err(Fault::says)?)?;
         let beginning = Moment {
             parent: None,
@@ -80,50 +81,51 @@ impl Sitting {
             broken: None,
         };
         let mut sitting = Sitting { apparatus, moments: vec![beginning], at: 0, shown };
-        sitting.catch_up()?;
+        sitting.catch_up(patience)?;
         Ok(sitting)
     }
 
     /// Does what is to be done before anybody looks.
-    fn catch_up(&mut self) -> Result<(), String> {
+    fn catch_up(&mut self, patience: &Patience) -> Result<(), String> {
         let mut steps = 0;
         for Steer { after_step, action } in std::mem::take(&mut self.apparatus.steers) {
-            self.walk(after_step.saturating_sub(steps))?;
+            self.walk(after_step.saturating_sub(steps), patience)?;
             steps = steps.max(after_step);
-            self.go_on(&Then::Act(action))?;
+            self.go_on(&Then::Act(action), patience)?;
         }
-        self.walk(self.apparatus.steps.saturating_sub(steps))
+        self.walk(self.apparatus.steps.saturating_sub(steps), patience)
     }
 
-    fn walk(&mut self, steps: u64) -> Result<(), String> {
+    fn walk(&mut self, steps: u64, patience: &Patience) -> Result<(), String> {
         if steps > MOST_STEPS {
             return Err(format!("the lab takes up to {MOST_STEPS} steps at once, not {steps}"));
         }
-        if steps == 0 { Ok(()) } else { self.go_on(&Then::Steps(steps)) }
+        if steps == 0 { Ok(()) } else { self.go_on(&Then::Steps(steps), patience) }
     }
 
     /// Takes steps, if there are any.
-    pub(crate) fn step(&mut self, then: &Then) -> Result<(), String> {
-        self.go_on(then)
+    pub(crate) fn step(&mut self, then: &Then, patience: &Patience) -> Result<(), String> {
+        self.go_on(then, patience)
     }
 
     /// Does what somebody wants.
-    pub(crate) fn act(&mut self, act: &Act) -> Result<(), String> {
-        self.go_on(&Then::Act(act.action(&self.shown.look)?))
+    pub(crate) fn act(&mut self, act: &Act, patience: &Patience) -> Result<(), String> {
+        self.go_on(&Then::Act(act.action(&self.shown.look)?), patience)
     }
 
     /// Goes to a moment that was reached before.
-    pub(crate) fn go(&mut self, moment: usize) -> Result<bool, String> {
+    pub(crate) fn go(&mut self, moment: usize, patience: &Patience) -> Result<bool, String> {
         if moment >= self.moments.len() {
             return Ok(false);
         }
-        let shown = played(&self.apparatus, &self.path(moment), &Then::Steps(0), &mut Vec::new());
+        let (path, stay) = (self.path(moment), Then::Steps(0));
+        let shown = played(&self.apparatus, &path, &stay, &mut Vec::new(), patience);
         self.shown = Present::of(shown.map_err(Fault::says)?)?;
         self.at = moment;
         Ok(true)
     }
 
-    fn go_on(&mut self, then: &Then) -> Result<(), String> {
+    fn go_on(&mut self, then: &Then, patience: &Patience) -> Result<(), String> {
         if let Some(broken) = &self.moments[self.at].broken {
             return Err(format!("{broken}; go back to do something else"));
         }
@@ -132,14 +134,15 @@ impl Sitting {
             return Err(format!("{MOST_MOMENTS} {says}"));
         }
         let (path, mut marks) = (self.path(self.at), Vec::new());
-        let (shown, panicked) = match played(&self.apparatus, &path, then, &mut marks) {
+        let (shown, panicked) = match played(&self.apparatus, &path, then, &mut marks, patience) {
             Ok(shown) => (shown, None),
             Err(Fault::Refused(says)) => return Err(says),
             Err(Fault::Panicked(says)) => {
                 // What there was before is shown: the run to the last moment that was reached.
                 let causes = marks.iter().map(|mark| mark.cause.clone());
                 let path: Vec<Cause> = path.into_iter().chain(causes).collect();
-                let before = played(&self.apparatus, &path, &Then::Steps(0), &mut Vec::new());
+                let stay = Then::Steps(0);
+                let before = played(&self.apparatus, &path, &stay, &mut Vec::new(), patience);
                 (before.map_err(Fault::says)?, Some(says))
             }
         };
@@ -267,9 +270,10 @@ fn played(
     path: &[Cause],
     then: &Then,
     marks: &mut Vec<Mark>,
+    patience: &Patience,
 ) -> Result<Shown, Fault> {
     // Nothing of the run is used after a panic: what is left are the marks, each whole.
-    let made = catch_unwind(AssertUnwindSafe(|| apparatus.engine.go(path, then, marks)));
+    let made = catch_unwind(AssertUnwindSafe(|| apparatus.engine.go(path, then, marks, patience)));
     match made {
         Ok(shown) => shown.map_err(Fault::Refused),
         Err(panic) => Err(Fault::Panicked(words(&*panic))),

@@ -1,5 +1,7 @@
 //! A moment as the page is told of it.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value, json};
 use tenure_core::{ProcessId, Service, TICKS_PER_UNIT};
 use tenure_sim::{Ended, Finding, Judgement, steering_options};
@@ -68,10 +70,11 @@ impl Sitting {
 
     fn messages(&self) -> Vec<Value> {
         let Present { look, records, .. } = &self.shown;
-        let sent = |number: u64| {
-            let is = |kind: &Kind| matches!(kind, Kind::Send(passage) if passage.number == number);
-            records.iter().rfind(|record| is(&record.kind)).map(|record| units(record.time))
-        };
+        let sent = records.iter().filter_map(|record| match &record.kind {
+            Kind::Send(passage) => Some((passage.number, units(record.time))),
+            _ => None,
+        });
+        let sent: BTreeMap<u64, f64> = sent.collect();
         let message = |message: &crate::look::Message| {
             json!({
                 "message": message.id,
@@ -79,7 +82,7 @@ impl Sitting {
                 "to": message.to.number(),
                 "kind": message.kind,
                 "says": message.says,
-                "sent": sent(message.number),
+                "sent": sent.get(&message.number),
                 "due": units(message.due),
             })
         };

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tenure_algorithms::catalogue::Parameters;
 use tenure_core::Card;
 use tenure_instances::Head;
-use tenure_lab::{Apparatus, Lab, Workshop};
+use tenure_lab::{Apparatus, Lab, Patience, Workshop};
 use tenure_sim::{Settings, Steer};
 use tenure_trace::{Course, Trace};
 use tenure_web::Server;
@@ -63,7 +63,8 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
         (None, []) => None,
         (None, words) => Some(Bench.of_words(words)),
     };
-    let opened = opened.map(|made| made.and_then(|apparatus| lab.open(apparatus)));
+    let opened =
+        opened.map(|made| made.and_then(|apparatus| lab.open(apparatus, &Patience::default())));
     let session = opened.transpose().map_err(Failure::usage)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     runtime.map_err(Failure::environment)?.block_on(serve(options, lab, session))

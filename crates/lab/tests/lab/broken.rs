@@ -1,13 +1,10 @@
 //! A handler that panics ends one branch of a history, and neither the server nor the session.
 
-#[path = "../../web/tests/support/mod.rs"]
-mod support;
-
 use std::net::SocketAddr;
 
+use crate::support::ask;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use support::ask;
 use tenure_algorithms::mutex::{RicartAgrawala, ricart_agrawala};
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{Algorithm, Effects, Fence, Group, ProcessId, Protocol, labelled};
