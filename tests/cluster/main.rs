@@ -1,6 +1,11 @@
 //! Clusters of real processes: hurt, watched, and with every lock and every election.
 
+mod cuts;
+mod disk;
 mod every_algorithm;
 mod faults;
+mod floods;
+mod hosts;
+mod nodes;
 mod waiting;
 mod watch;

@@ -8,7 +8,7 @@ use tenure_algorithms::compose::{Coordinated, Detected, detected};
 use tenure_algorithms::detector::{Heartbeat, heartbeat};
 use tenure_algorithms::election::{Bully, bully};
 use tenure_core::{Delay, ProcessId, TICKS_PER_UNIT};
-use tenure_runtime::transport::{Limits, Listen, Settings};
+use tenure_runtime::transport::{Limits, Listen, Settings, Trust};
 use tenure_runtime::{Front, Injection, Parts, Recorder, Running, Store, start};
 
 type Office = Detected<Heartbeat, Coordinated<Bully>>;
@@ -31,7 +31,7 @@ fn boot(directory: &Path, me: usize, listener: TcpListener, addresses: &[String]
         session: 1,
         listen: Listen::Listener(listener),
         addresses: addresses.to_vec(),
-        secret: None,
+        trust: Trust::Machine,
         limits: Limits { queue_frames: 64, ..Limits::default() },
     };
     start::<Office, Front>(Parts {

@@ -1,0 +1,99 @@
+//! Cut cables: nodes on hosts of their own, and how soon they find each other again.
+
+use std::fs;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::hosts::Hosts;
+use crate::nodes::{Node, Nodes};
+use crate::waiting::{alone, eventually};
+
+/// A detector that is as patient after many mistakes as after none.
+const DETECTOR: &str = "[detector]\nincrement_ms = 0\n";
+
+/// A cluster of five, each on a host of its own.
+struct Cluster {
+    hosts: Hosts,
+    nodes: Nodes,
+    running: Vec<Node>,
+}
+
+impl Cluster {
+    /// Nothing where there can be no hosts.
+    fn start() -> Option<Cluster> {
+        let hosts = Hosts::new(5)?;
+        let nodes = Nodes::at(hosts.all().map(|host| hosts.address(host) + ":7101").collect());
+        hosts.all().for_each(|host| nodes.configure(host, DETECTOR));
+        let mut running: Vec<Node> =
+            hosts.all().map(|host| nodes.start(host, &hosts.at(host))).collect();
+        running.iter_mut().for_each(|node| {
+            node.follows(5);
+        });
+        Some(Cluster { hosts, nodes, running })
+    }
+
+    /// Whom a node suspects, by its trace.
+    fn suspected(&self, host: u32) -> Vec<u64> {
+        let text = fs::read_to_string(self.nodes.trace(host)).unwrap();
+        let mut suspected = Vec::new();
+        for record in text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
+            if record["kind"] != "suspicion" {
+                continue;
+            }
+            let peer = record["peer"].as_u64().unwrap();
+            suspected.retain(|known| *known != peer);
+            if record["verdict"] == "suspect" {
+                suspected.push(peer);
+            }
+        }
+        suspected
+    }
+
+    /// Cuts a host off for so long, and says how long all took to trust each other again.
+    fn cut_off(&self, host: u32, long: Duration) -> Duration {
+        self.hosts.isolate(host);
+        sleep(long);
+        eventually("suspicions of everybody", || {
+            let of_all = self.suspected(host).len() == 4;
+            let by_all = self.hosts.all().all(|it| it == host || !self.suspected(it).is_empty());
+            (of_all && by_all).then_some(())
+        });
+        self.hosts.rejoin(host);
+        let mended = Instant::now();
+        eventually("trust in everybody", || {
+            self.hosts.all().all(|it| self.suspected(it).is_empty()).then_some(())
+        });
+        mended.elapsed()
+    }
+}
+
+#[test]
+fn after_a_cut_everybody_is_found_again_without_waiting_for_tcp() {
+    let _alone = alone();
+    let Some(mut cluster) = Cluster::start() else { return Hosts::say_skipped() };
+    // TCP's own attempts are seconds apart by then, and get rarer the longer it takes.
+    let took = cluster.cut_off(5, Duration::from_secs(8));
+    eprintln!("healed after {} ms", took.as_millis());
+    assert!(took < Duration::from_secs(3), "it took {took:?}, as long as TCP takes");
+    cluster.running.iter_mut().for_each(|node| {
+        node.follows(5);
+    });
+}
+
+#[test]
+#[ignore = "two minutes"]
+fn twenty_cuts_heal_within_a_second_in_the_middle() {
+    let _alone = alone();
+    let Some(cluster) = Cluster::start() else { return Hosts::say_skipped() };
+    let mut took: Vec<Duration> = (0..20_u32)
+        .map(|cut| {
+            let long = Duration::from_millis(1000 + 200 * u64::from(cut));
+            cluster.cut_off(1 + cut % 5, long)
+        })
+        .collect();
+    took.sort_unstable();
+    eprintln!("healed after {took:?}");
+    assert!(took[10] < Duration::from_secs(1), "the middle of {took:?}");
+}

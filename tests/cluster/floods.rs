@@ -1,0 +1,111 @@
+//! Nodes that are given too much: requests that never end, strangers without number.
+
+use std::collections::VecDeque;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use rustix::process::Signal;
+
+use crate::nodes::Nodes;
+use crate::waiting::{alone, eventually};
+
+/// What a command line begins with that may open so many files and no more.
+fn with_descriptors(most: u32) -> Vec<String> {
+    let limit = format!("ulimit -n {most}; exec \"$@\"");
+    ["sh", "-c", &limit, "sh"].map(str::to_owned).into()
+}
+
+#[test]
+fn a_page_that_is_asked_without_end_takes_no_node_down() {
+    let _alone = alone();
+    let nodes = Nodes::on_loopback(3);
+    (1..=3).for_each(|me| nodes.configure(me, "[page]\nlisten = \"127.0.0.1:0\"\n"));
+    let mut highest = nodes.start(3, &[]);
+    let mut others = [1, 2].map(|me| nodes.start(me, &with_descriptors(256)));
+    others.iter_mut().for_each(|node| {
+        node.follows(3);
+    });
+    let url = others[1].page();
+    let page: SocketAddr = url["http://".len()..].trim_end_matches('/').parse().unwrap();
+    let held: Vec<TcpStream> = (0..400)
+        .filter_map(|_| {
+            let stream = TcpStream::connect(page).ok()?;
+            // Whoever was sent away already hears of it later.
+            let _ = (&stream).write_all(b"GET / HT");
+            Some(stream)
+        })
+        .collect();
+    assert!(held.len() > 256, "the system takes connections for the page, {} of them", held.len());
+    // Whoever is elected now writes it down before anybody hears of it.
+    highest.signal(Signal::KILL);
+    assert_eq!(highest.wait(), -1);
+    others[1].follows(2);
+    let mut asked = TcpStream::connect(page).unwrap();
+    write!(asked, "GET / HTTP/1.1\r\nHost: {page}\r\nConnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    asked.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    drop(held);
+}
+
+#[test]
+fn a_node_without_a_spare_descriptor_saves_what_it_must() {
+    let _alone = alone();
+    let nodes = Nodes::on_loopback(3);
+    (1..=3).for_each(|me| nodes.configure(me, ""));
+    let mut highest = nodes.start(3, &[]);
+    let mut others = [1, 2].map(|me| nodes.start(me, &with_descriptors(40)));
+    others.iter_mut().for_each(|node| {
+        node.follows(3);
+    });
+    let address = nodes.address(2);
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        // More strangers than descriptors, who say nothing; whoever is sent away comes back.
+        scope.spawn(|| {
+            let mut held = VecDeque::new();
+            while !is_over.load(Ordering::Acquire) {
+                held.extend(TcpStream::connect(&address).ok());
+                if held.len() > 80 {
+                    held.pop_front();
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+            }
+        });
+        eventually("a node that has no descriptor left", || {
+            others[1].log().contains("cannot accept a connection").then_some(())
+        });
+        highest.signal(Signal::KILL);
+        highest.wait();
+        let lasted = std::panic::catch_unwind(AssertUnwindSafe(|| others[1].follows(2)));
+        is_over.store(true, Ordering::Release);
+        lasted.map_err(|_| others[1].log()).expect("it leads, whoever holds its descriptors");
+    });
+}
+
+#[test]
+fn strangers_without_number_are_some_lines_of_a_log() {
+    let _alone = alone();
+    let nodes = Nodes::on_loopback(1);
+    nodes.configure(1, "");
+    let node = nodes.start(1, &[]);
+    let address = eventually("a node that listens", || {
+        let reports = node.reports();
+        let ready = reports.iter().find_map(|report| report.get("ready"))?;
+        ready["address"].as_str()?.parse::<SocketAddr>().ok()
+    });
+    for _ in 0..200 {
+        let mut stranger = TcpStream::connect(address).unwrap();
+        stranger.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        stranger.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+        let ended = stranger.read_to_end(&mut Vec::new());
+        let reset = |error: &std::io::Error| error.kind() == ErrorKind::ConnectionReset;
+        assert!(ended.is_ok() || ended.as_ref().is_err_and(reset), "{ended:?}");
+    }
+    let log = node.log();
+    let refused = log.lines().filter(|line| line.contains("connection refused")).count();
+    assert!((1..=10).contains(&refused), "{refused} lines for 200 strangers: {log}");
+}

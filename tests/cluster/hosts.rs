@@ -1,0 +1,127 @@
+//! Hosts of their own on this machine, and cuts between them: network namespaces around a router.
+//!
+//! Every host has an address that only the others of its group reach, over a router that drops
+//! silently what passes a cut, one direction at a time, as a cable or a firewall would. Nothing
+//! but `ip` is needed, and root; where either is missing, [`Hosts::new`] gives nothing and the test
+//! says `skipped: needs root`. Dropping the hosts removes them.
+
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Some hosts, numbered from 1.
+pub(crate) struct Hosts {
+    /// What the names of these namespaces begin with.
+    prefix: String,
+    size: u32,
+}
+
+impl Hosts {
+    /// Hosts that all reach each other; nothing where this user may not make any.
+    pub(crate) fn new(size: u32) -> Option<Hosts> {
+        static MADE: AtomicU32 = AtomicU32::new(0);
+        let number = MADE.fetch_add(1, Ordering::Relaxed);
+        let hosts = Hosts { prefix: format!("tenure-{}-{number}", std::process::id()), size };
+        hosts.make().then_some(hosts)
+    }
+
+    /// Says why a test does nothing.
+    pub(crate) fn say_skipped() {
+        eprintln!("skipped: needs root");
+    }
+
+    /// The numbers of all.
+    pub(crate) fn all(&self) -> impl Iterator<Item = u32> + use<> {
+        1..=self.size
+    }
+
+    /// Where the others reach a host. The range is set aside for tests of networks.
+    pub(crate) fn address(&self, host: u32) -> String {
+        format!("198.18.{host}.2")
+    }
+
+    /// What a command line begins with to run at a host.
+    pub(crate) fn at(&self, host: u32) -> Vec<String> {
+        ["ip", "netns", "exec", &self.name(host)].map(str::to_owned).into()
+    }
+
+    /// Lets nothing through any more from one host to another.
+    pub(crate) fn cut(&self, from: u32, to: u32) {
+        assert!(self.rule("add", from, to), "the router takes a rule");
+    }
+
+    /// Lets everything through again.
+    pub(crate) fn mend(&self, from: u32, to: u32) {
+        assert!(self.rule("del", from, to), "the router forgets a rule");
+    }
+
+    /// Cuts a host off from all others, in both directions.
+    pub(crate) fn isolate(&self, host: u32) {
+        self.others(host).for_each(|other| {
+            self.cut(host, other);
+            self.cut(other, host);
+        });
+    }
+
+    /// Takes that back.
+    pub(crate) fn rejoin(&self, host: u32) {
+        self.others(host).for_each(|other| {
+            self.mend(host, other);
+            self.mend(other, host);
+        });
+    }
+
+    fn others(&self, host: u32) -> impl Iterator<Item = u32> + use<> {
+        self.all().filter(move |other| *other != host)
+    }
+
+    fn name(&self, host: u32) -> String {
+        format!("{}-{host}", self.prefix)
+    }
+
+    /// The router's name: that of no host.
+    fn router(&self) -> String {
+        self.name(0)
+    }
+
+    fn make(&self) -> bool {
+        let router = self.router();
+        let forward = ["netns", "exec", &router, "sysctl", "-qw", "net.ipv4.ip_forward=1"];
+        ip(&["netns", "add", &router]) && ip(&forward) && self.all().all(|host| self.connect(host))
+    }
+
+    fn connect(&self, host: u32) -> bool {
+        let (name, router, line) = (self.name(host), self.router(), format!("line{host}"));
+        let (address, gateway) = (self.address(host), format!("198.18.{host}.1"));
+        let (ours, theirs) = (format!("{address}/30"), format!("{gateway}/30"));
+        let pair = ["link", "add", "line", "netns", &name, "type", "veth"];
+        let peer = ["peer", "name", &line, "netns", &router];
+        ip(&["netns", "add", &name])
+            && ip(&[&pair[..], &peer[..]].concat())
+            && ip(&["-n", &name, "link", "set", "lo", "up"])
+            && ip(&["-n", &name, "address", "add", &ours, "dev", "line"])
+            && ip(&["-n", &name, "link", "set", "line", "up"])
+            && ip(&["-n", &router, "address", "add", &theirs, "dev", &line])
+            && ip(&["-n", &router, "link", "set", &line, "up"])
+            && ip(&["-n", &name, "route", "add", "default", "via", &gateway])
+    }
+
+    fn rule(&self, change: &str, from: u32, to: u32) -> bool {
+        let (router, from, to) = (self.router(), self.address(from), self.address(to));
+        ip(&["-n", &router, "rule", change, "from", &from, "to", &to, "blackhole"])
+    }
+}
+
+impl Drop for Hosts {
+    fn drop(&mut self) {
+        for host in 0..=self.size {
+            ip(&["netns", "delete", &self.name(host)]);
+        }
+    }
+}
+
+/// Whether the command did it. A machine without it can make no hosts.
+fn ip(arguments: &[&str]) -> bool {
+    let mut command = Command::new("ip");
+    command.args(arguments).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}

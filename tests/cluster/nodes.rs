@@ -1,0 +1,151 @@
+//! Nodes of one cluster as somebody starts them by hand: `tenure node`, with a file each.
+
+use std::fs::{self, File};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::waiting::eventually;
+
+/// The files of a cluster.
+pub(crate) struct Nodes {
+    directory: TempDir,
+    addresses: Vec<String>,
+}
+
+/// A node under way. Dropping it kills it.
+pub(crate) struct Node {
+    child: Child,
+    /// What its files are called, but for their ends.
+    files: PathBuf,
+}
+
+impl Nodes {
+    /// A cluster whose nodes listen there, in order of their numbers.
+    pub(crate) fn at(addresses: Vec<String>) -> Nodes {
+        let directory = tempfile::tempdir().unwrap();
+        let (keys, size) = (directory.path().join("keys"), addresses.len().to_string());
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
+        command.args(["keys", "new", "--nodes", &size, "--to"]).arg(keys).stdout(Stdio::null());
+        assert!(command.status().unwrap().success());
+        Nodes { directory, addresses }
+    }
+
+    /// A cluster on loopback, on ports that were free a moment ago.
+    pub(crate) fn on_loopback(size: u32) -> Nodes {
+        let listeners = (0..size).map(|_| TcpListener::bind("127.0.0.1:0").unwrap());
+        let held: Vec<TcpListener> = listeners.collect();
+        Nodes::at(held.iter().map(|it| it.local_addr().unwrap().to_string()).collect())
+    }
+
+    /// Where a node listens.
+    pub(crate) fn address(&self, me: u32) -> String {
+        self.addresses[me as usize - 1].clone()
+    }
+
+    /// Where the files are.
+    pub(crate) fn directory(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// The trace of a node.
+    pub(crate) fn trace(&self, me: u32) -> PathBuf {
+        self.file(me, "ndjson")
+    }
+
+    /// Writes the configuration of a node, with these sections besides the necessary ones.
+    pub(crate) fn configure(&self, me: u32, sections: &str) {
+        let (addresses, keys) = (&self.addresses, self.directory.path().join("keys"));
+        let (private, public) = (keys.join(format!("p{me}.key")), keys.join("public.keys"));
+        let (state, trace) = (self.file(me, "state"), self.trace(me));
+        let text = format!(
+            "version = 1\n[cluster]\nname = \"test\"\nme = {me}\naddresses = {addresses:?}\n\
+             private_key = {private:?}\npublic_keys = {public:?}\n\
+             [store]\ndirectory = {state:?}\n[trace]\nfile = {trace:?}\n{sections}"
+        );
+        fs::write(self.file(me, "toml"), text).unwrap();
+    }
+
+    /// Starts a node that was configured. Its command line begins with `within`, which may hold it
+    /// somewhere: in a network namespace, or under limits.
+    pub(crate) fn start(&self, me: u32, within: &[String]) -> Node {
+        let mut line: Vec<String> = within.to_vec();
+        line.extend([env!("CARGO_BIN_EXE_tenure"), "node", "--config"].map(str::to_owned));
+        line.push(self.file(me, "toml").to_str().unwrap().to_owned());
+        let log = |end: &str| File::create(self.file(me, end)).unwrap();
+        let child = Command::new(&line[0])
+            .args(&line[1..])
+            .stdin(Stdio::null())
+            .stdout(log("out"))
+            .stderr(log("err"))
+            .spawn()
+            .unwrap();
+        Node { child, files: self.file(me, "") }
+    }
+
+    fn file(&self, me: u32, end: &str) -> PathBuf {
+        self.directory.path().join(format!("p{me}")).with_extension(end)
+    }
+}
+
+impl Node {
+    /// What it has reported.
+    pub(crate) fn reports(&self) -> Vec<Value> {
+        let text = fs::read_to_string(self.files.with_extension("out")).unwrap();
+        // The last line may be half written.
+        text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+    }
+
+    /// What it has logged.
+    pub(crate) fn log(&self) -> String {
+        fs::read_to_string(self.files.with_extension("err")).unwrap()
+    }
+
+    /// Waits until it reports that this process leads, and says in which term.
+    #[track_caller]
+    pub(crate) fn follows(&mut self, leader: u32) -> u64 {
+        eventually("an election", || {
+            assert_eq!(self.status(), None, "it has ended: {}", self.log());
+            let elected = |report: &Value| report.get("elected").cloned();
+            let last = self.reports().iter().filter_map(elected).next_back()?;
+            (last["leader"] == leader).then(|| last["term"].as_u64().unwrap())
+        })
+    }
+
+    /// The address of its page.
+    #[track_caller]
+    pub(crate) fn page(&self) -> String {
+        eventually("a page", || {
+            let url = |report: &Value| Some(report.get("page")?["url"].as_str()?.to_owned());
+            self.reports().iter().find_map(url)
+        })
+    }
+
+    /// What it exited with; nothing while it runs.
+    pub(crate) fn status(&mut self) -> Option<i32> {
+        let status = self.child.try_wait().unwrap()?;
+        Some(status.code().unwrap_or(-1))
+    }
+
+    /// Waits for its end, and says what it exited with.
+    #[track_caller]
+    pub(crate) fn wait(&mut self) -> i32 {
+        eventually("the end of a node", || self.status())
+    }
+
+    /// Sends it a signal.
+    pub(crate) fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
