@@ -1,6 +1,7 @@
 //! Repository checks and generators: `cargo xtask <command>`.
 #![allow(clippy::print_stdout, reason = "a command line speaks through standard output")]
 
+mod attack;
 mod book;
 mod docs;
 mod expect;
@@ -20,6 +21,8 @@ usage: cargo xtask <command>
   book [--check] [PAGE …]   run the commands of the book, and write down what they print, or see
                             whether it is what the book says; --tenure FILE runs that command
   pictures [--check]        draw the worked examples, or see whether their pictures are current
+  attack [KIND] [--seeds A..B] [--seconds N]
+                            hurt and lie to real processes: files, faults, lasting, bytes, messages
   expect FILE KEY=VALUE …   check figures in a JSON report, as in `counter.lost=0`
 
 exit status: 0 all is well, 1 something is not, 2 usage
@@ -36,6 +39,7 @@ fn main() -> ExitCode {
         ["pictures"] => pictures::main(&root(), true),
         ["pictures", "--check"] => pictures::main(&root(), false),
         ["book", wishes @ ..] => book::main(&root(), wishes),
+        ["attack", words @ ..] => attack::main(&root(), words),
         ["expect", file, expectations @ ..] if !expectations.is_empty() => {
             expect::main(Path::new(file), expectations)
         }

@@ -163,7 +163,7 @@ impl Attack for Poison {
 
 #[test]
 fn after_lies_and_a_restart_of_all_everybody_is_served() {
-    for seed in 0..4 {
+    for seed in crate::seeds(0..4) {
         attack_all(Poison { seed });
     }
 }

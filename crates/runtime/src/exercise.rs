@@ -1,0 +1,171 @@
+//! What a node does with what it is told, without sockets and without a disk: for bytes that nobody
+//! meant to send.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use tenure_core::{
+    Environment, Group, Input, LocalTime, Node, ProcessId, Protocol, Step, TimerChange, Verdict,
+};
+
+use crate::envelope::Envelope;
+use crate::plausible::Plausible;
+
+/// How many things happen at most.
+const STEPS: usize = 4096;
+
+/// Lets a process live through what `bytes` say: messages, timers, suspicions and crashes with a
+/// return. What cannot be read or believed is passed over, as by a node; what was saved is read
+/// back, and so is what was sent.
+///
+/// `command` is asked what the local user says first after each boot, and to each event.
+///
+/// # Panics
+///
+/// When the process does, or what it saved or sent cannot be read back: either is a defect.
+pub fn exercise<P: Protocol>(
+    group: Group,
+    config: &P::Config,
+    command: fn(Option<&P::Event>) -> Option<P::Command>,
+    bytes: &[u8],
+) {
+    let mut bytes = Bytes(bytes);
+    let mut plausible = Plausible::new(group.size());
+    let mut saved = None;
+    for _ in 0..STEPS {
+        let commands = command(None).into_iter().collect();
+        let mut life = Life::<P> { group, armed: BTreeSet::new(), commands, command, saved };
+        let node = Node::boot(group, config, life.saved.clone(), Still);
+        if life.live(node, &mut plausible, &mut bytes).is_none() {
+            return;
+        }
+        saved = life.saved;
+    }
+}
+
+/// Nothing is left to chance, and no time passes.
+#[derive(Clone, Debug)]
+struct Still;
+
+impl Environment for Still {
+    fn choose(&mut self, _bound: u32) -> u32 {
+        0
+    }
+
+    fn local_clock(&mut self) -> LocalTime {
+        LocalTime(0)
+    }
+}
+
+/// A process from its boot to its crash, and what its runner keeps of it.
+struct Life<P: Protocol> {
+    group: Group,
+    armed: BTreeSet<P::Timer>,
+    commands: VecDeque<P::Command>,
+    command: fn(Option<&P::Event>) -> Option<P::Command>,
+    saved: Option<P::Stable>,
+}
+
+impl<P: Protocol> Life<P> {
+    /// Lives until the process crashes; nothing when there are no bytes left, or when a runner
+    /// would stop it.
+    fn live(
+        &mut self,
+        mut node: Node<P, Still>,
+        plausible: &mut Plausible,
+        bytes: &mut Bytes<'_>,
+    ) -> Option<()> {
+        self.release(node.pending(), plausible)?;
+        for _ in 0..STEPS {
+            let input = match self.commands.pop_front() {
+                Some(command) => Input::Command(command),
+                None => match self.next(plausible, bytes)? {
+                    Happening::Input(input) => input,
+                    Happening::Crash => return Some(()),
+                    Happening::Nothing => continue,
+                },
+            };
+            self.release(node.step(input), plausible)?;
+        }
+        None
+    }
+
+    fn next(&mut self, plausible: &mut Plausible, bytes: &mut Bytes<'_>) -> Option<Happening<P>> {
+        let what = bytes.next()?;
+        let from = ProcessId(u32::from(bytes.next()?) % self.group.size());
+        let other = from != self.group.me();
+        let input = match what % 8 {
+            0 if what < 16 => return Some(Happening::Crash),
+            0 | 1 if other => {
+                let verdict = if what < 128 { Verdict::Suspect } else { Verdict::Trust };
+                Some(Input::Suspicion { peer: from, verdict })
+            }
+            2 => {
+                let place = usize::from(what) % self.armed.len().max(1);
+                let timer = self.armed.iter().nth(place).cloned();
+                timer.and_then(|timer| self.armed.take(&timer)).map(Input::Timer)
+            }
+            _ if other => {
+                let length = usize::from(bytes.next()?);
+                let envelope = Envelope::<P::Message>::decode(bytes.take(length));
+                let believed = envelope.filter(|envelope| plausible.hear(envelope).is_ok());
+                believed.map(|Envelope { message, .. }| Input::Message { from, message })
+            }
+            _ => None,
+        };
+        Some(input.map_or(Happening::Nothing, Happening::Input))
+    }
+
+    /// Does what a runner does after a step: saves, and lets the effects out. Nothing where it
+    /// would stop the node instead.
+    fn release(&mut self, step: Step<'_, P, Still>, plausible: &mut Plausible) -> Option<()> {
+        if let Some(stable) = step.unsaved() {
+            plausible.save(stable).ok()?;
+            self.saved = Some(read_back(stable));
+        }
+        let released = step.saved();
+        for (_, message) in released.messages {
+            let envelope = Envelope { number: 1, clock: None, message };
+            let again = Envelope::decode(&envelope.encode());
+            assert_eq!(again.as_ref(), Some(&envelope), "what is sent can be read");
+        }
+        for change in released.timers {
+            match change {
+                TimerChange::Set(timer, _) => self.armed.insert(timer),
+                TimerChange::Cancel(timer) => self.armed.remove(&timer),
+            };
+        }
+        self.commands.extend(released.events.filter_map(|event| (self.command)(Some(&event))));
+        Some(())
+    }
+}
+
+/// What happens next.
+enum Happening<P: Protocol> {
+    Input(Input<P>),
+    Crash,
+    Nothing,
+}
+
+fn read_back<S: tenure_core::Wire + Eq + std::fmt::Debug>(stable: &S) -> S {
+    let bytes = postcard::to_stdvec(stable).expect("a state can always be encoded");
+    let again: S = postcard::from_bytes(&bytes).expect("what is saved can be read");
+    assert_eq!(&again, stable, "what is saved is read as it was");
+    again
+}
+
+/// Bytes that are taken from the front.
+struct Bytes<'a>(&'a [u8]);
+
+impl<'a> Bytes<'a> {
+    fn next(&mut self) -> Option<u8> {
+        let (first, rest) = self.0.split_first()?;
+        self.0 = rest;
+        Some(*first)
+    }
+
+    fn take(&mut self, length: usize) -> &'a [u8] {
+        let (taken, rest) = self.0.split_at(length.min(self.0.len()));
+        self.0 = rest;
+        taken
+    }
+}

@@ -1,0 +1,42 @@
+//! What a node does with any bytes, from the envelope to a boot with what was saved:
+//! `cargo +nightly fuzz run envelope`.
+//!
+//! The first byte chooses the algorithm. Whatever the others say, the process must not panic, and
+//! what it saves and sends must be read back as it was.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use tenure_algorithms::catalogue::{Parameters, Visitor, names, visit};
+use tenure_core::service::{election, mutex};
+use tenure_core::{Algorithm, Election, Group, Mutex, ProcessId};
+use tenure_runtime::exercise;
+
+const SIZE: u32 = 3;
+
+/// One process of a group, told these bytes.
+struct Told<'a>(&'a [u8]);
+
+impl Visitor for Told<'_> {
+    type Output = ();
+
+    fn mutex<P: Mutex + Algorithm>(self, config: P::Config) {
+        let command = |event: Option<&mutex::Event>| match event {
+            None | Some(mutex::Event::Exited) => Some(mutex::Command::Enter),
+            Some(mutex::Event::Entered { .. }) => Some(mutex::Command::Exit),
+        };
+        exercise::<P>(Group::new(ProcessId(1), SIZE), &config, command, self.0);
+    }
+
+    fn election<P: Election + Algorithm>(self, config: P::Config) {
+        let command =
+            |event: Option<&election::Event>| event.is_none().then_some(election::Command::Elect);
+        exercise::<P>(Group::new(ProcessId(1), SIZE), &config, command, self.0);
+    }
+}
+
+fuzz_target!(|bytes: &[u8]| {
+    let Some((&which, bytes)) = bytes.split_first() else { return };
+    let names: Vec<&str> = names().collect();
+    let name = names[usize::from(which) % names.len()];
+    visit(name, &Parameters::plain(SIZE), Told(bytes)).expect("a name of the catalogue");
+});

@@ -1,0 +1,182 @@
+//! Damaged traces and configurations end every command with a documented status, in 2 GiB.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use fastrand::Rng;
+use tempfile::TempDir;
+
+use crate::running::{Ended, start, start_confined};
+use crate::{attack, seeds};
+
+/// What stands in files and nobody means.
+const ABSURD: [&str; 14] = [
+    "0",
+    "1",
+    "-1",
+    "4294967295",
+    "4294967296",
+    "9007199254740993",
+    "9223372036854775808",
+    "18446744073709551615",
+    "1e308",
+    "null",
+    "\"\\u001b[2J\"",
+    "[]",
+    "{}",
+    "[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]",
+];
+
+/// What reads traces, and where it may have 3: where it stops at a limit.
+const READERS: [&str; 9] = [
+    "trace verify hurt.ndjson",
+    "trace verify hurt.ndjson whole.ndjson --format json",
+    "trace show hurt.ndjson --states",
+    "trace diagram hurt.ndjson",
+    "trace diagram hurt.ndjson --as svg",
+    "trace diagram hurt.ndjson --as html",
+    "trace export hurt.ndjson --as mermaid",
+    "trace export hurt.ndjson --as shiviz",
+    "trace replay hurt.ndjson",
+];
+
+/// Traces of whole runs, made once.
+static WHOLE: LazyLock<(TempDir, Vec<PathBuf>)> = LazyLock::new(|| {
+    let folder = tempfile::tempdir().unwrap();
+    let mut traces = Vec::new();
+    for (name, line) in [
+        ("lock", "simulate lamport -n 3 --latency 1..4 --states"),
+        ("office", "simulate coordinated:bully -n 3 --crash 3@40 --recover 3@80"),
+        ("ring", "simulate chang-roberts -n 4"),
+        ("found", "check ricart-agrawala -n 2 --variant clock-only-strict"),
+    ] {
+        let path = folder.path().join(name).with_extension("ndjson");
+        let ended = start(&format!("{line} --trace {}", path.display())).wait();
+        assert!(path.exists(), "{line}: {}", ended.last_words());
+        traces.push(path);
+    }
+    (folder, traces)
+});
+
+const CONFIGURATION: &str = r#"version = 1
+[cluster]
+name = "attacked"
+me = 1
+addresses = ["127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3"]
+[service]
+mutex = "coordinated:bully"
+election = "bully"
+[detector]
+period_ms = 50
+timeout_ms = 400
+[store]
+directory = "node-1"
+[trace]
+file = "node-1.ndjson"
+segment_kib = 64
+[work]
+resource = "127.0.0.1:4"
+entries = 3
+"#;
+
+/// The text with some of it changed.
+fn hurt(rng: &mut Rng, text: &str) -> Vec<u8> {
+    let mut lines: Vec<String> = text.lines().map(String::from).collect();
+    for _ in 0..rng.usize(1..4) {
+        let place = rng.usize(0..lines.len().max(1)) * usize::from(rng.u8(0..4) > 0);
+        if place >= lines.len() {
+            break;
+        }
+        match rng.u8(0..8) {
+            0 => drop(lines.remove(place)),
+            1 => lines.insert(place, lines[place].clone()),
+            2 => {
+                let other = rng.usize(0..lines.len());
+                lines.swap(place, other);
+            }
+            _ => lines[place] = with_another_value(rng, &lines[place]),
+        }
+    }
+    let mut bytes = lines.join("\n").into_bytes();
+    bytes.push(b'\n');
+    match rng.u8(0..6) {
+        0 => bytes.truncate(rng.usize(0..=bytes.len())),
+        1 => {
+            let place = rng.usize(0..bytes.len());
+            bytes[place] = rng.u8(..);
+        }
+        _ => {}
+    }
+    bytes
+}
+
+/// The line with another number, or something absurd, in the place of one of its numbers.
+fn with_another_value(rng: &mut Rng, line: &str) -> String {
+    let digit = |place: usize| line.as_bytes()[place].is_ascii_digit();
+    let begins = |place: &usize| digit(*place) && (*place == 0 || !digit(*place - 1));
+    let numbers: Vec<usize> = (0..line.len()).filter(begins).collect();
+    let Some(start) = rng.choice(numbers) else { return line.to_owned() };
+    let length = line[start..].bytes().take_while(u8::is_ascii_digit).count();
+    let value = match rng.u8(0..3) {
+        0 => rng.u64(0..9).to_string(),
+        _ => ABSURD[rng.usize(0..ABSURD.len())].to_owned(),
+    };
+    format!("{}{value}{}", &line[..start], &line[start + length..])
+}
+
+/// Whether the command ended as the manual says.
+fn judged(line: &str, ended: &Ended) -> Result<(), String> {
+    match ended.code {
+        Some(0..=4) if !ended.err.contains("panicked") => Ok(()),
+        _ => Err(format!("tenure {line}\n{}", ended.last_words())),
+    }
+}
+
+fn hurt_trace(folder: &Path, seed: u64) -> Result<(), String> {
+    let mut rng = Rng::with_seed(seed);
+    let (_, traces) = &*WHOLE;
+    let whole = &traces[rng.usize(0..traces.len())];
+    let text = fs::read_to_string(whole).unwrap();
+    fs::copy(whole, folder.join("whole.ndjson")).unwrap();
+    fs::write(folder.join("hurt.ndjson"), hurt(&mut rng, &text)).unwrap();
+    let line = READERS[rng.usize(0..READERS.len())];
+    judged(line, &start_confined(folder, line).wait())
+}
+
+fn hurt_configuration(folder: &Path, seed: u64) -> Result<(), String> {
+    let mut rng = Rng::with_seed(seed);
+    fs::write(folder.join("node.toml"), hurt(&mut rng, CONFIGURATION)).unwrap();
+    let line = "node --config node.toml";
+    // One that is still whole starts a node, which would run for ever.
+    let ended = start_confined(folder, line).wait_for(Duration::from_secs(2));
+    if ended.code.is_none() && !ended.err.contains("panicked") {
+        return Ok(());
+    }
+    judged(line, &ended)
+}
+
+#[test]
+fn a_damaged_file_ends_no_command_in_an_undocumented_way() {
+    attack("files", seeds(0..24), |seed| {
+        let folder = tempfile::tempdir().unwrap();
+        if seed % 4 == 3 {
+            hurt_configuration(folder.path(), seed)
+        } else {
+            hurt_trace(folder.path(), seed)
+        }
+    });
+}
+
+/// The control: what is not damaged is read.
+#[test]
+fn a_whole_file_is_read() {
+    let (folder, traces) = &*WHOLE;
+    for trace in traces {
+        let line = format!("trace verify {}", trace.display());
+        let ended = start_confined(folder.path(), &line).wait();
+        let violated = trace.ends_with("found.ndjson");
+        assert_eq!(ended.code, Some(i32::from(violated)), "{}", ended.last_words());
+    }
+}

@@ -1,0 +1,100 @@
+//! A run of any length, under random faults or with one peer dead: memory is flat, in every process.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use fastrand::Rng;
+use serde_json::Value;
+
+use crate::running::{Running, start};
+use crate::{attack, seeds};
+
+/// By how many MiB a process may grow in the second half of a run.
+const GROWTH: u64 = 24;
+
+/// How long a run lasts, in seconds: that of `cargo xtask attack lasting --seconds N`, or this.
+fn seconds() -> u64 {
+    std::env::var("TENURE_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(12)
+}
+
+/// What is done to a group of five until the end: somebody is killed or stopped, and comes back.
+fn faults(rng: &mut Rng, seconds: u64) -> String {
+    let (mut at, mut line) = (1_000, String::new());
+    while at + 4_000 < seconds * 1_000 {
+        let (who, back) = (rng.u32(1..=5), at + rng.u64(500..2_500));
+        line += &match rng.u8(0..3) {
+            0 => format!(" --pause {who}@{at}ms..{back}ms"),
+            1 => format!(" --kill leader@{at}ms --restart leader@{back}ms"),
+            _ => format!(" --kill {who}@{at}ms --restart {who}@{back}ms"),
+        };
+        at = back + rng.u64(1_500..6_000);
+    }
+    line
+}
+
+/// The resident memory of a process and of its children, in MiB; nothing where that cannot be
+/// asked.
+fn memory(run: &Running) -> BTreeMap<u32, u64> {
+    let parent = run.child.id();
+    let children = format!("/proc/{parent}/task/{parent}/children");
+    let children = fs::read_to_string(children).unwrap_or_default();
+    let children = children.split_whitespace().filter_map(|child| child.parse().ok());
+    let resident = |process: u32| {
+        let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+        let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
+        Some((process, kib / 1024))
+    };
+    children.chain([parent]).filter_map(resident).collect()
+}
+
+/// What a run takes while it goes on: the most of any process, in each half of it.
+fn watch(run: &mut Running, seconds: u64) -> (u64, u64) {
+    let (begun, mut halves) = (Instant::now(), [0, 0]);
+    let mut told = 0;
+    while run.child.try_wait().unwrap().is_none() && begun.elapsed().as_secs() < seconds + 60 {
+        let passed = begun.elapsed().as_secs();
+        let all = memory(run);
+        let half = usize::from(passed * 2 >= seconds);
+        halves[half] = all.values().copied().max().unwrap_or(0).max(halves[half]);
+        if passed >= told {
+            eprintln!("{passed:>5} s  parent and nodes, MiB: {all:?}");
+            told += (seconds / 20).max(1);
+        }
+        sleep(Duration::from_millis(200));
+    }
+    (halves[0], halves[1])
+}
+
+fn lasts(seed: u64) -> Result<(), String> {
+    let seconds = seconds();
+    let mut rng = Rng::with_seed(seed);
+    let faults = match seed % 2 {
+        0 => faults(&mut rng, seconds),
+        _ => " --kill 2@1s".to_owned(),
+    };
+    let line = format!("run --nodes 5 --duration {seconds}s --trace-mib 2{faults} --seed {seed}");
+    let mut run = start(&format!("{line} --format json"));
+    let (first, second) = watch(&mut run, seconds);
+    let ended = run.wait();
+    let wrong = |says: &str| Err(format!("tenure {line}\n{says}\n{}", ended.last_words()));
+    if ended.code != Some(0) {
+        return wrong("it did not hold");
+    }
+    let result: Value = serde_json::from_str(&ended.out).map_err(|error| error.to_string())?;
+    eprintln!(
+        "{} entries, {} records: {first}, then {second} MiB",
+        result["entries"], result["records"]
+    );
+    if second > first + GROWTH {
+        return wrong(&format!("{first} MiB at most in the first half, {second} in the second"));
+    }
+    Ok(())
+}
+
+#[test]
+fn memory_is_flat_however_long_a_run_lasts() {
+    attack("lasting", seeds(0..2), lasts);
+}
