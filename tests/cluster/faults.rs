@@ -30,10 +30,16 @@ struct Ended {
 }
 
 fn start(arguments: &[&str]) -> Running {
+    start_in(&std::env::temp_dir(), arguments)
+}
+
+/// The same with another folder for what is temporary.
+fn start_in(temporary: &Path, arguments: &[&str]) -> Running {
     let output = tempfile::tempdir().unwrap();
     let file = |name: &str| File::create(output.path().join(name)).unwrap();
     let child = Command::new(env!("CARGO_BIN_EXE_tenure"))
         .args(arguments)
+        .env("TMPDIR", temporary)
         .stdin(Stdio::null())
         .stdout(file("out"))
         .stderr(file("err"))
@@ -189,6 +195,35 @@ fn a_stopped_leader_never_makes_the_counter_wrong() {
     let result = tenure(&words(line)).expect(0).json();
     assert_sound(&result);
     eprintln!("{} refused, {} overlaps", result["refused"], result["overlaps"]);
+}
+
+#[test]
+fn who_is_stopped_under_a_card_that_needs_a_perfect_detector_is_judged_at_the_resource() {
+    let _alone = alone();
+    let line = "run --mutex tolerant-ricart-agrawala --duration 5s --hold 5ms \
+                --pause 4@1766ms..4353ms --pause 3@956ms..2805ms --format json";
+    let result = tenure(&words(line)).expect(0).json();
+    assert_sound(&result);
+    let note = "a failure detector that is never wrong";
+    assert!(result["notes"].to_string().contains(note), "{result:#}");
+    eprintln!("{} overlaps, not promised: {}", result["overlaps"], result["not_promised"]);
+}
+
+#[test]
+fn what_was_judged_is_deleted_while_a_run_goes_on_and_the_verdict_is_of_the_whole() {
+    let _alone = alone();
+    let temporary = tempfile::tempdir().unwrap();
+    let line = "run --nodes 3 --mutex lamport --entries 3000 --trace-mib 1 --format json";
+    let run = start_in(temporary.path(), &words(line));
+    eventually("a part that was judged and deleted", || {
+        let folder = fs::read_dir(temporary.path()).unwrap().flatten().next()?.path();
+        let (first, later) = (folder.join("p1.ndjson"), folder.join("p1-3.ndjson"));
+        (later.exists() && !first.exists()).then_some(())
+    });
+    let result = run.wait().expect(0).json();
+    assert_sound(&result);
+    assert_eq!((&result["entries"], &result["crashes"]), (&9_000.into(), &0.into()));
+    assert_eq!(fs::read_dir(temporary.path()).unwrap().count(), 0, "nothing stays");
 }
 
 #[test]

@@ -2,7 +2,9 @@
 
 use core::fmt;
 
-use crate::{Card, Crashes, Detection, Order, Timing};
+use alloc::vec::Vec;
+
+use crate::{Card, Crashes, Detection, Order, Property, Timing};
 
 /// What may happen around a group. [`Card::surroundings`] are the weakest that a card assumes,
 /// without faults.
@@ -87,5 +89,18 @@ impl Card {
         ];
         let lacking = all.into_iter().filter(|(lacking, ..)| *lacking);
         lacking.map(|(_, needs, given)| Weakness { needs, given })
+    }
+
+    /// What is still promised where these surroundings suspect a live process: all of it, unless
+    /// the card needs a detector that is never wrong. Then two may be inside, and what keeps a
+    /// resource right is that it compares fences.
+    pub fn promises_in(&self, around: &Surroundings) -> Vec<Property> {
+        let misled = around.suspicion && self.detection == Detection::Perfect;
+        let rests_on_detector = |property: &Property| {
+            use Property::{Fencing, MutualExclusion, MutualExclusionStrict, Order};
+            matches!(property, MutualExclusion | MutualExclusionStrict | Fencing | Order)
+        };
+        let kept = |property: &&Property| !misled || !rests_on_detector(property);
+        self.promises.iter().filter(kept).copied().collect()
     }
 }

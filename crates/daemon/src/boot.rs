@@ -10,7 +10,7 @@ use tenure_runtime::transport::{Limits, Listen, MeshError, Settings};
 use tenure_runtime::{
     Asks, Failure, Front, Injection, Leadership, Lock, Recorder, Running, StartError, Store,
 };
-use tenure_trace::{AppendError, ClockUnit, Header, Record, Source, Writer};
+use tenure_trace::{AppendError, ClockUnit, Header, Record, Segments, Source, Writer};
 use thiserror::Error;
 use tokio::task::JoinError;
 
@@ -204,6 +204,15 @@ fn recorder(config: &Config, card: &Card) -> Result<Recorder, NodeError> {
         seed: config.work.as_ref().map(|work| work.seed),
         ..Header::new(card.name.clone(), card.service.into(), config.size(), Source::Node)
     };
-    let recorder = Recorder::to(Writer::append(&trace.file, &header)?, trace.clocks);
+    let recorder = match trace.segment_kib {
+        None => Recorder::to(Writer::append(&trace.file, &header)?, trace.clocks),
+        Some(kib) => {
+            let failed = |error| AppendError::Io { path: trace.file.clone(), error };
+            let segments = Segments::new(&trace.file, header.clone(), kib.saturating_mul(1024));
+            let segments = segments.map_err(failed)?;
+            let writer = Writer::append(segments.current(), &header)?;
+            Recorder::to(writer, trace.clocks).in_segments(segments)
+        }
+    };
     Ok(if trace.states { recorder.with_states() } else { recorder })
 }

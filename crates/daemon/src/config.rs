@@ -126,6 +126,9 @@ pub struct Trace {
     /// Whether what the process holds is written after every step that changed it.
     #[serde(default)]
     pub states: bool,
+    /// How long a file may be, in KiB, before the trace goes on in another one, `NAME-2`, `NAME-3`
+    /// and so on; without it, it never does. The node deletes none of them.
+    pub segment_kib: Option<u64>,
 }
 
 /// A page on which a browser shows what the node does.

@@ -5,7 +5,7 @@ use std::sync::mpsc::Sender;
 
 use tenure_core::{Labelled, Layer, ProcessId, VectorClock};
 use tenure_trace::state::States;
-use tenure_trace::{Kind, Passage, Record, WriteError, Writer, now};
+use tenure_trace::{CreateError, Kind, Passage, Record, Segments, WriteError, Writer, now};
 
 /// Writes one process's trace, or nothing.
 ///
@@ -13,6 +13,8 @@ use tenure_trace::{Kind, Passage, Record, WriteError, Writer, now};
 #[derive(Debug)]
 pub struct Recorder {
     writer: Option<Writer>,
+    /// Where the trace goes on when a file is long enough.
+    segments: Option<Segments>,
     clocks: bool,
     /// The states that were written, where they are wanted.
     states: Option<States>,
@@ -23,12 +25,20 @@ pub struct Recorder {
 impl Recorder {
     /// Writes nothing.
     pub fn none() -> Self {
-        Recorder { writer: None, clocks: false, states: None, watcher: None }
+        Recorder { writer: None, segments: None, clocks: false, states: None, watcher: None }
     }
 
     /// Writes to `writer`, with a vector clock on every record if `clocks`.
     pub fn to(writer: Writer, clocks: bool) -> Self {
-        Recorder { writer: Some(writer), clocks, states: None, watcher: None }
+        Recorder { writer: Some(writer), segments: None, clocks, states: None, watcher: None }
+    }
+
+    /// The same, going on in another file whenever one is long enough: `writer` was that of the
+    /// current one.
+    #[must_use]
+    pub fn in_segments(mut self, segments: Segments) -> Self {
+        self.segments = Some(segments);
+        self
     }
 
     /// The same with what the process holds after each step that changed it.
@@ -47,6 +57,13 @@ impl Recorder {
 
     pub(crate) fn keeps_clocks(&self) -> bool {
         self.clocks && self.writer.is_some()
+    }
+
+    fn flush(&mut self) -> Result<(), WriteError> {
+        let Some(writer) = &mut self.writer else { return Ok(()) };
+        writer.flush()?;
+        let turned = self.segments.as_mut().map_or(Ok(()), |segments| segments.turn(writer));
+        turned.map_err(|CreateError { error, .. }| WriteError(error))
     }
 
     pub(crate) fn is_on(&self) -> bool {
@@ -117,7 +134,7 @@ impl Diary {
     }
 
     pub(crate) fn flush(&mut self) -> Result<(), WriteError> {
-        self.recorder.writer.as_mut().map_or(Ok(()), Writer::flush)
+        self.recorder.flush()
     }
 
     pub(crate) fn clock(&self) -> Option<VectorClock> {

@@ -23,9 +23,9 @@ mod verify;
 pub use format::{
     Access, AppendError, ApplicationCommand, ApplicationEvent, Asked, ClockUnit, CreateError,
     Header, Kind, LONGEST_LINE, MOST_PROCESSES, Operation, Passage, ReadError, Reader, Record,
-    Source, Told, Trace, VERSION, Who, WriteError, Writer, now, units,
+    Segments, Source, Told, Trace, VERSION, Who, WriteError, Writer, now, segment, units,
 };
-pub use merge::{MergeError, Merged, merge, merge_files, merge_whole_files};
+pub use merge::{MergeError, Merged, MergedFiles, Seams, merge, merge_files, merge_whole_files};
 pub use plain::plain;
 pub use scripts::{
     Action, Asking, Block, Course, CourseError, Dice, FollowError, Heard, Impossible, Line, Link,

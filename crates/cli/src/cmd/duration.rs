@@ -1,14 +1,15 @@
-//! Durations as people write them: 250ms, 10s, 1.5s, 1m.
+//! Durations as people write them: 250ms, 10s, 1.5s, 1m, 1h.
 
 use std::time::Duration;
 
-const UNITS: [(&str, f64); 4] = [("us", 1e-6), ("ms", 1e-3), ("s", 1.0), ("m", 60.0)];
+const UNITS: [(&str, f64); 5] =
+    [("us", 1e-6), ("ms", 1e-3), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];
 
 /// The longest that anything here may last: a day.
 const LONGEST_SECONDS: f64 = 86_400.0;
 
 pub(crate) fn parse(text: &str) -> Result<Duration, String> {
-    let fault = || format!("`{text}` is no duration; write 500us, 250ms, 10s or 1m");
+    let fault = || format!("`{text}` is no duration; write 500us, 250ms, 10s, 1m or 1h");
     let digits = text.find(|c: char| c.is_ascii_alphabetic()).ok_or_else(fault)?;
     let (number, unit) = text.split_at(digits);
     let plain = !number.is_empty() && number.chars().all(|c| c.is_ascii_digit() || c == '.');
@@ -36,12 +37,16 @@ mod tests {
 
     #[test]
     fn durations_are_read_as_they_are_written() {
-        for (text, millis) in [("250ms", 250), ("10s", 10_000), ("1m", 60_000), ("1.5s", 1500)] {
+        for (text, millis) in
+            [("250ms", 250), ("10s", 10_000), ("1m", 60_000), ("1h", 3_600_000), ("1.5s", 1500)]
+        {
             assert_eq!(parse(text), Ok(Duration::from_millis(millis)));
         }
         assert_eq!(parse("500us"), Ok(Duration::from_micros(500)));
         assert_eq!(parse("0ms"), Ok(Duration::ZERO));
-        for text in ["", "s", "10", "10h", "-1s", "1e3s", "1..5s", "inf", "NaNs", "2 s", "2000m"] {
+        for text in
+            ["", "s", "10", "10d", "25h", "-1s", "1e3s", "1..5s", "inf", "NaNs", "2 s", "2000m"]
+        {
             assert!(parse(text).is_err(), "{text}");
         }
     }

@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tenure_trace::{Kind, Record, Who, WriteError, Writer, now};
+use tenure_trace::{Access, CreateError, Kind, Record, Segments, Who, WriteError, Writer, now};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
@@ -41,7 +41,18 @@ struct Desk {
 struct Book {
     counter: Counter,
     trace: Option<Writer>,
+    /// Where the trace goes on when a file is long enough.
+    segments: Option<Segments>,
     failure: Option<WriteError>,
+}
+
+impl Book {
+    fn write(&mut self, access: Access) -> Result<(), WriteError> {
+        let Some(trace) = &mut self.trace else { return Ok(()) };
+        trace.write(Record::new(now(), Who::Resource, Kind::Access(access)))?;
+        let turned = self.segments.as_mut().map_or(Ok(()), |segments| segments.turn(trace));
+        turned.map_err(|CreateError { error, .. }| WriteError(error))
+    }
 }
 
 impl Server {
@@ -54,10 +65,16 @@ impl Server {
     pub async fn start(size: u32, trace: Option<Writer>) -> io::Result<Server> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
-        let book = Mutex::new(Book { counter: Counter::default(), trace, failure: None });
+        let book = Book { counter: Counter::default(), trace, segments: None, failure: None };
+        let book = Mutex::new(book);
         let desk = Arc::new(Desk { size, book, failing: Notify::new() });
         let accepting = tokio::spawn(accept(listener, desk.clone())).abort_handle();
         Ok(Server { address, desk, accepting })
+    }
+
+    /// Lets the trace go on in another file whenever one is long enough.
+    pub fn write_in(&self, segments: Segments) {
+        self.desk.book().segments = Some(segments);
     }
 
     /// Where it listens.
@@ -121,13 +138,10 @@ impl Desk {
             return None;
         }
         let access = book.counter.access(by, operation, fence, value);
-        if let Some(trace) = &mut book.trace {
-            let record = Record::new(now(), Who::Resource, Kind::Access(access));
-            if let Err(failure) = trace.write(record) {
-                book.failure = Some(failure);
-                self.failing.notify_one();
-                return None;
-            }
+        if let Err(failure) = book.write(access) {
+            book.failure = Some(failure);
+            self.failing.notify_one();
+            return None;
         }
         let highest = access.highest.unwrap_or_default();
         Some(Answer { accepted: access.accepted, value: access.value, highest })

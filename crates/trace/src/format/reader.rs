@@ -1,7 +1,7 @@
 //! Traces are read one line at a time.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -78,6 +78,11 @@ impl<R: BufRead> Reader<R> {
         &self.header
     }
 
+    /// What errors call it.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Whether the last line was torn. Known when the records are exhausted.
     pub fn torn(&self) -> bool {
         self.torn
@@ -89,26 +94,49 @@ impl<R: BufRead> Reader<R> {
         if read.map_err(|error| ReadError::Io { path: self.path.clone(), error })? == 0 {
             return Ok(None);
         }
+        let whole = self.line.last() == Some(&b'\n') || is_too_long(&self.line);
+        if !whole && decode(&self.line, self.contents).is_err() {
+            self.torn = true;
+            return Ok(None);
+        }
+        self.whole_line().map(Some)
+    }
+
+    /// The record in the line that was read.
+    fn whole_line(&mut self) -> Result<Record, ReadError> {
         self.number += 1;
         if is_too_long(&self.line) {
             let says = format!("a line of more than {LONGEST_LINE} bytes is no record");
             return Err(self.malformed(says));
         }
-        match decode(&self.line, self.contents) {
-            Ok(record) => match stranger(&record, self.header.n) {
-                Some(says) => Err(self.malformed(says)),
-                None => Ok(Some(record)),
-            },
-            Err(_) if self.line.last() != Some(&b'\n') => {
-                self.torn = true;
-                Ok(None)
-            }
-            Err(error) => Err(self.malformed(without_place(&error))),
+        let record = decode(&self.line, self.contents);
+        let record = record.map_err(|error| self.malformed(without_place(&error)))?;
+        match stranger(&record, self.header.n) {
+            Some(says) => Err(self.malformed(says)),
+            None => Ok(record),
         }
     }
 
     fn malformed(&self, says: String) -> ReadError {
         ReadError::Malformed { path: self.path.clone(), line: self.number, says }
+    }
+}
+
+impl<R: BufRead + Seek> Reader<R> {
+    /// The next record of a file that is still being written, if its line is whole by now.
+    pub(crate) fn poll(&mut self) -> Result<Option<Record>, ReadError> {
+        let failed = |error, path: &Path| ReadError::Io { path: path.into(), error };
+        self.line.clear();
+        let read = read_line(&mut self.from, &mut self.line);
+        let read = read.map_err(|error| failed(error, &self.path))?;
+        if self.line.last() == Some(&b'\n') || is_too_long(&self.line) {
+            return self.whole_line().map(Some);
+        }
+        // It is read again: whoever continues a file cuts off what is torn.
+        let back = i64::try_from(read).unwrap_or(0);
+        let sought = self.from.seek(SeekFrom::Current(-back));
+        sought.map_err(|error| failed(error, &self.path))?;
+        Ok(None)
     }
 }
 

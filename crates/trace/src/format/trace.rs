@@ -27,15 +27,6 @@ impl Trace {
         Trace::gather(Reader::open(&path)?, path.as_ref())
     }
 
-    /// The same, passing over what messages say. Judging a run needs none of it.
-    ///
-    /// # Errors
-    ///
-    /// [`ReadError`]; nothing is kept of what was read before it.
-    pub fn read_without_contents(path: impl AsRef<Path>) -> Result<Self, ReadError> {
-        Trace::gather(Reader::open(&path)?.skipping_contents(), path.as_ref())
-    }
-
     fn gather(mut reader: Reader, path: &Path) -> Result<Self, ReadError> {
         let header = reader.header().clone();
         let records = reader.by_ref().collect::<Result<_, _>>()?;

@@ -22,6 +22,8 @@ pub struct Writer<W: Write = File> {
     to: W,
     buffer: Vec<u8>,
     sequence: u64,
+    /// How many bytes were written, those that were there before included.
+    bytes: u64,
 }
 
 impl Writer<File> {
@@ -78,7 +80,7 @@ impl Writer<File> {
         file.set_len(whole).map_err(failed)?;
         file.seek(SeekFrom::End(0)).map_err(failed)?;
         let buffer = Vec::with_capacity(BUFFER_BYTES);
-        Ok(Writer { to: file, buffer, sequence: sequence.unwrap_or(0) })
+        Ok(Writer { to: file, buffer, sequence: sequence.unwrap_or(0), bytes: whole })
     }
 }
 
@@ -89,7 +91,8 @@ impl<W: Write> Writer<W> {
     ///
     /// [`WriteError`]; `to` is dropped, with perhaps a part of the header written.
     pub fn new(to: W, header: &Header) -> Result<Self, WriteError> {
-        let mut writer = Writer { to, buffer: Vec::with_capacity(BUFFER_BYTES), sequence: 0 };
+        let buffer = Vec::with_capacity(BUFFER_BYTES);
+        let mut writer = Writer { to, buffer, sequence: 0, bytes: 0 };
         writer.line(header)?;
         writer.flush()?;
         Ok(writer)
@@ -121,7 +124,10 @@ impl<W: Write> Writer<W> {
         while !self.buffer.is_empty() {
             match self.to.write(&self.buffer) {
                 Ok(0) => return Err(WriteError(io::ErrorKind::WriteZero.into())),
-                Ok(written) => drop(self.buffer.drain(..written)),
+                Ok(written) => {
+                    self.buffer.drain(..written);
+                    self.bytes += written as u64;
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(WriteError(error)),
             }
@@ -132,6 +138,11 @@ impl<W: Write> Writer<W> {
     /// The number of the last record.
     pub fn sequence(&self) -> u64 {
         self.sequence
+    }
+
+    /// How long the trace is, without what is still buffered.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
     }
 
     fn line(&mut self, value: &impl serde::Serialize) -> Result<(), WriteError> {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::View;
 use crate::format::line::{Contents, decode};
-use crate::format::{LONGEST_LINE, Record};
+use crate::format::{LONGEST_LINE, Record, segment};
 
 /// How much is read at a time.
 const CHUNK_BYTES: usize = 256 * 1024;
@@ -16,10 +16,13 @@ const MOST_CHUNKS: usize = 64;
 /// are only counted: at full speed there are more of them than anybody can see.
 const LOOKED_INTO: usize = 32;
 
-/// Reads what is added to a trace while it is being written.
+/// Reads what is added to a trace while it is being written, in one file or in several
+/// [parts](crate::Segments).
 #[derive(Debug)]
 pub struct Tail {
     path: PathBuf,
+    /// The number of the part that is read.
+    number: u64,
     file: Option<File>,
     /// The beginning of a line whose end is not written yet.
     begun: Vec<u8>,
@@ -43,7 +46,7 @@ impl Tail {
     /// A tail of the file at `path`, which need not be there yet.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
-        Tail { path, file: None, begun: Vec::new(), buffer: vec![0; CHUNK_BYTES] }
+        Tail { path, number: 1, file: None, begun: Vec::new(), buffer: vec![0; CHUNK_BYTES] }
     }
 
     /// The file.
@@ -57,19 +60,35 @@ impl Tail {
     ///
     /// Those of reading. A file that does not exist yet has no lines.
     pub fn read(&mut self, view: &mut View) -> io::Result<()> {
+        loop {
+            // Where there is a next part, nothing is added to this one any more.
+            let next = segment(&self.path, self.number + 1).exists();
+            if !self.read_part(view)? || !next {
+                return Ok(());
+            }
+            self.number += 1;
+            self.file = None;
+            self.begun.clear();
+        }
+    }
+
+    /// Returns whether all was read that there is.
+    fn read_part(&mut self, view: &mut View) -> io::Result<bool> {
         if self.file.is_none() {
-            self.file = match File::open(&self.path) {
+            self.file = match File::open(segment(&self.path, self.number)) {
                 Ok(file) => Some(file),
-                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
                 Err(error) => return Err(error),
             };
         }
-        let Some(file) = &mut self.file else { return Ok(()) };
+        let Some(file) = &mut self.file else { return Ok(true) };
         let mut fresh = std::mem::take(&mut self.begun);
+        let mut all = false;
         for _ in 0..MOST_CHUNKS {
             let read = file.read(&mut self.buffer)?;
             fresh.extend_from_slice(&self.buffer[..read]);
-            if read < self.buffer.len() {
+            all = read < self.buffer.len();
+            if all {
                 break;
             }
         }
@@ -79,7 +98,7 @@ impl Tail {
             return Err(io::Error::other("a line is longer than any record"));
         }
         read_lines(&fresh, view);
-        Ok(())
+        Ok(all)
     }
 }
 

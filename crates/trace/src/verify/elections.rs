@@ -44,6 +44,9 @@ pub(super) struct Held {
     pub(super) cause: Cause,
 }
 
+/// How many elections are told one by one; of more, the first.
+const TOLD: usize = 10_000;
+
 /// Whom everybody believes in, and since when all agree. Everybody is live until told otherwise.
 #[derive(Clone, Debug)]
 pub(super) struct Elections {
@@ -166,6 +169,8 @@ impl Elections {
         if again && matches!(cause, Cause::Stop | Cause::Takeover) {
             return;
         }
-        self.held.push(Held { since, until: time, term: agreed, cause });
+        if self.held.len() < TOLD {
+            self.held.push(Held { since, until: time, term: agreed, cause });
+        }
     }
 }

@@ -1,9 +1,11 @@
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use tenure_core::service::mutex::Event;
 use tenure_core::{Fence, Layer, ProcessId};
 
+use super::durations::Durations;
 use super::findings::Found;
+use super::resource::Pair;
 use crate::merge::MessageKey;
 use crate::{Kind, Record};
 
@@ -14,9 +16,9 @@ pub(super) struct Entries {
     inside: Vec<(ProcessId, Fence)>,
     pub(super) total: u64,
     /// From asking to entering, in ticks.
-    pub(super) latency: Vec<u64>,
-    /// Pairs of entries that overlapped, the lower fence first, and when.
-    pub(super) overlapping: Vec<(Fence, Fence, u64)>,
+    pub(super) latency: Durations,
+    /// How many pairs of entries overlapped.
+    pub(super) overlaps: u64,
     highest: Option<Fence>,
     /// Entries with a fence below that of an entry before them.
     pub(super) late: u64,
@@ -30,10 +32,14 @@ impl Entries {
         Entries { most_inside, known: Known { fenced, ..Known::default() }, ..Entries::default() }
     }
 
-    pub(super) fn told(&mut self, time: u64, at: ProcessId, event: Event) {
+    /// The process was told something; returns what overlaps because of it.
+    pub(super) fn told(&mut self, time: u64, at: ProcessId, event: Event) -> Vec<Pair> {
         match event {
             Event::Entered { fence } => self.entered(time, at, fence),
-            Event::Exited => self.left(at),
+            Event::Exited => {
+                self.left(at);
+                Vec::new()
+            }
         }
     }
 
@@ -42,23 +48,30 @@ impl Entries {
         self.known.passage(at, record);
     }
 
+    pub(super) fn held(&self) -> usize {
+        let Known { carried, sent, used, .. } = &self.known;
+        self.latency.held() + carried.len() + sent.len() + used.len()
+    }
+
     /// The first entry whose fence was not above one in its own past.
     pub(super) fn fence_went_back(&self) -> Option<&Found> {
         self.known.found.as_ref()
     }
 
-    fn entered(&mut self, time: u64, at: ProcessId, fence: Fence) {
+    fn entered(&mut self, time: u64, at: ProcessId, fence: Fence) -> Vec<Pair> {
         self.total += 1;
         self.left(at);
+        let mut pairs = Vec::new();
         if self.inside.len() >= self.most_inside {
             let others = self.inside.iter();
-            let pairs = others.map(|(_, other)| (fence.min(*other), fence.max(*other), time));
-            self.overlapping.extend(pairs);
+            pairs.extend(others.map(|(_, other)| Pair::of(fence, *other, time)));
+            self.overlaps += pairs.len() as u64;
         }
         self.inside.push((at, fence));
         self.late += u64::from(self.highest.is_some_and(|highest| fence < highest));
         self.highest = self.highest.max(Some(fence));
         self.known.entered(time, at, fence);
+        pairs
     }
 
     /// Ends an entry: the process exited or crashed.
@@ -66,6 +79,9 @@ impl Entries {
         self.inside.retain(|(process, _)| *process != at);
     }
 }
+
+/// How many messages under way, and how many fences, are looked back upon.
+const REMEMBERED: usize = 1 << 16;
 
 /// The highest fence in each process's past.
 ///
@@ -78,7 +94,10 @@ struct Known {
     by_process: HashMap<ProcessId, Fence>,
     /// What messages under way tell their receivers.
     carried: HashMap<MessageKey, Fence>,
-    used: HashSet<Fence>,
+    /// The messages in the order in which they were sent, some of which have arrived.
+    sent: VecDeque<MessageKey>,
+    /// The highest fences that were used.
+    used: BTreeSet<Fence>,
     found: Option<Found>,
 }
 
@@ -94,6 +113,8 @@ impl Known {
                 if let Some(known) = self.by_process.get(&at) {
                     let key = MessageKey::sent(at, record.session, passage);
                     self.carried.insert(key, *known);
+                    self.sent.push_back(key);
+                    self.forget();
                 }
             }
             Kind::Receive(passage) if passage.layer == Layer::Mutex => {
@@ -103,6 +124,15 @@ impl Known {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// What was sent long ago and has not arrived is lost.
+    fn forget(&mut self) {
+        if self.sent.len() > REMEMBERED
+            && let Some(oldest) = self.sent.pop_front()
+        {
+            self.carried.remove(&oldest);
         }
     }
 
@@ -117,6 +147,9 @@ impl Known {
             format!("{at} entered with fence {fence}, after fence {known} in its own past")
         } else {
             self.by_process.insert(at, fence);
+            if self.used.len() > REMEMBERED {
+                self.used.pop_first();
+            }
             return;
         };
         self.found = Some(Found { time, says });

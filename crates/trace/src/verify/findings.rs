@@ -99,7 +99,6 @@ impl Findings {
             duration: 0.0,
             entries: 0,
             latency: Quantiles::default(),
-            latencies: Vec::new(),
             waiting: Vec::new(),
             inside: Vec::new(),
             elections: Vec::new(),

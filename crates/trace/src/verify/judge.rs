@@ -4,8 +4,7 @@ use std::sync::Arc;
 use tenure_core::monitors::NoLoss;
 use tenure_core::service::{election, mutex};
 use tenure_core::{
-    Charge, ElectionJury, Fence, Finding, Juror, MutexJury, Observed, ProcessId, Property,
-    VectorClock,
+    Charge, ElectionJury, Finding, Juror, MutexJury, Observed, ProcessId, Property, VectorClock,
 };
 
 use super::applications::Applications;
@@ -13,9 +12,9 @@ use super::elections::Elections;
 use super::entries::Entries;
 use super::findings::{Findings, Found};
 use super::resource::Resource;
-use super::{Counter, Quantiles, Traffic, Verification};
+use super::{Counter, Traffic, Verification};
 use crate::standing::{Change, Hold, Life, Standings};
-use crate::{Asked, ClockUnit, Header, Kind, Record, Service, Told, Who};
+use crate::{Asked, ClockUnit, Header, Kind, Record, Seams, Service, Told, Who};
 
 /// How long after the last disturbance of a real run its end says something, in nanoseconds.
 const SETTLING_NANOSECONDS: u64 = 3_000_000_000;
@@ -103,7 +102,7 @@ impl Judge {
     fn of_process(&mut self, at: ProcessId, record: &Record) {
         let changes = self.standings.read(record);
         if let [Change::Ends(Hold::Waiting, since), Change::Begins(Hold::Inside)] = changes[..] {
-            self.entries.latency.push(record.time.saturating_sub(since));
+            self.entries.latency.add(record.time.saturating_sub(since));
         }
         for change in changes {
             self.crashes += u64::from(change == Change::Crashes);
@@ -167,7 +166,9 @@ impl Judge {
         if let Some(event) = told.mutex()
             && !self.standings.of(at).is_down()
         {
-            self.entries.told(self.now, at, *event);
+            for pair in self.entries.told(self.now, at, *event) {
+                self.resource.overlap(pair);
+            }
             self.locks.told(self.now, at, event);
         }
         if let Some(event) = told.election() {
@@ -199,6 +200,22 @@ impl Judge {
         self.no_loss.end(self.now, calm);
     }
 
+    /// How much is held that may become more as the trace goes on: of each kind there is a limit,
+    /// so that a run of days takes the memory of one of minutes.
+    pub fn held(&self) -> usize {
+        self.entries.held() + self.resource.held() + self.elections.held.len()
+    }
+
+    /// What is thought of a trace that was put together from several.
+    pub fn finish_with(self, seams: Seams) -> Verification {
+        let mut verification = self.finish();
+        let Seams { unmatched, contradictions, torn, empty } = seams;
+        if contradictions > 0 {
+            verification.contradicts_itself();
+        }
+        Verification { unmatched, contradictions, torn, empty, ..verification }
+    }
+
     /// What is thought of the trace. Which files were torn or empty is for whoever read them to
     /// add.
     pub fn finish(self) -> Verification {
@@ -225,22 +242,18 @@ impl Judge {
             self.judge_resource(&mut findings);
         }
         let elections = self.elections.held.iter().map(|held| findings.election(held)).collect();
-        let overlaps = self.entries.overlapping.len() as u64;
-        let mut latencies = self.entries.latency.clone();
-        latencies.sort_unstable();
         Verification {
             records: self.records,
             duration: findings.since_start(self.now),
             entries: self.entries.total,
-            latency: Quantiles::of(&latencies),
-            latencies,
+            latency: self.entries.latency.quantiles(),
             waiting: self.standings.who(Hold::Waiting),
             inside: self.standings.who(Hold::Inside),
             elections,
             messages: self.traffic,
             accesses: self.resource.accesses,
             counter: self.resource.counter(),
-            overlaps,
+            overlaps: self.entries.overlaps,
             late: self.entries.late,
             bypass_max: self.locks.bypass().worst(),
             crashes: self.crashes,
@@ -252,16 +265,7 @@ impl Judge {
     fn judge_entries(&self, findings: &mut Findings) {
         let checked = self.header.fenced && self.resource.seen();
         if checked {
-            let let_in = |pair: &&(Fence, Fence, u64)| self.resource.let_in(pair.0, pair.1);
-            let found =
-                self.entries.overlapping.iter().find(let_in).map(|(lower, higher, time)| {
-                    let says = format!(
-                        "the entries with fences {lower} and {higher} overlapped, and the resource \
-                     accepted an access with {lower} after one with {higher}"
-                    );
-                    Found { time: *time, says }
-                });
-            findings.judge(Property::MutualExclusion, found.as_ref());
+            findings.judge(Property::MutualExclusion, self.resource.let_in().as_ref());
             findings.judge(Property::Fencing, self.entries.fence_went_back());
         }
         for finding in self.locks.findings() {

@@ -1,6 +1,7 @@
 //! Traces are judged, by the monitors that judge a simulation.
 
 mod applications;
+mod durations;
 mod elections;
 mod entries;
 mod findings;
@@ -18,22 +19,32 @@ pub use tenure_core::Judgement;
 pub use traffic::Traffic;
 pub use verification::{Quantiles, Verification, Violated};
 
-use crate::{MergeError, Merged, Reader, merge_files};
+use crate::{MergeError, Merged, MergedFiles, Reader, Seams};
 
-/// Judges the files at `paths`: one alone as it is read, however long; several merged.
+/// Judges the files at `paths`, one alone or several merged, as they are read: in memory that does
+/// not grow with their length.
 ///
 /// # Errors
 ///
 /// [`MergeError`] when they cannot be read or merged; the files are only read.
 pub fn verify_files<P: AsRef<Path>>(paths: &[P]) -> Result<Verification, MergeError> {
-    let [path] = paths else { return Ok(verify(&merge_files(paths)?)) };
-    let mut reader = Reader::open(path)?.skipping_contents();
-    let mut judge = Judge::new(reader.header());
-    for record in reader.by_ref() {
+    if let [path] = paths {
+        let mut reader = Reader::open(path)?.skipping_contents();
+        let mut judge = Judge::new(reader.header());
+        for record in reader.by_ref() {
+            judge.read(&record?);
+        }
+        let torn = reader.torn().then(|| path.as_ref().to_path_buf());
+        return Ok(
+            judge.finish_with(Seams { torn: torn.into_iter().collect(), ..Seams::default() })
+        );
+    }
+    let mut files = MergedFiles::open(paths)?;
+    let mut judge = Judge::new(files.header());
+    for record in files.by_ref() {
         judge.read(&record?);
     }
-    let torn = reader.torn().then(|| path.as_ref().to_path_buf());
-    Ok(Verification { torn: torn.into_iter().collect(), ..judge.finish() })
+    Ok(judge.finish_with(files.seams()))
 }
 
 /// Judges traces that were merged.
@@ -42,15 +53,7 @@ pub fn verify(merged: &Merged) -> Verification {
     for record in &merged.records {
         judge.read(record);
     }
-    let mut verification = judge.finish();
-    if merged.contradictions > 0 {
-        verification.contradicts_itself();
-    }
-    Verification {
-        torn: merged.torn.clone(),
-        empty: merged.empty.clone(),
-        unmatched: merged.unmatched,
-        contradictions: merged.contradictions,
-        ..verification
-    }
+    let Merged { unmatched, contradictions, ref torn, ref empty, .. } = *merged;
+    let (torn, empty) = (torn.clone(), empty.clone());
+    judge.finish_with(Seams { unmatched, contradictions, torn, empty })
 }

@@ -33,15 +33,12 @@ pub struct Verification {
     pub entries: u64,
     /// From asking to entering.
     pub latency: Quantiles,
-    /// The same of every entry, in ticks (nanoseconds), ascending.
-    #[serde(skip)]
-    pub latencies: Vec<u64>,
     /// The numbers of those who asked and neither entered nor crashed.
     pub waiting: Vec<u32>,
     /// Who is inside at the end.
     #[serde(skip)]
     pub inside: Vec<u32>,
-    /// The elections, in the order in which they were settled.
+    /// The elections, in the order in which they were settled: the first 10,000.
     pub elections: Vec<Election>,
     /// The messages.
     pub messages: Traffic,
@@ -93,26 +90,17 @@ pub struct Quantiles {
     pub max: f64,
 }
 
-impl Quantiles {
-    /// The quantiles of `ticks`, which ascend, in milliseconds (or units); zeros when there are
-    /// none.
-    pub fn of(ticks: &[u64]) -> Self {
-        let Some(max) = ticks.last() else { return Quantiles::default() };
-        let sum: u128 = ticks.iter().map(|tick| u128::from(*tick)).sum();
-        // The smallest value that at least `percent` of all do not exceed.
-        let rank = |percent: usize| ticks[(ticks.len() * percent).div_ceil(100) - 1] as f64 / 1e6;
-        let mean = sum as f64 / ticks.len() as f64 / 1e6;
-        Quantiles { mean, p50: rank(50), p99: rank(99), max: *max as f64 / 1e6 }
-    }
-}
-
 impl fmt::Display for Verification {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Verification { algorithm, n, records, duration, .. } = self;
         let algorithm = plain(algorithm);
         writeln!(f, "{algorithm}, {n} processes, {records} records in {duration:.1} ms")?;
         for (property, judgement) in &self.properties {
-            row(f, property.name(), judgement.name())?;
+            let mended = *property == Property::MutualExclusion
+                && *judgement == Judgement::Holds
+                && self.overlaps > 0;
+            let says = if mended { "holds at the resource" } else { judgement.name() };
+            row(f, property.name(), says)?;
         }
         for Violated { property, at, says, counts } in &self.violations {
             let promised = if *counts { "" } else { " (not promised)" };
@@ -143,7 +131,8 @@ impl Verification {
             let entries = self.entries;
             let latency = format!("{entries} (p50 {p50:.3} ms, p99 {p99:.3} ms, max {max:.3} ms)");
             row(f, "entries", latency)?;
-            row(f, "overlaps", format_args!("{} ({} late)", self.overlaps, self.late))?;
+            let nodes = if self.overlaps > 0 { ", say the nodes" } else { "" };
+            row(f, "overlaps", format_args!("{} ({} late){nodes}", self.overlaps, self.late))?;
             row(f, "bypass", self.bypass_max)?;
         }
         for Election { at, ms, leader, term, cause } in &self.elections {

@@ -3,6 +3,7 @@
 mod diagram;
 mod export;
 mod files;
+mod follow;
 mod golden;
 mod live;
 mod merge;

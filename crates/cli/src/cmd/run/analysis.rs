@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use tenure_core::{Card, Layer, ProcessId, Service, Strategy};
-use tenure_trace::{Change, Hold, Kind, Merged, Record, Standings};
+use tenure_trace::{Change, Hold, Kind, Record, Standings};
 
 /// Who serves the grants of a lock, and so enters without asking anybody else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,21 +50,13 @@ pub(super) struct Analysis {
 }
 
 impl Analysis {
-    pub(super) fn of(merged: &Merged, coordinator: Coordinator) -> Analysis {
-        let mut analysis = Analysis::default();
-        for record in &merged.records {
-            analysis.read(record, coordinator);
-        }
-        analysis
-    }
-
     /// From the first access of the resource to the last.
     pub(super) fn seconds(&self) -> f64 {
         let first = self.first_access.unwrap_or(self.last_access);
         self.last_access.saturating_sub(first) as f64 / 1e9
     }
 
-    fn read(&mut self, record: &Record, coordinator: Coordinator) {
+    pub(super) fn read(&mut self, record: &Record, coordinator: Coordinator) {
         if let Kind::Access(_) = record.kind {
             self.first_access.get_or_insert(record.time);
             self.last_access = record.time;

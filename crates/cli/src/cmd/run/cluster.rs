@@ -253,6 +253,7 @@ impl<'a> Cluster<'a> {
                 file: self.workspace.trace(process),
                 clocks: false,
                 states: self.plan.states,
+                segment_kib: self.plan.segment_kib,
             }),
             page: None,
             work: Some(Work {

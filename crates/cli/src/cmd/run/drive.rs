@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tenure_core::ProcessId;
 use tenure_daemon::resource::Server;
-use tenure_trace::{Source, Writer};
+use tenure_trace::{Segments, Source, Writer};
 use tokio::sync::mpsc::{self, UnboundedReceiver};
 use tokio::time::{Instant, sleep_until};
 
@@ -41,11 +41,7 @@ pub(super) async fn drive(
     workspace: &Workspace,
     interrupts: &mut Interrupts,
 ) -> Result<Course, Failure> {
-    let trace = Writer::create(workspace.resource_trace(), &header(plan, Source::Resource))
-        .map_err(Failure::environment)?;
-    let server = Server::start(plan.size, Some(trace)).await.map_err(|error| {
-        Failure::environment(format!("cannot start the resource server: {error}"))
-    })?;
+    let server = resource(plan, workspace).await?;
     let (tell, heard) = mpsc::unbounded_channel();
     let cluster = Cluster::new(plan, workspace, server.address(), tell)?;
     let mut run = Run::new(plan, cluster, &server, heard);
@@ -64,6 +60,18 @@ pub(super) async fn drive(
     went.and(ended)?;
     server.stop().map_err(Failure::environment)?;
     Ok(course)
+}
+
+/// The counter and its trace.
+async fn resource(plan: &Plan, workspace: &Workspace) -> Result<Server, Failure> {
+    let (path, header) = (workspace.resource_trace(), header(plan, Source::Resource));
+    let trace = Writer::create(&path, &header).map_err(Failure::environment)?;
+    let failed = |error| Failure::environment(format!("cannot start the resource server: {error}"));
+    let server = Server::start(plan.size, Some(trace)).await.map_err(failed)?;
+    if let Some(kib) = plan.segment_kib {
+        server.write_in(Segments::new(path, header, kib.saturating_mul(1024)).map_err(failed)?);
+    }
+    Ok(server)
 }
 
 /// A run under way.

@@ -3,6 +3,7 @@
 mod analysis;
 mod cluster;
 mod drive;
+mod judging;
 mod member;
 mod options;
 mod plan;
@@ -22,6 +23,7 @@ use tenure_daemon::page::{About, LivePage, Source};
 use super::failure::{Failure, Status};
 use super::interrupt::Interrupts;
 use super::output::{Format, print, print_json};
+use judging::Judging;
 use plan::Plan;
 use summary::Summary;
 use workspace::Workspace;
@@ -79,17 +81,13 @@ fn watch(plan: &Plan, workspace: &Workspace) -> Result<Option<LivePage>, Failure
     Ok(Some(page))
 }
 
-/// Runs the cluster and judges its traces.
+/// Runs the cluster and judges its traces meanwhile.
 async fn measure(plan: &Plan, workspace: &Workspace) -> Result<Summary, Failure> {
     let mut interrupts = Interrupts::new()?;
+    let judging = Judging::begin(plan, workspace);
     let course = drive::drive(plan, workspace, &mut interrupts).await?;
-    let (plan, traces) = (plan.clone(), workspace.traces());
-    let judging = tokio::task::spawn_blocking(move || Summary::new(&plan, &traces, course));
     tokio::select! {
-        judged = judging => match judged {
-            Ok(judged) => judged,
-            Err(panicked) => std::panic::resume_unwind(panicked.into_panic()),
-        },
+        judged = judging.end() => Ok(Summary::new(plan, judged?, course)),
         () = interrupts.next() => {
             Err(Failure::incomplete("interrupted before the traces were judged"))
         }

@@ -70,10 +70,16 @@ pub(crate) struct Options {
     /// With --fifo: how likely a message is sent twice, 0 to 1
     #[arg(long, value_name = "P", default_value_t = 0.0, allow_hyphen_values = true)]
     pub(super) duplicate: f64,
-    /// Where states, traces and logs go, and stay [default: a temporary directory, removed if
-    /// everything held]
+    /// Where states, traces and logs go, and stay, however long the traces become [default: a
+    /// temporary directory, removed if everything held]
     #[arg(long, value_name = "DIR")]
     pub(super) dir: Option<PathBuf>,
+    /// Without --dir: how much of each trace is kept on disk, in MiB
+    ///
+    /// Traces are judged while the run goes on; what was judged is deleted beyond this, except
+    /// around the first violation. A run may so last as long as you like.
+    #[arg(long, value_name = "N", default_value_t = 64, conflicts_with = "dir")]
+    pub(super) trace_mib: u64,
     /// In the traces, what each process holds after every step that changed it
     #[arg(long)]
     pub(super) states: bool,

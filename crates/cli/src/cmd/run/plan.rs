@@ -45,8 +45,12 @@ pub(super) struct Plan {
     pub(super) states: bool,
     pub(super) watch: Option<SocketAddr>,
     pub(super) directory: Option<PathBuf>,
+    /// How long a file of a trace may be, in KiB; nothing where all is kept.
+    pub(super) segment_kib: Option<u64>,
     /// In the order of their times.
     pub(super) actions: Vec<Action>,
+    /// What the card promises of a run in which this is done.
+    pub(super) promises: Vec<Property>,
 }
 
 impl Plan {
@@ -62,7 +66,11 @@ impl Plan {
             (duration, _) => duration,
         };
         let actions = actions(&options, &service.mutex, &card, duration)?;
+        // Whoever is stopped for longer than a heartbeat may take is suspected, and is alive.
+        let suspicion = actions.iter().any(|action| matches!(action.deed, Deed::Pause(_)));
+        let around = Surroundings { suspicion, ..card.surroundings() };
         Ok(Plan {
+            promises: card.promises_in(&around),
             size: options.nodes,
             service,
             card,
@@ -78,6 +86,8 @@ impl Plan {
             seed: options.seed,
             states: options.states,
             watch: options.watch,
+            // Of each trace there are two parts that were judged, or one and the one being written.
+            segment_kib: options.dir.is_none().then_some(options.trace_mib.saturating_mul(512)),
             directory: options.dir,
             actions,
         })
@@ -125,6 +135,10 @@ fn validate(options: &Options, fifo: bool) -> Result<(), Failure> {
             format!("{option} needs --fifo: without it nothing brings a lost message back"),
         )?;
     }
+    require(
+        options.trace_mib > 0,
+        "--trace-mib 0 leaves no room for a trace; 1 or more are needed".into(),
+    )?;
     require(
         options.entries != Some(0),
         "--entries 0 leaves nothing to do; 1 or more are needed".into(),
@@ -275,6 +289,20 @@ mod tests {
     }
 
     #[test]
+    fn a_pause_under_a_card_that_needs_a_perfect_detector_leaves_what_the_resource_sees_to() {
+        let promises = |line: &str| plan(line).unwrap().promises;
+        let lock = "--mutex tolerant-ricart-agrawala --election raft";
+        assert!(promises(lock).contains(&Property::Fencing));
+        let paused = promises(&format!("{lock} --pause 4@1s..3s"));
+        for gone in [Property::Fencing, Property::MutualExclusion, Property::Order] {
+            assert!(!paused.contains(&gone), "{gone}");
+        }
+        assert!(paused.contains(&Property::Progress));
+        let patient = promises("--mutex central --pause 1@1s..3s");
+        assert!(patient.contains(&Property::Fencing), "nobody is suspected there");
+    }
+
+    #[test]
     fn every_mistake_is_one_line_that_says_what_would_be_right() {
         for (line, says) in [
             ("--nodes 0", "1 to 64"),
@@ -284,6 +312,7 @@ mod tests {
             ("--fifo --duplicate -1", "--duplicate"),
             ("--fifo --duplicate NaN", "probability"),
             ("--entries 0", "1 or more"),
+            ("--trace-mib 0", "1 or more"),
             ("--duration 0s", "10s"),
             ("--duration 10", "10s"),
             ("--mutex paxos", "ricart-agrawala"),

@@ -15,7 +15,8 @@ pub(super) struct Diary(Writer);
 
 impl Diary {
     pub(super) fn create(path: &Path, plan: &Plan) -> Result<Diary, CreateError> {
-        Writer::create(path, &header(plan, Source::Parent)).map(Diary)
+        let promises = plan.promises.iter().map(|promise| promise.name().to_string()).collect();
+        Writer::create(path, &Header { promises, ..header(plan, Source::Parent) }).map(Diary)
     }
 
     /// Writes what happened to a process in a session, just now.

@@ -1,18 +1,20 @@
 //! What happened, in figures.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 use serde::Serialize;
 use tenure_core::{Layer, ProcessId, Property};
-use tenure_trace::{
-    Election, Judgement, Quantiles, Service, Verification, Violated, merge_files, verify,
-};
+use tenure_trace::{Election, Judgement, Quantiles, Verification, Violated};
 
 use super::analysis::{Analysis, Coordinator, Injected};
 use super::drive::Course;
+use super::judging::Judged;
 use super::plan::Plan;
-use crate::cmd::failure::Failure;
+
+/// What is said of a pause under a card that needs a detector that is never wrong.
+const MISLED: &str = "somebody was stopped and not dead, and the card needs a failure detector that \
+                      is never wrong: two may be inside then, and what counts is what the \
+                      resource let in";
 
 /// The result of a run. Scripts depend on the names; more may be added.
 #[derive(Clone, Debug, Serialize)]
@@ -94,17 +96,14 @@ pub(super) struct Recovered {
 }
 
 impl Summary {
-    /// Merges the traces of a run that has ended and judges them.
-    pub(super) fn new(plan: &Plan, traces: &[PathBuf], course: Course) -> Result<Summary, Failure> {
-        let mut merged = merge_files(traces).map_err(Failure::environment)?;
-        let analysis = Analysis::of(&merged, plan.coordinator);
-        if !plan.lock {
-            // Nobody entered anything.
-            merged.header.service = Service::Election;
-        }
-        let verification = verify(&merged);
-        drop(merged);
+    /// What came of a run, and of judging it.
+    pub(super) fn new(plan: &Plan, judged: Judged, course: Course) -> Summary {
+        let Judged { verification, analysis } = judged;
         let violated = violated(&course, &verification);
+        let mut notes = course.notes;
+        if plan.promises.len() < plan.card.promises.len() {
+            notes.push(MISLED.to_owned());
+        }
         let idle = verification.violations.iter().filter(|violated| !violated.counts);
         let not_promised = idle.map(|violated| violated.property).collect();
         let counter = verification.counter.map_or(Counter::default(), |it| Counter {
@@ -117,7 +116,7 @@ impl Summary {
         let rate = if seconds > 0.0 { entries as f64 / seconds } else { 0.0 };
         let messages = messages(plan, &analysis, &verification);
         let channel = plan.fifo.then(|| channel(&analysis, &verification));
-        Ok(Summary {
+        Summary {
             nodes: plan.size,
             mutex: plan.service.mutex.clone(),
             election: plan.service.election.clone(),
@@ -139,10 +138,26 @@ impl Summary {
             channel,
             crashes: verification.crashes,
             interrupted: course.interrupted,
-            notes: course.notes,
+            notes,
             records: verification.records,
             directory: None,
-        })
+        }
+    }
+
+    /// Whether overlaps, if there are any, were none at the resource.
+    pub(super) fn is_mended(&self) -> bool {
+        let holds = |property| self.verdicts.get(&property) == Some(&Judgement::Holds);
+        holds(Property::MutualExclusion) && holds(Property::FencedAccess)
+    }
+
+    /// The name of a verdict. Where entries overlapped, it is not the nodes who were alone.
+    pub(super) fn named(&self, property: Property) -> &'static str {
+        match property {
+            Property::MutualExclusion if self.overlaps > 0 && self.is_mended() => {
+                "mutual-exclusion (at the resource)"
+            }
+            property => property.name(),
+        }
     }
 
     /// Whether nothing was violated and no update lost.

@@ -131,10 +131,14 @@ impl Table {
             "overlaps",
             &match summary.overlaps {
                 0 => "none".into(),
-                overlaps if summary.violations == 0 => {
-                    format!("{} pairs of entries; whoever was late was refused", grouped(overlaps))
-                }
-                overlaps => format!("{} pairs of entries; see the violations", grouped(overlaps)),
+                overlaps if summary.is_mended() => format!(
+                    "{} pairs of entries, say the nodes; the resource refused whoever was late",
+                    grouped(overlaps)
+                ),
+                overlaps => format!(
+                    "{} pairs of entries, say the nodes; the resource let some of them in",
+                    grouped(overlaps)
+                ),
             },
         );
         self.verdicts(summary);
@@ -145,7 +149,7 @@ impl Table {
             let same = summary.verdicts.iter().filter(|(property, it)| {
                 **it == judgement && !summary.not_promised.contains(property)
             });
-            let same: Vec<&str> = same.map(|(property, _)| property.name()).collect();
+            let same: Vec<&str> = same.map(|(property, _)| summary.named(*property)).collect();
             if !same.is_empty() {
                 self.row(judgement.name(), &same.join(", "));
             }

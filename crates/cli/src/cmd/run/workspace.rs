@@ -94,11 +94,6 @@ impl Workspace {
         self.path.join("parent.ndjson")
     }
 
-    /// The traces that there are.
-    pub(super) fn traces(&self) -> Vec<PathBuf> {
-        self.traces_to_be().into_iter().filter(|path| path.exists()).collect()
-    }
-
     /// The traces that there will be: those of the nodes first.
     pub(super) fn traces_to_be(&self) -> Vec<PathBuf> {
         let nodes = (0..self.size).map(|process| self.trace(ProcessId(process)));

@@ -4,5 +4,6 @@ mod applications;
 mod elections;
 mod files;
 mod locks;
+mod long;
 mod resource;
 mod story;

@@ -1,0 +1,94 @@
+use std::collections::BTreeMap;
+
+use super::Quantiles;
+
+/// How many different durations are told apart to the tick.
+const EXACT: usize = 1 << 16;
+
+/// How many leading bits of a duration are kept where there are more: it is known to 0.05 %.
+const BITS: u32 = 11;
+
+/// A heap of durations of which quantiles are asked, in memory that does not grow with it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Durations {
+    /// How often each was seen.
+    seen: BTreeMap<u64, u64>,
+    /// Whether they are told apart by their leading bits only.
+    rounded: bool,
+    count: u64,
+    sum: u128,
+    longest: u64,
+}
+
+impl Durations {
+    pub(super) fn add(&mut self, ticks: u64) {
+        self.count += 1;
+        self.sum += u128::from(ticks);
+        self.longest = self.longest.max(ticks);
+        let key = if self.rounded { leading(ticks) } else { ticks };
+        *self.seen.entry(key).or_insert(0) += 1;
+        if !self.rounded && self.seen.len() > EXACT {
+            self.rounded = true;
+            for (ticks, times) in std::mem::take(&mut self.seen) {
+                *self.seen.entry(leading(ticks)).or_insert(0) += times;
+            }
+        }
+    }
+
+    pub(super) fn held(&self) -> usize {
+        self.seen.len()
+    }
+
+    /// In milliseconds (or units); zeros when there are none.
+    pub(super) fn quantiles(&self) -> Quantiles {
+        if self.count == 0 {
+            return Quantiles::default();
+        }
+        let mean = self.sum as f64 / self.count as f64 / 1e6;
+        let max = self.longest as f64 / 1e6;
+        Quantiles { mean, p50: self.rank(50), p99: self.rank(99), max }
+    }
+
+    /// The smallest that at least `percent` of all do not exceed.
+    fn rank(&self, percent: u64) -> f64 {
+        let mut left = (self.count * percent).div_ceil(100);
+        let mut seen = self.seen.iter();
+        let found = seen.find(|(_, times)| {
+            left = left.saturating_sub(**times);
+            left == 0
+        });
+        found.map_or(0.0, |(ticks, _)| *ticks as f64 / 1e6)
+    }
+}
+
+/// The duration with all but its leading bits cleared.
+fn leading(ticks: u64) -> u64 {
+    let spare = (u64::BITS - ticks.leading_zeros()).saturating_sub(BITS);
+    ticks >> spare << spare
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_durations_are_known_to_the_tick() {
+        let mut durations = Durations::default();
+        (1..=100).rev().for_each(|ms| durations.add(ms * 1_000_000));
+        let Quantiles { mean, p50, p99, max } = durations.quantiles();
+        assert_eq!((mean, p50, p99, max), (50.5, 50.0, 99.0, 100.0));
+    }
+
+    #[test]
+    fn many_durations_take_no_more_room_and_are_known_to_half_a_thousandth() {
+        let mut durations = Durations::default();
+        let all = 1_000_000_u64;
+        (1..=all).for_each(|ticks| durations.add(ticks * 1_009));
+        assert!(durations.seen.len() < EXACT, "{} are held", durations.seen.len());
+        let Quantiles { p50, p99, max, .. } = durations.quantiles();
+        let exact = |ticks: u64| (ticks * 1_009) as f64 / 1e6;
+        assert!((p50 / exact(all / 2) - 1.0).abs() < 5e-4, "{p50}");
+        assert!((p99 / exact(all / 100 * 99) - 1.0).abs() < 5e-4, "{p99}");
+        assert_eq!(max, exact(all), "the longest is known exactly");
+    }
+}
