@@ -42,6 +42,13 @@ impl Passage {
         Passage { peer, layer, message, number, session, content: None }
     }
 
+    /// Whether users say it to each other, past the protocol: `chat` in the simulator's traces,
+    /// `application` elsewhere. What is done under a leader has the same layer, and is the
+    /// protocol's own.
+    pub fn is_of_users(&self) -> bool {
+        self.layer == Layer::Application && matches!(&*self.message, "chat" | "application")
+    }
+
     /// The same with what the message says. A message that JSON cannot express (a map whose
     /// keys are no strings) stays without.
     #[must_use]

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tenure_core::service::mutex;
-use tenure_core::{Facts, Group, Layer, Observed, Order, ProcessId, Protocol};
+use tenure_core::{Facts, Group, Observed, Order, ProcessId, Protocol};
 
 use crate::format::{Kind, Passage, Record, Trace, Who};
 use crate::scripts::perform::PerformError;
@@ -180,7 +180,7 @@ fn begins(action: &Action, record: &Record) -> bool {
         (Action::Deliver(pick) | Action::Lose(pick), Kind::Drop(passage))
         | (Action::Duplicate(pick), Kind::Duplicate(passage)) => link(pick, me, passage.peer),
         (Action::Tell { from, to }, Kind::Send(passage)) => {
-            passage.layer == Layer::Application && (*from, *to) == (me, passage.peer)
+            passage.is_of_users() && (*from, *to) == (me, passage.peer)
         }
         (Action::Fire { at, .. }, Kind::Timer(_))
         | (Action::Crash(at), Kind::Crash)
@@ -225,7 +225,7 @@ impl Tracks {
             Kind::Send(passage) => self.send(at, session, passage),
             Kind::Receive(passage) => {
                 let pick = self.take((passage.peer, passage.session), at, passage)?;
-                let heard = passage.layer == Layer::Application;
+                let heard = passage.is_of_users();
                 self.actions.push(if heard { Action::Hear(pick) } else { Action::Deliver(pick) });
             }
             Kind::Drop(passage) => {
@@ -263,7 +263,7 @@ impl Tracks {
     }
 
     fn send(&mut self, from: ProcessId, session: u64, passage: &Passage) {
-        let applications = passage.layer == Layer::Application;
+        let applications = passage.is_of_users();
         self.lives.insert(from, Life::Up);
         if applications {
             self.actions.push(Action::Tell { from, to: passage.peer });
@@ -279,7 +279,7 @@ impl Tracks {
         to: ProcessId,
         passage: &Passage,
     ) -> Result<(usize, &mut Vec<SentAs>), String> {
-        let applications = passage.layer == Layer::Application;
+        let applications = passage.is_of_users();
         let link = self.links.entry((from, to, applications)).or_default();
         let sent = link.iter().position(|sent| *sent == (session, passage.number));
         match sent {
