@@ -1,9 +1,10 @@
 //! How long the lock takes over loopback: three nodes of Ricart–Agrawala, and beside them a bare
 //! ping-pong through the same transport, in the same run.
 //!
-//! `cargo bench --bench handoff` prints medians over several interleaved repetitions. A hand-off
-//! costs one message and no poll: uncontended, an entry should take little more than the one
-//! round trip that its requests and replies need.
+//! `cargo bench -p tenure-runtime --bench handoff` prints medians over several interleaved
+//! repetitions, without keys and with: what proof and seal cost. A hand-off costs one message and no
+//! poll: uncontended, an entry should take little more than the one round trip that its requests and
+//! replies need.
 #![allow(clippy::print_stdout, reason = "a benchmark is here to print")]
 
 use std::net::TcpListener;
@@ -13,7 +14,10 @@ use std::time::{Duration, Instant};
 
 use tenure_algorithms::mutex::{RicartAgrawala, ricart_agrawala};
 use tenure_core::ProcessId;
-use tenure_runtime::transport::{Inbox, Incoming, Limits, Listen, Mesh, Settings, Trust};
+use tenure_runtime::store::Owner;
+use tenure_runtime::transport::{
+    GroupKeys, Inbox, Incoming, Keys, Limits, Listen, Mesh, PrivateKey, Settings, Trust,
+};
 use tenure_runtime::{Front, Injection, Lock, Parts, Recorder, Store, start};
 use tokio::runtime::{Builder, Runtime};
 
@@ -21,26 +25,47 @@ const NODES: usize = 3;
 const ROUNDS: u32 = 4_000;
 const REPETITIONS: usize = 7;
 
+/// What is measured, in the order of the table.
+const NAMES: [&str; 3] = [
+    "ping-pong through the transport",
+    "entry of Ricart–Agrawala, uncontended",
+    "entry of Ricart–Agrawala, three contending",
+];
+
 fn main() {
     let directory = tempfile::tempdir().expect("a temporary directory");
-    let (mut pings, mut alone, mut contended) = (Vec::new(), Vec::new(), Vec::new());
+    let mut times: [[Vec<Duration>; 2]; 3] = Default::default();
     for repetition in 0..REPETITIONS {
-        pings.push(ping_pong());
-        let nodes = cluster(&directory.path().join(repetition.to_string()));
-        alone.push(entries(&nodes[..1]));
-        contended.push(entries(&nodes));
+        for (column, trust) in [plain(), sealed()].into_iter().enumerate() {
+            times[0][column].push(ping_pong(&trust));
+            let nodes = cluster(&directory.path().join(format!("{repetition}-{column}")), &trust);
+            times[1][column].push(entries(&nodes[..1]));
+            times[2][column].push(entries(&nodes));
+        }
     }
-    let ping = median(&mut pings);
-    println!("{:<44}{:>12}{:>12}{:>14}", "over loopback, N = 3", "µs", "per second", "round trips");
-    row("ping-pong through the transport", ping, ping);
-    row("entry of Ricart–Agrawala, uncontended", median(&mut alone), ping);
-    row("entry of Ricart–Agrawala, three contending", median(&mut contended), ping);
+    println!("{:<44}{:>12}{:>12}{:>10}", "µs over loopback, N = 3", "plain", "with keys", "ratio");
+    for (name, [mut plain, mut sealed]) in NAMES.into_iter().zip(times) {
+        let [plain, sealed] = [&mut plain, &mut sealed].map(|times| median(times).as_secs_f64());
+        println!("{name:<44}{:>12.1}{:>12.1}{:>10.2}", plain * 1e6, sealed * 1e6, sealed / plain);
+    }
 }
 
-fn row(name: &str, time: Duration, ping: Duration) {
-    let seconds = time.as_secs_f64();
-    let trips = seconds / ping.as_secs_f64();
-    println!("{name:<44}{:>12.1}{:>12.0}{trips:>14.2}", seconds * 1e6, 1.0 / seconds);
+/// Whom each process trusts where nobody proves anything.
+fn plain() -> Vec<Trust> {
+    (0..NODES).map(|_| Trust::Machine).collect()
+}
+
+/// Whom each process trusts where all have keys, new ones.
+fn sealed() -> Vec<Trust> {
+    let draw = |_| PrivateKey::generate().expect("entropy");
+    let private: Vec<PrivateKey> = (0..NODES).map(draw).collect();
+    let public = private.iter().map(|key| vec![key.public()]).collect();
+    let group = GroupKeys::new(public).expect("keys that differ");
+    let keys = private.into_iter().enumerate().map(|(me, private)| {
+        let keys = Keys::new(ProcessId::at(me), private, group.clone()).expect("a listed key");
+        Trust::Keys(keys.into())
+    });
+    keys.collect()
 }
 
 fn median(times: &mut [Duration]) -> Duration {
@@ -58,16 +83,21 @@ fn runtime() -> Runtime {
     Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime")
 }
 
-fn settings(me: usize, listener: TcpListener, addresses: &[String]) -> Settings {
+fn settings(me: usize, listener: TcpListener, addresses: &[String], trust: &[Trust]) -> Settings {
     Settings {
         cluster: "handoff".into(),
         me: ProcessId::at(me),
         session: 1,
         listen: Listen::Listener(listener),
         addresses: addresses.to_vec(),
-        trust: Trust::Machine,
+        trust: trust[me].clone(),
         limits: Limits::default(),
     }
+}
+
+fn owner(me: usize) -> Owner {
+    let group_size = u32::try_from(NODES).expect("a few nodes");
+    Owner { cluster: "handoff".into(), process: ProcessId::at(me), group_size }
 }
 
 fn listeners(count: usize) -> (Vec<TcpListener>, Vec<String>) {
@@ -78,7 +108,7 @@ fn listeners(count: usize) -> (Vec<TcpListener>, Vec<String>) {
     (listeners, addresses)
 }
 
-fn cluster(directory: &Path) -> Vec<Node> {
+fn cluster(directory: &Path, trust: &[Trust]) -> Vec<Node> {
     let (listeners, addresses) = listeners(NODES);
     let nodes: Vec<Node> = listeners
         .into_iter()
@@ -89,8 +119,9 @@ fn cluster(directory: &Path) -> Vec<Node> {
             let (front, lock, _, asks) = Front::new();
             start::<RicartAgrawala, Front>(Parts {
                 config: ricart_agrawala::Config::default(),
-                transport: settings(me, listener, &addresses),
-                store: Store::open(directory.join(me.to_string()), "handoff").expect("a store"),
+                transport: settings(me, listener, &addresses, trust),
+                store: Store::open(directory.join(me.to_string()), &owner(me), "handoff")
+                    .expect("a store"),
                 local: front,
                 asks,
                 recorder: Recorder::none(),
@@ -128,12 +159,14 @@ fn entries(nodes: &[Node]) -> Duration {
 }
 
 /// The mean round trip between two processes that do nothing but answer.
-fn ping_pong() -> Duration {
-    let (mut listeners, addresses) = listeners(2);
+fn ping_pong(trust: &[Trust]) -> Duration {
+    let (mut listeners, addresses) = listeners(NODES);
+    // The third is only there for its key.
+    listeners.pop();
     let (far, near) = (runtime(), runtime());
     let (other, mine) = (listeners.pop().expect("two"), listeners.pop().expect("two"));
     let (echo, mut echo_inbox) =
-        far.block_on(async { Mesh::start(settings(1, other, &addresses)) }).expect("a mesh");
+        far.block_on(async { Mesh::start(settings(1, other, &addresses, trust)) }).expect("a mesh");
     far.spawn(async move {
         while let Some(incoming) = echo_inbox.receive().await {
             if let Incoming::Message { from, payload, .. } = incoming {
@@ -142,7 +175,7 @@ fn ping_pong() -> Duration {
         }
     });
     near.block_on(async {
-        let (mesh, mut inbox) = Mesh::start(settings(0, mine, &addresses)).expect("a mesh");
+        let (mesh, mut inbox) = Mesh::start(settings(0, mine, &addresses, trust)).expect("a mesh");
         round_trip(&mesh, &mut inbox).await;
         let start = Instant::now();
         for _ in 0..ROUNDS {

@@ -5,8 +5,8 @@ use std::sync::mpsc::Sender;
 
 use tenure_algorithms::catalogue::Unknown;
 use tenure_core::{Card, TICKS_PER_UNIT};
-use tenure_runtime::store::OpenError;
-use tenure_runtime::transport::{Limits, Listen, MeshError, Settings};
+use tenure_runtime::store::{OpenError, Owner};
+use tenure_runtime::transport::{Keyring, Limits, Listen, MeshError, Settings, Trust};
 use tenure_runtime::{
     Asks, Failure, Front, Injection, Leadership, Lock, Recorder, Running, StartError, Store,
 };
@@ -94,6 +94,8 @@ pub struct Node {
     pub running: Running,
     /// Which boot of its process this is, from 1.
     pub session: u64,
+    /// The keys by which it knows its peers, if it has any: they can be replaced while it runs.
+    pub keyring: Option<Keyring>,
 }
 
 impl Node {
@@ -116,8 +118,8 @@ impl Node {
         watcher: Option<Sender<Record>>,
     ) -> Result<Node, NodeError> {
         let (front, lock, leadership, asks) = Front::new();
-        let (running, session) = boot(config, offices, front, asks, watcher)?;
-        Ok(Node { lock, leadership, running, session })
+        let (running, session, keyring) = boot(config, offices, front, asks, watcher)?;
+        Ok(Node { lock, leadership, running, session, keyring })
     }
 
     /// Leaves in good order: what was sent arrives first. Handles and guards that were given
@@ -147,17 +149,23 @@ fn boot(
     front: Front,
     asks: Asks,
     watcher: Option<Sender<Record>>,
-) -> Result<(Running, u64), NodeError> {
+) -> Result<(Running, u64, Option<Keyring>), NodeError> {
     let service = &config.service;
     let delay = config.detector.message_ms * TICKS_PER_UNIT;
     let parameters = service.parameters(config.size(), delay)?;
     let office = offices(service, &parameters)?;
     let card = office.card(config.size());
     let trust = keys::trust(&config.cluster, config.me())?;
+    let keyring = match &trust {
+        Trust::Keys(keyring) => Some(keyring.clone()),
+        Trust::Machine | Trust::Anybody => None,
+    };
     let listen = listen(config)?;
     let adapter = if config.channel.fifo { " over fifo" } else { "" };
     let schema = format!("{}{adapter}", card.name);
-    let store = Store::open(&config.store.directory, &schema)?;
+    let cluster = config.cluster.name.clone();
+    let owner = Owner { cluster, process: config.me(), group_size: config.size() };
+    let store = Store::open(&config.store.directory, &owner, &schema)?;
     let session = store.session();
     let transport = Settings {
         cluster: config.cluster.name.clone(),
@@ -183,7 +191,7 @@ fn boot(
         }
         error => error.into(),
     })?;
-    Ok((running, session))
+    Ok((running, session, keyring))
 }
 
 fn listen(config: &Config) -> Result<Listen, NodeError> {

@@ -1,16 +1,19 @@
 //! One node: what `tenure node` runs.
 
+use std::convert::Infallible;
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
-use tenure_runtime::transport::View;
+use tenure_runtime::transport::{Keyring, View};
 use tenure_runtime::{Leadership, Running};
 use tenure_trace::Record;
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, interval, sleep, timeout};
 
 use crate::boot::{Node, NodeError, outcome};
 use crate::config::Config;
+use crate::keys;
 use crate::office::Offices;
 use crate::page::{About, LivePage, PageError, Source};
 use crate::report::Report;
@@ -36,7 +39,7 @@ pub async fn run(
     let page = page(&config)?;
     let (page, watcher) = page.unzip();
     let started = Node::start_watched(&config, offices, watcher)?;
-    let Node { lock, leadership, running, session } = started;
+    let Node { lock, leadership, running, session, keyring } = started;
     let Running { address, view, mut task } = running;
     let me = config.me();
     report(Report::Ready { process: me.number(), address, session });
@@ -61,6 +64,7 @@ pub async fn run(
     let ended = tokio::select! {
         () = stop => Ok(()),
         failed = watch(leadership, &mut labour, &figures, &mut report) => Err(failed),
+        never = reread_keys(&config, keyring) => match never {},
         stopped = &mut task => return Ok(outcome(stopped)?),
     };
     if !labour.is_finished() {
@@ -72,6 +76,25 @@ pub async fn run(
         page.finish(&serde_json::Value::Null);
     }
     ended
+}
+
+/// Reads the keys again whenever this process is sent HUP. If something is wrong with them, those
+/// that were read before stay.
+async fn reread_keys(config: &Config, keyring: Option<Keyring>) -> Infallible {
+    let (Some(keyring), Ok(mut hangup)) = (keyring, signal(SignalKind::hangup())) else {
+        return std::future::pending().await;
+    };
+    while hangup.recv().await.is_some() {
+        match keys::keys(&config.cluster, config.me()) {
+            Ok(Some(keys)) => {
+                keyring.replace(keys);
+                tracing::info!("the keys were read again");
+            }
+            Ok(None) => {}
+            Err(error) => tracing::warn!("the keys that were read before stay: {error}"),
+        }
+    }
+    std::future::pending().await
 }
 
 /// The page that is asked for, and who is to be told what it shows.

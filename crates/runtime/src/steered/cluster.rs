@@ -19,7 +19,7 @@ use crate::injection::Injection;
 use crate::local::Raw;
 use crate::outlet::Posted;
 use crate::recorder::Recorder;
-use crate::store::{OpenError, Store};
+use crate::store::{OpenError, Owner, Store};
 use crate::transport::{Limits, Listen, MeshError, Settings, Trust};
 
 /// Messages on loopback are there at once; after so long something is wrong.
@@ -269,7 +269,10 @@ impl<P: Recorded> Cluster<P> {
     }
 
     fn try_start(&mut self, at: ProcessId) -> Result<(), ClusterError> {
-        let store = Store::open(self.directory.join(at.number().to_string()), "followed")?;
+        let group_size = self.header.n;
+        let owner = Owner { cluster: "followed".into(), process: at, group_size };
+        let directory = self.directory.join(at.number().to_string());
+        let store = Store::open(directory, &owner, "followed")?;
         let writer = Writer::append(self.trace_of(at), &self.header)?;
         let session = store.session();
         let (local, _) = Raw::<P>::new();

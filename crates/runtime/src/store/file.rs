@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use super::image::{Damage, Image};
+use super::image::{Damage, Image, Owner};
+use crate::transport::SESSIONS;
 
 /// The file that holds the state.
 const STATE: &str = "state";
@@ -30,7 +31,7 @@ pub struct Store {
 }
 
 /// Why a store was not opened. Nothing in the directory was changed, unless the error is
-/// [`OpenError::Session`], which leaves the state as it was.
+/// [`OpenError::Unbegun`], which leaves the state as it was.
 #[derive(Debug, Error)]
 pub enum OpenError {
     /// Another node uses the directory.
@@ -69,6 +70,30 @@ pub enum OpenError {
         /// What was asked for.
         expected: String,
     },
+    /// The state file is of another process, or of this one in another group.
+    #[error(
+        "the saved state {path} is that of {found}, and this node is {expected}; give each node a \
+         directory of its own (a group keeps its name and its size for life)"
+    )]
+    WrongOwner {
+        /// The state file.
+        path: PathBuf,
+        /// Whose state it is.
+        found: Owner,
+        /// Who asked for it.
+        expected: Owner,
+    },
+    /// The saved session is not one that a process can have come to.
+    #[error(
+        "the saved state {path} cannot be true: it is of session {session}, and nobody boots that \
+         often; docs/wire.md has the way out, under \"A state that cannot be true\""
+    )]
+    Session {
+        /// The state file.
+        path: PathBuf,
+        /// The session in it.
+        session: u64,
+    },
     /// The directory or a file in it cannot be used.
     #[error("cannot open {path}: {source}")]
     Unusable {
@@ -79,7 +104,7 @@ pub enum OpenError {
     },
     /// The number of this session could not be made durable.
     #[error("cannot begin a new session: {0}")]
-    Session(#[source] SaveError),
+    Unbegun(#[source] SaveError),
 }
 
 /// Why a state was not saved.
@@ -114,7 +139,7 @@ impl Store {
     /// durably begins a new session.
     ///
     /// `schema` names what the state is a state of (the algorithm and the version of its stable
-    /// form), so that no process boots with the memory of another.
+    /// form), so that no process boots with the memory of another; `owner` whose it is.
     ///
     /// # Errors
     ///
@@ -122,22 +147,34 @@ impl Store {
     ///
     /// # Panics
     ///
-    /// When `schema` is longer than 65 535 bytes.
-    pub fn open(directory: impl Into<PathBuf>, schema: &str) -> Result<Store, OpenError> {
+    /// When `schema` or the name of the cluster is longer than 65 535 bytes.
+    pub fn open(
+        directory: impl Into<PathBuf>,
+        owner: &Owner,
+        schema: &str,
+    ) -> Result<Store, OpenError> {
         let directory = directory.into();
         let lock = take_possession(&directory)?;
         let path = directory.join(STATE);
         let mut image = match read(&path)? {
             Some(image) => image,
-            None => Image { schema: schema.to_owned(), session: 0, state: None },
+            None => Image { owner: None, schema: schema.to_owned(), session: 0, state: None },
         };
+        // A file that does not say whose it is becomes whose it is used by.
+        let found = image.owner.replace(owner.clone()).filter(|found| found != owner);
+        if let Some(found) = found {
+            return Err(OpenError::WrongOwner { path, found, expected: owner.clone() });
+        }
         if image.schema != schema {
             let expected = schema.to_owned();
             return Err(OpenError::WrongSchema { path, found: image.schema, expected });
         }
+        if image.session >= SESSIONS - 1 {
+            return Err(OpenError::Session { path, session: image.session });
+        }
         image.session += 1;
         let mut store = Store { directory, image, lock, reserve: None };
-        store.write().map_err(OpenError::Session)?;
+        store.write().map_err(OpenError::Unbegun)?;
         Ok(store)
     }
 
@@ -203,7 +240,7 @@ impl Store {
 /// Makes the directory if need be and locks it against every other node.
 fn take_possession(directory: &Path) -> Result<File, OpenError> {
     let unusable = |path: &Path, source| OpenError::Unusable { path: path.to_owned(), source };
-    fs::create_dir_all(directory).map_err(|source| unusable(directory, source))?;
+    make(directory).map_err(|source| unusable(directory, source))?;
     let path = directory.join(LOCK);
     let open = File::options().create(true).truncate(false).write(true).open(&path);
     let lock = open.map_err(|source| unusable(&path, source))?;
@@ -212,6 +249,20 @@ fn take_possession(directory: &Path) -> Result<File, OpenError> {
         Err(TryLockError::WouldBlock) => Err(OpenError::Locked { path: directory.to_owned() }),
         Err(TryLockError::Error(source)) => Err(unusable(&path, source)),
     }
+}
+
+/// Makes the directory and those above it that are missing, so that a loss of power does not take
+/// what is saved in it away.
+fn make(directory: &Path) -> io::Result<()> {
+    let above = |path: &Path| match path.parent() {
+        Some(parent) if parent.as_os_str().is_empty() => PathBuf::from("."),
+        Some(parent) => parent.to_path_buf(),
+        None => path.to_path_buf(),
+    };
+    let missing = directory.ancestors().take_while(|path| !path.exists());
+    let missing: Vec<&Path> = missing.filter(|path| !path.as_os_str().is_empty()).collect();
+    fs::create_dir_all(directory)?;
+    missing.into_iter().try_for_each(|path| sync_directory(&above(path)))
 }
 
 /// The image in the state file; nothing if there is no file, which is the first boot.

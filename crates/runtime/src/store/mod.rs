@@ -11,4 +11,4 @@ mod file;
 mod image;
 
 pub use file::{OpenError, SaveError, Store};
-pub use image::{Damage, FORMAT_VERSION};
+pub use image::{Damage, FORMAT_VERSION, Owner};

@@ -40,5 +40,6 @@ pub use inbox::{Inbox, Incoming};
 pub use keys::{GroupKeys, Keyring, Keys, KeysError, PrivateKey, PublicKey};
 pub use mesh::{Mesh, SendError, View};
 pub use peer::PeerStatus;
+pub(crate) use peer::SESSIONS;
 pub use refusal::Refusal;
 pub use settings::{Limits, Listen, MeshError, Settings, Trust};

@@ -17,6 +17,7 @@ use tenure_algorithms::election::{Bully, bully};
 use tenure_claims::claims;
 use tenure_core::service::{clock, commit, election, led as service, replication, tree};
 use tenure_core::{Delay, Group, ProcessId, Rank, TICKS_PER_UNIT, Term};
+use tenure_runtime::store::Owner;
 use tenure_runtime::transport::{Limits, Listen, Settings, Trust};
 use tenure_runtime::{Injection, Parts, Raw, Recorder, Running, Store, follow, start};
 use tenure_trace::{
@@ -56,7 +57,9 @@ where
         listener: TcpListener,
         addresses: &[String],
     ) -> Self {
-        let store = Store::open(directory.join(me.to_string()), "test").unwrap();
+        let group_size = u32::try_from(addresses.len()).unwrap();
+        let owner = Owner { cluster: "test".into(), process: ProcessId::at(me), group_size };
+        let store = Store::open(directory.join(me.to_string()), &owner, "test").unwrap();
         let (local, told) = Raw::new();
         let (asks, asked) = mpsc::unbounded_channel();
         let detector = heartbeat::Config {

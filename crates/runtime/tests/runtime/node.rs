@@ -17,6 +17,7 @@ use tenure_algorithms::mutex::{Central, RicartAgrawala, central, ricart_agrawala
 use tenure_claims::claims;
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{Delay, Election, Mutex, Of, Office, ProcessId, TICKS_PER_UNIT, Term};
+use tenure_runtime::store::Owner;
 use tenure_runtime::transport::{Incoming, Limits, Listen, Mesh, Settings, Trust};
 use tenure_runtime::{
     Failure, Front, Injection, Leadership, Lock, Parts, Raw, Recorder, Running, StartError, Store,
@@ -50,7 +51,8 @@ fn transport(me: usize, session: u64, listener: TcpListener, addresses: &[String
 }
 
 fn store(directory: &Path, me: usize) -> Store {
-    Store::open(directory.join(me.to_string()), "test").unwrap()
+    let owner = Owner { cluster: "test".into(), process: ProcessId::at(me), group_size: 3 };
+    Store::open(directory.join(me.to_string()), &owner, "test").unwrap()
 }
 
 fn ricart_agrawala(directory: &Path, count: usize, recorders: Vec<Recorder>) -> Vec<Node> {
@@ -334,6 +336,26 @@ async fn leader(leadership: &mut Leadership, leader: ProcessId) -> Term {
             _ => leadership.changed().await.unwrap(),
         };
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_that_is_followed_by_another_lets_go_of_everything_at_once() {
+    let directory = TempDir::new().unwrap();
+    let (mut listeners, addresses) = listeners(2);
+    let (second, first) = (listeners.pop().unwrap(), listeners.pop().unwrap());
+    let _first = office(directory.path(), 0, first, &addresses);
+    let Node { lock, mut leadership, running } = office(directory.path(), 1, second, &addresses);
+    leadership.elect().unwrap();
+    leader(&mut leadership, ProcessId(1)).await;
+    let guard = lock.enter().await.unwrap();
+    assert!(!guard.is_lost());
+    let elsewhere = TcpListener::bind("127.0.0.1:0").unwrap();
+    let (_mesh, _inbox) = Mesh::start(transport(1, 99, elsewhere, &addresses)).unwrap();
+    guard.lost().await;
+    let failure = running.task.await.unwrap().unwrap_err();
+    assert!(matches!(failure, Failure::Expelled(_)), "{failure}");
+    assert_eq!(leadership.now(), None);
+    assert!(lock.enter().await.is_err());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

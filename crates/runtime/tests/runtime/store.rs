@@ -3,17 +3,23 @@
 use std::fs;
 use std::path::Path;
 
+use sha2::{Digest, Sha256};
+use tenure_core::ProcessId;
 use tenure_runtime::Store;
-use tenure_runtime::store::{Damage, OpenError, SaveError};
+use tenure_runtime::store::{Damage, OpenError, Owner, SaveError};
 
 fn state_of(directory: &Path) -> std::path::PathBuf {
     directory.join("state")
 }
 
+fn owner() -> Owner {
+    Owner { cluster: "test".into(), process: ProcessId(1), group_size: 3 }
+}
+
 /// A directory with one saved state, nobody owning it.
 fn saved(state: &[u8]) -> tempfile::TempDir {
     let directory = tempfile::tempdir().expect("a directory");
-    let mut store = Store::open(directory.path(), "token 1").expect("a store");
+    let mut store = Store::open(directory.path(), &owner(), "token 1").expect("a store");
     store.save(state).expect("room on the disk");
     directory
 }
@@ -22,7 +28,7 @@ fn saved(state: &[u8]) -> tempfile::TempDir {
 fn a_first_boot_finds_nothing_and_is_session_one() {
     let directory = tempfile::tempdir().expect("a directory");
     let below = directory.path().join("not/yet/there");
-    let store = Store::open(&below, "token 1").expect("a store");
+    let store = Store::open(&below, &owner(), "token 1").expect("a store");
     assert_eq!((store.session(), store.state()), (1, None));
     assert_eq!(store.directory(), below);
 }
@@ -31,7 +37,7 @@ fn a_first_boot_finds_nothing_and_is_session_one() {
 fn every_boot_is_a_new_session_and_finds_what_was_saved_last() {
     let directory = tempfile::tempdir().expect("a directory");
     for session in 1..=5_u64 {
-        let mut store = Store::open(directory.path(), "token 1").expect("a store");
+        let mut store = Store::open(directory.path(), &owner(), "token 1").expect("a store");
         assert_eq!(store.session(), session);
         let before = (session > 1).then(|| format!("second of {}", session - 1));
         assert_eq!(store.state(), before.as_ref().map(String::as_bytes));
@@ -44,7 +50,7 @@ fn every_boot_is_a_new_session_and_finds_what_was_saved_last() {
 fn a_session_counts_even_if_nothing_was_ever_saved() {
     let directory = tempfile::tempdir().expect("a directory");
     for session in 1..=3 {
-        let store = Store::open(directory.path(), "token 1").expect("a store");
+        let store = Store::open(directory.path(), &owner(), "token 1").expect("a store");
         assert_eq!((store.session(), store.state()), (session, None));
     }
 }
@@ -52,12 +58,12 @@ fn a_session_counts_even_if_nothing_was_ever_saved() {
 #[test]
 fn two_nodes_cannot_share_a_directory() {
     let directory = saved(b"mine");
-    let first = Store::open(directory.path(), "token 1").expect("a store");
-    let error = Store::open(directory.path(), "token 1").expect_err("it is in use");
+    let first = Store::open(directory.path(), &owner(), "token 1").expect("a store");
+    let error = Store::open(directory.path(), &owner(), "token 1").expect_err("it is in use");
     assert!(matches!(error, OpenError::Locked { .. }), "{error}");
     assert!(error.to_string().contains(&directory.path().display().to_string()), "{error}");
     drop(first);
-    let third = Store::open(directory.path(), "token 1").expect("it is free again");
+    let third = Store::open(directory.path(), &owner(), "token 1").expect("it is free again");
     assert_eq!(third.session(), 3, "the refused attempt was no session");
 }
 
@@ -67,7 +73,7 @@ fn a_torn_write_is_told_and_never_taken_for_nothing() {
     let whole = fs::read(state_of(directory.path())).expect("a state");
     for length in [0, 5, 10, 30, whole.len() - 33, whole.len() - 1] {
         fs::write(state_of(directory.path()), &whole[..length]).expect("room");
-        let error = Store::open(directory.path(), "token 1").expect_err("it is torn");
+        let error = Store::open(directory.path(), &owner(), "token 1").expect_err("it is torn");
         let torn = Damage::Torn { length };
         assert!(
             matches!(&error, OpenError::Damaged { damage, .. } if *damage == torn),
@@ -85,7 +91,7 @@ fn a_flipped_bit_is_told_with_the_path() {
     let place = bytes.len() - 35;
     bytes[place] ^= 4;
     fs::write(state_of(directory.path()), &bytes).expect("room");
-    let error = Store::open(directory.path(), "token 1").expect_err("it is hurt");
+    let error = Store::open(directory.path(), &owner(), "token 1").expect_err("it is hurt");
     assert!(matches!(error, OpenError::Damaged { damage: Damage::Checksum, .. }), "{error}");
     let path = state_of(directory.path()).display().to_string();
     assert!(error.to_string().contains(&path), "{error}");
@@ -95,25 +101,61 @@ fn a_flipped_bit_is_told_with_the_path() {
 fn a_newer_version_is_refused_with_a_sentence() {
     let directory = saved(b"a promise");
     let mut bytes = fs::read(state_of(directory.path())).expect("a state");
-    bytes[8] = 2;
+    bytes[8] = 3;
     fs::write(state_of(directory.path()), &bytes).expect("room");
-    let error = Store::open(directory.path(), "token 1").expect_err("it is newer");
+    let error = Store::open(directory.path(), &owner(), "token 1").expect_err("it is newer");
     assert!(matches!(error, OpenError::NewerVersion { .. }), "{error}");
-    assert!(error.to_string().contains("format version 2"), "{error}");
+    assert!(error.to_string().contains("format version 3"), "{error}");
 }
 
 #[test]
 fn the_memory_of_another_algorithm_is_refused() {
     let directory = saved(b"a promise");
-    let error = Store::open(directory.path(), "bully 1").expect_err("it is of another");
+    let error = Store::open(directory.path(), &owner(), "bully 1").expect_err("it is of another");
     assert!(matches!(error, OpenError::WrongSchema { .. }), "{error}");
+}
+
+#[test]
+fn the_memory_of_another_process_group_or_cluster_is_refused_and_left_alone() {
+    let directory = saved(b"a promise");
+    let before = fs::read(state_of(directory.path())).expect("a state");
+    for other in [
+        Owner { cluster: "toast".into(), ..owner() },
+        Owner { process: ProcessId(0), ..owner() },
+        Owner { group_size: 5, ..owner() },
+    ] {
+        let error = Store::open(directory.path(), &other, "token 1").expect_err("of another");
+        assert!(matches!(error, OpenError::WrongOwner { .. }), "{error}");
+        let says = error.to_string();
+        assert!(says.contains("P2 of 3 in the cluster \"test\""), "{says}");
+        assert!(says.contains(&other.to_string()), "{says}");
+        assert_eq!(fs::read(state_of(directory.path())).expect("a state"), before);
+    }
+    Store::open(directory.path(), &owner(), "token 1").expect("its own");
+}
+
+#[test]
+fn sessions_end_before_they_would_begin_anew() {
+    for session in [u64::MAX, u64::MAX - 1, (1 << 40) - 1] {
+        let directory = saved(b"a promise");
+        let path = state_of(directory.path());
+        let mut file = fs::read(&path).expect("a state");
+        file.truncate(file.len() - 32);
+        file[12..20].copy_from_slice(&session.to_le_bytes());
+        let checksum = Sha256::digest(&file);
+        file.extend_from_slice(&checksum);
+        fs::write(&path, &file).expect("room");
+        let error = Store::open(directory.path(), &owner(), "token 1").expect_err("the last");
+        assert!(matches!(error, OpenError::Session { .. }), "{error}");
+        assert_eq!(fs::read(&path).expect("a state"), file);
+    }
 }
 
 #[test]
 fn a_write_that_never_took_its_place_is_forgotten() {
     let directory = saved(b"before the crash");
     fs::write(directory.path().join("state.next"), b"half of what should fol").expect("room");
-    let mut store = Store::open(directory.path(), "token 1").expect("a store");
+    let mut store = Store::open(directory.path(), &owner(), "token 1").expect("a store");
     assert_eq!(store.state(), Some(b"before the crash".as_slice()));
     store.save(b"after").expect("room");
     assert!(!directory.path().join("state.next").exists());
@@ -122,14 +164,14 @@ fn a_write_that_never_took_its_place_is_forgotten() {
 #[test]
 fn a_directory_that_is_a_file_is_told() {
     let file = tempfile::NamedTempFile::new().expect("a file");
-    let error = Store::open(file.path(), "token 1").expect_err("not a directory");
+    let error = Store::open(file.path(), &owner(), "token 1").expect_err("not a directory");
     assert!(matches!(error, OpenError::Unusable { .. }), "{error}");
 }
 
 #[test]
 fn what_cannot_be_written_leaves_what_was_there() {
     let directory = saved(b"before");
-    let mut store = Store::open(directory.path(), "token 1").expect("a store");
+    let mut store = Store::open(directory.path(), &owner(), "token 1").expect("a store");
     // In the way of the temporary file: this stops even root.
     fs::create_dir(directory.path().join("state.next")).expect("a directory");
     let error = store.save(b"after").expect_err("nowhere to write");
@@ -137,7 +179,7 @@ fn what_cannot_be_written_leaves_what_was_there() {
     assert_eq!(store.state(), Some(b"before".as_slice()));
     fs::remove_dir(directory.path().join("state.next")).expect("an empty directory");
     drop(store);
-    let store = Store::open(directory.path(), "token 1").expect("a store");
+    let store = Store::open(directory.path(), &owner(), "token 1").expect("a store");
     assert_eq!(store.state(), Some(b"before".as_slice()));
 }
 
@@ -229,7 +271,7 @@ mod full_disk {
             let _ = writeln!(std::io::stderr(), "skipped: needs root");
             return;
         };
-        let mut store = Store::open(disk.0.path(), "token 1").expect("a store");
+        let mut store = Store::open(disk.0.path(), &owner(), "token 1").expect("a store");
         store.save(b"before").expect("room for little");
         let error = store.save(&vec![1; 1 << 20]).expect_err("no room for much");
         assert!(matches!(error, SaveError::Full { .. }), "{error}");
@@ -238,7 +280,7 @@ mod full_disk {
         assert!(!rest.exists(), "the rest of a failed write must not fill the disk");
         store.save(b"after").expect("room again");
         drop(store);
-        let store = Store::open(disk.0.path(), "token 1").expect("a store");
+        let store = Store::open(disk.0.path(), &owner(), "token 1").expect("a store");
         assert_eq!(store.state(), Some(b"after".as_slice()));
     }
 }
