@@ -6,6 +6,7 @@ mod every_algorithm;
 mod faults;
 mod floods;
 mod hosts;
+mod identity;
 mod nodes;
 mod waiting;
 mod watch;

@@ -8,6 +8,7 @@ use tenure_algorithms::compose::{Coordinated, Detected, detected};
 use tenure_algorithms::detector::{Heartbeat, heartbeat};
 use tenure_algorithms::election::{Bully, bully};
 use tenure_core::{Delay, ProcessId, TICKS_PER_UNIT};
+use tenure_runtime::store::Owner;
 use tenure_runtime::transport::{Limits, Listen, Settings, Trust};
 use tenure_runtime::{Front, Injection, Parts, Recorder, Running, Store, start};
 
@@ -34,10 +35,11 @@ fn boot(directory: &Path, me: usize, listener: TcpListener, addresses: &[String]
         trust: Trust::Machine,
         limits: Limits { queue_frames: 64, ..Limits::default() },
     };
+    let owner = Owner { cluster: "test".into(), process: ProcessId::at(me), group_size: 3 };
     start::<Office, Front>(Parts {
         config: detected::Config { detector, inner },
         transport: settings,
-        store: Store::open(directory.join(me.to_string()), "test").unwrap(),
+        store: Store::open(directory.join(me.to_string()), &owner, "test").unwrap(),
         local: front,
         asks,
         recorder: Recorder::none(),
