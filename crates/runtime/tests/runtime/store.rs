@@ -254,7 +254,7 @@ mod full_disk {
             let _ = writeln!(std::io::stderr(), "skipped: needs root and mkfs.ext4");
             return;
         };
-        let mut store = Store::open(lazy.0.path(), "token 1").expect("a store");
+        let mut store = Store::open(lazy.0.path(), &owner(), "token 1").expect("a store");
         store.save(b"before").expect("room for little");
         disk.fill();
         // All of it is written, to memory.
