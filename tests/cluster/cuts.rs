@@ -42,9 +42,9 @@ impl Cluster {
             if record["kind"] != "suspicion" {
                 continue;
             }
-            let peer = record["peer"].as_u64().unwrap();
+            let peer = record["data"]["peer"].as_u64().unwrap();
             suspected.retain(|known| *known != peer);
-            if record["verdict"] == "suspect" {
+            if record["data"]["verdict"] == "suspect" {
                 suspected.push(peer);
             }
         }

@@ -4,6 +4,8 @@
 use std::fs;
 use std::process::{Command, Stdio};
 
+use rustix::process::Signal;
+
 use crate::nodes::Nodes;
 use crate::waiting::alone;
 
@@ -53,6 +55,7 @@ fn a_disk_that_fails_stops_the_node_before_anything_leaves() {
             call => failing(call, error, &file),
         };
         let mut other = nodes.start(1, &[]);
+        other.listens();
         let mut failing = nodes.start(2, &within);
         let (status, log) = (failing.wait(), failing.log());
         let case = format!("{call} {error}");
@@ -61,8 +64,9 @@ fn a_disk_that_fails_stops_the_node_before_anything_leaves() {
         assert!(last.contains(says) && last.contains("state"), "{case}: {log}");
         let trace = fs::read_to_string(nodes.trace(2)).unwrap();
         assert!(!trace.contains("\"kind\":\"send\""), "{case}: something left: {trace}");
+        other.signal(Signal::INT);
+        assert_eq!(other.wait(), 0, "{case}: {}", other.log());
         let heard = fs::read_to_string(nodes.trace(1)).unwrap();
         assert!(!heard.contains("\"kind\":\"receive\""), "{case}: something arrived: {heard}");
-        other.follows(1);
     }
 }

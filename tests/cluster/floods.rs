@@ -23,7 +23,7 @@ fn a_page_that_is_asked_without_end_takes_no_node_down() {
     let _alone = alone();
     let nodes = Nodes::on_loopback(3);
     (1..=3).for_each(|me| nodes.configure(me, "[page]\nlisten = \"127.0.0.1:0\"\n"));
-    let mut highest = nodes.start(3, &[]);
+    let highest = nodes.start(3, &[]);
     let mut others = [1, 2].map(|me| nodes.start(me, &with_descriptors(256)));
     others.iter_mut().for_each(|node| {
         node.follows(3);
@@ -39,9 +39,9 @@ fn a_page_that_is_asked_without_end_takes_no_node_down() {
         })
         .collect();
     assert!(held.len() > 256, "the system takes connections for the page, {} of them", held.len());
-    // Whoever is elected now writes it down before anybody hears of it.
-    highest.signal(Signal::KILL);
-    assert_eq!(highest.wait(), -1);
+    // Whoever is elected now writes it down before anybody hears of it. Whoever is killed would
+    // give back a descriptor, its connection's.
+    highest.signal(Signal::STOP);
     others[1].follows(2);
     let mut asked = TcpStream::connect(page).unwrap();
     write!(asked, "GET / HTTP/1.1\r\nHost: {page}\r\nConnection: close\r\n\r\n").unwrap();
@@ -56,7 +56,7 @@ fn a_node_without_a_spare_descriptor_saves_what_it_must() {
     let _alone = alone();
     let nodes = Nodes::on_loopback(3);
     (1..=3).for_each(|me| nodes.configure(me, ""));
-    let mut highest = nodes.start(3, &[]);
+    let highest = nodes.start(3, &[]);
     let mut others = [1, 2].map(|me| nodes.start(me, &with_descriptors(40)));
     others.iter_mut().for_each(|node| {
         node.follows(3);
@@ -78,8 +78,7 @@ fn a_node_without_a_spare_descriptor_saves_what_it_must() {
         eventually("a node that has no descriptor left", || {
             others[1].log().contains("cannot accept a connection").then_some(())
         });
-        highest.signal(Signal::KILL);
-        highest.wait();
+        highest.signal(Signal::STOP);
         let lasted = std::panic::catch_unwind(AssertUnwindSafe(|| others[1].follows(2)));
         is_over.store(true, Ordering::Release);
         lasted.map_err(|_| others[1].log()).expect("it leads, whoever holds its descriptors");
@@ -92,11 +91,7 @@ fn strangers_without_number_are_some_lines_of_a_log() {
     let nodes = Nodes::on_loopback(1);
     nodes.configure(1, "");
     let node = nodes.start(1, &[]);
-    let address = eventually("a node that listens", || {
-        let reports = node.reports();
-        let ready = reports.iter().find_map(|report| report.get("ready"))?;
-        ready["address"].as_str()?.parse::<SocketAddr>().ok()
-    });
+    let address = node.listens();
     for _ in 0..200 {
         let mut stranger = TcpStream::connect(address).unwrap();
         stranger.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
@@ -108,4 +103,29 @@ fn strangers_without_number_are_some_lines_of_a_log() {
     let log = node.log();
     let refused = log.lines().filter(|line| line.contains("connection refused")).count();
     assert!((1..=10).contains(&refused), "{refused} lines for 200 strangers: {log}");
+}
+
+/// At a thousand heartbeats a second, which is what most queues hold after a minute.
+#[test]
+#[cfg(target_os = "linux")]
+#[ignore = "a minute and a half"]
+fn a_peer_that_is_dead_for_long_costs_neither_memory_nor_log() {
+    let _alone = alone();
+    let nodes = Nodes::on_loopback(3);
+    // Nobody starts the third.
+    (1..=2).for_each(|me| nodes.configure(me, "[detector]\nperiod_ms = 1\n"));
+    let mut running = [1, 2].map(|me| nodes.start(me, &[]));
+    running.iter_mut().for_each(|node| {
+        node.follows(2);
+    });
+    std::thread::sleep(Duration::from_secs(10));
+    let before = running.each_ref().map(|node| (node.memory(), node.log().lines().count()));
+    std::thread::sleep(Duration::from_secs(80));
+    for (node, (memory, lines)) in running.iter().zip(before) {
+        let (grown, said) =
+            (node.memory().saturating_sub(memory), node.log().lines().count() - lines);
+        eprintln!("{grown} KiB and {said} lines in 80 s with a dead peer");
+        assert!(grown < 2048, "{grown} KiB more after 80 s with a dead peer");
+        assert!(said < 30, "{said} lines in 80 s with a dead peer: {}", node.log());
+    }
 }

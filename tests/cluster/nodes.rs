@@ -1,7 +1,7 @@
 //! Nodes of one cluster as somebody starts them by hand: `tenure node`, with a file each.
 
 use std::fs::{self, File};
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -105,6 +105,15 @@ impl Node {
         fs::read_to_string(self.files.with_extension("err")).unwrap()
     }
 
+    /// Waits until it listens, and says where.
+    #[track_caller]
+    pub(crate) fn listens(&self) -> SocketAddr {
+        eventually("a node that listens", || {
+            let address = |report: &Value| report.get("ready")?["address"].as_str()?.parse().ok();
+            self.reports().iter().find_map(address)
+        })
+    }
+
     /// Waits until it reports that this process leads, and says in which term.
     #[track_caller]
     pub(crate) fn follows(&mut self, leader: u32) -> u64 {
@@ -135,6 +144,14 @@ impl Node {
     #[track_caller]
     pub(crate) fn wait(&mut self) -> i32 {
         eventually("the end of a node", || self.status())
+    }
+
+    /// How much memory it has in use, in KiB.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn memory(&self) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        line.split_whitespace().next().unwrap().parse().unwrap()
     }
 
     /// Sends it a signal.
