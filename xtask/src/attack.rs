@@ -14,12 +14,16 @@ struct Kind {
     seeds: u64,
 }
 
-const KINDS: [Kind; 5] = [
+const KINDS: [Kind; 8] = [
     Kind::of("files", ["tenure", "attack", "files::"], 2_000),
     Kind::of("faults", ["tenure", "attack", "faults::"], 6 * 15 * 10),
     Kind::of("lasting", ["tenure", "attack", "lasting::"], 2),
     Kind::of("bytes", ["tenure-runtime", "runtime", "bytes::"], 20_000),
     Kind::of("messages", ["tenure-runtime", "runtime", "absurd::"], 200),
+    // These take no seeds.
+    Kind::of("floods", ["tenure", "cluster", "floods::"], 1),
+    Kind::of("cuts", ["tenure", "cluster", "cuts::"], 1),
+    Kind::of("disks", ["tenure", "cluster", "disk::"], 1),
 ];
 
 impl Kind {
@@ -37,7 +41,7 @@ impl Kind {
             command.env("TENURE_SECONDS", seconds);
         }
         command.args(["test", "--quiet", "--locked", "-p", self.package, "--test", self.program]);
-        command.args(["--", self.tests, "--nocapture"]);
+        command.args(["--", self.tests, "--nocapture", "--include-ignored"]);
         println!("== {}: seeds {seeds}", self.name);
         command.status().is_ok_and(|status| status.success())
     }
