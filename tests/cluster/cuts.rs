@@ -44,7 +44,7 @@ impl Cluster {
             }
             let peer = record["data"]["peer"].as_u64().unwrap();
             suspected.retain(|known| *known != peer);
-            if record["data"]["verdict"] == "suspect" {
+            if record["data"]["verdict"] == "Suspect" {
                 suspected.push(peer);
             }
         }
