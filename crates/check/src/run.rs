@@ -15,6 +15,7 @@ use crate::model::processes::{Processes, Setting};
 use crate::refusal::Refusal;
 use crate::report::{Bounds, Bypassing, Report};
 use crate::tell::replay::way_to;
+use crate::tell::story::Story;
 use crate::tell::told::Told;
 use crate::users::entries::Entries;
 use crate::users::entries::EntriesOfAll;
@@ -250,6 +251,7 @@ impl<P: Checkable> Check<P> {
         let (most, id) = told.explored.measured?;
         let way = way_to(&told.explored, id);
         let most = u32::try_from(most).unwrap_or(u32::MAX);
-        Some(Bypassing { most, at_least: most >= cap, story: told.story(&way, false).0 })
+        let story = Story::of(&told.trace(&way, false));
+        Some(Bypassing { most, at_least: most >= cap, story })
     }
 }

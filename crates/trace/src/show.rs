@@ -4,11 +4,12 @@ use std::fmt::{self, Write};
 
 use serde::Serialize;
 use serde_json::Value;
-use tenure_core::service::{election, mutex, stream};
+use tenure_core::service::{clock, commit, election, mutex, replication, stream, tree};
 use tenure_core::{Fence, ProcessId, Term, Verdict};
 
 use crate::format::{
-    Access, Asked, ClockUnit, Header, Kind, Operation, Passage, Record, Told, Who,
+    Access, ApplicationCommand, ApplicationEvent, Asked, ClockUnit, Header, Kind, Operation,
+    Passage, Record, Told, Who,
 };
 use crate::plain::Plain;
 use crate::state::Shown;
@@ -128,7 +129,10 @@ fn asks(f: &mut impl Write, at: Who, asked: &Asked) -> fmt::Result {
         (.., Asked::Stream(stream::Command::Send { to, item })) => {
             write!(f, "{at} asks to send item {item} to {to}")
         }
-        (.., asked) => write!(f, "{at} asks {}", json(asked)),
+        (.., asked) => match asked.application() {
+            Some(command) => write!(f, "{at} {}", asks_an_application(command)),
+            None => write!(f, "{at} asks {}", json(asked)),
+        },
     }
 }
 
@@ -151,7 +155,59 @@ fn is_told(f: &mut impl Write, at: Who, told: &Told) -> fmt::Result {
         (.., Told::Stream(stream::Event::Received { from, item })) => {
             write!(f, "{at} gets item {item} of {from}")
         }
-        (.., told) => write!(f, "{at} is told {}", json(told)),
+        (.., told) => match told.application() {
+            Some(event) => write!(f, "{at} {}", told_by_an_application(event)),
+            None => write!(f, "{at} is told {}", json(told)),
+        },
+    }
+}
+
+fn asks_an_application(command: &ApplicationCommand) -> String {
+    use {clock::Command as Clock, commit::Command as Commit};
+    let words = match command {
+        ApplicationCommand::Clock(Clock::Set { to }) => return format!("sets its clock to {to}"),
+        ApplicationCommand::Clock(Clock::Synchronise) => "asks to bring the clocks together",
+        ApplicationCommand::Clock(Clock::Read) => "reads its clock",
+        ApplicationCommand::Replication(replication::Command::Write { value }) => {
+            return format!("asks to write {value}");
+        }
+        ApplicationCommand::Commit(Commit::Begin) => "asks for a transaction",
+        ApplicationCommand::Commit(Commit::Veto) => "is against transactions",
+        ApplicationCommand::Tree(tree::Command::Grow) => "asks for a tree",
+    };
+    words.to_owned()
+}
+
+fn told_by_an_application(event: &ApplicationEvent) -> String {
+    use {clock::Event as Clock, commit::Event as Commit};
+    use {replication::Event as Replication, tree::Event as Tree};
+    match event {
+        ApplicationEvent::Clock(Clock::Adjusted { by, .. }) => format!("adjusts its clock by {by}"),
+        ApplicationEvent::Clock(Clock::Shows { time }) => format!("sees {time} on its clock"),
+        ApplicationEvent::Replication(Replication::Serving { term, writes }) => {
+            format!("serves {writes:?}{}", in_term(*term))
+        }
+        ApplicationEvent::Replication(Replication::Acknowledged { term, place, value }) => {
+            format!("has {value} as write {place}{}", in_term(*term))
+        }
+        ApplicationEvent::Commit(Commit::Prepared { transaction }) => {
+            format!("has voted for {transaction}")
+        }
+        ApplicationEvent::Commit(Commit::Committed { transaction }) => {
+            format!("commits {transaction}")
+        }
+        ApplicationEvent::Commit(Commit::Aborted { transaction }) => {
+            format!("aborts {transaction}")
+        }
+        ApplicationEvent::Replication(Replication::Refused { .. })
+        | ApplicationEvent::Commit(Commit::Refused) => "is refused".to_owned(),
+        ApplicationEvent::Tree(Tree::Joined { parent: Some(parent), .. }) => {
+            format!("joins through {parent}")
+        }
+        ApplicationEvent::Tree(Tree::Joined { parent: None, .. }) => "is the root".to_owned(),
+        ApplicationEvent::Tree(Tree::Completed { size, .. }) => {
+            format!("knows of a tree of {size}")
+        }
     }
 }
 

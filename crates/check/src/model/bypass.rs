@@ -1,7 +1,7 @@
 //! How often others enter while one waits, measured over all schedules.
 
 use tenure_core::service::mutex;
-use tenure_core::{Monitor, Observed, ProcessId, Property, Violation};
+use tenure_core::{Monitor, Observed, OfMutex, ProcessId, Property, Violation};
 
 /// Counts, for each that waits, the entries of each other; the search takes the maximum.
 ///
@@ -25,11 +25,7 @@ impl Monitor<mutex::Command, mutex::Event> for Bypassed {
         Property::Bypass
     }
 
-    fn observe(
-        &mut self,
-        at: ProcessId,
-        seen: Observed<'_, mutex::Command, mutex::Event>,
-    ) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: OfMutex<'_>) -> Result<(), Violation> {
         match seen {
             Observed::Command { command: mutex::Command::Enter, .. } => {
                 self.waiting[at.index()] = Some(vec![0; self.waiting.len()]);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tenure_core::{Labelled, Order, ProcessId, Protocol, Verdict};
+use tenure_core::{Order, ProcessId, Protocol, Verdict};
 
 use crate::explore::Explored;
 use crate::explore::successors::{Seed, TIME, Worker};
@@ -10,8 +10,7 @@ use crate::explore::visited::StateId;
 use crate::model::memory::Part;
 use crate::model::processes::Processes;
 use crate::reduce::canonical::smallest;
-use crate::tell::story::Scene;
-use crate::users::user::{Checkable, Service, User};
+use crate::users::user::{Checkable, User};
 use crate::world::action::{Action, Cause, Kind};
 use crate::world::local::{Life, Local};
 use crate::world::rules::Rules;
@@ -304,51 +303,3 @@ impl<'p, P: Checkable> Replay<'p, P> {
 
 /// A unit of time that passes, as stories and traces say it.
 pub(crate) const TIME_PASSES: &str = "a unit of time passes";
-
-/// A step in words.
-pub(crate) fn scene<P: Checkable>(taken: &Taken<P>, receiver_was_down: bool) -> Scene {
-    let at = taken.at;
-    let step = match (&taken.what, taken.kind) {
-        (What::Command(command), _) => format!("{at} {}", command.words()),
-        (What::Timer(timer), _) => format!("{at} timer {} fires", bare(timer)),
-        (What::Passage(from, to, message), kind) => {
-            passage(*from, *to, message.as_ref().map(kind_of), kind, receiver_was_down)
-        }
-        (What::Suspicion(peer, Verdict::Suspect), _) => format!("{at} suspects {peer}"),
-        (What::Suspicion(peer, Verdict::Trust), _) => format!("{at} trusts {peer}"),
-        (What::Split(_), _) => "the network falls into two".to_owned(),
-        (What::Nothing, Kind::Crash) => format!("{at} crashes"),
-        (What::Nothing, Kind::Recover) => format!("{at} recovers"),
-        (What::Nothing, _) => TIME_PASSES.to_owned(),
-    };
-    let told = taken.events.iter().filter_map(P::Command::told);
-    let told = told.map(|words| format!("{at} {words}")).collect();
-    Scene { step, told, is_time: taken.kind == Kind::Tick }
-}
-
-fn kind_of(message: &impl Labelled) -> &'static str {
-    message.label().kind
-}
-
-fn passage(
-    from: ProcessId,
-    to: ProcessId,
-    message: Option<&'static str>,
-    kind: Kind,
-    receiver_was_down: bool,
-) -> String {
-    let name = message.unwrap_or("application message");
-    let told = |what: &str| format!("{from} → {to} {name} {what}");
-    match kind {
-        Kind::Lose => told("lost"),
-        Kind::Duplicate => told("duplicated"),
-        Kind::Send => format!("{from} sends {to} an {name}"),
-        _ if receiver_was_down => told("finds nobody"),
-        _ => told("delivered"),
-    }
-}
-
-/// The name of a timer as people write it.
-fn bare(timer: &impl std::fmt::Debug) -> String {
-    format!("{timer:?}").to_lowercase()
-}

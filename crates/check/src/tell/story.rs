@@ -1,6 +1,9 @@
-//! A run as people read it.
+//! A run as people read it: what its trace says, a line for each step.
 
 use std::fmt;
+
+use tenure_core::service::mutex;
+use tenure_trace::{Kind, Record, Trace};
 
 /// A run: what happened, step by step.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,7 +19,7 @@ pub struct Story {
 /// One step of a story.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scene {
-    /// The step in words: "P1 → P2 request delivered".
+    /// The step in words: "P2 receives request from P1".
     pub step: String,
     /// What was told at once: "P2 enters".
     pub told: Vec<String>,
@@ -25,6 +28,16 @@ pub struct Scene {
 }
 
 impl Story {
+    /// The story of a trace of the checker, in which everything of one time is one step.
+    pub(crate) fn of(trace: &Trace) -> Self {
+        let steps = trace.records.chunk_by(|one, other| one.time == other.time);
+        Story {
+            size: trace.header.n,
+            scenes: steps.filter_map(Scene::of).collect(),
+            repeats_from: None,
+        }
+    }
+
     /// How many steps it takes; time that passes is not counted.
     pub fn length(&self) -> usize {
         self.scenes.iter().filter(|scene| !scene.is_time).count()
@@ -41,6 +54,24 @@ impl Story {
     pub fn steps(&self) -> Vec<String> {
         let steps = self.scenes.iter().filter(|scene| !scene.is_time);
         steps.map(|scene| scene.step.clone()).collect()
+    }
+}
+
+impl Scene {
+    /// A step begins with what brings it about. Booting is none, nor is the end.
+    fn of(records: &[Record]) -> Option<Self> {
+        let told = records.iter().filter(|record| match &record.kind {
+            // Whoever asked to exit has done so.
+            Kind::Event(told) => told.mutex() != Some(&mutex::Event::Exited),
+            _ => false,
+        });
+        let told = told.map(Record::in_words).collect();
+        let (step, is_time) = match &records[0].kind {
+            Kind::Boot | Kind::End => return None,
+            Kind::Note(time) => (time.clone(), true),
+            _ => (records[0].in_words(), false),
+        };
+        Some(Scene { step, told, is_time })
     }
 }
 

@@ -13,8 +13,8 @@ use crate::liveness::graph::Graph;
 use crate::model::processes::Processes;
 use crate::report::{Counterexample, Manner};
 use crate::tell::recorder::Recorder;
-use crate::tell::replay::{Replay, Way, scene, way_to};
-use crate::tell::story::{Scene, Story};
+use crate::tell::replay::{Replay, Way, way_to};
+use crate::tell::story::Story;
 use crate::users::user::Checkable;
 use crate::world::rules::Rules;
 
@@ -138,12 +138,11 @@ impl<P: Checkable> Told<'_, P> {
     /// The way to a handler that panicked, and its step.
     pub(crate) fn breakdown(&self, panicked: &Panicked) -> Story {
         let way = way_to(&self.explored, panicked.from);
-        let (mut story, _) = self.story(&way, false);
+        let (header, mut recorder) = self.recorded(&way);
         if let Some((local, cause)) = panicked.ran {
-            let taken = self.replay(&way).broken_off(local, cause);
-            story.scenes.push(scene(&taken, false));
+            recorder.step(&self.replay(&way).broken_off(local, cause), false);
         }
-        story
+        Story::of(&Trace { header, records: recorder.finish(false), torn: None })
     }
 
     /// What the last step of a way violates, in a sentence.
@@ -168,15 +167,20 @@ impl<P: Checkable> Told<'_, P> {
         way: &Way,
         repeats_from: Option<usize>,
     ) -> Counterexample {
-        let (story, mut trace) = self.story(way, manner != Manner::Step);
+        let mut trace = self.trace(way, manner != Manner::Step);
         trace.header.violates = Some(property.name().to_owned());
-        let story = Story { repeats_from, ..story };
+        let story = Story { repeats_from, ..Story::of(&trace) };
         trace.header.repeats = story.repeating();
         Counterexample { property, manner, says, story, trace }
     }
 
-    /// A run as a story and as a trace.
-    pub(crate) fn story(&self, way: &Way, ended: bool) -> (Story, Trace) {
+    /// A run as a trace.
+    pub(crate) fn trace(&self, way: &Way, ended: bool) -> Trace {
+        let (header, recorder) = self.recorded(way);
+        Trace { header, records: recorder.finish(ended), torn: None }
+    }
+
+    fn recorded(&self, way: &Way) -> (Header, Recorder<P>) {
         let size = self.processes.setting.size;
         let mut replay = self.replay(way);
         let mut recorder = Recorder::new(size);
@@ -190,17 +194,13 @@ impl<P: Checkable> Told<'_, P> {
             recorder.boot(at, false, &ran.messages, &ran.events);
             recorder.state(at, replay.state(at).as_ref());
         }
-        let mut scenes: Vec<Scene> = Vec::new();
         for action in &way.actions {
             let taken = replay.take(*action);
             let receiver_was_down = replay.is_down(taken.at);
-            scenes.push(scene(&taken, receiver_was_down));
             recorder.step(&taken, receiver_was_down);
             recorder.state(taken.at, replay.state(taken.at).as_ref());
         }
-        let header = header::<P>(&self.algorithm, size);
-        let trace = Trace { header, records: recorder.finish(ended), torn: None };
-        (Story { size, scenes, repeats_from: None }, trace)
+        (header::<P>(&self.algorithm, size), recorder)
     }
 }
 

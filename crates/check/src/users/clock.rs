@@ -21,21 +21,6 @@ impl Service for Command {
     fn user(at: ProcessId, workload: &Workload) -> ClockUser {
         ClockUser { left: workload.entries(at), adjusted: false }
     }
-
-    fn words(&self) -> String {
-        match self {
-            Command::Set { to } => format!("sets the clock to {to}"),
-            Command::Synchronise => "asks to bring the clocks together".to_owned(),
-            Command::Read => "reads the clock".to_owned(),
-        }
-    }
-
-    fn told(event: &Event) -> Option<String> {
-        Some(match event {
-            Event::Adjusted { by, .. } => format!("adjusts its clock by {by}"),
-            Event::Shows { time } => format!("sees {time} on its clock"),
-        })
-    }
 }
 
 impl User<Command> for ClockUser {

@@ -22,22 +22,6 @@ impl Service for Command {
     fn user(at: ProcessId, workload: &Workload) -> CommitUser {
         CommitUser { left: workload.entries(at), is_against: false, waits: false }
     }
-
-    fn words(&self) -> String {
-        match self {
-            Command::Begin => "begins a transaction".to_owned(),
-            Command::Veto => "is against it".to_owned(),
-        }
-    }
-
-    fn told(event: &Event) -> Option<String> {
-        Some(match event {
-            Event::Prepared { .. } => "has voted yes".to_owned(),
-            Event::Committed { .. } => "commits".to_owned(),
-            Event::Aborted { .. } => "aborts".to_owned(),
-            Event::Refused => "is refused".to_owned(),
-        })
-    }
 }
 
 impl User<Command> for CommitUser {

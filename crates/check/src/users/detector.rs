@@ -16,17 +16,6 @@ impl Service for Command {
     fn user(_at: ProcessId, _workload: &Workload) -> DetectorUser {
         DetectorUser
     }
-
-    fn words(&self) -> String {
-        match *self {}
-    }
-
-    fn told(event: &Event) -> Option<String> {
-        Some(match event.verdict {
-            tenure_core::Verdict::Suspect => format!("suspects {}", event.peer),
-            tenure_core::Verdict::Trust => format!("trusts {}", event.peer),
-        })
-    }
 }
 
 impl User<Command> for DetectorUser {

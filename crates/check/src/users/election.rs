@@ -32,20 +32,6 @@ impl Service for Command {
     fn user(at: ProcessId, workload: &Workload) -> ElectionUser {
         ElectionUser { initiates: workload.initiates(at), knowledge: Knowledge::None }
     }
-
-    fn words(&self) -> String {
-        match self {
-            Command::Elect => "starts an election".to_owned(),
-            Command::Resign => "resigns".to_owned(),
-        }
-    }
-
-    fn told(event: &Event) -> Option<String> {
-        match event {
-            Event::Elected { leader, .. } => Some(format!("believes in {leader}")),
-            Event::Deposed { .. } => Some("believes in nobody".to_owned()),
-        }
-    }
 }
 
 impl User<Command> for ElectionUser {

@@ -27,20 +27,6 @@ impl Service for Command {
     fn user(at: ProcessId, workload: &Workload) -> MutexUser {
         MutexUser { place: Place::Outside, left: workload.entries(at) }
     }
-
-    fn words(&self) -> String {
-        match self {
-            Command::Enter => "requests".to_owned(),
-            Command::Exit => "exits".to_owned(),
-        }
-    }
-
-    fn told(event: &Event) -> Option<String> {
-        match event {
-            Event::Entered { .. } => Some("enters".to_owned()),
-            Event::Exited => None,
-        }
-    }
 }
 
 impl User<Command> for MutexUser {

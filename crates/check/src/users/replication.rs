@@ -24,19 +24,6 @@ impl Service for Command {
         let next = u64::from(at.number()) * 100 + 1;
         ReplicationUser { next, left: workload.entries(at), waits: false }
     }
-
-    fn words(&self) -> String {
-        let Command::Write { value } = self;
-        format!("writes {value}")
-    }
-
-    fn told(event: &Event) -> Option<String> {
-        Some(match event {
-            Event::Serving { term, writes } => format!("serves {writes:?} in term {term}"),
-            Event::Acknowledged { place, value, .. } => format!("has {value} as write {place}"),
-            Event::Refused { .. } => "is refused".to_owned(),
-        })
-    }
 }
 
 impl User<Command> for ReplicationUser {

@@ -26,16 +26,6 @@ impl Service for Command {
         let peers = (0..workload.size()).map(ProcessId).filter(|peer| *peer != at);
         StreamUser { next: peers.map(|peer| (peer, 1, most)).collect() }
     }
-
-    fn words(&self) -> String {
-        let Command::Send { to, item } = self;
-        format!("sends item {item} to {to}")
-    }
-
-    fn told(event: &Event) -> Option<String> {
-        let Event::Received { from, item } = event;
-        Some(format!("gets item {item} of {from}"))
-    }
 }
 
 impl User<Command> for StreamUser {

@@ -21,18 +21,6 @@ impl Service for Command {
     fn user(at: ProcessId, workload: &Workload) -> TreeUser {
         TreeUser { left: workload.entries(at), joined: false }
     }
-
-    fn words(&self) -> String {
-        "asks for a tree".to_owned()
-    }
-
-    fn told(event: &Event) -> Option<String> {
-        Some(match event {
-            Event::Joined { parent: Some(parent), .. } => format!("joins through {parent}"),
-            Event::Joined { parent: None, .. } => "is the root".to_owned(),
-            Event::Completed { size, .. } => format!("knows of a tree of {size}"),
-        })
-    }
 }
 
 impl User<Command> for TreeUser {

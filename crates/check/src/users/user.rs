@@ -20,12 +20,6 @@ pub trait Service: Spoken + Eq + Hash + Send + Sync {
 
     /// The user of the process `at`, who asks as often as the workload says.
     fn user(at: ProcessId, workload: &Workload) -> Self::User;
-
-    /// What asking this is called in a story: "requests", "exits".
-    fn words(&self) -> String;
-
-    /// What being told this is called in a story ("enters"), if it is worth telling.
-    fn told(event: &Self::Event) -> Option<String>;
 }
 
 /// A protocol whose users the checker knows.
@@ -94,6 +88,13 @@ pub struct Offer<C> {
     /// Whether the user is bound to give it in the end (to exit, for instance), or may as well
     /// never give it (to request).
     pub obliged: bool,
+}
+
+impl<C> Offer<C> {
+    /// The same of a service that this one is a part of.
+    pub(crate) fn of<D>(self, whole: impl FnOnce(C) -> D) -> Offer<D> {
+        Offer { command: whole(self.command), obliged: self.obliged }
+    }
 }
 
 /// How a user stands towards the service: what progress is judged by.

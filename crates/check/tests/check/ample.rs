@@ -14,8 +14,8 @@ use tenure_core::monitors::{Agreement, Fencing, MutualExclusion};
 use tenure_core::service::election;
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{
-    Effects, Election, Fence, Group, Monitor, Mutex, Observed, ProcessId, Property, Protocol, Rank,
-    Violation, labelled,
+    Effects, Election, Fence, Group, Monitor, Mutex, Observed, OfElection, ProcessId, Property,
+    Protocol, Rank, Violation, labelled,
 };
 
 use crate::elections::{judged, ranks};
@@ -307,11 +307,7 @@ impl Monitor<election::Command, election::Event> for ToldInOrder {
         Property::Own("told-in-order")
     }
 
-    fn observe(
-        &mut self,
-        at: ProcessId,
-        seen: Observed<'_, election::Command, election::Event>,
-    ) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: OfElection<'_>) -> Result<(), Violation> {
         let Observed::Event(_) = seen else { return Ok(()) };
         match self.last.replace(at) {
             Some(last) if last != at && (last < at) != self.ascending => {

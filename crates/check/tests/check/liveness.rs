@@ -88,7 +88,7 @@ fn a_coordinator_with_favourites_lets_others_starve() {
     assert_eq!(found.manner, Manner::Starvation, "{found}");
     let repeats = found.story.repeats_from.expect("the end repeats");
     let circle = &found.steps()[repeats..];
-    assert!(circle.iter().any(|step| step.ends_with("requests")), "{found}");
+    assert!(circle.iter().any(|step| step.ends_with("asks to enter")), "{found}");
     assert!(!circle.iter().any(|step| step.starts_with("P4")), "{found}");
 }
 
@@ -142,7 +142,7 @@ fn a_deadlock_of_two_is_told_from_one_that_is_blocked() {
     let found = check.run();
     let found = found.counterexample("progress").expect("a request is lost");
     assert_eq!((found.manner, found.length()), (Manner::Blocked, 2));
-    assert_eq!(found.steps(), ["P1 requests", "P1 → P2 request lost"]);
+    assert_eq!(found.steps(), ["P1 asks to enter", "request from P1 to P2 is lost"]);
 }
 
 #[test]

@@ -46,7 +46,7 @@ fn whoever_is_never_answered_is_blocked_as_soon_as_it_asks() {
     let report = check(2, Mistake::NeverReplies).entries([1, 0]).run();
     assert_eq!(shortest(&report, "progress"), (1, Manner::Blocked));
     let found = report.counterexample("progress").unwrap();
-    assert_eq!(found.steps(), ["P1 requests"]);
+    assert_eq!(found.steps(), ["P1 asks to enter"]);
     assert_eq!(found.says, "P1 can never be served from here");
 }
 
@@ -99,7 +99,7 @@ fn a_monitor_that_is_wrong_makes_the_checker_fail() {
     let report = Check::<Textbook>::of(2).always(NobodyEnters).run();
     assert_eq!(shortest(&report, "nobody-enters"), (3, Manner::Step));
     let found = report.counterexample("nobody-enters").unwrap();
-    assert_eq!(found.steps()[0], "P1 requests");
+    assert_eq!(found.steps()[0], "P1 asks to enter");
     assert_eq!(found.says, "P1 entered");
 }
 

@@ -21,12 +21,12 @@ fn a_report_is_the_json_of_the_command_line() {
     assert!(json["seconds"].is_f64());
     json["seconds"] = json!(0.1);
     let steps = [
-        "P1 requests",
-        "P2 requests",
-        "P1 → P2 request delivered",
-        "P2 → P1 request delivered",
-        "P1 → P2 reply delivered",
-        "P2 → P1 reply delivered",
+        "P1 asks to enter",
+        "P2 asks to enter",
+        "P2 receives request from P1",
+        "P1 receives request from P2",
+        "P2 receives reply from P1",
+        "P1 receives reply from P2",
     ];
     let counterexample = json["counterexample"].clone();
     assert_eq!(counterexample["property"], "mutual-exclusion");
@@ -76,7 +76,10 @@ fn declared_bounds_that_cut_something_off_are_part_of_the_verdict() {
 fn a_story_and_its_diagram_are_as_people_read_them() {
     let report = Check::<Textbook>::of(2).entries([1, 0]).losing(1).progress().run();
     let found = report.counterexample("progress").expect("a request is lost");
-    assert_eq!(found.story.to_string(), "   1 P1 requests\n   2 P1 → P2 request lost\n");
+    assert_eq!(
+        found.story.to_string(),
+        "   1 P1 asks to enter\n   2 request from P1 to P2 is lost\n"
+    );
     let diagram = "     P1                        P2\n   \
         1 ● requests                │\n   \
         2 ▒─────────request────────×│\n\

@@ -55,8 +55,8 @@ fn decode_kind(
     let given = || data.ok_or_else(|| Error::custom(format!("kind `{name}` needs its data")));
     Ok(match &*name {
         "boot" => Kind::Boot,
-        "command" => Kind::Command(data.map_or(Ok(Asked::from(())), Asked::from_json)?),
-        "event" => Kind::Event(data.map_or(Ok(Told::from(())), Told::from_json)?),
+        "command" => Kind::Command(data.map_or(Ok(Asked::Other(Value::Null)), Asked::from_json)?),
+        "event" => Kind::Event(data.map_or(Ok(Told::Other(Value::Null)), Told::from_json)?),
         "send" => Kind::Send(passage(given()?, contents)?),
         "receive" => Kind::Receive(passage(given()?, contents)?),
         "drop" => Kind::Drop(passage(given()?, contents)?),

@@ -79,11 +79,6 @@ pub enum ApplicationEvent {
 }
 
 impl Asked {
-    /// Nothing that anybody could say.
-    pub const fn nothing() -> Self {
-        Asked::Other(Value::Null)
-    }
-
     /// The command to a lock, an office's included.
     pub fn mutex(&self) -> Option<&mutex::Command> {
         match self {
@@ -96,6 +91,16 @@ impl Asked {
     pub fn election(&self) -> Option<&election::Command> {
         match self {
             Asked::Election(command) | Asked::Office(office::Command::Election(command)) => {
+                Some(command)
+            }
+            _ => None,
+        }
+    }
+
+    /// The command to an application of a leader.
+    pub fn application(&self) -> Option<&ApplicationCommand> {
+        match self {
+            Asked::Application(command) | Asked::Led(led::Command::Application(command)) => {
                 Some(command)
             }
             _ => None,
@@ -130,11 +135,6 @@ impl Asked {
 }
 
 impl Told {
-    /// Nothing that anybody could read.
-    pub const fn nothing() -> Self {
-        Told::Other(Value::Null)
-    }
-
     /// The event of a lock, an office's included.
     pub fn mutex(&self) -> Option<&mutex::Event> {
         match self {

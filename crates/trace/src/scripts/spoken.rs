@@ -5,6 +5,7 @@ use std::fmt::Debug;
 use std::str::FromStr;
 
 use serde::Serialize;
+use serde_json::Value;
 use tenure_core::service::{
     clock, commit, detector, election, led, mutex, office, replication, stream, tree,
 };
@@ -56,7 +57,7 @@ pub trait Spoken: Clone + Debug + PartialEq + 'static {
 
     /// How a trace holds it.
     fn asked(&self) -> Asked {
-        Asked::nothing()
+        Asked::Other(format!("{self:?}").into())
     }
 }
 
@@ -64,10 +65,10 @@ pub trait Spoken: Clone + Debug + PartialEq + 'static {
 ///
 /// The services' events have it. For events of your own an empty `impl` is enough, of this and
 /// of [`Facts`].
-pub trait Heard: Facts {
+pub trait Heard: Facts + Debug {
     /// How a trace holds it.
     fn told(&self) -> Told {
-        Told::nothing()
+        Told::Other(format!("{self:?}").into())
     }
 }
 
@@ -327,7 +328,11 @@ impl<C: Spoken> Spoken for led::Command<C> {
 impl Spoken for detector::Command {}
 
 /// Protocols without commands understand none.
-impl Spoken for () {}
+impl Spoken for () {
+    fn asked(&self) -> Asked {
+        Asked::Other(Value::Null)
+    }
+}
 
 /// A trace is judged as one lock or one election, so nothing judges many by their names.
 impl<K, C> Spoken for Of<K, C>
@@ -364,7 +369,11 @@ heard! {
     detector => |event| Told::Other(serde_json::to_value(event).unwrap_or_default()),
 }
 
-impl Heard for () {}
+impl Heard for () {
+    fn told(&self) -> Told {
+        Told::Other(Value::Null)
+    }
+}
 
 impl<E: Heard> Heard for led::Event<E> {
     fn told(&self) -> Told {
@@ -375,7 +384,7 @@ impl<E: Heard> Heard for led::Event<E> {
     }
 }
 
-impl<K: Clone + Serialize, E: Clone + Serialize> Heard for Of<K, E> {
+impl<K: Debug + Serialize, E: Debug + Serialize> Heard for Of<K, E> {
     fn told(&self) -> Told {
         Told::Other(serde_json::to_value(self).unwrap_or_default())
     }
