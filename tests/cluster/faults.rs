@@ -2,24 +2,19 @@
 //!
 //! Clusters run one at a time: the machine is part of the experiment.
 
-use std::fs::{self, File};
+use std::fs;
 use std::net::TcpListener;
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
+use crate::running::Running;
 use crate::waiting::{alone, eventually};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
 use tenure_claims::claims;
-
-/// A command under way, its output in files so that it never waits for a reader.
-struct Running {
-    child: Child,
-    output: TempDir,
-}
 
 /// A command that has ended.
 #[derive(Debug)]
@@ -29,47 +24,13 @@ struct Ended {
     err: String,
 }
 
-fn start(arguments: &[&str]) -> Running {
-    start_in(&std::env::temp_dir(), arguments)
-}
-
-/// The same with another folder for what is temporary.
-fn start_in(temporary: &Path, arguments: &[&str]) -> Running {
-    let output = tempfile::tempdir().unwrap();
-    let file = |name: &str| File::create(output.path().join(name)).unwrap();
-    let child = Command::new(env!("CARGO_BIN_EXE_tenure"))
-        .args(arguments)
-        .env("TMPDIR", temporary)
-        .stdin(Stdio::null())
-        .stdout(file("out"))
-        .stderr(file("err"))
-        .spawn()
-        .unwrap();
-    Running { child, output }
-}
-
 fn tenure(arguments: &[&str]) -> Ended {
-    start(arguments).wait()
+    end(Running::start(arguments))
 }
 
-impl Running {
-    fn wait(mut self) -> Ended {
-        let status = eventually("the end of the command", || self.child.try_wait().unwrap());
-        let text = |name: &str| fs::read_to_string(self.output.path().join(name)).unwrap();
-        Ended { status, out: text("out"), err: text("err") }
-    }
-
-    fn signal(&self, signal: Signal) {
-        let pid = Pid::from_raw(i32::try_from(self.child.id()).unwrap()).unwrap();
-        kill_process(pid, signal).unwrap();
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+fn end(mut run: Running) -> Ended {
+    let status = run.ended();
+    Ended { status, out: run.said("out"), err: run.said("err") }
 }
 
 impl Ended {
@@ -214,13 +175,13 @@ fn what_was_judged_is_deleted_while_a_run_goes_on_and_the_verdict_is_of_the_whol
     let _alone = alone();
     let temporary = tempfile::tempdir().unwrap();
     let line = "run --nodes 3 --mutex lamport --entries 3000 --trace-mib 1 --format json";
-    let run = start_in(temporary.path(), &words(line));
+    let run = Running::start_in(temporary.path(), &words(line));
     eventually("a part that was judged and deleted", || {
         let folder = fs::read_dir(temporary.path()).unwrap().flatten().next()?.path();
         let (first, later) = (folder.join("p1.ndjson"), folder.join("p1-3.ndjson"));
         (later.exists() && !first.exists()).then_some(())
     });
-    let result = run.wait().expect(0).json();
+    let result = end(run).expect(0).json();
     assert_sound(&result);
     assert_eq!((&result["entries"], &result["crashes"]), (&9_000.into(), &0.into()));
     assert_eq!(fs::read_dir(temporary.path()).unwrap().count(), 0, "nothing stays");
@@ -277,10 +238,10 @@ fn an_interrupted_run_ends_every_child_and_prints_what_was_measured() {
     let (_directory, path) = directory();
     let line =
         format!("run --nodes 3 --duration 60s --pause 2@500ms..50s --dir {path} --format json");
-    let run = start(&words(&line));
+    let run = Running::start(&words(&line));
     recorded(Path::new(&format!("{path}/parent.ndjson")), "stop");
     run.signal(Signal::INT);
-    let result = run.wait().expect(0).json();
+    let result = end(run).expect(0).json();
     assert_sound(&result);
     assert_eq!(result["interrupted"], true);
     assert_eq!(nodes_of(Path::new(&path)), [""; 0]);
@@ -292,7 +253,7 @@ fn no_child_outlives_a_killed_parent_not_even_a_stopped_one() {
     let _alone = alone();
     let (_directory, path) = directory();
     let line = format!("run --nodes 3 --duration 60s --pause 2@500ms..50s --dir {path}");
-    let run = start(&words(&line));
+    let run = Running::start(&words(&line));
     let path = Path::new(&path);
     recorded(&path.join("parent.ndjson"), "stop");
     assert_eq!(nodes_of(path).len(), 3);
@@ -306,7 +267,7 @@ fn a_node_that_somebody_else_kills_ends_the_run_with_one_line() {
     let _alone = alone();
     let (_directory, path) = directory();
     let line = format!("run --nodes 3 --pause 2@500ms..50s --duration 60s --dir {path}");
-    let run = start(&words(&line));
+    let run = Running::start(&words(&line));
     let path = Path::new(&path);
     recorded(&path.join("parent.ndjson"), "stop");
     let victim = format!("{}/p3.toml", path.display());
@@ -318,7 +279,7 @@ fn a_node_that_somebody_else_kills_ends_the_run_with_one_line() {
     for pid in pids {
         kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
     }
-    let ended = run.wait();
+    let ended = end(run);
     let line = ended.expect(4).line();
     assert!(line.contains("P3 ended unexpectedly: somebody else sent it signal 9"), "{line}");
     assert_eq!(nodes_of(path), [""; 0]);
@@ -329,13 +290,13 @@ fn a_corrupt_state_ends_the_run_with_one_line_that_names_it() {
     let _alone = alone();
     let (_directory, path) = directory();
     let line = format!("run --nodes 3 --kill 2@500ms --restart 2@2s --duration 20s --dir {path}");
-    let run = start(&words(&line));
+    let run = Running::start(&words(&line));
     let path = Path::new(&path);
     recorded(&path.join("parent.ndjson"), "crash");
     // The record is written before the kill.
     sleep(Duration::from_millis(300));
     fs::write(path.join("p2/state"), "nonsense").unwrap();
-    let ended = run.wait();
+    let ended = end(run);
     let line = ended.expect(4).line();
     assert!(line.contains("P2") && line.contains("p2/state"), "{line}");
     assert_eq!(nodes_of(path), [""; 0]);

@@ -8,5 +8,6 @@ mod floods;
 mod hosts;
 mod identity;
 mod nodes;
+mod running;
 mod waiting;
 mod watch;

@@ -1,70 +1,15 @@
 //! The page of a cluster that runs: what it is told over a real socket, and what a browser shows.
 
-use std::fs::{self, File};
-use std::io::{BufRead, BufReader, Read, Write};
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
 
+use crate::running::Running;
 use crate::waiting::{PATIENCE, alone, eventually};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use serde_json::Value;
-use tempfile::TempDir;
 use tenure_browser::Tab;
-
-/// A command under way, its output in files so that it never waits for a reader.
-struct Running {
-    child: Child,
-    output: TempDir,
-}
-
-impl Running {
-    fn start(arguments: &[&str]) -> Running {
-        let output = tempfile::tempdir().unwrap();
-        let file = |name: &str| File::create(output.path().join(name)).unwrap();
-        let child = Command::new(env!("CARGO_BIN_EXE_tenure"))
-            .args(arguments)
-            .stdin(Stdio::null())
-            .stdout(file("out"))
-            .stderr(file("err"))
-            .spawn()
-            .unwrap();
-        Running { child, output }
-    }
-
-    fn said(&self, name: &str) -> String {
-        fs::read_to_string(self.output.path().join(name)).unwrap()
-    }
-
-    /// The address of the page, as soon as it is printed.
-    fn page(&self) -> String {
-        let url = |text: &str| {
-            let start = text.find("http://")?;
-            let rest = &text[start..];
-            Some(rest[..rest.find(['\n', '"'])?].to_owned())
-        };
-        eventually("the address of a page", || {
-            url(&self.said("err")).or_else(|| url(&self.said("out")))
-        })
-    }
-
-    fn ended(&mut self) -> i32 {
-        let child = &mut self.child;
-        let status = eventually("the end of the command", || child.try_wait().unwrap());
-        status.code().unwrap_or_else(|| panic!("{status}"))
-    }
-}
-
-impl Drop for Running {
-    /// In order if that is possible: whoever is killed may leave nodes behind.
-    fn drop(&mut self) {
-        if let Ok(None) = self.child.try_wait() {
-            let pid = Pid::from_raw(i32::try_from(self.child.id()).unwrap()).unwrap();
-            let _ = kill_process(pid, Signal::INT);
-            let _ = self.child.wait();
-        }
-    }
-}
 
 /// Address, path and query of a page.
 fn parts(url: &str) -> (SocketAddr, &str) {
@@ -119,7 +64,7 @@ fn whoever_watches_a_run_sees_the_murder_the_next_leader_and_the_verdicts() {
     let line = ["run", "--watch", "--nodes", "3", "--duration", "4s", "--kill", "leader@1s"];
     let mut run = Running::start(&line);
     let told: Vec<Value> = told(&run.page()).collect();
-    assert_eq!(run.ended(), 0, "{}\n{}", run.said("out"), run.said("err"));
+    assert_eq!(run.ended().code(), Some(0), "{}\n{}", run.said("out"), run.said("err"));
 
     let leaders = told.iter().map(|told| &told["view"]["leader"]);
     let mut leaders: Vec<&Value> = leaders.filter(|leader| !leader.is_null()).collect();
@@ -193,7 +138,7 @@ fn a_page_that_cannot_be_served_is_refused_before_anything_runs() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let watch = format!("--watch={}", taken.local_addr().unwrap());
     let mut run = Running::start(&["run", &watch, "--duration", "1s"]);
-    assert_eq!(run.ended(), 2);
+    assert_eq!(run.ended().code(), Some(2));
     let says = run.said("err");
     assert!(says.contains("--watch: cannot listen on"), "{says}");
 }
@@ -235,7 +180,7 @@ fn a_browser_shows_a_run_as_it_goes_and_how_it_ended() {
         "{}",
         tab.text("#verdict")
     );
-    assert_eq!(run.ended(), 0);
+    assert_eq!(run.ended().code(), Some(0));
     for (wide, look) in [(1280, "light"), (400, "dark")] {
         tab.resize(wide, 900, look);
         assert_eq!(tab.value(CUT), Value::Array(Vec::new()), "{wide} {look}");
@@ -251,9 +196,9 @@ fn a_browser_says_that_a_server_has_gone_and_finds_it_again() {
     let folder = tempfile::tempdir().unwrap();
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let config = config(folder.path(), &format!("[page]\nlisten = \"{port}\"\n"));
-    let mut node = Running::start(&["node", "--config", &config]);
+    let node = Running::start(&["node", "--config", &config]);
     tab.visit(&node.page(), "window.live?.told?.view.leader");
-    node.child.kill().unwrap();
+    node.signal(Signal::KILL);
     let mut looks = |look: &str| {
         // The browser complains of every attempt that fails, as it should.
         let is = format!("document.getElementById('status').className === '{look}'");
@@ -277,8 +222,7 @@ fn shoot(tab: &mut Tab, name: &str) {
 #[test]
 fn an_address_is_an_address_and_nothing_else() {
     let mut run = Running::start(&["run", "--watch=nowhere", "--duration", "1s"]);
-    assert_eq!(run.ended(), 2);
-    let mut text = String::new();
-    File::open(run.output.path().join("err")).unwrap().read_to_string(&mut text).unwrap();
+    assert_eq!(run.ended().code(), Some(2));
+    let text = run.said("err");
     assert!(text.contains("nowhere"), "{text}");
 }

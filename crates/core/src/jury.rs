@@ -12,8 +12,8 @@ use crate::monitors::{
     Agreement, BypassMeter, Fencing, Irrevocability, MutualExclusion, OneLeader, Order, Scope,
     Uniqueness, Validity,
 };
-use crate::service::{election, mutex};
-use crate::{Monitor, Observed, ProcessId, Property, Rank, VectorClock};
+use crate::service::mutex;
+use crate::{Monitor, Observed, OfElection, OfMutex, ProcessId, Property, Rank, VectorClock};
 
 /// What is known of a property. One run never *proves* one: others may say otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -180,8 +180,6 @@ pub struct MutexJury {
     starved: Option<Finding>,
 }
 
-type OfMutex<'a> = Observed<'a, mutex::Command, mutex::Event>;
-
 impl MutexJury {
     /// Before anything happened.
     pub fn new(charge: &Charge) -> Self {
@@ -274,8 +272,6 @@ pub struct ElectionJury {
     overall: Juror<OneLeader>,
     per_term: Juror<OneLeader>,
 }
-
-type OfElection<'a> = Observed<'a, election::Command, election::Event>;
 
 impl ElectionJury {
     /// Before anything happened.

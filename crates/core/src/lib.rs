@@ -52,7 +52,7 @@ pub use fixed::Fixed;
 pub use jury::{Charge, ElectionJury, Finding, FirstViolation, Judgement, Juror, MutexJury};
 pub use label::{Label, Labelled, Layer};
 pub use lift::Lift;
-pub use monitor::{Monitor, Observed, Violation};
+pub use monitor::{Monitor, Observed, OfElection, OfMutex, Violation};
 pub use never::Never;
 pub use node::{Node, Released, Step};
 pub use process::{Group, ProcessId};

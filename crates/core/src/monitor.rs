@@ -5,6 +5,7 @@ use core::hash::Hash;
 
 use alloc::string::String;
 
+use crate::service::{election, mutex};
 use crate::{ProcessId, Property, VectorClock};
 
 /// A property of runs: an automaton that reads what users ask and are told, never the
@@ -59,6 +60,12 @@ pub enum Observed<'a, C, E> {
     /// The process booted again.
     Recovered,
 }
+
+/// Something that happened to the user of a lock.
+pub type OfMutex<'a> = Observed<'a, mutex::Command, mutex::Event>;
+
+/// Something that happened to the user of an election.
+pub type OfElection<'a> = Observed<'a, election::Command, election::Event>;
 
 /// A property was violated.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -210,7 +210,7 @@ fn recorder(config: &Config, card: &Card) -> Result<Recorder, NodeError> {
         fenced: card.fenced(),
         most_inside: card.most_inside(),
         seed: config.work.as_ref().map(|work| work.seed),
-        ..Header::new(card.name.clone(), card.service.into(), config.size(), Source::Node)
+        ..Header::new(card.name.clone(), card.service, config.size(), Source::Node)
     };
     let recorder = match trace.segment_kib {
         None => Recorder::to(Writer::append(&trace.file, &header)?, trace.clocks),

@@ -8,7 +8,7 @@ use tenure_core::theory::{Expected, Scene};
 use tenure_core::{Algorithm, Card, Election, Mutex};
 use tenure_daemon::{AnyOffice, Erase, Offices, Service};
 
-use crate::examination::{of_election, of_lock, retraced};
+use crate::examination::{of_election, of_lock};
 use crate::instance::Instance;
 use crate::subject::{Subject, of_house};
 
@@ -59,12 +59,7 @@ impl<P: Mutex + Algorithm<Config: Configured>> Brought<P> for mutex::Command {
             expected: expected_of::<P>,
             subject: |parameters| {
                 let config = P::Config::configured(parameters)?;
-                Ok(Box::new(Instance::<P> {
-                    config,
-                    alone: None,
-                    examine: of_lock::<P>,
-                    retrace: retraced::<P>,
-                }))
+                Ok(Box::new(Instance::<P> { config, alone: None, examine: of_lock::<P> }))
             },
             office: |service, parameters| {
                 let lock = P::Config::configured(parameters)?;
@@ -83,12 +78,7 @@ impl<P: Election + Algorithm<Config: Configured>> Brought<P> for election::Comma
             expected: expected_of::<P>,
             subject: |parameters| {
                 let config = P::Config::configured(parameters)?;
-                Ok(Box::new(Instance::<P> {
-                    config,
-                    alone: None,
-                    examine: of_election::<P>,
-                    retrace: retraced::<P>,
-                }))
+                Ok(Box::new(Instance::<P> { config, alone: None, examine: of_election::<P> }))
             },
             office: |service, parameters| {
                 let election = P::Config::configured(parameters)?;

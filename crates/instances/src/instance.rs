@@ -4,14 +4,14 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tenure_check::Refusal;
+use tenure_check::{Checkable, Refusal};
 use tenure_core::{Algorithm, Rank};
 use tenure_lab::Engine;
 use tenure_runtime::{self as runtime, ClusterError};
 use tenure_sim::{Report, RunError, Settings, SettingsError, Simulation, SteerError};
-use tenure_trace::{Course, FollowError, Header, Recorded, Source, Trace};
+use tenure_trace::{Course, FollowError, Header, Source, Trace};
 
-use crate::examination::Examination;
+use crate::examination::{Examination, retraced};
 use crate::run::{Head, Run, headed};
 use crate::subject::{Simulates, Subject};
 
@@ -22,11 +22,9 @@ pub(crate) struct Instance<P: Algorithm> {
     pub(crate) alone: Option<Simulates>,
     /// How its service is checked.
     pub(crate) examine: fn(&Examination, &P::Config) -> Result<tenure_check::Report, Refusal>,
-    /// How a course happens in the checker.
-    pub(crate) retrace: fn(&Course, &P::Config) -> Result<Trace, FollowError<Refusal>>,
 }
 
-impl<P: Algorithm + Recorded> Subject for Instance<P> {
+impl<P: Algorithm + Checkable> Subject for Instance<P> {
     fn configuration(&self) -> String {
         format!("{:?}", self.config)
     }
@@ -73,7 +71,7 @@ impl<P: Algorithm + Recorded> Subject for Instance<P> {
     }
 
     fn follow_in_checker(&self, course: &Course) -> Result<Trace, FollowError<Refusal>> {
-        (self.retrace)(course, &self.config)
+        retraced::<P>(course, &self.config)
     }
 
     fn follow_over_tcp(
@@ -82,7 +80,7 @@ impl<P: Algorithm + Recorded> Subject for Instance<P> {
         directory: &Path,
     ) -> Result<Vec<PathBuf>, FollowError<ClusterError>> {
         let card = P::card(&self.config, course.size);
-        let header = Header::new(card.name, card.service.into(), course.size, Source::Node);
+        let header = Header::new(card.name, card.service, course.size, Source::Node);
         let config = |_| self.config.clone();
         runtime::follow::<P>(course, config, directory, &header)
     }

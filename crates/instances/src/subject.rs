@@ -12,7 +12,7 @@ use tenure_runtime::ClusterError;
 use tenure_sim::{Report, RunError, Settings, SettingsError, SteerError};
 use tenure_trace::{Course, FollowError, Trace};
 
-use crate::examination::{Examination, of_election, of_lock, retraced};
+use crate::examination::{Examination, of_election, of_lock};
 use crate::instance::Instance;
 use crate::run::{Head, Run};
 
@@ -118,20 +118,10 @@ impl Visitor for Whole {
     type Output = Box<dyn Subject>;
 
     fn mutex<P: Mutex + Algorithm>(self, config: P::Config) -> Self::Output {
-        Box::new(Instance::<P> {
-            config,
-            alone: self.alone,
-            examine: of_lock::<P>,
-            retrace: retraced::<P>,
-        })
+        Box::new(Instance::<P> { config, alone: self.alone, examine: of_lock::<P> })
     }
 
     fn election<P: Election + Algorithm>(self, config: P::Config) -> Self::Output {
-        Box::new(Instance::<P> {
-            config,
-            alone: self.alone,
-            examine: of_election::<P>,
-            retrace: retraced::<P>,
-        })
+        Box::new(Instance::<P> { config, alone: self.alone, examine: of_election::<P> })
     }
 }

@@ -30,6 +30,7 @@ use tenure_core::{
     Topology, Variant, labelled,
 };
 
+use super::ring;
 use crate::Variants;
 use crate::catalogue::{Configured, Parameters, Unknown};
 use crate::variants::switches;
@@ -86,7 +87,7 @@ pub struct Config {
 impl Config {
     /// Plain ids as ranks, in the order of the ring.
     pub fn plain(size: u32) -> Self {
-        Config { ranks: (1..=size).map(Rank::of_id).collect(), variants: Variants::none() }
+        Config { ranks: ring::plain(size), variants: Variants::none() }
     }
 }
 
@@ -110,11 +111,10 @@ impl Protocol for ChangRoberts {
     type Stable = ();
 
     fn boot(group: Group, config: &Config, _: Option<()>, _: &mut impl Effects<Self>) -> Self {
-        assert!(config.ranks.len() == group.size() as usize, "every process needs a rank");
         ChangRoberts {
             group,
             variants: config.variants,
-            rank: config.ranks[group.me().index()],
+            rank: ring::rank(&config.ranks, group),
             phase: Phase::NonParticipant,
             elected: None,
         }

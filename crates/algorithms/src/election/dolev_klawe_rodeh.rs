@@ -30,8 +30,8 @@ use tenure_core::{
     Topology, labelled,
 };
 
-use super::ring::Candidate;
-use crate::catalogue::{Configured, Parameters, Unknown};
+pub use super::ring::Config;
+use super::ring::{self, Candidate};
 
 /// One process on the ring.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -101,27 +101,6 @@ labelled!(
     First => "first", Second => "second", Elected => "elected",
 );
 
-/// What is fixed for life.
-#[derive(Clone, Debug)]
-pub struct Config {
-    /// By place on the ring, clockwise, the direction of messages. All different.
-    pub ranks: Arc<[Rank]>,
-}
-
-impl Config {
-    /// Plain ids as ranks, in the order of the ring.
-    pub fn plain(size: u32) -> Self {
-        Config { ranks: (1..=size).map(Rank::of_id).collect() }
-    }
-}
-
-impl Configured for Config {
-    fn configured(parameters: &Parameters) -> Result<Self, Unknown> {
-        parameters.no_variants()?;
-        Ok(Config { ranks: parameters.ranks.clone() })
-    }
-}
-
 impl Protocol for DolevKlaweRodeh {
     type Config = Config;
     type Command = Command;
@@ -131,8 +110,7 @@ impl Protocol for DolevKlaweRodeh {
     type Stable = ();
 
     fn boot(group: Group, config: &Config, _: Option<()>, _: &mut impl Effects<Self>) -> Self {
-        assert!(config.ranks.len() == group.size() as usize, "every process needs a rank");
-        let rank = config.ranks[group.me().index()];
+        let rank = ring::rank(&config.ranks, group);
         DolevKlaweRodeh { group, rank, election: 0, phase: Phase::Settled }
     }
 

@@ -28,8 +28,8 @@ use tenure_core::{
     Topology, labelled,
 };
 
-use super::ring::Direction;
-use crate::catalogue::{Configured, Parameters, Unknown};
+pub use super::ring::Config;
+use super::ring::{self, Direction};
 
 /// One process on the ring.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -105,27 +105,6 @@ pub enum Message {
 
 labelled!(Message, Election, Bid => "bid", Elected => "elected");
 
-/// What is fixed for life.
-#[derive(Clone, Debug)]
-pub struct Config {
-    /// By place on the ring, clockwise. All different.
-    pub ranks: Arc<[Rank]>,
-}
-
-impl Config {
-    /// Plain ids as ranks, in the order of the ring.
-    pub fn plain(size: u32) -> Self {
-        Config { ranks: (1..=size).map(Rank::of_id).collect() }
-    }
-}
-
-impl Configured for Config {
-    fn configured(parameters: &Parameters) -> Result<Self, Unknown> {
-        parameters.no_variants()?;
-        Ok(Config { ranks: parameters.ranks.clone() })
-    }
-}
-
 impl Protocol for Franklin {
     type Config = Config;
     type Command = Command;
@@ -135,8 +114,7 @@ impl Protocol for Franklin {
     type Stable = ();
 
     fn boot(group: Group, config: &Config, _: Option<()>, _: &mut impl Effects<Self>) -> Self {
-        assert!(config.ranks.len() == group.size() as usize, "every process needs a rank");
-        let rank = config.ranks[group.me().index()];
+        let rank = ring::rank(&config.ranks, group);
         Franklin { group, rank, election: 0, phase: Phase::Settled }
     }
 

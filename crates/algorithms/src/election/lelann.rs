@@ -29,7 +29,7 @@ use tenure_core::{
     Topology, labelled,
 };
 
-use super::ring::Candidate;
+use super::ring::{self, Candidate};
 use crate::Variants;
 use crate::catalogue::{Configured, Parameters, Unknown};
 use crate::variants::switches;
@@ -104,7 +104,7 @@ pub struct Config {
 impl Config {
     /// Plain ids as ranks, in the order of the ring.
     pub fn plain(size: u32) -> Self {
-        Config { ranks: (1..=size).map(Rank::of_id).collect(), variants: Variants::none() }
+        Config { ranks: ring::plain(size), variants: Variants::none() }
     }
 }
 
@@ -135,8 +135,7 @@ impl Protocol for LeLann {
         stable: Option<u32>,
         fx: &mut impl Effects<Self>,
     ) -> Self {
-        assert!(config.ranks.len() == group.size() as usize, "every process needs a rank");
-        let (variants, rank) = (config.variants, config.ranks[group.me().index()]);
+        let (variants, rank) = (config.variants, ring::rank(&config.ranks, group));
         let election = stable.unwrap_or(0);
         let mut lelann = LeLann { group, variants, rank, election, phase: Phase::Unaware };
         if stable.is_some() {

@@ -39,8 +39,8 @@ use tenure_core::{
     ProcessSet, Protocol, Rank, Term, Verdict, labelled,
 };
 
-use super::ring::Candidate;
-use crate::catalogue::{Configured, Parameters, Unknown};
+pub use super::ring::Config;
+use super::ring::{self, Candidate};
 
 /// One process on the ring.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -110,27 +110,6 @@ pub enum Message {
 labelled!(Message, Election,
     Election => "election", Elected => "elected", Query => "query", Answer => "answer");
 
-/// What is fixed for life.
-#[derive(Clone, Debug)]
-pub struct Config {
-    /// By place on the ring, clockwise, the direction of messages. All different.
-    pub ranks: Arc<[Rank]>,
-}
-
-impl Config {
-    /// Plain ids as ranks, in the order of the ring.
-    pub fn plain(size: u32) -> Self {
-        Config { ranks: (1..=size).map(Rank::of_id).collect() }
-    }
-}
-
-impl Configured for Config {
-    fn configured(parameters: &Parameters) -> Result<Self, Unknown> {
-        parameters.no_variants()?;
-        Ok(Config { ranks: parameters.ranks.clone() })
-    }
-}
-
 /// What survives a crash.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -154,11 +133,10 @@ impl Protocol for RepairedChangRoberts {
         stable: Option<Stable>,
         fx: &mut impl Effects<Self>,
     ) -> Self {
-        assert!(config.ranks.len() == group.size() as usize, "every process needs a rank");
         let me = group.me();
         let mut ring = RepairedChangRoberts {
             group,
-            own: Candidate { rank: config.ranks[me.index()], process: me },
+            own: Candidate { rank: ring::rank(&config.ranks, group), process: me },
             number: stable.as_ref().map_or(0, |stable| stable.number),
             phase: Phase::NonParticipant,
             elected: None,

@@ -2,7 +2,7 @@ use alloc::collections::BTreeMap;
 use alloc::format;
 
 use crate::service::election;
-use crate::{Monitor, Observed, ProcessId, Property, Term, Violation};
+use crate::{Monitor, Observed, OfElection, ProcessId, Property, Term, Violation};
 
 /// One leader per term, terms only grow at a process, and in the end all who are live and
 /// took part believe in the same leader, who is live.
@@ -60,11 +60,7 @@ impl Monitor<election::Command, election::Event> for Agreement {
         Property::Agreement
     }
 
-    fn observe(
-        &mut self,
-        at: ProcessId,
-        seen: Observed<'_, election::Command, election::Event>,
-    ) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: OfElection<'_>) -> Result<(), Violation> {
         match seen {
             Observed::Event(election::Event::Elected { leader, term }) => {
                 return self.elected(at, *leader, *term);

@@ -2,7 +2,7 @@ use alloc::collections::BTreeMap;
 use alloc::format;
 
 use crate::service::mutex;
-use crate::{Monitor, Observed, ProcessId, Property, Violation};
+use crate::{Monitor, Observed, OfMutex, ProcessId, Property, Violation};
 
 /// While a process waits, no other enters more than a given number of times.
 ///
@@ -52,11 +52,7 @@ impl Monitor<mutex::Command, mutex::Event> for Bypass {
         Property::NoStarvation
     }
 
-    fn observe(
-        &mut self,
-        at: ProcessId,
-        seen: Observed<'_, mutex::Command, mutex::Event>,
-    ) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: OfMutex<'_>) -> Result<(), Violation> {
         match seen {
             Observed::Command { command: mutex::Command::Enter, .. } => {
                 self.waiting.insert(at, BTreeMap::new());

@@ -1,7 +1,7 @@
 use alloc::format;
 
 use crate::service::mutex;
-use crate::{Fence, Monitor, Observed, ProcessId, Property, Violation};
+use crate::{Fence, Monitor, Observed, OfMutex, ProcessId, Property, Violation};
 
 /// Every entry's fence is higher than that of every earlier entry, of anybody.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -21,11 +21,7 @@ impl Monitor<mutex::Command, mutex::Event> for Fencing {
         Property::Fencing
     }
 
-    fn observe(
-        &mut self,
-        at: ProcessId,
-        seen: Observed<'_, mutex::Command, mutex::Event>,
-    ) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: OfMutex<'_>) -> Result<(), Violation> {
         let Observed::Event(mutex::Event::Entered { fence }) = seen else { return Ok(()) };
         if let Some(highest) = self.highest
             && *fence <= highest

@@ -3,7 +3,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::service::election;
-use crate::{Monitor, Observed, ProcessId, Property, Violation};
+use crate::{Monitor, Observed, OfElection, ProcessId, Property, Violation};
 
 /// Without terms, nobody changes its mind unless somebody asked for an election, crashed, came
 /// back or was suspected in between.
@@ -59,11 +59,7 @@ impl Monitor<election::Command, election::Event> for Irrevocability {
         Property::Irrevocability
     }
 
-    fn observe(
-        &mut self,
-        at: ProcessId,
-        seen: Observed<'_, election::Command, election::Event>,
-    ) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: OfElection<'_>) -> Result<(), Violation> {
         match seen {
             Observed::Event(election::Event::Elected { leader, term }) if term.number == 0 => {
                 return self.believes(at, *leader);

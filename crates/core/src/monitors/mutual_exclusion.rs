@@ -1,7 +1,7 @@
 use alloc::format;
 
 use crate::service::mutex;
-use crate::{Monitor, Observed, ProcessId, ProcessSet, Property, Violation};
+use crate::{Monitor, Observed, OfMutex, ProcessId, ProcessSet, Property, Violation};
 
 /// At most one process inside (or at most *k*).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -61,11 +61,7 @@ impl Monitor<mutex::Command, mutex::Event> for MutualExclusion {
         self.property
     }
 
-    fn observe(
-        &mut self,
-        at: ProcessId,
-        seen: Observed<'_, mutex::Command, mutex::Event>,
-    ) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: OfMutex<'_>) -> Result<(), Violation> {
         match seen {
             Observed::Event(mutex::Event::Entered { .. }) => self.entered(at),
             Observed::Event(mutex::Event::Exited) | Observed::Recovered => {

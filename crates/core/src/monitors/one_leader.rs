@@ -2,7 +2,7 @@ use alloc::collections::BTreeMap;
 use alloc::format;
 
 use crate::service::election;
-use crate::{Monitor, Observed, ProcessId, Property, Term, Violation};
+use crate::{Monitor, Observed, OfElection, ProcessId, Property, Term, Violation};
 
 /// Within what there may be only one leader at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -35,11 +35,7 @@ impl Monitor<election::Command, election::Event> for OneLeader {
         }
     }
 
-    fn observe(
-        &mut self,
-        at: ProcessId,
-        seen: Observed<'_, election::Command, election::Event>,
-    ) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: OfElection<'_>) -> Result<(), Violation> {
         match seen {
             Observed::Event(election::Event::Elected { leader, term }) if *leader == at => {
                 self.leaders.insert(at, *term);

@@ -2,7 +2,7 @@ use alloc::format;
 use alloc::vec::Vec;
 
 use crate::service::mutex;
-use crate::{Causality, Monitor, Observed, ProcessId, Property, VectorClock, Violation};
+use crate::{Causality, Monitor, Observed, OfMutex, ProcessId, Property, VectorClock, Violation};
 
 /// If one request happened before another, the entries come in that order.
 ///
@@ -44,11 +44,7 @@ impl Monitor<mutex::Command, mutex::Event> for Order {
         if self.with_messages { Property::OrderWithMessages } else { Property::Order }
     }
 
-    fn observe(
-        &mut self,
-        at: ProcessId,
-        seen: Observed<'_, mutex::Command, mutex::Event>,
-    ) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: OfMutex<'_>) -> Result<(), Violation> {
         match seen {
             Observed::Command { command: mutex::Command::Enter, clock: Some(clock) } => {
                 self.waiting.push((at, clock.clone()));

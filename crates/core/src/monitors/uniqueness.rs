@@ -2,7 +2,7 @@ use alloc::format;
 use alloc::string::ToString;
 
 use crate::service::election;
-use crate::{Monitor, Observed, ProcessId, ProcessSet, Property, Violation};
+use crate::{Monitor, Observed, OfElection, ProcessId, ProcessSet, Property, Violation};
 
 /// In the end exactly one believes in itself, unless nobody believes in anybody.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -23,11 +23,7 @@ impl Monitor<election::Command, election::Event> for Uniqueness {
         Property::Uniqueness
     }
 
-    fn observe(
-        &mut self,
-        at: ProcessId,
-        seen: Observed<'_, election::Command, election::Event>,
-    ) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: OfElection<'_>) -> Result<(), Violation> {
         match seen {
             Observed::Event(election::Event::Elected { leader, .. }) => {
                 self.believers.insert(at);

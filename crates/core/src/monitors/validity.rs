@@ -4,7 +4,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::service::election;
-use crate::{Monitor, Observed, ProcessId, ProcessSet, Property, Rank, Violation};
+use crate::{Monitor, Observed, OfElection, ProcessId, ProcessSet, Property, Rank, Violation};
 
 /// In the end everybody who believes in a leader believes in the live process with the largest
 /// rank.
@@ -55,11 +55,7 @@ impl Monitor<election::Command, election::Event> for Validity {
         Property::Validity
     }
 
-    fn observe(
-        &mut self,
-        at: ProcessId,
-        seen: Observed<'_, election::Command, election::Event>,
-    ) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: OfElection<'_>) -> Result<(), Violation> {
         let Some(belief) = self.beliefs.get_mut(at.index()) else { return Ok(()) };
         match seen {
             Observed::Event(election::Event::Elected { leader, .. }) => *belief = Some(*leader),

@@ -4,10 +4,9 @@ use tenure_algorithms::compose::{Detected, detected};
 use tenure_algorithms::detector::beating::{Beating, Patience};
 use tenure_algorithms::detector::{heartbeat, phi_accrual};
 use tenure_core::{
-    Effects, Facts, Group, LocalTime, ProcessId, Protocol, TICKS_PER_UNIT, Timing, Verdict,
+    Effects, Group, LocalTime, ProcessId, Protocol, TICKS_PER_UNIT, Timing, Verdict,
 };
 use tenure_sim::{Chance, Fault, Random, Settings, Simulation, Span, When};
-use tenure_trace::{Heard, Spoken};
 
 /// Writes down what a detector says.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -17,17 +16,10 @@ struct Witness {
     heard: Vec<(u64, ProcessId, Verdict)>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Nothing {}
-
-impl Spoken for Nothing {}
-impl Facts for Nothing {}
-impl Heard for Nothing {}
-
 impl Protocol for Witness {
     type Config = ();
-    type Command = Nothing;
-    type Event = Nothing;
+    type Command = ();
+    type Event = ();
     type Message = ();
     type Timer = ();
     type Stable = ();
@@ -38,9 +30,7 @@ impl Protocol for Witness {
 
     fn stable(&self) {}
 
-    fn on_command(&mut self, command: Nothing, _: &mut impl Effects<Self>) {
-        match command {}
-    }
+    fn on_command(&mut self, (): (), _: &mut impl Effects<Self>) {}
 
     fn on_message(&mut self, _: ProcessId, (): (), _: &mut impl Effects<Self>) {}
 

@@ -5,7 +5,7 @@ use tenure_core::{Finding, Judgement, Notice, Property};
 use super::elections::Held;
 use super::verification::Violated;
 use super::{Accesses, Election, Quantiles, Traffic, Verification};
-use crate::Header;
+use crate::format::Header;
 
 /// When a violation was seen, and what happened.
 #[derive(Clone, Debug)]

@@ -4,7 +4,7 @@ use serde::Serialize;
 use tenure_core::Fence;
 
 use super::findings::Found;
-use crate::{Access, Operation};
+use crate::format::{Access, Operation};
 
 /// How often the resource was accessed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use tenure_core::{Layer, ProcessId};
 
-use crate::{Kind, Passage};
+use crate::format::{Kind, Passage};
 
 /// The messages of a run. Those that a process sends to itself are not counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]

@@ -3,10 +3,10 @@ use std::fmt;
 use std::path::PathBuf;
 
 use serde::Serialize;
-use tenure_core::{Judgement, Property};
+use tenure_core::{Judgement, Property, Service};
 
 use super::{Accesses, Counter, Election, Traffic};
-use crate::{Service, plain};
+use crate::plain::plain;
 
 /// What is thought of a trace: a verdict per property, and figures.
 ///

@@ -4,9 +4,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tenure_algorithms::compose::{Detected, detected};
 use tenure_algorithms::detector::{Heartbeat, heartbeat};
-use tenure_core::{Delay, Effects, Facts, Group, ProcessId, Protocol, TICKS_PER_UNIT, Verdict};
+use tenure_core::{Delay, Effects, Group, ProcessId, Protocol, TICKS_PER_UNIT, Verdict};
 use tenure_sim::{Fault, RunError, Settings, Simulation, Span, When};
-use tenure_trace::{Heard, Spoken};
 
 /// Counts whom its detector suspects.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -14,17 +13,10 @@ struct Witness {
     suspected: Vec<ProcessId>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Nothing {}
-
-impl Spoken for Nothing {}
-impl Facts for Nothing {}
-impl Heard for Nothing {}
-
 impl Protocol for Witness {
     type Config = ();
-    type Command = Nothing;
-    type Event = Nothing;
+    type Command = ();
+    type Event = ();
     type Message = ();
     type Timer = ();
     type Stable = ();
@@ -35,9 +27,7 @@ impl Protocol for Witness {
 
     fn stable(&self) {}
 
-    fn on_command(&mut self, command: Nothing, _: &mut impl Effects<Self>) {
-        match command {}
-    }
+    fn on_command(&mut self, (): (), _: &mut impl Effects<Self>) {}
 
     fn on_message(&mut self, _: ProcessId, (): (), _: &mut impl Effects<Self>) {}
 

@@ -1,0 +1,72 @@
+//! Commands under way.
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+
+use crate::waiting::eventually;
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+
+/// A command under way, its output in files so that it never waits for a reader.
+pub(crate) struct Running {
+    child: Child,
+    output: TempDir,
+}
+
+impl Running {
+    pub(crate) fn start(arguments: &[&str]) -> Running {
+        Running::start_in(&std::env::temp_dir(), arguments)
+    }
+
+    /// The same with another folder for what is temporary.
+    pub(crate) fn start_in(temporary: &Path, arguments: &[&str]) -> Running {
+        let output = tempfile::tempdir().unwrap();
+        let file = |name: &str| File::create(output.path().join(name)).unwrap();
+        let child = Command::new(env!("CARGO_BIN_EXE_tenure"))
+            .args(arguments)
+            .env("TMPDIR", temporary)
+            .stdin(Stdio::null())
+            .stdout(file("out"))
+            .stderr(file("err"))
+            .spawn()
+            .unwrap();
+        Running { child, output }
+    }
+
+    /// What it has said so far, as `out` or as `err`.
+    pub(crate) fn said(&self, name: &str) -> String {
+        fs::read_to_string(self.output.path().join(name)).unwrap()
+    }
+
+    /// The address of the page, as soon as it is printed.
+    pub(crate) fn page(&self) -> String {
+        let url = |text: &str| {
+            let start = text.find("http://")?;
+            let rest = &text[start..];
+            Some(rest[..rest.find(['\n', '"'])?].to_owned())
+        };
+        eventually("the address of a page", || {
+            url(&self.said("err")).or_else(|| url(&self.said("out")))
+        })
+    }
+
+    pub(crate) fn ended(&mut self) -> ExitStatus {
+        eventually("the end of the command", || self.child.try_wait().unwrap())
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
+        let pid = Pid::from_raw(i32::try_from(self.child.id()).unwrap()).unwrap();
+        kill_process(pid, signal).unwrap();
+    }
+}
+
+impl Drop for Running {
+    /// In order if that is possible: whoever is killed may leave nodes behind.
+    fn drop(&mut self) {
+        if let Ok(None) = self.child.try_wait() {
+            self.signal(Signal::INT);
+            let _ = self.child.wait();
+        }
+    }
+}
