@@ -29,8 +29,8 @@ pub struct Label {
 }
 
 impl Label {
-    /// Whether this is a heartbeat, of whatever layer. It says that its sender is there, and nothing
-    /// that its next one does not say: of several that wait for a peer, only the last counts.
+    /// Whether this is a heartbeat, of whatever layer. It says that its sender is there, and what
+    /// its next one says as well: of several that wait for a peer, only the last counts.
     pub fn is_heartbeat(self) -> bool {
         self.kind == "heartbeat"
     }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Whether it is still worth computing: somebody waits, and it has not taken too long. Clones are of
-/// the same somebody.
+/// Whether it is still worth computing: somebody waits, and it has not taken too long. Clones are
+/// of the same somebody.
 #[derive(Clone, Debug, Default)]
 pub struct Patience {
     gone: Arc<AtomicBool>,
