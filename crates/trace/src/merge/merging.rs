@@ -115,6 +115,9 @@ impl<F: Feed> Merging<F> {
                     Some(awaited) => self.blocked.entry(awaited).or_default().push(file),
                 }
             }
+            if self.hears_of_crashes()? {
+                continue;
+            }
             if silent || self.may_go_on()? {
                 return Ok(Next::Later);
             }
@@ -123,6 +126,38 @@ impl<F: Feed> Merging<F> {
             }
             self.reconsider(|_| true);
         }
+    }
+
+    /// Whether a parent tells further on of a crash that frees somebody who waits: the record before
+    /// that may itself wait for him.
+    fn hears_of_crashes(&mut self) -> Result<bool, ReadError> {
+        if self.blocked.is_empty() {
+            return Ok(false);
+        }
+        self.look_ahead(None, |source| source == Source::Parent)?;
+        let parents = self.files.iter().filter(|file| file.source == Source::Parent);
+        let (crashed, now) = (&self.crashed, now());
+        let news = |record: &&Record| {
+            let at = record.process.process();
+            let before = at.and_then(|at| crashed.get(&at));
+            record.kind == Kind::Crash
+                && before.is_none_or(|before| *before < record.session)
+                && record.time.saturating_add(PATIENCE) <= now
+        };
+        let told = parents.flat_map(|file| &file.ahead).filter(news);
+        let told = told.filter_map(|record| Some((record.process.process()?, record.session)));
+        let told: Vec<(ProcessId, u64)> = told.collect();
+        for (at, session) in &told {
+            self.crash(*at, *session);
+        }
+        Ok(!told.is_empty())
+    }
+
+    /// What a process did not write in a session is not waited for any more.
+    fn crash(&mut self, at: ProcessId, session: u64) {
+        let last = self.crashed.entry(at).or_insert(session);
+        *last = session.max(*last);
+        self.reconsider(|awaited| matches!(awaited, Awaited::Sending(it) if it.from == at));
     }
 
     /// Whether there may be more to read of a file, when nobody can go on as far as was read.
@@ -272,13 +307,12 @@ impl<F: Feed> Merging<F> {
             }
         }
         self.line_up(file);
-        if let (Kind::Crash | Kind::Boot | Kind::Recover, Some(at)) =
-            (&record.kind, record.process.process())
-        {
-            if record.kind == Kind::Crash {
-                self.crashed.insert(at, record.session);
+        match (&record.kind, record.process.process()) {
+            (Kind::Crash, Some(at)) => self.crash(at, record.session),
+            (Kind::Boot | Kind::Recover, Some(at)) => {
+                self.reconsider(|awaited| matches!(awaited, Awaited::Sending(it) if it.from == at));
             }
-            self.reconsider(|awaited| matches!(awaited, Awaited::Sending(it) if it.from == at));
+            _ => {}
         }
         Next::Record(record)
     }

@@ -117,6 +117,19 @@ fn nobody_waits_for_what_a_process_took_with_it_when_it_crashed() {
 }
 
 #[test]
+fn two_who_crash_one_after_the_other_do_not_wait_for_each_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut run = Run::begin(folder.path());
+    run.wrote(P1, 1, asks());
+    run.wrote(P2, 3, Kind::Receive(passage(P1, 1)));
+    run.parent_wrote(P2, 4, Kind::Crash);
+    run.parent_wrote(P1, 5, Kind::Crash);
+    let mut follow = run.follow();
+    assert_eq!(told(&mut follow), (vec![1, 3, 4, 5], false));
+    assert_eq!((follow.seams().unmatched, follow.seams().contradictions), (1, 0));
+}
+
+#[test]
 fn parts_are_told_as_one_and_named_when_they_are_finished() {
     let folder = tempfile::tempdir().unwrap();
     let mut run = Run::begin(folder.path());
