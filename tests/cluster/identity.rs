@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 use crate::waiting::{alone, eventually};
@@ -196,6 +197,36 @@ fn a_node_takes_only_its_own_state_and_a_key_that_nobody_else_may_read() {
     fs::set_permissions(&key, Permissions::from_mode(0o600)).unwrap();
     let mistaken = place.config(2, "two").replace("p2.key", "p1.key");
     place.start("p2", &mistaken).ends(2, "not one that is listed for P2");
+}
+
+#[test]
+fn a_node_changes_its_key_while_the_others_run() {
+    let _alone = alone();
+    let place = Place::new();
+    let mut nodes = place.start_all();
+    let newer = place.path("newer").display().to_string();
+    let made = Command::new(env!("CARGO_BIN_EXE_tenure"))
+        .args(["keys", "new", "--nodes", "3", "--to", &newer])
+        .status();
+    assert!(made.unwrap().success());
+    let key = read(&place.path("newer/public.keys"));
+    let line = key.lines().find(|line| line.starts_with("P3 ")).unwrap();
+    let public = place.path("keys/public.keys");
+    fs::write(&public, format!("{}{line}\n", read(&public))).unwrap();
+    let third = nodes.pop().unwrap();
+    for node in &nodes {
+        let pid = Pid::from_raw(i32::try_from(node.child.id()).unwrap()).unwrap();
+        kill_process(pid, Signal::HUP).unwrap();
+        eventually("the keys", || read(&node.err).contains("were read again").then_some(()));
+    }
+    drop(third);
+    let config = place.config(3, "state-3").replace("keys/p3.key", "newer/p3.key");
+    let third = place.start("newer-p3", &config);
+    third.says("\"ready\"");
+    for node in &nodes {
+        // Session 2 of P3 is the first with its new key.
+        eventually("P3", || read(&node.err).contains("peer=P3 session=2").then_some(()));
+    }
 }
 
 #[test]

@@ -189,11 +189,9 @@ impl Link {
         let (mut reader, mut writer) = stream.split();
         let mut wire = Wire::new(context.limits.longest_body, seal);
         wire.output.push(&self.conversation.acknowledgement());
-        let timer = tokio::time::sleep(Duration::ZERO);
-        tokio::pin!(timer);
+        let mut timer = std::pin::pin!(tokio::time::sleep(Duration::ZERO));
         loop {
-            self.fill(&mut wire);
-            if let Err(error) = wire.seal_output() {
+            if let Err(error) = self.prepare(&mut wire) {
                 return Ending::Lost(error.into());
             }
             if wire.closing && self.is_finished(&wire) {
@@ -217,13 +215,9 @@ impl Link {
             };
             let outcome = match event {
                 Event::Accepted(Some(connection)) => match self.judged(connection) {
-                    Some(connection) => {
-                        if connection.boot.session > self.session
-                            && let Some(bytes) = wire.last_words(told(Refusal::OldSession))
-                        {
-                            let _ = writer.try_write(bytes);
-                        }
-                        return Ending::Replaced(connection);
+                    Some(next) => {
+                        let _ = writer.try_write(self.last_words(&mut wire, &next));
+                        return Ending::Replaced(next);
                     }
                     None => Ok(()),
                 },
@@ -245,6 +239,18 @@ impl Link {
                 return Ending::Lost(error);
             }
         }
+    }
+
+    /// What whoever is followed by a newer session is told on the connection that it had.
+    fn last_words<'a>(&self, wire: &'a mut Wire, next: &Connection) -> &'a [u8] {
+        let is_superseded = next.boot.session > self.session;
+        if is_superseded { wire.last_words(told(Refusal::OldSession)) } else { &[] }
+    }
+
+    /// Makes everything that may be written now ready for it.
+    fn prepare(&mut self, wire: &mut Wire) -> Result<(), Unsealed> {
+        self.fill(wire);
+        wire.seal_output()
     }
 
     /// Moves everything that may be written now into the output.

@@ -70,10 +70,9 @@ impl Wire {
     }
 
     /// What is left to write, with a refusal behind it.
-    pub(crate) fn last_words(&mut self, refused: Refused<'_>) -> Option<&[u8]> {
+    pub(crate) fn last_words(&mut self, refused: Refused<'_>) -> &[u8] {
         self.output.push(&Frame::Refused(refused));
-        self.seal_output().ok()?;
-        Some(self.output.unwritten())
+        if self.seal_output().is_ok() { self.output.unwritten() } else { &[] }
     }
 }
 
