@@ -1,5 +1,5 @@
-//! The rig at any length: the tests that hurt and lie to real processes, with the seeds that you ask
-//! for.
+//! The rig at any length: the tests that hurt and lie to real processes, with the seeds that you
+//! ask for.
 
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};

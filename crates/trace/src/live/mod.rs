@@ -1,8 +1,9 @@
 //! A run while it runs: what is known of its processes now, from their traces as they are
 //! written.
 //!
-//! [`Follow`] tells all that happened, for a judge. For pages, a [`Tail`] reads what was added to a file; a [`View`] keeps what a page shows of it. Neither
-//! keeps the run: a view of a run of days takes the memory of one of seconds.
+//! [`Follow`] tells all that happened, for a judge. For pages, a [`Tail`] reads what was added to a
+//! file; a [`View`] keeps what a page shows of it. None of them keeps the run: a view of a run of
+//! days takes the memory of one of seconds.
 
 mod follow;
 mod news;

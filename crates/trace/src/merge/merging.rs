@@ -128,8 +128,8 @@ impl<F: Feed> Merging<F> {
         }
     }
 
-    /// Whether a parent tells further on of a crash that frees somebody who waits: the record before
-    /// that may itself wait for him.
+    /// Whether a parent tells further on of a crash that frees somebody who waits: the record
+    /// before that may itself wait for him.
     fn hears_of_crashes(&mut self) -> Result<bool, ReadError> {
         if self.blocked.is_empty() {
             return Ok(false);

@@ -12,8 +12,8 @@ use super::judging::Judged;
 use super::plan::Plan;
 
 /// What is said of a pause under a card that needs a detector that is never wrong.
-const MISLED: &str = "somebody was stopped and not dead, and the card needs a failure detector that \
-                      is never wrong: two may be inside then, and what counts is what the \
+const MISLED: &str = "somebody was stopped and not dead, and the card needs a failure detector \
+                      that is never wrong: two may be inside then, and what counts is what the \
                       resource let in";
 
 /// The result of a run. Scripts depend on the names; more may be added.
