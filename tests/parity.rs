@@ -46,7 +46,9 @@ fn seen(records: &[Record], at: ProcessId, detail: Detail) -> Vec<String> {
         let passage = record.kind.passage().map(|passage| {
             let content = passage.content.as_ref().filter(|_| detail == Detail::Everything);
             let content = content.map_or_else(String::new, |content| content.to_string());
-            format!("{} {} {content}", passage.peer, passage.message)
+            // What users say to each other has no name.
+            let message = if passage.is_of_users() { "" } else { &passage.message };
+            format!("{} {message} {content}", passage.peer)
         });
         let line = match (&record.kind, passage) {
             (Kind::Event(told), _) => {

@@ -57,7 +57,7 @@ fn a_check_of_which_nothing_was_said_names_the_next() {
     let larger = json(&tenure("check central -n 4 --format json"))["states"].as_u64();
     let larger = larger.expect("a number of states");
     assert!((expected / 2..expected * 10).contains(&larger), "{expected} expected, {larger} found");
-    for said in ["check central -n 3", "check central --lose 1 --beyond-assumptions"] {
+    for said in ["check central -n 2", "check central --lose 1 --beyond-assumptions"] {
         assert!(!text(said).contains("next:"), "{said}");
     }
 }

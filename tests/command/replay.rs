@@ -147,7 +147,7 @@ fn what_a_simulated_run_violated_happens_again() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("run.ndjson");
     let crowd = "k-mutex -n 4 --k 2 --variant untagged-reply --latency 1..20 --entries 9 --seed 2";
-    let twice = "raymond -n 3 --duplicate 0.4 --entries 9 --beyond-assumptions --seed 4";
+    let twice = "raymond -n 3 --duplicate 0.4 --entries 9 --beyond-assumptions --seed 4 --until 12";
     let split = "coordinated:bully -n 3 --partition 1@1..100 --entries 3 --beyond-assumptions";
     let two = "lelann -n 3 --variant forward-first --initiators 1";
     for (simulate, violates) in [

@@ -143,6 +143,12 @@ fn find(name: &str) -> Option<&'static Member> {
     locks.iter().chain(elections).find(|member| member.name == name)
 }
 
+/// What this program has besides the house is told to whoever looks for a name.
+fn beside_own(unknown: Unknown) -> Unknown {
+    let (locks, elections) = own();
+    unknown.beside(locks.iter().chain(elections).map(|member| member.name.clone()))
+}
+
 /// The names of all locks.
 pub fn locks() -> impl Iterator<Item = &'static str> {
     let own = own().0.iter().map(|member| &*member.name);
@@ -168,7 +174,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 pub fn card(name: &str, parameters: &Parameters) -> Result<Card, Unknown> {
     match find(name) {
         Some(own) => (own.card)(parameters),
-        None => house::card(name, parameters),
+        None => house::card(name, parameters).map_err(beside_own),
     }
 }
 
@@ -184,7 +190,7 @@ pub fn expected(
 ) -> Result<Option<Expected>, Unknown> {
     match find(name) {
         Some(own) => (own.expected)(parameters, scene),
-        None => house::expected(name, parameters, scene),
+        None => house::expected(name, parameters, scene).map_err(beside_own),
     }
 }
 
@@ -196,7 +202,7 @@ pub fn expected(
 pub fn subject(name: &str, parameters: &Parameters) -> Result<Box<dyn Subject>, Unknown> {
     match find(name) {
         Some(own) => (own.subject)(parameters),
-        None => of_house(name, parameters),
+        None => of_house(name, parameters).map_err(beside_own),
     }
 }
 

@@ -69,10 +69,11 @@ mod tests {
 
     use super::*;
     use crate::diagram::{Direction, Margin, Page, View, Window, lay_out};
+    use crate::export;
     use crate::format::{Asked, Header, Kind, Passage, Record, Source, Told, Who};
+    use crate::live;
     use crate::show::Show;
     use crate::verify::{Judge, Verification};
-    use crate::{export, live};
     use tenure_core::Service;
 
     /// Ends a line, paints a verdict in green, rings, turns round, and ends a tag.

@@ -81,7 +81,7 @@ fn it_speaks_of_itself_and_of_nobody_else() {
 #[test]
 fn its_card_and_its_formula_are_held_beside_what_it_does() {
     let folder = folder();
-    let words = ["2.25 per entry", "as expected"];
+    let words = ["2.25 per entry", "exactly 2.25 are expected"];
     assert_says(folder.path(), "simulate doorkeeper -n 4 --entries 3", 0, &words);
     let line = "run --mutex doorkeeper --nodes 3 --entries 20";
     assert_says(folder.path(), line, 0, &["away from the coordinator"]);
@@ -105,5 +105,6 @@ fn real_processes_lose_no_update_under_it() {
 
 #[test]
 fn a_name_that_nobody_has_is_refused_here_as_everywhere() {
-    assert_says(folder().path(), "simulate doorkeper", 2, &["doorkeper"]);
+    let says = ["`doorkeper`", "doorkeeper (of this program)", "central"];
+    assert_says(folder().path(), "simulate doorkeper", 2, &says);
 }

@@ -152,7 +152,7 @@ fn named(name: &str, parameters: &Parameters) -> Result<Named, Unknown> {
     use bare_elections::any::Config as OfElection;
     use bare_locks::any::Config as OfLock;
     let whole = |unknown| match unknown {
-        Unknown::Algorithm(_) => Unknown::algorithm(name),
+        Unknown::Algorithm { .. } => Unknown::algorithm(name),
         other => other,
     };
     Ok(match name.split_once(':') {

@@ -3,6 +3,7 @@
 use core::fmt;
 
 use alloc::string::{String, ToString};
+use alloc::vec::Vec;
 
 use tenure_core::quorum::NoQuorums;
 
@@ -13,7 +14,12 @@ use crate::UnknownVariant;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unknown {
     /// No algorithm is called so.
-    Algorithm(String),
+    Algorithm {
+        /// The name.
+        name: String,
+        /// The names that a program has besides those of the house.
+        own: Vec<String>,
+    },
     /// The algorithm declares no variant of this name.
     Variant(UnknownVariant),
     /// No way to build quorums is called so.
@@ -26,7 +32,18 @@ pub enum Unknown {
 
 impl Unknown {
     pub(crate) fn algorithm(name: &str) -> Self {
-        Unknown::Algorithm(name.to_string())
+        Unknown::Algorithm { name: name.to_string(), own: Vec::new() }
+    }
+
+    /// The same in a program that has algorithms of its own.
+    #[must_use]
+    pub fn beside(self, own: impl IntoIterator<Item = String>) -> Self {
+        match self {
+            Unknown::Algorithm { name, .. } => {
+                Unknown::Algorithm { name, own: own.into_iter().collect() }
+            }
+            other => other,
+        }
     }
 }
 
@@ -49,8 +66,11 @@ impl fmt::Display for Unknown {
             Unknown::Quorums(none) => none.fmt(f),
             Unknown::Kind(name) => write_known(f, "are no quorums", name, QUORUMS),
             Unknown::Shape(name) => write_known(f, "is no tree", name, TREES),
-            Unknown::Algorithm(name) => {
+            Unknown::Algorithm { name, own } => {
                 write!(f, "there is no algorithm `{name}`; there are ")?;
+                for name in own {
+                    write!(f, "{name} (of this program), ")?;
+                }
                 for name in MUTEXES.iter().chain(ELECTIONS) {
                     write!(f, "{name}, ")?;
                 }

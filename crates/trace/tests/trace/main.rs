@@ -1,5 +1,6 @@
 //! Traces and stories: written, read, merged, judged, drawn and followed while they grow.
 
+mod course;
 mod diagram;
 mod export;
 mod files;

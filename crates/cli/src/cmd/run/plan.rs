@@ -154,7 +154,7 @@ fn card(size: u32, service: &Service) -> Result<Card, Failure> {
     let parameters = service.parameters(size, TICKS_PER_UNIT).map_err(Failure::usage)?;
     let office = tenure_instances::office(service, &parameters);
     let office = office.map_err(|unknown| match unknown {
-        Unknown::Algorithm(_) => Failure::usage(format!(
+        Unknown::Algorithm { .. } => Failure::usage(format!(
             "{mutex} and {election} are no lock and no election that go together; \
              there are --mutex {}, --election {}, and --mutex coordinated:ELECTION",
             tenure_instances::locks().collect::<Vec<_>>().join(", "),
