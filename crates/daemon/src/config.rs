@@ -12,6 +12,9 @@ use thiserror::Error;
 /// The version of the format that this release reads and writes.
 pub const VERSION: u32 = 1;
 
+/// The longest time of a detector: a day.
+const LONGEST_MS: u64 = 86_400_000;
+
 /// Everything a node needs to know. `tenure node --example` prints a commented file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -292,6 +295,23 @@ impl Config {
         ProcessId::at(self.cluster.addresses.len()).0
     }
 
+    /// Whether every time of the detector is one that can be counted with.
+    fn validate_times(&self) -> Result<(), String> {
+        let Detector { period_ms, timeout_ms, increment_ms, longest_ms, message_ms } =
+            self.detector;
+        let times = [
+            ("period_ms", period_ms),
+            ("timeout_ms", timeout_ms),
+            ("increment_ms", increment_ms),
+            ("longest_ms", longest_ms),
+            ("message_ms", message_ms),
+        ];
+        let long = times.into_iter().find(|(_, ms)| *ms > LONGEST_MS);
+        long.map_or(Ok(()), |(name, ms)| {
+            Err(format!("detector.{name} = {ms} is more than a day, {LONGEST_MS}"))
+        })
+    }
+
     fn validate(&self) -> Result<(), String> {
         let n = self.cluster.addresses.len();
         let require = |holds: bool, says: String| if holds { Ok(()) } else { Err(says) };
@@ -320,6 +340,7 @@ impl Config {
                 format!("cluster.addresses has `{address}`; write host:port with a port above 0"),
             )?;
         }
+        self.validate_times()?;
         for (name, chance) in [("lose", self.channel.lose), ("duplicate", self.channel.duplicate)] {
             require(
                 (0.0..1.0).contains(&chance),
@@ -392,6 +413,7 @@ mod tests {
             ("[store]", "[channel]\nlose = 0.5\n[store]", "channel.fifo"),
             ("[store]", "[channel]\nfifo = true\nlose = 1.5\n[store]", "from 0 to below 1"),
             ("[store]", "[detector]\ntimeout_ms = 5\n[store]", "timeout_ms"),
+            ("[store]", "[detector]\nmessage_ms = 9223372036854775807\n[store]", "a day"),
             ("[store]", "[work]\nresource = \"127.0.0.1:1\"\n[store]", "entries or duration_ms"),
         ] {
             let text = GOOD.replace(from, to);
