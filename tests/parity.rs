@@ -256,7 +256,8 @@ fn stories_of_bullies_that_crash_and_recover_are_the_same_everywhere() {
 #[test]
 fn what_outlives_a_crash_what_users_say_and_what_is_split_is_the_same_everywhere() {
     let story = "group 3\nelect p1\ntell p1→p2; crash p3; lose p1→p2; recover p3\n\
-                 split p1 | p2 p3\nhear p1→p2\nheal\nduplicate p1→p3\ndeliver p1→p3; deliver p1→p3\n\
+                 split p1 | p2 p3\nhear p1→p2\nheal\nduplicate p1→p3\n\
+                 deliver p1→p3; deliver p1→p3\n\
                  crash p2; recover p2; stabilize timers 9\n";
     let config = |group: Group| bully::Config::plain(group.size(), TICKS_PER_UNIT);
     assert!(told_alike::<Bully>("a story", story, &config, &mut BTreeSet::new()) > 12);

@@ -283,7 +283,8 @@ macro_rules! without_facts {
 
 // Nothing of a lock, nor of a leader.
 without_facts!(
-    (); detector::Event; stream::Event; clock::Event; commit::Event; replication::Event; tree::Event;
+    (); detector::Event; stream::Event;
+    clock::Event; commit::Event; replication::Event; tree::Event;
     Of<K, E>, of E;
 );
 

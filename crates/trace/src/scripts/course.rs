@@ -111,8 +111,8 @@ impl Course {
 
     /// The same and then, where it ends in a circle, that again and again. Otherwise everything
     /// that was still under way, the oldest first, timers included, whoever is inside exiting when
-    /// nothing else is left: how a run goes on that nobody hinders any more. It takes `most` further
-    /// steps at most.
+    /// nothing else is left: how a run goes on that nobody hinders any more. It takes `most`
+    /// further steps at most.
     ///
     /// # Errors
     ///
