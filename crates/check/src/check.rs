@@ -250,7 +250,8 @@ impl<P: Checkable> Check<P> {
     }
 
     /// Once and at any moment the network falls into two, for ever: these on one side, the
-    /// others on the other. What is under way between them is lost, and all that follows.
+    /// others on the other. What is under way between them is lost, and all that follows. Where
+    /// there are detectors, each side comes to suspect the other.
     #[must_use]
     pub fn partitioning(mut self, side: impl IntoIterator<Item = ProcessId>) -> Self {
         self.side = side.into_iter().collect();
@@ -263,7 +264,8 @@ impl<P: Checkable> Check<P> {
         self
     }
 
-    /// Every process has a detector that speaks of each crash, sooner or later.
+    /// Every process has a detector that speaks of each crash, sooner or later, and of everybody
+    /// beyond a cut.
     #[must_use]
     pub fn detecting(mut self) -> Self {
         self.detects = true;

@@ -174,17 +174,17 @@ impl Worker {
             if mine.down || process == peer {
                 continue;
             }
-            let down = self.memory.local(place.world[peer]).down;
+            let gone = self.is_out_of_reach(place.world, process, peer);
             let suspected = mine.suspected & 1 << peer != 0;
             let fair = self.suspicions[process * size + peer];
-            if suspected && !down {
+            if suspected && !gone {
                 let cause = Cause::Trust(peer as u32);
                 let at = Action::new(Kind::Trust, process, peer, 0);
                 self.every_outcome(place, at, Prelude::default(), (fair, cause), visit);
-            } else if !suspected && (down && self.rules.detects || !down && false_ones) {
+            } else if !suspected && (gone && self.rules.detects || !gone && false_ones) {
                 let cause = Cause::Suspect(peer as u32);
                 let at = Action::new(Kind::Suspect, process, peer, 0);
-                let (label, prelude) = if down {
+                let (label, prelude) = if gone {
                     (fair, Prelude::default()) // a true suspicion costs nothing
                 } else {
                     (FAULT, Prelude::of_fault(Fault::FalseSuspicion))
@@ -192,6 +192,11 @@ impl Worker {
                 self.every_outcome(place, at, prelude, (label, cause), visit);
             }
         }
+    }
+
+    /// Whether a detector is right to suspect a peer: it is down, or beyond a cut.
+    fn is_out_of_reach(&mut self, world: &[u32], process: usize, peer: usize) -> bool {
+        self.memory.local(world[peer]).down || self.rules.is_cut(world, process, peer)
     }
 
     fn faults(&mut self, place: &mut Place<'_>, visit: &mut impl FnMut(Successor<'_>)) {
@@ -385,7 +390,7 @@ impl Worker {
                 Prelude { fault: Some(Fault::Duplication), ..prelude }
             }
             // A true suspicion costs nothing.
-            Kind::Suspect if self.memory.local(world[action.item()]).down => Prelude::default(),
+            Kind::Suspect if self.is_out_of_reach(world, slot, action.item()) => Prelude::default(),
             Kind::Suspect => Prelude::of_fault(Fault::FalseSuspicion),
             Kind::Cut => Prelude::of_fault(Fault::Partition),
             Kind::Crash => Prelude::of_fault(Fault::Crash),

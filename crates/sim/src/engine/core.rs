@@ -1,5 +1,7 @@
 //! The part of the simulator that does not depend on the protocol: it is compiled once.
 
+use std::collections::BTreeSet;
+
 use tenure_core::service::{mutex, office};
 use tenure_core::{Charge, ElectionJury, Label, MutexJury, ProcessId};
 use tenure_trace::{Kind, Who};
@@ -53,6 +55,8 @@ pub(crate) struct Core {
     pub(crate) under_way: u64,
     pub(crate) delivered: u64,
     pub(crate) detector_random: Random,
+    /// Who has been told that a peer which is up is gone, as a partition is between them.
+    pub(crate) parted: BTreeSet<(ProcessId, ProcessId)>,
     pub(crate) chatter: Random,
     pub(crate) chats: Chats,
     pub(crate) last_exit: Option<u64>,
@@ -147,6 +151,7 @@ impl Core {
             under_way: 0,
             delivered: 0,
             detector_random: Random::stream(settings.seed, Stream::Detector),
+            parted: BTreeSet::new(),
             chatter: Random::stream(settings.seed, Stream::Chatter),
             chats: Chats::default(),
             last_exit: None,

@@ -9,6 +9,7 @@ use crate::engine::chats::Chat;
 use crate::engine::core::Core;
 use crate::engine::users::Phase;
 use crate::jury::causality::Through;
+use crate::settings::Detector;
 use crate::settings::fault::{Fault, Memory, When};
 
 /// What the engine must do with a process because of an act.
@@ -45,7 +46,13 @@ impl Core {
             Act::Tell { observer, peer, suspect } => {
                 self.tells_left -= 1;
                 // The oracle is perfect: what has become untrue meanwhile is not said.
-                if self.up[observer.index()] && self.up[peer.index()] != suspect {
+                if !self.up[observer.index()] {
+                    return Todo::Nothing;
+                }
+                if self.up[peer.index()] && self.router.parts(observer, peer) {
+                    self.parted.insert((observer, peer));
+                }
+                if self.hears(observer, peer) != suspect {
                     return Todo::Suspicion { observer, peer, verdict: verdict(suspect) };
                 }
                 Todo::Nothing
@@ -66,6 +73,7 @@ impl Core {
             Act::Heal { partition } => {
                 self.router.cut(partition, false);
                 self.trace_group(Kind::Heal);
+                self.announce_across(partition, false);
                 self.progressed();
                 Todo::Nothing
             }
@@ -117,6 +125,12 @@ impl Core {
             self.fired[fault as usize] += 1;
             self.trace_group(Kind::Partition(sides));
         }
+        self.announce_across(partition, true);
+    }
+
+    /// Whether a process can hear of a peer: it is up, and no partition is between them.
+    fn hears(&self, observer: ProcessId, peer: ProcessId) -> bool {
+        self.up[peer.index()] && !self.router.parts(observer, peer)
     }
 
     fn sides(&self, side: &[ProcessId]) -> Vec<Vec<ProcessId>> {
@@ -216,22 +230,49 @@ impl Core {
         for place in 0..self.settings.size {
             let observer = ProcessId(place);
             if observer != peer && self.up[observer.index()] {
-                let told = self.now + detector.delay.draw(&mut self.detector_random);
-                self.tells_left += 1;
-                self.agenda.push(told, Act::Tell { observer, peer, suspect });
+                self.plan_to_tell(detector, (observer, peer), suspect);
             }
         }
     }
 
-    /// Plans what the detector says to one process of all who are down.
+    /// Plans what the detectors of both sides say of the other side: that it is gone when a
+    /// partition begins, and when it ends that it is back, if they had said that it was gone.
+    fn announce_across(&mut self, partition: u32, suspect: bool) {
+        let Some(detector) = self.settings.detector else { return };
+        let everybody = || (0..self.settings.size).map(ProcessId);
+        let mut pairs: Vec<_> = if suspect {
+            everybody().flat_map(|at| everybody().map(move |peer| (at, peer))).collect()
+        } else {
+            self.parted.iter().copied().collect()
+        };
+        pairs.retain(|(at, peer)| self.router.is_between(partition, *at, *peer));
+        pairs.retain(|(at, peer)| self.hears(*at, *peer) != suspect && self.up[at.index()]);
+        for pair in pairs {
+            if !suspect {
+                self.parted.remove(&pair);
+            }
+            self.plan_to_tell(detector, pair, suspect);
+        }
+    }
+
+    fn plan_to_tell(
+        &mut self,
+        detector: Detector,
+        (observer, peer): (ProcessId, ProcessId),
+        suspect: bool,
+    ) {
+        let told = self.now + detector.delay.draw(&mut self.detector_random);
+        self.tells_left += 1;
+        self.agenda.push(told, Act::Tell { observer, peer, suspect });
+    }
+
+    /// Plans what the detector says to one process of all who are down or out of reach.
     fn announce_absent(&mut self, observer: ProcessId) {
         let Some(detector) = self.settings.detector else { return };
         for place in 0..self.settings.size {
             let peer = ProcessId(place);
-            if !self.up[peer.index()] {
-                let told = self.now + detector.delay.draw(&mut self.detector_random);
-                self.tells_left += 1;
-                self.agenda.push(told, Act::Tell { observer, peer, suspect: true });
+            if observer != peer && !self.hears(observer, peer) {
+                self.plan_to_tell(detector, (observer, peer), true);
             }
         }
     }

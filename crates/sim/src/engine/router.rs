@@ -166,6 +166,16 @@ impl Router {
         true
     }
 
+    /// Whether a partition stands between two processes now.
+    pub(crate) fn parts(&self, from: ProcessId, to: ProcessId) -> bool {
+        self.cuts.as_ref().is_some_and(|cuts| cuts.between(from, to) != 0)
+    }
+
+    /// Whether two processes are on different sides of a partition, begun or not.
+    pub(crate) fn is_between(&self, partition: u32, from: ProcessId, to: ProcessId) -> bool {
+        self.cuts.as_ref().is_some_and(|cuts| cuts.differ(from, to) & 1 << partition != 0)
+    }
+
     /// Begins or ends a partition.
     pub(crate) fn cut(&mut self, partition: u32, begins: bool) {
         let Some(cuts) = &mut self.cuts else { return };
@@ -202,7 +212,11 @@ impl Cuts {
     }
 
     fn between(&self, from: ProcessId, to: ProcessId) -> u64 {
-        (self.sides[from.index()] ^ self.sides[to.index()]) & self.active
+        self.differ(from, to) & self.active
+    }
+
+    fn differ(&self, from: ProcessId, to: ProcessId) -> u64 {
+        self.sides[from.index()] ^ self.sides[to.index()]
     }
 }
 

@@ -134,11 +134,12 @@ impl Default for Time {
 
 /// An oracle that tells every live process of crashes and recoveries.
 ///
-/// It is perfect: it suspects whoever crashed, and nobody else, until the recovery. What it
-/// says beyond that is injected ([`Fault::Suspicion`]).
+/// It is perfect: it suspects whoever crashed until the recovery, whoever is beyond a partition
+/// until that has healed, and nobody else. What it says beyond that is injected
+/// ([`Fault::Suspicion`]).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Detector {
-    /// How long after the crash or recovery each process is told.
+    /// How long after the crash or recovery, or the cut or its healing, each process is told.
     pub delay: Span,
 }
 
