@@ -192,8 +192,8 @@ impl Service {
 impl Default for Service {
     fn default() -> Self {
         Service {
-            mutex: "coordinated:bully".into(),
-            election: "bully".into(),
+            mutex: "coordinated:raft".into(),
+            election: "raft".into(),
             variants: Vec::new(),
             quorums: "grid".into(),
             tree: "star".into(),

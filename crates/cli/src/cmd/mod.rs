@@ -1,6 +1,7 @@
 //! The subcommands, a file for each.
 
 mod check;
+mod choose;
 mod compare;
 mod completions;
 mod duration;
@@ -46,6 +47,7 @@ enum Subcommands {
     Lab(lab::Options),
     Node(node::Options),
     Keys(keys::Options),
+    Choose(choose::Options),
     List(list::Options),
     Trace(trace::Options),
     Completions(completions::Options),
@@ -84,6 +86,7 @@ impl Subcommands {
             Subcommands::Lab(options) => lab::run(&options),
             Subcommands::Node(options) => node::run(options),
             Subcommands::Keys(options) => keys::run(&options),
+            Subcommands::Choose(options) => choose::run(&options),
             Subcommands::List(options) => list::run(&options),
             Subcommands::Trace(options) => trace::run(&options),
             Subcommands::Completions(options) => completions::run(&options),

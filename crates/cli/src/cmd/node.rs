@@ -17,7 +17,7 @@ use super::failure::{Failure, Status};
 use super::output::print;
 
 /// A configuration that works, with a word about everything in it.
-const EXAMPLE: &str = include_str!("node.example.toml");
+pub(super) const EXAMPLE: &str = include_str!("node.example.toml");
 
 /// One node, from a configuration file
 ///
