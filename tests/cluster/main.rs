@@ -8,6 +8,7 @@ mod floods;
 mod hosts;
 mod identity;
 mod nodes;
+mod office;
 mod running;
 mod waiting;
 mod watch;

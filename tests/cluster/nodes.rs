@@ -15,6 +15,7 @@ use crate::waiting::eventually;
 pub(crate) struct Nodes {
     directory: TempDir,
     addresses: Vec<String>,
+    election: &'static str,
 }
 
 /// A node under way. Dropping it kills it.
@@ -32,7 +33,12 @@ impl Nodes {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
         command.args(["keys", "new", "--nodes", &size, "--to"]).arg(keys).stdout(Stdio::null());
         assert!(command.status().unwrap().success());
-        Nodes { directory, addresses }
+        Nodes { directory, addresses, election: "bully" }
+    }
+
+    /// The same, whose leader is elected so; by the bully where nobody says how.
+    pub(crate) fn electing(self, election: &'static str) -> Nodes {
+        Nodes { election, ..self }
     }
 
     /// A cluster on loopback, on ports that were free a moment ago.
@@ -59,12 +65,14 @@ impl Nodes {
 
     /// Writes the configuration of a node, with these sections besides the necessary ones.
     pub(crate) fn configure(&self, me: u32, sections: &str) {
-        let (addresses, keys) = (&self.addresses, self.directory.path().join("keys"));
+        let Nodes { addresses, election, .. } = self;
+        let keys = self.directory.path().join("keys");
         let (private, public) = (keys.join(format!("p{me}.key")), keys.join("public.keys"));
         let (state, trace) = (self.file(me, "state"), self.trace(me));
         let text = format!(
             "version = 1\n[cluster]\nname = \"test\"\nme = {me}\naddresses = {addresses:?}\n\
              private_key = {private:?}\npublic_keys = {public:?}\n\
+             [service]\nmutex = \"coordinated:{election}\"\nelection = \"{election}\"\n\
              [store]\ndirectory = {state:?}\n[trace]\nfile = {trace:?}\n{sections}"
         );
         fs::write(self.file(me, "toml"), text).unwrap();

@@ -41,6 +41,9 @@ pub struct Card {
     pub theory: Option<Theory>,
     /// What it promises while its assumptions hold.
     pub promises: Vec<Property>,
+    /// What it promises besides while timers keep time: clocks differ by no more than its timeouts
+    /// allow for, and nobody is stopped. Where timers fire at any time it is not promised.
+    pub clocked: Vec<Property>,
     /// The switches that it declares.
     pub variants: Vec<Variant>,
 }
@@ -65,6 +68,7 @@ impl Card {
             messages: Cost::per_entry("", 0, None),
             theory: None,
             promises: vec![Property::MutualExclusion, Property::Progress, Property::Fencing],
+            clocked: Vec::new(),
             variants: Vec::new(),
         }
     }
@@ -85,6 +89,12 @@ impl Card {
     pub fn promising(mut self, more: impl IntoIterator<Item = Property>) -> Self {
         self.promises.extend(more);
         self
+    }
+
+    /// All that it promises where timers keep time, or where they may fire at any time.
+    pub fn promised(&self, timers_keep_time: bool) -> impl Iterator<Item = Property> + '_ {
+        let clocked = self.clocked.iter().filter(move |_| timers_keep_time);
+        self.promises.iter().chain(clocked).copied()
     }
 
     /// How many may be inside at once: 1, or the *k* of a k-mutex.

@@ -84,6 +84,14 @@ pub trait Protocol: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'static {
         let _ = (timer, fx);
     }
 
+    /// Whether a timer ends what this process may claim, such as a lease. A runner fires one that
+    /// is due before it hands over any message, as the message may have come after its time; for
+    /// other timers what has arrived comes first, lest who was stopped finds everybody late.
+    fn fires_first(timer: &Self::Timer) -> bool {
+        let _ = timer;
+        false
+    }
+
     /// A failure detector changes its mind about a peer. It may be wrong.
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         let _ = (peer, verdict, fx);

@@ -252,10 +252,13 @@ where
     }
 
     /// Fires what is due; what has already arrived comes first, or a process that was stopped
-    /// for a while would find everybody late.
+    /// for a while would find everybody late. What it may no longer claim comes before that.
     fn fire_timers(&mut self, inbox: &mut Inbox) -> Result<(), Failure> {
         if self.outlet.timers.next().is_none_or(|deadline| deadline > Instant::now()) {
             return Ok(());
+        }
+        while let Some(timer) = self.outlet.timers.fire_if(Instant::now(), P::fires_first) {
+            self.fire(timer)?;
         }
         for _ in 0..MESSAGES_BEFORE_TIMERS {
             let Some(incoming) = inbox.try_receive() else { break };

@@ -54,12 +54,15 @@ impl<T: Clone + Ord> Timers<T> {
 
     /// Takes the next one whose time has come; it is no longer armed.
     pub(crate) fn fire(&mut self, now: Instant) -> Option<T> {
-        let ((deadline, _), _) = self.due.first_key_value()?;
-        if *deadline > now {
-            return None;
-        }
-        let (_, timer) = self.due.pop_first()?;
-        self.armed.remove(&timer);
+        self.fire_if(now, |_| true)
+    }
+
+    /// Takes the next one of these whose time has come; it is no longer armed.
+    pub(crate) fn fire_if(&mut self, now: Instant, of_these: impl Fn(&T) -> bool) -> Option<T> {
+        let mut due = self.due.iter().take_while(|((deadline, _), _)| *deadline <= now);
+        let (_, timer) = due.find(|(_, timer)| of_these(timer))?;
+        let timer = timer.clone();
+        self.cancel(&timer);
         Some(timer)
     }
 }
@@ -78,6 +81,20 @@ mod tests {
         assert_eq!(timers.fire(start + Duration::from_nanos(50)), Some("early"));
         assert_eq!(timers.fire(start + Duration::from_nanos(50)), Some("late"));
         assert_eq!(timers.fire(start + Duration::from_secs(5)), None);
+    }
+
+    #[test]
+    fn of_those_that_are_due_some_are_taken_before_earlier_ones() {
+        let start = Instant::now();
+        let mut timers = Timers::new();
+        for (name, after) in [("other", 10), ("lease", 20), ("later lease", 90)] {
+            timers.set(name, Delay::ticks(after), start, |_| 0);
+        }
+        let now = start + Duration::from_nanos(50);
+        assert_eq!(timers.fire_if(now, |name| name.contains("lease")), Some("lease"));
+        assert_eq!(timers.fire_if(now, |name| name.contains("lease")), None);
+        assert_eq!(timers.fire(now), Some("other"));
+        assert_eq!(timers.armed().collect::<Vec<_>>(), [&"later lease"]);
     }
 
     #[test]

@@ -85,6 +85,12 @@ fn mutexes(cards: &Value, measured: &Value) -> String {
     format!("## Mutual exclusion\n\n{about}{}\n", table(&head, rows))
 }
 
+/// What is promised besides while clocks keep time.
+fn clocked(card: &Value) -> String {
+    let clocked = list(&card["clocked"]).iter().map(text);
+    clocked.map(|promise| format!("; {promise} while clocks keep time")).collect()
+}
+
 fn elections(cards: &Value, measured: &Value) -> String {
     let head = [
         "algorithm",
@@ -105,7 +111,7 @@ fn elections(cards: &Value, measured: &Value) -> String {
             formula(card),
             mean(&row["messages"]),
             mean(&row["election_time"]),
-            promises.join(", "),
+            promises.join(", ") + &clocked(card),
             text(&card["timing"]).into(),
             crashes(card).into(),
         ]

@@ -114,6 +114,13 @@ impl<A: Application, E: Election> Protocol for Led<A, E> {
         }
     }
 
+    fn fires_first(timer: &Self::Timer) -> bool {
+        match timer {
+            Either::Application(timer) => A::fires_first(timer),
+            Either::Election(timer) => E::fires_first(timer),
+        }
+    }
+
     /// The application first: when it comes to lead, it knows whom not to wait for.
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         self.application.on_suspicion(peer, verdict, &mut application(fx));

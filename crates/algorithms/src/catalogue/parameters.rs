@@ -8,11 +8,11 @@ use alloc::vec::Vec;
 
 use tenure_core::quorum::Kind;
 use tenure_core::tree::Shape;
-use tenure_core::{Delay, ProcessId, Rank, TICKS_PER_UNIT};
+use tenure_core::{Delay, ProcessId, Rank, TICKS_PER_UNIT, Term};
 
 use super::Unknown;
 use crate::channel::fifo;
-use crate::election::bully;
+use crate::election::{bully, raft};
 use crate::{Switch, UnknownVariant, Variants};
 
 /// What a configuration may depend on.
@@ -34,6 +34,9 @@ pub struct Parameters {
     pub variants: Vec<String>,
     /// The longest that a message may take, in ticks: what timeouts are made of.
     pub delay: u64,
+    /// After how many heartbeats their numbers begin again, where answers are told apart by them:
+    /// many, or else few states.
+    pub rounds: u64,
 }
 
 impl Parameters {
@@ -50,6 +53,7 @@ impl Parameters {
             tree: Shape::Star,
             variants: Vec::new(),
             delay: TICKS_PER_UNIT,
+            rounds: Term::NUMBERS,
         }
     }
 
@@ -74,10 +78,16 @@ impl Parameters {
         }
     }
 
-    /// For the election of an office: real networks part and heal, so a bully greets.
+    /// For the election of an office: real networks part and heal, so a bully greets, and whoever
+    /// was cut off from a majority asks it before it stands.
     pub(super) fn of_office(&self, election: &str) -> Self {
-        let greet = (election == "bully").then(|| bully::Switch::Greet.declaration().name.into());
-        Parameters { variants: greet.into_iter().collect(), ..self.clone() }
+        let switch = match election {
+            "bully" => Some(bully::Switch::Greet.declaration()),
+            "raft" => Some(raft::Switch::PreVote.declaration()),
+            _ => None,
+        };
+        let variants = switch.into_iter().map(|it| it.name.into()).collect();
+        Parameters { variants, ..self.clone() }
     }
 
     /// The same where a message may have to be repeated three times before it arrives.

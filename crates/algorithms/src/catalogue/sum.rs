@@ -149,6 +149,12 @@ macro_rules! sum {
                     }
                 }
 
+                fn fires_first(timer: &Timer) -> bool {
+                    match timer {
+                        $(Timer::$Member(timer) => $Member::fires_first(timer),)+
+                    }
+                }
+
                 fn on_suspicion(
                     &mut self,
                     peer: ProcessId,

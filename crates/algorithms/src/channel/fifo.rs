@@ -197,6 +197,10 @@ impl<P: Protocol> Protocol for Fifo<P> {
         }
     }
 
+    fn fires_first(timer: &Self::Timer) -> bool {
+        matches!(timer, Timer::Inner(timer) if P::fires_first(timer))
+    }
+
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         self.inner.on_suspicion(peer, verdict, &mut Inside { post: &mut self.post, fx });
     }

@@ -206,6 +206,10 @@ impl<E: Election> Protocol for Coordinated<E> {
         self.tell_election(Input::Timer(timer), fx);
     }
 
+    fn fires_first(timer: &E::Timer) -> bool {
+        E::fires_first(timer)
+    }
+
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         match verdict {
             Verdict::Suspect => self.suspected.insert(peer),

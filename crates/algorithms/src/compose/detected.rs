@@ -113,6 +113,10 @@ impl<D: Detector, P: Protocol> Protocol for Detected<D, P> {
         }
     }
 
+    fn fires_first(timer: &Self::Timer) -> bool {
+        matches!(timer, Timer::Inner(timer) if P::fires_first(timer))
+    }
+
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         self.inner.on_suspicion(peer, verdict, &mut inside(fx));
     }

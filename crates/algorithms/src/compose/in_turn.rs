@@ -89,6 +89,10 @@ impl<P: Mutex> Protocol for InTurn<P> {
         self.tell(Input::Timer(timer), fx);
     }
 
+    fn fires_first(timer: &Self::Timer) -> bool {
+        P::fires_first(&timer.inner)
+    }
+
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         self.tell(Input::Suspicion { peer, verdict }, fx);
     }

@@ -158,6 +158,10 @@ impl<K: Key, P: Protocol> Protocol for Keyed<K, P> {
         inner.on_timer(timer.inner, &mut under(&timer.key, fx));
     }
 
+    fn fires_first(timer: &Self::Timer) -> bool {
+        P::fires_first(&timer.inner)
+    }
+
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         match verdict {
             Verdict::Suspect => self.suspected.insert(peer),

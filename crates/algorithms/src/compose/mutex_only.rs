@@ -42,6 +42,10 @@ impl<P: Office> Protocol for MutexOnly<P> {
         self.0.on_timer(timer, &mut inside(fx));
     }
 
+    fn fires_first(timer: &P::Timer) -> bool {
+        P::fires_first(timer)
+    }
+
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         self.0.on_suspicion(peer, verdict, &mut inside(fx));
     }

@@ -91,6 +91,13 @@ impl<M: Mutex, E: Election> Protocol for Side<M, E> {
         }
     }
 
+    fn fires_first(timer: &Self::Timer) -> bool {
+        match timer {
+            Either::Mutex(timer) => M::fires_first(timer),
+            Either::Election(timer) => E::fires_first(timer),
+        }
+    }
+
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         self.mutex.on_suspicion(peer, verdict, &mut lock(fx));
         self.election.on_suspicion(peer, verdict, &mut leader(fx));
@@ -123,6 +130,7 @@ impl<M: Mutex + Algorithm, E: Election + Algorithm> Algorithm for Side<M, E> {
             order: Order::max(mutex.order, election.order),
             faults,
             promises: mutex.promises.iter().chain(&election.promises).copied().collect(),
+            clocked: mutex.clocked.iter().chain(&election.clocked).copied().collect(),
             ..mutex
         }
     }

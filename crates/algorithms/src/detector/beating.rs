@@ -186,6 +186,7 @@ impl<C: Patience> Algorithm for Beating<C> {
             messages: Cost { per: Per::Period, ..Cost::per_entry("N(N−1)", cost, Some(cost)) },
             theory: None,
             promises: vec![],
+            clocked: vec![],
             variants: vec![],
         }
     }

@@ -1,13 +1,16 @@
-//! Raft's election: a majority votes, each process once in a term.
+//! Raft's election: a majority votes, each process once in a term, and a leader that the majority
+//! no longer answers leaves its office before another can have it.
 //!
 //! D. Ongaro, J. Ousterhout, *In search of an understandable consensus algorithm*, USENIX ATC
-//! 2014; the pre-vote of D. Ongaro, *Consensus: bridging theory and practice*, Stanford 2014.
+//! 2014; pre-vote, check-quorum and lease of D. Ongaro, *Consensus: bridging theory and
+//! practice*, Stanford 2014, sections 9.6, 6.2 and 6.4.1, and why voters are patient, 4.2.3.
 //! The election only: there is no log, so every candidate's is up to date.
 //!
 //! | | |
 //! |---|---|
 //! | assumes | a majority is up; bounded delays, from some moment on, to make progress |
-//! | messages | 3(N − 1) uncontested; no bound, for votes may split again and again |
+//! | for one leader at a time | clock rates within 4 %, whatever messages do; nobody stopped |
+//! | messages | 4(N − 1) uncontested; no bound, for votes may split again and again |
 //! | time | an election timeout, then three messages |
 //!
 //! **Why it is right.** A leader has the votes of a majority in its term. Two majorities share a
@@ -18,20 +21,28 @@
 //! delays are bounded, since timeouts are drawn anew each time: one will be early enough to
 //! collect its votes before the next fires.
 //!
-//! The leader is whoever was first, not the highest rank. With the switch `pre-vote` a process
-//! first asks whether a majority has lost its leader as well, so that one which was cut off does
-//! not depose a leader by its high term. The thesis lets a peer agree when it has heard nothing
-//! for the least timeout; here it agrees when its own timeout has passed, which needs no timer
-//! besides the paper's two.
+//! **Why one leads at a time.** Whoever votes for somebody, hears a leader, or comes back and may
+//! have done either, votes for nobody else before its election timeout. Who stands has a lease
+//! from that moment, and a leader begins it anew when a majority has answered the heartbeat that
+//! it sent last, which is at most one heartbeat old. When the lease is over it steps down. As
+//! heartbeat and lease together are shorter than the election timeout, by more than clocks
+//! differ, it has done so before the first of that majority votes again: no message is needed,
+//! and none that is late does harm, since heartbeats are numbered.
+//!
+//! The leader is whoever was first, not the highest rank. With the switch `pre-vote`, which is on
+//! in an office, a process first asks whether a majority would vote, so that one which was cut off
+//! does not depose a leader by its high term. The thesis counts a lease from when a heartbeat was sent; here, where nobody reads a clock, it is
+//! counted from the answers, and shorter by a heartbeat.
 
 mod card;
+mod config;
+mod message;
 
 use tenure_core::service::election::{Command, Event};
-use tenure_core::{Delay, Effects, Fixed, Group, ProcessId, ProcessSet, Protocol, Term, labelled};
+use tenure_core::{Delay, Effects, Fixed, Group, ProcessId, ProcessSet, Protocol, Term};
 
-use crate::Variants;
-use crate::catalogue::{Configured, Parameters, Unknown};
-use crate::variants::switches;
+pub use config::{Config, Switch};
+pub use message::Message;
 
 /// One process of the election.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -47,8 +58,11 @@ pub struct Raft {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Role {
+    /// Follows nobody, and votes for whoever asks.
+    Free,
+    /// Somebody may lead because of this process: until its timeout it votes for nobody else.
     Follower {
-        /// Whose heartbeats it hears.
+        /// Whose heartbeats it hears; nobody's yet when it has voted or comes back.
         leader: Option<ProcessId>,
     },
     /// Asks whether others would vote for it, before it leaves its term.
@@ -60,61 +74,13 @@ enum Role {
         /// Those who have voted for it, itself included.
         votes: ProcessSet,
     },
-    Leader,
-}
-
-/// What processes say to each other.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum Message {
-    /// "Would you vote for me in this term?"
-    RequestPreVote {
-        /// The term that the sender would begin.
-        #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
-        term: u64,
-    },
-    /// The answer to that, which binds nobody.
-    PreVote {
-        /// The term that was asked about if granted, else the sender's.
-        #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
-        term: u64,
-        /// Whether the sender would.
-        granted: bool,
-    },
-    /// "Vote for me."
-    RequestVote {
-        /// The term in which the sender stands.
-        #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
-        term: u64,
-    },
-    /// The answer to that.
-    Vote {
-        /// The sender's term.
-        #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
-        term: u64,
-        /// Whether this is a vote.
-        granted: bool,
-    },
-    /// "I lead in this term." An `AppendEntries` with no entries.
-    Heartbeat {
-        /// The sender's term.
-        #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
-        term: u64,
-    },
-    /// "Your term is over."
-    Overtaken {
-        /// The sender's term.
-        #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
-        term: u64,
+    Leader {
+        /// The number of the last heartbeat.
+        round: u64,
+        /// Who has answered it, itself included.
+        answered: ProcessSet,
     },
 }
-
-labelled!(
-    Message, Election,
-    RequestPreVote => "request-pre-vote", PreVote => "pre-vote",
-    RequestVote => "request-vote", Vote => "vote",
-    Heartbeat => "heartbeat", Overtaken => "overtaken",
-);
 
 /// The timers of this algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -123,46 +89,8 @@ pub enum Timer {
     Election,
     /// A leader's next heartbeat is due.
     Heartbeat,
-}
-
-/// What is fixed for life.
-#[derive(Clone, Debug)]
-pub struct Config {
-    /// The election timeout: much longer than the heartbeat, and wide enough for one process to
-    /// be alone in time out of it.
-    pub election: Delay,
-    /// How often a leader says that it is there: longer than a message takes.
-    pub heartbeat: Delay,
-    /// Which variants are switched on.
-    pub variants: Variants<Switch>,
-}
-
-impl Config {
-    /// Timeouts for a group of `size` whose messages take at most `delay` ticks: ten delays, and
-    /// four more for each process, lest two time out together.
-    pub fn plain(size: u32, delay: u64) -> Self {
-        let min = 10 * delay;
-        Config {
-            election: Delay { min, max: min + 4 * delay * u64::from(size) },
-            heartbeat: Delay::ticks(3 * delay),
-            variants: Variants::none(),
-        }
-    }
-}
-
-impl Configured for Config {
-    fn configured(parameters: &Parameters) -> Result<Self, Unknown> {
-        let plain = Config::plain(parameters.size, parameters.delay);
-        Ok(Config { variants: parameters.variants()?, ..plain })
-    }
-}
-
-switches! {
-    PreVote = "pre-vote", sound,
-        "a candidate first asks whether a majority has lost its leader, and keeps its term if not";
-    ForgottenVote = "forgotten-vote", unsound,
-        "the vote is not saved: whoever comes back votes a second time in the same term"
-        => "", "-n 3 --crash 1 --recover 1 --property one-leader-per-term";
+    /// No majority has answered for so long that others may vote again.
+    Lease,
 }
 
 /// What survives a crash.
@@ -188,10 +116,12 @@ impl Protocol for Raft {
         stable: Option<Stable>,
         fx: &mut impl Effects<Self>,
     ) -> Self {
+        let promised = stable.is_some() && !config.variants.has(Switch::ForgottenVote);
+        let role = if promised { Role::Follower { leader: None } } else { Role::Free };
         let Stable { term, voted_for } = stable.unwrap_or(Stable { term: 0, voted_for: None });
         let config = Fixed::new(config.clone());
         fx.set_timer(Timer::Election, config.election);
-        Raft { group, config, term, voted_for, role: Role::Follower { leader: None } }
+        Raft { group, config, term, voted_for, role }
     }
 
     fn stable(&self) -> Stable {
@@ -200,17 +130,22 @@ impl Protocol for Raft {
     }
 
     fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
-        match command {
-            Command::Elect if !self.campaigns() => self.campaign(fx),
-            Command::Resign if self.role == Role::Leader => self.step_down(fx),
-            Command::Elect | Command::Resign => {}
+        match (command, &self.role) {
+            (Command::Elect, Role::Free) => self.campaign(fx),
+            (Command::Elect, Role::Follower { .. } | Role::Leader { .. }) => {
+                if let Some(leader) = self.leader() {
+                    fx.emit(self.elected(leader));
+                }
+            }
+            (Command::Resign, Role::Leader { .. }) => self.step_down(fx),
+            (Command::Elect | Command::Resign, _) => {}
         }
     }
 
     fn on_message(&mut self, from: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
         match message {
             Message::RequestPreVote { term } => {
-                let granted = term > self.term && self.leader().is_none();
+                let granted = term > self.term && !self.has_promised();
                 let term = if granted { term } else { self.term };
                 fx.send(from, Message::PreVote { term, granted });
             }
@@ -224,12 +159,10 @@ impl Protocol for Raft {
                 }
             }
             Message::RequestVote { term } => {
-                self.notice(term, fx);
-                let granted = term == self.term && self.may_vote_for(from);
-                if granted {
-                    self.voted_for = Some(from);
-                    fx.set_timer(Timer::Election, self.config.election);
+                if !self.has_promised() {
+                    self.notice(term, fx);
                 }
+                let granted = term == self.term && self.votes_for(from, fx);
                 fx.send(from, Message::Vote { term: self.term, granted });
             }
             Message::Vote { term, granted } => {
@@ -242,13 +175,15 @@ impl Protocol for Raft {
                     self.lead_if_elected(fx);
                 }
             }
-            Message::Heartbeat { term } if term < self.term => {
+            Message::Heartbeat { term, .. } if term < self.term => {
                 fx.send(from, Message::Overtaken { term: self.term });
             }
-            Message::Heartbeat { term } => {
+            Message::Heartbeat { term, round } => {
                 self.notice(term, fx);
                 self.follow(from, fx);
+                fx.send(from, Message::Heard { term, round });
             }
+            Message::Heard { term, round } => self.count_answer(from, (term, round), fx),
             Message::Overtaken { term } => self.notice(term, fx),
         }
     }
@@ -257,12 +192,18 @@ impl Protocol for Raft {
         match timer {
             Timer::Election => self.campaign(fx),
             Timer::Heartbeat => self.beat(fx),
+            Timer::Lease if self.has(Switch::NoCheckQuorum) => {}
+            Timer::Lease => self.step_down(fx),
         }
+    }
+
+    fn fires_first(timer: &Timer) -> bool {
+        *timer != Timer::Election
     }
 }
 
 impl Raft {
-    /// Nobody leads, as far as we can tell: asks for votes, or first whether to.
+    /// Nobody leads, as far as we can tell: asks whether others would vote.
     fn campaign(&mut self, fx: &mut impl Effects<Self>) {
         self.step_down(fx);
         fx.set_timer(Timer::Election, self.config.election);
@@ -282,11 +223,12 @@ impl Raft {
         }
     }
 
-    /// Begins a term, with a vote for ourselves.
+    /// Begins a term, with a vote for ourselves, and a lease: votes count while it lasts.
     fn stand(&mut self, fx: &mut impl Effects<Self>) {
         self.term += 1;
         self.voted_for = Some(self.group.me());
         self.role = Role::Candidate { votes: self.only_me() };
+        fx.set_timer(Timer::Lease, self.lease());
         fx.broadcast(&self.group.peers(), Message::RequestVote { term: self.term });
         self.lead_if_elected(fx);
     }
@@ -295,7 +237,7 @@ impl Raft {
         if let Role::Candidate { votes } = &self.role
             && self.are_majority(votes)
         {
-            self.role = Role::Leader;
+            self.role = Role::Leader { round: 0, answered: ProcessSet::new() };
             fx.cancel_timer(Timer::Election);
             fx.emit(self.elected(self.group.me()));
             self.beat(fx);
@@ -303,14 +245,42 @@ impl Raft {
     }
 
     fn beat(&mut self, fx: &mut impl Effects<Self>) {
-        fx.broadcast(&self.group.peers(), Message::Heartbeat { term: self.term });
+        let (me, rounds) = (self.group.me(), self.config.rounds);
+        let Role::Leader { round, answered } = &mut self.role else { return };
+        *round = (*round + 1) % rounds;
+        answered.clear();
+        fx.broadcast(&self.group.peers(), Message::Heartbeat { term: self.term, round: *round });
         fx.set_timer(Timer::Heartbeat, self.config.heartbeat);
+        let ours = (self.term, *round);
+        self.count_answer(me, ours, fx);
+    }
+
+    /// Begins the lease anew with the answer that makes a majority, unless it is to an earlier
+    /// heartbeat.
+    fn count_answer(
+        &mut self,
+        from: ProcessId,
+        (term, heard): (u64, u64),
+        fx: &mut impl Effects<Self>,
+    ) {
+        let (size, lease) = (u64::from(self.group.size()), self.lease());
+        if let Role::Leader { round, answered } = &mut self.role
+            && (term, heard) == (self.term, *round)
+            && answered.insert(from)
+            && answered.len() as u64 == size / 2 + 1
+        {
+            fx.set_timer(Timer::Lease, lease);
+        }
     }
 
     /// Takes note of a later term than ours.
     fn notice(&mut self, term: u64, fx: &mut impl Effects<Self>) {
         if term > self.term {
+            let patient = matches!(self.role, Role::Follower { .. });
             self.step_down(fx);
+            if patient {
+                self.role = Role::Follower { leader: None };
+            }
             self.term = term;
             self.voted_for = None;
         }
@@ -321,21 +291,33 @@ impl Raft {
         if let Some(leader) = self.leader() {
             fx.emit(Event::Deposed { term: Term { number: self.term, leader } });
         }
-        if self.role == Role::Leader {
+        if matches!(self.role, Role::Leader { .. } | Role::Candidate { .. }) {
+            fx.cancel_timer(Timer::Lease);
+        }
+        if matches!(self.role, Role::Leader { .. }) {
             fx.cancel_timer(Timer::Heartbeat);
             fx.set_timer(Timer::Election, self.config.election);
         }
-        self.role = Role::Follower { leader: None };
+        self.role = Role::Free;
+    }
+
+    /// Whether a candidate of our term has our vote: if nobody else has, and we follow nobody.
+    fn votes_for(&mut self, candidate: ProcessId, fx: &mut impl Effects<Self>) -> bool {
+        let votes = matches!(self.role, Role::Free | Role::PreCandidate { .. });
+        if votes && self.voted_for.is_none() {
+            self.voted_for = Some(candidate);
+            self.role = Role::Follower { leader: None };
+            fx.set_timer(Timer::Election, self.config.election);
+        }
+        self.voted_for == Some(candidate)
     }
 
     /// The leader of our term is there.
     fn follow(&mut self, leader: ProcessId, fx: &mut impl Effects<Self>) {
-        if self.role == Role::Leader {
-            return;
-        }
         fx.set_timer(Timer::Election, self.config.election);
         let role = Role::Follower { leader: Some(leader) };
         if self.role != role {
+            self.step_down(fx);
             self.role = role;
             fx.emit(self.elected(leader));
         }
@@ -348,19 +330,19 @@ impl Raft {
     /// Whom we believe in.
     fn leader(&self) -> Option<ProcessId> {
         match self.role {
-            Role::Leader => Some(self.group.me()),
+            Role::Leader { .. } => Some(self.group.me()),
             Role::Follower { leader } => leader,
-            Role::PreCandidate { .. } | Role::Candidate { .. } => None,
+            Role::Free | Role::PreCandidate { .. } | Role::Candidate { .. } => None,
         }
     }
 
-    fn may_vote_for(&self, peer: ProcessId) -> bool {
-        let free = self.voted_for.is_none_or(|chosen| chosen == peer);
-        free && matches!(self.role, Role::Follower { .. } | Role::PreCandidate { .. })
+    /// Whether somebody may lead because of us, as it may be ourselves.
+    fn has_promised(&self) -> bool {
+        matches!(self.role, Role::Follower { .. } | Role::Leader { .. })
     }
 
-    fn campaigns(&self) -> bool {
-        matches!(self.role, Role::PreCandidate { .. } | Role::Candidate { .. })
+    fn lease(&self) -> Delay {
+        if self.has(Switch::LongLease) { self.config.election } else { self.config.lease }
     }
 
     fn are_majority(&self, votes: &ProcessSet) -> bool {

@@ -121,6 +121,10 @@ impl<M: Mutex> Protocol for ElectionFromMutex<M> {
         self.tell_mutex(Input::Timer(timer), fx);
     }
 
+    fn fires_first(timer: &M::Timer) -> bool {
+        M::fires_first(timer)
+    }
+
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         self.tell_mutex(Input::Suspicion { peer, verdict }, fx);
     }

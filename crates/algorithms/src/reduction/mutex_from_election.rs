@@ -210,6 +210,10 @@ impl<E: Election + Algorithm> Protocol for MutexFromElection<E> {
         }
     }
 
+    fn fires_first(timer: &Self::Timer) -> bool {
+        E::fires_first(&timer.timer)
+    }
+
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         self.tell_election(Input::Suspicion { peer, verdict }, fx);
     }
@@ -311,6 +315,7 @@ impl<E: Election + Algorithm> Algorithm for MutexFromElection<E> {
             .in_part(),
             theory: None,
             promises: [Property::MutualExclusion, Property::Progress, Property::Fencing].into(),
+            clocked: Vec::new(),
             variants: Variants::<Switch>::declared(),
             ..election
         }

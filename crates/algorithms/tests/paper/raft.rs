@@ -1,5 +1,5 @@
 //! D. Ongaro, J. Ousterhout, *In search of an understandable consensus algorithm*, USENIX ATC
-//! 2014: the election.
+//! 2014: the election; and of D. Ongaro's thesis how a leader that is cut off leaves its office.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use tenure_algorithms::election::Raft;
 use tenure_algorithms::election::raft::{Config, Message, Switch, Timer};
 use tenure_claims::claims;
 use tenure_core::service::election::{Command, Event};
-use tenure_core::{Order, ProcessId, TICKS_PER_UNIT};
+use tenure_core::{Delay, Order, ProcessId, TICKS_PER_UNIT};
 
 use crate::support::election::{beliefs, everybody, opinions};
 use crate::support::p;
@@ -23,9 +23,9 @@ fn stage(size: u32, switches: &[Switch]) -> Stage<Raft> {
     Stage::alike(size, Order::Reordered, config(size, switches))
 }
 
-fn counts(stage: &Stage<Raft>) -> (u64, u64, u64) {
-    (stage.sent_of("request-vote"), stage.sent_of("vote"), stage.sent_of("heartbeat"))
-}
+/// What is sent in an election, in the order of its life.
+const KINDS: [&str; 6] =
+    ["request-pre-vote", "pre-vote", "request-vote", "vote", "heartbeat", "heard"];
 
 /// P1 times out first and leads in term 1.
 fn led(size: u32, switches: &[Switch]) -> Stage<Raft> {
@@ -51,13 +51,16 @@ fn leads_in(stage: &Stage<Raft>, at: u32) -> String {
 /// 2.12.
 #[claims("A-RAFT")]
 #[test]
-fn uncontested_it_costs_three_messages_a_peer() {
+fn uncontested_it_costs_four_messages_a_peer_and_six_with_pre_vote() {
     for size in 1..=8_u32 {
-        let mut stage = led(size, &[]);
         let others = u64::from(size) - 1;
-        assert_eq!(counts(&stage), (others, others, others), "{size}");
-        assert_eq!(stage.total_sent(), 3 * others);
-        assert_eq!(beliefs(&mut stage), vec![Some(p(1)); size as usize]);
+        for (switches, first) in [(&[][..], 0), (&[Switch::PreVote], others)] {
+            let mut stage = led(size, switches);
+            let counts = KINDS.map(|kind| stage.sent_of(kind));
+            assert_eq!(counts, [first, first, others, others, others, others], "{size}");
+            assert_eq!(stage.total_sent(), counts.iter().sum::<u64>());
+            assert_eq!(beliefs(&mut stage), vec![Some(p(1)); size as usize]);
+        }
     }
 }
 
@@ -81,17 +84,24 @@ fn a_majority_is_needed_and_enough() {
 /// 2.12: each has two votes of four; the next term decides.
 #[test]
 fn a_split_vote_is_made_up_for_in_the_next_term() {
-    let mut stage = stage(4, &[]);
+    let mut stage = stage(4, &[Switch::PreVote]);
     stage.fire(p(1), Timer::Election);
     stage.fire(p(2), Timer::Election);
+    for (candidate, voter) in [(1, 3), (1, 4), (2, 3), (2, 4)] {
+        stage.pass((p(candidate), p(voter)), 0);
+        stage.pass((p(voter), p(candidate)), 0);
+    }
     stage.pass((p(1), p(3)), 0);
     stage.pass((p(2), p(4)), 0);
     stage.drain(&mut Dice(0));
     assert_eq!(opinions(&mut stage), [None; 4], "two votes each");
-    stage.fire(p(2), Timer::Election);
+    stage.fire(p(1), Timer::Election);
     stage.drain(&mut Dice(0));
-    assert_eq!(crowned(&mut stage), [(2, p(2))]);
-    assert!(leads_in(&stage, 1).contains("leader: Some(P2)"));
+    assert_eq!(crowned(&mut stage), [], "whoever has voted is patient until its own timeout");
+    stage.fire(p(3), Timer::Election);
+    stage.drain(&mut Dice(0));
+    assert_eq!(crowned(&mut stage), [(2, p(3))]);
+    assert!(leads_in(&stage, 1).contains("leader: Some(P3)"));
 }
 
 #[test]
@@ -109,15 +119,17 @@ fn whoever_hears_of_a_later_term_steps_down() {
 fn a_leader_of_an_earlier_term_is_told_that_it_is_over() {
     let mut stage = led(3, &[]);
     stage.fire(p(1), Timer::Heartbeat);
+    stage.fire(p(3), Timer::Election);
+    stage.lose((p(3), p(1)));
+    stage.lose((p(3), p(2)));
     stage.fire(p(2), Timer::Election);
     stage.lose((p(2), p(1)));
     stage.pass((p(2), p(3)), 0);
-    stage.pass((p(3), p(2)), 0);
-    assert_eq!(crowned(&mut stage).last(), Some(&(2, p(2))), "P3 voted for P2 in term 2");
+    assert_eq!(crowned(&mut stage).last(), Some(&(1, p(1))), "P3 stands in term 2 itself");
     stage.pass((p(1), p(2)), 0);
     assert_eq!(stage.sent_of("overtaken"), 1);
     stage.drain(&mut Dice(1));
-    assert!(leads_in(&stage, 1).contains("leader: Some(P2)"), "{}", leads_in(&stage, 1));
+    assert!(leads_in(&stage, 1).contains("role: Free"), "{}", leads_in(&stage, 1));
 }
 
 #[test]
@@ -155,7 +167,7 @@ fn a_voter_that_forgets_its_vote_makes_two_leaders_of_one_term() {
     assert_eq!(votes_twice(&[]), [(1, p(1))]);
 }
 
-/// A process that was cut off comes back with a high term, or with the term that it left.
+/// 9.6: a process that was cut off comes back with a high term, or with the term that it left.
 #[test]
 fn with_pre_vote_whoever_was_cut_off_does_not_depose_the_leader() {
     let deposed = |switches: &[Switch]| {
@@ -169,18 +181,21 @@ fn with_pre_vote_whoever_was_cut_off_does_not_depose_the_leader() {
                 }
             }
         }
-        stage.fire(p(3), Timer::Election);
+        stage.fire(p(1), Timer::Heartbeat);
         stage.drain(&mut Dice(0));
-        let at_leader = |(at, seen): &(ProcessId, Seen<Raft>)| {
-            *at == p(1) && matches!(seen, Seen::Event(Event::Deposed { .. }))
-        };
-        let deposed = stage.take_seen().iter().any(at_leader);
-        (deposed, leads_in(&stage, 1).contains("term: 1,"))
+        (was_deposed(&mut stage, 1), leads_in(&stage, 1).contains("term: 1,"))
     };
     assert_eq!(deposed(&[]), (true, false));
     assert_eq!(deposed(&[Switch::PreVote]), (false, true));
 }
 
+fn was_deposed(stage: &mut Stage<Raft>, at: u32) -> bool {
+    stage.take_seen().iter().any(|(who, seen)| {
+        *who == p(at) && matches!(seen, Seen::Event(Event::Deposed { .. }))
+    })
+}
+
+/// 9.6.
 #[test]
 fn with_pre_vote_a_dead_leader_is_replaced_when_a_majority_misses_it() {
     let mut stage = led(3, &[Switch::PreVote]);
@@ -192,6 +207,91 @@ fn with_pre_vote_a_dead_leader_is_replaced_when_a_majority_misses_it() {
     stage.fire(p(3), Timer::Election);
     stage.drain(&mut Dice(0));
     assert_eq!(crowned(&mut stage), [(2, p(3))]);
+}
+
+/// 4.2.3: neither its vote nor its term.
+#[test]
+fn whoever_hears_a_leader_gives_nothing_to_a_candidate() {
+    let mut stage = led(3, &[Switch::PreVote]);
+    stage.inject(p(3), p(2), Message::RequestVote { term: 7 });
+    assert_eq!(*stage.queue((p(2), p(3)))[0], Message::Vote { term: 1, granted: false });
+    stage.inject(p(3), p(1), Message::RequestVote { term: 7 });
+    assert_eq!(*stage.queue((p(1), p(3)))[0], Message::Vote { term: 1, granted: false });
+    stage.take_seen();
+    stage.fire(p(2), Timer::Election);
+    stage.inject(p(3), p(2), Message::RequestVote { term: 7 });
+    assert_eq!(
+        stage.queue((p(2), p(3))).last(),
+        Some(&&Message::Vote { term: 7, granted: true }),
+        "its own timeout has passed",
+    );
+}
+
+/// The lease timer is armed when it stands, and when a majority has answered its last heartbeat.
+#[test]
+fn a_leader_that_no_majority_answers_for_a_lease_steps_down() {
+    let mut stage = led(5, &[]);
+    stage.take_seen();
+    stage.fire(p(1), Timer::Heartbeat);
+    for to in [2, 3] {
+        stage.pass((p(1), p(to)), 0);
+    }
+    stage.pass((p(2), p(1)), 0);
+    stage.fire(p(1), Timer::Lease);
+    assert!(was_deposed(&mut stage, 1));
+    stage.pass((p(3), p(1)), 0);
+    assert!(leads_in(&stage, 1).contains("role: Free"), "the last answer was too late");
+}
+
+#[test]
+fn without_check_quorum_it_goes_on_for_ever() {
+    let mut stage = led(5, &[Switch::NoCheckQuorum]);
+    stage.take_seen();
+    stage.fire(p(1), Timer::Lease);
+    assert!(!was_deposed(&mut stage, 1));
+    assert!(stage.armed_timers().contains(&(p(1), Timer::Heartbeat)));
+}
+
+/// Votes that come when its lease is over are no good: who gave them may vote again.
+#[test]
+fn whoever_stands_for_longer_than_a_lease_stands_no_more() {
+    let mut stage = stage(3, &[]);
+    stage.fire(p(1), Timer::Election);
+    stage.fire(p(1), Timer::Lease);
+    stage.drain(&mut Dice(0));
+    assert_eq!(crowned(&mut stage), []);
+    stage.fire(p(2), Timer::Election);
+    stage.drain(&mut Dice(0));
+    assert_eq!(crowned(&mut stage), [(2, p(2))]);
+}
+
+/// An answer to an earlier heartbeat says nothing of now.
+#[test]
+fn answers_count_for_the_last_heartbeat_only() {
+    let mut stage = led(3, &[]);
+    let heard = |stage: &mut Stage<Raft>, round| {
+        stage.inject(p(2), p(1), Message::Heard { term: 1, round });
+        leads_in(stage, 1).contains("answered: {P1, P2}")
+    };
+    stage.fire(p(1), Timer::Heartbeat);
+    assert!(leads_in(&stage, 1).contains("round: 2"), "{}", leads_in(&stage, 1));
+    assert!(!heard(&mut stage, 1));
+    assert!(heard(&mut stage, 2));
+}
+
+/// It may have voted, or have heard a leader, right before it crashed.
+#[test]
+fn whoever_comes_back_votes_for_nobody_before_its_timeout() {
+    let votes = |switches: &[Switch]| {
+        let mut stage = led(3, switches);
+        stage.crash(p(2));
+        stage.recover(p(2));
+        stage.inject(p(3), p(2), Message::RequestVote { term: 2 });
+        let queue = stage.queue((p(2), p(3)));
+        matches!(queue.last(), Some(Message::Vote { granted: true, .. }))
+    };
+    assert!(!votes(&[]));
+    assert!(votes(&[Switch::ForgottenVote]));
 }
 
 #[test]
@@ -263,13 +363,34 @@ fn whoever_is_asked_campaigns_unless_it_does_already() {
     assert_eq!(stage.sent_of("request-vote"), 2);
 }
 
+/// Whoever has a leader may not leave it: others rely on that.
 #[test]
-fn a_follower_waits_for_ten_delays_and_up_to_four_more_a_process_and_a_leader_for_three() {
+fn whoever_is_asked_while_somebody_leads_says_who() {
+    let mut stage = led(3, &[]);
+    let sent = stage.total_sent();
+    stage.take_seen();
+    for at in [1, 2] {
+        stage.command(p(at), Command::Elect);
+        let leader = |seen: &Seen<Raft>| match seen {
+            Seen::Event(Event::Elected { leader, .. }) => Some(*leader),
+            _ => None,
+        };
+        let told = stage.take_seen();
+        assert!(told.iter().any(|(who, seen)| *who == p(at) && leader(seen) == Some(p(1))));
+    }
+    assert_eq!(stage.total_sent(), sent);
+}
+
+/// With clocks that are 4 % fast or slow, the first voter is still later than the lease.
+#[test]
+fn heartbeat_and_lease_are_shorter_than_any_election_timeout_by_more_than_clocks_differ() {
     for (size, delay) in [(3, 1_000), (5, 7)] {
-        let Config { election, heartbeat, .. } = Config::plain(size, delay);
-        let most = (10 + 4 * u64::from(size)) * delay;
-        assert_eq!((election.min, election.max), (10 * delay, most));
-        assert_eq!((heartbeat.min, heartbeat.max), (3 * delay, 3 * delay));
+        let Config { election, heartbeat, lease, .. } = Config::plain(size, delay);
+        let most = (12 + 4 * u64::from(size)) * delay;
+        assert_eq!((election.min, election.max), (12 * delay, most));
+        assert_eq!((heartbeat, lease), (Delay::ticks(3 * delay), Delay::ticks(8 * delay)));
+        assert!((heartbeat.max + lease.max) * 104 < election.min * 96);
+        assert!(lease.min >= 2 * heartbeat.max + 2 * delay, "one heartbeat may be lost");
     }
 }
 

@@ -41,7 +41,7 @@ struct Cell {
 impl Cell {
     fn run(self) -> Report {
         let channel = if self.scope == OverTheChannel { "fifo:" } else { "" };
-        let parameters = Parameters::plain(self.size());
+        let parameters = Parameters { rounds: 1, ..Parameters::plain(self.size()) };
         catalogue::visit(&format!("{channel}{}", self.name), &parameters, self)
             .unwrap_or_else(|error| panic!("{self:?}: {error}"))
     }
@@ -97,7 +97,7 @@ impl Cell {
             // It says everything again by itself, faster than the channel says it again.
             (OverTheChannel, "dijkstra-ring") => check.in_flight(2).max_states(FIRST),
             (OverTheChannel, _) => check.in_flight(2),
-            (_, "dijkstra-ring") => check.in_flight(1),
+            (_, "dijkstra-ring") | (Three, "raft") => check.in_flight(1),
             _ => check,
         }
     }

@@ -125,6 +125,9 @@ fn whole(card: &Card) -> String {
     row("", &format!("with {SIZE} processes: {least} to {most}"));
     let promises: Vec<_> = card.promises.iter().map(|promise| promise.name()).collect();
     row("promises", &promises.join(", "));
+    for promise in &card.clocked {
+        row("", &format!("{promise}, while clocks keep time and nobody is stopped"));
+    }
     for Variant { name: variant, says, sound, verdict, shown_by } in &card.variants {
         let warning = if *sound { "" } else { " (wrong on purpose)" };
         let verdict = if verdict.is_empty() { String::new() } else { format!(", {verdict}") };

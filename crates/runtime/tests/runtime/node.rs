@@ -460,7 +460,7 @@ async fn a_bully_that_hears_absurd_numbers_goes_on_and_so_does_its_restart() {
 async fn a_raft_that_hears_absurd_numbers_goes_on_and_so_does_its_restart() {
     let absurd = [1 << 40, u64::MAX].into_iter().flat_map(|term| {
         use raft::Message::{Heartbeat, Overtaken, RequestVote};
-        [RequestVote { term }, Heartbeat { term }, Overtaken { term }]
+        [RequestVote { term }, Heartbeat { term, round: 0 }, Overtaken { term }]
     });
     let config = raft::Config::plain(3, 30 * TICKS_PER_UNIT);
     absurd_numbers_harm_nobody::<Raft>(config, &absurd.collect::<Vec<_>>()).await;

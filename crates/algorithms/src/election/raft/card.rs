@@ -15,15 +15,17 @@ impl Algorithm for Raft {
                 loss: true,
                 crashes: Crashes::Recovery,
                 ..Faults::duplication(
-                    "elects while a majority is up; never two leaders in one term",
+                    "elects while a majority is up and connected; never two leaders in one term",
                 )
             },
-            messages: Cost::per_election("3(N−1) … no bound", 3 * (n - 1), None).none_alone(size),
+            messages: Cost::per_election("4(N−1) … no bound", 4 * (n - 1), None).none_alone(size),
             promises: [Property::Agreement, Property::Progress].into(),
+            clocked: [Property::OneLeaderAtATime].into(),
             variants: Variants::<Switch>::declared(),
             ..Card::election(
                 "raft",
-                "a majority votes, each process once in a term",
+                "a majority votes, each process once in a term, and a leader whom it no longer answers \
+                 steps down",
                 "Ongaro & Ousterhout, USENIX ATC, 2014",
             )
         }

@@ -3,6 +3,7 @@
 mod options;
 mod perform;
 
+use tenure_algorithms::catalogue::Parameters;
 use tenure_check::{Judgement, Limit, Refusal, Report};
 use tenure_core::{Need, Service, Timing};
 
@@ -72,7 +73,8 @@ fn searched(options: &Options, followed: bool) -> Result<Report, Failure> {
     if options.group.draws_ids() {
         return Err(Failure::usage("a check is of certain ranks; list them: --ids 2,3,1"));
     }
-    let parameters = options.group.parameters()?;
+    // No message is so late that more than one number of a heartbeat is told apart.
+    let parameters = Parameters { rounds: 1, ..options.group.parameters()? };
     let card = tenure_instances::card(&options.algorithm, &parameters).map_err(Failure::usage)?;
     let properties = options.properties(&card)?;
     let subject = tenure_instances::subject(&options.algorithm, &parameters);

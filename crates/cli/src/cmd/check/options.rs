@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::builder::ArgPredicate;
 use clap::{Arg, Args, Parser, ValueEnum};
 use tenure_check::{Entries, EntriesOfAll};
-use tenure_core::{Card, Need, Property};
+use tenure_core::{Card, Need, Property, Timing};
 use tenure_sim::{Entries as Numbers, Processes};
 
 use crate::cmd::duration;
@@ -146,7 +146,10 @@ impl Options {
             // Order and bypass are kept only when asked for: they make the worlds larger.
             let judged =
                 |it: &Property| it.needs() != Need::Clocks && *it != Property::NoStarvation;
-            return Ok(card.promises.iter().copied().filter(judged).collect());
+            // Outside synchronous time timers fire at any time.
+            let timing = self.group.timing().unwrap_or(card.timing);
+            let promised = card.promised(timing == Timing::Synchronous);
+            return Ok(promised.filter(judged).collect());
         }
         if let Some(strange) = self.property.iter().find(|it| !it.is_of(card.service)) {
             let Card { name, .. } = card;

@@ -135,8 +135,9 @@ impl Plan {
         if self.named.iter().any(|named| named.needs() == Need::Clocks) {
             self.settings.watch.order = Watched::Always;
         }
-        let counted = self.card.promises.iter().chain(&self.named);
-        self.settings.watch.properties = Some(counted.copied().collect());
+        let promised = self.card.promised(self.settings.timers_keep_time());
+        let counted = promised.chain(self.named.iter().copied());
+        self.settings.watch.properties = Some(counted.collect());
         Ok(())
     }
 
@@ -161,7 +162,8 @@ impl Plan {
 
     /// Whether a violation of this property is a failure.
     pub(crate) fn counts(&self, property: Property) -> bool {
-        self.card.promises.contains(&property) || self.named.contains(&property)
+        let mut promised = self.card.promised(self.settings.timers_keep_time());
+        promised.any(|promise| promise == property) || self.named.contains(&property)
     }
 
     /// What decides the run of a seed.

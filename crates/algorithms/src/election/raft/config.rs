@@ -1,0 +1,65 @@
+//! What is fixed about Raft's election: its timeouts, and which mistakes are switched on.
+
+use tenure_core::{Delay, Term};
+
+use crate::Variants;
+use crate::catalogue::{Configured, Parameters, Unknown};
+use crate::variants::switches;
+
+/// What is fixed for life.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The election timeout: much longer than the heartbeat, and wide enough for one process to
+    /// be alone in time out of it.
+    pub election: Delay,
+    /// How often a leader says that it is there: longer than a message and its answer take.
+    pub heartbeat: Delay,
+    /// How long a leader is one after a majority has answered: with a heartbeat shorter than the
+    /// election timeout, by more than clocks differ.
+    pub lease: Delay,
+    /// How many heartbeats have numbers of their own: an answer that is late by so many would be
+    /// taken for a new one.
+    pub rounds: u64,
+    /// Which variants are switched on.
+    pub variants: Variants<Switch>,
+}
+
+impl Config {
+    /// Timeouts for a group of `size` whose messages take at most `delay` ticks: twelve delays, and
+    /// four more for each process, lest two time out together. A leader outlives one heartbeat
+    /// that nobody answers; heartbeat and lease last 11 delays, so that no clock may be 4 % fast
+    /// or slow.
+    pub fn plain(size: u32, delay: u64) -> Self {
+        let min = 12 * delay;
+        Config {
+            election: Delay { min, max: min + 4 * delay * u64::from(size) },
+            heartbeat: Delay::ticks(3 * delay),
+            lease: Delay::ticks(8 * delay),
+            rounds: Term::NUMBERS,
+            variants: Variants::none(),
+        }
+    }
+}
+
+impl Configured for Config {
+    fn configured(parameters: &Parameters) -> Result<Self, Unknown> {
+        let plain = Config::plain(parameters.size, parameters.delay);
+        Ok(Config { rounds: parameters.rounds, variants: parameters.variants()?, ..plain })
+    }
+}
+
+switches! {
+    PreVote = "pre-vote", sound,
+        "a candidate first asks whether a majority would vote, and keeps its term if not";
+    ForgottenVote = "forgotten-vote", unsound,
+        "the vote is not saved: whoever comes back votes a second time in the same term"
+        => "", "-n 3 --crash 1 --recover 1 --property one-leader-per-term";
+    NoCheckQuorum = "no-check-quorum", unsound,
+        "a leader needs no answers: cut off, it leads for ever, beside the next one"
+        => "", "-n 3 --timing synchronous --latency 0 --initiators 1 \
+                --partition 1 --property one-leader-at-a-time";
+    LongLease = "long-lease", unsound,
+        "a lease is as long as the election timeout: others vote before it is over"
+        => "", "-n 3 --timing synchronous --latency 0 --initiators 1 \
+                --partition 1 --property one-leader-at-a-time";
+}
