@@ -129,7 +129,6 @@ fn who_starves_in_a_check_starves_again() {
     let file = folder.path().join("found.ndjson");
     for (check, goes_round) in [
         ("dijkstra-ring -n 2 --crash 1 --recover 1 --beyond-assumptions", true),
-        ("coordinated:raft -n 2 --crash 1 --recover 1", true),
         ("bully -n 2 --lose 1 --beyond-assumptions", false),
     ] {
         let line = format!("{check} --property progress");

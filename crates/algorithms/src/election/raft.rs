@@ -2,9 +2,9 @@
 //! no longer answers leaves its office before another can have it.
 //!
 //! D. Ongaro, J. Ousterhout, *In search of an understandable consensus algorithm*, USENIX ATC
-//! 2014; pre-vote, check-quorum and lease of D. Ongaro, *Consensus: bridging theory and
-//! practice*, Stanford 2014, sections 9.6, 6.2 and 6.4.1, and why voters are patient, 4.2.3.
-//! The election only: there is no log, so every candidate's is up to date.
+//! 2014; pre-vote, check-quorum, lease and patient voters are those of D. Ongaro, *Consensus:
+//! bridging theory and practice*, Stanford 2014. The election only: there is no log, so every
+//! candidate's is up to date.
 //!
 //! | | |
 //! |---|---|
@@ -31,8 +31,9 @@
 //!
 //! The leader is whoever was first, not the highest rank. With the switch `pre-vote`, which is on
 //! in an office, a process first asks whether a majority would vote, so that one which was cut off
-//! does not depose a leader by its high term. The thesis counts a lease from when a heartbeat was sent; here, where nobody reads a clock, it is
-//! counted from the answers, and shorter by a heartbeat.
+//! does not depose a leader by its high term. The thesis counts a lease from when a heartbeat was
+//! sent; here, where nobody reads a clock, it is counted from the answers, and shorter by a
+//! heartbeat.
 
 mod card;
 mod config;

@@ -12,6 +12,7 @@ use crate::scripts::script::{Action, Pick, Script};
 use crate::scripts::spoken::{Recorded, Spoken};
 use crate::scripts::stage::Stage;
 use crate::scripts::theatre::{FollowError, Theatre};
+use crate::standing::{Hold, Standings};
 
 /// What was done in a run, step by step, and nothing of what came of it.
 ///
@@ -76,8 +77,11 @@ impl Course {
     ///
     /// [`CourseError`] at the first record that no engine could make happen.
     pub fn of_trace(trace: &Trace) -> Result<Self, CourseError> {
-        let mut tracks = Tracks::default();
+        let (mut tracks, mut standings) = (Tracks::default(), Standings::default());
         for (place, record) in trace.records.iter().enumerate() {
+            let refused = |says| CourseError { record: place + 1, says };
+            may_ask(&standings, record).map_err(refused)?;
+            standings.read(record);
             let followed = match (record.process, &record.kind) {
                 (Who::Process(at), kind) => tracks.follow(at, record.session, kind),
                 (Who::Parent, Kind::Partition(sides)) => {
@@ -90,7 +94,7 @@ impl Course {
                 }
                 _ => Ok(()),
             };
-            followed.map_err(|says| CourseError { record: place + 1, says })?;
+            followed.map_err(refused)?;
         }
         let size = trace.header.n;
         let never = (0..size).map(ProcessId).filter(|at| !tracks.lives.contains_key(at));
@@ -187,6 +191,24 @@ fn begins(action: &Action, record: &Record) -> bool {
         | (Action::Recover(at), Kind::Recover)
         | (Action::Suspicion { at, .. }, Kind::Suspicion { .. }) => *at == me,
         _ => false,
+    }
+}
+
+/// Whether its user may ask a process for that: to enter outside, and to exit inside.
+fn may_ask(standings: &Standings, record: &Record) -> Result<(), String> {
+    let (Who::Process(at), Kind::Command(asked)) = (record.process, &record.kind) else {
+        return Ok(());
+    };
+    let standing = standings.of(at);
+    let holds = |hold| standing.since(hold).is_some();
+    match asked.mutex() {
+        Some(mutex::Command::Enter) if holds(Hold::Waiting) || holds(Hold::Inside) => {
+            Err(format!("{at} asks to enter while it waits or is inside"))
+        }
+        Some(mutex::Command::Exit) if standing.leaving || !holds(Hold::Inside) => {
+            Err(format!("{at} asks to exit and is not inside"))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -317,6 +339,21 @@ mod tests {
         let records = [Kind::Boot, Kind::Command(asked)];
         let records = records.map(|kind| Record::new(0, ProcessId(0), kind)).to_vec();
         Course::of_trace(&Trace { header, records, torn: None }).map(|course| course.actions)
+    }
+
+    #[test]
+    fn nobody_asks_twice_nor_leaves_where_he_is_not() {
+        let asks = |commands: &[mutex::Command]| {
+            let header = Header::new("central", Service::Mutex, 2, Source::Simulator);
+            let asked = commands.iter().map(|command| Kind::Command((*command).into()));
+            let kinds = std::iter::once(Kind::Boot).chain(asked);
+            let records = kinds.map(|kind| Record::new(0, ProcessId(0), kind)).collect();
+            let refused = Course::of_trace(&Trace { header, records, torn: None }).err();
+            refused.map(|refused| refused.record)
+        };
+        assert_eq!(asks(&[mutex::Command::Enter]), None);
+        assert_eq!(asks(&[mutex::Command::Enter, mutex::Command::Enter]), Some(3));
+        assert_eq!(asks(&[mutex::Command::Exit]), Some(2));
     }
 
     #[test]

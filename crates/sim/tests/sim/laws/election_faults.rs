@@ -271,7 +271,7 @@ fn wrong_timeouts_make_two_bullies_and_terms_settle_it() {
     });
 }
 
-/// Raft only wastes terms.
+/// Raft only wastes terms, as long as a heartbeat is now and then answered before the next.
 #[claims("5.7-timeouts", "5.7-restart")]
 #[test]
 fn wrong_timeouts_and_restarts_cost_raft_terms_and_nothing_else() {
@@ -279,12 +279,12 @@ fn wrong_timeouts_and_restarts_cost_raft_terms_and_nothing_else() {
         let after = 1 + trial.settings.seed % 40 * 1_000_000;
         crash(trial, Some(Recovery { after, memory: Memory::Stable }));
     };
-    cell("raft", Fine, &|trial| trial.allowed = Some(500_000));
+    cell("raft", Fine, &|trial| trial.allowed = Some(1_500_000));
     cell("raft", Fine, &restart);
     let sent = |change: &dyn Fn(&mut Trial)| {
         runs("raft", change).iter().map(|report| report.metrics.sent).sum::<u64>()
     };
-    assert!(sent(&|trial| trial.allowed = Some(500_000)) > sent(&|_| {}));
+    assert!(sent(&|trial| trial.allowed = Some(1_500_000)) > sent(&|_| {}));
 }
 
 #[claims("5.7-restart")]
