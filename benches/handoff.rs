@@ -2,9 +2,9 @@
 //! ping-pong through the same transport, in the same run.
 //!
 //! `cargo bench -p tenure-runtime --bench handoff` prints medians over several interleaved
-//! repetitions, without keys and with: what proof and seal cost. A hand-off costs one message and no
-//! poll: uncontended, an entry should take little more than the one round trip that its requests and
-//! replies need.
+//! repetitions, without keys and with: what proof and seal cost. A hand-off costs one message and
+//! no poll: uncontended, an entry should take little more than the one round trip that its requests
+//! and replies need.
 #![allow(clippy::print_stdout, reason = "a benchmark is here to print")]
 
 use std::net::TcpListener;

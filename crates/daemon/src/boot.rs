@@ -30,8 +30,8 @@ pub enum NodeError {
     Keys(#[from] KeyFileError),
     /// Anybody could reach this node and pretend to be a peer.
     #[error(
-        "{0}; make keys with `tenure keys new` and name them as private_key and public_keys, or say \
-         insecure = true if everybody who can reach it is trusted"
+        "{0}; make keys with `tenure keys new` and name them as private_key and public_keys, or \
+         say insecure = true if everybody who can reach it is trusted"
     )]
     Exposed(MeshError),
     /// The address at which this node should listen means nothing.

@@ -97,8 +97,8 @@ pub fn make_keys(directory: &Path, size: u32) -> Result<(), KeyFileError> {
     }
     let group = GroupKeys::new(of).expect("keys that were just drawn differ");
     let text = format!(
-        "# Who is who: everybody's public key. Two lines for one process while it changes its key.\n\
-         {}",
+        "# Who is who: everybody's public key. Two lines for one process while it changes its \
+         key.\n{}",
         group.text()
     );
     write_new(&public_path, 0o644, &text).map_err(|source| unwritable(&public_path, source))

@@ -176,7 +176,7 @@ impl<P: Protocol> Protocol for Fifo<P> {
     fn on_message(&mut self, from: ProcessId, message: Self::Message, fx: &mut impl Effects<Self>) {
         match message {
             Message::Data(parcel) | Message::Repeat(parcel) => {
-                if let Some(message) = self.post.accept(from, parcel, fx) {
+                if let Some(message) = self.post.accept(from, *parcel, fx) {
                     self.inner.on_message(from, message, &mut Inside { post: &mut self.post, fx });
                 }
             }
@@ -262,7 +262,7 @@ impl<P: Protocol> Post<P> {
     fn accept(
         &mut self,
         from: ProcessId,
-        parcel: Box<Parcel<P::Message>>,
+        parcel: Parcel<P::Message>,
         fx: &mut impl Effects<Fifo<P>>,
     ) -> Option<P::Message> {
         self.meet(from, parcel.session, fx);

@@ -88,8 +88,8 @@ fn choice(crashes: Answer, partitions: Answer) -> (&'static str, &'static str) {
         (Answer::Yes, Answer::No) => (
             "coordinated:bully",
             "A leader decides, and whoever is left elects the next one: it goes on with a single \
-             node. Were the network to fall into parts after all, each would have a leader, and only \
-             fences would keep the resource right.",
+             node. Were the network to fall into parts after all, each would have a leader, and \
+             only fences would keep the resource right.",
         ),
         (Answer::Yes, Answer::Yes) => (
             "coordinated:raft",

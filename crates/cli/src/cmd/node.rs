@@ -23,8 +23,8 @@ pub(super) const EXAMPLE: &str = include_str!("node.example.toml");
 ///
 /// Runs until it is interrupted. On standard output it reports, a line of JSON each, that it is
 /// ready, who leads, and how its work goes; its log goes to standard error (RUST_LOG filters it).
-/// It ends with status 5 when its peers refuse it for good, because another runs as the same process
-/// or it belongs to another group: starting it again does not help.
+/// It ends with status 5 when its peers refuse it for good, because another runs as the same
+/// process or it belongs to another group: starting it again does not help.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     /// The configuration, a TOML file

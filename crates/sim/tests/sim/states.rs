@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::common::page::Page;
 use serde_json::Value;
 use tenure_algorithms::catalogue::{ELECTIONS, MUTEXES, Parameters, Visitor, visit};
-use tenure_core::{Algorithm, Election, Mutex, ProcessId, Protocol, Rank};
+use tenure_core::{Algorithm, Election, Mutex, ProcessId, Rank};
 use tenure_sim::{Controls, Initiators, Settings, Simulation, Workload};
 
 use tenure_trace::state::tree;
@@ -39,10 +39,7 @@ impl Visitor for Traced {
 }
 
 impl Traced {
-    fn run<P: Protocol + Algorithm>(self, config: P::Config) -> Ran
-    where
-        P: Recorded,
-    {
+    fn run<P: Algorithm + Recorded>(self, config: P::Config) -> Ran {
         let mut simulation = Simulation::<P>::of(config, self.settings).unwrap();
         if self.states {
             simulation = simulation.with_states();

@@ -46,7 +46,7 @@ impl Follow {
     /// # Errors
     ///
     /// [`ReadError`]; nothing more can be told then.
-    pub fn next(&mut self) -> Result<Next, ReadError> {
+    pub fn read_next(&mut self) -> Result<Next, ReadError> {
         self.merging.next()
     }
 

@@ -78,12 +78,7 @@ impl<P: Protocol<Command: Spoken>> Theatre for Stage<P> {
                 let place = self.next(pick)?;
                 self.arrive(place);
             }
-            Action::Tell { from, to } => {
-                self.up(*from)?;
-                self.exists(*to)?;
-                self.note(|| format!("{from}'s application tells {to}'s"));
-                self.told.push((*from, *to));
-            }
+            Action::Tell { from, to } => self.tell(*from, *to)?,
             Action::Hear(pick) => self.hear(pick)?,
             Action::Lose(pick) => {
                 let place = self.find(pick)?;
@@ -104,10 +99,7 @@ impl<P: Protocol<Command: Spoken>> Theatre for Stage<P> {
                 self.crash(*at);
             }
             Action::Recover(at) => {
-                self.exists(*at)?;
-                if self.is_up(*at) {
-                    return Err(Impossible::Up { at: *at });
-                }
+                self.down(*at)?;
                 self.recover(*at);
             }
             Action::Split(sides) => {
@@ -139,6 +131,19 @@ impl<P: Protocol<Command: Spoken>> Theatre for Stage<P> {
 }
 
 impl<P: Protocol<Command: Spoken>> Stage<P> {
+    fn tell(&mut self, from: ProcessId, to: ProcessId) -> Result<(), Impossible> {
+        self.up(from)?;
+        self.exists(to)?;
+        self.note(|| format!("{from}'s application tells {to}'s"));
+        self.told.push((from, to));
+        Ok(())
+    }
+
+    fn down(&self, at: ProcessId) -> Result<(), Impossible> {
+        self.exists(at)?;
+        if self.is_up(at) { Err(Impossible::Up { at }) } else { Ok(()) }
+    }
+
     fn exists(&self, at: ProcessId) -> Result<(), Impossible> {
         let size = self.size() as usize;
         if at.index() < size { Ok(()) } else { Err(Impossible::NoProcess { at, size }) }

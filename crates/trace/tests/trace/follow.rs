@@ -67,7 +67,7 @@ fn passage(peer: ProcessId, session: u64) -> Passage {
 fn told(follow: &mut Follow) -> (Vec<u64>, bool) {
     let mut times = Vec::new();
     loop {
-        match follow.next().unwrap() {
+        match follow.read_next().unwrap() {
             Next::Record(record) => times.push(record.time),
             Next::Later => return (times, false),
             Next::End => return (times, true),

@@ -24,8 +24,8 @@ impl Algorithm for Raft {
             variants: Variants::<Switch>::declared(),
             ..Card::election(
                 "raft",
-                "a majority votes, each process once in a term, and a leader whom it no longer answers \
-                 steps down",
+                "a majority votes, each process once in a term, and a leader whom it no longer \
+                 answers steps down",
                 "Ongaro & Ousterhout, USENIX ATC, 2014",
             )
         }

@@ -105,7 +105,10 @@ impl Bench {
                 self.look_up()?;
                 shelf.tidy(&mut follow, &judge);
             }
-            match follow.next().map_err(|error| Failure::environment(MergeError::from(error)))? {
+            match follow
+                .read_next()
+                .map_err(|error| Failure::environment(MergeError::from(error)))?
+            {
                 Next::Record(record) => {
                     judge.read(&record);
                     analysis.read(&record, self.coordinator);
