@@ -167,7 +167,7 @@ fn a_voter_that_forgets_its_vote_makes_two_leaders_of_one_term() {
     assert_eq!(votes_twice(&[]), [(1, p(1))]);
 }
 
-/// 9.6: a process that was cut off comes back with a high term, or with the term that it left.
+/// A process that was cut off comes back with a high term, or with the term that it left.
 #[test]
 fn with_pre_vote_whoever_was_cut_off_does_not_depose_the_leader() {
     let deposed = |switches: &[Switch]| {
@@ -190,12 +190,13 @@ fn with_pre_vote_whoever_was_cut_off_does_not_depose_the_leader() {
 }
 
 fn was_deposed(stage: &mut Stage<Raft>, at: u32) -> bool {
-    stage.take_seen().iter().any(|(who, seen)| {
-        *who == p(at) && matches!(seen, Seen::Event(Event::Deposed { .. }))
-    })
+    stage
+        .take_seen()
+        .iter()
+        .any(|(who, seen)| *who == p(at) && matches!(seen, Seen::Event(Event::Deposed { .. })))
 }
 
-/// 9.6.
+/// Pre-vote.
 #[test]
 fn with_pre_vote_a_dead_leader_is_replaced_when_a_majority_misses_it() {
     let mut stage = led(3, &[Switch::PreVote]);
@@ -209,7 +210,7 @@ fn with_pre_vote_a_dead_leader_is_replaced_when_a_majority_misses_it() {
     assert_eq!(crowned(&mut stage), [(2, p(3))]);
 }
 
-/// 4.2.3: neither its vote nor its term.
+/// Patient voters: neither its vote nor its term.
 #[test]
 fn whoever_hears_a_leader_gives_nothing_to_a_candidate() {
     let mut stage = led(3, &[Switch::PreVote]);

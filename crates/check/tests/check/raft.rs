@@ -91,7 +91,7 @@ fn two_terms_may_have_a_leader_each_at_the_same_time() {
     assert_eq!(at_a_time(anytime).of("one-leader-at-a-time"), Judgement::Violated);
 }
 
-/// Section 6.4.1 of the thesis, with timers that keep time: whoever is cut off has left its office
+/// The lease of the thesis, with timers that keep time: whoever is cut off has left its office
 /// before the others elect, whenever the cut comes.
 #[claims("A-RAFT")]
 #[test]
