@@ -7,7 +7,6 @@
 
 use libfuzzer_sys::fuzz_target;
 use tenure_algorithms::catalogue::{Parameters, Visitor, names, visit};
-use tenure_core::service::{election, mutex};
 use tenure_core::{Algorithm, Election, Group, Mutex, ProcessId};
 use tenure_runtime::exercise;
 
@@ -20,17 +19,11 @@ impl Visitor for Told<'_> {
     type Output = ();
 
     fn mutex<P: Mutex + Algorithm>(self, config: P::Config) {
-        let command = |event: Option<&mutex::Event>| match event {
-            None | Some(mutex::Event::Exited) => Some(mutex::Command::Enter),
-            Some(mutex::Event::Entered { .. }) => Some(mutex::Command::Exit),
-        };
-        exercise::<P>(Group::new(ProcessId(1), SIZE), &config, command, self.0);
+        exercise::lock::<P>(Group::new(ProcessId(1), SIZE), &config, self.0);
     }
 
     fn election<P: Election + Algorithm>(self, config: P::Config) {
-        let command =
-            |event: Option<&election::Event>| event.is_none().then_some(election::Command::Elect);
-        exercise::<P>(Group::new(ProcessId(1), SIZE), &config, command, self.0);
+        exercise::election::<P>(Group::new(ProcessId(1), SIZE), &config, self.0);
     }
 }
 

@@ -3,8 +3,10 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
+use tenure_core::service::{election, mutex};
 use tenure_core::{
-    Environment, Group, Input, LocalTime, Node, ProcessId, Protocol, Step, TimerChange, Verdict,
+    Election, Environment, Group, Input, LocalTime, Mutex, Node, ProcessId, Protocol, Step,
+    TimerChange, Verdict,
 };
 
 use crate::envelope::Envelope;
@@ -12,6 +14,23 @@ use crate::plausible::Plausible;
 
 /// How many things happen at most.
 const STEPS: usize = 4096;
+
+/// Lets a process of a lock live through what `bytes` say, whose user enters and exits again and
+/// again: see [`process`].
+pub fn lock<P: Mutex>(group: Group, config: &P::Config, bytes: &[u8]) {
+    let command = |event: Option<&mutex::Event>| match event {
+        None | Some(mutex::Event::Exited) => Some(mutex::Command::Enter),
+        Some(mutex::Event::Entered { .. }) => Some(mutex::Command::Exit),
+    };
+    process::<P>(group, config, command, bytes);
+}
+
+/// The same of an election, which each life asks for once.
+pub fn election<P: Election>(group: Group, config: &P::Config, bytes: &[u8]) {
+    let command =
+        |event: Option<&election::Event>| event.is_none().then_some(election::Command::Elect);
+    process::<P>(group, config, command, bytes);
+}
 
 /// Lets a process live through what `bytes` say: messages, timers, suspicions and crashes with a
 /// return. What cannot be read or believed is passed over, as by a node; what was saved is read
@@ -22,7 +41,7 @@ const STEPS: usize = 4096;
 /// # Panics
 ///
 /// When the process does, or what it saved or sent cannot be read back: either is a defect.
-pub fn exercise<P: Protocol>(
+pub fn process<P: Protocol>(
     group: Group,
     config: &P::Config,
     command: fn(Option<&P::Event>) -> Option<P::Command>,

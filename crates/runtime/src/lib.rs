@@ -7,7 +7,7 @@
 mod driver;
 mod envelope;
 mod environment;
-mod exercise;
+pub mod exercise;
 mod injection;
 mod local;
 mod lock;
@@ -22,7 +22,6 @@ pub mod transport;
 
 pub use driver::{Failure, Parts, Running, StartError, Suspected, start};
 pub use environment::System;
-pub use exercise::exercise;
 pub use injection::Injection;
 pub use local::{Local, Raw};
 pub use lock::{Ask, Asks, Demand, Front, Guard, Leadership, Lock, Stopped};
