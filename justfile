@@ -61,6 +61,10 @@ deny:
 add-lock:
     .ci/add-lock
 
+# Adds an option of simulate to a clone, in five places, and sees that it works.
+add-option:
+    .ci/add-option
+
 # Adds a kind of event to a clone, in four places, and sees that everything knows it.
 add-event:
     .ci/add-event
