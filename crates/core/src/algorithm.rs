@@ -2,8 +2,10 @@
 
 use alloc::sync::Arc;
 
+use crate::card::Card;
+use crate::protocol::Protocol;
+use crate::rank::Rank;
 use crate::theory::{Expected, Scene};
-use crate::{Card, Protocol, Rank};
 
 /// A protocol that says what it needs, and which of its numbers grow without end.
 ///

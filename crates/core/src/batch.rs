@@ -2,7 +2,9 @@
 
 use alloc::vec::Vec;
 
-use crate::{Delay, Effects, LocalTime, ProcessId, Protocol};
+use crate::process::ProcessId;
+use crate::protocol::{Effects, Protocol};
+use crate::time::{Delay, LocalTime};
 
 /// Where choices and clocks come from. Each engine has its own.
 pub trait Environment {

@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::Property;
+use crate::property::Property;
 use crate::theory::Theory;
 
 /// What an algorithm assumes, tolerates, costs and promises.

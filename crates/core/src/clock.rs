@@ -5,7 +5,7 @@ use core::fmt;
 
 use alloc::vec::Vec;
 
-use crate::ProcessId;
+use crate::process::ProcessId;
 
 /// A Lamport clock: a counter that never runs behind anything it has heard of.
 ///

@@ -8,12 +8,16 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use crate::clock::VectorClock;
+use crate::monitor::{Monitor, Observed, OfElection, OfMutex};
 use crate::monitors::{
     Agreement, BypassMeter, Fencing, Irrevocability, MutualExclusion, OneLeader, Order, Scope,
     Uniqueness, Validity,
 };
+use crate::process::ProcessId;
+use crate::property::Property;
+use crate::rank::Rank;
 use crate::service::mutex;
-use crate::{Monitor, Observed, OfElection, OfMutex, ProcessId, Property, Rank, VectorClock};
 
 /// What is known of a property. One run never *proves* one: others may say otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -4,7 +4,9 @@ use core::marker::PhantomData;
 
 use alloc::vec::Vec;
 
-use crate::{Delay, Effects, LocalTime, ProcessId, Protocol};
+use crate::process::ProcessId;
+use crate::protocol::{Effects, Protocol};
+use crate::time::{Delay, LocalTime};
 
 /// The [`Effects`] that a child protocol `Q` sees while it runs inside `P`.
 ///

@@ -5,8 +5,10 @@ use core::hash::Hash;
 
 use alloc::string::String;
 
+use crate::clock::VectorClock;
+use crate::process::ProcessId;
+use crate::property::Property;
 use crate::service::{election, mutex};
-use crate::{ProcessId, Property, VectorClock};
 
 /// A property of runs: an automaton that reads what users ask and are told, never the
 /// private state of an algorithm.

@@ -2,7 +2,9 @@
 
 use alloc::vec::Drain;
 
-use crate::{Batch, Environment, Group, Input, ProcessId, Protocol, Still, TimerChange};
+use crate::batch::{Batch, Environment, Still, TimerChange};
+use crate::process::{Group, ProcessId};
+use crate::protocol::{Input, Protocol};
 
 /// A driver of one process that keeps the order *step, save, release*.
 ///

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::ProcessSet;
+use crate::process_set::ProcessSet;
 
 /// A participant of an algorithm: dense, `0..n` inside, printed `P1 … Pn` for people.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

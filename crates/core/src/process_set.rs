@@ -5,7 +5,7 @@ use core::fmt;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use crate::ProcessId;
+use crate::process::ProcessId;
 
 const INLINE_WORDS: usize = 2;
 const BITS: usize = u64::BITS as usize;

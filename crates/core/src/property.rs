@@ -3,7 +3,7 @@
 use core::cmp::Ordering;
 use core::fmt;
 
-use crate::Service;
+use crate::card::Service;
 
 /// A property of runs: what a card promises, a monitor judges and a report names.
 ///

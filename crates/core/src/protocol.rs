@@ -5,7 +5,12 @@ use core::hash::Hash;
 
 use alloc::vec::Vec;
 
-use crate::{Delay, Group, Labelled, Lift, LocalTime, ProcessId, ProcessSet, Wrap};
+use crate::label::Labelled;
+use crate::lift::Lift;
+use crate::process::{Group, ProcessId};
+use crate::process_set::ProcessSet;
+use crate::time::{Delay, LocalTime};
+use crate::wrap::Wrap;
 
 /// What may travel in a frame or be written to disk.
 ///

@@ -6,7 +6,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use alloc::{format, vec};
 
-use crate::{ProcessId, ProcessSet};
+use crate::process::ProcessId;
+use crate::process_set::ProcessSet;
 
 /// One quorum per process: *Q_i*, which contains process *i* and meets every *Q_j*.
 ///

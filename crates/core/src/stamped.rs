@@ -1,6 +1,6 @@
 //! A protocol whose logical clock the application can carry along.
 
-use crate::Protocol;
+use crate::protocol::Protocol;
 
 /// A protocol that orders requests by a logical clock, and lets the application carry it.
 ///

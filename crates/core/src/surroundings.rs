@@ -4,7 +4,8 @@ use core::fmt;
 
 use alloc::vec::Vec;
 
-use crate::{Card, Crashes, Detection, Order, Property, Timing};
+use crate::card::{Card, Crashes, Detection, Order, Timing};
+use crate::property::Property;
 
 /// What may happen around a group. [`Card::surroundings`] are the weakest that a card assumes,
 /// without faults.

@@ -1,6 +1,6 @@
 //! What the literature says of an algorithm, to be held beside what a run measures.
 
-use crate::ProcessId;
+use crate::process::ProcessId;
 
 /// What the books say of how long an algorithm takes, and whom it lets pass whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

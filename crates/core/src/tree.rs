@@ -6,7 +6,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use alloc::{format, vec};
 
-use crate::ProcessId;
+use crate::process::ProcessId;
 
 /// A tree that spans a group, rooted at its first process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

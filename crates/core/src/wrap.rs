@@ -2,7 +2,9 @@
 
 use core::marker::PhantomData;
 
-use crate::{Delay, Effects, LocalTime, ProcessId, Protocol};
+use crate::process::ProcessId;
+use crate::protocol::{Effects, Protocol};
+use crate::time::{Delay, LocalTime};
 
 /// The [`Effects`] of a child protocol `Q` inside `P`, wrapped one by one as they come.
 ///

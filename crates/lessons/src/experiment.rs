@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::expectation::Expectation;
+use crate::expectation::{Expectation, Finding};
 use crate::file::{self, Parameters, one_line, prose};
-use crate::{Finding, Made, Performs};
+use crate::performs::{Made, Performs};
 
 /// Something that is done, and what should come of it.
 #[derive(Clone, Debug, Deserialize)]

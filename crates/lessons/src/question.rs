@@ -5,8 +5,10 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::experiment::Experiment;
 use crate::file::{Parameters, prose, read};
-use crate::{Experiment, Scenario, nearest};
+use crate::nearest;
+use crate::scenario::Scenario;
 
 /// Questions that belong together.
 #[derive(Clone, Debug, Deserialize)]

@@ -5,8 +5,9 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::experiment::Experiment;
 use crate::file::{Parameters, filled, prose, read};
-use crate::{Experiment, nearest};
+use crate::nearest;
 
 /// A worked example.
 #[derive(Clone, Debug, Deserialize)]

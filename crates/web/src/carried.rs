@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-use crate::Refusal;
+use crate::refusal::Refusal;
 
 /// What a request may carry, in bytes.
 const MOST: usize = 16 << 20;

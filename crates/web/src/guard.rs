@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, Method};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-use crate::Refusal;
+use crate::refusal::Refusal;
 use crate::token::Token;
 
 /// What decides whether a request is served.

@@ -6,9 +6,11 @@ use axum::extract::DefaultBodyLimit;
 use axum::middleware::{from_fn, from_fn_with_state};
 use tokio::net::TcpListener;
 
+use crate::asset::Asset;
 use crate::guard::{self, Guard};
+use crate::refusal::Refusal;
 use crate::token::Token;
-use crate::{Asset, Refusal, carried, visitors};
+use crate::{carried, visitors};
 
 /// A server could not do its work.
 #[derive(Debug, thiserror::Error)]

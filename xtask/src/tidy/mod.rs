@@ -9,6 +9,7 @@ mod attributes;
 mod catalogue;
 mod claims;
 mod documents;
+mod imports;
 mod laws;
 mod lengths;
 mod links;
@@ -41,6 +42,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("claims", claims::check),
     ("stories", stories::check),
     ("theory", theory::check),
+    ("imports", imports::check),
     ("documents", documents::check),
     ("adr", adr::check),
     ("links", links::check),

@@ -13,7 +13,7 @@ use tenure_core::{Delay, ProcessId, Rank, TICKS_PER_UNIT, Term};
 use super::Unknown;
 use crate::channel::fifo;
 use crate::election::{bully, raft};
-use crate::{Switch, UnknownVariant, Variants};
+use crate::variants::{Switch, UnknownVariant, Variants};
 
 /// What a configuration may depend on.
 #[derive(Clone, Debug)]

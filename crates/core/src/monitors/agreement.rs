@@ -1,8 +1,10 @@
 use alloc::collections::BTreeMap;
 use alloc::format;
 
-use crate::service::election;
-use crate::{Monitor, Observed, OfElection, ProcessId, Property, Term, Violation};
+use crate::monitor::{Monitor, Observed, OfElection, Violation};
+use crate::process::ProcessId;
+use crate::property::Property;
+use crate::service::{Term, election};
 
 /// One leader per term, terms only grow at a process, and in the end all who are live and
 /// took part believe in the same leader, who is live.

@@ -1,8 +1,10 @@
 use alloc::collections::BTreeMap;
 use alloc::format;
 
+use crate::monitor::{Monitor, Observed, Violation};
+use crate::process::ProcessId;
+use crate::property::Property;
 use crate::service::commit::{Command, Event, Transaction};
-use crate::{Monitor, Observed, ProcessId, Property, Violation};
 
 /// Nobody commits what another aborts, nor does anybody change its mind.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -46,7 +48,7 @@ impl Monitor<Command, Event> for Atomicity {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Term;
+    use crate::service::Term;
 
     #[test]
     fn one_who_commits_what_another_aborts_is_seen_whoever_is_first() {

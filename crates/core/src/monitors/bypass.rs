@@ -1,8 +1,10 @@
 use alloc::collections::BTreeMap;
 use alloc::format;
 
+use crate::monitor::{Monitor, Observed, OfMutex, Violation};
+use crate::process::ProcessId;
+use crate::property::Property;
 use crate::service::mutex;
-use crate::{Monitor, Observed, OfMutex, ProcessId, Property, Violation};
 
 /// While a process waits, no other enters more than a given number of times.
 ///

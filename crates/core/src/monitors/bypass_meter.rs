@@ -2,7 +2,7 @@ use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::ProcessId;
+use crate::process::ProcessId;
 
 /// How often others enter while one waits, measured in constant time per entry.
 ///

@@ -3,8 +3,11 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use crate::monitor::{Monitor, Observed, Violation};
+use crate::process::ProcessId;
+use crate::property::Property;
+use crate::service::Term;
 use crate::service::replication::{Command, Event};
-use crate::{Monitor, Observed, ProcessId, Property, Term, Violation};
 
 /// A write that was acknowledged is never lost: every primary of a later term has it, at its
 /// place, and nothing else is acknowledged there.

@@ -1,7 +1,9 @@
 use alloc::format;
 
-use crate::service::mutex;
-use crate::{Fence, Monitor, Observed, OfMutex, ProcessId, Property, Violation};
+use crate::monitor::{Monitor, Observed, OfMutex, Violation};
+use crate::process::ProcessId;
+use crate::property::Property;
+use crate::service::{Fence, mutex};
 
 /// Every entry's fence is higher than that of every earlier entry, of anybody.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]

@@ -2,8 +2,10 @@ use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
 
+use crate::monitor::{Monitor, Observed, OfElection, Violation};
+use crate::process::ProcessId;
+use crate::property::Property;
 use crate::service::election;
-use crate::{Monitor, Observed, OfElection, ProcessId, Property, Violation};
 
 /// Without terms, nobody changes its mind unless somebody asked for an election, crashed, came
 /// back or was suspected in between.

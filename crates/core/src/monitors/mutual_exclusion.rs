@@ -1,7 +1,10 @@
 use alloc::format;
 
+use crate::monitor::{Monitor, Observed, OfMutex, Violation};
+use crate::process::ProcessId;
+use crate::process_set::ProcessSet;
+use crate::property::Property;
 use crate::service::mutex;
-use crate::{Monitor, Observed, OfMutex, ProcessId, ProcessSet, Property, Violation};
 
 /// At most one process inside (or at most *k*).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

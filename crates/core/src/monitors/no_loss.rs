@@ -1,8 +1,10 @@
 use alloc::collections::BTreeMap;
 use alloc::format;
 
+use crate::monitor::{Monitor, Observed, Violation};
+use crate::process::ProcessId;
+use crate::property::Property;
 use crate::service::stream;
-use crate::{Monitor, Observed, ProcessId, Property, Violation};
 
 /// Every item arrives exactly once, in order, without a gap; in the end none is missing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]

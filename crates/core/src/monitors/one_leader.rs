@@ -1,8 +1,10 @@
 use alloc::collections::BTreeMap;
 use alloc::format;
 
-use crate::service::election;
-use crate::{Monitor, Observed, OfElection, ProcessId, Property, Term, Violation};
+use crate::monitor::{Monitor, Observed, OfElection, Violation};
+use crate::process::ProcessId;
+use crate::property::Property;
+use crate::service::{Term, election};
 
 /// Within what there may be only one leader at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

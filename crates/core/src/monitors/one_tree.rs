@@ -1,8 +1,10 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 
+use crate::monitor::{Monitor, Observed, Violation};
+use crate::process::ProcessId;
+use crate::property::Property;
 use crate::service::tree::{Command, Event, Wave};
-use crate::{Monitor, Observed, ProcessId, Property, Violation};
 
 /// Every wave makes a tree: whoever joins does it once, and through somebody who has joined; and
 /// there is one root. So there is no cycle, all reach the root, and there is one edge fewer than
@@ -69,7 +71,7 @@ mod tests {
     use alloc::vec;
 
     use super::*;
-    use crate::Term;
+    use crate::service::Term;
 
     #[test]
     fn a_second_root_a_second_parent_an_orphan_and_a_wrong_count_are_seen() {

@@ -1,8 +1,11 @@
 use alloc::format;
 use alloc::vec::Vec;
 
+use crate::clock::{Causality, VectorClock};
+use crate::monitor::{Monitor, Observed, OfMutex, Violation};
+use crate::process::ProcessId;
+use crate::property::Property;
 use crate::service::mutex;
-use crate::{Causality, Monitor, Observed, OfMutex, ProcessId, Property, VectorClock, Violation};
 
 /// If one request happened before another, the entries come in that order.
 ///

@@ -1,5 +1,7 @@
+use crate::monitor::{Monitor, Observed, Violation};
+use crate::process::ProcessId;
+use crate::property::Property;
 use crate::service::{election, led, mutex, office};
-use crate::{Monitor, Observed, ProcessId, Property, Violation};
 
 /// A monitor of mutual exclusion that reads the lock's half of an office.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]

@@ -1,8 +1,11 @@
 use alloc::format;
 use alloc::string::ToString;
 
+use crate::monitor::{Monitor, Observed, OfElection, Violation};
+use crate::process::ProcessId;
+use crate::process_set::ProcessSet;
+use crate::property::Property;
 use crate::service::election;
-use crate::{Monitor, Observed, OfElection, ProcessId, ProcessSet, Property, Violation};
 
 /// In the end exactly one believes in itself, unless nobody believes in anybody.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]

@@ -3,8 +3,12 @@ use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 
+use crate::monitor::{Monitor, Observed, OfElection, Violation};
+use crate::process::ProcessId;
+use crate::process_set::ProcessSet;
+use crate::property::Property;
+use crate::rank::Rank;
 use crate::service::election;
-use crate::{Monitor, Observed, OfElection, ProcessId, ProcessSet, Property, Rank, Violation};
 
 /// In the end everybody who believes in a leader believes in the live process with the largest
 /// rank.

@@ -1,6 +1,6 @@
 //! Clocks that are brought together. Times are in ticks.
 
-use crate::Term;
+use crate::service::Term;
 
 /// What the local user may ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::Term;
+use crate::service::Term;
 
 /// The name of a transaction: who began it, and which it is of theirs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -2,7 +2,9 @@
 
 use core::fmt;
 
-use crate::{Label, Labelled, ProcessId, Protocol};
+use crate::label::{Label, Labelled};
+use crate::process::ProcessId;
+use crate::protocol::Protocol;
 
 pub mod clock;
 pub mod commit;
@@ -72,7 +74,7 @@ impl fmt::Display for Term {
 
 /// Mutual exclusion: at most one process inside the critical section.
 pub mod mutex {
-    use crate::Fence;
+    use crate::service::Fence;
 
     /// What the local user may ask.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -100,7 +102,8 @@ pub mod mutex {
 
 /// Leader election: everybody learns of one leader.
 pub mod election {
-    use crate::{ProcessId, Term};
+    use crate::process::ProcessId;
+    use crate::service::Term;
 
     /// What the local user may ask.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -158,7 +161,8 @@ pub mod office {
 
 /// Failure detection: opinions about peers, which may be wrong and may be revoked.
 pub mod detector {
-    use crate::{ProcessId, Verdict};
+    use crate::process::ProcessId;
+    use crate::protocol::Verdict;
 
     /// A detector is asked nothing.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -177,7 +181,7 @@ pub mod detector {
 
 /// Numbered items from process to process: what a reliable channel is judged by.
 pub mod stream {
-    use crate::ProcessId;
+    use crate::process::ProcessId;
 
     /// What the local user may ask.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -2,7 +2,8 @@
 
 use alloc::vec::Vec;
 
-use crate::{ProcessId, Term};
+use crate::process::ProcessId;
+use crate::service::Term;
 
 /// What the local user may ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,6 +1,7 @@
 //! A spanning tree that grows from the leader.
 
-use crate::{ProcessId, Term};
+use crate::process::ProcessId;
+use crate::service::Term;
 
 /// The name of a wave that spreads from a root: each makes a tree of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -6,8 +6,7 @@ use tenure_core::service::mutex;
 use tenure_core::{Facts, Group, Observed, Order, ProcessId, Protocol};
 
 use crate::format::{Kind, Passage, Record, Trace, Who};
-use crate::scripts::perform::PerformError;
-use crate::scripts::perform::perform_on;
+use crate::scripts::perform::{PerformError, perform_on};
 use crate::scripts::script::{Action, Pick, Script};
 use crate::scripts::spoken::{Recorded, Spoken};
 use crate::scripts::stage::Stage;
@@ -332,7 +331,8 @@ mod tests {
     use tenure_core::service::{commit, led, replication};
 
     use super::*;
-    use crate::{Asked, Header, Record, Service, Source};
+    use crate::Service;
+    use crate::format::{Asked, Header, Record, Source};
 
     fn asked(asked: Asked) -> Result<Vec<Action>, CourseError> {
         let header = Header::new("primary-backup", Service::Other, 1, Source::Simulator);

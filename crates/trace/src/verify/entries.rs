@@ -6,8 +6,8 @@ use tenure_core::{Fence, Layer, ProcessId};
 use super::durations::Durations;
 use super::findings::Found;
 use super::resource::Pair;
+use crate::format::{Kind, Record};
 use crate::merge::MessageKey;
-use crate::{Kind, Record};
 
 /// Who entered and left, and how long it took.
 #[derive(Clone, Debug, Default)]

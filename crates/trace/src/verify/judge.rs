@@ -13,8 +13,10 @@ use super::entries::Entries;
 use super::findings::{Findings, Found};
 use super::resource::Resource;
 use super::{Counter, Traffic, Verification};
+use crate::Service;
+use crate::format::{Asked, ClockUnit, Header, Kind, Record, Told, Who};
+use crate::merge::Seams;
 use crate::standing::{Change, Hold, Life, Standings};
-use crate::{Asked, ClockUnit, Header, Kind, Record, Seams, Service, Told, Who};
 
 /// How long after the last disturbance of a real run its end says something, in nanoseconds.
 const SETTLING_NANOSECONDS: u64 = 3_000_000_000;

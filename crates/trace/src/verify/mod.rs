@@ -19,7 +19,8 @@ pub use tenure_core::Judgement;
 pub use traffic::Traffic;
 pub use verification::{Quantiles, Verification, Violated};
 
-use crate::{MergeError, Merged, MergedFiles, Reader, Seams};
+use crate::format::Reader;
+use crate::merge::{MergeError, Merged, MergedFiles, Seams};
 
 /// Judges the files at `paths`, one alone or several merged, as they are read: in memory that does
 /// not grow with their length.
