@@ -7,7 +7,8 @@
 //! - What follows is what it prints, on standard output and standard error. A line `…` stands
 //!   for any lines, `…` within a line for any text: seconds, memory, whatever a real run draws.
 //! - The commands of one page run one after the other, in an empty folder of their own, where
-//!   `tenure` is the release build. Those that begin with `cargo` run in the repository.
+//!   `tenure` is the release build. Those that begin with `cargo` run in the repository. There are
+//!   as many pages at a time as the machine has cores.
 
 mod compare;
 mod page;
@@ -16,10 +17,12 @@ mod structure;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 use std::time::Instant;
 
 use crate::program;
-use crate::tidy::Tree;
+use crate::tidy::{File, Tree};
 use page::{Command, Page};
 use shell::Shell;
 
@@ -87,27 +90,42 @@ fn run(root: &Path, wish: &Wish) -> Result<usize, String> {
         Some(path) => path.clone(),
         None => program::build(root)?,
     };
-    let mut found = findings.len();
-    for file in tree.files().iter().filter(|file| holds_commands(&file.path)) {
-        if !wish.names(&file.path) {
-            continue;
+    let pages = tree.files().iter().filter(|file| holds_commands(&file.path));
+    let pages: Vec<&File> = pages.filter(|file| wish.names(&file.path)).collect();
+    let next = AtomicUsize::new(0);
+    let worker = || {
+        let mut found = 0;
+        while let Some(file) = pages.get(next.fetch_add(1, Ordering::Relaxed)) {
+            found += turn(root, file, &tenure, wish.checks)?;
         }
-        let mut page = Page::new(&file.path, &file.text)?;
-        if page.commands.is_empty() {
-            continue;
-        }
-        let began = Instant::now();
-        let shell = Shell::new(root, &tenure)?;
-        found += follow(&mut page, &shell, wish.checks)?;
-        let (count, seconds) = (page.commands.len(), began.elapsed().as_secs_f64());
-        println!("{}: {count} commands, {seconds:.1} s", file.path);
-        let text = page.text();
-        if !wish.checks && text != file.text {
-            std::fs::write(root.join(&file.path), text)
-                .map_err(|error| format!("{}: {error}", file.path))?;
-        }
+        Ok(found)
+    };
+    let found: Result<usize, String> = thread::scope(|scope| {
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        let workers: Vec<_> = (0..cores).map(|_| scope.spawn(worker)).collect();
+        workers.into_iter().map(|worker| worker.join().expect("a worker does not panic")).sum()
+    });
+    Ok(findings.len() + found?)
+}
+
+/// Runs the commands of a file, and says at its end what was found there.
+fn turn(root: &Path, file: &File, tenure: &Path, checks: bool) -> Result<usize, String> {
+    let mut page = Page::new(&file.path, &file.text)?;
+    if page.commands.is_empty() {
+        return Ok(0);
     }
-    Ok(found)
+    let began = Instant::now();
+    let shell = Shell::new(root, tenure)?;
+    let complaints = follow(&mut page, &shell, checks)?;
+    let (count, seconds) = (page.commands.len(), began.elapsed().as_secs_f64());
+    eprint!("{}", complaints.concat());
+    println!("{}: {count} commands, {seconds:.1} s", file.path);
+    let text = page.text();
+    if !checks && text != file.text {
+        std::fs::write(root.join(&file.path), text)
+            .map_err(|error| format!("{}: {error}", file.path))?;
+    }
+    Ok(complaints.len())
 }
 
 /// Whether the commands in a file are run: the book, the front page, the documents beside it.
@@ -119,50 +137,49 @@ fn holds_commands(path: &str) -> bool {
 }
 
 /// Runs the commands of a page, and renews what they print unless it is only to be checked.
-/// Says, and counts, what is not as the page tells.
-fn follow(page: &mut Page, shell: &Shell<'_>, checks: bool) -> Result<usize, String> {
-    let mut found = 0;
+/// Says what is not as the page tells.
+fn follow(page: &mut Page, shell: &Shell<'_>, checks: bool) -> Result<Vec<String>, String> {
+    let mut complaints = Vec::new();
     let mut outputs = Vec::new();
     for command in &page.commands {
         let said = shell.run(&command.text).map_err(|error| format!("{}: {error}", page.path))?;
         if said.status != command.status {
-            found += 1;
-            complain_of_status(page, command, &said);
+            complaints.push(of_status(page, command, &said));
         } else if checks && !compare::same(page.output(command), &said.lines) {
-            found += 1;
-            complain_of_output(page, command, &said.lines);
+            complaints.push(of_output(page, command, &said.lines));
         }
         outputs.push(said.lines);
     }
     if !checks {
         page.renew(&outputs);
     }
-    Ok(found)
+    Ok(complaints)
 }
 
-fn complain_of_status(page: &Page, command: &Command, said: &shell::Said) {
+fn of_status(page: &Page, command: &Command, said: &shell::Said) -> String {
     let Page { path, .. } = page;
     let Command { line, text, status, .. } = command;
-    eprintln!("{path}:{line}: `{text}` ended with status {}, not {status}:", said.status);
+    let mut says =
+        format!("{path}:{line}: `{text}` ended with status {}, not {status}:\n", said.status);
     for line in &said.lines {
-        eprintln!("    {line}");
+        says += &format!("    {line}\n");
     }
-    eprintln!("  if that is right, write `# exit {}` behind the command", said.status);
+    says + &format!("  if that is right, write `# exit {}` behind the command\n", said.status)
 }
 
-fn complain_of_output(page: &Page, command: &Command, found: &[String]) {
+fn of_output(page: &Page, command: &Command, found: &[String]) -> String {
     let Page { path, .. } = page;
     let Command { line, text, .. } = command;
-    eprintln!("{path}:{line}: `{text}` prints something else:");
+    let mut says = format!("{path}:{line}: `{text}` prints something else:\n");
     for difference in compare::differences(page.output(command), found) {
-        match difference {
+        says += &match difference {
             compare::Difference::Missing(at, text) => {
-                eprintln!("  {path}:{}: - {text}", command.output.start + at + 1);
+                format!("  {path}:{}: - {text}\n", command.output.start + at + 1)
             }
-            compare::Difference::Extra(text) => eprintln!("  {path}: + {text}"),
-        }
+            compare::Difference::Extra(text) => format!("  {path}: + {text}\n"),
+        };
     }
-    eprintln!("  if that is right, run `cargo xtask book {path}` and read the difference");
+    says + &format!("  if that is right, run `cargo xtask book {path}` and read the difference\n")
 }
 
 #[cfg(test)]
@@ -176,7 +193,7 @@ mod tests {
         let path = std::path::Path::new("tenure");
         let mut page = Page::new("docs/book/src/a.md", text).unwrap();
         let shell = Shell::new(std::path::Path::new("."), path).unwrap();
-        let found = follow(&mut page, &shell, true).unwrap();
+        let found = follow(&mut page, &shell, true).unwrap().len();
         let shell = Shell::new(std::path::Path::new("."), path).unwrap();
         follow(&mut page, &shell, false).unwrap();
         (found, page.text())
