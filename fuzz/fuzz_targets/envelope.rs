@@ -7,7 +7,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use tenure_algorithms::catalogue::{Parameters, Visitor, names, visit};
-use tenure_core::{Algorithm, Election, Group, Mutex, ProcessId};
+use tenure_core::{Agreement, Algorithm, Election, Group, Mutex, ProcessId};
 use tenure_runtime::exercise;
 
 const SIZE: u32 = 3;
@@ -24,6 +24,10 @@ impl Visitor for Told<'_> {
 
     fn election<P: Election + Algorithm>(self, config: P::Config) {
         exercise::election::<P>(Group::new(ProcessId(1), SIZE), &config, self.0);
+    }
+
+    fn agreement<P: Agreement + Algorithm>(self, config: P::Config) {
+        exercise::agreement::<P>(Group::new(ProcessId(1), SIZE), &config, self.0);
     }
 }
 

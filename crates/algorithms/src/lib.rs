@@ -1,5 +1,5 @@
-//! One file per published algorithm of mutual exclusion and leader election, with adapters
-//! and compositions.
+//! One file per published algorithm of mutual exclusion, leader election and agreement, with
+//! adapters and compositions.
 //!
 //! Each file reads like its paper: what it does, the citation, its assumptions and costs, why
 //! it is right, the state, the messages, and the handlers in the order of a process's life.
@@ -8,6 +8,7 @@
 
 extern crate alloc;
 
+pub mod agreement;
 pub mod application;
 pub mod catalogue;
 pub mod channel;

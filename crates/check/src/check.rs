@@ -7,7 +7,10 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use tenure_core::service::mutex;
-use tenure_core::{Algorithm, Card, Monitor, Need, Order, ProcessId, Property, Protocol, Stamped};
+use tenure_core::{
+    Algorithm, Card, Monitor, Need, Order, ProcessId, Property, Protocol, Service, Stamped,
+};
+use tenure_trace::Spoken;
 
 use crate::limits::{Limits, Progress};
 use crate::model::bypass::Bypassed;
@@ -43,6 +46,8 @@ use crate::world::{Fault, Faults, MOST_FAULTS};
 pub struct Check<P: Checkable> {
     pub(crate) name: String,
     pub(crate) size: u32,
+    /// What it offers, where the type of its commands does not say it.
+    pub(crate) service: Service,
     pub(crate) config: P::Config,
     pub(crate) entries: EntriesOfAll,
     pub(crate) initiators: Option<Vec<ProcessId>>,
@@ -124,6 +129,7 @@ impl<P: Checkable> Check<P> {
         Check {
             name,
             size,
+            service: P::Command::SERVICE,
             config,
             entries: EntriesOfAll::Each(Entries::AtMost(1)),
             initiators: None,
@@ -162,6 +168,13 @@ impl<P: Checkable> Check<P> {
     #[must_use]
     pub fn named(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
+        self
+    }
+
+    /// Which service it is, where all those of agreement have one type.
+    #[must_use]
+    pub fn serving(mut self, service: Service) -> Self {
+        self.service = service;
         self
     }
 

@@ -72,8 +72,8 @@ impl<P: Checkable> Check<P> {
     fn explored(&mut self, processes: &Processes<P>, rules: Arc<Rules>) -> Result<Report, Refusal> {
         let first = first_worlds(processes, &rules, &self.down);
         let explored = self.search(&rules).run(first);
-        let algorithm = self.name.clone();
-        let mut told = Told { algorithm, processes, rules, explored };
+        let (algorithm, service) = (self.name.clone(), self.service);
+        let mut told = Told { algorithm, service, processes, rules, explored };
         if let Some(panicked) = told.explored.panicked.take() {
             let story = told.breakdown(&panicked);
             return Err(Refusal::Panicked { says: panicked.says, story });
@@ -175,7 +175,7 @@ impl<P: Checkable> Check<P> {
         }
         let everybody = || (0..self.size).map(ProcessId).collect();
         let initiators = self.initiators.clone().unwrap_or_else(everybody);
-        Ok(Workload::new(self.size, entries, initiators))
+        Ok(Workload::new(self.size, entries, initiators, self.service))
     }
 
     fn search(&mut self, rules: &Arc<Rules>) -> Search<'_> {

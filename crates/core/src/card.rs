@@ -85,6 +85,23 @@ impl Card {
         }
     }
 
+    /// The card of an algorithm of agreement, with what most of them have in common: as
+    /// [`Card::mutex`], but a majority decides, and only that whoever waits is served is promised.
+    pub fn agreement(
+        service: Service,
+        name: &str,
+        title: impl Into<String>,
+        paper: &'static str,
+    ) -> Self {
+        Card {
+            service,
+            strategy: Strategy::Quorum,
+            messages: Cost::per_agreement("", 0, None),
+            promises: vec![Property::Progress],
+            ..Card::mutex(name, title, paper)
+        }
+    }
+
     /// Promises this as well.
     pub fn promising(mut self, more: impl IntoIterator<Item = Property>) -> Self {
         self.promises.extend(more);
@@ -133,6 +150,10 @@ pub enum Service {
     Office,
     /// Numbered items from process to process.
     Stream,
+    /// One value for all.
+    Consensus,
+    /// Items from one to all.
+    Broadcast,
     /// Anything else.
     #[cfg_attr(feature = "serde", serde(other))]
     Other,
@@ -146,6 +167,8 @@ impl Service {
             Service::Election => "election",
             Service::Office => "office",
             Service::Stream => "stream",
+            Service::Consensus => "consensus",
+            Service::Broadcast => "broadcast",
             Service::Other => "other",
         }
     }
@@ -166,6 +189,8 @@ pub enum Strategy {
     Quorum,
     /// The largest survives comparison.
     Comparison,
+    /// Everybody tells everybody.
+    Flooding,
     /// Made of other protocols.
     Composition,
 }
@@ -272,6 +297,8 @@ pub enum Per {
     Entry,
     /// One election.
     Election,
+    /// One agreement: a decision, an item that all deliver.
+    Agreement,
     /// One message of the protocol inside.
     Message,
     /// One period of a timer.
@@ -304,6 +331,11 @@ impl Cost {
     /// So many for one election.
     pub const fn per_election(formula: &'static str, least: u64, most: Option<u64>) -> Self {
         Cost { per: Per::Election, formula, least, most, whole: true }
+    }
+
+    /// So many for one agreement.
+    pub const fn per_agreement(formula: &'static str, least: u64, most: Option<u64>) -> Self {
+        Cost { per: Per::Agreement, formula, least, most, whole: true }
     }
 
     /// The same, and more of which the bounds do not speak.

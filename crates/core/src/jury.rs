@@ -8,16 +8,17 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use crate::card::Service;
 use crate::clock::VectorClock;
 use crate::monitor::{Monitor, Observed, OfElection, OfMutex};
 use crate::monitors::{
-    Agreement, BypassMeter, Fencing, Irrevocability, MutualExclusion, OneLeader, Order, Scope,
-    Uniqueness, Validity,
+    Agreement, AnyAgreement, BypassMeter, Fencing, Irrevocability, MutualExclusion, OneLeader,
+    Order, Scope, Uniqueness, Validity,
 };
 use crate::process::ProcessId;
 use crate::property::Property;
 use crate::rank::Rank;
-use crate::service::mutex;
+use crate::service::{agreement, mutex};
 
 /// What is known of a property. One run never *proves* one: others may say otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -334,5 +335,37 @@ impl ElectionJury {
             self.per_term.finding(),
         ]);
         findings
+    }
+}
+
+/// Judges any service of agreement by what users ask and are told.
+#[derive(Clone, Debug)]
+pub struct AgreementJury(Vec<Juror<AnyAgreement>>);
+
+impl AgreementJury {
+    /// Before anything happened; nobody judges where it is no service of agreement.
+    pub fn new(service: Service, charge: &Charge) -> Self {
+        let monitors = AnyAgreement::all(service, charge.size, &charge.down);
+        AgreementJury(monitors.into_iter().map(Juror::new).collect())
+    }
+
+    /// Something was asked or told, or a process crashed or came back.
+    pub fn observe(
+        &mut self,
+        time: u64,
+        at: ProcessId,
+        seen: Observed<'_, agreement::Command, agreement::Event>,
+    ) {
+        self.0.iter_mut().for_each(|juror| juror.observe(time, at, seen));
+    }
+
+    /// The run has ended, `calm` if there had been time to agree.
+    pub fn end(&mut self, time: u64, calm: bool) {
+        self.0.iter_mut().for_each(|juror| juror.end(time, calm));
+    }
+
+    /// What was found so far.
+    pub fn findings(&self) -> Vec<Finding> {
+        self.0.iter().map(Juror::finding).collect()
     }
 }

@@ -49,7 +49,9 @@ pub use card::{
 };
 pub use clock::{Causality, LamportClock, Stamp, VectorClock};
 pub use fixed::Fixed;
-pub use jury::{Charge, ElectionJury, Finding, FirstViolation, Judgement, Juror, MutexJury};
+pub use jury::{
+    AgreementJury, Charge, ElectionJury, Finding, FirstViolation, Judgement, Juror, MutexJury,
+};
 pub use label::{Label, Labelled, Layer};
 pub use lift::Lift;
 pub use monitor::{Monitor, Observed, OfElection, OfMutex, Violation};
@@ -60,7 +62,7 @@ pub use process_set::ProcessSet;
 pub use property::{Need, Notice, Property};
 pub use protocol::{Effects, Input, Protocol, Verdict, Wire};
 pub use rank::Rank;
-pub use service::{Detector, Election, Facts, Fence, Mutex, Of, Office, Term};
+pub use service::{Agreement, Detector, Election, Facts, Fence, Mutex, Of, Office, Term};
 pub use stamped::Stamped;
 pub use surroundings::{Surroundings, Weakness};
 pub use time::{Delay, LocalTime, TICKS_PER_UNIT};

@@ -46,7 +46,7 @@ pub trait Monitor<C, E>: Clone + Eq + Hash {
 }
 
 /// Something that happened at a process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub enum Observed<'a, C, E> {
     /// The local user asked.
     Command {
@@ -61,6 +61,15 @@ pub enum Observed<'a, C, E> {
     Crashed,
     /// The process booted again.
     Recovered,
+}
+
+// They only refer to what is asked and told, whether or not that can be copied.
+impl<C, E> Copy for Observed<'_, C, E> {}
+
+impl<C, E> Clone for Observed<'_, C, E> {
+    fn clone(&self) -> Self {
+        *self
+    }
 }
 
 /// Something that happened to the user of a lock.

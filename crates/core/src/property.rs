@@ -28,10 +28,21 @@ pub enum Property {
     NoStarvation,
     /// How often one enters while another waits: measured, and never violated.
     Bypass,
-    /// In the end all believe in one leader, and nobody's terms go back.
+    /// In the end all believe in one leader, and nobody's terms go back. Of consensus: nobody ever
+    /// decides otherwise than another. Of a broadcast: what is delivered by one who stays up, all
+    /// who stay up deliver in the end.
     Agreement,
-    /// In the end whoever believes in a leader believes in the largest live rank.
+    /// In the end whoever believes in a leader believes in the largest live rank. Of consensus:
+    /// what is decided was proposed.
     Validity,
+    /// Of a broadcast: what anybody ever delivers, all who stay up deliver in the end.
+    UniformAgreement,
+    /// Nobody is told of a decision, or of an item, for a second time.
+    Integrity,
+    /// Nothing is delivered that was not broadcast.
+    NoCreation,
+    /// Any two who deliver the same two items do so in the same order.
+    TotalOrder,
     /// In the end exactly one leads, unless nobody believes in anybody.
     Uniqueness,
     /// Without terms, nobody changes its mind within one election.
@@ -84,7 +95,7 @@ pub enum Notice {
 
 impl Property {
     /// All but the reader's own; the *k* of [`Property::AtMost`] is for a card to say.
-    pub const ALL: [Property; 22] = [
+    pub const ALL: [Property; 26] = [
         Property::MutualExclusion,
         Property::AtMost(1),
         Property::MutualExclusionStrict,
@@ -100,6 +111,10 @@ impl Property {
         Property::Irrevocability,
         Property::OneLeaderAtATime,
         Property::OneLeaderPerTerm,
+        Property::UniformAgreement,
+        Property::Integrity,
+        Property::NoCreation,
+        Property::TotalOrder,
         Property::NoLoss,
         Property::Atomicity,
         Property::Durability,
@@ -125,8 +140,18 @@ impl Property {
             }
             Property::NoStarvation => ("no-starvation", "Nobody enters twice while another waits"),
             Property::Bypass => ("bypass", "Measure how often one enters while another waits"),
-            Property::Agreement => ("agreement", "In the end all believe in one leader"),
-            Property::Validity => ("validity", "In the end the largest live rank leads"),
+            Property::Agreement => {
+                ("agreement", "In the end all believe in one leader; all decide, or deliver, alike")
+            }
+            Property::Validity => {
+                ("validity", "In the end the largest live rank leads; a decision was proposed")
+            }
+            Property::UniformAgreement => {
+                ("uniform-agreement", "What anybody delivers, all who stay up deliver")
+            }
+            Property::Integrity => ("integrity", "Nobody is told the same for a second time"),
+            Property::NoCreation => ("no-creation", "What is delivered was broadcast"),
+            Property::TotalOrder => ("total-order", "All deliver in one order"),
             Property::Uniqueness => ("uniqueness", "In the end exactly one leads"),
             Property::Irrevocability => {
                 ("irrevocability", "Nobody changes its mind in one election")
@@ -175,12 +200,21 @@ impl Property {
             | Property::OrderWithMessages
             | Property::NoStarvation
             | Property::Bypass => matches!(service, Service::Mutex | Service::Office),
-            Property::Agreement
-            | Property::Validity
-            | Property::Uniqueness
+            Property::Agreement => {
+                use Service::{Broadcast, Consensus, Election, Office};
+                matches!(service, Election | Office | Consensus | Broadcast)
+            }
+            Property::Validity => {
+                matches!(service, Service::Election | Service::Office | Service::Consensus)
+            }
+            Property::Uniqueness
             | Property::Irrevocability
             | Property::OneLeaderAtATime
             | Property::OneLeaderPerTerm => matches!(service, Service::Election | Service::Office),
+            Property::Integrity => matches!(service, Service::Consensus | Service::Broadcast),
+            Property::UniformAgreement | Property::NoCreation | Property::TotalOrder => {
+                matches!(service, Service::Broadcast)
+            }
             Property::NoLoss => matches!(service, Service::Stream),
             _ => matches!(service, Service::Other),
         }
@@ -188,8 +222,17 @@ impl Property {
 
     /// Whether it is decided when a run has ended, though it may be violated before.
     pub const fn is_of_the_end(self) -> bool {
-        use Property::{Agreement, NoLoss, Progress, Uniqueness, Validity};
-        matches!(self, Progress | Agreement | Validity | Uniqueness | NoLoss | Property::Own(_))
+        use Property::{Agreement, NoLoss, Progress, UniformAgreement, Uniqueness, Validity};
+        matches!(
+            self,
+            Progress
+                | Agreement
+                | UniformAgreement
+                | Validity
+                | Uniqueness
+                | NoLoss
+                | Property::Own(_)
+        )
     }
 
     /// What it cannot be judged without.
@@ -210,8 +253,12 @@ impl Property {
             | Property::Fencing
             | Property::Agreement
             | Property::Validity
+            | Property::Integrity
+            | Property::NoCreation
             | Property::Own(_) => Notice::Expected,
             Property::MutualExclusionStrict
+            | Property::UniformAgreement
+            | Property::TotalOrder
             | Property::Uniqueness
             | Property::Irrevocability
             | Property::OneLeaderAtATime

@@ -161,9 +161,14 @@ pub fn elections() -> impl Iterator<Item = &'static str> {
     house::ELECTIONS.iter().copied().chain(own)
 }
 
+/// The names of all that agree otherwise.
+pub fn agreements() -> impl Iterator<Item = &'static str> {
+    house::AGREEMENTS.iter().copied()
+}
+
 /// All names without a prefix, and the compositions that exist.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    locks().chain(elections()).chain(house::compositions())
+    locks().chain(elections()).chain(agreements()).chain(house::compositions())
 }
 
 /// The card of the algorithm that a name stands for.

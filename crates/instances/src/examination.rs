@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use tenure_check::{Check, Checkable, EntriesOfAll, Progress, Refusal, Report};
 use tenure_core::monitors::{
-    Agreement, Bypass, Fencing, MutualExclusion, OneLeader, Order as InOrder, Scope, Validity,
+    Agreement, AnyAgreement, Bypass, Fencing, MutualExclusion, OneLeader, Order as InOrder, Scope,
+    Validity,
 };
 use tenure_core::{
-    Algorithm, Detection, Election, Mutex, Order, ProcessId, Property, Rank, Timing, Topology,
+    Algorithm, Card, Detection, Election, Mutex, Order, ProcessId, Property, Rank, Timing, Topology,
 };
 
 use tenure_trace::{Course, FollowError, Trace};
@@ -139,13 +140,32 @@ pub(crate) fn of_election<P: Election + Algorithm>(
     check.try_run()
 }
 
+/// Checks any service of agreement.
+pub(crate) fn of_agreement<P: tenure_core::Agreement + Algorithm>(
+    asked: &Examination,
+    config: &P::Config,
+) -> Result<Report, Refusal> {
+    let service = P::card(config, asked.size).service;
+    let mut check = asked.of::<P>(config);
+    for property in &asked.properties {
+        let monitor = AnyAgreement::of(service, *property, asked.size, &asked.down);
+        check = match monitor {
+            Some(monitor) if property.is_of_the_end() => check.in_the_end(monitor),
+            Some(monitor) => check.always(monitor),
+            None if *property == Property::Progress => check.progress(),
+            None => panic!("{property} is nothing that a checker judges of a {}", service.name()),
+        };
+    }
+    check.try_run()
+}
+
 /// One run in the checker.
 pub(crate) fn retraced<P: Algorithm + Checkable>(
     course: &Course,
     config: &P::Config,
 ) -> Result<Trace, FollowError<Refusal>> {
-    let name = P::card(config, course.size).name;
-    Check::<P>::with(course.size, config.clone()).named(name).follow(course)
+    let Card { name, service, .. } = P::card(config, course.size);
+    Check::<P>::with(course.size, config.clone()).named(name).serving(service).follow(course)
 }
 
 impl Examination {
@@ -153,6 +173,7 @@ impl Examination {
     fn of<P: Algorithm + Checkable>(&self, config: &P::Config) -> Check<P> {
         let card = P::card(config, self.size);
         let mut check = Check::<P>::with(self.size, config.clone())
+            .serving(card.service)
             .entries(self.entries.clone())
             .down(self.down.iter().copied())
             .channel(self.order.unwrap_or(card.order))

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tenure_check::{Checkable, Refusal};
-use tenure_core::{Algorithm, Rank};
+use tenure_core::{Algorithm, Card, Rank};
 use tenure_lab::Engine;
 use tenure_runtime::{self as runtime, ClusterError};
 use tenure_sim::{Report, RunError, Settings, SettingsError, Simulation, SteerError};
@@ -65,8 +65,9 @@ impl<P: Algorithm + Checkable> Subject for Instance<P> {
         to: Box<dyn Write + Send>,
     ) -> Result<(), FollowError<RunError>> {
         let settings = Settings { ranks, ..Settings::new(course.size) };
-        let name = P::card(&self.config, course.size).name;
-        let simulation = Simulation::<P>::new(self.config.clone(), settings).named(name);
+        let Card { name, service, .. } = P::card(&self.config, course.size);
+        let simulation = Simulation::<P>::new(self.config.clone(), settings);
+        let simulation = simulation.named(name).serving(service);
         simulation.follow(course, to).map(drop)
     }
 

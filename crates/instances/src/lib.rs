@@ -13,7 +13,9 @@ mod instance;
 mod run;
 mod subject;
 
-pub use catalogue::{Brought, Catalogue, card, elections, expected, locks, names, office, subject};
+pub use catalogue::{
+    Brought, Catalogue, agreements, card, elections, expected, locks, names, office, subject,
+};
 pub use examination::{Examination, Watch};
 pub use run::{Head, Run, Steering, Traced};
 pub use subject::Subject;

@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use tenure_algorithms::catalogue::{self, Parameters, Unknown, Visitor};
 use tenure_check::Refusal;
-use tenure_core::{Algorithm, Election, Mutex, Rank};
+use tenure_core::{Agreement, Algorithm, Election, Mutex, Rank};
 use tenure_lab::Engine;
 use tenure_runtime::ClusterError;
 use tenure_sim::{Report, RunError, Settings, SettingsError, SteerError};
 use tenure_trace::{Course, FollowError, Trace};
 
-use crate::examination::{Examination, of_election, of_lock};
+use crate::examination::{Examination, of_agreement, of_election, of_lock};
 use crate::instance::Instance;
 use crate::run::{Head, Run};
 
@@ -108,6 +108,10 @@ impl Visitor for Alone {
     fn election<P: Election + Algorithm>(self, config: P::Config) -> Simulates {
         Box::new(move |run| run.unsteered::<P>(config.clone()))
     }
+
+    fn agreement<P: Agreement + Algorithm>(self, config: P::Config) -> Simulates {
+        Box::new(move |run| run.unsteered::<P>(config.clone()))
+    }
 }
 
 struct Whole {
@@ -123,5 +127,9 @@ impl Visitor for Whole {
 
     fn election<P: Election + Algorithm>(self, config: P::Config) -> Self::Output {
         Box::new(Instance::<P> { config, alone: self.alone, examine: of_election::<P> })
+    }
+
+    fn agreement<P: Agreement + Algorithm>(self, config: P::Config) -> Self::Output {
+        Box::new(Instance::<P> { config, alone: self.alone, examine: of_agreement::<P> })
     }
 }

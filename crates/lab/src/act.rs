@@ -74,8 +74,9 @@ impl Act {
             meant.push(Action::Fire { at: process(*at, look)?, timer: timer.clone() });
         }
         if let Some(Ask { process: at, command }) = &self.ask {
-            let (at, verb) = (process(*at, look)?, command.clone());
-            meant.push(Action::Ask(Asking { verb, at, peer: None, words: Vec::new() }));
+            let mut words = command.split_whitespace().map(str::to_owned);
+            let (at, verb) = (process(*at, look)?, words.next().unwrap_or_default());
+            meant.push(Action::Ask(Asking { verb, at, peer: None, words: words.collect() }));
         }
         for (opinion, verdict) in [(&self.suspect, Verdict::Suspect), (&self.trust, Verdict::Trust)]
         {

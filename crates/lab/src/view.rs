@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
+use tenure_core::service::agreement::Users;
 use tenure_core::{ProcessId, Service, TICKS_PER_UNIT};
 use tenure_sim::{Ended, Finding, Judgement, steering_options};
 use tenure_trace::diagram::{Direction, Page, View, Window, lay_out};
-use tenure_trace::{Header, Hold, Kind, Standings};
+use tenure_trace::{Asked, Asking, Header, Hold, Kind, Record, Spoken, Standings, Told};
 
 use crate::look::Look;
 use crate::sitting::{Present, Sitting};
@@ -41,7 +42,7 @@ impl Sitting {
             "ended": self.ended(),
             "next": next,
             "happened": self.happened().iter().map(|it| it.in_words()).collect::<Vec<_>>(),
-            "processes": processes(look, &standings, card.service),
+            "processes": processes(look, &standings, card.service, records),
             "messages": self.messages(),
             "verdicts": self.verdicts(),
             "figures": self.figures(),
@@ -176,7 +177,35 @@ impl Sitting {
     }
 }
 
-fn processes(look: &Look, standings: &Standings, service: Service) -> Vec<Value> {
+/// The users of a service of agreement, after what is recorded of them.
+fn users(size: usize, service: Service, records: &[Record]) -> Option<Users> {
+    let size = u32::try_from(size).ok()?;
+    let mut users = Users::of(service, size, |_| u32::MAX)?;
+    for record in records {
+        let Some(at) = record.process.process() else { continue };
+        match &record.kind {
+            Kind::Command(Asked::Agreement(command)) => users.asked(at, command),
+            Kind::Event(Told::Agreement(event)) => users.told(at, event),
+            Kind::Crash => users.crashed(at),
+            _ => {}
+        }
+    }
+    Some(users)
+}
+
+/// What a user may ask next, as scripts say it.
+fn asks_to_agree(users: &Users, at: ProcessId) -> Option<String> {
+    let Asking { verb, words, .. } = users.next(at)?.say(at);
+    Some([vec![verb], words].concat().join(" "))
+}
+
+fn processes(
+    look: &Look,
+    standings: &Standings,
+    service: Service,
+    records: &[Record],
+) -> Vec<Value> {
+    let users = users(look.processes.len(), service, records);
     let locks = matches!(service, Service::Mutex | Service::Office);
     let elects = matches!(service, Service::Election | Service::Office);
     let process = |(place, process): (usize, &crate::look::Process)| {
@@ -191,13 +220,16 @@ fn processes(look: &Look, standings: &Standings, service: Service) -> Vec<Value>
             () if inside => "inside",
             () => "idle",
         };
-        let mut asks = Vec::new();
+        let mut asks: Vec<String> = Vec::new();
         if process.up && locks && !waits && !standing.leaving {
-            asks.push(if inside { "exit" } else { "enter" });
+            asks.push(if inside { "exit" } else { "enter" }.to_owned());
         }
         if process.up && elects {
-            asks.push("elect");
-            asks.extend(leads.then_some("resign"));
+            asks.push("elect".to_owned());
+            asks.extend(leads.then(|| "resign".to_owned()));
+        }
+        if process.up {
+            asks.extend(users.as_ref().and_then(|users| asks_to_agree(users, at)));
         }
         let timer = |(name, at): &(String, u64)| json!({ "name": name, "at": units(*at) });
         let term = standing.leader.map(|term| term.number).filter(|term| *term > 0);

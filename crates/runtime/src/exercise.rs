@@ -3,10 +3,11 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
+use tenure_core::service::agreement::Users;
 use tenure_core::service::{election, mutex};
 use tenure_core::{
-    Election, Environment, Group, Input, LocalTime, Mutex, Node, ProcessId, Protocol, Step,
-    TimerChange, Verdict,
+    Agreement, Algorithm, Election, Environment, Group, Input, LocalTime, Mutex, Node, ProcessId,
+    Protocol, Step, TimerChange, Verdict,
 };
 
 use crate::envelope::Envelope;
@@ -32,6 +33,13 @@ pub fn election<P: Election>(group: Group, config: &P::Config, bytes: &[u8]) {
     process::<P>(group, config, command, bytes);
 }
 
+/// The same of a service of agreement, which each life asks for what a workload asks first.
+pub fn agreement<P: Agreement + Algorithm>(group: Group, config: &P::Config, bytes: &[u8]) {
+    let service = P::card(config, group.size()).service;
+    let first = Users::of(service, group.size(), |_| 1).and_then(|users| users.next(group.me()));
+    process::<P>(group, config, |event| first.clone().filter(|_| event.is_none()), bytes);
+}
+
 /// Lets a process live through what `bytes` say: messages, timers, suspicions and crashes with a
 /// return. What cannot be read or believed is passed over, as by a node; what was saved is read
 /// back, and so is what was sent.
@@ -44,7 +52,7 @@ pub fn election<P: Election>(group: Group, config: &P::Config, bytes: &[u8]) {
 pub fn process<P: Protocol>(
     group: Group,
     config: &P::Config,
-    command: fn(Option<&P::Event>) -> Option<P::Command>,
+    command: impl Fn(Option<&P::Event>) -> Option<P::Command>,
     bytes: &[u8],
 ) {
     let mut bytes = Bytes(bytes);
@@ -52,6 +60,7 @@ pub fn process<P: Protocol>(
     let mut saved = None;
     for _ in 0..STEPS {
         let commands = command(None).into_iter().collect();
+        let command = &command;
         let mut life = Life::<P> { group, armed: BTreeSet::new(), commands, command, saved };
         let node = Node::boot(group, config, life.saved.clone(), Still);
         if life.live(node, &mut plausible, &mut bytes).is_none() {
@@ -76,15 +85,15 @@ impl Environment for Still {
 }
 
 /// A process from its boot to its crash, and what its runner keeps of it.
-struct Life<P: Protocol> {
+struct Life<'a, P: Protocol> {
     group: Group,
     armed: BTreeSet<P::Timer>,
     commands: VecDeque<P::Command>,
-    command: fn(Option<&P::Event>) -> Option<P::Command>,
+    command: &'a dyn Fn(Option<&P::Event>) -> Option<P::Command>,
     saved: Option<P::Stable>,
 }
 
-impl<P: Protocol> Life<P> {
+impl<P: Protocol> Life<'_, P> {
     /// Lives until the process crashes; nothing when there are no bytes left, or when a runner
     /// would stop it.
     fn live(

@@ -1,6 +1,6 @@
 use std::io::Write;
 
-use tenure_core::service::{election, mutex};
+use tenure_core::service::{election, mutex, office};
 use tenure_core::{Algorithm, Card, Monitor, ProcessId, Protocol, Service, Stamped};
 use tenure_trace::{Header, Kind, Recorded, Source, Spoken, WriteError};
 
@@ -46,11 +46,13 @@ pub enum RunError {
 impl<P: Recorded> Simulation<P> {
     /// A simulation of any protocol. What it assumes is not checked: it has no card.
     pub fn new(configs: impl Into<Configs<P::Config>>, settings: Settings) -> Self {
-        let offers = Self::offers();
-        let service = match (offers.mutex, offers.election) {
+        let offered = |command: office::Command| P::Command::asking(command).is_some();
+        let locks = offered(mutex::Command::Enter.into());
+        let service = match (locks, offered(election::Command::Elect.into())) {
             (true, true) => Service::Office,
             (true, false) => Service::Mutex,
             (false, true) => Service::Election,
+            (false, false) if P::Command::SERVICE.is_agreement() => P::Command::SERVICE,
             (false, false) => Service::Other,
         };
         let name = std::any::type_name::<P>().rsplit("::").next().unwrap_or("protocol");
@@ -73,6 +75,12 @@ impl<P: Recorded> Simulation<P> {
     pub fn named(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
         self
+    }
+
+    /// The same as this service, where all those of agreement have one type.
+    #[must_use]
+    pub fn serving(self, service: Service) -> Self {
+        Simulation { service, ..self }
     }
 
     /// The same with the command that makes the run again, for the head of its trace.
@@ -191,7 +199,7 @@ impl<P: Recorded> Simulation<P> {
     ) -> Result<World<'_, P>, RunError> {
         self.check()?;
         let recorder = Recorder::new(Box::new(to), &self.header(), self.states)?;
-        let core = Core::new(self.settings.clone(), Self::offers(), Some(recorder));
+        let core = Core::new(self.settings.clone(), self.offers(), Some(recorder));
         let watchers = self.watchers.clone();
         Ok(World::new(core, &self.configs, &self.script, watchers, self.stamping))
     }
@@ -208,7 +216,7 @@ impl<P: Recorded> Simulation<P> {
         mut controls: Controls<'_>,
     ) -> Result<(Report, Vec<P>, Option<Recorder>), SettingsError> {
         self.check()?;
-        let core = Core::new(settings, Self::offers(), recorder);
+        let core = Core::new(settings, self.offers(), recorder);
         let watchers = self.watchers.clone();
         let mut world = World::new(core, &self.configs, &self.script, watchers, self.stamping);
         let ended = world.run(&mut controls);
@@ -236,8 +244,9 @@ impl<P: Recorded> Simulation<P> {
         (report, processes, recorder)
     }
 
-    pub(crate) fn offers() -> Offers {
+    pub(crate) fn offers(&self) -> Offers {
         Offers {
+            agreement: Some(self.service).filter(|service| service.is_agreement()),
             mutex: P::Command::asking(mutex::Command::Enter.into()).is_some(),
             election: P::Command::asking(election::Command::Elect.into()).is_some(),
         }

@@ -129,6 +129,7 @@ fn asks(f: &mut impl Write, at: Who, asked: &Asked) -> fmt::Result {
         (.., Asked::Stream(stream::Command::Send { to, item })) => {
             write!(f, "{at} asks to send item {item} to {to}")
         }
+        (.., Asked::Agreement(command)) => write!(f, "{at} {command}"),
         (.., asked) => match asked.application() {
             Some(command) => write!(f, "{at} {}", asks_an_application(command)),
             None => write!(f, "{at} asks {}", json(asked)),
@@ -155,6 +156,7 @@ fn is_told(f: &mut impl Write, at: Who, told: &Told) -> fmt::Result {
         (.., Told::Stream(stream::Event::Received { from, item })) => {
             write!(f, "{at} gets item {item} of {from}")
         }
+        (.., Told::Agreement(event)) => write!(f, "{at} {event}"),
         (.., told) => match told.application() {
             Some(event) => write!(f, "{at} {}", told_by_an_application(event)),
             None => write!(f, "{at} is told {}", json(told)),

@@ -1,4 +1,4 @@
-//! What the catalogue knows of the algorithms that `mutex` and `election` list.
+//! What the catalogue knows of the algorithms that `mutex`, `election` and `agreement` list.
 
 /// Makes of a list of algorithms: their types in this module, the names, the way from a name to a
 /// configuration, and the sum of all types.
@@ -49,6 +49,9 @@ macro_rules! composed {
     (election, $name:literal) => {
         &[concat!("coordinated:", $name), concat!("mutex-from-election:", $name)]
     };
+    (agreement, $name:literal) => {
+        &[]
+    };
 }
 
 pub(crate) use {composed, members};
@@ -90,4 +93,12 @@ pub(super) mod all_elections {
     pub(super) type OverFifo = crate::channel::Fifo<Bare>;
 
     crate::catalogue::sum::sum!(every, election: Bare, OverFifo);
+}
+
+/// The same of what agrees.
+pub(super) mod all_agreements {
+    pub(super) use crate::agreement::members::any::Any as Bare;
+    pub(super) type OverFifo = crate::channel::Fifo<Bare>;
+
+    crate::catalogue::sum::sum!(every, agreement: Bare, OverFifo);
 }

@@ -3,7 +3,7 @@
 //! An engine is generic over a protocol's type; a command line has only its name. A
 //! [`Visitor`] bridges the two: [`visit`] calls it with a type that does what the name stands for
 //! and the configuration that the parameters ask for. Adding an algorithm adds one line to
-//! the list in `mutex` or `election`.
+//! the list in `mutex`, `election` or `agreement`.
 
 pub(crate) mod members;
 mod offices;
@@ -17,14 +17,15 @@ use alloc::vec::Vec;
 use tenure_core::quorum::Kind;
 use tenure_core::theory::{Expected, Scene};
 use tenure_core::tree::Shape;
-use tenure_core::{Algorithm, Card, Election, Mutex, Property};
+use tenure_core::{Agreement, Algorithm, Card, Election, Mutex, Property};
 
+use crate::agreement::members as agreements;
 use crate::channel::fifo;
 use crate::election::members::{self as elections, any::Any as AnyElection};
 use crate::election::{ChangRoberts, HirschbergSinclair};
 use crate::mutex::members::{self as mutexes, any::Any as AnyMutex};
 use crate::reduction::mutex_from_election;
-use members::{all_elections, all_locks, bare_elections, bare_locks};
+use members::{all_agreements, all_elections, all_locks, bare_elections, bare_locks};
 
 pub(crate) use members::members;
 
@@ -37,6 +38,9 @@ pub const MUTEXES: &[&str] = mutexes::NAMES;
 
 /// The elections, by their names.
 pub const ELECTIONS: &[&str] = elections::NAMES;
+
+/// What agrees otherwise than on a leader or on who is inside, by their names.
+pub const AGREEMENTS: &[&str] = agreements::NAMES;
 
 /// The ways to build quorums, by their names.
 pub const QUORUMS: &[(&str, Kind)] = &[
@@ -81,10 +85,13 @@ pub trait Visitor: Sized {
 
     /// The name stands for an election.
     fn election<P: Election + Algorithm>(self, config: P::Config) -> Self::Output;
+
+    /// The name stands for an algorithm of agreement; its card says of which service.
+    fn agreement<P: Agreement + Algorithm>(self, config: P::Config) -> Self::Output;
 }
 
-/// Calls `visitor` with the protocol that `name` stands for: all locks are one type, and all
-/// elections, so that an engine is compiled for two.
+/// Calls `visitor` with the protocol that `name` stands for: all locks are one type, all elections
+/// and all that agree, so that an engine is compiled for three.
 ///
 /// # Errors
 ///
@@ -103,6 +110,9 @@ pub fn visit<V: Visitor>(
             Named::Election(election) => visitor.election::<all_elections::every::Any>(
                 all_elections::every::Config::Bare(election),
             ),
+            Named::Agreement(agreement) => visitor.agreement::<all_agreements::every::Any>(
+                all_agreements::every::Config::Bare(agreement),
+            ),
         });
     };
     let resend = parameters.resend();
@@ -115,6 +125,11 @@ pub fn visit<V: Visitor>(
             let over = fifo::Config { resend, ..fifo::Config::around(election) };
             let over = all_elections::every::Config::OverFifo(over);
             visitor.election::<all_elections::every::Any>(over)
+        }
+        Named::Agreement(agreement) => {
+            let over = fifo::Config { resend, ..fifo::Config::around(agreement) };
+            let over = all_agreements::every::Config::OverFifo(over);
+            visitor.agreement::<all_agreements::every::Any>(over)
         }
     })
 }
@@ -146,6 +161,7 @@ pub fn visit_alone<V: Visitor>(
 enum Named {
     Lock(bare_locks::any::Config),
     Election(bare_elections::any::Config),
+    Agreement(agreements::any::Config),
 }
 
 fn named(name: &str, parameters: &Parameters) -> Result<Named, Unknown> {
@@ -161,6 +177,9 @@ fn named(name: &str, parameters: &Parameters) -> Result<Named, Unknown> {
         }
         Some(("election-from-mutex", inner)) => {
             Named::Election(OfElection::ByLock(offices(inner, parameters).map_err(whole)?))
+        }
+        None if AGREEMENTS.contains(&name) => {
+            Named::Agreement(agreements::config(name, parameters)?)
         }
         None => Named::Lock(OfLock::Plain(mutexes::config(name, parameters)?)),
         Some(("coordinated", inner)) => {
@@ -214,6 +233,10 @@ pub fn card(name: &str, parameters: &Parameters) -> Result<Card, Unknown> {
         fn election<P: Election + Algorithm>(self, config: P::Config) -> Card {
             P::card(&config, self.0)
         }
+
+        fn agreement<P: Agreement + Algorithm>(self, config: P::Config) -> Card {
+            P::card(&config, self.0)
+        }
     }
     visit(name, parameters, ReadCard(parameters.size))
 }
@@ -239,19 +262,23 @@ pub fn expected(
         fn election<P: Election + Algorithm>(self, config: P::Config) -> Option<Expected> {
             P::expected(&config, self.0, self.1)
         }
+
+        fn agreement<P: Agreement + Algorithm>(self, config: P::Config) -> Option<Expected> {
+            P::expected(&config, self.0, self.1)
+        }
     }
     visit(name, parameters, Expect(parameters.size, scene))
 }
 
 /// The names of everything without a prefix, and of the compositions that exist.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    MUTEXES.iter().chain(ELECTIONS).copied().chain(compositions())
+    MUTEXES.iter().chain(ELECTIONS).chain(AGREEMENTS).copied().chain(compositions())
 }
 
 /// The names of the compositions that exist.
 pub fn compositions() -> impl Iterator<Item = &'static str> {
     let parameters = Parameters::plain(5);
-    let composed = elections::COMPOSED.iter().chain(mutexes::COMPOSED);
+    let composed = elections::COMPOSED.iter().chain(mutexes::COMPOSED).chain(agreements::COMPOSED);
     composed.copied().flatten().copied().filter(move |name| card(name, &parameters).is_ok())
 }
 
@@ -326,6 +353,7 @@ mod tests {
         }
         for (mutex, election) in [
             ("bully", "bully"),
+            ("zookeeper", "bully"),
             ("paxos", "bully"),
             ("central", "central"),
             ("coordinated:bully", "chang-roberts"),
@@ -339,8 +367,9 @@ mod tests {
     fn unknown_names_are_refused() {
         let mut parameters = Parameters::plain(5);
         for name in [
-            "paxos",
+            "zookeeper",
             "",
+            "coordinated:paxos",
             "fifo:",
             "fifo:fifo:bully",
             "coordinated:central",

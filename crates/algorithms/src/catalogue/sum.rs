@@ -54,6 +54,11 @@ macro_rules! sum {
                 $($Member(<$Member as Protocol>::Stable)),+
             }
 
+            /// What a member tells, among what all of them tell.
+            fn told<P: Protocol<Event: Into<Event>>>(event: P::Event) -> Option<Event> {
+                Some(event.into())
+            }
+
             $crate::catalogue::sum::shown!(Any, Message, Timer: $($Member),+);
 
             /// People read what the member says; frames say as well which member it is.
@@ -102,7 +107,7 @@ macro_rules! sum {
                                 Stable::$Member(stable) => stable,
                                 _ => panic!("a process saved the state of another algorithm"),
                             });
-                            let fx = &mut fx.wrap(Message::$Member, Timer::$Member, Some);
+                            let fx = &mut fx.wrap(Message::$Member, Timer::$Member, told::<$Member>);
                             Any::$Member(<$Member>::boot(group, config, stable, fx))
                         })+
                     }
@@ -117,8 +122,13 @@ macro_rules! sum {
                 fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
                     match self {
                         $(Any::$Member(inner) => {
-                            let fx = &mut fx.wrap(Message::$Member, Timer::$Member, Some);
-                            inner.on_command(command, fx);
+                            let asked: Option<<$Member as Protocol>::Command> =
+                                command.try_into().ok();
+                            let fx =
+                                &mut fx.wrap(Message::$Member, Timer::$Member, told::<$Member>);
+                            if let Some(command) = asked {
+                                inner.on_command(command, fx);
+                            }
                         })+
                     }
                 }
@@ -131,7 +141,7 @@ macro_rules! sum {
                 ) {
                     match (self, message) {
                         $((Any::$Member(inner), Message::$Member(message)) => {
-                            let fx = &mut fx.wrap(Message::$Member, Timer::$Member, Some);
+                            let fx = &mut fx.wrap(Message::$Member, Timer::$Member, told::<$Member>);
                             inner.on_message(from, message, fx);
                         })+
                         // Of a peer that was configured for another algorithm.
@@ -142,7 +152,7 @@ macro_rules! sum {
                 fn on_timer(&mut self, timer: Timer, fx: &mut impl Effects<Self>) {
                     match (self, timer) {
                         $((Any::$Member(inner), Timer::$Member(timer)) => {
-                            let fx = &mut fx.wrap(Message::$Member, Timer::$Member, Some);
+                            let fx = &mut fx.wrap(Message::$Member, Timer::$Member, told::<$Member>);
                             inner.on_timer(timer, fx);
                         })+
                         _ => unreachable!("a process arms its own timers and no others"),
@@ -163,7 +173,7 @@ macro_rules! sum {
                 ) {
                     match self {
                         $(Any::$Member(inner) => {
-                            let fx = &mut fx.wrap(Message::$Member, Timer::$Member, Some);
+                            let fx = &mut fx.wrap(Message::$Member, Timer::$Member, told::<$Member>);
                             inner.on_suspicion(peer, verdict, fx);
                         })+
                     }

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use tenure_core::quorum::NoQuorums;
 
-use super::{ELECTIONS, MUTEXES, QUORUMS, TREES};
+use super::{AGREEMENTS, ELECTIONS, MUTEXES, QUORUMS, TREES};
 use crate::UnknownVariant;
 
 /// A name that the catalogue does not have.
@@ -71,7 +71,7 @@ impl fmt::Display for Unknown {
                 for name in own {
                     write!(f, "{name} (of this program), ")?;
                 }
-                for name in MUTEXES.iter().chain(ELECTIONS) {
+                for name in MUTEXES.iter().chain(ELECTIONS).chain(AGREEMENTS) {
                     write!(f, "{name}, ")?;
                 }
                 f.write_str(

@@ -10,7 +10,7 @@ use tenure_algorithms::election::{
 };
 use tenure_claims::claims;
 use tenure_core::service::election::Command;
-use tenure_core::{Algorithm, Election, Mutex, Order, ProcessId};
+use tenure_core::{Agreement, Algorithm, Election, Mutex, Order, ProcessId};
 use tenure_trace::Stage;
 
 /// All start at once and agree on the largest; how many messages that takes.
@@ -168,6 +168,10 @@ impl Visitor for Locks {
     }
 
     fn election<P: Election + Algorithm>(self, _: P::Config) -> Did {
+        unreachable!("only locks are visited")
+    }
+
+    fn agreement<P: Agreement + Algorithm>(self, _: P::Config) -> Did {
         unreachable!("only locks are visited")
     }
 }

@@ -12,7 +12,9 @@ use tenure_algorithms::mutex::dijkstra_ring::State;
 use tenure_algorithms::mutex::{Central, DijkstraRing, central, dijkstra_ring};
 use tenure_core::quorum::Kind;
 use tenure_core::tree::Shape;
-use tenure_core::{Algorithm, Delay, Election, Group, Mutex, Protocol, Rank, TICKS_PER_UNIT};
+use tenure_core::{
+    Agreement, Algorithm, Delay, Election, Group, Mutex, Protocol, Rank, TICKS_PER_UNIT,
+};
 use tenure_trace::golden;
 
 use crate::support::p;
@@ -31,6 +33,7 @@ macro_rules! each {
 
 tenure_algorithms::each_lock!();
 tenure_algorithms::each_election!();
+tenure_algorithms::each_agreement!();
 
 fn tell_stories_of(file: &str) {
     let mut told = 0;
@@ -94,6 +97,10 @@ impl Visitor for Story<'_> {
     fn election<P: Election + Algorithm>(self, _: P::Config) {
         self.tell::<P>();
     }
+
+    fn agreement<P: Agreement + Algorithm>(self, _: P::Config) {
+        self.tell::<P>();
+    }
 }
 
 /// The configuration that a name and parameters stand for.
@@ -107,6 +114,10 @@ impl Visitor for Configure {
     }
 
     fn election<P: Election + Algorithm>(self, config: P::Config) -> Box<dyn Any> {
+        Box::new(config)
+    }
+
+    fn agreement<P: Agreement + Algorithm>(self, config: P::Config) -> Box<dyn Any> {
         Box::new(config)
     }
 }

@@ -24,3 +24,4 @@ macro_rules! each {
 
 tenure_algorithms::each_lock!();
 tenure_algorithms::each_election!();
+tenure_algorithms::each_agreement!();

@@ -39,7 +39,7 @@ impl<P: Checkable> Check<P> {
         };
         follower.boot(&processes);
         Theatre::follow(&mut follower, course)?;
-        let header = header::<P>(&self.name, self.size);
+        let header = header(&self.name, self.service, self.size);
         Ok(Trace { header, records: follower.recorder.finish(true), torn: None })
     }
 

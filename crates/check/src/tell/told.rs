@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use tenure_core::{ProcessId, Property};
-use tenure_trace::{Header, Source, Spoken, Trace};
+use tenure_core::{ProcessId, Property, Service};
+use tenure_trace::{Header, Source, Trace};
 
 use crate::check::{Asked, Selected};
 use crate::explore::{Explored, Panicked};
@@ -21,6 +21,7 @@ use crate::world::rules::Rules;
 /// A finished search, with everything needed to tell what it found.
 pub(crate) struct Told<'p, P: Checkable> {
     pub(crate) algorithm: String,
+    pub(crate) service: Service,
     pub(crate) processes: &'p Processes<P>,
     pub(crate) rules: Arc<Rules>,
     pub(crate) explored: Explored,
@@ -200,13 +201,13 @@ impl<P: Checkable> Told<'_, P> {
             recorder.step(&taken, receiver_was_down);
             recorder.state(taken.at, replay.state(taken.at).as_ref());
         }
-        (header::<P>(&self.algorithm, size), recorder)
+        (header(&self.algorithm, self.service, size), recorder)
     }
 }
 
 /// The head of a trace of the checker.
-pub(crate) fn header<P: Checkable>(algorithm: &str, size: u32) -> Header {
-    Header::new(algorithm, P::Command::SERVICE, size, Source::Checker)
+pub(crate) fn header(algorithm: &str, service: Service, size: u32) -> Header {
+    Header::new(algorithm, service, size, Source::Checker)
 }
 
 fn together(who: &[ProcessId]) -> String {

@@ -6,6 +6,7 @@ pub(crate) mod entries;
 pub(crate) mod stamping;
 pub(crate) mod user;
 
+mod agreement;
 mod both;
 mod clock;
 mod commit;
@@ -16,6 +17,7 @@ mod replication;
 mod stream;
 mod tree;
 
+pub use agreement::{AgreementUser, AnyAgreementUser};
 pub use both::BothUser;
 pub use clock::ClockUser;
 pub use commit::CommitUser;

@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 use std::hash::Hash;
 
+pub use tenure_core::service::agreement::Standing;
 use tenure_core::{ProcessId, Protocol};
 use tenure_trace::{Heard, Recorded, Spoken};
 
@@ -36,11 +37,17 @@ pub struct Workload {
     entries: Vec<Entries>,
     initiators: Vec<ProcessId>,
     size: u32,
+    service: tenure_core::Service,
 }
 
 impl Workload {
-    pub(crate) fn new(size: u32, entries: Vec<Entries>, initiators: Vec<ProcessId>) -> Self {
-        Workload { entries, initiators, size }
+    pub(crate) fn new(
+        size: u32,
+        entries: Vec<Entries>,
+        initiators: Vec<ProcessId>,
+        service: tenure_core::Service,
+    ) -> Self {
+        Workload { entries, initiators, size, service }
     }
 
     /// How often the user of `at` asks to enter (or does whatever the service is for).
@@ -56,6 +63,11 @@ impl Workload {
     /// How many processes there are.
     pub fn size(&self) -> u32 {
         self.size
+    }
+
+    /// Which service it is, of those that the types of commands do not tell apart.
+    pub fn service(&self) -> tenure_core::Service {
+        self.service
     }
 }
 
@@ -95,17 +107,4 @@ impl<C> Offer<C> {
     pub(crate) fn of<D>(self, whole: impl FnOnce(C) -> D) -> Offer<D> {
         Offer { command: whole(self.command), obliged: self.obliged }
     }
-}
-
-/// How a user stands towards the service: what progress is judged by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
-    /// Waits for nothing.
-    Content,
-    /// Asked, and was not yet served.
-    Waiting,
-    /// Was told what all shall know: those who are [`Standing::Uninformed`] now wait as well.
-    Informed,
-    /// Waits as soon as anybody is informed.
-    Uninformed,
 }

@@ -6,10 +6,10 @@
 use std::fmt::Write;
 use std::{env, fs};
 
-use tenure_algorithms::catalogue::{self, ELECTIONS, MUTEXES, Parameters, Visitor};
+use tenure_algorithms::catalogue::{self, AGREEMENTS, ELECTIONS, MUTEXES, Parameters, Visitor};
 use tenure_check::{Check, Checkable, Judgement, Report};
 use tenure_claims::claims;
-use tenure_core::monitors::{Agreement, Fencing, MutualExclusion, Validity};
+use tenure_core::monitors::{Agreement, AnyAgreement, Fencing, MutualExclusion, Validity};
 use tenure_core::{
     Algorithm, Card, Detection, Election, Mutex, Order, ProcessId, Property, Timing,
 };
@@ -127,6 +127,23 @@ impl Visitor for Cell {
         }
         check.run()
     }
+
+    fn agreement<P: tenure_core::Agreement + Algorithm>(self, config: P::Config) -> Report {
+        let card = P::card(&config, self.size());
+        let mut check = self.under(Check::<P>::with(self.size(), config), &card);
+        if self.scope == OverTheChannel {
+            check = check.initiators([ProcessId(0)]);
+        }
+        let mut check = check.serving(card.service).progress();
+        for property in card.promises {
+            let Some(monitor) = AnyAgreement::of(card.service, property, self.size(), &[]) else {
+                continue;
+            };
+            let ends = property.is_of_the_end();
+            check = if ends { check.in_the_end(monitor) } else { check.always(monitor) };
+        }
+        check.run()
+    }
 }
 
 impl Scope {
@@ -184,6 +201,17 @@ fn every_lock_is_right_for_two_and_for_three() {
 fn every_election_is_right_for_two_and_for_three() {
     explore(ELECTIONS, Two);
     explore(ELECTIONS, Three);
+}
+
+#[test]
+fn every_agreement_is_right_for_two_and_for_three() {
+    explore(AGREEMENTS, Two);
+    explore(AGREEMENTS, Three);
+}
+
+#[test]
+fn every_agreement_is_right_over_the_channel_with_a_loss_and_a_duplicate() {
+    explore(AGREEMENTS, OverTheChannel);
 }
 
 #[test]

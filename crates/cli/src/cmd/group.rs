@@ -32,13 +32,14 @@ pub(crate) struct GroupOptions {
     /// Ranks <1/load, i> instead, the least loaded being the highest: 50,25,25
     #[arg(long, value_name = "LIST", value_parser = loads)]
     pub(crate) loads: Option<Listed<NonZeroU32>>,
-    /// Who starts the election: all or 2,3 [default: all]
+    /// Who starts the election, or asks for an agreement: all or 2,3 [default: all]
     #[arg(long, value_name = "all|LIST")]
     pub(crate) initiators: Option<Initiators>,
     /// Who has crashed before the start: 5 or 4,5
     #[arg(long, value_name = "LIST")]
     pub(crate) down: Option<Processes>,
-    /// How often each process enters the critical section: 2, or one by one 2,1,0 [default: 1]
+    /// How often each process enters the critical section, or asks for an agreement: 2, or one by
+    /// one 2,1,0 [default: 1]
     #[arg(long, value_name = "K|LIST", value_parser = entries, allow_hyphen_values = true)]
     pub(crate) entries: Option<EntriesAsked>,
     /// In which order links deliver [default: the weakest that the card allows]
@@ -143,8 +144,9 @@ impl GroupOptions {
         let (tree, quorums, other) = (Shape::Path, Kind::Plane, ProcessId(1));
         let three = plain.most_inside.saturating_add(1);
         let elects = service == Service::Election;
+        let begins = elects || service.is_agreement();
         let given = [
-            ("--initiators", self.initiators.is_some() && !elects),
+            ("--initiators", self.initiators.is_some() && !begins),
             ("--entries", self.entries.is_some() && elects),
             ("--tree", self.tree.is_some() && ignored(Parameters { tree, ..plain.clone() })),
             (

@@ -154,6 +154,7 @@ fn per(unit: Per) -> &'static str {
     match unit {
         Per::Entry => "per entry",
         Per::Election => "per election",
+        Per::Agreement => "per agreement",
         Per::Message => "per message",
         Per::Period => "per period",
     }

@@ -1,9 +1,12 @@
 //! The monitors that come with Tenure, one property each.
 
 mod agreement;
+mod any_agreement;
 mod atomicity;
 mod bypass;
 mod bypass_meter;
+mod decisions;
+mod deliveries;
 mod durability;
 mod fencing;
 mod irrevocability;
@@ -17,9 +20,12 @@ mod uniqueness;
 mod validity;
 
 pub use agreement::Agreement;
+pub use any_agreement::AnyAgreement;
 pub use atomicity::Atomicity;
 pub use bypass::Bypass;
 pub use bypass_meter::BypassMeter;
+pub use decisions::{DecidedOnce, OneDecision, Proposed};
+pub use deliveries::{AllDeliver, DeliveredOnce, NoCreation, OneOrder};
 pub use durability::Durability;
 pub use fencing::Fencing;
 pub use irrevocability::Irrevocability;

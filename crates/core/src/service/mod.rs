@@ -6,8 +6,11 @@ use crate::label::{Label, Labelled};
 use crate::process::ProcessId;
 use crate::protocol::Protocol;
 
+pub mod agreement;
+pub mod broadcast;
 pub mod clock;
 pub mod commit;
+pub mod consensus;
 pub mod led;
 pub mod replication;
 pub mod tree;
@@ -238,7 +241,7 @@ impl<K, T: Labelled> Labelled for Of<K, T> {
     }
 }
 
-/// An event that may tell something of a lock or of a leader, whatever else it tells.
+/// An event that may tell something of a lock, a leader or an agreement, whatever else it tells.
 pub trait Facts {
     /// What it tells of the lock.
     fn of_mutex(&self) -> Option<&mutex::Event> {
@@ -247,6 +250,11 @@ pub trait Facts {
 
     /// What it tells of the leader.
     fn of_election(&self) -> Option<&election::Event> {
+        None
+    }
+
+    /// The same among those of all services of agreement, where it is of one of them.
+    fn of_agreement(&self) -> Option<agreement::Event> {
         None
     }
 }
@@ -285,7 +293,7 @@ macro_rules! without_facts {
     };
 }
 
-// Nothing of a lock, nor of a leader.
+// Nothing of a lock, a leader or an agreement.
 without_facts!(
     (); detector::Event; stream::Event;
     clock::Event; commit::Event; replication::Event; tree::Event;
@@ -303,6 +311,10 @@ impl<P: Protocol<Command = election::Command, Event = election::Event>> Election
 /// A protocol that offers both.
 pub trait Office: Protocol<Command = office::Command, Event = office::Event> {}
 impl<P: Protocol<Command = office::Command, Event = office::Event>> Office for P {}
+
+/// A protocol that offers any service of agreement.
+pub trait Agreement: Protocol<Command = agreement::Command, Event = agreement::Event> {}
+impl<P: Protocol<Command = agreement::Command, Event = agreement::Event>> Agreement for P {}
 
 /// A protocol that watches its peers.
 pub trait Detector: Protocol<Command = detector::Command, Event = detector::Event> {}

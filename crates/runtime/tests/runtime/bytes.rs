@@ -1,7 +1,7 @@
 //! Bytes that nobody meant to send take no process down: the short part of `fuzz/`.
 
 use tenure_algorithms::catalogue::{Parameters, Visitor, names, visit};
-use tenure_core::{Algorithm, Election, Group, Mutex, ProcessId};
+use tenure_core::{Agreement, Algorithm, Election, Group, Mutex, ProcessId};
 use tenure_runtime::exercise;
 
 const SIZE: u32 = 3;
@@ -18,6 +18,10 @@ impl Visitor for Told<'_> {
 
     fn election<P: Election + Algorithm>(self, config: P::Config) {
         exercise::election::<P>(Group::new(ProcessId(1), SIZE), &config, self.0);
+    }
+
+    fn agreement<P: Agreement + Algorithm>(self, config: P::Config) {
+        exercise::agreement::<P>(Group::new(ProcessId(1), SIZE), &config, self.0);
     }
 }
 

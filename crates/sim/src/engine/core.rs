@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use tenure_core::service::{mutex, office};
-use tenure_core::{Charge, ElectionJury, Label, MutexJury, ProcessId};
+use tenure_core::service::{agreement, mutex, office};
+use tenure_core::{AgreementJury, Charge, ElectionJury, Label, MutexJury, ProcessId, Service};
 use tenure_trace::{Kind, Who};
 
 use crate::engine::agenda::{Act, Agenda};
@@ -37,6 +37,11 @@ pub(crate) struct Core {
     pub(crate) beliefs: Beliefs,
     pub(crate) mutex: Option<MutexJury>,
     pub(crate) election: Option<ElectionJury>,
+    /// The users of a service of agreement, and who judges them.
+    pub(crate) agreeing: Option<agreement::Users>,
+    pub(crate) agreement: Option<AgreementJury>,
+    /// By process: what users of such a service were told, in words.
+    pub(crate) told: Vec<Vec<String>>,
     pub(crate) causality: Option<Causality>,
     pub(crate) metrics: Metrics,
     pub(crate) recorder: Option<Recorder>,
@@ -105,6 +110,8 @@ pub(crate) struct Tripwire {
 pub(crate) struct Offers {
     pub(crate) mutex: bool,
     pub(crate) election: bool,
+    /// Which service of agreement, if it is one.
+    pub(crate) agreement: Option<Service>,
 }
 
 impl Core {
@@ -121,7 +128,11 @@ impl Core {
         let charge = charge(&settings, causality.is_some());
         let election = (offers.election && judged).then(|| ElectionJury::new(&charge));
         let mutex = (offers.mutex && judged).then(|| MutexJury::new(&charge));
+        let agreement = offers.agreement.filter(|_| judged);
+        let agreement = agreement.map(|service| AgreementJury::new(service, &charge));
         let locking = settings.workload.locking.clone();
+        let times = |at| locking.as_ref().map_or(0, |locking| locking.entries.of(at));
+        let agreeing = offers.agreement.and_then(|it| agreement::Users::of(it, size, times));
         let users = locking.filter(|_| offers.mutex).map(|l| Users::new(l, &settings, &up));
         let metrics = roomy(&settings, users.as_ref());
         let fragile = !settings.faults.is_empty() || !settings.down.is_empty();
@@ -137,6 +148,9 @@ impl Core {
             beliefs: Beliefs::new(if offers.election { size } else { 0 }),
             mutex,
             election,
+            told: vec![Vec::new(); if agreeing.is_some() { size as usize } else { 0 }],
+            agreeing,
+            agreement,
             tagging: causality.is_some() || recorder.is_some(),
             causality,
             metrics,
@@ -172,8 +186,14 @@ impl Core {
     pub(crate) fn is_served(&self) -> bool {
         let elects = self.settings.workload.initiators.is_some();
         let locked = self.users.as_ref().is_none_or(Users::is_served);
-        let asked = elects || self.users.is_some();
-        asked && locked && (!elects || self.beliefs.is_unanimous(self.live))
+        let asked = elects || self.users.is_some() || self.agreeing.is_some();
+        asked && locked && self.is_agreed() && (!elects || self.beliefs.is_unanimous(self.live))
+    }
+
+    /// Whether nobody waits for an agreement.
+    fn is_agreed(&self) -> bool {
+        let is_up = |at: ProcessId| self.up[at.index()];
+        self.agreeing.as_ref().is_none_or(|users| users.is_served(is_up))
     }
 
     /// Whether the run is over, once no message is under way.

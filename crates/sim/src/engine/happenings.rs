@@ -1,6 +1,6 @@
 //! What happens to processes and users, as far as it does not depend on the protocol.
 
-use tenure_core::service::{election, mutex, office};
+use tenure_core::service::{agreement, election, mutex, office};
 use tenure_core::{Facts, Observed, ProcessId, Verdict};
 use tenure_trace::{Kind, Passage};
 
@@ -194,6 +194,12 @@ impl Core {
         if let Some(election) = &mut self.election {
             election.observe(self.now, process, Observed::Crashed);
         }
+        if let Some(users) = &mut self.agreeing {
+            users.crashed(process);
+        }
+        if let Some(agreement) = &mut self.agreement {
+            agreement.observe(self.now, process, Observed::Crashed);
+        }
         self.announce(process, true);
         self.progressed();
         Todo::Crash(process)
@@ -215,6 +221,9 @@ impl Core {
         }
         if let Some(election) = &mut self.election {
             election.observe(self.now, process, Observed::Recovered);
+        }
+        if let Some(agreement) = &mut self.agreement {
+            agreement.observe(self.now, process, Observed::Recovered);
         }
         self.announce(process, false);
         self.announce_absent(process);
@@ -347,6 +356,34 @@ impl Core {
         if let Some(event) = event.of_election() {
             self.told_of_a_leader(at, event);
         }
+        if let Some(event) = event.of_agreement() {
+            self.told_of_an_agreement(at, &event);
+        }
+    }
+
+    /// A user asks for an agreement, and is about to be heard by the protocol.
+    pub(crate) fn asked_to_agree(&mut self, at: ProcessId, command: &agreement::Command) {
+        if let Some(users) = &mut self.agreeing {
+            users.asked(at, command);
+            self.metrics.agreements = users.agreements();
+        }
+        if let Some(jury) = &mut self.agreement {
+            jury.observe(self.now, at, Observed::Command { command, clock: None });
+        }
+    }
+
+    fn told_of_an_agreement(&mut self, at: ProcessId, event: &agreement::Event) {
+        if let Some(users) = &mut self.agreeing {
+            users.told(at, event);
+            if self.settings.watch.metrics {
+                self.told[at.index()].push(event.to_string());
+            }
+            self.again = users.next(at).map(|_| at);
+        }
+        if let Some(jury) = &mut self.agreement {
+            jury.observe(self.now, at, Observed::Event(event));
+        }
+        self.progressed();
     }
 
     fn told_of_the_lock(&mut self, at: ProcessId, event: &mutex::Event) {

@@ -164,14 +164,13 @@ where
             }
             None => {}
         }
-        if self.core.users.is_some() {
-            for place in 0..self.core.settings.size {
-                self.begin_user(ProcessId(place));
-            }
+        for place in 0..self.core.settings.size {
+            self.begin_user(ProcessId(place));
         }
     }
 
     fn begin_user(&mut self, process: ProcessId) {
+        self.agree(process);
         let core = &mut self.core;
         let Some(users) = &mut core.users else { return };
         if users.begin(process, core.now, &mut core.agenda) {
@@ -406,6 +405,15 @@ where
         }
     }
 
+    /// The user of a service of agreement asks, if there is something left to ask.
+    fn agree(&mut self, process: ProcessId) {
+        let users = self.core.agreeing.as_ref();
+        let asks = users.and_then(|users| users.next(process));
+        if let Some(command) = asks.and_then(P::Command::agreeing) {
+            self.command(process, command);
+        }
+    }
+
     pub(crate) fn command(&mut self, at: ProcessId, command: P::Command) {
         if !self.core.up[at.index()] {
             return;
@@ -416,6 +424,9 @@ where
         }
         if let Some(ask) = ask {
             self.core.asked(at, ask);
+        }
+        if let Some(command) = command.agreed() {
+            self.core.asked_to_agree(at, &command);
         }
         self.watch(|watcher, time| {
             watcher.observe(time, at, Observed::Command { command: &command, clock: None });
@@ -459,6 +470,7 @@ where
         }
         if let Some(again) = self.core.again.take() {
             self.ask(again, mutex::Command::Enter);
+            self.agree(again);
         }
     }
 

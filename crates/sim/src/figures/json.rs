@@ -31,6 +31,9 @@ impl Serialize for Report {
         run.serialize_field("finished_at", &self.finished_at_units())?;
         run.serialize_field("blocked", &Numbers(&self.blocked))?;
         run.serialize_field("verdicts", &Verdicts(self))?;
+        if !self.told.is_empty() {
+            run.serialize_field("told", &Heard(&self.told))?;
+        }
         if self.faults.iter().any(|count| count.asked || count.injected > 0) {
             run.serialize_field("faults", &Faults(self))?;
         }
@@ -91,6 +94,16 @@ impl Serialize for Elected<'_> {
             elected.serialize_entry(&ProcessId::at(place).number(), &rank)?;
         }
         elected.end()
+    }
+}
+
+/// By process, in order.
+struct Heard<'a>(&'a [Vec<String>]);
+
+impl Serialize for Heard<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let by_process = self.0.iter().enumerate();
+        to.collect_map(by_process.map(|(place, told)| (ProcessId::at(place).number(), told)))
     }
 }
 

@@ -45,6 +45,8 @@ pub struct Metrics {
     pub entries: Vec<ProcessId>,
     /// How many entries there were.
     pub entered: u64,
+    /// How many agreements users asked for, of a service of agreement.
+    pub agreements: u64,
     /// From request to entry, in ticks.
     pub entry_delay: Tally,
     /// From asking to exit to being outside, in ticks.

@@ -67,6 +67,8 @@ pub struct Report {
     pub beliefs: Vec<Option<ProcessId>>,
     /// The live processes that believed in themselves.
     pub leaders: Vec<ProcessId>,
+    /// By process: what users of a service of agreement were told, in words; empty elsewhere.
+    pub told: Vec<Vec<String>>,
     /// The live processes that wait for ever.
     pub blocked: Vec<ProcessId>,
     /// In which way they wait.
@@ -107,6 +109,7 @@ impl Report {
                 .map(|place| core.beliefs.of(ProcessId::at(place)))
                 .collect(),
             leaders: core.beliefs.leaders(&core.up).collect(),
+            told: std::mem::take(&mut core.told),
             blocked,
             stuck,
             bypass_max: bypass.map_or(0, |bypass| bypass.worst()),
@@ -184,6 +187,9 @@ fn blocked(core: &Core) -> Vec<ProcessId> {
     if core.settings.workload.initiators.is_some() {
         blocked.extend(core.beliefs.unsettled(&core.up));
     }
+    if let Some(users) = &core.agreeing {
+        blocked.extend(users.waiting(|at| core.up[at.index()]));
+    }
     blocked.sort_unstable();
     blocked.dedup();
     blocked
@@ -217,6 +223,13 @@ fn findings(core: &mut Core, decided: bool, blocked: &[ProcessId]) -> Vec<Findin
             found.insert(2, progress);
         }
         findings.append(&mut found);
+    }
+    if let Some(agreement) = &mut core.agreement {
+        if decided {
+            agreement.end(core.now, true);
+        }
+        findings.append(&mut agreement.findings());
+        findings.push(self::progress(core, decided, blocked));
     }
     findings
 }

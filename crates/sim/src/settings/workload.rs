@@ -7,7 +7,7 @@ use crate::settings::span::Span;
 /// What the users ask of the algorithm.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Workload {
-    /// Who asks for the lock, and how often.
+    /// Who asks for the lock, and how often; of a service of agreement, how often each user asks.
     pub locking: Option<Locking>,
     /// Who starts an election, all before any message is delivered.
     pub initiators: Option<Initiators>,

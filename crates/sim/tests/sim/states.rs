@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::common::page::Page;
 use serde_json::Value;
-use tenure_algorithms::catalogue::{ELECTIONS, MUTEXES, Parameters, Visitor, visit};
-use tenure_core::{Algorithm, Election, Mutex, ProcessId, Rank};
+use tenure_algorithms::catalogue::{AGREEMENTS, ELECTIONS, MUTEXES, Parameters, Visitor, visit};
+use tenure_core::{Agreement, Algorithm, Election, Mutex, ProcessId, Rank};
 use tenure_sim::{Controls, Initiators, Settings, Simulation, Workload};
 
 use tenure_trace::state::tree;
@@ -36,6 +36,11 @@ impl Visitor for Traced {
         self.settings.workload = Workload { initiators, ..Workload::default() };
         self.run::<P>(config)
     }
+
+    fn agreement<P: Agreement + Algorithm>(mut self, config: P::Config) -> Ran {
+        self.settings.workload = Workload::entries(1);
+        self.run::<P>(config)
+    }
 }
 
 impl Traced {
@@ -62,7 +67,7 @@ fn run(name: &str, states: bool) -> Ran {
 }
 
 fn names() -> Vec<String> {
-    let plain = MUTEXES.iter().chain(ELECTIONS).map(|name| (*name).to_owned());
+    let plain = MUTEXES.iter().chain(ELECTIONS).chain(AGREEMENTS).map(|name| (*name).to_owned());
     let made = ["fifo:lamport", "fifo:bully", "election-from-mutex:maekawa", "coordinated:raft"];
     plain.chain(made.map(str::to_owned)).collect()
 }

@@ -13,6 +13,7 @@ pub(super) fn asked(asked: &Asked) -> String {
         (_, Some(election::Command::Elect), _) => "elects".to_owned(),
         (_, Some(election::Command::Resign), _) => "resigns".to_owned(),
         (.., Asked::Stream(stream::Command::Send { to, item })) => format!("item {item} to {to}"),
+        (.., Asked::Agreement(command)) => command.to_string(),
         (.., other) => serde_json::to_string(other).unwrap_or_default(),
     }
 }

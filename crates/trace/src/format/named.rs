@@ -1,6 +1,6 @@
 //! Whom a record names: nobody outside of the group that its header tells of.
 
-use tenure_core::service::{election, stream};
+use tenure_core::service::{agreement, broadcast, election, stream};
 use tenure_core::{ProcessId, Term};
 
 use crate::format::event::{Kind, Record};
@@ -31,6 +31,10 @@ fn in_kind(kind: &Kind, look: &mut impl FnMut(ProcessId)) {
     match kind {
         Kind::Command(Asked::Stream(stream::Command::Send { to, .. })) => look(*to),
         Kind::Event(Told::Stream(stream::Event::Received { from, .. })) => look(*from),
+        Kind::Event(Told::Agreement(agreement::Event::Broadcast(event))) => {
+            let broadcast::Event::Delivered { item } = event;
+            look(item.from);
+        }
         Kind::Event(told) => match told.election() {
             Some(election::Event::Elected { leader, term: Term { leader: winner, .. } }) => {
                 look(*leader);

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tenure_core::service::{
-    clock, commit, election, led, mutex, office, replication, stream, tree,
+    agreement, clock, commit, election, led, mutex, office, replication, stream, tree,
 };
 use tenure_core::{Fence, ProcessId, Term};
 
@@ -24,6 +24,8 @@ pub enum Asked {
     Application(ApplicationCommand),
     /// Of an application that stands beside its election.
     Led(led::Command<ApplicationCommand>),
+    /// Of a service of agreement.
+    Agreement(agreement::Command),
     /// Of anything else.
     Other(Value),
 }
@@ -45,6 +47,8 @@ pub enum Told {
     Application(ApplicationEvent),
     /// By an application that stands beside its election.
     Led(led::Event<ApplicationEvent>),
+    /// By a service of agreement.
+    Agreement(agreement::Event),
     /// By anything else.
     Other(Value),
 }
@@ -128,7 +132,10 @@ impl Asked {
             Ok(AnyCommand::Application(command)) => Asked::Led(led::Command::Application(command)),
             Err(_) => match serde_json::from_str(json) {
                 Ok(command) => Asked::Application(command),
-                Err(_) => Asked::Other(serde_json::from_str(json)?),
+                Err(_) => match serde_json::from_str(json) {
+                    Ok(command) => Asked::Agreement(command),
+                    Err(_) => Asked::Other(serde_json::from_str(json)?),
+                },
             },
         })
     }
@@ -184,7 +191,10 @@ impl Told {
             Ok(AnyEvent::Application(event)) => Told::Led(led::Event::Application(event)),
             Err(_) => match serde_json::from_str(json) {
                 Ok(event) => Told::Application(event),
-                Err(_) => Told::Other(serde_json::from_str(json)?),
+                Err(_) => match serde_json::from_str(json) {
+                    Ok(event) => Told::Agreement(event),
+                    Err(_) => Told::Other(serde_json::from_str(json)?),
+                },
             },
         })
     }

@@ -1,5 +1,6 @@
 //! Stories that shall happen: what they say, and who performs them.
 
+mod agreements;
 mod course;
 mod dice;
 mod diff;

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use serde::Serialize;
 use serde_json::Value;
 use tenure_core::service::{
-    clock, commit, detector, election, led, mutex, office, replication, stream, tree,
+    agreement, clock, commit, detector, election, led, mutex, office, replication, stream, tree,
 };
 use tenure_core::{Facts, Of, ProcessId, Protocol, Service};
 
@@ -55,6 +55,17 @@ pub trait Spoken: Clone + Debug + PartialEq + 'static {
         None
     }
 
+    /// The command that asks this of a service of agreement; `None` when it is another's.
+    fn agreeing(command: agreement::Command) -> Option<Self> {
+        let _ = command;
+        None
+    }
+
+    /// What this command asks of a service of agreement, if anything.
+    fn agreed(&self) -> Option<agreement::Command> {
+        None
+    }
+
     /// How a trace holds it.
     fn asked(&self) -> Asked {
         Asked::Other(format!("{self:?}").into())
@@ -93,6 +104,7 @@ impl Asked {
             Asked::Office(command) => command.say(at),
             Asked::Stream(command) => command.say(at),
             Asked::Application(command) => command.say(at),
+            Asked::Agreement(command) => command.say(at),
             Asked::Led(command) => command.say(at),
             Asked::Other(_) => return None,
         })
@@ -111,14 +123,14 @@ fn one_word<C: Spoken>(asking: &Asking) -> Option<C> {
 }
 
 /// A command with one number behind it.
-fn number<T: FromStr>(asking: &Asking, verb: &str) -> Option<T> {
+pub(super) fn number<T: FromStr>(asking: &Asking, verb: &str) -> Option<T> {
     match (&*asking.verb, asking.peer, asking.words.as_slice()) {
         (said, None, [number]) if said == verb => number.parse().ok(),
         _ => None,
     }
 }
 
-fn say_number(verb: &str, number: impl ToString, at: ProcessId) -> Asking {
+pub(super) fn say_number(verb: &str, number: impl ToString, at: ProcessId) -> Asking {
     Asking { words: vec![number.to_string()], ..say(verb, at) }
 }
 

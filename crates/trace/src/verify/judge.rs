@@ -7,6 +7,7 @@ use tenure_core::{
     Charge, ElectionJury, Finding, Juror, MutexJury, Observed, ProcessId, Property, VectorClock,
 };
 
+use super::agreements::Agreements;
 use super::applications::Applications;
 use super::elections::Elections;
 use super::entries::Entries;
@@ -42,6 +43,7 @@ pub struct Judge {
     awaiting: BTreeSet<ProcessId>,
     no_loss: Juror<NoLoss>,
     applications: Applications,
+    agreements: Agreements,
     /// Whether any request had a vector clock.
     clocks: bool,
     crashes: u64,
@@ -77,6 +79,7 @@ impl Judge {
             awaiting: (0..header.n).map(ProcessId).collect(),
             no_loss: Juror::new(NoLoss::new()),
             applications: Applications::new(),
+            agreements: Agreements::new(header.service, &charge),
             clocks: false,
             crashes: 0,
             disturbed: 0,
@@ -132,11 +135,13 @@ impl Judge {
                 self.elects.observe(self.now, at, Observed::Crashed);
                 self.no_loss.observe(self.now, at, Observed::Crashed);
                 self.applications.crashed(self.now, at);
+                self.agreements.crashed(self.now, at);
             }
             Change::Recovers => {
                 self.locks.recovered(self.now, at);
                 self.elects.observe(self.now, at, Observed::Recovered);
                 self.no_loss.observe(self.now, at, Observed::Recovered);
+                self.agreements.recovered(self.now, at);
             }
             Change::Begins(Hold::Stopped) | Change::Ends(Hold::Stopped, _) => {}
             Change::Believes(_) => {}
@@ -162,6 +167,9 @@ impl Judge {
         if let Asked::Stream(command) = asked {
             self.no_loss.observe(self.now, at, Observed::Command { command, clock });
         }
+        if let Asked::Agreement(command) = asked {
+            self.agreements.asked(self.now, at, command);
+        }
     }
 
     fn told(&mut self, at: ProcessId, told: &Told) {
@@ -183,6 +191,9 @@ impl Judge {
         if let Told::Stream(event) = told {
             self.no_loss.observe(self.now, at, Observed::Event(event));
         }
+        if let Told::Agreement(event) = told {
+            self.agreements.told(self.now, at, event);
+        }
         if let Some(event) = told.application() {
             self.applications.told(self.now, at, event);
         }
@@ -200,6 +211,7 @@ impl Judge {
         self.ended = true;
         self.elects.end(self.now, calm);
         self.no_loss.end(self.now, calm);
+        self.agreements.end(self.now, calm);
     }
 
     /// How much is held that may become more as the trace goes on: of each kind there is a limit,
@@ -237,6 +249,7 @@ impl Judge {
             findings.put(self.no_loss.finding());
         }
         self.applications.findings().for_each(|finding| findings.put(finding));
+        self.agreements.findings().into_iter().for_each(|finding| findings.put(finding));
         if findings.is_named(Property::Progress) && self.ended {
             findings.judge(Property::Progress, self.waits_for_ever().as_ref());
         }
@@ -289,13 +302,16 @@ impl Judge {
     /// inside.
     fn waits_for_ever(&self) -> Option<Found> {
         let waiting = self.standings.who(Hold::Waiting);
-        let lock = matches!(self.header.service, Service::Mutex | Service::Office);
-        let waits = if lock {
-            let free = self.standings.who(Hold::Inside).is_empty();
-            waiting.first().copied().filter(|_| free)
-        } else {
-            let up = |at: &&ProcessId| self.standings.of(**at).life == Life::Up;
-            self.awaiting.iter().find(up).map(|at| at.number())
+        let is_up = |at: ProcessId| self.standings.of(at).life == Life::Up;
+        let waits = match self.header.service {
+            Service::Mutex | Service::Office => {
+                let free = self.standings.who(Hold::Inside).is_empty();
+                waiting.first().copied().filter(|_| free)
+            }
+            service if service.is_agreement() => {
+                self.agreements.waiting(is_up).first().map(|at| at.number())
+            }
+            _ => self.awaiting.iter().find(|at| is_up(**at)).map(|at| at.number()),
         };
         let says = |number| format!("P{number} waits for ever");
         waits.map(|number| Found { time: self.now, says: says(number) })

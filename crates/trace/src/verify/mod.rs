@@ -1,5 +1,6 @@
 //! Traces are judged, by the monitors that judge a simulation.
 
+mod agreements;
 mod applications;
 mod durations;
 mod elections;

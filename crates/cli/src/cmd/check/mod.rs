@@ -49,7 +49,8 @@ fn idle(options: &Options) -> Result<Vec<&'static str>, Failure> {
     let parameters = options.group.parameters()?;
     let card = tenure_instances::card(&options.algorithm, &parameters).map_err(Failure::usage)?;
     let mut idle = options.group.idle(&options.algorithm, card.service);
-    if options.app_messages > 0 && card.service == Service::Election {
+    let elects = card.service == Service::Election || card.service.is_agreement();
+    if options.app_messages > 0 && elects {
         idle.push("--app-messages");
     }
     let timing = options.group.timing().unwrap_or(card.timing);

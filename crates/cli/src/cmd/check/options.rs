@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::builder::ArgPredicate;
 use clap::{Arg, Args, Parser, ValueEnum};
 use tenure_check::{Entries, EntriesOfAll};
-use tenure_core::{Card, Need, Property, Timing};
+use tenure_core::{Card, Need, Property, Service, Timing};
 use tenure_sim::{Entries as Numbers, Processes};
 
 use crate::cmd::duration;
@@ -55,7 +55,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "K", default_value_t = 0)]
     pub(crate) app_messages: u32,
     /// What is judged [default: what the card promises]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = one_of(JUDGED))]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = one_of(judged()))]
     pub(crate) property: Vec<Property>,
     /// Whether worlds that differ only in where they stand are taken for one
     #[arg(long, value_enum, default_value_t)]
@@ -87,6 +87,15 @@ pub(crate) struct Options {
     /// How to print the result
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
+}
+
+/// What a checker judges of a lock, an election or an agreement.
+fn judged() -> impl Iterator<Item = Property> {
+    let agreed = |it: &Property| {
+        let mut agreements = Service::AGREEMENTS.iter();
+        !JUDGED.contains(it) && agreements.any(|service| it.is_of(*service))
+    };
+    JUDGED.into_iter().chain(Property::ALL.into_iter().filter(agreed))
 }
 
 /// What a checker judges of a lock or an election.

@@ -79,7 +79,8 @@ pub(crate) fn delays(plan: &Plan) -> Vec<f64> {
     }
     let Some(Theory { delay, .. }) = plan.card.theory else { return Vec::new() };
     let by_all = matches!(settings.workload.initiators, Some(Initiators::All));
-    if plan.card.service == Service::Election && !by_all {
+    let agrees = plan.card.service.is_agreement();
+    if agrees || plan.card.service == Service::Election && !by_all {
         return Vec::new();
     }
     let unit = latency.most().map_or(0.0, |ticks| ticks as f64 / TICKS_PER_UNIT as f64);
@@ -111,6 +112,10 @@ pub(crate) fn is_outside(cost: &Cost, measured: f64) -> bool {
 pub(crate) fn measured(plan: &Plan, report: &Report) -> f64 {
     match plan.card.service {
         Service::Election => report.metrics.sent_in(Layer::Election) as f64,
+        service if service.is_agreement() => {
+            let agreements = report.metrics.agreements.max(1);
+            report.metrics.sent_in(Layer::Agreement) as f64 / agreements as f64
+        }
         _ => report.metrics.messages_per_entry(Layer::Mutex),
     }
 }

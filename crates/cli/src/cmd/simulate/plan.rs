@@ -39,7 +39,11 @@ pub(crate) struct Plan {
 /// What is judged of runs.
 pub(super) fn judged() -> impl Iterator<Item = Property> {
     // How often one enters while another waits is measured in every run.
-    Property::ALL.into_iter().filter(|it| it.is_of(Service::Office) && *it != Property::Bypass)
+    let judged = |it: &Property| {
+        let mut agreements = Service::AGREEMENTS.iter();
+        it.is_of(Service::Office) || agreements.any(|service| it.is_of(*service))
+    };
+    Property::ALL.into_iter().filter(move |it| judged(it) && *it != Property::Bypass)
 }
 
 impl Plan {
@@ -81,6 +85,12 @@ impl Plan {
                 let initiators = initiators.map_or(Initiators::All, Initiators::Listed);
                 Workload { initiators: Some(initiators), ..Workload::default() }
             }
+            service if service.is_agreement() => {
+                let locking = locking(options, self.size())?;
+                let entries = asking(options, &locking.entries, self.size());
+                let pattern = Pattern::Closed { think: Span::ZERO };
+                Workload::locking(Locking { pattern, entries, hold: Span::ZERO })
+            }
             _ => {
                 let workload = Workload::locking(locking(options, self.size())?);
                 let (tell, latency) = (options.app_messages, options.latency);
@@ -93,7 +103,8 @@ impl Plan {
 
     /// The options that were given and make no difference.
     pub(crate) fn idle(&self, options: &RunOptions) -> Vec<&'static str> {
-        let elects = self.card.service == Service::Election;
+        let service = self.card.service;
+        let elects = service == Service::Election || service.is_agreement();
         let given = [
             ("--sequential", options.sequential.is_some()),
             ("--arrivals", options.arrivals.is_some()),
@@ -290,6 +301,13 @@ fn locking(options: &RunOptions, size: u32) -> Result<Locking, Failure> {
         (None, None) => Pattern::Closed { think: options.think },
     };
     Ok(Locking { pattern, entries, hold: options.hold })
+}
+
+/// How often each user asks for an agreement: nobody but the initiators, where they are named.
+fn asking(options: &RunOptions, entries: &Entries, size: u32) -> Entries {
+    let Some(initiators) = options.group.initiators() else { return entries.clone() };
+    let times = |at: ProcessId| if initiators.contains(&at) { entries.of(at) } else { 0 };
+    Entries::Listed((0..size).map(ProcessId).map(times).collect())
 }
 
 /// Timeouts follow from the delays of the settings.

@@ -49,6 +49,19 @@ impl Table<'_> {
         self.plan.card.service == Service::Election
     }
 
+    fn is_agreement(&self) -> bool {
+        self.plan.card.service.is_agreement()
+    }
+
+    /// What the figures of this service are counted per.
+    fn unit(&self) -> &'static str {
+        match self.plan.card.service {
+            Service::Election => "per election",
+            service if service.is_agreement() => "per agreement",
+            _ => "per entry",
+        }
+    }
+
     fn one_run(&mut self, report: &Report) {
         let metrics = &report.metrics;
         let kinds = metrics.kinds.iter().map(|kind| format!("{} {}", kind.label.kind, kind.sent));
@@ -59,6 +72,8 @@ impl Table<'_> {
             let ids = (0..report.size).map(|place| report.rank(ProcessId(place)).to_string());
             self.rows.row("ranks", &listed(ids.collect::<Vec<_>>().into_iter(), ", "));
             self.elected(report);
+        } else if self.is_agreement() {
+            self.told(report);
         } else {
             let order = listed(metrics.entries.iter().map(ToString::to_string), " ");
             let order = if order.is_empty() { String::new() } else { format!(": {order}") };
@@ -83,6 +98,22 @@ impl Table<'_> {
                 None => "",
             };
             self.rows.row("blocked", &format!("{blocked}{how}"));
+        }
+    }
+
+    /// What users were told, and who was told the same.
+    fn told(&mut self, report: &Report) {
+        let mut told: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for (place, events) in report.told.iter().enumerate() {
+            let says = listed(events.iter().cloned(), ", ");
+            let says = if says.is_empty() { "nothing".to_owned() } else { says };
+            told.entry(says).or_default().push(ProcessId::at(place).to_string());
+        }
+        let mut name = "told";
+        for (says, whom) in told {
+            let whom = listed(whom.into_iter(), " ");
+            self.rows.row(name, &format!("{whom}: {says}"));
+            name = "";
         }
     }
 
@@ -145,17 +176,17 @@ impl Table<'_> {
         let [mean, trust, deviation, min, max] = head;
         self.rows
             .line(&format!("  {:<28}{mean:>10}  {trust:<21}{deviation:>10}{min:>10}{max:>10}", ""));
-        let unit = if self.is_election() { "per election" } else { "per entry" };
+        let unit = self.unit();
         let messages = self.outcome.messages;
         self.moments(&format!("messages {unit}"), &messages);
         let summary = &self.outcome.summary;
-        let election = self.is_election();
+        let (election, agrees) = (self.is_election(), self.is_agreement());
         let wanted = |path: &str| {
             let entering = path.starts_with("delays") || path.starts_with("bypass");
             let electing = path == "election_time";
             path.starts_with("messages")
                 || path == "finished_at"
-                || if election { electing } else { entering || path == "entries.total" }
+                || if election { electing } else { entering || path == "entries.total" } && !agrees
         };
         let figures: Vec<(String, Moments)> = summary
             .figures()
@@ -179,7 +210,7 @@ impl Table<'_> {
 
     /// The card and the books beside what was measured.
     fn theory(&mut self) {
-        let unit = if self.is_election() { "per election" } else { "per entry" };
+        let unit = self.unit();
         let cost = &self.plan.card.messages;
         let measured = self.outcome.messages.mean();
         let range = match cost.most {
@@ -191,7 +222,13 @@ impl Table<'_> {
         let formula = cost.formula;
         let all = self.outcome.summary.figure("messages.total").map_or(0.0, Moments::mean);
         let entries = self.outcome.summary.figure("entries.total").map_or(0.0, Moments::mean);
-        let all = if self.is_election() { all } else { all / entries.max(1.0) };
+        let all = match self.plan.card.service {
+            Service::Election => all,
+            service if service.is_agreement() => {
+                all / self.outcome.first.metrics.agreements.max(1) as f64
+            }
+            _ => all / entries.max(1.0),
+        };
         let all = match (all - measured).abs() > 1e-9 {
             true => format!(" ({} with what it stands on)", figure(all)),
             false => String::new(),

@@ -7,8 +7,11 @@ mod world;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use tenure_algorithms::catalogue::{Parameters, Visitor, names, visit};
+use tenure_core::service::agreement::Users;
 use tenure_core::service::{election, mutex};
-use tenure_core::{Algorithm, Batch, Crashes, Election, Input, Mutex, Protocol};
+use tenure_core::{
+    Agreement, Algorithm, Batch, Crashes, Election, Input, Mutex, ProcessId, Protocol,
+};
 
 use self::mutation::mutations;
 use self::world::{Dice, Due, Service, World};
@@ -40,6 +43,12 @@ impl<A: Attack> Visitor for Of<A> {
     fn election<P: Election + Algorithm>(self, config: P::Config) -> Vec<String> {
         let serves = |event: &election::Event| matches!(event, election::Event::Elected { .. });
         self.0.attack::<P>(config, Service { ask: election::Command::Elect, leave: None, serves })
+    }
+
+    fn agreement<P: Agreement + Algorithm>(self, config: P::Config) -> Vec<String> {
+        let users = Users::of(P::card(&config, SIZE).service, SIZE, |_| 1);
+        let ask = users.and_then(|users| users.next(ProcessId(0))).expect("a workload asks");
+        self.0.attack::<P>(config, Service { ask, leave: None, serves: |_| true })
     }
 }
 

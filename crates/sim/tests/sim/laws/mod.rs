@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use tenure_algorithms::catalogue::{Parameters, Visitor, visit};
 use tenure_core::service::election::Command;
-use tenure_core::{Algorithm, Election, Mutex, ProcessId, Rank};
+use tenure_core::{Agreement, Algorithm, Election, Mutex, ProcessId, Rank};
 use tenure_sim::{Report, Settings, SettingsError, Simulation, Span, Workload};
 
 /// Runs the protocol that a name stands for.
@@ -39,6 +39,10 @@ impl Visitor for Run {
             simulation = simulation.command(time, process, Command::Elect);
         }
         simulation.run()
+    }
+
+    fn agreement<P: Agreement + Algorithm>(self, config: P::Config) -> Self::Output {
+        Simulation::<P>::of(config, self.settings)?.run()
     }
 }
 

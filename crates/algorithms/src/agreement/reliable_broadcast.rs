@@ -1,0 +1,180 @@
+//! Reliable broadcast: who gets an item for the first time sends it on to all, and delivers it.
+//!
+//! T. D. Chandra and S. Toueg, *Unreliable failure detectors for reliable distributed systems*,
+//! JACM 43(2), 1996, section 4; the problem and its uniform form are those of V. Hadzilacos and
+//! S. Toueg, *Fault-tolerant broadcasts and related problems*, in S. Mullender (ed.), *Distributed
+//! systems*, 1993.
+//!
+//! | | |
+//! |---|---|
+//! | assumes | asynchronous, reliable channels in any order |
+//! | survives | crashes without return: any number, or a minority where it is uniform |
+//! | messages per item | (N − 1)², and with the variant `uniform` N(N − 1) |
+//! | delay | 1 message; 2 with `uniform` |
+//!
+//! **Why it is right.** Whoever delivers an item has sent it to everybody before. If it stays up,
+//! so does what it sent arrive, and everybody who stays up delivers it: *agreement*. The sender
+//! itself may crash when it has sent some of its messages, and then either nobody who stays up
+//! has got one, or one has, and sends it on. An item is known by its sender and number, so it is
+//! delivered once, and only what was broadcast is ever sent.
+//!
+//! One may have delivered an item and crashed so early that none of its messages was sent. With
+//! `uniform` it therefore waits until a majority has said that it has the item: one of those stays
+//! up, as a majority does, and its messages arrive.
+//!
+//! A crash in the midst of sending is, for a checker whose steps are whole, a crash and messages
+//! that are lost: `--crash 1 --lose 1 --beyond-assumptions`.
+
+use alloc::collections::BTreeMap;
+
+use tenure_core::service::broadcast::{Command, Event, Item};
+use tenure_core::{
+    Algorithm, Card, Cost, Crashes, Effects, Faults, Group, Never, ProcessId, ProcessSet, Property,
+    Protocol, Service, Strategy, labelled,
+};
+
+use crate::Variants;
+use crate::variants::switches;
+
+/// One process.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ReliableBroadcast {
+    group: Group,
+    variants: Variants<Switch>,
+    known: BTreeMap<Item, Known>,
+}
+
+/// An item that we have got.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+struct Known {
+    /// Who has it, as far as we know.
+    by: ProcessSet,
+    delivered: bool,
+}
+
+/// What processes say to each other.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Message {
+    /// "I have this item: take it."
+    Item {
+        /// Which.
+        item: Item,
+    },
+}
+
+labelled!(Message, Agreement, Item => "item");
+
+switches! {
+    Uniform = "uniform", sound,
+        "an item is delivered when a majority has it, so that also who crashes delivers nothing \
+         that the others lack";
+    NoRelay = "no-relay", unsound,
+        "nobody sends on what it got, so what a crash has cut short stays so"
+        => "", "-n 3 --crash 1 --lose 1 --beyond-assumptions --initiators 1 --property agreement";
+    DeliverFirst = "deliver-first", unsound,
+        "with `uniform`: an item is delivered before a majority has it"
+        => "", "-n 2 --variant uniform,deliver-first --crash 1 --lose 1 --beyond-assumptions \
+                --initiators 1 --property uniform-agreement";
+}
+
+impl Protocol for ReliableBroadcast {
+    type Config = Variants<Switch>;
+    type Command = Command;
+    type Event = Event;
+    type Message = Message;
+    type Timer = Never;
+    type Stable = ();
+
+    fn boot(
+        group: Group,
+        variants: &Variants<Switch>,
+        _: Option<()>,
+        _: &mut impl Effects<Self>,
+    ) -> Self {
+        ReliableBroadcast { group, variants: *variants, known: BTreeMap::new() }
+    }
+
+    fn stable(&self) {}
+
+    fn on_command(&mut self, Command::Broadcast { number }: Command, fx: &mut impl Effects<Self>) {
+        let me = self.group.me();
+        self.get(me, Item { from: me, number }, fx);
+    }
+
+    fn on_message(
+        &mut self,
+        from: ProcessId,
+        Message::Item { item }: Message,
+        fx: &mut impl Effects<Self>,
+    ) {
+        self.get(from, item, fx);
+    }
+}
+
+impl ReliableBroadcast {
+    /// Takes note that `from` has an item, and so have we.
+    fn get(&mut self, from: ProcessId, item: Item, fx: &mut impl Effects<Self>) {
+        if !self.known.contains_key(&item) {
+            self.send_on(item, fx);
+        }
+        let (me, size) = (self.group.me(), self.group.size());
+        let waits = self.variants.has(Switch::Uniform) && !self.variants.has(Switch::DeliverFirst);
+        let known = self.known.entry(item).or_default();
+        known.by.insert(from);
+        known.by.insert(me);
+        if !known.delivered && (!waits || 2 * known.by.len() > size) {
+            known.delivered = true;
+            fx.emit(Event::Delivered { item });
+        }
+    }
+
+    fn send_on(&self, item: Item, fx: &mut impl Effects<Self>) {
+        let is_ours = item.from == self.group.me();
+        if self.variants.has(Switch::NoRelay) && !is_ours {
+            return;
+        }
+        let mut to = self.group.peers();
+        // Whoever sent it first has it; where it is uniform it must hear that others have.
+        if !is_ours && !self.variants.has(Switch::Uniform) {
+            to.remove(item.from);
+        }
+        fx.broadcast(&to, Message::Item { item });
+    }
+}
+
+impl Algorithm for ReliableBroadcast {
+    fn card(variants: &Variants<Switch>, size: u32) -> Card {
+        let n = u64::from(size);
+        let card = Card {
+            strategy: Strategy::Flooding,
+            faults: Faults {
+                crashes: Crashes::Stop,
+                ..Faults::duplication(
+                    "survives any number of crashes without return, uniformly those of a minority",
+                )
+            },
+            messages: Cost::per_agreement("(N−1)²", (n - 1) * (n - 1), Some((n - 1) * (n - 1))),
+            variants: Variants::<Switch>::declared(),
+            ..Card::agreement(
+                Service::Broadcast,
+                "reliable-broadcast",
+                "who gets an item sends it on to all",
+                "Chandra and Toueg, JACM 43(2), 1996",
+            )
+            .promising([
+                Property::Agreement,
+                Property::Integrity,
+                Property::NoCreation,
+            ])
+        };
+        if !variants.has(Switch::Uniform) {
+            return card;
+        }
+        let messages = n * (n - 1);
+        Card {
+            messages: Cost::per_agreement("N(N−1)", messages, Some(messages)),
+            ..card.promising([Property::UniformAgreement])
+        }
+    }
+}
