@@ -8,6 +8,7 @@ use tenure_check::{Check, Judgement, Report};
 use tenure_core::monitors::{Fencing, MutualExclusion};
 use tenure_core::quorum::Kind;
 
+use crate::catalogue::violated;
 use crate::survival::{DifferentFences, judged, survives};
 
 const KINDS: [Kind; 2] = [Kind::Majority, Kind::Tree];
@@ -49,8 +50,7 @@ fn where_channels_reorder_a_withdrawal_can_take_the_next_request_with_it() {
     let report = judged(reordered(Kind::Majority, 3).entries([1, 1, 0]).crashing(1));
     assert_eq!(report.of("mutual-exclusion"), Judgement::Holds, "{report}");
     assert_eq!(report.of("fencing"), Judgement::Holds, "{report}");
-    let found = report.counterexample("progress").unwrap_or_else(|| panic!("{report}"));
-    assert!(found.length() <= 8, "{found}");
+    violated(&report, "progress", 8);
 }
 
 /// 3.6: ⌊(N−1)/2⌋ is 1.
@@ -76,8 +76,7 @@ fn without_a_detector_one_crash_blocks() {
 fn a_suspicion_in_vain_lets_two_in_and_their_fences_differ() {
     let wrong = |size, times| check(Kind::Majority, size).suspecting_falsely(times);
     let report = wrong(3, 1).entries([1, 1, 0]).always(MutualExclusion::new()).run();
-    let found = report.counterexample("mutual-exclusion").unwrap_or_else(|| panic!("{report}"));
-    assert!(found.length() <= 7, "{found}");
+    violated(&report, "mutual-exclusion", 7);
     let different =
         |check: Check<Majority>| check.always(DifferentFences::default()).progress().run();
     different(wrong(2, 2).entries([2, 1])).assert_holds();
@@ -96,14 +95,12 @@ fn switched(kind: Kind, switch: Switch) -> Report {
 #[test]
 fn quorums_that_need_not_meet_let_two_in_and_without_generations_a_fence_comes_twice() {
     let report = switched(Kind::Tree, Switch::LeftOut);
-    let found = report.counterexample("mutual-exclusion").unwrap_or_else(|| panic!("{report}"));
-    assert!(found.length() <= 5, "{found}");
+    violated(&report, "mutual-exclusion", 5);
     for kind in KINDS {
         let report = switched(kind, Switch::OneGeneration);
         assert_eq!(report.of("mutual-exclusion"), Judgement::Holds, "{report}");
         assert_eq!(report.of("progress"), Judgement::Holds, "{report}");
-        let found = report.counterexample("fencing").unwrap_or_else(|| panic!("{report}"));
-        assert!(found.length() <= 8, "{found}");
+        violated(&report, "fencing", 8);
     }
 }
 

@@ -11,7 +11,7 @@ use tenure_claims::claims;
 use tenure_core::monitors::{Agreement, OneLeader, Scope};
 use tenure_core::{Delay, ProcessId, TICKS_PER_UNIT};
 
-use crate::elections::violated;
+use crate::catalogue::violated;
 
 fn config(size: u32, switches: &[Switch]) -> raft::Config {
     let plain = raft::Config::plain(size, TICKS_PER_UNIT);
@@ -81,6 +81,8 @@ fn a_forgotten_vote_makes_two_leaders_of_one_term() {
     violated(&report, "one-leader-per-term", 8);
     // Where nobody comes back, nothing is forgotten.
     per_term(forgetful().crashing(1)).assert_holds();
+    // And where the vote is saved, nothing is.
+    per_term(raft(3, 1, &[]).crashing(1).recovering(1)).assert_holds();
 }
 
 /// Where timers fire at any time, an earlier leader goes on until it hears of the later one:

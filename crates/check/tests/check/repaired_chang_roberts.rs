@@ -10,7 +10,8 @@ use tenure_check::Check;
 use tenure_core::monitors::{Fencing, MutualExclusion, OneLeader, Scope};
 use tenure_core::{Election, Order, ProcessId};
 
-use crate::elections::{judged, ranks, violated};
+use crate::catalogue::violated;
+use crate::elections::{judged, ranks};
 
 fn config(ids: &[u32]) -> repaired_chang_roberts::Config {
     repaired_chang_roberts::Config { ranks: ranks(ids) }

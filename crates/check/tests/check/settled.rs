@@ -11,7 +11,7 @@ use tenure_core::{
     Algorithm, Batch, Effects, Group, ProcessId, Protocol, Still, TICKS_PER_UNIT, Verdict,
 };
 
-use crate::elections::violated;
+use crate::catalogue::violated;
 
 /// The bully, after the highest has announced itself and everybody has heard of it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -116,7 +116,11 @@ fn b5_two_lead_after_four_steps_where_one_comes_back() {
             let check = settled(2, rule).crashing(1).recovering(1);
             check.always(OneLeader::new(Scope::Overall))
         };
-        violated(&check().run(), "one-leader-at-a-time", 4);
+        let leader = || check().crashing_at([ProcessId(1)]);
+        violated(&leader().run(), "one-leader-at-a-time", 4);
+        violated(&leader().synchronous(0..=1).run(), "one-leader-at-a-time", 5);
+        // Anybody who comes back asks, and where timers fire at any time hears of nobody.
+        violated(&check().run(), "one-leader-at-a-time", 3);
         violated(&check().synchronous(0..=1).run(), "one-leader-at-a-time", 5);
     }
 }
