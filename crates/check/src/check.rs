@@ -60,6 +60,8 @@ pub struct Check<P: Checkable> {
     /// Who may be cut off from the others.
     pub(crate) side: Vec<ProcessId>,
     pub(crate) detects: bool,
+    /// Whether whoever comes back is met by the others as somebody new.
+    pub(crate) sessions: bool,
     pub(crate) in_flight: usize,
     pub(crate) term: Option<TermBound<P>>,
     pub(crate) clock_readings: u32,
@@ -140,6 +142,7 @@ impl<P: Checkable> Check<P> {
             crashes: Crashing::default(),
             side: Vec::new(),
             detects: false,
+            sessions: false,
             in_flight: IN_FLIGHT,
             term: None,
             clock_readings: 1,
@@ -282,6 +285,16 @@ impl<P: Checkable> Check<P> {
     #[must_use]
     pub fn detecting(mut self) -> Self {
         self.detects = true;
+        self
+    }
+
+    /// What the runtime does where a process has crashed and come back: everybody else who is up
+    /// meets it in a new session, sooner or later, and is told that it crashed and, before
+    /// anything else happens there, that it is alive. The detector is not asked, and may have
+    /// told of the crash before, or never.
+    #[must_use]
+    pub fn meeting_new_sessions(mut self) -> Self {
+        self.sessions = true;
         self
     }
 

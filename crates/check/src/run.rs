@@ -92,6 +92,7 @@ impl<P: Checkable> Check<P> {
             size: self.size as usize,
             application: self.budget.of(Fault::ApplicationMessage) > 0,
             monitors: self.judges.len(),
+            sessions: self.sessions,
         };
         let timed = self.synchronous.is_some();
         let freight = Arc::new(Freight::new(self.order, timed, self.in_flight));
@@ -146,7 +147,8 @@ impl<P: Checkable> Check<P> {
         }
         let liveness = |one: &Selected| !matches!(one.kind, Asked::Always(_));
         let crashes_at = self.crashes.at.iter().flatten();
-        let distinct = self.watches_names || !self.side.is_empty() || self.crashes.at.is_some();
+        let named = !self.side.is_empty() || self.crashes.at.is_some() || self.sessions;
+        let distinct = self.watches_names || named;
         if self.is_symmetric && (distinct || self.selected.iter().any(liveness)) {
             return Err(Refusal::Symmetric);
         }

@@ -55,6 +55,8 @@ pub struct Examination {
     pub partition: Option<Vec<ProcessId>>,
     /// How often a live process may be suspected.
     pub false_suspicion: u32,
+    /// Whether whoever comes back is met by the others in a new session.
+    pub new_sessions: bool,
     /// How many messages applications may send each other.
     pub app_messages: u32,
     /// How many messages a link holds.
@@ -193,6 +195,9 @@ impl Examination {
         }
         if self.timing.unwrap_or(card.timing) == Timing::Synchronous {
             check = check.synchronous(self.latency.clone());
+        }
+        if self.new_sessions {
+            check = check.meeting_new_sessions();
         }
         if let Some(side) = &self.partition {
             check = check.partitioning(side.iter().copied());

@@ -117,8 +117,14 @@ impl<D: Detector, P: Protocol> Protocol for Detected<D, P> {
         matches!(timer, Timer::Inner(timer) if P::fires_first(timer))
     }
 
+    /// Somebody else knows better, as the runtime does where a peer has begun a new session: the
+    /// detector is told as well, so that it does not think of the session before.
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+        let (_, opinions) = fx.lift(Message::Detector, Timer::Detector, |fx| {
+            self.detector.on_suspicion(peer, verdict, fx)
+        });
         self.inner.on_suspicion(peer, verdict, &mut inside(fx));
+        self.suspect(opinions, fx);
     }
 }
 
@@ -141,7 +147,7 @@ impl<D: Detector, P: Protocol> Detected<D, P> {
     /// Passes on what the detector said.
     fn suspect(&mut self, opinions: Vec<detector::Event>, fx: &mut impl Effects<Self>) {
         for detector::Event { peer, verdict } in opinions {
-            self.on_suspicion(peer, verdict, fx);
+            self.inner.on_suspicion(peer, verdict, &mut inside(fx));
         }
     }
 }

@@ -131,6 +131,16 @@ impl<C: Patience> Protocol for Beating<C> {
             }
         }
     }
+
+    /// Whoever is said to be alive, by somebody who knows, is waited for as from the start. It is
+    /// suspected again unless it says so itself.
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+        if verdict == Verdict::Trust {
+            self.suspected.remove(peer);
+            self.config.forget_silence(&mut self.records[peer.index()]);
+            self.expect(peer, fx);
+        }
+    }
 }
 
 impl<C: Patience> Beating<C> {

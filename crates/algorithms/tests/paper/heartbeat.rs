@@ -28,6 +28,19 @@ fn completeness_whoever_falls_silent_is_suspected_once_and_for_ever() {
     one().suspects_whoever_falls_silent_once_and_for_ever();
 }
 
+/// A new session of a peer says that it is alive, and the peer may be dead again by then.
+#[test]
+fn completeness_whoever_is_said_to_be_back_and_is_silent_is_suspected_again() {
+    let mut one = one();
+    one.misses(p(2));
+    one.step(Input::Suspicion { peer: p(2), verdict: Verdict::Suspect });
+    one.step(Input::Suspicion { peer: p(2), verdict: Verdict::Trust });
+    assert_eq!(one.says(), [], "nobody has to be told what they say themselves");
+    assert_eq!(one.patience(p(2)), Some(Delay::ticks(Config::default().timeout)));
+    one.misses(p(2));
+    assert_eq!(one.says(), [(p(2), Verdict::Suspect)]);
+}
+
 #[test]
 fn accuracy_every_mistake_makes_it_more_patient_with_that_peer() {
     let mut one = one();

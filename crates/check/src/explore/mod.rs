@@ -8,6 +8,7 @@ mod harvest;
 mod levels;
 mod notes;
 mod parallel;
+mod sessions;
 
 pub(crate) use harvest::Panicked;
 pub(crate) use levels::{Ended, Explored, Search};

@@ -29,14 +29,14 @@ pub(crate) struct Seed<'a> {
 }
 
 /// The world whose successors are being shown: changed, shown and changed back.
-struct Place<'w> {
-    world: &'w mut [u32],
+pub(super) struct Place<'w> {
+    pub(super) world: &'w mut [u32],
     fingerprint: u64,
 }
 
 /// What a step does to a link and to the budgets before a process is given anything.
 #[derive(Clone, Copy, Debug, Default)]
-struct Prelude {
+pub(super) struct Prelude {
     link: Option<(usize, Change)>,
     fault: Option<Fault>,
 }
@@ -100,6 +100,8 @@ pub(crate) struct Worker {
     changed: Vec<(u32, u32)>,
     /// What fairness calls the suspicions, by process and peer.
     suspicions: Vec<u32>,
+    /// What fairness calls the meetings, by process and peer.
+    pub(super) meetings: Vec<u32>,
 }
 
 impl Worker {
@@ -107,8 +109,9 @@ impl Worker {
         let memory = Memory::new(Arc::clone(&rules));
         let scratch = vec![0; rules.layout.stride()];
         let pairs = (rules.layout.size * rules.layout.size) as u64;
-        let suspicions = (0..pairs).map(|pair| rules.freight.label(3 << 40, pair)).collect();
-        Worker { rules, memory, scratch, changed: Vec::new(), suspicions }
+        let labels = |kind: u64| (0..pairs).map(|pair| rules.freight.label(kind, pair)).collect();
+        let (suspicions, meetings) = (labels(3 << 40), labels(4 << 40));
+        Worker { rules, memory, scratch, changed: Vec::new(), suspicions, meetings }
     }
 
     /// Shows every successor of a world but that by time, always in the same order.
@@ -125,6 +128,9 @@ impl Worker {
         }
         let mut place = Place { world: &mut world, fingerprint: seed.fingerprint };
         for process in 0..self.rules.layout.size {
+            if self.rules.is_busy(place.world, process) {
+                continue;
+            }
             let row = self.memory.local(place.world[process]);
             for (item, entry) in self.memory.menu(row).enumerate() {
                 let (cause, label) = self.memory.menu_item(entry);
@@ -133,12 +139,16 @@ impl Worker {
             }
         }
         for slot in self.rules.layout.link_slots() {
-            if place.world[slot] != 0 {
+            let receiver = self.rules.layout.receiver(slot);
+            if place.world[slot] != 0 && !self.rules.is_busy(place.world, receiver) {
                 self.deliveries(&mut place, slot, visit);
             }
         }
         if self.rules.detects || self.rules.budget.of(Fault::FalseSuspicion) > 0 {
             self.suspicions(&mut place, visit);
+        }
+        if self.rules.layout.sessions {
+            self.meetings(&mut place, visit);
         }
         if self.rules.budget != Faults::default() {
             self.faults(&mut place, visit);
@@ -171,7 +181,7 @@ impl Worker {
         let size = self.rules.layout.size;
         for (process, peer) in (0..size).flat_map(|p| (0..size).map(move |peer| (p, peer))) {
             let mine = self.memory.local(place.world[process]);
-            if mine.down || process == peer {
+            if mine.down || process == peer || self.rules.is_busy(place.world, process) {
                 continue;
             }
             let gone = self.is_out_of_reach(place.world, process, peer);
@@ -226,7 +236,8 @@ impl Worker {
                 let prelude = Prelude::of_fault(Fault::Recovery);
                 self.every_outcome(place, at, prelude, (NOT_FAIR, Cause::Recover), visit);
             }
-            if row.down || !left(place.world, Fault::ApplicationMessage) {
+            let busy = row.down || rules.is_busy(place.world, process);
+            if busy || !left(place.world, Fault::ApplicationMessage) {
                 continue;
             }
             for peer in (0..rules.layout.size).filter(|peer| *peer != process) {
@@ -261,7 +272,7 @@ impl Worker {
 
     /// Shows every outcome of one cause; `at` is the action with the first of them.
     #[inline]
-    fn every_outcome(
+    pub(super) fn every_outcome(
         &mut self,
         place: &mut Place<'_>,
         at: Action,
@@ -273,7 +284,7 @@ impl Worker {
         let mut row = self.memory.outcome(place.world[process], cause);
         for choice in 0.. {
             let fingerprint = self.begin(place.world, place.fingerprint, prelude);
-            let fate = self.take(place.world, fingerprint, at.kind(), process, row);
+            let fate = self.take(place.world, fingerprint, at, process, row);
             let dropped = if fate.dropped && label != FAULT { DROPPED } else { 0 };
             let action = at.with_outcome(choice);
             visit(Successor { action, label: label | dropped, world: place.world, fate });
@@ -287,7 +298,7 @@ impl Worker {
 
     /// Changes a part of a world so that it can be undone.
     #[inline]
-    fn set(&mut self, world: &mut [u32], slot: usize, id: u32) {
+    pub(super) fn set(&mut self, world: &mut [u32], slot: usize, id: u32) {
         self.changed.push((slot as u32, world[slot]));
         world[slot] = id;
     }
@@ -343,7 +354,7 @@ impl Worker {
         };
         let process = self.process_at(action);
         let row = self.memory.outcome_at(world[process], cause, action.outcome());
-        Some(self.take(world, fingerprint, action.kind(), process, row))
+        Some(self.take(world, fingerprint, action, process, row))
     }
 
     /// What the process is given in an action; `None` where no process is given anything.
@@ -362,6 +373,8 @@ impl Worker {
             Kind::Crash => Cause::Crash,
             Kind::Recover => Cause::Recover,
             Kind::Send => Cause::Send(action.item() as u32),
+            Kind::Meet => Cause::Meet(action.item() as u32),
+            Kind::Greet => Cause::Greet(action.item() as u32),
             Kind::Lose | Kind::Duplicate | Kind::Tick | Kind::Cut => return None,
         })
     }
@@ -374,7 +387,7 @@ impl Worker {
             memory.item_of(row, action.item())
         };
         Some(match action.kind() {
-            Kind::Own | Kind::Trust | Kind::Tick => Prelude::default(),
+            Kind::Own | Kind::Trust | Kind::Tick | Kind::Meet | Kind::Greet => Prelude::default(),
             Kind::Deliver => Prelude::of_link(slot, item(&mut self.memory).rest),
             Kind::Lose => {
                 let prelude = Prelude::of_link(slot, item(&mut self.memory).rest);
@@ -426,7 +439,7 @@ impl Worker {
         &mut self,
         world: &mut [u32],
         fingerprint: u64,
-        kind: Kind,
+        action: Action,
         process: usize,
         row: OutcomeRow,
     ) -> Fate {
@@ -454,8 +467,11 @@ impl Worker {
         if row.observation != 0 {
             self.judge(world, row.observation, &mut fate);
         }
-        if matches!(kind, Kind::Crash | Kind::Recover) {
+        if matches!(action.kind(), Kind::Crash | Kind::Recover) {
             self.clear_links_to_the_gone(world, &mut fate);
+        }
+        if self.rules.layout.sessions {
+            self.note_sessions(world, action, &mut fate);
         }
         if self.rules.bounds_terms && self.memory.local(row.local).beyond {
             fate.cut = Some(Cut::Term);
@@ -512,6 +528,7 @@ impl Worker {
     pub(crate) fn tick(&mut self, world: &mut [u32], fingerprint: u64) -> Option<Fate> {
         let layout = self.rules.layout;
         let due = (0..layout.size).any(|p| self.memory.local(world[p]).urgent)
+            || (0..layout.size).any(|p| self.rules.is_busy(world, p))
             || layout.link_slots().any(|slot| self.memory.queue(world[slot]).urgent);
         if due {
             return None;

@@ -75,6 +75,7 @@ pub(crate) enum Role {
     Spent,
     Label,
     Monitor(usize),
+    Session,
 }
 
 /// The fingerprint of one component of a world. That of a world is the wrapping sum of those

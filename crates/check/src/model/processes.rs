@@ -152,7 +152,9 @@ impl<P: Checkable> Processes<P> {
                 local.suspected |= 1 << peer;
                 self.step(&local, &suspicion(peer, Verdict::Suspect), Vec::new())
             }
-            Cause::Trust(peer) => {
+            // What the detector thinks stays as it is.
+            Cause::Meet(peer) => self.step(local, &suspicion(peer, Verdict::Suspect), Vec::new()),
+            Cause::Trust(peer) | Cause::Greet(peer) => {
                 let mut local = local.clone();
                 local.suspected &= !(1 << peer);
                 self.step(&local, &suspicion(peer, Verdict::Trust), Vec::new())

@@ -59,6 +59,7 @@ impl<P: Checkable> Check<P> {
         self.shifts = None;
         self.symmetry = None;
         self.detects = true;
+        self.sessions = true;
         self.in_flight = ROOMY;
         self.judges.clear();
         self.selected.clear();

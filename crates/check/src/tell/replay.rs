@@ -243,8 +243,12 @@ impl<'p, P: Checkable> Replay<'p, P> {
             }
             Cause::Timer(place) => What::Timer(local.timers[place as usize].timer.clone()),
             Cause::Deliver(parcel) => self.passage(parcel),
-            Cause::Suspect(peer) => What::Suspicion(ProcessId(peer), Verdict::Suspect),
-            Cause::Trust(peer) => What::Suspicion(ProcessId(peer), Verdict::Trust),
+            Cause::Suspect(peer) | Cause::Meet(peer) => {
+                What::Suspicion(ProcessId(peer), Verdict::Suspect)
+            }
+            Cause::Trust(peer) | Cause::Greet(peer) => {
+                What::Suspicion(ProcessId(peer), Verdict::Trust)
+            }
             Cause::Send(to) => What::Passage(local.at, ProcessId(to), None),
             Cause::Crash | Cause::Recover => What::Nothing,
         }
@@ -290,6 +294,8 @@ impl<'p, P: Checkable> Replay<'p, P> {
             Cause::Crash => Kind::Crash,
             Cause::Recover => Kind::Recover,
             Cause::Send(_) => Kind::Send,
+            Cause::Meet(_) => Kind::Meet,
+            Cause::Greet(_) => Kind::Greet,
         };
         Taken { kind, at: local.at, what, messages: Vec::new(), events: Vec::new() }
     }

@@ -29,9 +29,13 @@ pub(crate) enum Kind {
     Tick,
     /// The network falls into two.
     Cut,
+    /// A process meets a peer in a new session: the old one must have crashed.
+    Meet,
+    /// And is told at once, before anything else, that the peer is alive again.
+    Greet,
 }
 
-const KINDS: [Kind; 11] = [
+const KINDS: [Kind; 13] = [
     Kind::Own,
     Kind::Deliver,
     Kind::Suspect,
@@ -43,6 +47,8 @@ const KINDS: [Kind; 11] = [
     Kind::Send,
     Kind::Tick,
     Kind::Cut,
+    Kind::Meet,
+    Kind::Greet,
 ];
 
 /// The most outcomes of one handler, by its choices.
@@ -97,6 +103,10 @@ pub(crate) enum Cause {
     Recover,
     /// The application sends a message to this peer.
     Send(u32),
+    /// A new session of this peer says that the old one crashed, whatever the detector thinks.
+    Meet(u32),
+    /// And that the peer is alive again.
+    Greet(u32),
 }
 
 impl Cause {
@@ -111,6 +121,8 @@ impl Cause {
             Cause::Crash => (6, 0),
             Cause::Recover => (7, 0),
             Cause::Send(peer) => (8, peer),
+            Cause::Meet(peer) => (9, peer),
+            Cause::Greet(peer) => (10, peer),
         };
         assert!(of < 1 << 28, "fewer than 2^28 different parcels");
         kind << 28 | of

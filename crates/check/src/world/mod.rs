@@ -1,5 +1,5 @@
 //! A world: one row of small numbers. First the processes (each with its timers and its user),
-//! then the links, then the faults spent, then the monitors.
+//! then the links, then the faults spent, then the monitors, then the sessions of peers.
 
 pub(crate) mod action;
 pub(crate) mod choices;
@@ -23,6 +23,8 @@ pub(crate) struct Layout {
     /// Whether there are links of the application beside those of the protocol.
     pub(crate) application: bool,
     pub(crate) monitors: usize,
+    /// Whether processes tell the sessions of their peers apart.
+    pub(crate) sessions: bool,
 }
 
 impl Layout {
@@ -67,9 +69,19 @@ impl Layout {
         self.spent() + 1 + place
     }
 
+    /// The slot of the peers whose new session a process has yet to meet, as bits.
+    pub(crate) fn unmet(self, process: usize) -> usize {
+        self.monitor(self.monitors) + process
+    }
+
+    /// The slot of the peer whom a process has just met and not greeted, as bits.
+    pub(crate) fn met(self, process: usize) -> usize {
+        self.unmet(self.size) + process
+    }
+
     /// How many slots a world has.
     pub(crate) fn stride(self) -> usize {
-        self.spent() + 1 + self.monitors
+        self.monitor(self.monitors) + if self.sessions { 2 * self.size } else { 0 }
     }
 }
 
@@ -124,7 +136,7 @@ mod tests {
 
     #[test]
     fn slots_do_not_overlap() {
-        let layout = Layout { size: 3, application: true, monitors: 2 };
+        let layout = Layout { size: 3, application: true, monitors: 2, sessions: true };
         let mut slots: Vec<usize> = (0..3).collect();
         for application in [false, true] {
             for (from, to) in (0..3).flat_map(|from| (0..3).map(move |to| (from, to))) {
@@ -134,6 +146,8 @@ mod tests {
             }
         }
         slots.extend([layout.spent(), layout.monitor(0), layout.monitor(1)]);
+        slots.extend((0..3).map(|process| layout.unmet(process)));
+        slots.extend((0..3).map(|process| layout.met(process)));
         assert!(slots.into_iter().eq(0..layout.stride()));
     }
 

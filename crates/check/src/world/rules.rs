@@ -49,6 +49,11 @@ impl Rules {
         sides != 0 && Faults(world[self.layout.spent()]).of(Fault::Partition) > 0
     }
 
+    /// Whether a process has something to be told before anything else can happen there.
+    pub(crate) fn is_busy(&self, world: &[u32], process: usize) -> bool {
+        self.layout.sessions && world[self.layout.met(process)] != 0
+    }
+
     /// Whether a full link drops what does not fit: the channel may lose anyway.
     pub(crate) fn drops_beyond(&self) -> bool {
         self.budget.of(Fault::Loss) > 0

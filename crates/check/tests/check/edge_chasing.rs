@@ -7,7 +7,9 @@ use tenure_algorithms::channel::{Fifo, fifo};
 use tenure_algorithms::compose::keyed::Name;
 use tenure_algorithms::compose::{InTurn, in_turn};
 use tenure_algorithms::mutex::edge_chasing::{Config, Switch};
-use tenure_algorithms::mutex::{Central, EdgeChasing, central};
+use tenure_algorithms::mutex::{
+    Central, EdgeChasing, RicartAgrawala, SuzukiKasami, central, ricart_agrawala,
+};
 use tenure_check::{Check, Manner};
 use tenure_claims::claims;
 use tenure_core::monitors::Fencing;
@@ -46,7 +48,6 @@ fn without_detection_all_who_hold_a_lock_each_wait_for_ever() {
     for size in [2, 3] {
         let report = safe_and_live(with(size, Switch::NoDetection)).run();
         assert_eq!(violated(&report, "progress", size as usize), Manner::Deadlock);
-        assert_eq!(report.shortest().map(|found| found.length()), Some(size as usize));
         holds(&report, "mutual-exclusion");
     }
 }
@@ -80,7 +81,7 @@ fn duplicates_do_no_harm() {
 #[test]
 fn a_lost_message_blocks_and_lets_nobody_in() {
     let report = safe_and_live(check(2).losing(1)).run();
-    assert_eq!(violated(&report, "progress", 3), Manner::Blocked);
+    assert_eq!(violated(&report, "progress", 2), Manner::Blocked);
     holds(&report, "mutual-exclusion");
 }
 
@@ -89,6 +90,37 @@ fn over_the_reliable_channel_a_loss_and_a_duplicate_do_no_harm() {
     let config = fifo::Config { window: 2, ..fifo::Config::around(Config::default()) };
     let check = Check::<Fifo<EdgeChasing>>::with(2, config).entries([1, 0]).in_flight(2);
     safe_and_live(check.losing(1).duplicating(1)).run().assert_holds();
+}
+
+/// Two take two locks, each in its own order.
+fn two_named<P: Mutex>(inner: P::Config, first: [&str; 2], second: [&str; 2]) -> Check<InTurn<P>> {
+    let list = |names: [&str; 2]| names.map(|name| Name::new(name).unwrap()).to_vec();
+    let names = Arc::new([list(first), list(second)]);
+    Check::with(2, in_turn::Config { names, inner })
+}
+
+/// Permissions, and a token that is asked for: instances that are booted when their name is first
+/// heard of. In one order they are right, in opposite orders two wait for each other for ever,
+/// and a lock that is wrong lets two in however many of it there are.
+#[test]
+fn named_locks_of_permissions_and_of_tokens_deadlock_in_opposite_orders_only() {
+    let ra = |switches| ricart_agrawala::Config { variants: switches };
+    let right = || ra(Variants::none());
+    let one_order = [
+        explored(two_named::<RicartAgrawala>(right(), ["a", "b"], ["a", "b"])),
+        explored(two_named::<SuzukiKasami>((), ["a", "b"], ["a", "b"])),
+    ];
+    assert_eq!(one_order, [(57, 79), (31, 42)]);
+    for opposite in [
+        safe_and_live(two_named::<RicartAgrawala>(right(), ["a", "b"], ["b", "a"])).run(),
+        safe_and_live(two_named::<SuzukiKasami>((), ["a", "b"], ["b", "a"])).run(),
+    ] {
+        assert_eq!(violated(&opposite, "progress", 3), Manner::Deadlock);
+        holds(&opposite, "mutual-exclusion");
+    }
+    let strict = ra(Variants::none().with(ricart_agrawala::Switch::ClockOnlyStrict));
+    let wrong = safe_and_live(two_named::<RicartAgrawala>(strict, ["a", "b"], ["a", "b"])).run();
+    violated(&wrong, "mutual-exclusion", 10);
 }
 
 /// P2 and P3 take two locks at one coordinator, each in its own order.

@@ -2,11 +2,13 @@
 
 mod ample;
 mod applications;
+mod beside;
 mod bullies;
 mod bully_column;
 mod carvalho_roucairol;
 mod catalogue;
 mod crashes;
+mod detectors;
 mod dijkstra_ring;
 mod edge_chasing;
 mod elections;

@@ -53,6 +53,9 @@ fn idle(options: &Options) -> Result<Vec<&'static str>, Failure> {
     if options.app_messages > 0 && elects {
         idle.push("--app-messages");
     }
+    if options.new_sessions && options.recover == 0 {
+        idle.push("--new-sessions");
+    }
     let timing = options.group.timing().unwrap_or(card.timing);
     if options.latency.is_some() && timing != Timing::Synchronous {
         idle.push("--latency");

@@ -51,6 +51,10 @@ pub(crate) struct Options {
     /// How often a live process may be suspected
     #[arg(long, value_name = "K", default_value_t = 0)]
     pub(crate) false_suspicion: u32,
+    /// Whoever comes back is met in a new session, as by nodes: each is told at any moment that it
+    /// crashed, and next that it is alive, whatever the detectors say
+    #[arg(long)]
+    pub(crate) new_sessions: bool,
     /// How many messages applications may send each other
     #[arg(long, value_name = "K", default_value_t = 0)]
     pub(crate) app_messages: u32,

@@ -34,6 +34,7 @@ pub(super) fn examination(
         recover: options.recover,
         partition: options.partition.as_ref().map(|side| side.0.clone()),
         false_suspicion: options.false_suspicion,
+        new_sessions: options.new_sessions,
         app_messages: options.app_messages,
         in_flight: options.in_flight as usize,
         term_max: options.term_max,
