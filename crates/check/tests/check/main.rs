@@ -14,6 +14,7 @@ mod edge_chasing;
 mod elections;
 mod every_algorithm;
 mod faults;
+mod independent;
 mod k_mutex;
 mod lamport;
 mod liveness;

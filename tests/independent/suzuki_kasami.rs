@@ -1,0 +1,117 @@
+//! I. Suzuki, T. Kasami, *A distributed mutual exclusion algorithm*, ACM TOCS 3(4), 1985: ask
+//! everybody for the token, which knows whom it has served.
+//!
+//! The first process has the token. Who leaves looks for those who wait from the next process on,
+//! round to itself.
+
+use super::search::{Act, Process, Sent};
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Site {
+    me: usize,
+    wishes: u32,
+    /// *RN*.
+    asked: Vec<u64>,
+    token: Option<Token>,
+    user: User,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum User {
+    Outside,
+    Waiting,
+    Inside,
+}
+
+/// *LN* and *Q*.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Token {
+    served: Vec<u64>,
+    queue: Vec<usize>,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Message {
+    Request(u64),
+    Token(Token),
+}
+
+pub(crate) fn sites(wishes: &[u32]) -> Vec<Site> {
+    let none = vec![0; wishes.len()];
+    let token = Token { served: none.clone(), queue: Vec::new() };
+    let site = |(me, wishes): (usize, &u32)| Site {
+        me,
+        wishes: *wishes,
+        asked: none.clone(),
+        token: (me == 0).then(|| token.clone()),
+        user: User::Outside,
+    };
+    wishes.iter().enumerate().map(site).collect()
+}
+
+impl Process for Site {
+    type Message = Message;
+
+    fn may(&self) -> Option<Act> {
+        match self.user {
+            User::Outside => (self.wishes > 0).then_some(Act::Ask),
+            User::Waiting => None,
+            User::Inside => Some(Act::Leave),
+        }
+    }
+
+    fn act(&mut self, act: Act) -> Sent<Message> {
+        if act == Act::Leave {
+            return self.leave();
+        }
+        self.wishes -= 1;
+        if self.token.is_some() {
+            self.user = User::Inside;
+            return Vec::new();
+        }
+        self.user = User::Waiting;
+        self.asked[self.me] += 1;
+        let others = (0..self.asked.len()).filter(|it| *it != self.me);
+        others.map(|it| (it, Message::Request(self.asked[self.me]))).collect()
+    }
+
+    fn hear(&mut self, from: usize, message: Message) -> Sent<Message> {
+        match message {
+            Message::Request(number) => {
+                self.asked[from] = self.asked[from].max(number);
+                let idle = self.user == User::Outside;
+                let asked = self.asked[from];
+                match self.token.take_if(|it| idle && asked == it.served[from] + 1) {
+                    Some(token) => vec![(from, Message::Token(token))],
+                    None => Vec::new(),
+                }
+            }
+            Message::Token(token) => {
+                self.token = Some(token);
+                self.user = User::Inside;
+                Vec::new()
+            }
+        }
+    }
+}
+
+impl Site {
+    fn leave(&mut self) -> Sent<Message> {
+        self.user = User::Outside;
+        let mut token = self.token.take().expect("only who has the token is inside");
+        let size = self.asked.len();
+        token.served[self.me] = self.asked[self.me];
+        for other in (1..size).map(|hops| (self.me + hops) % size) {
+            let waits = self.asked[other] == token.served[other] + 1;
+            if waits && !token.queue.contains(&other) {
+                token.queue.push(other);
+            }
+        }
+        if token.queue.is_empty() {
+            self.token = Some(token);
+            return Vec::new();
+        }
+        let next = token.queue.remove(0);
+        vec![(next, Message::Token(token))]
+    }
+}
