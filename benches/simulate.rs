@@ -65,7 +65,7 @@ fn two_ways(size: u32) {
     let mut settings = Settings::new(size);
     settings.workload = Workload::elect();
     settings.ranks = ranks.clone();
-    let config = hirschberg_sinclair::Config { ranks };
+    let config = hirschberg_sinclair::Config::of(ranks);
     let simulation = Simulation::<HirschbergSinclair>::new(config, settings);
     let start = Instant::now();
     let report = simulation.run().expect("the settings make sense");

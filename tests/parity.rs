@@ -229,9 +229,9 @@ fn stories_of_the_token_ring_are_the_same_everywhere() {
 fn stories_of_chang_and_roberts_are_the_same_everywhere() {
     let config = |group: Group| chang_roberts::Config::plain(group.size());
     alike::<ChangRoberts>("chang_roberts", config);
-    let decreasing = |group: Group| chang_roberts::Config {
-        ranks: (1..=group.size()).rev().map(Rank::of_id).collect(),
-        variants: Variants::none(),
+    let decreasing = |group: Group| {
+        let ranks = (1..=group.size()).rev().map(Rank::of_id).collect();
+        chang_roberts::Config::of(ranks, Variants::none())
     };
     alike::<ChangRoberts>("chang_roberts_decreasing", decreasing);
 }

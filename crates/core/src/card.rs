@@ -34,6 +34,8 @@ pub struct Card {
     pub topology: Topology,
     /// The failure detector that it needs.
     pub detection: Detection,
+    /// What processes know of their group.
+    pub knows: Knowledge,
     /// What it costs in messages.
     pub messages: Cost,
     /// What the books say of its delays.
@@ -65,6 +67,7 @@ impl Card {
             faults: Faults::none(""),
             topology: Topology::Complete,
             detection: Detection::None,
+            knows: Knowledge::NON_UNIFORM,
             messages: Cost::per_entry("", 0, None),
             theory: None,
             promises: vec![Property::MutualExclusion, Property::Progress, Property::Fencing],
@@ -227,6 +230,8 @@ pub struct Faults {
     pub loss: bool,
     /// Messages may be duplicated.
     pub duplication: bool,
+    /// Processes may have failed before it begins, which the others know.
+    pub absence: bool,
     /// Processes may crash.
     pub crashes: Crashes,
     /// The same in a sentence that a refusal can quote.
@@ -236,12 +241,17 @@ pub struct Faults {
 impl Faults {
     /// None of them.
     pub const fn none(says: &'static str) -> Self {
-        Faults { loss: false, duplication: false, crashes: Crashes::None, says }
+        Faults { loss: false, duplication: false, absence: false, crashes: Crashes::None, says }
     }
 
     /// Only that messages are duplicated.
     pub const fn duplication(says: &'static str) -> Self {
         Faults { duplication: true, ..Faults::none(says) }
+    }
+
+    /// The same, and processes may have failed before it begins.
+    pub const fn and_absence(self) -> Self {
+        Faults { absence: true, ..self }
     }
 }
 
@@ -286,6 +296,31 @@ pub enum Detection {
     EventuallyPerfect,
     /// One that is never wrong.
     Perfect,
+}
+
+/// What processes know of their group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct Knowledge {
+    /// How many they are: the algorithm is *non-uniform*; where they do not, it is *uniform*.
+    pub size: bool,
+    /// Who they are: a name or rank of their own; where they have none, they are *anonymous*.
+    pub names: bool,
+}
+
+impl Knowledge {
+    /// Processes have names, and know how many they are.
+    pub const NON_UNIFORM: Knowledge = Knowledge { size: true, names: true };
+    /// Processes have names, and do the same however many they are.
+    pub const UNIFORM: Knowledge = Knowledge { size: false, names: true };
+    /// Processes have no names, and know how many they are.
+    pub const ANONYMOUS: Knowledge = Knowledge { size: true, names: false };
+
+    /// The words that apply, as people say them.
+    pub fn words(self) -> impl Iterator<Item = &'static str> {
+        let size = if self.size { "non-uniform" } else { "uniform" };
+        [Some(size), (!self.names).then_some("anonymous")].into_iter().flatten()
+    }
 }
 
 /// What the messages of [`Cost`] are counted per.

@@ -44,8 +44,8 @@ mod wrap;
 pub use algorithm::Algorithm;
 pub use batch::{Batch, Environment, Still, TimerChange};
 pub use card::{
-    Card, Cost, Crashes, Detection, Faults, Order, Per, Service, Strategy, Timing, Topology,
-    Variant,
+    Card, Cost, Crashes, Detection, Faults, Knowledge, Order, Per, Service, Strategy, Timing,
+    Topology, Variant,
 };
 pub use clock::{Causality, LamportClock, Stamp, VectorClock};
 pub use fixed::Fixed;

@@ -81,7 +81,7 @@ impl Card {
             (around.order < self.order, order, "the channels reorder"),
             (around.loss && !survives.loss, says, "messages are lost"),
             (around.duplication && !survives.duplication, says, "messages are duplicated"),
-            (around.down && mortal, says, "a process is down from the start"),
+            (around.down && mortal && !survives.absence, says, "a process is down from the start"),
             (around.crashes > Crashes::None && mortal, says, "a process crashes"),
             (around.forgets, says, "a process forgets"),
             (comes_back && survives.crashes < Crashes::Recovery, says, "a process comes back"),

@@ -100,6 +100,7 @@ fn elections(cards: &Value, measured: &Value) -> String {
         "time",
         "promises",
         "timing",
+        "processes",
         "survives",
     ];
     let rows = list(&measured["algorithms"]).iter().map(|row| {
@@ -113,12 +114,14 @@ fn elections(cards: &Value, measured: &Value) -> String {
             mean(&row["election_time"]),
             promises.join(", ") + &clocked(card),
             text(&card["timing"]).into(),
+            knowledge(card),
             crashes(card).into(),
         ]
     });
     let about = "Measured: the mean of 30 seeded runs of `tenure compare election -n 8`, where all \
         eight start\nat once on rings drawn at random. The time is in messages, one after the \
-        other.\n\n";
+        other. An\nalgorithm is *uniform* whose processes do not know how many they are, and \
+        *anonymous* if they\nhave no names: `tenure list --only uniform`.\n\n";
     format!("## Leader election\n\n{about}{}\n", table(&head, rows))
 }
 
@@ -206,6 +209,13 @@ fn formula(card: &Value) -> String {
     text(&card["messages"]["formula"]).into()
 }
 
+/// What processes know of their group.
+fn knowledge(card: &Value) -> String {
+    let size = if card["knows"]["size"] == true { "non-uniform" } else { "uniform" };
+    let names = if card["knows"]["names"] == true { "" } else { ", anonymous" };
+    format!("{size}{names}")
+}
+
 fn crashes(card: &Value) -> &'static str {
     match text(&card["faults"]["crashes"]) {
         "stop" => "crashes",
@@ -224,7 +234,7 @@ fn mean(moments: &Value) -> String {
 }
 
 /// A table of Markdown. Nothing in a cell breaks it.
-fn table(head: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
+pub(super) fn table(head: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
     let mut text = String::new();
     let mut line = |cells: &mut dyn Iterator<Item = String>| {
         let cells: Vec<String> = cells.map(|cell| cell.replace('|', "\\|")).collect();

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 
 use tenure_core::quorum::Kind;
 use tenure_core::tree::Shape;
-use tenure_core::{Delay, ProcessId, Rank, TICKS_PER_UNIT, Term};
+use tenure_core::{Delay, ProcessId, ProcessSet, Rank, TICKS_PER_UNIT, Term};
 
 use super::Unknown;
 use crate::channel::fifo;
@@ -22,6 +22,8 @@ pub struct Parameters {
     pub size: u32,
     /// By process: what decides elections.
     pub ranks: Arc<[Rank]>,
+    /// Who had failed before the start, where the others know it.
+    pub absent: ProcessSet,
     /// Who coordinates, where that is fixed.
     pub coordinator: ProcessId,
     /// How quorums are built, where they are needed.
@@ -47,6 +49,7 @@ impl Parameters {
         Parameters {
             size,
             ranks: (1..=size).map(Rank::of_id).collect(),
+            absent: ProcessSet::new(),
             coordinator: ProcessId(0),
             quorums: Kind::Grid,
             most_inside: NonZeroU32::MIN.saturating_add(1),

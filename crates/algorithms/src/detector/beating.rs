@@ -11,9 +11,9 @@ use alloc::vec::Vec;
 
 use tenure_core::service::detector::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, Cost, Crashes, Delay, Detection, Effects, Faults, Fixed, Group, LocalTime,
-    Order, Per, ProcessId, ProcessSet, Protocol, Service, Strategy, Timing, Topology, Verdict,
-    labelled,
+    Algorithm, Card, Cost, Crashes, Delay, Detection, Effects, Faults, Fixed, Group, Knowledge,
+    LocalTime, Order, Per, ProcessId, ProcessSet, Protocol, Service, Strategy, Timing, Topology,
+    Verdict, labelled,
 };
 
 /// How long the silence of a peer is borne, and what is learnt from its signs of life: the
@@ -188,11 +188,13 @@ impl<C: Patience> Algorithm for Beating<C> {
             faults: Faults {
                 loss: true,
                 duplication: true,
+                absence: true,
                 crashes: Crashes::Recovery,
                 says: "survives crashes, recovery and lost messages",
             },
             topology: Topology::Complete,
             detection: Detection::None,
+            knows: Knowledge::NON_UNIFORM,
             messages: Cost { per: Per::Period, ..Cost::per_entry("N(N−1)", cost, Some(cost)) },
             theory: None,
             promises: vec![],

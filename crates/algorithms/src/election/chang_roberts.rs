@@ -26,11 +26,11 @@ use core::cmp::Ordering;
 use tenure_core::service::election::{Command, Event};
 use tenure_core::theory::{Expected, Precision, Scene, Theory};
 use tenure_core::{
-    Algorithm, Card, Cost, Effects, Faults, Group, Never, Order, ProcessId, Protocol, Rank, Term,
-    Topology, Variant, labelled,
+    Algorithm, Card, Cost, Effects, Faults, Group, Knowledge, Never, Order, ProcessId, ProcessSet,
+    Protocol, Rank, Term, Topology, Variant, labelled,
 };
 
-use super::ring;
+use super::ring::{self, Ring};
 use crate::Variants;
 use crate::catalogue::{Configured, Parameters, Unknown};
 use crate::variants::switches;
@@ -38,7 +38,7 @@ use crate::variants::switches;
 /// One process on the ring.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ChangRoberts {
-    group: Group,
+    ring: Ring,
     variants: Variants<Switch>,
     /// *i*: what decides.
     rank: Rank,
@@ -80,6 +80,8 @@ labelled!(Message, Election, Election => "election", Elected => "elected");
 pub struct Config {
     /// By place on the ring, clockwise, the direction of messages. All different.
     pub ranks: Arc<[Rank]>,
+    /// Who had failed before the ring was formed: it is a ring of the others.
+    pub absent: ProcessSet,
     /// Which variants are switched on.
     pub variants: Variants<Switch>,
 }
@@ -87,13 +89,19 @@ pub struct Config {
 impl Config {
     /// Plain ids as ranks, in the order of the ring.
     pub fn plain(size: u32) -> Self {
-        Config { ranks: ring::plain(size), variants: Variants::none() }
+        Config::of(ring::plain(size), Variants::none())
+    }
+
+    /// These ranks and variants, and nobody has failed.
+    pub fn of(ranks: Arc<[Rank]>, variants: Variants<Switch>) -> Self {
+        Config { ranks, absent: ProcessSet::new(), variants }
     }
 }
 
 impl Configured for Config {
     fn configured(parameters: &Parameters) -> Result<Self, Unknown> {
-        Ok(Config { ranks: parameters.ranks.clone(), variants: parameters.variants()? })
+        let (ranks, absent) = (parameters.ranks.clone(), parameters.absent.clone());
+        Ok(Config { ranks, absent, variants: parameters.variants()? })
     }
 }
 
@@ -112,7 +120,7 @@ impl Protocol for ChangRoberts {
 
     fn boot(group: Group, config: &Config, _: Option<()>, _: &mut impl Effects<Self>) -> Self {
         ChangRoberts {
-            group,
+            ring: Ring::without(&config.absent, group),
             variants: config.variants,
             rank: ring::rank(&config.ranks, group),
             phase: Phase::NonParticipant,
@@ -142,7 +150,7 @@ impl Protocol for ChangRoberts {
                 Ordering::Less if self.phase == Phase::NonParticipant => self.participate(fx),
                 Ordering::Less => {}
                 Ordering::Equal => {
-                    let (rank, leader) = (self.rank, self.group.me());
+                    let (rank, leader) = (self.rank, self.ring.me());
                     self.believe_in(leader, fx);
                     self.pass_on(Message::Elected { rank, leader }, fx);
                 }
@@ -172,8 +180,8 @@ impl ChangRoberts {
 
     /// Sends clockwise; who is alone on the ring is its own neighbour.
     fn pass_on(&mut self, message: Message, fx: &mut impl Effects<Self>) {
-        let next = self.group.successor();
-        if next == self.group.me() {
+        let next = self.ring.successor();
+        if next == self.ring.me() {
             self.on_message(next, message, fx);
         } else {
             fx.send(next, message);
@@ -213,13 +221,17 @@ const FAULT_TOLERANT: Variant = Variant {
 };
 
 impl Algorithm for ChangRoberts {
-    fn card(_: &Config, size: u32) -> Card {
+    fn card(config: &Config, size: u32) -> Card {
+        let size = ring::length(&config.absent, size);
         let n = u64::from(size);
         Card {
             order: Order::Fifo,
             faults: Faults::duplication(
-                "a crash breaks the ring, and a lost message ends the election undecided",
-            ),
+                "a crash breaks the ring, and a lost message ends the election undecided; \
+                 repaired-chang-roberts survives crashes",
+            )
+            .and_absence(),
+            knows: Knowledge::UNIFORM,
             topology: Topology::UnidirectionalRing,
             messages: Cost::per_election("2N … N(N+1)/2 + N", 2 * n, Some(n * (n + 1) / 2 + n))
                 .none_alone(size),
@@ -234,14 +246,20 @@ impl Algorithm for ChangRoberts {
     }
 
     fn expected(config: &Config, size: u32, scene: Scene) -> Option<Expected> {
+        let Config { ranks, absent, .. } = config;
+        let size = ring::length(absent, size);
         let n = u64::from(size);
         match scene {
-            Scene::AllStart => Some(Expected::new(Precision::Exact, messages(&config.ranks))),
+            Scene::AllStart => {
+                let ring = ring::living(ranks, absent, ProcessId(0));
+                Some(Expected::new(Precision::Exact, messages(&ring)))
+            }
             Scene::AllStartDrawn => Some(Expected::harmonic(n, size, n)),
+            Scene::OneStarts(start) if absent.contains(start) => None,
             Scene::OneStarts(start) => {
-                let largest = (0..size).max_by_key(|place| config.ranks[*place as usize])?;
-                let hops = (largest + size - start.0) % size;
-                Some(Expected::new(Precision::Exact, u64::from(hops) + 2 * n))
+                let ring = ring::living(ranks, absent, start);
+                let hops = (0..ring.len() as u64).max_by_key(|place| ring[*place as usize])?;
+                Some(Expected::new(Precision::Exact, hops + 2 * n))
             }
             Scene::OneAtATime | Scene::Alike | Scene::Other => None,
         }

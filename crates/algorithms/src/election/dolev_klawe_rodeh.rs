@@ -26,17 +26,17 @@ use alloc::sync::Arc;
 use tenure_core::service::election::{Command, Event};
 use tenure_core::theory::{Expected, Precision, Scene};
 use tenure_core::{
-    Algorithm, Card, Cost, Effects, Faults, Group, Never, Order, ProcessId, Protocol, Rank, Term,
-    Topology, labelled,
+    Algorithm, Card, Cost, Effects, Faults, Group, Knowledge, Never, Order, ProcessId, Protocol,
+    Rank, Term, Topology, labelled,
 };
 
 pub use super::ring::Config;
-use super::ring::{self, Candidate};
+use super::ring::{self, Candidate, Ring};
 
 /// One process on the ring.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct DolevKlaweRodeh {
-    group: Group,
+    ring: Ring,
     /// What decides.
     rank: Rank,
     /// The latest election that this process has heard of, 0 before the first.
@@ -111,7 +111,8 @@ impl Protocol for DolevKlaweRodeh {
 
     fn boot(group: Group, config: &Config, _: Option<()>, _: &mut impl Effects<Self>) -> Self {
         let rank = ring::rank(&config.ranks, group);
-        DolevKlaweRodeh { group, rank, election: 0, phase: Phase::Settled }
+        let ring = Ring::without(&config.absent, group);
+        DolevKlaweRodeh { ring, rank, election: 0, phase: Phase::Settled }
     }
 
     fn stable(&self) {}
@@ -166,8 +167,8 @@ impl DolevKlaweRodeh {
     /// Wakes up, in the first phase.
     fn start(&mut self, election: u32, fx: &mut impl Effects<Self>) {
         self.election = election;
-        let own = Candidate { rank: self.rank, process: self.group.me() };
-        if self.group.size() == 1 {
+        let own = Candidate { rank: self.rank, process: self.ring.me() };
+        if self.ring.is_alone() {
             return self.settle(election, own.process, fx);
         }
         self.speak_for(own, 1, fx);
@@ -210,18 +211,22 @@ impl DolevKlaweRodeh {
     }
 
     fn pass_on(&self, message: Message, fx: &mut impl Effects<Self>) {
-        fx.send(self.group.successor(), message);
+        fx.send(self.ring.successor(), message);
     }
 }
 
 impl Algorithm for DolevKlaweRodeh {
-    fn card(_: &Config, size: u32) -> Card {
+    fn card(config: &Config, size: u32) -> Card {
+        let size = ring::length(&config.absent, size);
         let n = u64::from(size);
         Card {
             order: Order::Fifo,
             faults: Faults::duplication(
-                "a crash breaks the ring, and a lost message ends the election undecided",
-            ),
+                "a crash breaks the ring, and a lost message ends the election undecided; \
+                 repaired-chang-roberts survives crashes",
+            )
+            .and_absence(),
+            knows: Knowledge::UNIFORM,
             topology: Topology::UnidirectionalRing,
             messages: Cost::per_election(
                 "4N … 2N⌊log₂N⌋ + 2N",
@@ -237,13 +242,14 @@ impl Algorithm for DolevKlaweRodeh {
         }
     }
 
-    fn expected(_: &Config, size: u32, _: Scene) -> Option<Expected> {
+    fn expected(config: &Config, size: u32, _: Scene) -> Option<Expected> {
+        let size = ring::length(&config.absent, size);
         let n = u64::from(size);
         // 2N a phase, but N in the last, of at most ⌊log₂ N⌋ + 1; and N to announce.
         Some(Expected::new(Precision::Most, 2 * n * u64::from(size.ilog2()) + 2 * n))
     }
 
-    fn ranked(_: &Config, ranks: Arc<[Rank]>) -> Config {
-        Config { ranks }
+    fn ranked(config: &Config, ranks: Arc<[Rank]>) -> Config {
+        Config { ranks, ..config.clone() }
     }
 }

@@ -24,17 +24,17 @@ use alloc::sync::Arc;
 use tenure_core::service::election::{Command, Event};
 use tenure_core::theory::{Expected, Precision, Scene};
 use tenure_core::{
-    Algorithm, Card, Cost, Effects, Faults, Group, Never, ProcessId, Protocol, Rank, Term,
-    Topology, labelled,
+    Algorithm, Card, Cost, Effects, Faults, Group, Knowledge, Never, ProcessId, Protocol, Rank,
+    Term, Topology, labelled,
 };
 
 pub use super::ring::Config;
-use super::ring::{self, Direction};
+use super::ring::{self, Direction, Ring};
 
 /// One process on the ring.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Franklin {
-    group: Group,
+    ring: Ring,
     /// What decides.
     rank: Rank,
     /// The latest election that this process has heard of, 0 before the first.
@@ -115,7 +115,8 @@ impl Protocol for Franklin {
 
     fn boot(group: Group, config: &Config, _: Option<()>, _: &mut impl Effects<Self>) -> Self {
         let rank = ring::rank(&config.ranks, group);
-        Franklin { group, rank, election: 0, phase: Phase::Settled }
+        let ring = Ring::without(&config.absent, group);
+        Franklin { ring, rank, election: 0, phase: Phase::Settled }
     }
 
     fn stable(&self) {}
@@ -148,14 +149,14 @@ impl Protocol for Franklin {
                     }
                     // A copy of one that we have had.
                     Phase::Passive { since } if election == self.election && phase <= *since => {}
-                    _ => fx.send(direction.neighbour(self.group), message),
+                    _ => fx.send(direction.neighbour(self.ring), message),
                 }
             }
             Message::Elected { election, leader } => {
                 let known = election == self.election && self.phase == Phase::Settled;
                 if election >= self.election && !known {
                     self.settle(election, leader, fx);
-                    fx.send(self.group.successor(), message);
+                    fx.send(self.ring.successor(), message);
                 }
             }
         }
@@ -166,8 +167,8 @@ impl Franklin {
     /// Wakes up, in the first phase.
     fn start(&mut self, election: u32, fx: &mut impl Effects<Self>) {
         self.election = election;
-        if self.group.size() == 1 {
-            return self.settle(election, self.group.me(), fx);
+        if self.ring.is_alone() {
+            return self.settle(election, self.ring.me(), fx);
         }
         self.bid(1, Sides::default(), fx);
     }
@@ -182,7 +183,7 @@ impl Franklin {
 
     fn send_bid(&self, phase: u32, rank: Rank, direction: Direction, fx: &mut impl Effects<Self>) {
         let bid = Message::Bid { election: self.election, phase, rank, direction };
-        fx.send(direction.neighbour(self.group), bid);
+        fx.send(direction.neighbour(self.ring), bid);
     }
 
     /// Once both neighbours have spoken: goes on, or is beaten.
@@ -208,9 +209,9 @@ impl Franklin {
         if let Phase::Active { phase, .. } = self.phase
             && (election, of) == (self.election, phase)
         {
-            let leader = self.group.me();
+            let leader = self.ring.me();
             self.settle(election, leader, fx);
-            fx.send(self.group.successor(), Message::Elected { election, leader });
+            fx.send(self.ring.successor(), Message::Elected { election, leader });
         }
     }
 
@@ -222,13 +223,17 @@ impl Franklin {
 }
 
 impl Algorithm for Franklin {
-    fn card(_: &Config, size: u32) -> Card {
+    fn card(config: &Config, size: u32) -> Card {
+        let size = ring::length(&config.absent, size);
         let n = u64::from(size);
         let phases = u64::from(size.ilog2()) + 1;
         Card {
             faults: Faults::duplication(
-                "a crash breaks the ring, and a lost message ends the election undecided",
-            ),
+                "a crash breaks the ring, and a lost message ends the election undecided; \
+                 repaired-chang-roberts survives crashes",
+            )
+            .and_absence(),
+            knows: Knowledge::UNIFORM,
             topology: Topology::BidirectionalRing,
             messages: Cost::per_election(
                 "5N … 2N(⌊log₂N⌋ + 1) + N",
@@ -244,12 +249,13 @@ impl Algorithm for Franklin {
         }
     }
 
-    fn expected(_: &Config, size: u32, _: Scene) -> Option<Expected> {
+    fn expected(config: &Config, size: u32, _: Scene) -> Option<Expected> {
+        let size = ring::length(&config.absent, size);
         let n = u64::from(size);
         Some(Expected::new(Precision::Most, 2 * n * (u64::from(size.ilog2()) + 1) + n))
     }
 
-    fn ranked(_: &Config, ranks: Arc<[Rank]>) -> Config {
-        Config { ranks }
+    fn ranked(config: &Config, ranks: Arc<[Rank]>) -> Config {
+        Config { ranks, ..config.clone() }
     }
 }

@@ -26,17 +26,17 @@ use alloc::sync::Arc;
 use tenure_core::service::election::{Command, Event};
 use tenure_core::theory::{Expected, Precision, Scene};
 use tenure_core::{
-    Algorithm, Card, Cost, Effects, Faults, Group, Never, ProcessId, Protocol, Rank, Term,
-    Topology, labelled,
+    Algorithm, Card, Cost, Effects, Faults, Group, Knowledge, Never, ProcessId, Protocol, Rank,
+    Term, Topology, labelled,
 };
 
 pub use super::ring::Config;
-use super::ring::{self, Direction};
+use super::ring::{self, Direction, Ring};
 
 /// One process on the ring.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct HirschbergSinclair {
-    group: Group,
+    ring: Ring,
     /// What decides.
     rank: Rank,
     /// The latest election that this process has heard of, 0 before the first.
@@ -109,7 +109,8 @@ impl Protocol for HirschbergSinclair {
 
     fn boot(group: Group, config: &Config, _: Option<()>, _: &mut impl Effects<Self>) -> Self {
         let rank = ring::rank(&config.ranks, group);
-        HirschbergSinclair { group, rank, election: 0, settled: 0, phase: Phase::Asleep }
+        let ring = Ring::without(&config.absent, group);
+        HirschbergSinclair { ring, rank, election: 0, settled: 0, phase: Phase::Asleep }
     }
 
     fn stable(&self) {}
@@ -154,7 +155,7 @@ impl Protocol for HirschbergSinclair {
                     self.probe(phase.saturating_add(1), fx);
                 }
             }
-            Message::Elected { leader, .. } if leader == self.group.me() => {}
+            Message::Elected { leader, .. } if leader == self.ring.me() => {}
             Message::Elected { election, leader } => {
                 self.notice(election);
                 self.settle(election, leader, fx);
@@ -166,8 +167,8 @@ impl Protocol for HirschbergSinclair {
 
 impl HirschbergSinclair {
     fn start(&mut self, fx: &mut impl Effects<Self>) {
-        if self.group.size() == 1 {
-            return self.settle(self.election, self.group.me(), fx);
+        if self.ring.is_alone() {
+            return self.settle(self.election, self.ring.me(), fx);
         }
         self.probe(0, fx);
     }
@@ -185,7 +186,7 @@ impl HirschbergSinclair {
     /// Our probe has come all the way round; the other one will as well, and changes nothing.
     fn win(&mut self, election: u32, fx: &mut impl Effects<Self>) {
         if election == self.election && !self.is_settled() {
-            let leader = self.group.me();
+            let leader = self.ring.me();
             self.settle(election, leader, fx);
             fx.send(self.neighbour(Direction::Clockwise), Message::Elected { election, leader });
         }
@@ -225,7 +226,7 @@ impl HirschbergSinclair {
     }
 
     fn neighbour(&self, direction: Direction) -> ProcessId {
-        direction.neighbour(self.group)
+        direction.neighbour(self.ring)
     }
 }
 
@@ -250,13 +251,17 @@ fn probes(size: u64, end: u32) -> u64 {
 }
 
 impl Algorithm for HirschbergSinclair {
-    fn card(_: &Config, size: u32) -> Card {
+    fn card(config: &Config, size: u32) -> Card {
+        let size = ring::length(&config.absent, size);
         let n = u64::from(size);
         let least = 4 * ((1 << last_phase(n)) - 1) + 3 * n;
         Card {
             faults: Faults::duplication(
-                "a crash breaks the ring, and a lost message may leave it undecided",
-            ),
+                "a crash breaks the ring, and a lost message may leave it undecided; \
+                 repaired-chang-roberts survives crashes",
+            )
+            .and_absence(),
+            knows: Knowledge::UNIFORM,
             topology: Topology::BidirectionalRing,
             messages: Cost::per_election(
                 "4·2^⌈log₂N⌉ + 3N − 4 … O(N log N)",
@@ -272,13 +277,14 @@ impl Algorithm for HirschbergSinclair {
         }
     }
 
-    fn expected(_: &Config, size: u32, scene: Scene) -> Option<Expected> {
+    fn expected(config: &Config, size: u32, scene: Scene) -> Option<Expected> {
+        let size = ring::length(&config.absent, size);
         let n = u64::from(size);
         let bound = Expected::new(Precision::Most, 5 * n + probes(n, last_phase(n) + 1));
         matches!(scene, Scene::AllStart | Scene::AllStartDrawn).then_some(bound)
     }
 
-    fn ranked(_: &Config, ranks: Arc<[Rank]>) -> Config {
-        Config { ranks }
+    fn ranked(config: &Config, ranks: Arc<[Rank]>) -> Config {
+        Config { ranks, ..config.clone() }
     }
 }

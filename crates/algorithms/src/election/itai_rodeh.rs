@@ -26,8 +26,8 @@ use core::cmp::Ordering;
 
 use tenure_core::service::election::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, Cost, Effects, Faults, Group, Never, ProcessId, Property, Protocol, Term,
-    Topology, labelled,
+    Algorithm, Card, Cost, Effects, Faults, Group, Knowledge, Never, ProcessId, Property, Protocol,
+    Term, Topology, labelled,
 };
 
 /// One process on the ring, which is like all others.
@@ -195,9 +195,11 @@ impl Algorithm for ItaiRodeh {
         let n = u64::from(size);
         Card {
             faults: Faults::duplication(
-                "a crash breaks the ring, and a lost message ends the election undecided",
+                "a crash breaks the ring, and a lost message ends the election undecided; \
+                 processes with names elect by repaired-chang-roberts",
             ),
             topology: Topology::UnidirectionalRing,
+            knows: Knowledge::ANONYMOUS,
             messages: Cost::per_election("2N … no bound; O(N log N) on average", 2 * n, None)
                 .none_alone(size),
             promises: [Property::Agreement, Property::Progress].into(),

@@ -25,11 +25,11 @@ use alloc::sync::Arc;
 use tenure_core::service::election::{Command, Event};
 use tenure_core::theory::{Expected, Precision, Scene, Theory};
 use tenure_core::{
-    Algorithm, Card, Cost, Effects, Faults, Group, Never, Order, ProcessId, Protocol, Rank, Term,
-    Topology, labelled,
+    Algorithm, Card, Cost, Effects, Faults, Group, Knowledge, Never, Order, ProcessId, ProcessSet,
+    Protocol, Rank, Term, Topology, labelled,
 };
 
-use super::ring::{self, Candidate};
+use super::ring::{self, Candidate, Ring};
 use crate::Variants;
 use crate::catalogue::{Configured, Parameters, Unknown};
 use crate::variants::switches;
@@ -37,7 +37,7 @@ use crate::variants::switches;
 /// One process on the ring.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LeLann {
-    group: Group,
+    ring: Ring,
     variants: Variants<Switch>,
     /// What decides.
     rank: Rank,
@@ -97,6 +97,8 @@ labelled!(Message, Election, Elect => "elect", Query => "query");
 pub struct Config {
     /// By place on the ring, clockwise, the direction of messages. All different.
     pub ranks: Arc<[Rank]>,
+    /// Who had failed before the ring was formed: it is a ring of the others.
+    pub absent: ProcessSet,
     /// Which variants are switched on.
     pub variants: Variants<Switch>,
 }
@@ -104,13 +106,19 @@ pub struct Config {
 impl Config {
     /// Plain ids as ranks, in the order of the ring.
     pub fn plain(size: u32) -> Self {
-        Config { ranks: ring::plain(size), variants: Variants::none() }
+        Config::of(ring::plain(size), Variants::none())
+    }
+
+    /// These ranks and variants, and nobody has failed.
+    pub fn of(ranks: Arc<[Rank]>, variants: Variants<Switch>) -> Self {
+        Config { ranks, absent: ProcessSet::new(), variants }
     }
 }
 
 impl Configured for Config {
     fn configured(parameters: &Parameters) -> Result<Self, Unknown> {
-        Ok(Config { ranks: parameters.ranks.clone(), variants: parameters.variants()? })
+        let (ranks, absent) = (parameters.ranks.clone(), parameters.absent.clone());
+        Ok(Config { ranks, absent, variants: parameters.variants()? })
     }
 }
 
@@ -136,8 +144,9 @@ impl Protocol for LeLann {
         fx: &mut impl Effects<Self>,
     ) -> Self {
         let (variants, rank) = (config.variants, ring::rank(&config.ranks, group));
+        let ring = Ring::without(&config.absent, group);
         let election = stable.unwrap_or(0);
-        let mut lelann = LeLann { group, variants, rank, election, phase: Phase::Unaware };
+        let mut lelann = LeLann { ring, variants, rank, election, phase: Phase::Unaware };
         if stable.is_some() {
             lelann.pass_on(Message::Query { asker: group.me(), known: None }, fx);
         }
@@ -179,7 +188,7 @@ impl Protocol for LeLann {
                     self.send_own(fx);
                 }
             }
-            Message::Query { asker, known } if asker == self.group.me() => self.learn(known, fx),
+            Message::Query { asker, known } if asker == self.ring.me() => self.learn(known, fx),
             Message::Query { asker, known } => {
                 self.pass_on(Message::Query { asker, known: known.or(self.outcome()) }, fx);
             }
@@ -233,7 +242,7 @@ impl LeLann {
     }
 
     fn own(&self) -> Candidate {
-        Candidate { rank: self.rank, process: self.group.me() }
+        Candidate { rank: self.rank, process: self.ring.me() }
     }
 
     /// What this process can tell who asks.
@@ -246,8 +255,8 @@ impl LeLann {
 
     /// Sends clockwise; who is alone on the ring is its own neighbour.
     fn pass_on(&mut self, message: Message, fx: &mut impl Effects<Self>) {
-        let next = self.group.successor();
-        if next == self.group.me() {
+        let next = self.ring.successor();
+        if next == self.ring.me() {
             self.on_message(next, message, fx);
         } else {
             fx.send(next, message);
@@ -256,13 +265,17 @@ impl LeLann {
 }
 
 impl Algorithm for LeLann {
-    fn card(_: &Config, size: u32) -> Card {
+    fn card(config: &Config, size: u32) -> Card {
+        let size = ring::length(&config.absent, size);
         let n = u64::from(size);
         Card {
             order: Order::Fifo,
             faults: Faults::duplication(
-                "a crash breaks the ring, and a lost message hides a candidate from some",
-            ),
+                "a crash breaks the ring, and a lost message hides a candidate from some; \
+                 repaired-chang-roberts survives crashes",
+            )
+            .and_absence(),
+            knows: Knowledge::UNIFORM,
             topology: Topology::UnidirectionalRing,
             messages: Cost::per_election("N²", n * n, Some(n * n)).none_alone(size),
             theory: Some(Theory::election(size)),
@@ -275,7 +288,8 @@ impl Algorithm for LeLann {
         }
     }
 
-    fn expected(_: &Config, size: u32, _: Scene) -> Option<Expected> {
+    fn expected(config: &Config, size: u32, _: Scene) -> Option<Expected> {
+        let size = ring::length(&config.absent, size);
         let all = Expected::new(Precision::Exact, u64::from(size).pow(2));
         (size > 1).then_some(all)
     }

@@ -9,6 +9,7 @@ pub mod itai_rodeh;
 pub mod lelann;
 pub mod raft;
 pub mod repaired_chang_roberts;
+pub mod restarting_chang_roberts;
 pub mod ring;
 
 crate::catalogue::members! {
@@ -22,4 +23,5 @@ crate::catalogue::members! {
     "bully" => bully::Bully;
     "raft" => raft::Raft;
     "repaired-chang-roberts" => repaired_chang_roberts::RepairedChangRoberts;
+    "restarting-chang-roberts" => restarting_chang_roberts::RestartingChangRoberts;
 }

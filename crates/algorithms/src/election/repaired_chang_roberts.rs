@@ -353,8 +353,8 @@ impl Algorithm for RepairedChangRoberts {
         }
     }
 
-    fn ranked(_: &Config, ranks: Arc<[Rank]>) -> Config {
-        Config { ranks }
+    fn ranked(config: &Config, ranks: Arc<[Rank]>) -> Config {
+        Config { ranks, ..config.clone() }
     }
 
     /// The number of the newest term.

@@ -21,8 +21,8 @@
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::theory::{Expected, Hops, Precision, Scene, Theory};
 use tenure_core::{
-    Algorithm, Card, Cost, Effects, Faults, Fence, Group, Never, ProcessId, Property, Protocol,
-    Strategy, Topology, labelled,
+    Algorithm, Card, Cost, Effects, Faults, Fence, Group, Knowledge, Never, ProcessId, Property,
+    Protocol, Strategy, Topology, labelled,
 };
 
 use super::{Claim, Desk, Ticket};
@@ -201,6 +201,7 @@ impl Algorithm for Central {
                 "stops when the coordinator or a process that waits or is inside crashes",
             ),
             topology: Topology::Star,
+            knows: Knowledge::UNIFORM,
             messages: Cost::per_entry("3 (0 at the coordinator)", 0, Some(3)).none_alone(size),
             theory: Some(Theory::lock(
                 ["2 (0 at the coordinator)", "no bound", "but for what users say"],

@@ -24,8 +24,8 @@
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::theory::{Expected, Hops, Scene, Theory};
 use tenure_core::{
-    Algorithm, Card, Cost, Effects, Faults, Fence, Group, Never, ProcessId, Protocol, Strategy,
-    labelled,
+    Algorithm, Card, Cost, Effects, Faults, Fence, Group, Knowledge, Never, ProcessId, Protocol,
+    Strategy, labelled,
 };
 
 /// One process of the algorithm.
@@ -152,6 +152,7 @@ impl Algorithm for NaimiTrehel {
             faults: Faults::none(
                 "a lost request or token stops it, and a duplicated token lets two in",
             ),
+            knows: Knowledge::UNIFORM,
             messages: Cost::per_entry("0 … N", 0, Some(size.into())).none_alone(size),
             theory: Some(Theory::lock(["0…N", "no bound", "no"], Hops::ONE)),
             ..Card::mutex(

@@ -26,8 +26,8 @@ use tenure_core::service::mutex::{Command, Event};
 use tenure_core::theory::{Expected, Hops, Precision, Scene, Theory};
 use tenure_core::tree::{Shape, Tree};
 use tenure_core::{
-    Algorithm, Card, Cost, Effects, Faults, Fence, Group, Never, ProcessId, Protocol, Strategy,
-    Topology, labelled,
+    Algorithm, Card, Cost, Effects, Faults, Fence, Group, Knowledge, Never, ProcessId, Protocol,
+    Strategy, Topology, labelled,
 };
 
 use crate::catalogue::{Configured, Parameters, Unknown};
@@ -194,6 +194,7 @@ impl Algorithm for Raymond {
                 "a crash parts the tree, a lost token stops it, two tokens let two in",
             ),
             topology: Topology::Tree,
+            knows: Knowledge::UNIFORM,
             messages: Cost::per_entry("0 … 2D", 0, Some(2 * u64::from(config.tree.diameter()))),
             theory: Some(Theory::lock(
                 ["0…2D", "no bound", "no"],

@@ -22,8 +22,8 @@
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::theory::{Hops, Theory};
 use tenure_core::{
-    Algorithm, Card, Cost, Delay, Effects, Faults, Fence, Group, ProcessId, Property, Protocol,
-    Strategy, Topology, labelled,
+    Algorithm, Card, Cost, Delay, Effects, Faults, Fence, Group, Knowledge, ProcessId, Property,
+    Protocol, Strategy, Topology, labelled,
 };
 
 use crate::catalogue::{Configured, Parameters, Unknown};
@@ -188,6 +188,7 @@ impl Algorithm for TokenRing {
                 "a crash or a lost token stops it, and a duplicated token lets two in",
             ),
             topology: Topology::UnidirectionalRing,
+            knows: Knowledge::UNIFORM,
             messages: Cost::per_entry("1 … ∞", 1, None).none_alone(size),
             theory: Some(Theory::lock(["0…N", "1", "no"], Hops::ring(size))),
             variants: [tolerant(

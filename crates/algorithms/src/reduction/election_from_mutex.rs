@@ -21,8 +21,8 @@ use alloc::vec::Vec;
 
 use tenure_core::service::{election, mutex};
 use tenure_core::{
-    Algorithm, Card, Cost, Effects, Fence, Group, Input, Label, Labelled, Layer, Mutex, ProcessId,
-    Property, Protocol, Service, Strategy, Term, Verdict,
+    Algorithm, Card, Cost, Effects, Fence, Group, Input, Knowledge, Label, Labelled, Layer, Mutex,
+    ProcessId, Property, Protocol, Service, Strategy, Term, Verdict,
 };
 
 /// One process.
@@ -184,6 +184,7 @@ impl<M: Mutex + Algorithm> Algorithm for ElectionFromMutex<M> {
                 mutex.messages.most.map(|most| others + u64::from(size) * most),
             )
             .in_part(),
+            knows: Knowledge::NON_UNIFORM,
             theory: None,
             promises: [Property::Agreement, Property::Progress].into(),
             ..mutex

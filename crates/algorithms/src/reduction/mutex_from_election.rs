@@ -25,8 +25,9 @@ use alloc::vec::Vec;
 
 use tenure_core::service::{election, mutex};
 use tenure_core::{
-    Algorithm, Card, Cost, Crashes, Effects, Election, Faults, Fence, Fixed, Group, Input, Label,
-    Labelled, LamportClock, Layer, ProcessId, Property, Protocol, Rank, Service, Strategy, Verdict,
+    Algorithm, Card, Cost, Crashes, Effects, Election, Faults, Fence, Fixed, Group, Input,
+    Knowledge, Label, Labelled, LamportClock, Layer, ProcessId, Property, Protocol, Rank, Service,
+    Strategy, Verdict,
 };
 
 use crate::Variants;
@@ -303,6 +304,7 @@ impl<E: Election + Algorithm> Algorithm for MutexFromElection<E> {
             faults: Faults {
                 loss: false,
                 duplication: election.faults.duplication,
+                absence: false,
                 crashes: Crashes::None,
                 says: "stops when the process crashes that calls the next election",
             },
@@ -313,6 +315,7 @@ impl<E: Election + Algorithm> Algorithm for MutexFromElection<E> {
                 election.messages.most.map(|most| others + most),
             )
             .in_part(),
+            knows: Knowledge::NON_UNIFORM,
             theory: None,
             promises: [Property::MutualExclusion, Property::Progress, Property::Fencing].into(),
             clocked: Vec::new(),

@@ -41,7 +41,7 @@ fn chang_roberts_sends_the_sum_of_distances_and_n_times_the_harmonic_number_on_a
         let (mut seed, mut total, mut worst, mut best) = (0, 0, 0, u64::MAX);
         permutations(size, |ids| {
             seed += 1;
-            let config = chang_roberts::Config { ranks: ranks(ids), variants: Variants::none() };
+            let config = chang_roberts::Config::of(ranks(ids), Variants::none());
             let elections = messages::<ChangRoberts>(ids, Order::Fifo, config, seed) - n;
             assert_eq!(elections, distances(ids), "{ids:?}");
             total += elections;
@@ -61,7 +61,7 @@ fn chang_roberts_with_one_initiator_sends_two_laps_and_half_of_n_minus_one_on_av
         let n = u64::from(size);
         let mut total = 0;
         permutations(size, |ids| {
-            let config = chang_roberts::Config { ranks: ranks(ids), variants: Variants::none() };
+            let config = chang_roberts::Config::of(ranks(ids), Variants::none());
             let (stage, _) = elect::<ChangRoberts>(size, Order::Fifo, config, &[p(1)], 0, 1);
             let largest = place_of(size, ids).map_or(0, ProcessId::index) as u64;
             assert_eq!(stage.total_sent(), largest + 2 * n, "{ids:?}");
@@ -80,7 +80,7 @@ fn hirschberg_sinclair_sends_the_same_in_every_schedule_and_stays_within_its_car
         let mut seed = 0;
         permutations(size, |ids| {
             seed += 1;
-            let config = hirschberg_sinclair::Config { ranks: ranks(ids) };
+            let config = hirschberg_sinclair::Config::of(ranks(ids));
             let count =
                 |order, seed| messages::<HirschbergSinclair>(ids, order, config.clone(), seed);
             let fifo = count(Order::Fifo, seed);
@@ -100,7 +100,7 @@ fn on_every_ring_of_eight_the_eighth_leads_in_phase_3() {
     permutations(7, |others| {
         let mut ids = others.to_vec();
         ids.push(8);
-        let config = hirschberg_sinclair::Config { ranks: ranks(&ids) };
+        let config = hirschberg_sinclair::Config::of(ranks(&ids));
         let mut stage = Stage::<HirschbergSinclair>::alike(8, Order::Fifo, config);
         everybody(8).into_iter().for_each(|at| stage.command(at, Command::Elect));
         let (mut last_phase, mut in_phase) = (0, [0_u64; 8]);

@@ -3,18 +3,18 @@
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::election::ChangRoberts;
-use tenure_algorithms::election::chang_roberts::{Config, Message, Switch};
+use tenure_algorithms::election::chang_roberts::{Config, Message, Switch, messages};
 use tenure_claims::claims;
 use tenure_core::service::election::Command;
 use tenure_core::{Order, ProcessId, Rank};
 
-use crate::support::election::{beliefs, elect, everybody, opinions};
+use crate::support::election::{beliefs, elect, everybody, opinions, place_of};
 use crate::support::p;
 use tenure_trace::{Dice, Seen, Stage};
 
 fn ring(ids: &[u32]) -> Config {
     let ranks = ids.iter().map(|id| Rank::of_id(*id)).collect();
-    Config { ranks, variants: Variants::none() }
+    Config::of(ranks, Variants::none())
 }
 
 fn stage(ids: &[u32]) -> Stage<ChangRoberts> {
@@ -145,7 +145,7 @@ fn any_initiators_agree_on_the_largest() {
 fn the_least_loaded_process_wins_with_ranks_of_load() {
     let load = |load, id| Rank::of_load(std::num::NonZeroU32::new(load).unwrap(), id);
     let ranks = [load(50, 1), load(25, 2), load(25, 3)].into();
-    let config = Config { ranks, variants: Variants::none() };
+    let config = Config::of(ranks, Variants::none());
     let (_, beliefs) = elect::<ChangRoberts>(3, Order::Fifo, config, &everybody(3), 0, 1);
     assert_eq!(beliefs, [Some(p(3)); 3]);
 }
@@ -244,5 +244,33 @@ fn duplicates_do_not_change_who_leads() {
         let (_, beliefs) =
             elect::<ChangRoberts>(5, Order::Fifo, ring(&ids), &everybody(5), 4, seed);
         assert_eq!(beliefs, [largest; 5]);
+    }
+}
+
+/// Failures before the election: the ring is one of those who are alive, and costs what a ring of
+/// so many costs.
+#[test]
+fn on_the_ring_of_those_who_are_alive_it_costs_what_so_many_cost() {
+    let ids = [3, 6, 1, 5, 2, 4];
+    for down in 0..63_u32 {
+        let is_down = |place: usize| down & (1 << place) != 0;
+        let living: Vec<u32> = (0..6).filter(|it| !is_down(*it)).map(|it| ids[it]).collect();
+        let absent = (0..6).filter(|it| is_down(*it)).map(ProcessId::at).collect();
+        let config = Config { absent, ..ring(&ids) };
+        let mut stage = Stage::<ChangRoberts>::alike(6, Order::Fifo, config);
+        for at in everybody(6) {
+            if is_down(at.index()) {
+                stage.crash(at);
+            } else {
+                stage.command(at, Command::Elect);
+            }
+        }
+        stage.drain(&mut Dice(down.into()));
+        let expected = if living.len() == 1 { 0 } else { messages(&living) };
+        assert_eq!(stage.total_sent(), expected, "{down:b} down");
+        let leader = place_of(*living.iter().max().unwrap(), &ids);
+        for (at, belief) in opinions(&mut stage).into_iter().enumerate() {
+            assert_eq!(belief, leader.filter(|_| !is_down(at)), "P{} of {down:b}", at + 1);
+        }
     }
 }

@@ -11,7 +11,7 @@ use crate::support::{p, permutations};
 use tenure_trace::{Dice, Stage};
 
 fn ring(ids: &[u32]) -> Config {
-    Config { ranks: ranks(ids) }
+    Config::of(ranks(ids))
 }
 
 /// All start at once: by phase, how many bids travel.

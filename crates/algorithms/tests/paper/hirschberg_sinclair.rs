@@ -12,7 +12,7 @@ use crate::support::p;
 use tenure_trace::{Dice, Seen, Stage};
 
 fn ring(ids: &[u32]) -> Config {
-    Config { ranks: ids.iter().map(|id| Rank::of_id(*id)).collect() }
+    Config::of(ids.iter().map(|id| Rank::of_id(*id)).collect())
 }
 
 fn stage(ids: &[u32]) -> Stage<HirschbergSinclair> {

@@ -110,7 +110,7 @@ fn the_size_of_the_ring_decides_without_names_and_means_nothing_with_them() {
     assert_eq!([3, 5].map(unnamed), [Some(p(1)), None]);
     let named = |size| {
         let ranks = (0..size).map(|place| Rank::of_id(9 - place)).collect();
-        let config = chang_roberts::Config { ranks, variants: Variants::none() };
+        let config = chang_roberts::Config::of(ranks, Variants::none());
         let mut stage = Stage::<ChangRoberts>::alike(size, Order::Fifo, config);
         stage.command(p(1), Command::Elect);
         let own = stage.queue((p(1), p(2)))[0].clone();

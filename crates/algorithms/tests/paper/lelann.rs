@@ -12,7 +12,7 @@ use crate::support::{p, permutations};
 use tenure_trace::{Dice, Seen, Stage};
 
 fn ring(ids: &[u32]) -> Config {
-    Config { ranks: ranks(ids), variants: Variants::none() }
+    Config::of(ranks(ids), Variants::none())
 }
 
 fn stage(ids: &[u32]) -> Stage<LeLann> {

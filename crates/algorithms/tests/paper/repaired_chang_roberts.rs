@@ -14,7 +14,7 @@ use crate::support::{p, permutations};
 use tenure_trace::{Dice, Seen, Stage};
 
 fn ring(ids: &[u32]) -> Config {
-    Config { ranks: ranks(ids) }
+    Config::of(ranks(ids))
 }
 
 fn stage(ids: &[u32]) -> Stage<RepairedChangRoberts> {

@@ -62,14 +62,14 @@ impl Tally {
         for variants in
             [Variants::none(), Variants::none().with(chang_roberts::Switch::UnmarkedForward)]
         {
-            let config = chang_roberts::Config { ranks: Arc::clone(&ranks), variants };
+            let config = chang_roberts::Config::of(Arc::clone(&ranks), variants);
             self.compare::<ChangRoberts>(ids, starting, &config);
         }
         for variants in [Variants::none(), Variants::none().with(lelann::Switch::ForwardFirst)] {
-            let config = lelann::Config { ranks: Arc::clone(&ranks), variants };
+            let config = lelann::Config::of(Arc::clone(&ranks), variants);
             self.compare::<LeLann>(ids, starting, &config);
         }
-        let config = dolev_klawe_rodeh::Config { ranks };
+        let config = dolev_klawe_rodeh::Config::of(ranks);
         self.compare::<DolevKlaweRodeh>(ids, starting, &config);
     }
 }
@@ -232,7 +232,7 @@ fn on_a_ring_that_never_rests_the_verdicts_are_those_of_the_plain_search() {
 /// nothing, also where nobody said so.
 #[test]
 fn a_protocol_that_leaves_the_ring_is_searched_plainly() {
-    let config = || franklin::Config { ranks: ranks(&[1, 2, 3]) };
+    let config = || franklin::Config::of(ranks(&[1, 2, 3]));
     let check = || judged(Check::<Franklin>::with(3, config()).fifo(), &[1, 2, 3]);
     let (plain, reduced) = (check().run(), check().ample().run());
     assert!(!reduced.reduced);
@@ -283,7 +283,7 @@ fn within_a_bound_on_links_the_verdicts_are_those_of_the_plain_search() {
     let mut violated = 0;
     for (most, variants) in (1..=3).flat_map(|most| [(most, Variants::none()), (most, wrong)]) {
         for ids in all_ranks(3) {
-            let config = || lelann::Config { ranks: ranks(&ids), variants };
+            let config = || lelann::Config::of(ranks(&ids), variants);
             let check = || judged(Check::<LeLann>::with(3, config()).fifo().in_flight(most), &ids);
             let (plain, reduced) = (check().run(), check().ample().run());
             assert_eq!(verdicts(&plain), verdicts(&reduced), "{most}: {plain}{reduced}");
@@ -325,7 +325,7 @@ fn every_order_of_what_is_seen_is_found() {
     for (ids, starting) in all_ranks(3).flat_map(|ids| (1..8).map(move |set| (ids.clone(), set))) {
         for ascending in [true, false] {
             let check = || {
-                let config = lelann::Config { ranks: ranks(&ids), variants: Variants::none() };
+                let config = lelann::Config::of(ranks(&ids), Variants::none());
                 let initiators = (0..3).filter(|place| starting >> place & 1 != 0);
                 let check = Check::<LeLann>::with(3, config).fifo();
                 let monitor = ToldInOrder { ascending, last: None };

@@ -22,7 +22,7 @@ pub(crate) fn judged<P: Election>(check: Check<P>, ids: &[u32]) -> Check<P> {
 }
 
 fn chang_roberts(ids: &[u32], switches: Variants<chang_roberts::Switch>) -> Check<ChangRoberts> {
-    let config = chang_roberts::Config { ranks: ranks(ids), variants: switches };
+    let config = chang_roberts::Config::of(ranks(ids), switches);
     Check::with(ids.len() as u32, config)
 }
 
@@ -122,7 +122,7 @@ fn the_column_of_chang_and_roberts() {
 
 fn hirschberg_sinclair(ids: &[u32]) -> Check<HirschbergSinclair> {
     let ranks = ranks(ids);
-    let config = tenure_algorithms::election::hirschberg_sinclair::Config { ranks };
+    let config = tenure_algorithms::election::hirschberg_sinclair::Config::of(ranks);
     Check::with(ids.len() as u32, config)
 }
 

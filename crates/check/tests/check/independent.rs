@@ -90,7 +90,7 @@ fn lamport_has_as_many_worlds_and_steps_where_three_enter() {
 #[test]
 fn chang_and_roberts_have_as_many_worlds_and_steps_as_in_1979() {
     for ids in [&[1, 2][..], &[1, 2, 3], &[3, 2, 1], &[2, 4, 1, 3]] {
-        let config = ring::Config { ranks: ranks(ids), variants: Variants::none() };
+        let config = ring::Config::of(ranks(ids), Variants::none());
         let check = Check::<ChangRoberts>::with(size(ids), config).fifo();
         let ours = found(&check.in_the_end(Agreement::new()).progress().run());
         assert_eq!(ours, count(chang_roberts::sites(ids), InOrder), "ring {ids:?}");
@@ -101,7 +101,7 @@ fn chang_and_roberts_have_as_many_worlds_and_steps_as_in_1979() {
 #[test]
 fn a_search_that_leaves_a_rule_out_has_another_number_of_worlds() {
     let unmarked = Variants::none().with(ring::Switch::UnmarkedForward);
-    let config = ring::Config { ranks: ranks(&[1, 2, 3]), variants: unmarked };
+    let config = ring::Config::of(ranks(&[1, 2, 3]), unmarked);
     let check = Check::<ChangRoberts>::with(3, config).fifo();
     let ours = found(&check.in_the_end(Agreement::new()).progress().run());
     assert_ne!(ours, count(chang_roberts::sites(&[1, 2, 3]), InOrder));

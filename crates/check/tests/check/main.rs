@@ -30,6 +30,7 @@ mod reference;
 mod repaired_chang_roberts;
 mod repaired_ring;
 mod reports;
+mod restarting_chang_roberts;
 mod rings;
 mod settled;
 mod survival;

@@ -50,7 +50,7 @@ fn an_election_over_a_lock_that_is_wrong_is_wrong() {
 fn contests<const N: usize>(entries: [u32; N]) -> Check<MutexFromElection<ChangRoberts>> {
     let size = N as u32;
     let ranks: Arc<[Rank]> = (1..=size).map(Rank::of_id).collect();
-    let election = chang_roberts::Config { ranks, variants: Variants::none() };
+    let election = chang_roberts::Config::of(ranks, Variants::none());
     let config = mutex_from_election::Config { election, variants: Variants::none() };
     Check::with(size, config).fifo().entries(entries)
 }

@@ -14,7 +14,7 @@ use crate::catalogue::violated;
 use crate::elections::{judged, ranks};
 
 fn config(ids: &[u32]) -> repaired_chang_roberts::Config {
-    repaired_chang_roberts::Config { ranks: ranks(ids) }
+    repaired_chang_roberts::Config::of(ranks(ids))
 }
 
 /// More messages are under way on a link than four, where elections are begun one after another.
@@ -105,7 +105,7 @@ fn a_suspicion_in_vain_costs_elections_and_nothing_else_also_beside_a_crash() {
 #[test]
 fn without_repair_a_crash_leaves_somebody_waiting_or_believing_in_the_dead() {
     let ids = [3, 2, 1];
-    let config = chang_roberts::Config { ranks: ranks(&ids), variants: Variants::none() };
+    let config = chang_roberts::Config::of(ranks(&ids), Variants::none());
     let check = Check::<ChangRoberts>::with(3, config).fifo().detecting().crashing(1);
     let report = judged(check, &ids).run();
     violated(&report, "progress", 2);

@@ -20,7 +20,7 @@ use crate::elections::{judged, ranks};
 const RINGS: [&[u32]; 3] = [&[1, 2], &[1, 2, 3], &[3, 2, 1]];
 
 fn lelann_config(ids: &[u32]) -> lelann::Config {
-    lelann::Config { ranks: ranks(ids), variants: Variants::none() }
+    lelann::Config::of(ranks(ids), Variants::none())
 }
 
 fn lelann(ids: &[u32]) -> Check<LeLann> {
@@ -28,17 +28,17 @@ fn lelann(ids: &[u32]) -> Check<LeLann> {
 }
 
 fn chang_roberts(ids: &[u32]) -> Check<ChangRoberts> {
-    let config = chang_roberts::Config { ranks: ranks(ids), variants: Variants::none() };
+    let config = chang_roberts::Config::of(ranks(ids), Variants::none());
     Check::with(ids.len() as u32, config).fifo()
 }
 
 fn hirschberg_sinclair(ids: &[u32]) -> Check<HirschbergSinclair> {
-    let config = hirschberg_sinclair::Config { ranks: ranks(ids) };
+    let config = hirschberg_sinclair::Config::of(ranks(ids));
     Check::with(ids.len() as u32, config)
 }
 
 fn dolev_klawe_rodeh_config(ids: &[u32]) -> dolev_klawe_rodeh::Config {
-    dolev_klawe_rodeh::Config { ranks: ranks(ids) }
+    dolev_klawe_rodeh::Config::of(ranks(ids))
 }
 
 fn dolev_klawe_rodeh(ids: &[u32]) -> Check<DolevKlaweRodeh> {
@@ -46,7 +46,7 @@ fn dolev_klawe_rodeh(ids: &[u32]) -> Check<DolevKlaweRodeh> {
 }
 
 fn franklin_config(ids: &[u32]) -> franklin::Config {
-    franklin::Config { ranks: ranks(ids) }
+    franklin::Config::of(ranks(ids))
 }
 
 fn franklin(ids: &[u32]) -> Check<Franklin> {

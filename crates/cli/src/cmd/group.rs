@@ -107,9 +107,12 @@ impl GroupOptions {
             }
             _ => plain.ranks,
         };
-        different(&ranks)?;
+        if !self.beyond_assumptions {
+            different(&ranks)?;
+        }
         Ok(Parameters {
             ranks,
+            absent: self.down().iter().copied().collect(),
             coordinator: self.coordinator.unwrap_or(plain.coordinator),
             quorums: self.quorums.unwrap_or(plain.quorums),
             most_inside: self.k.unwrap_or(plain.most_inside),
@@ -221,6 +224,12 @@ impl GroupOptions {
         }
         if let Some(loads) = &self.loads {
             list("--loads", loads.0.iter().map(NonZeroU32::to_string).collect());
+        }
+        if !self.down().is_empty() {
+            list("--down", self.down().iter().map(|down| down.number().to_string()).collect());
+        }
+        if different(&self.parameters()?.ranks).is_err() {
+            words.push("--beyond-assumptions".to_owned());
         }
         words.extend(self.algorithm_options().split_whitespace().map(str::to_owned));
         Ok(words)
@@ -336,12 +345,13 @@ fn quorums(text: &str) -> Result<Kind, String> {
 }
 
 /// Ranks decide, so no two may be equal.
-fn different(ranks: &[Rank]) -> Result<(), Failure> {
+pub(crate) fn different(ranks: &[Rank]) -> Result<(), Failure> {
     let mut sorted = ranks.to_vec();
     sorted.sort_unstable();
     match sorted.windows(2).find(|pair| pair[0] == pair[1]) {
         Some(pair) => {
-            Err(Failure::usage(format!("rank {} is given twice; ranks must differ", pair[0])))
+            let mends = "ranks must differ; change one or add --beyond-assumptions";
+            Err(Failure::usage(format!("rank {} is given twice; {mends}", pair[0])))
         }
         None => Ok(()),
     }

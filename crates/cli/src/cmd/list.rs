@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use serde::Serialize;
 use serde_json::Value;
 use tenure_algorithms::catalogue::Parameters;
@@ -19,9 +19,33 @@ const SIZE: u32 = 5;
 pub(crate) struct Options {
     /// The whole card of this one, for example central or fifo:bully
     algorithm: Option<String>,
+    /// Only those whose processes know how many they are or not, or have no names
+    #[arg(long, value_enum, value_name = "KIND", conflicts_with = "algorithm")]
+    only: Option<Kind>,
     /// How to print
     #[arg(long, value_enum, default_value_t)]
     format: Format,
+}
+
+/// What processes know of their group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Kind {
+    /// They do not know how many they are
+    Uniform,
+    /// They know how many they are
+    NonUniform,
+    /// They have no names
+    Anonymous,
+}
+
+impl Kind {
+    fn is_of(self, card: &Card) -> bool {
+        match self {
+            Kind::Uniform => !card.knows.size,
+            Kind::NonUniform => card.knows.size,
+            Kind::Anonymous => !card.knows.names,
+        }
+    }
 }
 
 /// Where the second column of a card begins.
@@ -52,7 +76,11 @@ fn cards(options: &Options) -> Result<Vec<Card>, Failure> {
     let card = |name: &str| tenure_instances::card(name, &parameters).map_err(Failure::usage);
     match &options.algorithm {
         Some(name) => Ok(vec![card(name)?]),
-        None => tenure_instances::names().map(card).collect(),
+        None => {
+            let all = tenure_instances::names().map(card);
+            let wanted = |card: &Card| options.only.is_none_or(|only| only.is_of(card));
+            all.filter(|card| card.as_ref().map_or(true, wanted)).collect()
+        }
     }
 }
 
@@ -86,9 +114,12 @@ fn table(cards: &[Card]) -> String {
     }
     let text = text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n");
     let composed: Vec<&str> = composed.iter().map(|card| &*card.name).collect();
-    let composed = wrapped(&format!("Compositions: {}.", composed.join(", ")), WIDTH).join("\n");
+    let composed = match composed.as_slice() {
+        [] => String::new(),
+        some => wrapped(&format!("Compositions: {}.", some.join(", ")), WIDTH).join("\n") + "\n\n",
+    };
     format!(
-        "{text}\n\n{composed}\n\n\
+        "{text}\n\n{composed}\
          Any of them may run over a channel that loses and duplicates: fifo:NAME.\n\
          `tenure list NAME` shows a whole card, docs/algorithms.md what was measured.\n"
     )
@@ -118,7 +149,11 @@ fn whole(card: &Card) -> String {
     );
     row("topology", &kebab(&card.topology));
     row("detector", &kebab(&card.detection));
+    row("processes", &knowledge(card));
     row("faults", card.faults.says);
+    if card.faults.absence {
+        row("", "whoever is down from the start (--down) is left out, and the others know it");
+    }
     let Cost { per: unit, formula, least, most, .. } = &card.messages;
     let most = most.map_or("any number".to_string(), |most| most.to_string());
     row("messages", &format!("{formula} {}", per(*unit)));
@@ -139,6 +174,14 @@ fn whole(card: &Card) -> String {
         }
     }
     text
+}
+
+/// What processes know of their group.
+fn knowledge(card: &Card) -> String {
+    let names = if card.knows.names { "have names" } else { "have no names" };
+    let size = if card.knows.size { "know how many they are" } else { "need not know how many" };
+    let words: Vec<&str> = card.knows.words().collect();
+    format!("{}: they {names} and {size}", words.join(", "))
 }
 
 /// The command that shows what a variant does, alone or with others.

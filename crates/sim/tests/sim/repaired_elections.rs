@@ -29,13 +29,13 @@ fn any_ring(size: u32, seed: u64) -> (Settings, Random) {
 }
 
 fn repaired(settings: Settings) -> Report {
-    let config = repaired_chang_roberts::Config { ranks: Arc::clone(&settings.ranks) };
+    let config = repaired_chang_roberts::Config::of(Arc::clone(&settings.ranks));
     Simulation::<RepairedChangRoberts>::of(config, settings).unwrap().run().unwrap()
 }
 
 fn plain(settings: Settings) -> Report {
     let ranks = Arc::clone(&settings.ranks);
-    let config = chang_roberts::Config { ranks, variants: Variants::none() };
+    let config = chang_roberts::Config::of(ranks, Variants::none());
     Simulation::<ChangRoberts>::of(config, settings).unwrap().run().unwrap()
 }
 

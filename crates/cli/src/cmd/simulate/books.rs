@@ -93,7 +93,7 @@ pub(crate) fn delays(plan: &Plan) -> Vec<f64> {
 fn is_plain(plan: &Plan) -> bool {
     let settings = plan.common();
     settings.faults.is_empty()
-        && settings.down.is_empty()
+        && (settings.down.is_empty() || plan.card.faults.absence)
         && settings.limits.until.is_none()
         && !settings.network.loss.possible()
         && !settings.network.duplication.possible()

@@ -9,14 +9,14 @@ use tenure_algorithms::catalogue::Parameters;
 use tenure_core::{Card, Need, ProcessId, Property, Rank, Service, TICKS_PER_UNIT, Timing};
 use tenure_instances::{Head, Run, Steering, Subject, Traced};
 use tenure_sim::{
-    Chatter, Controls, Entries, Initiators, Latency, Locking, Pattern, Random, Report, RunError,
-    Settings, SettingsError, Span, SteerError, Watched, Workload, group_options, replay_command,
-    steering_options,
+    Chatter, Controls, Entries, Initiators, Latency, Locking, Pattern, Processes, Random, Report,
+    RunError, Settings, SettingsError, Span, SteerError, Watched, Workload, group_options,
+    replay_command, steering_options,
 };
 
 use super::options::RunOptions;
 use crate::cmd::failure::Failure;
-use crate::cmd::group::EntriesAsked;
+use crate::cmd::group::{EntriesAsked, different};
 use crate::cmd::program::with_own_name;
 
 /// What will be run, once the options are known to make sense.
@@ -207,7 +207,8 @@ impl Plan {
 
     /// The algorithm, as it is configured in a run of these settings.
     pub(crate) fn subject(&self, settings: &Settings) -> Result<Box<dyn Subject>, Failure> {
-        let sized = Parameters { size: settings.size, ..self.parameters.clone() };
+        let absent = settings.down.iter().copied().collect();
+        let sized = Parameters { size: settings.size, absent, ..self.parameters.clone() };
         let ranks = ranks(settings, &self.parameters);
         let parameters = Parameters { ranks, ..parameters(sized, settings) };
         tenure_instances::subject(&self.card.name, &parameters).map_err(Failure::usage)
@@ -223,7 +224,13 @@ impl Plan {
 
     /// The options that make the group of these settings again, word by word.
     fn words(&self, settings: &Settings) -> Vec<String> {
-        let options = group_options(settings) + &self.own_options;
+        let mut options = group_options(settings) + &self.own_options;
+        if self.card.faults.absence && !settings.down.is_empty() {
+            options.push_str(&format!(" --down {}", Processes(settings.down.clone())));
+        }
+        if different(&settings.ranks).is_err() {
+            options.push_str(" --beyond-assumptions");
+        }
         options.split_whitespace().map(str::to_owned).collect()
     }
 

@@ -42,9 +42,9 @@ fn pictures() -> Vec<Picture> {
         variants: Variants::none().with(bully::Switch::NoTerms),
         ..bully::Config::plain(group.size(), TICKS_PER_UNIT)
     };
-    let decreasing = |group: Group| chang_roberts::Config {
-        ranks: (1..=group.size()).rev().map(Rank::of_id).collect(),
-        variants: Variants::none(),
+    let decreasing = |group: Group| {
+        let ranks = (1..=group.size()).rev().map(Rank::of_id).collect();
+        chang_roberts::Config::of(ranks, Variants::none())
     };
     let eight = |group: Group| hirschberg_sinclair::Config::plain(group.size());
     let stamps = story::<Aged>("ricart-agrawala", "tests/sim/pictures/stories", clocks);

@@ -77,10 +77,10 @@ pub(super) fn perform(with: Story) -> Result<Made, String> {
         }
         "chang-roberts" => {
             let variants = variants(&with)?;
-            story.on_all::<ChangRoberts>(chang_roberts::Config { ranks: ranks(), variants })
+            story.on_all::<ChangRoberts>(chang_roberts::Config::of(ranks(), variants))
         }
         "hirschberg-sinclair" => {
-            let config = hirschberg_sinclair::Config { ranks: ranks() };
+            let config = hirschberg_sinclair::Config::of(ranks());
             story.on_all::<HirschbergSinclair>(config)
         }
         "lamport" => {
