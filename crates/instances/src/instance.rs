@@ -64,7 +64,9 @@ impl<P: Algorithm + Checkable> Subject for Instance<P> {
         ranks: Arc<[Rank]>,
         to: Box<dyn Write + Send>,
     ) -> Result<(), FollowError<RunError>> {
-        let settings = Settings { ranks, ..Settings::new(course.size) };
+        // What was recorded may be beyond what the card assumes.
+        let plain = Settings::new(course.size);
+        let settings = Settings { ranks, beyond_assumptions: true, ..plain };
         let Card { name, service, .. } = P::card(&self.config, course.size);
         let simulation = Simulation::<P>::new(self.config.clone(), settings);
         let simulation = simulation.named(name).serving(service);

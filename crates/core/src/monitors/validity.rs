@@ -43,6 +43,11 @@ impl Validity {
         self
     }
 
+    fn rank(&self, process: ProcessId) -> Option<Rank> {
+        let id = || Rank::of_id(process.number());
+        if self.ranks.is_empty() { Some(id()) } else { self.ranks.get(process.index()).copied() }
+    }
+
     fn largest(&self) -> Option<ProcessId> {
         let all = (0..self.beliefs.len()).map(ProcessId::at);
         let live = all.filter(|process| !self.down.contains(*process));
@@ -79,8 +84,10 @@ impl Monitor<election::Command, election::Event> for Validity {
     fn at_end(&self) -> Result<(), Violation> {
         let Some(largest) = self.largest() else { return Ok(()) };
         for (place, belief) in self.beliefs.iter().enumerate() {
+            // Where two have the largest rank, one is as good as the other.
             if let Some(leader) = belief
                 && *leader != largest
+                && (self.down.contains(*leader) || self.rank(*leader) != self.rank(largest))
             {
                 let at = ProcessId::at(place);
                 let says = format!("in the end {at} believes in {leader}, and not in {largest}");
