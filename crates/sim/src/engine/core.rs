@@ -58,7 +58,6 @@ pub(crate) struct Core {
     pub(crate) dead_letters: u64,
     /// Messages to others that were under way when the run ended.
     pub(crate) under_way: u64,
-    pub(crate) delivered: u64,
     pub(crate) detector_random: Random,
     /// Who has been told that a peer which is up is gone, as a partition is between them.
     pub(crate) parted: BTreeSet<(ProcessId, ProcessId)>,
@@ -134,7 +133,7 @@ impl Core {
         let times = |at| locking.as_ref().map_or(0, |locking| locking.entries.of(at));
         let agreeing = offers.agreement.and_then(|it| agreement::Users::of(it, size, times));
         let users = locking.filter(|_| offers.mutex).map(|l| Users::new(l, &settings, &up));
-        let metrics = roomy(&settings, users.as_ref());
+        let metrics = roomy(&settings, offers, users.as_ref());
         let fragile = !settings.faults.is_empty() || !settings.down.is_empty();
         let sessions = if fragile { vec![0; size as usize] } else { Vec::new() };
         let mut core = Core {
@@ -163,7 +162,6 @@ impl Core {
             recoveries: 0,
             dead_letters: 0,
             under_way: 0,
-            delivered: 0,
             detector_random: Random::stream(settings.seed, Stream::Detector),
             parted: BTreeSet::new(),
             chatter: Random::stream(settings.seed, Stream::Chatter),
@@ -392,8 +390,11 @@ impl Core {
 }
 
 /// Metrics with room for the entries that are expected, so that counting them allocates nothing.
-fn roomy(settings: &Settings, users: Option<&Users>) -> Metrics {
+fn roomy(settings: &Settings, offers: Offers, users: Option<&Users>) -> Metrics {
     let mut metrics = Metrics::default();
+    if offers.election {
+        metrics.voters = vec![false; settings.size as usize];
+    }
     let expected = users.map_or(0, Users::expected).min(1 << 24);
     if settings.watch.metrics {
         metrics.entries.reserve(usize::try_from(expected).unwrap_or(0));

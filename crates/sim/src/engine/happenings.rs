@@ -314,6 +314,7 @@ impl Core {
             }
             office::Command::Election(election::Command::Elect) => {
                 self.beliefs.asked(at);
+                self.metrics.started += 1;
                 self.upset();
             }
             office::Command::Election(election::Command::Resign) => self.upset(),

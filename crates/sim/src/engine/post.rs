@@ -1,6 +1,6 @@
 //! How a message is sent, lost and received, as far as traces and figures are concerned.
 
-use tenure_core::{Labelled, ProcessId};
+use tenure_core::{Labelled, Layer, ProcessId};
 use tenure_trace::Kind;
 
 use crate::engine::core::Core;
@@ -30,7 +30,11 @@ pub(crate) fn post<M: Labelled + Clone + serde::Serialize>(
     if to != from {
         core.metrics.sent += 1;
         if core.settings.watch.metrics {
-            core.metrics.kind(message.label()).sent += 1;
+            let label = message.label();
+            core.metrics.kind(label).sent += 1;
+            if label.layer == Layer::Election {
+                core.metrics.vote(from);
+            }
             if core.settings.watch.bytes {
                 core.metrics.bytes += bytes(&message);
             }

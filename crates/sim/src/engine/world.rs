@@ -285,7 +285,7 @@ where
         }
         let Letter { from, to, tag, message } = letter;
         let core = &mut self.core;
-        core.delivered += u64::from(from != to);
+        core.metrics.received += u64::from(from != to);
         if core.tagging {
             receive(core, from, to, tag, &message);
         }

@@ -28,9 +28,9 @@ pub(crate) fn count_faults(core: &Core) -> Vec<FaultCount> {
     };
     let metrics = &core.metrics;
     let cut: u64 = happened.cut.iter().sum();
-    let missing = missing(metrics, core.delivered, core.under_way);
+    let missing = missing(metrics, core.under_way);
     let lost = missing.saturating_sub(cut + core.dead_letters);
-    let twice = (core.delivered + core.under_way + missing).saturating_sub(metrics.sent);
+    let twice = (metrics.received + core.under_way + missing).saturating_sub(metrics.sent);
     let (crash_asked, crashed) = fired(|fault| matches!(fault, Fault::Crash { .. }));
     let (recover_asked, recovered) = fired(|fault| matches!(fault, Fault::Recover { .. }));
     let (partition_asked, begun) = fired(|fault| matches!(fault, Fault::Partition { .. }));
@@ -50,8 +50,8 @@ pub(crate) fn count_faults(core: &Core) -> Vec<FaultCount> {
 }
 
 /// How many copies were sent and are neither delivered nor under way.
-fn missing(metrics: &Metrics, delivered: u64, under_way: u64) -> u64 {
-    (metrics.sent + metrics.duplicated).saturating_sub(delivered + under_way)
+fn missing(metrics: &Metrics, under_way: u64) -> u64 {
+    (metrics.sent + metrics.duplicated).saturating_sub(metrics.received + under_way)
 }
 
 /// What was asked for and had no effect, in sentences.

@@ -16,12 +16,15 @@ use tenure_core::Judgement;
 /// those beyond the service's usual list appear when they do not hold.
 impl Serialize for Report {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let mut run = to.serialize_struct("Report", 13)?;
+        let mut run = to.serialize_struct("Report", 14)?;
         run.serialize_field("algorithm", &self.algorithm)?;
         run.serialize_field("n", &self.size)?;
         run.serialize_field("ids", &Ids(self))?;
         run.serialize_field("seed", &self.seed)?;
         run.serialize_field("messages", &Messages(&self.metrics))?;
+        if self.elects {
+            run.serialize_field("election", &Election::of(&self.metrics))?;
+        }
         run.serialize_field("elected", &Elected(self))?;
         let leaders: Vec<u32> = self.leaders.iter().map(|leader| self.rank(*leader).id).collect();
         run.serialize_field("leaders", &leaders)?;
@@ -73,12 +76,28 @@ impl Serialize for Messages<'_> {
         for kind in &self.0.kinds {
             *by_kind.entry(kind.label.kind).or_default() += kind.sent;
         }
-        let mut messages = to.serialize_struct("Messages", 4)?;
+        let mut messages = to.serialize_struct("Messages", 5)?;
         messages.serialize_field("total", &self.0.sent)?;
+        messages.serialize_field("received", &self.0.received)?;
         messages.serialize_field("by_kind", &by_kind)?;
         messages.serialize_field("dropped", &self.0.dropped)?;
         messages.serialize_field("duplicated", &self.0.duplicated)?;
         messages.end()
+    }
+}
+
+/// Who ran for it.
+#[derive(Serialize)]
+struct Election {
+    /// How often a user started one.
+    started: u64,
+    /// How many processes sent a message of it.
+    took_part: usize,
+}
+
+impl Election {
+    fn of(metrics: &Metrics) -> Self {
+        Election { started: metrics.started, took_part: metrics.took_part() }
     }
 }
 
@@ -168,6 +187,7 @@ impl Serialize for Faults<'_> {
 pub(crate) fn figures(report: &Report) -> impl Serialize + '_ {
     Figures {
         messages: Messages(&report.metrics),
+        election: report.elects.then(|| Election::of(&report.metrics)),
         entries: Total { total: report.metrics.entered },
         delays: Delays(&report.metrics),
         bypass_max: report.bypass_max,
@@ -185,6 +205,8 @@ pub(crate) fn figures(report: &Report) -> impl Serialize + '_ {
 #[derive(Serialize)]
 struct Figures<'a> {
     messages: Messages<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    election: Option<Election>,
     entries: Total,
     delays: Delays<'a>,
     bypass_max: u32,

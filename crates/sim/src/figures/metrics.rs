@@ -29,6 +29,8 @@ impl KindCount {
 pub struct Metrics {
     /// Messages sent, not counting those to oneself.
     pub sent: u64,
+    /// Messages that arrived, those that came twice counted twice; not counting those to oneself.
+    pub received: u64,
     /// Messages that never arrived.
     pub dropped: u64,
     /// Messages that arrived twice.
@@ -58,6 +60,11 @@ pub struct Metrics {
     /// From the last event that made an election necessary (a command, a crash, a recovery) to
     /// the moment when every live process believed in one live leader, in ticks.
     pub election_time: Tally,
+    /// How often a user started an election: so many runs of it there were.
+    pub started: u64,
+    /// By process: whether it sent a message of an election. Empty where nobody elects, or when
+    /// metrics were off.
+    pub voters: Vec<bool>,
     /// How many events were handled: arrivals, timers, users and faults.
     pub events: u64,
 }
@@ -76,6 +83,14 @@ impl Metrics {
         &mut self.kinds[place]
     }
 
+    /// A process takes part in an election.
+    #[inline]
+    pub(crate) fn vote(&mut self, voter: ProcessId) {
+        if let Some(voted) = self.voters.get_mut(voter.index()) {
+            *voted = true;
+        }
+    }
+
     /// The same text may have several addresses.
     #[cold]
     fn slow_kind(&mut self, label: Label) -> usize {
@@ -84,6 +99,11 @@ impl Metrics {
         }
         self.kinds.push(KindCount { label, sent: 0, dropped: 0, duplicated: 0, under_way: 0 });
         self.kinds.len() - 1
+    }
+
+    /// How many processes sent a message of an election.
+    pub fn took_part(&self) -> usize {
+        self.voters.iter().filter(|voted| **voted).count()
     }
 
     /// Messages of one layer that were sent.

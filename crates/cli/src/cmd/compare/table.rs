@@ -30,6 +30,8 @@ struct Figures {
     messages: Moments,
     /// Everything that was sent in a run, of other layers too.
     total: Moments,
+    /// Everything that arrived, and whatever came twice once more.
+    received: Moments,
     theory: Theory,
     /// Whether messages are fewer or more than the card says.
     outside: bool,
@@ -99,6 +101,7 @@ impl Row {
         let figures = Figures {
             messages: outcome.messages,
             total: summary.figure("messages.total").copied().unwrap_or_default(),
+            received: summary.figure("messages.received").copied().unwrap_or_default(),
             outside: books::is_outside(cost, outcome.messages.mean()),
             theory,
             delays,
@@ -242,6 +245,10 @@ fn notes(text: &mut Rows, row: &Row) {
         says.push_str(&format!(", bypass {bypass}, order of requests kept: {order}"));
     }
     note(&says);
+    let (sent, received) = (figures.total.mean(), figures.received.mean());
+    if (sent - received).abs() > 1e-9 {
+        note(&format!("of {} messages of a run {} arrived", figure(sent), figure(received)));
+    }
     if figures.outside {
         note("this is outside of what its card says");
     }

@@ -68,7 +68,11 @@ impl Table<'_> {
         let kinds = listed(kinds, ", ");
         let kinds = if kinds.is_empty() { String::new() } else { format!(": {kinds}") };
         self.rows.row("messages", &format!("{}{kinds}", metrics.sent));
+        self.rows.row("received", &metrics.received.to_string());
         if self.is_election() {
+            let (started, took_part) = (metrics.started, metrics.took_part());
+            let says = format!("{took_part} of {}; {started} started it", report.size);
+            self.rows.row("took part", &says);
             let ids = (0..report.size).map(|place| report.rank(ProcessId(place)).to_string());
             self.rows.row("ranks", &listed(ids.collect::<Vec<_>>().into_iter(), ", "));
             self.elected(report);
@@ -183,7 +187,7 @@ impl Table<'_> {
         let (election, agrees) = (self.is_election(), self.is_agreement());
         let wanted = |path: &str| {
             let entering = path.starts_with("delays") || path.starts_with("bypass");
-            let electing = path == "election_time";
+            let electing = path.starts_with("election");
             path.starts_with("messages")
                 || path == "finished_at"
                 || if election { electing } else { entering || path == "entries.total" } && !agrees
