@@ -73,8 +73,8 @@ macro_rules! chapters {
 
 static SCENARIOS: LazyLock<Vec<Scenario>> = LazyLock::new(|| {
     let files = chapters! {
-        "models" "memory" "locks" "central" "ring" "lamport" "ricart-agrawala" "election"
-        "lelann" "chang-roberts" "hirschberg-sinclair" "bully" "applications"
+        "models" "memory" "locks" "central" "ring" "lamport" "ricart-agrawala" "permissions"
+        "tokens" "election" "lelann" "chang-roberts" "hirschberg-sinclair" "bully" "applications"
     };
     files.into_iter().flat_map(|(name, text)| read::<Chapter>(name, text).scenarios).collect()
 });

@@ -41,10 +41,22 @@ fn unless_interrupted(act: impl FnOnce() -> Result<Made, Failure>) -> Result<Mad
     made
 }
 
+/// The words of a line, as a shell takes them apart: what stands in '…' is one of them.
+fn words(line: &str) -> Vec<String> {
+    let mut words = vec!["tenure".to_owned()];
+    for (place, part) in line.split('\'').enumerate() {
+        if place % 2 == 1 {
+            words.push(part.to_owned());
+        } else {
+            words.extend(part.split_whitespace().map(str::to_owned));
+        }
+    }
+    words
+}
+
 /// Does what a line says, and draws the trace that it writes.
 fn performed(line: &str, drawn: bool) -> Result<Made, Failure> {
-    let words = ["tenure"].into_iter().chain(line.split_whitespace());
-    let mut words: Vec<String> = words.map(str::to_owned).collect();
+    let mut words = words(line);
     if !drawn {
         return perform(&words).map(Made::from);
     }
