@@ -16,8 +16,8 @@ const USAGE: &str = "\
 usage: cargo xtask <command>
 
   tidy [FOLDER]             check the laws of the architecture and the house rules
-  docs [--check]            make the pages of cards and measured runs, or see whether they are
-                            current
+  docs [--check] [PAGE]     make the pages of cards and measured runs, or see whether they are
+                            current; --tenure FILE runs that command
   book [--check] [PAGE …]   run the commands of the book, and write down what they print, or see
                             whether it is what the book says; --tenure FILE runs that command
   pictures [--check]        draw the worked examples, or see whether their pictures are current
@@ -34,8 +34,7 @@ fn main() -> ExitCode {
     match arguments.as_slice() {
         ["tidy"] => tidy::main(&root()),
         ["tidy", folder] => tidy::main(Path::new(folder)),
-        ["docs"] => docs::main(&root(), true),
-        ["docs", "--check"] => docs::main(&root(), false),
+        ["docs", wishes @ ..] => docs::main(&root(), wishes),
         ["pictures"] => pictures::main(&root(), true),
         ["pictures", "--check"] => pictures::main(&root(), false),
         ["book", wishes @ ..] => book::main(&root(), wishes),

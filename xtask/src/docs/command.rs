@@ -18,6 +18,11 @@ impl Command {
         Ok(Command { program: program::build(root)? })
     }
 
+    /// The command that is this program.
+    pub(super) fn of(program: PathBuf) -> Self {
+        Command { program }
+    }
+
     /// What `tenure` answers to these words, as JSON. A violation found is an answer, too.
     pub(super) fn ask(&self, words: &str) -> Result<Value, String> {
         let failed = |says: String| format!("tenure {words}: {says}");
@@ -31,6 +36,19 @@ impl Command {
             return Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
         }
         serde_json::from_slice(&output.stdout).map_err(|error| failed(error.to_string()))
+    }
+
+    /// The status with which `tenure` ends for these words: the answer of a scenario or a question
+    /// to whether all that it expects is observed.
+    pub(super) fn ends(&self, words: &str) -> Result<i32, String> {
+        let ended = process::Command::new(&self.program)
+            .args(words.split_whitespace())
+            .stdin(process::Stdio::null())
+            .stdout(process::Stdio::null())
+            .stderr(process::Stdio::null())
+            .status()
+            .map_err(|error| format!("tenure {words}: {error}"))?;
+        ended.code().ok_or_else(|| format!("tenure {words}: it was killed"))
     }
 }
 
