@@ -65,6 +65,7 @@ impl Sitting {
             Ended::Quiescent | Ended::Stopped => "nothing more can happen".to_owned(),
             Ended::Stalled => "things go on, but nobody is served any more".to_owned(),
             Ended::Until => "the time is up".to_owned(),
+            Ended::Flooded => "messages make more messages without end".to_owned(),
             Ended::Events => "the limit on events is reached".to_owned(),
         })
     }

@@ -232,7 +232,7 @@ impl<P: Recorded> Simulation<P> {
         world.settle();
         let (mut core, processes, watchers) = world.into_parts();
         // A run that was cut short is not over, and its trace does not say so.
-        if !matches!(ended, Ended::Stopped | Ended::Events) {
+        if !matches!(ended, Ended::Stopped | Ended::Events | Ended::Flooded) {
             core.trace_group(Kind::End);
         }
         let recorder = core.recorder.take();

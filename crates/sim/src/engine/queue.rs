@@ -97,6 +97,15 @@ impl<T> Queue<T> {
         waiting.map(|(_, item)| item)
     }
 
+    /// The first of those that are meant, and when it is due.
+    pub(crate) fn first(&self, is_meant: impl Fn(u64, &T) -> bool) -> Option<(u64, &T)> {
+        // What is near is sorted; of equal times in a bucket, the first came first.
+        let meant = |(time, item): &&(u64, T)| is_meant(*time, item);
+        let near = self.near.iter().find(meant);
+        let later = || self.buckets.iter().flatten().filter(meant).min_by_key(|(time, _)| *time);
+        near.or_else(later).map(|(time, item)| (*time, item))
+    }
+
     /// Everything that waits with its time, in the order in which it would be popped.
     pub(crate) fn in_order(&self) -> Vec<(u64, &T)> {
         let waiting = self.near.iter().chain(self.buckets.iter().flatten());
@@ -288,6 +297,10 @@ mod tests {
                 }
                 let waiting: Vec<_> = queue.in_order().iter().map(|(t, n)| (*t, **n)).collect();
                 let expected: Vec<_> = map.keys().copied().collect();
+                let first = |is: fn(u64) -> bool| queue.first(|_, n| is(*n)).map(|(t, n)| (t, *n));
+                assert_eq!(first(|_| true), expected.first().copied());
+                let odd = expected.iter().find(|(_, number)| number % 2 == 1);
+                assert_eq!(first(|number| number % 2 == 1), odd.copied(), "seed {seed}");
                 assert_eq!(waiting, expected, "seed {seed}");
             }
             queue.postpone(now + 1000);

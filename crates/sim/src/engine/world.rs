@@ -258,6 +258,10 @@ where
         let entered = core.metrics.entered;
         let in_flight = self.mail.len() as u64;
         controls.report(|| Progress { events, now, entered, in_flight });
+        let most = core.settings.limits.under_way(core.settings.size);
+        if in_flight > most && events - core.progress.events > most {
+            return Some(Ended::Flooded);
+        }
         let idle = now.saturating_sub(core.progress.time) > core.patience
             && events - core.progress.events > CHUNK
             && core.settings.limits.until.is_none();

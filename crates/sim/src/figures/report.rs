@@ -21,6 +21,8 @@ pub enum Ended {
     Until,
     /// The limit on events was reached.
     Events,
+    /// Messages made more messages, without end.
+    Flooded,
     /// Somebody stopped it.
     Stopped,
 }

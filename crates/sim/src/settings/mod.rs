@@ -160,6 +160,10 @@ pub struct Limits {
     /// Give up when nobody has been served for this many ticks though somebody waits; `None`:
     /// 10,000 message delays for each process and ten more.
     pub patience: Option<u64>,
+    /// Give up when so many messages are under way, and nobody has been served while as many
+    /// events passed; `None`: 65,536 and 64 for each pair of processes. Where each message makes
+    /// more than one, time hardly passes any more.
+    pub under_way: Option<u64>,
 }
 
 /// What to measure and to judge. Everything off makes the fastest run.
@@ -223,6 +227,10 @@ impl Watched {
 }
 
 impl Limits {
+    pub(crate) fn under_way(&self, size: u32) -> u64 {
+        self.under_way.unwrap_or((1 << 16) + 64 * u64::from(size).pow(2))
+    }
+
     pub(crate) fn patience(&self, size: u32, latency: &Latency) -> u64 {
         self.patience.unwrap_or_else(|| {
             let delays = 10_000 * (u64::from(size) + 10);

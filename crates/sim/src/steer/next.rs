@@ -5,8 +5,8 @@ use tenure_core::{Labelled, ProcessId, Verdict};
 use tenure_trace::{Action, Recorded};
 
 use crate::engine::agenda::{Act, verdict};
+use crate::engine::queue::Queue;
 use crate::steer::session::Session;
-use crate::steer::steered::Sent;
 
 /// What the next step of a [`Session`] does.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,12 +17,6 @@ pub struct Next {
     pub says: String,
     /// The [id](crate::UnderWay::id) of the message that arrives, if one does.
     pub message: Option<u64>,
-}
-
-/// One thing that waits in one of the queues.
-enum Waiting<'s, M> {
-    Mail(Sent<'s, M>),
-    Act(&'s Act),
 }
 
 impl<P: Recorded> Session<'_, P> {
@@ -50,27 +44,32 @@ impl<P: Recorded> Session<'_, P> {
         if world.mail.is_empty() && world.core.is_over() {
             return None;
         }
-        let next = self
-            .waiting()
-            .into_iter()
-            .find(|(time, waiting)| !self.comes_to_nothing(*time, waiting));
-        let (time, waiting) = next?;
-        if world.core.settings.limits.until.is_some_and(|until| time > until) {
-            return None;
-        }
-        let (says, message) = match waiting {
-            Waiting::Act(act) => (self.says(act), None),
-            Waiting::Mail(Sent { letter, number, .. }) => {
+        let soonest = |queue: &Queue<Act>| {
+            let first = queue.first(|time, act| !self.comes_to_nothing(time, act));
+            first.map(|(time, act)| (time, *act))
+        };
+        let (plan, agenda) = (soonest(&world.core.plan), soonest(&world.core.agenda));
+        let mail = world.mail.first(|_, _| true);
+        // At equal times what is planned goes first, then messages, as in the run's own loop.
+        let time = |of: Option<u64>| of.unwrap_or(u64::MAX);
+        let (planned, listed) = (time(plan.map(|it| it.0)), time(agenda.map(|it| it.0)));
+        let due = time(mail.map(|it| it.0));
+        let next = match mail {
+            Some((time, letter)) if due < planned && due <= listed => {
                 let (from, to, kind) = (letter.from, letter.to, letter.message.label().kind);
                 let lives = if self.is_up(to) { "arrives" } else { "arrives at nobody" };
-                let of = |sent: &crate::steer::session::UnderWay<'_, P::Message>| {
-                    std::ptr::eq(sent.message, &raw const letter.message)
-                };
-                let id = self.under_way().iter().find(|sent| of(sent)).map(|sent| sent.id);
-                (format!("{from} → {to} {kind} {lives}"), id.or(Some(number)))
+                let recorder = world.core.recorder.as_ref();
+                // Of several copies, the one that is due first has just the number.
+                let message = recorder.map(|recorder| recorder.look(letter.tag).number);
+                Next { time, says: format!("{from} → {to} {kind} {lives}"), message }
+            }
+            _ => {
+                let (time, act) = if planned <= listed { plan } else { agenda }?;
+                Next { time, says: self.says(&act), message: None }
             }
         };
-        Some(Next { time, says, message })
+        let until = world.core.settings.limits.until;
+        Some(next).filter(|next| until.is_none_or(|until| next.time <= until))
     }
 
     /// Whether the next turn changes nothing but the time.
@@ -83,36 +82,14 @@ impl<P: Recorded> Session<'_, P> {
             return false;
         }
         let queue = if plan <= agenda { &world.core.plan } else { &world.core.agenda };
-        let first = queue.in_order().into_iter().next();
-        first.is_some_and(|(time, act)| {
-            self.comes_to_nothing::<P::Message>(time, &Waiting::Act(act))
-        })
+        queue.first(|_, _| true).is_some_and(|(time, act)| self.comes_to_nothing(time, act))
     }
 
-    /// Everything that waits, in the order in which it would happen.
-    fn waiting(&self) -> Vec<(u64, Waiting<'_, P::Message>)> {
-        let world = &self.steered.world;
-        let number = |tag| world.core.recorder.as_ref().map_or(0, |it| it.look(tag).number);
-        let plan = world.core.plan.in_order().into_iter();
-        let mail = world.mail.in_order().into_iter();
-        let agenda = world.core.agenda.in_order().into_iter();
-        let plan = plan.map(|(time, act)| (time, Waiting::Act(act)));
-        let mail = mail.map(|(due, letter)| {
-            (due, Waiting::Mail(Sent { letter, due, number: number(letter.tag) }))
-        });
-        let agenda = agenda.map(|(time, act)| (time, Waiting::Act(act)));
-        // At equal times what is planned goes first, then messages, as in the run's own loop.
-        let mut all: Vec<_> = plan.chain(mail).chain(agenda).collect();
-        all.sort_by_key(|(time, _)| *time);
-        all
-    }
-
-    fn comes_to_nothing<M>(&self, time: u64, waiting: &Waiting<'_, M>) -> bool {
-        let Waiting::Act(act) = waiting else { return false };
+    fn comes_to_nothing(&self, time: u64, act: &Act) -> bool {
         let world = &self.steered.world;
         let core = &world.core;
         let up = |at: ProcessId| core.up[at.index()];
-        match **act {
+        match *act {
             Act::Timer { slot, generation } => world.timers.armed_in(slot, generation).is_none(),
             Act::User { process, ask } => {
                 !core.users.as_ref().is_some_and(|users| users.is_due(process, ask, time))

@@ -1,6 +1,6 @@
 //! A run that somebody steps through, looks at, and meddles with.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::io::Write;
 use std::str::FromStr;
 
@@ -335,18 +335,17 @@ impl<'a, P: Recorded> Session<'a, P> {
     /// What is under way, the oldest first.
     pub fn under_way(&self) -> Vec<UnderWay<'_, P::Message>> {
         let mut all: Vec<UnderWay<'_, P::Message>> = Vec::new();
+        let (mut alike, mut copies) = (BTreeMap::new(), BTreeMap::new());
         for sent in self.steered.under_way() {
             let (letter, number) = (sent.letter, sent.number);
             let kind = letter.message.label().kind;
-            let alike = all.iter().filter(|other| {
-                (other.from, other.to) == (letter.from, letter.to)
-                    && other.message.label().kind == kind
-            });
+            let ordinal = alike.entry((letter.from, letter.to, kind)).or_insert(0);
+            *ordinal += 1;
             let mut pick = Pick::oldest(letter.from, letter.to);
-            (pick.kind, pick.ordinal) = (Some(kind.to_owned()), alike.count() + 1);
-            let copies = all.iter().filter(|other| other.number == number).count() as u64;
+            (pick.kind, pick.ordinal) = (Some(kind.to_owned()), *ordinal);
+            let copy: &mut u64 = copies.entry(number).or_default();
             all.push(UnderWay {
-                id: number + (copies << 32),
+                id: number + (*copy << 32),
                 number,
                 from: letter.from,
                 to: letter.to,
@@ -354,6 +353,7 @@ impl<'a, P: Recorded> Session<'a, P> {
                 due: sent.due,
                 pick,
             });
+            *copy += 1;
         }
         all
     }

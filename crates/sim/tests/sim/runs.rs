@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use crate::common::{Extrema, Highest, Permission, Ring, Rule};
-use tenure_algorithms::mutex::{Central, central};
+use tenure_algorithms::mutex::{Central, Raymond, central, raymond};
+use tenure_core::tree::Shape;
 use tenure_core::{Algorithm, Office, Order, ProcessId, Rank};
 use tenure_sim::{
     Chatter, Ended, Entries, Fault, Initiators, Judgement, Latency, Locking, Memory, Pattern,
@@ -232,6 +233,24 @@ fn a_false_suspicion_makes_a_second_leader() {
     let report = Simulation::<Highest>::new((), settings).run().unwrap();
     assert_eq!(report.verdict("agreement"), Some(Judgement::Violated));
     assert_eq!(report.verdict("one-leader-at-a-time"), Some(Judgement::Violated));
+}
+
+/// Each copy of a request brings the token once more, and each token asks again.
+#[test]
+fn messages_that_make_more_of_themselves_end_a_run() {
+    let mut settings = Settings::new(3);
+    (settings.seed, settings.beyond_assumptions) = (4, true);
+    settings.workload = Workload::entries(9);
+    let config = || raymond::Config::of(Shape::Star, 3);
+    let run = |settings| Simulation::<Raymond>::new(config(), settings).run().unwrap();
+    let report = run(settings.clone());
+    assert_eq!((report.ended, report.metrics.entered), (Ended::Served, 27));
+    settings.network.duplication = tenure_sim::Chance::of(0.4);
+    let report = run(settings);
+    assert_eq!(report.ended, Ended::Flooded);
+    let most = report.metrics.in_flight_most;
+    assert!((1 << 16..1 << 18).contains(&most), "{most} messages were under way");
+    assert_eq!(report.verdict("progress"), Some(Judgement::Incomplete));
 }
 
 #[test]

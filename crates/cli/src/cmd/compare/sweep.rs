@@ -47,7 +47,7 @@ pub(super) fn sweep(
             let plan = plan.giving_up_after(MOST_EVENTS + needed(&options, *size));
             let outcome = plan.perform(runs, options.threads, None, interrupt)?;
             interrupt::check("before the picture was drawn")?;
-            if outcome.first.ended == Ended::Events || outcome.incomplete {
+            if matches!(outcome.first.ended, Ended::Events | Ended::Flooded) || outcome.incomplete {
                 eprintln!(
                     "tenure: {name} is not drawn from {size} processes on: it takes too long"
                 );

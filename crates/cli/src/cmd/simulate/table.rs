@@ -89,6 +89,7 @@ impl Table<'_> {
             Ended::Quiescent => "nothing more could happen",
             Ended::Stalled => "things went on, but nobody was served any more",
             Ended::Until => "as asked",
+            Ended::Flooded => "messages make more messages, without end",
             Ended::Events => "the limit on events was reached",
             Ended::Stopped => "interrupted",
         };
