@@ -6,34 +6,23 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::hosted::Cluster;
 use crate::hosts::Hosts;
-use crate::nodes::{Node, Nodes};
 use crate::waiting::{alone, eventually};
 
 /// A detector that is as patient after many mistakes as after none.
 const DETECTOR: &str = "[detector]\nincrement_ms = 0\n";
 
-/// A cluster of five, each on a host of its own.
-struct Cluster {
-    hosts: Hosts,
-    nodes: Nodes,
-    running: Vec<Node>,
+/// Nothing where there can be no hosts.
+fn cluster() -> Option<Cluster> {
+    let mut cluster = Cluster::start("bully", DETECTOR)?;
+    cluster.running.iter_mut().for_each(|node| {
+        node.follows(5);
+    });
+    Some(cluster)
 }
 
 impl Cluster {
-    /// Nothing where there can be no hosts.
-    fn start() -> Option<Cluster> {
-        let hosts = Hosts::new(5)?;
-        let nodes = Nodes::at(hosts.all().map(|host| hosts.address(host) + ":7101").collect());
-        hosts.all().for_each(|host| nodes.configure(host, DETECTOR));
-        let mut running: Vec<Node> =
-            hosts.all().map(|host| nodes.start(host, &hosts.at(host))).collect();
-        running.iter_mut().for_each(|node| {
-            node.follows(5);
-        });
-        Some(Cluster { hosts, nodes, running })
-    }
-
     /// Whom a node suspects, by its trace.
     fn suspected(&self, host: u32) -> Vec<u64> {
         let text = fs::read_to_string(self.nodes.trace(host)).unwrap();
@@ -72,7 +61,7 @@ impl Cluster {
 #[test]
 fn after_a_cut_everybody_is_found_again_without_waiting_for_tcp() {
     let _alone = alone();
-    let Some(mut cluster) = Cluster::start() else { return Hosts::say_skipped() };
+    let Some(mut cluster) = cluster() else { return Hosts::say_skipped() };
     // TCP's own attempts are seconds apart by then, and get rarer the longer it takes.
     let took = cluster.cut_off(5, Duration::from_secs(8));
     eprintln!("healed after {} ms", took.as_millis());
@@ -86,7 +75,7 @@ fn after_a_cut_everybody_is_found_again_without_waiting_for_tcp() {
 #[ignore = "two minutes"]
 fn twenty_cuts_heal_within_a_second_in_the_middle() {
     let _alone = alone();
-    let Some(cluster) = Cluster::start() else { return Hosts::say_skipped() };
+    let Some(cluster) = cluster() else { return Hosts::say_skipped() };
     let mut took: Vec<Duration> = (0..20_u32)
         .map(|cut| {
             let long = Duration::from_millis(1000 + 200 * u64::from(cut));

@@ -6,11 +6,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::hosted::Cluster;
 use crate::hosts::Hosts;
-use crate::nodes::{Node, Nodes};
 use crate::waiting::{alone, eventually};
-
-const SIZE: u32 = 5;
 
 /// What the leader's cut stops.
 #[derive(Clone, Copy, Debug)]
@@ -22,23 +20,12 @@ enum Cut {
 
 const CUTS: [Cut; 3] = [Cut::Both, Cut::Outgoing, Cut::Incoming];
 
-struct Cluster {
-    hosts: Hosts,
-    nodes: Nodes,
-    running: Vec<Node>,
+/// Nothing where there can be no hosts.
+fn cluster() -> Option<Cluster> {
+    Cluster::start("raft", "")
 }
 
 impl Cluster {
-    /// Nothing where there can be no hosts.
-    fn start() -> Option<Cluster> {
-        let hosts = Hosts::new(SIZE)?;
-        let addresses = hosts.all().map(|host| hosts.address(host) + ":7101").collect();
-        let nodes = Nodes::at(addresses).electing("raft");
-        hosts.all().for_each(|host| nodes.configure(host, ""));
-        let running = hosts.all().map(|host| nodes.start(host, &hosts.at(host))).collect();
-        Some(Cluster { hosts, nodes, running })
-    }
-
     /// In whom a node believes, by what it has reported last.
     fn belief(&self, host: u32) -> Option<u32> {
         let reports = self.running[host as usize - 1].reports();
@@ -100,7 +87,7 @@ impl Cluster {
 #[test]
 fn a_leader_that_is_cut_off_leaves_its_office_and_another_has_it() {
     let _alone = alone();
-    let Some(cluster) = Cluster::start() else { return Hosts::say_skipped() };
+    let Some(cluster) = cluster() else { return Hosts::say_skipped() };
     for cut in CUTS {
         let [claimed, vacant] = cluster.cut_the_leader_off(cut);
         eprintln!("{cut:?}: claimed for {claimed:?}, another after {vacant:?}");
@@ -115,7 +102,7 @@ fn a_leader_that_is_cut_off_leaves_its_office_and_another_has_it() {
 #[ignore = "a minute"]
 fn twenty_leaders_that_are_cut_off_leave_their_office_within_their_lease() {
     let _alone = alone();
-    let Some(cluster) = Cluster::start() else { return Hosts::say_skipped() };
+    let Some(cluster) = cluster() else { return Hosts::say_skipped() };
     for cut in CUTS.into_iter().cycle().take(20) {
         let [claimed, vacant] = cluster.cut_the_leader_off(cut);
         eprintln!("{cut:?}: claimed for {claimed:?}, another after {vacant:?}");
