@@ -13,3 +13,4 @@ mod office;
 mod running;
 mod waiting;
 mod watch;
+mod ways;

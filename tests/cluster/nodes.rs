@@ -78,6 +78,14 @@ impl Nodes {
         fs::write(self.file(me, "toml"), text).unwrap();
     }
 
+    /// Changes something in the configuration of a node.
+    pub(crate) fn change(&self, me: u32, from: &str, to: &str) {
+        let path = self.file(me, "toml");
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(text.contains(from), "{from}: {text}");
+        fs::write(path, text.replace(from, to)).unwrap();
+    }
+
     /// Starts a node that was configured. Its command line begins with `within`, which may hold it
     /// somewhere: in a network namespace, or under limits.
     pub(crate) fn start(&self, me: u32, within: &[String]) -> Node {

@@ -2,6 +2,7 @@
 
 use std::net::ToSocketAddrs;
 use std::sync::mpsc::Sender;
+use std::time::Duration;
 
 use tenure_algorithms::catalogue::Unknown;
 use tenure_core::{Card, TICKS_PER_UNIT};
@@ -174,7 +175,7 @@ fn boot(
         listen,
         addresses: config.cluster.addresses.clone(),
         trust,
-        limits: Limits::default(),
+        limits: limits(config),
     };
     let seed = config.work.as_ref().map_or(0, |work| work.seed);
     let channel = &config.channel;
@@ -194,9 +195,23 @@ fn boot(
     Ok((running, session, keyring))
 }
 
+/// What of the limits follows from how far the machines are apart.
+fn limits(config: &Config) -> Limits {
+    let plain = Limits::default();
+    let connect = Duration::from_millis(config.connect_ms());
+    Limits {
+        connect,
+        unheard: plain.unheard.max(2 * connect),
+        // To connect is there and back once, to shake hands twice more.
+        handshake: plain.handshake.max(4 * connect),
+        round_trip: Duration::from_millis(2 * config.detector.message_ms),
+        ..plain
+    }
+}
+
 fn listen(config: &Config) -> Result<Listen, NodeError> {
-    let address = &config.cluster.addresses[config.me().index()];
-    let failed = |says: String| NodeError::Address { address: address.clone(), says };
+    let address = config.listen();
+    let failed = |says: String| NodeError::Address { address: address.to_owned(), says };
     let mut resolved = address.to_socket_addrs().map_err(|error| failed(error.to_string()))?;
     let first = resolved.next().ok_or_else(|| failed("the name has no address".into()))?;
     Ok(Listen::Address(first))

@@ -50,8 +50,11 @@ pub struct Cluster {
     pub name: String,
     /// The number of this node's process, from 1.
     pub me: u32,
-    /// `host:port` of every node, the first process's first. This node listens at its own.
+    /// `host:port` of every node, the first process's first: where the others reach it.
     pub addresses: Vec<String>,
+    /// `host:port` at which this node listens, where that is not its own of `addresses`: in a
+    /// container, or behind a router, the others may know it by another.
+    pub listen: Option<String>,
     /// The file with this node's private key, which nobody else may read; `tenure keys new` makes
     /// it. Needed, with `public_keys`, unless this node listens on loopback.
     pub private_key: Option<PathBuf>,
@@ -107,6 +110,10 @@ pub struct Channel {
     pub lose: f64,
     /// How likely a message is sent twice, 0 to 1.
     pub duplicate: f64,
+    /// How long a peer's machine may take to answer when it is dialed, in milliseconds; without
+    /// it, 400 or four times `message_ms`, whichever is more. Twice that long it may confirm
+    /// nothing, at least a second, until a connection is given up.
+    pub connect_ms: Option<u64>,
 }
 
 /// What survives a crash, and where.
@@ -215,7 +222,7 @@ impl Default for Detector {
 
 impl Default for Channel {
     fn default() -> Self {
-        Channel { fifo: false, lose: 0.0, duplicate: 0.0 }
+        Channel { fifo: false, lose: 0.0, duplicate: 0.0, connect_ms: None }
     }
 }
 
@@ -295,7 +302,40 @@ impl Config {
         ProcessId::at(self.cluster.addresses.len()).0
     }
 
-    /// Whether every time of the detector is one that can be counted with.
+    /// `host:port` at which this node listens.
+    pub fn listen(&self) -> &str {
+        let own = &self.cluster.addresses[self.me().index()];
+        self.cluster.listen.as_ref().unwrap_or(own)
+    }
+
+    /// How long a peer's machine may take to answer when it is dialed, in milliseconds.
+    pub(crate) fn connect_ms(&self) -> u64 {
+        self.channel.connect_ms.unwrap_or((4 * self.detector.message_ms).max(400))
+    }
+
+    /// Whether what is said of the way to the peers makes sense.
+    fn validate_network(&self) -> Result<(), String> {
+        let listen = self.cluster.listen.iter().map(|it| ("listen", it));
+        let all = self.cluster.addresses.iter().map(|it| ("addresses", it));
+        for (name, address) in all.chain(listen) {
+            let port = address.rsplit_once(':').and_then(|(_, port)| port.parse::<u16>().ok());
+            if port.is_none_or(|port| port == 0) {
+                return Err(format!(
+                    "cluster.{name} has `{address}`; write host:port with a port above 0"
+                ));
+            }
+        }
+        let (connect, least) = (self.connect_ms(), (2 * self.detector.message_ms).max(1));
+        if connect < least {
+            return Err(format!(
+                "channel.connect_ms = {connect} is too short: there and back, twice \
+                 detector.message_ms, is {least}"
+            ));
+        }
+        Ok(())
+    }
+
+    /// Whether every time is one that can be counted with.
     fn validate_times(&self) -> Result<(), String> {
         let Detector { period_ms, timeout_ms, increment_ms, longest_ms, message_ms } =
             self.detector;
@@ -306,9 +346,11 @@ impl Config {
             ("longest_ms", longest_ms),
             ("message_ms", message_ms),
         ];
-        let long = times.into_iter().find(|(_, ms)| *ms > LONGEST_MS);
+        let times = times.map(|(name, ms)| (format!("detector.{name}"), ms));
+        let connect = self.channel.connect_ms.map(|ms| ("channel.connect_ms".to_owned(), ms));
+        let long = times.into_iter().chain(connect).find(|(_, ms)| *ms > LONGEST_MS);
         long.map_or(Ok(()), |(name, ms)| {
-            Err(format!("detector.{name} = {ms} is more than a day, {LONGEST_MS}"))
+            Err(format!("{name} = {ms} is more than a day, {LONGEST_MS}"))
         })
     }
 
@@ -333,14 +375,8 @@ impl Config {
             !insecure || private_key.is_none(),
             "cluster.insecure = true makes no difference where there are keys; remove it".into(),
         )?;
-        for address in &self.cluster.addresses {
-            let port = address.rsplit_once(':').and_then(|(_, port)| port.parse::<u16>().ok());
-            require(
-                port.is_some_and(|port| port > 0),
-                format!("cluster.addresses has `{address}`; write host:port with a port above 0"),
-            )?;
-        }
         self.validate_times()?;
+        self.validate_network()?;
         for (name, chance) in [("lose", self.channel.lose), ("duplicate", self.channel.duplicate)] {
             require(
                 (0.0..1.0).contains(&chance),
@@ -387,6 +423,10 @@ mod tests {
     fn a_configuration_survives_being_written_and_read() {
         let mut config = Config::parse(GOOD).unwrap();
         assert_eq!(config.me(), ProcessId(1));
+        assert_eq!((config.listen(), config.connect_ms()), ("127.0.0.1:7102", 400));
+        config.cluster.listen = Some("0.0.0.0:7102".to_owned());
+        config.detector.message_ms = 150;
+        assert_eq!((config.listen(), config.connect_ms()), ("0.0.0.0:7102", 600));
         config.channel.fifo = true;
         config.channel.lose = 0.1;
         assert_eq!(Config::parse(&config.text()).unwrap(), config);
@@ -408,6 +448,9 @@ mod tests {
             ("me = 2", "me = \"two\"", "expected u32"),
             ("7102", "port", "host:port"),
             ("7102", "0", "host:port"),
+            ("[store]", "listen = \"7101\"\n[store]", "cluster.listen"),
+            ("[store]", "[channel]\nconnect_ms = 79\n[store]", "is 80"),
+            ("[store]", "[channel]\nconnect_ms = 86400001\n[store]", "a day"),
             ("[store]", "private_key = \"p2.key\"\n[store]", "go together"),
             ("directory", "folder", "folder"),
             ("[store]", "[channel]\nlose = 0.5\n[store]", "channel.fifo"),

@@ -158,6 +158,7 @@ mod tests {
             name: "demo".into(),
             me: 2,
             addresses: vec!["127.0.0.1:1".into(); size],
+            listen: None,
             private_key: Some(private_key_file(directory, P2)),
             public_keys: Some(public_keys_file(directory)),
             insecure: false,

@@ -76,7 +76,7 @@ async fn dial_until_answered(context: &Context, peer: &Peer, backoff: &mut Backo
 }
 
 async fn dial(context: &Context, peer: &Peer) -> Result<Connection, HandshakeError> {
-    let stream = reach(&peer.address, context.limits.connect).await?;
+    let stream = reach(context, peer).await?;
     // A port that nobody holds can, on one machine, be connected to itself.
     if stream.local_addr()? == stream.peer_addr()? {
         return Err(io::Error::from(io::ErrorKind::ConnectionRefused).into());
@@ -86,13 +86,18 @@ async fn dial(context: &Context, peer: &Peer) -> Result<Connection, HandshakeErr
     Ok(Connection { conduit, boot })
 }
 
-/// Connects with the first address of a name that answers within `patience`. TCP itself would ask
+/// Connects with the first address of a peer's name that answers soon enough. TCP itself would ask
 /// a machine that is away more and more seldom.
-async fn reach(name: &str, patience: Duration) -> io::Result<TcpStream> {
+async fn reach(context: &Context, peer: &Peer) -> io::Result<TcpStream> {
+    let patience = context.limits.connect;
     let mut failed = io::Error::other("the name has no address");
-    for address in lookup_host(name).await? {
+    for address in lookup_host(&peer.address).await? {
+        let begun = Instant::now();
         match timeout(patience, TcpStream::connect(address)).await {
-            Ok(Ok(stream)) => return Ok(stream),
+            Ok(Ok(stream)) => {
+                compare(context, peer, begun.elapsed());
+                return Ok(stream);
+            }
             Ok(Err(error)) => failed = error,
             Err(_) => {
                 let says = format!("no answer within {} ms", patience.as_millis());
@@ -101,6 +106,20 @@ async fn reach(name: &str, patience: Duration) -> io::Result<TcpStream> {
         }
     }
     Err(failed)
+}
+
+/// Says once of a peer that its machine is farther away than what runs here takes into account.
+/// A connection is made there and back, however busy the peer itself is.
+fn compare(context: &Context, peer: &Peer, took: Duration) {
+    let most = context.limits.round_trip;
+    if took > most && peer.is_news_of_distance() {
+        tracing::warn!(
+            me = %context.identity.me, peer = %peer.process, address = peer.address,
+            "there and back takes {} ms, and message_ms of the configuration counts with {} at \
+             most: elections may never end, and crashes be seen where there are none",
+            took.as_millis(), most.as_millis()
+        );
+    }
 }
 
 #[cfg(test)]

@@ -30,6 +30,8 @@ pub(crate) struct Peer {
     /// How often it did not prove the key that was expected: the next time it is another.
     failed_exchanges: AtomicUsize,
     connected: AtomicBool,
+    /// Whether it was said how far away it is.
+    far: AtomicBool,
     /// Told when the consumer does not believe what came over the connection.
     pub(crate) disbelieved: Notify,
     history: Mutex<History>,
@@ -72,6 +74,7 @@ impl Peer {
             newest: Mutex::default(),
             failed_exchanges: AtomicUsize::new(0),
             connected: AtomicBool::new(false),
+            far: AtomicBool::new(false),
             disbelieved: Notify::new(),
             history: Mutex::default(),
         }
@@ -125,6 +128,11 @@ impl Peer {
 
     pub(crate) fn is_connected(&self) -> bool {
         self.connected.load(Ordering::Acquire)
+    }
+
+    /// Whether it is to be said how far away it is: once.
+    pub(crate) fn is_news_of_distance(&self) -> bool {
+        !self.far.swap(true, Ordering::Relaxed)
     }
 
     pub(crate) fn came_up(&self) {

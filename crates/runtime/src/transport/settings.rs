@@ -70,6 +70,9 @@ pub struct Limits {
     pub handshake: Duration,
     /// How long a peer's machine may take to answer at all when it is dialed. Default 400 ms.
     pub connect: Duration,
+    /// How long there and back is taken into account by what runs over the mesh: the log says once
+    /// of each peer that is dialed if its machine takes longer. Default: however long it takes.
+    pub round_trip: Duration,
     /// How long a peer's machine may leave unconfirmed what was written to it, on Linux: the
     /// connection is given up then, and dialed anew, so that a network that comes back is not
     /// found out as late as TCP finds it. Everywhere it is how long a silent machine is left
@@ -95,6 +98,7 @@ impl Default for Limits {
             handshakes: 64,
             handshake: Duration::from_secs(3),
             connect: Duration::from_millis(400),
+            round_trip: Duration::MAX,
             unheard: Duration::from_secs(1),
             acknowledge_after: Duration::from_millis(20),
             patience: Duration::from_secs(1),

@@ -241,13 +241,19 @@ impl<'a> Cluster<'a> {
                 name: "tenure run".into(),
                 me: process.number(),
                 addresses,
+                listen: None,
                 private_key: Some(private_key_file(&self.workspace.keys(), process)),
                 public_keys: Some(public_keys_file(&self.workspace.keys())),
                 insecure: false,
             },
             service: service.clone(),
             detector: Detector::default(),
-            channel: Channel { fifo: *fifo, lose: *lose, duplicate: *duplicate },
+            channel: Channel {
+                fifo: *fifo,
+                lose: *lose,
+                duplicate: *duplicate,
+                ..Channel::default()
+            },
             store: Store { directory: self.workspace.store(process) },
             trace: Some(Trace {
                 file: self.workspace.trace(process),
