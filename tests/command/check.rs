@@ -225,6 +225,26 @@ fn whoever_interrupts_many_checks_is_told_after_which() {
 }
 
 #[test]
+fn what_is_too_large_to_be_read_is_said_with_the_option_that_reads_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("run.ndjson");
+    let file = path.display();
+    assert!(tenure(&format!("simulate token-ring -n 3 --trace {file}")).status.success());
+    let mut lines = fs::read_to_string(&path).expect("a trace");
+    lines.insert_str(lines.len() - 2, &" ".repeat(4096));
+    fs::write(&path, &lines).expect("a file");
+    let line = format!("trace verify {file}");
+    for (option, short) in [("longest-line", "4K"), ("most-processes", "2")] {
+        let refused = tenure(&format!("{line} --{option} {short}"));
+        assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+        let says = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(says.contains(&format!("--{option}")) && says.lines().count() == 1, "{says}");
+    }
+    let read = tenure(&format!("{line} --longest-line 8K --most-processes 3"));
+    assert_eq!(read.status.code(), Some(0), "{read:?}");
+}
+
+#[test]
 fn a_trace_is_drawn_exported_and_read_back() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("run.ndjson");

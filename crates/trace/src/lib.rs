@@ -22,8 +22,8 @@ mod verify;
 
 pub use format::{
     Access, AppendError, ApplicationCommand, ApplicationEvent, Asked, ClockUnit, CreateError,
-    Header, Kind, LONGEST_LINE, MOST_PROCESSES, Operation, Passage, ReadError, Reader, Record,
-    Segments, Source, Told, Trace, VERSION, Who, WriteError, Writer, now, segment, units,
+    Header, Kind, LONGEST_LINE, MOST_PROCESSES, Operation, Passage, ReadError, ReadLimits, Reader,
+    Record, Segments, Source, Told, Trace, VERSION, Who, WriteError, Writer, now, segment, units,
 };
 pub use merge::{MergeError, Merged, MergedFiles, Seams, merge, merge_files, merge_whole_files};
 pub use plain::plain;

@@ -19,6 +19,7 @@ mod program;
 mod property;
 mod run;
 mod simulate;
+mod size;
 mod trace;
 
 use std::process::ExitCode;

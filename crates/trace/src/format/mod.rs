@@ -3,6 +3,7 @@
 mod access;
 mod event;
 mod header;
+mod limits;
 pub(crate) mod line;
 pub(crate) mod named;
 pub(crate) mod numbered;
@@ -18,6 +19,7 @@ mod writer;
 pub use access::{Access, Operation};
 pub use event::{Kind, Record};
 pub use header::{ClockUnit, Header, MOST_PROCESSES, Source, VERSION};
+pub use limits::ReadLimits;
 pub use passage::Passage;
 pub use reader::{LONGEST_LINE, ReadError, Reader};
 pub use segments::{Segments, segment};

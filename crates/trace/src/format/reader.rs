@@ -7,11 +7,13 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use crate::format::event::Record;
-use crate::format::header::{Header, MOST_PROCESSES, VERSION};
+use crate::format::header::{Header, VERSION};
+use crate::format::limits::ReadLimits;
 use crate::format::line::{Contents, decode};
 use crate::format::named::stranger;
 
-/// Longer lines are not read, in bytes. None that tenure writes comes near.
+/// Longer lines are not read where nobody asks for that, in bytes. None that tenure writes comes
+/// near.
 pub const LONGEST_LINE: u64 = 16 << 20;
 
 /// Reads a trace, one record at a time.
@@ -106,7 +108,9 @@ impl<R: BufRead> Reader<R> {
     fn whole_line(&mut self) -> Result<Record, ReadError> {
         self.number += 1;
         if is_too_long(&self.line) {
-            let says = format!("a line of more than {LONGEST_LINE} bytes is no record");
+            let most = ReadLimits::now().longest_line;
+            let says =
+                format!("a line of more than {most} bytes is no record; --longest-line takes more");
             return Err(self.malformed(says));
         }
         let record = decode(&self.line, self.contents);
@@ -155,11 +159,11 @@ impl<R: BufRead> Iterator for Reader<R> {
 
 /// Reads a line, or one byte more than one may have.
 fn read_line(from: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<usize> {
-    from.take(LONGEST_LINE + 1).read_until(b'\n', line)
+    from.take(ReadLimits::now().longest_line.saturating_add(1)).read_until(b'\n', line)
 }
 
 fn is_too_long(line: &[u8]) -> bool {
-    line.len() as u64 > LONGEST_LINE
+    line.len() as u64 > ReadLimits::now().longest_line
 }
 
 /// The part of a header that every version has.
@@ -188,9 +192,12 @@ fn decode_header(line: &[u8], path: &Path) -> Result<Header, ReadError> {
     let malformed = |says| ReadError::Malformed { path: path(), line: 1, says };
     let header: Header =
         serde_json::from_slice(line).map_err(|error| malformed(without_place(&error)))?;
-    if !(1..=MOST_PROCESSES).contains(&header.n) {
+    let most = ReadLimits::now().most_processes;
+    if !(1..=most).contains(&header.n) {
         let n = header.n;
-        let says = format!("a group of {n} processes is not read; there are 1 to {MOST_PROCESSES}");
+        let says = format!(
+            "a group of {n} processes is not read; there are 1 to {most}, or --most-processes"
+        );
         return Err(malformed(says));
     }
     Ok(header)

@@ -17,6 +17,7 @@ use crate::cmd::group::{EntriesAsked, GroupOptions, threads};
 use crate::cmd::machine;
 use crate::cmd::output::Format;
 use crate::cmd::property::one_of;
+use crate::cmd::size::size;
 
 /// Explore every schedule of a small group, within stated budgets of faults
 ///
@@ -74,7 +75,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "S")]
     pub(crate) max_states: Option<u64>,
     /// Stop at about so much memory: 500M, 2G [default: half of what there is]
-    #[arg(long, value_name = "M", value_parser = bytes)]
+    #[arg(long, value_name = "M", value_parser = size)]
     pub(crate) max_memory: Option<u64>,
     /// Stop after so long: 30s, 5m [default: 60s where a terminal shows the result, else never]
     #[arg(long, value_name = "D", value_parser = duration::parse)]
@@ -208,23 +209,6 @@ fn latency(text: &str) -> Result<RangeInclusive<u32>, String> {
     Ok(least..=most)
 }
 
-fn bytes(text: &str) -> Result<u64, String> {
-    let fault = || format!("`{text}` is no amount of memory; write 500M or 2G");
-    let (number, unit) = match text.find(|c: char| !c.is_ascii_digit()) {
-        Some(place) => text.split_at(place),
-        None => (text, ""),
-    };
-    let scale = match unit {
-        "" => 1,
-        "K" => 1 << 10,
-        "M" => 1 << 20,
-        "G" => 1 << 30,
-        _ => return Err(fault()),
-    };
-    let number: u64 = number.parse().map_err(|_| fault())?;
-    number.checked_mul(scale).ok_or_else(fault)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -257,9 +241,9 @@ mod tests {
 
     #[test]
     fn amounts_and_latencies_are_read_as_they_are_written() {
-        assert_eq!(bytes("2G"), Ok(2 << 30));
-        assert_eq!(bytes("512"), Ok(512));
-        assert!(bytes("2T").is_err() && bytes("G").is_err());
+        assert_eq!(size("2G"), Ok(2 << 30));
+        assert_eq!(size("512"), Ok(512));
+        assert!(size("2T").is_err() && size("G").is_err());
         assert_eq!(latency("0..2"), Ok(0..=2));
         assert_eq!(latency("1"), Ok(1..=1));
         assert!(latency("2..1").is_err() && latency("0.5").is_err());

@@ -11,18 +11,25 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use tenure_core::ProcessId;
 use tenure_trace::{
-    Judgement, MergeError, ReadError, Show, Verification, Who, merge_files, merge_whole_files,
-    verify_files,
+    Judgement, MOST_PROCESSES, MergeError, ReadError, ReadLimits, Show, Verification, Who,
+    merge_files, merge_whole_files, verify_files,
 };
 
 use super::failure::{Failure, Status};
 use super::output::{Format, no_effect, print, print_json};
+use super::size::size;
 
 /// Judge, show or draw traces, whoever wrote them: simulator, checker or real nodes
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     #[command(subcommand)]
     command: Command,
+    /// Read lines of up to so many bytes, as 64M; a longer one is taken for damage
+    #[arg(long, global = true, value_name = "M", value_parser = size, default_value = "16M")]
+    longest_line: u64,
+    /// Read traces of groups of up to so many; each takes memory, whatever it did
+    #[arg(long, global = true, value_name = "N", default_value_t = MOST_PROCESSES)]
+    most_processes: u32,
 }
 
 #[derive(Debug, Subcommand)]
@@ -67,6 +74,8 @@ struct ShowOptions {
 }
 
 pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
+    let Options { longest_line, most_processes, .. } = *options;
+    ReadLimits { longest_line, most_processes }.hold_everywhere();
     match &options.command {
         Command::Verify(options) => verify(options),
         Command::Show(options) => show(options),
