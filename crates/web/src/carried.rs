@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use axum::body::{Body, HttpBody, to_bytes};
-use axum::extract::Request;
+use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -15,19 +15,23 @@ use crate::refusal::Refusal;
 /// What a request may carry, in bytes.
 const MOST: usize = 16 << 20;
 
-/// How long that may take, with the wait for a place.
-const LONGEST: Duration = Duration::from_secs(20);
+/// How long that may take, with the wait for a place, where nobody says how long.
+pub(crate) const LONGEST: Duration = Duration::from_secs(20);
 
 /// For how many requests in this program something is received at a time.
 static PLACES: Semaphore = Semaphore::const_new(8);
 
 /// Receives all that a request carries before anybody sees the request.
-pub(crate) async fn carry(request: Request, next: Next) -> Response {
+pub(crate) async fn carry(
+    State(longest): State<Duration>,
+    request: Request,
+    next: Next,
+) -> Response {
     if request.body().is_end_stream() {
         return next.run(request).await;
     }
     let (head, body) = request.into_parts();
-    let received = timeout(LONGEST, async {
+    let received = timeout(longest, async {
         // Nobody closes the places; if they were, nobody would have to wait.
         let _place = PLACES.acquire().await;
         to_bytes(body, MOST).await
@@ -40,7 +44,7 @@ pub(crate) async fn carry(request: Request, next: Next) -> Response {
         },
         Err(_) => Refusal {
             status: StatusCode::REQUEST_TIMEOUT,
-            says: format!("what a request carries comes within {} s", LONGEST.as_secs()),
+            says: format!("what a request carries comes within {} ms", longest.as_millis()),
         },
     };
     refusal.into_response()

@@ -1,9 +1,10 @@
 use std::future::Future;
 use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
-use axum::middleware::{from_fn, from_fn_with_state};
+use axum::middleware::from_fn_with_state;
 use tokio::net::TcpListener;
 
 use crate::asset::Asset;
@@ -34,6 +35,7 @@ pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
     guard: Guard,
+    longest: Duration,
 }
 
 impl Server {
@@ -51,7 +53,14 @@ impl Server {
         let token = token.transpose().map_err(WebError::Token)?;
         let listener = TcpListener::bind(wanted).await.map_err(cannot)?;
         let address = listener.local_addr().map_err(cannot)?;
-        Ok(Server { listener, address, guard: Guard { bound: to, token } })
+        let guard = Guard { bound: to, token };
+        Ok(Server { listener, address, guard, longest: carried::LONGEST })
+    }
+
+    /// Gives up a request whose body takes longer to arrive, instead of 20 s.
+    #[must_use]
+    pub fn receiving_within(self, longest: Duration) -> Self {
+        Server { longest, ..self }
     }
 
     /// Where it listens.
@@ -78,7 +87,7 @@ impl Server {
         let guarded = routes
             .fallback(unknown)
             .layer(DefaultBodyLimit::disable())
-            .layer(from_fn(carried::carry))
+            .layer(from_fn_with_state(self.longest, carried::carry))
             .layer(from_fn_with_state(self.guard.clone(), guard::lock));
         let all = assets.iter().fold(guarded, |router, asset| asset.serve(router));
         let all = all.layer(from_fn_with_state(self.guard, guard::door));

@@ -234,6 +234,27 @@ async fn a_body_is_bounded() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn bodies_that_never_end_are_given_up_and_hold_up_nobody() {
+    let server = Server::bind(Ipv4Addr::LOCALHOST.into(), 0).await.unwrap();
+    let server = start(server.receiving_within(Duration::from_millis(200))).await;
+    // More than are received at a time.
+    let begin = |_| {
+        let stream = TcpStream::connect(server.at).unwrap();
+        let head = format!("POST /api/act HTTP/1.1\r\nHost: {}\r\nContent-Length: 9", server.at);
+        write!(&stream, "{head}\r\n\r\nhalf").unwrap();
+        stream
+    };
+    let held: Vec<TcpStream> = (0..20).map(begin).collect();
+    for mut stream in held {
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        let mut said = [0; 12];
+        stream.read_exact(&mut said).unwrap();
+        assert_eq!(&said, b"HTTP/1.1 408");
+    }
+    assert_eq!(ask(server.at, "POST /api/act", "it").body, "did it");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_server_stops_though_an_answer_never_ends() {
     let Running { at, stop, task, .. } = on("127.0.0.1").await;
     let mut endless = TcpStream::connect(at).unwrap();
