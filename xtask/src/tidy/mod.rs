@@ -15,6 +15,7 @@ mod lengths;
 mod links;
 mod places;
 mod purity;
+mod shown;
 mod source;
 mod stories;
 mod theory;
@@ -41,6 +42,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("catalogue", catalogue::check),
     ("claims", claims::check),
     ("stories", stories::check),
+    ("shown", shown::check),
     ("theory", theory::check),
     ("imports", imports::check),
     ("documents", documents::check),
