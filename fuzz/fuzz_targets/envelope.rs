@@ -8,7 +8,7 @@
 use libfuzzer_sys::fuzz_target;
 use tenure_algorithms::catalogue::{Parameters, Visitor, names, visit};
 use tenure_core::{Agreement, Algorithm, Election, Group, Mutex, ProcessId};
-use tenure_runtime::exercise;
+use tenure_runtime::exercise::{self, Belief};
 
 const SIZE: u32 = 3;
 
@@ -19,15 +19,16 @@ impl Visitor for Told<'_> {
     type Output = ();
 
     fn mutex<P: Mutex + Algorithm>(self, config: P::Config) {
-        exercise::lock::<P>(Group::new(ProcessId(1), SIZE), &config, self.0);
+        exercise::lock::<P>(Group::new(ProcessId(1), SIZE), &config, Belief::Plausible, self.0);
     }
 
     fn election<P: Election + Algorithm>(self, config: P::Config) {
-        exercise::election::<P>(Group::new(ProcessId(1), SIZE), &config, self.0);
+        exercise::election::<P>(Group::new(ProcessId(1), SIZE), &config, Belief::Plausible, self.0);
     }
 
     fn agreement<P: Agreement + Algorithm>(self, config: P::Config) {
-        exercise::agreement::<P>(Group::new(ProcessId(1), SIZE), &config, self.0);
+        let group = Group::new(ProcessId(1), SIZE);
+        exercise::agreement::<P>(group, &config, Belief::Plausible, self.0);
     }
 }
 

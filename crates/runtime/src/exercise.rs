@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
+use serde::Serialize;
 use tenure_core::service::agreement::Users;
 use tenure_core::service::{election, mutex};
 use tenure_core::{
@@ -16,33 +17,48 @@ use crate::plausible::Plausible;
 /// How many things happen at most.
 const STEPS: usize = 4096;
 
+/// What of that which can be read is told to the process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Belief {
+    /// What can be true, as by a node; and nothing is saved that cannot.
+    Plausible,
+    /// Everything: what nodes would be without their doubts, for whoever tests the test.
+    Everything,
+}
+
 /// Lets a process of a lock live through what `bytes` say, whose user enters and exits again and
 /// again: see [`process`].
-pub fn lock<P: Mutex>(group: Group, config: &P::Config, bytes: &[u8]) {
+pub fn lock<P: Mutex>(group: Group, config: &P::Config, belief: Belief, bytes: &[u8]) {
     let command = |event: Option<&mutex::Event>| match event {
         None | Some(mutex::Event::Exited) => Some(mutex::Command::Enter),
         Some(mutex::Event::Entered { .. }) => Some(mutex::Command::Exit),
     };
-    process::<P>(group, config, command, bytes);
+    process::<P>(group, config, command, belief, bytes);
 }
 
 /// The same of an election, which each life asks for once.
-pub fn election<P: Election>(group: Group, config: &P::Config, bytes: &[u8]) {
+pub fn election<P: Election>(group: Group, config: &P::Config, belief: Belief, bytes: &[u8]) {
     let command =
         |event: Option<&election::Event>| event.is_none().then_some(election::Command::Elect);
-    process::<P>(group, config, command, bytes);
+    process::<P>(group, config, command, belief, bytes);
 }
 
 /// The same of a service of agreement, which each life asks for what a workload asks first.
-pub fn agreement<P: Agreement + Algorithm>(group: Group, config: &P::Config, bytes: &[u8]) {
+pub fn agreement<P: Agreement + Algorithm>(
+    group: Group,
+    config: &P::Config,
+    belief: Belief,
+    bytes: &[u8],
+) {
     let service = P::card(config, group.size()).service;
     let first = Users::of(service, group.size(), |_| 1).and_then(|users| users.next(group.me()));
-    process::<P>(group, config, |event| first.clone().filter(|_| event.is_none()), bytes);
+    let command = |event: Option<&P::Event>| first.clone().filter(|_| event.is_none());
+    process::<P>(group, config, command, belief, bytes);
 }
 
 /// Lets a process live through what `bytes` say: messages, timers, suspicions and crashes with a
-/// return. What cannot be read or believed is passed over, as by a node; what was saved is read
-/// back, and so is what was sent.
+/// return. What cannot be read is passed over, and so is what `belief` leaves out; what was saved is
+/// read back, and so is what was sent.
 ///
 /// `command` is asked what the local user says first after each boot, and to each event.
 ///
@@ -53,17 +69,19 @@ pub fn process<P: Protocol>(
     group: Group,
     config: &P::Config,
     command: impl Fn(Option<&P::Event>) -> Option<P::Command>,
+    belief: Belief,
     bytes: &[u8],
 ) {
     let mut bytes = Bytes(bytes);
-    let mut plausible = Plausible::new(group.size());
+    let plausible = Plausible::new(group.size());
+    let mut doubts = Doubts((belief == Belief::Plausible).then_some(plausible));
     let mut saved = None;
     for _ in 0..STEPS {
         let commands = command(None).into_iter().collect();
         let command = &command;
         let mut life = Life::<P> { group, armed: BTreeSet::new(), commands, command, saved };
         let node = Node::boot(group, config, life.saved.clone(), Still);
-        if life.live(node, &mut plausible, &mut bytes).is_none() {
+        if life.live(node, &mut doubts, &mut bytes).is_none() {
             return;
         }
         saved = life.saved;
@@ -99,25 +117,25 @@ impl<P: Protocol> Life<'_, P> {
     fn live(
         &mut self,
         mut node: Node<P, Still>,
-        plausible: &mut Plausible,
+        doubts: &mut Doubts,
         bytes: &mut Bytes<'_>,
     ) -> Option<()> {
-        self.release(node.pending(), plausible)?;
+        self.release(node.pending(), doubts)?;
         for _ in 0..STEPS {
             let input = match self.commands.pop_front() {
                 Some(command) => Input::Command(command),
-                None => match self.next(plausible, bytes)? {
+                None => match self.next(doubts, bytes)? {
                     Happening::Input(input) => input,
                     Happening::Crash => return Some(()),
                     Happening::Nothing => continue,
                 },
             };
-            self.release(node.step(input), plausible)?;
+            self.release(node.step(input), doubts)?;
         }
         None
     }
 
-    fn next(&mut self, plausible: &mut Plausible, bytes: &mut Bytes<'_>) -> Option<Happening<P>> {
+    fn next(&mut self, doubts: &mut Doubts, bytes: &mut Bytes<'_>) -> Option<Happening<P>> {
         let what = bytes.next()?;
         let from = ProcessId(u32::from(bytes.next()?) % self.group.size());
         let other = from != self.group.me();
@@ -132,22 +150,24 @@ impl<P: Protocol> Life<'_, P> {
                 let timer = self.armed.iter().nth(place).cloned();
                 timer.and_then(|timer| self.armed.take(&timer)).map(Input::Timer)
             }
-            _ if other => {
+            0 | 1 => None,
+            _ => {
                 let length = usize::from(bytes.next()?);
                 let envelope = Envelope::<P::Message>::decode(bytes.take(length));
-                let believed = envelope.filter(|envelope| plausible.hear(envelope).is_ok());
+                let believed = envelope.filter(|envelope| other && doubts.hear(envelope));
                 believed.map(|Envelope { message, .. }| Input::Message { from, message })
             }
-            _ => None,
         };
         Some(input.map_or(Happening::Nothing, Happening::Input))
     }
 
     /// Does what a runner does after a step: saves, and lets the effects out. Nothing where it
     /// would stop the node instead.
-    fn release(&mut self, step: Step<'_, P, Still>, plausible: &mut Plausible) -> Option<()> {
+    fn release(&mut self, step: Step<'_, P, Still>, doubts: &mut Doubts) -> Option<()> {
         if let Some(stable) = step.unsaved() {
-            plausible.save(stable).ok()?;
+            if !doubts.save(stable) {
+                return None;
+            }
             self.saved = Some(read_back(stable));
         }
         let released = step.saved();
@@ -164,6 +184,19 @@ impl<P: Protocol> Life<'_, P> {
         }
         self.commands.extend(released.events.filter_map(|event| (self.command)(Some(&event))));
         Some(())
+    }
+}
+
+/// What stands between the bytes and the process; nothing where everything is believed.
+struct Doubts(Option<Plausible>);
+
+impl Doubts {
+    fn hear(&mut self, message: &impl Serialize) -> bool {
+        self.0.as_mut().is_none_or(|plausible| plausible.hear(message).is_ok())
+    }
+
+    fn save(&mut self, stable: &impl Serialize) -> bool {
+        self.0.as_mut().is_none_or(|plausible| plausible.save(stable).is_ok())
     }
 }
 

@@ -1,19 +1,17 @@
 //! Messages that can be read and cannot be true: what is believed of them makes no process panic,
 //! and after a restart of all everybody is served again.
 
+mod liar;
+mod live;
 mod mutation;
-mod world;
+pub(crate) mod world;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use tenure_algorithms::catalogue::{Parameters, Visitor, names, visit};
-use tenure_core::service::agreement::Users;
-use tenure_core::service::{election, mutex};
-use tenure_core::{
-    Agreement, Algorithm, Batch, Crashes, Election, Input, Mutex, ProcessId, Protocol,
-};
+use tenure_core::{Agreement, Algorithm, Batch, Crashes, Election, Input, Mutex, Protocol};
 
-use self::mutation::mutations;
+use self::mutation::{Lie, lies};
 use self::world::{Dice, Due, Service, World};
 
 const SIZE: u32 = 3;
@@ -35,20 +33,16 @@ impl<A: Attack> Visitor for Of<A> {
     type Output = Vec<String>;
 
     fn mutex<P: Mutex + Algorithm>(self, config: P::Config) -> Vec<String> {
-        let serves = |event: &mutex::Event| matches!(event, mutex::Event::Entered { .. });
-        let (ask, leave) = (mutex::Command::Enter, Some(mutex::Command::Exit));
-        self.0.attack::<P>(config, Service { ask, leave, serves })
+        self.0.attack::<P>(config, Service::lock())
     }
 
     fn election<P: Election + Algorithm>(self, config: P::Config) -> Vec<String> {
-        let serves = |event: &election::Event| matches!(event, election::Event::Elected { .. });
-        self.0.attack::<P>(config, Service { ask: election::Command::Elect, leave: None, serves })
+        self.0.attack::<P>(config, Service::election())
     }
 
     fn agreement<P: Agreement + Algorithm>(self, config: P::Config) -> Vec<String> {
-        let users = Users::of(P::card(&config, SIZE).service, SIZE, |_| 1);
-        let ask = users.and_then(|users| users.next(ProcessId(0))).expect("a workload asks");
-        self.0.attack::<P>(config, Service { ask, leave: None, serves: |_| true })
+        let service = Service::agreement(&config, SIZE);
+        self.0.attack::<P>(config, service)
     }
 }
 
@@ -87,7 +81,7 @@ impl Attack for Throw {
                 if let Err(why) = receiver.plausible.clone().hear(message) {
                     wrong.push(format!("{message:?} was sent and is not believed: {why}"));
                 }
-                for absurd in mutations(message) {
+                for Lie { message: absurd, .. } in lies(message) {
                     let mut receiver = receiver.clone();
                     if self.checks && receiver.plausible.hear(&absurd).is_err() {
                         disbelieved += 1;
@@ -148,8 +142,8 @@ impl Attack for Poison {
                 if let Due::Message { from, to, message } = &due
                     && rng.u8(0..4) == 0
                 {
-                    let copies = mutations(message);
-                    if let Some(absurd) = rng.choice(copies) {
+                    let copies = lies(message);
+                    if let Some(Lie { message: absurd, .. }) = rng.choice(copies) {
                         told.push(format!("{to} was told {absurd:?}"));
                         world.perform(Due::Message { from: *from, to: *to, message: absurd });
                     }

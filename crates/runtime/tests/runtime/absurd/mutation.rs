@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// What a number is replaced by, beside its neighbours.
-const NUMBERS: [u64; 18] = [
+const NUMBERS: [u64; 19] = [
     0,
     1,
     2,
@@ -21,34 +21,51 @@ const NUMBERS: [u64; 18] = [
     1 << 40,
     1 << 61,
     1 << 62,
+    1 << 63,
     u64::MAX - 1,
     u64::MAX,
 ];
 
-/// Every number replaced, among them lengths and variants, and lists made shorter and longer.
-pub(crate) fn mutations<M: Serialize + DeserializeOwned>(message: &M) -> Vec<M> {
+/// One of them.
+#[derive(Clone, Debug)]
+pub(super) struct Lie<M> {
+    /// Which byte the difference begins with, and which of all differences there it is.
+    pub(super) place: (usize, usize),
+    pub(super) message: M,
+}
+
+/// Every number replaced, among them lengths and variants, and lists made shorter and longer. What
+/// fields there are, the bytes say themselves.
+pub(super) fn lies<M: Serialize + DeserializeOwned>(message: &M) -> Vec<Lie<M>> {
     let bytes = postcard::to_stdvec(message).expect("a message can be encoded");
-    let mut copies = Vec::new();
+    let mut lies = Vec::new();
     for place in 0..bytes.len() {
-        let (before, rest) = bytes.split_at(place);
-        let Ok((number, after)) = postcard::take_from_bytes::<u64>(rest) else { continue };
-        let near = [number.wrapping_add(1), number.wrapping_sub(1)];
-        for other in NUMBERS.into_iter().chain(near) {
-            let other = postcard::to_stdvec(&other).expect("a number can be encoded");
-            copies.push([before, &other, after].concat());
-        }
-        // As if it were the length of a list.
-        for dropped in 1..=after.len().min(16) {
-            copies.push([before, &[0], &after[dropped..]].concat());
-        }
-        if let Ok(length) = u8::try_from(number.wrapping_add(1)) {
-            copies.push([before, &[length, 1], after].concat());
-        }
-        copies.push([before, &[232, 7], &[1; 1_000], after].concat());
+        let copies = copies(&bytes, place).into_iter().enumerate();
+        lies.extend(copies.filter_map(|(which, copy)| match postcard::take_from_bytes(&copy) {
+            Ok((message, [])) => Some(Lie { place: (place, which), message }),
+            Ok(_) | Err(_) => None,
+        }));
     }
-    let read = |copy: &Vec<u8>| match postcard::take_from_bytes(copy) {
-        Ok((message, [])) => Some(message),
-        Ok(_) | Err(_) => None,
-    };
-    copies.iter().filter_map(read).collect()
+    lies
+}
+
+/// Copies that differ from one byte on.
+fn copies(bytes: &[u8], place: usize) -> Vec<Vec<u8>> {
+    let (before, rest) = bytes.split_at(place);
+    let Ok((number, after)) = postcard::take_from_bytes::<u64>(rest) else { return Vec::new() };
+    let near = [number.wrapping_add(1), number.wrapping_sub(1)];
+    let mut copies = Vec::new();
+    for other in NUMBERS.into_iter().chain(near) {
+        let other = postcard::to_stdvec(&other).expect("a number can be encoded");
+        copies.push([before, &other, after].concat());
+    }
+    if let Ok(length) = u8::try_from(number.wrapping_add(1)) {
+        copies.push([before, &[length, 1], after].concat());
+    }
+    copies.push([before, &[232, 7], &[1; 1_000], after].concat());
+    // As if it were the length of a list.
+    for dropped in 1..=after.len().min(16) {
+        copies.push([before, &[0], &after[dropped..]].concat());
+    }
+    copies
 }

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use tenure_core::service::agreement::Users;
+use tenure_core::service::{election, mutex};
 use tenure_core::{
-    Batch, Environment, Group, Input, LocalTime, ProcessId, Protocol, TICKS_PER_UNIT, TimerChange,
-    Verdict,
+    Agreement, Algorithm, Batch, Election, Environment, Group, Input, LocalTime, Mutex, ProcessId,
+    Protocol, TICKS_PER_UNIT, TimerChange, Verdict,
 };
 use tenure_runtime::Plausible;
 
@@ -29,6 +31,28 @@ pub(crate) struct Service<P: Protocol> {
     /// What they ask once they are served, if anything.
     pub(crate) leave: Option<P::Command>,
     pub(crate) serves: fn(&P::Event) -> bool,
+}
+
+impl<P: Mutex> Service<P> {
+    pub(crate) fn lock() -> Self {
+        let serves = |event: &mutex::Event| matches!(event, mutex::Event::Entered { .. });
+        Service { ask: mutex::Command::Enter, leave: Some(mutex::Command::Exit), serves }
+    }
+}
+
+impl<P: Election> Service<P> {
+    pub(crate) fn election() -> Self {
+        let serves = |event: &election::Event| matches!(event, election::Event::Elected { .. });
+        Service { ask: election::Command::Elect, leave: None, serves }
+    }
+}
+
+impl<P: Agreement + Algorithm> Service<P> {
+    pub(crate) fn agreement(config: &P::Config, size: u32) -> Self {
+        let users = Users::of(P::card(config, size).service, size, |_| 1);
+        let ask = users.and_then(|users| users.next(ProcessId(0))).expect("a workload asks");
+        Service { ask, leave: None, serves: |_| true }
+    }
 }
 
 /// What happens next.
