@@ -8,7 +8,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | assumes | asynchronous, reliable channels in any order, a detector that is wrong finitely often |
+//! | assumes | asynchronous, reliable channels in any order, a detector wrong finitely often |
 //! | survives | the crash of a minority, which may come back with what it saved |
 //! | messages per decision | 5(N − 1) where one leads; more for each ballot that was overtaken |
 //! | delay | 4 messages at the leader, 5 elsewhere |

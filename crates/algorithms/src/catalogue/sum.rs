@@ -107,7 +107,8 @@ macro_rules! sum {
                                 Stable::$Member(stable) => stable,
                                 _ => panic!("a process saved the state of another algorithm"),
                             });
-                            let fx = &mut fx.wrap(Message::$Member, Timer::$Member, told::<$Member>);
+                            let fx =
+                                &mut fx.wrap(Message::$Member, Timer::$Member, told::<$Member>);
                             Any::$Member(<$Member>::boot(group, config, stable, fx))
                         })+
                     }
@@ -141,7 +142,8 @@ macro_rules! sum {
                 ) {
                     match (self, message) {
                         $((Any::$Member(inner), Message::$Member(message)) => {
-                            let fx = &mut fx.wrap(Message::$Member, Timer::$Member, told::<$Member>);
+                            let fx =
+                                &mut fx.wrap(Message::$Member, Timer::$Member, told::<$Member>);
                             inner.on_message(from, message, fx);
                         })+
                         // Of a peer that was configured for another algorithm.
@@ -152,7 +154,8 @@ macro_rules! sum {
                 fn on_timer(&mut self, timer: Timer, fx: &mut impl Effects<Self>) {
                     match (self, timer) {
                         $((Any::$Member(inner), Timer::$Member(timer)) => {
-                            let fx = &mut fx.wrap(Message::$Member, Timer::$Member, told::<$Member>);
+                            let fx =
+                                &mut fx.wrap(Message::$Member, Timer::$Member, told::<$Member>);
                             inner.on_timer(timer, fx);
                         })+
                         _ => unreachable!("a process arms its own timers and no others"),
@@ -173,7 +176,8 @@ macro_rules! sum {
                 ) {
                     match self {
                         $(Any::$Member(inner) => {
-                            let fx = &mut fx.wrap(Message::$Member, Timer::$Member, told::<$Member>);
+                            let fx =
+                                &mut fx.wrap(Message::$Member, Timer::$Member, told::<$Member>);
                             inner.on_suspicion(peer, verdict, fx);
                         })+
                     }

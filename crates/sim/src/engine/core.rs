@@ -89,6 +89,23 @@ fn charge(settings: &Settings, clocks: bool) -> Charge {
     }
 }
 
+/// Who judges what the protocol offers.
+fn juries(
+    settings: &Settings,
+    offers: Offers,
+    clocks: bool,
+) -> (Option<MutexJury>, Option<ElectionJury>, Option<AgreementJury>) {
+    if !settings.watch.monitors {
+        return (None, None, None);
+    }
+    let charge = charge(settings, clocks);
+    (
+        offers.mutex.then(|| MutexJury::new(&charge)),
+        offers.election.then(|| ElectionJury::new(&charge)),
+        offers.agreement.map(|service| AgreementJury::new(service, &charge)),
+    )
+}
+
 /// When somebody was last served.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Progressed {
@@ -123,15 +140,9 @@ impl Core {
         let watched = offers.mutex || recorder.is_some();
         let clocks = settings.watch.order.applies(size) && watched;
         let causality = clocks.then(|| Causality::new(size));
-        let judged = settings.watch.monitors;
-        let charge = charge(&settings, causality.is_some());
-        let election = (offers.election && judged).then(|| ElectionJury::new(&charge));
-        let mutex = (offers.mutex && judged).then(|| MutexJury::new(&charge));
-        let agreement = offers.agreement.filter(|_| judged);
-        let agreement = agreement.map(|service| AgreementJury::new(service, &charge));
+        let (mutex, election, agreement) = juries(&settings, offers, causality.is_some());
+        let agreeing = agreeing(&settings, offers);
         let locking = settings.workload.locking.clone();
-        let times = |at| locking.as_ref().map_or(0, |locking| locking.entries.of(at));
-        let agreeing = offers.agreement.and_then(|it| agreement::Users::of(it, size, times));
         let users = locking.filter(|_| offers.mutex).map(|l| Users::new(l, &settings, &up));
         let metrics = roomy(&settings, offers, users.as_ref());
         let fragile = !settings.faults.is_empty() || !settings.down.is_empty();
@@ -147,7 +158,7 @@ impl Core {
             beliefs: Beliefs::new(if offers.election { size } else { 0 }),
             mutex,
             election,
-            told: vec![Vec::new(); if agreeing.is_some() { size as usize } else { 0 }],
+            told: agreeing.as_ref().map_or_else(Vec::new, |_| vec![Vec::new(); size as usize]),
             agreeing,
             agreement,
             tagging: causality.is_some() || recorder.is_some(),
@@ -387,6 +398,13 @@ impl Core {
         });
         mutex.requested(self.now, at, clocks.as_ref().map(|[protocol, all]| [protocol, all]));
     }
+}
+
+/// The users of a service of agreement, who ask as often as the workload has entries.
+fn agreeing(settings: &Settings, offers: Offers) -> Option<agreement::Users> {
+    let locking = settings.workload.locking.as_ref();
+    let times = |at| locking.map_or(0, |locking| locking.entries.of(at));
+    agreement::Users::of(offers.agreement?, settings.size, times)
 }
 
 /// Metrics with room for the entries that are expected, so that counting them allocates nothing.
