@@ -2,9 +2,8 @@
 //! that, or its own proposal where there is nothing.
 //!
 //! L. Lamport, *The part-time parliament*, ACM TOCS 16(2), 1998; *Paxos made simple*, ACM SIGACT
-//! News 32(4), 2001. Who proposes is decided as by the Ω of T. D. Chandra, V. Hadzilacos and
-//! S. Toueg, *The weakest failure detector for solving consensus*, JACM 43(4), 1996: the lowest
-//! process that one does not suspect.
+//! News 32(4), 2001. Who proposes is for an Ω to say, which is made of a detector: the lowest
+//! process that one does not suspect (`omega.rs`).
 //!
 //! | | |
 //! |---|---|
@@ -37,6 +36,7 @@ use tenure_core::{
     ProcessSet, Property, Protocol, Service, Term, Verdict, labelled,
 };
 
+use super::omega::Omega;
 use crate::Variants;
 use crate::variants::switches;
 
@@ -45,7 +45,7 @@ use crate::variants::switches;
 pub struct Paxos {
     group: Group,
     variants: Variants<Switch>,
-    suspected: ProcessSet,
+    omega: Omega,
     proposing: Proposing,
     memory: Memory,
 }
@@ -162,9 +162,13 @@ impl Protocol for Paxos {
         fx: &mut impl Effects<Self>,
     ) -> Self {
         let comes_back = stable.is_some();
-        let (suspected, memory) = (ProcessSet::new(), stable.unwrap_or_default());
-        let variants = *variants;
-        let mut paxos = Paxos { group, variants, suspected, proposing: Proposing::Not, memory };
+        let mut paxos = Paxos {
+            group,
+            variants: *variants,
+            omega: Omega::default(),
+            proposing: Proposing::Not,
+            memory: stable.unwrap_or_default(),
+        };
         if let Some(value) = paxos.memory.decided {
             fx.emit(Event::Decided { value });
         } else if comes_back {
@@ -187,18 +191,12 @@ impl Protocol for Paxos {
     }
 
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+        let led = self.leads();
+        self.omega.hear(peer, verdict);
         match verdict {
-            Verdict::Suspect => {
-                let led = self.leads();
-                self.suspected.insert(peer);
-                if !led {
-                    self.lead(fx);
-                }
-            }
-            Verdict::Trust => {
-                self.suspected.remove(peer);
-                self.remind(peer, fx);
-            }
+            Verdict::Suspect if !led => self.lead(fx),
+            Verdict::Suspect => {}
+            Verdict::Trust => self.remind(peer, fx),
         }
     }
 
@@ -236,10 +234,8 @@ impl Protocol for Paxos {
 }
 
 impl Paxos {
-    /// Ω: whether we suspect everybody below us.
     fn leads(&self) -> bool {
-        let me = self.group.me();
-        (0..me.0).all(|lower| self.suspected.contains(ProcessId(lower)))
+        self.omega.leads(self.group.me())
     }
 
     /// Whether these can decide alone.

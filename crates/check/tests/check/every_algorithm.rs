@@ -11,7 +11,7 @@ use tenure_check::{Check, Checkable, Judgement, Report};
 use tenure_claims::claims;
 use tenure_core::monitors::{Agreement, AnyAgreement, Fencing, MutualExclusion, Validity};
 use tenure_core::{
-    Algorithm, Card, Detection, Election, Mutex, Order, ProcessId, Property, Timing,
+    Algorithm, Card, Detection, Election, Mutex, Order, ProcessId, Property, Service, Timing,
 };
 
 /// Where the last column is cut off: where something goes round for ever, the channel's numbers
@@ -71,8 +71,9 @@ impl Cell {
 
     /// The term beyond which worlds are cut off, where terms or rounds grow for ever.
     fn term_max(self) -> Option<u64> {
-        let grows = ["raft", "itai-rodeh"].contains(&self.name);
-        grows.then_some(if self.scope == Two { 2 } else { 1 })
+        let grows = ["raft", "itai-rodeh", "chandra-toueg"].contains(&self.name);
+        let whole = self.scope == Two || self.name == "chandra-toueg";
+        grows.then_some(if whole { 2 } else { 1 })
     }
 
     /// The environment that the card asks for, with the faults of this cell.
@@ -91,9 +92,10 @@ impl Cell {
             check = check.losing(1).duplicating(1);
         }
         match (self.scope, self.name) {
-            (OverTheChannel, "token-ring" | "misra-ring" | "repaired-ring" | "raft") => {
-                check.in_flight(2).max_states(FIRST)
-            }
+            (
+                OverTheChannel,
+                "token-ring" | "misra-ring" | "repaired-ring" | "raft" | "chandra-toueg",
+            ) => check.in_flight(2).max_states(FIRST),
             // It says everything again by itself, faster than the channel says it again.
             (OverTheChannel, "dijkstra-ring") => check.in_flight(2).max_states(FIRST),
             (OverTheChannel, _) => check.in_flight(2),
@@ -131,7 +133,8 @@ impl Visitor for Cell {
     fn agreement<P: tenure_core::Agreement + Algorithm>(self, config: P::Config) -> Report {
         let card = P::card(&config, self.size());
         let mut check = self.under(Check::<P>::with(self.size(), config), &card);
-        if self.scope == OverTheChannel {
+        let is_large = self.scope == Three && self.name == "atomic-broadcast";
+        if is_large || self.scope == OverTheChannel && card.service == Service::Broadcast {
             check = check.initiators([ProcessId(0)]);
         }
         let mut check = check.serving(card.service).progress();
