@@ -266,7 +266,7 @@ fn one_token_for_all_or_one_for_each() {
     let seen = answer("Q-13");
     let times = seen.all("time_until_all_are_served");
     assert!(times[1].as_f64() < times[0].as_f64(), "{times}");
-    assert!(seen.number("runs_that_end_in_a_deadlock") >= 1.0);
+    assert!(seen.number("runs_that_end_in_a_deadlock") >= 90.0);
 }
 
 #[claims("Q-14")]

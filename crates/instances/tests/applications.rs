@@ -46,6 +46,7 @@ fn a_clock_that_is_far_from_the_others_does_not_count_and_is_brought_to_them() {
     assert_eq!(synchronise(&clocks).unwrap().clocks, [Some(clock(5, 3) + MINUTE / 3); 3]);
 }
 
+#[claims("4-berkeley")]
 #[test]
 fn after_a_round_clocks_are_as_far_apart_as_a_round_trip_is_uncertain() {
     let mut widest = 0;
@@ -61,6 +62,7 @@ fn after_a_round_clocks_are_as_far_apart_as_a_round_trip_is_uncertain() {
 }
 
 /// Wherever the leader dies, in the middle of its round or after it.
+#[claims("4-berkeley")]
 #[test]
 fn where_the_leader_dies_the_next_one_brings_those_together_who_are_left() {
     let mut taken_over = 0;
@@ -98,6 +100,7 @@ fn failover(seed: u64) -> Writing {
     writing
 }
 
+#[claims("4-replication")]
 #[test]
 fn no_acknowledged_write_is_lost_when_the_primary_dies() {
     let mut later = 0;
@@ -117,6 +120,7 @@ fn isolated(seed: u64) -> Writing {
     Writing { crashes: Vec::new(), isolation, ..failover(seed) }
 }
 
+#[claims("4-replication")]
 #[test]
 fn an_old_primary_that_does_not_know_it_acknowledges_nothing_that_is_lost() {
     for seed in 1..=200 {

@@ -68,6 +68,8 @@ fn candidates_become_few_as_their_neighbourhoods_grow() {
             Dice(seed).shuffle(&mut ids);
             let (messages, candidates) = by_phase(&ids);
             assert_eq!(1 << (candidates.len() - 1), size.next_power_of_two());
+            // 3N in phase 0 alone: 2^(k + 1) a candidate would be 2N.
+            assert!(size == 2 || messages[0] == 3 * candidates[0], "{ids:?}");
             for phase in 1..candidates.len() {
                 let most = size / ((1 << (phase - 1)) + 1);
                 assert!(candidates[phase] <= most, "{ids:?} phase {phase}");

@@ -1,5 +1,7 @@
 //! What a leader is elected for, in every schedule: under a leader that every process makes out for
 //! itself from what its detector says, which has few states.
+//!
+//! Numbers of states are pins against regressions: the program printed them, and nobody else did.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::application::led::{self, Led};

@@ -1,4 +1,6 @@
 //! The bully's switches, and what a restart does where there are no terms.
+//!
+//! Numbers of states are pins against regressions: the program printed them, and nobody else did.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::election::bully::Switch;

@@ -1,4 +1,6 @@
 //! Carvalho–Roucairol in every schedule, and what one fault does to it.
+//!
+//! Numbers of states are pins against regressions: the program printed them, and nobody else did.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::channel::{Fifo, fifo};

@@ -1,4 +1,6 @@
 //! Dijkstra's ring, converged: a lock in every schedule, whatever is lost.
+//!
+//! Numbers of states are pins against regressions: the program printed them, and nobody else did.
 
 use tenure_algorithms::mutex::DijkstraRing;
 use tenure_algorithms::mutex::dijkstra_ring::{Config, State};

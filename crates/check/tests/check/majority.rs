@@ -1,4 +1,6 @@
 //! Votes of those who are up: every schedule, every crash.
+//!
+//! Numbers of states are pins against regressions: the program printed them, and nobody else did.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::channel::{Fifo, fifo};

@@ -1,4 +1,6 @@
 //! Misra's two tokens: in every schedule, one lost of two comes back.
+//!
+//! Numbers of states are pins against regressions: the program printed them, and nobody else did.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::mutex::{MisraRing, misra_ring};

@@ -1,4 +1,6 @@
 //! Suzuki–Kasami with a token that is made anew (3.5): every schedule, every crash.
+//!
+//! Numbers of states are pins against regressions: the program printed them, and nobody else did.
 
 use tenure_algorithms::channel::{Fifo, fifo};
 use tenure_algorithms::mutex::{NishioLiManning, SuzukiKasami};

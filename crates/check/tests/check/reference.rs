@@ -1,4 +1,5 @@
-//! The figures that independent tools agreed on for the textbook's Ricart–Agrawala.
+//! The figures that independent tools agreed on for the textbook's Ricart–Agrawala. One of them is
+//! here, and counts other algorithms too: `tests/independent`.
 
 use crate::textbook::{Mistake, Textbook};
 use tenure_algorithms::Variants;

@@ -1,4 +1,6 @@
 //! The token ring that mends itself: every schedule, every crash.
+//!
+//! Numbers of states are pins against regressions: the program printed them, and nobody else did.
 
 use tenure_algorithms::mutex::RepairedRing;
 use tenure_check::{Check, Judgement};

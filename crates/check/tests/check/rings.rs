@@ -1,5 +1,7 @@
 //! Elections on rings: every schedule of two and three processes, and the columns of the
 //! catalogue's election fault matrix, 5.7.
+//!
+//! Numbers of states are pins against regressions: the program printed them, and nobody else did.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::channel::{Fifo, fifo};

@@ -1,4 +1,6 @@
 //! Ricart–Agrawala with a detector (3.6): every schedule, every crash.
+//!
+//! Numbers of states are pins against regressions: the program printed them, and nobody else did.
 
 use tenure_algorithms::channel::{Fifo, fifo};
 use tenure_algorithms::mutex::{RicartAgrawala, TolerantRicartAgrawala};
