@@ -3,8 +3,8 @@
 //! twice. How many states there are stands beside the algorithm's stories, in the file `states`,
 //! and `TENURE_GOLDEN=rewrite` writes it; a number that changes is a changed algorithm.
 //!
-//! Numbers of states are pins against regressions. The program printed them; those of plain searches
-//! are counted by others as well, in `tests/independent`.
+//! Numbers of states are pins against regressions: the program printed them. Some were counted by
+//! others as well, in `tests/independent`.
 
 use std::fmt::Write;
 use std::{env, fs};

@@ -1,8 +1,8 @@
 //! Suzuki–Kasami, Naimi–Trehel and Raymond in every schedule, and what one fault
 //! does to them.
 //!
-//! Numbers of states are pins against regressions. The program printed them; those of plain searches
-//! are counted by others as well, in `tests/independent`.
+//! Numbers of states are pins against regressions: the program printed them. Some were counted by
+//! others as well, in `tests/independent`.
 
 use std::fmt::Debug;
 
