@@ -83,6 +83,16 @@ fn switches_that_are_declared_sound_keep_agreement_whatever_the_timeouts() {
     assert_eq!(states(Switch::Greet), 103_137);
 }
 
+/// As nodes meet somebody who has come back, whether or not they had missed it.
+#[test]
+fn with_terms_two_agree_in_the_end_where_a_new_session_says_who_was_away() {
+    let check = || judged(restarted(2, &[]).synchronous(0..=1).term_max(3), &[1, 2]);
+    let (met, unmet) = (check().meeting_new_sessions().run(), check().run());
+    met.assert_holds();
+    unmet.assert_holds();
+    assert!(met.states > unmet.states, "to be met is a step: {met}");
+}
+
 /// As long as its detector suspects the one that is back, a process that hears of it starts again.
 #[test]
 fn with_terms_a_recovery_has_an_end_only_within_a_bound_on_them_and_the_report_says_so() {
