@@ -2,6 +2,7 @@
 
 mod check;
 mod lab;
+mod prompt;
 mod questions;
 mod replay;
 mod scenarios;

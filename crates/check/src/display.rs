@@ -18,7 +18,8 @@ impl Counterexample {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{}, {} processes", self.algorithm, self.size)?;
+        let many = if self.size == 1 { "process" } else { "processes" };
+        writeln!(f, "{}, {} {many}", self.algorithm, self.size)?;
         for (name, judgement) in &self.properties {
             write!(f, "  {name:<24} {judgement}")?;
             if *judgement == Judgement::Holds && !self.bounds.is_empty() {

@@ -21,6 +21,7 @@ mod scenario;
 
 pub use expectation::Finding;
 pub use experiment::{Conducted, Experiment, Results, conduct};
+pub use nearest::nearest;
 pub use performs::{Made, Performs};
 pub use question::{Chapter, Question};
 pub use scenario::{Scenario, option};

@@ -3,17 +3,21 @@
 /// At most so many names are suggested.
 const SUGGESTED: usize = 3;
 
+/// The names that are most like this one, the nearest first.
+pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut known: Vec<(usize, &str)> =
+        known.into_iter().map(|known| (distance(name, known), known)).collect();
+    known.sort();
+    known.into_iter().take(SUGGESTED).map(|(_, name)| name).collect()
+}
+
 /// There is no such name; which are the nearest?
 pub(crate) fn unknown<'a>(
     what: &str,
     name: &str,
     known: impl IntoIterator<Item = &'a str>,
 ) -> String {
-    let mut known: Vec<(usize, &str)> =
-        known.into_iter().map(|known| (distance(name, known), known)).collect();
-    known.sort();
-    let nearest: Vec<&str> = known.into_iter().take(SUGGESTED).map(|(_, name)| name).collect();
-    let nearest = nearest.join(", ");
+    let nearest = nearest(name, known).join(", ");
     format!("there is no {what} `{name}`; nearest are {nearest}; `tenure {what}` lists all")
 }
 

@@ -25,7 +25,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "ANSWER")]
     partitions: Option<Answer>,
     /// How many nodes there are
-    #[arg(long, visible_alias = "n", value_name = "N", value_parser = nodes)]
+    #[arg(short = 'n', long, value_name = "N", value_parser = nodes)]
     nodes: Option<u32>,
     /// Where to write the configuration [default: standard output]
     #[arg(long, value_name = "FILE")]

@@ -105,9 +105,7 @@ pub(crate) fn of_usage(error: &clap::Error) -> Result<Status, Failure> {
             Ok(Status::Held)
         }
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
-            let says =
-                "a command is missing; `tenure run` is the main job, `tenure --help` lists all";
-            Err(Failure::usage(says))
+            Err(Failure::usage(super::missing(std::env::args().skip(1))))
         }
         _ => Err(Failure::usage(condensed(&error.render().to_string()))),
     }
@@ -119,7 +117,8 @@ fn condensed(rendered: &str) -> String {
         .lines()
         .map(str::trim)
         .take_while(|line| !line.starts_with("Usage:"))
-        .filter(|line| !line.is_empty() && !line.starts_with("For more information"));
+        .filter(|line| !line.is_empty() && !line.starts_with("For more information"))
+        .filter(|line| !line.starts_with("tip: to pass"));
     let mut line = String::new();
     for part in told {
         let part = part.strip_prefix("error: ").or(part.strip_prefix("tip: ")).unwrap_or(part);
@@ -131,8 +130,18 @@ fn condensed(rendered: &str) -> String {
         line.push_str(joint);
         line.push_str(part);
     }
-    line
+    OWN_WORDS.iter().fold(line, |line, (theirs, ours)| line.replace(theirs, ours))
 }
+
+/// What the standard library says of a value that it cannot read, and what would be right.
+const OWN_WORDS: [(&str, &str); 6] = [
+    ("invalid digit found in string", "a whole number is needed, such as 3"),
+    ("cannot parse integer from empty string", "a whole number is needed, such as 3"),
+    ("number too large to fit in target type", "that is too large"),
+    ("invalid float literal", "a number is needed, such as 0.1"),
+    ("invalid socket address syntax", "an address and a port are needed: 127.0.0.1:7101"),
+    ("invalid IP address syntax", "an address is needed, such as 127.0.0.1"),
+];
 
 /// In one line, and nothing in it that a terminal would obey: files have their say in it.
 fn one_line(text: &str) -> String {
@@ -158,6 +167,10 @@ mod tests {
                         exists: '--nodes'\n\nUsage: tenure run --nodes <N>\n\nFor more \
                         information, try '--help'.\n";
         let says = "unexpected argument '--nods' found; a similar argument exists: '--nodes'";
+        assert_eq!(condensed(rendered), says);
+        let rendered = "error: invalid value 'x' for '-n <N>': invalid digit found in string\n\n  \
+                        tip: to pass 'x' as a value, use '-- x'\n";
+        let says = "invalid value 'x' for '-n <N>': a whole number is needed, such as 3";
         assert_eq!(condensed(rendered), says);
         let rendered = "error: the following required arguments were not provided:\n  <SHELL>\n\n\
                         Usage: tenure completions <SHELL>\n";

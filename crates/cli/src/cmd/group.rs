@@ -10,6 +10,7 @@ use tenure_core::{Order, ProcessId, Rank, Service, Timing};
 use tenure_sim::{Entries, Initiators, Processes, SettingsError, parse_process};
 
 use super::failure::Failure;
+use super::known::Known;
 
 /// How many processes there are when nothing says so.
 pub(crate) const DEFAULT_SIZE: u32 = 5;
@@ -22,9 +23,10 @@ const MOST_THREADS: usize = 1024;
 
 /// The options that describe a group, its users and its surroundings.
 #[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "The group")]
 pub(crate) struct GroupOptions {
     /// How many processes [default: 5, or as many as --ids or --loads list]
-    #[arg(short, value_name = "N", allow_hyphen_values = true)]
+    #[arg(short, long = "nodes", value_name = "N", allow_hyphen_values = true)]
     pub(crate) n: Option<u32>,
     /// Ranks by place on the ring, in the direction of messages: 8,1,5 or random [default: 1..n]
     #[arg(long, value_name = "LIST|random", value_parser = ids, conflicts_with = "loads")]
@@ -34,23 +36,27 @@ pub(crate) struct GroupOptions {
     pub(crate) loads: Option<Listed<NonZeroU32>>,
     /// Who starts the election, or asks for an agreement: all or 2,3 [default: all]
     #[arg(long, value_name = "all|LIST")]
+    #[arg(help_heading = "The work")]
     pub(crate) initiators: Option<Initiators>,
     /// Who has crashed before the start: 5 or 4,5
     #[arg(long, value_name = "LIST")]
+    #[arg(help_heading = "Faults")]
     pub(crate) down: Option<Processes>,
     /// How often each process enters the critical section, or asks for an agreement: 2, or one by
     /// one 2,1,0 [default: 1]
     #[arg(long, value_name = "K|LIST", value_parser = entries, allow_hyphen_values = true)]
+    #[arg(help_heading = "The work")]
     pub(crate) entries: Option<EntriesAsked>,
     /// In which order links deliver [default: the weakest that the card allows]
     #[arg(long, value_enum)]
+    #[arg(help_heading = "Network and time")]
     pub(crate) channel: Option<Channel>,
     /// The tree of tree algorithms: star, path or heap, with P1 on top [default: star]
-    #[arg(long, value_name = "NAME", value_parser = tree)]
+    #[arg(long, value_name = "NAME", value_parser = trees(), hide_possible_values = true)]
     pub(crate) tree: Option<Shape>,
     /// The quorums of quorum algorithms: pairs, fpp, grid, majority or tree [default: grid; for
     /// `majority`, majorities, also where a grid is asked for]
-    #[arg(long, value_name = "NAME", value_parser = quorums)]
+    #[arg(long, value_name = "NAME", value_parser = kinds(), hide_possible_values = true)]
     pub(crate) quorums: Option<Kind>,
     /// How many a k-mutex lets in at once [default: 2]
     #[arg(long, value_name = "K")]
@@ -60,6 +66,7 @@ pub(crate) struct GroupOptions {
     pub(crate) variant: Vec<String>,
     /// What is known about time [default: the weakest that the card allows]
     #[arg(long, value_enum)]
+    #[arg(help_heading = "Network and time")]
     pub(crate) timing: Option<TimingAsked>,
     /// Who coordinates, where that is fixed [default: 1]
     #[arg(long, value_name = "P", value_parser = parse_process)]
@@ -336,12 +343,14 @@ pub(crate) fn threads(text: &str) -> Result<usize, String> {
     }
 }
 
-fn tree(text: &str) -> Result<Shape, String> {
-    catalogue::tree(text).map_err(|unknown| unknown.to_string())
+fn trees() -> Known<Shape> {
+    let read = |text: &str| catalogue::tree(text).map_err(|unknown| unknown.to_string());
+    Known::new(|| TREES.iter().map(|(name, _)| *name).collect(), read)
 }
 
-fn quorums(text: &str) -> Result<Kind, String> {
-    catalogue::quorums(text).map_err(|unknown| unknown.to_string())
+fn kinds() -> Known<Kind> {
+    let read = |text: &str| catalogue::quorums(text).map_err(|unknown| unknown.to_string());
+    Known::new(|| QUORUMS.iter().map(|(name, _)| *name).collect(), read)
 }
 
 /// Ranks decide, so no two may be equal.

@@ -43,8 +43,35 @@ pub(crate) struct Options {
     words: Vec<String>,
 }
 
-/// Options that no run has, and that somebody may write behind its words.
-const OWN: [&str; 3] = ["--port", "--bind", "--open"];
+/// Options of the lab, wherever they stand among the words of a run.
+#[derive(Debug, Default, Parser)]
+struct Own {
+    #[arg(long)]
+    port: Option<u16>,
+    #[arg(long)]
+    bind: Option<IpAddr>,
+}
+
+impl Own {
+    /// Takes them out of the words.
+    fn taken(words: &[String]) -> Result<(Own, Vec<String>), Failure> {
+        let (mut own, mut others) = (vec!["lab".to_owned()], Vec::new());
+        let mut rest = words.iter();
+        while let Some(word) = rest.next() {
+            let name = word.split('=').next().unwrap_or_default();
+            if !["--port", "--bind"].contains(&name) {
+                others.push(word.clone());
+                continue;
+            }
+            own.push(word.clone());
+            own.extend((name == word).then(|| rest.next().cloned()).flatten());
+        }
+        match Own::try_parse_from(own) {
+            Ok(own) => Ok((own, others)),
+            Err(error) => Err(Failure::usage(refused(&error))),
+        }
+    }
+}
 
 /// What may follow `tenure simulate`.
 #[derive(Debug, Parser)]
@@ -55,7 +82,8 @@ struct Line {
 
 pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     let lab = Lab::new(Bench);
-    let opened = match (&options.open, options.words.as_slice()) {
+    let (own, words) = Own::taken(&options.words)?;
+    let opened = match (&options.open, words.as_slice()) {
         (Some(path), _) => {
             let trace = Trace::read(path).map_err(|error| super::trace::of_input(error.into()))?;
             Some(Bench.of_trace(&trace))
@@ -67,11 +95,17 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
         opened.map(|made| made.and_then(|apparatus| lab.open(apparatus, &Patience::default())));
     let session = opened.transpose().map_err(Failure::usage)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    runtime.map_err(Failure::environment)?.block_on(serve(options, lab, session))
+    runtime.map_err(Failure::environment)?.block_on(serve(options, &own, lab, session))
 }
 
-async fn serve(options: &Options, lab: Lab, session: Option<u64>) -> Result<Status, Failure> {
-    let server = Server::bind(options.bind, options.port).await.map_err(Failure::environment)?;
+async fn serve(
+    options: &Options,
+    own: &Own,
+    lab: Lab,
+    session: Option<u64>,
+) -> Result<Status, Failure> {
+    let (bind, port) = (own.bind.unwrap_or(options.bind), own.port.unwrap_or(options.port));
+    let server = Server::bind(bind, port).await.map_err(Failure::environment)?;
     let mut stop = super::interrupt::Interrupts::new()?;
     let place = session.map_or(String::new(), |session| format!("#session={session}"));
     print(&format!("{}{place}\n", server.url()))?;
@@ -93,9 +127,6 @@ impl Workshop for Bench {
     }
 
     fn of_words(&self, words: &[String]) -> Result<Apparatus, String> {
-        if let Some(own) = words.iter().find(|word| OWN.iter().any(|own| word.starts_with(own))) {
-            return Err(format!("{own} is the lab's own: write it before the algorithm"));
-        }
         let words_given = words.join(" ");
         let line = ["simulate".to_owned()].into_iter().chain(words.iter().cloned());
         let Line { options } = Line::try_parse_from(line).map_err(|error| refused(&error))?;

@@ -9,6 +9,7 @@ use tenure_algorithms::catalogue::Parameters;
 use tenure_core::{Card, Cost, Crashes, Order, Per, Service, Variant};
 
 use super::failure::{Failure, Status};
+use super::known::algorithm;
 use super::output::{Format, WIDTH, print, print_json, wrapped};
 
 /// How many processes the cards speak of; formulas say what they say for any number.
@@ -18,6 +19,7 @@ const SIZE: u32 = 5;
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     /// The whole card of this one, for example central or fifo:bully
+    #[arg(value_parser = algorithm(), hide_possible_values = true)]
     algorithm: Option<String>,
     /// Only those whose processes know how many they are or not, or have no names
     #[arg(long, value_enum, value_name = "KIND", conflicts_with = "algorithm")]

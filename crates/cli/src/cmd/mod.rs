@@ -9,10 +9,12 @@ mod failure;
 mod group;
 mod interrupt;
 mod keys;
+mod known;
 mod lab;
 mod lessons;
 mod list;
 mod machine;
+mod manual;
 mod node;
 mod output;
 mod program;
@@ -31,7 +33,7 @@ use failure::{Failure, Status};
 
 /// Leader election and distributed mutual exclusion that you can check, watch and run.
 #[derive(Debug, Parser)]
-#[command(name = "tenure", version, disable_help_subcommand = true, max_term_width = 100)]
+#[command(name = "tenure", version, max_term_width = 100)]
 struct Command {
     #[command(subcommand)]
     command: Subcommands,
@@ -52,6 +54,7 @@ enum Subcommands {
     List(list::Options),
     Trace(trace::Options),
     Completions(completions::Options),
+    Man(manual::Options),
 }
 
 /// The command: does what the command line of this process asks for, with the algorithms of the
@@ -75,6 +78,23 @@ pub fn main(own: Catalogue) -> ExitCode {
     }
 }
 
+/// What is said where a subcommand is missing behind these words.
+fn missing(words: impl Iterator<Item = String>) -> String {
+    let mut command = Command::command();
+    let mut typed = program::name().to_owned();
+    for word in words {
+        let Some(found) = command.find_subcommand(&word).cloned() else { break };
+        typed = format!("{typed} {word}");
+        command = found;
+    }
+    let names: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+    let names = names.join(", ");
+    if command.get_name() == "tenure" {
+        return format!("a command is missing: {names}; `tenure run` is the main job");
+    }
+    format!("`{typed}` needs one of {names} behind it")
+}
+
 impl Subcommands {
     fn run(self) -> Result<Status, Failure> {
         match self {
@@ -91,6 +111,7 @@ impl Subcommands {
             Subcommands::List(options) => list::run(&options),
             Subcommands::Trace(options) => trace::run(&options),
             Subcommands::Completions(options) => completions::run(&options),
+            Subcommands::Man(options) => manual::run(&options),
         }
     }
 }
@@ -102,5 +123,13 @@ mod tests {
     #[test]
     fn the_command_line_is_well_formed() {
         Command::command().debug_assert();
+    }
+
+    #[test]
+    fn what_is_missing_is_told_where_it_is_missing() {
+        let words = |line: &'static str| line.split(' ').map(str::to_owned);
+        let says = missing(words("trace"));
+        assert!(says.starts_with("`tenure trace` needs one of verify, show, diagram"), "{says}");
+        assert!(missing(words("")).contains("run, check, simulate"));
     }
 }

@@ -14,10 +14,17 @@ use tenure_sim::{Entries as Numbers, Processes};
 use crate::cmd::duration;
 use crate::cmd::failure::Failure;
 use crate::cmd::group::{EntriesAsked, GroupOptions, threads};
+use crate::cmd::known::algorithm;
 use crate::cmd::machine;
 use crate::cmd::output::Format;
 use crate::cmd::property::one_of;
 use crate::cmd::size::size;
+
+const EXAMPLES: &str = "\
+Examples:
+  tenure check ricart-agrawala
+  tenure check coordinated:bully --partition 1 --trace harm.ndjson
+  tenure check lamport -n 3 --channel reordered --beyond-assumptions";
 
 /// Explore every schedule of a small group, within stated budgets of faults
 ///
@@ -25,32 +32,40 @@ use crate::cmd::size::size;
 /// told as incomplete, with how far the search has come, and so it is when the search is
 /// interrupted. Exit status 1: a property is violated; 3: one is incomplete, and none is violated.
 #[derive(Debug, Args)]
-#[command(mut_arg("n", by_default))]
+#[command(mut_arg("n", by_default), after_help = EXAMPLES)]
 pub(crate) struct Options {
     /// Which algorithm; `tenure list` shows them
+    #[arg(value_parser = algorithm(), hide_possible_values = true)]
     pub(crate) algorithm: String,
     #[command(flatten)]
     pub(crate) group: GroupOptions,
     /// Synchronous mode: what a message may take, in whole units
     #[arg(long, value_name = "A..B", value_parser = latency)]
+    #[arg(help_heading = "Network and time")]
     pub(crate) latency: Option<RangeInclusive<u32>>,
     /// How many messages may be lost
     #[arg(long, value_name = "K", default_value_t = 0)]
+    #[arg(help_heading = "Faults")]
     pub(crate) lose: u32,
     /// How many messages may arrive twice
     #[arg(long, value_name = "K", default_value_t = 0)]
+    #[arg(help_heading = "Faults")]
     pub(crate) duplicate: u32,
     /// How many processes may crash
     #[arg(long, value_name = "K", default_value_t = 0)]
+    #[arg(help_heading = "Faults")]
     pub(crate) crash: u32,
     /// How many crashed processes may come back with what they saved
     #[arg(long, value_name = "K", default_value_t = 0)]
+    #[arg(help_heading = "Faults")]
     pub(crate) recover: u32,
     /// Who may be cut off from the others, once, at any moment and for ever: 1,2
     #[arg(long, value_name = "LIST")]
+    #[arg(help_heading = "Faults")]
     pub(crate) partition: Option<Processes>,
     /// How often a live process may be suspected
     #[arg(long, value_name = "K", default_value_t = 0)]
+    #[arg(help_heading = "Faults")]
     pub(crate) false_suspicion: u32,
     /// Whoever comes back is met in a new session, as by nodes: each is told at any moment that it
     /// crashed, and next that it is alive, whatever the detectors say
@@ -58,39 +73,51 @@ pub(crate) struct Options {
     pub(crate) new_sessions: bool,
     /// How many messages applications may send each other
     #[arg(long, value_name = "K", default_value_t = 0)]
+    #[arg(help_heading = "The work")]
     pub(crate) app_messages: u32,
     /// What is judged [default: what the card promises]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = one_of(judged()))]
+    #[arg(help_heading = "Judged and told")]
     pub(crate) property: Vec<Property>,
     /// Whether worlds that differ only in where they stand are taken for one
     #[arg(long, value_enum, default_value_t)]
+    #[arg(help_heading = "The search")]
     pub(crate) reduce: Reduce,
     /// How many threads search [default: all cores]
     #[arg(long, value_name = "T", value_parser = threads)]
+    #[arg(help_heading = "The search")]
     pub(crate) threads: Option<usize>,
     /// Keep whole states instead of fingerprints: nothing can be missed
     #[arg(long)]
+    #[arg(help_heading = "The search")]
     pub(crate) exact: bool,
     /// Stop at about so many states
     #[arg(long, value_name = "S")]
+    #[arg(help_heading = "The search")]
     pub(crate) max_states: Option<u64>,
     /// Stop at about so much memory: 500M, 2G [default: half of what there is]
     #[arg(long, value_name = "M", value_parser = size)]
+    #[arg(help_heading = "The search")]
     pub(crate) max_memory: Option<u64>,
     /// Stop after so long: 30s, 5m [default: 60s where a terminal shows the result, else never]
     #[arg(long, value_name = "D", value_parser = duration::parse)]
+    #[arg(help_heading = "The search")]
     pub(crate) max_time: Option<Duration>,
     /// A declared bound: a link holds at most so many messages
     #[arg(long, value_name = "K", default_value_t = 4)]
+    #[arg(help_heading = "The search")]
     pub(crate) in_flight: u32,
     /// A declared bound: worlds with a higher term are cut
     #[arg(long, value_name = "T", default_value_t = 2)]
+    #[arg(help_heading = "The search")]
     pub(crate) term_max: u64,
     /// Where to write the shortest counterexample, as a trace
     #[arg(long, value_name = "FILE")]
+    #[arg(help_heading = "Judged and told")]
     pub(crate) trace: Option<PathBuf>,
     /// How to print the result
     #[arg(long, value_enum, default_value_t)]
+    #[arg(help_heading = "Judged and told")]
     pub(crate) format: Format,
 }
 

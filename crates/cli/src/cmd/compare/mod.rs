@@ -26,12 +26,19 @@ use table::Row;
 /// How many seeds, when nobody says.
 const RUNS: u64 = 30;
 
+const EXAMPLES: &str = "\
+Examples:
+  tenure compare mutex -n 9 --entries 5
+  tenure compare election -n 16 --plot elections.svg
+  tenure compare mutex --faults --only lamport,raymond";
+
 /// Compare all algorithms of a service on the same workload: messages, delays, verdicts
 ///
 /// Every algorithm gets the same seeds and the same environment; one whose card asks for more is
 /// refused, and the table says why. Beside each figure stands what the card or the books say.
 /// There are 30 runs of each unless --runs says otherwise, and rings are drawn at random.
 #[derive(Clone, Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
     /// Which service
     #[arg(value_enum)]

@@ -10,6 +10,7 @@ use tenure_lessons::{Chapter, Conducted, Question, Results, conduct};
 use super::{Here, status, table};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::interrupt;
+use crate::cmd::known;
 use crate::cmd::output::{Format, WIDTH, print, print_json, wrapped};
 
 /// Answer a question for self-study, by experiments that run on the spot
@@ -19,6 +20,7 @@ use crate::cmd::output::{Format, WIDTH, print, print_json, wrapped};
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     /// Which, such as Q-19
+    #[arg(value_parser = known::question(), hide_possible_values = true)]
     id: Option<String>,
     /// All of them, one after the other
     #[arg(long, conflicts_with = "id")]

@@ -9,6 +9,7 @@ use tenure_lessons::{Results, Scenario, conduct, option};
 
 use super::{Here, status, table};
 use crate::cmd::failure::{Failure, Status};
+use crate::cmd::known;
 use crate::cmd::output::{Format, WIDTH, print, print_json, wrapped};
 
 /// Make a worked example of a paper or textbook happen: expected beside observed
@@ -19,6 +20,7 @@ use crate::cmd::output::{Format, WIDTH, print, print_json, wrapped};
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     /// Which, such as race or bully-eight-steps
+    #[arg(value_parser = known::scenario(), hide_possible_values = true)]
     name: Option<String>,
     /// Change one parameter so that it must fail
     #[arg(long, requires = "name")]

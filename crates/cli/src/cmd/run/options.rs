@@ -8,7 +8,14 @@ use clap::Args;
 
 use super::schedule::{Moment, Pause};
 use crate::cmd::duration;
+use crate::cmd::known::algorithm;
 use crate::cmd::output::Format;
+
+const EXAMPLES: &str = "\
+Examples:
+  tenure run
+  tenure run --mutex coordinated:raft --kill leader@2s --restart leader@5s --duration 10s
+  tenure run --no-lock --duration 5s";
 
 /// The main job: a cluster of real processes that elects, locks, is hurt, and is judged
 ///
@@ -17,71 +24,92 @@ use crate::cmd::output::Format;
 /// read, add, write. Meanwhile nodes are killed, stopped and restarted; in the end one table says
 /// what happened, and whether anything was violated or lost (exit status 1).
 #[derive(Clone, Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
     /// How many nodes
-    #[arg(long, value_name = "N", default_value_t = 5)]
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 5)]
+    #[arg(help_heading = "The cluster")]
     pub(super) nodes: u32,
     /// The lock: any that `tenure list` shows [default: coordinated:ELECTION]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = algorithm(), hide_possible_values = true)]
+    #[arg(help_heading = "The cluster")]
     pub(super) mutex: Option<String>,
     /// The election: any that `tenure list` shows [default: the one of the lock, or bully]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = algorithm(), hide_possible_values = true)]
+    #[arg(help_heading = "The cluster")]
     pub(super) election: Option<String>,
     /// Variants of the lock to switch on, separated by commas; `tenure list NAME` shows them
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    #[arg(help_heading = "The cluster")]
     pub(super) variant: Vec<String>,
     /// The quorums of a lock that needs them: pairs, fpp, grid, majority or tree
     #[arg(long, value_name = "NAME", default_value = "grid")]
+    #[arg(help_heading = "The cluster")]
     pub(super) quorums: String,
     /// The tree of a lock that needs one: star, path or heap
     #[arg(long, value_name = "NAME", default_value = "star")]
+    #[arg(help_heading = "The cluster")]
     pub(super) tree: String,
     /// How often every node enters, instead of a time or within it
     #[arg(long, value_name = "N")]
+    #[arg(help_heading = "The work")]
     pub(super) entries: Option<u64>,
     /// How long the nodes go on entering [default: 10s, unless there are --entries]
     #[arg(long, value_name = "TIME", value_parser = duration::parse)]
+    #[arg(help_heading = "The work")]
     pub(super) duration: Option<Duration>,
     /// Kill (SIGKILL) the leader or a process: leader@2s, 3@1s; repeatable [default: leader@2s,
     /// with --restart leader@5s, where the lock survives it]
     #[arg(long, value_name = "WHO@WHEN")]
+    #[arg(help_heading = "Faults")]
     pub(super) kill: Vec<Moment>,
     /// Start a killed process again, with what it had saved: leader@5s, 3@4s; repeatable
     #[arg(long, value_name = "WHO@WHEN")]
+    #[arg(help_heading = "Faults")]
     pub(super) restart: Vec<Moment>,
     /// Stop (SIGSTOP) a process for some time: 2@1s..3s, leader@1s..3s; repeatable
     #[arg(long, value_name = "WHO@FROM..UNTIL")]
+    #[arg(help_heading = "Faults")]
     pub(super) pause: Vec<Pause>,
     /// How long to stay inside, between the read and the write
     #[arg(long, value_name = "TIME", value_parser = duration::parse, default_value = "0ms")]
+    #[arg(help_heading = "The work")]
     pub(super) hold: Duration,
     /// The longest pause between entries; each is drawn
     #[arg(long, value_name = "TIME", value_parser = duration::parse, default_value = "0ms")]
+    #[arg(help_heading = "The work")]
     pub(super) think: Duration,
     /// The control experiment: no lock and no fence, so updates get lost
     #[arg(long)]
+    #[arg(help_heading = "The work")]
     pub(super) no_lock: bool,
     /// Run over the reliable-channel adapter
     #[arg(long)]
+    #[arg(help_heading = "The cluster")]
     pub(super) fifo: bool,
     /// With --fifo: how likely a message is lost above the sockets, 0 to 1
     #[arg(long, value_name = "P", default_value_t = 0.0, allow_hyphen_values = true)]
+    #[arg(help_heading = "Faults")]
     pub(super) lose: f64,
     /// With --fifo: how likely a message is sent twice, 0 to 1
     #[arg(long, value_name = "P", default_value_t = 0.0, allow_hyphen_values = true)]
+    #[arg(help_heading = "Faults")]
     pub(super) duplicate: f64,
     /// Where states, traces and logs go, and stay, however long the traces become [default: a
     /// temporary directory, removed if everything held]
     #[arg(long, value_name = "DIR")]
+    #[arg(help_heading = "Written and told")]
     pub(super) dir: Option<PathBuf>,
     /// Without --dir: how much of each trace is kept on disk, in MiB
     ///
     /// Traces are judged while the run goes on; what was judged is deleted beyond this, except
     /// around the first violation. A run may so last as long as you like.
     #[arg(long, value_name = "N", default_value_t = 64, conflicts_with = "dir")]
+    #[arg(help_heading = "Written and told")]
     pub(super) trace_mib: u64,
     /// In the traces, what each process holds after every step that changed it
     #[arg(long)]
+    #[arg(help_heading = "Written and told")]
     pub(super) states: bool,
     /// Show the run on a page while it runs, and its verdicts in the end: prints its address
     ///
@@ -94,14 +122,18 @@ pub(crate) struct Options {
         require_equals = true,
         default_missing_value = "127.0.0.1:0"
     )]
+    #[arg(help_heading = "Written and told")]
     pub(super) watch: Option<SocketAddr>,
     /// What pauses and injected faults are drawn from
     #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(help_heading = "The cluster")]
     pub(super) seed: u64,
     /// Do to the algorithm what it says that it does not survive
     #[arg(long)]
+    #[arg(help_heading = "Faults")]
     pub(super) beyond_assumptions: bool,
     /// How to print the result
     #[arg(long, value_enum, default_value_t)]
+    #[arg(help_heading = "Written and told")]
     pub(super) format: Format,
 }

@@ -154,12 +154,7 @@ fn card(size: u32, service: &Service) -> Result<Card, Failure> {
     let parameters = service.parameters(size, TICKS_PER_UNIT).map_err(Failure::usage)?;
     let office = tenure_instances::office(service, &parameters);
     let office = office.map_err(|unknown| match unknown {
-        Unknown::Algorithm { .. } => Failure::usage(format!(
-            "{mutex} and {election} are no lock and no election that go together; \
-             there are --mutex {}, --election {}, and --mutex coordinated:ELECTION",
-            tenure_instances::locks().collect::<Vec<_>>().join(", "),
-            tenure_instances::elections().collect::<Vec<_>>().join(", "),
-        )),
+        Unknown::Algorithm { .. } => Failure::usage(misplaced(mutex, election)),
         other => Failure::usage(other),
     })?;
     let card = office.card(size);
@@ -170,6 +165,23 @@ fn card(size: u32, service: &Service) -> Result<Card, Failure> {
         )));
     }
     Ok(card)
+}
+
+/// Why these are no lock and no election that go together.
+fn misplaced(mutex: &str, election: &str) -> String {
+    if tenure_instances::elections().any(|name| name == mutex) {
+        return format!(
+            "{mutex} is an election and no lock; write --election {mutex}, or the lock \
+             --mutex coordinated:{mutex}"
+        );
+    }
+    if tenure_instances::locks().any(|name| name == election) {
+        return format!("{election} is a lock and no election; write --mutex {election}");
+    }
+    format!(
+        "--mutex {mutex} and --election {election} do not go together; `tenure list` shows all, \
+         and coordinated:NAME is the lock of the election NAME"
+    )
 }
 
 fn actions(
@@ -315,14 +327,14 @@ mod tests {
             ("--trace-mib 0", "1 or more"),
             ("--duration 0s", "10s"),
             ("--duration 10", "10s"),
-            ("--mutex paxos", "ricart-agrawala"),
-            ("--mutex bully", "ricart-agrawala"),
-            ("--mutex coordinated:bully --election chang-roberts", "go together"),
+            ("--mutex lamprot", "nearest are lamport"),
+            ("--mutex bully", "--mutex coordinated:bully"),
+            ("--mutex coordinated:bully --election chang-roberts", "do not go together"),
             ("--mutex maekawa --quorums round", "grid"),
             ("--mutex maekawa --quorums fpp", "plane"),
             ("--mutex raymond --tree oak", "heap"),
             ("--mutex ricart-agrawala --variant quick", "reference"),
-            ("--election central", "bully"),
+            ("--election central", "--mutex central"),
             ("--kill 6@1s", "1 to 5"),
             ("--kill leader@10s", "10s"),
             ("--pause 2@1s..10s", "10s"),

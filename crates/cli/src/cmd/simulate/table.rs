@@ -35,7 +35,8 @@ fn headline(plan: &Plan, outcome: &Outcome, runs: u64) -> String {
         _ => format!("{made} runs, seeds {seed} to {}", seed.wrapping_add(made - 1)),
     };
     let stopped = if outcome.interrupted { ", interrupted: partial figures" } else { "" };
-    format!("{name}: {size} processes, {seeds}{stopped}")
+    let many = if size == 1 { "process" } else { "processes" };
+    format!("{name}: {size} {many}, {seeds}{stopped}")
 }
 
 struct Table<'a> {

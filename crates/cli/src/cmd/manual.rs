@@ -1,0 +1,35 @@
+//! `tenure man`.
+
+use clap::{Args, CommandFactory};
+use clap_mangen::Man;
+
+use super::failure::{Failure, Status};
+use super::output::print;
+use super::program;
+
+/// Print the manual page of the command, or of one of its subcommands: tenure man run | man -l -
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    /// Which subcommand: run, or trace diagram [default: the page that lists them]
+    subcommand: Vec<String>,
+}
+
+pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
+    let mut command = super::Command::command().name(program::name());
+    command.build();
+    for name in &options.subcommand {
+        let found = command.find_subcommand(name).cloned();
+        command = found.ok_or_else(|| {
+            let names = command.get_subcommands().map(clap::Command::get_name);
+            let names = names.collect::<Vec<_>>().join(", ");
+            Failure::usage(format!("there is no subcommand `{name}`; there are {names}"))
+        })?;
+    }
+    // The name of a built subcommand has those above it in front, with hyphens.
+    let title = command.get_display_name().unwrap_or(command.get_name()).to_owned();
+    let mut page = Vec::new();
+    let written = Man::new(command).title(title).render(&mut page);
+    written.map_err(Failure::environment)?;
+    print(&String::from_utf8_lossy(&page))?;
+    Ok(Status::Held)
+}

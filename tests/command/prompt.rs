@@ -1,0 +1,87 @@
+//! What the prompt says to somebody who types something that is not quite right, or asks for help.
+
+use crate::shell::{tenure, text};
+
+/// The one line on standard error of a usage error.
+#[track_caller]
+fn refused(line: &str) -> String {
+    let output = tenure(line);
+    let says = String::from_utf8(output.stderr).expect("text");
+    assert_eq!(output.status.code(), Some(2), "{line}: {says}");
+    assert_eq!(says.trim_end().lines().count(), 1, "{line}: {says}");
+    assert!(says.len() <= 220, "{line}: {says}");
+    says
+}
+
+#[test]
+fn a_name_that_is_almost_right_is_told_with_the_nearest() {
+    for (line, nearest) in [
+        ("simulate lamprot", "nearest are lamport"),
+        ("check fifo:rayond", "nearest are fifo:raymond"),
+        ("list ricart", "ricart-agrawala"),
+        ("run --mutex bully", "--mutex coordinated:bully"),
+        ("run --mutex coordinated:bulli", "coordinated:bully"),
+        ("run --election central", "--mutex central"),
+        ("lab lamprot", "nearest are lamport"),
+        ("question Q-99", "nearest are"),
+        ("scenario rase", "race"),
+        ("check central --tree oak", "heap"),
+    ] {
+        let says = refused(line);
+        assert!(says.contains(nearest), "{line}: {says}");
+    }
+}
+
+#[test]
+fn case_and_underscores_make_no_difference_to_a_name() {
+    let plain = text("simulate ricart-agrawala -n 3", 0);
+    assert_eq!(text("simulate Ricart_Agrawala -n 3", 0), plain);
+    assert_eq!(text("scenario Two_Generals", 0), text("scenario two-generals", 0));
+}
+
+#[test]
+fn a_number_of_processes_has_two_names_everywhere() {
+    assert_eq!(text("simulate central --nodes 3", 0), text("simulate central -n 3", 0));
+    assert_eq!(refused("run -n 0"), refused("run --nodes 0"));
+    assert!(text("choose --crashes no -n 2", 0).contains("addresses"));
+}
+
+#[test]
+fn what_the_parser_would_say_is_said_in_words() {
+    for (line, says) in [
+        ("simulate central -n x", "a whole number is needed"),
+        ("run --watch=here", "an address and a port are needed"),
+        ("trace", "needs one of verify, show, diagram"),
+        ("", "`tenure run` is the main job"),
+    ] {
+        let told = refused(line);
+        assert!(told.contains(says), "{line}: {told}");
+    }
+    assert!(!refused("simulate --node 3").contains("as a value"));
+}
+
+#[test]
+fn help_is_a_command_has_headings_and_ends_with_examples() {
+    for command in ["simulate", "check", "run", "compare"] {
+        let help = text(&format!("help {command}"), 0);
+        assert_eq!(help, text(&format!("{command} --help"), 0));
+        let (_, examples) = help.split_once("\nExamples:\n").expect("examples");
+        assert_eq!(examples.trim_end().lines().count(), 3, "{command}");
+        assert!(help.contains("\nFaults:\n"), "{command}");
+    }
+    for (line, title) in [("man", "tenure"), ("man trace diagram", "tenure-trace-diagram")] {
+        let page = text(line, 0);
+        assert!(page.contains(&format!(".TH {title} 1")), "{line}: {page}");
+    }
+    assert!(refused("man nothing").contains("simulate"));
+}
+
+#[test]
+fn shells_complete_names_of_algorithms_trees_scenarios_and_questions() {
+    for shell in ["bash", "zsh", "fish"] {
+        let script = text(&format!("completions {shell}"), 0);
+        for name in ["suzuki-kasami", "coordinated:raft", "heap", "two-generals", "Q-19"] {
+            assert!(script.contains(name) || script.contains(&name.replace(':', "\\:")), "{name}");
+        }
+    }
+}
