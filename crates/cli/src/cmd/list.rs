@@ -10,7 +10,7 @@ use tenure_core::{Card, Cost, Crashes, Order, Per, Service, Variant};
 
 use super::failure::{Failure, Status};
 use super::known::algorithm;
-use super::output::{Format, WIDTH, print, print_json, wrapped};
+use super::output::{Format, print, print_json, width, wrapped};
 
 /// How many processes the cards speak of; formulas say what they say for any number.
 const SIZE: u32 = 5;
@@ -118,7 +118,9 @@ fn table(cards: &[Card]) -> String {
     let composed: Vec<&str> = composed.iter().map(|card| &*card.name).collect();
     let composed = match composed.as_slice() {
         [] => String::new(),
-        some => wrapped(&format!("Compositions: {}.", some.join(", ")), WIDTH).join("\n") + "\n\n",
+        some => {
+            wrapped(&format!("Compositions: {}.", some.join(", ")), width()).join("\n") + "\n\n"
+        }
     };
     format!(
         "{text}\n\n{composed}\
@@ -130,10 +132,10 @@ fn table(cards: &[Card]) -> String {
 /// All that one card says.
 fn whole(card: &Card) -> String {
     let head = format!("{}: {}", card.name, card.title);
-    let mut text = wrapped(&head, WIDTH - 2).join("\n  ") + "\n";
+    let mut text = wrapped(&head, width() - 2).join("\n  ") + "\n";
     let mut row = |name: &str, says: &str| {
         let mut name = name;
-        for line in wrapped(says, WIDTH - INDENT) {
+        for line in wrapped(says, width() - INDENT) {
             let width = INDENT - 2;
             writeln!(text, "  {name:<width$}{line}").expect("a string takes everything");
             name = "";

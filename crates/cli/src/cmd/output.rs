@@ -1,6 +1,6 @@
 //! Standard output: the result and nothing else.
 
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, IsTerminal, Write};
 
 use clap::ValueEnum;
 use serde::Serialize;
@@ -8,8 +8,22 @@ use serde::Serialize;
 use super::failure::Failure;
 use super::program::{self, with_own_name};
 
-/// The longest line of a table.
-pub(crate) const WIDTH: usize = 100;
+/// Lines are no longer than this where there is more room: nobody likes to read them.
+const WIDEST: usize = 100;
+
+/// Nothing can be told in less.
+const NARROWEST: usize = 40;
+
+/// How long a line of a result may be: as the terminal has it, or `COLUMNS` says.
+pub(crate) fn width() -> usize {
+    let said = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let seen = || {
+        let out = io::stdout();
+        let size = out.is_terminal().then(|| rustix::termios::tcgetwinsize(out).ok())??;
+        Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
+    };
+    said.or_else(seen).map_or(WIDEST, |columns: usize| columns.clamp(NARROWEST, WIDEST))
+}
 
 /// How results are printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

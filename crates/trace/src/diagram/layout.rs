@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use tenure_core::{Layer, ProcessId, Term};
 
+use super::crime::Crime;
 use super::view::View;
 use crate::format::{ClockUnit, Header};
 use crate::plain::plain;
@@ -25,6 +26,8 @@ pub struct Layout {
     pub spans: Vec<Span>,
     /// While the network was split.
     pub regions: Vec<Region>,
+    /// What went wrong.
+    pub crimes: Vec<Crime>,
     /// How many records the trace has.
     pub records: u64,
     /// The numbers of the first and the last record that are shown.

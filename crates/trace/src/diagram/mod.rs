@@ -8,6 +8,7 @@
 //! and clocks count steps.
 
 mod columns;
+mod crime;
 mod events;
 mod html;
 mod labels;
@@ -18,6 +19,7 @@ mod svg;
 mod text;
 mod view;
 
+pub use crime::Crime;
 pub use html::{ELEMENTS, PALETTE, Page};
 pub use layout::{Crossing, Fate, Hold, Layout, Mark, Region, Span, Step};
 pub use reading::Reading;

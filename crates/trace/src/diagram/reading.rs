@@ -13,6 +13,7 @@ use crate::merge::MessageKey;
 use crate::plain::plain;
 use crate::show::splits;
 use crate::standing::{Change, Hold, Sort, Standings};
+use crate::verify::{Judge, Verification};
 
 /// Takes records one by one, and keeps what lies in the window.
 ///
@@ -21,6 +22,9 @@ use crate::standing::{Change, Hold, Sort, Standings};
 #[derive(Debug)]
 pub struct Reading {
     layout: Layout,
+    judge: Judge,
+    /// The time of the first record, in ticks since the beginning of the trace.
+    first: u64,
     /// The time that is told as 0.
     start: Option<u64>,
     kept: u64,
@@ -71,6 +75,8 @@ impl Reading {
         };
         let process = Process { clock: vec![0; counts], ..Process::default() };
         Reading {
+            judge: Judge::new(header),
+            first: 0,
             start: (header.clock == ClockUnit::Tick).then_some(0),
             kept: 0,
             standings: Standings::default(),
@@ -88,6 +94,7 @@ impl Reading {
                 crossings: Vec::new(),
                 spans: Vec::new(),
                 regions: Vec::new(),
+                crimes: Vec::new(),
                 records: 0,
                 shown: None,
                 goes_on: false,
@@ -98,10 +105,14 @@ impl Reading {
 
     /// Reads the next record.
     pub fn read(&mut self, record: &Record) {
+        self.judge.read(record);
         self.layout.records += 1;
         let number = self.layout.records;
         let start = *self.start.get_or_insert(record.time);
         let time = record.time.saturating_sub(start);
+        if number == 1 {
+            self.first = time;
+        }
         let shows = self.layout.view.window.shows(number, time, self.kept);
         if shows {
             self.kept += 1;
@@ -119,7 +130,12 @@ impl Reading {
     }
 
     /// What was read.
-    pub fn finish(mut self) -> Layout {
+    pub fn finish(self) -> Layout {
+        self.judged().0
+    }
+
+    /// The same, and what is thought of the whole run.
+    pub fn judged(mut self) -> (Layout, Verification) {
         let all = matches!(self.layout.header.source, Source::Simulator | Source::Checker);
         let everybody = || (0..self.processes.len()).map(ProcessId::at);
         let booted = |at: &ProcessId| self.standings.of(*at).session.is_some();
@@ -131,7 +147,9 @@ impl Reading {
         let (spans, regions) = self.spans.finish();
         let mut layout = Layout { spans, regions, ..self.layout };
         layout.place_columns();
-        layout
+        let verification = self.judge.finish();
+        layout.find_crimes(&verification, self.first);
+        (layout, verification)
     }
 
     fn of_nobody(&mut self, seen: Seen<'_>) {

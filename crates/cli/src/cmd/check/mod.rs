@@ -9,7 +9,7 @@ use tenure_core::{Need, Service, Timing};
 
 use self::perform::examination;
 use super::failure::{Failure, Status};
-use super::output::{Format, WIDTH, no_effect, print, print_json, wrapped};
+use super::output::{Format, no_effect, print, print_json, width, wrapped};
 
 pub(crate) use options::Options;
 
@@ -156,13 +156,13 @@ fn advice(options: &Options, report: &Report) -> String {
 fn narrow(text: &str) -> String {
     let mut narrow = String::with_capacity(text.len());
     for line in text.lines() {
-        if line.chars().count() <= WIDTH {
+        if line.chars().count() <= width() {
             narrow.push_str(line);
             narrow.push('\n');
             continue;
         }
         let begins = line.len() - line.trim_start().len();
-        for (place, part) in wrapped(line.trim_start(), WIDTH - begins - 2).iter().enumerate() {
+        for (place, part) in wrapped(line.trim_start(), width() - begins - 2).iter().enumerate() {
             let indent = if place == 0 { begins } else { begins + 2 };
             narrow.push_str(&format!("{:indent$}{part}\n", ""));
         }

@@ -6,7 +6,7 @@ use serde::Serialize;
 use tenure_core::{Property, Service};
 use tenure_sim::{Moments, Summary};
 
-use crate::cmd::output::{WIDTH, wrapped};
+use crate::cmd::output::{width, wrapped};
 use crate::cmd::simulate::books;
 use crate::cmd::simulate::experiment::Outcome;
 use crate::cmd::simulate::plan::Plan;
@@ -227,7 +227,7 @@ impl Figures {
 /// What does not fit into a line of the table.
 fn notes(text: &mut Rows, row: &Row) {
     let mut note = |says: &str| {
-        for (place, line) in wrapped(says, WIDTH - 32).into_iter().enumerate() {
+        for (place, line) in wrapped(says, width() - 32).into_iter().enumerate() {
             let name = if place == 0 { row.name } else { "" };
             text.line(&format!("{name:<32}{line}"));
         }

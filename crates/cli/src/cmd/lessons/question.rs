@@ -11,7 +11,7 @@ use super::{Here, status, table};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::interrupt;
 use crate::cmd::known;
-use crate::cmd::output::{Format, WIDTH, print, print_json, wrapped};
+use crate::cmd::output::{Format, print, print_json, width, wrapped};
 
 /// Answer a question for self-study, by experiments that run on the spot
 ///
@@ -90,7 +90,7 @@ fn list(format: Format) -> Result<(), Failure> {
     for chapter in Chapter::all() {
         writeln!(text, "{}\n", chapter.title).expect("a string takes everything");
         for question in &chapter.questions {
-            let asks = wrapped(&question.asks, WIDTH - 10).join("\n          ");
+            let asks = wrapped(&question.asks, width() - 10).join("\n          ");
             writeln!(text, "  {:<6}  {asks}", question.id).expect("a string takes everything");
         }
         text.push('\n');
@@ -146,16 +146,16 @@ fn answered(chapter: &'static Chapter, question: &'static Question, results: Res
 }
 
 fn text(chapter: &Chapter, question: &Question, results: &Results) -> String {
-    let mut text = wrapped(&format!("{}: {}", question.id, question.asks), WIDTH).join("\n");
+    let mut text = wrapped(&format!("{}: {}", question.id, question.asks), width()).join("\n");
     text.push_str("\n\n");
-    let recalled = wrapped(&chapter.recalls, WIDTH - 4).join("\n    ");
+    let recalled = wrapped(&chapter.recalls, width() - 4).join("\n    ");
     writeln!(text, "    {recalled}\n").expect("a string takes everything");
-    text.push_str(&wrapped(&question.answer, WIDTH).join("\n"));
+    text.push_str(&wrapped(&question.answer, width()).join("\n"));
     text.push_str("\n\n");
     text.push_str(&table::text(results));
     if let Some(beyond) = &question.beyond {
         text.push('\n');
-        text.push_str(&wrapped(&format!("Not shown here: {beyond}"), WIDTH).join("\n"));
+        text.push_str(&wrapped(&format!("Not shown here: {beyond}"), width()).join("\n"));
         text.push('\n');
     }
     text.push_str(if results.hold() {
@@ -171,7 +171,7 @@ fn line(question: &Question, results: &Results) -> String {
     if !results.hold() {
         return format!("{:<6}  ✗\n\n{}\n", question.id, table::text(results));
     }
-    let asks = wrapped(&question.asks, WIDTH - 13);
+    let asks = wrapped(&question.asks, width() - 13);
     let more = if asks.len() > 1 { " …" } else { "" };
     format!("{:<6}  ✓  {}{more}\n", question.id, asks[0])
 }

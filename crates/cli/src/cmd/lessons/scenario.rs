@@ -10,7 +10,7 @@ use tenure_lessons::{Results, Scenario, conduct, option};
 use super::{Here, status, table};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::known;
-use crate::cmd::output::{Format, WIDTH, print, print_json, wrapped};
+use crate::cmd::output::{Format, print, print_json, width, wrapped};
 
 /// Make a worked example of a paper or textbook happen: expected beside observed
 ///
@@ -121,7 +121,7 @@ fn list(format: Format) -> Result<(), Failure> {
     let mut text = String::new();
     for scenario in Scenario::all() {
         writeln!(text, "{}", scenario.name).expect("a string takes everything");
-        for line in wrapped(&scenario.says, WIDTH - 4) {
+        for line in wrapped(&scenario.says, width() - 4) {
             writeln!(text, "    {line}").expect("a string takes everything");
         }
     }
@@ -132,8 +132,8 @@ fn list(format: Format) -> Result<(), Failure> {
 }
 
 fn text(scenario: &Scenario, results: &Results) -> String {
-    let mut lines = wrapped(&format!("{}: {}", scenario.name, scenario.says), WIDTH);
-    lines.extend(wrapped(&format!("From {}.", scenario.source), WIDTH));
+    let mut lines = wrapped(&format!("{}: {}", scenario.name, scenario.says), width());
+    lines.extend(wrapped(&format!("From {}.", scenario.source), width()));
     let verdict = if results.hold() {
         "Everything is as expected."
     } else {

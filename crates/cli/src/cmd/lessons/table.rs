@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde_json::Value;
 use tenure_lessons::{Conducted, Finding, Results};
 
-use crate::cmd::output::{WIDTH, wrapped};
+use crate::cmd::output::{width, wrapped};
 use crate::cmd::simulate::rows::figure;
 
 /// Where the second, the third and the last column begin.
@@ -22,7 +22,7 @@ fn conducted(made: &Conducted) -> String {
         writeln!(text, "{}", line.trim_end()).expect("a string takes everything");
     };
     if !made.says.is_empty() {
-        wrapped(&made.says, WIDTH).iter().for_each(|part| line(part));
+        wrapped(&made.says, width()).iter().for_each(|part| line(part));
     }
     for act in &made.acts {
         done(act).iter().for_each(|part| line(part));
@@ -43,7 +43,7 @@ fn done(act: &str) -> Vec<String> {
     // An option and its value stay together.
     let glued = act.replace(' ', "\u{a0}").replace("\u{a0}--", " --");
     let words = if joint.is_empty() { act } else { glued.as_str() };
-    let mut lines = wrapped(words, WIDTH - 8);
+    let mut lines = wrapped(words, width() - 8);
     let last = lines.len() - 1;
     for (place, line) in lines.iter_mut().enumerate() {
         let mark = if place == 0 { mark } else { "   " };
@@ -141,7 +141,7 @@ mod tests {
             picture: None,
         };
         let text = text(&Results(vec![conducted]));
-        assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= width()), "{text}");
         assert_eq!(text.matches('✗').count(), 1, "{text}");
         assert!(
             text.starts_with("  $ tenure check") && text.contains(" \\\n      --entries"),

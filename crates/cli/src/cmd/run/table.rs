@@ -6,7 +6,7 @@ use tenure_trace::{Cause, Election, Judgement};
 
 use super::analysis::Injected;
 use super::summary::{Channel, Counter, Latency, MessagesPerEntry, Recovered, Summary};
-use crate::cmd::output::{WIDTH, wrapped};
+use crate::cmd::output::{width, wrapped};
 
 /// Where the second column begins.
 const INDENT: usize = 22;
@@ -30,7 +30,7 @@ impl Table {
     /// A name and what there is to say, on as many lines as it takes.
     fn row(&mut self, name: &str, says: &str) {
         let mut name = name;
-        for line in wrapped(says, WIDTH - INDENT) {
+        for line in wrapped(says, width() - INDENT) {
             let width = INDENT - 2;
             writeln!(self.0, "  {name:<width$}{line}").expect("a string takes everything");
             name = "";

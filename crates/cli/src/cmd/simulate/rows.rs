@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::cmd::output::{WIDTH, wrapped};
+use crate::cmd::output::{width, wrapped};
 
 /// Where the second column begins.
 const INDENT: usize = 22;
@@ -16,13 +16,13 @@ pub(crate) struct Rows(String);
 impl Rows {
     /// Begins with a headline.
     pub(crate) fn new(headline: &str) -> Self {
-        Rows(wrapped(headline, WIDTH).join("\n") + "\n\n")
+        Rows(wrapped(headline, width()).join("\n") + "\n\n")
     }
 
     /// A name and what there is to say, on as many lines as it takes.
     pub(crate) fn row(&mut self, name: &str, says: &str) {
         let mut name = name;
-        for line in wrapped(says, WIDTH - INDENT) {
+        for line in wrapped(says, width() - INDENT) {
             let width = INDENT - 2;
             let row = format!("  {name:<width$}{line}");
             writeln!(self.0, "{}", row.trim_end()).expect("a string takes everything");

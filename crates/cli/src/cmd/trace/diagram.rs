@@ -26,9 +26,10 @@ pub(super) struct Options {
     /// What to draw
     #[arg(long = "as", value_enum, default_value_t)]
     form: Form,
-    /// What the steps are placed by
-    #[arg(long, value_enum, default_value_t)]
-    scale: ScaleName,
+    /// What the steps are placed by [default: time; causal on a page of real nodes, whose stays
+    /// inside are too short to be seen in time]
+    #[arg(long, value_enum)]
+    scale: Option<ScaleName>,
     /// Where later steps lie [default: down in text, right in SVG]
     #[arg(long, value_enum)]
     direction: Option<DirectionName>,
@@ -61,10 +62,9 @@ enum Form {
     Html,
 }
 
-#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+#[derive(Clone, Copy, Debug, ValueEnum)]
 enum ScaleName {
     /// When they happened
-    #[default]
     Time,
     /// The longest chain of steps that leads to each
     Causal,
@@ -98,7 +98,7 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     let whole = options.from.is_none() && options.to.is_none() && options.events.is_none();
     let most = if options.form == Form::Svg { MOST_IN_SVG } else { MOST_IN_TEXT };
     let view = View {
-        scale: scale(options),
+        scale: scale(options).unwrap_or(Scale::Time),
         clock: match options.clock {
             ClockName::None => Clock::None,
             ClockName::Lamport => Clock::Lamport,
@@ -147,11 +147,11 @@ fn say_what_nobody_says(options: &Options) -> Result<(), Failure> {
     Ok(())
 }
 
-const fn scale(options: &Options) -> Scale {
-    match options.scale {
+fn scale(options: &Options) -> Option<Scale> {
+    options.scale.map(|name| match name {
         ScaleName::Time => Scale::Time,
         ScaleName::Causal => Scale::Causal,
-    }
+    })
 }
 
 /// A page has all clocks and everything that messages say, and time goes to the right on it.

@@ -4,15 +4,22 @@ use std::path::PathBuf;
 
 use tenure_algorithms::catalogue::Parameters;
 use tenure_core::Card;
-use tenure_trace::Header;
 use tenure_trace::diagram::{Page, Scale, Window};
+use tenure_trace::{Header, Source};
 
 use super::{of_input, replay};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::output::print;
 
-pub(super) fn run(files: &[PathBuf], window: Window, scale: Scale) -> Result<Status, Failure> {
-    let page = Page::of_files(files, window).map_err(of_input)?.scaled_by(scale);
+pub(super) fn run(
+    files: &[PathBuf],
+    window: Window,
+    scale: Option<Scale>,
+) -> Result<Status, Failure> {
+    let page = Page::of_files(files, window).map_err(of_input)?;
+    let is_real = page.header().source == Source::Node;
+    let otherwise = if is_real { Scale::Causal } else { Scale::Time };
+    let page = page.scaled_by(scale.unwrap_or(otherwise));
     if page.is_empty() {
         let says = format!("none of the {} events lies in this window", page.records());
         return Err(Failure::usage(says));
@@ -36,7 +43,7 @@ fn card(header: &Header) -> Option<Card> {
 
 #[cfg(test)]
 mod tests {
-    use tenure_trace::{Service, Source};
+    use tenure_trace::Service;
 
     use super::*;
 

@@ -274,3 +274,22 @@ impl Regions {
         }
     }
 }
+
+/// What went wrong.
+#[derive(Serialize)]
+pub(super) struct Crimes {
+    step: Vec<usize>,
+    until: Vec<i64>,
+    who: Vec<Vec<usize>>,
+}
+
+impl Crimes {
+    pub(super) fn of(layout: &Layout) -> Self {
+        let each = layout.crimes.iter();
+        Crimes {
+            step: each.clone().map(|crime| crime.step).collect(),
+            until: each.clone().map(|crime| place(crime.until)).collect(),
+            who: each.map(|crime| crime.who.iter().map(|at| at.index()).collect()).collect(),
+        }
+    }
+}

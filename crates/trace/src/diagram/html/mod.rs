@@ -13,13 +13,13 @@ use std::path::Path;
 use serde::Serialize;
 use tenure_core::Card;
 
-use self::columns::{Crossings, Names, Records, Regions, Spans, Steps};
+use self::columns::{Crimes, Crossings, Names, Records, Regions, Spans, Steps};
 use self::safe::{Safe, escaped};
 use super::view::{Clock, Scale, View, Window};
 use super::{Reading, fits};
 use crate::format::{ClockUnit, Header, Reader, Record, Trace};
 use crate::merge::{MergeError, merge};
-use crate::verify::{Judge, Verification};
+use crate::verify::Verification;
 
 const PAGE: &str = include_str!("viewer/viewer.html");
 /// The colours of every page of the house, in light and in dark, as custom properties of CSS.
@@ -51,7 +51,6 @@ pub struct Page {
     header: Header,
     window: Window,
     reading: Reading,
-    judge: Judge,
     /// The time of the first record, in ticks since the beginning of the trace.
     first: Option<u64>,
     /// The time that is told as 0.
@@ -83,6 +82,7 @@ struct Told<'a> {
     crossings: Crossings,
     spans: Spans,
     regions: Regions,
+    crimes: Crimes,
     told: &'a Records,
     names: &'a Names,
 }
@@ -104,7 +104,6 @@ impl Page {
             header: header.clone(),
             window,
             reading: Reading::new(header, view),
-            judge: Judge::new(header),
             first: None,
             start: (header.clock == ClockUnit::Tick).then_some(0),
             number: 0,
@@ -163,7 +162,6 @@ impl Page {
 
     /// Reads the next record.
     pub fn read(&mut self, record: &Record) {
-        self.judge.read(record);
         self.reading.read(record);
         self.number += 1;
         let start = *self.start.get_or_insert(record.time);
@@ -187,8 +185,7 @@ impl Page {
     ///
     /// Those of writing; a part of the page may have been written then.
     pub fn write(mut self, card: Option<&Card>, to: &mut impl Write) -> io::Result<()> {
-        let layout = self.reading.finish();
-        let verification = self.judge.finish();
+        let (layout, verification) = self.reading.judged();
         self.records.place(&layout);
         let steps = Steps::of(&layout, &mut self.names);
         let crossings = Crossings::of(&layout, &mut self.names);
@@ -207,6 +204,7 @@ impl Page {
             crossings,
             spans: Spans::of(&layout),
             regions: Regions::of(&layout),
+            crimes: Crimes::of(&layout),
             told: &self.records,
             names: &self.names,
         };

@@ -1,6 +1,7 @@
 //! Diagrams as SVG: whole coordinates, the same bytes for the same trace, light and dark.
 
 mod arrows;
+mod crimes;
 mod frame;
 mod geometry;
 mod marks;
@@ -32,6 +33,7 @@ impl Layout {
         drawing.spans();
         drawing.arrows();
         drawing.marks();
+        drawing.crimes();
         drawing.finish()
     }
 }

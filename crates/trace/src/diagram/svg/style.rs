@@ -29,6 +29,9 @@ text{font:12px Helvetica,Arial,'Liberation Sans',sans-serif;fill:#1b1f24}
 .ring{fill:#fff;stroke:#1b1f24;stroke-width:2}
 .grid{stroke:#c4c9cf;stroke-width:1;fill:none}
 .cut{stroke:#4d555e;stroke-width:1.2;stroke-dasharray:5 4;fill:none}
+.crime{fill:#a82c00;fill-opacity:.16}
+.guilty{fill:none;stroke:#a82c00;stroke-width:2.4}
+.verdict{font-weight:bold;fill:#a82c00}
 .side0{fill:#56b4e9;fill-opacity:.22}
 .side1{fill:#cc79a7;fill-opacity:.22}
 @media (prefers-color-scheme:dark){
@@ -54,6 +57,9 @@ text{fill:#e8eaed}
 .ring{fill:#12161b;stroke:#e8eaed}
 .grid{stroke:#343c45}
 .cut{stroke:#aab2bb}
+.crime{fill:#ff9a6b}
+.guilty{stroke:#ff9a6b}
+.verdict{fill:#ff9a6b}
 }
 ";
 

@@ -43,7 +43,7 @@ pub(super) fn draw(layout: &Layout, margin: Margin) -> String {
     }
     let cut = |line: &'_ str| line.chars().take(MOST_COLUMNS).chain(['\n']).collect::<String>();
     let text: String = text.lines().map(cut).collect();
-    text + &layout.foot(lanes.len(), &signs)
+    text + &layout.foot(lanes.len(), signs)
 }
 
 /// A step in a line of its own.

@@ -59,12 +59,14 @@ impl<'l> Down<'l> {
         let mut text = text.trim_end().to_owned() + "\n";
         for row in 0..self.order.len() {
             let head: String = self.heads[row].chars().take(self.margin - 1).collect();
-            let head = format!("{head:>width$} ", width = self.margin - 1);
+            let guilty = self.layout.crimes.iter().any(|crime| crime.step == self.order[row]);
+            let sign = if guilty { '✗' } else { ' ' };
+            let head = format!("{head:>width$}{sign}", width = self.margin - 1);
             let line = head + &self.row(row);
             text.extend(line.trim_end().chars().take(MOST_COLUMNS));
             text.push('\n');
         }
-        text + &self.layout.foot(self.lanes.len(), &self.signs)
+        text + &self.layout.foot(self.lanes.len(), self.signs)
     }
 
     /// Where a process is drawn; at the edge when it is not.

@@ -74,7 +74,7 @@ impl Layout {
     }
 
     /// What signs mean, those that were drawn, and how many processes were not.
-    pub(super) fn foot(&self, drawn: usize, signs: &BTreeSet<Sign>) -> String {
+    pub(super) fn foot(&self, drawn: usize, mut signs: BTreeSet<Sign>) -> String {
         let under_way = |crossing: &&Crossing| crossing.fate == Fate::UnderWay;
         let open: Vec<String> = self.crossings.iter().filter(under_way).map(route).collect();
         let mut foot = String::new();
@@ -83,6 +83,9 @@ impl Layout {
         }
         if drawn < self.size() {
             foot += &format!("{} of {} processes are drawn\n", drawn, self.size());
+        }
+        if !self.crimes.is_empty() {
+            signs.insert(("✗", "violated"));
         }
         let signs: Vec<String> =
             signs.iter().map(|(sign, says)| format!("{sign} {says}")).collect();

@@ -211,6 +211,7 @@ class Picture {
     this.to = this.placeAt(this.wide + 60);
     this.labels = new Room();
     this.drawRegions();
+    this.drawCrimes();
     this.drawGrid();
     this.drawLanes();
     this.findMessages();
@@ -250,6 +251,27 @@ class Picture {
         }
       });
       for (const x of [left, right]) marks.line(x, AXIS, x, this.high, colours.soft, 1.2, [5, 4]);
+    }
+  }
+
+  /** A band where those are inside who should not be, and a ring around the step that did it. */
+  drawCrimes() {
+    const { context, colours } = this;
+    for (const { step, until, who } of this.trace.crimes) {
+      const left = Math.max(this.gutter, this.x(step));
+      const right = Math.min(this.wide, until < 0 ? this.wide : this.x(until));
+      context.fillStyle = colours.crime;
+      for (const process of right > left ? who : []) {
+        const y = this.y(process);
+        if (!Number.isNaN(y)) context.fillRect(left, y - this.row / 2, right - left, this.row);
+      }
+      const y = this.y(this.trace.at[step]);
+      if (Number.isNaN(y) || this.x(step) < this.gutter) continue;
+      context.strokeStyle = colours.bad;
+      context.lineWidth = 2.4;
+      context.beginPath();
+      context.arc(this.x(step), y, 11, 0, 2 * Math.PI);
+      context.stroke();
     }
   }
 

@@ -48,6 +48,9 @@ class Trace {
     this.readMessages(told.crossings);
     this.linkSteps();
     this.readSpans(told.spans, told.regions);
+    this.crimes = told.crimes.step.map((step, place) => (
+      { step, until: told.crimes.until[place], who: told.crimes.who[place] }
+    ));
     this.readRecords(told.told);
     this.rank = this.ranks();
     this.placed = this.times();

@@ -26,6 +26,14 @@ class Viewer {
     this.resize();
     this.picture.fit(true);
     this.update();
+    this.open();
+  }
+
+  /** Begins where the address says, `#event=10`, or where something went wrong first. */
+  open() {
+    const event = Number(/^#event=(\d+)$/.exec(location.hash)?.[1] ?? 0);
+    const step = this.panels.kept[event - 1] ?? this.panels.violations()[0];
+    if (step !== undefined) this.select(step, { announce: false });
   }
 
   resize() {
