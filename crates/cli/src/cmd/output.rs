@@ -35,8 +35,24 @@ pub(crate) enum Format {
     Json,
 }
 
-/// Prints `text`. A reader that went away (`| head`) is no failure.
+/// Prints `text`; what went wrong is red where people look at a terminal, unless `NO_COLOR` is set.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    let wanted = std::env::var_os("NO_COLOR").is_none_or(|it| it.is_empty());
+    if wanted && io::stdout().is_terminal() { put(&reddened(text)) } else { put(text) }
+}
+
+/// The same with the lines in red that tell of something wrong.
+fn reddened(text: &str) -> String {
+    let red = |line: &str| {
+        let is_bad = line.contains('✗') || line.trim_end().ends_with(" violated");
+        let (line, end) = line.strip_suffix('\n').map_or((line, ""), |line| (line, "\n"));
+        if is_bad { format!("\u{1b}[31m{line}\u{1b}[0m{end}") } else { format!("{line}{end}") }
+    };
+    text.split_inclusive('\n').map(red).collect()
+}
+
+/// Writes `text` as it is. A reader that went away (`| head`) is no failure.
+fn put(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     match out.write_all(with_own_name(text).as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
@@ -48,7 +64,7 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
 /// Prints `value` as JSON.
 pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     let text = serde_json::to_string_pretty(value);
-    print(&(text.map_err(|error| Failure::environment(error.to_string()))? + "\n"))
+    put(&(text.map_err(|error| Failure::environment(error.to_string()))? + "\n"))
 }
 
 /// Says that something that was asked for makes no difference; what is done stays the same.
@@ -76,6 +92,14 @@ pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_that_tell_of_something_wrong_are_red() {
+        let text = "  order      violated\n  fencing    holds\n 10✗█\n✗";
+        let red = "\u{1b}[31m  order      violated\u{1b}[0m\n  fencing    holds\n\
+                   \u{1b}[31m 10✗█\u{1b}[0m\n\u{1b}[31m✗\u{1b}[0m";
+        assert_eq!(reddened(text), red);
+    }
 
     #[test]
     fn long_texts_are_broken_between_words() {
