@@ -508,3 +508,35 @@ fn the_ends_of_the_race() {
     assert_eq!(seen.one("schedules_by_final_value"), json!({ "4": 9, "5": 2, "6": 9 }));
     assert_eq!(seen.one("schedules_by_final_value_under_a_lock"), json!({ "5": 2 }));
 }
+
+#[claims("Q-41")]
+#[test]
+fn a_picture_of_a_group_that_goes_on() {
+    let seen = answer("Q-41");
+    assert_eq!(seen.one("consistent"), "holds");
+    assert_eq!(seen.one("where_messages_overtake"), "violated");
+}
+
+#[claims("Q-42")]
+#[test]
+fn all_wait_for_all_with_nobody_in_the_middle() {
+    assert_eq!(answer("Q-42").one("signals_at_once"), "violated");
+}
+
+#[claims("Q-43")]
+#[test]
+fn the_news_that_nobody_works_any_more() {
+    assert_eq!(answer("Q-43").one("answered_too_early"), "violated");
+}
+
+#[claims("Q-44")]
+#[test]
+fn who_belongs_is_what_a_majority_of_the_last_view_says() {
+    assert_eq!(answer("Q-44").one("without_asking"), "violated");
+}
+
+#[claims("Q-45")]
+#[test]
+fn names_can_be_agreed_on() {
+    assert_eq!(answer("Q-45").one("without_a_majority"), "violated");
+}

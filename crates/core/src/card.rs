@@ -157,6 +157,16 @@ pub enum Service {
     Consensus,
     /// Items from one to all.
     Broadcast,
+    /// Pictures of a whole group.
+    Snapshot,
+    /// A place that nobody leaves before all have come.
+    Barrier,
+    /// Work, and the news that it is done.
+    Termination,
+    /// Who belongs to a group.
+    Membership,
+    /// Small names for large ones.
+    Renaming,
     /// Anything else.
     #[cfg_attr(feature = "serde", serde(other))]
     Other,
@@ -172,6 +182,11 @@ impl Service {
             Service::Stream => "stream",
             Service::Consensus => "consensus",
             Service::Broadcast => "broadcast",
+            Service::Snapshot => "snapshot",
+            Service::Barrier => "barrier",
+            Service::Termination => "termination",
+            Service::Membership => "membership",
+            Service::Renaming => "renaming",
             Service::Other => "other",
         }
     }

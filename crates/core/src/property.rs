@@ -59,6 +59,18 @@ pub enum Property {
     Durability,
     /// Who joins a wave joins one tree.
     OneTree,
+    /// What a snapshot shows might have been.
+    ConsistentCut,
+    /// Nobody leaves a barrier before all have arrived.
+    AllArrive,
+    /// The end of a computation is announced when nobody works for it any more.
+    Quiescence,
+    /// Views of one number are the same everywhere.
+    OneView,
+    /// No two have the same new name.
+    UniqueNames,
+    /// New names are small.
+    SmallNames,
     /// The resource accepts no fence below one that it has seen.
     FencedAccess,
     /// No increment of the resource's counter is lost.
@@ -95,7 +107,7 @@ pub enum Notice {
 
 impl Property {
     /// All but the reader's own; the *k* of [`Property::AtMost`] is for a card to say.
-    pub const ALL: [Property; 26] = [
+    pub const ALL: [Property; 32] = [
         Property::MutualExclusion,
         Property::AtMost(1),
         Property::MutualExclusionStrict,
@@ -119,6 +131,12 @@ impl Property {
         Property::Atomicity,
         Property::Durability,
         Property::OneTree,
+        Property::ConsistentCut,
+        Property::AllArrive,
+        Property::Quiescence,
+        Property::OneView,
+        Property::UniqueNames,
+        Property::SmallNames,
         Property::FencedAccess,
         Property::Counter,
         Property::Trace,
@@ -164,6 +182,14 @@ impl Property {
             Property::Atomicity => ("atomicity", "Nobody commits what another aborts"),
             Property::Durability => ("durability", "An acknowledged write is never lost"),
             Property::OneTree => ("one-tree", "Who joins a wave joins one tree"),
+            Property::ConsistentCut => ("consistent-cut", "What a snapshot shows might have been"),
+            Property::AllArrive => ("all-arrive", "Nobody leaves before all have arrived"),
+            Property::Quiescence => {
+                ("quiescence", "An end is announced when nobody works any more")
+            }
+            Property::OneView => ("one-view", "Views of one number are the same everywhere"),
+            Property::UniqueNames => ("unique-names", "No two have the same new name"),
+            Property::SmallNames => ("small-names", "New names are at most N + t"),
             Property::FencedAccess => {
                 ("fenced-access", "The resource accepts no fence below one that it has seen")
             }
@@ -216,6 +242,11 @@ impl Property {
                 matches!(service, Service::Broadcast)
             }
             Property::NoLoss => matches!(service, Service::Stream),
+            Property::ConsistentCut => matches!(service, Service::Snapshot),
+            Property::AllArrive => matches!(service, Service::Barrier),
+            Property::Quiescence => matches!(service, Service::Termination),
+            Property::OneView => matches!(service, Service::Membership),
+            Property::UniqueNames | Property::SmallNames => matches!(service, Service::Renaming),
             _ => matches!(service, Service::Other),
         }
     }

@@ -3,9 +3,14 @@
 
 pub mod atomic_broadcast;
 pub mod chandra_toueg;
+pub mod chandy_lamport;
+pub mod dijkstra_scholten;
+pub mod dissemination_barrier;
 mod omega;
 pub mod paxos;
 pub mod reliable_broadcast;
+pub mod ricciardi_birman;
+pub mod stable_vectors;
 
 crate::catalogue::members! {
     agreement, each_agreement:
@@ -13,4 +18,9 @@ crate::catalogue::members! {
     "chandra-toueg" => chandra_toueg::ChandraToueg;
     "reliable-broadcast" => reliable_broadcast::ReliableBroadcast;
     "atomic-broadcast" => atomic_broadcast::AtomicBroadcast;
+    "chandy-lamport" => chandy_lamport::ChandyLamport;
+    "dissemination-barrier" => dissemination_barrier::DisseminationBarrier;
+    "dijkstra-scholten" => dijkstra_scholten::DijkstraScholten;
+    "ricciardi-birman" => ricciardi_birman::RicciardiBirman;
+    "stable-vectors" => stable_vectors::StableVectors;
 }

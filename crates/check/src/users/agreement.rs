@@ -2,7 +2,9 @@
 
 use tenure_core::ProcessId;
 use tenure_core::service::agreement::{self, Client, Command, Event, Seat};
-use tenure_core::service::{broadcast, consensus};
+use tenure_core::service::{
+    barrier, broadcast, consensus, membership, renaming, snapshot, termination,
+};
 
 use crate::users::entries::Entries;
 use crate::users::user::{Offer, Service, Standing, User, Workload};
@@ -42,7 +44,7 @@ macro_rules! users {
     };
 }
 
-users!(consensus, broadcast);
+users!(consensus, broadcast, snapshot, barrier, termination, membership, renaming);
 
 impl Service for Command {
     type Event = Event;

@@ -2,8 +2,13 @@
 
 use alloc::vec::Vec;
 
+use super::all_arrive::AllArrive;
+use super::consistent_cut::ConsistentCut;
 use super::decisions::{DecidedOnce, OneDecision, Proposed};
 use super::deliveries::{AllDeliver, DeliveredOnce, NoCreation, OneOrder};
+use super::names::{SmallNames, UniqueNames};
+use super::one_view::OneView;
+use super::quiescence::Quiescence;
 use crate::card::Service;
 use crate::monitor::{Monitor, Observed, Violation};
 use crate::process::ProcessId;
@@ -77,6 +82,12 @@ monitors! { size, down:
     DeliveredOnce of Broadcast: DeliveredOnce = DeliveredOnce::new();
     NoCreation of Broadcast: NoCreation = NoCreation::new();
     OneOrder of Broadcast: OneOrder = OneOrder::new();
+    ConsistentCut of Snapshot: ConsistentCut = ConsistentCut::new();
+    AllArrive of Barrier: AllArrive = AllArrive::new(size);
+    Quiescence of Termination: Quiescence = Quiescence::new();
+    OneView of Membership: OneView = OneView::new();
+    UniqueNames of Renaming: UniqueNames = UniqueNames::new();
+    SmallNames of Renaming: SmallNames = SmallNames::new(size);
 }
 
 impl AnyAgreement {

@@ -9,7 +9,7 @@ use core::hash::Hash;
 
 use alloc::vec::Vec;
 
-use super::{Facts, broadcast, consensus};
+use super::{Facts, barrier, broadcast, consensus, membership, renaming, snapshot, termination};
 use crate::card::Service;
 use crate::process::ProcessId;
 
@@ -53,6 +53,12 @@ pub trait Client: Clone + fmt::Debug + Eq + Hash + Send + Sync + 'static {
 
     /// What it asks next, if now it may.
     fn next(&self) -> Option<Self::Command>;
+
+    /// Whether a command asks for an agreement, which is what messages are counted per.
+    fn is_counted(command: &Self::Command) -> bool {
+        let _ = command;
+        true
+    }
 
     /// Whether it is bound to ask that in the end, or may as well never do so.
     fn is_obliged(&self) -> bool {
@@ -210,6 +216,13 @@ macro_rules! services {
                 }
             }
 
+            /// Whether it is one of those commands that messages are counted per.
+            fn is_counted(command: &Command) -> bool {
+                match command {
+                    $(Command::$Service(command) => <$service::User as Client>::is_counted(command)),+
+                }
+            }
+
             /// This was asked.
             pub fn asked(&mut self, command: &Command) {
                 match (self, command) {
@@ -246,6 +259,11 @@ macro_rules! services {
 services! {
     Consensus = consensus;
     Broadcast = broadcast;
+    Snapshot = snapshot;
+    Barrier = barrier;
+    Termination = termination;
+    Membership = membership;
+    Renaming = renaming;
 }
 
 impl Facts for Event {
@@ -278,7 +296,7 @@ impl Users {
 
     /// This was asked.
     pub fn asked(&mut self, at: ProcessId, command: &Command) {
-        self.asked[at.index()] += 1;
+        self.asked[at.index()] += u64::from(User::is_counted(command));
         self.users[at.index()].asked(command);
     }
 

@@ -7,12 +7,17 @@ use crate::process::ProcessId;
 use crate::protocol::Protocol;
 
 pub mod agreement;
+pub mod barrier;
 pub mod broadcast;
 pub mod clock;
 pub mod commit;
 pub mod consensus;
 pub mod led;
+pub mod membership;
+pub mod renaming;
 pub mod replication;
+pub mod snapshot;
+pub mod termination;
 pub mod tree;
 
 /// A number that strictly increases from one entry to the next.

@@ -1,6 +1,8 @@
 //! Whom a record names: nobody outside of the group that its header tells of.
 
-use tenure_core::service::{agreement, broadcast, election, stream};
+use tenure_core::service::{
+    agreement, broadcast, election, membership, snapshot, stream, termination,
+};
 use tenure_core::{ProcessId, Term};
 
 use crate::format::event::{Kind, Record};
@@ -27,14 +29,42 @@ pub(crate) fn stranger(record: &Record, size: u32) -> Option<String> {
     Some(format!("there is no P{number} in a group of {size}"))
 }
 
+fn in_agreement(event: &agreement::Event, look: &mut impl FnMut(ProcessId)) {
+    use agreement::Event::{Barrier, Broadcast, Consensus, Membership, Renaming};
+    match event {
+        Broadcast(broadcast::Event::Delivered { item }) => look(item.from),
+        agreement::Event::Snapshot(event) => match event {
+            snapshot::Event::Given { to: peer, .. } | snapshot::Event::Taken { from: peer, .. } => {
+                look(*peer);
+            }
+            snapshot::Event::Recorded { snapshot, .. }
+            | snapshot::Event::Collected { snapshot, .. } => look(snapshot.by),
+            snapshot::Event::Closed { snapshot, channels } => {
+                look(snapshot.by);
+                channels.iter().for_each(|(from, _)| look(*from));
+            }
+        },
+        agreement::Event::Termination(event) => match event {
+            termination::Event::Tasked { of } | termination::Event::Done { of, .. } => look(*of),
+            termination::Event::Terminated => {}
+        },
+        Membership(membership::Event::Installed { view } | membership::Event::Removed { view }) => {
+            view.members.iter().for_each(look)
+        }
+        Consensus(_) | Barrier(_) | Renaming(_) => {}
+    }
+}
+
 fn in_kind(kind: &Kind, look: &mut impl FnMut(ProcessId)) {
     match kind {
         Kind::Command(Asked::Stream(stream::Command::Send { to, .. })) => look(*to),
         Kind::Event(Told::Stream(stream::Event::Received { from, .. })) => look(*from),
-        Kind::Event(Told::Agreement(agreement::Event::Broadcast(event))) => {
-            let broadcast::Event::Delivered { item } = event;
-            look(item.from);
+        Kind::Command(Asked::Agreement(agreement::Command::Snapshot(command))) => {
+            if let snapshot::Command::Give { to, .. } = command {
+                look(*to);
+            }
         }
+        Kind::Event(Told::Agreement(event)) => in_agreement(event, look),
         Kind::Event(told) => match told.election() {
             Some(election::Event::Elected { leader, term: Term { leader: winner, .. } }) => {
                 look(*leader);

@@ -111,7 +111,7 @@ impl Asked {
     }
 }
 
-fn say(verb: impl Into<String>, at: ProcessId) -> Asking {
+pub(super) fn say(verb: impl Into<String>, at: ProcessId) -> Asking {
     Asking { verb: verb.into(), at, peer: None, words: Vec::new() }
 }
 

@@ -1,0 +1,87 @@
+use alloc::collections::BTreeMap;
+use alloc::format;
+
+use crate::monitor::{Monitor, Observed, Violation};
+use crate::process::ProcessId;
+use crate::property::Property;
+use crate::service::barrier::{Command, Event};
+
+/// Nobody leaves a round of a barrier before everybody has arrived in it, and rounds are left one
+/// after the other.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct AllArrive {
+    size: u32,
+    /// By process: in how many rounds it has arrived, and how many it has left.
+    rounds: BTreeMap<ProcessId, (u64, u64)>,
+}
+
+impl AllArrive {
+    /// Before anybody arrived, of so many.
+    pub const fn new(size: u32) -> Self {
+        AllArrive { size, rounds: BTreeMap::new() }
+    }
+}
+
+impl Monitor<Command, Event> for AllArrive {
+    fn property(&self) -> Property {
+        Property::AllArrive
+    }
+
+    fn observe(
+        &mut self,
+        at: ProcessId,
+        seen: Observed<'_, Command, Event>,
+    ) -> Result<(), Violation> {
+        let violated = |says| Err(Violation { at, says });
+        match seen {
+            Observed::Command { command: Command::Arrive, .. } => {
+                self.rounds.entry(at).or_default().0 += 1;
+            }
+            Observed::Event(Event::Left { round }) => {
+                let (_, left) = self.rounds.entry(at).or_default();
+                if *round != *left + 1 {
+                    return violated(format!("{at} leaves round {round} after round {left}"));
+                }
+                *left = *round;
+                let has_arrived = |at: &ProcessId| {
+                    self.rounds.get(at).is_some_and(|(arrived, _)| arrived >= round)
+                };
+                let missing = (0..self.size).map(ProcessId).find(|at| !has_arrived(at));
+                if let Some(missing) = missing {
+                    return violated(format!(
+                        "{at} leaves round {round}, in which {missing} has not arrived"
+                    ));
+                }
+            }
+            Observed::Crashed | Observed::Recovered => {}
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_leaves_before_all_have_come_is_seen_and_so_is_who_leaves_a_round_out() {
+        let left = |round| Some(Event::Left { round });
+        // Nothing is told where somebody arrives.
+        let cases: [(&[(u32, Option<Event>)], bool); 5] = [
+            (&[(0, None), (1, None), (0, left(1)), (0, None), (1, left(1))], true),
+            (&[(0, None), (0, left(1))], false),
+            (&[(0, None), (1, None), (0, left(2))], false),
+            (&[(0, None), (1, None), (0, left(1)), (0, None), (0, left(2))], false),
+            (&[(0, None), (1, None), (0, left(1)), (0, left(1))], false),
+        ];
+        for (story, holds) in cases {
+            let mut monitor = AllArrive::new(2);
+            let mut judged = story.iter().map(|(at, event)| {
+                let command = &Command::Arrive;
+                let arrives = Observed::Command { command, clock: None };
+                monitor.observe(ProcessId(*at), event.as_ref().map_or(arrives, Observed::Event))
+            });
+            assert_eq!(judged.all(|it| it.is_ok()), holds, "{story:?}");
+        }
+    }
+}

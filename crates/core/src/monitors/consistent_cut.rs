@@ -1,0 +1,192 @@
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+
+use crate::monitor::{Monitor, Observed, Violation};
+use crate::process::ProcessId;
+use crate::property::Property;
+use crate::service::snapshot::{Command, Event, Snapshot, TOKENS};
+
+/// What a picture shows might have been: it has nothing taken that nobody has given in it, and of
+/// each channel just what was given and not yet taken. So tokens are neither made nor lost.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ConsistentCut {
+    /// By process: where it stands now.
+    ledgers: BTreeMap<ProcessId, Ledger>,
+    /// By picture and process: where it stood when it was recorded.
+    cuts: BTreeMap<Snapshot, BTreeMap<ProcessId, Ledger>>,
+}
+
+/// What a process has given to others, and taken from them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+struct Ledger {
+    given: BTreeMap<ProcessId, u64>,
+    taken: BTreeMap<ProcessId, u64>,
+}
+
+impl Ledger {
+    fn held(&self) -> u64 {
+        TOKENS + self.taken.values().sum::<u64>() - self.given.values().sum::<u64>()
+    }
+}
+
+impl ConsistentCut {
+    /// Before anything was given.
+    pub fn new() -> Self {
+        ConsistentCut::default()
+    }
+
+    fn on_recorded(
+        &mut self,
+        at: ProcessId,
+        snapshot: Snapshot,
+        tokens: u64,
+    ) -> Result<(), String> {
+        let ledger = self.ledgers.entry(at).or_default().clone();
+        let held = ledger.held();
+        let twice = self.cuts.entry(snapshot).or_default().insert(at, ledger).is_some();
+        match (twice, held == tokens) {
+            (true, _) => Err(format!("{snapshot}: {at} is recorded twice")),
+            (_, false) => Err(format!("{snapshot}: {at} has {held}, and {tokens} are recorded")),
+            (false, true) => Ok(()),
+        }
+    }
+
+    /// One channel of a picture.
+    fn channel(
+        &self,
+        snapshot: Snapshot,
+        (from, to): (ProcessId, ProcessId),
+        tokens: u64,
+    ) -> Result<(), String> {
+        let side = |at| self.cuts.get(&snapshot).and_then(|cut| cut.get(&at));
+        let (Some(sender), Some(receiver)) = (side(from), side(to)) else {
+            return Err(format!("{snapshot}: {from} → {to} is closed before both are recorded"));
+        };
+        let given = sender.given.get(&to).copied().unwrap_or(0);
+        let taken = receiver.taken.get(&from).copied().unwrap_or(0);
+        match given.checked_sub(taken) {
+            None => Err(format!(
+                "{snapshot}: {to} has taken {taken} from {from}, who has given {given}"
+            )),
+            Some(under_way) if under_way != tokens => Err(format!(
+                "{snapshot}: {under_way} are under way from {from} to {to}, and {tokens} are \
+                 recorded"
+            )),
+            Some(_) => Ok(()),
+        }
+    }
+
+    fn on_event(&mut self, at: ProcessId, event: &Event) -> Result<(), String> {
+        match event {
+            Event::Given { to, tokens } => {
+                *self.ledgers.entry(at).or_default().given.entry(*to).or_default() += tokens;
+            }
+            Event::Taken { from, tokens } => {
+                *self.ledgers.entry(at).or_default().taken.entry(*from).or_default() += tokens;
+            }
+            Event::Recorded { snapshot, tokens } => {
+                return self.on_recorded(at, *snapshot, *tokens);
+            }
+            Event::Closed { snapshot, channels } => {
+                let mut channels = channels.iter();
+                return channels
+                    .try_for_each(|(from, tokens)| self.channel(*snapshot, (*from, at), *tokens));
+            }
+            Event::Collected { snapshot, held, under_way } => {
+                let recorded = self.cuts.get(snapshot).map_or(0, BTreeMap::len) as u64;
+                let (shown, all) = (held + under_way, recorded * TOKENS);
+                if shown != all {
+                    return Err(format!("{snapshot} shows {shown} tokens, and there are {all}"));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Monitor<Command, Event> for ConsistentCut {
+    fn property(&self) -> Property {
+        Property::ConsistentCut
+    }
+
+    fn observe(
+        &mut self,
+        at: ProcessId,
+        seen: Observed<'_, Command, Event>,
+    ) -> Result<(), Violation> {
+        let judged = match seen {
+            Observed::Event(event) => self.on_event(at, event),
+            _ => Ok(()),
+        };
+        judged.map_err(|says| Violation { at, says })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use super::*;
+
+    const SNAPSHOT: Snapshot = Snapshot { by: ProcessId(0), number: 1 };
+
+    fn recorded(tokens: u64) -> Event {
+        Event::Recorded { snapshot: SNAPSHOT, tokens }
+    }
+
+    fn closed(from: u32, tokens: u64) -> Event {
+        Event::Closed { snapshot: SNAPSHOT, channels: vec![(ProcessId(from), tokens)] }
+    }
+
+    #[test]
+    fn what_was_taken_and_never_given_and_what_is_under_way_and_is_not_shown_are_seen() {
+        let [one, other] = [ProcessId(0), ProcessId(1)];
+        let given = Event::Given { to: other, tokens: 1 };
+        let taken = Event::Taken { from: one, tokens: 1 };
+        let all = |held| Event::Collected { snapshot: SNAPSHOT, held, under_way: 1 };
+        let (before, after) = (TOKENS, TOKENS - 1);
+        for (events, holds) in [
+            (vec![(0, given.clone()), (0, recorded(after)), (1, recorded(before))], true),
+            (vec![(0, given.clone()), (0, recorded(before))], false),
+            (vec![(0, recorded(before)), (0, recorded(before))], false),
+            (
+                vec![
+                    (0, given.clone()),
+                    (0, recorded(after)),
+                    (1, recorded(before)),
+                    (1, closed(0, 1)),
+                    (0, all(before + after)),
+                ],
+                true,
+            ),
+            (
+                vec![
+                    (0, given.clone()),
+                    (0, recorded(after)),
+                    (1, recorded(before)),
+                    (1, closed(0, 0)),
+                ],
+                false,
+            ),
+            (
+                vec![
+                    (0, recorded(before)),
+                    (0, given.clone()),
+                    (1, taken.clone()),
+                    (1, recorded(before + 1)),
+                    (1, closed(0, 0)),
+                ],
+                false,
+            ),
+            (vec![(1, recorded(before)), (1, closed(0, 0))], false),
+            (vec![(0, recorded(before)), (0, all(before))], false),
+        ] {
+            let mut monitor = ConsistentCut::new();
+            let mut judged = events
+                .iter()
+                .map(|(at, event)| monitor.observe(ProcessId(*at), Observed::Event(event)));
+            assert_eq!(judged.all(|it| it.is_ok()), holds, "{events:?}");
+        }
+    }
+}
