@@ -10,7 +10,8 @@ use std::sync::{Arc, Mutex};
 use tenure_algorithms::Variants;
 use tenure_algorithms::application::led::{self, Led};
 use tenure_algorithms::application::{
-    PrimaryBackup, SpanningTree, TwoPhaseCommit, primary_backup, spanning_tree, two_phase_commit,
+    PrimaryBackup, SpanningTree, ThreePhaseCommit, TwoPhaseCommit, primary_backup, spanning_tree,
+    three_phase_commit, two_phase_commit,
 };
 use tenure_algorithms::election::{
     Bully, ChangRoberts, HirschbergSinclair, bully, chang_roberts, hirschberg_sinclair,
@@ -276,6 +277,9 @@ fn stories_of_what_a_leader_is_elected_for_are_the_same_everywhere() {
     assert!(judged.contains(&Property::Durability));
     let commit = |group: Group| under(group, two_phase_commit::Config::default());
     let judged = alike::<Led<TwoPhaseCommit, Bully>>("led_two_phase_commit", commit);
+    assert!(judged.contains(&Property::Atomicity));
+    let commit = |group: Group| under(group, three_phase_commit::Config::default());
+    let judged = alike::<Led<ThreePhaseCommit, Bully>>("led_three_phase_commit", commit);
     assert!(judged.contains(&Property::Atomicity));
     let tree = |group: Group| {
         let edges = [(0, 1), (1, 2), (2, 3), (3, 0), (0, 2)];

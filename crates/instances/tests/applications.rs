@@ -7,7 +7,7 @@ use tenure_core::{ProcessId, TICKS_PER_UNIT, Term};
 use tenure_sim::Span;
 
 use tenure_instances::applications::berkeley::{Clocks, synchronise};
-use tenure_instances::applications::commit::{Transacting, transact};
+use tenure_instances::applications::commit::{Phases, Transacting, transact};
 use tenure_instances::applications::replication::{Writing, write};
 use tenure_instances::applications::tree::{Graph, grow};
 
@@ -182,8 +182,32 @@ fn participants_are_blocked_until_the_coordinator_is_back_with_its_log() {
     let late = transact(&Transacting { crash: Some(2 * UNIT + 1), ..crashed.clone() }).unwrap();
     assert_eq!(late.decided, [Some(true); 4]);
     // Whoever guesses is not blocked.
-    let variants = Variants::none().with(two_phase_commit::Switch::Guess);
-    assert_eq!(transact(&Transacting { variants, ..crashed }).unwrap().blocked, []);
+    let phases = Phases::Two(Variants::none().with(two_phase_commit::Switch::Guess));
+    assert_eq!(transact(&Transacting { phases, ..crashed }).unwrap().blocked, []);
+}
+
+/// Skeen: whoever is up decides, as long as it is known who is; where the network parts, two sides
+/// do.
+#[test]
+fn a_third_phase_blocks_nobody_when_the_coordinator_dies_and_splits_where_the_network_parts() {
+    let three = Transacting { phases: Phases::Three(Variants::none()), ..Transacting::among(4) };
+    let done = transact(&three).unwrap();
+    assert_eq!((done.decided, done.messages["ready"], done.messages["told"]), (all(true), 3, 3));
+    for (crash, commits) in [(3 * UNIT / 2, false), (7 * UNIT / 2, true)] {
+        let done = transact(&Transacting { crash: Some(crash), ..three.clone() }).unwrap();
+        assert_eq!(done.blocked, [], "{done:?}");
+        assert_eq!(done.decided[1..], [Some(commits); 3], "{done:?}");
+    }
+    let cut = Some(5 * UNIT / 2);
+    let done = transact(&Transacting { cut, ..three }).unwrap();
+    assert_eq!(done.decided, [true, false, false, false].map(Some), "{done:?}");
+    let cut = Some(3 * UNIT / 2);
+    let done = transact(&Transacting { cut, ..Transacting::among(4) }).unwrap();
+    assert_eq!(done.blocked, [p(2), p(3), p(4)], "{done:?}");
+}
+
+fn all(commits: bool) -> Vec<Option<bool>> {
+    vec![Some(commits); 4]
 }
 
 #[claims("4-tree", "I-52")]

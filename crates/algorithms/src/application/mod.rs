@@ -9,12 +9,14 @@ pub mod berkeley;
 pub mod led;
 pub mod primary_backup;
 pub mod spanning_tree;
+pub mod three_phase_commit;
 pub mod two_phase_commit;
 
 pub use berkeley::Berkeley;
 pub use led::{Application, Led};
 pub use primary_backup::PrimaryBackup;
 pub use spanning_tree::SpanningTree;
+pub use three_phase_commit::ThreePhaseCommit;
 pub use two_phase_commit::TwoPhaseCommit;
 
 use tenure_core::{Group, Term};

@@ -3,8 +3,8 @@
 use tenure_algorithms::Variants;
 use tenure_algorithms::application::led::{self, Led};
 use tenure_algorithms::application::{
-    Application, Berkeley, PrimaryBackup, SpanningTree, TwoPhaseCommit, berkeley, primary_backup,
-    spanning_tree, two_phase_commit,
+    Application, Berkeley, PrimaryBackup, SpanningTree, ThreePhaseCommit, TwoPhaseCommit, berkeley,
+    primary_backup, spanning_tree, three_phase_commit, two_phase_commit,
 };
 use tenure_algorithms::election::{Bully, bully};
 use tenure_claims::claims;
@@ -31,9 +31,13 @@ fn led_by_the_first<A: Application>(size: u32, config: A::Config) -> Stage<Led<A
 }
 
 fn elect<A: Application>(stage: &mut Stage<Led<A, Bully>>) {
-    stage.command(p(1), Command::Election(election::Command::Elect));
-    stage.settle();
+    elect_at(stage, 1);
     stage.take_seen();
+}
+
+fn elect_at<A: Application>(stage: &mut Stage<Led<A, Bully>>, at: u32) {
+    stage.command(p(at), Command::Election(election::Command::Elect));
+    stage.settle();
 }
 
 /// What the application has told since this was last asked.
@@ -179,7 +183,10 @@ fn without_a_majority_nobody_serves() {
 const BEGIN: Command<commit::Command> = Command::Application(commit::Command::Begin);
 const VETO: Command<commit::Command> = Command::Application(commit::Command::Veto);
 
-fn decisions(stage: &mut Stage<Led<TwoPhaseCommit, Bully>>) -> Vec<(u32, bool)> {
+fn decisions<A>(stage: &mut Stage<Led<A, Bully>>) -> Vec<(u32, bool)>
+where
+    A: Application<Event = commit::Event>,
+{
     let mut decisions: Vec<_> = told(stage)
         .into_iter()
         .filter_map(|(at, event)| match event {
@@ -277,6 +284,71 @@ fn a_coordinator_that_is_back_decides_by_its_log() {
     }
 }
 
+#[claims("4-third-phase")]
+#[test]
+fn a_third_phase_takes_two_messages_more_a_participant() {
+    let mut stage = led_by_the_first::<ThreePhaseCommit>(5, three_phase_commit::Config::default());
+    stage.command(p(1), BEGIN);
+    stage.settle();
+    assert_eq!(decisions(&mut stage), [1, 2, 3, 4, 5].map(|at| (at, true)));
+    let kinds = ["prepare", "vote", "ready", "told", "decision", "acknowledgement"];
+    assert_eq!(kinds.map(|kind| stage.sent_of(kind)), [4; 6]);
+}
+
+/// Skeen: whoever is ready when the coordinator dies has all commit; if nobody is, all abort. In
+/// two phases all of these would be blocked.
+#[test]
+fn a_new_leader_decides_by_those_who_are_up() {
+    for (ready, commits) in [(vec![], false), (vec![2], true), (vec![3], true), (vec![2, 3], true)]
+    {
+        let config = three_phase_commit::Config::default();
+        let mut stage = led_by_the_first::<ThreePhaseCommit>(3, config);
+        stage.command(p(1), BEGIN);
+        for at in [2, 3] {
+            stage.pass((p(1), p(at)), 0);
+            stage.pass((p(at), p(1)), 0);
+        }
+        for at in [2, 3] {
+            if ready.contains(&at) {
+                stage.pass((p(1), p(at)), 0);
+            } else {
+                stage.lose((p(1), p(at)));
+            }
+        }
+        leader_dies(&mut stage);
+        assert_eq!(decisions(&mut stage), [2, 3].map(|at| (at, commits)), "{ready:?}");
+    }
+}
+
+/// P2 is ready and crashes, P3 is left, aborts and crashes; P2 comes back, alone.
+#[test]
+fn whoever_comes_back_does_not_decide_what_may_have_been_decided_without_it() {
+    use three_phase_commit::Switch::ReturnedCount;
+    for (variants, decided) in
+        [(Variants::none(), vec![]), (Variants::none().with(ReturnedCount), vec![(2, true)])]
+    {
+        let config = three_phase_commit::Config { variants };
+        let mut stage = led_by_the_first::<ThreePhaseCommit>(3, config);
+        stage.command(p(1), BEGIN);
+        for at in [2, 3] {
+            stage.pass((p(1), p(at)), 0);
+            stage.pass((p(at), p(1)), 0);
+        }
+        stage.pass((p(1), p(2)), 0);
+        stage.lose((p(1), p(3)));
+        stage.crash(p(1));
+        stage.crash(p(2));
+        [1, 2].into_iter().for_each(|gone| stage.suspicion(p(3), p(gone), Verdict::Suspect));
+        stage.settle();
+        assert_eq!(decisions(&mut stage), [(3, false)]);
+        stage.crash(p(3));
+        stage.recover(p(2));
+        [1, 3].into_iter().for_each(|gone| stage.suspicion(p(2), p(gone), Verdict::Suspect));
+        elect_at(&mut stage, 2);
+        assert_eq!(decisions(&mut stage), decided);
+    }
+}
+
 #[claims("4-tree")]
 #[test]
 fn the_first_who_explores_is_the_parent_and_the_root_hears_of_all() {
@@ -317,6 +389,13 @@ fn the_golden_stories_of_transactions_end_as_they_are_written() {
     let config = two_phase_commit::Config::default();
     let folder = "tests/golden/led_two_phase_commit";
     golden::<Led<TwoPhaseCommit, Bully>>(folder, |it| under(it.size(), config));
+}
+
+#[test]
+fn the_golden_stories_of_transactions_in_three_phases_end_as_they_are_written() {
+    let config = three_phase_commit::Config::default();
+    let folder = "tests/golden/led_three_phase_commit";
+    golden::<Led<ThreePhaseCommit, Bully>>(folder, |it| under(it.size(), config));
 }
 
 /// A square with a diagonal.

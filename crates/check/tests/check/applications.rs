@@ -6,12 +6,12 @@
 use tenure_algorithms::Variants;
 use tenure_algorithms::application::led::{self, Led};
 use tenure_algorithms::application::{
-    Application, Berkeley, PrimaryBackup, SpanningTree, TwoPhaseCommit, berkeley, primary_backup,
-    spanning_tree, two_phase_commit,
+    Application, Berkeley, PrimaryBackup, SpanningTree, ThreePhaseCommit, TwoPhaseCommit, berkeley,
+    primary_backup, spanning_tree, three_phase_commit, two_phase_commit,
 };
 use tenure_algorithms::channel::{Fifo, fifo};
 use tenure_algorithms::election::{Bully, bully};
-use tenure_check::{Check, Checkable, Manner, Report};
+use tenure_check::{Check, Checkable, Entries, Manner, Report};
 use tenure_claims::claims;
 use tenure_core::monitors::{Atomicity, Durability, OnApplication, OneTree};
 use tenure_core::service::clock;
@@ -205,6 +205,59 @@ fn without_a_rule_one_commits_what_another_aborts() {
     let found = found.map(|report| steps(report, "atomicity"));
     let steps = |length| (length, Manner::Step);
     assert_eq!(found, [7, 13, 12, 15].map(steps));
+}
+
+fn in_three(size: u32, switches: &[three_phase_commit::Switch]) -> Check<ThirdPhase> {
+    let variants = switches.iter().fold(Variants::none(), |all, one| all.with(*one));
+    let config = under_succession(three_phase_commit::Config { variants });
+    let check = Check::with(size, config).fifo().detecting().initiators([]).in_flight(8);
+    let once = [1, 0, 0].map(Entries::AtMost);
+    check.entries(once[..size as usize].to_vec()).always(OnApplication(Atomicity::new()))
+}
+
+type ThirdPhase = Led<ThreePhaseCommit, Succession>;
+
+/// Skeen: where crashes are known for certain, nobody who is up is ever blocked.
+#[claims("4-third-phase")]
+#[test]
+fn in_three_phases_a_coordinator_that_crashes_blocks_nobody() {
+    let found = [
+        in_three(2, &[]).crashing(1).progress().run(),
+        in_three(3, &[]).crashing(1).progress().run(),
+        in_three(2, &[]).crashing(2).recovering(1).run(),
+    ];
+    assert_eq!(found.map(states), [201, 9098, 4990]);
+}
+
+#[test]
+#[ignore = "half a minute of two cores"]
+fn in_three_phases_nobody_is_blocked_where_two_of_three_crash() {
+    let found = [
+        in_three(3, &[]).crashing(2).progress().run(),
+        in_three(3, &[]).crashing(2).recovering(1).run(),
+    ];
+    assert_eq!(found.map(states), [13_580, 6_164_856]);
+}
+
+/// Whom one side takes for dead decides on the other; two phases wait instead.
+#[claims("4-third-phase")]
+#[test]
+fn where_the_network_parts_three_phases_split_and_two_wait() {
+    let parted = in_three(3, &[]).partitioning([ProcessId(0)]).run();
+    assert_eq!(steps(parted, "atomicity"), (15, Manner::Step));
+    committing(3, &[]).partitioning([ProcessId(0)]).run().assert_holds();
+}
+
+#[test]
+fn without_a_rule_of_the_third_phase_one_commits_what_another_aborts() {
+    use three_phase_commit::Switch::{CommitDirectly, TwoPhases};
+    let found = [
+        in_three(3, &[TwoPhases]).crashing(1).run(),
+        in_three(3, &[CommitDirectly]).crashing(2).run(),
+    ];
+    let found = found.map(|report| steps(report, "atomicity"));
+    let steps = |length| (length, Manner::Step);
+    assert_eq!(found, [13, 17].map(steps));
 }
 
 type Growing = Led<SpanningTree, Succession>;

@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use tenure_algorithms::Variants;
-use tenure_algorithms::application::TwoPhaseCommit;
 use tenure_algorithms::application::two_phase_commit::{self, Switch};
+use tenure_algorithms::application::{
+    Application, ThreePhaseCommit, TwoPhaseCommit, three_phase_commit,
+};
 use tenure_core::service::commit::{Command, Event};
 use tenure_core::service::led;
 use tenure_core::{Order, ProcessId, TICKS_PER_UNIT, Term};
@@ -24,8 +26,20 @@ pub struct Transacting {
     pub crash: Option<u64>,
     /// How long the coordinator is down, in ticks; `None`: for ever. It comes back with its log.
     pub recovery: Option<u64>,
-    /// Which variants of the algorithm are switched on.
-    pub variants: Variants<Switch>,
+    /// How long after it began the transaction the coordinator is cut off from the others, in
+    /// ticks; `None`: never. Both sides take each other for dead from then on.
+    pub cut: Option<u64>,
+    /// By which algorithm.
+    pub phases: Phases,
+}
+
+/// How it is agreed whether a transaction commits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phases {
+    /// Who has voted yes waits for the decision; with these variants.
+    Two(Variants<Switch>),
+    /// Before the decision all get to know that all have voted yes; with these variants.
+    Three(Variants<three_phase_commit::Switch>),
 }
 
 impl Transacting {
@@ -36,7 +50,8 @@ impl Transacting {
             against: Vec::new(),
             crash: None,
             recovery: None,
-            variants: Variants::none(),
+            cut: None,
+            phases: Phases::Two(Variants::none()),
         }
     }
 }
@@ -72,14 +87,32 @@ pub struct Transacted {
 /// assert_eq!(kinds.map(|kind| done.messages[kind]), [3; 4]);
 /// ```
 pub fn transact(transacting: &Transacting) -> Result<Transacted, RunError> {
+    match transacting.phases {
+        Phases::Two(variants) => {
+            transact_by::<TwoPhaseCommit>(two_phase_commit::Config { variants }, transacting)
+        }
+        Phases::Three(variants) => {
+            transact_by::<ThreePhaseCommit>(three_phase_commit::Config { variants }, transacting)
+        }
+    }
+}
+
+fn transact_by<A>(config: A::Config, transacting: &Transacting) -> Result<Transacted, RunError>
+where
+    A: Application<Command = Command, Event = Event>,
+{
     let size = transacting.size;
     let mut settings = Settings::new(size);
     settings.network.latency = Span::units(1).into();
     settings.network.order = Some(Order::Fifo);
     // The first survey is over by then.
     let begin = ELECTION + 20 * TICKS_PER_UNIT;
-    let faults = transacting.crash.unwrap_or(0) + transacting.recovery.unwrap_or(0);
+    let faults = [transacting.crash, transacting.recovery, transacting.cut];
+    let faults: u64 = faults.iter().flatten().sum();
     settings.limits.until = Some(begin + faults + 40 * TICKS_PER_UNIT * u64::from(size));
+    if let Some(after) = transacting.cut {
+        settings.faults.extend(parted(size, begin + after));
+    }
     if let Some(after) = transacting.crash {
         let down = |after| Recovery { after, memory: Memory::Stable };
         settings.faults.push(Fault::Crash {
@@ -88,9 +121,8 @@ pub fn transact(transacting: &Transacting) -> Result<Transacted, RunError> {
             recovery: transacting.recovery.map(down),
         });
     }
-    let config = two_phase_commit::Config { variants: transacting.variants };
     let election = first_wins(size, TICKS_PER_UNIT);
-    let mut simulation = simulation::<TwoPhaseCommit>(config, election, settings);
+    let mut simulation = simulation::<A>(config, election, settings);
     for process in &transacting.against {
         let veto = led::Command::Application(Command::Veto);
         simulation = simulation.command(0, *process, veto);
@@ -116,4 +148,16 @@ pub fn transact(transacting: &Transacting) -> Result<Transacted, RunError> {
         }
     }
     Ok(done)
+}
+
+/// The first process and the others are two sides from then on, and each suspects the other.
+fn parted(size: u32, from: u64) -> Vec<Fault> {
+    let first = ProcessId(0);
+    let mut faults = vec![Fault::Partition { side: vec![first], from, until: None }];
+    for other in (1..size).map(ProcessId) {
+        for (observer, peer) in [(first, other), (other, first)] {
+            faults.push(Fault::Suspicion { observer, peer, from, until: None });
+        }
+    }
+    faults
 }

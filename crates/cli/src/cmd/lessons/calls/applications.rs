@@ -6,7 +6,7 @@ use tenure_algorithms::Variants;
 use tenure_algorithms::application::primary_backup::Switch;
 use tenure_core::{ProcessId, TICKS_PER_UNIT};
 use tenure_instances::applications::berkeley::{Clocks, synchronise};
-use tenure_instances::applications::commit::{Transacting, transact};
+use tenure_instances::applications::commit::{Phases, Transacting, transact};
 use tenure_instances::applications::replication::{Writing, write};
 use tenure_instances::applications::tree::{Graph, grow};
 use tenure_sim::RunError;
@@ -90,14 +90,26 @@ pub(super) struct Commit {
     crash: Option<f64>,
     /// How many units it is down then.
     recovery: Option<f64>,
+    /// How many units after the transaction began its coordinator is cut off.
+    cut: Option<f64>,
 }
 
 pub(super) fn two_phase_commit(with: Commit) -> Result<Value, RunError> {
+    commit(with, Phases::Two(Variants::none()))
+}
+
+pub(super) fn three_phase_commit(with: Commit) -> Result<Value, RunError> {
+    commit(with, Phases::Three(Variants::none()))
+}
+
+fn commit(with: Commit, phases: Phases) -> Result<Value, RunError> {
     let ticks = |units: f64| (units * TICKS_PER_UNIT as f64) as u64;
     let made = transact(&Transacting {
         against: with.against.iter().map(|number| ProcessId(number - 1)).collect(),
         crash: with.crash.map(ticks),
         recovery: with.recovery.map(ticks),
+        cut: with.cut.map(ticks),
+        phases,
         ..Transacting::among(with.n)
     })?;
     let blocked: Vec<u32> = made.blocked.iter().map(|at| at.number()).collect();

@@ -33,6 +33,7 @@ pub(super) fn call(name: &str, arguments: &Value) -> Result<Made, String> {
         "several-locks" => with(arguments, several::locks),
         "spanning-tree" => with(arguments, applications::spanning_tree),
         "story" => with(arguments, story::perform),
+        "three-phase-commit" => with(arguments, applications::three_phase_commit),
         "two-phase-commit" => with(arguments, applications::two_phase_commit),
         _ => Err(format!("nothing is called {name}")),
     }
