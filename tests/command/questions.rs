@@ -399,6 +399,15 @@ fn an_election_made_of_a_lock() {
     assert_eq!((seen.one("central_2_4"), seen.one("ricart_agrawala_8_4")), (6.into(), 12.into()));
 }
 
+#[claims("Q-40")]
+#[test]
+fn a_lock_that_ends_by_itself_and_a_holder_that_is_stopped() {
+    let seen = answer("Q-40");
+    assert_eq!(["cut_off", "crashes"].map(|name| seen.one(name)), ["holds"; 2].map(Value::from));
+    assert_eq!(seen.one("stopped"), "violated");
+    assert_eq!((seen.number("steps"), seen.number("refused")), (5.0, 1.0));
+}
+
 #[claims("Q-25")]
 #[test]
 fn what_leaders_are_elected_for() {

@@ -419,6 +419,19 @@ fn two_phase_commit() {
     assert_eq!(seen("two-phase-commit -n 5")["who_is_blocked"], json!([2, 3, 4, 5]));
 }
 
+#[claims("4-third-phase")]
+#[test]
+fn three_phase_commit() {
+    let seen = seen("three-phase-commit -n 5");
+    assert_eq!(seen["who_is_blocked"], json!([]));
+    assert_eq!(seen["one_commits_the_others_abort"], json!([true, false, false, false, false]));
+}
+
+#[test]
+fn lease() {
+    assert_eq!(seen("lease")["who_is_stopped_is_one_of_two"], "violated");
+}
+
 #[claims("I-52")]
 #[test]
 fn spanning_tree() {

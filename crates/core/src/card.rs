@@ -46,6 +46,8 @@ pub struct Card {
     /// What it promises besides while timers keep time: clocks differ by no more than its timeouts
     /// allow for, and nobody is stopped. Where timers fire at any time it is not promised.
     pub clocked: Vec<Property>,
+    /// How far the rates of clocks may be off there, in parts in a million.
+    pub drift_ppm: u32,
     /// The switches that it declares.
     pub variants: Vec<Variant>,
 }
@@ -72,6 +74,7 @@ impl Card {
             theory: None,
             promises: vec![Property::MutualExclusion, Property::Progress, Property::Fencing],
             clocked: Vec::new(),
+            drift_ppm: 0,
             variants: Vec::new(),
         }
     }
@@ -111,9 +114,11 @@ impl Card {
         self
     }
 
-    /// All that it promises where timers keep time, or where they may fire at any time.
-    pub fn promised(&self, timers_keep_time: bool) -> impl Iterator<Item = Property> + '_ {
-        let clocked = self.clocked.iter().filter(move |_| timers_keep_time);
+    /// All that it promises where the rates of clocks are off by so many parts in a million, or,
+    /// where nothing is said, timers fire at any time.
+    pub fn promised(&self, drift_ppm: Option<u32>) -> impl Iterator<Item = Property> + '_ {
+        let keep_time = drift_ppm.is_some_and(|drift| drift <= self.drift_ppm);
+        let clocked = self.clocked.iter().filter(move |_| keep_time);
         self.promises.iter().chain(clocked).copied()
     }
 
@@ -128,7 +133,7 @@ impl Card {
 
     /// Whether entries carry fences.
     pub fn fenced(&self) -> bool {
-        self.promises.contains(&Property::Fencing)
+        self.promises.iter().chain(&self.clocked).any(|promise| *promise == Property::Fencing)
     }
 
     /// The property as it is meant here: at most *k* inside with this card's *k*.

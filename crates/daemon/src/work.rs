@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tenure_core::ProcessId;
-use tenure_runtime::{Lock, Stopped};
+use tenure_runtime::{Guard, Lock, Stopped};
 use thiserror::Error;
 use tokio::time::{Instant, sleep};
 
@@ -63,21 +63,34 @@ pub(crate) async fn run(
     while left > 0 && until.is_none_or(|until| Instant::now() < until) {
         left -= 1;
         let guard = if work.lock { Some(lock.enter().await?) } else { None };
-        let fence = guard.as_ref().map(tenure_runtime::Guard::fence);
+        let fence = guard.as_ref().map(Guard::fence);
         figures.entered();
         match counter.get(fence).await? {
             Err(_) => figures.refused(),
-            Ok(value) => {
-                pause(work.hold_us).await;
+            Ok(value) if stayed(guard.as_ref(), work.hold_us).await => {
                 if counter.put(fence, value + 1).await?.is_err() {
                     figures.refused();
                 }
             }
+            // Whoever is put out writes nothing more.
+            Ok(_) => {}
         }
         drop(guard);
         pause(if work.think_us > 0 { pauses.u64(..=work.think_us) } else { 0 }).await;
     }
     Ok(())
+}
+
+/// Whether the lock, if there is one, was held all the time.
+async fn stayed(guard: Option<&Guard>, microseconds: u64) -> bool {
+    let Some(guard) = guard else {
+        pause(microseconds).await;
+        return true;
+    };
+    tokio::select! {
+        () = guard.lost() => false,
+        () = pause(microseconds) => true,
+    }
 }
 
 async fn pause(microseconds: u64) {

@@ -21,6 +21,10 @@ pub struct Lock {
 #[derive(Debug)]
 pub struct Guard {
     fence: Fence,
+    /// Which entry of this node it is.
+    entry: u64,
+    /// Closed when the entry ends, however that comes about.
+    stays: watch::Receiver<()>,
     asks: mpsc::UnboundedSender<Ask>,
 }
 
@@ -43,7 +47,8 @@ pub struct Ask(Wish);
 #[derive(Debug)]
 enum Wish {
     Enter(oneshot::Sender<Guard>),
-    Exit,
+    /// From the entry of this number, unless that has ended by itself.
+    Exit(u64),
     Elect,
 }
 
@@ -51,15 +56,20 @@ enum Wish {
 pub struct Front {
     asks: mpsc::WeakUnboundedSender<Ask>,
     waiting: VecDeque<oneshot::Sender<Guard>>,
+    /// How often it was inside.
+    entries: u64,
     phase: Phase,
     leader: watch::Sender<Option<Term>>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 enum Phase {
     Outside,
     Asked,
-    Inside,
+    /// As long as this lasts, the guard is one.
+    Inside {
+        _stays: watch::Sender<()>,
+    },
 }
 
 impl Lock {
@@ -86,23 +96,25 @@ impl Guard {
         self.fence
     }
 
-    /// Comes back when the lock is lost while it is held: the node has stopped, because it failed
-    /// or because its peers take another for this process. Whoever is inside stops what it does.
-    /// Dropping the future loses nothing.
+    /// Comes back when the lock is lost while it is held: the lock has ended by itself, as a lease
+    /// does that could not be renewed, or the node has stopped, because it failed or because its
+    /// peers take another for this process. Whoever is inside stops what it does. Dropping the
+    /// future loses nothing.
     pub async fn lost(&self) {
-        self.asks.closed().await;
+        // Nothing is ever sent: it ends with the entry.
+        let _ = self.stays.clone().changed().await;
     }
 
     /// Whether [`Guard::lost`] would come back.
     pub fn is_lost(&self) -> bool {
-        self.asks.is_closed()
+        self.stays.has_changed().is_err()
     }
 }
 
 impl Drop for Guard {
     fn drop(&mut self) {
         // A node that has stopped is outside already.
-        let _ = self.asks.send(Ask(Wish::Exit));
+        let _ = self.asks.send(Ask(Wish::Exit(self.entry)));
     }
 }
 
@@ -163,6 +175,7 @@ impl Front {
         let front = Front {
             asks: asks.downgrade(),
             waiting: VecDeque::new(),
+            entries: 0,
             phase: Phase::Outside,
             leader: sender,
         };
@@ -172,24 +185,28 @@ impl Front {
     /// Asks for the lock if somebody here wants it.
     fn ask_next(&mut self) -> Option<mutex::Command> {
         self.waiting.retain(|user| !user.is_closed());
-        if self.phase != Phase::Outside || self.waiting.is_empty() {
+        if !matches!(self.phase, Phase::Outside) || self.waiting.is_empty() {
             return None;
         }
         self.phase = Phase::Asked;
         Some(mutex::Command::Enter)
     }
 
-    fn exit(&mut self) -> Option<mutex::Command> {
-        assert!(self.phase == Phase::Inside, "a guard exists only inside");
-        Some(mutex::Command::Exit)
+    /// Leaves an entry, unless it has ended already.
+    fn exit(&mut self, entry: u64) -> Option<mutex::Command> {
+        let lasts = matches!(self.phase, Phase::Inside { .. }) && entry == self.entries;
+        lasts.then_some(mutex::Command::Exit)
     }
 
     /// Lets the first user that still wants to enter have the lock.
     fn entered(&mut self, fence: Fence) -> Option<mutex::Command> {
-        self.phase = Phase::Inside;
+        let (sender, stays) = watch::channel(());
+        self.phase = Phase::Inside { _stays: sender };
+        self.entries += 1;
+        let entry = self.entries;
         // Without a handle there is nobody to enter, and nobody who could ever leave.
-        let Some(asks) = self.asks.upgrade() else { return self.exit() };
-        let mut guard = Guard { fence, asks };
+        let Some(asks) = self.asks.upgrade() else { return self.exit(entry) };
+        let mut guard = Guard { fence, entry, stays, asks };
         while let Some(user) = self.waiting.pop_front() {
             match user.send(guard) {
                 Ok(()) => return None,
@@ -215,7 +232,7 @@ where
                 self.waiting.push_back(user);
                 self.ask_next().map(P::Command::from)
             }
-            Wish::Exit => self.exit().map(P::Command::from),
+            Wish::Exit(entry) => self.exit(entry).map(P::Command::from),
             Wish::Elect => P::Command::elect(),
         }
     }

@@ -21,6 +21,7 @@ use tenure_core::{Agreement, Algorithm, Card, Election, Mutex, Property};
 
 use crate::agreement::members as agreements;
 use crate::channel::fifo;
+use crate::compose::coordinated;
 use crate::election::members::{self as elections, any::Any as AnyElection};
 use crate::election::{ChangRoberts, HirschbergSinclair};
 use crate::mutex::members::{self as mutexes, any::Any as AnyMutex};
@@ -183,7 +184,10 @@ fn named(name: &str, parameters: &Parameters) -> Result<Named, Unknown> {
         }
         None => Named::Lock(OfLock::Plain(mutexes::config(name, parameters)?)),
         Some(("coordinated", inner)) => {
-            Named::Lock(OfLock::AtLeader(elections::config(inner, parameters).map_err(whole)?))
+            let (variants, parameters) = coordinated::split(parameters)?;
+            let election = elections::config(inner, &parameters).map_err(whole)?;
+            let config = coordinated::configured::<AnyElection>(election, variants, &parameters);
+            Named::Lock(OfLock::AtLeader(config))
         }
         Some(("mutex-from-election", inner)) => {
             Named::Lock(OfLock::ByElection(contests(inner, parameters).map_err(whole)?))
@@ -192,12 +196,11 @@ fn named(name: &str, parameters: &Parameters) -> Result<Named, Unknown> {
     })
 }
 
-/// For an election made of a lock: it must let one in at a time, and some day.
+/// For an election made of a lock: it must let one in at a time, while clocks keep time at least.
 fn offices(name: &str, parameters: &Parameters) -> Result<mutexes::any::Config, Unknown> {
     let config = mutexes::config(name, parameters)?;
-    let promises = AnyMutex::card(&config, parameters.size).promises;
-    let needs = [Property::MutualExclusion, Property::Progress];
-    if !needs.iter().all(|promise| promises.contains(promise)) {
+    let card = AnyMutex::card(&config, parameters.size);
+    if !card.promised(Some(0)).any(|promise| promise == Property::MutualExclusion) {
         return Err(Unknown::algorithm(name));
     }
     Ok(config)

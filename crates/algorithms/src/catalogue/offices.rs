@@ -3,7 +3,8 @@
 use tenure_core::{Algorithm, Card, Election, Mutex, Office};
 
 use super::{Parameters, Unknown, unaliased};
-use crate::compose::{Coordinated, Side, side};
+use crate::Variants;
+use crate::compose::{Coordinated, Side, coordinated, side};
 use crate::election::members::{self as elections, any::Any as AnyElection};
 use crate::mutex::members::{self as mutexes, any::Any as AnyMutex};
 
@@ -34,10 +35,17 @@ pub fn visit_office<V: OfficeVisitor>(
     let (mutex, mut of_mutex) = unaliased(mutex, parameters);
     let (election, of_election) = unaliased(election, parameters);
     of_mutex.variants.retain(|variant| of_election.variants.contains(variant));
+    let (own, of_mutex) = match mutex.starts_with("coordinated:") {
+        true => coordinated::split(&of_mutex)?,
+        false => (Variants::none(), of_mutex),
+    };
     let (mutex, election, parameters) = (&*mutex, &*election, &of_mutex);
     let elected = elections::config(election, &parameters.of_office(election))?;
     match mutex.strip_prefix("coordinated:") {
-        Some(named) if named == election => Ok(visitor.office::<Coordinated<AnyElection>>(elected)),
+        Some(named) if named == election => {
+            let config = coordinated::configured::<AnyElection>(elected, own, parameters);
+            Ok(visitor.office::<Coordinated<AnyElection>>(config))
+        }
         Some(_) => Err(Unknown::algorithm(mutex)),
         None => {
             let mutex = mutexes::config(mutex, parameters)?;
@@ -76,7 +84,9 @@ pub fn visit_led<E: Election + Algorithm, V: OfficeVisitor>(
     if let Some(named) = mutex.strip_prefix("coordinated:") {
         let is_named = named == E::card(&election, parameters.size).name;
         return if is_named {
-            Ok(visitor.office::<Coordinated<E>>(election))
+            let none = Variants::none();
+            let config = coordinated::configured::<E>(election, none, parameters);
+            Ok(visitor.office::<Coordinated<E>>(config))
         } else {
             Err(Unknown::algorithm(mutex))
         };

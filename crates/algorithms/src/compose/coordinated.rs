@@ -18,23 +18,39 @@
 //! for. A process that is trusted again is asked as well, so no waiter is forgotten.
 //!
 //! A peer that is *suspected* is not waited for. If the suspicion was wrong, the peer may
-//! still be inside: two are inside, and nothing a lock can do prevents it. The fence does.
-//! It is (term, count) of the grant, so every later grant, under the same leader or the next,
-//! has a higher one, and a resource that has seen it refuses the late-comer. It refuses as well
-//! those who were down during a term and elect under a lower one while all who know are down.
+//! still be inside: two are inside, and only the fence keeps a resource right.
+//!
+//! Unless entries end by themselves ([`Times`]), as they do under a leader that has a lease. Then
+//! whoever waits or is inside asks again and again, and is inside for a time that runs from the
+//! last question that was answered; a leader answers whom it trusts, and as long as it leads. What
+//! may be a suspect's it gives away later than that, counted from the suspicion or from its own
+//! election: all questions of the suspect that anybody answered are older. So whoever is cut off,
+//! alone or with a leader that no majority hears, is out before anybody else is in, while clocks
+//! keep time.
+//!
+//! The fence is (term, count) of the grant, so every later grant, under the same leader or the
+//! next, has a higher one, and a resource that has seen it refuses the late-comer. It refuses as
+//! well those who were down during a term and elect under a lower one while all who know are down.
 
 mod card;
+mod config;
+mod leading;
+mod message;
+
+use core::fmt;
 
 use alloc::vec::Vec;
 
 use tenure_core::service::{election, mutex, office};
 use tenure_core::{
-    Effects, Election, Fence, Group, Input, Label, Labelled, Layer, ProcessId, ProcessSet,
-    Protocol, Term, Verdict,
+    Effects, Election, Fence, Fixed, Group, Input, ProcessId, ProcessSet, Protocol, Term, Verdict,
 };
 
+pub use self::config::{Config, Switch};
+pub(crate) use self::config::{configured, split};
+pub use self::message::Message;
 use super::coordinator::{Coordinator, Standing};
-use crate::mutex::{Claim, Ticket};
+use crate::mutex::{Claim, Questions, Side, Ticket, Times};
 
 /// One process: a client, and while it leads the coordinator as well.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -49,6 +65,9 @@ pub struct Coordinated<E: Election> {
     /// The name of our last request.
     ticket: Ticket,
     phase: Phase,
+    /// How long entries last, if they end by themselves.
+    times: Fixed<Option<Times>>,
+    questions: Questions,
     /// Open while we lead.
     coordinator: Option<Coordinator>,
 }
@@ -60,60 +79,27 @@ enum Phase {
     Inside { fence: Fence },
 }
 
-/// What processes say to each other.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum Message<E> {
+/// The timers of this algorithm.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Timer<T> {
     /// Of the election.
-    Election(E),
-    /// "I want to enter."
-    Request {
-        /// The term that the sender takes the receiver to lead in.
-        term: Term,
-        /// The request's name.
-        ticket: Ticket,
-    },
-    /// "You may."
-    Grant {
-        /// The term of the grant.
-        term: Term,
-        /// Which request this answers.
-        ticket: Ticket,
-        /// The fence of the entry.
-        fence: Fence,
-    },
-    /// "I have left."
-    Release {
-        /// The term that the sender takes the receiver to lead in.
-        term: Term,
-        /// Which request is over.
-        ticket: Ticket,
-    },
-    /// "I am the leader now: are you idle, waiting, or inside?"
-    Inquire {
-        /// The term that begins.
-        term: Term,
-    },
-    /// The answer.
-    Report {
-        /// The term in which it was asked.
-        term: Term,
-        /// Idle, waiting, or inside.
-        standing: Standing,
-    },
+    Election(T),
+    /// A question was asked so long ago that an answer to it lets nobody be inside any more.
+    Deadline(Side),
+    /// The question is to be asked again.
+    Renewal,
+    /// At the leader: whoever is suspected and may have been inside is so no more.
+    Expiry,
 }
 
-impl<E: Labelled> Labelled for Message<E> {
-    fn label(&self) -> Label {
-        let kind = match self {
-            Message::Election(message) => return message.label(),
-            Message::Request { .. } => "request",
-            Message::Grant { .. } => "grant",
-            Message::Release { .. } => "release",
-            Message::Inquire { .. } => "inquire",
-            Message::Report { .. } => "report",
-        };
-        Label { layer: Layer::Mutex, kind }
+impl<T: fmt::Debug> fmt::Debug for Timer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Timer::Election(timer) => timer.fmt(f),
+            Timer::Deadline(side) => write!(f, "Deadline({side:?})"),
+            Timer::Renewal => f.write_str("Renewal"),
+            Timer::Expiry => f.write_str("Expiry"),
+        }
     }
 }
 
@@ -128,23 +114,24 @@ pub struct Stable<S> {
 }
 
 impl<E: Election> Protocol for Coordinated<E> {
-    type Config = E::Config;
+    type Config = Config<E::Config>;
     type Command = office::Command;
     type Event = office::Event;
     type Message = Message<E::Message>;
-    type Timer = E::Timer;
+    type Timer = Timer<E::Timer>;
     type Stable = Stable<E::Stable>;
 
     fn boot(
         group: Group,
-        config: &E::Config,
+        config: &Self::Config,
         stable: Option<Self::Stable>,
         fx: &mut impl Effects<Self>,
     ) -> Self {
         let (boots, stable) =
             stable.map_or((0, None), |stable| (stable.boots, Some(stable.election)));
-        let (election, news) =
-            fx.lift(Message::Election, |timer| timer, |fx| E::boot(group, config, stable, fx));
+        let (election, news) = fx.lift(Message::Election, Timer::Election, |fx| {
+            E::boot(group, &config.election, stable, fx)
+        });
         let mut coordinated = Coordinated {
             group,
             election,
@@ -153,6 +140,8 @@ impl<E: Election> Protocol for Coordinated<E> {
             suspected: ProcessSet::new(),
             ticket: Ticket { boot: boots + 1, number: 0 },
             phase: Phase::Idle,
+            times: Fixed::new(config.times),
+            questions: Questions::default(),
             coordinator: None,
         };
         coordinated.learn(news, fx);
@@ -175,23 +164,23 @@ impl<E: Election> Protocol for Coordinated<E> {
         let claim = |ticket| Claim { process: from, ticket };
         match message {
             Message::Election(message) => self.tell_election(Input::Message { from, message }, fx),
-            Message::Request { term, ticket } if self.serves(from, term) => {
-                self.serve(|coordinator| coordinator.desk.ask(claim(ticket)), fx);
+            Message::Request { term, ticket, round } if self.serves(from, term) => {
+                self.renew(claim(ticket), round, fx);
+                self.serve(|coordinator| coordinator.ask(claim(ticket), round), fx);
             }
             Message::Release { term, ticket } if self.serves(from, term) => {
                 self.serve(|coordinator| coordinator.desk.release(claim(ticket)), fx);
             }
-            Message::Report { term, standing } if self.serves(from, term) => {
-                self.serve(|coordinator| coordinator.record(from, standing), fx);
+            Message::Report { term, standing, round } if self.serves(from, term) => {
+                self.serve(|coordinator| coordinator.record(from, standing, round), fx);
             }
-            Message::Grant { term, ticket, fence }
-                if self.term == Some(term) && fence.0 == term.packed() =>
-            {
-                self.on_grant(from, ticket, fence, fx);
+            Message::Grant { term, ticket, round, fence } if self.term == Some(term) => {
+                self.on_grant(from, (ticket, round), fence, fx);
             }
             Message::Inquire { term } if self.term.is_none_or(|known| known <= term) => {
                 self.follow(term);
-                fx.send(from, Message::Report { term, standing: self.standing() });
+                let (standing, round) = (self.standing(), self.question(fx));
+                fx.send(from, Message::Report { term, standing, round });
             }
             // Of an older term, not for us, or of a suspect: a later inquiry covers it.
             Message::Request { .. }
@@ -202,12 +191,28 @@ impl<E: Election> Protocol for Coordinated<E> {
         }
     }
 
-    fn on_timer(&mut self, timer: E::Timer, fx: &mut impl Effects<Self>) {
-        self.tell_election(Input::Timer(timer), fx);
+    fn on_timer(&mut self, timer: Self::Timer, fx: &mut impl Effects<Self>) {
+        match timer {
+            Timer::Election(timer) => self.tell_election(Input::Timer(timer), fx),
+            Timer::Deadline(side) => {
+                if self.questions.is_over(side) {
+                    self.leave(fx);
+                }
+            }
+            Timer::Renewal => match self.term {
+                Some(term) if self.led => self.ask(term, fx),
+                _ => self.renew_later(fx),
+            },
+            Timer::Expiry => self.serve(Coordinator::give_up_doubted, fx),
+        }
     }
 
-    fn fires_first(timer: &E::Timer) -> bool {
-        E::fires_first(timer)
+    fn fires_first(timer: &Self::Timer) -> bool {
+        match timer {
+            Timer::Election(timer) => E::fires_first(timer),
+            Timer::Deadline(_) => true,
+            Timer::Renewal | Timer::Expiry => false,
+        }
     }
 
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
@@ -221,7 +226,7 @@ impl<E: Election> Protocol for Coordinated<E> {
         }
         match verdict {
             Verdict::Trust => self.inquire(peer, fx),
-            Verdict::Suspect => self.serve(|coordinator| coordinator.give_up(peer), fx),
+            Verdict::Suspect => self.doubt(peer, fx),
         }
     }
 }
@@ -232,6 +237,7 @@ impl<E: Election> Coordinated<E> {
         assert!(self.phase == Phase::Idle, "a process asks only when it neither waits nor is in");
         self.ticket.number += 1;
         self.phase = Phase::Waiting;
+        self.renew_later(fx);
         match self.term {
             Some(term) if self.led => self.ask(term, fx),
             // Whoever is elected will inquire.
@@ -240,26 +246,64 @@ impl<E: Election> Coordinated<E> {
     }
 
     fn exit(&mut self, fx: &mut impl Effects<Self>) {
-        assert!(matches!(self.phase, Phase::Inside { .. }), "only who is inside can leave");
+        match self.phase {
+            Phase::Inside { .. } => self.leave(fx),
+            // The entry ended by itself while the user made up their mind.
+            _ => assert!(self.times.is_some(), "only who is inside can leave"),
+        }
+    }
+
+    /// Leaves, asked or because our time is over.
+    fn leave(&mut self, fx: &mut impl Effects<Self>) {
         self.phase = Phase::Idle;
+        if self.times.is_some() {
+            self.questions.end();
+            let deadlines = [Side::Left, Side::Right].map(Timer::Deadline);
+            deadlines.into_iter().chain([Timer::Renewal]).for_each(|timer| fx.cancel_timer(timer));
+        }
         fx.emit(office::Event::Mutex(mutex::Event::Exited));
         if let Some(term) = self.term {
             self.tell(term.leader, Message::Release { term, ticket: self.ticket }, fx);
         }
     }
 
+    /// Asks, for the first time or again.
     fn ask(&mut self, term: Term, fx: &mut impl Effects<Self>) {
-        self.tell(term.leader, Message::Request { term, ticket: self.ticket }, fx);
+        let round = self.question(fx);
+        self.tell(term.leader, Message::Request { term, ticket: self.ticket, round }, fx);
+    }
+
+    /// The number of a question that is asked now: our time runs from here, if it is answered.
+    fn question(&mut self, fx: &mut impl Effects<Self>) -> u64 {
+        let Some(times) = self.times.filter(|_| self.phase != Phase::Idle) else { return 0 };
+        let (side, round) = self.questions.ask(times.rounds);
+        fx.set_timer(Timer::Deadline(side), times.lease);
+        self.renew_later(fx);
+        round
+    }
+
+    fn renew_later(&self, fx: &mut impl Effects<Self>) {
+        if let Some(times) = *self.times {
+            fx.set_timer(Timer::Renewal, times.renewal);
+        }
     }
 
     fn on_grant(
         &mut self,
         from: ProcessId,
-        ticket: Ticket,
+        (ticket, round): (Ticket, u64),
         fence: Fence,
         fx: &mut impl Effects<Self>,
     ) {
-        let ours = ticket == self.ticket;
+        let ours = ticket == self.ticket && self.phase != Phase::Idle;
+        if ours && self.times.is_some() {
+            match self.questions.answered(round) {
+                Some((_, Some(before))) => fx.cancel_timer(Timer::Deadline(before)),
+                Some((_, None)) => {}
+                // Of an older question, or too late; the next answer lets us in.
+                None => return,
+            }
+        }
         match self.phase {
             Phase::Waiting if ours => {
                 self.phase = Phase::Inside { fence };
@@ -297,7 +341,7 @@ impl<E: Election> Coordinated<E> {
 impl<E: Election> Coordinated<E> {
     fn tell_election(&mut self, input: Input<E>, fx: &mut impl Effects<Self>) {
         let (_, news) =
-            fx.lift(Message::Election, |timer| timer, |fx| self.election.step(input, fx));
+            fx.lift(Message::Election, Timer::Election, |fx| self.election.step(input, fx));
         self.learn(news, fx);
     }
 
@@ -337,46 +381,5 @@ impl<E: Election> Coordinated<E> {
             self.led = true;
             self.coordinator = None;
         }
-    }
-}
-
-/// The leader.
-impl<E: Election> Coordinated<E> {
-    /// Begins to lead: asks everybody, before anything is granted.
-    fn open(&mut self, term: Term, fx: &mut impl Effects<Self>) {
-        if self.coordinator.is_some() {
-            return;
-        }
-        let awaited: ProcessSet =
-            self.group.peers().iter().filter(|peer| !self.suspected.contains(*peer)).collect();
-        fx.broadcast(&awaited, Message::Inquire { term });
-        self.coordinator = Some(Coordinator::awaiting(awaited));
-        let (me, standing) = (self.group.me(), self.standing());
-        self.serve(|coordinator| coordinator.record(me, standing), fx);
-    }
-
-    /// Asks a peer that is trusted again: it may have been given up while it waited or was
-    /// inside.
-    fn inquire(&mut self, peer: ProcessId, fx: &mut impl Effects<Self>) {
-        if let (Some(coordinator), Some(term)) = (&mut self.coordinator, self.term) {
-            coordinator.awaited.insert(peer);
-            fx.send(peer, Message::Inquire { term });
-        }
-    }
-
-    /// Changes what the coordinator keeps, then grants whatever may be granted.
-    fn serve(&mut self, change: impl FnOnce(&mut Coordinator), fx: &mut impl Effects<Self>) {
-        let (Some(coordinator), Some(term)) = (&mut self.coordinator, self.term) else { return };
-        change(coordinator);
-        if let Some((claim, fence)) = coordinator.grant(term) {
-            let grant = Message::Grant { term, ticket: claim.ticket, fence };
-            self.tell(claim.process, grant, fx);
-        }
-    }
-
-    /// Whether we lead in this term and listen to this process. What a suspected one left under
-    /// way does not count: the dead never release. If it is trusted again, it is asked again.
-    fn serves(&self, from: ProcessId, term: Term) -> bool {
-        self.coordinator.is_some() && self.term == Some(term) && !self.suspected.contains(from)
     }
 }

@@ -1,9 +1,10 @@
 //! Several named locks as one: taken one after the other, given back together.
 //!
-//! Who is inside has all the locks that its process names. Where everybody names them in one
-//! order, say sorted, nobody waits for ever: whoever has the last of the locks that anybody has
-//! waits for none that another has. In opposite orders two may each have what the other waits for,
-//! and nothing ends that; the lock `edge-chasing` finds it out.
+//! Who is inside has all the locks that its process names. Where everybody names them in one order,
+//! say sorted, nobody waits for ever: whoever has the last of the locks that anybody has waits for
+//! none that another has. In opposite orders two may each have what the other waits for, and
+//! nothing ends that; the lock `edge-chasing` finds it out. None of them may end by itself, as a
+//! lease does.
 
 use alloc::format;
 use alloc::sync::Arc;

@@ -1,9 +1,7 @@
 //! The lock's half of an office, as a mutex like any other.
 
 use tenure_core::service::{mutex, office};
-use tenure_core::{
-    Algorithm, Card, Effects, Group, Office, ProcessId, Property, Protocol, Service, Verdict,
-};
+use tenure_core::{Algorithm, Card, Effects, Group, Office, ProcessId, Protocol, Service, Verdict};
 
 /// One process of `P` whose local user sees only the lock.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -73,8 +71,9 @@ impl<P: Office + Algorithm> Algorithm for MutexOnly<P> {
     fn card(config: &P::Config, size: u32) -> Card {
         let mut card = P::card(config, size);
         card.service = Service::Mutex;
-        card.promises
-            .retain(|promise| !matches!(promise, Property::Agreement | Property::Validity));
+        for promised in [&mut card.promises, &mut card.clocked] {
+            promised.retain(|promise| promise.is_of(Service::Mutex));
+        }
         card
     }
 

@@ -121,6 +121,8 @@ impl<M: Mutex + Algorithm, E: Election + Algorithm> Algorithm for Side<M, E> {
         faults.loss &= election.faults.loss;
         faults.duplication &= election.faults.duplication;
         faults.crashes = Crashes::min(faults.crashes, election.faults.crashes);
+        let clocked = [&mutex, &election].into_iter().filter(|card| !card.clocked.is_empty());
+        let drift_ppm = clocked.map(|card| card.drift_ppm).min().unwrap_or(0);
         Card {
             name: format!("{} beside {}", mutex.name, election.name),
             title: format!("{}; beside it: {}", mutex.title, election.title),
@@ -131,6 +133,7 @@ impl<M: Mutex + Algorithm, E: Election + Algorithm> Algorithm for Side<M, E> {
             faults,
             promises: mutex.promises.iter().chain(&election.promises).copied().collect(),
             clocked: mutex.clocked.iter().chain(&election.clocked).copied().collect(),
+            drift_ppm,
             ..mutex
         }
     }

@@ -199,6 +199,7 @@ impl<C: Patience> Algorithm for Beating<C> {
             theory: None,
             promises: vec![],
             clocked: vec![],
+            drift_ppm: 0,
             variants: vec![],
         }
     }

@@ -59,6 +59,16 @@ impl Desk {
         Some((holder, self.granted))
     }
 
+    /// Whose claim is granted.
+    pub(crate) fn holder(&self) -> Option<Claim> {
+        self.holder
+    }
+
+    /// How many grants were given.
+    pub(crate) fn granted(&self) -> u64 {
+        self.granted
+    }
+
     /// Whose claims wait.
     pub(crate) fn queue(&self) -> &VecDeque<Claim> {
         &self.queue

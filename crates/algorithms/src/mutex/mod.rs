@@ -9,11 +9,13 @@ pub mod edge_chasing;
 mod generations;
 pub mod k_mutex;
 pub mod lamport;
+pub mod lease;
 pub mod maekawa;
 pub mod majority;
 pub mod misra_ring;
 pub mod naimi_trehel;
 pub mod nishio_li_manning;
+mod questions;
 pub mod raymond;
 pub mod repaired_ring;
 pub mod ricart_agrawala;
@@ -24,6 +26,8 @@ mod voter;
 
 pub(crate) use desk::{Claim, Desk, Ticket};
 pub(crate) use generations::Generations;
+pub(crate) use questions::Questions;
+pub use questions::{Side, Times};
 pub use voter::Ballot;
 
 crate::catalogue::members! {
@@ -45,4 +49,5 @@ crate::catalogue::members! {
     "tolerant-ricart-agrawala" => tolerant_ricart_agrawala::TolerantRicartAgrawala;
     "dijkstra-ring" => dijkstra_ring::DijkstraRing;
     "edge-chasing" => edge_chasing::EdgeChasing;
+    "lease" => lease::Lease;
 }

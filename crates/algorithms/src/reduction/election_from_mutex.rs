@@ -14,15 +14,18 @@
 //! an announcement that was overtaken is recognised by its lower term.
 //!
 //! What a leader is chosen by is not inherited: the first to enter leads, not the largest rank.
-//! A leader that crashes is a holder that crashes: what the lock does then, the office does.
+//! A leader that crashes is a holder that crashes: what the lock does then, the office does. Over a
+//! lease, a leader whose lease is over is put out of its office, before another can have it, and is
+//! a candidate again.
 
 use alloc::format;
+use alloc::vec;
 use alloc::vec::Vec;
 
 use tenure_core::service::{election, mutex};
 use tenure_core::{
-    Algorithm, Card, Cost, Effects, Fence, Group, Input, Knowledge, Label, Labelled, Layer, Mutex,
-    ProcessId, Property, Protocol, Service, Strategy, Term, Verdict,
+    Algorithm, Card, Cost, Effects, Faults, Fence, Group, Input, Knowledge, Label, Labelled, Layer,
+    Mutex, ProcessId, Property, Protocol, Service, Strategy, Term, Verdict,
 };
 
 /// One process.
@@ -138,13 +141,27 @@ impl<M: Mutex> ElectionFromMutex<M> {
 
     fn learn(&mut self, events: Vec<mutex::Event>, fx: &mut impl Effects<Self>) {
         for event in events {
-            if let mutex::Event::Entered { fence } = event {
-                let term = Term { number: number(fence), leader: self.group.me() };
-                self.phase = Phase::Leader;
-                self.follow(term, fx);
-                fx.broadcast(&self.group.peers(), Message::Elected { term });
+            match (event, self.phase) {
+                (mutex::Event::Entered { fence }, _) => {
+                    let term = Term { number: number(fence), leader: self.group.me() };
+                    self.phase = Phase::Leader;
+                    self.follow(term, fx);
+                    fx.broadcast(&self.group.peers(), Message::Elected { term });
+                }
+                (mutex::Event::Exited, Phase::Leader) => self.put_out(fx),
+                // We have resigned.
+                (mutex::Event::Exited, _) => {}
             }
         }
+    }
+
+    /// The lock has ended by itself.
+    fn put_out(&mut self, fx: &mut impl Effects<Self>) {
+        self.phase = Phase::Candidate;
+        if let Some(term) = self.term {
+            fx.emit(election::Event::Deposed { term });
+        }
+        self.tell_mutex(Input::Command(mutex::Command::Enter), fx);
     }
 
     fn follow(&mut self, term: Term, fx: &mut impl Effects<Self>) {
@@ -173,6 +190,11 @@ impl<M: Mutex + Algorithm> Algorithm for ElectionFromMutex<M> {
     fn card(config: &M::Config, size: u32) -> Card {
         let mutex = M::card(config, size);
         let others = u64::from(size) - 1;
+        let by_clocks = mutex.clocked.contains(&Property::MutualExclusion);
+        let (promises, clocked) = match by_clocks {
+            false => (vec![Property::Agreement, Property::Progress], vec![]),
+            true => (vec![], vec![Property::Agreement, Property::OneLeaderAtATime]),
+        };
         Card {
             name: format!("election-from-mutex:{}", mutex.name),
             title: format!("whoever enters first leads; the lock is {}", mutex.name),
@@ -186,7 +208,10 @@ impl<M: Mutex + Algorithm> Algorithm for ElectionFromMutex<M> {
             .in_part(),
             knows: Knowledge::NON_UNIFORM,
             theory: None,
-            promises: [Property::Agreement, Property::Progress].into(),
+            promises,
+            clocked,
+            // The announcement is not repeated.
+            faults: Faults { loss: false, ..mutex.faults },
             ..mutex
         }
     }

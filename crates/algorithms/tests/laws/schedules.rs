@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::channel::{Fifo, fifo};
-use tenure_algorithms::compose::{Coordinated, Side, side};
+use tenure_algorithms::compose::{Coordinated, Side, coordinated, side};
 use tenure_algorithms::election::{Bully, bully};
 use tenure_algorithms::mutex::{Central, central};
 use tenure_core::monitors::{Agreement, Fencing, MutualExclusion, OnElection, OnMutex};
@@ -398,13 +398,18 @@ fn bully(size: u32, seed: u64, delay: u64) -> bully::Config {
     bully::Config { ranks, variants, ..bully::Config::plain(size, delay * TICKS_PER_UNIT) }
 }
 
-fn over_fifo(size: u32, seed: u64) -> fifo::Config<bully::Config> {
-    fifo::Config { window: 2, ..fifo::Config::around(bully(size, seed, 200)) }
+fn over_fifo(size: u32, seed: u64) -> fifo::Config<coordinated::Config<bully::Config>> {
+    fifo::Config { window: 2, ..fifo::Config::around(bully(size, seed, 200).into()) }
 }
 
 #[test]
 fn the_lock_at_a_bully_is_safe_and_live() {
-    survives::<Coordinated<Bully>>(Order::Fifo, |size, seed| bully(size, seed, 1), 400, |it| it);
+    survives::<Coordinated<Bully>>(
+        Order::Fifo,
+        |size, seed| bully(size, seed, 1).into(),
+        400,
+        |it| it,
+    );
 }
 
 #[test]
@@ -431,7 +436,7 @@ fn without_terms_or_order_or_a_witness_it_goes_wrong() {
             let plain = bully(3, seed, 1);
             let variants = plain.variants;
             let bare = variants.with(bully::Switch::NoTerms).with(bully::Switch::AcceptLower);
-            bully::Config { variants: if no_terms { bare } else { variants }, ..plain }
+            bully::Config { variants: if no_terms { bare } else { variants }, ..plain }.into()
         };
         let failure = first_failure::<Coordinated<Bully>>(3, order, config, 0..4000, budget);
         failure.unwrap_or_default()

@@ -1,9 +1,11 @@
 //! The lock at the leader: H. Garcia-Molina's reason to elect, and what a change of leader needs.
 
 use tenure_algorithms::compose::Coordinated;
+use tenure_algorithms::compose::coordinated::{self, Timer};
 use tenure_algorithms::election::{
     Bully, ChangRoberts, HirschbergSinclair, bully, chang_roberts, hirschberg_sinclair,
 };
+use tenure_algorithms::mutex::{Side, Times};
 use tenure_claims::claims;
 use tenure_core::service::mutex::Event;
 use tenure_core::service::{election, mutex, office};
@@ -19,7 +21,7 @@ const ELECT: office::Command = office::Command::Election(election::Command::Elec
 
 /// P4 of four leads.
 fn stage() -> Stage<Coordinated<Bully>> {
-    let mut stage = Stage::alike(4, Order::Fifo, bully::Config::plain(4, TICKS_PER_UNIT));
+    let mut stage = Stage::alike(4, Order::Fifo, bully::Config::plain(4, TICKS_PER_UNIT).into());
     stage.command(p(4), ELECT);
     stage.settle();
     stage.take_seen();
@@ -117,7 +119,7 @@ fn a_grant_of_the_old_leader_is_void_once_the_new_one_has_asked() {
     }
     let (grant, report) = ((p(4), p(1)), (p(1), p(3)));
     deliver_all_but(&[grant], &mut stage);
-    stage.fire(p(3), bully::Timer::Answer);
+    stage.fire(p(3), Timer::Election(bully::Timer::Answer));
     deliver_all_but(&[grant, report], &mut stage);
     deliver_all_but(&[grant], &mut stage);
     assert_eq!(who(&mut stage), [2], "P2's report came first");
@@ -219,7 +221,7 @@ fn any_election_will_do_while_nobody_crashes() {
     fn everybody_enters<E: Election>(config: E::Config) {
         for seed in 0..100 {
             let mut dice = Dice(seed);
-            let mut stage = Stage::<Coordinated<E>>::alike(4, Order::Fifo, config.clone());
+            let mut stage = Stage::<Coordinated<E>>::alike(4, Order::Fifo, config.clone().into());
             let mut order = Vec::new();
             (1..=4).for_each(|at| stage.command(p(at), ENTER));
             while order.len() < 4 {
@@ -238,4 +240,114 @@ fn any_election_will_do_while_nobody_crashes() {
     everybody_enters::<Bully>(bully::Config::plain(4, TICKS_PER_UNIT));
     everybody_enters::<ChangRoberts>(chang_roberts::Config::plain(4));
     everybody_enters::<HirschbergSinclair>(hirschberg_sinclair::Config::plain(4));
+}
+
+/// The same where entries end by themselves.
+fn lasting() -> Stage<Coordinated<Bully>> {
+    let times = Some(Times::plain(TICKS_PER_UNIT));
+    let election = bully::Config::plain(4, TICKS_PER_UNIT);
+    let mut stage = Stage::alike(4, Order::Fifo, coordinated::Config { election, times });
+    stage.command(p(4), ELECT);
+    stage.settle();
+    stage.take_seen();
+    stage
+}
+
+/// Who was told to be outside since this was last asked, by number.
+fn exited(stage: &mut Stage<Coordinated<Bully>>) -> Vec<u32> {
+    let out = Seen::Event(office::Event::Mutex(Event::Exited));
+    let seen = stage.take_seen().into_iter().filter(|(_, seen)| *seen == out);
+    seen.map(|(at, _)| at.number()).collect()
+}
+
+/// The leader dies and everybody notices; time stands still, as renewals never end.
+fn dies(stage: &mut Stage<Coordinated<Bully>>) {
+    stage.crash(p(4));
+    for at in 1..=3 {
+        stage.suspicion(p(at), p(4), Verdict::Suspect);
+    }
+    stage.drain(&mut Dice(0));
+}
+
+#[test]
+fn where_entries_end_by_themselves_one_costs_three_messages_and_a_renewal_two() {
+    let mut stage = lasting();
+    let before = mutex_messages(&stage);
+    stage.command(p(2), ENTER);
+    stage.drain(&mut Dice(0));
+    assert_eq!(who(&mut stage), [2]);
+    for _ in 0..5 {
+        stage.fire(p(2), Timer::Renewal);
+        stage.drain(&mut Dice(0));
+    }
+    assert_eq!(exited(&mut stage), NOBODY);
+    stage.command(p(2), EXIT);
+    stage.drain(&mut Dice(0));
+    assert_eq!(mutex_messages(&stage) - before, 3 + 5 * 2);
+}
+
+/// Whoever asks the leader in vain is out by itself; the leader gives its claim away after that.
+#[test]
+fn whoever_is_inside_and_cut_off_is_put_out_and_then_the_next_one_is_let_in() {
+    let mut stage = lasting();
+    stage.command(p(2), ENTER);
+    stage.drain(&mut Dice(0));
+    stage.command(p(3), ENTER);
+    stage.drain(&mut Dice(0));
+    assert_eq!(who(&mut stage), [2]);
+    stage.suspicion(p(4), p(2), Verdict::Suspect);
+    stage.fire(p(2), Timer::Renewal);
+    stage.drain(&mut Dice(0));
+    assert_eq!(who(&mut stage), NOBODY, "nothing is given away, and nobody is answered");
+    stage.fire(p(2), Timer::Deadline(Side::Right));
+    assert_eq!(exited(&mut stage), NOBODY, "no answer to the last question counts any more");
+    stage.fire(p(2), Timer::Deadline(Side::Left));
+    stage.drain(&mut Dice(0));
+    assert_eq!(exited(&mut stage), [2]);
+    stage.command(p(2), EXIT);
+    stage.fire(p(4), Timer::Expiry);
+    stage.drain(&mut Dice(0));
+    assert_eq!(who(&mut stage), [3]);
+}
+
+/// The dead leader may have been inside, or somebody whom only it could reach.
+#[test]
+fn a_new_leader_waits_for_what_a_suspect_may_still_have() {
+    let mut stage = lasting();
+    stage.command(p(4), ENTER);
+    stage.drain(&mut Dice(0));
+    stage.command(p(1), ENTER);
+    stage.drain(&mut Dice(0));
+    assert_eq!(who(&mut stage), [4]);
+    dies(&mut stage);
+    assert_eq!(who(&mut stage), NOBODY);
+    stage.fire(p(3), Timer::Expiry);
+    stage.drain(&mut Dice(0));
+    assert_eq!(who(&mut stage), [1]);
+    // One who has said that it is outside is not waited for.
+    stage.crash(p(2));
+    stage.suspicion(p(3), p(2), Verdict::Suspect);
+    assert!(!stage.armed_timers().contains(&(p(3), Timer::Expiry)));
+}
+
+/// Who is inside stays so under the next leader, and renews there.
+#[test]
+fn an_entry_outlives_its_leader() {
+    let mut stage = lasting();
+    stage.command(p(1), ENTER);
+    stage.drain(&mut Dice(0));
+    assert_eq!(who(&mut stage), [1]);
+    dies(&mut stage);
+    stage.fire(p(3), Timer::Expiry);
+    stage.fire(p(1), Timer::Renewal);
+    stage.drain(&mut Dice(0));
+    stage.fire(p(1), Timer::Renewal);
+    stage.drain(&mut Dice(0));
+    assert_eq!((exited(&mut stage), stage.sent_of("release")), (NOBODY.to_vec(), 0));
+    stage.command(p(2), ENTER);
+    stage.drain(&mut Dice(0));
+    assert_eq!(who(&mut stage), NOBODY);
+    stage.command(p(1), EXIT);
+    stage.drain(&mut Dice(0));
+    assert_eq!(who(&mut stage), [2]);
 }

@@ -133,7 +133,7 @@ fn dijkstra_ring_from_any_start() {
 
 #[test]
 fn coordinated() {
-    let config = |group: Group| bully::Config::plain(group.size(), TICKS_PER_UNIT);
+    let config = |group: Group| bully::Config::plain(group.size(), TICKS_PER_UNIT).into();
     golden::<Coordinated<Bully>>("tests/golden/coordinated", config);
 }
 

@@ -86,7 +86,7 @@ fn its_card_counts_what_every_lock_costs() {
 fn locks_that_need_more_than_messages_get_it() {
     type Offices = InTurn<MutexOnly<Coordinated<Bully>>>;
     let names: [&[&str]; 3] = [&["a", "b"], &["a", "b"], &["a", "b"]];
-    let inner = bully::Config::plain(3, TICKS_PER_UNIT);
+    let inner = bully::Config::plain(3, TICKS_PER_UNIT).into();
     let mut stage = Stage::<Offices>::alike(3, Order::Fifo, Config { names: named(&names), inner });
     stage.command(p(1), Command::Enter);
     stage.settle();

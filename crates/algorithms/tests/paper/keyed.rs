@@ -87,7 +87,7 @@ fn two_locks_taken_in_opposite_order_wait_for_each_other() {
 
 #[test]
 fn what_locks_remember_survives_a_crash_by_name() {
-    let config = bully::Config::plain(2, TICKS_PER_UNIT);
+    let config = bully::Config::plain(2, TICKS_PER_UNIT).into();
     let mut stage = Stage::<Keyed<u8, Coordinated<Bully>>>::alike(2, Order::Fifo, config);
     for key in [7, 9] {
         let inner = office::Command::Election(election::Command::Elect);
@@ -109,7 +109,7 @@ fn what_locks_remember_survives_a_crash_by_name() {
 
 #[test]
 fn a_lock_that_is_first_heard_of_later_is_told_whom_we_suspect() {
-    let config = bully::Config::plain(3, TICKS_PER_UNIT);
+    let config = bully::Config::plain(3, TICKS_PER_UNIT).into();
     let mut stage = Stage::<Keyed<u8, Coordinated<Bully>>>::alike(3, Order::Fifo, config);
     stage.crash(p(1));
     stage.suspicion(p(3), p(1), Verdict::Suspect);

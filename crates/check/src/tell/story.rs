@@ -60,9 +60,15 @@ impl Story {
 impl Scene {
     /// A step begins with what brings it about. Booting is none, nor is the end.
     fn of(records: &[Record]) -> Option<Self> {
+        let asked = |command| match &records[0].kind {
+            Kind::Command(asked) => asked.mutex() == Some(&command),
+            _ => false,
+        };
         let told = records.iter().filter(|record| match &record.kind {
             // Whoever asked to exit has done so.
-            Kind::Event(told) => told.mutex() != Some(&mutex::Event::Exited),
+            Kind::Event(told) => {
+                told.mutex() != Some(&mutex::Event::Exited) || !asked(mutex::Command::Exit)
+            }
             _ => false,
         });
         let told = told.map(Record::in_words).collect();

@@ -140,7 +140,8 @@ fn a_lost_message_leaves_somebody_waiting_and_over_the_reliable_channel_nobody()
 #[test]
 fn a_lock_at_its_leader_is_safe_and_live_while_one_crashes_and_comes_back() {
     let lock = || {
-        let check = Check::<MutexOnly<Coordinated<RepairedChangRoberts>>>::with(2, config(&[1, 2]));
+        let check =
+            Check::<MutexOnly<Coordinated<RepairedChangRoberts>>>::with(2, config(&[1, 2]).into());
         check.fifo().detecting().in_flight(8).always(MutualExclusion::new()).always(Fencing::new())
     };
     let states = |check: Check<MutexOnly<Coordinated<RepairedChangRoberts>>>| {

@@ -240,9 +240,9 @@ fn states_at_the_leader<E: Election + Algorithm>(check: Check<MutexOnly<Coordina
 #[test]
 fn a_lock_at_the_leader_of_any_ring_is_safe_and_live() {
     let ids = [1, 2];
-    assert_eq!(states_at_the_leader::<LeLann>(Check::with(2, lelann_config(&ids))), 46);
-    let dolev = Check::with(2, dolev_klawe_rodeh_config(&ids));
+    assert_eq!(states_at_the_leader::<LeLann>(Check::with(2, lelann_config(&ids).into())), 46);
+    let dolev = Check::with(2, dolev_klawe_rodeh_config(&ids).into());
     assert_eq!(states_at_the_leader::<DolevKlaweRodeh>(dolev), 60);
-    assert_eq!(states_at_the_leader::<Franklin>(Check::with(2, franklin_config(&ids))), 85);
-    assert_eq!(states_at_the_leader::<ItaiRodeh>(Check::with(2, ()).term_max(2)), 105);
+    assert_eq!(states_at_the_leader::<Franklin>(Check::with(2, franklin_config(&ids).into())), 85);
+    assert_eq!(states_at_the_leader::<ItaiRodeh>(Check::with(2, ().into()).term_max(2)), 105);
 }

@@ -94,14 +94,15 @@ fn choice(crashes: Answer, partitions: Answer) -> (&'static str, &'static str) {
         (Answer::Yes, Answer::Yes) => (
             "coordinated:raft",
             "A leader decides whom a majority has elected. In a partition the majority goes on; a \
-             leader that is cut off stops granting before the next one is elected. Who was inside \
-             then may still be: let the resource compare fences.",
+             leader that is cut off stops granting before the next one is elected, and whoever is \
+             inside and cut off is put out before the next one is in. Who is stopped is not: let \
+             the resource compare fences.",
         ),
     }
 }
 
 fn told(card: &Card, why: &str) -> String {
-    let promises: Vec<_> = card.promised(true).map(|promise| promise.name()).collect();
+    let promises: Vec<_> = card.promised(Some(0)).map(|promise| promise.name()).collect();
     let (name, title) = (&card.name, &card.title);
     format!("{name}: {title}\n{why}\nIt promises {}.", promises.join(", "))
 }

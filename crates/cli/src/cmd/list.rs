@@ -163,9 +163,12 @@ fn whole(card: &Card) -> String {
     row("messages", &format!("{formula} {}", per(*unit)));
     row("", &format!("with {SIZE} processes: {least} to {most}"));
     let promises: Vec<_> = card.promises.iter().map(|promise| promise.name()).collect();
-    row("promises", &promises.join(", "));
-    for promise in &card.clocked {
-        row("", &format!("{promise}, while clocks keep time and nobody is stopped"));
+    let drift = card.drift_ppm / 10_000;
+    let clocks = format!("while clocks are right to {drift} % and nobody is stopped");
+    let clocked = card.clocked.iter().map(|promise| format!("{promise}, {clocks}"));
+    let always = (!promises.is_empty()).then(|| promises.join(", "));
+    for (place, promise) in always.into_iter().chain(clocked).enumerate() {
+        row(if place == 0 { "promises" } else { "" }, &promise);
     }
     for Variant { name: variant, says, sound, verdict, shown_by } in &card.variants {
         let warning = if *sound { "" } else { " (wrong on purpose)" };

@@ -22,7 +22,7 @@ fn boot(directory: &Path, me: usize, listener: TcpListener, addresses: &[String]
         increment: 0,
         longest: 2_000 * TICKS_PER_UNIT,
     };
-    let inner = bully::Config::plain(3, 30 * TICKS_PER_UNIT);
+    let inner = bully::Config::plain(3, 30 * TICKS_PER_UNIT).into();
     let (front, lock, leadership, asks) = Front::new();
     // They keep the node running, and are not used.
     std::mem::forget((lock, leadership));

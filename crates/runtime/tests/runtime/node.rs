@@ -13,7 +13,7 @@ use tenure_algorithms::compose::{
 };
 use tenure_algorithms::detector::{Heartbeat, heartbeat};
 use tenure_algorithms::election::{Bully, Raft, bully, raft};
-use tenure_algorithms::mutex::{Central, RicartAgrawala, central, ricart_agrawala};
+use tenure_algorithms::mutex::{Central, Lease, RicartAgrawala, central, lease, ricart_agrawala};
 use tenure_claims::claims;
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{Delay, Election, Mutex, Of, Office, ProcessId, TICKS_PER_UNIT, Term};
@@ -101,7 +101,7 @@ fn office_of<E: Election>(
         increment: 100 * TICKS_PER_UNIT,
         longest: 2_000 * TICKS_PER_UNIT,
     };
-    let config = detected::Config { detector, inner };
+    let config = detected::Config { detector, inner: inner.into() };
     boot::<Detected<Heartbeat, Coordinated<E>>>(config, directory, me, listener, addresses)
 }
 
@@ -358,12 +358,31 @@ async fn a_node_that_is_followed_by_another_lets_go_of_everything_at_once() {
     assert!(lock.enter().await.is_err());
 }
 
+/// P1 grants, and is gone: nobody answers P2, whose node goes on.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_cannot_renew_a_lease_is_put_out_and_the_guard_leaves_nothing_more() {
+    let directory = TempDir::new().unwrap();
+    let config = lease::Config::plain(30 * TICKS_PER_UNIT);
+    let mut nodes = locks::<Lease>(config, directory.path(), 2, silent(2));
+    let guard = nodes[1].lock.enter().await.unwrap();
+    tokio::time::sleep(Duration::from_millis(600)).await;
+    assert!(!guard.is_lost(), "it was renewed");
+    nodes.remove(0).running.task.abort();
+    guard.lost().await;
+    assert!(guard.is_lost());
+    let waits = nodes[0].lock.clone();
+    let waits = tokio::spawn(async move { waits.enter().await.is_ok() });
+    drop(guard);
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    assert!(!nodes[0].running.task.is_finished() && !waits.is_finished());
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_node_that_cannot_save_sends_nothing_and_stops() {
     let directory = TempDir::new().unwrap();
     let (mut listeners, addresses) = listeners(2);
     let (second, first) = (listeners.pop().unwrap(), listeners.pop().unwrap());
-    let config = bully(&addresses);
+    let config = bully(&addresses).into();
     let node = boot::<Coordinated<Bully>>(config, directory.path(), 0, first, &addresses);
     let (mesh, mut inbox) = Mesh::start(transport(1, 1, second, &addresses)).unwrap();
     while !matches!(inbox.receive().await, Some(Incoming::PeerUp { .. })) {}
@@ -477,7 +496,7 @@ fn a_saved_state_that_cannot_be_true_is_refused_with_the_way_out_and_left_as_it_
     let (mut listeners, addresses) = listeners(1);
     let (front, _lock, _leadership, asks) = Front::new();
     let refused = start::<Coordinated<Bully>, Front>(Parts {
-        config: bully(&addresses),
+        config: bully(&addresses).into(),
         transport: transport(0, 2, listeners.remove(0), &addresses),
         store: store(directory.path(), 0),
         local: front,

@@ -272,18 +272,13 @@ impl Settings {
     pub fn resolved(mut self, card: &Card) -> Self {
         self.time.timing.get_or_insert(card.timing);
         self.network.order.get_or_insert(card.order);
-        let keep_time = self.timers_keep_time();
-        self.watch.properties.get_or_insert_with(|| card.promised(keep_time).collect());
+        let drift = Some(self.time.drift_ppm);
+        self.watch.properties.get_or_insert_with(|| card.promised(drift).collect());
         if card.service == Service::Mutex {
             self.watch.most_inside = self.watch.most_inside.max(card.most_inside());
             self.watch.fenced &= card.fenced();
         }
         self
-    }
-
-    /// Whether no clock differs from another.
-    pub fn timers_keep_time(&self) -> bool {
-        self.time.drift_ppm == 0
     }
 
     /// Whether the environment is at least as strong as the card demands; always, when

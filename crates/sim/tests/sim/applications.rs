@@ -8,12 +8,12 @@ use tenure_algorithms::application::{
     Application, Berkeley, PrimaryBackup, SpanningTree, TwoPhaseCommit, berkeley, primary_backup,
     spanning_tree, two_phase_commit,
 };
-use tenure_algorithms::compose::Coordinated;
+use tenure_algorithms::compose::{Coordinated, coordinated};
 use tenure_algorithms::election::{
     Bully, ChangRoberts, Raft, RepairedChangRoberts, bully, chang_roberts, raft,
     repaired_chang_roberts,
 };
-use tenure_algorithms::mutex::{NishioLiManning, RepairedRing, repaired_ring};
+use tenure_algorithms::mutex::{NishioLiManning, RepairedRing, Times, repaired_ring};
 use tenure_claims::claims;
 use tenure_core::monitors::{Atomicity, Durability, OnApplication, OneTree};
 use tenure_core::service::{clock, commit, election, led as service, replication};
@@ -315,7 +315,9 @@ fn of_five_two_may_be_down_and_at_most_one_master_has_a_valid_fence() {
             let when = When::At(random.below(150) * UNIT);
             settings.faults.push(Fault::Crash { process, when, recovery: None });
         }
-        let config = raft::Config::plain(5, 3 * UNIT);
+        let times = Some(Times::plain(3 * UNIT));
+        let election = raft::Config::plain(5, 3 * UNIT);
+        let config = coordinated::Config { election, times };
         let report = Simulation::<Coordinated<Raft>>::of(config, settings).unwrap().run().unwrap();
         assert_eq!(report.failures().next(), None, "seed {seed}");
         assert_eq!(report.blocked, [], "seed {seed}: {:?}", report.ended);

@@ -1,22 +1,36 @@
 //! What the lock at a leader assumes, survives, costs and promises.
 
 use alloc::format;
+use alloc::vec::Vec;
 
 use tenure_core::{
-    Algorithm, Card, Cost, Crashes, Election, Faults, Knowledge, Order, Property, Service,
-    Strategy, Topology,
+    Algorithm, Card, Cost, Crashes, Detection, Election, Faults, Knowledge, Order, Property,
+    Service, Strategy, Topology,
 };
 
-use super::Coordinated;
+use super::config::is_clocked;
+use super::{Config, Coordinated, Switch};
+use crate::Variants;
+use crate::mutex::Times;
 
 impl<E: Election + Algorithm> Algorithm for Coordinated<E> {
-    fn card(config: &E::Config, size: u32) -> Card {
-        let election = E::card(config, size);
+    /// Under a leader that has a lease, whom a detector may accuse in vain, entries end by
+    /// themselves and rest on clocks as the leader does; else on what the election assumes.
+    fn card(config: &Config<E::Config>, size: u32) -> Card {
+        let mut election = E::card(&config.election, size);
         let (loses, lasts) = (election.faults.loss, election.faults.crashes == Crashes::Recovery);
         let formula = "3 (0 at the leader), and 2(N−1) at a change of leader";
-        let mut promises = election.promises.clone();
-        promises.extend([Property::MutualExclusion, Property::Fencing]);
-        promises.sort_unstable_by_key(|it| Property::ALL.iter().position(|known| known == it));
+        let of_lock = [Property::MutualExclusion, Property::Fencing];
+        if is_clocked(&election.clocked) {
+            election.clocked.extend(of_lock);
+            election.drift_ppm = election.drift_ppm.min(Times::DRIFT_PPM);
+            election.detection = Detection::EventuallyPerfect;
+            election.variants.extend(Variants::<Switch>::declared());
+        } else {
+            election.promises.extend(of_lock);
+        }
+        sort(&mut election.promises);
+        sort(&mut election.clocked);
         Card {
             name: format!("coordinated:{}", election.name),
             title: format!("ask the leader, whom {} elects", election.name),
@@ -30,7 +44,6 @@ impl<E: Election + Algorithm> Algorithm for Coordinated<E> {
             knows: Knowledge::NON_UNIFORM,
             messages: Cost::per_entry(formula, 0, Some(3)).none_alone(size).in_part(),
             theory: None,
-            promises,
             ..election
         }
     }
@@ -38,4 +51,8 @@ impl<E: Election + Algorithm> Algorithm for Coordinated<E> {
     fn highest_term(&self) -> u64 {
         self.election.highest_term()
     }
+}
+
+fn sort(properties: &mut Vec<Property>) {
+    properties.sort_unstable_by_key(|it| Property::ALL.iter().position(|known| known == it));
 }

@@ -21,6 +21,7 @@ impl Algorithm for Raft {
             messages: Cost::per_election("4(N−1) … no bound", 4 * (n - 1), None).none_alone(size),
             promises: [Property::Agreement, Property::Progress].into(),
             clocked: [Property::OneLeaderAtATime].into(),
+            drift_ppm: 40_000,
             variants: Variants::<Switch>::declared(),
             ..Card::election(
                 "raft",

@@ -189,7 +189,7 @@ impl Options {
                 |it: &Property| it.needs() != Need::Clocks && *it != Property::NoStarvation;
             // Outside synchronous time timers fire at any time.
             let timing = self.group.timing().unwrap_or(card.timing);
-            let promised = card.promised(timing == Timing::Synchronous);
+            let promised = card.promised((timing == Timing::Synchronous).then_some(0));
             return Ok(promised.filter(judged).collect());
         }
         if let Some(strange) = self.property.iter().find(|it| !it.is_of(card.service)) {

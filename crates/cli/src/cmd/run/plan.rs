@@ -158,7 +158,7 @@ fn card(size: u32, service: &Service) -> Result<Card, Failure> {
         other => Failure::usage(other),
     })?;
     let card = office.card(size);
-    if !card.promises.contains(&Property::MutualExclusion) {
+    if !card.promised(Some(0)).any(|promise| promise == Property::MutualExclusion) {
         return Err(Failure::usage(format!(
             "{mutex} does not promise mutual exclusion, and this job counts on it; \
              `tenure simulate {mutex}` runs it"

@@ -146,7 +146,7 @@ impl Plan {
         if self.named.iter().any(|named| named.needs() == Need::Clocks) {
             self.settings.watch.order = Watched::Always;
         }
-        let promised = self.card.promised(self.settings.timers_keep_time());
+        let promised = self.card.promised(Some(self.settings.time.drift_ppm));
         let counted = promised.chain(self.named.iter().copied());
         self.settings.watch.properties = Some(counted.collect());
         Ok(())
@@ -173,7 +173,7 @@ impl Plan {
 
     /// Whether a violation of this property is a failure.
     pub(crate) fn counts(&self, property: Property) -> bool {
-        let mut promised = self.card.promised(self.settings.timers_keep_time());
+        let mut promised = self.card.promised(Some(self.settings.time.drift_ppm));
         promised.any(|promise| promise == property) || self.named.contains(&property)
     }
 

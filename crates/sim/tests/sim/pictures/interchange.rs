@@ -48,7 +48,7 @@ fn every_run(check: impl Fn(&Trace, &str)) {
             eventful::<SuzukiKasami>((), seed),
             eventful::<TokenRing>(token_ring::Config::default(), seed),
             eventful::<Bully>(bully.clone(), seed),
-            eventful::<Coordinated<Bully>>(bully, seed),
+            eventful::<Coordinated<Bully>>(bully.into(), seed),
         ];
         for trace in runs {
             let told = format!("{}, seed {seed}", trace.header.algorithm);
