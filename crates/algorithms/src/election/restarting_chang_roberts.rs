@@ -179,10 +179,11 @@ impl Protocol for RestartingChangRoberts {
 
     fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
         match (command, self.phase) {
-            (Command::Elect, Phase::NonParticipant | Phase::Decided) => self.begin(fx),
             (Command::Elect, Phase::Participant { .. }) => self.wait(fx),
+            // Whoever leads was told so before it was asked, and is told again.
+            (Command::Elect, _) => self.begin(fx),
             // The largest rank leads by definition: it cannot step down and stay.
-            (Command::Elect, Phase::Announcing) | (Command::Resign, _) => {}
+            (Command::Resign, _) => {}
         }
     }
 

@@ -74,9 +74,9 @@ impl Cell {
 
     /// The term beyond which worlds are cut off, where terms or rounds grow for ever.
     fn term_max(self) -> Option<u64> {
-        let grows = ["raft", "itai-rodeh", "chandra-toueg"].contains(&self.name);
+        let grows = ["raft", "itai-rodeh", "chandra-toueg", "restarting-chang-roberts"];
         let whole = self.scope == Two || self.name == "chandra-toueg";
-        grows.then_some(if whole { 2 } else { 1 })
+        grows.contains(&self.name).then_some(if whole { 2 } else { 1 })
     }
 
     /// The environment that the card asks for, with the faults of this cell.
@@ -100,7 +100,9 @@ impl Cell {
                 "token-ring" | "misra-ring" | "repaired-ring" | "raft" | "chandra-toueg",
             ) => check.in_flight(2).max_states(FIRST),
             // It says everything again by itself, faster than the channel says it again.
-            (OverTheChannel, "dijkstra-ring") => check.in_flight(2).max_states(FIRST),
+            (OverTheChannel, "dijkstra-ring" | "restarting-chang-roberts") => {
+                check.in_flight(2).max_states(FIRST)
+            }
             (OverTheChannel, _) => check.in_flight(2),
             (_, "dijkstra-ring") | (Three, "raft") => check.in_flight(1),
             _ => check,

@@ -30,6 +30,15 @@ fn whichever_message_is_lost_or_repeated_the_largest_leads_in_any_order_of_deliv
     }
 }
 
+/// Also who leads already, and is asked once more, is told again.
+#[test]
+fn whoever_starts_and_whenever_all_are_told() {
+    for losses in [0, 1] {
+        let check = Check::<RestartingChangRoberts>::with(2, config(&[1, 2])).term_max(2);
+        judged(check.losing(losses), &[1, 2]).run().assert_holds();
+    }
+}
+
 #[test]
 fn attempts_without_numbers_are_swallowed() {
     let ids = [3, 1, 2];
