@@ -59,7 +59,7 @@ pub(crate) struct Options {
     #[arg(help_heading = "The work")]
     pub(super) duration: Option<Duration>,
     /// Kill (SIGKILL) the leader or a process: leader@2s, 3@1s; repeatable [default: leader@2s,
-    /// with --restart leader@5s, where the lock survives it]
+    /// with --restart leader@5s, where the lock survives it and nothing else is to be done]
     #[arg(long, value_name = "WHO@WHEN")]
     #[arg(help_heading = "Faults")]
     pub(super) kill: Vec<Moment>,

@@ -193,7 +193,8 @@ fn actions(
     let asked = |moment: &Moment| Action::kill(*moment, false);
     let mut actions: Vec<Action> = options.kill.iter().map(asked).collect();
     actions.extend(options.restart.iter().map(|moment| Action::restart(*moment, false)));
-    if actions.is_empty() && card.faults.crashes == Crashes::Recovery {
+    let nothing_asked = actions.is_empty() && options.pause.is_empty();
+    if nothing_asked && card.faults.crashes == Crashes::Recovery {
         let at_leisure = options.watch.is_some() && duration == Some(WATCHED_DURATION);
         let [kill, restart] = if at_leisure { WATCHED_BLOWS } else { DEFAULT_BLOWS };
         actions.push(Action::kill(kill, true));
@@ -286,6 +287,7 @@ mod tests {
     fn the_default_kill_is_only_for_locks_that_survive_it_and_runs_that_last() {
         assert_eq!(actions("--mutex ricart-agrawala"), "");
         assert_eq!(actions("--kill 3@1s"), "--kill 3@1s");
+        assert_eq!(actions("--pause 3@1s..3s"), "--pause 3@1s..3s");
         assert_eq!(actions("--duration 1s"), "");
         assert_eq!(actions("--duration 5s"), "--kill leader@2s");
     }

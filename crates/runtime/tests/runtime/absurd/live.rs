@@ -6,10 +6,12 @@ use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
 
 use tempfile::TempDir;
-use tenure_algorithms::catalogue::{ELECTIONS, MUTEXES, OfficeVisitor, Parameters, visit_office};
+use tenure_algorithms::catalogue::{
+    ELECTIONS, MUTEXES, OfficeVisitor, Parameters, office_card, visit_office,
+};
 use tenure_algorithms::compose::{Detected, detected};
 use tenure_algorithms::detector::{Heartbeat, heartbeat};
-use tenure_core::{Algorithm, Delay, Office, ProcessId, TICKS_PER_UNIT};
+use tenure_core::{Algorithm, Crashes, Delay, Office, ProcessId, TICKS_PER_UNIT};
 use tenure_runtime::store::Owner;
 use tenure_runtime::transport::{
     GroupKeys, Keys, Limits, Listen, PrivateKey, Settings, Trust, View,
@@ -139,6 +141,9 @@ struct Trial {
     seed: u64,
     /// How many lies are told at most.
     most: usize,
+    /// Whether its nodes find again what they had saved: a lock whose card survives no crash begins
+    /// anew when all are restarted.
+    survives: bool,
 }
 
 impl OfficeVisitor for Trial {
@@ -186,7 +191,7 @@ impl Trial {
         if disbelieved == 0 {
             return Err("nothing that was said was absurd".to_owned());
         }
-        Self::start_again::<P>(&place, config).await?;
+        self.start_again::<P>(&place, config).await?;
         let (lies, (kinds, places)) = (tongue.told(), tongue.reach());
         Ok(format!(
             "{lies} lies of {liar} in {places} places of {kinds} kinds of messages, {disbelieved} \
@@ -208,8 +213,14 @@ impl Trial {
         sleep(Duration::from_millis(100)).await;
     }
 
-    /// Starts everybody again, honest, with what was saved, and sees everybody served.
-    async fn start_again<P: Office>(place: &Place, config: P::Config) -> Result<(), String> {
+    /// Starts everybody again, honest, and sees everybody served.
+    async fn start_again<P: Office>(&self, place: &Place, config: P::Config) -> Result<(), String> {
+        if !self.survives {
+            for index in 0..SIZE as usize {
+                let state = place.directory.path().join(ProcessId::at(index).to_string());
+                std::fs::remove_dir_all(state).unwrap();
+            }
+        }
         let start = |index: usize| {
             let listen = Listen::Address(place.addresses[index]);
             place.start::<P>(ProcessId::at(index), listen, config.clone())
@@ -234,7 +245,10 @@ impl Trial {
 
 /// Lies to nodes of an office, and says what was wrong.
 fn lie_to((mutex, election): &Name, seed: u64, most: usize) -> Result<(), String> {
-    let outcome = visit_office(mutex, election, &parameters(), Trial { seed, most });
+    let card = office_card(mutex, election, &parameters()).map_err(|it| it.to_string())?;
+    let survives = card.faults.crashes == Crashes::Recovery;
+    let trial = Trial { seed, most, survives };
+    let outcome = visit_office(mutex, election, &parameters(), trial);
     let outcome = outcome.map_err(|unknown| unknown.to_string()).and_then(|it| it);
     let told =
         outcome.map_err(|wrong| format!("{mutex} beside {election}, seed {seed}: {wrong}"))?;
