@@ -57,8 +57,8 @@ pub fn agreement<P: Agreement + Algorithm>(
 }
 
 /// Lets a process live through what `bytes` say: messages, timers, suspicions and crashes with a
-/// return. What cannot be read is passed over, and so is what `belief` leaves out; what was saved is
-/// read back, and so is what was sent.
+/// return. What cannot be read is passed over, and so is what `belief` leaves out; what was saved
+/// is read back, and so is what was sent.
 ///
 /// `command` is asked what the local user says first after each boot, and to each event.
 ///

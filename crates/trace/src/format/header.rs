@@ -6,8 +6,8 @@ use tenure_core::{Rank, Service};
 /// The version of the format that this crate writes, and the newest that it reads.
 pub const VERSION: u32 = 1;
 
-/// Traces of larger groups are not read where nobody asks for that. What shows or judges a trace keeps some hundred bytes for
-/// each process of it, whether or not the process does anything.
+/// Traces of larger groups are not read where nobody asks for that. What shows or judges a trace
+/// keeps some hundred bytes for each process of it, whether or not the process does anything.
 pub const MOST_PROCESSES: u32 = 1 << 20;
 
 /// The first line of a trace: what was run, and how to read the lines that follow.
