@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use tenure_algorithms::Variants;
+use tenure_algorithms::agreement::{AtomicBroadcast, ChandraToueg, Paxos, ReliableBroadcast};
 use tenure_algorithms::application::led::{self, Led};
 use tenure_algorithms::application::{
     PrimaryBackup, SpanningTree, ThreePhaseCommit, TwoPhaseCommit, primary_backup, spanning_tree,
@@ -262,6 +263,16 @@ fn what_outlives_a_crash_what_users_say_and_what_is_split_is_the_same_everywhere
                  crash p2; recover p2; stabilize timers 9\n";
     let config = |group: Group| bully::Config::plain(group.size(), TICKS_PER_UNIT);
     assert!(told_alike::<Bully>("a story", story, &config, &mut BTreeSet::new()) > 12);
+}
+
+#[test]
+fn stories_of_agreements_are_the_same_everywhere() {
+    let judged = alike::<Paxos>("paxos", |_| Variants::none());
+    assert!(judged.contains(&Property::Agreement));
+    alike::<ChandraToueg>("chandra_toueg", |_| Variants::none());
+    alike::<ReliableBroadcast>("reliable_broadcast", |_| Variants::none());
+    let judged = alike::<AtomicBroadcast>("atomic_broadcast", |_| Variants::none());
+    assert!(judged.contains(&Property::TotalOrder));
 }
 
 /// Clocks are left out: each engine has its own.

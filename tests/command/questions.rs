@@ -169,6 +169,15 @@ fn what_other_assumptions_are_worth() {
     assert!((200.0..=220.0).contains(&seen.number("time_of_the_end_of_20")));
 }
 
+#[claims("Q-37")]
+#[test]
+fn how_consensus_is_reached_though_it_cannot_be() {
+    let seen = answer("Q-37");
+    assert_eq!(seen.one("agreement without a detector"), "holds");
+    assert_eq!(seen.one("progress without a detector"), "violated");
+    assert_eq!(seen.one("agreement though the detector errs"), "holds");
+}
+
 #[claims("Q-03")]
 #[test]
 fn other_problems_of_agreement() {

@@ -152,7 +152,7 @@ pub(crate) fn of_agreement<P: tenure_core::Agreement + Algorithm>(
     for property in &asked.properties {
         let monitor = AnyAgreement::of(service, *property, asked.size, &asked.down);
         check = match monitor {
-            Some(monitor) if property.is_of_the_end() => check.in_the_end(monitor),
+            Some(monitor) if monitor.judges_the_end() => check.in_the_end(monitor),
             Some(monitor) => check.always(monitor),
             None if *property == Property::Progress => check.progress(),
             None => panic!("{property} is nothing that a checker judges of a {}", service.name()),

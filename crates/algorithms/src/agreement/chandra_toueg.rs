@@ -125,10 +125,10 @@ labelled!(
 switches! {
     OwnEstimate = "own-estimate", unsound,
         "a coordinator proposes its own estimate, whatever others have adopted"
-        => "", "-n 3 --false-suspicion 1 --property agreement";
+        => "", "-n 3 --false-suspicion 1 --term-max 3 --property agreement";
     Unstamped = "unstamped", unsound,
         "who adopts an estimate does not note in which round"
-        => "", "-n 3 --false-suspicion 1 --property agreement";
+        => "", "-n 3 --false-suspicion 1 --term-max 3 --property agreement";
     Patient = "patient", unsound,
         "nobody suspects a coordinator, so everybody waits for one that has crashed"
         => "", "-n 3 --crash 1";

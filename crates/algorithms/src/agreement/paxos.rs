@@ -138,7 +138,8 @@ labelled!(
 switches! {
     PromiseNotSaved = "promise-not-saved", unsound,
         "what was promised and accepted is forgotten in a crash"
-        => "", "-n 3 --crash 1 --recover 1 --false-suspicion 1 --initiators 1,2 --term-max 1";
+        => "", "-n 3 --crash 1 --recover 1 --false-suspicion 1 --initiators 1,2 --term-max 1 \
+                --channel fifo --property agreement";
     AnyValue = "any-value", unsound,
         "a proposer asks for its own value, whatever was accepted before"
         => "", "-n 2 --false-suspicion 1";

@@ -139,7 +139,7 @@ impl Visitor for Cell {
         let card = P::card(&config, self.size());
         let mut check = self.under(Check::<P>::with(self.size(), config), &card);
         let is_large = self.scope == Three && self.name == "atomic-broadcast";
-        if is_large || self.scope == OverTheChannel && card.service == Service::Broadcast {
+        if is_large || self.scope == OverTheChannel && card.service != Service::Consensus {
             check = check.initiators([ProcessId(0)]);
         }
         let mut check = check.serving(card.service).progress();
@@ -147,7 +147,7 @@ impl Visitor for Cell {
             let Some(monitor) = AnyAgreement::of(card.service, property, self.size(), &[]) else {
                 continue;
             };
-            let ends = property.is_of_the_end();
+            let ends = monitor.judges_the_end();
             check = if ends { check.in_the_end(monitor) } else { check.always(monitor) };
         }
         check.run()

@@ -91,6 +91,12 @@ monitors! { size, down:
 }
 
 impl AnyAgreement {
+    /// Whether it judges the end of a run, and not each step alone: consensus errs by a step.
+    pub fn judges_the_end(&self) -> bool {
+        let by_a_step = matches!(self, AnyAgreement::OneDecision(_) | AnyAgreement::Proposed(_));
+        self.property().is_of_the_end() && !by_a_step
+    }
+
     /// The monitor of a property of a service; `None` where nothing judges it there.
     pub fn of(service: Service, property: Property, size: u32, down: &[ProcessId]) -> Option<Self> {
         let all = AnyAgreement::all(service, size, down);

@@ -58,6 +58,8 @@ pub struct Step {
     pub enters: bool,
     /// Whether it left.
     pub exits: bool,
+    /// What it was told by a service of agreement: `decides 1`.
+    pub agrees: Vec<String>,
     /// The message that arrived with it, as a place among the crossings.
     pub received: Option<usize>,
     /// Its number among the steps of the run, where it counts as one.
@@ -209,6 +211,7 @@ impl Layout {
         if step.exits && !says.iter().any(|said| said == "exits") {
             says.push("exits".to_owned());
         }
+        says.extend(step.agrees.iter().cloned());
         if let Some(term) = step.leader {
             let leads = step.at == Some(term.leader);
             let who = if leads { "leads".into() } else { format!("{} leads", term.leader) };

@@ -8,7 +8,7 @@ use super::layout::{Crossing, Fate, Layout, Mark, Step};
 use super::spans::Spans;
 use super::view::{Clock, Scale, View};
 use super::{events, labels};
-use crate::format::{ClockUnit, Header, Kind, Passage, Record, Source, Who};
+use crate::format::{ClockUnit, Header, Kind, Passage, Record, Source, Told, Who};
 use crate::merge::MessageKey;
 use crate::plain::plain;
 use crate::show::splits;
@@ -185,7 +185,13 @@ impl Reading {
         let changes = self.standings.read(seen.record);
         let kind = &seen.record.kind;
         let step = match kind {
-            Kind::Event(_) => self.effect(at, seen),
+            Kind::Event(told) => {
+                let step = self.effect(at, seen);
+                if let Told::Agreement(event) = told {
+                    self.change(step, |step| step.agrees.push(event.to_string()));
+                }
+                step
+            }
             Kind::Send(passage) => return self.send(at, seen, passage),
             Kind::Receive(passage) => return self.receive(at, seen, passage),
             Kind::Drop(passage) => return self.lose(at, seen, passage),
@@ -440,6 +446,7 @@ impl Reading {
             leader: None,
             enters: false,
             exits: false,
+            agrees: Vec::new(),
             received: None,
             number: counts.then_some(self.numbered),
             moment,

@@ -119,6 +119,7 @@ fn label(step: &Step) -> Label {
         Mark::Duplicates(_) => says.push("×2".to_owned()),
         _ => {}
     }
+    says.extend(step.agrees.iter().cloned());
     let crown = step.leader.map(|term| {
         let leads = step.at == Some(term.leader);
         if !leads {

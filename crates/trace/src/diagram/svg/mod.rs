@@ -159,6 +159,7 @@ impl Layout {
         for step in &self.steps {
             let tells = step.enters
                 || step.exits
+                || !step.agrees.is_empty()
                 || step.leader.is_some_and(|term| step.at == Some(term.leader))
                 || matches!(step.mark, Mark::Crashes | Mark::Recovers | Mark::Network(_));
             if !tells {
