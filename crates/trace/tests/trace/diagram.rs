@@ -278,3 +278,40 @@ fn names_that_mean_something_to_xml_are_written_out() {
     let svg = lay_out(&header(1), &records, View::default()).to_svg(Direction::Right);
     assert!(svg.contains(">a &lt; b &amp; c &gt; d</text>"), "{svg}");
 }
+
+#[test]
+fn where_two_are_inside_is_marked_in_every_picture() {
+    let records = |second: u64| {
+        vec![
+            at(0, P1, Kind::Boot),
+            at(0, P2, Kind::Boot),
+            at(1, P1, enter()),
+            at(2, P2, enter()),
+            at(3, P1, entered(1)),
+            at(second, P2, entered(2)),
+            at(5, P1, exited()),
+        ]
+    };
+    let laid_out = |second| {
+        let mut records = records(second);
+        records.sort_by_key(|record| record.time);
+        lay_out(&header(2), &records, View::default())
+    };
+    let layout = laid_out(4);
+    let [crime] = &layout.crimes[..] else { panic!("{:?}", layout.crimes) };
+    assert_eq!(crime.who, [P1, P2]);
+    assert_eq!(layout.steps[crime.step].time, 4 * TICKS_PER_UNIT);
+    assert_eq!(layout.steps[crime.until.expect("P1 leaves")].time, 5 * TICKS_PER_UNIT);
+    let text = layout.to_text(Direction::Down, Margin::Place);
+    assert!(text.contains("\n   4✗"), "{text}");
+    assert!(text.ends_with("{P1, P2} are inside\n"), "{text}");
+    let svg = layout.to_svg(Direction::Right);
+    assert_eq!(svg.matches("class=\"crime\"").count(), 2, "{svg}");
+    assert_eq!(svg.matches("class=\"guilty\"").count(), 1, "{svg}");
+    assert!(svg.contains("✗ mutual-exclusion violated"), "{svg}");
+
+    let layout = laid_out(6);
+    assert_eq!(layout.crimes, [], "one after the other");
+    assert!(!layout.to_text(Direction::Down, Margin::Place).contains('✗'));
+    assert!(!layout.to_svg(Direction::Right).contains("class=\"guilty\""));
+}
