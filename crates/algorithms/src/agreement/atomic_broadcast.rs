@@ -15,8 +15,8 @@
 //! Whoever has items that wait proposes the first of them to the next consensus. What the *k*-th
 //! consensus decides everybody delivers as its *k*-th item, when it has delivered the *k* − 1
 //! before; all decide alike, so all deliver in one order, and nobody leaves anything out. A process
-//! proposes to the *k*-th only what it has not delivered, and has delivered what was decided before:
-//! so no item is decided twice. What one who stays up has got all such get, and so all have
+//! proposes to the *k*-th only what it has not delivered, and has delivered all that was decided
+//! before: so no item is decided twice. What one who stays up has got all such get, and so all have
 //! something to propose to the same consensus, as consensus demands; and an item that waits at
 //! everybody is proposed by everybody in the end, so that it is decided.
 //!

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | assumes | asynchronous, reliable channels in any order, a detector wrong finitely often |
 //! | survives | the crash of a minority, without return |
-//! | messages per decision | 3(N − 1) in a round, N(N − 1) to tell it; more for rounds begun since |
+//! | messages per decision | 3(N − 1) in a round, N(N − 1) to tell; more for rounds begun since |
 //! | delay | 3 messages at the coordinator, 4 elsewhere |
 //!
 //! **Why it is right.** An estimate carries the number of the round in which it was adopted, its

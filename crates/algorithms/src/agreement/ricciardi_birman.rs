@@ -7,7 +7,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | assumes | asynchronous, first-in-first-out channels; of each view a majority stays up; a detector that is wrong finitely often |
+//! | assumes | asynchronous, links in order; of each view a majority; a fallible detector |
 //! | messages per change | 3(N − 1): propose, accept, install |
 //! | messages per change when the senior is suspected | 5(N − 1): interrogate and promise before |
 //! | delay | 3 messages, or 5 |

@@ -9,9 +9,9 @@
 //! | names | 1 … N + t, whatever the original names are |
 //! | messages | without bound that depends on N alone: (N − 1) for each change that one hears of |
 //!
-//! **Why it is right.** Everybody keeps what it knows of everybody: its original name, the name that
-//! it suggests for itself, and which of its suggestions that is. Whoever learns something sends all
-//! it knows to all. What one knows is *stable* when N − t processes, itself among them, have sent
+//! **Why it is right.** Everybody keeps what it knows of everybody: its original name, the name
+//! that it suggests for itself, and which of its suggestions that is. Whoever learns something
+//! sends all it knows to all. What one knows is *stable* when N − t processes, itself among them, have sent
 //! just that. Two such sets share a process, which sent both; it only ever learns, so of any two
 //! stable vectors one knows all that the other does.
 //!

@@ -219,7 +219,9 @@ macro_rules! services {
             /// Whether it is one of those commands that messages are counted per.
             fn is_counted(command: &Command) -> bool {
                 match command {
-                    $(Command::$Service(command) => <$service::User as Client>::is_counted(command)),+
+                    $(Command::$Service(command) => {
+                        <$service::User as Client>::is_counted(command)
+                    })+
                 }
             }
 
