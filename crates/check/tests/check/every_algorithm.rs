@@ -97,7 +97,7 @@ impl Cell {
         match (self.scope, self.name) {
             (
                 OverTheChannel,
-                "token-ring" | "misra-ring" | "repaired-ring" | "raft" | "chandra-toueg",
+                "token-ring" | "misra-ring" | "repaired-ring" | "raft" | "chandra-toueg" | "lease",
             ) => check.in_flight(2).max_states(FIRST),
             // It says everything again by itself, faster than the channel says it again.
             (OverTheChannel, "dijkstra-ring" | "restarting-chang-roberts") => {
