@@ -267,6 +267,9 @@ fn dies(stage: &mut Stage<Coordinated<Bully>>) {
         stage.suspicion(p(at), p(4), Verdict::Suspect);
     }
     stage.drain(&mut Dice(0));
+    // P4 is asked, too, and does not answer.
+    stage.fire(p(3), Timer::Election(bully::Timer::Answer));
+    stage.drain(&mut Dice(0));
 }
 
 #[test]
