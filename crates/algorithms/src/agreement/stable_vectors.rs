@@ -12,8 +12,8 @@
 //! **Why it is right.** Everybody keeps what it knows of everybody: its original name, the name
 //! that it suggests for itself, and which of its suggestions that is. Whoever learns something
 //! sends all it knows to all. What one knows is *stable* when N − t processes, itself among them,
-//! have sent just that. Two such sets share a process, which sent both; it only ever learns, so of any two
-//! stable vectors one knows all that the other does.
+//! have sent just that. Two such sets share a process, which sent both; it only ever learns, so of
+//! any two stable vectors one knows all that the other does.
 //!
 //! A process decides on its suggestion when its vector is stable and nobody else in it suggests the
 //! same. Say two decide on one name, one of them on a vector that knows all that the other's does:
