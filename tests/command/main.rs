@@ -1,6 +1,7 @@
 //! The command `tenure` as a script meets it: what it prints, and the status that it ends with.
 
 mod check;
+mod costs;
 mod lab;
 mod prompt;
 mod questions;

@@ -54,8 +54,9 @@ fn happens_again(check: &str, file: &Path, over: &[&str]) -> (String, bool) {
     (property.to_owned(), made_to)
 }
 
-/// The checks by which cards show their mistakes; compositions say those of what they are made of.
-fn shown() -> Vec<String> {
+/// The checks by which cards show their mistakes, or the runs of the simulator; compositions say
+/// those of what they are made of.
+fn shown(verb: &str) -> Vec<String> {
     let cards = json(&tenure("list --format json").stdout);
     let cards = cards.as_array().expect("a list of cards").clone();
     let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -65,10 +66,14 @@ fn shown() -> Vec<String> {
         let wrong = variants.into_iter().filter(|it| it["sound"] == false && it["shown_by"] != "");
         let check = |it: Value| {
             let (variant, by) = (word(&it["name"]), word(&it["shown_by"]));
+            let (its_verb, by) = match by.strip_prefix("simulate ") {
+                Some(by) => ("simulate", by),
+                None => ("check", by.as_str()),
+            };
             let own = if by.contains("--variant") { "" } else { &format!("--variant {variant} ") };
-            format!("{name} {own}{by}")
+            (its_verb == verb).then(|| format!("{name} {own}{by}"))
         };
-        if name.contains(':') { Vec::new() } else { wrong.map(check).collect::<Vec<_>>() }
+        if name.contains(':') { Vec::new() } else { wrong.filter_map(check).collect::<Vec<_>>() }
     };
     cards.iter().flat_map(of_card).collect()
 }
@@ -77,7 +82,7 @@ fn shown() -> Vec<String> {
 fn the_counterexample_of_every_mistake_happens_again_in_every_engine() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("found.ndjson");
-    let shown = shown();
+    let shown = shown("check");
     assert!(shown.len() > 20, "the cards show their mistakes: {shown:?}");
     let made_to = shown.iter().filter(|check| happens_again(check, &file, &EVERYWHERE).1);
     // Here a message outlives the crash of its receiver, which it does over no connection.
@@ -86,6 +91,26 @@ fn the_counterexample_of_every_mistake_happens_again_in_every_engine() {
     assert_eq!(made_to.len(), outlive.len(), "{made_to:?}");
     for (check, begins) in made_to.iter().zip(outlive) {
         assert!(check.starts_with(begins), "{check}");
+    }
+}
+
+/// What only shows in runs that go on after a fault: with the mistake, and without.
+#[test]
+fn the_simulator_shows_the_mistakes_that_no_check_does() {
+    let shown = shown("simulate");
+    assert!(!shown.is_empty(), "pre-votes are for those who were cut off and come back");
+    for line in shown {
+        let wrong = tenure(&format!("simulate {line}"));
+        assert_eq!(wrong.status.code(), Some(1), "{line}: {wrong:?}");
+        // The variants with the last of them, which is the mistake, left out.
+        let (before, after) = line.split_once("--variant ").expect("a variant is named");
+        let (variants, after) = after.split_once(' ').expect("options follow");
+        let right = match variants.rsplit_once(',') {
+            Some((others, _)) => format!("simulate {before}--variant {others} {after}"),
+            None => format!("simulate {before}{after}"),
+        };
+        let right_one = tenure(&right);
+        assert_eq!(right_one.status.code(), Some(0), "{right}: {right_one:?}");
     }
 }
 
@@ -108,6 +133,10 @@ fn what_violates_any_property_that_a_checker_judges_happens_again() {
         ("one-leader-at-a-time", "bully -n 3 --crash 1 --recover 1"),
         ("one-leader-at-a-time", "bully -n 3 --partition 1 --beyond-assumptions"),
         ("one-leader-per-term", "raft --variant forgotten-vote -n 3 --crash 1 --recover 1"),
+        ("fresh-terms", "bully --variant forgotten-number -n 2 --crash 1 --recover 1"),
+        ("steady-leader", "raft -n 3"),
+        ("cost", "ricart-agrawala --variant replies-again -n 2 --entries 2"),
+        ("topology", "token-ring --variant backwards -n 3"),
     ];
     for (property, check) in shown {
         let check = format!("{check} --property {property}");

@@ -41,7 +41,10 @@ fn the_example_of_the_contract_comes_out_to_the_letter() {
             "synchronisation": {"mean": 0.0, "max": 0.0},
         },
         "bypass_max": 0, "finished_at": 10.0, "blocked": [],
-        "verdicts": {"agreement": "holds", "validity": "holds", "progress": "holds"},
+        "verdicts": {
+            "agreement": "holds", "validity": "holds", "progress": "holds",
+            "cost": "holds", "topology": "holds",
+        },
     });
     assert_eq!(data("simulate chang-roberts --ids 5,4,3,2,1"), expected);
 }

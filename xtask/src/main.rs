@@ -5,6 +5,8 @@ mod attack;
 mod book;
 mod docs;
 mod expect;
+#[cfg(feature = "mutants")]
+mod mutants;
 mod pictures;
 mod program;
 mod tidy;
@@ -23,6 +25,9 @@ usage: cargo xtask <command>
   pictures [--check]        draw the worked examples, or see whether their pictures are current
   attack [KIND] [--seeds A..B] [--seconds N]
                             hurt and lie to real processes: files, faults, lasting, bytes, messages
+  mutants [--seed S] [--count N] [FILE …]
+                            change algorithms by one operator: which default command shows it?
+                            (`cargo mutate`, which builds this with the feature `mutants`)
   expect FILE KEY=VALUE …   check figures in a JSON report, as in `counter.lost=0`
 
 exit status: 0 all is well, 1 something is not, 2 usage
@@ -38,6 +43,8 @@ fn main() -> ExitCode {
         ["pictures"] => pictures::main(&root(), true),
         ["pictures", "--check"] => pictures::main(&root(), false),
         ["book", wishes @ ..] => book::main(&root(), wishes),
+        #[cfg(feature = "mutants")]
+        ["mutants", words @ ..] => mutants::main(&root(), words),
         ["attack", words @ ..] => attack::main(&root(), words),
         ["expect", file, expectations @ ..] if !expectations.is_empty() => {
             expect::main(Path::new(file), expectations)

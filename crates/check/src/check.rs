@@ -6,9 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use tenure_core::monitors::Neighbours;
 use tenure_core::service::mutex;
 use tenure_core::{
-    Algorithm, Card, Monitor, Need, Order, ProcessId, Property, Protocol, Service, Stamped,
+    Algorithm, Card, Layer, Monitor, Need, Order, ProcessId, Property, Protocol, Service, Stamped,
+    Topology,
 };
 use tenure_trace::Spoken;
 
@@ -75,6 +77,12 @@ pub struct Check<P: Checkable> {
     pub(crate) selected: Vec<Selected>,
     pub(crate) causality: bool,
     pub(crate) application_causality: bool,
+    /// Of which layer monitors see messages, if of any.
+    pub(crate) watched: Option<Layer>,
+    /// Whether they see all of them.
+    pub(crate) counts: bool,
+    /// The ring, where they see those that leave it.
+    pub(crate) ring: Option<Topology>,
     /// How messages of the application carry the protocol's clock, if they do.
     pub(crate) stamping: Option<Stamping<P>>,
     pub(crate) accepts_endless: bool,
@@ -155,6 +163,9 @@ impl<P: Checkable> Check<P> {
             selected: Vec::new(),
             causality: false,
             application_causality: true,
+            watched: None,
+            counts: false,
+            ring: None,
             stamping: None,
             accepts_endless: false,
             bypass_cap: None,
@@ -348,6 +359,14 @@ impl<P: Checkable> Check<P> {
         self
     }
 
+    /// Judges that messages go only to neighbours on a ring. It costs nothing while they do.
+    #[must_use]
+    pub fn round(mut self, ring: Topology) -> Self {
+        self.ring = Some(ring);
+        let neighbours = Neighbours::of(ring, self.size);
+        self.always(neighbours)
+    }
+
     /// Judges that whoever waits is served in the end: nobody is blocked, no two deadlock, and
     /// under weak fairness nobody starves.
     #[must_use]
@@ -364,6 +383,10 @@ impl<P: Checkable> Check<P> {
         let counts_only = matches!(property, Property::MutualExclusion | Property::AtMost(_));
         self.watches_names |= !counts_only;
         self.causality |= property.needs() == Need::Clocks;
+        if property.needs() == Need::Messages {
+            self.watched = P::Command::SERVICE.layer();
+            self.counts |= property != Property::Topology;
+        }
         let place = self.judges.len();
         self.judges.push(Box::new(Interning::new(monitor, place, ends)));
         place

@@ -1,9 +1,13 @@
 //! What an algorithm assumes, tolerates, costs and promises, as data.
 
+use alloc::format;
 use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
+use crate::cost::Cost;
+use crate::label::Layer;
+use crate::process::ProcessId;
 use crate::property::Property;
 use crate::theory::Theory;
 
@@ -114,12 +118,15 @@ impl Card {
         self
     }
 
-    /// All that it promises where the rates of clocks are off by so many parts in a million, or,
+    /// All that it promises, its cost as well where that is bounded, and who sends to whom where
+    /// that is a ring, where the rates of clocks are off by so many parts in a million, or,
     /// where nothing is said, timers fire at any time.
     pub fn promised(&self, drift_ppm: Option<u32>) -> impl Iterator<Item = Property> + '_ {
         let keep_time = drift_ppm.is_some_and(|drift| drift <= self.drift_ppm);
         let clocked = self.clocked.iter().filter(move |_| keep_time);
-        self.promises.iter().chain(clocked).copied()
+        let cost = self.messages.is_promise().then_some(Property::Cost);
+        let ring = self.topology.is_ring().then_some(Property::Topology);
+        self.promises.iter().chain(clocked).copied().chain(cost).chain(ring)
     }
 
     /// How many may be inside at once: 1, or the *k* of a k-mutex.
@@ -193,6 +200,15 @@ impl Service {
             Service::Membership => "membership",
             Service::Renaming => "renaming",
             Service::Other => "other",
+        }
+    }
+
+    /// The layer whose messages are its cost.
+    pub const fn layer(self) -> Option<Layer> {
+        match self {
+            Service::Mutex | Service::Office => Some(Layer::Mutex),
+            Service::Election => Some(Layer::Election),
+            _ => None,
         }
     }
 }
@@ -290,7 +306,7 @@ pub enum Crashes {
 
 /// Who must be able to reach whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Topology {
     /// Everybody everybody.
@@ -303,6 +319,23 @@ pub enum Topology {
     BidirectionalRing,
     /// Neighbours in a tree.
     Tree,
+}
+
+impl Topology {
+    /// Whether it says by their numbers alone who are neighbours.
+    pub const fn is_ring(self) -> bool {
+        matches!(self, Topology::UnidirectionalRing | Topology::BidirectionalRing)
+    }
+
+    /// Whether the one may send to the other in a group of `size`, as far as numbers say.
+    pub fn joins(self, size: u32, from: ProcessId, to: ProcessId) -> bool {
+        let follows = |one: ProcessId, other: ProcessId| (one.0 + 1) % size == other.0;
+        match self {
+            Topology::UnidirectionalRing => follows(from, to),
+            Topology::BidirectionalRing => follows(from, to) || follows(to, from),
+            Topology::Complete | Topology::Star | Topology::Tree => true,
+        }
+    }
 }
 
 /// The failure detector that an algorithm needs.
@@ -343,67 +376,6 @@ impl Knowledge {
     }
 }
 
-/// What the messages of [`Cost`] are counted per.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
-pub enum Per {
-    /// One entry to the critical section.
-    Entry,
-    /// One election.
-    Election,
-    /// One agreement: a decision, an item that all deliver.
-    Agreement,
-    /// One message of the protocol inside.
-    Message,
-    /// One period of a timer.
-    Period,
-}
-
-/// The messages that an algorithm sends, not counting those to oneself.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
-pub struct Cost {
-    /// Per what.
-    pub per: Per,
-    /// The formula as people write it.
-    pub formula: &'static str,
-    /// The fewest.
-    pub least: u64,
-    /// The most; `None` when there is no bound.
-    pub most: Option<u64>,
-    /// Whether these bound all that is sent: the formula of some goes on behind a comma.
-    #[cfg_attr(feature = "serde", serde(skip))]
-    pub whole: bool,
-}
-
-impl Cost {
-    /// So many for one entry.
-    pub const fn per_entry(formula: &'static str, least: u64, most: Option<u64>) -> Self {
-        Cost { per: Per::Entry, formula, least, most, whole: true }
-    }
-
-    /// So many for one election.
-    pub const fn per_election(formula: &'static str, least: u64, most: Option<u64>) -> Self {
-        Cost { per: Per::Election, formula, least, most, whole: true }
-    }
-
-    /// So many for one agreement.
-    pub const fn per_agreement(formula: &'static str, least: u64, most: Option<u64>) -> Self {
-        Cost { per: Per::Agreement, formula, least, most, whole: true }
-    }
-
-    /// The same, and more of which the bounds do not speak.
-    pub const fn in_part(self) -> Self {
-        Cost { whole: false, ..self }
-    }
-
-    /// The same, but none in a group of one.
-    pub const fn none_alone(self, size: u32) -> Self {
-        if size == 1 { Cost { least: 0, most: Some(0), ..self } } else { self }
-    }
-}
-
 /// A switch of an algorithm: another rule in one place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
@@ -416,6 +388,22 @@ pub struct Variant {
     pub sound: bool,
     /// Which verdict of the project's checklist it shows, such as 7-L2; empty for none.
     pub verdict: &'static str,
-    /// The options with which `tenure check` shows it; empty where a check shows nothing.
+    /// The options with which `tenure check` shows it, or, behind the word `simulate`, those with
+    /// which `tenure simulate` does; empty where neither shows anything.
     pub shown_by: &'static str,
+}
+
+impl Variant {
+    /// The words behind `tenure` that show it in an algorithm; nothing where none do.
+    pub fn command(&self, algorithm: &str) -> Option<String> {
+        let (verb, options) = match self.shown_by.strip_prefix("simulate ") {
+            Some(options) => ("simulate", options),
+            None => ("check", self.shown_by),
+        };
+        let own = match options.contains("--variant") {
+            true => String::new(),
+            false => format!("--variant {} ", self.name),
+        };
+        (!options.is_empty()).then(|| format!("{verb} {algorithm} {own}{options}"))
+    }
 }

@@ -12,8 +12,8 @@ use crate::card::Service;
 use crate::clock::VectorClock;
 use crate::monitor::{Monitor, Observed, OfElection, OfMutex};
 use crate::monitors::{
-    Agreement, AnyAgreement, BypassMeter, Fencing, Irrevocability, MutualExclusion, OneLeader,
-    Order, Scope, Uniqueness, Validity,
+    Agreement, AnyAgreement, BypassMeter, Fencing, FreshTerms, Irrevocability, MutualExclusion,
+    OneLeader, Order, Scope, SteadyLeader, Uniqueness, Validity,
 };
 use crate::process::ProcessId;
 use crate::property::Property;
@@ -276,6 +276,8 @@ pub struct ElectionJury {
     irrevocability: Juror<Irrevocability>,
     overall: Juror<OneLeader>,
     per_term: Juror<OneLeader>,
+    fresh: Juror<FreshTerms>,
+    steady: Juror<SteadyLeader>,
 }
 
 impl ElectionJury {
@@ -290,6 +292,8 @@ impl ElectionJury {
             irrevocability: Juror::new(Irrevocability::new(*size)),
             overall: Juror::new(OneLeader::new(Scope::Overall)),
             per_term: Juror::new(OneLeader::new(Scope::PerTerm)),
+            fresh: Juror::new(FreshTerms::new()),
+            steady: Juror::new(SteadyLeader::of(*size)),
         }
     }
 
@@ -313,6 +317,8 @@ impl ElectionJury {
         self.uniqueness.observe(time, at, seen);
         self.overall.observe(time, at, seen);
         self.per_term.observe(time, at, seen);
+        self.fresh.observe(time, at, seen);
+        self.steady.observe(time, at, seen);
     }
 
     /// The run has ended, `calm` if there had been time to agree.
@@ -333,6 +339,8 @@ impl ElectionJury {
             self.irrevocability.finding(),
             self.overall.finding(),
             self.per_term.finding(),
+            self.fresh.finding(),
+            self.steady.finding(),
         ]);
         findings
     }

@@ -17,6 +17,7 @@ mod algorithm;
 mod batch;
 mod card;
 mod clock;
+mod cost;
 mod fixed;
 mod jury;
 mod label;
@@ -44,10 +45,11 @@ mod wrap;
 pub use algorithm::Algorithm;
 pub use batch::{Batch, Environment, Still, TimerChange};
 pub use card::{
-    Card, Cost, Crashes, Detection, Faults, Knowledge, Order, Per, Service, Strategy, Timing,
-    Topology, Variant,
+    Card, Crashes, Detection, Faults, Knowledge, Order, Service, Strategy, Timing, Topology,
+    Variant,
 };
 pub use clock::{Causality, LamportClock, Stamp, VectorClock};
+pub use cost::{Cost, Per, Price};
 pub use fixed::Fixed;
 pub use jury::{
     AgreementJury, Charge, ElectionJury, Finding, FirstViolation, Judgement, Juror, MutexJury,

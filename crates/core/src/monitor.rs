@@ -61,6 +61,12 @@ pub enum Observed<'a, C, E> {
     Crashed,
     /// The process booted again.
     Recovered,
+    /// The process sent a message of the service's layer to another; shown where somebody
+    /// [needs](Property::needs) it.
+    Sent {
+        /// To whom.
+        to: ProcessId,
+    },
 }
 
 // They only refer to what is asked and told, whether or not that can be copied.

@@ -51,6 +51,14 @@ pub enum Property {
     OneLeaderAtATime,
     /// Never two leaders at once under one number.
     OneLeaderPerTerm,
+    /// Whoever begins to lead does so under a higher number than ever before.
+    FreshTerms,
+    /// Nobody is deposed in whom a majority believes.
+    SteadyLeader,
+    /// An entry, or an election, takes as many messages as the card says.
+    Cost,
+    /// Messages go only to neighbours on the ring that the card names.
+    Topology,
     /// Every item of a stream arrives exactly once, in order.
     NoLoss,
     /// Nobody commits what another aborts.
@@ -92,11 +100,15 @@ pub enum Need {
     Fences,
     /// The ranks of the processes.
     Ranks,
+    /// Which messages are sent.
+    Messages,
 }
 
 /// How much is made of a property where nobody asked for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Notice {
+    /// None: it is judged where somebody asks for it.
+    Asked,
     /// It is mentioned where it is violated.
     Broken,
     /// It is mentioned.
@@ -107,7 +119,7 @@ pub enum Notice {
 
 impl Property {
     /// All but the reader's own; the *k* of [`Property::AtMost`] is for a card to say.
-    pub const ALL: [Property; 32] = [
+    pub const ALL: [Property; 36] = [
         Property::MutualExclusion,
         Property::AtMost(1),
         Property::MutualExclusionStrict,
@@ -127,6 +139,10 @@ impl Property {
         Property::Integrity,
         Property::NoCreation,
         Property::TotalOrder,
+        Property::FreshTerms,
+        Property::SteadyLeader,
+        Property::Cost,
+        Property::Topology,
         Property::NoLoss,
         Property::Atomicity,
         Property::Durability,
@@ -178,6 +194,12 @@ impl Property {
             Property::OneLeaderPerTerm => {
                 ("one-leader-per-term", "Never two leaders under one number")
             }
+            Property::FreshTerms => ("fresh-terms", "Nobody leads again in a term that is over"),
+            Property::SteadyLeader => {
+                ("steady-leader", "Nobody is deposed in whom a majority believes")
+            }
+            Property::Cost => ("cost", "No more messages than the card says, and no fewer"),
+            Property::Topology => ("topology", "Messages go only to neighbours on the ring"),
             Property::NoLoss => ("no-loss", "Every item arrives exactly once, in order"),
             Property::Atomicity => ("atomicity", "Nobody commits what another aborts"),
             Property::Durability => ("durability", "An acknowledged write is never lost"),
@@ -236,7 +258,12 @@ impl Property {
             Property::Uniqueness
             | Property::Irrevocability
             | Property::OneLeaderAtATime
-            | Property::OneLeaderPerTerm => matches!(service, Service::Election | Service::Office),
+            | Property::OneLeaderPerTerm
+            | Property::FreshTerms
+            | Property::SteadyLeader => matches!(service, Service::Election | Service::Office),
+            Property::Cost | Property::Topology => {
+                matches!(service, Service::Mutex | Service::Election | Service::Office)
+            }
             Property::Integrity => matches!(service, Service::Consensus | Service::Broadcast),
             Property::UniformAgreement | Property::NoCreation | Property::TotalOrder => {
                 matches!(service, Service::Broadcast)
@@ -272,6 +299,7 @@ impl Property {
             Property::Order | Property::OrderWithMessages => Need::Clocks,
             Property::Fencing | Property::FencedAccess => Need::Fences,
             Property::Validity => Need::Ranks,
+            Property::Cost | Property::Topology => Need::Messages,
             _ => Need::Nothing,
         }
     }
@@ -294,6 +322,7 @@ impl Property {
             | Property::Irrevocability
             | Property::OneLeaderAtATime
             | Property::OneLeaderPerTerm => Notice::Broken,
+            Property::FreshTerms | Property::SteadyLeader => Notice::Asked,
             _ => Notice::Always,
         }
     }

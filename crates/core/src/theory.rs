@@ -77,7 +77,7 @@ pub enum Scene {
 }
 
 /// A number of messages that theory expects, per entry or per election.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Expected {
     /// What kind of number it is.
     pub precision: Precision,
@@ -104,7 +104,7 @@ impl Expected {
 }
 
 /// `sum / shared_by + laps · H(of)`, with the harmonic number H: exact where no float is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Figure {
     /// The whole number.
     pub sum: u64,
@@ -117,7 +117,7 @@ pub struct Figure {
 }
 
 /// What kind of number theory gives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Precision {
     /// That many in every run.
     Exact,

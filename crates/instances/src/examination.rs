@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use tenure_check::{Check, Checkable, EntriesOfAll, Progress, Refusal, Report};
 use tenure_core::monitors::{
-    Agreement, AnyAgreement, Bypass, Fencing, MutualExclusion, OneLeader, Order as InOrder, Scope,
-    Validity,
+    Agreement, AnyAgreement, Bypass, Fencing, FreshTerms, MutualExclusion, OneLeader,
+    Order as InOrder, Scope, Spending, SteadyLeader, Validity,
 };
 use tenure_core::{
     Algorithm, Card, Detection, Election, Mutex, Order, ProcessId, Property, Rank, Timing, Topology,
@@ -103,6 +103,12 @@ pub(crate) fn of_lock<P: Mutex + Algorithm>(
                 Property::NoStarvation => check.always(Bypass::at_most(1)),
                 Property::Bypass => check.measuring_bypass(MOST_COUNTED),
                 Property::Progress => check.progress(),
+                Property::Topology => check.round(P::card(config, asked.size).topology),
+                Property::Cost => match Spending::within(&P::card(config, asked.size).messages) {
+                    // What is missing is known in the end.
+                    Some(spending) => check.in_the_end(spending),
+                    None => check,
+                },
                 other => panic!("{other} is nothing that a checker judges of a lock"),
             };
         }
@@ -135,7 +141,14 @@ pub(crate) fn of_election<P: Election + Algorithm>(
             }
             Property::OneLeaderAtATime => check.always(OneLeader::new(Scope::Overall)),
             Property::OneLeaderPerTerm => check.always(OneLeader::new(Scope::PerTerm)),
+            Property::FreshTerms => check.always(FreshTerms::new()),
+            Property::SteadyLeader => check.always(SteadyLeader::of(asked.size)),
             Property::Progress => check.progress(),
+            Property::Topology => check.round(P::card(config, asked.size).topology),
+            Property::Cost => match Spending::within(&P::card(config, asked.size).messages) {
+                Some(spending) => check.always(spending),
+                None => check,
+            },
             other => panic!("{other} is nothing that a checker judges of an election"),
         };
     }

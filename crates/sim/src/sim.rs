@@ -1,7 +1,7 @@
 use std::io::Write;
 
 use tenure_core::service::{election, mutex, office};
-use tenure_core::{Algorithm, Card, Monitor, ProcessId, Protocol, Service, Stamped};
+use tenure_core::{Algorithm, Card, Monitor, Need, Price, ProcessId, Protocol, Service, Stamped};
 use tenure_trace::{Header, Kind, Recorded, Source, Spoken, WriteError};
 
 use crate::engine::chats::Stamping;
@@ -30,6 +30,8 @@ pub struct Simulation<P: Protocol> {
     options: Vec<String>,
     pub(crate) states: bool,
     stamping: Option<Stamping<P>>,
+    /// What a run may cost, where that is judged.
+    price: Option<Price>,
 }
 
 /// A run could not be made, or not be recorded.
@@ -67,6 +69,7 @@ impl<P: Recorded> Simulation<P> {
             options: Vec::new(),
             states: false,
             stamping: None,
+            price: None,
         }
     }
 
@@ -137,6 +140,7 @@ impl<P: Recorded> Simulation<P> {
             options: self.options.clone(),
             states: self.states,
             stamping: self.stamping,
+            price: self.price.clone(),
         }
     }
 
@@ -220,7 +224,12 @@ impl<P: Recorded> Simulation<P> {
         let watchers = self.watchers.clone();
         let mut world = World::new(core, &self.configs, &self.script, watchers, self.stamping);
         let ended = world.run(&mut controls);
-        Ok(self.reported(world, ended))
+        let (mut report, processes, recorder) = self.reported(world, ended);
+        // What somebody does by hand costs what it costs.
+        let counted = self.script.is_empty() && self.settings.watch.metrics;
+        let price = self.price.as_ref().filter(|_| counted);
+        report.findings.extend(price.map(|price| report.cost(price)));
+        Ok((report, processes, recorder))
     }
 
     /// Ends a run and tells of it.
@@ -254,7 +263,10 @@ impl<P: Recorded> Simulation<P> {
 
     pub(crate) fn header(&self) -> Header {
         let (size, watch) = (self.settings.size, &self.settings.watch);
-        let promises = watch.properties.iter().flatten().map(|promise| promise.name().to_owned());
+        let promises = watch.properties.iter().flatten();
+        // A trace is judged by what users are told; what a run cost is judged where it is made.
+        let promises = promises.filter(|promise| promise.needs() != Need::Messages);
+        let promises = promises.map(|promise| promise.name().to_owned());
         Header {
             fenced: watch.fenced,
             most_inside: watch.most_inside,
@@ -300,7 +312,13 @@ where
         configs.check(settings.size)?;
         let card: Card = P::card(configs.of(ProcessId(0)), settings.size);
         settings.check_against(&card)?;
-        let simulation = Simulation::new(configs, settings.resolved(&card));
-        Ok(Simulation { service: card.service, ..simulation.named(card.name) })
+        let settings = settings.resolved(&card);
+        let price = settings.unpriced(&card).is_none().then(|| {
+            let scene = settings.scene(card.service, false);
+            let of_scene = |scene| P::expected(configs.of(ProcessId(0)), settings.size, scene);
+            Price { cost: card.messages.clone(), expected: scene.and_then(of_scene) }
+        });
+        let simulation = Simulation::new(configs, settings);
+        Ok(Simulation { service: card.service, price, ..simulation.named(card.name) })
     }
 }

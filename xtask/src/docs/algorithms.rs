@@ -183,11 +183,21 @@ fn shown(command: &Command, algorithm: &str, variant: &Value) -> Result<Vec<Stri
         row.extend([String::new(), String::new()]);
         return Ok(row);
     }
+    let (verb, options) = match options.strip_prefix("simulate ") {
+        Some(options) => ("simulate", options),
+        None => ("check", options),
+    };
     let check = match options.contains("--variant") {
-        true => format!("check {algorithm} {options}"),
-        false => format!("check {algorithm} --variant {name} {options}"),
+        true => format!("{verb} {algorithm} {options}"),
+        false => format!("{verb} {algorithm} --variant {name} {options}"),
     };
     let report = command.ask(&check)?;
+    if verb == "simulate" {
+        let found = list(&report["violations"]).first().map(|it| text(&it["property"]));
+        let property = found.ok_or_else(|| format!("tenure {check} shows nothing"))?;
+        row.extend([format!("`tenure {check}`"), format!("{property} violated")]);
+        return Ok(row);
+    }
     let found = &report["counterexample"];
     let (Some(steps), property) = (found["length"].as_u64(), text(&found["property"])) else {
         return Err(format!("tenure {check} shows nothing, though `{name}` says that it does"));

@@ -363,6 +363,8 @@ impl<P: Algorithm> Algorithm for Fifo<P> {
         card.faults.loss = true;
         card.faults.duplication = true;
         card.theory = None;
+        // What is sent again is counted as what it carries.
+        card.messages = card.messages.in_part();
         // Repeats and acknowledgements carry news that the protocol inside does not see.
         card.promises.retain(|it| !matches!(it, Property::Order | Property::OrderWithMessages));
         card

@@ -184,7 +184,7 @@ impl Protocol for Bully {
     }
 
     fn stable(&self) -> Stable {
-        Stable { number: self.number }
+        Stable { number: self.rules().saved(self.number) }
     }
 
     fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
@@ -272,13 +272,15 @@ impl Bully {
     fn on_answer(&mut self, number: u64, fx: &mut impl Effects<Self>) {
         self.number = self.number.max(number);
         match self.phase {
-            Phase::Asking => self.enter_phase(Phase::Waiting, fx),
+            Phase::Asking if self.rules().waits_for_higher() => {
+                self.enter_phase(Phase::Waiting, fx);
+            }
             Phase::Settled if self.is_overtaken(number) => {
                 self.number = self.number.max(number + 1);
                 self.depose(fx);
                 self.start(fx);
             }
-            Phase::Settled | Phase::Waiting | Phase::Doubting => {}
+            Phase::Settled | Phase::Asking | Phase::Waiting | Phase::Doubting => {}
         }
     }
 

@@ -108,6 +108,9 @@ impl Configured for Config {
 switches! {
     UnmarkedForward = "unmarked-forward", sound,
         "passing on a larger rank does not make a participant: late starters start in vain";
+    StartsAgain = "starts-again", unsound,
+        "whoever takes part already starts again for every smaller rank: right, and dear"
+        => "", "-n 3 --property cost";
 }
 
 impl Protocol for ChangRoberts {
@@ -147,7 +150,7 @@ impl Protocol for ChangRoberts {
                     }
                     self.pass_on(message, fx);
                 }
-                Ordering::Less if self.phase == Phase::NonParticipant => self.participate(fx),
+                Ordering::Less if self.is_called() => self.participate(fx),
                 Ordering::Less => {}
                 Ordering::Equal => {
                     let (rank, leader) = (self.rank, self.ring.me());
@@ -170,6 +173,11 @@ impl ChangRoberts {
     fn participate(&mut self, fx: &mut impl Effects<Self>) {
         self.phase = Phase::Participant;
         self.pass_on(Message::Election { rank: self.rank }, fx);
+    }
+
+    /// Whether a smaller rank makes this process start: once.
+    fn is_called(&self) -> bool {
+        self.phase == Phase::NonParticipant || self.variants.has(Switch::StartsAgain)
     }
 
     fn believe_in(&mut self, leader: ProcessId, fx: &mut impl Effects<Self>) {

@@ -215,6 +215,22 @@ impl DolevKlaweRodeh {
     }
 }
 
+/// How many phases there are on this ring, in the direction of messages, whoever starts: whoever
+/// hears of an election takes part. An active process goes on, for the candidate before it, when
+/// that is larger than its own and than the one before that.
+fn phases<R: Ord + Copy>(ring: &[R]) -> u64 {
+    let mut active = ring.to_vec();
+    let mut phases = 1;
+    while active.len() > 1 {
+        let n = active.len();
+        let before = |place: usize, by: usize| active[(place + 2 * n - by) % n];
+        let goes_on = |place: &usize| before(*place, 1) > active[*place].max(before(*place, 2));
+        active = (0..n).filter(goes_on).map(|place| before(place, 1)).collect();
+        phases += 1;
+    }
+    phases
+}
+
 impl Algorithm for DolevKlaweRodeh {
     fn card(config: &Config, size: u32) -> Card {
         let size = ring::length(&config.absent, size);
@@ -242,11 +258,18 @@ impl Algorithm for DolevKlaweRodeh {
         }
     }
 
-    fn expected(config: &Config, size: u32, _: Scene) -> Option<Expected> {
+    fn expected(config: &Config, size: u32, scene: Scene) -> Option<Expected> {
         let size = ring::length(&config.absent, size);
+        let ring = ring::living(&config.ranks, &config.absent, ProcessId(0));
         let n = u64::from(size);
         // 2N a phase, but N in the last, of at most ⌊log₂ N⌋ + 1; and N to announce.
-        Some(Expected::new(Precision::Most, 2 * n * u64::from(size.ilog2()) + 2 * n))
+        Some(match scene {
+            Scene::AllStartDrawn => {
+                Expected::new(Precision::Most, 2 * n * u64::from(size.ilog2()) + 2 * n)
+            }
+            _ if size == 1 => Expected::new(Precision::Exact, 0),
+            _ => Expected::new(Precision::Exact, 2 * n * phases(&ring)),
+        })
     }
 
     fn ranked(config: &Config, ranks: Arc<[Rank]>) -> Config {

@@ -222,6 +222,22 @@ impl Franklin {
     }
 }
 
+/// How many phases there are on this ring, whoever starts: whoever hears of an election takes part.
+/// Who is larger than both its neighbours goes on, until one is left, whose bids come round.
+fn phases<R: Ord + Copy>(ring: &[R]) -> u64 {
+    let mut active = ring.to_vec();
+    let mut phases = 1;
+    while active.len() > 1 {
+        let n = active.len();
+        let goes_on = |place: &usize| {
+            active[*place] > active[(place + 1) % n].max(active[(place + n - 1) % n])
+        };
+        active = (0..n).filter(goes_on).map(|place| active[place]).collect();
+        phases += 1;
+    }
+    phases
+}
+
 impl Algorithm for Franklin {
     fn card(config: &Config, size: u32) -> Card {
         let size = ring::length(&config.absent, size);
@@ -249,10 +265,17 @@ impl Algorithm for Franklin {
         }
     }
 
-    fn expected(config: &Config, size: u32, _: Scene) -> Option<Expected> {
+    fn expected(config: &Config, size: u32, scene: Scene) -> Option<Expected> {
         let size = ring::length(&config.absent, size);
+        let ring = ring::living(&config.ranks, &config.absent, ProcessId(0));
         let n = u64::from(size);
-        Some(Expected::new(Precision::Most, 2 * n * (u64::from(size.ilog2()) + 1) + n))
+        Some(match scene {
+            Scene::AllStartDrawn => {
+                Expected::new(Precision::Most, 2 * n * (u64::from(size.ilog2()) + 1) + n)
+            }
+            _ if size == 1 => Expected::new(Precision::Exact, 0),
+            _ => Expected::new(Precision::Exact, 2 * n * phases(&ring) + n),
+        })
     }
 
     fn ranked(config: &Config, ranks: Arc<[Rank]>) -> Config {

@@ -250,6 +250,33 @@ fn probes(size: u64, end: u32) -> u64 {
     (1..end).map(|k| 4 * (1 << k) * (size / ((1 << (k - 1)) + 1))).sum()
 }
 
+/// The messages when everybody starts at once on this ring: in each phase a candidate's probe goes
+/// on both sides to the next larger rank or, if that is further away, as far as the phase reaches,
+/// and is replied to; in the last it goes all the way round, and so does the announcement.
+pub fn messages<R: Ord>(ring: &[R]) -> u64 {
+    let n = ring.len();
+    if n == 1 {
+        return 0;
+    }
+    let side = |place: usize, step: usize| {
+        let larger = (1..n).find(|hops| ring[(place + hops * step) % n] > ring[place]);
+        larger.unwrap_or(n) as u64
+    };
+    let mut messages = n as u64;
+    for place in 0..n {
+        let sides = [side(place, 1), side(place, n - 1)];
+        for phase in 0.. {
+            let far = reach(phase);
+            let goes = |away: u64| if away > far { 2 * far } else { away };
+            messages += sides.map(goes).iter().sum::<u64>();
+            if sides.into_iter().any(|away| away <= far) {
+                break;
+            }
+        }
+    }
+    messages
+}
+
 impl Algorithm for HirschbergSinclair {
     fn card(config: &Config, size: u32) -> Card {
         let size = ring::length(&config.absent, size);
@@ -279,9 +306,15 @@ impl Algorithm for HirschbergSinclair {
 
     fn expected(config: &Config, size: u32, scene: Scene) -> Option<Expected> {
         let size = ring::length(&config.absent, size);
+        let ring = ring::living(&config.ranks, &config.absent, ProcessId(0));
         let n = u64::from(size);
-        let bound = Expected::new(Precision::Most, 5 * n + probes(n, last_phase(n) + 1));
-        matches!(scene, Scene::AllStart | Scene::AllStartDrawn).then_some(bound)
+        match scene {
+            Scene::AllStart => Some(Expected::new(Precision::Exact, messages(&ring))),
+            Scene::AllStartDrawn => {
+                Some(Expected::new(Precision::Most, 5 * n + probes(n, last_phase(n) + 1)))
+            }
+            Scene::OneAtATime | Scene::Alike | Scene::OneStarts(_) | Scene::Other => None,
+        }
     }
 
     fn ranked(config: &Config, ranks: Arc<[Rank]>) -> Config {

@@ -146,7 +146,8 @@ impl Protocol for Raft {
     fn on_message(&mut self, from: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
         match message {
             Message::RequestPreVote { term } => {
-                let granted = term > self.term && !self.has_promised();
+                let heeds = self.has_promised() && !self.has(Switch::HeedlessPreVote);
+                let granted = term > self.term && !heeds;
                 let term = if granted { term } else { self.term };
                 fx.send(from, Message::PreVote { term, granted });
             }

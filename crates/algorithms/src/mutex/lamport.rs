@@ -18,6 +18,13 @@
 //! and cannot enter before it has left. The smallest waits for nobody but replies, which are
 //! sent at once.
 //!
+//! Whether an *equal* clock counted as a later one would make no difference. Each reply to our
+//! request was sent after it was received, with a later clock, and the replies to our earlier ones
+//! had all come before we could leave: a reply that comes while we wait is later. Where any message
+//! counts, one with our request's very clock is a request that was made at the same time; if its
+//! process goes first, we wait for its release in any case, which is later and comes after all
+//! that it sent before.
+//!
 //! The paper takes *any* message with a later clock for a reply; that is the variant
 //! `any-message`, and `suppressed-replies` uses it to save replies. To wait for the reply
 //! itself, as textbooks do, costs nothing and makes what is awaited easier to see. Entries are

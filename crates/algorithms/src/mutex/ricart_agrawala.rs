@@ -174,8 +174,11 @@ impl RicartAgrawala {
         assert!(inside, "only a process that is inside can leave");
         self.phase = Phase::Idle;
         let mut deferred = core::mem::take(&mut self.deferred);
-        for request in deferred.drain(..) {
-            fx.send(request.process, self.reply_to(request));
+        for request in &deferred {
+            fx.send(request.process, self.reply_to(*request));
+        }
+        if self.rules().forgets_answered() {
+            deferred.clear();
         }
         // Emptied, but keeping its memory: entering again allocates nothing.
         self.deferred = deferred;

@@ -26,13 +26,15 @@ use tenure_core::{
     Protocol, Strategy, Topology, labelled,
 };
 
+use crate::Variants;
 use crate::catalogue::{Configured, Parameters, Unknown};
-use crate::variants::tolerant;
+use crate::variants::{switches, tolerant};
 
 /// One process on the ring.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TokenRing {
     group: Group,
+    variants: Variants<Switch>,
     /// The longest that an idle holder keeps the token, in ticks.
     pass_after: u64,
     phase: Phase,
@@ -79,19 +81,26 @@ pub enum Timer {
 pub struct Config {
     /// The longest that an idle holder keeps the token, in ticks: one hop.
     pub pass_after: u64,
+    /// Which variants are switched on.
+    pub variants: Variants<Switch>,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Config { pass_after: Delay::units(1).max }
+        Config { pass_after: Delay::units(1).max, variants: Variants::none() }
     }
 }
 
 impl Configured for Config {
     fn configured(parameters: &Parameters) -> Result<Self, Unknown> {
-        parameters.no_variants()?;
-        Ok(Config { pass_after: parameters.delay })
+        Ok(Config { pass_after: parameters.delay, variants: parameters.variants()? })
     }
+}
+
+switches! {
+    Backwards = "backwards", unsound,
+        "the token goes to the predecessor: everybody is served, but against the ring"
+        => "", "-n 3";
 }
 
 impl Protocol for TokenRing {
@@ -109,7 +118,8 @@ impl Protocol for TokenRing {
         stable: Option<()>,
         fx: &mut impl Effects<Self>,
     ) -> Self {
-        let mut ring = TokenRing { group, pass_after: config.pass_after, phase: Phase::Idle };
+        let Config { pass_after, variants } = *config;
+        let mut ring = TokenRing { group, variants, pass_after, phase: Phase::Idle };
         if group.me() == ProcessId(0) && stable.is_none() {
             ring.hold(0, fx);
         }
@@ -172,7 +182,14 @@ impl TokenRing {
             return self.hold(entries, fx);
         }
         self.phase = Phase::Idle;
-        fx.send(self.group.successor(), Message::Token { entries });
+        fx.send(self.next(), Message::Token { entries });
+    }
+
+    fn next(&self) -> ProcessId {
+        match self.variants.has(Switch::Backwards) {
+            false => self.group.successor(),
+            true => self.group.predecessor(),
+        }
     }
 
     fn is_alone(&self) -> bool {
@@ -191,10 +208,12 @@ impl Algorithm for TokenRing {
             knows: Knowledge::UNIFORM,
             messages: Cost::per_entry("1 … ∞", 1, None).none_alone(size),
             theory: Some(Theory::lock(["0…N", "1", "no"], Hops::ring(size))),
-            variants: [tolerant(
-                "the repaired-ring: the suspected are skipped, a lost token is made anew",
-            )]
-            .into(),
+            variants: Variants::<Switch>::declared()
+                .into_iter()
+                .chain([tolerant(
+                    "the repaired-ring: the suspected are skipped, a lost token is made anew",
+                )])
+                .collect(),
             ..Card::mutex(
                 "token-ring",
                 "whoever has the token may enter, and passes it on",

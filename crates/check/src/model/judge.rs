@@ -22,6 +22,7 @@ pub(crate) enum Seen<C, E> {
     Event(E),
     Crashed,
     Recovered,
+    Sent { to: ProcessId },
 }
 
 impl<C, E> Seen<C, E> {
@@ -31,6 +32,7 @@ impl<C, E> Seen<C, E> {
             Seen::Event(event) => Observed::Event(event),
             Seen::Crashed => Observed::Crashed,
             Seen::Recovered => Observed::Recovered,
+            Seen::Sent { to } => Observed::Sent { to: *to },
         }
     }
 }

@@ -1,8 +1,8 @@
 //! A protocol, its users and its monitors, as the search sees them: the generic half.
 
 use tenure_core::{
-    Batch, Delay, Group, Input, ProcessId, Protocol, TICKS_PER_UNIT, TimerChange, VectorClock,
-    Verdict,
+    Batch, Delay, Group, Input, Labelled, Layer, ProcessId, Protocol, TICKS_PER_UNIT, TimerChange,
+    Topology, VectorClock, Verdict,
 };
 
 use crate::model::fingerprint::{Role, fingerprint};
@@ -32,6 +32,12 @@ pub(crate) struct Setting<P: Protocol> {
     pub(crate) causality: bool,
     /// Whether messages of the application carry it.
     pub(crate) application_causality: bool,
+    /// Of which layer monitors see messages, if of any.
+    pub(crate) watched: Option<Layer>,
+    /// Whether they see all of them.
+    pub(crate) counts: bool,
+    /// The ring, where they see those that leave it.
+    pub(crate) ring: Option<Topology>,
     /// How messages of the application carry the protocol's clock, if they do.
     pub(crate) stamping: Option<Stamping<P>>,
     pub(crate) clock_readings: u32,
@@ -276,9 +282,19 @@ impl<P: Checkable> Processes<P> {
             local.user.told(event);
             seen.push(Seen::Event(event.clone()));
         }
-        let messages = batch.messages.drain(..).collect();
+        let messages: Vec<(ProcessId, P::Message)> = batch.messages.drain(..).collect();
+        let shown = messages.iter().filter(|(to, message)| self.shows(local.at, *to, message));
+        seen.extend(shown.map(|(to, _)| Seen::Sent { to: *to }));
         let events = batch.events.drain(..).collect();
         Ran { local, messages, events, seen, application: None }
+    }
+
+    /// Whether a monitor is to see that a message is sent.
+    fn shows(&self, from: ProcessId, to: ProcessId, message: &P::Message) -> bool {
+        let setting = &self.setting;
+        let strays = |ring: Topology| !ring.joins(setting.size, from, to);
+        let shown = || setting.counts || setting.ring.is_some_and(strays);
+        setting.watched == Some(message.label().layer) && to != from && shown()
     }
 
     /// A delay in whole units of synchronous time; in asynchronous time any moment will do.

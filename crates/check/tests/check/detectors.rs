@@ -82,7 +82,7 @@ impl Monitor<Command, Event> for Opinions {
                 self.suspected[at.index()] = 0;
             }
             Observed::Recovered => self.down &= !(1 << at.0),
-            Observed::Command { .. } => {}
+            Observed::Command { .. } | Observed::Sent { .. } => {}
         }
         Ok(())
     }

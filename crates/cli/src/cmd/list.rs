@@ -162,7 +162,7 @@ fn whole(card: &Card) -> String {
     let most = most.map_or("any number".to_string(), |most| most.to_string());
     row("messages", &format!("{formula} {}", per(*unit)));
     row("", &format!("with {SIZE} processes: {least} to {most}"));
-    let promises: Vec<_> = card.promises.iter().map(|promise| promise.name()).collect();
+    let promises: Vec<_> = card.promised(None).map(|promise| promise.name()).collect();
     let drift = card.drift_ppm / 10_000;
     let clocks = format!("while clocks are right to {drift} % and nobody is stopped");
     let clocked = card.clocked.iter().map(|promise| format!("{promise}, {clocks}"));
@@ -170,14 +170,14 @@ fn whole(card: &Card) -> String {
     for (place, promise) in always.into_iter().chain(clocked).enumerate() {
         row(if place == 0 { "promises" } else { "" }, &promise);
     }
-    for Variant { name: variant, says, sound, verdict, shown_by } in &card.variants {
+    for shown in &card.variants {
+        let Variant { name: variant, says, sound, verdict, .. } = shown;
         let warning = if *sound { "" } else { " (wrong on purpose)" };
         let verdict = if verdict.is_empty() { String::new() } else { format!(", {verdict}") };
         row("variant", &format!("{variant}{warning}{verdict}"));
         row("", &format!("  {says}"));
-        if !shown_by.is_empty() {
-            let check = check_of(&card.name, variant, shown_by);
-            row("", &format!("  {check}"));
+        if let Some(command) = shown.command(&card.name) {
+            row("", &format!("  tenure {command}"));
         }
     }
     text
@@ -189,15 +189,6 @@ fn knowledge(card: &Card) -> String {
     let size = if card.knows.size { "know how many they are" } else { "need not know how many" };
     let words: Vec<&str> = card.knows.words().collect();
     format!("{}: they {names} and {size}", words.join(", "))
-}
-
-/// The command that shows what a variant does, alone or with others.
-fn check_of(algorithm: &str, variant: &str, options: &str) -> String {
-    if options.contains("--variant") {
-        format!("tenure check {algorithm} {options}")
-    } else {
-        format!("tenure check {algorithm} --variant {variant} {options}")
-    }
 }
 
 fn per(unit: Per) -> &'static str {

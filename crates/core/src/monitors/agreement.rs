@@ -76,7 +76,7 @@ impl Monitor<election::Command, election::Event> for Agreement {
             Observed::Recovered => {
                 self.beliefs.insert(at, Belief::default());
             }
-            Observed::Command { .. } => {}
+            Observed::Command { .. } | Observed::Sent { .. } => {}
         }
         Ok(())
     }

@@ -53,7 +53,7 @@ impl Monitor<Command, Event> for AllArrive {
                     ));
                 }
             }
-            Observed::Crashed | Observed::Recovered => {}
+            Observed::Crashed | Observed::Recovered | Observed::Sent { .. } => {}
         }
         Ok(())
     }

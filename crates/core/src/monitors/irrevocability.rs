@@ -73,6 +73,7 @@ impl Monitor<election::Command, election::Event> for Irrevocability {
                 self.upset();
             }
             Observed::Command { .. } | Observed::Recovered => self.upset(),
+            Observed::Sent { .. } => {}
         }
         Ok(())
     }

@@ -45,6 +45,7 @@ impl Monitor<stream::Command, stream::Event> for NoLoss {
             Observed::Crashed | Observed::Recovered => {
                 self.links.retain(|(from, to), _| *from != at && *to != at);
             }
+            Observed::Sent { .. } => {}
         }
         Ok(())
     }

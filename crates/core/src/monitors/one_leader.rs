@@ -42,7 +42,7 @@ impl Monitor<election::Command, election::Event> for OneLeader {
             Observed::Event(election::Event::Elected { leader, term }) if *leader == at => {
                 self.leaders.insert(at, *term);
             }
-            Observed::Command { .. } => return Ok(()),
+            Observed::Command { .. } | Observed::Sent { .. } => return Ok(()),
             _ => {
                 self.leaders.remove(&at);
                 return Ok(());

@@ -60,7 +60,7 @@ impl Monitor<Command, Event> for OneTree {
                 }
             }
             Observed::Crashed => self.crashed = true,
-            Observed::Command { .. } | Observed::Recovered => {}
+            Observed::Command { .. } | Observed::Recovered | Observed::Sent { .. } => {}
         }
         Ok(())
     }

@@ -60,7 +60,7 @@ impl Monitor<Command, Event> for OneView {
                 self.newest.remove(&at);
                 Ok(())
             }
-            Observed::Command { .. } | Observed::Crashed => Ok(()),
+            Observed::Command { .. } | Observed::Crashed | Observed::Sent { .. } => Ok(()),
         };
         judged.map_err(|says| Violation { at, says })
     }

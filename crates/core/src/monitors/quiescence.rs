@@ -50,7 +50,10 @@ impl Monitor<Command, Event> for Quiescence {
                     return Err(Violation { at, says });
                 }
             }
-            Observed::Event(Event::Tasked { .. }) | Observed::Crashed | Observed::Recovered => {}
+            Observed::Event(Event::Tasked { .. })
+            | Observed::Crashed
+            | Observed::Recovered
+            | Observed::Sent { .. } => {}
         }
         Ok(())
     }

@@ -38,6 +38,7 @@ macro_rules! on_half {
                     Observed::Event($whole::Event::$half(event)) => Observed::Event(event),
                     Observed::Crashed => Observed::Crashed,
                     Observed::Recovered => Observed::Recovered,
+                    Observed::Sent { to } => Observed::Sent { to },
                     Observed::Command { .. } | Observed::Event(_) => return Ok(()),
                 };
                 self.0.observe(at, seen)

@@ -40,7 +40,7 @@ impl Monitor<election::Command, election::Event> for Uniqueness {
                 self.believers.remove(at);
                 self.leaders.remove(at);
             }
-            Observed::Command { .. } | Observed::Recovered => {}
+            Observed::Command { .. } | Observed::Recovered | Observed::Sent { .. } => {}
         }
         Ok(())
     }

@@ -76,7 +76,7 @@ impl Monitor<election::Command, election::Event> for Validity {
             Observed::Recovered => {
                 self.down.remove(at);
             }
-            Observed::Command { .. } => {}
+            Observed::Command { .. } | Observed::Sent { .. } => {}
         }
         Ok(())
     }

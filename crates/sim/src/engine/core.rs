@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use tenure_core::service::{agreement, mutex, office};
-use tenure_core::{AgreementJury, Charge, ElectionJury, Label, MutexJury, ProcessId, Service};
+use tenure_core::{
+    AgreementJury, Charge, ElectionJury, FirstViolation, Label, MutexJury, ProcessId, Service,
+};
 use tenure_trace::{Kind, Who};
 
 use crate::engine::agenda::{Act, Agenda};
@@ -44,6 +46,8 @@ pub(crate) struct Core {
     pub(crate) told: Vec<Vec<String>>,
     pub(crate) causality: Option<Causality>,
     pub(crate) metrics: Metrics,
+    /// The first message that left the ring.
+    pub(crate) strayed: Option<FirstViolation>,
     pub(crate) recorder: Option<Recorder>,
     /// Whether messages carry a tag: a ticket of the trace, or a clock.
     pub(crate) tagging: bool,
@@ -164,6 +168,7 @@ impl Core {
             tagging: causality.is_some() || recorder.is_some(),
             causality,
             metrics,
+            strayed: None,
             recorder,
             fragile,
             sessions,

@@ -1,6 +1,8 @@
 //! How a message is sent, lost and received, as far as traces and figures are concerned.
 
-use tenure_core::{Labelled, Layer, ProcessId};
+use tenure_core::monitors::Neighbours;
+use tenure_core::service::mutex;
+use tenure_core::{Juror, Labelled, Layer, OfMutex, ProcessId};
 use tenure_trace::Kind;
 
 use crate::engine::core::Core;
@@ -29,6 +31,11 @@ pub(crate) fn post<M: Labelled + Clone + serde::Serialize>(
 ) {
     if to != from {
         core.metrics.sent += 1;
+        if let Some(ring) = core.settings.watch.ring
+            && !ring.joins(core.settings.size, from, to)
+        {
+            stray(core, from, to, message.label().layer);
+        }
         if core.settings.watch.metrics {
             let label = message.label();
             core.metrics.kind(label).sent += 1;
@@ -58,6 +65,17 @@ pub(crate) fn post<M: Labelled + Clone + serde::Serialize>(
                 lose(core, from, to, tag, &message);
             }
         }
+    }
+}
+
+/// A message of the service leaves the ring.
+#[cold]
+fn stray(core: &mut Core, from: ProcessId, to: ProcessId, layer: Layer) {
+    if let (Some(ring), Layer::Mutex | Layer::Election) = (core.settings.watch.ring, layer) {
+        let mut neighbours = Juror::new(Neighbours::of(ring, core.settings.size));
+        neighbours.observe(core.now, from, OfMutex::Sent { to });
+        let found = neighbours.finding::<mutex::Command, mutex::Event>().violation;
+        core.strayed = core.strayed.take().or(found);
     }
 }
 

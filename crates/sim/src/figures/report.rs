@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use tenure_core::{Notice, ProcessId, Property, Rank, TICKS_PER_UNIT};
+use tenure_core::{Notice, Per, Price, ProcessId, Property, Rank, TICKS_PER_UNIT};
 
 use crate::engine::core::Core;
 use crate::figures::faults_seen::{FaultCount, count_faults, warnings};
@@ -164,6 +164,23 @@ impl Report {
         if units > 0.0 { self.metrics.entered as f64 / units } else { 0.0 }
     }
 
+    /// Whether the run cost what it may: decided only once everybody has been served.
+    pub(crate) fn cost(&self, price: &Price) -> Finding {
+        let served = self.verdict(Property::Progress.name()) == Some(Judgement::Holds);
+        let (times, begun) = match price.cost.per {
+            Per::Election => (u64::from(served), 1),
+            // Who waits has asked no more than once since it was served.
+            _ if served => (self.metrics.entered, self.metrics.entered),
+            _ => (self.metrics.entered, self.metrics.entered + u64::from(self.size)),
+        };
+        let sent = price.cost.per.layer().map_or(0, |layer| self.metrics.sent_in(layer));
+        match price.objection(sent, times, begun) {
+            Some(says) => Finding::violated(Property::Cost, self.finished_at, ProcessId(0), says),
+            None if served => Finding::undisputed(Property::Cost, Judgement::Holds),
+            None => Finding::undisputed(Property::Cost, Judgement::Incomplete),
+        }
+    }
+
     fn counts(&self, property: Property) -> bool {
         match (&self.counted, property) {
             (_, Property::Own(_)) => true,
@@ -220,7 +237,9 @@ fn findings(core: &mut Core, decided: bool, blocked: &[ProcessId]) -> Vec<Findin
         if decided {
             election.end(core.now, true);
         }
+        let asked = core.settings.watch.properties.as_deref().unwrap_or_default();
         let mut found = election.findings();
+        found.retain(|it| it.property.notice() > Notice::Asked || asked.contains(&it.property));
         if core.mutex.is_none() {
             found.insert(2, progress);
         }
@@ -232,6 +251,11 @@ fn findings(core: &mut Core, decided: bool, blocked: &[ProcessId]) -> Vec<Findin
         }
         findings.append(&mut agreement.findings());
         findings.push(self::progress(core, decided, blocked));
+    }
+    if core.settings.watch.ring.is_some() {
+        let violation = core.strayed.take();
+        let judgement = violation.as_ref().map_or(Judgement::Holds, |_| Judgement::Violated);
+        findings.push(Finding { property: Property::Topology, judgement, violation });
     }
     findings
 }

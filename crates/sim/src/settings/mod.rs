@@ -4,13 +4,14 @@ pub(crate) mod command_line;
 pub(crate) mod configs;
 pub(crate) mod fault;
 pub(crate) mod latency;
+pub(crate) mod price;
 pub(crate) mod refusal;
 pub(crate) mod span;
 pub(crate) mod workload;
 
 use std::sync::Arc;
 
-use tenure_core::{Order, ProcessId, Property, Rank, TICKS_PER_UNIT, Timing};
+use tenure_core::{Order, ProcessId, Property, Rank, TICKS_PER_UNIT, Timing, Topology};
 
 use crate::settings::fault::{Chance, Fault};
 use crate::settings::latency::Latency;
@@ -181,6 +182,8 @@ pub struct Watch {
     pub most_inside: u32,
     /// Whether entries carry fences; a k-mutex has none.
     pub fenced: bool,
+    /// The ring that messages must not leave; `None`: that of the card, where nothing fails.
+    pub ring: Option<Topology>,
     /// The properties whose violation makes a run a failure; `None`: the card's promises, or
     /// without a card mutual exclusion, progress, fencing, agreement and validity.
     pub properties: Option<Vec<Property>>,
@@ -195,6 +198,7 @@ impl Watch {
         bytes: false,
         most_inside: 1,
         fenced: true,
+        ring: None,
         properties: None,
     };
 }

@@ -274,6 +274,9 @@ impl Settings {
         self.network.order.get_or_insert(card.order);
         let drift = Some(self.time.drift_ppm);
         self.watch.properties.get_or_insert_with(|| card.promised(drift).collect());
+        if self.off_ring(card).is_none() {
+            self.watch.ring.get_or_insert(card.topology);
+        }
         if card.service == Service::Mutex {
             self.watch.most_inside = self.watch.most_inside.max(card.most_inside());
             self.watch.fenced &= card.fenced();
@@ -299,7 +302,7 @@ impl Settings {
     }
 
     /// What may happen in these settings.
-    fn surroundings(&self, card: &Card) -> Surroundings {
+    pub(crate) fn surroundings(&self, card: &Card) -> Surroundings {
         let mut around = Surroundings {
             timing: self.time.timing.unwrap_or(card.timing),
             order: self.network.order.unwrap_or(card.order),

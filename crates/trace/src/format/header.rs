@@ -1,7 +1,7 @@
 //! The first line of a trace.
 
 use serde::{Deserialize, Serialize};
-use tenure_core::{Rank, Service};
+use tenure_core::{Rank, Service, Topology};
 
 /// The version of the format that this crate writes, and the newest that it reads.
 pub const VERSION: u32 = 1;
@@ -49,6 +49,13 @@ pub struct Header {
     /// How many of the last steps go round for ever, where somebody waits as long as they do.
     #[serde(default, skip_serializing_if = "is_none")]
     pub repeats: u32,
+    /// The most messages that an entry, or an election, may take, where the trace was kept because
+    /// one took more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub most_messages: Option<u64>,
+    /// The ring, where the trace was kept because a message left it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub topology: Option<Topology>,
     /// The seed of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
@@ -75,6 +82,8 @@ impl Header {
             options: Vec::new(),
             violates: None,
             repeats: 0,
+            most_messages: None,
+            topology: None,
             seed: None,
             replay: None,
         }

@@ -1,10 +1,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use tenure_core::monitors::NoLoss;
+use tenure_core::monitors::{Neighbours, NoLoss, Spending};
 use tenure_core::service::{election, mutex};
 use tenure_core::{
-    Charge, ElectionJury, Finding, Juror, MutexJury, Observed, ProcessId, Property, VectorClock,
+    Charge, ElectionJury, Finding, Juror, MutexJury, Observed, OfElection, OfMutex, Per, ProcessId,
+    Property, VectorClock,
 };
 
 use super::agreements::Agreements;
@@ -42,6 +43,10 @@ pub struct Judge {
     /// Who awaits the result of an election.
     awaiting: BTreeSet<ProcessId>,
     no_loss: Juror<NoLoss>,
+    /// Where the header says what an entry or an election may take.
+    spending: Option<Juror<Spending>>,
+    /// Where it says who may send to whom.
+    neighbours: Option<Juror<Neighbours>>,
     applications: Applications,
     agreements: Agreements,
     /// Whether any request had a vector clock.
@@ -78,6 +83,8 @@ impl Judge {
             elects: ElectionJury::new(&charge),
             awaiting: (0..header.n).map(ProcessId).collect(),
             no_loss: Juror::new(NoLoss::new()),
+            spending: header.most_messages.map(|most| spending(header.service, most)),
+            neighbours: header.topology.map(|ring| Juror::new(Neighbours::of(ring, header.n))),
             applications: Applications::new(),
             agreements: Agreements::new(header.service, &charge),
             clocks: false,
@@ -119,10 +126,25 @@ impl Judge {
             Kind::Send(_) | Kind::Receive(_) => {
                 self.traffic.read(at, &record.kind);
                 self.entries.passage(at, record);
+                self.sends(at, &record.kind);
             }
             Kind::Drop(_) | Kind::Duplicate(_) => self.traffic.read(at, &record.kind),
             Kind::Suspicion { .. } => self.disturbed = record.time,
             _ => {}
+        }
+    }
+
+    fn sends(&mut self, at: ProcessId, kind: &Kind) {
+        let Kind::Send(passage) = kind else { return };
+        if self.header.service.layer() != Some(passage.layer) {
+            return;
+        }
+        let sent = OfMutex::Sent { to: passage.peer };
+        if let Some(spending) = &mut self.spending {
+            spending.observe(self.now, at, sent);
+        }
+        if let Some(neighbours) = &mut self.neighbours {
+            neighbours.observe(self.now, at, sent);
         }
     }
 
@@ -156,12 +178,18 @@ impl Judge {
     fn asked(&mut self, at: ProcessId, asked: &Asked, clock: Option<&VectorClock>) {
         if let Some(command) = asked.mutex() {
             self.clocks |= clock.is_some();
+            if let Some(spending) = &mut self.spending {
+                spending.observe(self.now, at, OfMutex::Command { command, clock });
+            }
             if *command == mutex::Command::Enter {
                 self.locks.requested(self.now, at, clock.map(|clock| [clock, clock]));
             }
         }
         if let Some(command) = asked.election() {
             self.awaiting.insert(at);
+            if let Some(spending) = &mut self.spending {
+                spending.observe(self.now, at, OfElection::Command { command, clock });
+            }
             self.elects.observe(self.now, at, Observed::Command { command, clock });
         }
         if let Asked::Stream(command) = asked {
@@ -186,6 +214,9 @@ impl Judge {
                 election::Event::Elected { .. } => self.awaiting.remove(&at),
                 election::Event::Deposed { .. } => self.awaiting.insert(at),
             };
+            if let Some(spending) = &mut self.spending {
+                spending.observe(self.now, at, OfElection::Event(event));
+            }
             self.elects.observe(self.now, at, Observed::Event(event));
         }
         if let Told::Stream(event) = told {
@@ -239,7 +270,10 @@ impl Judge {
         }
         if matches!(self.header.service, Service::Election | Service::Office) {
             let asked = |it: &Finding| match it.property {
-                Property::Uniqueness | Property::Irrevocability => findings.is_named(it.property),
+                Property::Uniqueness
+                | Property::Irrevocability
+                | Property::FreshTerms
+                | Property::SteadyLeader => findings.is_named(it.property),
                 _ => true,
             };
             let found: Vec<Finding> = self.elects.findings().into_iter().filter(asked).collect();
@@ -247,6 +281,12 @@ impl Judge {
         }
         if self.header.service == Service::Stream {
             findings.put(self.no_loss.finding());
+        }
+        if let Some(spending) = &self.spending {
+            findings.put(spending.finding::<mutex::Command, mutex::Event>());
+        }
+        if let Some(neighbours) = &self.neighbours {
+            findings.put(neighbours.finding::<mutex::Command, mutex::Event>());
         }
         self.applications.findings().for_each(|finding| findings.put(finding));
         self.agreements.findings().into_iter().for_each(|finding| findings.put(finding));
@@ -328,4 +368,10 @@ impl Judge {
         });
         findings.judge(Property::Counter, found.as_ref());
     }
+}
+
+/// Who judges what entries or elections take.
+fn spending(service: Service, most: u64) -> Juror<Spending> {
+    let per = if service == Service::Election { Per::Election } else { Per::Entry };
+    Juror::new(Spending::at_most(per, most))
 }

@@ -23,6 +23,12 @@ switches! {
     NoTerms = "no-terms", unsound,
         "announcements carry no term, so a late one overwrites a newer one"
         => "", "-n 2 --crash 1 --recover 1";
+    IgnoreAnswers = "ignore-answers", unsound,
+        "an answer changes nothing: whoever has asked leads, though somebody higher is alive"
+        => "", "-n 3 --down 3 --property one-leader-at-a-time";
+    ForgottenNumber = "forgotten-number", unsound,
+        "the number is not saved: whoever comes back leads once more in a term that is over"
+        => "", "-n 2 --crash 1 --recover 1 --property fresh-terms";
     Greet = "greet", sound,
         "a leader announces itself to a peer that is trusted again: heals partitions";
 }
@@ -61,6 +67,11 @@ impl Rules {
         !self.0.has(Switch::IgnoreLower)
     }
 
+    /// Whether an answer of somebody higher makes us wait for its announcement.
+    pub(super) fn waits_for_higher(self) -> bool {
+        !self.0.has(Switch::IgnoreAnswers)
+    }
+
     /// Whether a leader announces itself to a peer that is trusted again.
     pub(super) fn greets(self) -> bool {
         self.0.has(Switch::Greet)
@@ -72,6 +83,11 @@ impl Rules {
     /// The number that comes after one that may be in use.
     pub(super) fn after(self, number: u64) -> u64 {
         if self.has_terms() { number + 1 } else { number }
+    }
+
+    /// The number that is saved.
+    pub(super) fn saved(self, number: u64) -> u64 {
+        if self.0.has(Switch::ForgottenNumber) { 0 } else { number }
     }
 
     /// A number as messages carry it: 0 where there are no terms.

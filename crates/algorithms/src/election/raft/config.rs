@@ -51,6 +51,10 @@ impl Configured for Config {
 switches! {
     PreVote = "pre-vote", sound,
         "a candidate first asks whether a majority would vote, and keeps its term if not";
+    HeedlessPreVote = "heedless-pre-vote", unsound,
+        "a pre-vote is granted though a leader is there: who was cut off deposes it, as without"
+        => "", "simulate -n 3 --variant pre-vote,heedless-pre-vote --initiators 1 \
+                --partition 3@20..80 --runs 100 --property steady-leader";
     ForgottenVote = "forgotten-vote", unsound,
         "the vote is not saved: whoever comes back votes a second time in the same term"
         => "", "-n 3 --crash 1 --recover 1 --property one-leader-per-term";

@@ -33,6 +33,9 @@ switches! {
     ReplyWhileInside = "reply-while-inside", unsound,
         "a request that arrives while we are inside is answered at once"
         => "", "-n 3 --entries 2 --channel fifo";
+    RepliesAgain = "replies-again", unsound,
+        "a request that was deferred is answered again at each exit: right, and dear"
+        => "", "-n 2 --entries 2 --property cost";
 }
 
 /// The rules that a process follows.
@@ -78,6 +81,11 @@ impl Rules {
     /// What we keep of a request that we defer.
     pub(super) fn kept(self, request: Stamp) -> Stamp {
         if self.names_replies() { request } else { Stamp { clock: 0, ..request } }
+    }
+
+    /// Whether a request is forgotten once it was answered.
+    pub(super) fn forgets_answered(self) -> bool {
+        !self.0.has(Switch::RepliesAgain)
     }
 
     /// Our reply to a request, while our clock is `clock`.

@@ -5,7 +5,7 @@ mod perform;
 
 use tenure_algorithms::catalogue::Parameters;
 use tenure_check::{Judgement, Limit, Refusal, Report};
-use tenure_core::{Need, Service, Timing};
+use tenure_core::{Need, Property, Service, Timing};
 
 use self::perform::examination;
 use super::failure::{Failure, Status};
@@ -184,6 +184,9 @@ fn save(options: &Options, report: &Report) -> Result<(), Failure> {
             header.most_inside = card.most_inside();
             header.fenced = card.fenced() || found.property.needs() == Need::Fences;
             header.ranks = Some(parameters.ranks.to_vec());
+            let most = card.messages.most.filter(|_| found.property == Property::Cost);
+            header.most_messages = most;
+            header.topology = (found.property == Property::Topology).then_some(card.topology);
             found.save(path).map_err(Failure::environment)
         }
         None => Ok(()),

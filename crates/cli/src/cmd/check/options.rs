@@ -131,7 +131,7 @@ fn judged() -> impl Iterator<Item = Property> {
 }
 
 /// What a checker judges of a lock or an election.
-const JUDGED: [Property; 12] = [
+const JUDGED: [Property; 16] = [
     Property::MutualExclusion,
     Property::AtMost(1),
     Property::Progress,
@@ -144,6 +144,10 @@ const JUDGED: [Property; 12] = [
     Property::Validity,
     Property::OneLeaderAtATime,
     Property::OneLeaderPerTerm,
+    Property::FreshTerms,
+    Property::SteadyLeader,
+    Property::Cost,
+    Property::Topology,
 ];
 
 /// Whether worlds are brought into a canonical form.
@@ -184,9 +188,17 @@ impl Options {
     /// What is judged: what was asked for, or what the card promises.
     pub(crate) fn properties(&self, card: &Card) -> Result<Vec<Property>, Failure> {
         if self.property.is_empty() {
-            // Order and bypass are kept only when asked for: they make the worlds larger.
-            let judged =
-                |it: &Property| it.needs() != Need::Clocks && *it != Property::NoStarvation;
+            // Order and bypass are kept only when asked for: they make the worlds larger. So does
+            // what was spent, unless it is the same in every run.
+            let judged = |it: &Property| match it {
+                Property::NoStarvation => false,
+                Property::Cost => {
+                    let constant = card.messages.exactly().is_some();
+                    constant && card.service == Service::Mutex && self.unpriced(card).is_none()
+                }
+                Property::Topology => !self.is_disturbed(),
+                property => property.needs() != Need::Clocks,
+            };
             // Outside synchronous time timers fire at any time.
             let timing = self.group.timing().unwrap_or(card.timing);
             let promised = card.promised((timing == Timing::Synchronous).then_some(0));
@@ -199,7 +211,43 @@ impl Options {
                  offers",
             )));
         }
+        let asked = |property| self.property.contains(&property);
+        let cost = self.unpriced(card).filter(|_| asked(Property::Cost));
+        let topology = self.off_ring(card).filter(|_| asked(Property::Topology));
+        if let Some(why) = cost.or(topology) {
+            let (property, name) = (if cost.is_some() { "cost" } else { "topology" }, &card.name);
+            let says = format!("--property {property} does not judge {name} here: {why}");
+            return Err(Failure::usage(says));
+        }
         Ok(self.property.iter().map(|property| card.meant(*property)).collect())
+    }
+
+    /// Whether anything goes wrong in these searches, or beyond what the card assumes.
+    fn is_disturbed(&self) -> bool {
+        let faults = [self.lose, self.duplicate, self.crash, self.recover, self.false_suspicion];
+        let fails = faults.iter().any(|most| *most > 0) || self.partition.is_some();
+        fails || !self.group.down().is_empty() || self.group.beyond_assumptions
+    }
+
+    /// Why the card's cost says nothing of these searches, where it does not.
+    fn unpriced(&self, card: &Card) -> Option<&'static str> {
+        let unbounded = matches!(self.group.entries, Some(EntriesAsked::Unbounded));
+        let whys = [
+            (!card.messages.whole, "its card does not bound all that is sent"),
+            (card.messages.most.is_none(), "its card says no most number of messages"),
+            (self.is_disturbed(), "its card speaks of runs in which nothing fails"),
+            (unbounded && card.messages.exactly().is_none(), "it adds up without end"),
+        ];
+        whys.into_iter().find_map(|(holds, why)| holds.then_some(why))
+    }
+
+    /// Why nothing can be said of who sends to whom, where it cannot.
+    fn off_ring(&self, card: &Card) -> Option<&'static str> {
+        let whys = [
+            (!card.topology.is_ring(), "its card names no ring"),
+            (self.is_disturbed(), "its card speaks of runs in which nothing fails"),
+        ];
+        whys.into_iter().find_map(|(holds, why)| holds.then_some(why))
     }
 
     /// How often each process asks.

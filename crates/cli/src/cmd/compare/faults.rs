@@ -97,6 +97,9 @@ struct Cell {
     /// How many steps that takes.
     #[serde(skip_serializing_if = "Option::is_none")]
     length: Option<usize>,
+    /// Whether the card says that this fault is survived.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    breaks_the_card: bool,
 }
 
 /// One algorithm against all faults.
@@ -138,8 +141,13 @@ pub(super) fn matrix(kind: Kind, rows: &[&'static str]) -> Result<Matrix, Failur
         });
         let cells = cells.collect::<Result<Vec<_>, Failure>>()?;
         let is_open = cells.iter().any(|cell| cell.verdict == Verdict::Unknown);
+        let is_broken = cells.iter().any(|cell| cell.breaks_the_card);
         algorithms.push(Row { name, cells });
-        Ok(if is_open { Status::Incomplete } else { Status::Held })
+        Ok(match (is_broken, is_open) {
+            (true, _) => Status::Violated,
+            (false, true) => Status::Incomplete,
+            (false, false) => Status::Held,
+        })
     })?;
     Ok(Matrix {
         service: kind.name(),
@@ -167,7 +175,13 @@ fn cell(kind: Kind, name: &'static str, fault: &Fault) -> Result<Cell, Failure> 
         ([], Kind::Election) => STARTS,
         (scopes, _) => scopes,
     };
-    let mut worst = Cell { verdict: Verdict::None, check: None, property: None, length: None };
+    let mut worst = Cell {
+        verdict: Verdict::None,
+        check: None,
+        property: None,
+        length: None,
+        breaks_the_card: false,
+    };
     if fault.options.contains("--false-suspicion") && !suspects(name) {
         return Ok(worst);
     }
@@ -199,7 +213,19 @@ fn judged(words: &str) -> Result<Cell, Failure> {
     let length = property
         .and_then(|property| report.counterexample(property.name()))
         .map(Counterexample::length);
-    Ok(Cell { verdict, check, property, length })
+    let broken = matches!(verdict, Verdict::Blocked | Verdict::Unsafe);
+    let breaks_the_card = broken && is_survived(words)?;
+    Ok(Cell { verdict, check, property, length, breaks_the_card })
+}
+
+/// Whether a card says that what happens in a check is survived: it is refused otherwise.
+fn is_survived(words: &str) -> Result<bool, Failure> {
+    let line = format!("{words} --max-states 1");
+    match check::quiet_report(&check::Options::of(&line)?) {
+        Ok(_) => Ok(true),
+        Err(failure) if failure.status == Status::Usage => Ok(false),
+        Err(failure) => Err(failure),
+    }
 }
 
 /// The worst of all properties, and one that shows it.
@@ -255,6 +281,13 @@ impl Matrix {
              searched; ?: those of\n  two as well. Each cell is a `tenure check`, which --format \
              json names.\n",
         );
+        for row in &self.algorithms {
+            for cell in row.cells.iter().filter(|cell| cell.breaks_the_card) {
+                let check = cell.check.as_deref().unwrap_or_default();
+                writeln!(text, "  BROKEN, though the card of {} says otherwise: {check}", row.name)
+                    .expect("a string takes everything");
+            }
+        }
         text
     }
 }

@@ -48,7 +48,8 @@ pub(crate) struct Options {
     /// Draw messages and delays against the number of processes
     #[arg(long, value_name = "FILE.svg")]
     plot: Option<PathBuf>,
-    /// Instead: what one fault does to each algorithm, by checking every schedule of small groups
+    /// Instead: what one fault does to each algorithm, by checking every schedule of small groups;
+    /// exit status 1 where a card says that it survives the fault
     #[arg(long, conflicts_with = "plot")]
     faults: bool,
     /// Only these rows

@@ -1,9 +1,9 @@
 //! What the books say about a run, to be held beside what it measured.
 
 use tenure_algorithms::catalogue::Parameters;
-use tenure_core::theory::{Precision, Scene, Theory};
+use tenure_core::theory::{Precision, Theory};
 use tenure_core::{Card, Cost, Layer, ProcessId, Service, TICKS_PER_UNIT};
-use tenure_sim::{Entries, Initiators, Pattern, Report, Settings, Span, theory};
+use tenure_sim::{Initiators, Report, Settings, Span, theory};
 
 use super::plan::Plan;
 
@@ -41,31 +41,11 @@ pub(crate) fn predicted(plan: &Plan, settings: &Settings) -> Option<u64> {
 }
 
 fn expected_in(plan: &Plan, settings: &Settings, drawn: bool) -> Option<Expected> {
-    let scene = scene(plan, settings, drawn).filter(|_| is_plain(plan))?;
+    let scene = settings.scene(plan.card.service, drawn).filter(|_| is_plain(plan))?;
     let ranks = (0..plan.size()).map(|place| settings.rank(ProcessId(place))).collect();
     let parameters = Parameters { ranks, ..plan.parameters.clone() };
     let expected = tenure_instances::expected(&plan.card.name, &parameters, scene).ok()??;
     Some(Expected { messages: theory::value(expected.messages), says: expected.precision })
-}
-
-/// What the users of these runs do; nothing when nobody wants anything.
-fn scene(plan: &Plan, settings: &Settings, drawn: bool) -> Option<Scene> {
-    if plan.card.service == Service::Election {
-        return Some(match settings.workload.initiators.as_ref() {
-            Some(Initiators::All) if drawn => Scene::AllStartDrawn,
-            Some(Initiators::All) => Scene::AllStart,
-            Some(Initiators::Listed(listed)) if !drawn && listed.len() == 1 => {
-                Scene::OneStarts(listed[0])
-            }
-            _ => Scene::Other,
-        });
-    }
-    let locking = settings.workload.locking.as_ref()?;
-    Some(match (&locking.pattern, &locking.entries) {
-        (Pattern::Sequential { .. }, _) => Scene::OneAtATime,
-        (_, Entries::Each(each)) if *each > 0 => Scene::Alike,
-        _ => Scene::Other,
-    })
 }
 
 /// Delays that theory expects of these runs, in virtual units: from an exit to the next entry, or
@@ -94,9 +74,9 @@ fn is_plain(plan: &Plan) -> bool {
     let settings = plan.common();
     settings.faults.is_empty()
         && (settings.down.is_empty() || plan.card.faults.absence)
-        && settings.limits.until.is_none()
         && !settings.network.loss.possible()
         && !settings.network.duplication.possible()
+        && settings.limits.until.is_none()
         && plan.parameters.variants.is_empty()
 }
 

@@ -142,6 +142,14 @@ impl Plan {
             let says = format!("--property {strange} is not judged of {name}; there are {known}");
             return Err(Failure::usage(says));
         }
+        let asked = |property| self.named.contains(&property);
+        let cost = self.settings.unpriced(&self.card).filter(|_| asked(Property::Cost));
+        let topology = self.settings.off_ring(&self.card).filter(|_| asked(Property::Topology));
+        if let Some(why) = cost.or(topology) {
+            let property = if cost.is_some() { "cost" } else { "topology" };
+            let says = format!("--property {property} does not judge {name} here: {why}");
+            return Err(Failure::usage(says));
+        }
         self.named = self.named.iter().map(|named| self.card.meant(*named)).collect();
         if self.named.iter().any(|named| named.needs() == Need::Clocks) {
             self.settings.watch.order = Watched::Always;

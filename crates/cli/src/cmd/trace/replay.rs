@@ -90,6 +90,8 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
         ranks: Some(trace.header.ranks.clone().unwrap_or_else(|| parameters.ranks.to_vec())),
         violates: Some(property.name().to_owned()),
         promises: Vec::new(),
+        most_messages: trace.header.most_messages,
+        topology: trace.header.topology,
         ..merged.header
     };
     let verification = verify(&merged);

@@ -1,0 +1,103 @@
+//! What a card says it costs, and who it says sends to whom, is a promise: kept by default, and
+//! broken by the mistakes that are only dear, or go round the wrong way.
+
+use serde_json::Value;
+
+use crate::shell::{data, tenure};
+
+/// The verdict of a line on a property.
+#[track_caller]
+fn verdict(line: &str, property: &str, status: i32) -> String {
+    let told = data(line, status);
+    let key = if line.starts_with("check") { "properties" } else { "verdicts" };
+    told[key][property].as_str().unwrap_or("not judged").to_owned()
+}
+
+#[test]
+fn every_run_is_held_to_the_cost_of_its_card() {
+    for line in ["lamport", "maekawa -n 7", "hirschberg-sinclair --ids 3,1,4,2", "bully"] {
+        assert_eq!(verdict(&format!("simulate {line}"), "cost", 0), "holds", "{line}");
+    }
+    let dear = "simulate ricart-agrawala --entries 2 --variant replies-again";
+    let says = data(dear, 1)["violations"][0]["says"].as_str().map(str::to_owned);
+    let says = says.expect("it says why");
+    assert!(says.ends_with("the card says 2(N−1), at most 8 for each entry"), "{says}");
+    let dear = "simulate chang-roberts --variant starts-again";
+    assert_eq!(verdict(dear, "cost", 1), "violated");
+}
+
+#[test]
+fn where_a_card_says_nothing_of_a_run_its_cost_is_not_judged() {
+    for line in
+        ["bully --crash 5@1", "coordinated:bully", "chang-roberts --down 2 --beyond-assumptions"]
+    {
+        let told = tenure(&format!("simulate {line} --property cost"));
+        assert_eq!(told.status.code(), Some(2), "{line}: {told:?}");
+        let says = String::from_utf8_lossy(&told.stderr);
+        assert!(says.contains("--property cost does not judge"), "{line}: {says}");
+    }
+    let crashed = data("simulate bully --crash 5@1", 0);
+    assert!(crashed["verdicts"].get("cost").is_none(), "{crashed}");
+    let told = tenure("check token-ring --property cost");
+    assert_eq!(told.status.code(), Some(2), "an idle token travels for ever: {told:?}");
+}
+
+/// Where entries always take the same, what was spent adds no world.
+#[test]
+fn a_check_bounds_the_cost_over_every_schedule() {
+    let states = |line: &str| data(line, 0)["states"].as_u64();
+    for name in ["ricart-agrawala", "lamport", "tolerant-ricart-agrawala"] {
+        let bare = format!("check {name} -n 2 --entries 2");
+        assert_eq!(verdict(&bare, "cost", 0), "holds", "{name}");
+        let without = format!("{bare} --property mutual-exclusion,progress,fencing");
+        assert_eq!(states(&bare), states(&without), "{name}");
+    }
+    assert_eq!(verdict("check raymond -n 3", "cost", 0), "not judged");
+    for name in ["raymond", "central", "maekawa", "carvalho-roucairol", "naimi-trehel"] {
+        assert_eq!(verdict(&format!("check {name} -n 3 --property cost"), "cost", 0), "holds");
+    }
+    for name in ["lelann", "chang-roberts", "dolev-klawe-rodeh"] {
+        assert_eq!(verdict(&format!("check {name} --property cost"), "cost", 0), "holds", "{name}");
+    }
+}
+
+#[test]
+fn messages_stay_on_the_ring_of_the_card() {
+    assert_eq!(verdict("simulate token-ring", "topology", 0), "holds");
+    assert_eq!(verdict("check token-ring -n 3", "topology", 0), "holds");
+    assert_eq!(verdict("check franklin -n 2", "topology", 0), "holds");
+    for verb in ["simulate", "check"] {
+        let line = format!("{verb} token-ring -n 3 --variant backwards");
+        assert_eq!(verdict(&line, "topology", 1), "violated", "{line}");
+    }
+    let told = tenure("simulate lamport --property topology");
+    assert_eq!(told.status.code(), Some(2), "its card names no ring: {told:?}");
+}
+
+/// A number that is saved keeps whoever comes back from leading in a term that is over.
+#[test]
+fn nobody_leads_again_in_a_term_that_is_over() {
+    let line = "check bully -n 2 --crash 1 --recover 1 --property fresh-terms";
+    assert_eq!(verdict(line, "fresh-terms", 0), "holds");
+    let forgets = format!("{line} --variant forgotten-number");
+    assert_eq!(verdict(&forgets, "fresh-terms", 1), "violated");
+}
+
+/// What pre-votes are for: who was cut off comes back with no higher term.
+#[test]
+fn a_leader_that_is_well_is_deposed_by_who_comes_back_without_pre_votes() {
+    let line = "simulate raft -n 3 --initiators 1 --partition 3@20..80 --property steady-leader";
+    assert_eq!(verdict(line, "steady-leader", 1), "violated");
+    let with = format!("{line} --variant pre-vote --runs 100");
+    assert_eq!(data(&with, 0)["violations"], Value::Null);
+}
+
+/// A fault that a card says is survived breaks nothing.
+#[test]
+fn the_matrix_of_faults_agrees_with_the_cards() {
+    for line in
+        ["mutex --faults --only central,nishio-li-manning", "election --faults --only bully"]
+    {
+        assert_eq!(tenure(&format!("compare {line}")).status.code(), Some(0), "{line}");
+    }
+}
