@@ -49,7 +49,8 @@ impl Visitor for Told {
     }
 
     fn agreement<P: Agreement + Algorithm>(self, config: P::Config) {
-        let bytes = self.bytes::<P>(config.clone(), Service::agreement(&config, SIZE));
+        let Some(service) = Service::agreement(&config, SIZE) else { return };
+        let bytes = self.bytes::<P>(config.clone(), service);
         exercise::agreement::<P>(Group::new(ME, SIZE), &config, self.belief, &bytes);
     }
 }

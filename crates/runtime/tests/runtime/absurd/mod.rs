@@ -42,7 +42,7 @@ impl<A: Attack> Visitor for Of<A> {
 
     fn agreement<P: Agreement + Algorithm>(self, config: P::Config) -> Vec<String> {
         let service = Service::agreement(&config, SIZE);
-        self.0.attack::<P>(config, service)
+        service.map_or_else(Vec::new, |service| self.0.attack::<P>(config, service))
     }
 }
 

@@ -48,10 +48,11 @@ impl<P: Election> Service<P> {
 }
 
 impl<P: Agreement + Algorithm> Service<P> {
-    pub(crate) fn agreement(config: &P::Config, size: u32) -> Self {
+    /// Nothing where its users ask for nothing.
+    pub(crate) fn agreement(config: &P::Config, size: u32) -> Option<Self> {
         let users = Users::of(P::card(config, size).service, size, |_| 1);
-        let ask = users.and_then(|users| users.next(ProcessId(0))).expect("a workload asks");
-        Service { ask, leave: None, serves: |_| true }
+        let ask = users.and_then(|users| users.next(ProcessId(0)))?;
+        Some(Service { ask, leave: None, serves: |_| true })
     }
 }
 
