@@ -23,7 +23,8 @@ fn listed(service: &str) -> Vec<(String, Vec<String>)> {
     let of_service =
         |card: &&Value| card["service"] == service && is_office(card["name"].as_str().unwrap());
     let promises = |card: &Value| {
-        card["card"]["promises"].as_array().unwrap().iter().map(text).collect::<Vec<_>>()
+        let promised = ["promises", "clocked"].map(|kind| card["card"][kind].as_array().unwrap());
+        promised.into_iter().flatten().map(text).collect::<Vec<_>>()
     };
     let cards = list.as_array().unwrap().iter().filter(of_service);
     cards.map(|card| (text(&card["name"]), promises(card))).collect()

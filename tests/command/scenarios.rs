@@ -432,6 +432,33 @@ fn lease() {
     assert_eq!(seen("lease")["who_is_stopped_is_one_of_two"], "violated");
 }
 
+#[test]
+fn paxos() {
+    let seen = seen("paxos");
+    assert_eq!((&seen["messages"], &seen["any_value_steps"]), (&json!(20), &json!(11)));
+    assert_eq!(seen["without_a_majority_progress"], "violated");
+}
+
+#[test]
+fn chandra_toueg() {
+    let seen = seen("chandra-toueg");
+    assert_eq!(seen["p2_is_told"], json!(["decides 3"]));
+    assert_eq!(seen["a_wrong_suspicion_agreement"], "holds");
+}
+
+#[test]
+fn reliable_broadcast() {
+    let seen = seen("reliable-broadcast");
+    assert_eq!((&seen["messages"], &seen["messages_uniformly"]), (&json!(16), &json!(20)));
+}
+
+#[test]
+fn atomic_broadcast() {
+    let seen = seen("atomic-broadcast");
+    assert_eq!(seen["without_consensus_steps"], 4);
+    assert_eq!(seen["without_consensus_total_order"], "violated");
+}
+
 #[claims("I-52")]
 #[test]
 fn spanning_tree() {

@@ -334,7 +334,7 @@ fn bad_input_takes_one_line_and_changes_nothing() {
     refused(&format!("{chang} --initiators 0"), &["`0` is no process", "1 for P1"]);
     refused(&format!("{chang} --variant forward-last"), &["forward-last"]);
     refused(&format!("{chang} --property speed"), &["speed", "agreement"]);
-    refused("simulate paxos", &["paxos", "chang-roberts"]);
+    refused("simulate paxoss", &["paxoss", "nearest are paxos"]);
     refused("simulate", &["ALGORITHM"]);
     refused("simulate maekawa --quorums circles", &["circles", "majority"]);
     refused("simulate maekawa --quorums fpp -n 8", &["not 8"]);

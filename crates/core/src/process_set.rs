@@ -225,7 +225,8 @@ impl fmt::Debug for ProcessSet {
 #[cfg(feature = "serde")]
 impl serde::Serialize for ProcessSet {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self)
+        // Some formats want to know how many follow.
+        serializer.collect_seq(self.iter().collect::<Vec<_>>())
     }
 }
 

@@ -43,6 +43,7 @@ struct Broken {
     /// The expectation whose line that is, where each has its own.
     of: Option<String>,
     lines: Option<String>,
+    call: Option<String>,
     with: Option<Value>,
     does: Option<String>,
 }
@@ -68,13 +69,14 @@ impl Experiment {
             );
         }
         let changed = if it.call.is_some() {
-            it.broken.with.is_some()
+            it.broken.with.is_some() || it.broken.call.is_some()
         } else {
             it.broken.lines.is_some() || it.broken.line.is_some() && it.changed().is_some()
         };
         if !changed {
             return Err(
-                "it is broken by a line if it has one, and by arguments if it is a call".to_owned()
+                "it is broken by a line if it has one, by arguments or another one if it is a call"
+                    .to_owned(),
             );
         }
         let names: BTreeSet<&str> = it.names().collect();
@@ -135,6 +137,7 @@ impl Experiment {
         let (made, mut acts) = match &self.call {
             Some(name) => {
                 let with = self.broken.with.as_ref().filter(|_| broken).unwrap_or(&self.with);
+                let name = self.broken.call.as_ref().filter(|_| broken).unwrap_or(name);
                 (called(by, name, with)?, Vec::new())
             }
             None => {

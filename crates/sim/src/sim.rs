@@ -225,11 +225,16 @@ impl<P: Recorded> Simulation<P> {
         let mut world = World::new(core, &self.configs, &self.script, watchers, self.stamping);
         let ended = world.run(&mut controls);
         let (mut report, processes, recorder) = self.reported(world, ended);
+        self.judge_cost(&mut report);
+        Ok((report, processes, recorder))
+    }
+
+    /// Judges what a run cost in which nobody meddled.
+    pub(crate) fn judge_cost(&self, report: &mut Report) {
         // What somebody does by hand costs what it costs.
         let counted = self.script.is_empty() && self.settings.watch.metrics;
         let price = self.price.as_ref().filter(|_| counted);
         report.findings.extend(price.map(|price| report.cost(price)));
-        Ok((report, processes, recorder))
     }
 
     /// Ends a run and tells of it.

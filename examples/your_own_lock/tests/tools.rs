@@ -105,6 +105,6 @@ fn real_processes_lose_no_update_under_it() {
 
 #[test]
 fn a_name_that_nobody_has_is_refused_here_as_everywhere() {
-    let says = ["`doorkeper`", "doorkeeper (of this program)", "central"];
+    let says = ["`doorkeper`", "nearest are doorkeeper, fifo:doorkeeper"];
     assert_says(folder().path(), "simulate doorkeper", 2, &says);
 }

@@ -232,7 +232,7 @@ impl Algorithm for DijkstraScholten {
         Card {
             strategy: Strategy::Flooding,
             faults: Faults::none("survives nothing: a lost signal is awaited for ever"),
-            messages: Cost::per_agreement("1 for each message of the computation", 0, None),
+            messages: Cost::per_agreement("1 a message of the work", 0, None),
             variants: Variants::<Switch>::declared(),
             ..Card::agreement(
                 Service::Termination,
@@ -245,16 +245,14 @@ impl Algorithm for DijkstraScholten {
     }
 }
 
-/// Work that is done makes more: for the next two, or for fewer, as it is chosen. Tells for how
-/// many.
+/// Work that is done makes more, for the next two. Tells for how many.
 fn pass_on(
     group: Group,
     of: ProcessId,
     generations: u32,
     fx: &mut impl Effects<DijkstraScholten>,
 ) -> u32 {
-    let most = (group.size() - 1).min(2);
-    let more = most - fx.choose(most + 1);
+    let more = (group.size() - 1).min(2);
     let mut next = group;
     for _ in 0..more {
         next = Group::new(next.successor(), group.size());

@@ -139,7 +139,9 @@ impl Visitor for Cell {
         let card = P::card(&config, self.size());
         let mut check = self.under(Check::<P>::with(self.size(), config), &card);
         let is_large = self.scope == Three && self.name == "atomic-broadcast";
-        if is_large || self.scope == OverTheChannel && card.service != Service::Consensus {
+        // Where all have to take part, all do.
+        let of_all = [Service::Consensus, Service::Barrier].contains(&card.service);
+        if is_large || self.scope == OverTheChannel && !of_all {
             check = check.initiators([ProcessId(0)]);
         }
         let mut check = check.serving(card.service).progress();

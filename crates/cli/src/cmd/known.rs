@@ -72,7 +72,7 @@ fn read_algorithm(text: &str) -> Result<String, String> {
         let composed = tenure_instances::names().map(|name| format!("{prefix}:{name}"));
         let known: Vec<String> = plain.chain(composed.filter(|name| is_known(name))).collect();
         let nearest = nearest(&text, known.iter().map(String::as_str)).join(", ");
-        format!("there is no such algorithm; nearest are {nearest}; `tenure list` shows all")
+        format!("there is no algorithm `{text}`; nearest are {nearest}; `tenure list` shows all")
     })
 }
 

@@ -43,6 +43,9 @@ pub(crate) struct Options {
     words: Vec<String>,
 }
 
+/// Options that no run has, and that somebody may write among its words.
+const OWN: [&str; 3] = ["--port", "--bind", "--open"];
+
 /// Options of the lab, wherever they stand among the words of a run.
 #[derive(Debug, Default, Parser)]
 struct Own {
@@ -127,6 +130,9 @@ impl Workshop for Bench {
     }
 
     fn of_words(&self, words: &[String]) -> Result<Apparatus, String> {
+        if let Some(own) = words.iter().find(|word| OWN.iter().any(|own| word.starts_with(own))) {
+            return Err(format!("{own} is the lab's own, and it runs already"));
+        }
         let words_given = words.join(" ");
         let line = ["simulate".to_owned()].into_iter().chain(words.iter().cloned());
         let Line { options } = Line::try_parse_from(line).map_err(|error| refused(&error))?;

@@ -7,7 +7,7 @@ use super::failure::{Failure, Status};
 use super::output::print;
 use super::program;
 
-/// Print the manual page of the command, or of one of its subcommands: tenure man run | man -l -
+/// Print the manual page of the command, or of one of its subcommands, for `man -l -`
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     /// Which subcommand: run, or trace diagram [default: the page that lists them]

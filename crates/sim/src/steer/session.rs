@@ -110,6 +110,8 @@ pub struct Session<'a, P: Protocol> {
     /// The course that is followed instead of the queue, as far as it is still to come.
     course: Option<VecDeque<Action>>,
     pub(crate) begun: bool,
+    /// Whether something was done that would not have happened by itself.
+    meddled: bool,
     steps: u64,
     /// How many turns are left until the next look at limits.
     turns: u64,
@@ -191,6 +193,7 @@ impl<'a, P: Recorded> Session<'a, P> {
             steered,
             course,
             begun,
+            meddled: begun,
             steps: 0,
             turns: 0,
             drawn: false,
@@ -278,6 +281,7 @@ impl<'a, P: Recorded> Session<'a, P> {
             return Err(Impossible::Now(action.clone()));
         }
         self.leave_course();
+        self.meddled = true;
         (self.ended, self.drawn) = (None, false);
         Ok(())
     }
@@ -374,7 +378,10 @@ impl<'a, P: Recorded> Session<'a, P> {
     /// [`WriteError`] when the trace could not be written.
     pub fn finish(self) -> Result<Report, WriteError> {
         let ended = self.ended.unwrap_or(Ended::Stopped);
-        let (report, _, recorder) = self.simulation.reported(self.steered.world, ended);
+        let (mut report, _, recorder) = self.simulation.reported(self.steered.world, ended);
+        if !self.meddled {
+            self.simulation.judge_cost(&mut report);
+        }
         recorder.map_or(Ok(()), Recorder::finish)?;
         Ok(report)
     }

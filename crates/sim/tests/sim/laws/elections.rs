@@ -54,7 +54,7 @@ fn hirschberg_sinclair_stays_below_its_bound_and_does_not_depend_on_the_schedule
         };
         let plain = sent(Span::units(1), seed);
         assert_eq!(plain, sent(Span::between_units(1, 9), seed), "seed {seed}: {ids:?}");
-        let bound = expected("hirschberg-sinclair", &Parameters::plain(size), Scene::AllStart);
+        let bound = expected("hirschberg-sinclair", &Parameters::plain(size), Scene::AllStartDrawn);
         let bound = bound.unwrap().expect("theory has a bound").messages.sum;
         assert!(plain <= bound, "seed {seed}: {plain}");
     }

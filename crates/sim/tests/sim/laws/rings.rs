@@ -64,7 +64,7 @@ fn lelann_takes_one_lap_or_nearly_two() {
 }
 
 fn bound(name: &str, size: u32) -> u64 {
-    let expected = expected(name, &Parameters::plain(size), Scene::AllStart).unwrap();
+    let expected = expected(name, &Parameters::plain(size), Scene::AllStartDrawn).unwrap();
     expected.expect("theory has a bound").messages.sum
 }
 
