@@ -355,7 +355,7 @@ fn what_is_wrong_is_said_in_a_sentence_and_changes_nothing() {
     for (words, part) in [
         ("", "ALGORITHM"),
         ("nonsense", "nonsense"),
-        ("central --port 0", "before the algorithm"),
+        ("central --port 0", "the lab's own"),
         ("lamport -n 65", "the lab shows up to 64 processes, not 65"),
         ("lamport -n zero", "zero"),
         ("lamport --runs 3", "--runs is for `tenure simulate`"),

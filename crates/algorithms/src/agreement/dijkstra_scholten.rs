@@ -26,6 +26,7 @@
 
 use alloc::collections::BTreeMap;
 use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 
 use tenure_core::service::termination::{Command, Event};
 use tenure_core::{
@@ -42,6 +43,8 @@ pub struct DijkstraScholten {
     group: Group,
     /// The longest that a piece of work takes, in ticks.
     work_takes: u64,
+    /// For how many of those behind it a piece of work that is done here makes more.
+    share: u32,
     variants: Variants<Switch>,
     /// By who began it: the computations that we take part in.
     engagements: BTreeMap<ProcessId, Engagement>,
@@ -95,23 +98,28 @@ impl Labelled for Message {
 }
 
 /// What is fixed for life.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Config {
     /// The longest that a piece of work takes, in ticks.
     pub work_takes: u64,
+    /// By process: for how many of those behind it a piece of work that is done there makes more; for
+    /// two where nothing is said.
+    pub shares: Vec<u32>,
     /// Which variants are switched on.
     pub variants: Variants<Switch>,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Config { work_takes: Delay::units(1).max, variants: Variants::none() }
+        let work_takes = Delay::units(1).max;
+        Config { work_takes, shares: Vec::new(), variants: Variants::none() }
     }
 }
 
 impl Configured for Config {
     fn configured(parameters: &Parameters) -> Result<Self, Unknown> {
-        Ok(Config { work_takes: parameters.delay, variants: parameters.variants()? })
+        let variants = parameters.variants()?;
+        Ok(Config { work_takes: parameters.delay, variants, ..Config::default() })
     }
 }
 
@@ -133,8 +141,9 @@ impl Protocol for DijkstraScholten {
     type Stable = ();
 
     fn boot(group: Group, config: &Config, _: Option<()>, _: &mut impl Effects<Self>) -> Self {
-        let &Config { work_takes, variants } = config;
-        DijkstraScholten { group, work_takes, variants, engagements: BTreeMap::new() }
+        let &Config { work_takes, ref shares, variants } = config;
+        let share = shares.get(group.me().index()).copied().unwrap_or(2).min(group.size() - 1);
+        DijkstraScholten { group, work_takes, share, variants, engagements: BTreeMap::new() }
     }
 
     fn stable(&self) {}
@@ -168,7 +177,7 @@ impl Protocol for DijkstraScholten {
         let Some(engagement) = self.engagements.get_mut(&of) else { return };
         let Some(generations) = engagement.work.pop_front() else { return };
         let more = match generations.checked_sub(1) {
-            Some(left) => pass_on(self.group, of, left, fx),
+            Some(left) => pass_on(self.group, self.share, of, left, fx),
             None => 0,
         };
         engagement.unanswered += more;
@@ -232,7 +241,7 @@ impl Algorithm for DijkstraScholten {
         Card {
             strategy: Strategy::Flooding,
             faults: Faults::none("survives nothing: a lost signal is awaited for ever"),
-            messages: Cost::per_agreement("1 a message of the work", 0, None),
+            messages: Cost::per_agreement("1 a message", 0, None),
             variants: Variants::<Switch>::declared(),
             ..Card::agreement(
                 Service::Termination,
@@ -245,14 +254,14 @@ impl Algorithm for DijkstraScholten {
     }
 }
 
-/// Work that is done makes more, for the next two. Tells for how many.
+/// Work that is done makes more, for so many of the next. Tells for how many.
 fn pass_on(
     group: Group,
+    more: u32,
     of: ProcessId,
     generations: u32,
     fx: &mut impl Effects<DijkstraScholten>,
 ) -> u32 {
-    let more = (group.size() - 1).min(2);
     let mut next = group;
     for _ in 0..more {
         next = Group::new(next.successor(), group.size());

@@ -10,7 +10,7 @@ use tenure_algorithms::election::{
 };
 use tenure_claims::claims;
 use tenure_core::service::election::Command;
-use tenure_core::{Agreement, Algorithm, Election, Mutex, Order, ProcessId};
+use tenure_core::{Agreement, Algorithm, Election, Mutex, Order, ProcessId, Variant};
 use tenure_trace::Stage;
 
 /// All start at once and agree on the largest; how many messages that takes.
@@ -178,7 +178,8 @@ impl Visitor for Locks {
 
 #[test]
 fn every_lock_is_safe_and_live_and_costs_what_its_card_says() {
-    for name in MUTEXES {
+    // A lease is renewed for as long as it is held; here timers fire at any time, so often.
+    for name in MUTEXES.iter().filter(|name| **name != "lease") {
         for size in 1..=5 {
             let locks = Locks::of(size, 200);
             let cost = catalogue::card(name, &locks.parameters).unwrap().messages;
@@ -213,8 +214,12 @@ fn every_variant_of_a_lock_is_what_it_is_declared_to_be() {
     // A lease needs timers that keep time; here they fire at any time.
     for name in MUTEXES.iter().filter(|name| **name != "lease") {
         let variants = catalogue::card(name, &Parameters::plain(4)).unwrap().variants;
-        // What only a crash shows, only the checker shows: nobody crashes here.
-        for variant in variants.iter().filter(|it| !it.shown_by.contains("--crash")) {
+        // What only a crash shows, only the checker shows: nobody crashes here. Nor is it judged
+        // here which way round a token goes, and what entries cost that are not the first.
+        let elsewhere = ["backwards", "replies-again"];
+        let shown =
+            |it: &&Variant| !it.shown_by.contains("--crash") && !elsewhere.contains(&it.name);
+        for variant in variants.iter().filter(shown) {
             let caught = (2..=4).any(|size| {
                 let mut locks = Locks::of(size, if variant.sound { 300 } else { 3000 });
                 locks.parameters.variants = vec![variant.name.into()];

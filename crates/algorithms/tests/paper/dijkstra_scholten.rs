@@ -12,12 +12,10 @@ use crate::support::p;
 
 const NOBODY: [u32; 0] = [];
 
-/// A group of three or more in which work makes so many more, one number for each piece that is
-/// done.
-fn stage(size: u32, more: impl IntoIterator<Item = u32>) -> Stage<DijkstraScholten> {
-    let mut stage = Stage::alike(size, Order::Reordered, Config::default());
-    stage.will_draw(more.into_iter().map(|more| 2 - more), 0);
-    stage
+/// A group in which work makes so many more, by where it is done.
+fn stage(size: u32, shares: impl Into<Vec<u32>>) -> Stage<DijkstraScholten> {
+    let config = Config { shares: shares.into(), ..Config::default() };
+    Stage::alike(size, Order::Reordered, config)
 }
 
 fn works(stage: &mut Stage<DijkstraScholten>, at: u32, of: u32) {
@@ -37,7 +35,6 @@ fn ended(stage: &mut Stage<DijkstraScholten>) -> Vec<u32> {
 /// was violated, if anything, and how many computations were told to have ended.
 fn run(size: u32, config: Config, roots: u32, seed: u64) -> Result<u32, String> {
     let mut stage = Stage::<DijkstraScholten>::alike(size, Order::Reordered, config);
-    stage.will_draw([], seed);
     for root in 1..=roots {
         stage.command(p(root), Command::Compute { generations: 4 });
     }
@@ -71,7 +68,7 @@ fn run(size: u32, config: Config, roots: u32, seed: u64) -> Result<u32, String> 
 
 #[test]
 fn who_makes_no_work_for_others_knows_at_once_that_all_is_done() {
-    let mut stage = stage(3, [0]);
+    let mut stage = stage(3, [0, 0, 0]);
     stage.command(p(2), Command::Compute { generations: 2 });
     assert_eq!(ended(&mut stage), NOBODY);
     works(&mut stage, 2, 2);
@@ -82,7 +79,7 @@ fn who_makes_no_work_for_others_knows_at_once_that_all_is_done() {
 #[test]
 fn a_process_answers_the_one_who_engaged_it_last_and_others_at_once() {
     // P1 gives to P2 and P3; P2 gives to P3, which works already.
-    let mut stage = stage(3, [2, 1, 0, 0]);
+    let mut stage = stage(3, [2, 1, 0]);
     stage.command(p(1), Command::Compute { generations: 2 });
     works(&mut stage, 1, 1);
     stage.pass((p(1), p(3)), 0);
@@ -106,7 +103,7 @@ fn a_process_answers_the_one_who_engaged_it_last_and_others_at_once() {
 #[test]
 fn who_has_left_the_tree_may_come_back_to_it_elsewhere() {
     // P2 is done; then P3, which P1 engaged too, gives to P1, and P1 to P2.
-    let mut stage = stage(3, [2, 0, 1, 1]);
+    let mut stage = stage(3, [2, 0, 1]);
     stage.command(p(1), Command::Compute { generations: 3 });
     works(&mut stage, 1, 1);
     stage.pass((p(1), p(2)), 0);
@@ -137,7 +134,7 @@ fn whoever_begins_learns_of_its_end_and_each_message_is_answered_once() {
 fn an_answer_that_comes_too_early_and_answers_that_are_not_counted_are_caught() {
     for switch in [Switch::EarlySignal, Switch::OneForAll] {
         let config = Config { variants: Variants::none().with(switch), ..Config::default() };
-        let found = (0..500).find_map(|seed| run(3, config, 1, seed).err());
+        let found = (0..500).find_map(|seed| run(3, config.clone(), 1, seed).err());
         assert!(found.is_some_and(|says| says.contains("left")), "{switch:?}");
     }
 }
