@@ -72,7 +72,7 @@ impl Attack for Throw {
         let mut wrong = Vec::new();
         let mut disbelieved = 0;
         for _ in 0..2_000 {
-            if world.is_served(2) {
+            if world.is_served(6) {
                 break;
             }
             let Some(due) = world.next() else { break };
