@@ -1,5 +1,6 @@
 //! The command `tenure` as a script meets it: what it prints, and the status that it ends with.
 
+mod agreements;
 mod check;
 mod costs;
 mod lab;

@@ -6,7 +6,7 @@ use tenure_claims::claims;
 
 /// A scenario that holds, and does not when one thing about it is changed: what was seen.
 #[track_caller]
-fn seen(line: &str) -> Value {
+pub(crate) fn seen(line: &str) -> Value {
     let told = data(&format!("scenario {line}"), 0);
     assert_eq!(told["holds"], true, "{line}: {told}");
     let broken = data(&format!("scenario {line} --broken"), 1);
@@ -34,10 +34,10 @@ fn the_list_has_a_name_a_source_and_a_sentence_for_each() {
     }
 }
 
-/// Whoever adds a scenario writes a test of it, here.
+/// Whoever adds a scenario writes a test of it, here or beside this.
 #[test]
 fn every_scenario_has_a_test() {
-    let tests = include_str!("scenarios.rs");
+    let tests = concat!(include_str!("scenarios.rs"), include_str!("agreements.rs"));
     for name in names() {
         // As itself, or followed by options.
         let tested = ["\"", " "].iter().any(|end| tests.contains(&format!("(\"{name}{end}")));
@@ -432,33 +432,6 @@ fn lease() {
     assert_eq!(seen("lease")["who_is_stopped_is_one_of_two"], "violated");
 }
 
-#[test]
-fn paxos() {
-    let seen = seen("paxos");
-    assert_eq!((&seen["messages"], &seen["any_value_steps"]), (&json!(20), &json!(11)));
-    assert_eq!(seen["without_a_majority_progress"], "violated");
-}
-
-#[test]
-fn chandra_toueg() {
-    let seen = seen("chandra-toueg");
-    assert_eq!(seen["p2_is_told"], json!(["decides 3"]));
-    assert_eq!(seen["a_wrong_suspicion_agreement"], "holds");
-}
-
-#[test]
-fn reliable_broadcast() {
-    let seen = seen("reliable-broadcast");
-    assert_eq!((&seen["messages"], &seen["messages_uniformly"]), (&json!(16), &json!(20)));
-}
-
-#[test]
-fn atomic_broadcast() {
-    let seen = seen("atomic-broadcast");
-    assert_eq!(seen["without_consensus_steps"], 4);
-    assert_eq!(seen["without_consensus_total_order"], "violated");
-}
-
 #[claims("I-52")]
 #[test]
 fn spanning_tree() {
@@ -574,41 +547,4 @@ fn repaired_ring() {
 #[test]
 fn dijkstra_ring() {
     assert_eq!(seen("dijkstra-ring")["all_are_served"], "holds");
-}
-
-#[test]
-fn snapshot() {
-    let seen = seen("snapshot");
-    assert_eq!(seen["the_picture_might_have_been"], "holds");
-    assert_eq!(seen["where_messages_overtake"], "violated");
-    assert_eq!((&seen["markers"], &seen["reports"]), (&json!(20), &json!(4)));
-}
-
-#[test]
-fn barrier() {
-    let seen = seen("barrier");
-    let messages = (&seen["messages_of_a_round_of_8"], &seen["of_9"]);
-    assert_eq!(messages, (&json!(24), &json!(36)));
-    assert_eq!(seen["all_come_before_one_leaves"], "holds");
-}
-
-#[test]
-fn termination() {
-    let seen = seen("termination");
-    assert_eq!(seen["announced_when_all_is_done"], "holds");
-    assert_eq!(seen["announced_in_the_end"], "holds");
-}
-
-#[test]
-fn membership() {
-    let seen = seen("membership");
-    assert_eq!(seen["one_view_of_each_number"], "holds");
-    assert_eq!(seen["without_a_majority"], "violated");
-}
-
-#[test]
-fn renaming() {
-    let seen = seen("renaming");
-    assert_eq!(seen["no_two_have_one_name"], "holds");
-    assert_eq!(seen["no_name_is_above_n_t"], "holds");
 }

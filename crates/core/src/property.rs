@@ -206,9 +206,7 @@ impl Property {
             Property::OneTree => ("one-tree", "Who joins a wave joins one tree"),
             Property::ConsistentCut => ("consistent-cut", "What a snapshot shows might have been"),
             Property::AllArrive => ("all-arrive", "Nobody leaves before all have arrived"),
-            Property::Quiescence => {
-                ("quiescence", "An end is announced when nobody works any more")
-            }
+            Property::Quiescence => ("quiescence", "An end is announced when nobody works"),
             Property::OneView => ("one-view", "Views of one number are the same everywhere"),
             Property::UniqueNames => ("unique-names", "No two have the same new name"),
             Property::SmallNames => ("small-names", "New names are at most N + t"),

@@ -102,12 +102,16 @@ impl Environment for Still {
     }
 }
 
+/// What a user says first after a boot, and to an event.
+type Commands<'a, P> =
+    dyn Fn(Option<&<P as Protocol>::Event>) -> Option<<P as Protocol>::Command> + 'a;
+
 /// A process from its boot to its crash, and what its runner keeps of it.
 struct Life<'a, P: Protocol> {
     group: Group,
     armed: BTreeSet<P::Timer>,
     commands: VecDeque<P::Command>,
-    command: &'a dyn Fn(Option<&P::Event>) -> Option<P::Command>,
+    command: &'a Commands<'a, P>,
     saved: Option<P::Stable>,
 }
 

@@ -102,8 +102,8 @@ impl Labelled for Message {
 pub struct Config {
     /// The longest that a piece of work takes, in ticks.
     pub work_takes: u64,
-    /// By process: for how many of those behind it a piece of work that is done there makes more; for
-    /// two where nothing is said.
+    /// By process: for how many of those behind it a piece of work that is done there makes more;
+    /// for two where nothing is said.
     pub shares: Vec<u32>,
     /// Which variants are switched on.
     pub variants: Variants<Switch>,

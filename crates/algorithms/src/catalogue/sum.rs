@@ -24,6 +24,7 @@ macro_rules! sum {
 
             /// One process of any of them.
             #[derive(Clone, PartialEq, Eq, Hash)]
+            #[allow(clippy::large_enum_variant, reason = "all of a group are of one kind")]
             pub(crate) enum Any {
                 $($Member($Member)),+
             }
@@ -49,6 +50,7 @@ macro_rules! sum {
 
             /// What survives a crash.
             #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+            #[allow(clippy::enum_variant_names, reason = "members have the names of papers")]
             #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
             pub(crate) enum Stable {
                 $($Member(<$Member as Protocol>::Stable)),+

@@ -47,7 +47,7 @@ fn is_ordered(variants: Variants<Switch>, seed: u64) -> bool {
     for number in 1..=2 {
         (1..=3).for_each(|at| stage.command(p(at), Command::Broadcast { number }));
     }
-    if seed % 3 == 0 {
+    if seed.is_multiple_of(3) {
         stage.suspicion(p(2), p(1), Verdict::Suspect);
     }
     stage.drain(&mut dice);

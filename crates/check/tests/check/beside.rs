@@ -49,7 +49,7 @@ fn a_pair_has_as_many_worlds_as_its_parts_multiplied() {
 /// One detector speaks to both, and one crash hurts both.
 #[test]
 fn a_lock_beside_an_election_survives_a_crash_where_both_do() {
-    let check = pair::<TolerantRicartAgrawala, Bully>(Default::default(), bully(&[]));
+    let check = pair::<TolerantRicartAgrawala, Bully>((), bully(&[]));
     let check = check.synchronous(0..=1).detecting().crashing(1).progress();
     judged(check).assert_holds();
 }

@@ -67,7 +67,8 @@ mod tests {
     fn who_leaves_before_all_have_come_is_seen_and_so_is_who_leaves_a_round_out() {
         let left = |round| Some(Event::Left { round });
         // Nothing is told where somebody arrives.
-        let cases: [(&[(u32, Option<Event>)], bool); 5] = [
+        type Case<'a> = (&'a [(u32, Option<Event>)], bool);
+        let cases: [Case<'_>; 5] = [
             (&[(0, None), (1, None), (0, left(1)), (0, None), (1, left(1))], true),
             (&[(0, None), (0, left(1))], false),
             (&[(0, None), (1, None), (0, left(2))], false),

@@ -114,7 +114,7 @@ impl Monitor<election::Command, election::Event> for Spending {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Fence, Term};
+    use crate::service::{Fence, Term};
 
     const ENTER: OfMutex<'static> =
         Observed::Command { command: &mutex::Command::Enter, clock: None };

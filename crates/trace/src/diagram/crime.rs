@@ -36,8 +36,8 @@ impl Layout {
             steps.filter(move |(_, step)| step.time == time && step.at.is_some())
         };
         // Of several steps of that time the last that told a user something.
-        let tells = at_time().filter(|(_, it)| it.enters || it.exits || it.leader.is_some());
-        let (step, _) = tells.last().or_else(|| at_time().last())?;
+        let mut tells = at_time().filter(|(_, it)| it.enters || it.exits || it.leader.is_some());
+        let (step, _) = tells.next_back().or_else(|| at_time().next_back())?;
         let guilty = self.spans.iter().filter(|span| {
             let is_such = match violated.property {
                 Property::MutualExclusion

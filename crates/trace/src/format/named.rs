@@ -59,11 +59,9 @@ fn in_kind(kind: &Kind, look: &mut impl FnMut(ProcessId)) {
     match kind {
         Kind::Command(Asked::Stream(stream::Command::Send { to, .. })) => look(*to),
         Kind::Event(Told::Stream(stream::Event::Received { from, .. })) => look(*from),
-        Kind::Command(Asked::Agreement(agreement::Command::Snapshot(command))) => {
-            if let snapshot::Command::Give { to, .. } = command {
-                look(*to);
-            }
-        }
+        Kind::Command(Asked::Agreement(agreement::Command::Snapshot(
+            snapshot::Command::Give { to, .. },
+        ))) => look(*to),
         Kind::Event(Told::Agreement(event)) => in_agreement(event, look),
         Kind::Event(told) => match told.election() {
             Some(election::Event::Elected { leader, term: Term { leader: winner, .. } }) => {

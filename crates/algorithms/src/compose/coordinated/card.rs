@@ -1,7 +1,6 @@
 //! What the lock at a leader assumes, survives, costs and promises.
 
 use alloc::format;
-use alloc::vec::Vec;
 
 use tenure_core::{
     Algorithm, Card, Cost, Crashes, Detection, Election, Faults, Knowledge, Order, Property,
@@ -53,6 +52,6 @@ impl<E: Election + Algorithm> Algorithm for Coordinated<E> {
     }
 }
 
-fn sort(properties: &mut Vec<Property>) {
+fn sort(properties: &mut [Property]) {
     properties.sort_unstable_by_key(|it| Property::ALL.iter().position(|known| known == it));
 }
