@@ -101,7 +101,7 @@ fn listed(card: &Card) -> Listed<'_> {
 fn table(cards: &[Card]) -> String {
     let mut text = String::new();
     let mut row = |name: &str, service: &str, messages: &str, survives: &str| {
-        writeln!(text, "{name:<32} {service:<9} {messages:<47} {survives}")
+        writeln!(text, "{name:<30} {service:<11} {messages:<47} {survives}")
             .expect("a string takes everything");
     };
     row("algorithm", "service", "messages", "survives");
