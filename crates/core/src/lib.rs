@@ -58,7 +58,7 @@ pub use label::{Label, Labelled, Layer};
 pub use lift::Lift;
 pub use monitor::{Monitor, Observed, OfElection, OfMutex, Violation};
 pub use never::Never;
-pub use node::{Node, Released, Step};
+pub use node::{Node, Released, Saving, Step};
 pub use process::{Group, ProcessId};
 pub use process_set::ProcessSet;
 pub use property::{Need, Notice, Property};

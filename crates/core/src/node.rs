@@ -1,6 +1,7 @@
 //! One process, driven by hand: save, then release.
 
-use alloc::vec::Drain;
+use alloc::collections::VecDeque;
+use alloc::vec::{Drain, Vec};
 
 use crate::batch::{Batch, Environment, Still, TimerChange};
 use crate::process::{Group, ProcessId};
@@ -12,8 +13,8 @@ use crate::protocol::{Input, Protocol};
 /// # use tenure_core::{Node, Input, Protocol};
 /// # fn demo<P: Protocol>(node: &mut Node<P>, input: Input<P>) {
 /// let step = node.step(input);
-/// if let Some(stable) = step.unsaved() {
-///     // write `stable` to disk and fsync, here
+/// if let Some(change) = step.unsaved() {
+///     // write `change` to disk and fsync, here
 /// }
 /// let released = step.saved();
 /// for (to, message) in released.messages { /* send */ }
@@ -41,14 +42,71 @@ use crate::protocol::{Input, Protocol};
 /// for message in node.step(input).messages {}
 /// # }
 /// ```
+///
+/// # While the disk works
+///
+/// Whoever does not want to wait for the disk keeps effects back. One save covers all steps that
+/// are kept back when it begins; more may be taken until it is done. Effects leave in the order of
+/// their steps, and none before the save that covers its step: a [`Saving`] is handed out by
+/// [`Node::save`] alone, and [`Node::saved`] takes it away.
+///
+/// ```
+/// # use tenure_core::{Node, Input, Protocol};
+/// # fn demo<P: Protocol>(node: &mut Node<P>, inputs: Vec<Input<P>>) {
+/// for input in inputs {
+///     node.step(input).keep_back();
+/// }
+/// while let Some(saving) = node.save() {
+///     // write `saving.change()` to disk and fsync; steps may be taken and kept back meanwhile
+///     node.saved(saving);
+/// }
+/// while let Some(released) = node.release() { /* send, arm, tell */ }
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Node<P: Protocol, E = Still> {
     process: P,
-    /// What the last [`Step::saved`] vouched for.
-    durable: Option<P::Stable>,
-    /// What must become durable before the pending effects may leave.
+    /// What is durable, or on its way to the disk.
+    written: Option<P::Stable>,
+    /// By what it must be changed before the effects of the step just taken may leave.
     unsaved: Option<P::Stable>,
     batch: Batch<P, E>,
+    /// The effects that were kept back, by step.
+    kept: VecDeque<Kept<P>>,
+    /// Of how many of these steps the save is done.
+    free: usize,
+    /// How many of them the save under way covers; nothing while none is.
+    saving: Option<usize>,
+    /// Buffers that nothing is kept in.
+    spare: Vec<Kept<P>>,
+}
+
+/// What one step asked for.
+#[derive(Debug)]
+struct Kept<P: Protocol> {
+    messages: Vec<(ProcessId, P::Message)>,
+    timers: Vec<TimerChange<P::Timer>>,
+    events: Vec<P::Event>,
+}
+
+/// A save that has begun. It comes from [`Node::save`], and there is one at a time.
+#[must_use = "what a save covers leaves only when it is declared done"]
+#[derive(Debug, PartialEq, Eq)]
+pub struct Saving<S> {
+    change: S,
+    whole: bool,
+}
+
+impl<S> Saving<S> {
+    /// What is to be made durable.
+    pub fn change(&self) -> &S {
+        &self.change
+    }
+
+    /// Whether nothing was saved before, so that this is all there is.
+    pub fn is_whole(&self) -> bool {
+        self.whole
+    }
 }
 
 impl<P: Protocol, E: Environment> Node<P, E> {
@@ -63,10 +121,12 @@ impl<P: Protocol, E: Environment> Node<P, E> {
         environment: E,
     ) -> Self {
         let mut batch = Batch::new(environment);
-        let durable = stable.clone();
+        let written = stable.clone();
         let process = P::boot(group, config, stable, &mut batch);
-        let mut node = Node { process, durable, unsaved: None, batch };
-        node.note_unsaved();
+        let (kept, spare) = (VecDeque::new(), Vec::new());
+        let mut node =
+            Node { process, written, unsaved: None, batch, kept, free: 0, saving: None, spare };
+        node.unsaved = node.change();
         node
     }
 
@@ -79,14 +139,18 @@ impl<P: Protocol, E: Environment> Node<P, E> {
     ///
     /// # Panics
     ///
-    /// When an earlier step was dropped without [`Step::saved`]: its effects would be lost.
+    /// When an earlier step was dropped without [`Step::saved`] or [`Step::keep_back`]: its effects
+    /// would be lost.
     pub fn step(&mut self, input: Input<P>) -> Step<'_, P, E> {
         assert!(
             self.unsaved.is_none() && self.batch.is_empty(),
             "a node is stepped only after the effects of its last step were released"
         );
         self.process.step(input, &mut self.batch);
-        self.note_unsaved();
+        // The save that lets the steps before it go covers this one, or the one after that.
+        if self.kept.is_empty() {
+            self.unsaved = self.change();
+        }
         Step { node: self }
     }
 
@@ -95,33 +159,101 @@ impl<P: Protocol, E: Environment> Node<P, E> {
         &self.process
     }
 
+    /// All that is durable, or will be when the save under way is done.
+    pub fn written(&self) -> Option<&P::Stable> {
+        self.written.as_ref()
+    }
+
     /// Where choices and clocks come from.
     pub fn environment(&mut self) -> &mut E {
         &mut self.batch.environment
     }
 
-    fn note_unsaved(&mut self) {
+    /// Begins a save of all that is kept back and not covered yet; nothing where there is nothing
+    /// to write, or another save is under way. What needs no save may leave then.
+    pub fn save(&mut self) -> Option<Saving<P::Stable>> {
+        if self.saving.is_some() || self.free == self.kept.len() {
+            return None;
+        }
+        let Some(change) = self.change() else {
+            self.free = self.kept.len();
+            return None;
+        };
+        self.saving = Some(self.kept.len());
+        let whole = self.written.is_none();
+        self.write(change.clone());
+        Some(Saving { change, whole })
+    }
+
+    /// Declares that a save is durable: what it covers may leave.
+    pub fn saved(&mut self, _: Saving<P::Stable>) {
+        let covered = self.saving.take().expect("a save that has begun");
+        self.free = self.free.max(covered);
+    }
+
+    /// The effects of the next step that was kept back, if they may leave.
+    pub fn release(&mut self) -> Option<Released<'_, P>> {
+        self.free = self.free.checked_sub(1)?;
+        self.saving = self.saving.map(|covered| covered - 1);
+        let kept = self.kept.pop_front().expect("whatever is free was kept back");
+        self.spare.push(kept);
+        let Kept { messages, timers, events } = self.spare.last_mut()?;
+        Some(Released {
+            messages: messages.drain(..),
+            timers: timers.drain(..),
+            events: events.drain(..),
+        })
+    }
+
+    /// Whether effects are kept back, or a save is under way.
+    pub fn is_waiting(&self) -> bool {
+        !self.kept.is_empty() || self.saving.is_some()
+    }
+
+    fn change(&self) -> Option<P::Stable> {
         if size_of::<P::Stable>() == 0 {
-            return;
+            return None;
         }
-        let stable = self.process.stable();
-        if self.durable.as_ref() != Some(&stable) {
-            self.unsaved = Some(stable);
+        match &self.written {
+            Some(written) => self.process.unsaved(written),
+            None => Some(self.process.stable()),
         }
+    }
+
+    fn write(&mut self, change: P::Stable) {
+        write::<P>(&mut self.written, change);
+        debug_assert!(
+            self.written.as_ref() == Some(&self.process.stable()),
+            "what was saved and what changed since make the stable state"
+        );
+    }
+}
+
+fn write<P: Protocol>(written: &mut Option<P::Stable>, change: P::Stable) {
+    match written {
+        Some(written) => P::amend(written, change),
+        None => *written = Some(change),
     }
 }
 
 /// One step, taken but not yet released.
-#[must_use = "a step's effects are lost unless it is declared saved and drained"]
+#[must_use = "a step's effects are lost unless it is declared saved and drained, or kept back"]
 #[derive(Debug)]
 pub struct Step<'a, P: Protocol, E = Still> {
     node: &'a mut Node<P, E>,
 }
 
 impl<'a, P: Protocol, E> Step<'a, P, E> {
-    /// What must be durable before the effects may leave; `None` when nothing changed.
+    /// What must be durable before the effects may leave; `None` when nothing changed. The first
+    /// is the whole of the stable state, and each after it a change to it.
     pub fn unsaved(&self) -> Option<&P::Stable> {
         self.node.unsaved.as_ref()
+    }
+
+    /// Whether nothing keeps the effects from leaving: nothing is to be saved, and no step before
+    /// it is kept back.
+    pub fn may_leave(&self) -> bool {
+        self.node.unsaved.is_none() && self.node.kept.is_empty() && self.node.saving.is_none()
     }
 
     /// The state after the step.
@@ -135,16 +267,45 @@ impl<'a, P: Protocol, E> Step<'a, P, E> {
     }
 
     /// Declares that [`Step::unsaved`] is durable, and hands out the effects.
+    ///
+    /// # Panics
+    ///
+    /// When an earlier step is kept back: its effects come first.
     pub fn saved(self) -> Released<'a, P> {
-        if let Some(stable) = self.node.unsaved.take() {
-            self.node.durable = Some(stable);
+        let node = self.node;
+        assert!(
+            node.kept.is_empty() && node.saving.is_none(),
+            "the effects of a step leave after those of the steps before it"
+        );
+        if let Some(change) = node.unsaved.take() {
+            write::<P>(&mut node.written, change);
         }
-        let batch = &mut self.node.batch;
+        let batch = &mut node.batch;
         Released {
             messages: batch.messages.drain(..),
             timers: batch.timers.drain(..),
             events: batch.events.drain(..),
         }
+    }
+
+    /// What the step does to timers, to look at.
+    pub fn timers(&self) -> &[TimerChange<P::Timer>] {
+        &self.node.batch.timers
+    }
+
+    /// Keeps the effects back, for [`Node::release`] to hand out after a save that covers them.
+    pub fn keep_back(self) {
+        let node = self.node;
+        node.unsaved = None;
+        let mut kept = node.spare.pop().unwrap_or_else(|| Kept {
+            messages: Vec::new(),
+            timers: Vec::new(),
+            events: Vec::new(),
+        });
+        core::mem::swap(&mut kept.messages, &mut node.batch.messages);
+        core::mem::swap(&mut kept.timers, &mut node.batch.timers);
+        core::mem::swap(&mut kept.events, &mut node.batch.events);
+        node.kept.push_back(kept);
     }
 }
 
@@ -158,4 +319,129 @@ pub struct Released<'a, P: Protocol> {
     pub timers: Drain<'a, TimerChange<P::Timer>>,
     /// What to tell the local user, in order.
     pub events: Drain<'a, P::Event>,
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use super::*;
+    use crate::protocol::Effects;
+
+    /// A list that is kept, and says what was added to it.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    struct List(Vec<u64>);
+
+    impl Protocol for List {
+        type Config = ();
+        type Command = u64;
+        type Event = u64;
+        type Message = ();
+        type Timer = ();
+        type Stable = (usize, Vec<u64>);
+
+        fn boot(
+            _: Group,
+            (): &(),
+            stable: Option<Self::Stable>,
+            _: &mut impl Effects<Self>,
+        ) -> Self {
+            List(stable.map_or_else(Vec::new, |(_, list)| list))
+        }
+
+        fn stable(&self) -> Self::Stable {
+            (0, self.0.clone())
+        }
+
+        fn unsaved(&self, saved: &Self::Stable) -> Option<Self::Stable> {
+            let from = saved.1.len();
+            (self.0.len() > from).then(|| (from, self.0[from..].to_vec()))
+        }
+
+        fn amend((_, saved): &mut Self::Stable, (from, change): Self::Stable) {
+            saved.truncate(from);
+            saved.extend(change);
+        }
+
+        /// Asked for 0, nothing is added.
+        fn on_command(&mut self, number: u64, fx: &mut impl Effects<Self>) {
+            self.0.extend(Some(number).filter(|number| *number > 0));
+            fx.emit(number);
+        }
+
+        fn on_message(&mut self, _: ProcessId, (): (), _: &mut impl Effects<Self>) {}
+    }
+
+    fn node() -> Node<List> {
+        let stable = Some((0, vec![1]));
+        Node::boot(Group::new(ProcessId(0), 1), &(), stable, Still)
+    }
+
+    fn keep_back(node: &mut Node<List>, numbers: &[u64]) {
+        numbers.iter().for_each(|number| node.step(Input::Command(*number)).keep_back());
+    }
+
+    fn released(node: &mut Node<List>) -> Vec<u64> {
+        let mut events = Vec::new();
+        while let Some(released) = node.release() {
+            events.extend(released.events);
+        }
+        events
+    }
+
+    #[test]
+    fn one_save_covers_all_that_was_kept_back_before_it_and_nothing_after() {
+        let mut node = node();
+        keep_back(&mut node, &[2, 3, 4]);
+        assert_eq!(released(&mut node), [], "nothing is saved yet");
+        let first = node.save().expect("something to save");
+        assert_eq!((first.change(), first.is_whole()), (&(1, vec![2, 3, 4]), false));
+        // While the disk works.
+        keep_back(&mut node, &[0, 5]);
+        assert_eq!(node.save(), None, "one at a time");
+        assert_eq!(released(&mut node), [], "the disk is not done");
+        node.saved(first);
+        let second = node.save().expect("something to save");
+        assert_eq!(released(&mut node), [2, 3, 4]);
+        assert_eq!(second.change(), &(4, vec![5]));
+        assert!(node.is_waiting());
+        node.saved(second);
+        assert_eq!(released(&mut node), [0, 5]);
+        assert!(!node.is_waiting());
+        assert_eq!(node.written(), Some(&(0, vec![1, 2, 3, 4, 5])));
+    }
+
+    #[test]
+    fn what_needs_no_save_waits_only_for_those_before_it() {
+        let mut node = node();
+        let step = node.step(Input::Command(0));
+        assert!(step.may_leave());
+        drop(step.saved());
+        let step = node.step(Input::Command(2));
+        assert!(!step.may_leave());
+        step.keep_back();
+        let step = node.step(Input::Command(0));
+        assert!(!step.may_leave(), "another step is before it");
+        step.keep_back();
+        let saving = node.save().expect("something to save");
+        node.saved(saving);
+        assert_eq!(released(&mut node), [2, 0]);
+        assert!(node.step(Input::Command(0)).may_leave());
+    }
+
+    #[test]
+    fn what_is_kept_back_for_nothing_is_free_without_a_save() {
+        let mut node = node();
+        keep_back(&mut node, &[0, 0]);
+        assert_eq!(node.save(), None);
+        assert_eq!(released(&mut node), [0, 0]);
+    }
+
+    #[test]
+    #[should_panic(expected = "leave after those of the steps before it")]
+    fn no_step_overtakes_one_that_is_kept_back() {
+        let mut node = node();
+        keep_back(&mut node, &[2]);
+        let _ = node.step(Input::Command(3)).saved();
+    }
 }

@@ -75,8 +75,28 @@ pub trait Protocol: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'static {
     /// The part of the state that must survive a crash.
     ///
     /// Runners save it whenever it changed, *before* they release the effects of the step, so
-    /// there is no `save` for an algorithm to forget.
+    /// there is no `save` for an algorithm to forget. They may take more steps before they do, and
+    /// release the effects of all of them, in order, after one save.
     fn stable(&self) -> Self::Stable;
+
+    /// What changed since `saved` was the stable part: nothing, or what [`Protocol::amend`] makes
+    /// [`Protocol::stable`] of it.
+    ///
+    /// A change is a stable state as well, and any whole one is a change. Who has much to save (a
+    /// log) says only what is new, so that a runner writes that and no more; where it is little,
+    /// all of it may as well be written each time, and there is nothing to do.
+    fn unsaved(&self, saved: &Self::Stable) -> Option<Self::Stable> {
+        let stable = self.stable();
+        (stable != *saved).then_some(stable)
+    }
+
+    /// Makes of what was saved what is saved after a change to it.
+    ///
+    /// It is asked at boot, too, for what is on the disk: whatever change comes from there is
+    /// taken, and none is a reason to panic.
+    fn amend(saved: &mut Self::Stable, change: Self::Stable) {
+        *saved = change;
+    }
 
     /// The local user asks for something.
     fn on_command(&mut self, command: Self::Command, fx: &mut impl Effects<Self>);
