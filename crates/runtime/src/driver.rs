@@ -1,20 +1,22 @@
 //! The step loop: one task owns a driver, which owns a node, and nobody else steps it.
 //!
 //! Whatever happens to the process (a message, a command, a timer) becomes one input; its
-//! stable state is on disk before its messages leave. Nothing polls: the loop sleeps until a
-//! message, a user or the next timer wakes it. Where a course is followed (`steered`), another
+//! stable state is on disk before its messages leave. While the disk works, inputs are taken; the
+//! next save covers all of them, and their effects leave together. Nothing polls: the loop sleeps
+//! until a message, a user, the disk or the next timer wakes it. Where a course is followed (`steered`), another
 //! loop has the driver do what it is told.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use tenure_core::{Group, Input, Node, ProcessId, ProcessSet, Protocol, Verdict};
+use tenure_core::{Group, Input, Node, ProcessId, ProcessSet, Protocol, Saving, Verdict};
 use tenure_trace::{Kind, Recorded, WriteError};
 use thiserror::Error;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tracing::warn;
 
+use crate::account::Account;
 use crate::envelope::Envelope;
 use crate::environment::System;
 use crate::injection::Injection;
@@ -27,6 +29,13 @@ use crate::transport::{Expelled, Inbox, Incoming, Mesh, MeshError, Settings, Vie
 
 /// How many messages that have already arrived are taken before the clock is looked at.
 const MESSAGES_BEFORE_TIMERS: usize = 256;
+
+/// How many steps that have something to save are taken before it is saved, as long as more is
+/// there to take.
+const STEPS_BEFORE_SAVING: usize = 256;
+
+/// How many steps wait at most for the disk: nothing more is taken then.
+const MOST_KEPT_BACK: usize = 4096;
 
 /// How long what was sent may take to arrive when a node stops in good order.
 const GRACE: Duration = Duration::from_secs(1);
@@ -115,9 +124,8 @@ pub enum Failure {
 
 /// Boots a process, with what it saved if it had run before, and drives it in a task.
 ///
-/// Must be called inside a tokio runtime. Saving blocks the task's thread for the time of an
-/// fsync; algorithms whose stable state changes at every entry want a runtime with threads to
-/// spare.
+/// Must be called inside a tokio runtime. A process that saves has a thread of its own for that,
+/// from its first save on.
 ///
 /// # Errors
 ///
@@ -154,7 +162,7 @@ where
     let diary = Diary::new(recorder, me, size, session);
     let outlet = Outlet::new(mesh, store, plausible, local, diary, injection, suspected);
     let sessions = vec![0; size as usize];
-    let driver = Driver { node, outlet, sessions, disbelieved: ProcessSet::new() };
+    let driver = Driver { node, outlet, saving: None, sessions, disbelieved: ProcessSet::new() };
     Ok((driver, inbox, asks, recovered))
 }
 
@@ -164,18 +172,27 @@ fn saved_state<P: Protocol>(
 ) -> Result<Option<P::Stable>, StartError> {
     let Some(bytes) = store.state() else { return Ok(None) };
     let directory = || store.directory().display().to_string();
-    let Ok((stable, [])) = postcard::take_from_bytes(bytes) else {
-        return Err(StartError::State { directory: directory() });
+    let mut read = |bytes: &[u8]| {
+        let Ok((stable, [])) = postcard::take_from_bytes::<P::Stable>(bytes) else {
+            return Err(StartError::State { directory: directory() });
+        };
+        match plausible.save(&stable) {
+            Ok(()) => Ok(stable),
+            Err(why) => Err(StartError::Implausible { directory: directory(), why }),
+        }
     };
-    match plausible.save(&stable) {
-        Ok(()) => Ok(Some(stable)),
-        Err(why) => Err(StartError::Implausible { directory: directory(), why }),
+    let mut stable = read(bytes)?;
+    for change in store.changes() {
+        P::amend(&mut stable, read(change)?);
     }
+    Ok(Some(stable))
 }
 
 pub(crate) struct Driver<P: Protocol, L> {
     pub(crate) node: Node<P, System>,
     pub(crate) outlet: Outlet<P, L>,
+    /// What is on its way to the disk.
+    saving: Option<Saving<P::Stable>>,
     /// By peer: the session whose messages we get, 0 before the first.
     pub(crate) sessions: Vec<u64>,
     /// Whose messages were not believed: it is said once of each.
@@ -186,6 +203,7 @@ pub(crate) struct Driver<P: Protocol, L> {
 enum Wake<A> {
     Incoming(Option<Incoming>),
     Ask(Option<A>),
+    Saved(Result<(), SaveError>),
     Clock,
 }
 
@@ -207,41 +225,77 @@ where
             match self.sleep(&mut inbox, &mut asks).await? {
                 Wake::Incoming(Some(incoming)) => self.take(incoming)?,
                 Wake::Ask(Some(ask)) => self.outlet.ask(ask),
+                Wake::Saved(done) => self.saved(done)?,
                 Wake::Clock => {}
                 Wake::Incoming(None) | Wake::Ask(None) => break,
             }
         }
+        self.settle().await?;
         self.outlet.close(GRACE).await
     }
 
-    /// Waits for the next thing to do. What is recorded is written first: it costs little now.
+    /// Waits for the next thing to do. What is there already is taken first, so that one save
+    /// covers it; what is recorded is written before the sleep, when it costs little.
     async fn sleep(
         &mut self,
         inbox: &mut Inbox,
         asks: &mut mpsc::UnboundedReceiver<L::Ask>,
     ) -> Result<Wake<L::Ask>, Failure> {
-        let outlet = &mut self.outlet;
-        if !outlet.commands.is_empty() {
+        if let Some(done) = self.outlet.disk.try_done() {
+            return Ok(Wake::Saved(done));
+        }
+        if self.outlet.accounts.len() < STEPS_BEFORE_SAVING || self.saving.is_some() {
+            if let Some(wake) = self.ready(inbox, asks) {
+                return Ok(wake);
+            }
+        }
+        self.save()?;
+        if !self.outlet.commands.is_empty() {
             return Ok(Wake::Clock);
         }
-        if let Some(incoming) = inbox.try_receive() {
-            return Ok(Wake::Incoming(Some(incoming)));
-        }
-        outlet.diary.flush()?;
-        let deadline = outlet.timers.next().map(tokio::time::Instant::from_std);
+        let takes = self.takes();
+        let Outlet { disk, mesh, timers, diary, .. } = &mut self.outlet;
+        diary.flush()?;
+        let deadline = timers.next().map(tokio::time::Instant::from_std);
         let clock = async {
             match deadline {
                 Some(deadline) => tokio::time::sleep_until(deadline).await,
                 None => std::future::pending().await,
             }
         };
-        let room = outlet.mesh.has_room();
+        let room = mesh.has_room();
         Ok(tokio::select! {
-            incoming = inbox.receive() => Wake::Incoming(incoming),
-            ask = asks.recv(), if room => Wake::Ask(ask),
-            () = outlet.mesh.room(), if !room => Wake::Clock,
-            () = clock => Wake::Clock,
+            done = disk.done(), if self.saving.is_some() => Wake::Saved(done),
+            incoming = inbox.receive(), if takes => Wake::Incoming(incoming),
+            ask = asks.recv(), if takes && room => Wake::Ask(ask),
+            () = mesh.room(), if !room => Wake::Clock,
+            () = clock, if takes => Wake::Clock,
         })
+    }
+
+    /// What need not be waited for.
+    fn ready(
+        &mut self,
+        inbox: &mut Inbox,
+        asks: &mut mpsc::UnboundedReceiver<L::Ask>,
+    ) -> Option<Wake<L::Ask>> {
+        if !self.outlet.commands.is_empty() {
+            return Some(Wake::Clock);
+        }
+        if !self.takes() {
+            return None;
+        }
+        if let Some(incoming) = inbox.try_receive() {
+            return Some(Wake::Incoming(Some(incoming)));
+        }
+        let saves_soon = !self.outlet.accounts.is_empty() && self.outlet.mesh.has_room();
+        let ask = saves_soon.then(|| asks.try_recv().ok()).flatten();
+        ask.map(|ask| Wake::Ask(Some(ask)))
+    }
+
+    /// Whether anything is taken, or the disk must catch up first.
+    fn takes(&self) -> bool {
+        self.outlet.accounts.len() < MOST_KEPT_BACK
     }
 
     fn give_commands(&mut self) -> Result<(), Failure> {
@@ -307,10 +361,9 @@ where
                 return Ok(());
             }
         };
-        let diary = &mut self.outlet.diary;
-        diary.learn(clock.as_ref());
-        diary.note_passage(&message, from, session, number, Kind::Receive)?;
-        self.step(Input::Message { from, message }, None)
+        let cause = self.outlet.diary.passage(&message, from, session, number, Kind::Receive);
+        let account = Account { learned: clock, cause, ..Account::default() };
+        self.step(Input::Message { from, message }, account)
     }
 
     /// What cannot be true never reaches the process, and ends the connection over which it came.
@@ -336,32 +389,65 @@ where
         Ok(())
     }
 
-    /// Lets the effects of booting out.
+    /// Takes the effects of booting.
     pub(crate) fn boot(&mut self, recovered: bool) -> Result<(), Failure> {
-        self.outlet.diary.note(if recovered { Kind::Recover } else { Kind::Boot })?;
-        self.outlet.release(self.node.pending(), None)?;
-        self.outlet.diary.note_state(self.node.process()).map_err(Failure::from)
+        let cause = if recovered { Kind::Recover } else { Kind::Boot };
+        self.outlet.take(self.node.pending(), Account::of(cause))
     }
 
     pub(crate) fn command(&mut self, command: P::Command) -> Result<(), Failure> {
-        self.outlet.diary.note(Kind::Command(command.clone().into()))?;
-        self.step(Input::Command(command), None)
+        let cause = Kind::Command(command.clone().into());
+        self.step(Input::Command(command), Account::of(cause))
     }
 
     pub(crate) fn suspicion(&mut self, peer: ProcessId, verdict: Verdict) -> Result<(), Failure> {
-        self.outlet.diary.note(Kind::Suspicion { peer, verdict })?;
-        self.step(Input::Suspicion { peer, verdict }, None)
+        let cause = Kind::Suspicion { peer, verdict };
+        self.step(Input::Suspicion { peer, verdict }, Account::of(cause))
     }
 
     /// A timer that is no longer armed fires.
     pub(crate) fn fire(&mut self, timer: P::Timer) -> Result<(), Failure> {
-        let name = format!("{timer:?}");
-        self.step(Input::Timer(timer), Some(name))
+        let name = Some(format!("{timer:?}"));
+        self.step(Input::Timer(timer), Account { timer: name, ..Account::default() })
     }
 
     /// The only place where a node is stepped.
-    fn step(&mut self, input: Input<P>, timer: Option<String>) -> Result<(), Failure> {
-        self.outlet.release(self.node.step(input), timer)?;
-        self.outlet.diary.note_state(self.node.process()).map_err(Failure::from)
+    fn step(&mut self, input: Input<P>, account: Account) -> Result<(), Failure> {
+        self.outlet.take(self.node.step(input), account)
+    }
+
+    /// Begins to save what is kept back, unless that is being done.
+    fn save(&mut self) -> Result<(), Failure> {
+        if let Some(saving) = self.node.save() {
+            self.outlet.write(&saving, self.node.written())?;
+            self.saving = Some(saving);
+        }
+        self.let_go()
+    }
+
+    /// A save has come to its end: what it covers leaves.
+    fn saved(&mut self, done: Result<(), SaveError>) -> Result<(), Failure> {
+        done?;
+        self.node.saved(self.saving.take().expect("what was saved was on its way"));
+        self.let_go()
+    }
+
+    fn let_go(&mut self) -> Result<(), Failure> {
+        while let Some(released) = self.node.release() {
+            self.outlet.let_go(released)?;
+        }
+        Ok(())
+    }
+
+    /// Saves until nothing is kept back.
+    pub(crate) async fn settle(&mut self) -> Result<(), Failure> {
+        while self.node.is_waiting() {
+            self.save()?;
+            if self.saving.is_some() {
+                let done = self.outlet.disk.done().await;
+                self.saved(done)?;
+            }
+        }
+        Ok(())
     }
 }

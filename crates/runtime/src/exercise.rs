@@ -168,11 +168,15 @@ impl<P: Protocol> Life<'_, P> {
     /// Does what a runner does after a step: saves, and lets the effects out. Nothing where it
     /// would stop the node instead.
     fn release(&mut self, step: Step<'_, P, Still>, doubts: &mut Doubts) -> Option<()> {
-        if let Some(stable) = step.unsaved() {
-            if !doubts.save(stable) {
+        if let Some(change) = step.unsaved() {
+            if !doubts.save(change) {
                 return None;
             }
-            self.saved = Some(read_back(stable));
+            let change = read_back(change);
+            match &mut self.saved {
+                Some(saved) => P::amend(saved, change),
+                None => self.saved = Some(change),
+            }
         }
         let released = step.saved();
         for (_, message) in released.messages {

@@ -4,6 +4,8 @@
 //! the simulator runs and the checker explores. [`Front`] gives its users a [`Lock`] and a
 //! [`Leadership`].
 
+mod account;
+mod disk;
 mod driver;
 mod envelope;
 mod environment;

@@ -4,10 +4,14 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
-use tenure_core::{Labelled, Layer, ProcessId, ProcessSet, Protocol, Step, TimerChange, Verdict};
+use tenure_core::{
+    Labelled, Layer, ProcessId, ProcessSet, Protocol, Released, Saving, Step, TimerChange, Verdict,
+};
 use tenure_trace::{Kind, Told};
 use tracing::warn;
 
+use crate::account::Account;
+use crate::disk::{Disk, Job};
 use crate::driver::{Failure, Suspected};
 use crate::envelope::Envelope;
 use crate::environment::{System, draw};
@@ -35,12 +39,14 @@ pub(crate) struct Posted {
 /// Where the effects of a step go.
 pub(crate) struct Outlet<P: Protocol, L> {
     pub(crate) mesh: Mesh,
-    store: Store,
+    pub(crate) disk: Disk,
     pub(crate) plausible: Plausible,
     local: L,
     pub(crate) diary: Diary,
     injection: Injection,
     pub(crate) timers: Timers<P::Timer>,
+    /// Of the steps whose effects are kept back, in their order.
+    pub(crate) accounts: VecDeque<Account>,
     /// What the local side wants the protocol to be told next.
     pub(crate) commands: VecDeque<P::Command>,
     /// What is logged of messages that were lost on the way out, by peer.
@@ -73,12 +79,13 @@ where
     ) -> Self {
         Outlet {
             mesh,
-            store,
+            disk: Disk::new(store),
             plausible,
             local,
             diary,
             injection,
             timers: Timers::new(),
+            accounts: VecDeque::new(),
             commands: VecDeque::new(),
             losses: BTreeMap::new(),
             sent: 0,
@@ -94,35 +101,77 @@ where
         self.commands.extend(command);
     }
 
-    /// Saves what must be saved, then lets the effects of a step out. `timer` is what caused
-    /// the step, if a timer did.
-    pub(crate) fn release(
+    /// Takes the effects of a step: lets them out where nothing is to be saved before, and keeps
+    /// them back else.
+    pub(crate) fn take(
         &mut self,
         mut step: Step<'_, P, System>,
-        timer: Option<String>,
+        mut account: Account,
     ) -> Result<(), Failure> {
-        if let Some(stable) = step.unsaved() {
-            self.plausible.save(stable)?;
-            let bytes = postcard::to_stdvec(stable).expect("a stable state can always be encoded");
-            self.store.save(&bytes)?;
+        account.opinions = self.opinions(step.process());
+        account.choices = step.environment().take_choices();
+        account.state = self.diary.state(step.process());
+        if step.may_leave() {
+            return self.let_out(step.saved(), account, false);
         }
-        self.note_opinions(step.process())?;
-        for (value, bound) in step.environment().take_choices() {
+        for change in step.timers() {
+            self.timers.keep_back(timer_of(change));
+        }
+        step.keep_back();
+        self.accounts.push_back(account);
+        Ok(())
+    }
+
+    /// Begins to write a change, or the whole where that is shorter.
+    pub(crate) fn write(
+        &mut self,
+        saving: &Saving<P::Stable>,
+        whole: Option<&P::Stable>,
+    ) -> Result<(), Failure> {
+        self.plausible.save(saving.change())?;
+        let encode = |stable: &P::Stable| {
+            postcard::to_stdvec(stable).expect("a stable state can always be encoded")
+        };
+        let whole = whole.filter(|_| saving.is_whole() || self.disk.is_long());
+        self.disk.begin(match whole {
+            Some(whole) => Job::Whole(encode(whole)),
+            None => Job::Change(encode(saving.change())),
+        });
+        Ok(())
+    }
+
+    /// Lets the effects of the next step out that was kept back.
+    pub(crate) fn let_go(&mut self, released: Released<'_, P>) -> Result<(), Failure> {
+        let account = self.accounts.pop_front().expect("of each step there is an account");
+        self.let_out(released, account, true)
+    }
+
+    fn let_out(
+        &mut self,
+        released: Released<'_, P>,
+        account: Account,
+        was_kept_back: bool,
+    ) -> Result<(), Failure> {
+        let Account { learned, cause, timer, opinions, choices, state } = account;
+        self.diary.learn(learned.as_ref());
+        cause.map_or(Ok(()), |cause| self.diary.note(cause))?;
+        for (peer, verdict) in opinions {
+            self.diary.note(Kind::Suspicion { peer, verdict })?;
+        }
+        for (value, bound) in choices {
             self.diary.note(Kind::Note(format!("chose {value} of {bound}")))?;
         }
-        let released = step.saved();
-        let quiet = released
-            .messages
-            .as_slice()
-            .iter()
-            .all(|(_, message)| message.label().layer == Layer::Detector)
+        let messages = released.messages.as_slice().iter();
+        let quiet = messages.clone().all(|(_, it)| it.label().layer == Layer::Detector)
             && released.events.as_slice().is_empty();
         // Whoever has a course followed wants to see every step of it.
         if let Some(name) = timer.filter(|_| !quiet || self.posted.is_some()) {
             self.diary.note(Kind::Timer(name))?;
         }
         for change in released.timers {
-            self.change_timer(change);
+            if !was_kept_back || self.timers.let_go(timer_of(&change)) {
+                self.change_timer(change);
+            }
         }
         for (to, message) in released.messages {
             self.send(to, message)?;
@@ -130,24 +179,21 @@ where
         for event in released.events {
             self.tell(event)?;
         }
-        Ok(())
+        state.map_or(Ok(()), |state| Ok(self.diary.note(state)?))
     }
 
-    /// Writes down of whom the process's own detector has changed its mind.
-    fn note_opinions(&mut self, process: &P) -> Result<(), Failure> {
-        let Some(suspected) = self.suspected else { return Ok(()) };
+    /// Of whom the process's own detector has changed its mind in its last step.
+    fn opinions(&mut self, process: &P) -> Vec<(ProcessId, Verdict)> {
+        let Some(suspected) = self.suspected else { return Vec::new() };
         let now = suspected(process);
         if *now == self.opinions {
-            return Ok(());
+            return Vec::new();
         }
         let before = std::mem::replace(&mut self.opinions, now.clone());
         let fresh = now.iter().filter(|peer| !before.contains(*peer));
         let fresh = fresh.map(|peer| (peer, Verdict::Suspect));
         let gone = before.iter().filter(|peer| !now.contains(*peer));
-        for (peer, verdict) in fresh.chain(gone.map(|peer| (peer, Verdict::Trust))) {
-            self.diary.note(Kind::Suspicion { peer, verdict })?;
-        }
-        Ok(())
+        fresh.chain(gone.map(|peer| (peer, Verdict::Trust))).collect()
     }
 
     /// Lets go of everything, after what was sent has arrived or `grace` is over.
@@ -213,5 +259,12 @@ where
         let command = self.local.told(event);
         self.commands.extend(command);
         Ok(())
+    }
+}
+
+/// The timer that is changed.
+fn timer_of<T>(change: &TimerChange<T>) -> &T {
+    match change {
+        TimerChange::Set(timer, _) | TimerChange::Cancel(timer) => timer,
     }
 }

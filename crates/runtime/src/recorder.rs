@@ -113,17 +113,27 @@ impl Diary {
         number: u64,
         kind: fn(Passage) -> Kind,
     ) -> Result<(), WriteError> {
-        if !self.recorder.is_on() || message.label().layer == Layer::Detector {
-            return Ok(());
-        }
-        self.note(kind(Passage::of(message, peer, session, number)))
+        let passage = self.passage(message, peer, session, number, kind);
+        passage.map_or(Ok(()), |passage| self.note(passage))
     }
 
-    /// Writes down what the process holds now, where that is wanted and news.
-    pub(crate) fn note_state(&mut self, state: &impl Debug) -> Result<(), WriteError> {
+    /// What is to be written down of a message sent or received.
+    pub(crate) fn passage(
+        &self,
+        message: &impl Labelled,
+        peer: ProcessId,
+        session: u64,
+        number: u64,
+        kind: fn(Passage) -> Kind,
+    ) -> Option<Kind> {
+        let told = self.recorder.is_on() && message.label().layer != Layer::Detector;
+        told.then(|| kind(Passage::of(message, peer, session, number)))
+    }
+
+    /// What is to be written down of what the process holds now, where that is wanted and news.
+    pub(crate) fn state(&mut self, state: &impl Debug) -> Option<Kind> {
         let (states, me) = (self.recorder.states.as_mut(), self.me);
-        let changed = states.and_then(|states| states.changed(me, state));
-        changed.map_or(Ok(()), |state| self.note(state))
+        states.and_then(|states| states.changed(me, state))
     }
 
     /// Takes in what the sender of a message knew.

@@ -13,11 +13,32 @@ pub(crate) struct Timers<T> {
     /// In the order of firing. The setting's number keeps equal deadlines apart.
     due: BTreeMap<(Instant, u64), T>,
     settings: u64,
+    /// By name, how many changes of steps that are not saved yet there are.
+    kept_back: BTreeMap<T, usize>,
 }
 
 impl<T: Clone + Ord> Timers<T> {
     pub(crate) fn new() -> Self {
-        Timers { armed: BTreeMap::new(), due: BTreeMap::new(), settings: 0 }
+        let (armed, due) = (BTreeMap::new(), BTreeMap::new());
+        Timers { armed, due, settings: 0, kept_back: BTreeMap::new() }
+    }
+
+    /// A timer is changed by a step that is not saved yet. What it was set to before never fires.
+    pub(crate) fn keep_back(&mut self, timer: &T) {
+        self.cancel(timer);
+        *self.kept_back.entry(timer.clone()).or_default() += 1;
+    }
+
+    /// A change that was kept back takes place now, unless a later one that still is overrules it:
+    /// says which.
+    pub(crate) fn let_go(&mut self, timer: &T) -> bool {
+        let Some(left) = self.kept_back.get_mut(timer) else { return true };
+        *left -= 1;
+        let is_last = *left == 0;
+        if is_last {
+            self.kept_back.remove(timer);
+        }
+        is_last
     }
 
     /// Arms a timer somewhere within `after` of `now`; `draw` gives a number up to its argument.
@@ -81,6 +102,20 @@ mod tests {
         assert_eq!(timers.fire(start + Duration::from_nanos(50)), Some("early"));
         assert_eq!(timers.fire(start + Duration::from_nanos(50)), Some("late"));
         assert_eq!(timers.fire(start + Duration::from_secs(5)), None);
+    }
+
+    #[test]
+    fn what_a_step_does_that_is_not_saved_ends_a_timer_at_once_and_begins_it_later() {
+        let start = Instant::now();
+        let mut timers = Timers::new();
+        timers.set("beat", Delay::ticks(10), start, |_| 0);
+        // One step sets it anew, the next one cancels it: neither is saved.
+        timers.keep_back(&"beat");
+        timers.keep_back(&"beat");
+        assert_eq!(timers.fire(start + Duration::from_secs(1)), None);
+        assert!(!timers.let_go(&"beat"), "the first of them, of which the second knows better");
+        assert!(timers.let_go(&"beat"), "the second");
+        assert!(timers.let_go(&"beat"), "one of a step that had nothing to save");
     }
 
     #[test]

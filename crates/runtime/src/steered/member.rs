@@ -116,6 +116,7 @@ where
         recovered: bool,
     ) -> Result<(), Failure> {
         self.driver.boot(recovered)?;
+        self.driver.settle().await?;
         loop {
             self.driver.outlet.diary.flush()?;
             tokio::select! {
@@ -125,7 +126,7 @@ where
                 },
                 order = orders.recv() => match order {
                     Some(Instruction::Move(action, answer)) => {
-                        let posted = self.perform(action)?;
+                        let posted = self.perform(action).await?;
                         self.driver.outlet.diary.flush()?;
                         // Whoever does not wait for the answer does not want it.
                         let _ = answer.send(posted);
@@ -165,8 +166,9 @@ where
         }
     }
 
-    fn perform(&mut self, action: Move<P>) -> Result<Option<Vec<Posted>>, Failure> {
+    async fn perform(&mut self, action: Move<P>) -> Result<Option<Vec<Posted>>, Failure> {
         let done = self.do_one(action)?;
+        self.driver.settle().await?;
         let posted = self.driver.outlet.posted.as_mut().map(std::mem::take).unwrap_or_default();
         Ok(done.map(|()| posted))
     }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 use super::image::{Damage, Image, Owner};
+use super::tail::Tail;
 use crate::transport::SESSIONS;
 
 /// The file that holds the state.
@@ -23,6 +24,10 @@ const LOCK: &str = "lock";
 pub struct Store {
     directory: PathBuf,
     image: Image,
+    /// What comes after it.
+    tail: Tail,
+    /// Whether it is unknown what is on the disk: nothing is saved any more then.
+    lost: bool,
     /// Open for as long as the directory is owned: the system releases it even after a crash.
     lock: File,
     /// A descriptor that is given back for the moment of writing: whoever uses up all others must
@@ -43,7 +48,7 @@ pub enum OpenError {
     /// The state file cannot be believed. It was left alone: a process that forgets what it
     /// promised must not take part, so it is for a person to decide.
     #[error(
-        "the saved state {path} cannot be used: {damage}; restore it, or remove it if this \
+        "the saved state {path} cannot be used: {damage}; restore its folder, or empty that if this \
          process may forget everything it ever promised"
     )]
     Damaged {
@@ -132,6 +137,21 @@ pub enum SaveError {
         /// What the system says.
         source: io::Error,
     },
+    /// A change may be on the disk or not, or in part.
+    #[error("cannot save to {path}: {source}; the last change may be there or not")]
+    Unknown {
+        /// The segment.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// An earlier save failed so that nobody knows what is on the disk: what a failed flush was to
+    /// make durable is lost, and the next one would not say so.
+    #[error("nothing is saved in {path} after a save that failed; open it again")]
+    Lost {
+        /// The directory.
+        path: PathBuf,
+    },
 }
 
 impl Store {
@@ -158,7 +178,7 @@ impl Store {
         let path = directory.join(STATE);
         let mut image = match read(&path)? {
             Some(image) => image,
-            None => Image { owner: None, schema: schema.to_owned(), session: 0, state: None },
+            None => Image::new(schema),
         };
         // A file that does not say whose it is becomes whose it is used by.
         let found = image.owner.replace(owner.clone()).filter(|found| found != owner);
@@ -172,10 +192,25 @@ impl Store {
         if image.session >= SESSIONS - 1 {
             return Err(OpenError::Session { path, session: image.session });
         }
+        let (tail, changes) = Tail::find(&directory, owner, image.segment, image.records)?;
+        if image.state.is_none() && !changes.is_empty() {
+            return Err(OpenError::Damaged { path, damage: Damage::Missing { count: 1 } });
+        }
         image.session += 1;
-        let mut store = Store { directory, image, lock, reserve: None };
+        image.changes.extend(changes);
+        let mut store = Store { directory, image, tail, lost: false, lock, reserve: None };
+        // All that was found is written once more: what a flush failed to make durable before a
+        // crash of the process alone may have been found in memory.
         store.write().map_err(OpenError::Unbegun)?;
         Ok(store)
+    }
+
+    /// The same with changes in files of at most so many bytes, which are filled with zeros when
+    /// they are made; 16 MiB else. They are short while the state is.
+    #[must_use]
+    pub fn in_segments_of(mut self, bytes: u64) -> Self {
+        self.tail.in_segments_of(bytes);
+        self
     }
 
     /// The number of this boot of the process: greater than that of every earlier one.
@@ -183,9 +218,14 @@ impl Store {
         self.image.session
     }
 
-    /// What was saved last; nothing if nothing ever was.
+    /// What was saved last as a whole; nothing if nothing ever was.
     pub fn state(&self) -> Option<&[u8]> {
         self.image.state.as_deref()
+    }
+
+    /// What was added to it before this session, in order.
+    pub fn changes(&self) -> &[Vec<u8>] {
+        &self.image.changes
     }
 
     /// Replaces the state. It is durable when this returns: written to a file of its own, flushed
@@ -195,12 +235,41 @@ impl Store {
     ///
     /// [`SaveError`] says what is on the disk; [`Store::state`] stays as it was.
     pub fn save(&mut self, state: &[u8]) -> Result<(), SaveError> {
-        let before = self.image.state.replace(state.to_vec());
+        let state = self.image.state.replace(state.to_vec());
+        let changes = std::mem::take(&mut self.image.changes);
         let saved = self.write();
         if saved.is_err() {
-            self.image.state = before;
+            (self.image.state, self.image.changes) = (state, changes);
         }
         saved
+    }
+
+    /// Adds a change to what was saved. It is durable when this returns: written behind the others
+    /// and flushed to the disk.
+    ///
+    /// # Errors
+    ///
+    /// [`SaveError`] says what is on the disk. After [`SaveError::Unknown`] nothing is saved any
+    /// more: a flush that failed says nothing of what it left out when it is asked again.
+    ///
+    /// # Panics
+    ///
+    /// When nothing was saved that could be changed, or a change has 4 GiB or more.
+    pub fn append(&mut self, change: &[u8]) -> Result<(), SaveError> {
+        assert!(self.image.state.is_some(), "only what was saved can be changed");
+        let whole = self.length();
+        self.saving(|store| store.tail.append(change, whole))
+    }
+
+    /// Whether so much was added that the whole should be saved instead.
+    pub fn is_long(&self) -> bool {
+        self.tail.is_long(self.length())
+    }
+
+    /// How many bytes there are in the state file.
+    fn length(&self) -> u64 {
+        let changes = self.image.changes.iter().map(Vec::len).sum::<usize>();
+        (self.image.state.as_ref().map_or(0, Vec::len) + changes) as u64
     }
 
     /// The directory this store owns.
@@ -209,10 +278,25 @@ impl Store {
     }
 
     fn write(&mut self) -> Result<(), SaveError> {
+        (self.image.segment, self.image.records) = (self.tail.next(), self.tail.records());
+        self.saving(|store| store.replace())?;
+        self.tail.begin_anew();
+        Ok(())
+    }
+
+    /// Saves in some way, unless one has failed for good.
+    fn saving(
+        &mut self,
+        save: impl FnOnce(&mut Store) -> Result<(), SaveError>,
+    ) -> Result<(), SaveError> {
+        if self.lost {
+            return Err(SaveError::Lost { path: self.directory.clone() });
+        }
         self.reserve = None;
-        let written = self.replace();
+        let saved = save(self);
         self.reserve = self.lock.try_clone().ok();
-        written
+        self.lost = matches!(saved, Err(SaveError::Undurable { .. } | SaveError::Unknown { .. }));
+        saved
     }
 
     fn replace(&self) -> Result<(), SaveError> {
@@ -227,10 +311,7 @@ impl Store {
         if let Err(source) = write() {
             // A rest that stays is overwritten by the next attempt; the full disk needs the room.
             let _ = fs::remove_file(&next);
-            return Err(match source.kind() {
-                ErrorKind::StorageFull | ErrorKind::QuotaExceeded => SaveError::Full { path: next },
-                _ => SaveError::Unwritten { path: next, source },
-            });
+            return Err(SaveError::of_file(next, source));
         }
         let undurable = |source| SaveError::Undurable { path: self.directory.clone(), source };
         sync_directory(&self.directory).map_err(undurable)
@@ -282,12 +363,48 @@ fn read(path: &Path) -> Result<Option<Image>, OpenError> {
 
 /// Makes a rename in the directory survive a loss of power.
 #[cfg(unix)]
-fn sync_directory(directory: &Path) -> io::Result<()> {
+pub(super) fn sync_directory(directory: &Path) -> io::Result<()> {
     File::open(directory)?.sync_all()
 }
 
 /// Elsewhere a directory cannot be opened as a file; the rename is as durable as it gets.
 #[cfg(not(unix))]
-fn sync_directory(_: &Path) -> io::Result<()> {
+pub(super) fn sync_directory(_: &Path) -> io::Result<()> {
     Ok(())
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::io::Read;
+    use std::os::fd::OwnedFd;
+
+    use tenure_core::ProcessId;
+
+    use super::*;
+
+    /// A pipe takes what is written, and cannot be flushed to any disk.
+    #[test]
+    fn after_a_flush_that_failed_nothing_is_taken_for_saved() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let owner = Owner { cluster: "demo".into(), process: ProcessId(0), group_size: 1 };
+        let mut store = Store::open(directory.path(), &owner, "token 1").expect("a store");
+        store.save(b"whole").expect("room");
+        store.append(b"one").expect("room");
+        let (mut reader, writer) = std::io::pipe().expect("a pipe");
+        store.tail.write_to(File::from(OwnedFd::from(writer)));
+        let error = store.append(b"two").expect_err("no flush");
+        assert!(matches!(error, SaveError::Unknown { .. }), "{error}");
+        let mut written = [0; 64];
+        assert!(reader.read(&mut written).expect("a pipe") > 0, "it was written");
+        // However often it is tried, and in whatever way.
+        for _ in 0..2 {
+            let error = store.append(b"two").expect_err("it is unknown what is there");
+            assert!(matches!(error, SaveError::Lost { .. }), "{error}");
+            let error = store.save(b"whole").expect_err("it is unknown what is there");
+            assert!(matches!(error, SaveError::Lost { .. }), "{error}");
+        }
+        drop(store);
+        let store = Store::open(directory.path(), &owner, "token 1").expect("a store");
+        assert_eq!(store.changes(), [b"one".to_vec()]);
+    }
 }

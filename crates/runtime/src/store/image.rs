@@ -7,7 +7,7 @@ use tenure_core::ProcessId;
 use thiserror::Error;
 
 /// The version of the state file that this build writes, and the newest it reads.
-pub const FORMAT_VERSION: u16 = 2;
+pub const FORMAT_VERSION: u16 = 3;
 
 /// The bytes that open every state file, whatever its version.
 const MAGIC: [u8; 8] = *b"TENSTATE";
@@ -44,6 +44,12 @@ pub(crate) struct Image {
     pub(crate) session: u64,
     /// The state; absent until one was saved.
     pub(crate) state: Option<Vec<u8>>,
+    /// What was changed of it since, in order.
+    pub(crate) changes: Vec<Vec<u8>>,
+    /// The first segment whose changes come after these.
+    pub(crate) segment: u64,
+    /// How many changes there ever were.
+    pub(crate) records: u64,
 }
 
 /// Why the bytes of a file are not a state.
@@ -67,12 +73,32 @@ pub enum Damage {
     /// The checksum does not fit what it covers.
     #[error("its checksum does not fit its content")]
     Checksum,
+    /// What begins at a place in a file of changes is not what was written there, and it is not the
+    /// end of what a crash cut off.
+    #[error("what begins at its byte {offset} is hurt, and no crash leaves a file so")]
+    Record {
+        /// The place, in bytes from the beginning.
+        offset: u64,
+    },
+    /// A file between this one and what comes before it is not there.
+    #[error("{count} of the files before it are missing")]
+    Missing {
+        /// How many.
+        count: u64,
+    },
     /// The checksum fits, and still the parts do not agree: a defect, not the disk.
     #[error("its parts do not agree with each other")]
     Inconsistent,
 }
 
 impl Image {
+    /// What a first boot finds.
+    pub(crate) fn new(schema: &str) -> Self {
+        let schema = schema.to_owned();
+        let changes = Vec::new();
+        Image { owner: None, schema, session: 0, state: None, changes, segment: 1, records: 0 }
+    }
+
     /// The bytes of the file.
     ///
     /// # Panics
@@ -86,8 +112,9 @@ impl Image {
         let cluster = owner.cluster.as_bytes();
         let cluster_length = u16::try_from(cluster.len()).expect("a cluster has a short name");
         let state = self.state.as_deref().unwrap_or_default();
+        let changes = self.changes.iter().map(|change| 4 + change.len()).sum::<usize>();
         let names = schema.len() + cluster.len();
-        let mut bytes = Vec::with_capacity(39 + names + state.len() + CHECKSUM_BYTES);
+        let mut bytes = Vec::with_capacity(59 + names + state.len() + changes + CHECKSUM_BYTES);
         bytes.extend_from_slice(&MAGIC);
         bytes.extend_from_slice(&FORMAT_VERSION.to_le_bytes());
         bytes.extend_from_slice(&schema_length.to_le_bytes());
@@ -97,9 +124,16 @@ impl Image {
         bytes.extend_from_slice(&owner.process.0.to_le_bytes());
         bytes.extend_from_slice(&owner.group_size.to_le_bytes());
         bytes.extend_from_slice(&cluster_length.to_le_bytes());
+        bytes.extend_from_slice(&self.segment.to_le_bytes());
+        bytes.extend_from_slice(&self.records.to_le_bytes());
+        bytes.extend_from_slice(&length_of(self.changes.len()));
         bytes.extend_from_slice(schema);
         bytes.extend_from_slice(cluster);
         bytes.extend_from_slice(state);
+        for change in &self.changes {
+            bytes.extend_from_slice(&length_of(change.len()));
+            bytes.extend_from_slice(change);
+        }
         let checksum = Sha256::digest(&bytes);
         bytes.extend_from_slice(&checksum);
         bytes
@@ -134,39 +168,68 @@ impl Image {
     }
 }
 
+fn length_of(length: usize) -> [u8; 4] {
+    u32::try_from(length).expect("a change has less than 4 GiB").to_le_bytes()
+}
+
 /// The parts of everything before the checksum, if they fill it exactly.
 fn fields(content: &[u8], version: u16) -> Option<Image> {
-    let rest = content.get(MAGIC.len() + size_of::<u16>()..)?;
-    let (schema_length, rest) = rest.split_first_chunk()?;
-    let (session, rest) = rest.split_first_chunk()?;
-    let (&presence, rest) = rest.split_first()?;
-    let (state_length, rest) = rest.split_first_chunk()?;
-    let schema_length = usize::from(u16::from_le_bytes(*schema_length));
-    let (owner, schema, state) = if version == 1 {
-        let (schema, state) = rest.split_at_checked(schema_length)?;
-        (None, schema, state)
-    } else {
-        let (process, rest) = rest.split_first_chunk()?;
-        let (group_size, rest) = rest.split_first_chunk()?;
-        let (cluster_length, rest) = rest.split_first_chunk()?;
-        let (schema, rest) = rest.split_at_checked(schema_length)?;
-        let cluster_length = usize::from(u16::from_le_bytes(*cluster_length));
-        let (cluster, state) = rest.split_at_checked(cluster_length)?;
-        let cluster = String::from_utf8(cluster.to_vec()).ok()?;
-        let process = ProcessId(u32::from_le_bytes(*process));
-        let group_size = u32::from_le_bytes(*group_size);
-        (Some(Owner { cluster, process, group_size }), schema, state)
+    let mut rest = Fields(content.get(MAGIC.len() + size_of::<u16>()..)?);
+    let schema_length = usize::from(u16::from_le_bytes(rest.array()?));
+    let session = u64::from_le_bytes(rest.array()?);
+    let [presence] = rest.array()?;
+    let state_length = usize::try_from(u64::from_le_bytes(rest.array()?)).ok()?;
+    let owner = match version {
+        1 => None,
+        _ => Some((u32::from_le_bytes(rest.array()?), u32::from_le_bytes(rest.array()?))),
     };
-    let schema = String::from_utf8(schema.to_vec()).ok()?;
-    if u64::from_le_bytes(*state_length) != state.len() as u64 {
-        return None;
+    let cluster_length = match owner {
+        None => 0,
+        Some(_) => usize::from(u16::from_le_bytes(rest.array()?)),
+    };
+    let (segment, records, count) = match version {
+        1 | 2 => (0, 0, 0),
+        _ => (
+            u64::from_le_bytes(rest.array()?),
+            u64::from_le_bytes(rest.array()?),
+            u32::from_le_bytes(rest.array()?),
+        ),
+    };
+    let schema = String::from_utf8(rest.bytes(schema_length)?).ok()?;
+    let cluster = String::from_utf8(rest.bytes(cluster_length)?).ok()?;
+    let state = rest.bytes(state_length)?;
+    let mut changes = Vec::new();
+    for _ in 0..count {
+        let length = u32::from_le_bytes(rest.array()?);
+        changes.push(rest.bytes(usize::try_from(length).ok()?)?);
     }
     let state = match presence {
-        0 if state.is_empty() => None,
-        1 => Some(state.to_vec()),
+        0 if state.is_empty() && changes.is_empty() => None,
+        1 => Some(state),
         _ => return None,
     };
-    Some(Image { owner, schema, session: u64::from_le_bytes(*session), state })
+    let owner = owner.map(|(process, group_size)| {
+        let process = ProcessId(process);
+        Owner { cluster, process, group_size }
+    });
+    rest.0.is_empty().then_some(Image { owner, schema, session, state, changes, segment, records })
+}
+
+/// What is left to read.
+struct Fields<'a>(&'a [u8]);
+
+impl Fields<'_> {
+    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (first, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(*first)
+    }
+
+    fn bytes(&mut self, length: usize) -> Option<Vec<u8>> {
+        let (first, rest) = self.0.split_at_checked(length)?;
+        self.0 = rest;
+        Some(first.to_vec())
+    }
 }
 
 #[cfg(test)]
@@ -176,13 +239,16 @@ mod tests {
     fn image() -> Image {
         let owner = Owner { cluster: "demo".into(), process: ProcessId(2), group_size: 5 };
         let (owner, state) = (Some(owner), Some(b"here".to_vec()));
-        Image { owner, schema: "token 1".into(), session: 7, state }
+        let changes = vec![b"one".to_vec(), Vec::new()];
+        let schema = "token 1".into();
+        Image { owner, schema, session: 7, state, changes, segment: 3, records: 9 }
     }
 
     #[test]
     fn what_is_written_is_read() {
         for state in [None, Some(Vec::new()), Some(vec![1, 2, 3])] {
-            let image = Image { state, ..image() };
+            let changes = if state.is_none() { Vec::new() } else { image().changes };
+            let image = Image { state, changes, ..image() };
             assert_eq!(Image::decode(&image.encode()), Ok(image));
         }
     }
@@ -190,8 +256,9 @@ mod tests {
     /// These bytes are in `docs/wire.md`, and other builds expect them.
     #[test]
     fn the_bytes_on_the_disk_are_those_of_the_document() {
-        let expected = b"TENSTATE\x02\0\x07\0\x07\0\0\0\0\0\0\0\x01\x04\0\0\0\0\0\0\0\
-            \x02\0\0\0\x05\0\0\0\x04\0token 1demohere";
+        let expected = b"TENSTATE\x03\0\x07\0\x07\0\0\0\0\0\0\0\x01\x04\0\0\0\0\0\0\0\
+            \x02\0\0\0\x05\0\0\0\x04\0\x03\0\0\0\0\0\0\0\x09\0\0\0\0\0\0\0\
+            \x02\0\0\0token 1demohere\x03\0\0\0one\0\0\0\0";
         let bytes = image().encode();
         let (content, checksum) = bytes.split_at(bytes.len() - CHECKSUM_BYTES);
         assert_eq!(content, expected);
@@ -204,7 +271,19 @@ mod tests {
             b"TENSTATE\x01\0\x07\0\x07\0\0\0\0\0\0\0\x01\x04\0\0\0\0\0\0\0token 1here".to_vec();
         let checksum = Sha256::digest(&file);
         file.extend_from_slice(&checksum);
-        assert_eq!(Image::decode(&file), Ok(Image { owner: None, ..image() }));
+        let nothing = Image { changes: Vec::new(), segment: 0, records: 0, ..image() };
+        assert_eq!(Image::decode(&file), Ok(Image { owner: None, ..nothing }));
+    }
+
+    #[test]
+    fn a_file_of_version_2_is_read_and_nothing_comes_after_it() {
+        let mut file = b"TENSTATE\x02\0\x07\0\x07\0\0\0\0\0\0\0\x01\x04\0\0\0\0\0\0\0\
+            \x02\0\0\0\x05\0\0\0\x04\0token 1demohere"
+            .to_vec();
+        let checksum = Sha256::digest(&file);
+        file.extend_from_slice(&checksum);
+        let nothing = Image { changes: Vec::new(), segment: 0, records: 0, ..image() };
+        assert_eq!(Image::decode(&file), Ok(nothing));
     }
 
     #[test]
@@ -231,8 +310,8 @@ mod tests {
     #[test]
     fn a_newer_version_is_told_before_anything_else() {
         let mut newer = image().encode();
-        newer[8] = 3;
+        newer[8] = 4;
         newer.truncate(12);
-        assert_eq!(Image::decode(&newer), Err(Damage::NewerVersion { found: 3 }));
+        assert_eq!(Image::decode(&newer), Err(Damage::NewerVersion { found: 4 }));
     }
 }

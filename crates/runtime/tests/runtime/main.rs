@@ -5,6 +5,7 @@ mod applications;
 mod away;
 mod bytes;
 mod node;
+mod saving;
 mod store;
 mod transport;
 

@@ -101,11 +101,11 @@ fn a_flipped_bit_is_told_with_the_path() {
 fn a_newer_version_is_refused_with_a_sentence() {
     let directory = saved(b"a promise");
     let mut bytes = fs::read(state_of(directory.path())).expect("a state");
-    bytes[8] = 3;
+    bytes[8] = 4;
     fs::write(state_of(directory.path()), &bytes).expect("room");
     let error = Store::open(directory.path(), &owner(), "token 1").expect_err("it is newer");
     assert!(matches!(error, OpenError::NewerVersion { .. }), "{error}");
-    assert!(error.to_string().contains("format version 3"), "{error}");
+    assert!(error.to_string().contains("format version 4"), "{error}");
 }
 
 #[test]
@@ -181,6 +181,148 @@ fn what_cannot_be_written_leaves_what_was_there() {
     drop(store);
     let store = Store::open(directory.path(), &owner(), "token 1").expect("a store");
     assert_eq!(store.state(), Some(b"before".as_slice()));
+}
+
+/// The segments of a directory, in order.
+fn segments(directory: &Path) -> Vec<std::path::PathBuf> {
+    let entries = fs::read_dir(directory).expect("a directory");
+    let paths = entries.map(|entry| entry.expect("an entry").path());
+    let mut segments: Vec<_> =
+        paths.filter(|path| path.display().to_string().contains("/log-")).collect();
+    segments.sort();
+    segments
+}
+
+#[test]
+fn changes_are_found_behind_the_state_whatever_the_session() {
+    let directory = saved(b"whole");
+    let mut expected: Vec<Vec<u8>> = Vec::new();
+    for session in 0..4_u8 {
+        let mut store = Store::open(directory.path(), &owner(), "token 1").expect("a store");
+        assert_eq!(store.state(), Some(b"whole".as_slice()));
+        assert_eq!(store.changes(), expected);
+        for number in 0..session {
+            store.append(&[session, number]).expect("room");
+            expected.push(vec![session, number]);
+        }
+    }
+    let mut store = Store::open(directory.path(), &owner(), "token 1").expect("a store");
+    store.append(b"more").expect("room");
+    store.save(b"new whole").expect("room");
+    assert!(segments(directory.path()).is_empty(), "they are in the state file");
+    store.append(b"change").expect("room");
+    drop(store);
+    let store = Store::open(directory.path(), &owner(), "token 1").expect("a store");
+    assert_eq!(store.state(), Some(b"new whole".as_slice()));
+    assert_eq!(store.changes(), [b"change".to_vec()]);
+}
+
+#[test]
+fn changes_go_on_in_another_file_when_one_is_full() {
+    let directory = saved(b"whole");
+    let store = Store::open(directory.path(), &owner(), "token 1").expect("a store");
+    let mut store = store.in_segments_of(0);
+    assert!(!store.is_long());
+    for number in 0..9_u8 {
+        store.append(&vec![number; 20 << 10]).expect("room");
+    }
+    // One that is longer than any file.
+    store.append(&vec![9; 200 << 10]).expect("room");
+    assert!(store.is_long(), "the state has five bytes, and the changes many");
+    assert_eq!(segments(directory.path()).len(), 4);
+    drop(store);
+    let left: Vec<Vec<u8>> =
+        segments(directory.path()).iter().map(|path| fs::read(path).expect("a file")).collect();
+    let names = segments(directory.path());
+    let open = || Store::open(directory.path(), &owner(), "token 1");
+    // Without one of them, nothing is believed.
+    fs::remove_file(&names[1]).expect("a file");
+    let error = open().expect_err("one is missing");
+    assert!(error.to_string().contains("missing"), "{error}");
+    fs::write(&names[1], &left[1]).expect("room");
+    // Nor is a torn record, where another file comes after it.
+    let mut torn = left[1].clone();
+    torn[1000..].fill(0);
+    fs::write(&names[1], &torn).expect("room");
+    let error = open().expect_err("one is torn in the middle");
+    let hurt = matches!(error, OpenError::Damaged { damage: Damage::Record { .. }, .. });
+    assert!(hurt && error.to_string().contains("at its byte"), "{error}");
+    assert!(error.to_string().contains(&names[1].display().to_string()), "{error}");
+    fs::write(&names[1], &left[1]).expect("room");
+    let store = open().expect("all is there again");
+    let lengths: Vec<usize> = store.changes().iter().map(Vec::len).collect();
+    assert_eq!(lengths, [[20 << 10; 9].as_slice(), &[200 << 10]].concat());
+}
+
+#[test]
+fn changes_without_the_state_that_they_change_are_not_believed() {
+    let directory = saved(b"whole");
+    let mut store = Store::open(directory.path(), &owner(), "token 1").expect("a store");
+    store.append(b"change").expect("room");
+    drop(store);
+    fs::remove_file(state_of(directory.path())).expect("a state");
+    let error = Store::open(directory.path(), &owner(), "token 1").expect_err("half of it");
+    assert!(matches!(error, OpenError::Damaged { .. }), "{error}");
+}
+
+#[test]
+fn the_changes_of_another_process_are_refused() {
+    let directories = [saved(b"whole"), saved(b"whole")];
+    let other = Owner { process: ProcessId(2), ..owner() };
+    let elsewhere = tempfile::tempdir().expect("a directory");
+    let mut store = Store::open(elsewhere.path(), &other, "token 1").expect("a store");
+    store.save(b"whole").expect("room");
+    store.append(b"change").expect("room");
+    let segment = segments(elsewhere.path()).remove(0);
+    // Both have had as many segments.
+    fs::copy(&segment, directories[0].path().join(segment.file_name().expect("a name")))
+        .expect("room");
+    let error = Store::open(directories[0].path(), &owner(), "token 1").expect_err("of another");
+    assert!(matches!(error, OpenError::WrongOwner { .. }), "{error}");
+}
+
+/// What a store finds after the first segment has become these bytes.
+fn found_in(bytes: &[u8]) -> Result<Vec<Vec<u8>>, OpenError> {
+    let directory = saved(b"whole");
+    fs::write(directory.path().join("log-0000000001"), bytes).expect("room");
+    let store = Store::open(directory.path(), &owner(), "token 1")?;
+    Ok(store.changes().to_vec())
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(8))]
+
+    #[test]
+    fn what_is_torn_is_cut_and_what_is_hurt_is_refused(
+        lengths in proptest::collection::vec(0_usize..1_500, 1..6),
+        place in 0_f64..1.0,
+        bit in 0_u8..8,
+    ) {
+        let directory = saved(b"whole");
+        let mut store = Store::open(directory.path(), &owner(), "token 1").expect("a store");
+        let mut ends = Vec::new();
+        for (number, length) in (1..).zip(&lengths) {
+            store.append(&vec![number; *length]).expect("room");
+            let file = fs::read(&segments(directory.path())[0]).expect("a segment");
+            ends.push(file.iter().rposition(|byte| *byte != 0).expect("a record") + 1);
+        }
+        let whole = fs::read(&segments(directory.path())[0]).expect("a segment");
+        let place = (place * ends[ends.len() - 1] as f64) as usize;
+        let mut torn = whole.clone();
+        torn[place..].fill(0);
+        let complete = ends.iter().filter(|end| **end <= place).count();
+        match found_in(&torn) {
+            Ok(found) => proptest::prop_assert_eq!(found.len(), complete),
+            // The heading was durable before the file had its name.
+            Err(_) => proptest::prop_assert!(place < 44),
+        }
+        let mut hurt = whole.clone();
+        hurt[place] ^= 1 << bit;
+        if let Ok(found) = found_in(&hurt) {
+            proptest::prop_assert!(hurt[place] == 1 << bit, "{place} was written");
+            proptest::prop_assert_eq!(found.len(), lengths.len());
+        }
+    }
 }
 
 /// Needs a small file system of its own, which only Linux mounts this easily, and only for root.

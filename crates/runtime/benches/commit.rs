@@ -1,0 +1,240 @@
+//! What saving costs: a driver whose every step changes what is saved, the same without a disk that
+//! waits, and what bare files cost on the same disk, in one run.
+//!
+//! `cargo bench -p tenure-runtime --bench commit` prints medians over interleaved repetitions. A
+//! directory behind `--` is used instead of that of temporary files, which may be in memory.
+#![allow(clippy::print_stdout, reason = "a benchmark is here to print")]
+
+use std::fs::File;
+use std::io::{Seek, SeekFrom, Write};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use tenure_core::service::mutex::{Command, Event};
+use tenure_core::{Effects, Fence, Group, ProcessId, Protocol};
+use tenure_runtime::store::Owner;
+use tenure_runtime::transport::{Limits, Listen, Settings, Trust};
+use tenure_runtime::{Injection, Parts, Raw, Recorder, Store, start};
+use tokio::sync::mpsc;
+
+const REPETITIONS: usize = 5;
+/// How long each measurement takes.
+const TIME: Duration = Duration::from_millis(600);
+/// How many bytes a bare record has.
+const RECORD: usize = 64;
+/// How many entries a log has before it is measured.
+const ENTRIES: u64 = 10_000;
+
+fn main() {
+    let named = std::env::args().skip(1).find(|word| !word.starts_with('-'));
+    let place = named.map_or_else(std::env::temp_dir, PathBuf::from);
+    let directory = tempfile::tempdir_in(place).expect("a temporary directory");
+    let measures: [(&str, &dyn Fn(&Path) -> f64); 10] = [
+        ("driver, one waiting", &|path| driver::<Counting>((), path, 1)),
+        ("driver, 64 waiting", &|path| driver::<Counting>((), path, 64)),
+        ("log of 10,000 by changes, one waiting", &|path| driver::<Log>(true, path, 1)),
+        ("log of 10,000 by changes, 64 waiting", &|path| driver::<Log>(true, path, 64)),
+        ("log of 10,000 as a whole, one waiting", &|path| driver::<Log>(false, path, 1)),
+        ("log of 10,000 as a whole, 64 waiting", &|path| driver::<Log>(false, path, 64)),
+        ("bare flush of data, file of zeros", &|path| bare(path, true)),
+        ("bare flush of data, file that grows", &|path| bare(path, false)),
+        ("two bare files of zeros, one after the other", &after_each_other),
+        ("two bare files of zeros, at the same time", &at_the_same_time),
+    ];
+    let mut rates = vec![Vec::new(); measures.len()];
+    for repetition in 0..REPETITIONS {
+        for (place, (_, measure)) in measures.iter().enumerate() {
+            rates[place].push(measure(&directory.path().join(format!("{repetition}-{place}"))));
+        }
+    }
+    for ((name, _), mut rates) in measures.into_iter().zip(rates) {
+        rates.sort_unstable_by(f64::total_cmp);
+        println!("{name:<48}{:>12.0} a second", rates[rates.len() / 2]);
+    }
+}
+
+/// Counts how often it was asked, and forgets none of that.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Counting(u64);
+
+impl Protocol for Counting {
+    type Config = ();
+    type Command = Command;
+    type Event = Event;
+    type Message = ();
+    type Timer = ();
+    type Stable = u64;
+
+    fn boot(_: Group, (): &(), stable: Option<u64>, _: &mut impl Effects<Self>) -> Self {
+        Counting(stable.unwrap_or_default())
+    }
+
+    fn stable(&self) -> u64 {
+        self.0
+    }
+
+    fn on_command(&mut self, _: Command, fx: &mut impl Effects<Self>) {
+        self.0 += 1;
+        fx.emit(Event::Entered { fence: Fence(0, self.0) });
+    }
+
+    fn on_message(&mut self, _: ProcessId, (): (), _: &mut impl Effects<Self>) {}
+}
+
+/// Writes each question down.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Log {
+    entries: Vec<u64>,
+    by_changes: bool,
+}
+
+/// Entries from a place on.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+struct Entries {
+    from: u64,
+    entries: Vec<u64>,
+}
+
+impl Protocol for Log {
+    type Config = bool;
+    type Command = Command;
+    type Event = Event;
+    type Message = ();
+    type Timer = ();
+    type Stable = Entries;
+
+    fn boot(_: Group, by: &bool, saved: Option<Entries>, _: &mut impl Effects<Self>) -> Self {
+        let entries = saved.map_or_else(|| (0..ENTRIES).collect(), |saved| saved.entries);
+        Log { entries, by_changes: *by }
+    }
+
+    fn stable(&self) -> Entries {
+        Entries { from: 0, entries: self.entries.clone() }
+    }
+
+    fn unsaved(&self, saved: &Entries) -> Option<Entries> {
+        if !self.by_changes {
+            let stable = self.stable();
+            return (stable != *saved).then_some(stable);
+        }
+        let entries = &self.entries[saved.entries.len()..];
+        let change = Entries { from: saved.entries.len() as u64, entries: entries.to_vec() };
+        (!entries.is_empty()).then_some(change)
+    }
+
+    fn amend(saved: &mut Entries, change: Entries) {
+        saved.entries.truncate(usize::try_from(change.from).unwrap_or(usize::MAX));
+        saved.entries.extend(change.entries);
+    }
+
+    fn on_command(&mut self, _: Command, fx: &mut impl Effects<Self>) {
+        self.entries.push(7);
+        fx.emit(Event::Entered { fence: Fence(0, self.entries.len() as u64) });
+    }
+
+    fn on_message(&mut self, _: ProcessId, (): (), _: &mut impl Effects<Self>) {}
+}
+
+/// How many steps a second are saved and told of, with so many always asked for.
+fn driver<P>(config: P::Config, directory: &Path, waiting: u64) -> f64
+where
+    P: Protocol<Command = Command, Event = Event>,
+{
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let addresses = vec![listener.local_addr().expect("an address").to_string()];
+    let me = ProcessId(0);
+    let owner = Owner { cluster: "commit".into(), process: me, group_size: 1 };
+    let (local, mut told) = Raw::<P>::new();
+    let (asks, asked) = mpsc::unbounded_channel();
+    runtime.block_on(async {
+        start::<P, Raw<P>>(Parts {
+            config,
+            transport: Settings {
+                cluster: "commit".into(),
+                me,
+                session: 1,
+                listen: Listen::Listener(listener),
+                addresses,
+                trust: Trust::Machine,
+                limits: Limits::default(),
+            },
+            store: Store::open(directory, &owner, "commit").expect("a store"),
+            local,
+            asks: asked,
+            recorder: Recorder::none(),
+            injection: Injection::none(),
+            suspected: None,
+        })
+        .expect("a node");
+        let ask = || asks.send(Command::Enter).expect("a node that runs");
+        (0..waiting).for_each(|_| ask());
+        // The first save makes the file.
+        for _ in 0..2 * waiting {
+            told.recv().await.expect("a node that runs");
+            ask();
+        }
+        let (begun, mut steps) = (Instant::now(), 0_u32);
+        while begun.elapsed() < TIME {
+            told.recv().await.expect("a node that runs");
+            ask();
+            steps += 1;
+        }
+        f64::from(steps) / begun.elapsed().as_secs_f64()
+    })
+}
+
+/// A file with a place to write at, filled with zeros or not.
+fn file(path: &Path, is_filled: bool) -> File {
+    let mut file = File::create(path).expect("a file");
+    if is_filled {
+        file.write_all(&vec![0; 4 << 20]).expect("room on the disk");
+        file.seek(SeekFrom::Start(0)).expect("its beginning");
+    }
+    file.sync_all().expect("a disk");
+    file
+}
+
+fn write(mut file: &File) {
+    file.write_all(&[7; RECORD]).expect("room on the disk");
+    file.sync_data().expect("a disk");
+}
+
+/// How many records a second are flushed, one at a time.
+fn bare(path: &Path, is_filled: bool) -> f64 {
+    let file = file(path, is_filled);
+    rate(|| write(&file))
+}
+
+/// How many records a second are on two disks, if the second waits for the first: a follower that
+/// is told when its leader has saved.
+fn after_each_other(path: &Path) -> f64 {
+    let files = [path.with_extension("1"), path.with_extension("2")].map(|path| file(&path, true));
+    rate(|| files.iter().for_each(write))
+}
+
+/// The same if a leader tells its follower before it saves.
+fn at_the_same_time(path: &Path) -> f64 {
+    let files = [path.with_extension("1"), path.with_extension("2")].map(|path| file(&path, true));
+    rate(|| {
+        std::thread::scope(|scope| {
+            scope.spawn(|| write(&files[0]));
+            write(&files[1]);
+        });
+    })
+}
+
+fn rate(mut once: impl FnMut()) -> f64 {
+    let (begun, mut times) = (Instant::now(), 0_u32);
+    while begun.elapsed() < TIME {
+        once();
+        times += 1;
+    }
+    f64::from(times) / begun.elapsed().as_secs_f64()
+}
