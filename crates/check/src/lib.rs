@@ -31,6 +31,6 @@ pub use users::crashing::Moment;
 pub use users::entries::{Entries, EntriesOfAll};
 pub use users::user::{Checkable, Offer, Service, Standing, User, Workload};
 pub use users::{
-    AgreementUser, AnyAgreementUser, BothUser, ClockUser, CommitUser, DetectorUser, ElectionUser,
-    MutexUser, ReplicationUser, StreamUser, TreeUser,
+    AgreementUser, BothUser, ClockUser, CommitUser, DetectorUser, ElectionUser, MutexUser,
+    ReplicationUser, StreamUser, TreeUser,
 };

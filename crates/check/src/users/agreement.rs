@@ -1,21 +1,17 @@
 //! Who uses a service of agreement: the user that comes with the service.
 
 use tenure_core::ProcessId;
-use tenure_core::service::agreement::{self, Client, Command, Event, Seat};
+use tenure_core::service::agreement::{Client, Seat};
 use tenure_core::service::{
-    barrier, broadcast, consensus, membership, renaming, snapshot, termination,
+    agreement, barrier, broadcast, consensus, membership, renaming, snapshot, termination,
 };
 
 use crate::users::entries::Entries;
 use crate::users::user::{Offer, Service, Standing, User, Workload};
 
-/// The user of one service, who asks as often as the workload has entries.
+/// The user of one service, or of any of them, who asks as often as the workload has entries.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct AgreementUser<U>(U);
-
-/// The user of any of them.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct AnyAgreementUser(agreement::User);
 
 /// How much a workload has the user of a process ask: nothing where another begins.
 fn seat(at: ProcessId, workload: &Workload) -> Seat {
@@ -24,7 +20,7 @@ fn seat(at: ProcessId, workload: &Workload) -> Seat {
         Entries::AtMost(times) => times,
         Entries::Unbounded => u32::MAX,
     };
-    Seat { at, size: workload.size(), times }
+    Seat { service: workload.service(), at, size: workload.size(), times }
 }
 
 fn offer<C>(next: Option<C>, obliged: bool) -> Vec<Offer<C>> {
@@ -44,17 +40,7 @@ macro_rules! users {
     };
 }
 
-users!(consensus, broadcast, snapshot, barrier, termination, membership, renaming);
-
-impl Service for Command {
-    type Event = Event;
-    type User = AnyAgreementUser;
-
-    fn user(at: ProcessId, workload: &Workload) -> AnyAgreementUser {
-        let user = agreement::User::of(workload.service(), &seat(at, workload));
-        AnyAgreementUser(user.expect("a check of any agreement is told which service it is"))
-    }
-}
+users!(agreement, consensus, broadcast, snapshot, barrier, termination, membership, renaming);
 
 impl<U: Client<Command: Service<Event = U::Event>>> User<U::Command> for AgreementUser<U> {
     fn offers(&self) -> Vec<Offer<U::Command>> {
@@ -66,28 +52,6 @@ impl<U: Client<Command: Service<Event = U::Event>>> User<U::Command> for Agreeme
     }
 
     fn told(&mut self, event: &U::Event) {
-        self.0.told(event);
-    }
-
-    fn crashed(&mut self) {
-        self.0.crashed();
-    }
-
-    fn standing(&self) -> Standing {
-        self.0.standing()
-    }
-}
-
-impl User<Command> for AnyAgreementUser {
-    fn offers(&self) -> Vec<Offer<Command>> {
-        offer(self.0.next(), self.0.is_obliged())
-    }
-
-    fn asked(&mut self, command: &Command) {
-        self.0.asked(command);
-    }
-
-    fn told(&mut self, event: &Event) {
         self.0.told(event);
     }
 

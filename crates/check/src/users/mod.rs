@@ -17,7 +17,7 @@ mod replication;
 mod stream;
 mod tree;
 
-pub use agreement::{AgreementUser, AnyAgreementUser};
+pub use agreement::AgreementUser;
 pub use both::BothUser;
 pub use clock::ClockUser;
 pub use commit::CommitUser;

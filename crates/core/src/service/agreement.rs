@@ -29,6 +29,8 @@ pub enum Standing {
 /// Where a user sits, and how much it is to ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seat {
+    /// Of which service, where all have one type.
+    pub service: Service,
     /// At which process.
     pub at: ProcessId,
     /// How many processes there are.
@@ -193,30 +195,23 @@ macro_rules! services {
             }
         )+
 
-        impl User {
-            /// The user of a service; `None` where it is none of these.
-            pub fn of(service: Service, seat: &Seat) -> Option<Self> {
-                Some(match service {
+        impl Client for User {
+            type Command = Command;
+            type Event = Event;
+
+            fn new(seat: &Seat) -> Self {
+                match seat.service {
                     $(Service::$Service => User::$Service(Client::new(seat)),)+
-                    _ => return None,
-                })
+                    other => panic!("{} is no service of agreement", other.name()),
+                }
             }
 
-            /// What it asks next, if now it may.
-            pub fn next(&self) -> Option<Command> {
+            fn next(&self) -> Option<Command> {
                 match self {
                     $(User::$Service(user) => user.next().map(Command::from)),+
                 }
             }
 
-            /// Whether it is bound to ask that in the end.
-            pub fn is_obliged(&self) -> bool {
-                match self {
-                    $(User::$Service(user) => user.is_obliged()),+
-                }
-            }
-
-            /// Whether it is one of those commands that messages are counted per.
             fn is_counted(command: &Command) -> bool {
                 match command {
                     $(Command::$Service(command) => {
@@ -225,31 +220,33 @@ macro_rules! services {
                 }
             }
 
-            /// This was asked.
-            pub fn asked(&mut self, command: &Command) {
+            fn is_obliged(&self) -> bool {
+                match self {
+                    $(User::$Service(user) => user.is_obliged()),+
+                }
+            }
+
+            fn asked(&mut self, command: &Command) {
                 match (self, command) {
                     $((User::$Service(user), Command::$Service(command)) => user.asked(command),)+
                     _ => {}
                 }
             }
 
-            /// This was told.
-            pub fn told(&mut self, event: &Event) {
+            fn told(&mut self, event: &Event) {
                 match (self, event) {
                     $((User::$Service(user), Event::$Service(event)) => user.told(event),)+
                     _ => {}
                 }
             }
 
-            /// The process crashed.
-            pub fn crashed(&mut self) {
+            fn crashed(&mut self) {
                 match self {
                     $(User::$Service(user) => user.crashed()),+
                 }
             }
 
-            /// How it stands.
-            pub fn standing(&self) -> Standing {
+            fn standing(&self) -> Standing {
                 match self {
                     $(User::$Service(user) => user.standing()),+
                 }
@@ -286,9 +283,12 @@ impl Users {
     /// Those of a service in a group of `size`, of whom each asks so often; `None` where it is no
     /// service of agreement.
     pub fn of(service: Service, size: u32, times: impl Fn(ProcessId) -> u32) -> Option<Self> {
-        let user = |at| User::of(service, &Seat { at, size, times: times(at) });
-        let users: Option<Vec<User>> = (0..size).map(ProcessId).map(user).collect();
-        Some(Users { service, users: users?, asked: alloc::vec![0; size as usize] })
+        if !service.is_agreement() {
+            return None;
+        }
+        let user = |at| User::new(&Seat { service, at, size, times: times(at) });
+        let users = (0..size).map(ProcessId).map(user).collect();
+        Some(Users { service, users, asked: alloc::vec![0; size as usize] })
     }
 
     /// What the user at `at` asks next, if now it may.

@@ -149,7 +149,7 @@ impl Heard for agreement::Event {
 
 #[cfg(test)]
 mod tests {
-    use tenure_core::service::agreement::{Seat, User};
+    use tenure_core::service::agreement::{Client, Seat, User};
 
     use super::*;
 
@@ -158,8 +158,8 @@ mod tests {
         for service in Service::AGREEMENTS {
             let mut asked = 0;
             for at in [0, 1, 2].map(ProcessId) {
-                let user = User::of(*service, &Seat { at, size: 3, times: 1 });
-                let Some(command) = user.and_then(|user| user.next()) else { continue };
+                let user = User::new(&Seat { service: *service, at, size: 3, times: 1 });
+                let Some(command) = user.next() else { continue };
                 let said = command.say(at);
                 assert_eq!(agreement::Command::understand(&said), Some(command.clone()));
                 assert_eq!(command.asked().say(at), Some(said), "and as a trace says it");
