@@ -156,7 +156,7 @@ impl Monitor<Command, Event> for OneOrder {
         seen: Observed<'_, Command, Event>,
     ) -> Result<(), Violation> {
         let Observed::Event(Event::Delivered { item }) = seen else { return Ok(()) };
-        let before = self.0.get(&at).cloned().unwrap_or_default();
+        let before = self.0.get(&at).map_or(&[][..], Vec::as_slice);
         for (other, delivered) in self.0.iter().filter(|(other, _)| **other != at) {
             let Some(place) = delivered.iter().position(|it| it == item) else { continue };
             let late = before.iter().find(|earlier| delivered[place..].contains(earlier));

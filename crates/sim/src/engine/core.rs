@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use tenure_core::monitors::Neighbours;
 use tenure_core::service::{agreement, mutex, office};
 use tenure_core::{
-    AgreementJury, Charge, ElectionJury, FirstViolation, Label, MutexJury, ProcessId, Service,
+    AgreementJury, Charge, ElectionJury, Juror, Label, MutexJury, ProcessId, Service,
 };
 use tenure_trace::{Kind, Who};
 
@@ -46,8 +47,8 @@ pub(crate) struct Core {
     pub(crate) told: Vec<Vec<String>>,
     pub(crate) causality: Option<Causality>,
     pub(crate) metrics: Metrics,
-    /// The first message that left the ring.
-    pub(crate) strayed: Option<FirstViolation>,
+    /// Sees that messages stay on the ring, where there is one.
+    pub(crate) neighbours: Option<Juror<Neighbours>>,
     pub(crate) recorder: Option<Recorder>,
     /// Whether messages carry a tag: a ticket of the trace, or a clock.
     pub(crate) tagging: bool,
@@ -151,6 +152,8 @@ impl Core {
         let metrics = roomy(&settings, offers, users.as_ref());
         let fragile = !settings.faults.is_empty() || !settings.down.is_empty();
         let sessions = if fragile { vec![0; size as usize] } else { Vec::new() };
+        let neighbours =
+            settings.watch.ring.map(|ring| Juror::new(Neighbours::of(ring, settings.size)));
         let mut core = Core {
             now: 0,
             live: up.iter().filter(|up| **up).count() as u64,
@@ -168,7 +171,7 @@ impl Core {
             tagging: causality.is_some() || recorder.is_some(),
             causality,
             metrics,
-            strayed: None,
+            neighbours,
             recorder,
             fragile,
             sessions,

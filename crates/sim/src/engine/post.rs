@@ -1,8 +1,6 @@
 //! How a message is sent, lost and received, as far as traces and figures are concerned.
 
-use tenure_core::monitors::Neighbours;
-use tenure_core::service::mutex;
-use tenure_core::{Juror, Labelled, Layer, OfMutex, ProcessId};
+use tenure_core::{Labelled, Layer, OfMutex, ProcessId};
 use tenure_trace::Kind;
 
 use crate::engine::core::Core;
@@ -31,10 +29,10 @@ pub(crate) fn post<M: Labelled + Clone + serde::Serialize>(
 ) {
     if to != from {
         core.metrics.sent += 1;
-        if let Some(ring) = core.settings.watch.ring
-            && !ring.joins(core.settings.size, from, to)
+        if let Some(neighbours) = &mut core.neighbours
+            && matches!(message.label().layer, Layer::Mutex | Layer::Election)
         {
-            stray(core, from, to, message.label().layer);
+            neighbours.observe(core.now, from, OfMutex::Sent { to });
         }
         if core.settings.watch.metrics {
             let label = message.label();
@@ -65,17 +63,6 @@ pub(crate) fn post<M: Labelled + Clone + serde::Serialize>(
                 lose(core, from, to, tag, &message);
             }
         }
-    }
-}
-
-/// A message of the service leaves the ring.
-#[cold]
-fn stray(core: &mut Core, from: ProcessId, to: ProcessId, layer: Layer) {
-    if let (Some(ring), Layer::Mutex | Layer::Election) = (core.settings.watch.ring, layer) {
-        let mut neighbours = Juror::new(Neighbours::of(ring, core.settings.size));
-        neighbours.observe(core.now, from, OfMutex::Sent { to });
-        let found = neighbours.finding::<mutex::Command, mutex::Event>().violation;
-        core.strayed = core.strayed.take().or(found);
     }
 }
 

@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+use tenure_core::service::mutex;
 use tenure_core::{Notice, Per, Price, ProcessId, Property, Rank, TICKS_PER_UNIT};
 
 use crate::engine::core::Core;
@@ -252,10 +253,8 @@ fn findings(core: &mut Core, decided: bool, blocked: &[ProcessId]) -> Vec<Findin
         findings.append(&mut agreement.findings());
         findings.push(self::progress(core, decided, blocked));
     }
-    if core.settings.watch.ring.is_some() {
-        let violation = core.strayed.take();
-        let judgement = violation.as_ref().map_or(Judgement::Holds, |_| Judgement::Violated);
-        findings.push(Finding { property: Property::Topology, judgement, violation });
+    if let Some(neighbours) = &core.neighbours {
+        findings.push(neighbours.finding::<mutex::Command, mutex::Event>());
     }
     findings
 }
