@@ -116,6 +116,7 @@ impl<P: Checkable> Check<P> {
         let renamings = setting.symmetry.as_ref().map_or(1, |names| names.renamings.len());
         let judges = std::mem::take(&mut self.judges);
         let processes = Arc::new(Processes::new(setting, judges, Arc::clone(&freight)));
+        let somebody_may_be_down = !self.down.is_empty() || self.budget.of(Fault::Crash) > 0;
         let rules = Arc::new(Rules {
             layout,
             order: self.order,
@@ -123,7 +124,8 @@ impl<P: Checkable> Check<P> {
             budget: self.budget,
             side: self.side.iter().fold(0, |side, process| side | 1 << process.0),
             detects: self.detects,
-            somebody_may_be_down: !self.down.is_empty() || self.budget.of(Fault::Crash) > 0,
+            somebody_may_be_down,
+            has_consequences: somebody_may_be_down || self.term.is_some(),
             rebases: self.shifts.is_some(),
             ample: false,
             renamings,

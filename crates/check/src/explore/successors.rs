@@ -139,8 +139,7 @@ impl Worker {
             }
         }
         for slot in self.rules.layout.link_slots() {
-            let receiver = self.rules.layout.receiver(slot);
-            if place.world[slot] != 0 && !self.rules.is_busy(place.world, receiver) {
+            if place.world[slot] != 0 && !self.rules.waits(place.world, slot) {
                 self.deliveries(&mut place, slot, visit);
             }
         }
@@ -467,17 +466,26 @@ impl Worker {
         if row.observation != 0 {
             self.judge(world, row.observation, &mut fate);
         }
-        if matches!(action.kind(), Kind::Crash | Kind::Recover) {
-            self.clear_links_to_the_gone(world, &mut fate);
-        }
-        if self.rules.layout.sessions {
-            self.note_sessions(world, action, &mut fate);
-        }
-        if self.rules.bounds_terms && self.memory.local(row.local).beyond {
-            fate.cut = Some(Cut::Term);
+        if self.rules.has_consequences {
+            self.consequences(world, action, row.local, &mut fate);
         }
         self.finish(world, &mut fate);
         fate
+    }
+
+    /// What a step changes besides, where somebody may be down or terms are bounded. Most searches
+    /// know neither, so this stays out of their way.
+    #[inline(never)]
+    fn consequences(&mut self, world: &mut [u32], action: Action, local: u32, fate: &mut Fate) {
+        if matches!(action.kind(), Kind::Crash | Kind::Recover) {
+            self.clear_links_to_the_gone(world, fate);
+        }
+        if self.rules.layout.sessions {
+            self.note_sessions(world, action, fate);
+        }
+        if self.rules.bounds_terms && self.memory.local(local).beyond {
+            fate.cut = Some(Cut::Term);
+        }
     }
 
     fn judge(&mut self, world: &mut [u32], observation: u32, fate: &mut Fate) {

@@ -30,6 +30,9 @@ pub(crate) struct Rules {
     pub(crate) renamings: usize,
     /// Whether a term can lie beyond a declared bound.
     pub(crate) bounds_terms: bool,
+    /// Whether a step changes more than its process, its links and the monitors: somebody may be
+    /// down, or a term beyond its bound.
+    pub(crate) has_consequences: bool,
     /// Whether the protocol says how its stamps shift.
     pub(crate) stamped: bool,
     pub(crate) model: Arc<dyn Model>,
@@ -50,8 +53,15 @@ impl Rules {
     }
 
     /// Whether a process has something to be told before anything else can happen there.
+    #[inline]
     pub(crate) fn is_busy(&self, world: &[u32], process: usize) -> bool {
         self.layout.sessions && world[self.layout.met(process)] != 0
+    }
+
+    /// Whether what is under way on a link waits for its receiver to be told something else.
+    #[inline]
+    pub(crate) fn waits(&self, world: &[u32], slot: usize) -> bool {
+        self.layout.sessions && self.is_busy(world, self.layout.receiver(slot))
     }
 
     /// Whether a full link drops what does not fit: the channel may lose anyway.
