@@ -18,7 +18,7 @@ const GROWTH: u64 = 64;
 
 /// How long a run lasts, in seconds: that of `cargo xtask attack lasting --seconds N`, or this.
 fn seconds() -> u64 {
-    std::env::var("TENURE_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(12)
+    std::env::var("TENURE_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(8)
 }
 
 /// What is done to a group of five until the end: somebody is killed or stopped, and comes back.

@@ -2,6 +2,7 @@
 //!
 //! The names W-05, 7-R6 and the like are those of `docs/checklist.md`.
 
+mod applications;
 mod coordinated;
 mod election_from_mutex;
 mod fifo;

@@ -1,7 +1,6 @@
 //! Laws: what holds for every arrangement, every seed and every random schedule.
 
-mod applications;
 mod schedules;
 mod seeds;
-#[path = "../support/mod.rs"]
+#[path = "../../../algorithms/tests/support/mod.rs"]
 mod support;
