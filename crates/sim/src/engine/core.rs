@@ -94,6 +94,15 @@ fn charge(settings: &Settings, clocks: bool) -> Charge {
     }
 }
 
+/// Who is up when a run begins.
+fn up(settings: &Settings) -> Vec<bool> {
+    let mut up = vec![true; settings.size as usize];
+    for process in &settings.down {
+        up[process.index()] = false;
+    }
+    up
+}
+
 /// Who judges what the protocol offers.
 fn juries(
     settings: &Settings,
@@ -138,10 +147,7 @@ pub(crate) struct Offers {
 impl Core {
     pub(crate) fn new(settings: Settings, offers: Offers, recorder: Option<Recorder>) -> Self {
         let size = settings.size;
-        let mut up = vec![true; size as usize];
-        for process in &settings.down {
-            up[process.index()] = false;
-        }
+        let up = up(&settings);
         let watched = offers.mutex || recorder.is_some();
         let clocks = settings.watch.order.applies(size) && watched;
         let causality = clocks.then(|| Causality::new(size));
@@ -152,8 +158,7 @@ impl Core {
         let metrics = roomy(&settings, offers, users.as_ref());
         let fragile = !settings.faults.is_empty() || !settings.down.is_empty();
         let sessions = if fragile { vec![0; size as usize] } else { Vec::new() };
-        let neighbours =
-            settings.watch.ring.map(|ring| Juror::new(Neighbours::of(ring, settings.size)));
+        let neighbours = settings.watch.ring.map(|ring| Juror::new(Neighbours::of(ring, size)));
         let mut core = Core {
             now: 0,
             live: up.iter().filter(|up| **up).count() as u64,
