@@ -30,6 +30,9 @@ pub enum Cause {
     Crash,
     /// The leader was stopped, and given up by all before it continued.
     Stop,
+    /// The network was split, and the leader is not on the largest of its sides: until it is whole
+    /// again, those on the others count as little as who is stopped.
+    Partition,
     /// Somebody took over: counted from the moment when not all agreed any more, which is its
     /// boot when it has just come back.
     Takeover,
@@ -51,6 +54,7 @@ const TOLD: usize = 10_000;
 #[derive(Clone, Debug)]
 pub(super) struct Elections {
     believers: HashMap<ProcessId, Believer>,
+    size: u32,
     live: u32,
     /// By term: how many live processes believe in it, if any.
     counts: HashMap<Term, u32>,
@@ -64,12 +68,14 @@ pub(super) struct Elections {
 struct Believer {
     down: bool,
     stopped: bool,
+    /// Not on the largest side of a network that is split.
+    apart: bool,
     belief: Option<Term>,
 }
 
 impl Believer {
     fn is_live(self) -> bool {
-        !self.down && !self.stopped
+        !self.down && !self.stopped && !self.apart
     }
 }
 
@@ -77,6 +83,7 @@ impl Elections {
     pub(super) fn new(size: u32) -> Self {
         Elections {
             believers: HashMap::new(),
+            size,
             live: size,
             counts: HashMap::new(),
             settled: None,
@@ -95,23 +102,41 @@ impl Elections {
         let crashes = matches!(change, Change::Crashes | Change::Leaves);
         match change {
             Change::Crashes | Change::Leaves => {
-                self.change(at, |it| *it = Believer { down: true, ..Believer::default() });
+                self.change(at, |it| *it = Believer { down: true, belief: None, ..*it });
                 self.forget(at);
             }
-            Change::Recovers => self.change(at, |it| *it = Believer::default()),
+            Change::Recovers => {
+                self.change(at, |it| *it = Believer { apart: it.apart, ..Believer::default() });
+            }
             Change::Begins(Hold::Stopped) => self.change(at, |it| it.stopped = true),
             Change::Ends(Hold::Stopped, _) => self.change(at, |it| it.stopped = false),
             Change::Believes(leader) => self.change(at, |it| it.belief = leader),
             _ => {}
         }
         match self.open {
-            None | Some((_, Cause::Stop | Cause::Takeover)) if led && crashes => {
+            None | Some((_, Cause::Stop | Cause::Partition | Cause::Takeover))
+                if led && crashes =>
+            {
                 self.open = Some((time, Cause::Crash));
             }
             None | Some((_, Cause::Takeover)) if led && change == Change::Begins(Hold::Stopped) => {
                 self.open = Some((time, Cause::Stop));
             }
             _ => {}
+        }
+        self.settle(time);
+    }
+
+    /// Messages pass within these sides alone, or, if there are none, between all.
+    pub(super) fn parted(&mut self, time: u64, sides: &[Vec<ProcessId>]) {
+        let largest = sides.iter().rev().max_by_key(|side| side.len());
+        let is_apart = |at: ProcessId| largest.is_some_and(|largest| !largest.contains(&at));
+        for at in (0..self.size).map(ProcessId) {
+            self.change(at, |it| it.apart = is_apart(at));
+        }
+        let cut_off = self.settled.is_some_and(|settled| is_apart(settled.leader));
+        if cut_off && matches!(self.open, None | Some((_, Cause::Takeover))) {
+            self.open = Some((time, Cause::Partition));
         }
         self.settle(time);
     }
@@ -166,7 +191,7 @@ impl Elections {
         };
         let again = self.settled.replace(agreed) == Some(agreed);
         let Some((since, cause)) = self.open.take() else { return };
-        if again && matches!(cause, Cause::Stop | Cause::Takeover) {
+        if again && matches!(cause, Cause::Stop | Cause::Partition | Cause::Takeover) {
             return;
         }
         if self.held.len() < TOLD {

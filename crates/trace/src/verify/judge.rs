@@ -105,9 +105,18 @@ impl Judge {
         match (record.process, &record.kind) {
             (_, Kind::Access(access)) => self.resource.read(record.time, access),
             (Who::Parent, Kind::End) => self.end(),
-            (_, Kind::Partition(_) | Kind::Heal) => self.disturbed = record.time,
+            (_, Kind::Partition(sides)) => self.parted(sides),
+            (_, Kind::Heal) => self.parted(&[]),
             (Who::Process(at), _) if at.0 < self.header.n => self.of_process(at, record),
             _ => {}
+        }
+    }
+
+    /// The network fell into these sides, or, if there are none, is whole again.
+    fn parted(&mut self, sides: &[Vec<ProcessId>]) {
+        self.disturbed = self.now;
+        if !self.ended {
+            self.elections.parted(self.now, sides);
         }
     }
 

@@ -140,6 +140,7 @@ impl Verification {
                 super::Cause::Start => "the start",
                 super::Cause::Crash => "a crash",
                 super::Cause::Stop => "a stop",
+                super::Cause::Partition => "a partition",
                 super::Cause::Takeover => "a takeover",
             };
             let says = format!("P{leader} (term {term}) {ms:.1} ms after {cause} at {at:.1} ms");

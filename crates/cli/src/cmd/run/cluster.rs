@@ -20,6 +20,7 @@ use super::plan::Plan;
 use super::ports::Ports;
 use super::record::Diary;
 use super::schedule::Target;
+use super::wires::Wires;
 use super::workspace::Workspace;
 use crate::cmd::failure::Failure;
 
@@ -34,13 +35,15 @@ pub(super) struct Cluster<'a> {
     workspace: &'a Workspace,
     program: PathBuf,
     ports: Ports,
+    /// Where the network is to be cut.
+    wires: Option<Wires>,
     resource: SocketAddr,
     diary: Diary,
     heard: UnboundedSender<Heard>,
 }
 
 impl<'a> Cluster<'a> {
-    pub(super) fn new(
+    pub(super) async fn new(
         plan: &'a Plan,
         workspace: &'a Workspace,
         resource: SocketAddr,
@@ -51,6 +54,12 @@ impl<'a> Cluster<'a> {
         })?;
         let ports = Ports::reserve(plan.size)
             .map_err(|error| Failure::environment(format!("cannot reserve ports: {error}")))?;
+        let wires = match plan.cuts[..] {
+            [] => None,
+            _ => Some(Wires::lay(ports.addresses()).await.map_err(|error| {
+                Failure::environment(format!("cannot lay wires between the nodes: {error}"))
+            })?),
+        };
         make_keys(&workspace.keys(), plan.size).map_err(Failure::environment)?;
         let diary = Diary::create(&workspace.parent_trace(), plan).map_err(Failure::environment)?;
         let member = |process: ProcessId| {
@@ -58,7 +67,7 @@ impl<'a> Cluster<'a> {
             Member::new(process, files)
         };
         let members = (0..plan.size).map(ProcessId).map(member).collect();
-        Ok(Cluster { members, plan, workspace, program, ports, resource, diary, heard })
+        Ok(Cluster { members, plan, workspace, program, ports, wires, resource, diary, heard })
     }
 
     /// Starts everybody.
@@ -100,6 +109,18 @@ impl<'a> Cluster<'a> {
         self.note(process, Kind::Continue)?;
         let resumed = self.members[process.index()].resume();
         resumed.map_err(|error| Failure::environment(format!("cannot resume {process}: {error}")))
+    }
+
+    /// Makes these the cuts in force, each by who is on one of its sides.
+    pub(super) fn cut(&mut self, cuts: Vec<Vec<ProcessId>>) -> Result<(), Failure> {
+        let happened = match &cuts[..] {
+            [] => Kind::Heal,
+            cuts => Kind::Partition(parts(self.plan.size, cuts)),
+        };
+        if let Some(wires) = &self.wires {
+            wires.cut(cuts);
+        }
+        self.diary.network(happened).map_err(Failure::environment)
     }
 
     /// Takes note of what a node said. Words of an earlier boot mean nothing any more.
@@ -234,7 +255,11 @@ impl<'a> Cluster<'a> {
         duration: Option<Duration>,
     ) -> Config {
         let Plan { service, fifo, lose, duplicate, lock, seed, .. } = self.plan;
-        let addresses = self.ports.addresses().iter().map(ToString::to_string).collect();
+        let addresses = match &self.wires {
+            Some(wires) => wires.of(process),
+            None => self.ports.addresses(),
+        };
+        let addresses = addresses.iter().map(ToString::to_string).collect();
         Config {
             version: VERSION,
             cluster: tenure_daemon::Cluster {
@@ -275,10 +300,38 @@ impl<'a> Cluster<'a> {
     }
 }
 
+/// Who can reach each other, when none of the cuts may be between them.
+fn parts(size: u32, cuts: &[Vec<ProcessId>]) -> Vec<Vec<ProcessId>> {
+    let mut parts: Vec<(Vec<bool>, Vec<ProcessId>)> = Vec::new();
+    for process in (0..size).map(ProcessId) {
+        let sides: Vec<bool> = cuts.iter().map(|side| side.contains(&process)).collect();
+        match parts.iter_mut().find(|(known, _)| *known == sides) {
+            Some((_, part)) => part.push(process),
+            None => parts.push((sides, vec![process])),
+        }
+    }
+    parts.into_iter().map(|(_, part)| part).collect()
+}
+
 fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
 fn micros(duration: Duration) -> u64 {
     u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cuts_leave_together_whom_none_of_them_parts() {
+        let of = |sides: &[&[u32]]| -> Vec<Vec<ProcessId>> {
+            sides.iter().map(|side| side.iter().copied().map(ProcessId).collect()).collect()
+        };
+        assert_eq!(parts(3, &of(&[&[0]])), of(&[&[0], &[1, 2]]));
+        assert_eq!(parts(4, &of(&[&[0, 1], &[1, 2]])), of(&[&[0], &[1], &[2], &[3]]));
+        assert_eq!(parts(4, &of(&[&[3], &[0, 3]])), of(&[&[0], &[1, 2], &[3]]));
+    }
 }

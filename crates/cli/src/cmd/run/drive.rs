@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use serde::Serialize;
 use tenure_core::ProcessId;
 use tenure_daemon::resource::Server;
 use tenure_trace::{Segments, Source, Writer};
@@ -13,7 +14,7 @@ use super::member::{Heard, Life};
 use super::plan::Plan;
 use super::progress::Progress;
 use super::record::header;
-use super::schedule::{Action, Deed, Target};
+use super::schedule::{Action, Cut, Deed, Target};
 use super::workspace::Workspace;
 use crate::cmd::failure::Failure;
 use crate::cmd::interrupt::Interrupts;
@@ -31,8 +32,21 @@ pub(super) struct Course {
     pub(super) interrupted: bool,
     /// Who was still at work when the run was given up.
     pub(super) unfinished: Vec<ProcessId>,
+    /// Who was cut off, and when.
+    pub(super) apart: Vec<Apart>,
     /// Remarks for the user.
     pub(super) notes: Vec<String>,
+}
+
+/// Some who were cut off from all others.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Apart {
+    /// When, in milliseconds from the start.
+    pub(super) at: f64,
+    /// For how long.
+    pub(super) ms: f64,
+    /// Who was on the one side.
+    pub(super) side: Vec<u32>,
 }
 
 /// Runs the cluster from start to end. When this returns, every node has ended.
@@ -43,7 +57,7 @@ pub(super) async fn drive(
 ) -> Result<Course, Failure> {
     let server = resource(plan, workspace).await?;
     let (tell, heard) = mpsc::unbounded_channel();
-    let cluster = Cluster::new(plan, workspace, server.address(), tell)?;
+    let cluster = Cluster::new(plan, workspace, server.address(), tell).await?;
     let mut run = Run::new(plan, cluster, &server, heard);
     let went = run.go(interrupts).await;
     let ended = match &went {
@@ -85,6 +99,10 @@ struct Run<'a> {
     actions: Vec<Action>,
     /// Whom to resume when.
     pauses: Vec<(Duration, ProcessId)>,
+    /// When the network is still to be cut.
+    cuts: Vec<Cut>,
+    /// Who is cut off, until when.
+    apart: Vec<(Duration, Vec<ProcessId>)>,
     /// When all were ready: times count from here.
     start: Option<Instant>,
     /// When the cluster last did something: entered, or was hurt.
@@ -108,6 +126,8 @@ impl<'a> Run<'a> {
             progress: Progress::new(plan),
             actions: plan.actions.clone(),
             pauses: Vec::new(),
+            cuts: plan.cuts.clone(),
+            apart: Vec::new(),
             start: None,
             active: Instant::now(),
             entries: 0,
@@ -169,6 +189,7 @@ impl<'a> Run<'a> {
             self.cluster.resume(process)?;
             self.hurt(format!("{process} continues"));
         }
+        self.mend(passed)?;
         let mut waiting = Vec::new();
         for action in std::mem::take(&mut self.actions) {
             if action.at > passed || !self.perform(&action, passed).await? {
@@ -176,7 +197,51 @@ impl<'a> Run<'a> {
             }
         }
         self.actions = waiting;
+        self.cut(passed)
+    }
+
+    /// Ends the cuts whose time is over.
+    fn mend(&mut self, passed: Duration) -> Result<(), Failure> {
+        let before = self.apart.len();
+        self.apart.retain(|(until, _)| *until > passed);
+        if self.apart.len() == before {
+            return Ok(());
+        }
+        self.sever()?;
+        self.hurt("a cut is mended".to_owned());
         Ok(())
+    }
+
+    /// Cuts the network where it is time, unless it is not known yet between whom.
+    fn cut(&mut self, passed: Duration) -> Result<(), Failure> {
+        let mut waiting = Vec::new();
+        for cut in std::mem::take(&mut self.cuts) {
+            let side = cut.side.iter().map(|target| self.cluster.find(*target));
+            let side: Option<Vec<ProcessId>> = side.collect();
+            match side {
+                Some(side) if cut.from <= passed => self.part(&cut, side, passed)?,
+                _ => waiting.push(cut),
+            }
+        }
+        self.cuts = waiting;
+        Ok(())
+    }
+
+    fn part(&mut self, cut: &Cut, side: Vec<ProcessId>, now: Duration) -> Result<(), Failure> {
+        let long = cut.until - cut.from;
+        let [at, ms] = [now, long].map(|it| it.as_secs_f64() * 1e3);
+        let numbers = side.iter().map(|process| process.number()).collect();
+        self.course.apart.push(Apart { at: at.round(), ms, side: numbers });
+        let names: Vec<String> = side.iter().map(ProcessId::to_string).collect();
+        self.apart.push((now + long, side));
+        self.sever()?;
+        self.hurt(format!("{} cut off", are(&names)));
+        Ok(())
+    }
+
+    /// Nothing passes between the sides of any cut.
+    fn sever(&mut self) -> Result<(), Failure> {
+        self.cluster.cut(self.apart.iter().map(|(_, side)| side.clone()).collect())
     }
 
     /// Does one thing, unless it is not known yet to whom.
@@ -233,19 +298,23 @@ impl<'a> Run<'a> {
         let served = members.iter().all(|it| idle(it.life) && (it.done || !it.is_up()));
         let fallen = self.cluster.fallen_leader().is_some();
         let needed = |it: &Action| !it.by_default || (it.deed == Deed::Restart && fallen);
-        if served && !self.actions.iter().any(needed) {
+        if served && self.cuts.is_empty() && !self.actions.iter().any(needed) {
             return true;
         }
         let grace = GRACE + 2 * (self.plan.hold + self.plan.think);
         let early = self.plan.duration.is_some_and(|duration| start.elapsed() < duration);
-        let due = self.actions.iter().any(|action| action.at > start.elapsed());
-        if early || due || !self.pauses.is_empty() || self.active.elapsed() < grace {
+        let passed = start.elapsed();
+        let due = self.actions.iter().any(|action| action.at > passed)
+            || self.cuts.iter().any(|cut| cut.from > passed);
+        let hurts = !(self.pauses.is_empty() && self.apart.is_empty());
+        if early || due || hurts || self.active.elapsed() < grace {
             return false;
         }
         let unfinished = members.iter().filter(|it| it.is_up() && !it.done);
         self.course.unfinished = unfinished.map(|member| member.process).collect();
-        let undone = self.actions.iter().map(|action| format!("{action} never found its target"));
-        self.course.notes.extend(undone);
+        let undone = self.actions.iter().map(Action::to_string);
+        let undone = undone.chain(self.cuts.iter().map(Cut::to_string));
+        self.course.notes.extend(undone.map(|it| format!("{it} never found its target")));
         true
     }
 
@@ -254,7 +323,14 @@ impl<'a> Run<'a> {
         let soon = Instant::now() + Duration::from_millis(200);
         let Some(start) = self.start else { return soon };
         let due = self.actions.iter().map(|action| start + action.at);
+        let due = due.chain(self.cuts.iter().map(|cut| start + cut.from));
         let due = due.chain(self.pauses.iter().map(|(until, _)| start + *until));
+        let due = due.chain(self.apart.iter().map(|(until, _)| start + *until));
         due.filter(|at| *at > Instant::now()).chain([soon]).min().unwrap_or(soon)
     }
+}
+
+/// `P1 is`, `P1 and P2 are`.
+fn are(names: &[String]) -> String {
+    format!("{} {}", names.join(" and "), if names.len() == 1 { "is" } else { "are" })
 }

@@ -13,6 +13,7 @@ mod record;
 mod schedule;
 mod summary;
 mod table;
+mod wires;
 mod workspace;
 
 pub(crate) use options::Options;
@@ -25,6 +26,7 @@ use super::interrupt::Interrupts;
 use super::output::{Format, print, print_json};
 use judging::Judging;
 use plan::Plan;
+use progress::JudgingLine;
 use summary::Summary;
 use workspace::Workspace;
 
@@ -86,6 +88,7 @@ async fn measure(plan: &Plan, workspace: &Workspace) -> Result<Summary, Failure>
     let mut interrupts = Interrupts::new()?;
     let judging = Judging::begin(plan, workspace);
     let course = drive::drive(plan, workspace, &mut interrupts).await?;
+    let _line = JudgingLine::begins();
     tokio::select! {
         judged = judging.end() => Ok(Summary::new(plan, judged?, course)),
         () = interrupts.next() => {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::schedule::{Moment, Pause};
+use super::schedule::{Cut, Moment, Pause};
 use crate::cmd::duration;
 use crate::cmd::known::algorithm;
 use crate::cmd::output::Format;
@@ -15,7 +15,7 @@ const EXAMPLES: &str = "\
 Examples:
   tenure run
   tenure run --mutex coordinated:raft --kill leader@2s --restart leader@5s --duration 10s
-  tenure run --no-lock --duration 5s";
+  tenure run --election raft --partition leader@2s..5s --duration 8s";
 
 /// The main job: a cluster of real processes that elects, locks, is hurt, and is judged
 ///
@@ -59,18 +59,28 @@ pub(crate) struct Options {
     #[arg(help_heading = "The work")]
     pub(super) duration: Option<Duration>,
     /// Kill (SIGKILL) the leader or a process: leader@2s, 3@1s; repeatable [default: leader@2s,
-    /// with --restart leader@5s, where the lock survives it and nothing else is to be done]
-    #[arg(long, value_name = "WHO@WHEN")]
+    /// with --restart leader@5s, where the lock survives it and no fault is asked for]
+    ///
+    /// Any fault that is asked for takes the place of the default ones.
+    #[arg(long, visible_alias = "crash", value_name = "WHO@WHEN")]
     #[arg(help_heading = "Faults")]
     pub(super) kill: Vec<Moment>,
     /// Start a killed process again, with what it had saved: leader@5s, 3@4s; repeatable
-    #[arg(long, value_name = "WHO@WHEN")]
+    #[arg(long, visible_alias = "recover", value_name = "WHO@WHEN")]
     #[arg(help_heading = "Faults")]
     pub(super) restart: Vec<Moment>,
     /// Stop (SIGSTOP) a process for some time: 2@1s..3s, leader@1s..3s; repeatable
     #[arg(long, value_name = "WHO@FROM..UNTIL")]
     #[arg(help_heading = "Faults")]
     pub(super) pause: Vec<Pause>,
+    /// Cut some off from all others for some time: 1,2@2s..5s, leader@2s..5s; repeatable
+    ///
+    /// The nodes are connected through this command then, which passes nothing between the sides
+    /// and tells nobody, as a cable that is pulled out. What was sent waits, and arrives when the
+    /// cut is over, as over TCP. The resource can be reached from both sides all the time.
+    #[arg(long, value_name = "LIST@FROM..UNTIL")]
+    #[arg(help_heading = "Faults")]
+    pub(super) partition: Vec<Cut>,
     /// How long to stay inside, between the read and the write
     #[arg(long, value_name = "TIME", value_parser = duration::parse, default_value = "0ms")]
     #[arg(help_heading = "The work")]

@@ -1,5 +1,6 @@
 //! What will be done, once it is known to be possible.
 
+use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,11 +11,15 @@ use tenure_daemon::Service;
 
 use super::analysis::Coordinator;
 use super::options::Options;
-use super::schedule::{Action, Deed, Moment, Target};
+use super::schedule::{Action, Cut, Deed, Moment, Target};
 use crate::cmd::failure::Failure;
 
 /// More processes than this on one machine measure the machine.
 const MOST_NODES: u32 = 64;
+
+/// Each pair of nodes is joined by a wire of this command where it is to be cut, and a process may
+/// open a thousand files.
+const MOST_WIRED: u32 = 16;
 
 /// How long a run lasts when nobody says how long or how much.
 const DEFAULT_DURATION: Duration = Duration::from_secs(10);
@@ -49,6 +54,8 @@ pub(super) struct Plan {
     pub(super) segment_kib: Option<u64>,
     /// In the order of their times.
     pub(super) actions: Vec<Action>,
+    /// When the network is cut, in the order of their times.
+    pub(super) cuts: Vec<Cut>,
     /// What the card promises of a run in which this is done.
     pub(super) promises: Vec<Property>,
 }
@@ -66,8 +73,11 @@ impl Plan {
             (duration, _) => duration,
         };
         let actions = actions(&options, &service.mutex, &card, duration)?;
-        // Whoever is stopped for longer than a heartbeat may take is suspected, and is alive.
-        let suspicion = actions.iter().any(|action| matches!(action.deed, Deed::Pause(_)));
+        let cuts = cuts(&options, duration)?;
+        // Whoever is stopped for longer than a heartbeat may take is suspected, and is alive; and
+        // so is whoever is cut off. Nothing is lost by a cut: TCP repeats it.
+        let stops = actions.iter().any(|action| matches!(action.deed, Deed::Pause(_)));
+        let suspicion = stops || !cuts.is_empty();
         let around = Surroundings { suspicion, ..card.surroundings() };
         Ok(Plan {
             promises: card.promises_in(&around),
@@ -90,6 +100,7 @@ impl Plan {
             segment_kib: options.dir.is_none().then_some(options.trace_mib.saturating_mul(512)),
             directory: options.dir,
             actions,
+            cuts,
         })
     }
 }
@@ -184,6 +195,41 @@ fn misplaced(mutex: &str, election: &str) -> String {
     )
 }
 
+/// Whether any fault is asked for: it takes the place of the default ones.
+fn asks_for_faults(options: &Options) -> bool {
+    let Options { kill, restart, pause, partition, lose, duplicate, .. } = options;
+    let on_time = !(kill.is_empty() && restart.is_empty());
+    let for_a_time = !(pause.is_empty() && partition.is_empty());
+    on_time || for_a_time || *lose > 0.0 || *duplicate > 0.0
+}
+
+/// When the network is cut, if that is possible.
+fn cuts(options: &Options, duration: Option<Duration>) -> Result<Vec<Cut>, Failure> {
+    let (nodes, mut cuts) = (options.nodes, options.partition.clone());
+    cuts.sort_by_key(|cut| cut.from);
+    if !cuts.is_empty() && nodes > MOST_WIRED {
+        return Err(Failure::usage(format!("--partition is for {MOST_WIRED} nodes at most")));
+    }
+    for cut in &cuts {
+        let of = |target: &Target| match target {
+            Target::Leader => true,
+            Target::Process(process) => process.0 < nodes,
+        };
+        if !cut.side.iter().all(of) {
+            return Err(Failure::usage(format!("{cut}: there are only processes 1 to {nodes}")));
+        }
+        in_time(cut, cut.until, duration)?;
+    }
+    Ok(cuts)
+}
+
+/// Refuses what is not over before the end.
+fn in_time(what: &impl fmt::Display, end: Duration, of: Option<Duration>) -> Result<(), Failure> {
+    let Some(duration) = of.filter(|duration| end >= *duration) else { return Ok(()) };
+    let over = crate::cmd::duration::show(duration);
+    Err(Failure::usage(format!("{what} is not over before the end at {over}")))
+}
+
 fn actions(
     options: &Options,
     mutex: &str,
@@ -193,8 +239,7 @@ fn actions(
     let asked = |moment: &Moment| Action::kill(*moment, false);
     let mut actions: Vec<Action> = options.kill.iter().map(asked).collect();
     actions.extend(options.restart.iter().map(|moment| Action::restart(*moment, false)));
-    let nothing_asked = actions.is_empty() && options.pause.is_empty();
-    if nothing_asked && card.faults.crashes == Crashes::Recovery {
+    if !asks_for_faults(options) && card.faults.crashes == Crashes::Recovery {
         let at_leisure = options.watch.is_some() && duration == Some(WATCHED_DURATION);
         let [kill, restart] = if at_leisure { WATCHED_BLOWS } else { DEFAULT_BLOWS };
         actions.push(Action::kill(kill, true));
@@ -226,10 +271,7 @@ fn check(
         let nodes = options.nodes;
         return Err(Failure::usage(format!("{action}: there are only processes 1 to {nodes}")));
     }
-    if let Some(duration) = duration.filter(|duration| action.end() >= *duration) {
-        let end = crate::cmd::duration::show(duration);
-        return Err(Failure::usage(format!("{action} is not over before the end at {end}")));
-    }
+    in_time(action, action.end(), duration)?;
     let crashes = match deed {
         Deed::Kill => Crashes::Stop,
         Deed::Restart => Crashes::Recovery,
@@ -288,6 +330,9 @@ mod tests {
         assert_eq!(actions("--mutex ricart-agrawala"), "");
         assert_eq!(actions("--kill 3@1s"), "--kill 3@1s");
         assert_eq!(actions("--pause 3@1s..3s"), "--pause 3@1s..3s");
+        assert_eq!(actions("--crash 3@1s --recover 3@2s"), "--kill 3@1s --restart 3@2s");
+        assert_eq!(actions("--partition 1@1s..3s"), "");
+        assert_eq!(actions("--fifo --lose 0.1"), "");
         assert_eq!(actions("--duration 1s"), "");
         assert_eq!(actions("--duration 5s"), "--kill leader@2s");
     }
@@ -312,6 +357,7 @@ mod tests {
             assert!(!paused.contains(&gone), "{gone}");
         }
         assert!(paused.contains(&Property::Progress));
+        assert_eq!(promises(&format!("{lock} --partition 4@1s..3s")), paused);
         let patient = promises("--mutex central --pause 1@1s..3s");
         assert!(patient.contains(&Property::Fencing), "nobody is suspected there");
     }
@@ -340,6 +386,10 @@ mod tests {
             ("--kill 6@1s", "1 to 5"),
             ("--kill leader@10s", "10s"),
             ("--pause 2@1s..10s", "10s"),
+            ("--partition 2@1s..10s", "10s"),
+            ("--partition 6@1s..2s", "1 to 5"),
+            ("--partition 2@1s..", "1,2@1s..3s"),
+            ("--partition 2@1s..2s -n 17", "16"),
             ("--kill leader", "leader@2s"),
             ("--restart leader@5s", "--kill leader"),
             ("--kill 3@4s --restart 3@1s", "--kill 3"),

@@ -16,6 +16,24 @@ pub(super) struct Progress {
     total: u64,
 }
 
+/// Says that it is being judged what happened, until it is dropped.
+#[derive(Debug)]
+pub(super) struct JudgingLine(ProgressBar);
+
+impl JudgingLine {
+    pub(super) fn begins() -> JudgingLine {
+        let bar = ProgressBar::new_spinner().with_message("judging what happened");
+        bar.enable_steady_tick(Duration::from_millis(100));
+        JudgingLine(bar)
+    }
+}
+
+impl Drop for JudgingLine {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}
+
 impl Progress {
     pub(super) fn new(plan: &Plan) -> Self {
         let (timed, total) = match (plan.duration, plan.entries) {

@@ -30,6 +30,12 @@ impl Diary {
         self.0.flush()
     }
 
+    /// Writes what happened to the network, just now.
+    pub(super) fn network(&mut self, kind: Kind) -> Result<(), WriteError> {
+        self.0.write(Record::new(now(), Who::Parent, kind))?;
+        self.0.flush()
+    }
+
     /// Writes that the run is over: what holds now is what holds in the end.
     pub(super) fn end(&mut self) -> Result<(), WriteError> {
         self.0.write(Record::new(now(), Who::Parent, Kind::End))?;

@@ -1,4 +1,4 @@
-//! What is done to whom and when: `leader@2s`, `3@1s`, `2@1s..3s`.
+//! What is done to whom and when: `leader@2s`, `3@1s`, `2@1s..3s`, `1,leader@1s..3s`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -86,15 +86,52 @@ impl FromStr for Pause {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let fault = || format!("`{text}` says not who, from when and until when; write 2@1s..3s");
-        let (target, times) = text.split_once('@').ok_or_else(fault)?;
-        let (from, until) = times.split_once("..").ok_or_else(fault)?;
-        let (from, until) = (duration::parse(from)?, duration::parse(until)?);
-        if until <= from {
-            return Err(format!("`{text}` ends before it begins; write 2@1s..3s"));
-        }
+        let (target, from, until) = for_a_time(text, "2@1s..3s")?;
         Ok(Pause { target: target.parse()?, from, until })
     }
+}
+
+/// Some apart from all others for some time: `1,2@1s..3s`, `leader@2s..5s`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Cut {
+    /// One side; everybody else is on the other.
+    pub(super) side: Vec<Target>,
+    pub(super) from: Duration,
+    pub(super) until: Duration,
+}
+
+impl fmt::Display for Cut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Cut { side, from, until } = self;
+        let side: Vec<String> = side.iter().map(Target::to_string).collect();
+        let (from, until) = (duration::show(*from), duration::show(*until));
+        write!(f, "--partition {}@{from}..{until}", side.join(","))
+    }
+}
+
+impl FromStr for Cut {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (side, from, until) = for_a_time(text, "1,2@1s..3s")?;
+        let side: Result<Vec<Target>, String> = side.split(',').map(str::parse).collect();
+        Ok(Cut { side: side?, from, until })
+    }
+}
+
+/// Who, from when and until when, as in the example.
+fn for_a_time<'a>(text: &'a str, example: &str) -> Result<(&'a str, Duration, Duration), String> {
+    let fault = || format!("`{text}` says not who, from when and until when; write {example}");
+    let (who, times) = text.split_once('@').ok_or_else(fault)?;
+    let (from, until) = times.split_once("..").ok_or_else(fault)?;
+    if until.is_empty() {
+        return Err(fault());
+    }
+    let (from, until) = (duration::parse(from)?, duration::parse(until)?);
+    if until <= from {
+        return Err(format!("`{text}` ends before it begins; write {example}"));
+    }
+    Ok((who, from, until))
 }
 
 /// What the parent does to a process.
@@ -166,6 +203,10 @@ mod tests {
         for text in ["2@1s..3s", "leader@500ms..1.5s"] {
             assert_eq!(text.parse::<Pause>().unwrap().to_string(), text);
         }
+        for text in ["1,2@1s..3s", "leader@500ms..1.5s", "3,leader@1s..2s"] {
+            let cut: Cut = text.parse().unwrap();
+            assert_eq!(cut.to_string(), format!("--partition {text}"));
+        }
     }
 
     #[test]
@@ -176,6 +217,10 @@ mod tests {
         }
         for text in ["2@1s", "2@3s..1s", "2@1s..1s", "@1s..2s", "2@..2s"] {
             assert!(text.parse::<Pause>().is_err(), "{text}");
+        }
+        for text in ["2", "2@1s", "2@1s..", "2,@1s..2s", "boss@1s..2s", "1,2@3s..1s"] {
+            let says = text.parse::<Cut>().unwrap_err();
+            assert!(says.contains('`') && !says.contains('\n'), "{says}");
         }
     }
 }

@@ -7,14 +7,18 @@ use tenure_core::{Layer, ProcessId, Property};
 use tenure_trace::{Election, Judgement, Quantiles, Verification, Violated};
 
 use super::analysis::{Analysis, Coordinator, Injected};
-use super::drive::Course;
+use super::drive::{Apart, Course};
 use super::judging::Judged;
 use super::plan::Plan;
 
 /// What is said of a pause under a card that needs a detector that is never wrong.
-const MISLED: &str = "somebody was stopped and not dead, and the card needs a failure detector \
-                      that is never wrong: two may be inside then, and what counts is what the \
-                      resource let in";
+const MISLED: &str = "somebody was stopped or cut off and not dead, and the card needs a failure \
+                      detector that is never wrong: two may be inside then, and what counts is \
+                      what the resource let in";
+
+/// What is said of the network where it was cut.
+const WIRED: &str = "the nodes were connected through this command, which cut them: entries take \
+                     longer than without --partition, and the resource was in reach of both sides";
 
 /// The result of a run. Scripts depend on the names; more may be added.
 #[derive(Clone, Debug, Serialize)]
@@ -32,6 +36,9 @@ pub(super) struct Summary {
     pub(super) latency_ms: Option<Latency>,
     pub(super) messages_per_entry: Option<MessagesPerEntry>,
     pub(super) elections: Vec<Election>,
+    /// Who was cut off from all others, and when.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) partitions: Vec<Apart>,
     pub(super) counter: Counter,
     pub(super) refused: u64,
     pub(super) overlaps: u64,
@@ -104,6 +111,9 @@ impl Summary {
         if plan.promises.len() < plan.card.promises.len() {
             notes.push(MISLED.to_owned());
         }
+        if !plan.cuts.is_empty() {
+            notes.push(WIRED.to_owned());
+        }
         let idle = verification.violations.iter().filter(|violated| !violated.counts);
         let not_promised = idle.map(|violated| violated.property).collect();
         let counter = verification.counter.map_or(Counter::default(), |it| Counter {
@@ -128,6 +138,7 @@ impl Summary {
             latency_ms: (verification.entries > 0).then(|| latency(verification.latency)),
             messages_per_entry: messages,
             elections: verification.elections.into_iter().map(rounded).collect(),
+            partitions: course.apart,
             counter,
             refused: verification.accesses.refused,
             overlaps: verification.overlaps,

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use tenure_trace::{Cause, Election, Judgement};
 
 use super::analysis::Injected;
+use super::drive::Apart;
 use super::summary::{Channel, Counter, Latency, MessagesPerEntry, Recovered, Summary};
 use crate::cmd::output::{width, wrapped};
 
@@ -17,6 +18,7 @@ pub(super) fn table(summary: &Summary) -> String {
     table.head(summary);
     table.work(summary);
     table.elections(&summary.elections);
+    table.partitions(&summary.partitions);
     table.judgement(summary);
     if let Some(directory) = &summary.directory {
         table.row("files", directory);
@@ -40,13 +42,15 @@ impl Table {
     fn head(&mut self, summary: &Summary) {
         let Summary { nodes, mutex, election, seed, seconds, .. } = summary;
         let lock = if summary.lock { format!("lock {mutex}") } else { "no lock".into() };
+        let many = if *nodes == 1 { "node" } else { "nodes" };
         let fifo = if summary.channel.is_some() { " over fifo" } else { "" };
         let ended = if summary.interrupted { ", interrupted" } else { "" };
         let head = format!(
-            "{nodes} nodes, {lock}{fifo}, election {election}, {seconds:.1} s of work, \
-             seed {seed}{ended}\n\n"
+            "{nodes} {many}, {lock}{fifo}, election {election}, {seconds:.1} s of work, \
+             seed {seed}{ended}"
         );
-        self.0.push_str(&head);
+        self.0.push_str(&wrapped(&head, width()).join("\n"));
+        self.0.push_str("\n\n");
     }
 
     fn work(&mut self, summary: &Summary) {
@@ -97,6 +101,7 @@ impl Table {
                 Cause::Start => "at the start",
                 Cause::Crash => "after the leader was killed",
                 Cause::Stop => "after the leader was stopped",
+                Cause::Partition => "after the leader was cut off",
                 Cause::Takeover => "after it took over",
             };
             let terms = match reign {
@@ -106,6 +111,15 @@ impl Table {
             let name = if place == 0 { "elections" } else { "" };
             let (at, ms) = (at / 1e3, millis(*ms));
             self.row(name, &format!("at {at:>6.2} s   P{leader} leads in {ms} {cause} ({terms})"));
+        }
+    }
+
+    fn partitions(&mut self, partitions: &[Apart]) {
+        for (place, Apart { at, ms, side }) in partitions.iter().enumerate() {
+            let names: Vec<String> = side.iter().map(|number| format!("P{number}")).collect();
+            let name = if place == 0 { "partitions" } else { "" };
+            let (at, seconds, side) = (at / 1e3, ms / 1e3, names.join(" "));
+            self.row(name, &format!("at {at:>6.2} s   {side} cut off for {seconds:.2} s"));
         }
     }
 
@@ -131,14 +145,15 @@ impl Table {
             "overlaps",
             &match summary.overlaps {
                 0 => "none".into(),
-                overlaps if summary.is_mended() => format!(
-                    "{} pairs of entries, say the nodes; the resource refused whoever was late",
-                    grouped(overlaps)
-                ),
-                overlaps => format!(
-                    "{} pairs of entries, say the nodes; the resource let some of them in",
-                    grouped(overlaps)
-                ),
+                overlaps => {
+                    let pairs = if overlaps == 1 { "pair" } else { "pairs" };
+                    let what = match summary.is_mended() {
+                        true => "refused whoever was late",
+                        false => "let some of them in",
+                    };
+                    let overlaps = grouped(overlaps);
+                    format!("{overlaps} {pairs} of entries, say the nodes; the resource {what}")
+                }
             },
         );
         self.verdicts(summary);

@@ -1,6 +1,6 @@
 use tenure_core::service::election;
 use tenure_core::{ProcessId, Term, Verdict};
-use tenure_trace::{Cause, Judgement, Kind, Service};
+use tenure_trace::{Cause, Judgement, Kind, Service, Who};
 
 use super::story::Story;
 
@@ -133,6 +133,24 @@ fn a_short_stop_is_no_election_and_a_long_one_is() {
     assert_eq!(held(&story).len(), 1);
     let story = group().all_elect(3, 1).at(3, Kind::Stop).elects(1, 2, 2).elects(2, 2, 2);
     assert_eq!(held(&story)[1], (Cause::Stop, 2, 3.0, 2.0));
+}
+
+#[test]
+fn where_a_network_is_split_those_on_its_largest_side_have_to_agree() {
+    let cut_off = |at: u32| {
+        let of = |process: &ProcessId| process.number() == at;
+        let (apart, others) = (0..3).map(ProcessId).partition(of);
+        Kind::Partition(vec![apart, others])
+    };
+    let story = group().all_elect(3, 1).record(Who::Parent, cut_off(3));
+    let story = story.elects(1, 2, 2).elects(2, 2, 2);
+    assert_eq!(held(&story)[1], (Cause::Partition, 2, 3.0, 2.0));
+    let story = story.wait(10).record(Who::Parent, Kind::Heal).elects(3, 2, 2);
+    assert_eq!(held(&story).len(), 2, "it learns of the leader that there is");
+    let story = group().all_elect(3, 1).record(Who::Parent, cut_off(1)).elects(1, 1, 2);
+    assert_eq!(held(&story).len(), 1, "whoever is apart is not asked");
+    let story = story.record(Who::Parent, Kind::Heal).wait(1).elects(1, 3, 1);
+    assert_eq!(held(&story).len(), 1);
 }
 
 #[test]
