@@ -29,15 +29,21 @@ impl Layout {
         self.crimes = counting.filter_map(|it| self.crime(it, first)).collect();
     }
 
-    fn crime(&self, violated: &Violated, first: u64) -> Option<Crime> {
+    /// The step that violated a property, if the window shows it: of several of that time the last
+    /// that told a user something.
+    pub(super) fn step_of(&self, violated: &Violated, first: u64) -> Option<usize> {
         let time = first + (violated.at * 1e6).round() as u64;
         let at_time = || {
             let steps = self.steps.iter().enumerate();
             steps.filter(move |(_, step)| step.time == time && step.at.is_some())
         };
-        // Of several steps of that time the last that told a user something.
         let mut tells = at_time().filter(|(_, it)| it.enters || it.exits || it.leader.is_some());
         let (step, _) = tells.next_back().or_else(|| at_time().next_back())?;
+        Some(step)
+    }
+
+    fn crime(&self, violated: &Violated, first: u64) -> Option<Crime> {
+        let step = self.step_of(violated, first)?;
         let guilty = self.spans.iter().filter(|span| {
             let is_such = match violated.property {
                 Property::MutualExclusion

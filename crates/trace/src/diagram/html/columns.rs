@@ -8,6 +8,7 @@ use tenure_core::ProcessId;
 
 use super::super::layout::{Fate, Hold, Layout, Mark};
 use crate::format::{Kind, Record, Who};
+use crate::verify::Verification;
 
 /// Stands for "none" among places and processes, which count from 0.
 const NONE: i64 = -1;
@@ -292,4 +293,10 @@ impl Crimes {
             who: each.map(|crime| crime.who.iter().map(|at| at.index()).collect()).collect(),
         }
     }
+}
+
+/// The step of each violation that a judge found who began with the record at `first`.
+pub(super) fn violated(layout: &Layout, verification: &Verification, first: u64) -> Vec<i64> {
+    let steps = verification.violations.iter().map(|it| layout.step_of(it, first));
+    steps.map(place).collect()
 }

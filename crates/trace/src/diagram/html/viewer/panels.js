@@ -81,10 +81,10 @@ class Panels {
     const { trace } = this;
     const { properties, violations } = trace.verification;
     const rows = Object.entries(properties).map(([property, judgement]) => {
-      const found = violations.find((violation) => violation.property === property);
+      const found = violations.findIndex((violation) => violation.property === property);
       const row = element("li", { class: judgement },
         element("strong", {}, `${SIGNS[judgement]} ${property}`), ` ${judgement}`);
-      if (found) row.append(...this.violation(found));
+      if (found >= 0) row.append(...this.violation(found));
       return row;
     });
     const kept = trace.header.violates;
@@ -96,8 +96,9 @@ class Panels {
     byId("verdicts").replaceChildren(...rows);
   }
 
-  violation(found) {
-    const step = this.violatedAt(found);
+  violation(place) {
+    const found = this.trace.verification.violations[place];
+    const step = this.trace.violated[place];
     const says = `Show at ${Number(found.at.toFixed(3))} ${this.trace.unit}`;
     const promised = found.counts ? "" : " (not promised)";
     const jump = step < 0
@@ -106,24 +107,8 @@ class Panels {
     return [element("p", {}, `${found.says}${promised}`), jump];
   }
 
-  /** The step of a violation: of those at its time the last that told a user something. */
-  violatedAt({ at }) {
-    const { trace } = this;
-    const time = trace.first + Math.round(at * TICKS);
-    let found = -1;
-    let told = -1;
-    for (let step = 0; step < trace.size; step++) {
-      if (Math.round(trace.time[step] * TICKS) !== time) continue;
-      found = step;
-      const kinds = Array.from(trace.toldAt.of(step), (row) => trace.texts[trace.toldKind[row]]);
-      if (kinds.some((kind) => kind === "event" || kind === "access")) told = step;
-    }
-    return told >= 0 ? told : found;
-  }
-
   violations() {
-    const steps = this.trace.verification.violations.map((each) => this.violatedAt(each));
-    return steps.filter((step) => step >= 0).sort((a, b) => a - b);
+    return this.trace.violated.filter((step) => step >= 0).sort((a, b) => a - b);
   }
 
   messages() {

@@ -41,7 +41,8 @@ class Trace {
     Object.assign(this, {
       header: told.header, caption: told.caption, unit: told.unit, card: told.card,
       verification: told.verification, records: told.records, shown: told.shown,
-      goesOn: told.goes_on, scale: told.scale, first: told.first, texts: told.names.texts, data: told.names.data,
+      goesOn: told.goes_on, scale: told.scale, violated: told.violated,
+      texts: told.names.texts, data: told.names.data,
     });
     this.n = told.header.n;
     this.readSteps(told.steps);
