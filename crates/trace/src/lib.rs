@@ -8,6 +8,8 @@
 //! [`Stage`] performs it in memory against the real [`Protocol`](tenure_core::Protocol) values,
 //! and [`golden()`] turns a folder of scripts into a test.
 
+mod alignment;
+mod contrast;
 pub mod diagram;
 pub mod export;
 mod format;
@@ -20,6 +22,7 @@ mod standing;
 pub mod state;
 mod verify;
 
+pub use contrast::{Contrast, Contrasted, Run};
 pub use format::{
     Access, AppendError, ApplicationCommand, ApplicationEvent, Asked, ClockUnit, CreateError,
     Header, Kind, LONGEST_LINE, MOST_PROCESSES, Operation, Passage, ReadError, ReadLimits, Reader,

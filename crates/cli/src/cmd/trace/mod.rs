@@ -1,6 +1,7 @@
 //! `tenure trace`.
 
 mod diagram;
+mod diff;
 mod export;
 mod page;
 pub(crate) mod replay;
@@ -37,6 +38,7 @@ enum Command {
     Verify(VerifyOptions),
     Show(ShowOptions),
     Diagram(diagram::Options),
+    Diff(diff::Options),
     Export(export::Options),
     Import(export::ImportOptions),
     Replay(replay::Options),
@@ -80,6 +82,7 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
         Command::Verify(options) => verify(options),
         Command::Show(options) => show(options),
         Command::Diagram(options) => diagram::run(options),
+        Command::Diff(options) => diff::run(options),
         Command::Export(options) => export::run(options),
         Command::Import(options) => export::import(options),
         Command::Replay(options) => replay::run(options),

@@ -1,0 +1,95 @@
+//! What two rows of things have in common, in order.
+
+/// Where something of two rows stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// In both: its place in the first and in the second.
+    Both(usize, usize),
+    /// In the first alone.
+    First(usize),
+    /// In the second alone.
+    Second(usize),
+}
+
+/// Beyond so many comparisons what stands between the common beginning and the common end is not
+/// compared: it would take all the memory there is.
+const MOST: usize = 25_000_000;
+
+/// As much as can be of both rows put beside each other, in order; of what differs at a place, that
+/// of the first row comes first.
+pub(crate) fn align<T: Eq>(first: &[T], second: &[T]) -> Vec<Place> {
+    let begins = first.iter().zip(second).take_while(|(one, other)| one == other).count();
+    let (one, other) = (&first[begins..], &second[begins..]);
+    let ends = one.iter().rev().zip(other.iter().rev());
+    let ends = ends.take_while(|(one, other)| one == other).count();
+    let (one, other) = (&one[..one.len() - ends], &other[..other.len() - ends]);
+    let mut places: Vec<Place> = (0..begins).map(|at| Place::Both(at, at)).collect();
+    places.extend(between(one, other).into_iter().map(|place| match place {
+        Place::Both(i, j) => Place::Both(begins + i, begins + j),
+        Place::First(i) => Place::First(begins + i),
+        Place::Second(j) => Place::Second(begins + j),
+    }));
+    let (i, j) = (first.len() - ends, second.len() - ends);
+    places.extend((0..ends).map(|at| Place::Both(i + at, j + at)));
+    places
+}
+
+fn between<T: Eq>(first: &[T], second: &[T]) -> Vec<Place> {
+    let apart = || {
+        let (one, other) = (0..first.len(), 0..second.len());
+        one.map(Place::First).chain(other.map(Place::Second)).collect()
+    };
+    if first.len().saturating_mul(second.len()) > MOST {
+        return apart();
+    }
+    let common = longest_common(first, second);
+    let (mut i, mut j) = (0, 0);
+    let mut places = Vec::new();
+    while i < first.len() || j < second.len() {
+        if i < first.len() && j < second.len() && first[i] == second[j] {
+            places.push(Place::Both(i, j));
+            (i, j) = (i + 1, j + 1);
+        } else if i < first.len() && (j == second.len() || common[i + 1][j] >= common[i][j + 1]) {
+            places.push(Place::First(i));
+            i += 1;
+        } else {
+            places.push(Place::Second(j));
+            j += 1;
+        }
+    }
+    places
+}
+
+/// `[i][j]`: how many things `first[i..]` and `second[j..]` have in common, in order.
+fn longest_common<T: Eq>(first: &[T], second: &[T]) -> Vec<Vec<u32>> {
+    let mut common = vec![vec![0; second.len() + 1]; first.len() + 1];
+    for i in (0..first.len()).rev() {
+        for j in (0..second.len()).rev() {
+            common[i][j] = if first[i] == second[j] {
+                common[i + 1][j + 1] + 1
+            } else {
+                common[i + 1][j].max(common[i][j + 1])
+            };
+        }
+    }
+    common
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_in_both_stands_beside_each_other() {
+        use Place::{Both, First, Second};
+        let aligned = |one: &str, other: &str| {
+            let [one, other] = [one, other].map(|it| it.chars().collect::<Vec<char>>());
+            align(&one, &other)
+        };
+        let all = [Both(0, 0), First(1), Second(1), Both(2, 2), Second(3)];
+        assert_eq!(aligned("abc", "axcd"), all);
+        assert_eq!(aligned("ab", "ab"), [Both(0, 0), Both(1, 1)]);
+        assert_eq!(aligned("xab", "ab"), [First(0), Both(1, 0), Both(2, 1)]);
+        assert_eq!(aligned("", "a"), [Second(0)]);
+    }
+}
