@@ -8,6 +8,7 @@ use tenure_core::{Card, Protocol};
 use tenure_sim::{Halt, Report, Session, Simulation, Steer};
 use tenure_trace::{Action, Course, Recorded, Trace};
 
+use crate::ground::Ground;
 use crate::look::Look;
 use crate::patience::Patience;
 
@@ -72,6 +73,8 @@ pub struct Apparatus {
     pub card: Card,
     /// How many processes there are.
     pub size: u32,
+    /// Where they stand in the picture.
+    pub ground: Ground,
     /// The command that makes the run again; nothing where no command does.
     pub replay: Option<String>,
     /// What is done in it before anybody looks, in the order of the steps.

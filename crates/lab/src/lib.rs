@@ -15,6 +15,7 @@
 
 mod act;
 mod engine;
+mod ground;
 mod look;
 mod page;
 mod patience;
@@ -24,5 +25,6 @@ mod view;
 mod words;
 
 pub use engine::{Apparatus, Cause, Engine, Mark, Run, Shown, Then, Workshop};
+pub use ground::Ground;
 pub use patience::Patience;
 pub use routes::Lab;

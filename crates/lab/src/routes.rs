@@ -48,6 +48,8 @@ pub struct Lab {
 #[derive(Default)]
 struct Sittings {
     last: u64,
+    /// The one that was there before anybody came.
+    first: Option<u64>,
     all: BTreeMap<u64, Arc<Mutex<Sitting>>>,
 }
 
@@ -60,12 +62,19 @@ impl Lab {
         Lab { workshop: Box::new(workshop), sittings: Mutex::default(), places }
     }
 
-    /// Sits down at a run, and says under which number.
+    /// Sits down at a run, and says under which number. Whoever comes and names no number sees the
+    /// first of them.
     ///
     /// # Errors
     ///
     /// Why the lab cannot show it, in a sentence.
     pub fn open(&self, apparatus: Apparatus, patience: &Patience) -> Result<u64, String> {
+        let number = self.sit_down(apparatus, patience)?;
+        locked(&self.sittings).first.get_or_insert(number);
+        Ok(number)
+    }
+
+    fn sit_down(&self, apparatus: Apparatus, patience: &Patience) -> Result<u64, String> {
         let sitting = Sitting::new(apparatus, patience)?;
         let mut sittings = locked(&self.sittings);
         sittings.last += 1;
@@ -81,7 +90,7 @@ impl Lab {
     pub async fn serve(self, server: Server, stop: impl Future<Output = ()>) {
         let routes = Router::new()
             .route("/api/algorithms", get(algorithms))
-            .route("/api/sessions", post(create))
+            .route("/api/sessions", get(first).post(create))
             .route("/api/sessions/{id}", get(present))
             .route("/api/sessions/{id}/step", post(step))
             .route("/api/sessions/{id}/act", post(act))
@@ -173,7 +182,7 @@ async fn create(State(lab): Shared, body: String) -> Result<Response, Refusal> {
             (None, Some(text)) => read(&text).and_then(|trace| opened.workshop.of_trace(&trace)),
             _ => Err("say `words` or `trace`, one of the two".to_owned()),
         };
-        apparatus.and_then(|apparatus| opened.open(apparatus, patience)).map_err(Refusal::bad)
+        apparatus.and_then(|apparatus| opened.sit_down(apparatus, patience)).map_err(Refusal::bad)
     })
     .await?;
     at(lab, number.to_string(), |_, _| Ok(())).await
@@ -184,6 +193,12 @@ fn read(text: &str) -> Result<Trace, String> {
     let header = reader.header().clone();
     let records = reader.collect::<Result<_, _>>().map_err(|error| error.to_string())?;
     Ok(Trace { header, records, torn: None })
+}
+
+async fn first(State(lab): Shared) -> Response {
+    let sittings = locked(&lab.sittings);
+    let first = sittings.first.filter(|number| sittings.all.contains_key(number));
+    json(&serde_json::json!({ "first": first.map(|number| number.to_string()) }))
 }
 
 async fn present(State(lab): Shared, Path(id): Path<String>) -> Result<Response, Refusal> {

@@ -37,6 +37,7 @@ impl Sitting {
             "algorithm": card.name,
             "service": card.service.name(),
             "n": self.apparatus.size,
+            "ground": self.apparatus.ground,
             "moment": self.at,
             "time": units(look.time),
             "ended": self.ended(),

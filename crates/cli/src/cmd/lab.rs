@@ -4,18 +4,19 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 
 use clap::error::ErrorKind;
-use clap::{Args, Parser};
+use clap::{Args, Command, FromArgMatches, Parser};
 use serde_json::{Value, json};
 use tenure_algorithms::catalogue::Parameters;
 use tenure_core::Card;
+use tenure_core::quorum::Kind;
 use tenure_instances::Head;
-use tenure_lab::{Apparatus, Lab, Patience, Workshop};
+use tenure_lab::{Apparatus, Ground, Lab, Patience, Workshop};
 use tenure_sim::{Settings, Steer};
 use tenure_trace::{Course, Trace};
 use tenure_web::Server;
 
 use super::failure::{self, Failure, Status};
-use super::output::print;
+use super::output::print_file;
 use super::simulate;
 use super::trace::replay;
 
@@ -28,50 +29,64 @@ use super::trace::replay;
 /// … --steer …`) that makes it again, to the byte.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// The port [default: any that is free]
-    #[arg(long, value_name = "P", default_value_t = 0, hide_default_value = true)]
-    port: u16,
-    /// Where to listen. Beyond this machine, the printed address has a token without which nobody
-    /// gets in
-    #[arg(long, value_name = "ADDRESS", default_value_t = Ipv4Addr::LOCALHOST.into())]
-    bind: IpAddr,
-    /// Begin along a recorded run, as `tenure check --trace` saves counterexamples
-    #[arg(long, value_name = "FILE", conflicts_with = "words")]
-    open: Option<PathBuf>,
+    #[command(flatten)]
+    own: Own,
     /// Begin with this algorithm and these options of `tenure simulate`
     #[arg(value_name = "ALGORITHM OPTIONS", trailing_var_arg = true, allow_hyphen_values = true)]
     words: Vec<String>,
 }
 
 /// Options that no run has, and that somebody may write among its words.
-const OWN: [&str; 3] = ["--port", "--bind", "--open"];
-
-/// Options of the lab, wherever they stand among the words of a run.
-#[derive(Debug, Default, Parser)]
+#[derive(Debug, Default, Args)]
 struct Own {
-    #[arg(long)]
+    /// The port [default: any that is free]
+    #[arg(long, value_name = "P")]
     port: Option<u16>,
-    #[arg(long)]
+    /// Where to listen [default: 127.0.0.1]. Beyond this machine, the printed address has a token
+    /// without which nobody gets in
+    #[arg(long, value_name = "ADDRESS")]
     bind: Option<IpAddr>,
+    /// Begin along a recorded run, as `tenure check --trace` saves counterexamples
+    #[arg(long, value_name = "FILE")]
+    open: Option<PathBuf>,
 }
 
 impl Own {
+    fn command() -> Command {
+        Own::augment_args(Command::new("lab"))
+    }
+
+    /// Whether this is one of them.
+    fn is_named(word: &str) -> bool {
+        let name = word.split('=').next().and_then(|word| word.strip_prefix("--"));
+        name.is_some() && Own::command().get_arguments().any(|it| it.get_long() == name)
+    }
+
     /// Takes them out of the words.
     fn taken(words: &[String]) -> Result<(Own, Vec<String>), Failure> {
         let (mut own, mut others) = (vec!["lab".to_owned()], Vec::new());
         let mut rest = words.iter();
         while let Some(word) = rest.next() {
-            let name = word.split('=').next().unwrap_or_default();
-            if !["--port", "--bind"].contains(&name) {
+            if !Own::is_named(word) {
                 others.push(word.clone());
                 continue;
             }
             own.push(word.clone());
-            own.extend((name == word).then(|| rest.next().cloned()).flatten());
+            own.extend((!word.contains('=')).then(|| rest.next().cloned()).flatten());
         }
-        match Own::try_parse_from(own) {
+        let own = Own::command().try_get_matches_from(own);
+        match own.and_then(|matches| Own::from_arg_matches(&matches)) {
             Ok(own) => Ok((own, others)),
             Err(error) => Err(Failure::usage(refused(&error))),
+        }
+    }
+
+    /// These, and where they say nothing, the others.
+    fn or(self, other: &Own) -> Own {
+        Own {
+            port: self.port.or(other.port),
+            bind: self.bind.or(other.bind),
+            open: self.open.or_else(|| other.open.clone()),
         }
     }
 }
@@ -86,8 +101,13 @@ struct Line {
 pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     let lab = Lab::new(Bench);
     let (own, words) = Own::taken(&options.words)?;
-    let opened = match (&options.open, words.as_slice()) {
-        (Some(path), _) => {
+    let own = own.or(&options.own);
+    let opened = match (&own.open, words.as_slice()) {
+        (Some(_), [algorithm, ..]) => {
+            let says = format!("--open FILE begins along a recorded run; leave out {algorithm}");
+            return Err(Failure::usage(says));
+        }
+        (Some(path), []) => {
             let trace = Trace::read(path).map_err(|error| super::trace::of_input(error.into()))?;
             Some(Bench.of_trace(&trace))
         }
@@ -98,20 +118,15 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
         opened.map(|made| made.and_then(|apparatus| lab.open(apparatus, &Patience::default())));
     let session = opened.transpose().map_err(Failure::usage)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    runtime.map_err(Failure::environment)?.block_on(serve(options, &own, lab, session))
+    runtime.map_err(Failure::environment)?.block_on(serve(&own, lab, session))
 }
 
-async fn serve(
-    options: &Options,
-    own: &Own,
-    lab: Lab,
-    session: Option<u64>,
-) -> Result<Status, Failure> {
-    let (bind, port) = (own.bind.unwrap_or(options.bind), own.port.unwrap_or(options.port));
-    let server = Server::bind(bind, port).await.map_err(Failure::environment)?;
+async fn serve(own: &Own, lab: Lab, session: Option<u64>) -> Result<Status, Failure> {
+    let bind = own.bind.unwrap_or(Ipv4Addr::LOCALHOST.into());
+    let server = Server::bind(bind, own.port.unwrap_or(0)).await.map_err(Failure::environment)?;
     let mut stop = super::interrupt::Interrupts::new()?;
     let place = session.map_or(String::new(), |session| format!("#session={session}"));
-    print(&format!("{}{place}\n", server.url()))?;
+    print_file(&format!("{}{place}\n", server.url()))?;
     let stopped = async move { stop.next().await };
     lab.serve(server, stopped).await;
     Ok(Status::Held)
@@ -130,7 +145,7 @@ impl Workshop for Bench {
     }
 
     fn of_words(&self, words: &[String]) -> Result<Apparatus, String> {
-        if let Some(own) = words.iter().find(|word| OWN.iter().any(|own| word.starts_with(own))) {
+        if let Some(own) = words.iter().find(|word| Own::is_named(word)) {
             return Err(format!("{own} is the lab's own, and it runs already"));
         }
         let words_given = words.join(" ");
@@ -149,6 +164,7 @@ impl Workshop for Bench {
         let engine = subject.engine(settings.clone(), head, None);
         Ok(Apparatus {
             words: words_given,
+            ground: ground(&plan.card, &plan.parameters),
             card: plan.card,
             size: settings.size,
             replay: Some(replay),
@@ -179,6 +195,7 @@ impl Workshop for Bench {
         let violated = header.violates.as_ref().map_or("run", |_| "counterexample");
         Ok(Apparatus {
             words: format!("a recorded {violated} of {}", header.algorithm),
+            ground: ground(&card, &parameters),
             card,
             size: header.n,
             replay: None,
@@ -187,6 +204,13 @@ impl Workshop for Bench {
             engine: engine.map_err(|error| error.to_string())?,
         })
     }
+}
+
+/// Where the processes stand. The only quorums that can be chosen are Maekawa's.
+fn ground(card: &Card, parameters: &Parameters) -> Ground {
+    let Parameters { size, coordinator, tree, quorums, .. } = *parameters;
+    let grid = card.name.ends_with("maekawa") && quorums == Kind::Grid;
+    Ground::of(card, size, coordinator, tree, grid)
 }
 
 /// What clap says, in one line; help is not for a page.

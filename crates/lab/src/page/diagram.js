@@ -7,12 +7,24 @@ export class Diagram {
     this.box = byId("diagram");
     this.root = this.box.attachShadow({ mode: "open" });
     this.svg = null;
+    this.names = [];
+    this.box.addEventListener("scroll", () => this.follow());
+  }
+
+  /** The names of the processes stay in sight. */
+  follow() {
+    for (const name of this.names) {
+      name.setAttribute("transform", `translate(${this.box.scrollLeft} 0)`);
+    }
   }
 
   show({ svg }) {
     if (svg === this.svg) return;
     this.svg = svg;
     this.root.innerHTML = svg ?? "";
+    this.names = Array.from(this.root.querySelectorAll(".name"));
+    for (const name of this.names) name.classList.add("halo");
     this.box.scrollLeft = this.box.scrollWidth;
+    this.follow();
   }
 }

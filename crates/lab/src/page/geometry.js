@@ -5,8 +5,62 @@ export function nodeWidth(n, wide) {
   return Math.min(n > 10 ? 70 : 104, Math.floor(wide / (n > 5 ? 5.2 : 4)));
 }
 
-/** The places of n processes: a row of two, a ring of more, rows when they are too many. */
-export function places(n, wide, node) {
+/** The places of n processes: below their parents, around one of them, in rows and columns, or, as
+    most are, a row of two, a ring of more, rows when they are too many. */
+export function places(n, wide, node, { form, links } = {}) {
+  const own = n > 2 && { tree, star, grid }[form]?.(n, wide, node, links);
+  return own && !own.at.some((one, place) => own.at.slice(place + 1).some((two) =>
+    crowds(one, two, node))) ? own : around(n, wide, node);
+}
+
+const crowds = (one, two, node) => Math.abs(one.x - two.x) < node.wide + 4
+  && Math.abs(one.y - two.y) < node.high + 4;
+
+/** Everybody below its parent, leaves side by side. */
+function tree(n, wide, node, links) {
+  const children = Array.from({ length: n }, () => []);
+  for (const [parent, child] of links) children[parent - 1].push(child - 1);
+  const at = Array.from({ length: n });
+  let leaves = 0;
+  const lay = (process, depth) => {
+    const below = children[process].map((child) => lay(child, depth + 1));
+    const x = below.length > 0 ? (below[0] + below.at(-1)) / 2 : leaves++;
+    at[process] = { x, depth };
+    return x;
+  };
+  lay(0, 0);
+  const step = Math.max(node.high + 44, 120);
+  const deep = Math.max(...at.map(({ depth }) => depth));
+  const across = wide / leaves;
+  return {
+    high: Math.max(220, (deep + 1) * step),
+    ring: false,
+    at: at.map(({ x, depth }) => ({ x: (x + 0.5) * across, y: (depth + 0.5) * step })),
+  };
+}
+
+/** One in the middle of all others. */
+function star(n, wide, node, links) {
+  const centre = links[0][0] - 1;
+  if (n < 4) return null;
+  const others = around(n - 1, wide, node);
+  if (!others.ring) return null;
+  const at = others.at.toSpliced(centre, 0, { x: wide / 2, y: others.high / 2 });
+  return { ...others, ring: false, at };
+}
+
+/** Rows of equal length. */
+function grid(n, wide, node) {
+  const columns = Math.ceil(Math.sqrt(n));
+  const [across, down] = [wide / columns, Math.max(node.high + 44, 120)];
+  const at = Array.from({ length: n }, (_, place) => ({
+    x: across * (place % columns + 0.5), y: down * (Math.floor(place / columns) + 0.5),
+  }));
+  return { high: down * Math.ceil(n / columns), ring: false, at };
+}
+
+/** A row of two, a ring of more, rows when they are too many. */
+function around(n, wide, node) {
   const middle = { x: wide / 2, y: 110 };
   if (n === 1) return { high: 220, ring: false, at: [middle] };
   const rx = wide / 2 - node.wide / 2 - 6;
@@ -23,10 +77,7 @@ export function places(n, wide, node) {
     x: wide / 2 + rx * Math.cos(angle),
     y: high / 2 + ry * (2 * (Math.sin(angle) + 1) / (lowest + 1) - 1),
   }));
-  const crowded = at.some((one, place) => {
-    const two = at[(place + 1) % n];
-    return Math.abs(one.x - two.x) < node.wide + 4 && Math.abs(one.y - two.y) < node.high + 4;
-  });
+  const crowded = at.some((one, place) => crowds(one, at[(place + 1) % n], node));
   return crowded ? rows(n, wide, node) : { high, ring: true, at };
 }
 
@@ -98,5 +149,6 @@ export function settle(box, taken, wide, high) {
     }
   }
   const at = along(box.curve, box.part);
-  return { ...at, from: at };
+  const inside = (place, half, all) => Math.min(Math.max(place, half + 2), all - half - 2);
+  return { x: inside(at.x, box.wide / 2, wide), y: inside(at.y, box.high / 2, high), from: at };
 }

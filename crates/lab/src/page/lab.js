@@ -56,7 +56,7 @@ class Lab {
     this.controls();
   }
 
-  /** The session of the address, or one to begin with. */
+  /** The session of the address, or that of the command line, or one to begin with. */
   async first() {
     this.form.show(FIRST);
     await failing("form-error", async () => {
@@ -65,6 +65,8 @@ class Lab {
     });
     const asked = new URLSearchParams(location.hash.slice(1)).get("session");
     if (asked !== null && await this.opened(asked)) return;
+    const { first } = await api.get("sessions").catch(() => ({ first: null }));
+    if (first !== null && await this.opened(first)) return;
     await this.begin({ words: FIRST }, "form-error");
   }
 
@@ -89,8 +91,7 @@ class Lab {
 
   show(view, before) {
     if (view.session !== before?.session) this.fresh(view);
-    const known = this.algorithms.find((each) => each.name === view.algorithm);
-    this.stage.show(view, known?.topology, this.chosen);
+    this.stage.show(view, this.chosen);
     this.state.show(view, this.chosen);
     this.tree.show(view);
     this.diagram.show(view);
@@ -164,7 +165,7 @@ class Lab {
 
   choose(process) {
     this.chosen = process;
-    this.stage.show(this.session.view, this.stage.topology, process);
+    this.stage.show(this.session.view, process);
     this.state.show(this.session.view, process);
   }
 

@@ -54,9 +54,8 @@ export class Stage {
     new ResizeObserver(() => this.view && this.show(this.view)).observe(this.within);
   }
 
-  /** `topology` says between whom links are drawn even when nothing is under way. */
-  show(view, topology = this.topology, chosen = this.chosen) {
-    Object.assign(this, { view, topology, chosen });
+  show(view, chosen = this.chosen) {
+    Object.assign(this, { view, chosen });
     const wide = this.within.clientWidth;
     if (wide === 0) return;
     const node = { wide: nodeWidth(view.n, wide) };
@@ -67,7 +66,7 @@ export class Stage {
     });
     const buttons = view.processes.map((each) => this.processes.kept.get(each.process));
     node.high = Math.max(...buttons.map((button) => button.offsetHeight));
-    const layout = places(view.n, wide, node);
+    const layout = places(view.n, wide, node, view.ground);
     this.within.style.height = `${layout.high}px`;
     buttons.forEach(({ style }, place) => {
       const { x, y } = layout.at[place];
@@ -135,11 +134,10 @@ export class Stage {
   }
 
   /** The links that are there even when nothing is under way. */
-  ground({ n }, { at, ring }) {
-    const next = at.map((one, place) => [one, at[(place + 1) % n]]);
-    if (/ring/.test(this.topology ?? "")) return ring || n === 2 ? next : [];
-    if (n > 8) return [];
-    return at.flatMap((one, place) => at.slice(place + 1).map((two) => [one, two]));
+  ground({ n, ground: { form, links } }, { at, ring }) {
+    // Of a ring that is laid out in rows the links cross everything.
+    if (form === "ring" && !ring && n > 2) return [];
+    return links.map(([one, two]) => [at[one - 1], at[two - 1]]);
   }
 
   /** Every message in words, for those to whom the picture says too little. */

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tenure_algorithms::mutex::{RicartAgrawala, ricart_agrawala};
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{Algorithm, Effects, Fence, Group, ProcessId, Protocol, labelled};
-use tenure_lab::{Apparatus, Lab, Run, Workshop};
+use tenure_lab::{Apparatus, Ground, Lab, Run, Workshop};
 use tenure_sim::{Entries, Locking, Pattern, Settings, Simulation, Span, Workload};
 use tenure_trace::Trace;
 use tenure_web::Server;
@@ -87,6 +87,7 @@ impl Workshop for Glassworks {
             words: words.join(" "),
             card: RicartAgrawala::card(&ricart_agrawala::Config::default(), 2),
             size: 2,
+            ground: Ground::joined(2),
             replay: None,
             steers: Vec::new(),
             steps: 0,

@@ -10,7 +10,9 @@ use crate::support::ask;
 use serde_json::{Value, json};
 use tenure_algorithms::mutex::{RicartAgrawala, ricart_agrawala};
 use tenure_core::Algorithm;
-use tenure_lab::{Apparatus, Cause, Engine, Lab, Mark, Patience, Run, Shown, Then, Workshop};
+use tenure_lab::{
+    Apparatus, Cause, Engine, Ground, Lab, Mark, Patience, Run, Shown, Then, Workshop,
+};
 use tenure_sim::{Settings, Simulation};
 use tenure_trace::Trace;
 use tenure_web::Server;
@@ -64,6 +66,7 @@ impl Workshop for Treadmill {
             words: words.join(" "),
             card,
             size: 2,
+            ground: Ground::joined(2),
             replay: None,
             steers: Vec::new(),
             steps: 0,
