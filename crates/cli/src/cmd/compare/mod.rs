@@ -5,12 +5,13 @@ mod plot;
 mod sweep;
 mod table;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use serde_json::Value;
 use tenure_core::Service;
+use tenure_lessons::nearest;
 
 use super::failure::{Failure, Status};
 use super::group::Ids;
@@ -25,6 +26,9 @@ use table::Row;
 
 /// How many seeds, when nobody says.
 const RUNS: u64 = 30;
+
+/// What can be drawn.
+const ENDINGS: [&str; 2] = ["svg", "html"];
 
 const EXAMPLES: &str = "\
 Examples:
@@ -45,8 +49,9 @@ pub(crate) struct Options {
     service: Kind,
     #[command(flatten)]
     run: RunOptions,
-    /// Draw messages and delays against the number of processes
-    #[arg(long, value_name = "FILE.svg")]
+    /// Draw messages and delays against the number of processes, a row for each family: as SVG, or
+    /// as a page that tells of what is pointed at
+    #[arg(long, value_name = "FILE.svg|FILE.html")]
     plot: Option<PathBuf>,
     /// Instead: what one fault does to each algorithm, by checking every schedule of small groups;
     /// exit status 1 where a card says that it survives the fault
@@ -89,8 +94,9 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
         }
         return Ok(matrix.status);
     }
-    if options.plot.as_deref().is_some_and(|path| path.extension() != Some("svg".as_ref())) {
-        no_effect("another ending than .svg", "what --plot draws");
+    let is_drawn = |path: &Path| ENDINGS.iter().any(|end| path.extension() == Some(end.as_ref()));
+    if options.plot.as_deref().is_some_and(|path| !is_drawn(path)) {
+        no_effect("another ending than .svg or .html", "what --plot draws");
     }
     for option in idle(options)? {
         no_effect(option, "any of them");
@@ -167,9 +173,13 @@ fn compared(options: &Options) -> Result<(Data, Status), Failure> {
                 eprintln!("{}: {failure}", program::name());
                 worst = worst.and(Status::Incomplete);
             }
-            picture => std::fs::write(path, plot::to_svg(&picture?)).map_err(|error| {
-                Failure::environment(format!("cannot write {}: {error}", path.display()))
-            })?,
+            pictures => {
+                let is_page = path.extension() == Some("html".as_ref());
+                let draw = if is_page { plot::to_html } else { plot::to_svg };
+                std::fs::write(path, draw(&pictures?)).map_err(|error| {
+                    Failure::environment(format!("cannot write {}: {error}", path.display()))
+                })?;
+            }
         }
     }
     let (n, seed) = (options.run.group.size()?, options.run.seed);
@@ -189,8 +199,8 @@ impl Kind {
 fn rows(options: &Options) -> Result<Vec<&'static str>, Failure> {
     let all: Vec<&'static str> = names(options.service).collect();
     if let Some(strange) = options.only.iter().find(|name| !all.contains(&name.as_str())) {
-        let says =
-            format!("--only {strange} is no row of this table; there are {}", all.join(", "));
+        let nearest = nearest(strange, all.iter().copied()).join(", ");
+        let says = format!("--only {strange} is no row of this table; nearest are {nearest}");
         return Err(Failure::usage(says));
     }
     let is_wanted =

@@ -1,9 +1,10 @@
 //! Messages and delays against the number of processes, measured and predicted.
 
+use tenure_algorithms::catalogue::Parameters;
 use tenure_sim::{Ended, Entries, Moments};
 
 use super::Kind;
-use super::plot::{Curve, Picture};
+use super::plot::{self, Curve, Picture};
 use crate::cmd::failure::Failure;
 use crate::cmd::group::{DEFAULT_SIZE, EntriesAsked};
 use crate::cmd::interrupt;
@@ -38,7 +39,9 @@ pub(super) fn sweep(
     sizes.dedup();
     let (mut messages, mut delays) = (Vec::new(), Vec::new());
     for name in rows.iter().copied() {
-        let (mut sent, mut delayed) = (Curve::new(name), Curve::new(name));
+        let card = tenure_instances::card(name, &Parameters::plain(DEFAULT_SIZE));
+        let family = card.as_ref().map_or("", plot::family);
+        let (mut sent, mut delayed) = (Curve::new(name, family), Curve::new(name, family));
         for size in &sizes {
             let mut options = options.clone();
             options.group.n = Some(*size);
@@ -63,8 +66,8 @@ pub(super) fn sweep(
         delays.push(delayed);
     }
     let [messages_unit, delays_unit] = match kind {
-        Kind::Mutex => ["messages per entry", "delay from an exit to the next entry"],
-        Kind::Election => ["messages per election", "time until all know the leader"],
+        Kind::Mutex => ["messages per entry", "delay from exit to entry"],
+        Kind::Election => ["messages per election", "time until all know"],
     };
     Ok([Picture::new(messages_unit, messages), Picture::new(delays_unit, delays)])
 }

@@ -1,0 +1,216 @@
+//! Pictures of measured points over the curves of theory: a row for each family of algorithms, a
+//! panel in it for each figure, as SVG or as a page.
+//!
+//! Both axes are logarithmic, and the same in all panels of a column. Curves are told apart by
+//! marker and dash pattern as well as by colour, so that the picture survives a grey printer; those
+//! of other families stand behind, in grey.
+
+mod panel;
+mod style;
+
+use std::fmt::Write;
+
+use tenure_core::{Card, Service, Strategy, Topology};
+
+use panel::{HIGH, Panel, WIDE};
+use style::{SCRIPT, STYLE, marker};
+
+/// How wide all of it is: it can be read at half a screen.
+const WIDTH: f64 = 560.0;
+
+/// A letter is about that wide.
+const LETTER: f64 = 6.4;
+
+/// From one line of text to the next.
+const LINE: f64 = 18.0;
+
+/// One algorithm in a picture.
+#[derive(Clone, Debug)]
+pub(super) struct Curve {
+    name: &'static str,
+    family: &'static str,
+    points: Vec<(u32, f64)>,
+    /// One line, or the two ends of what is possible.
+    theory: Vec<Vec<(u32, f64)>>,
+}
+
+impl Curve {
+    pub(super) fn new(name: &'static str, family: &'static str) -> Self {
+        Curve { name, family, points: Vec::new(), theory: Vec::new() }
+    }
+
+    pub(super) fn measured(&mut self, size: u32, figure: f64) {
+        self.points.push((size, figure));
+    }
+
+    pub(super) fn predicted(&mut self, size: u32, values: Vec<f64>) {
+        for (line, value) in values.into_iter().enumerate() {
+            if self.theory.len() <= line {
+                self.theory.push(Vec::new());
+            }
+            self.theory[line].push((size, value));
+        }
+    }
+
+    fn all(&self) -> impl Iterator<Item = (u32, f64)> {
+        let points = self.points.iter().chain(self.theory.iter().flatten()).copied();
+        points.filter(|(_, value)| *value > 0.0)
+    }
+}
+
+/// What is said of an algorithm's family: how a lock goes about it, where an election takes place.
+pub(super) fn family(card: &Card) -> &'static str {
+    match (card.service, card.topology, card.strategy) {
+        (Service::Election, Topology::UnidirectionalRing, _) => "on one-way rings",
+        (Service::Election, Topology::BidirectionalRing, _) => "on two-way rings",
+        (Service::Election, ..) => "where everybody reaches everybody",
+        (.., Strategy::Centralised) => "one decides",
+        (.., Strategy::Token) => "whoever has the token",
+        (.., Strategy::Quorum) => "permission of a quorum",
+        (.., Strategy::Permission) => "permission of all",
+        _ => "made of others",
+    }
+}
+
+/// One figure of all algorithms against the number of processes.
+#[derive(Debug)]
+pub(super) struct Picture {
+    unit: &'static str,
+    curves: Vec<Curve>,
+}
+
+impl Picture {
+    pub(super) fn new(unit: &'static str, curves: Vec<Curve>) -> Self {
+        let curves = curves.into_iter().filter(|curve| !curve.points.is_empty());
+        Picture { unit, curves: curves.collect() }
+    }
+}
+
+/// Pictures as a page, on which the pointer asks for figures and for an algorithm among the others.
+pub(super) fn to_html(pictures: &[Picture]) -> String {
+    let svg = to_svg(pictures);
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width\">\n<title>{}</title>\n\
+         <style>body{{margin:12px auto;max-width:900px;background:var(--paper);color:var(--ink);\
+         font-family:sans-serif}}svg{{width:100%;height:auto}}\
+         #told{{position:sticky;bottom:0;background:var(--paper);padding:6px 0;min-height:1.4em}}\
+         </style>\n{svg}<p id=\"told\" role=\"status\">Point at a mark or a name.</p>\n\
+         <script>{SCRIPT}</script>\n</html>\n",
+        title(pictures),
+    )
+}
+
+fn title(pictures: &[Picture]) -> String {
+    let units: Vec<&str> = pictures.iter().map(|picture| picture.unit).collect();
+    format!("{} against the number of processes", units.join(", "))
+}
+
+/// Pictures as a file: a column for each.
+pub(super) fn to_svg(pictures: &[Picture]) -> String {
+    let panels: Vec<Panel<'_>> = pictures.iter().map(Panel::of).collect();
+    let mut families: Vec<&'static str> = Vec::new();
+    for curve in pictures.iter().flat_map(|picture| &picture.curves) {
+        if !families.contains(&curve.family) {
+            families.push(curve.family);
+        }
+    }
+    let mut content = String::new();
+    let mut top = LINE;
+    for line in [
+        "Marks: measured. Lines: theory, or the two ends of what the card allows.",
+        "Grey: the other families. Both axes are logarithmic.",
+    ] {
+        draw(&mut content, &text(10.0, top, "start", "soft", line));
+        top += LINE;
+    }
+    for family in families {
+        top = row(&mut content, &panels, family, top + LINE);
+    }
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {top}\" \
+         width=\"{WIDTH}\" height=\"{top}\" role=\"img\" aria-labelledby=\"title\">\n\
+         <title id=\"title\">{}</title>\n<style>{STYLE}</style>\n\
+         <rect class=\"paper\" width=\"{WIDTH}\" height=\"{top}\"/>\n{content}</svg>\n",
+        title(pictures)
+    )
+}
+
+/// A family: its name, those who are of it, and a panel for each figure. Gives where it ends.
+fn row(svg: &mut String, panels: &[Panel<'_>], family: &str, top: f64) -> f64 {
+    let mut names: Vec<&'static str> = Vec::new();
+    for curve in panels.iter().flat_map(|panel| panel.of_family(family)) {
+        if !names.contains(&curve.name) {
+            names.push(curve.name);
+        }
+    }
+    draw(svg, &text(10.0, top, "start", "head", family));
+    let (mut x, mut y) = (10.0, top + LINE);
+    for (ink, name) in names.iter().enumerate() {
+        let wide = LETTER * name.len() as f64 + 34.0;
+        if x + wide > WIDTH && x > 10.0 {
+            (x, y) = (10.0, y + LINE);
+        }
+        draw(svg, &format!("<g class=\"curve i{}\" data-name=\"{name}\">", style::ink(ink)));
+        draw(svg, &marker(ink, x + 8.0, y - 4.0));
+        draw(svg, &text(x + 18.0, y, "start", "", name));
+        draw(svg, "</g>");
+        x += wide;
+    }
+    y += 26.0;
+    for (column, panel) in panels.iter().enumerate() {
+        let left = column as f64 * (WIDTH / panels.len() as f64);
+        draw(svg, &format!("<g transform=\"translate({left:.1} {y:.1})\">"));
+        panel.draw(svg, family, &names);
+        draw(svg, "</g>");
+    }
+    y + HIGH
+}
+
+fn text(x: f64, y: f64, anchor: &str, class: &str, says: &str) -> String {
+    let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
+    format!("<text{class} x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{says}</text>")
+}
+
+fn draw(svg: &mut String, element: &str) {
+    writeln!(svg, "{element}").expect("a string takes everything");
+}
+
+const _: () = assert!(2.0 * WIDE <= WIDTH, "two panels stand side by side");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn picture() -> Picture {
+        let mut lamport = Curve::new("lamport", "permission of all");
+        for size in [2, 4, 8] {
+            lamport.measured(size, f64::from(size));
+            lamport.predicted(size, vec![f64::from(size)]);
+        }
+        let mut ring = Curve::new("token-ring", "whoever has the token");
+        ring.measured(4, 3.0);
+        Picture::new("messages", vec![lamport, ring, Curve::new("nobody", "permission of all")])
+    }
+
+    #[test]
+    fn each_family_has_a_row_in_which_the_others_are_grey() {
+        let svg = to_svg(&[picture(), picture()]);
+        assert_eq!(svg.matches("class=\"head\"").count(), 2);
+        assert_eq!(svg.matches("<polyline class=\"theory\"").count(), 2, "one in each column");
+        assert_eq!(svg.matches("class=\"other\"").count(), 2, "lines of the family in other rows");
+        assert!(svg.contains(">lamport<") && !svg.contains("nobody"));
+        let page = to_html(&[picture()]);
+        assert!(page.contains("<script>") && page.contains("lamport: 8 processes, 8"), "{page}");
+    }
+
+    #[test]
+    fn points_lie_where_their_numbers_say() {
+        let picture = picture();
+        let panel = Panel::of(&picture);
+        let [low, middle, high] = [2, 4, 8].map(|size| panel.point((size, f64::from(size))));
+        assert!((middle.0 - low.0 - (high.0 - middle.0)).abs() < 1e-9, "doubling is one step");
+        assert!((low.1 - middle.1 - (middle.1 - high.1)).abs() < 1e-9);
+        assert!(low.0 > 0.0 && high.0 < WIDE && high.1 > 0.0 && low.1 < HIGH);
+    }
+}

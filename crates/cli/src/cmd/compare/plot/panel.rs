@@ -1,0 +1,144 @@
+//! One figure of one family of algorithms, with the others behind it.
+
+use super::style::{DASHES, ink, marker};
+use super::{Curve, Picture, draw, text};
+use crate::cmd::simulate::rows::figure;
+
+/// How wide and high a panel is, its axes included.
+pub(super) const WIDE: f64 = 280.0;
+pub(super) const HIGH: f64 = 226.0;
+
+/// Where the frame lies in it.
+const LEFT: f64 = 48.0;
+const RIGHT: f64 = WIDE - 12.0;
+const TOP: f64 = 8.0;
+const BOTTOM: f64 = HIGH - 40.0;
+
+/// Numbers at an axis are at least so far apart.
+const APART: f64 = 15.0;
+
+/// A figure, and between which numbers it lies.
+#[derive(Debug)]
+pub(super) struct Panel<'p> {
+    picture: &'p Picture,
+    sizes: (f64, f64),
+    figures: (f64, f64),
+}
+
+impl<'p> Panel<'p> {
+    pub(super) fn of(picture: &'p Picture) -> Self {
+        let all = || picture.curves.iter().flat_map(Curve::all);
+        let sizes = within(all().map(|(size, _)| f64::from(size)));
+        let figures = within(all().map(|(_, value)| value));
+        Panel { picture, sizes, figures }
+    }
+
+    /// Those of a family.
+    pub(super) fn of_family(&self, family: &str) -> impl Iterator<Item = &'p Curve> {
+        self.picture.curves.iter().filter(move |curve| curve.family == family)
+    }
+
+    /// Where a figure lies in the panel.
+    pub(super) fn point(&self, (size, value): (u32, f64)) -> (f64, f64) {
+        let x = LEFT + along(f64::from(size), self.sizes) * (RIGHT - LEFT);
+        (x, BOTTOM - along(value, self.figures) * (BOTTOM - TOP))
+    }
+
+    /// The panel of a family, in which each name has its ink.
+    pub(super) fn draw(&self, svg: &mut String, family: &str, names: &[&str]) {
+        self.axes(svg);
+        for curve in self.picture.curves.iter().filter(|curve| curve.family != family) {
+            let points = self.line(curve.points.iter());
+            draw(svg, &format!("<polyline class=\"other\" points=\"{points}\"/>"));
+        }
+        for curve in self.of_family(family) {
+            let place = names.iter().position(|name| *name == curve.name).unwrap_or(0);
+            let name = curve.name;
+            draw(svg, &format!("<g class=\"curve i{}\" data-name=\"{name}\">", ink(place)));
+            let dash = DASHES[place % DASHES.len()];
+            for line in &curve.theory {
+                let points = self.line(line.iter());
+                draw(
+                    svg,
+                    &format!(
+                        "<polyline class=\"theory\" points=\"{points}\" \
+                         stroke-dasharray=\"{dash}\"/>"
+                    ),
+                );
+            }
+            for (size, value) in curve.points.iter().filter(|(_, value)| *value > 0.0) {
+                let (x, y) = self.point((*size, *value));
+                let says = format!("{name}: {size} processes, {} {}", figure(*value), self.unit());
+                draw(svg, &format!("<g><title>{says}</title>{}</g>", marker(place, x, y)));
+            }
+            draw(svg, "</g>");
+        }
+    }
+
+    fn unit(&self) -> &'static str {
+        self.picture.unit
+    }
+
+    fn line<'c>(&self, points: impl Iterator<Item = &'c (u32, f64)>) -> String {
+        let drawn = points.filter(|(_, value)| *value > 0.0).map(|point| self.point(*point));
+        drawn.map(|(x, y)| format!("{x:.1},{y:.1}")).collect::<Vec<_>>().join(" ")
+    }
+
+    fn axes(&self, svg: &mut String) {
+        let mut last = f64::NEG_INFINITY;
+        for size in ticks(self.sizes).filter(|size| size.fract() == 0.0) {
+            let (x, _) = self.point((size as u32, self.figures.0));
+            if x - last < 2.0 * APART {
+                continue;
+            }
+            last = x;
+            draw(svg, &format!("<path class=\"grid\" d=\"M{x:.1} {TOP}V{BOTTOM}\"/>"));
+            draw(svg, &text(x, BOTTOM + 15.0, "middle", "soft", &size.to_string()));
+        }
+        let mut last = f64::INFINITY;
+        for value in ticks(self.figures) {
+            let y = BOTTOM - along(value, self.figures) * (BOTTOM - TOP);
+            if last - y < APART {
+                continue;
+            }
+            last = y;
+            draw(svg, &format!("<path class=\"grid\" d=\"M{LEFT} {y:.1}H{RIGHT}\"/>"));
+            draw(svg, &text(LEFT - 6.0, y + 4.0, "end", "soft", &value.to_string()));
+        }
+        draw(svg, &format!("<path class=\"axis\" d=\"M{LEFT} {TOP}V{BOTTOM}H{RIGHT}\"/>"));
+        let says = format!("{}, by processes", self.unit());
+        draw(svg, &text((LEFT + RIGHT) / 2.0, BOTTOM + 32.0, "middle", "soft", &says));
+    }
+}
+
+/// Between which numbers these lie, with a little room.
+fn within(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    let ends = values.fold(None, |ends: Option<(f64, f64)>, value| {
+        let (least, most) = ends.unwrap_or((value, value));
+        Some((least.min(value), most.max(value)))
+    });
+    let (least, most) = ends.unwrap_or((1.0, 10.0));
+    (least * 0.8, (most * 1.25).max(least * 2.0))
+}
+
+/// Where a value lies between two ends, 0 to 1, on a logarithmic scale.
+fn along(value: f64, (least, most): (f64, f64)) -> f64 {
+    (value / least).ln() / (most / least).ln()
+}
+
+/// Round numbers between two ends.
+fn ticks((least, most): (f64, f64)) -> impl Iterator<Item = f64> {
+    let decades = (-3..7).map(|power| 10f64.powi(power));
+    let ticks = decades.flat_map(|decade| [1.0, 2.0, 5.0].map(|first| first * decade));
+    ticks.filter(move |tick| (least..=most).contains(tick))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn round_numbers_lie_between_the_ends() {
+        assert!(ticks((1.6, 50.0)).eq([2.0, 5.0, 10.0, 20.0, 50.0]));
+    }
+}

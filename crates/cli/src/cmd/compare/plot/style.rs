@@ -1,0 +1,57 @@
+//! Colours, dashes and marks.
+
+/// How many colours there are, each in a brightness of its own.
+const INKS: usize = 8;
+
+/// Dash patterns of the curves of theory.
+pub(super) const DASHES: [&str; 5] = ["none", "7 3", "2 3", "9 3 2 3", "12 4"];
+
+/// The class of the ink of the curve at this place in its family.
+pub(super) fn ink(place: usize) -> usize {
+    place % INKS
+}
+
+/// In light and in dark; whoever is pointed at stands before the others.
+pub(super) const STYLE: &str = "\
+:root{--paper:#fff;--ink:#1b1f24;--soft:#59626c;--faint:#e2e5e9;--other:#c6ccd2}\
+.i0{--c:#0b61a4}.i1{--c:#b34d00}.i2{--c:#00684c}.i3{--c:#7b3fa0}\
+.i4{--c:#8a6000}.i5{--c:#00788a}.i6{--c:#b0235f}.i7{--c:#1b1f24}\
+@media (prefers-color-scheme:dark){\
+:root{--paper:#12161b;--ink:#e8eaed;--soft:#aab2bb;--faint:#2b323a;--other:#4a545e}\
+.i0{--c:#56b4e9}.i1{--c:#ff9a6b}.i2{--c:#5fd6b0}.i3{--c:#c9a0e8}\
+.i4{--c:#f0c040}.i5{--c:#4fd0e0}.i6{--c:#f08ab8}.i7{--c:#e8eaed}}\
+text{font:12px sans-serif;fill:var(--ink)}.soft{fill:var(--soft)}\
+.head{font-weight:bold;font-size:14px}\
+.paper{fill:var(--paper)}.grid{stroke:var(--faint)}.axis{stroke:var(--soft);fill:none}\
+.other{stroke:var(--other);fill:none}.theory{stroke:var(--c);fill:none;stroke-width:1.2}\
+.mark{stroke:var(--c);fill:var(--c);stroke-width:1.4}.hollow{fill:var(--paper)}\
+.apart .curve{opacity:.2}.apart .curve.on{opacity:1}";
+
+/// Tells of what is pointed at, and puts the others behind it.
+pub(super) const SCRIPT: &str = r#"
+const picture = document.querySelector("svg");
+const told = document.getElementById("told");
+picture.addEventListener("pointerover", ({ target }) => {
+  const name = target.closest("[data-name]")?.dataset.name;
+  picture.classList.toggle("apart", name !== undefined);
+  for (const each of picture.querySelectorAll(".curve")) {
+    each.classList.toggle("on", each.dataset.name === name);
+  }
+  const says = target.closest("g")?.querySelector(":scope > title")?.textContent ?? name;
+  if (says !== undefined) told.textContent = says;
+});
+"#;
+
+/// A small sign, another one for each place in a family.
+pub(super) fn marker(place: usize, x: f64, y: f64) -> String {
+    let shape = match place % 6 {
+        0 => "M-4 0A4 4 0 1 0 4 0A4 4 0 1 0 -4 0Z",
+        1 => "M-4 -4H4V4H-4Z",
+        2 => "M0 -5L5 4H-5Z",
+        3 => "M0 -5.5L5.5 0L0 5.5L-5.5 0Z",
+        4 => "M0 5L5 -4H-5Z",
+        _ => "M-4.5 -4.5L4.5 4.5M-4.5 4.5L4.5 -4.5",
+    };
+    let class = if place % 12 < 6 { "mark" } else { "mark hollow" };
+    format!("<path class=\"{class}\" transform=\"translate({x:.1} {y:.1})\" d=\"{shape}\"/>")
+}
