@@ -3,6 +3,8 @@
 mod agreements;
 mod check;
 mod costs;
+mod doubtful;
+mod first_hour;
 mod lab;
 mod prompt;
 mod questions;

@@ -475,8 +475,8 @@ fn the_picture_has_a_curve_for_each_algorithm() {
     for name in ["central", "token-ring", "lamport", "ricart-agrawala", "maekawa"] {
         assert!(svg.contains(&format!(">{name}<")), "{name}");
     }
-    for unit in ["messages per entry", "delay from an exit to the next entry"] {
-        assert!(svg.contains(&format!(">{unit}<")), "{unit}");
+    for unit in ["messages per entry", "delay from exit to entry"] {
+        assert!(svg.contains(&format!(">{unit}, by processes<")), "{unit}");
     }
     assert!(svg.starts_with("<svg") && svg.ends_with("</svg>\n"));
     assert!(!svg.contains("NaN") && !svg.contains("inf"), "every number is one");

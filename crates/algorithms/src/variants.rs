@@ -91,12 +91,28 @@ pub struct UnknownVariant {
     pub known: Vec<&'static str>,
 }
 
+impl UnknownVariant {
+    /// Those that are declared, the ones first that have the name within theirs.
+    fn told(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const TOLD: usize = 5;
+        let is_like = |known: &&&str| known.contains(&*self.name);
+        let all = || self.known.iter();
+        let told = all().filter(is_like).chain(all().filter(|known| !is_like(known)));
+        let told: Vec<&str> = told.take(TOLD).copied().collect();
+        write!(f, "this algorithm declares {}", told.join(", "))?;
+        match self.known.len().saturating_sub(TOLD) {
+            0 => Ok(()),
+            more => write!(f, " and {more} more"),
+        }
+    }
+}
+
 impl fmt::Display for UnknownVariant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "there is no variant `{}`; ", self.name)?;
         match self.known.is_empty() {
             true => f.write_str("this algorithm declares none"),
-            false => write!(f, "this algorithm declares {}", self.known.join(", ")),
+            false => self.told(f),
         }
     }
 }

@@ -11,11 +11,16 @@ impl Counterexample {
     /// A space–time diagram in text, at most 100 columns wide, whose rows are numbered as the
     /// story's steps are.
     pub fn diagram(&self) -> String {
+        self.diagram_within(usize::MAX)
+    }
+
+    fn diagram_within(&self, columns: usize) -> String {
         let layout = lay_out(&self.trace.header, &self.trace.records, View::default());
-        layout.to_text(Direction::Down, Margin::Number)
+        layout.to_text_within(Direction::Down, Margin::Number, columns)
     }
 }
 
+/// Its diagrams are as wide as the precision says: `{:.60}`.
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let many = if self.size == 1 { "process" } else { "processes" };
@@ -52,7 +57,8 @@ impl fmt::Display for Report {
             writeln!(f)?;
         }
         for found in &self.counterexamples {
-            write!(f, "\n{found}")?;
+            writeln!(f)?;
+            found.fmt(f)?;
         }
         Ok(())
     }
@@ -67,11 +73,12 @@ impl Report {
     }
 }
 
+/// Its diagram is as wide as the precision says: `{:.60}`.
 impl fmt::Display for Counterexample {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (property, length, manner) = (&self.property, self.length(), self.manner.name());
         writeln!(f, "{property} violated after {length} steps ({manner}): {}", self.says)?;
         writeln!(f, "{}", self.story)?;
-        write!(f, "{}", self.diagram())
+        f.write_str(&self.diagram_within(f.precision().unwrap_or(usize::MAX)))
     }
 }

@@ -5,10 +5,14 @@ const SUGGESTED: usize = 3;
 
 /// The names that are most like this one, the nearest first.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
-    let mut known: Vec<(usize, &str)> =
-        known.into_iter().map(|known| (distance(name, known), known)).collect();
-    known.sort();
-    known.into_iter().take(SUGGESTED).map(|(_, name)| name).collect()
+    let place = |known: &'a str| {
+        let is_part = known.split(':').any(|part| !name.is_empty() && part.starts_with(name));
+        (distance(name, known), !is_part, known.len(), known)
+    };
+    let mut known: Vec<_> = known.into_iter().map(place).collect();
+    known.sort_unstable();
+    known.dedup();
+    known.into_iter().take(SUGGESTED).map(|(.., name)| name).collect()
 }
 
 /// There is no such name; which are the nearest?
@@ -50,6 +54,12 @@ mod tests {
         assert_eq!(distance("rcae", "race"), 2);
         assert_eq!(distance("general", "two-generals"), 0);
         assert_eq!(distance("", "race"), 4);
+    }
+
+    #[test]
+    fn what_begins_like_it_comes_before_what_has_it_somewhere() {
+        let told = nearest("ra", ["central", "raft", "coordinated:raft", "raymond", "raft"]);
+        assert_eq!(told, ["raft", "raymond", "coordinated:raft"]);
     }
 
     #[test]

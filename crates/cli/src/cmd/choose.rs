@@ -9,7 +9,7 @@ use tenure_core::Card;
 
 use super::failure::{Failure, Status};
 use super::node;
-use super::output::print;
+use super::output::{narrow, print_file};
 
 /// Three questions, and the configuration of a node with the lock that fits the answers
 ///
@@ -63,10 +63,10 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     };
     let (lock, why) = choice(crashes, partitions);
     let card = tenure_instances::card(lock, &Parameters::plain(size)).map_err(Failure::usage)?;
-    eprintln!("{}", told(&card, why));
+    eprint!("{}", narrow(&told(&card, why)));
     let text = configuration(lock, size);
     match &options.output {
-        None => print(&text)?,
+        None => print_file(&text)?,
         Some(path) => {
             let refuse = |error| Failure::environment(format!("{}: {error}", path.display()));
             let mut file = std::fs::File::create_new(path).map_err(refuse)?;

@@ -4,7 +4,7 @@ use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 
 use super::failure::{Failure, Status};
-use super::output::print;
+use super::output::print_file;
 use super::program;
 
 /// Print completions for a shell, to be saved where it looks for them
@@ -19,6 +19,6 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     let mut script = Vec::new();
     let mut command = super::Command::command();
     clap_complete::generate(options.shell, &mut command, program::name(), &mut script);
-    print(&String::from_utf8_lossy(&script))?;
+    print_file(&String::from_utf8_lossy(&script))?;
     Ok(Status::Held)
 }

@@ -130,11 +130,15 @@ fn condensed(rendered: &str) -> String {
         line.push_str(joint);
         line.push_str(part);
     }
+    // What there is not is named in what we say of it.
+    let own = line.split_once(": ").filter(|(_, says)| says.starts_with("there is no "));
+    let line = own.map_or(line.as_str(), |(_, says)| says).to_owned();
     OWN_WORDS.iter().fold(line, |line, (theirs, ours)| line.replace(theirs, ours))
 }
 
 /// What the standard library says of a value that it cannot read, and what would be right.
-const OWN_WORDS: [(&str, &str); 6] = [
+const OWN_WORDS: [(&str, &str); 7] = [
+    (" is not in 0..=4294967295", " is too large"),
     ("invalid digit found in string", "a whole number is needed, such as 3"),
     ("cannot parse integer from empty string", "a whole number is needed, such as 3"),
     ("number too large to fit in target type", "that is too large"),

@@ -53,6 +53,9 @@ impl Kind {
 /// Where the second column of a card begins.
 const INDENT: usize = 13;
 
+/// A row of the table that has all columns takes so many.
+const WHOLE_ROW: usize = 100;
+
 /// What the JSON has for each algorithm.
 #[derive(Debug, Serialize)]
 struct Listed<'a> {
@@ -100,9 +103,14 @@ fn listed(card: &Card) -> Listed<'_> {
 /// All cards, two lines each, and the names of compositions.
 fn table(cards: &[Card]) -> String {
     let mut text = String::new();
+    let is_wide = width() >= WHOLE_ROW;
     let mut row = |name: &str, service: &str, messages: &str, survives: &str| {
-        writeln!(text, "{name:<30} {service:<11} {messages:<47} {survives}")
-            .expect("a string takes everything");
+        let line = match is_wide {
+            true => format!("{name:<30} {service:<11} {messages:<47} {survives}"),
+            // What does not fit beside stands below.
+            false => format!("{name:<30} {service:<11} {survives}\n    {messages}"),
+        };
+        writeln!(text, "{line}").expect("a string takes everything");
     };
     row("algorithm", "service", "messages", "survives");
     let (composed, plain): (Vec<_>, Vec<_>) =
@@ -114,7 +122,8 @@ fn table(cards: &[Card]) -> String {
         row(name, service.name(), &cost, survives(faults.crashes));
         row(&format!("    {title}"), "", "", "");
     }
-    let text = text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n");
+    let lines = text.lines().map(str::trim_end).filter(|line| !line.is_empty());
+    let text = lines.collect::<Vec<_>>().join("\n");
     let composed: Vec<&str> = composed.iter().map(|card| &*card.name).collect();
     let composed = match composed.as_slice() {
         [] => String::new(),

@@ -4,7 +4,7 @@ use clap::{Args, CommandFactory};
 use clap_mangen::Man;
 
 use super::failure::{Failure, Status};
-use super::output::print;
+use super::output::print_file;
 use super::program;
 
 /// Print the manual page of the command, or of one of its subcommands, for `man -l -`
@@ -30,6 +30,6 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     let mut page = Vec::new();
     let written = Man::new(command).title(title).render(&mut page);
     written.map_err(Failure::environment)?;
-    print(&String::from_utf8_lossy(&page))?;
+    print_file(&String::from_utf8_lossy(&page))?;
     Ok(Status::Held)
 }

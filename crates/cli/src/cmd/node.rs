@@ -14,7 +14,7 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
 use super::failure::{Failure, Status};
-use super::output::print;
+use super::output::print_file;
 
 /// A configuration that works, with a word about everything in it.
 pub(super) const EXAMPLE: &str = include_str!("node.example.toml");
@@ -40,7 +40,7 @@ pub(crate) struct Options {
 
 pub(crate) fn run(options: Options) -> Result<Status, Failure> {
     let Some(path) = options.config else {
-        print(EXAMPLE)?;
+        print_file(EXAMPLE)?;
         return Ok(Status::Held);
     };
     if let Some(parent) = options.parent {

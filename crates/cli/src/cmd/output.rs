@@ -35,10 +35,17 @@ pub(crate) enum Format {
     Json,
 }
 
-/// Prints `text`; what went wrong is red where people look at a terminal, unless `NO_COLOR` is set.
+/// Prints `text` for people, in lines that fit where there is less room than usual; what went wrong
+/// is red where they look at a terminal, unless `NO_COLOR` is set.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    let text = if width() < WIDEST { narrow(text) } else { text.to_owned() };
     let wanted = std::env::var_os("NO_COLOR").is_none_or(|it| it.is_empty());
-    if wanted && io::stdout().is_terminal() { put(&reddened(text)) } else { put(text) }
+    if wanted && io::stdout().is_terminal() { put(&reddened(&text)) } else { put(&text) }
+}
+
+/// Prints what is a file, or for another program: as it is.
+pub(crate) fn print_file(text: &str) -> Result<(), Failure> {
+    put(text)
 }
 
 /// The same with the lines in red that tell of something wrong.
@@ -89,6 +96,40 @@ pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
+/// The same with long lines broken: what follows is indented, below what is said behind a name. A
+/// command line that is broken can be copied all the same.
+pub(crate) fn narrow(text: &str) -> String {
+    let mut narrow = String::with_capacity(text.len());
+    for line in text.lines() {
+        if line.chars().count() <= width() {
+            narrow.push_str(line);
+        } else {
+            narrow.push_str(&broken(line, width()));
+        }
+        narrow.push('\n');
+    }
+    narrow
+}
+
+fn broken(line: &str, width: usize) -> String {
+    let begins = line.len() - line.trim_start().len();
+    let said = said_at(line).filter(|at| *at <= width / 2);
+    let (head, rest) = line.split_at(said.unwrap_or(begins));
+    let indent = said.map_or(begins + 2, |_| head.chars().count());
+    let is_command = ["tenure ", "$ tenure "].iter().any(|it| rest.starts_with(it));
+    let joint = if is_command && !rest.contains(" \\") { " \\" } else { "" };
+    let room = width.saturating_sub(indent + joint.len()).max(1);
+    format!("{head}{}", wrapped(rest, room).join(&format!("{joint}\n{:indent$}", "")))
+}
+
+/// Where what is said begins, behind a name and a gap.
+fn said_at(line: &str) -> Option<usize> {
+    let begins = line.len() - line.trim_start().len();
+    let gap = begins + line[begins..].find("  ")?;
+    let said = line[gap..].trim_start();
+    Some(line.len() - said.len())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -99,6 +140,18 @@ mod tests {
         let red = "\u{1b}[31m  order      violated\u{1b}[0m\n  fencing    holds\n\
                    \u{1b}[31m 10✗█\u{1b}[0m\n\u{1b}[31m✗\u{1b}[0m";
         assert_eq!(reddened(text), red);
+    }
+
+    #[test]
+    fn a_long_line_goes_on_below_what_it_says() {
+        let line = "  again:  tenure check central -n 3 --lose 1";
+        assert_eq!(
+            broken(line, 30),
+            "  again:  tenure check \\\n          central -n 3 \\\n          --lose 1"
+        );
+        assert_eq!(broken("   1 P1 asks, and waits", 16), "   1 P1 asks, and\n     waits");
+        let named = "  a name that is long   and what is said of it";
+        assert_eq!(broken(named, 30), "  a name that is long   and\n    what is said of it");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use tenure_core::{Need, Property, Service, Timing};
 
 use self::perform::examination;
 use super::failure::{Failure, Status};
-use super::output::{Format, no_effect, print, print_json, width, wrapped};
+use super::output::{Format, narrow, no_effect, print, print_json, width};
 
 pub(crate) use options::Options;
 
@@ -26,7 +26,8 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
     match options.format {
         Format::Text => {
             let more = if is_bare { next(&options, &report)? } else { String::new() };
-            print(&narrow(&(report.to_string() + &advice(&options, &report) + &more)))?;
+            let found = format!("{report:.columns$}", columns = width());
+            print(&narrow(&(found + &advice(&options, &report) + &more)))?;
         }
         Format::Json => print_json(&report)?,
     }
@@ -150,24 +151,6 @@ fn advice(options: &Options, report: &Report) -> String {
     let parts = [goes_on, &smaller].into_iter().filter(|part| !part.is_empty());
     let parts: Vec<&str> = parts.collect();
     if parts.is_empty() { String::new() } else { format!("  {}\n", parts.join("; ")) }
-}
-
-/// The same with long lines broken, what follows being indented.
-fn narrow(text: &str) -> String {
-    let mut narrow = String::with_capacity(text.len());
-    for line in text.lines() {
-        if line.chars().count() <= width() {
-            narrow.push_str(line);
-            narrow.push('\n');
-            continue;
-        }
-        let begins = line.len() - line.trim_start().len();
-        for (place, part) in wrapped(line.trim_start(), width() - begins - 2).iter().enumerate() {
-            let indent = if place == 0 { begins } else { begins + 2 };
-            narrow.push_str(&format!("{:indent$}{part}\n", ""));
-        }
-    }
-    narrow
 }
 
 /// Writes the shortest counterexample where `--trace` says.

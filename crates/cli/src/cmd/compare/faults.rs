@@ -13,6 +13,7 @@ use super::Kind;
 use crate::cmd::check;
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::interrupt;
+use crate::cmd::output::width;
 
 /// Larger searches are given up; what they did not decide is told as such.
 const MOST_STATES: u64 = 400_000;
@@ -65,6 +66,9 @@ const OF_ELECTION: &[Fault] = &[
     fault("timeouts are wrong", "timeouts", "--timing asynchronous --false-suspicion 1"),
     fault("a process crashes and comes back", "return", "--crash 1 --recover 1"),
 ];
+
+/// How wide a column of the table is.
+const CELL: usize = 8;
 
 /// What became of the promises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -140,14 +144,10 @@ pub(super) fn matrix(kind: Kind, rows: &[&'static str]) -> Result<Matrix, Failur
             cell
         });
         let cells = cells.collect::<Result<Vec<_>, Failure>>()?;
-        let is_open = cells.iter().any(|cell| cell.verdict == Verdict::Unknown);
+        // What has more worlds than are searched is told as such: that is the table, and all of it.
         let is_broken = cells.iter().any(|cell| cell.breaks_the_card);
         algorithms.push(Row { name, cells });
-        Ok(match (is_broken, is_open) {
-            (true, _) => Status::Violated,
-            (false, true) => Status::Incomplete,
-            (false, false) => Status::Held,
-        })
+        Ok(if is_broken { Status::Violated } else { Status::Held })
     })?;
     Ok(Matrix {
         service: kind.name(),
@@ -262,16 +262,19 @@ impl Matrix {
             self.service
         );
         let longest = self.algorithms.iter().map(|row| row.name.len()).max().unwrap_or(0);
-        let mut line = |name: &str, cells: &mut dyn Iterator<Item = &str>| {
-            let cells: String = cells.map(|cell| format!(" {cell:<7}")).collect();
-            writeln!(text, "{}", format!("{name:<longest$}{cells}").trim_end())
-                .expect("a string takes everything");
-        };
-        line("", &mut self.heads.iter().copied());
-        for row in &self.algorithms {
-            line(row.name, &mut row.cells.iter().map(|cell| cell.verdict.word()));
+        let beside = (width().saturating_sub(longest) / CELL).max(1);
+        for first in (0..self.heads.len()).step_by(beside) {
+            let mut line = |name: &str, cells: &mut dyn Iterator<Item = &str>| {
+                let cells = cells.skip(first).take(beside).map(|cell| format!(" {cell:<7}"));
+                let line = format!("{name:<longest$}{}", cells.collect::<String>());
+                writeln!(text, "{}", line.trim_end()).expect("a string takes everything");
+            };
+            line("", &mut self.heads.iter().copied());
+            for row in &self.algorithms {
+                line(row.name, &mut row.cells.iter().map(|cell| cell.verdict.word()));
+            }
+            text.push('\n');
         }
-        text.push('\n');
         for (head, name) in self.heads.iter().zip(&self.faults) {
             writeln!(text, "  {head:<9}{name}").expect("a string takes everything");
         }

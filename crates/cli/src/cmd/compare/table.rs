@@ -133,6 +133,9 @@ fn violated(summary: &Summary) -> BTreeMap<Property, u64> {
 const OF_ORDER: &str = "  Users who talk lose the order of requests: `--app-messages 0.5 --latency \
     1..9 --think 0..20`.\n  What one fault does to each, over every schedule: `--faults`.";
 
+/// A row that has all columns takes so many.
+const WHOLE_ROW: usize = 98;
+
 /// The table, ready to be printed.
 pub(super) fn table(service: &str, size: u32, runs: u64, seed: u64, rows: &[Row]) -> String {
     let election = service == "election";
@@ -166,15 +169,21 @@ pub(super) fn table(service: &str, size: u32, runs: u64, seed: u64, rows: &[Row]
     text.into_text()
 }
 
-/// One line of the table of locks, by column.
+/// One line of the table of locks, by column; delays are left out where there is no room.
 fn of_mutex(cells: [&str; 9]) -> String {
     let [name, messages, theory, entry, exit, synchronisation, bypass, order, broken] = cells;
+    if width() < WHOLE_ROW {
+        return format!("{name:<25}{messages:>8}  {theory:<12}{broken}");
+    }
     let line = format!("{name:<25}{messages:>8}  {theory:<10}{entry:>8}{exit:>5}");
     format!("{line}{synchronisation:>10}{bypass:>8}  {order:<11}{broken}")
 }
 
 /// One line of the table of elections, by column.
 fn of_election([name, messages, theory, time, broken]: [&str; 5]) -> String {
+    if width() < WHOLE_ROW {
+        return format!("{name:<25}{messages:>9}  {theory:<14}{broken}");
+    }
     format!("{name:<25}{messages:>9}  {theory:<16}{time:>9}  {broken}")
 }
 

@@ -12,6 +12,7 @@ use tenure_lessons::{Made, Performs, Results};
 use tenure_trace::diagram::{Direction, Margin, View, lay_out_files};
 
 use super::failure::{Failure, Status};
+use super::output::width;
 use super::{Command, Subcommands, check, compare, interrupt, list, simulate};
 
 /// This process.
@@ -66,7 +67,7 @@ fn performed(line: &str, drawn: bool) -> Result<Made, Failure> {
     let data = perform(&words)?;
     let picture = if file.exists() {
         let layout = lay_out_files(&[file], View::default()).map_err(Failure::environment)?;
-        Some(layout.to_text(Direction::Down, Margin::Place))
+        Some(layout.to_text_within(Direction::Down, Margin::Place, width()))
     } else {
         None
     };

@@ -8,8 +8,13 @@ use tenure_lessons::{Conducted, Finding, Results};
 use crate::cmd::output::{width, wrapped};
 use crate::cmd::simulate::rows::figure;
 
-/// Where the second, the third and the last column begin.
+/// Where the second, the third and the last column begin, of a hundred.
 const COLUMNS: [usize; 3] = [36, 64, 92];
+
+/// The same of as many as there are.
+fn columns() -> [usize; 3] {
+    COLUMNS.map(|column| column * width() / 100)
+}
 
 /// All of them, one below the other.
 pub(super) fn text(results: &Results) -> String {
@@ -55,7 +60,7 @@ fn done(act: &str) -> Vec<String> {
 
 /// The row of a finding; what is too long for its column goes on below.
 fn rows(finding: &Finding, line: &mut impl FnMut(&str)) {
-    let [first, second, last] = COLUMNS;
+    let [first, second, last] = columns();
     let name = wrapped(&finding.name, first - 6);
     let expected = wrapped(&words_expected(&finding.expected), second - first - 2);
     let observed = wrapped(&words(&finding.observed), last - second - 2);
@@ -72,7 +77,7 @@ fn rows(finding: &Finding, line: &mut impl FnMut(&str)) {
 }
 
 fn cells([name, expected, observed, mark]: [&str; 4]) -> String {
-    let [first, second, last] = COLUMNS;
+    let [first, second, last] = columns();
     let mut line = format!("    {name}");
     for (column, text) in [(first, expected), (second, observed), (last, mark)] {
         let gap = column.saturating_sub(line.chars().count()).max(1);

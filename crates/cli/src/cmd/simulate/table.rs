@@ -10,6 +10,7 @@ use super::books;
 use super::experiment::{Outcome, Violation};
 use super::plan::Plan;
 use super::rows::{Rows, figure, listed};
+use crate::cmd::output::width;
 
 /// The table, ready to be printed.
 pub(super) fn table(plan: &Plan, outcome: &Outcome, runs: u64) -> String {
@@ -178,10 +179,7 @@ impl Table<'_> {
     }
 
     fn many_runs(&mut self) {
-        let head = ["mean", "95 % of trust", "deviation", "min", "max"];
-        let [mean, trust, deviation, min, max] = head;
-        self.rows
-            .line(&format!("  {:<28}{mean:>10}  {trust:<21}{deviation:>10}{min:>10}{max:>10}", ""));
+        self.rows.line(&of_runs(["", "mean", "95 % confidence", "deviation", "min", "max"]));
         let unit = self.unit();
         let messages = self.outcome.messages;
         self.moments(&format!("messages {unit}"), &messages);
@@ -194,12 +192,20 @@ impl Table<'_> {
                 || path == "finished_at"
                 || if election { electing } else { entering || path == "entries.total" } && !agrees
         };
-        let figures: Vec<(String, Moments)> = summary
+        let mut figures: Vec<(&str, Moments)> = summary
             .figures()
             .filter(|(path, _)| wanted(path))
-            .map(|(path, moments)| (named(path), *moments))
+            .map(|(path, it)| (path, *it))
             .collect();
-        for (name, moments) in figures {
+        // All messages first, then what they were.
+        figures.sort_by_key(|(path, _)| match *path {
+            "messages.total" => (0, ""),
+            path if path.starts_with(BY_KIND) => (1, path),
+            path if path.starts_with("messages") => (2, path),
+            path => (3, path),
+        });
+        let figures = figures.iter().map(|(path, moments)| (named(path), *moments));
+        for (name, moments) in figures.collect::<Vec<_>>() {
             self.moments(&name, &moments);
         }
         self.rows.line("");
@@ -207,11 +213,10 @@ impl Table<'_> {
 
     fn moments(&mut self, name: &str, moments: &Moments) {
         let (low, high) = moments.confidence();
-        let trust = format!("{} … {}", figure(low), figure(high));
-        let (mean, deviation) = (figure(moments.mean()), figure(moments.deviation()));
-        let (min, max) = (figure(moments.min()), figure(moments.max()));
-        self.rows
-            .line(&format!("  {name:<28}{mean:>10}  {trust:<21}{deviation:>10}{min:>10}{max:>10}"));
+        let confidence = format!("{} … {}", figure(low), figure(high));
+        let figures = [moments.mean(), moments.deviation(), moments.min(), moments.max()];
+        let [mean, deviation, min, max] = figures.map(figure);
+        self.rows.line(&of_runs([name, &mean, &confidence, &deviation, &min, &max]));
     }
 
     /// The card and the books beside what was measured.
@@ -328,12 +333,24 @@ impl Table<'_> {
     }
 }
 
+/// One line of the table of many runs, by column; what is less asked for is left out where there
+/// is no room.
+fn of_runs([name, mean, confidence, deviation, min, max]: [&str; 6]) -> String {
+    let line = format!("  {name:<28}{mean:>10}  {confidence:<21}");
+    if width() < 93 { line } else { format!("{line}{deviation:>10}{min:>10}{max:>10}") }
+}
+
 fn units(ticks: f64) -> f64 {
     ticks / TICKS_PER_UNIT as f64
 }
 
+/// Where the messages of each kind are among the figures.
+const BY_KIND: &str = "messages.by_kind.";
+
 /// The path of a figure in words.
 fn named(path: &str) -> String {
-    let path = path.strip_prefix("messages.by_kind.").unwrap_or(path);
-    path.replace(['.', '_'], " ")
+    match path.strip_prefix(BY_KIND) {
+        Some(kind) => format!("  {kind}"),
+        None => path.replace(['.', '_'], " "),
+    }
 }

@@ -10,7 +10,7 @@ use tenure_trace::merge_whole_files;
 
 use super::{of_input, page};
 use crate::cmd::failure::{Failure, Status};
-use crate::cmd::output::{no_effect, print};
+use crate::cmd::output::{no_effect, print, print_file, width};
 
 /// More records than this are drawn only when they are asked for.
 const MOST_IN_TEXT: u64 = 20_000;
@@ -52,7 +52,7 @@ pub(super) struct Options {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum Form {
-    /// At most 100 columns wide, for a terminal
+    /// As wide as the terminal, or COLUMNS, up to 100
     #[default]
     Text,
     /// For a page or a slide
@@ -126,7 +126,7 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
             last + most
         );
     }
-    print(&drawn(options, &layout))?;
+    drawn(options, &layout)?;
     Ok(Status::Held)
 }
 
@@ -170,7 +170,7 @@ fn refuse_what_a_page_has(options: &Options) -> Result<(), Failure> {
     }
 }
 
-fn drawn(options: &Options, layout: &Layout) -> String {
+fn drawn(options: &Options, layout: &Layout) -> Result<(), Failure> {
     let in_text = options.form == Form::Text;
     let direction = match options.direction {
         Some(DirectionName::Down) => Direction::Down,
@@ -178,7 +178,10 @@ fn drawn(options: &Options, layout: &Layout) -> String {
         None if in_text => Direction::Down,
         None => Direction::Right,
     };
-    if in_text { layout.to_text(direction, Margin::Place) } else { layout.to_svg(direction) }
+    if in_text {
+        return print(&layout.to_text_within(direction, Margin::Place, width()));
+    }
+    print_file(&layout.to_svg(direction))
 }
 
 /// Units with up to six digits after the point, as ticks.

@@ -10,7 +10,7 @@ use tenure_trace::{MergeError, Merged, Trace, merge};
 
 use super::of_input;
 use crate::cmd::failure::{Failure, Status};
-use crate::cmd::output::print;
+use crate::cmd::output::print_file;
 
 /// Print the traces of one run for another tool to read
 #[derive(Debug, Args)]
@@ -62,7 +62,7 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
         Form::Mermaid => mermaid(&header, &records),
         Form::Otel => otel(&header, &records),
     };
-    print(&text)?;
+    print_file(&text)?;
     Ok(Status::Held)
 }
 
@@ -80,6 +80,6 @@ pub(super) fn import(options: &ImportOptions) -> Result<Status, Failure> {
         writeln!(text, "{}", line(serde_json::to_string(record)))
             .expect("a string takes everything");
     }
-    print(&text)?;
+    print_file(&text)?;
     Ok(Status::Held)
 }

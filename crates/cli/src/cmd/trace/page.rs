@@ -9,7 +9,7 @@ use tenure_trace::{Header, Source};
 
 use super::{of_input, replay};
 use crate::cmd::failure::{Failure, Status};
-use crate::cmd::output::print;
+use crate::cmd::output::print_file;
 
 pub(super) fn run(
     files: &[PathBuf],
@@ -27,7 +27,7 @@ pub(super) fn run(
     let card = card(page.header());
     let mut text = Vec::new();
     page.write(card.as_ref(), &mut text).map_err(Failure::environment)?;
-    print(&String::from_utf8(text).expect("a page is text"))?;
+    print_file(&String::from_utf8(text).expect("a page is text"))?;
     Ok(Status::Held)
 }
 

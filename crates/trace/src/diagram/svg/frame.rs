@@ -125,7 +125,7 @@ impl Drawing<'_> {
         columns.sort();
         columns.dedup_by(|later, earlier| later.1 == earlier.1);
         let unit = match layout.view.scale {
-            Scale::Time => format!("time in {}", layout.unit()),
+            Scale::Time => format!("time in {}, not to scale", layout.unit()),
             Scale::Causal => "longest chain of steps".to_owned(),
         };
         let beyond = self.beyond();

@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 
 use tenure_core::ProcessId;
 
-use super::rows::{MOST_COLUMNS, Sign, route, sign};
+use super::rows::{Sign, route, sign};
 use crate::diagram::layout::{Layout, Mark};
 use crate::diagram::view::{Direction, Margin};
 use crate::standing::Hold;
 
-/// How many steps fit side by side.
+/// No more steps than this are drawn side by side.
 const PER_PANEL: usize = 22;
 /// The width of one step; numbers have up to three digits.
 const WIDTH: usize = 4;
@@ -20,14 +20,15 @@ const NAMES: usize = 6;
 const MOST_PROCESSES: usize = 40;
 
 /// Panels below each other, each with so many steps as fit.
-pub(super) fn draw(layout: &Layout, margin: Margin) -> String {
+pub(super) fn draw(layout: &Layout, margin: Margin, columns: usize) -> String {
+    let per_panel = ((columns - NAMES) / WIDTH).min(PER_PANEL);
     let (order, rows) = layout.in_rows();
     let lasting = layout.lasting(&rows, order.len());
     let lanes = layout.drawn(MOST_PROCESSES);
     let mut signs = BTreeSet::new();
     let mut text = String::new();
-    for (panel, steps) in order.chunks(PER_PANEL).enumerate() {
-        let first = panel * PER_PANEL;
+    for (panel, steps) in order.chunks(per_panel).enumerate() {
+        let first = panel * per_panel;
         let mut drawing = Panel::new(layout, &lanes, steps, first);
         drawing.lines(&lasting, &mut signs);
         steps.iter().enumerate().for_each(|(column, step)| drawing.step(column, *step));
@@ -41,9 +42,9 @@ pub(super) fn draw(layout: &Layout, margin: Margin) -> String {
         }
         text.push('\n');
     }
-    let cut = |line: &'_ str| line.chars().take(MOST_COLUMNS).chain(['\n']).collect::<String>();
+    let cut = |line: &'_ str| line.chars().take(columns).chain(['\n']).collect::<String>();
     let text: String = text.lines().map(cut).collect();
-    text + &layout.foot(lanes.len(), signs)
+    text + &layout.foot(lanes.len(), signs, columns)
 }
 
 /// A step in a line of its own.

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use tenure_core::ProcessId;
 
 use super::grid::Grid;
-use super::rows::{MOST_COLUMNS, Sign, sign};
+use super::rows::{Sign, sign};
 use crate::diagram::layout::{Layout, Mark};
 use crate::diagram::view::{Direction, Margin};
 use crate::standing::Hold;
@@ -19,6 +19,8 @@ const NARROWEST: usize = 3;
 /// The diagram while it is drawn.
 pub(super) struct Down<'l> {
     layout: &'l Layout,
+    /// The widest line.
+    columns: usize,
     order: Vec<usize>,
     /// By step.
     rows: Vec<usize>,
@@ -33,7 +35,7 @@ pub(super) struct Down<'l> {
 }
 
 impl<'l> Down<'l> {
-    pub(super) fn new(layout: &'l Layout, margin: Margin) -> Self {
+    pub(super) fn new(layout: &'l Layout, margin: Margin, columns: usize) -> Self {
         let (order, rows) = layout.in_rows();
         let places: Vec<String> = order.iter().map(|step| layout.head(*step, margin)).collect();
         let head = |(step, place): (&usize, &String)| match layout.clock(*step) {
@@ -42,13 +44,13 @@ impl<'l> Down<'l> {
         };
         let heads: Vec<String> = order.iter().zip(&places).map(head).collect();
         let widest = heads.iter().map(|head| head.chars().count()).max().unwrap_or(0);
-        let margin = widest.clamp(4, MOST_COLUMNS / 2) + 1;
-        let lanes = layout.drawn((MOST_COLUMNS - margin) / NARROWEST);
-        let width = (MOST_COLUMNS - margin) / lanes.len().max(1);
+        let margin = widest.clamp(4, columns / 2) + 1;
+        let lanes = layout.drawn((columns - margin) / NARROWEST);
+        let width = (columns - margin) / lanes.len().max(1);
         let width = width.clamp(NARROWEST, WIDEST);
         let lasting = layout.lasting(&rows, order.len());
         let signs = BTreeSet::new();
-        Down { layout, order, rows, places, heads, margin, lanes, width, lasting, signs }
+        Down { layout, columns, order, rows, places, heads, margin, lanes, width, lasting, signs }
     }
 
     pub(super) fn draw(mut self) -> String {
@@ -63,10 +65,10 @@ impl<'l> Down<'l> {
             let sign = if guilty { '✗' } else { ' ' };
             let head = format!("{head:>width$}{sign}", width = self.margin - 1);
             let line = head + &self.row(row);
-            text.extend(line.trim_end().chars().take(MOST_COLUMNS));
+            text.extend(line.trim_end().chars().take(self.columns));
             text.push('\n');
         }
-        text + &self.layout.foot(self.lanes.len(), self.signs)
+        text + &self.layout.foot(self.lanes.len(), self.signs, self.columns)
     }
 
     /// Where a process is drawn; at the edge when it is not.
@@ -182,7 +184,7 @@ impl<'l> Down<'l> {
     /// How many letters fit beside a mark.
     fn room(&self, column: usize) -> usize {
         let last = column + self.width >= self.lanes.len() * self.width;
-        let wide = if last { MOST_COLUMNS - self.margin - column } else { self.width };
+        let wide = if last { self.columns - self.margin - column } else { self.width };
         wide.saturating_sub(3)
     }
 }

@@ -8,9 +8,6 @@ use crate::diagram::layout::{Crossing, Fate, Layout};
 use crate::diagram::view::{Direction, Margin, Scale};
 use crate::standing::Hold;
 
-/// The widest line.
-pub(super) const MOST_COLUMNS: usize = 100;
-
 /// A sign and what it means.
 pub(super) type Sign = (&'static str, &'static str);
 
@@ -73,13 +70,14 @@ impl Layout {
         busy.into_iter().take(most).collect()
     }
 
-    /// What signs mean, those that were drawn, and how many processes were not.
-    pub(super) fn foot(&self, drawn: usize, mut signs: BTreeSet<Sign>) -> String {
+    /// What signs mean, those that were drawn, and how many processes were not, in lines of so many
+    /// columns.
+    pub(super) fn foot(&self, drawn: usize, mut signs: BTreeSet<Sign>, columns: usize) -> String {
         let under_way = |crossing: &&Crossing| crossing.fate == Fate::UnderWay;
         let open: Vec<String> = self.crossings.iter().filter(under_way).map(route).collect();
         let mut foot = String::new();
         if !open.is_empty() {
-            wrap(&mut foot, "under way:", open.iter().map(String::as_str), ",");
+            list(&mut foot, "under way:", &open, ",", columns);
         }
         if drawn < self.size() {
             foot += &format!("{} of {} processes are drawn\n", drawn, self.size());
@@ -90,7 +88,7 @@ impl Layout {
         let signs: Vec<String> =
             signs.iter().map(|(sign, says)| format!("{sign} {says}")).collect();
         if !signs.is_empty() {
-            wrap(&mut foot, "", signs.iter().map(String::as_str), " ");
+            list(&mut foot, "", &signs, " ", columns);
         }
         foot
     }
@@ -101,29 +99,43 @@ pub(super) fn route(crossing: &Crossing) -> String {
     format!("{} {}→{}", crossing.label(), crossing.from, crossing.to)
 }
 
-/// Words in lines that are not too wide.
-fn wrap<'w>(to: &mut String, head: &str, words: impl Iterator<Item = &'w str>, between: &str) {
+/// Items in lines that are not too wide.
+fn list(to: &mut String, head: &str, items: &[String], between: &str, columns: usize) {
     let mut line = head.to_owned();
-    let mut first = true;
-    for word in words {
-        let between = if first {
-            " "
-        } else if between == "," {
-            ", "
-        } else {
-            "   "
+    for (place, item) in items.iter().enumerate() {
+        let between = match (line.is_empty(), place, between) {
+            (true, ..) => "",
+            (_, 0, _) => " ",
+            (.., ",") => ", ",
+            _ => "   ",
         };
-        let between = if line.is_empty() { "" } else { between };
-        if line.chars().count() + between.chars().count() + word.chars().count() > MOST_COLUMNS {
+        if line.chars().count() + between.chars().count() + item.chars().count() > columns {
             to.push_str(line.trim_end());
             to.push('\n');
-            line = " ".repeat(4) + word;
+            line = " ".repeat(4) + item;
         } else {
-            line = line + between + word;
+            line = line + between + item;
         }
-        first = false;
     }
     to.push_str(line.trim_end());
+    to.push('\n');
+}
+
+/// A sentence in lines that are not too wide.
+pub(super) fn wrap(to: &mut String, says: &str, columns: usize) {
+    let mut line = String::new();
+    for word in says.split(' ') {
+        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > columns {
+            *to += &line;
+            to.push('\n');
+            line = " ".to_owned();
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line += word;
+    }
+    *to += &line;
     to.push('\n');
 }
 

@@ -19,6 +19,7 @@ use tenure_trace::diagram::{Direction, Margin, View, lay_out};
 use tenure_trace::{Course, Reader, Record, Recorded, Script, perform as performed};
 
 use super::aged::Aged;
+use crate::cmd::output::width;
 
 macro_rules! stories {
     ($($name:literal => $file:literal)*) => {
@@ -179,7 +180,7 @@ impl Page {
         let records: Result<Vec<Record>, _> = reader.by_ref().collect();
         let records = records.map_err(said)?;
         let layout = lay_out(&header, &records, View::default());
-        Ok(layout.to_text(Direction::Down, Margin::Place))
+        Ok(layout.to_text_within(Direction::Down, Margin::Place, width()))
     }
 }
 
