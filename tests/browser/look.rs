@@ -33,6 +33,9 @@ fn nothing_is_cut_and_nothing_overlaps_in_light_and_dark_at_any_width() {
         "ricart-agrawala -n 3 --entries 2 --latency 1..4",
         "chang-roberts -n 8 --latency 1..4",
         "coordinated:bully -n 4 --latency 1..4",
+        "raymond -n 7 --tree heap --latency 1..4",
+        "maekawa -n 9 --latency 1..4",
+        "central -n 7 --latency 1..4",
     ] {
         visit.tab.value(&format!("lab.begin({{words: {words:?}}}, 'form-error')"));
         visit.answered();

@@ -2,6 +2,7 @@
 //! none is installed: `cargo test -p tenure --test browser -- --nocapture`.
 
 mod look;
+mod pictures;
 mod visit;
 
 use std::fs;

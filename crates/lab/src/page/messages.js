@@ -22,16 +22,18 @@ export function brief(kinds) {
   return [1, 2].find((letters) => apart(letters) === new Set(kinds).size) ?? 3;
 }
 
-/** With few of them a message has its name; with many, only so many letters of it. */
-export function messageButton(button, message, next, letters) {
+/** With few of them a message has its name; with many, only so many letters of it. Several that are
+    drawn as one say how many they are. */
+export function messageButton(button, { message, count, next }, letters) {
   const spelt = letters === Infinity;
   button.className = `message${next ? " next" : ""}${spelt ? "" : " brief"}`;
   button.dataset.message = message.message;
   button.dataset.to = message.to;
-  button.title = sentence(message);
-  button.setAttribute("aria-label", sentence(message) + (next ? ", comes next" : ""));
-  button.setAttribute("aria-haspopup", "dialog");
-  const name = message.kind.slice(0, letters);
+  const says = count > 1 ? `${count} × ${message.kind} of P${message.from}` : sentence(message);
+  button.title = says;
+  button.setAttribute("aria-label", says + (next ? ", comes next" : ""));
+  button.setAttribute("aria-haspopup", count > 1 ? "false" : "dialog");
+  const name = (count > 1 ? `${count} × ` : "") + message.kind.slice(0, letters);
   if (button.textContent !== name) button.textContent = name;
 }
 

@@ -7,7 +7,8 @@ import { brief, messageButton, progress, sentence } from "./messages.js";
 
 /** So many messages are told by their whole names; of more, by a few letters each. */
 const SPELT = 22;
-/** Only so many are drawn; the list has all of them. */
+/** Only so many are drawn; the list has all of them. Of more, those of a kind that somebody sent are
+    drawn as one. */
 const DRAWN = 120;
 const NAMESPACE = "http://www.w3.org/2000/svg";
 
@@ -79,18 +80,24 @@ export class Stage {
 
   carry(view, layout, node, wide) {
     const sent = new Map();
-    const boxes = view.messages.slice(0, DRAWN).map((message) => {
-      const curve = link(layout.at[message.from - 1], layout.at[message.to - 1]);
+    const middle = { x: wide / 2, y: layout.high / 2 };
+    const boxes = bundled(view.messages).slice(0, DRAWN).map((bundle) => {
+      const [message] = bundle;
+      const alone = bundle.length === 1;
+      const curve = link(layout.at[message.from - 1], alone ? layout.at[message.to - 1] : middle);
       const before = sent.get(message.from) ?? 0;
       sent.set(message.from, before + 1);
       const begin = 0.22 + 0.09 * (before % 4);
-      return { message, curve, part: begin + (0.75 - begin) * progress(message, view.time) };
+      const part = alone ? begin + (0.75 - begin) * progress(message, view.time) : 0.1;
+      const next = bundle.some((each) => each.message === view.next?.message);
+      return { message, count: bundle.length, next, curve, part };
     });
     const kinds = view.messages.map((each) => each.kind);
     const letters = boxes.length <= SPELT * Math.min(1, wide / 600) ? Infinity : brief(kinds);
     const orphan = this.messages.show(boxes, (box) => box.message.message, (button, box) => {
-      messageButton(button, box.message, view.next?.message === box.message.message, letters);
-      button.onclick = () => this.act.message(box.message.message, button);
+      messageButton(button, box, letters);
+      button.onclick = () => (box.count > 1 ? listed(box.message)
+        : this.act.message(box.message.message, button));
     });
     const taken = layout.at.map((at) => ({ ...at, ...node }));
     for (const box of boxes) {
@@ -115,7 +122,8 @@ export class Stage {
       class: "ground", x1: one.x, y1: one.y, x2: two.x, y2: two.y,
     }));
     const ways = new Map();
-    for (const { message, curve } of boxes) ways.set(`${message.from} ${message.to}`, curve);
+    const alone = boxes.filter(({ count }) => count === 1);
+    for (const { message, curve } of alone) ways.set(`${message.from} ${message.to}`, curve);
     const arrows = [...ways.values()].flatMap((curve) => {
       const end = along(curve, reach(curve, node));
       const before = along(curve, reach(curve, node) - 0.04);
@@ -151,6 +159,23 @@ export class Stage {
       return element("li", {}, button);
     }));
   }
+}
+
+/** Messages that are drawn as one: each by itself as long as there are few. */
+function bundled(messages) {
+  if (messages.length <= DRAWN) return messages.map((message) => [message]);
+  const bundles = new Map();
+  for (const message of messages) {
+    const key = `${message.from} ${message.kind}`;
+    bundles.set(key, [...bundles.get(key) ?? [], message]);
+  }
+  return [...bundles.values()];
+}
+
+/** Shows where a message is in the list of all. */
+function listed({ message }) {
+  byId("under-way").open = true;
+  document.querySelector(`[data-listed="${message}"]`).focus();
 }
 
 /** What the signs mean of which some are to be seen. */

@@ -2,7 +2,8 @@
 
 use tenure_core::{ProcessId, Property};
 
-use super::layout::Layout;
+use super::layout::{Layout, Step};
+use crate::format::ClockUnit;
 use crate::standing::Hold;
 use crate::verify::{Verification, Violated};
 
@@ -21,6 +22,13 @@ pub struct Crime {
     pub who: Vec<ProcessId>,
 }
 
+impl Step {
+    /// Whether a user was told that it is inside, or is not any more, or who leads.
+    fn tells(&self) -> bool {
+        self.enters || self.exits || self.leader.is_some()
+    }
+}
+
 impl Layout {
     /// The violations that count, as far as the window shows them. Those of a judge begin with the
     /// record at `first`, in ticks since the beginning of the trace.
@@ -37,9 +45,21 @@ impl Layout {
             let steps = self.steps.iter().enumerate();
             steps.filter(move |(_, step)| step.time == time && step.at.is_some())
         };
-        let mut tells = at_time().filter(|(_, it)| it.enters || it.exits || it.leader.is_some());
-        let (step, _) = tells.next_back().or_else(|| at_time().next_back())?;
-        Some(step)
+        let mut tells = at_time().filter(|(_, it)| it.tells());
+        let exact = tells.next_back().or_else(|| at_time().next_back());
+        exact.map(|(step, _)| step).or_else(|| self.step_under_way(time))
+    }
+
+    /// Of real nodes, whose steps take a while: the last that began before, and told a user
+    /// something.
+    fn step_under_way(&self, time: u64) -> Option<usize> {
+        let ends = self.steps.iter().map(|step| step.time).max()?;
+        if self.header.clock == ClockUnit::Tick || self.goes_on && ends < time {
+            return None;
+        }
+        let begun = self.steps.iter().enumerate().filter(|(_, step)| step.time <= time);
+        let telling = begun.filter(|(_, step)| step.at.is_some() && step.tells());
+        telling.max_by_key(|(place, step)| (step.time, *place)).map(|(place, _)| place)
     }
 
     fn crime(&self, violated: &Violated, first: u64) -> Option<Crime> {

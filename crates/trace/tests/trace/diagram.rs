@@ -5,7 +5,7 @@ use tenure_core::{Fence, Layer, ProcessId, TICKS_PER_UNIT, Term};
 use tenure_trace::diagram::{
     Clock, Direction, Fate, Hold, Layout, Margin, Mark, Scale, View, Window, lay_out,
 };
-use tenure_trace::{Header, Kind, Passage, Record, Service, Source, Who};
+use tenure_trace::{ClockUnit, Header, Kind, Passage, Record, Service, Source, Who};
 
 const P1: ProcessId = ProcessId(0);
 const P2: ProcessId = ProcessId(1);
@@ -314,4 +314,24 @@ fn where_two_are_inside_is_marked_in_every_picture() {
     assert_eq!(layout.crimes, [], "one after the other");
     assert!(!layout.to_text(Direction::Down, Margin::Place).contains('✗'));
     assert!(!layout.to_svg(Direction::Right).contains("class=\"guilty\""));
+}
+
+/// Real nodes take a while to do what is one step, and note each thing when they do it.
+#[test]
+fn the_step_of_a_real_node_in_which_two_are_inside_is_marked_though_it_began_before() {
+    let mut header = header(2);
+    header.clock = ClockUnit::Nanosecond;
+    let received = Kind::Receive(passage(P1, "reply", 1));
+    let records = [
+        at(1, P1, enter()),
+        at(1, P2, enter()),
+        at(2, P1, Kind::Send(passage(P2, "reply", 1))),
+        at(3, P1, entered(1)),
+        at(4, P2, received),
+        Record { time: 4 * TICKS_PER_UNIT + 70, ..at(4, P2, entered(2)) },
+        at(5, P1, exited()),
+    ];
+    let layout = lay_out(&header, &records, View::default());
+    let [crime] = &layout.crimes[..] else { panic!("{:?}", layout.crimes) };
+    assert_eq!((crime.who.as_slice(), layout.steps[crime.step].at), (&[P1, P2][..], Some(P2)));
 }
