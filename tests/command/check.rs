@@ -150,7 +150,7 @@ fn an_option_without_effect_is_told() {
         ("check bully -n 2 --entries 2", "--entries has no effect on bully"),
         ("check lamport -n 2 --latency 1", "--latency has no effect on lamport"),
         ("compare election --coordinator 2 --runs 1", "--coordinator has no effect on any"),
-        (&format!("compare election --runs 1 --plot {}", picture.display()), ".svg has no effect"),
+        (&format!("compare election --runs 1 --plot {}", picture.display()), ".html has no effect"),
         (&format!("trace show {file} --kind nosuch"), "--kind nosuch has no effect on this trace"),
         (&format!("trace show {file} --process 9"), "--process P9 has no effect on this trace"),
         (&format!("trace diagram {file} --fields nosuch"), "--fields nosuch has no effect"),

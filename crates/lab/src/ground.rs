@@ -1,5 +1,5 @@
-//! Where processes stand in the picture, and between whom there is a line even when nothing is under
-//! way: what an algorithm is about is often seen there.
+//! Where processes stand in the picture, and between whom there is a line even when nothing is
+//! under way: what an algorithm is about is often seen there.
 
 use serde::Serialize;
 use tenure_core::quorum::{Kind, Quorums};
