@@ -1,5 +1,5 @@
-//! Pictures that the command makes, in a browser: what went wrong is seen, a tree looks like one, and
-//! no word lies over another or is cut.
+//! Pictures that the command makes, in a browser: what went wrong is seen, a tree looks like one,
+//! and no word lies over another or is cut.
 
 use std::fs;
 use std::path::Path;

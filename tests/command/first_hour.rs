@@ -1,17 +1,16 @@
 //! The first hour of somebody new, in ten lines.
 //!
-//! | line | shown by |
-//! |---|---|
-//! | a node whose list of addresses is longer than its peers' is never let in | `cluster::identity` |
-//! | whoever interrupts is told what is known, and nothing else | here; `check::whoever_interrupts_a_check_is_told_what_is_known`, `check::whoever_interrupts_many_checks_is_told_after_which`, `simulate::an_interrupted_run_says_what_it_knows_and_leaves_a_trace_that_can_be_read` |
-//! | `tenure check NAME` with nothing else ends, or stops by itself | here |
-//! | what is almost right is answered in a line, with the nearest | `doubtful` |
-//! | a node with nothing to do says little | `cluster` |
-//! | the leader that is asked to go is followed at once | `cluster` |
-//! | a lock of one's own has every tool | `tools` of `examples/your_own_lock` |
-//! | a picture shows what went wrong | `pictures` of `tests/browser` |
-//! | nothing is wider than the terminal | here |
-//! | a cut makes both sides suspect each other | here; `cluster::partition` |
+//! - A node whose list of addresses is longer than its peers' is never let in: `cluster::identity`.
+//! - Whoever interrupts is told what is known, and nothing else: here, and in `check` and `simulate`
+//!   of this folder (`whoever_interrupts_…`, `an_interrupted_run_…`).
+//! - `tenure check NAME` with nothing else ends, or stops by itself: here.
+//! - What is almost right is answered in a line, with the nearest: `doubtful`.
+//! - A node with nothing to do says little: `cluster`.
+//! - A leader that is asked to go is followed at once: `cluster`.
+//! - A lock of one's own has every tool: `tools` of `examples/your_own_lock`.
+//! - A picture shows what went wrong: `pictures` of `tests/browser`.
+//! - Nothing is wider than the terminal: here.
+//! - A cut makes both sides suspect each other: here, and on real nodes `cluster::partition`.
 
 use std::io::Read;
 use std::process::{Child, Command, Stdio};
