@@ -3,30 +3,14 @@
 use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::Paxos;
 use tenure_algorithms::agreement::paxos::Switch;
-use tenure_core::service::consensus::{Command, Event};
 use tenure_core::{Algorithm, Order, Verdict};
-use tenure_trace::{Dice, Seen, Stage};
+use tenure_trace::{Dice, Stage};
 
+use crate::support::consensus::{decided, propose};
 use crate::support::p;
 
 fn stage(size: u32) -> Stage<Paxos> {
     Stage::alike(size, Order::Reordered, Variants::none())
-}
-
-fn propose(stage: &mut Stage<Paxos>, at: u32) {
-    stage.command(p(at), Command::Propose { value: at.into() });
-}
-
-/// By process: what it decided since the last look.
-fn decided(stage: &mut Stage<Paxos>) -> Vec<(u32, u64)> {
-    let seen = stage.take_seen().into_iter();
-    let decisions = seen.filter_map(|(at, seen)| match seen {
-        Seen::Event(Event::Decided { value }) => Some((at.number(), value)),
-        _ => None,
-    });
-    let mut decisions: Vec<(u32, u64)> = decisions.collect();
-    decisions.sort_unstable();
-    decisions
 }
 
 #[test]

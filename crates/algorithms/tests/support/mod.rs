@@ -1,6 +1,7 @@
 //! What tests of algorithms have in common: names for processes, and those who use a stage.
 #![allow(dead_code, reason = "each test crate uses a part of it")]
 
+pub(crate) mod consensus;
 pub(crate) mod detector;
 pub(crate) mod election;
 pub(crate) mod mutex;

@@ -5,33 +5,31 @@ use tenure_core::service::{
 };
 use tenure_core::{ProcessId, Service};
 
-use super::spoken::{Heard, Spoken, number, say, say_number};
+use super::spoken::{Heard, Spoken, number, one_word, say, say_number};
 use crate::format::{Asked, Told};
 use crate::scripts::script::Asking;
 
-/// A command of one word.
-fn word<C>(asking: &Asking, verb: &str, command: C) -> Option<C> {
-    let is_meant = asking.verb == verb && asking.peer.is_none() && asking.words.is_empty();
-    is_meant.then_some(command)
-}
-
-/// Makes of each service's words its face, and of all of them that of any.
+/// Makes of each service's words its face, and of all of them that of any: its commands of one
+/// word, and how the others are understood and said, where there are any.
 macro_rules! spoken {
     ($($Service:ident of $service:ident:
-        understand |$asking:ident| $understand:expr,
-        say |$command:ident, $at:ident| $say:expr;)+) => {
+        words [$($word:literal => $plain:ident),*]
+        $(, understand |$asking:ident| $understand:expr,
+        say |$command:ident, $at:ident| $say:expr)?;)+) => {
         $(
             impl Spoken for $service::Command {
                 const SERVICE: Service = Service::$Service;
+                const WORDS: &'static [(&'static str, Self)] =
+                    &[$(($word, $service::Command::$plain)),*];
 
-                fn understand($asking: &Asking) -> Option<Self> {
+                $(fn understand($asking: &Asking) -> Option<Self> {
                     $understand
                 }
 
                 fn say(&self, $at: ProcessId) -> Asking {
                     let $command = self;
                     $say
-                }
+                })?
 
                 fn agreeing(command: agreement::Command) -> Option<Self> {
                     command.try_into().ok()
@@ -80,7 +78,7 @@ macro_rules! spoken {
 }
 
 spoken! {
-    Consensus of consensus:
+    Consensus of consensus: words [],
         understand |asking| {
             number(asking, "propose").map(|value| consensus::Command::Propose { value })
         },
@@ -88,7 +86,7 @@ spoken! {
             let consensus::Command::Propose { value } = command;
             say_number("propose", value, at)
         };
-    Broadcast of broadcast:
+    Broadcast of broadcast: words [],
         understand |asking| {
             number(asking, "broadcast").map(|number| broadcast::Command::Broadcast { number })
         },
@@ -96,12 +94,12 @@ spoken! {
             let broadcast::Command::Broadcast { number } = command;
             say_number("broadcast", number, at)
         };
-    Snapshot of snapshot:
+    Snapshot of snapshot: words ["record" => Record],
         understand |asking| match (&*asking.verb, asking.peer, asking.words.as_slice()) {
             ("give", Some(to), [tokens]) => {
                 Some(snapshot::Command::Give { to, tokens: tokens.parse().ok()? })
             }
-            _ => word(asking, "record", snapshot::Command::Record),
+            _ => one_word(asking),
         },
         say |command, at| match command {
             snapshot::Command::Give { to, tokens } => {
@@ -109,13 +107,8 @@ spoken! {
             }
             snapshot::Command::Record => say("record", at),
         };
-    Barrier of barrier:
-        understand |asking| word(asking, "arrive", barrier::Command::Arrive),
-        say |command, at| {
-            let barrier::Command::Arrive = command;
-            say("arrive", at)
-        };
-    Termination of termination:
+    Barrier of barrier: words ["arrive" => Arrive];
+    Termination of termination: words [],
         understand |asking| {
             let generations = number(asking, "compute");
             generations.map(|generations| termination::Command::Compute { generations })
@@ -124,21 +117,8 @@ spoken! {
             let termination::Command::Compute { generations } = command;
             say_number("compute", generations, at)
         };
-    Membership of membership:
-        understand |asking| {
-            let leave = word(asking, "leave", membership::Command::Leave);
-            leave.or_else(|| word(asking, "join", membership::Command::Join))
-        },
-        say |command, at| match command {
-            membership::Command::Leave => say("leave", at),
-            membership::Command::Join => say("join", at),
-        };
-    Renaming of renaming:
-        understand |asking| word(asking, "rename", renaming::Command::Rename),
-        say |command, at| {
-            let renaming::Command::Rename = command;
-            say("rename", at)
-        };
+    Membership of membership: words ["leave" => Leave, "join" => Join];
+    Renaming of renaming: words ["rename" => Rename];
 }
 
 impl Heard for agreement::Event {

@@ -116,7 +116,7 @@ pub(super) fn say(verb: impl Into<String>, at: ProcessId) -> Asking {
 }
 
 /// A command of one word.
-fn one_word<C: Spoken>(asking: &Asking) -> Option<C> {
+pub(super) fn one_word<C: Spoken>(asking: &Asking) -> Option<C> {
     let alone = asking.peer.is_none() && asking.words.is_empty();
     let meant = C::WORDS.iter().find(|(word, _)| alone && *word == asking.verb)?;
     Some(meant.1.clone())
