@@ -5,6 +5,7 @@
 //! round to itself.
 
 use super::search::{Act, Process, Sent};
+use super::user::User;
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Site {
@@ -14,13 +15,6 @@ pub(crate) struct Site {
     asked: Vec<u64>,
     token: Option<Token>,
     user: User,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum User {
-    Outside,
-    Waiting,
-    Inside,
 }
 
 /// *LN* and *Q*.
@@ -53,11 +47,7 @@ impl Process for Site {
     type Message = Message;
 
     fn may(&self) -> Option<Act> {
-        match self.user {
-            User::Outside => (self.wishes > 0).then_some(Act::Ask),
-            User::Waiting => None,
-            User::Inside => Some(Act::Leave),
-        }
+        self.user.may(self.wishes)
     }
 
     fn act(&mut self, act: Act) -> Sent<Message> {

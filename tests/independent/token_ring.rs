@@ -6,6 +6,7 @@
 //! leaves.
 
 use super::search::{Act, Process, Sent};
+use super::user::User;
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Site {
@@ -13,13 +14,6 @@ pub(crate) struct Site {
     wishes: u32,
     has_token: bool,
     user: User,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum User {
-    Outside,
-    Waiting,
-    Inside,
 }
 
 /// The token itself.
@@ -40,11 +34,7 @@ impl Process for Site {
     type Message = Token;
 
     fn may(&self) -> Option<Act> {
-        match self.user {
-            User::Outside => (self.wishes > 0).then_some(Act::Ask),
-            User::Waiting => None,
-            User::Inside => Some(Act::Leave),
-        }
+        self.user.may(self.wishes)
     }
 
     fn may_as_well(&self) -> Option<Act> {

@@ -5,21 +5,23 @@
 mod searches;
 
 use tenure_algorithms::Variants;
-use tenure_algorithms::election::{ChangRoberts, chang_roberts as ring};
+use tenure_algorithms::election::{Bully, ChangRoberts, bully as garcia, chang_roberts as ring};
 use tenure_algorithms::mutex::{
-    Lamport, NaimiTrehel, Raymond, RicartAgrawala, SuzukiKasami, TokenRing,
-    raymond as tree_of_tokens, ricart_agrawala as ra,
+    Lamport, Maekawa, NaimiTrehel, Raymond, RicartAgrawala, SuzukiKasami, TokenRing,
+    maekawa as votes, raymond as tree_of_tokens, ricart_agrawala as ra,
 };
 use tenure_check::{Check, Entries, Report};
-use tenure_core::Mutex;
 use tenure_core::monitors::{Agreement, MutualExclusion};
+use tenure_core::quorum::Kind;
 use tenure_core::tree::Shape;
+use tenure_core::{Mutex, ProcessId, TICKS_PER_UNIT};
 
 use crate::elections::ranks;
 use searches::search::Links::{AnyOrder, InOrder};
 use searches::search::{Process, count};
 use searches::{
-    chang_roberts, lamport, naimi_trehel, raymond, ricart_agrawala, suzuki_kasami, token_ring,
+    bully, chang_roberts, lamport, maekawa, naimi_trehel, raymond, ricart_agrawala, suzuki_kasami,
+    token_ring,
 };
 
 /// As many users as there are numbers, who enter so often.
@@ -94,6 +96,48 @@ fn chang_and_roberts_have_as_many_worlds_and_steps_as_in_1979() {
         let check = Check::<ChangRoberts>::with(size(ids), config).fifo();
         let ours = found(&check.in_the_end(Agreement::new()).progress().run());
         assert_eq!(ours, count(chang_roberts::sites(ids), InOrder), "ring {ids:?}");
+    }
+}
+
+/// Maekawa's votes in quorums of one kind, as Tenure has them, and the same lists.
+fn voting(kind: Kind, size: u32, variants: Variants<votes::Switch>) -> (Check<Maekawa>, Lists) {
+    let plain = votes::Config::of(kind, size).expect("there are such quorums");
+    let of = |at| plain.quorums.quorum(ProcessId(at)).iter().map(ProcessId::index).collect();
+    let lists = (0..size).map(of).collect();
+    (Check::with(size, votes::Config { variants, ..plain }).fifo(), lists)
+}
+
+/// By process, its quorum.
+type Lists = Vec<Vec<usize>>;
+
+#[test]
+fn maekawa_has_as_many_worlds_and_steps_as_in_1985_and_1987() {
+    for (kind, wishes) in [
+        (Kind::Grid, &[2, 2][..]),
+        (Kind::Pairs, &[1, 1, 1]),
+        (Kind::Grid, &[1, 1, 0]),
+        (Kind::Majority, &[1, 1, 0]),
+    ] {
+        let (check, quorums) = voting(kind, size(wishes), Variants::none());
+        let theirs = count(maekawa::sites(wishes, &quorums), InOrder);
+        assert_eq!(checked(check, wishes), theirs, "{kind:?}, entries {wishes:?}");
+    }
+    // The negative control: nobody is told that it failed.
+    let basic = Variants::none().with(votes::Switch::Basic);
+    let (check, quorums) = voting(Kind::Grid, 2, basic);
+    assert_ne!(checked(check, &[2, 2]), count(maekawa::sites(&[2, 2], &quorums), InOrder));
+}
+
+#[test]
+fn the_bully_has_as_many_worlds_and_steps_as_in_1982_whatever_the_timeouts() {
+    for (size, most, order) in
+        [(2, 2, AnyOrder), (2, 2, InOrder), (2, 3, AnyOrder), (3, 1, AnyOrder), (3, 1, InOrder)]
+    {
+        let config = garcia::Config::plain(size, TICKS_PER_UNIT);
+        let check = Check::<Bully>::with(size, config).in_flight(64).term_max(most).progress();
+        let ours = found(&if order == InOrder { check.fifo() } else { check }.run());
+        let theirs = count(bully::sites(size as usize, most), order);
+        assert_eq!(ours, theirs, "{size}, numbers up to {most}, {order:?}");
     }
 }
 
