@@ -31,6 +31,8 @@
 //! other. Who enters becomes larger: everybody is the least after finitely many entries of others.
 //! The variant `ordered` prevents the cycles that are else detected.
 
+mod message;
+
 use alloc::collections::BTreeSet;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -38,9 +40,10 @@ use alloc::vec::Vec;
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::theory::{Hops, Theory};
 use tenure_core::{
-    Algorithm, Card, Cost, Effects, Faults, Fence, Group, Never, ProcessId, Protocol, labelled,
+    Algorithm, Card, Cost, Effects, Faults, Fence, Group, Never, ProcessId, Protocol,
 };
 
+pub use self::message::{Attempt, Candidate, Initiator, Message};
 use super::{Claim, Desk, Ticket};
 use crate::Variants;
 use crate::catalogue::{Configured, Parameters, Unknown};
@@ -86,75 +89,6 @@ struct Edge {
     dependents: BTreeSet<Initiator>,
 }
 
-/// One attempt of a process to enter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Attempt {
-    /// Whose.
-    pub process: ProcessId,
-    /// Which of its attempts.
-    pub number: u64,
-}
-
-/// Who started a probe, and how many it had started: one for each of its edges, as in the paper.
-pub type Initiator = (ProcessId, u64);
-
-/// A victim so far: how often it has entered, and what it would give up. The largest is taken.
-pub type Candidate = (u64, Attempt);
-
-/// What processes say to each other. The lock meant is that of the manager who speaks or hears.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum Message {
-    /// "I want your lock."
-    Request {
-        /// In which attempt of mine.
-        number: u64,
-        /// The largest count that I have seen.
-        fence: u64,
-    },
-    /// "The lock is yours."
-    Grant {
-        /// Which attempt this answers.
-        number: u64,
-        /// How many grants there were, of this lock or any whose count its askers had seen.
-        count: u64,
-    },
-    /// "You wait for this process": an edge of the wait-for graph.
-    Wait {
-        /// Which attempt waits.
-        number: u64,
-        /// Who holds the lock.
-        holder: Attempt,
-        /// The number of its grant.
-        count: u64,
-    },
-    /// "I do not want your lock any longer."
-    Release {
-        /// Which attempt is over.
-        number: u64,
-        /// The largest count that I have seen.
-        fence: u64,
-    },
-    /// "The initiator waits for you", from one who waits itself: `probe(i, j, k)`.
-    Probe {
-        /// Who started it.
-        initiator: Initiator,
-        /// Which attempt of the receiver is waited for.
-        number: u64,
-        /// Who shall give up, so far.
-        victim: Candidate,
-    },
-    /// "You are the victim."
-    Abort {
-        /// Which attempt to give up.
-        number: u64,
-    },
-}
-
-labelled!(Message, Mutex, Request => "request", Grant => "grant", Wait => "wait",
-    Release => "release", Probe => "probe", Abort => "abort");
-
 /// What is fixed for life.
 #[derive(Clone, Debug, Default)]
 pub struct Config {
@@ -176,6 +110,13 @@ switches! {
         "everybody takes the lower lock first: there are no cycles, and nobody looks for one";
     UnnumberedAbort = "unnumbered-abort", sound,
         "a late abort hits the next attempt: a phantom deadlock costs another retry";
+    CountsAlone = "counts-alone", unsound,
+        "a manager counts its own grants, and not on from what its askers have seen of others'"
+        => "", "-n 3 --entries 2,1,1 --property fencing";
+    Talkative = "talkative", unsound,
+        "with `ordered`: whoever waits is told for whom, though nobody looks for cycles: right, \
+         and dear"
+        => "", "-n 5 --variant ordered,talkative --entries 0,0,0,1,1 --property cost";
 }
 
 impl Protocol for EdgeChasing {
@@ -212,14 +153,14 @@ impl Protocol for EdgeChasing {
     fn on_message(&mut self, from: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
         match message {
             Message::Request { number, fence } => {
-                self.desk.count_from(fence);
+                self.count_from(fence);
                 self.desk.ask(claim(from, number));
                 if !self.grant_next(fx) {
                     self.tell(claim(from, number), fx);
                 }
             }
             Message::Release { number, fence } => {
-                self.desk.count_from(fence);
+                self.count_from(fence);
                 self.desk.release(claim(from, number));
                 self.grant_next(fx);
             }
@@ -334,6 +275,13 @@ impl EdgeChasing {
 
 /// The manager: whoever waits is told for whom.
 impl EdgeChasing {
+    /// Entries need locks of several managers: whose next count is above all that were seen.
+    fn count_from(&mut self, fence: u64) {
+        if !self.variants.has(Switch::CountsAlone) {
+            self.desk.count_from(fence);
+        }
+    }
+
     /// Whether a grant was given.
     fn grant_next(&mut self, fx: &mut impl Effects<Self>) -> bool {
         let Some((claim, count)) = self.desk.grant() else { return false };
@@ -346,8 +294,7 @@ impl EdgeChasing {
 
     /// Tells one who waits for its second lock who holds it. Nobody waits for one without a lock.
     fn tell(&mut self, waiting: Claim, fx: &mut impl Effects<Self>) {
-        let silent = [Switch::NoDetection, Switch::Ordered].iter();
-        if !silent.copied().any(|switch| self.variants.has(switch))
+        if self.detects()
             && self.locks(waiting.process)[0] != self.group.me()
             && let Some((holder, count)) = self.desk.awaited_by(waiting)
         {
@@ -355,6 +302,12 @@ impl EdgeChasing {
             let number = waiting.ticket.number;
             self.send(waiting.process, Message::Wait { number, holder, count }, fx);
         }
+    }
+
+    /// Whether there may be cycles, and somebody looks for them.
+    fn detects(&self) -> bool {
+        let has = |switch| self.variants.has(switch);
+        !has(Switch::NoDetection) && (!has(Switch::Ordered) || has(Switch::Talkative))
     }
 
     /// A message to anybody; a local call where that is us.
@@ -373,14 +326,16 @@ fn claim(process: ProcessId, number: u64) -> Claim {
 
 impl Algorithm for EdgeChasing {
     fn card(config: &Config, size: u32) -> Card {
-        let most = config.variants.has(Switch::Ordered).then_some(6);
+        let messages = Cost::per_entry("6 (3 at a manager), more with retries", 3, None);
+        // Without cycles there is nothing else than three messages with each of two managers.
+        let ordered = Cost { most: Some(6), ..messages.clone() };
+        let is_ordered = config.variants.has(Switch::Ordered);
+        let messages = if is_ordered { ordered } else { messages.in_part() };
         Card {
             faults: Faults::duplication(
                 "stops when a manager or a process that waits or is inside crashes",
             ),
-            messages: Cost::per_entry("6 (3 at a manager), more with retries", 3, most)
-                .none_alone(size)
-                .in_part(),
+            messages: messages.none_alone(size),
             theory: Some(Theory::lock(
                 ["4 (2 at a manager)", "not known", "no"],
                 Hops { words: "2…4", least: 2, most: 4 },

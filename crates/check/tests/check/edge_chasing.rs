@@ -61,6 +61,14 @@ fn where_everybody_takes_the_lower_lock_first_there_is_no_deadlock() {
     assert_eq!(checks.map(explored), [(33, 46), (270, 513), (215, 406)]);
 }
 
+/// A fence is counted by the manager of the second lock, which has not seen the entries of others.
+#[test]
+fn a_manager_that_counts_alone_lets_a_fence_go_back() {
+    let check = |variants| Check::<EdgeChasing>::with(3, Config { variants }).entries([2, 1, 1]);
+    let report = check(Variants::none().with(Switch::CountsAlone)).always(Fencing::new()).run();
+    violated(&report, "fencing", 12);
+}
+
 /// Who enters once and is in one deadlock at most makes two attempts, and one more in vain.
 #[test]
 fn nobody_gives_up_in_vain_and_where_aborts_have_no_number_only_links_in_order_see_to_that() {
