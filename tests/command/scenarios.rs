@@ -238,6 +238,8 @@ fn ricart_agrawala_messages() {
 #[test]
 fn least_loaded() {
     assert_eq!(seen("least-loaded")["leaders_by_algorithm"], json!([[3], [3], [3], [3]]));
+    let refused = tenure("simulate bully --loads 50,0,25");
+    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
 }
 
 #[claims("I-57")]

@@ -6,7 +6,7 @@ use super::source::{Source, attributes, line_of, words};
 use super::{File, Finding, Tree};
 
 /// What has to be shown, by name.
-const LIST: &str = "docs/checklist.md";
+pub(super) const LIST: &str = "docs/checklist.md";
 /// The section of the list whose lines nobody claims so far.
 const LATER: &str = "## Not claimed yet";
 
@@ -86,9 +86,10 @@ fn list<'a>(tree: &'a Tree, findings: &mut Vec<Finding>) -> BTreeMap<&'a str, Li
 }
 
 /// One name in the claim of an item.
-struct Claim {
-    name: String,
-    line: usize,
+pub(super) struct Claim {
+    pub(super) name: String,
+    /// Where the claim stands.
+    pub(super) line: usize,
     by: By,
 }
 
@@ -99,7 +100,7 @@ enum By {
     Other,
 }
 
-fn claims(file: &File, source: &Source) -> Vec<Claim> {
+pub(super) fn claims(file: &File, source: &Source) -> Vec<Claim> {
     let code = &source.code;
     let mut found = Vec::new();
     for item in items(code) {

@@ -9,6 +9,7 @@ mod attributes;
 mod catalogue;
 mod claims;
 mod documents;
+mod figures;
 mod imports;
 mod laws;
 mod lengths;
@@ -41,6 +42,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("attributes", attributes::check),
     ("catalogue", catalogue::check),
     ("claims", claims::check),
+    ("figures", figures::check),
     ("stories", stories::check),
     ("shown", shown::check),
     ("theory", theory::check),
