@@ -85,6 +85,25 @@ fn a_forgotten_vote_makes_two_leaders_of_one_term() {
     per_term(raft(3, 1, &[]).crashing(1).recovering(1)).assert_holds();
 }
 
+/// `tenure check raft -n 3 --crash 1 --recover 1 --timing synchronous --latency 1 --initiators 1`:
+/// where time passes for all alike the search ends with any number of messages on a link, for
+/// whatever is sent is there after one unit; terms alone are bounded.
+#[test]
+#[ignore = "ten seconds of two cores"]
+fn in_time_three_agree_and_are_told_whoever_crashes_and_comes_back() {
+    let check = |switches: &[Switch]| {
+        let check = Check::<Raft>::with(3, config(3, switches)).term_max(2);
+        check.initiators([ProcessId(0)]).synchronous(1..=1).crashing(1).recovering(1)
+    };
+    let overall = OneLeader::new(Scope::Overall);
+    let report = check(&[]).in_the_end(Agreement::new()).progress().always(overall).run();
+    report.assert_holds();
+    assert_eq!((report.states, report.bounds.in_flight), (1_168_460, None));
+    // The control: who forgets its vote gives it twice, here as well.
+    let forgetful = per_term(check(&[Switch::ForgottenVote]));
+    violated(&forgetful, "one-leader-per-term", 10);
+}
+
 /// Where timers fire at any time, an earlier leader goes on until it hears of the later one:
 /// hence terms.
 #[test]
