@@ -405,6 +405,15 @@ fn tables_fit_a_hundred_columns_and_hold_theory_beside_figures() {
     assert!(told.contains("exactly 8 are expected"), "{told}");
 }
 
+/// The election starts again where a message is lost; the lock beside it does not.
+#[test]
+fn a_lock_at_the_leader_of_a_ring_that_loses_needs_a_channel_that_does_not() {
+    let lossy = "coordinated:restarting-chang-roberts -n 3 --lose 0.1 --runs 10";
+    refused(&format!("simulate {lossy}"), &["messages are lost", "fifo:"]);
+    text(&format!("simulate {lossy} --beyond-assumptions"), 1);
+    text(&format!("simulate fifo:{lossy}"), 0);
+}
+
 #[test]
 fn compare_runs_all_algorithms_on_one_workload() {
     let table = data("compare mutex -n 5 --sequential 40 --runs 10");

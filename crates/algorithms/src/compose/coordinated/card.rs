@@ -18,6 +18,10 @@ impl<E: Election + Algorithm> Algorithm for Coordinated<E> {
     fn card(config: &Config<E::Config>, size: u32) -> Card {
         let mut election = E::card(&config.election, size);
         let (loses, lasts) = (election.faults.loss, election.faults.crashes == Crashes::Recovery);
+        let says = match loses && !lasts {
+            true => "a crash breaks the ring, and what the lock loses comes again only over `fifo:`",
+            false => election.faults.says,
+        };
         let formula = "3 (0 at the leader), and 2(N−1) at a change of leader";
         let of_lock = [Property::MutualExclusion, Property::Fencing];
         if is_clocked(&election.clocked) {
@@ -39,7 +43,7 @@ impl<E: Election + Algorithm> Algorithm for Coordinated<E> {
             topology: Topology::Complete,
             // Whoever leads asks everybody. What the lock loses comes again with the next leader,
             // if there is one without being asked for.
-            faults: Faults { loss: loses && lasts, absence: false, ..election.faults },
+            faults: Faults { loss: loses && lasts, absence: false, says, ..election.faults },
             knows: Knowledge::NON_UNIFORM,
             messages: Cost::per_entry(formula, 0, Some(3)).none_alone(size).in_part(),
             theory: None,
