@@ -26,8 +26,9 @@ pub enum Property {
     OrderWithMessages,
     /// Nobody enters twice while another waits.
     NoStarvation,
-    /// How often one enters while another waits: measured, and never violated.
-    Bypass,
+    /// How often one enters while another waits: no more than this, or, where no bound is given,
+    /// measured and never violated.
+    Bypass(Option<u32>),
     /// In the end all believe in one leader, and nobody's terms go back. Of consensus: nobody ever
     /// decides otherwise than another. Of a broadcast: what is delivered by one who stays up, all
     /// who stay up deliver in the end.
@@ -118,7 +119,8 @@ pub enum Notice {
 }
 
 impl Property {
-    /// All but the reader's own; the *k* of [`Property::AtMost`] is for a card to say.
+    /// All but the reader's own; the *k* of [`Property::AtMost`] is for a card to say, and the bound
+    /// of [`Property::Bypass`] for whoever asks.
     pub const ALL: [Property; 36] = [
         Property::MutualExclusion,
         Property::AtMost(1),
@@ -128,7 +130,7 @@ impl Property {
         Property::Order,
         Property::OrderWithMessages,
         Property::NoStarvation,
-        Property::Bypass,
+        Property::Bypass(None),
         Property::Agreement,
         Property::Validity,
         Property::Uniqueness,
@@ -173,7 +175,11 @@ impl Property {
                 ("order-with-messages", "The same, with the application's messages")
             }
             Property::NoStarvation => ("no-starvation", "Nobody enters twice while another waits"),
-            Property::Bypass => ("bypass", "Measure how often one enters while another waits"),
+            Property::Bypass(_) => (
+                "bypass",
+                "Measure how often one enters while another waits; bypass=2: judge that it is no \
+                 more than twice",
+            ),
             Property::Agreement => {
                 ("agreement", "In the end all believe in one leader; all decide, or deliver, alike")
             }
@@ -245,7 +251,7 @@ impl Property {
             | Property::Order
             | Property::OrderWithMessages
             | Property::NoStarvation
-            | Property::Bypass => matches!(service, Service::Mutex | Service::Office),
+            | Property::Bypass(_) => matches!(service, Service::Mutex | Service::Office),
             Property::Agreement => {
                 use Service::{Broadcast, Consensus, Election, Office};
                 matches!(service, Election | Office | Consensus | Broadcast)
@@ -335,7 +341,7 @@ impl fmt::Display for Property {
 impl Ord for Property {
     fn cmp(&self, other: &Self) -> Ordering {
         let most = |property: &Property| match property {
-            Property::AtMost(most) => *most,
+            Property::AtMost(most) | Property::Bypass(Some(most)) => *most,
             _ => 0,
         };
         self.name().cmp(other.name()).then_with(|| most(self).cmp(&most(other)))

@@ -8,7 +8,8 @@ pub struct Theory {
     /// From request to entry, nobody else wanting to, in hops of messages. Empty for an election.
     pub entry: &'static str,
     /// From an exit to the next entry, somebody waiting; from the start of an election by all at
-    /// once until all know its end.
+    /// once until all know its end; of an agreement, from when all ask at once until the last of
+    /// them is told.
     pub delay: Hops,
     /// The most entries of one other while a process waits. Empty for an election.
     pub bypass: &'static str,
@@ -25,7 +26,12 @@ impl Theory {
 
     /// Of an election that takes so many hops when all start at once.
     pub const fn election(hops: u32) -> Self {
-        let delay = Hops { words: "", least: hops, most: hops };
+        Theory::agreement("", hops)
+    }
+
+    /// Of an agreement that takes so many hops, in words and in number, when all ask at once.
+    pub const fn agreement(words: &'static str, hops: u32) -> Self {
+        let delay = Hops { words, least: hops, most: hops };
         Theory { entry: "", delay, bypass: "", order: "" }
     }
 }

@@ -100,8 +100,9 @@ pub(crate) fn of_lock<P: Mutex + Algorithm>(
                 Property::OrderWithMessages => {
                     check.application_messages(app_messages.max(1)).always(InOrder::with_messages())
                 }
-                Property::NoStarvation => check.always(Bypass::at_most(1)),
-                Property::Bypass => check.measuring_bypass(MOST_COUNTED),
+                Property::NoStarvation => check.always(Bypass::no_starvation()),
+                Property::Bypass(None) => check.measuring_bypass(MOST_COUNTED),
+                Property::Bypass(Some(most)) => check.always(Bypass::at_most(*most)),
                 Property::Progress => check.progress(),
                 Property::Topology => check.round(P::card(config, asked.size).topology),
                 Property::Cost => match Spending::within(&P::card(config, asked.size).messages) {

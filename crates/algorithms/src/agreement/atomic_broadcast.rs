@@ -27,6 +27,7 @@ use alloc::vec::Vec;
 
 use tenure_core::service::broadcast::{Command, Event, Item};
 use tenure_core::service::{Of, consensus};
+use tenure_core::theory::Theory;
 use tenure_core::{
     Algorithm, Card, Cost, Crashes, Detection, Effects, Faults, Group, Input, Label, Labelled,
     Never, ProcessId, Property, Protocol, Service, Verdict,
@@ -92,7 +93,7 @@ impl Protocol for AtomicBroadcast {
     type Command = Command;
     type Event = Event;
     type Message = Message;
-    type Timer = Never;
+    type Timer = reliable_broadcast::Timer;
     type Stable = ();
 
     fn boot(
@@ -133,6 +134,10 @@ impl Protocol for AtomicBroadcast {
         self.propose(fx);
     }
 
+    fn on_timer(&mut self, timer: reliable_broadcast::Timer, fx: &mut impl Effects<Self>) {
+        self.relay(Input::Timer(timer), fx);
+    }
+
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         let begun: Vec<u64> = self.turns.keys().copied().collect();
         for turn in begun {
@@ -163,7 +168,7 @@ impl AtomicBroadcast {
         let of_turn = move |inner| Message::Turn(Of { key: turn, inner });
         let (_, decisions) = fx.lift(
             of_turn,
-            |timer| timer,
+            |timer: Never| match timer {},
             |fx| {
                 let paxos = turns.entry(turn).or_insert_with(|| {
                     let mut paxos = Paxos::boot(group, &Variants::none(), None, fx);
@@ -236,6 +241,7 @@ impl Algorithm for AtomicBroadcast {
                 (n - 1) * (n - 1) + 5 * (n - 1),
                 None,
             ),
+            theory: Some(Theory::agreement("4N+1", 4 * size + 1)),
             variants: Variants::<Switch>::declared(),
             ..Card::agreement(
                 Service::Broadcast,

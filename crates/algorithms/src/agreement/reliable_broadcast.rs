@@ -23,13 +23,15 @@
 //! up, as a majority does, and its messages arrive.
 //!
 //! The steps of a checker are whole: nobody crashes there in the midst of sending. What is shown
-//! instead is a message that is lost, `--lose 1 --beyond-assumptions`, which sending on makes good.
+//! instead is a message that is lost, `--lose 1 --beyond-assumptions`, which sending on makes good;
+//! and with the mistake `deliver-first`, whose two halves are two steps, a crash between them.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 
 use tenure_core::service::broadcast::{Command, Event, Item};
+use tenure_core::theory::Theory;
 use tenure_core::{
-    Algorithm, Card, Cost, Crashes, Effects, Faults, Group, Never, ProcessId, ProcessSet, Property,
+    Algorithm, Card, Cost, Crashes, Delay, Effects, Faults, Group, ProcessId, ProcessSet, Property,
     Protocol, Service, Strategy, labelled,
 };
 
@@ -42,6 +44,8 @@ pub struct ReliableBroadcast {
     group: Group,
     variants: Variants<Switch>,
     known: BTreeMap<Item, Known>,
+    /// Delivered, and not sent on yet: always empty but with `deliver-first`.
+    owed: BTreeSet<Item>,
 }
 
 /// An item that we have got.
@@ -65,6 +69,13 @@ pub enum Message {
 
 labelled!(Message, Agreement, Item => "item");
 
+/// The timers of this algorithm, which only a mistake needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Timer {
+    /// With `deliver-first`: what was delivered is sent on.
+    SendOn,
+}
+
 switches! {
     Uniform = "uniform", sound,
         "an item is delivered when a majority has it, so that also who crashes delivers nothing \
@@ -76,7 +87,12 @@ switches! {
         "who delivers an item does not note it, and delivers what others send on again"
         => "", "-n 3";
     DeliverFirst = "deliver-first", unsound,
-        "with `uniform`: an item is delivered before a majority has it";
+        "an item is delivered first and sent on by a later step: who crashes between has what \
+         nobody else gets"
+        => "", "-n 2 --crash 1 --property uniform-agreement";
+    NamesSender = "names-sender", unsound,
+        "an item is taken for one of whoever sent it, though that one only sent it on"
+        => "", "-n 3 --property no-creation";
 }
 
 impl Protocol for ReliableBroadcast {
@@ -84,7 +100,7 @@ impl Protocol for ReliableBroadcast {
     type Command = Command;
     type Event = Event;
     type Message = Message;
-    type Timer = Never;
+    type Timer = Timer;
     type Stable = ();
 
     fn boot(
@@ -93,7 +109,8 @@ impl Protocol for ReliableBroadcast {
         _: Option<()>,
         _: &mut impl Effects<Self>,
     ) -> Self {
-        ReliableBroadcast { group, variants: *variants, known: BTreeMap::new() }
+        let (known, owed) = (BTreeMap::new(), BTreeSet::new());
+        ReliableBroadcast { group, variants: *variants, known, owed }
     }
 
     fn stable(&self) {}
@@ -109,18 +126,32 @@ impl Protocol for ReliableBroadcast {
         Message::Item { item }: Message,
         fx: &mut impl Effects<Self>,
     ) {
+        let item =
+            if self.variants.has(Switch::NamesSender) { Item { from, ..item } } else { item };
         self.get(from, item, fx);
+    }
+
+    fn on_timer(&mut self, Timer::SendOn: Timer, fx: &mut impl Effects<Self>) {
+        for item in core::mem::take(&mut self.owed) {
+            self.send_on(item, fx);
+        }
     }
 }
 
 impl ReliableBroadcast {
     /// Takes note that `from` has an item, and so have we.
     fn get(&mut self, from: ProcessId, item: Item, fx: &mut impl Effects<Self>) {
+        let delivers_first = self.variants.has(Switch::DeliverFirst);
         if !self.known.contains_key(&item) {
-            self.send_on(item, fx);
+            if delivers_first {
+                self.owed.insert(item);
+                fx.set_timer(Timer::SendOn, Delay::between_units(0, 1));
+            } else {
+                self.send_on(item, fx);
+            }
         }
         let (me, size) = (self.group.me(), self.group.size());
-        let waits = self.variants.has(Switch::Uniform) && !self.variants.has(Switch::DeliverFirst);
+        let waits = self.variants.has(Switch::Uniform) && !delivers_first;
         let known = self.known.entry(item).or_default();
         known.by.insert(from);
         known.by.insert(me);
@@ -156,6 +187,7 @@ impl Algorithm for ReliableBroadcast {
                 )
             },
             messages: Cost::per_agreement("(N−1)²", (n - 1) * (n - 1), Some((n - 1) * (n - 1))),
+            theory: Some(Theory::agreement("1", 1)),
             variants: Variants::<Switch>::declared(),
             ..Card::agreement(
                 Service::Broadcast,
@@ -175,6 +207,7 @@ impl Algorithm for ReliableBroadcast {
         let messages = n * (n - 1);
         Card {
             messages: Cost::per_agreement("N(N−1)", messages, Some(messages)),
+            theory: Some(Theory::agreement("2", 2)),
             ..card.promising([Property::UniformAgreement])
         }
     }

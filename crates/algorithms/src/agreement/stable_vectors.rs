@@ -109,6 +109,9 @@ switches! {
     Keeps = "keeps-suggestion", unsound,
         "a process decides on what it suggests, though another suggests the same"
         => "", "-n 3";
+    AllSuggest = "all-suggest", unsound,
+        "everybody suggests a name, and not only who is among the first t + 1"
+        => "", "-n 2";
 }
 
 impl Protocol for StableVectors {
@@ -206,7 +209,7 @@ impl StableVectors {
             return Some(Entry { version, decided: true, ..ours });
         }
         let before = others().filter(|it| !it.decided && it.original < ours.original).count();
-        if before > self.most_crashes() as usize {
+        if before > self.most_crashes() as usize && !self.variants.has(Switch::AllSuggest) {
             return None;
         }
         let suggests = (1..).filter(|name| !is_taken(name)).nth(before);

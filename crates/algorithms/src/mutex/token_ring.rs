@@ -101,6 +101,10 @@ switches! {
     Backwards = "backwards", unsound,
         "the token goes to the predecessor: everybody is served, but against the ring"
         => "", "-n 3";
+    KeepsToken = "keeps-token", unsound,
+        "whoever leaves keeps the token for a moment, and may enter again before a neighbour who \
+         waits"
+        => "", "-n 2 --entries 2,1 --property bypass=1";
 }
 
 impl Protocol for TokenRing {
@@ -137,7 +141,11 @@ impl Protocol for TokenRing {
             }
             (Command::Exit, Phase::Inside { entries }) => {
                 fx.emit(Event::Exited);
-                self.pass(entries, fx);
+                if self.variants.has(Switch::KeepsToken) {
+                    self.hold(entries, fx);
+                } else {
+                    self.pass(entries, fx);
+                }
             }
             (Command::Enter, _) => panic!("a process asks only when it neither waits nor is in"),
             (Command::Exit, _) => panic!("only a process that is inside can leave"),

@@ -67,7 +67,7 @@ fn what_one_got_before_the_sender_crashed_all_who_stay_up_deliver() {
 
 #[test]
 fn uniformly_nobody_delivers_what_dies_with_it() {
-    for variants in [Variants::none(), uniform(), uniform().with(Switch::DeliverFirst)] {
+    for variants in [Variants::none(), uniform()] {
         let mut stage = stage(3, variants);
         stage.command(p(1), Command::Broadcast { number: 1 });
         let at_once = delivered(&mut stage) == [(1, item(1, 1))];
@@ -77,6 +77,42 @@ fn uniformly_nobody_delivers_what_dies_with_it() {
         stage.crash(p(1));
         stage.settle();
         assert_eq!(delivered(&mut stage), []);
+    }
+}
+
+/// Messages outlive their sender here: what is sent before it is delivered dies with nobody.
+#[test]
+fn what_is_delivered_before_it_is_sent_dies_with_its_sender() {
+    for variants in [Variants::none(), uniform()] {
+        for (variants, by) in [(variants, 3), (variants.with(Switch::DeliverFirst), 1)] {
+            let mut stage = stage(3, variants);
+            stage.command(p(1), Command::Broadcast { number: 1 });
+            let before = delivered(&mut stage).len();
+            stage.crash(p(1));
+            stage.settle();
+            let after = delivered(&mut stage).len();
+            let dead = usize::from(variants == uniform());
+            assert_eq!(before + after + dead, by, "{variants:?}");
+        }
+    }
+    let mut stage = stage(3, Variants::none().with(Switch::DeliverFirst));
+    stage.command(p(1), Command::Broadcast { number: 1 });
+    stage.settle();
+    assert_eq!(delivered(&mut stage).len(), 3, "where nobody crashes, all get it");
+}
+
+#[test]
+fn an_item_keeps_the_name_of_whoever_broadcast_it() {
+    for (variants, names) in
+        [(Variants::none(), [1, 1, 1]), (Variants::none().with(Switch::NamesSender), [1, 1, 2])]
+    {
+        let mut stage = stage(3, variants);
+        stage.command(p(1), Command::Broadcast { number: 1 });
+        stage.lose((p(1), p(3)));
+        stage.pass((p(1), p(2)), 0);
+        stage.pass((p(2), p(3)), 0);
+        let told = delivered(&mut stage).into_iter().map(|(_, item)| item.from.number());
+        assert_eq!(told.collect::<Vec<_>>(), names, "{variants:?}");
     }
 }
 

@@ -99,3 +99,16 @@ fn who_does_not_wait_and_who_keeps_a_name_that_is_taken_are_caught() {
         assert!(found.is_some_and(|says| says.contains("as P")), "{switch:?}");
     }
 }
+
+/// Who is not among the first t + 1 waits until one of those has decided.
+#[test]
+fn if_everybody_suggests_some_name_is_too_large() {
+    let caught = |switch: Option<Switch>| {
+        let variants = switch.into_iter().fold(Variants::none(), Variants::with);
+        let config = Config { variants, ..Config::plain(2) };
+        (0..300).find_map(|seed| run(config.clone(), 0, seed).err())
+    };
+    assert_eq!(caught(None), None);
+    let says = caught(Some(Switch::AllSuggest)).expect("it is seen");
+    assert!(says.ends_with("is named 3, and the largest name is 2"), "{says}");
+}

@@ -1,7 +1,8 @@
 //! Whoever has the token may enter, and passes it on.
 
+use tenure_algorithms::Variants;
 use tenure_algorithms::mutex::TokenRing;
-use tenure_algorithms::mutex::token_ring::{Config, Timer};
+use tenure_algorithms::mutex::token_ring::{Config, Switch, Timer};
 use tenure_claims::claims;
 use tenure_core::Order;
 use tenure_core::service::mutex::Command;
@@ -78,6 +79,18 @@ fn nobody_enters_twice_while_another_waits() {
             assert!(size == 1 || outcome.messages >= outcome.entries, "seed {seed}");
         }
     }
+}
+
+#[test]
+fn who_keeps_the_token_overtakes_a_neighbour_again_and_again() {
+    let variants = Variants::none().with(Switch::KeepsToken);
+    let worst = (0..50).map(|seed| {
+        let plan =
+            Plan { order: Order::Reordered, entries: vec![4; 2], duplicates: 0, losses: 0, seed };
+        let config = Config { variants, ..Config::default() };
+        run::<TokenRing>(config, &plan).expect("everybody is served, and alone inside").bypass
+    });
+    assert!(worst.max() > Some(1));
 }
 
 #[test]

@@ -22,7 +22,7 @@ impl Bypassed {
 
 impl Monitor<mutex::Command, mutex::Event> for Bypassed {
     fn property(&self) -> Property {
-        Property::Bypass
+        Property::Bypass(None)
     }
 
     fn observe(&mut self, at: ProcessId, seen: OfMutex<'_>) -> Result<(), Violation> {

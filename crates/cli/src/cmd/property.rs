@@ -11,11 +11,22 @@ use tenure_lessons::nearest;
 pub(crate) fn one_of(
     properties: impl IntoIterator<Item = Property>,
 ) -> impl TypedValueParser<Value = Property> {
-    OneOf(properties.into_iter().collect())
+    OneOf { properties: properties.into_iter().collect(), bounds: false }
+}
+
+/// Reads the name of one of these, and that of a bypass with a bound: `bypass=2`.
+pub(crate) fn bounded(
+    properties: impl IntoIterator<Item = Property>,
+) -> impl TypedValueParser<Value = Property> {
+    OneOf { properties: properties.into_iter().collect(), bounds: true }
 }
 
 #[derive(Clone)]
-struct OneOf(Vec<Property>);
+struct OneOf {
+    properties: Vec<Property>,
+    /// Whether a bypass may have a bound.
+    bounds: bool,
+}
 
 impl TypedValueParser for OneOf {
     type Value = Property;
@@ -26,14 +37,17 @@ impl TypedValueParser for OneOf {
         at: Option<&Arg>,
         value: &OsStr,
     ) -> Result<Property, Error> {
-        let properties = self.0.clone();
-        let read = move |text: String| read(&properties, &text);
+        let OneOf { properties, bounds } = self.clone();
+        let read = move |text: String| match text.strip_prefix("bypass=").filter(|_| bounds) {
+            Some(bound) => bypass(bound),
+            None => read(&properties, &text),
+        };
         StringValueParser::new().try_map(read).parse_ref(command, at, value)
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
         let value = |it: &Property| PossibleValue::new(it.name()).help(it.says());
-        Some(Box::new(self.0.iter().map(value)))
+        Some(Box::new(self.properties.iter().map(value)))
     }
 }
 
@@ -44,4 +58,9 @@ fn read(properties: &[Property], text: &str) -> Result<Property, String> {
         let nearest = nearest(text, names()).join(", ");
         format!("there is no property `{text}` here; nearest are {nearest}; --help lists all")
     })
+}
+
+fn bypass(bound: &str) -> Result<Property, String> {
+    let strange = |_| format!("`{bound}` is no number of entries; bypass=1, or bypass alone");
+    bound.parse().map(|most| Property::Bypass(Some(most))).map_err(strange)
 }

@@ -6,12 +6,11 @@ use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::mutex;
 
-/// While a process waits, no other enters more than a given number of times.
-///
-/// With a bound of 1 this is "no starvation" in the literal form of the textbooks: nobody
-/// enters twice while another waits. Waiting begins with the request.
+/// While a process waits, no other enters more than a given number of times. Waiting begins with
+/// the request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Bypass {
+    property: Property,
     bound: u32,
     worst: u32,
     /// For each that waits, how often each other has entered since.
@@ -21,7 +20,18 @@ pub struct Bypass {
 impl Bypass {
     /// At most `bound` entries of any other while one waits.
     pub fn at_most(bound: u32) -> Self {
-        Bypass { bound, worst: 0, waiting: BTreeMap::new() }
+        Bypass {
+            property: Property::Bypass(Some(bound)),
+            bound,
+            worst: 0,
+            waiting: BTreeMap::new(),
+        }
+    }
+
+    /// "No starvation" in the literal form of the textbooks: nobody enters twice while another
+    /// waits.
+    pub fn no_starvation() -> Self {
+        Bypass { property: Property::NoStarvation, ..Bypass::at_most(1) }
     }
 
     /// Never violated: only measures.
@@ -51,7 +61,7 @@ impl Bypass {
 
 impl Monitor<mutex::Command, mutex::Event> for Bypass {
     fn property(&self) -> Property {
-        Property::NoStarvation
+        self.property
     }
 
     fn observe(&mut self, at: ProcessId, seen: OfMutex<'_>) -> Result<(), Violation> {

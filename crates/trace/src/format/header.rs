@@ -53,6 +53,10 @@ pub struct Header {
     /// one took more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most_messages: Option<u64>,
+    /// The most entries of one during one wait of another, where the trace was kept because there
+    /// were more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub most_bypass: Option<u32>,
     /// The ring, where the trace was kept because a message left it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub topology: Option<Topology>,
@@ -83,6 +87,7 @@ impl Header {
             violates: None,
             repeats: 0,
             most_messages: None,
+            most_bypass: None,
             topology: None,
             seed: None,
             replay: None,

@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use tenure_core::monitors::{Neighbours, NoLoss, Spending};
+use tenure_core::monitors::{Bypass, Neighbours, NoLoss, Spending};
 use tenure_core::service::{election, mutex};
 use tenure_core::{
     Charge, ElectionJury, Finding, Juror, MutexJury, Observed, OfElection, OfMutex, Per, ProcessId,
@@ -45,6 +45,8 @@ pub struct Judge {
     no_loss: Juror<NoLoss>,
     /// Where the header says what an entry or an election may take.
     spending: Option<Juror<Spending>>,
+    /// Where it says how often one may enter while another waits.
+    bypass: Option<Juror<Bypass>>,
     /// Where it says who may send to whom.
     neighbours: Option<Juror<Neighbours>>,
     applications: Applications,
@@ -84,6 +86,7 @@ impl Judge {
             awaiting: (0..header.n).map(ProcessId).collect(),
             no_loss: Juror::new(NoLoss::new()),
             spending: header.most_messages.map(|most| spending(header.service, most)),
+            bypass: header.most_bypass.map(|most| Juror::new(Bypass::at_most(most))),
             neighbours: header.topology.map(|ring| Juror::new(Neighbours::of(ring, header.n))),
             applications: Applications::new(),
             agreements: Agreements::new(header.service, &charge),
@@ -157,12 +160,19 @@ impl Judge {
         }
     }
 
+    fn bypasses(&mut self, at: ProcessId, seen: OfMutex<'_>) {
+        if let Some(bypass) = &mut self.bypass {
+            bypass.observe(self.now, at, seen);
+        }
+    }
+
     fn changed(&mut self, at: ProcessId, change: Change) {
         match change {
             Change::Crashes | Change::Leaves => {
                 self.entries.left(at);
                 self.awaiting.remove(&at);
                 self.locks.crashed(self.now, at);
+                self.bypasses(at, Observed::Crashed);
                 self.elects.observe(self.now, at, Observed::Crashed);
                 self.no_loss.observe(self.now, at, Observed::Crashed);
                 self.applications.crashed(self.now, at);
@@ -187,6 +197,7 @@ impl Judge {
     fn asked(&mut self, at: ProcessId, asked: &Asked, clock: Option<&VectorClock>) {
         if let Some(command) = asked.mutex() {
             self.clocks |= clock.is_some();
+            self.bypasses(at, OfMutex::Command { command, clock });
             if let Some(spending) = &mut self.spending {
                 spending.observe(self.now, at, OfMutex::Command { command, clock });
             }
@@ -217,6 +228,7 @@ impl Judge {
                 self.resource.overlap(pair);
             }
             self.locks.told(self.now, at, event);
+            self.bypasses(at, OfMutex::Event(event));
         }
         if let Some(event) = told.election() {
             match event {
@@ -293,6 +305,9 @@ impl Judge {
         }
         if let Some(spending) = &self.spending {
             findings.put(spending.finding::<mutex::Command, mutex::Event>());
+        }
+        if let Some(bypass) = &self.bypass {
+            findings.put(bypass.finding());
         }
         if let Some(neighbours) = &self.neighbours {
             findings.put(neighbours.finding::<mutex::Command, mutex::Event>());

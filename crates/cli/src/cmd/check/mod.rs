@@ -169,6 +169,10 @@ fn save(options: &Options, report: &Report) -> Result<(), Failure> {
             header.ranks = Some(parameters.ranks.to_vec());
             let most = card.messages.most.filter(|_| found.property == Property::Cost);
             header.most_messages = most;
+            header.most_bypass = match found.property {
+                Property::Bypass(most) => most,
+                _ => None,
+            };
             header.topology = (found.property == Property::Topology).then_some(card.topology);
             found.save(path).map_err(Failure::environment)
         }

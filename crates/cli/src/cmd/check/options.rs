@@ -17,7 +17,7 @@ use crate::cmd::group::{EntriesAsked, GroupOptions, threads};
 use crate::cmd::known::algorithm;
 use crate::cmd::machine;
 use crate::cmd::output::Format;
-use crate::cmd::property::one_of;
+use crate::cmd::property::bounded;
 use crate::cmd::size::size;
 
 const EXAMPLES: &str = "\
@@ -76,7 +76,7 @@ pub(crate) struct Options {
     #[arg(help_heading = "The work")]
     pub(crate) app_messages: u32,
     /// What is judged [default: what the card promises]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = one_of(judged()))]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = bounded(judged()))]
     #[arg(help_heading = "Judged and told")]
     pub(crate) property: Vec<Property>,
     /// Whether worlds that differ only in where they stand are taken for one
@@ -139,7 +139,7 @@ const JUDGED: [Property; 16] = [
     Property::Order,
     Property::OrderWithMessages,
     Property::NoStarvation,
-    Property::Bypass,
+    Property::Bypass(None),
     Property::Agreement,
     Property::Validity,
     Property::OneLeaderAtATime,

@@ -43,7 +43,7 @@ pub(super) fn judged() -> impl Iterator<Item = Property> {
         let mut agreements = Service::AGREEMENTS.iter();
         it.is_of(Service::Office) || agreements.any(|service| it.is_of(*service))
     };
-    Property::ALL.into_iter().filter(move |it| judged(it) && *it != Property::Bypass)
+    Property::ALL.into_iter().filter(move |it| judged(it) && *it != Property::Bypass(None))
 }
 
 impl Plan {

@@ -91,6 +91,7 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
         violates: Some(property.name().to_owned()),
         promises: Vec::new(),
         most_messages: trace.header.most_messages,
+        most_bypass: trace.header.most_bypass,
         topology: trace.header.topology,
         ..merged.header
     };
