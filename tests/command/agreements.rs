@@ -1,7 +1,8 @@
 //! The worked examples of agreement and of its companions.
 
 use crate::scenarios::seen;
-use serde_json::json;
+use crate::shell::{data, tenure};
+use serde_json::{Value, json};
 
 #[test]
 fn paxos() {
@@ -65,4 +66,51 @@ fn renaming() {
     let seen = seen("renaming");
     assert_eq!(seen["no_two_have_one_name"], "holds");
     assert_eq!(seen["no_name_is_above_n_t"], "holds");
+}
+
+/// Messages of one unit each: what the papers say of delays is what is measured.
+#[test]
+fn agreements_are_compared_with_their_delays_beside_those_of_theory() {
+    let table = data("compare agreement -n 5 --runs 3", 0);
+    let rows = table["algorithms"].as_array().expect("rows");
+    let services: Vec<&Value> = rows.iter().map(|row| &row["offers"]).collect();
+    for service in ["consensus", "broadcast", "snapshot", "barrier", "renaming"] {
+        assert!(services.contains(&&json!(service)), "{service}: {services:?}");
+    }
+    for (name, delay) in [
+        ("paxos", 5.0),
+        ("chandra-toueg", 4.0),
+        ("reliable-broadcast", 1.0),
+        ("atomic-broadcast", 21.0),
+        ("chandy-lamport", 3.0),
+        ("dissemination-barrier", 3.0),
+    ] {
+        let row = rows.iter().find(|row| row["name"] == name).expect("a row");
+        assert_eq!(row["agreement_time"]["mean"], delay, "{name}");
+        assert!(row["theory"]["delay"].is_string() && row["broken"] == json!([]), "{row}");
+    }
+    let told = tenure("compare agreement -n 5 --runs 3 --only paxos").stdout;
+    assert!(String::from_utf8(told).expect("it is text").contains("consensus"));
+}
+
+#[test]
+fn what_one_fault_does_to_an_agreement_is_a_table_too() {
+    let only = "--only reliable-broadcast,dissemination-barrier";
+    let matrix = data(&format!("compare agreement --faults {only}"), 0);
+    let cell = |row: usize, fault: &str| {
+        let faults = matrix["faults"].as_array().expect("columns");
+        let place = faults.iter().position(|it| it == fault).expect("a column");
+        matrix["algorithms"][row]["cells"][place]["verdict"].clone()
+    };
+    assert_eq!(cell(0, "a process crashes at any moment"), "ok");
+    assert_eq!(cell(1, "a process crashes at any moment"), "blocked");
+    assert_eq!(cell(1, "a message arrives twice"), "ok");
+    assert_eq!(cell(0, "timeouts are wrong"), "none", "it has none");
+}
+
+#[test]
+fn a_card_says_by_what_its_service_is_judged() {
+    let told = String::from_utf8(tenure("list stable-vectors").stdout).expect("it is text");
+    let judged = told.lines().find(|line| line.trim_start().starts_with("judged by"));
+    assert_eq!(judged, Some("  judged by  progress, unique-names, small-names"));
 }

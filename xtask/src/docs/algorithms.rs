@@ -37,10 +37,11 @@ pub(super) fn page(command: &Command) -> Result<String, String> {
     let mut page = HEAD.to_owned();
     page.push_str(&mutexes(&cards, &command.ask("compare mutex -n 5 --entries 3")?));
     page.push_str(&elections(&cards, &command.ask("compare election -n 8")?));
+    page.push_str(&agreements(&cards, &command.ask("compare agreement -n 5")?));
     page.push_str(&compositions(&cards));
     page.push_str("## What one fault does\n\n");
     page.push_str(ABOUT_FAULTS);
-    for service in ["mutex", "election"] {
+    for service in ["mutex", "election", "agreement"] {
         page.push_str(&faults(&command.ask(&format!("compare {service} --faults"))?));
     }
     page.push_str("## Variants\n\n");
@@ -123,6 +124,43 @@ fn elections(cards: &Value, measured: &Value) -> String {
         other. An\nalgorithm is *uniform* whose processes do not know how many they are, and \
         *anonymous* if they\nhave no names: `tenure list --only uniform`.\n\n";
     format!("## Leader election\n\n{about}{}\n", table(&head, rows))
+}
+
+fn agreements(cards: &Value, measured: &Value) -> String {
+    let head = [
+        "algorithm",
+        "service",
+        "paper",
+        "messages per agreement",
+        "measured",
+        "time",
+        "measured",
+        "promises",
+        "channel",
+        "survives",
+    ];
+    let rows = list(&measured["algorithms"]).iter().map(|row| {
+        let card = card_of(cards, text(&row["name"]));
+        let promises: Vec<&str> = list(&card["promises"]).iter().map(text).collect();
+        vec![
+            name(row),
+            said(&row["offers"]),
+            text(&card["paper"]).into(),
+            formula(card),
+            mean(&row["messages"]),
+            said(&row["theory"]["delay"]),
+            mean(&row["agreement_time"]),
+            promises.join(", "),
+            text(&card["order"]).into(),
+            crashes(card).into(),
+        ]
+    });
+    let about = "Measured: the mean of 30 seeded runs of `tenure compare agreement -n 5`, where \
+        all five ask\nat once. The time is in messages, one after the other, until the last of \
+        them is told. What an\nagreement is depends on the service: a decision, an item that is \
+        broadcast, a picture, a round\nof a barrier, a computation, a change of view, a name for \
+        everybody.\n\n";
+    format!("## Agreement\n\n{about}{}\n", table(&head, rows))
 }
 
 fn compositions(cards: &Value) -> String {

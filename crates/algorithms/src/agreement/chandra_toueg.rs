@@ -31,6 +31,7 @@
 use alloc::collections::BTreeMap;
 
 use tenure_core::service::consensus::{Command, Event};
+use tenure_core::theory::Theory;
 use tenure_core::{
     Algorithm, Card, Cost, Crashes, Detection, Effects, Faults, Group, Never, ProcessId,
     ProcessSet, Property, Protocol, Service, Verdict, labelled,
@@ -320,6 +321,7 @@ impl Algorithm for ChandraToueg {
             },
             detection: Detection::EventuallyPerfect,
             messages: Cost::per_agreement("(N+3)(N−1), more for rounds", n * (n - 1), None),
+            theory: Some(Theory::agreement("4", 4)),
             variants: Variants::<Switch>::declared(),
             ..Card::agreement(
                 Service::Consensus,

@@ -26,6 +26,7 @@
 use alloc::collections::BTreeMap;
 
 use tenure_core::service::snapshot::{Command, Event, Snapshot, TOKENS};
+use tenure_core::theory::Theory;
 use tenure_core::{
     Algorithm, Card, Cost, Effects, Faults, Group, Label, Labelled, Layer, Never, Order, ProcessId,
     ProcessSet, Property, Protocol, Service, Strategy,
@@ -283,6 +284,7 @@ impl Algorithm for ChandyLamport {
             order: Order::Fifo,
             faults: Faults::none("survives nothing: a lost marker is awaited for ever"),
             messages: Cost::per_agreement("(N+1)(N−1)", messages, Some(messages)),
+            theory: Some(Theory::agreement("3", 3)),
             variants: Variants::<Switch>::declared(),
             ..Card::agreement(
                 Service::Snapshot,

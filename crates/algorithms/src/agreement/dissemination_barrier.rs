@@ -21,6 +21,7 @@
 //! are messages, which may come twice and late, and say the number of their round.
 
 use tenure_core::service::barrier::{Command, Event};
+use tenure_core::theory::Theory;
 use tenure_core::{
     Algorithm, Card, Cost, Effects, Faults, Group, Never, ProcessId, Property, Protocol, Service,
     Strategy, labelled,
@@ -183,6 +184,7 @@ impl Algorithm for DisseminationBarrier {
             strategy: Strategy::Flooding,
             faults: Faults::duplication("survives duplicates; a lost signal or a crash stops all"),
             messages: Cost::per_agreement("N⌈log₂ N⌉", messages, Some(messages)),
+            theory: Some(Theory::agreement("⌈log₂ N⌉", steps(size))),
             variants: Variants::<Switch>::declared(),
             ..Card::agreement(
                 Service::Barrier,

@@ -31,6 +31,7 @@
 //! Where nothing was accepted before, the first ballot has both phases all the same.
 
 use tenure_core::service::consensus::{Command, Event};
+use tenure_core::theory::Theory;
 use tenure_core::{
     Algorithm, Card, Cost, Crashes, Detection, Effects, Faults, Group, Never, ProcessId,
     ProcessSet, Property, Protocol, Service, Term, Verdict, labelled,
@@ -368,6 +369,7 @@ impl Algorithm for Paxos {
             },
             detection: Detection::EventuallyPerfect,
             messages: Cost::per_agreement("5(N−1) where one leads", 5 * (n - 1), None),
+            theory: Some(Theory::agreement("5", 5)),
             variants: Variants::<Switch>::declared(),
             ..Card::agreement(
                 Service::Consensus,

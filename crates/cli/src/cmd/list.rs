@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 use serde_json::Value;
 use tenure_algorithms::catalogue::Parameters;
-use tenure_core::{Card, Cost, Crashes, Order, Per, Service, Variant};
+use tenure_core::{Card, Cost, Crashes, Order, Per, Property, Service, Variant};
 
 use super::failure::{Failure, Status};
 use super::known::algorithm;
@@ -178,6 +178,11 @@ fn whole(card: &Card) -> String {
     let always = (!promises.is_empty()).then(|| promises.join(", "));
     for (place, promise) in always.into_iter().chain(clocked).enumerate() {
         row(if place == 0 { "promises" } else { "" }, &promise);
+    }
+    let judged = Property::ALL.into_iter().filter(|property| property.is_of(card.service));
+    let judged: Vec<_> = judged.map(|property| property.name()).collect();
+    if !judged.is_empty() {
+        row("judged by", &judged.join(", "));
     }
     for shown in &card.variants {
         let Variant { name: variant, says, sound, verdict, .. } = shown;

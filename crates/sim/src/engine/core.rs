@@ -43,6 +43,8 @@ pub(crate) struct Core {
     /// The users of a service of agreement, and who judges them.
     pub(crate) agreeing: Option<agreement::Users>,
     pub(crate) agreement: Option<AgreementJury>,
+    /// When the first of them asked.
+    pub(crate) agreeing_since: Option<u64>,
     /// By process: what users of such a service were told, in words.
     pub(crate) told: Vec<Vec<String>>,
     pub(crate) causality: Option<Causality>,
@@ -173,6 +175,7 @@ impl Core {
             told: agreeing.as_ref().map_or_else(Vec::new, |_| vec![Vec::new(); size as usize]),
             agreeing,
             agreement,
+            agreeing_since: None,
             tagging: causality.is_some() || recorder.is_some(),
             causality,
             metrics,

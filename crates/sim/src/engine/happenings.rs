@@ -367,6 +367,7 @@ impl Core {
         if let Some(users) = &mut self.agreeing {
             users.asked(at, command);
             self.metrics.agreements = users.agreements();
+            self.agreeing_since.get_or_insert(self.now);
         }
         if let Some(jury) = &mut self.agreement {
             jury.observe(self.now, at, Observed::Command { command, clock: None });
@@ -376,6 +377,7 @@ impl Core {
     fn told_of_an_agreement(&mut self, at: ProcessId, event: &agreement::Event) {
         if let Some(users) = &mut self.agreeing {
             users.told(at, event);
+            self.metrics.agreement_time = self.now - self.agreeing_since.unwrap_or(self.now);
             if self.settings.watch.metrics {
                 self.told[at.index()].push(event.to_string());
             }

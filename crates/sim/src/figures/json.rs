@@ -34,6 +34,9 @@ impl Serialize for Report {
         run.serialize_field("finished_at", &self.finished_at_units())?;
         run.serialize_field("blocked", &Numbers(&self.blocked))?;
         run.serialize_field("verdicts", &Verdicts(self))?;
+        if let Some(time) = agreement_time(self) {
+            run.serialize_field("agreement_time", &time)?;
+        }
         if !self.told.is_empty() {
             run.serialize_field("told", &Heard(&self.told))?;
         }
@@ -193,6 +196,7 @@ pub(crate) fn figures(report: &Report) -> impl Serialize + '_ {
         bypass_max: report.bypass_max,
         finished_at: report.finished_at_units(),
         election_time: in_units(report.metrics.election_time.mean()),
+        agreement_time: agreement_time(report),
         waiting: Waiting {
             mean: report.metrics.waiting.mean(),
             max: report.metrics.waiting.highest,
@@ -200,6 +204,12 @@ pub(crate) fn figures(report: &Report) -> impl Serialize + '_ {
         throughput: report.throughput(),
         bytes: report.metrics.bytes,
     }
+}
+
+/// From the first question to the last answer, where anybody asked for an agreement.
+fn agreement_time(report: &Report) -> Option<f64> {
+    let asked = report.metrics.agreements > 0;
+    asked.then(|| in_units(report.metrics.agreement_time as f64))
 }
 
 #[derive(Serialize)]
@@ -212,6 +222,8 @@ struct Figures<'a> {
     bypass_max: u32,
     finished_at: f64,
     election_time: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agreement_time: Option<f64>,
     waiting: Waiting,
     throughput: f64,
     bytes: u64,

@@ -49,6 +49,8 @@ pub struct Metrics {
     pub entered: u64,
     /// How many agreements users asked for, of a service of agreement.
     pub agreements: u64,
+    /// From the first question to the last answer, of a service of agreement, in ticks.
+    pub agreement_time: u64,
     /// From request to entry, in ticks.
     pub entry_delay: Tally,
     /// From asking to exit to being outside, in ticks.

@@ -34,6 +34,7 @@ const fn fault(name: &'static str, head: &'static str, options: &'static str) ->
 
 const ENTRIES: &[&str] = &["-n 2 --entries 2", "-n 3 --entries 1"];
 const STARTS: &[&str] = &["-n 2", "-n 3 --ids 3,1,2"];
+const ASKED: &[&str] = &["-n 2", "-n 3"];
 
 const OF_MUTEX: &[Fault] = &[
     fault("none, links in order", "none", "--channel fifo"),
@@ -64,6 +65,17 @@ const OF_ELECTION: &[Fault] = &[
     },
     fault("a process crashes at any moment", "crash", "--crash 1"),
     fault("timeouts are wrong", "timeouts", "--timing asynchronous --false-suspicion 1"),
+    fault("a process crashes and comes back", "return", "--crash 1 --recover 1"),
+];
+
+const OF_AGREEMENT: &[Fault] = &[
+    fault("none, links in order", "none", "--channel fifo"),
+    fault("messages overtake each other", "reorder", "--channel reordered"),
+    fault("a message is lost", "loss", "--lose 1"),
+    fault("a message arrives twice", "dup", "--duplicate 1"),
+    fault("a process crashes at any moment", "crash", "--crash 1"),
+    fault("timeouts are wrong", "timeouts", "--false-suspicion 1"),
+    fault("one is cut off from the others", "cut", "--partition 1"),
     fault("a process crashes and comes back", "return", "--crash 1 --recover 1"),
 ];
 
@@ -132,6 +144,7 @@ pub(super) fn matrix(kind: Kind, rows: &[&'static str]) -> Result<Matrix, Failur
     let faults = match kind {
         Kind::Mutex => OF_MUTEX,
         Kind::Election => OF_ELECTION,
+        Kind::Agreement => OF_AGREEMENT,
     };
     let mut algorithms = Vec::new();
     let line = follow(rows.len() * faults.len());
@@ -173,6 +186,7 @@ fn cell(kind: Kind, name: &'static str, fault: &Fault) -> Result<Cell, Failure> 
     let scopes = match (fault.scopes, kind) {
         ([], Kind::Mutex) => ENTRIES,
         ([], Kind::Election) => STARTS,
+        ([], Kind::Agreement) => ASKED,
         (scopes, _) => scopes,
     };
     let mut worst = Cell {

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use serde_json::Value;
+use tenure_algorithms::catalogue::Parameters;
 use tenure_core::Service;
 use tenure_lessons::nearest;
 
@@ -34,6 +35,7 @@ const EXAMPLES: &str = "\
 Examples:
   tenure compare mutex -n 9 --entries 5
   tenure compare election -n 16 --plot elections.svg
+  tenure compare agreement --faults --only paxos,chandra-toueg
   tenure compare mutex --faults --only lamport,raymond";
 
 /// Compare all algorithms of a service on the same workload: messages, delays, verdicts
@@ -72,6 +74,8 @@ enum Kind {
     Mutex,
     /// Leader election
     Election,
+    /// Consensus, broadcasts, snapshots, barriers, termination, membership, names
+    Agreement,
 }
 
 /// The result as JSON.
@@ -104,8 +108,8 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     let (table, status) = compared(options)?;
     match options.format {
         Format::Text => {
-            let Data { service, n, seed, runs, algorithms } = &table;
-            print(&table::table(service, *n, *runs, *seed, algorithms))?;
+            let Data { n, seed, runs, algorithms, .. } = &table;
+            print(&table::table(options.service, *n, *runs, *seed, algorithms))?;
         }
         Format::Json => print_json(&table)?,
     }
@@ -114,12 +118,13 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
 
 /// The options that were given and make no difference to any algorithm.
 fn idle(options: &Options) -> Result<Vec<&'static str>, Failure> {
-    let service = match options.service {
-        Kind::Mutex => Service::Mutex,
-        Kind::Election => Service::Election,
-    };
     let rows = rows(options)?;
-    let mut idle = rows.iter().map(|name| options.run.group.idle(name, service));
+    let card = |name: &&str| tenure_instances::card(name, &Parameters::plain(3));
+    let services: Result<Vec<Service>, _> =
+        rows.iter().map(|name| card(name).map(|card| card.service)).collect();
+    let services = services.map_err(Failure::usage)?;
+    let mut idle =
+        rows.iter().zip(services).map(|(name, service)| options.run.group.idle(name, service));
     let first = idle.next().unwrap_or_default();
     Ok(idle.fold(first, |all, some| all.into_iter().filter(|it| some.contains(it)).collect()))
 }
@@ -191,6 +196,7 @@ impl Kind {
         match self {
             Kind::Mutex => "mutex",
             Kind::Election => "election",
+            Kind::Agreement => "agreement",
         }
     }
 }
@@ -210,11 +216,12 @@ fn rows(options: &Options) -> Result<Vec<&'static str>, Failure> {
 
 /// All algorithms of a service, and the lock that runs by default.
 fn names(kind: Kind) -> impl Iterator<Item = &'static str> {
-    let (locks, elections) = match kind {
-        Kind::Mutex => (Some(tenure_instances::locks().chain(["coordinated:bully"])), None),
-        Kind::Election => (None, Some(tenure_instances::elections())),
+    let names: Box<dyn Iterator<Item = &'static str>> = match kind {
+        Kind::Mutex => Box::new(tenure_instances::locks().chain(["coordinated:bully"])),
+        Kind::Election => Box::new(tenure_instances::elections()),
+        Kind::Agreement => Box::new(tenure_instances::agreements()),
     };
-    locks.into_iter().flatten().chain(elections.into_iter().flatten())
+    names
 }
 
 /// One line of the table. What the algorithm refuses is a line, too.

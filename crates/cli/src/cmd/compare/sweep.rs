@@ -31,6 +31,7 @@ pub(super) fn sweep(
     let figure = match kind {
         Kind::Mutex => "delays.synchronisation.mean",
         Kind::Election => "election_time",
+        Kind::Agreement => "agreement_time",
     };
     let mut sizes = SIZES.to_vec();
     sizes.push(options.group.n.unwrap_or(DEFAULT_SIZE));
@@ -68,6 +69,7 @@ pub(super) fn sweep(
     let [messages_unit, delays_unit] = match kind {
         Kind::Mutex => ["messages per entry", "delay from exit to entry"],
         Kind::Election => ["messages per election", "time until all know"],
+        Kind::Agreement => ["messages per agreement", "time until all are told"],
     };
     Ok([Picture::new(messages_unit, messages), Picture::new(delays_unit, delays)])
 }

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use tenure_core::{Property, Service};
+use tenure_core::Property;
 use tenure_sim::{Moments, Summary};
 
+use super::Kind;
 use crate::cmd::output::{width, wrapped};
 use crate::cmd::simulate::books;
 use crate::cmd::simulate::experiment::Outcome;
@@ -26,7 +27,10 @@ pub(super) struct Row {
 
 #[derive(Debug, Serialize)]
 struct Figures {
-    /// Per entry, or per election.
+    /// What it offers, where a table has several services.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    offers: Option<&'static str>,
+    /// Per entry, election or agreement.
     messages: Moments,
     /// Everything that was sent in a run, of other layers too.
     total: Moments,
@@ -38,6 +42,8 @@ struct Figures {
     /// Of locks, in virtual units.
     delays: Delays,
     election_time: Moments,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agreement_time: Option<Moments>,
     bypass_max: f64,
     /// By property: in how many runs it was violated.
     violated: BTreeMap<Property, u64>,
@@ -60,6 +66,9 @@ struct Theory {
     entry: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     synchronisation: Option<&'static str>,
+    /// From when all ask until the last of them is told, of an agreement.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    delay: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     bypass: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -77,6 +86,7 @@ impl Row {
     /// What an algorithm came to.
     pub(super) fn new(name: &'static str, plan: &Plan, outcome: &Outcome) -> Self {
         let page = books::of_lock(&plan.card);
+        let agrees = plan.card.service.is_agreement();
         let expected = books::expected(plan);
         let cost = &plan.card.messages;
         let summary = &outcome.summary;
@@ -89,6 +99,7 @@ impl Row {
             expected_is: expected.map(|expected| expected.says.words()),
             entry: page.map(|page| page.entry),
             synchronisation: page.map(|page| page.delay.words),
+            delay: plan.card.theory.filter(|_| agrees).map(|theory| theory.delay.words),
             bypass: page.map(|page| page.bypass),
             order: page.map(|page| page.order),
         };
@@ -99,6 +110,7 @@ impl Row {
         };
         let broken = outcome.violations.iter().map(|violation| violation.finding.property);
         let figures = Figures {
+            offers: agrees.then(|| plan.card.service.name()),
             messages: outcome.messages,
             total: summary.figure("messages.total").copied().unwrap_or_default(),
             received: summary.figure("messages.received").copied().unwrap_or_default(),
@@ -106,12 +118,12 @@ impl Row {
             theory,
             delays,
             election_time: summary.figure("election_time").copied().unwrap_or_default(),
+            agreement_time: summary.figure("agreement_time").copied(),
             bypass_max: summary.figure("bypass_max").map_or(0.0, Moments::max),
             violated: violated(summary),
             broken: broken.collect(),
             replay: outcome.violations.iter().map(|it| it.replay.clone()).collect(),
         };
-        debug_assert!(matches!(plan.card.service, Service::Mutex | Service::Election));
         Row { name, refused: None, figures: Some(figures) }
     }
 
@@ -136,25 +148,18 @@ const OF_ORDER: &str = "  Users who talk lose the order of requests: `--app-mess
 /// A row that has all columns takes so many.
 const WHOLE_ROW: usize = 98;
 
+/// One of agreements takes so many.
+const WHOLE_AGREEMENT: usize = 84;
+
 /// The table, ready to be printed.
-pub(super) fn table(service: &str, size: u32, runs: u64, seed: u64, rows: &[Row]) -> String {
-    let election = service == "election";
+pub(super) fn table(kind: Kind, size: u32, runs: u64, seed: u64, rows: &[Row]) -> String {
     let last = seed.wrapping_add(runs - 1);
-    let mut text = Rows::new(&format!("{service}: {size} processes, seeds {seed} to {last}"));
-    if election {
-        text.line(&of_election(["", "messages", "theory", "", ""]));
-        text.line(&of_election(["algorithm", "/election", "", "time", "broken"]));
-    } else {
-        let [entry, exit] = ["delay at", "at"];
-        text.line(&of_mutex(["", "messages", "theory", entry, exit, "synchro-", "", "", ""]));
-        let [entry, exit, synchronisation] = ["entry", "exit", "nisation"];
-        let [bypass, order, broken] = ["bypass", "order", "broken"];
-        let head = ["algorithm", "/entry", "", entry, exit, synchronisation, bypass, order, broken];
-        text.line(&of_mutex(head));
-    }
+    let name = kind.name();
+    let mut text = Rows::new(&format!("{name}: {size} processes, seeds {seed} to {last}"));
+    head(&mut text, kind);
     for row in rows {
         match &row.figures {
-            Some(figures) => measured(&mut text, row.name, figures, election, runs),
+            Some(figures) => measured(&mut text, row.name, figures, kind, runs),
             None => text.line(&format!("{:<32}(see below)", row.name)),
         }
     }
@@ -162,11 +167,35 @@ pub(super) fn table(service: &str, size: u32, runs: u64, seed: u64, rows: &[Row]
     for row in rows {
         notes(&mut text, row);
     }
-    if !election {
+    if kind == Kind::Mutex {
         text.line("");
         text.line(OF_ORDER);
     }
     text.into_text()
+}
+
+/// What stands above the columns.
+fn head(text: &mut Rows, kind: Kind) {
+    match kind {
+        Kind::Mutex => {
+            let [entry, exit] = ["delay at", "at"];
+            text.line(&of_mutex(["", "messages", "theory", entry, exit, "synchro-", "", "", ""]));
+            let [entry, exit, synchronisation] = ["entry", "exit", "nisation"];
+            let [bypass, order, broken] = ["bypass", "order", "broken"];
+            let second =
+                ["algorithm", "/entry", "", entry, exit, synchronisation, bypass, order, broken];
+            text.line(&of_mutex(second));
+        }
+        Kind::Election => {
+            text.line(&of_election(["", "messages", "theory", "", ""]));
+            text.line(&of_election(["algorithm", "/election", "", "time", "broken"]));
+        }
+        Kind::Agreement => {
+            text.line(&of_agreement(["", "", "messages", "theory", "", "theory", ""]));
+            let [name, offers, each] = ["algorithm", "offers", "/agreement"];
+            text.line(&of_agreement([name, offers, each, "", "time", "", "broken"]));
+        }
+    }
 }
 
 /// One line of the table of locks, by column; delays are left out where there is no room.
@@ -187,13 +216,29 @@ fn of_election([name, messages, theory, time, broken]: [&str; 5]) -> String {
     format!("{name:<25}{messages:>9}  {theory:<16}{time:>9}  {broken}")
 }
 
-fn measured(text: &mut Rows, name: &str, figures: &Figures, election: bool, runs: u64) {
+/// One line of the table of agreements, by column; services and times are left out where there is
+/// no room.
+fn of_agreement(cells: [&str; 7]) -> String {
+    let [name, offers, messages, theory, time, delay, broken] = cells;
+    if width() < WHOLE_AGREEMENT {
+        return format!("{name:<23}{messages:>10}  {theory:<12}{broken}");
+    }
+    format!("{name:<23}{offers:<12}{messages:>10}  {theory:<11}{time:>7}  {delay:<11}{broken}")
+}
+
+fn measured(text: &mut Rows, name: &str, figures: &Figures, kind: Kind, runs: u64) {
     let messages = figure(figures.messages.mean());
     let theory = figures.theory.short();
     let broken = if figures.broken.is_empty() { "nothing" } else { "VIOLATED" };
-    if election {
+    if kind == Kind::Election {
         let time = figure(figures.election_time.mean());
         text.line(&of_election([name, &messages, &theory, &time, broken]));
+        return;
+    }
+    if kind == Kind::Agreement {
+        let time = figure(figures.agreement_time.map_or(0.0, |time| time.mean()));
+        let (offers, delay) = (figures.offers.unwrap_or(""), figures.theory.delay.unwrap_or("–"));
+        text.line(&of_agreement([name, offers, &messages, &theory, &time, delay, broken]));
         return;
     }
     let delays = &figures.delays;
