@@ -43,34 +43,46 @@ struct Item {
     shows: String,
 }
 
-/// Makes the page.
+/// Makes the page; nothing, and what does not work, where anything does not.
 pub(super) fn page(root: &Path, command: &Command) -> Result<String, String> {
     let text = fs::read_to_string(root.join(ITEMS)).map_err(|error| format!("{ITEMS}: {error}"))?;
     let mission: Mission = toml::from_str(&text).map_err(|error| format!("{ITEMS}: {error}"))?;
-    let mut page = HEAD.to_owned();
+    let (mut page, mut wrong) = (HEAD.to_owned(), Vec::new());
     for Section { title, items } in &mission.sections {
-        let rows = items.iter().map(|item| row(item, command));
-        let rows: Vec<_> = rows.collect::<Result<_, String>>()?;
+        let mut rows = Vec::new();
+        for item in items {
+            let verdict = verdict(item, command).unwrap_or_else(|says| {
+                wrong.push(says.clone());
+                says
+            });
+            let shown = item.commands.iter().map(|line| format!("`tenure {line}`"));
+            let shown = shown.collect::<Vec<_>>().join("<br>");
+            rows.push(vec![item.item.clone(), shown, item.shows.clone(), verdict]);
+        }
         let head = ["what", "commands", "what they show", "verdict"];
         page.push_str(&format!("## {title}\n\n{}\n", table(&head, rows.into_iter())));
     }
-    Ok(page.trim_end().to_owned() + "\n")
+    match wrong.is_empty() {
+        true => Ok(page.trim_end().to_owned() + "\n"),
+        false => Err(wrong.join("\n")),
+    }
 }
 
-fn row(item: &Item, command: &Command) -> Result<Vec<String>, String> {
-    if item.commands.is_empty() {
-        return Err(format!("{ITEMS}: nothing shows `{}`", item.item));
-    }
+/// What the commands of an item come to, all of them.
+fn verdict(item: &Item, command: &Command) -> Result<String, String> {
+    let mut ends = Vec::new();
     for line in &item.commands {
         let (words, status) = read(line)?;
         let ended = command.ends(words)?;
         if ended != status {
-            return Err(format!("{ITEMS}: tenure {words} ends with {ended} instead of {status}"));
+            let says = format!("tenure {words} ends with {ended} instead of {status}");
+            ends.push(format!("{ITEMS}: {says}"));
         }
     }
-    let shown = item.commands.iter().map(|line| format!("`tenure {line}`"));
-    let shown: Vec<String> = shown.collect();
-    Ok(vec![item.item.clone(), shown.join("<br>"), item.shows.clone(), "works".to_owned()])
+    if item.commands.is_empty() {
+        return Err(format!("{ITEMS}: nothing shows `{}`", item.item));
+    }
+    if ends.is_empty() { Ok("works".to_owned()) } else { Err(ends.join("\n")) }
 }
 
 /// A command, and the status with which it has to end.
