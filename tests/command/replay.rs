@@ -1,6 +1,7 @@
 //! Every counterexample happens again, wherever a run can be made to happen: of each mistake that
 //! a card shows by a command, and of each property that a checker judges.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
@@ -54,16 +55,22 @@ fn happens_again(check: &str, file: &Path, over: &[&str]) -> (String, bool) {
     (property.to_owned(), made_to)
 }
 
-/// The checks by which cards show their mistakes, or the runs of the simulator; compositions say
-/// those of what they are made of.
+/// The checks by which cards show their mistakes, or the runs of the simulator; those of
+/// compositions where they are not those of what they are made of.
 fn shown(verb: &str) -> Vec<String> {
     let cards = json(&tenure("list --format json").stdout);
     let cards = cards.as_array().expect("a list of cards").clone();
     let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let is_composed = |card: &Value| word(&card["name"]).contains(':');
+    let of_parts = cards.iter().filter(|card| !is_composed(card));
+    let of_parts = of_parts.flat_map(|card| card["variants"].as_array().into_iter().flatten());
+    let of_parts: BTreeSet<String> = of_parts.map(|variant| word(&variant["name"])).collect();
     let of_card = |card: &Value| {
         let name = word(&card["name"]);
         let variants = card["variants"].as_array().cloned().unwrap_or_default();
-        let wrong = variants.into_iter().filter(|it| it["sound"] == false && it["shown_by"] != "");
+        let own = |it: &Value| !is_composed(card) || !of_parts.contains(&word(&it["name"]));
+        let is_wrong = |it: &Value| it["sound"] == false && it["shown_by"] != "" && own(it);
+        let wrong = variants.into_iter().filter(is_wrong);
         let check = |it: Value| {
             let (variant, by) = (word(&it["name"]), word(&it["shown_by"]));
             let (its_verb, by) = match by.strip_prefix("simulate ") {
@@ -73,7 +80,7 @@ fn shown(verb: &str) -> Vec<String> {
             let own = if by.contains("--variant") { "" } else { &format!("--variant {variant} ") };
             (its_verb == verb).then(|| format!("{name} {own}{by}"))
         };
-        if name.contains(':') { Vec::new() } else { wrong.filter_map(check).collect::<Vec<_>>() }
+        wrong.filter_map(check).collect::<Vec<_>>()
     };
     cards.iter().flat_map(of_card).collect()
 }

@@ -27,12 +27,10 @@ impl<C> From<C> for Config<C> {
 switches! {
     HolderStays = "holder-stays", unsound,
         "an entry does not end by itself, and what a suspect has is given away at once"
-        => "", "-n 3 --timing synchronous --latency 0 --initiators 1 --partition 1 \
-                --property mutual-exclusion";
+        => "", "-n 2 --timing synchronous --latency 0 --partition 1 --property mutual-exclusion";
     GivenAtOnce = "given-at-once", unsound,
         "what a suspect has is given away at once, though its entry may last for a while"
-        => "", "-n 3 --timing synchronous --latency 0 --initiators 1 --partition 1 \
-                --property mutual-exclusion";
+        => "", "-n 2 --timing synchronous --latency 0 --partition 1 --property mutual-exclusion";
 }
 
 /// The names of the mistakes that are switched on, and the parameters of the election.
