@@ -19,7 +19,9 @@ impl<E: Election + Algorithm> Algorithm for Coordinated<E> {
         let mut election = E::card(&config.election, size);
         let (loses, lasts) = (election.faults.loss, election.faults.crashes == Crashes::Recovery);
         let says = match loses && !lasts {
-            true => "a crash breaks the ring, and what the lock loses comes again only over `fifo:`",
+            true => {
+                "a crash breaks the ring, and what the lock loses comes again only over `fifo:`"
+            }
             false => election.faults.says,
         };
         let formula = "3 (0 at the leader), and 2(N−1) at a change of leader";
