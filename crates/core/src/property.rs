@@ -118,9 +118,13 @@ pub enum Notice {
     Expected,
 }
 
+/// What [`Property::Bypass`] says, whether or not there is a bound.
+const BYPASS: &str = "Measure how often one enters while another waits; bypass=2: judge that it is \
+    no more than twice";
+
 impl Property {
-    /// All but the reader's own; the *k* of [`Property::AtMost`] is for a card to say, and the bound
-    /// of [`Property::Bypass`] for whoever asks.
+    /// All but the reader's own; the *k* of [`Property::AtMost`] is for a card to say, and the
+    /// bound of [`Property::Bypass`] for whoever asks.
     pub const ALL: [Property; 36] = [
         Property::MutualExclusion,
         Property::AtMost(1),
@@ -175,11 +179,7 @@ impl Property {
                 ("order-with-messages", "The same, with the application's messages")
             }
             Property::NoStarvation => ("no-starvation", "Nobody enters twice while another waits"),
-            Property::Bypass(_) => (
-                "bypass",
-                "Measure how often one enters while another waits; bypass=2: judge that it is no \
-                 more than twice",
-            ),
+            Property::Bypass(_) => ("bypass", BYPASS),
             Property::Agreement => {
                 ("agreement", "In the end all believe in one leader; all decide, or deliver, alike")
             }
