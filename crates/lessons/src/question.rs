@@ -52,7 +52,7 @@ macro_rules! chapters {
     ($($name:literal)*) => {
         [$((
             concat!("questions/", $name, ".toml"),
-            include_str!(concat!("../../../docs/questions/", $name, ".toml")),
+            include_str!(concat!("../questions/", $name, ".toml")),
         ),)*]
     };
 }

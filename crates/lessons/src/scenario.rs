@@ -66,7 +66,7 @@ macro_rules! chapters {
     ($($name:literal)*) => {
         [$((
             concat!("scenarios/", $name, ".toml"),
-            include_str!(concat!("../../../docs/scenarios/", $name, ".toml")),
+            include_str!(concat!("../scenarios/", $name, ".toml")),
         ),)*]
     };
 }

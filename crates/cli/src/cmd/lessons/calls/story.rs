@@ -23,19 +23,19 @@ use crate::cmd::output::width;
 
 macro_rules! stories {
     ($($name:literal => $file:literal)*) => {
-        &[$(($name, include_str!(concat!("../../../../../", $file)))),*]
+        &[$(($name, include_str!(concat!("../../../../stories/", $file)))),*]
     };
 }
 
-/// Stories that are told elsewhere, too.
+/// Stories that are told elsewhere, too: links, which become files where this crate is packed.
 const STORIES: &[(&str, &str)] = stories! {
-    "bully/recovery" => "algorithms/tests/golden/bully_without_terms/recovery.txt"
-    "central/queue" => "algorithms/tests/golden/central/queue.txt"
-    "chang-roberts/cases" => "algorithms/tests/golden/chang_roberts/cases.txt"
-    "hirschberg-sinclair/phases" => "algorithms/tests/golden/hirschberg_sinclair_eight/phases.txt"
-    "lamport/first-entry" => "algorithms/tests/golden/lamport/first_entry.txt"
-    "ricart-agrawala/replies" => "algorithms/tests/golden/ricart_agrawala/everybody_replies.txt"
-    "ricart-agrawala/7-15" => "sim/tests/sim/pictures/stories/stamps_7_and_15.txt"
+    "bully/recovery" => "bully-recovery.txt"
+    "central/queue" => "central-queue.txt"
+    "chang-roberts/cases" => "chang-roberts-cases.txt"
+    "hirschberg-sinclair/phases" => "hirschberg-sinclair-phases.txt"
+    "lamport/first-entry" => "lamport-first-entry.txt"
+    "ricart-agrawala/replies" => "ricart-agrawala-replies.txt"
+    "ricart-agrawala/7-15" => "ricart-agrawala-7-15.txt"
 };
 
 #[derive(Deserialize)]
