@@ -7,6 +7,8 @@
 //!
 //! This crate is `no_std` (with `alloc`) and depends on nothing; the feature `serde` derives
 //! serialization for everything that travels or is stored.
+//!
+#![doc = include_str!("../README.md")]
 #![no_std]
 
 extern crate alloc;
@@ -26,6 +28,7 @@ mod lift;
 pub mod mark;
 mod monitor;
 pub mod monitors;
+mod name;
 mod never;
 mod node;
 mod process;
@@ -57,6 +60,7 @@ pub use jury::{
 pub use label::{Label, Labelled, Layer};
 pub use lift::Lift;
 pub use monitor::{Monitor, Observed, OfElection, OfMutex, Violation};
+pub use name::{Name, NameError};
 pub use never::Never;
 pub use node::{Node, Released, Saving, Step};
 pub use process::{Group, ProcessId};

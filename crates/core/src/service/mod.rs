@@ -12,6 +12,7 @@ pub mod broadcast;
 pub mod clock;
 pub mod commit;
 pub mod consensus;
+mod fence;
 pub mod led;
 pub mod membership;
 pub mod renaming;
@@ -20,28 +21,7 @@ pub mod snapshot;
 pub mod termination;
 pub mod tree;
 
-/// A number that strictly increases from one entry to the next.
-///
-/// Hand it to the resource with every access: a resource that refuses a fence lower than the
-/// highest it has seen is safe even from a process that was paused inside and woke up late.
-/// Compared by the first half, then by the second.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Fence(
-    #[cfg_attr(feature = "serde", serde(serialize_with = "crate::mark::packed"))] pub u64,
-    pub u64,
-);
-
-impl Fence {
-    /// The fence of an algorithm that gives none (several may be inside at once).
-    pub const NONE: Fence = Fence(0, 0);
-}
-
-impl fmt::Display for Fence {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.0, self.1)
-    }
-}
+pub use fence::Fence;
 
 /// The number of an election together with who won it; compared in this order.
 ///

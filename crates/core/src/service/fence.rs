@@ -1,0 +1,97 @@
+//! The number of an entry, which goes with every access to what a lock protects.
+
+use core::fmt;
+
+/// A number that strictly increases from one entry to the next.
+///
+/// Hand it to the resource with every access: a resource that refuses a fence lower than the
+/// highest it has seen is safe even from a process that was paused inside and woke up late.
+/// Compared by the first half, then by the second.
+///
+/// It has 128 bits, since a term alone may take 64. What stores it keeps the order in any of these:
+///
+/// - a number, [`Fence::to_u128`]: `NUMERIC(39)` of a database;
+/// - 16 bytes, [`Fence::to_bytes`], compared from the first on, as `BYTEA`, `BLOB`, keys of a store
+///   and strings are;
+/// - both halves in this order: a row of two columns.
+///
+/// ```
+/// use tenure_core::Fence;
+///
+/// let (earlier, later) = (Fence(7, u64::MAX), Fence(8, 0));
+/// assert!(earlier < later);
+/// assert!(earlier.to_u128() < later.to_u128());
+/// assert!(earlier.to_bytes() < later.to_bytes());
+/// assert_eq!(Fence::from_bytes(later.to_bytes()), later);
+/// ```
+///
+/// In SQL one line compares it, and an update that changes no row was refused:
+///
+/// ```sql
+/// UPDATE invoices SET total = $1, fence = $2 WHERE id = $3 AND fence <= $2
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Fence(
+    #[cfg_attr(feature = "serde", serde(serialize_with = "crate::mark::packed"))] pub u64,
+    pub u64,
+);
+
+impl Fence {
+    /// The fence of an algorithm that gives none (several may be inside at once).
+    pub const NONE: Fence = Fence(0, 0);
+
+    /// One number in the same order, every fence its own: the first half above the second.
+    pub const fn to_u128(self) -> u128 {
+        (self.0 as u128) << 64 | self.1 as u128
+    }
+
+    /// The fence whose number this is: every number is one of a fence.
+    pub const fn from_u128(number: u128) -> Fence {
+        Fence((number >> 64) as u64, number as u64)
+    }
+
+    /// 16 bytes in the same order, where bytes are compared from the first on: the number with its
+    /// highest byte first.
+    pub const fn to_bytes(self) -> [u8; 16] {
+        self.to_u128().to_be_bytes()
+    }
+
+    /// The fence whose bytes these are: any 16 bytes are those of a fence.
+    pub const fn from_bytes(bytes: [u8; 16]) -> Fence {
+        Fence::from_u128(u128::from_be_bytes(bytes))
+    }
+}
+
+impl fmt::Display for Fence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.0, self.1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn number_and_bytes_keep_the_order_and_lead_back() {
+        let halves = [0, 1, 255, 256, u64::from(u32::MAX), 1 << 63, u64::MAX];
+        let fences = halves.into_iter().flat_map(|high| halves.map(|low| Fence(high, low)));
+        let fences: alloc::vec::Vec<_> = fences.collect();
+        assert!(fences.is_sorted(), "the list is one of growing fences");
+        assert!(fences.windows(2).all(|pair| pair[0].to_u128() < pair[1].to_u128()));
+        assert!(fences.windows(2).all(|pair| pair[0].to_bytes() < pair[1].to_bytes()));
+        for fence in fences {
+            assert_eq!(Fence::from_u128(fence.to_u128()), fence);
+            assert_eq!(Fence::from_bytes(fence.to_bytes()), fence);
+        }
+    }
+
+    /// Why the bytes are those of the number with its highest byte first.
+    #[test]
+    fn bytes_with_the_lowest_first_would_not_keep_the_order() {
+        let little = |fence: Fence| fence.to_u128().to_le_bytes();
+        assert!(Fence(0, 255) < Fence(0, 256));
+        assert!(little(Fence(0, 255)) > little(Fence(0, 256)));
+    }
+}
