@@ -4,6 +4,8 @@
 //! Each file reads like its paper: what it does, the citation, its assumptions and costs, why
 //! it is right, the state, the messages, and the handlers in the order of a process's life.
 //! Nothing here opens a socket or reads a clock; simulator, checker and runtime run this code.
+//!
+#![doc = include_str!("../README.md")]
 #![no_std]
 
 extern crate alloc;

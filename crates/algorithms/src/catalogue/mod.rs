@@ -30,7 +30,9 @@ use members::{all_agreements, all_elections, all_locks, bare_elections, bare_loc
 
 pub(crate) use members::members;
 
-pub use offices::{OfficeVisitor, office_card, visit_beside, visit_led, visit_office};
+pub use offices::{
+    NamedVisitor, OfficeVisitor, office_card, visit_beside, visit_led, visit_named, visit_office,
+};
 pub use parameters::{Configured, Parameters};
 pub use unknown::Unknown;
 

@@ -17,6 +17,37 @@ pub trait OfficeVisitor: Sized {
     fn office<P: Office + Algorithm>(self, config: P::Config) -> Self::Output;
 }
 
+/// What to do with many locks by name at a leader, [`Named`](crate::compose::Named), once their
+/// type is known.
+pub trait NamedVisitor: Sized {
+    /// The outcome.
+    type Output;
+
+    /// The name stands for these locks.
+    fn named<E: Election + Algorithm>(self, config: coordinated::Config<E::Config>)
+    -> Self::Output;
+}
+
+/// Calls `visitor` with many locks by name, each of them `coordinated:ELECTION` and all of them
+/// under one election.
+///
+/// # Errors
+///
+/// When there is no such name or variant, or when the lock follows no leader; the visitor was not
+/// called then.
+pub fn visit_named<V: NamedVisitor>(
+    mutex: &str,
+    parameters: &Parameters,
+    visitor: V,
+) -> Result<V::Output, Unknown> {
+    let (mutex, parameters) = unaliased(mutex, parameters);
+    let election = mutex.strip_prefix("coordinated:").ok_or_else(|| Unknown::algorithm(&mutex))?;
+    let (own, parameters) = coordinated::split(&parameters)?;
+    let elected = elections::config(election, &parameters.of_office(election))?;
+    let config = coordinated::configured::<AnyElection>(elected, own, &parameters);
+    Ok(visitor.named::<AnyElection>(config))
+}
+
 /// Calls `visitor` with the office that a mutex and an election make: side by side, or the
 /// mutex following the election's leader when it is `coordinated:ELECTION`.
 ///

@@ -36,6 +36,7 @@ mod card;
 mod config;
 mod leading;
 mod message;
+pub mod named;
 
 use core::fmt;
 
@@ -216,18 +217,9 @@ impl<E: Election> Protocol for Coordinated<E> {
     }
 
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
-        match verdict {
-            Verdict::Suspect => self.suspected.insert(peer),
-            Verdict::Trust => self.suspected.remove(peer),
-        };
+        self.mind(peer, verdict);
         self.tell_election(Input::Suspicion { peer, verdict }, fx);
-        if self.coordinator.is_none() {
-            return;
-        }
-        match verdict {
-            Verdict::Trust => self.inquire(peer, fx),
-            Verdict::Suspect => self.doubt(peer, fx),
-        }
+        self.react(peer, verdict, fx);
     }
 }
 

@@ -9,6 +9,7 @@ pub mod mutex_only;
 pub mod side;
 
 pub use coordinated::Coordinated;
+pub use coordinated::named::Named;
 pub use coordinator::Standing;
 pub use detected::Detected;
 pub use in_turn::InTurn;

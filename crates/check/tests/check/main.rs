@@ -23,6 +23,7 @@ mod liveness;
 mod majority;
 mod misra_ring;
 mod mistakes;
+mod named;
 mod nishio_li_manning;
 mod panics;
 mod raft;

@@ -1,6 +1,6 @@
 //! The leader of a lock at a leader: whom it asks, answers, and gives up.
 
-use tenure_core::{Effects, Election, ProcessId, ProcessSet, Term};
+use tenure_core::{Effects, Election, ProcessId, ProcessSet, Term, Verdict};
 
 use super::{Coordinated, Message, Timer};
 use crate::compose::coordinator::Coordinator;
@@ -22,6 +22,25 @@ impl<E: Election> Coordinated<E> {
         }
         let (me, standing, round) = (self.group.me(), self.standing(), self.question(fx));
         self.serve(|coordinator| coordinator.record(me, standing, round), fx);
+    }
+
+    /// Takes note of whom not to wait for; an election that follows is to know it.
+    pub(super) fn mind(&mut self, peer: ProcessId, verdict: Verdict) {
+        match verdict {
+            Verdict::Suspect => self.suspected.insert(peer),
+            Verdict::Trust => self.suspected.remove(peer),
+        };
+    }
+
+    /// Does what a leader does about it.
+    pub(super) fn react(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+        if self.coordinator.is_none() {
+            return;
+        }
+        match verdict {
+            Verdict::Trust => self.inquire(peer, fx),
+            Verdict::Suspect => self.doubt(peer, fx),
+        }
     }
 
     /// A peer is suspected. What is its own is given away, at once or when it must be out.

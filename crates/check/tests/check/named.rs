@@ -1,0 +1,133 @@
+//! Locks by name at one leader: each is what one lock at a leader is, in every schedule, crashes
+//! and returns included; and which names are equal is what decides.
+
+use tenure_algorithms::compose::coordinated::named;
+use tenure_algorithms::compose::{Coordinated, MutexOnly, Named, coordinated};
+use tenure_algorithms::election::{RepairedChangRoberts, repaired_chang_roberts};
+use tenure_check::{Check, Checkable, Judgement};
+use tenure_core::monitors::{Fencing, MutualExclusion};
+use tenure_core::service::{led, mutex};
+use tenure_core::{
+    Algorithm, Card, Effects, Election, Group, Mutex, Name, Of, ProcessId, Protocol, Verdict,
+};
+
+use crate::elections::ranks;
+
+/// Many locks, of which the user of each process knows one.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Only<E: Election> {
+    locks: Named<E>,
+    name: Name,
+}
+
+#[derive(Clone, Debug)]
+struct Config<C> {
+    /// By process.
+    names: Vec<Name>,
+    locks: coordinated::Config<C>,
+}
+
+impl<E: Election> Protocol for Only<E> {
+    type Config = Config<E::Config>;
+    type Command = mutex::Command;
+    type Event = mutex::Event;
+    type Message = named::Message<E::Message>;
+    type Timer = named::Timer<E::Timer>;
+    type Stable = <Named<E> as Protocol>::Stable;
+
+    fn boot(
+        group: Group,
+        config: &Self::Config,
+        stable: Option<Self::Stable>,
+        fx: &mut impl Effects<Self>,
+    ) -> Self {
+        let locks = Named::boot(group, &config.locks, stable, &mut inside(fx));
+        Only { locks, name: config.names[group.me().index()].clone() }
+    }
+
+    fn stable(&self) -> Self::Stable {
+        self.locks.stable()
+    }
+
+    fn on_command(&mut self, inner: mutex::Command, fx: &mut impl Effects<Self>) {
+        let command = led::Command::Application(Of { key: self.name.clone(), inner });
+        self.locks.on_command(command, &mut inside(fx));
+    }
+
+    fn on_message(&mut self, from: ProcessId, message: Self::Message, fx: &mut impl Effects<Self>) {
+        self.locks.on_message(from, message, &mut inside(fx));
+    }
+
+    fn on_timer(&mut self, timer: Self::Timer, fx: &mut impl Effects<Self>) {
+        self.locks.on_timer(timer, &mut inside(fx));
+    }
+
+    fn fires_first(timer: &Self::Timer) -> bool {
+        Named::<E>::fires_first(timer)
+    }
+
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+        self.locks.on_suspicion(peer, verdict, &mut inside(fx));
+    }
+}
+
+fn inside<E: Election>(fx: &mut impl Effects<Only<E>>) -> impl Effects<Named<E>> {
+    fx.wrap(
+        |message| message,
+        |timer| timer,
+        |event| match event {
+            led::Event::Application(Of { inner, .. }) => Some(inner),
+            led::Event::Election(_) => None,
+        },
+    )
+}
+
+impl<E: Election + Algorithm> Algorithm for Only<E> {
+    fn card(config: &Self::Config, size: u32) -> Card {
+        Named::<E>::card(&config.locks, size)
+    }
+
+    fn highest_term(&self) -> u64 {
+        self.locks.highest_term()
+    }
+}
+
+type AtLeader = RepairedChangRoberts;
+
+fn election() -> repaired_chang_roberts::Config {
+    repaired_chang_roberts::Config::of(ranks(&[1, 2]))
+}
+
+fn named(names: [&str; 2]) -> Check<Only<AtLeader>> {
+    let names = names.map(|name| Name::new(name).unwrap()).to_vec();
+    judged(Check::with(2, Config { names, locks: election().into() }))
+}
+
+fn judged<P: Mutex + Checkable>(check: Check<P>) -> Check<P> {
+    let check = check.fifo().detecting().in_flight(8);
+    check.always(MutualExclusion::new()).always(Fencing::new())
+}
+
+fn states<P: Mutex + Checkable>(check: Check<P>) -> u64 {
+    let report = check.progress().run();
+    report.assert_holds();
+    report.states
+}
+
+/// A lock that is there from when it is first heard of goes through more worlds than one that
+/// always was, and through all of them safely.
+#[test]
+fn a_lock_by_name_is_safe_and_live_while_one_crashes_and_comes_back() {
+    let alone = || judged(Check::<MutexOnly<Coordinated<AtLeader>>>::with(2, election().into()));
+    let same = || named(["a", "a"]);
+    assert!(states(same()) >= states(alone()));
+    assert!(states(same().crashing(1)) >= states(alone().crashing(1)));
+    states(same().crashing(1).recovering(1).term_max(4));
+}
+
+/// The negative control: whoever takes different names for one lock has two inside.
+#[test]
+fn two_of_different_names_are_inside_together() {
+    let report = named(["a", "b"]).run();
+    assert_eq!(report.of("mutual-exclusion"), Judgement::Violated, "{report}");
+}
