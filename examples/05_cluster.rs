@@ -1,25 +1,35 @@
 //! A lock in your own service. Three nodes run in this process so that the example needs no
-//! other; each is started by the ten lines of `serve`, which is all that a service needs.
+//! other; each is started by the few lines of `serve`, which is all that a service needs.
 //!
 //! `cargo run --example 05_cluster`
 #![allow(clippy::print_stdout, reason = "an example is here to print")]
 
 use std::error::Error;
+use std::time::Duration;
 
 use tenure::daemon::{Config, Node};
 
-/// The ten lines: start a node, take the lock, use it, leave.
+/// Start a node, take a lock by its name, use it, leave.
 async fn serve(config: Config) -> Result<(), Box<dyn Error + Send + Sync>> {
     let node = Node::start(&config)?;
-    node.leadership.elect()?;
+    let invoices = node.lock("invoices")?;
     for _ in 0..3 {
-        let guard = node.lock.enter().await?;
+        let guard = invoices.enter().await?;
         println!("{} is inside, with fence {}", config.me(), guard.fence());
-        // Here: use what the lock protects, and hand it the fence with every access.
+        tokio::select! {
+            // Here: use what the lock protects, and hand it the fence with every access.
+            () = tokio::time::sleep(Duration::from_millis(1)) => {}
+            why = guard.lost() => println!("{} is put out: {why}", config.me()),
+        }
         drop(guard);
     }
+    // Another name is another lock: whoever is inside of the one keeps nobody out of the other.
+    let reports = node.lock("reports")?;
+    if let Some(guard) = reports.enter_within(Duration::from_secs(5)).await? {
+        println!("{} writes a report, with fence {}", config.me(), guard.fence());
+    }
     // A node serves its peers as long as it runs; a real service never stops here.
-    tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+    tokio::time::sleep(Duration::from_millis(500)).await;
     Ok(node.stop().await?)
 }
 
@@ -29,15 +39,11 @@ async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     let addresses = addresses()?;
     let mut nodes = tokio::task::JoinSet::new();
     for me in 1..=3 {
-        // In a service this file is written by hand; `tenure node --example` prints one.
-        let path = directory.path().join(format!("node-{me}.toml"));
-        let state = directory.path().join(format!("state-{me}"));
-        let text = format!(
-            "version = 1\n[cluster]\nname = \"example\"\nme = {me}\naddresses = {addresses:?}\n\
-             [store]\ndirectory = {state:?}\n"
-        );
-        std::fs::write(&path, text)?;
-        nodes.spawn(serve(Config::read(&path)?));
+        // In a service these come from its own configuration, or all of it from a file
+        // (`Config::read`; `tenure node --example` prints one).
+        let config = Config::builder("example").node(me, &addresses);
+        let config = config.directory(directory.path().join(me.to_string())).build()?;
+        nodes.spawn(serve(config));
     }
     while let Some(ended) = nodes.join_next().await {
         ended??;

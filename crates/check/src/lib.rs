@@ -5,6 +5,8 @@
 //! a [`Report`]. The search knows no protocol; it walks rows of small numbers (worlds) whose
 //! parts are interned, so that a step of a protocol is computed once for each local state and
 //! input, and looked up from then on.
+//!
+#![doc = include_str!("../README.md")]
 
 mod check;
 mod display;

@@ -41,13 +41,29 @@
 //! | [`runtime`] | a protocol over TCP, with what it saves on disk |
 //! | [`daemon`] | a node as a process |
 //!
-//! A service that wants a lock of its own starts with [`daemon`]; the command `tenure` is made of
-//! the same parts, and `default-features = false` leaves it out, with the features `sim`, `check`
-//! and `page` for what of them is wanted all the same. A program whose `main` is
+//! A service that wants a lock of its own starts with [`daemon`], and needs none of the features
+//! that are on by default; beyond one machine it needs `keys`.
+//!
+//! | feature | what for |
+//! |---|---|
+//! | `keys` | nodes beyond this machine: they know each other by keys, and seal what they say |
+//! | `file` | configurations that are files |
+//! | `page` | a page on which a browser shows what a node does |
+//! | `sim`, `check` | the engines of these names |
+//! | `command` (default) | all of them, and the command `tenure`, as a program and as a function |
+//!
+//! A program whose `main` is
 //! `tenure::main(tenure::catalogue![MyLock])` is that command, with an algorithm of its own in it.
+//!
+#![doc = include_str!("../README.md")]
 
 #[cfg(feature = "command")]
 mod cmd;
+
+/// What the front page shows is compiled.
+#[cfg(all(doctest, feature = "command"))]
+#[doc = include_str!("../../../README.md")]
+struct FrontPage;
 
 #[cfg(feature = "command")]
 pub use cmd::main;

@@ -5,7 +5,7 @@ use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 use tenure_algorithms::catalogue::Unknown;
-use tenure_core::{Card, TICKS_PER_UNIT};
+use tenure_core::{Card, Name, NameError, TICKS_PER_UNIT};
 use tenure_runtime::store::{OpenError, Owner};
 use tenure_runtime::transport::{Keyring, Limits, Listen, MeshError, Settings, Trust};
 use tenure_runtime::{
@@ -82,13 +82,33 @@ impl NodeError {
     }
 }
 
-/// One node, running: its lock, and who leads.
+/// One node, running: its locks, and who leads.
 ///
-/// It stops when every handle and guard is gone; [`Node::stop`] does that and waits.
+/// It stops when every handle and guard is gone, or by [`Node::stop`].
+///
+/// ```no_run
+/// use std::time::Duration;
+/// use tenure_daemon::{Config, Node};
+///
+/// # async fn serve() -> Result<(), Box<dyn std::error::Error>> {
+/// let machines = ["127.0.0.1:7101", "127.0.0.1:7102", "127.0.0.1:7103"];
+/// let config = Config::builder("billing").node(1, machines).directory("state/1").build()?;
+/// let node = Node::start(&config)?;
+/// let invoices = node.lock("invoices")?;
+/// let Some(guard) = invoices.enter_within(Duration::from_secs(5)).await? else {
+///     return Err("somebody else writes invoices for more than five seconds".into());
+/// };
+/// println!("inside, with fence {}", guard.fence().to_u128());
+/// drop(guard);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Node {
-    /// The lock that all nodes of the cluster share.
-    pub lock: Lock,
+    /// The only lock, or that of which those by name are made.
+    pub(crate) lock: Lock,
+    /// Whether locks have names.
+    named: bool,
     /// Who leads, as this node knows.
     pub leadership: Leadership,
     /// Where it listens, and its task.
@@ -97,6 +117,17 @@ pub struct Node {
     pub session: u64,
     /// The keys by which it knows its peers, if it has any: they can be replaced while it runs.
     pub keyring: Option<Keyring>,
+}
+
+/// There is no such lock. Nothing changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum LockError {
+    /// The text is no name.
+    #[error(transparent)]
+    Name(#[from] NameError),
+    /// The node has one lock, and no names.
+    #[error("this node has one lock without a name: service.named is false in its configuration")]
+    Nameless,
 }
 
 impl Node {
@@ -120,17 +151,39 @@ impl Node {
     ) -> Result<Node, NodeError> {
         let (front, lock, leadership, asks) = Front::new();
         let (running, session, keyring) = boot(config, offices, front, asks, watcher)?;
-        Ok(Node { lock, leadership, running, session, keyring })
+        let there_and_back = Duration::from_millis(2 * config.detector.message_ms);
+        let (lock, named) = (lock.at_once_within(there_and_back), config.service.named);
+        Ok(Node { lock, named, leadership, running, session, keyring })
     }
 
-    /// Leaves in good order: what was sent arrives first. Handles and guards that were given
-    /// away keep the node running until they are dropped.
+    /// The lock of this name, which every node of the cluster has from when somebody asks for it.
+    ///
+    /// Names are for what stays: what a node knows of a lock it keeps until it stops, and whoever
+    /// comes to lead asks everybody about each.
+    ///
+    /// # Errors
+    ///
+    /// [`LockError`], when the name is empty or longer than 255 bytes, or when the node has one
+    /// lock and no names.
+    pub fn lock(&self, name: &str) -> Result<Lock, LockError> {
+        let name = Name::new(name)?;
+        if self.named { Ok(self.lock.named(name)) } else { Err(LockError::Nameless) }
+    }
+
+    /// The only lock, where locks have no names.
+    pub fn only_lock(&self) -> Option<Lock> {
+        (!self.named).then(|| self.lock.clone())
+    }
+
+    /// Leaves in good order, whoever still has handles: what was sent arrives first, whoever waits
+    /// for a lock is told, and guards are lost. Drop guards before: to the others, whoever is
+    /// inside then has crashed there.
     ///
     /// # Errors
     ///
     /// [`Failure`], when the node had failed before.
     pub async fn stop(self) -> Result<(), Failure> {
-        drop((self.lock, self.leadership));
+        self.lock.end_node();
         outcome(self.running.task.await)
     }
 }

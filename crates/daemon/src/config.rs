@@ -1,13 +1,17 @@
-//! The configuration of a node: a TOML file.
+//! The configuration of a node: a TOML file, or a value that is built in code.
 
+use std::io;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
-use std::{fs, io};
+#[cfg(feature = "file")]
+use std::path::Path;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use tenure_algorithms::catalogue::{self, Parameters, Unknown};
 use tenure_core::ProcessId;
 use thiserror::Error;
+
+use crate::builder::Builder;
 
 /// The version of the format that this release reads and writes.
 pub const VERSION: u32 = 1;
@@ -82,6 +86,9 @@ pub struct Service {
     /// The shape of the tree, for a lock that needs one: the name of one of
     /// [`TREES`](tenure_algorithms::catalogue::TREES).
     pub tree: String,
+    /// Whether there are many locks, each by its name, all of them at one leader: for a lock that
+    /// follows one, such as `coordinated:raft`.
+    pub named: bool,
 }
 
 /// How crashes are noticed: heartbeats with adaptive timeouts, in milliseconds.
@@ -204,6 +211,7 @@ impl Default for Service {
             variants: Vec::new(),
             quorums: "grid".into(),
             tree: "star".into(),
+            named: false,
         }
     }
 }
@@ -247,6 +255,12 @@ pub enum ConfigError {
         /// What is wrong, and what would be right.
         says: String,
     },
+    /// A value that a [`Builder`](crate::Builder) was given is out of its range, or is missing.
+    #[error("{says}")]
+    Unbuilt {
+        /// What is wrong, and what would be right.
+        says: String,
+    },
     /// A value is out of its range.
     #[error("{}: {says}", path.display())]
     Unfit {
@@ -258,13 +272,19 @@ pub enum ConfigError {
 }
 
 impl Config {
-    /// Reads a file.
+    /// Begins a configuration in code, of a node of the cluster of this name.
+    pub fn builder(cluster: impl Into<String>) -> Builder {
+        Builder::of(cluster.into())
+    }
+
+    /// Reads a file: what it says in TOML is what the fields here say.
     ///
     /// # Errors
     ///
     /// [`ConfigError`], with the place of the mistake and what would be right.
+    #[cfg(feature = "file")]
     pub fn read(path: &Path) -> Result<Config, ConfigError> {
-        let text = fs::read_to_string(path)
+        let text = std::fs::read_to_string(path)
             .map_err(|source| ConfigError::Unreadable { path: path.into(), source })?;
         let config = Config::parse(&text).map_err(|(line, says)| match line {
             Some(line) => ConfigError::Malformed { path: path.into(), line, says },
@@ -274,6 +294,7 @@ impl Config {
     }
 
     /// Reads the text of a file; an error has its line, where it has one.
+    #[cfg(feature = "file")]
     fn parse(text: &str) -> Result<Config, (Option<usize>, String)> {
         let config: Config = toml::from_str(text).map_err(|error| {
             let line = error.span().map(|span| text[..span.start].matches('\n').count() + 1);
@@ -288,6 +309,7 @@ impl Config {
     /// # Panics
     ///
     /// Never: every value of this type has a text.
+    #[cfg(feature = "file")]
     pub fn text(&self) -> String {
         toml::to_string(self).expect("a configuration can be written as TOML")
     }
@@ -354,7 +376,31 @@ impl Config {
         })
     }
 
-    fn validate(&self) -> Result<(), String> {
+    /// Whether many locks by name are possible here.
+    fn validate_names(&self) -> Result<(), String> {
+        if !self.service.named {
+            return Ok(());
+        }
+        let mutex = &self.service.mutex;
+        if !mutex.starts_with("coordinated") {
+            return Err(format!(
+                "service.named = true needs a lock that follows a leader, such as \
+                 coordinated:raft; `{mutex}` is one lock"
+            ));
+        }
+        if self.channel.fifo {
+            return Err("service.named = true runs over TCP alone; leave channel.fifo out".into());
+        }
+        if self.work.is_some() {
+            return Err(
+                "[work] is done under the only lock of a node; leave service.named out".into()
+            );
+        }
+        Ok(())
+    }
+
+    /// Whether all of this can be meant. The error says what is wrong, and what would be right.
+    pub(crate) fn validate(&self) -> Result<(), String> {
         let n = self.cluster.addresses.len();
         let require = |holds: bool, says: String| if holds { Ok(()) } else { Err(says) };
         require(
@@ -377,6 +423,7 @@ impl Config {
         )?;
         self.validate_times()?;
         self.validate_network()?;
+        self.validate_names()?;
         for (name, chance) in [("lose", self.channel.lose), ("duplicate", self.channel.duplicate)] {
             require(
                 (0.0..1.0).contains(&chance),
@@ -405,7 +452,7 @@ impl Config {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "file"))]
 mod tests {
     use super::*;
 
@@ -457,6 +504,12 @@ mod tests {
             ("[store]", "[channel]\nfifo = true\nlose = 1.5\n[store]", "from 0 to below 1"),
             ("[store]", "[detector]\ntimeout_ms = 5\n[store]", "timeout_ms"),
             ("[store]", "[detector]\nmessage_ms = 9223372036854775807\n[store]", "a day"),
+            (
+                "[store]",
+                "[service]\nnamed = true\nmutex = \"lamport\"\n[store]",
+                "follows a leader",
+            ),
+            ("[store]", "[service]\nnamed = true\n[channel]\nfifo = true\n[store]", "TCP alone"),
             ("[store]", "[work]\nresource = \"127.0.0.1:1\"\n[store]", "entries or duration_ms"),
         ] {
             let text = GOOD.replace(from, to);

@@ -39,7 +39,7 @@ pub async fn run(
     let page = page(&config)?;
     let (page, watcher) = page.unzip();
     let started = Node::start_watched(&config, offices, watcher)?;
-    let Node { lock, leadership, running, session, keyring } = started;
+    let Node { lock, leadership, running, session, keyring, .. } = started;
     let Running { address, view, mut task } = running;
     let me = config.me();
     report(Report::Ready { process: me.number(), address, session });

@@ -1,12 +1,15 @@
 //! The offices that a node can run: a lock and a leader, whatever their types are.
 
-use tenure_algorithms::catalogue::{self, OfficeVisitor, Parameters, Unknown};
+use tenure_algorithms::catalogue::{self, NamedVisitor, OfficeVisitor, Parameters, Unknown};
 use tenure_algorithms::channel::{Fifo, fifo};
-use tenure_algorithms::compose::{Detected, detected};
+use tenure_algorithms::compose::{Detected, Named, coordinated, detected};
 use tenure_algorithms::detector::{Heartbeat, heartbeat};
-use tenure_core::{Algorithm, Card, Delay, Office, TICKS_PER_UNIT};
+use tenure_core::{Algorithm, Card, Delay, Election, Office, Service as Offered, TICKS_PER_UNIT};
 use tenure_runtime::transport::Settings;
-use tenure_runtime::{Asks, Front, Injection, Parts, Recorder, Running, StartError, Store, start};
+use tenure_runtime::{
+    Asks, Demand, Front, Injection, Parts, Recorder, Running, StartError, Store, Tidings, start,
+};
+use tenure_trace::Recorded;
 
 use crate::config::{Config, Service};
 
@@ -37,13 +40,17 @@ pub trait AnyOffice {
 /// The way from names to an office.
 pub type Offices = fn(&Service, &Parameters) -> Result<Box<dyn AnyOffice>, Unknown>;
 
-/// The offices of the catalogue.
+/// The offices of the catalogue, and many locks by name at a leader where the service says so.
 ///
 /// # Errors
 ///
 /// When there is no such name or variant.
 pub fn of_house(service: &Service, parameters: &Parameters) -> Result<Box<dyn AnyOffice>, Unknown> {
-    catalogue::visit_office(&service.mutex, &service.election, parameters, Erase)
+    if service.named {
+        catalogue::visit_named(&service.mutex, parameters, Erase)
+    } else {
+        catalogue::visit_office(&service.mutex, &service.election, parameters, Erase)
+    }
 }
 
 /// Forgets the type of an office.
@@ -58,8 +65,40 @@ impl OfficeVisitor for Erase {
     }
 }
 
+impl NamedVisitor for Erase {
+    type Output = Box<dyn AnyOffice>;
+
+    fn named<E: Election + Algorithm>(
+        self,
+        config: coordinated::Config<E::Config>,
+    ) -> Self::Output {
+        Box::new(ManyLocks::<E> { config })
+    }
+}
+
 struct Typed<P: Office> {
     config: P::Config,
+}
+
+struct ManyLocks<E: Election> {
+    config: coordinated::Config<E::Config>,
+}
+
+impl<E: Election + Algorithm> AnyOffice for ManyLocks<E> {
+    /// Nothing judges many locks by their names, so that nothing is promised to judges but what the
+    /// election is.
+    fn card(&self, size: u32) -> Card {
+        let mut card = Named::<E>::card(&self.config, size);
+        for promised in [&mut card.promises, &mut card.clocked] {
+            promised.retain(|promise| promise.is_of(Offered::Election));
+        }
+        card
+    }
+
+    fn start(&self, materials: Materials<'_>) -> Result<Running, StartError> {
+        let (detector, inner) = (detector(materials.config), self.config.clone());
+        materials.start::<Named<E>>(detected::Config { detector, inner })
+    }
 }
 
 impl<P: Office + Algorithm> AnyOffice for Typed<P> {
@@ -81,10 +120,13 @@ impl<P: Office + Algorithm> AnyOffice for Typed<P> {
 }
 
 impl Materials<'_> {
-    fn start<P: Office>(
+    fn start<P>(
         self,
         config: detected::Config<heartbeat::Config, P::Config>,
-    ) -> Result<Running, StartError> {
+    ) -> Result<Running, StartError>
+    where
+        P: Recorded<Command: Demand, Event: Tidings>,
+    {
         start::<Detected<Heartbeat, P>, Front>(Parts {
             config,
             transport: self.transport,

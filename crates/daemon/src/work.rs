@@ -88,7 +88,7 @@ async fn stayed(guard: Option<&Guard>, microseconds: u64) -> bool {
         return true;
     };
     tokio::select! {
-        () = guard.lost() => false,
+        _ = guard.lost() => false,
         () = pause(microseconds) => true,
     }
 }

@@ -5,6 +5,8 @@
 //! stepped through and followed, and that takes and returns plain data. What it does is compiled
 //! here, once for each type, and forgotten once for each run, never for each step: whoever calls
 //! it is generic over nothing, and is compiled without any engine.
+//!
+#![doc = include_str!("../README.md")]
 
 pub mod applications;
 mod catalogue;

@@ -12,6 +12,8 @@
 //!
 //! The lab does not know the catalogue: whoever serves it brings a [`Workshop`], which turns words
 //! into an [`Engine`].
+//!
+#![doc = include_str!("../README.md")]
 
 mod act;
 mod engine;

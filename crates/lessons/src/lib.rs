@@ -9,6 +9,8 @@
 //!
 //! Each experiment can be *broken*: one thing about it is changed, and then something that is
 //! expected must fail to come. So none of them prints what it was told to print.
+//!
+#![doc = include_str!("../README.md")]
 
 mod expectation;
 mod experiment;

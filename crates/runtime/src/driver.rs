@@ -1,10 +1,10 @@
 //! The step loop: one task owns a driver, which owns a node, and nobody else steps it.
 //!
-//! Whatever happens to the process (a message, a command, a timer) becomes one input; its
-//! stable state is on disk before its messages leave. While the disk works, inputs are taken; the
-//! next save covers all of them, and their effects leave together. Nothing polls: the loop sleeps
-//! until a message, a user, the disk or the next timer wakes it. Where a course is followed (`steered`), another
-//! loop has the driver do what it is told.
+//! Whatever happens to the process (a message, a command, a timer) becomes one input; its stable
+//! state is on disk before its messages leave. While the disk works, inputs are taken; the next
+//! save covers all of them, and their effects leave together. Nothing polls: the loop sleeps until
+//! a message, a user, the disk or the next timer wakes it. Where a course is followed (`steered`),
+//! another loop has the driver do what it is told.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -218,11 +218,26 @@ where
         mut asks: mpsc::UnboundedReceiver<L::Ask>,
         recovered: bool,
     ) -> Result<(), Failure> {
+        let worked = self.work(&mut inbox, &mut asks, recovered).await;
+        if let Err(why) = worked {
+            self.outlet.ends(&why);
+            return Err(why);
+        }
+        self.outlet.close(GRACE).await
+    }
+
+    /// Goes on until there is nobody left to work for.
+    async fn work(
+        &mut self,
+        inbox: &mut Inbox,
+        asks: &mut mpsc::UnboundedReceiver<L::Ask>,
+        recovered: bool,
+    ) -> Result<(), Failure> {
         self.boot(recovered)?;
-        loop {
+        while !self.outlet.is_over() {
             self.give_commands()?;
-            self.fire_timers(&mut inbox)?;
-            match self.sleep(&mut inbox, &mut asks).await? {
+            self.fire_timers(inbox)?;
+            match self.sleep(inbox, asks).await? {
                 Wake::Incoming(Some(incoming)) => self.take(incoming)?,
                 Wake::Ask(Some(ask)) => self.outlet.ask(ask),
                 Wake::Saved(done) => self.saved(done)?,
@@ -230,8 +245,7 @@ where
                 Wake::Incoming(None) | Wake::Ask(None) => break,
             }
         }
-        self.settle().await?;
-        self.outlet.close(GRACE).await
+        self.settle().await
     }
 
     /// Waits for the next thing to do. What is there already is taken first, so that one save

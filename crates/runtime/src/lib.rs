@@ -3,6 +3,8 @@
 //! [`start`] drives one process of any [`Protocol`](tenure_core::Protocol): the very value that
 //! the simulator runs and the checker explores. [`Front`] gives its users a [`Lock`] and a
 //! [`Leadership`].
+//!
+#![doc = include_str!("../README.md")]
 
 mod account;
 mod disk;
@@ -10,6 +12,7 @@ mod driver;
 mod envelope;
 mod environment;
 pub mod exercise;
+mod front;
 mod injection;
 mod local;
 mod lock;
@@ -24,9 +27,10 @@ pub mod transport;
 
 pub use driver::{Failure, Parts, Running, StartError, Suspected, start};
 pub use environment::System;
+pub use front::{Asks, Demand, Front, Tidings};
 pub use injection::Injection;
 pub use local::{Local, Raw};
-pub use lock::{Ask, Asks, Demand, Front, Guard, Leadership, Lock, Stopped};
+pub use lock::{Ask, Guard, Leadership, Lock, Lost, Stopped};
 pub use plausible::{Implausible, Plausible};
 pub use recorder::Recorder;
 pub use steered::{ClusterError, follow};

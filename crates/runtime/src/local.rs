@@ -5,6 +5,8 @@ use std::fmt::Debug;
 use tenure_core::Protocol;
 use tokio::sync::mpsc;
 
+use crate::driver::Failure;
+
 /// What stands between the local users and the protocol, inside the driver's task: it turns
 /// what they ask into commands, refuses misuse, and hands on what the protocol tells.
 ///
@@ -18,6 +20,16 @@ pub trait Local<P: Protocol>: Send + 'static {
 
     /// The protocol tells; it may be given another command at once.
     fn told(&mut self, event: P::Event) -> Option<P::Command>;
+
+    /// Whether the node is to end in good order, whoever could ask it for something.
+    fn is_over(&self) -> bool {
+        false
+    }
+
+    /// The node cannot go on, and this is dropped next.
+    fn ends(&mut self, why: &Failure) {
+        let _ = why;
+    }
 }
 
 /// Hands everything through: commands in, events out. The user keeps to the protocol's rules.

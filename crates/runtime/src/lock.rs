@@ -1,30 +1,40 @@
-//! The lock and the leader, as the users of a node have them.
+//! A lock, being inside, and who leads, as the users of a node have them.
 
-use std::collections::VecDeque;
-use std::fmt;
+use std::time::Duration;
 
-use tenure_core::service::{election, mutex, office};
-use tenure_core::{Facts, Fence, Protocol, Term};
+use tenure_core::{Fence, Name, Term};
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::timeout;
 
-use crate::local::Local;
+use crate::transport::Expelled;
+
+/// How long [`Lock::try_enter`] waits for the group, unless it is told otherwise.
+const AT_ONCE: Duration = Duration::from_millis(80);
 
 /// A lock that many tasks of this process share: at most one of them is inside, and while it
 /// is, nobody in the whole group is (but see [`Guard::fence`]).
+///
+/// Cheap to clone. Whoever waits through this node is served in order of asking; between nodes the
+/// order is the algorithm's.
 #[derive(Clone, Debug)]
 pub struct Lock {
+    /// Which lock of its node, if that has many.
+    name: Option<Name>,
+    at_once: Duration,
     asks: mpsc::UnboundedSender<Ask>,
 }
 
 /// Being inside. Dropping it leaves.
 #[derive(Debug)]
+#[must_use = "dropping it leaves at once"]
 pub struct Guard {
     fence: Fence,
-    /// Which entry of this node it is.
+    name: Option<Name>,
+    /// Which entry of this node to this lock it is.
     entry: u64,
-    /// Closed when the entry ends, however that comes about.
-    stays: watch::Receiver<()>,
+    /// Told why, or closed, when the entry ends without having been left.
+    stays: watch::Receiver<Option<Lost>>,
     asks: mpsc::UnboundedSender<Ask>,
 }
 
@@ -35,58 +45,145 @@ pub struct Leadership {
     leader: watch::Receiver<Option<Term>>,
 }
 
-/// The node has stopped: nobody will ever enter through it again.
+/// Why somebody is inside no more who did not leave. Whatever the reason, others may be inside now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum Lost {
+    /// The entry ended by itself, as a lease does that could not be renewed in time: this node was
+    /// stopped for long, or cut off from the leader, or from those who stand behind it.
+    #[error("the entry ended by itself, since it could not be renewed in time")]
+    LeaseOver,
+    /// The entry ended by itself, since whoever let it in leads no more, and nobody who leads now
+    /// confirmed it in time.
+    #[error("the entry ended by itself, since its leader was deposed and no other confirmed it")]
+    Deposed,
+    /// Peers refuse this node for good: as a rule since another boot of its process has taken its
+    /// place. It has stopped.
+    #[error("this node is out of its group: {0}")]
+    Superseded(Expelled),
+    /// The node has stopped: it was told to, or it could not go on.
+    #[error("the node has stopped")]
+    NodeEnded,
+}
+
+/// The node has stopped: nobody will ever enter through it again, and nobody is inside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the node has stopped")]
 pub struct Stopped;
 
-/// What the handles ask of a [`Front`].
+/// What the handles ask of a [`Front`](crate::Front).
 #[derive(Debug)]
-pub struct Ask(Wish);
+pub struct Ask(pub(crate) Wish);
 
 #[derive(Debug)]
-enum Wish {
-    Enter(oneshot::Sender<Guard>),
-    /// From the entry of this number, unless that has ended by itself.
-    Exit(u64),
-    Elect,
-}
-
-/// The local side of a lock and, where there is one, an election: lets users enter in turn.
-pub struct Front {
-    asks: mpsc::WeakUnboundedSender<Ask>,
-    waiting: VecDeque<oneshot::Sender<Guard>>,
-    /// How often it was inside.
-    entries: u64,
-    phase: Phase,
-    leader: watch::Sender<Option<Term>>,
-}
-
-#[derive(Debug)]
-enum Phase {
-    Outside,
-    Asked,
-    /// As long as this lasts, the guard is one.
-    Inside {
-        _stays: watch::Sender<()>,
+pub(crate) enum Wish {
+    Enter {
+        name: Option<Name>,
+        user: User,
+        /// Whether nobody is to be waited for whom this node knows of.
+        at_once: bool,
     },
+    /// From the entry of this number, unless that has ended by itself.
+    Exit {
+        name: Option<Name>,
+        entry: u64,
+    },
+    Elect,
+    End,
 }
+
+/// Who waits for a guard; nothing comes where somebody else is in the way.
+pub(crate) type User = oneshot::Sender<Option<Guard>>;
 
 impl Lock {
-    /// Waits until inside. Dropping the future gives the place in the queue up; nobody is
-    /// kept waiting for it.
+    pub(crate) fn new(asks: mpsc::UnboundedSender<Ask>) -> Self {
+        Lock { name: None, at_once: AT_ONCE, asks }
+    }
+
+    /// The lock of this name at the same node, which must have many: nobody ever enters through it
+    /// otherwise, and everybody who tries is told [`Stopped`].
+    #[must_use]
+    pub fn named(&self, name: Name) -> Lock {
+        Lock { name: Some(name), ..self.clone() }
+    }
+
+    /// The same lock with another idea of how long [`Lock::try_enter`] may take; 80 ms by default.
+    #[must_use]
+    pub fn at_once_within(self, at_once: Duration) -> Lock {
+        Lock { at_once, ..self }
+    }
+
+    /// The name of this lock, if its node has many.
+    pub fn name(&self) -> Option<&Name> {
+        self.name.as_ref()
+    }
+
+    /// Waits until inside, however long that takes: for ever, where the algorithm stops, as it does
+    /// without a majority or with a crash that its card excludes.
+    ///
+    /// Dropping the future gives the place in the queue up, and nobody is kept waiting for it. No
+    /// algorithm here takes a request back that has been sent, so it may be granted yet: then the
+    /// next task of this process has it, or it is given back at once.
     ///
     /// # Errors
     ///
     /// [`Stopped`]; you are not inside.
     pub async fn enter(&self) -> Result<Guard, Stopped> {
-        let (sender, receiver) = oneshot::channel();
-        self.asks.send(Ask(Wish::Enter(sender))).map_err(|_| Stopped)?;
-        receiver.await.map_err(|_| Stopped)
+        let guard = self.ask(false).await?;
+        Ok(guard.expect("whoever waits is let in"))
+    }
+
+    /// Enters at once, or not: nothing if somebody else is inside or about to be, or if nobody who
+    /// decides can be reached.
+    ///
+    /// If it is a task of this process, the answer comes without a message. Otherwise at once is as
+    /// long as a request and its answer may take: twice `message_ms` of a node's configuration.
+    /// Where the permission travels, as a token does, it may be elsewhere though nobody is inside.
+    /// Dropping the future, and a grant that comes too late, are as with [`Lock::enter`].
+    ///
+    /// # Errors
+    ///
+    /// [`Stopped`]; you are not inside.
+    pub async fn try_enter(&self) -> Result<Option<Guard>, Stopped> {
+        timeout(self.at_once, self.ask(true)).await.unwrap_or(Ok(None))
+    }
+
+    /// Waits until inside, at most so long: nothing if it takes longer. Dropping the future, and a
+    /// grant that comes too late, are as with [`Lock::enter`].
+    ///
+    /// # Errors
+    ///
+    /// [`Stopped`]; you are not inside.
+    pub async fn enter_within(&self, patience: Duration) -> Result<Option<Guard>, Stopped> {
+        timeout(patience, self.ask(false)).await.unwrap_or(Ok(None))
+    }
+
+    /// Ends the node in good order, whoever has handles of it: what was sent arrives first, whoever
+    /// waits is told [`Stopped`], and guards are lost, so that others are let in as if this node
+    /// had crashed there. It ends by itself when the last handle and guard is gone.
+    pub fn end_node(&self) {
+        // One that has stopped has ended.
+        let _ = self.asks.send(Ask(Wish::End));
+    }
+
+    async fn ask(&self, at_once: bool) -> Result<Option<Guard>, Stopped> {
+        let (user, answered) = oneshot::channel();
+        let wish = Wish::Enter { name: self.name.clone(), user, at_once };
+        self.asks.send(Ask(wish)).map_err(|_| Stopped)?;
+        answered.await.map_err(|_| Stopped)
     }
 }
 
 impl Guard {
+    pub(crate) fn new(
+        fence: Fence,
+        name: Option<Name>,
+        entry: u64,
+        stays: watch::Receiver<Option<Lost>>,
+        asks: mpsc::UnboundedSender<Ask>,
+    ) -> Self {
+        Guard { fence, name, entry, stays, asks }
+    }
+
     /// Goes with every access to what the lock protects.
     ///
     /// A process can be stopped for longer than others are willing to wait, and still believe
@@ -96,29 +193,37 @@ impl Guard {
         self.fence
     }
 
-    /// Comes back when the lock is lost while it is held: the lock has ended by itself, as a lease
-    /// does that could not be renewed, or the node has stopped, because it failed or because its
-    /// peers take another for this process. Whoever is inside stops what it does. Dropping the
-    /// future loses nothing.
-    pub async fn lost(&self) {
-        // Nothing is ever sent: it ends with the entry.
-        let _ = self.stays.clone().changed().await;
+    /// Comes back when the lock is lost while it is held, with the reason: the entry has ended by
+    /// itself, as a lease does that could not be renewed, or the node has stopped, because it
+    /// failed or because its peers take another for this process. Whoever is inside stops what it
+    /// does. Dropping the future loses nothing, and it may be asked for again and again.
+    pub async fn lost(&self) -> Lost {
+        let mut stays = self.stays.clone();
+        let why = stays.wait_for(Option::is_some).await;
+        why.ok().and_then(|why| *why).unwrap_or(Lost::NodeEnded)
     }
 
-    /// Whether [`Guard::lost`] would come back.
+    /// Whether [`Guard::lost`] would come back now.
     pub fn is_lost(&self) -> bool {
-        self.stays.has_changed().is_err()
+        self.stays.borrow().is_some() || self.stays.has_changed().is_err()
     }
 }
 
 impl Drop for Guard {
     fn drop(&mut self) {
         // A node that has stopped is outside already.
-        let _ = self.asks.send(Ask(Wish::Exit(self.entry)));
+        let _ = self.asks.send(Ask(Wish::Exit { name: self.name.clone(), entry: self.entry }));
     }
 }
 
 impl Leadership {
+    pub(crate) fn new(
+        asks: mpsc::UnboundedSender<Ask>,
+        leader: watch::Receiver<Option<Term>>,
+    ) -> Self {
+        Leadership { asks, leader }
+    }
+
     /// The term that this process was told of last; nothing while nobody leads, or when the node
     /// has stopped.
     pub fn now(&self) -> Option<Term> {
@@ -135,137 +240,13 @@ impl Leadership {
         Ok(*self.leader.borrow_and_update())
     }
 
-    /// Asks for an election.
+    /// Asks for an election. Only who wants a leader and no lock needs to: entering asks for one
+    /// where the lock follows a leader.
     ///
     /// # Errors
     ///
     /// [`Stopped`].
     pub fn elect(&self) -> Result<(), Stopped> {
         self.asks.send(Ask(Wish::Elect)).map_err(|_| Stopped)
-    }
-}
-
-/// A command that can ask for a lock, and perhaps for an election.
-pub trait Demand: From<mutex::Command> {
-    /// The command that asks for an election, where the protocol offers one.
-    fn elect() -> Option<Self>;
-}
-
-impl Demand for mutex::Command {
-    fn elect() -> Option<Self> {
-        None
-    }
-}
-
-impl Demand for office::Command {
-    fn elect() -> Option<Self> {
-        Some(office::Command::Election(election::Command::Elect))
-    }
-}
-
-/// What users ask, on its way to the node.
-pub type Asks = mpsc::UnboundedReceiver<Ask>;
-
-impl Front {
-    /// The local side, its handles, and the queue between them; the first and the last go into
-    /// the [`Parts`](crate::Parts) of a node, which stops when the last handle and guard is gone.
-    pub fn new() -> (Self, Lock, Leadership, Asks) {
-        let (asks, receiver) = mpsc::unbounded_channel();
-        let (sender, leader) = watch::channel(None);
-        let front = Front {
-            asks: asks.downgrade(),
-            waiting: VecDeque::new(),
-            entries: 0,
-            phase: Phase::Outside,
-            leader: sender,
-        };
-        (front, Lock { asks: asks.clone() }, Leadership { asks, leader }, receiver)
-    }
-
-    /// Asks for the lock if somebody here wants it.
-    fn ask_next(&mut self) -> Option<mutex::Command> {
-        self.waiting.retain(|user| !user.is_closed());
-        if !matches!(self.phase, Phase::Outside) || self.waiting.is_empty() {
-            return None;
-        }
-        self.phase = Phase::Asked;
-        Some(mutex::Command::Enter)
-    }
-
-    /// Leaves an entry, unless it has ended already.
-    fn exit(&mut self, entry: u64) -> Option<mutex::Command> {
-        let lasts = matches!(self.phase, Phase::Inside { .. }) && entry == self.entries;
-        lasts.then_some(mutex::Command::Exit)
-    }
-
-    /// Lets the first user that still wants to enter have the lock.
-    fn entered(&mut self, fence: Fence) -> Option<mutex::Command> {
-        let (sender, stays) = watch::channel(());
-        self.phase = Phase::Inside { _stays: sender };
-        self.entries += 1;
-        let entry = self.entries;
-        // Without a handle there is nobody to enter, and nobody who could ever leave.
-        let Some(asks) = self.asks.upgrade() else { return self.exit(entry) };
-        let mut guard = Guard { fence, entry, stays, asks };
-        while let Some(user) = self.waiting.pop_front() {
-            match user.send(guard) {
-                Ok(()) => return None,
-                Err(back) => guard = back,
-            }
-        }
-        // Dropping the guard asks for the exit.
-        None
-    }
-}
-
-impl<P> Local<P> for Front
-where
-    P: Protocol,
-    P::Command: Demand,
-    P::Event: Facts,
-{
-    type Ask = Ask;
-
-    fn ask(&mut self, Ask(wish): Ask) -> Option<P::Command> {
-        match wish {
-            Wish::Enter(user) => {
-                self.waiting.push_back(user);
-                self.ask_next().map(P::Command::from)
-            }
-            Wish::Exit(entry) => self.exit(entry).map(P::Command::from),
-            Wish::Elect => P::Command::elect(),
-        }
-    }
-
-    fn told(&mut self, event: P::Event) -> Option<P::Command> {
-        match event.of_election() {
-            Some(election::Event::Elected { term, .. }) => {
-                self.leader.send_replace(Some(*term));
-            }
-            Some(election::Event::Deposed { .. }) => {
-                self.leader.send_replace(None);
-            }
-            None => {}
-        }
-        match event.of_mutex()? {
-            mutex::Event::Entered { fence } => self.entered(*fence).map(P::Command::from),
-            mutex::Event::Exited => {
-                self.phase = Phase::Outside;
-                self.ask_next().map(P::Command::from)
-            }
-        }
-    }
-}
-
-impl Drop for Front {
-    /// A node that has stopped, however that came about, follows nobody and leads nobody.
-    fn drop(&mut self) {
-        self.leader.send_replace(None);
-    }
-}
-
-impl fmt::Debug for Front {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Front").field("phase", &self.phase).finish_non_exhaustive()
     }
 }

@@ -101,6 +101,16 @@ where
         self.commands.extend(command);
     }
 
+    /// Whether the users' side wants the node to end.
+    pub(crate) fn is_over(&self) -> bool {
+        self.local.is_over()
+    }
+
+    /// Tells the users' side why the node cannot go on.
+    pub(crate) fn ends(&mut self, why: &Failure) {
+        self.local.ends(why);
+    }
+
     /// Takes the effects of a step: lets them out where nothing is to be saved before, and keeps
     /// them back else.
     pub(crate) fn take(

@@ -1,19 +1,6 @@
 //! A deterministic discrete-event simulator for the protocols of Tenure: virtual time, a
 //! seeded network, faults, monitors and metrics.
 //!
-//! ```
-//! # fn demo<P>(config: P::Config) -> Result<(), tenure_sim::SettingsError>
-//! # where P: tenure_core::Mutex {
-//! use tenure_sim::{Settings, Simulation, Span, Workload};
-//!
-//! let mut settings = Settings::new(5);
-//! settings.workload = Workload::entries(3);
-//! settings.network.latency = Span::between_units(1, 4).into();
-//! let report = Simulation::<P>::new(config, settings).run()?;
-//! assert!(!report.has_failed(), "{:?}", report.findings);
-//! # Ok(()) }
-//! ```
-//!
 //! # What a simulation shows, and what it does not
 //!
 //! One seed is one schedule. A violation that a simulation finds is real: the algorithm did
@@ -31,6 +18,8 @@
 //! numbers come from a pinned generator ([`Random`]), logarithms from `libm`: the same settings
 //! give the same trace, to the byte, on every machine, and [`many`] gives the same reports with
 //! any number of threads.
+//!
+#![doc = include_str!("../README.md")]
 
 mod engine;
 mod figures;

@@ -7,6 +7,8 @@
 //! Scripts are the other direction: a story that *shall* happen. A [`Script`] is data; the
 //! [`Stage`] performs it in memory against the real [`Protocol`](tenure_core::Protocol) values,
 //! and [`golden()`] turns a folder of scripts into a test.
+//!
+#![doc = include_str!("../README.md")]
 
 mod alignment;
 mod contrast;

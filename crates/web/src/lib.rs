@@ -14,18 +14,7 @@
 //! - Answers are kept by nobody, run no script but the server's own, and tell no other site the
 //!   address, which may hold the token.
 //!
-//! ```no_run
-//! use tenure_web::{Asset, Server, axum::{Router, routing::get}};
-//!
-//! # async fn example() -> Result<(), tenure_web::WebError> {
-//! let page = Asset::html("/", "<!doctype html><title>Hello</title>");
-//! let data = Router::new().route("/api/time", get(async || "noon"));
-//! let server = Server::bind([127, 0, 0, 1].into(), 0).await?;
-//! println!("{}", server.url());
-//! server.serve(&[page], data, std::future::pending()).await;
-//! # Ok(())
-//! # }
-//! ```
+#![doc = include_str!("../README.md")]
 
 mod asset;
 mod carried;

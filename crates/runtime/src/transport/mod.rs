@@ -23,6 +23,9 @@ mod expulsion;
 pub mod frame;
 mod handshake;
 mod inbox;
+#[cfg(not(feature = "keys"))]
+mod keyless;
+#[cfg(feature = "keys")]
 mod keys;
 mod link;
 mod listener;
@@ -30,6 +33,7 @@ mod mesh;
 mod outbox;
 mod peer;
 mod refusal;
+#[cfg(feature = "keys")]
 mod seal;
 mod settings;
 mod wire;
@@ -37,7 +41,11 @@ mod wire;
 pub use counters::Counts;
 pub use expulsion::Expelled;
 pub use inbox::{Inbox, Incoming};
-pub use keys::{GroupKeys, Keyring, Keys, KeysError, PrivateKey, PublicKey};
+#[cfg(not(feature = "keys"))]
+use keyless::{keys, seal};
+pub use keys::Keyring;
+#[cfg(feature = "keys")]
+pub use keys::{GroupKeys, Keys, KeysError, PrivateKey, PublicKey};
 pub use mesh::{Mesh, SendError, View};
 pub use peer::PeerStatus;
 pub(crate) use peer::SESSIONS;

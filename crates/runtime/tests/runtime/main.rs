@@ -4,6 +4,8 @@ mod absurd;
 mod applications;
 mod away;
 mod bytes;
+mod handles;
+mod named;
 mod node;
 mod saving;
 mod store;

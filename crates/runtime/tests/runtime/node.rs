@@ -20,8 +20,8 @@ use tenure_core::{Delay, Election, Mutex, Of, Office, ProcessId, TICKS_PER_UNIT,
 use tenure_runtime::store::Owner;
 use tenure_runtime::transport::{Incoming, Limits, Listen, Mesh, Settings, Trust};
 use tenure_runtime::{
-    Failure, Front, Injection, Leadership, Lock, Parts, Raw, Recorder, Running, StartError, Store,
-    start,
+    Failure, Front, Injection, Leadership, Lock, Lost, Parts, Raw, Recorder, Running, StartError,
+    Store, start,
 };
 use tenure_trace::{Header, Service, Source, Writer, merge_files};
 use tokio::sync::mpsc;
@@ -351,7 +351,7 @@ async fn a_node_that_is_followed_by_another_lets_go_of_everything_at_once() {
     assert!(!guard.is_lost());
     let elsewhere = TcpListener::bind("127.0.0.1:0").unwrap();
     let (_mesh, _inbox) = Mesh::start(transport(1, 99, elsewhere, &addresses)).unwrap();
-    guard.lost().await;
+    assert!(matches!(guard.lost().await, Lost::Superseded(_)));
     let failure = running.task.await.unwrap().unwrap_err();
     assert!(matches!(failure, Failure::Expelled(_)), "{failure}");
     assert_eq!(leadership.now(), None);
@@ -368,7 +368,7 @@ async fn whoever_cannot_renew_a_lease_is_put_out_and_the_guard_leaves_nothing_mo
     tokio::time::sleep(Duration::from_millis(600)).await;
     assert!(!guard.is_lost(), "it was renewed");
     nodes.remove(0).running.task.abort();
-    guard.lost().await;
+    assert_eq!(guard.lost().await, Lost::LeaseOver);
     assert!(guard.is_lost());
     let waits = nodes[0].lock.clone();
     let waits = tokio::spawn(async move { waits.enter().await.is_ok() });

@@ -125,7 +125,7 @@ fn service(options: &Options) -> (bool, Service) {
 
 fn of(options: &Options, mutex: String, election: String) -> Service {
     let Options { variant, quorums, tree, .. } = options.clone();
-    Service { mutex, election, variants: variant, quorums, tree }
+    Service { mutex, election, variants: variant, quorums, tree, named: false }
 }
 
 fn validate(options: &Options, fifo: bool) -> Result<(), Failure> {

@@ -1,4 +1,4 @@
-//! The files of keys: made by `tenure keys new`, read by a node when it starts and at SIGHUP.
+//! Files of keys: made, and read with care.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -6,56 +6,10 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use tenure_core::ProcessId;
-use tenure_runtime::transport::{GroupKeys, Keys, KeysError, PrivateKey, Trust};
-use thiserror::Error;
+use tenure_runtime::transport::{GroupKeys, Keys, PrivateKey};
 
+use super::KeyFileError;
 use crate::config::Cluster;
-
-/// Why files of keys cannot be used or made. Nothing was started.
-#[derive(Debug, Error)]
-pub enum KeyFileError {
-    /// The file cannot be read.
-    #[error("{}: the keys cannot be read: {source}", path.display())]
-    Unreadable {
-        /// Which file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// Others than its owner may use the file of a private key.
-    #[error(
-        "{}: others may use this private key (its mode is {mode:04o}); it is taken after \
-         `chmod 600 {}`", path.display(), path.display()
-    )]
-    Exposed {
-        /// Which file.
-        path: PathBuf,
-        /// Who may do what with it, as in `chmod`.
-        mode: u32,
-    },
-    /// What is in the file is not what it should be.
-    #[error("{}: {source}", path.display())]
-    Wrong {
-        /// Which file.
-        path: PathBuf,
-        /// What is wrong.
-        source: KeysError,
-    },
-    /// The file cannot be made.
-    #[error("{}: cannot be made: {source}", path.display())]
-    Unwritable {
-        /// Which file or directory.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// The file is there already.
-    #[error("{} is there already, and keys may be in use; name another directory", path.display())]
-    Exists {
-        /// Which file.
-        path: PathBuf,
-    },
-}
 
 /// The file with the private key of a process, in a directory of keys.
 pub fn private_key_file(directory: &Path, process: ProcessId) -> PathBuf {
@@ -110,15 +64,6 @@ fn write_new(path: &Path, mode: u32, text: &str) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Whom a node with this configuration takes for its peers.
-pub(crate) fn trust(cluster: &Cluster, me: ProcessId) -> Result<Trust, KeyFileError> {
-    Ok(match keys(cluster, me)? {
-        Some(keys) => Trust::Keys(keys.into()),
-        None if cluster.insecure => Trust::Anybody,
-        None => Trust::Machine,
-    })
-}
-
 /// The keys that a configuration names, if it does.
 pub(crate) fn keys(cluster: &Cluster, me: ProcessId) -> Result<Option<Keys>, KeyFileError> {
     let (Some(private), Some(public)) = (&cluster.private_key, &cluster.public_keys) else {
@@ -149,7 +94,10 @@ fn read_private(path: &Path) -> io::Result<(String, u32)> {
 
 #[cfg(test)]
 mod tests {
+    use tenure_runtime::transport::Trust;
+
     use super::*;
+    use crate::keys::trust;
 
     const P2: ProcessId = ProcessId(1);
 

@@ -1,0 +1,223 @@
+//! Many locks by name at one leader, over one set of real connections.
+
+use std::net::TcpListener;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use tempfile::TempDir;
+use tenure_algorithms::compose::{Detected, Named, coordinated, detected};
+use tenure_algorithms::detector::{Heartbeat, heartbeat};
+use tenure_algorithms::election::{Raft, raft};
+use tenure_algorithms::mutex::Times;
+use tenure_core::{Delay, Name, ProcessId, TICKS_PER_UNIT};
+use tenure_runtime::store::Owner;
+use tenure_runtime::transport::{Limits, Listen, Settings, Trust};
+use tenure_runtime::{
+    Front, Guard, Injection, Leadership, Lock, Lost, Parts, Recorder, Running, Store, start,
+};
+use tokio::sync::Barrier;
+use tokio::time::timeout;
+
+/// The longest that a message takes, in milliseconds.
+const DELAY: u64 = 30;
+
+type Locks = Detected<Heartbeat, Named<Raft>>;
+
+struct Node {
+    lock: Lock,
+    leadership: Leadership,
+    running: Running,
+}
+
+impl Node {
+    fn boot(directory: &Path, me: usize, listener: TcpListener, addresses: &[String]) -> Self {
+        let group_size = u32::try_from(addresses.len()).unwrap();
+        let owner = Owner { cluster: "test".into(), process: ProcessId::at(me), group_size };
+        let store = Store::open(directory.join(me.to_string()), &owner, "test").unwrap();
+        let detector = heartbeat::Config {
+            period: Delay::units(20),
+            timeout: 400 * TICKS_PER_UNIT,
+            increment: 100 * TICKS_PER_UNIT,
+            longest: 2_000 * TICKS_PER_UNIT,
+        };
+        let inner = coordinated::Config {
+            election: raft::Config::plain(group_size, DELAY * TICKS_PER_UNIT),
+            times: Some(Times::plain(DELAY * TICKS_PER_UNIT)),
+        };
+        let (front, lock, leadership, asks) = Front::new();
+        let running = start::<Locks, Front>(Parts {
+            config: detected::Config { detector, inner },
+            transport: Settings {
+                cluster: "test".into(),
+                me: ProcessId::at(me),
+                session: store.session(),
+                listen: Listen::Listener(listener),
+                addresses: addresses.to_vec(),
+                trust: Trust::Machine,
+                limits: Limits::default(),
+            },
+            store,
+            local: front,
+            asks,
+            recorder: Recorder::none(),
+            injection: Injection::none(),
+            suspected: None,
+        })
+        .unwrap();
+        Node { lock, leadership: leadership, running }
+    }
+
+    fn lock(&self, name: &str) -> Lock {
+        self.lock.named(Name::new(name).unwrap())
+    }
+
+    /// Dropped without a word, as a crash does.
+    async fn kill(self) {
+        self.running.task.abort();
+        assert!(self.running.task.await.unwrap_err().is_cancelled());
+    }
+}
+
+fn cluster(directory: &Path, size: usize) -> (Vec<Node>, Vec<String>) {
+    let listeners: Vec<_> = (0..size).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
+    let addresses: Vec<_> =
+        listeners.iter().map(|it| it.local_addr().unwrap().to_string()).collect();
+    let boot = |(me, listener)| Node::boot(directory, me, listener, &addresses);
+    let nodes = listeners.into_iter().enumerate().map(boot).collect();
+    (nodes, addresses)
+}
+
+/// Whether two who enter, each through its lock, are ever inside at the same time: each waits there
+/// for the other, and leaves when it has come or long after it could have.
+async fn meet(one: Lock, other: Lock) -> bool {
+    let inside = Arc::new(Barrier::new(2));
+    let visit = |lock: Lock| {
+        let inside = inside.clone();
+        tokio::spawn(async move {
+            let _guard = lock.enter().await.unwrap();
+            timeout(Duration::from_millis(300), inside.wait()).await.is_ok()
+        })
+    };
+    let (one, other) = (visit(one), visit(other));
+    one.await.unwrap() && other.await.unwrap()
+}
+
+/// The other names are the control: an experiment that nobody could fail would show nothing.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_of_one_name_never_meet_inside_and_two_of_different_names_do() {
+    let directory = TempDir::new().unwrap();
+    let (nodes, _) = cluster(directory.path(), 3);
+    assert!(!meet(nodes[0].lock("büro"), nodes[1].lock("büro")).await);
+    assert!(meet(nodes[0].lock("büro"), nodes[1].lock("办公室")).await);
+    assert!(!meet(nodes[2].lock("办公室"), nodes[1].lock("办公室")).await);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tasks_of_three_nodes_contend_for_several_names_and_each_has_its_own_fences() {
+    const NAMES: [&str; 3] = ["invoices", "reports", "mail"];
+    let directory = TempDir::new().unwrap();
+    let (nodes, _) = cluster(directory.path(), 3);
+    let inside: [Arc<AtomicU32>; 3] = Default::default();
+    let mut tasks = Vec::new();
+    for node in &nodes {
+        for (place, name) in NAMES.iter().enumerate() {
+            let (lock, inside) = (node.lock(name), inside[place].clone());
+            tasks.push(tokio::spawn(async move {
+                let mut fences = Vec::new();
+                for _ in 0..30 {
+                    let guard = lock.enter().await.unwrap();
+                    assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0, "somebody is inside");
+                    tokio::task::yield_now().await;
+                    assert_eq!(inside.fetch_sub(1, Ordering::SeqCst), 1);
+                    fences.push(guard.fence());
+                }
+                assert!(fences.is_sorted(), "fences of one user only grow");
+                (place, fences)
+            }));
+        }
+    }
+    let mut fences: [Vec<_>; 3] = Default::default();
+    for task in tasks {
+        let (place, more) = task.await.unwrap();
+        fences[place].extend(more);
+    }
+    for mut fences in fences {
+        fences.sort_unstable();
+        fences.dedup();
+        assert_eq!(fences.len(), 90, "no two entries to one lock have the same fence");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn trying_says_no_while_another_node_is_inside_and_yes_when_it_has_left() {
+    let directory = TempDir::new().unwrap();
+    let (nodes, _) = cluster(directory.path(), 3);
+    let guard = nodes[0].lock("invoices").enter().await.unwrap();
+    let other = nodes[1].lock("invoices").at_once_within(Duration::from_millis(150));
+    assert!(other.try_enter().await.unwrap().is_none());
+    assert!(other.enter_within(Duration::from_millis(50)).await.unwrap().is_none());
+    drop(guard);
+    let again = other.enter_within(Duration::from_secs(30)).await.unwrap();
+    assert!(again.is_some());
+}
+
+/// What a guard was given before its node could reach anybody no more is over, with a reason; and
+/// locks go on with higher fences where there is a majority.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn all_names_survive_the_leader_and_whoever_comes_back_is_told_of_them() {
+    let directory = TempDir::new().unwrap();
+    let (mut nodes, addresses) = cluster(directory.path(), 3);
+    let before = enter(&nodes, "invoices").await.fence();
+    drop(enter(&nodes, "reports").await);
+    let leader = nodes[0].leadership.now().expect("who let somebody in leads").leader;
+    let fallen = nodes.remove(leader.index());
+    fallen.kill().await;
+    let guard = enter(&nodes, "invoices").await;
+    assert!(guard.fence() > before);
+    let listener = TcpListener::bind(&addresses[leader.index()]).unwrap();
+    let back = Node::boot(directory.path(), leader.index(), listener, &addresses);
+    let other = back.lock("invoices");
+    assert!(other.enter_within(Duration::from_millis(500)).await.unwrap().is_none());
+    assert!(!guard.is_lost(), "it was renewed all the time");
+    let after = guard.fence();
+    drop(guard);
+    assert!(other.enter().await.unwrap().fence() > after);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_is_inside_alone_is_put_out_of_every_lock_with_a_reason() {
+    let directory = TempDir::new().unwrap();
+    let (mut nodes, _) = cluster(directory.path(), 3);
+    let last = nodes.pop().unwrap();
+    let guards =
+        [enter(std::slice::from_ref(&last), "a").await, last.lock("b").enter().await.unwrap()];
+    for node in nodes {
+        node.kill().await;
+    }
+    for guard in &guards {
+        let why = guard.lost().await;
+        assert!(matches!(why, Lost::LeaseOver | Lost::Deposed), "{why}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_ends_though_somebody_waits_and_somebody_is_inside() {
+    let directory = TempDir::new().unwrap();
+    let (nodes, _) = cluster(directory.path(), 1);
+    let guard = enter(&nodes, "invoices").await;
+    let lock = nodes[0].lock("invoices");
+    let waits = tokio::spawn(async move { lock.enter().await });
+    let lock = nodes[0].lock.clone();
+    lock.end_node();
+    for node in nodes {
+        node.running.task.await.unwrap().unwrap();
+    }
+    assert_eq!(guard.lost().await, Lost::NodeEnded);
+    assert!(waits.await.unwrap().is_err() && lock.enter().await.is_err());
+}
+
+async fn enter(nodes: &[Node], name: &str) -> Guard {
+    nodes[0].lock(name).enter().await.unwrap()
+}
