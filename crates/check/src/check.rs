@@ -20,7 +20,7 @@ use crate::model::judge::{Interning, Judge};
 use crate::model::processes::TermBound;
 use crate::reduce::shifts::Shifts;
 use crate::reduce::symmetry::{Symmetric, Symmetry};
-use crate::users::crashing::{Crashing, Moment};
+use crate::users::crashing::{Crashing, Moment, Saving};
 use crate::users::entries::Entries;
 use crate::users::entries::EntriesOfAll;
 use crate::users::stamping::Stamping;
@@ -59,6 +59,8 @@ pub struct Check<P: Checkable> {
     pub(crate) synchronous: Option<(u32, u32)>,
     pub(crate) budget: Faults,
     pub(crate) crashes: Crashing,
+    /// When effects leave.
+    pub(crate) saving: Saving,
     /// Who may be cut off from the others.
     pub(crate) side: Vec<ProcessId>,
     pub(crate) detects: bool,
@@ -148,6 +150,7 @@ impl<P: Checkable> Check<P> {
             synchronous: None,
             budget: Faults::default(),
             crashes: Crashing::default(),
+            saving: Saving::default(),
             side: Vec::new(),
             detects: false,
             sessions: false,
@@ -255,6 +258,13 @@ impl<P: Checkable> Check<P> {
     #[must_use]
     pub fn crashing_while(mut self, moment: Moment) -> Self {
         self.crashes.during = Some(moment);
+        self
+    }
+
+    /// What a crash can come between where a step changes what is saved; nothing unless told.
+    #[must_use]
+    pub fn saving(mut self, saving: Saving) -> Self {
+        self.saving = saving;
         self
     }
 

@@ -29,7 +29,7 @@ pub use refusal::Refusal;
 pub use report::{Bounds, Bypassing, Counterexample, Manner, Report, SaveError};
 pub use tell::story::{Scene, Story};
 pub use tenure_core::Judgement;
-pub use users::crashing::Moment;
+pub use users::crashing::{Moment, Saving};
 pub use users::entries::{Entries, EntriesOfAll};
 pub use users::user::{Checkable, Offer, Service, Standing, User, Workload};
 pub use users::{

@@ -17,6 +17,7 @@ use crate::report::{Bounds, Bypassing, Report};
 use crate::tell::replay::way_to;
 use crate::tell::story::Story;
 use crate::tell::told::Told;
+use crate::users::crashing::Saving;
 use crate::users::entries::Entries;
 use crate::users::entries::EntriesOfAll;
 use crate::users::user::{Checkable, Workload};
@@ -101,6 +102,7 @@ impl<P: Checkable> Check<P> {
             config: self.config.clone(),
             workload,
             crashes: self.crashes.clone(),
+            saving: self.saving,
             synchronous: self.synchronous,
             causality: self.causality,
             application_causality: self.application_causality,
@@ -123,6 +125,7 @@ impl<P: Checkable> Check<P> {
             timed,
             budget: self.budget,
             side: self.side.iter().fold(0, |side, process| side | 1 << process.0),
+            mutes: self.saving == Saving::Apart,
             detects: self.detects,
             somebody_may_be_down,
             has_consequences: somebody_may_be_down || self.term.is_some(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use tenure_check::{Check, Checkable, EntriesOfAll, Progress, Refusal, Report};
+use tenure_check::{Check, Checkable, EntriesOfAll, Progress, Refusal, Report, Saving};
 use tenure_core::monitors::{
     Agreement, AnyAgreement, Bypass, Fencing, FreshTerms, MutualExclusion, OneLeader,
     Order as InOrder, Scope, Spending, SteadyLeader, Validity,
@@ -51,6 +51,8 @@ pub struct Examination {
     pub crash: u32,
     /// How many may come back.
     pub recover: u32,
+    /// What a crash can come between where something is saved.
+    pub saving: Saving,
     /// Who may be cut off from the others.
     pub partition: Option<Vec<ProcessId>>,
     /// How often a live process may be suspected.
@@ -210,6 +212,7 @@ impl Examination {
         if self.timing.unwrap_or(card.timing) == Timing::Synchronous {
             check = check.synchronous(self.latency.clone());
         }
+        check = check.saving(self.saving);
         if self.new_sessions {
             check = check.meeting_new_sessions();
         }

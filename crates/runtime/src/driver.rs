@@ -1,10 +1,10 @@
 //! The step loop: one task owns a driver, which owns a node, and nobody else steps it.
 //!
-//! Whatever happens to the process (a message, a command, a timer) becomes one input; its stable
-//! state is on disk before its messages leave. While the disk works, inputs are taken; the next
-//! save covers all of them, and their effects leave together. Nothing polls: the loop sleeps until
-//! a message, a user, the disk or the next timer wakes it. Where a course is followed (`steered`),
-//! another loop has the driver do what it is told.
+//! Whatever happens to the process (a message, a command, a timer) becomes one input; its
+//! stable state is on disk before its messages leave. While the disk works, inputs are taken; the
+//! next save covers all of them, and their effects leave together. Nothing polls: the loop sleeps
+//! until a message, a user, the disk or the next timer wakes it. Where a course is followed
+//! (`steered`), another loop has the driver do what it is told.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};

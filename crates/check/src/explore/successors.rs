@@ -102,6 +102,8 @@ pub(crate) struct Worker {
     suspicions: Vec<u32>,
     /// What fairness calls the meetings, by process and peer.
     pub(super) meetings: Vec<u32>,
+    /// What fairness calls the crash of a process that is mute, by process.
+    ends: Vec<u32>,
 }
 
 impl Worker {
@@ -111,7 +113,8 @@ impl Worker {
         let pairs = (rules.layout.size * rules.layout.size) as u64;
         let labels = |kind: u64| (0..pairs).map(|pair| rules.freight.label(kind, pair)).collect();
         let (suspicions, meetings) = (labels(3 << 40), labels(4 << 40));
-        Worker { rules, memory, scratch, changed: Vec::new(), suspicions, meetings }
+        let ends = if rules.mutes { labels(5 << 40) } else { Vec::new() };
+        Worker { rules, memory, scratch, changed: Vec::new(), suspicions, meetings, ends }
     }
 
     /// Shows every successor of a world but that by time, always in the same order.
@@ -225,10 +228,20 @@ impl Worker {
         }
         for process in 0..rules.layout.size {
             let row = self.memory.local(place.world[process]);
-            if row.may_crash && left(place.world, Fault::Crash) {
+            if row.mute {
+                // That it does was decided, and paid for, when it became mute.
                 let at = Action::new(Kind::Crash, process, 0, 0);
+                let fair = self.ends[process];
+                self.every_outcome(place, at, Prelude::default(), (fair, Cause::Crash), visit);
+            }
+            if row.may_crash && left(place.world, Fault::Crash) {
                 let prelude = Prelude::of_fault(Fault::Crash);
+                let at = Action::new(Kind::Crash, process, 0, 0);
                 self.every_outcome(place, at, prelude, (FAULT, Cause::Crash), visit);
+                if rules.mutes {
+                    let at = Action::new(Kind::Mute, process, 0, 0);
+                    self.every_outcome(place, at, prelude, (FAULT, Cause::Mute), visit);
+                }
             }
             if row.down && left(place.world, Fault::Recovery) {
                 let at = Action::new(Kind::Recover, process, 0, 0);
@@ -374,6 +387,7 @@ impl Worker {
             Kind::Send => Cause::Send(action.item() as u32),
             Kind::Meet => Cause::Meet(action.item() as u32),
             Kind::Greet => Cause::Greet(action.item() as u32),
+            Kind::Mute => Cause::Mute,
             Kind::Lose | Kind::Duplicate | Kind::Tick | Kind::Cut => return None,
         })
     }
@@ -405,7 +419,8 @@ impl Worker {
             Kind::Suspect if self.is_out_of_reach(world, slot, action.item()) => Prelude::default(),
             Kind::Suspect => Prelude::of_fault(Fault::FalseSuspicion),
             Kind::Cut => Prelude::of_fault(Fault::Partition),
-            Kind::Crash => Prelude::of_fault(Fault::Crash),
+            Kind::Crash if self.memory.local(world[slot]).mute => Prelude::default(),
+            Kind::Crash | Kind::Mute => Prelude::of_fault(Fault::Crash),
             Kind::Recover => Prelude::of_fault(Fault::Recovery),
             Kind::Send => Prelude::of_fault(Fault::ApplicationMessage),
         })

@@ -18,6 +18,7 @@ use crate::world::rules::Rules;
 pub(crate) struct LocalRow {
     pub(crate) fingerprint: u64,
     pub(crate) down: bool,
+    pub(crate) mute: bool,
     pub(crate) may_crash: bool,
     pub(crate) stand: Stand,
     pub(crate) urgent: bool,
@@ -127,6 +128,7 @@ impl Memory {
         let row = LocalRow {
             fingerprint: facts.fingerprint,
             down: facts.down,
+            mute: facts.mute,
             may_crash: facts.may_crash,
             stand: facts.standing,
             urgent: facts.urgent,

@@ -70,6 +70,8 @@ pub(crate) struct Outcome {
 pub(crate) struct LocalFacts {
     pub(crate) fingerprint: u64,
     pub(crate) down: bool,
+    /// Whether it is up, and nobody hears of it any more.
+    pub(crate) mute: bool,
     /// Whether it is up, and crashes are explored here.
     pub(crate) may_crash: bool,
     pub(crate) standing: Stand,

@@ -11,12 +11,12 @@ use crate::model::judge::{Judge, Observation, Seen};
 use crate::model::{LocalFacts, Model, MonitorFacts, Outcome, Stand};
 use crate::reduce::shifts::Shifts;
 use crate::reduce::symmetry::{Renaming, Symmetry};
-use crate::users::crashing::Crashing;
+use crate::users::crashing::{Crashing, Saving};
 use crate::users::stamping::Stamping;
 use crate::users::user::{Checkable, Service, Standing, User, Workload};
 use crate::world::action::{Cause, MOST_OUTCOMES};
 use crate::world::choices::Odometer;
-use crate::world::local::{Armed, Life, Local, UserOf};
+use crate::world::local::{Armed, Life, Local, Since, UserOf};
 use crate::world::parcel::{Freight, Parcel};
 use std::sync::Arc;
 
@@ -26,6 +26,8 @@ pub(crate) struct Setting<P: Protocol> {
     pub(crate) config: P::Config,
     pub(crate) workload: Workload,
     pub(crate) crashes: Crashing,
+    /// When effects leave.
+    pub(crate) saving: Saving,
     /// In synchronous time: the bounds on latency, in units.
     pub(crate) synchronous: Option<(u32, u32)>,
     /// Whether causality is kept.
@@ -140,7 +142,8 @@ impl<P: Checkable> Processes<P> {
     /// Every run of one cause, by its choices.
     pub(crate) fn runs(&self, local: &Local<P>, cause: Cause) -> Vec<Ran<P>> {
         match cause {
-            Cause::Crash => vec![self.crash(local)],
+            Cause::Crash => self.crash(local),
+            Cause::Mute => vec![self.mute(local)],
             Cause::Recover => self.recover(local),
             Cause::Send(to) => {
                 let ran = Ran::quiet(local.clone());
@@ -168,14 +171,29 @@ impl<P: Checkable> Processes<P> {
         }
     }
 
-    fn crash(&self, local: &Local<P>) -> Ran<P> {
-        let Life::Up(process) = &local.life else { panic!("{} is down already", local.at) };
-        let mut crashed = local.clone();
-        crashed.life = Life::Down(process.stable());
-        crashed.timers.clear();
-        crashed.user.crashed();
-        crashed.suspected = 0;
-        Ran { seen: vec![Seen::Crashed], ..Ran::quiet(crashed) }
+    fn crash(&self, local: &Local<P>) -> Vec<Ran<P>> {
+        let saved = match &local.life {
+            Life::Up(process) | Life::Mute { process, .. } => vec![process.stable()],
+            Life::Hasty { process, saved } => vec![saved.clone(), process.stable()],
+            Life::Down(_) => panic!("{} is down already", local.at),
+        };
+        let crashed = |stable| {
+            let mut crashed = local.clone();
+            crashed.life = Life::Down(stable);
+            crashed.timers.clear();
+            crashed.user.crashed();
+            crashed.suspected = 0;
+            Ran { seen: vec![Seen::Crashed], ..Ran::quiet(crashed) }
+        };
+        saved.into_iter().map(crashed).collect()
+    }
+
+    fn mute(&self, local: &Local<P>) -> Ran<P> {
+        let process = local.life.process().cloned();
+        let process = process.unwrap_or_else(|| panic!("{} is down", local.at));
+        let mut mute = local.clone();
+        mute.life = Life::Mute { process, since: Since::Nothing };
+        Ran::quiet(mute)
     }
 
     fn recover(&self, local: &Local<P>) -> Vec<Ran<P>> {
@@ -205,7 +223,8 @@ impl<P: Checkable> Processes<P> {
             }
         }
         if parcel.message == 0 {
-            if let (Some(stamping), Life::Up(process)) = (self.setting.stamping, &mut local.life) {
+            let stamped = (self.setting.stamping, local.life.process_mut());
+            if let (Some(stamping), Some(process)) = stamped {
                 let known = self.freight.past_of(parcel.past);
                 let clock = known.last().expect("the clock comes last in what it carries");
                 (stamping.observe)(process, u64::from(*clock));
@@ -238,14 +257,51 @@ impl<P: Checkable> Processes<P> {
         input: &Input<P>,
         seen: Vec<Seen<P::Command, P::Event>>,
     ) -> Vec<Ran<P>> {
-        let Life::Up(process) = &local.life else { panic!("{} is down", local.at) };
+        let before = local.life.process().unwrap_or_else(|| panic!("{} is down", local.at));
+        if matches!(local.life, Life::Mute { since: Since::Spent, .. }) {
+            return vec![Ran::quiet(local.clone())];
+        }
         self.every_choice(|batch| {
-            let mut process = process.clone();
+            let mut process = before.clone();
             process.step(input.clone(), batch);
             let mut local = local.clone();
-            local.life = Life::Up(process);
+            if let Life::Mute { since, .. } = local.life {
+                let saves = since == Since::Saved || process.stable() != before.stable();
+                return Processes::unheard(local, process, saves, seen.clone(), batch);
+            }
+            local.life = match self.setting.saving {
+                Saving::Late if process.stable() != before.stable() => {
+                    Life::Hasty { process, saved: before.stable() }
+                }
+                _ => Life::Up(process),
+            };
             self.ran(local, seen.clone(), batch)
         })
+    }
+
+    /// What came of a step of which nobody hears. A timer that it sets does not begin to run, and
+    /// one that it cancels never fires.
+    fn unheard(
+        mut local: Local<P>,
+        process: P,
+        saves: bool,
+        seen: Vec<Seen<P::Command, P::Event>>,
+        batch: &mut Batch<P, Odometer>,
+    ) -> Ran<P> {
+        if !saves {
+            // Nothing keeps these effects back, so this is no step of a process that is mute. It
+            // crashes before, and what it was given is lost.
+            local.life = Life::Mute { process, since: Since::Spent };
+            local.timers.clear();
+            local.user.crashed();
+            return Ran::quiet(local);
+        }
+        local.life = Life::Mute { process, since: Since::Saved };
+        for change in batch.timers.drain(..) {
+            let (TimerChange::Set(timer, _) | TimerChange::Cancel(timer)) = change;
+            local.disarm(&timer);
+        }
+        Ran { seen, ..Ran::quiet(local) }
     }
 
     fn every_choice(&self, mut run: impl FnMut(&mut Batch<P, Odometer>) -> Ran<P>) -> Vec<Ran<P>> {
@@ -340,7 +396,7 @@ impl<P: Checkable> Processes<P> {
         if !self.setting.application_causality {
             known.fill(0);
         }
-        if let (Some(stamping), Life::Up(process)) = (self.setting.stamping, &local.life) {
+        if let (Some(stamping), Some(process)) = (self.setting.stamping, local.life.process()) {
             let clock = u32::try_from((stamping.clock)(process));
             known.push(clock.expect("a clock counts steps"));
         }
@@ -362,7 +418,7 @@ impl<P: Checkable> Processes<P> {
     /// What a process may do by itself: the commands of its user, and its timers.
     fn menu(&self, local: &Local<P>) -> Vec<(Cause, u32)> {
         let mut menu = Vec::new();
-        if matches!(local.life, Life::Down(_)) {
+        if matches!(local.life, Life::Down(_) | Life::Mute { since: Since::Spent, .. }) {
             return menu;
         }
         let label = |kind: u64, content: u64| self.freight.label(kind << 40, content);
@@ -398,17 +454,19 @@ impl<P: Checkable> Ran<P> {
 impl<P: Checkable> Model for Processes<P> {
     fn local(&self, id: u32) -> LocalFacts {
         let local = self.locals.get(id);
-        let (down, beyond) = match &local.life {
-            Life::Up(process) => {
-                (false, self.setting.term.is_some_and(|(term, most)| term(process) > most))
-            }
-            Life::Down(_) => (true, false),
-        };
+        let process = local.life.process();
+        let down = process.is_none();
+        let mute = matches!(local.life, Life::Mute { .. });
+        let bound = self.setting.term.zip(process);
+        let beyond = bound.is_some_and(|((term, most), process)| term(process) > most);
         LocalFacts {
             fingerprint: self.locals.fingerprint(id),
             down,
-            may_crash: !down && self.setting.crashes.allows::<P::Command>(local.at, &local.user),
-            standing: if down { Stand::Content } else { stand::<P>(&local.user) },
+            mute,
+            may_crash: !down
+                && !mute
+                && self.setting.crashes.allows::<P::Command>(local.at, &local.user),
+            standing: if down || mute { Stand::Content } else { stand::<P>(&local.user) },
             suspected: local.suspected,
             menu: self.menu(&local),
             urgent: self.setting.synchronous.is_some()
@@ -462,6 +520,13 @@ impl<P: Checkable> Model for Processes<P> {
         let local = self.locals.get(local);
         let life = match &local.life {
             Life::Up(process) => Life::Up((symmetry.renamed)(process, names)),
+            Life::Mute { process, since } => {
+                Life::Mute { process: (symmetry.renamed)(process, names), since: *since }
+            }
+            Life::Hasty { process, saved } => Life::Hasty {
+                process: (symmetry.renamed)(process, names),
+                saved: (symmetry.renamed_stable)(saved, names),
+            },
             Life::Down(stable) => Life::Down((symmetry.renamed_stable)(stable, names)),
         };
         let mut renamed = Local {

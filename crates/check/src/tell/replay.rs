@@ -250,7 +250,7 @@ impl<'p, P: Checkable> Replay<'p, P> {
                 What::Suspicion(ProcessId(peer), Verdict::Trust)
             }
             Cause::Send(to) => What::Passage(local.at, ProcessId(to), None),
-            Cause::Crash | Cause::Recover => What::Nothing,
+            Cause::Crash | Cause::Recover | Cause::Mute => What::Nothing,
         }
     }
 
@@ -261,10 +261,7 @@ impl<'p, P: Checkable> Replay<'p, P> {
 
     /// What a process holds, if it is up.
     pub(crate) fn state(&self, at: ProcessId) -> Option<P> {
-        match &self.processes.locals.get(self.real[at.index()]).life {
-            Life::Up(process) => Some(process.clone()),
-            Life::Down(_) => None,
-        }
+        self.processes.locals.get(self.real[at.index()]).life.process().cloned()
     }
 
     /// The armed timers of a process.
@@ -296,6 +293,7 @@ impl<'p, P: Checkable> Replay<'p, P> {
             Cause::Send(_) => Kind::Send,
             Cause::Meet(_) => Kind::Meet,
             Cause::Greet(_) => Kind::Greet,
+            Cause::Mute => Kind::Mute,
         };
         Taken { kind, at: local.at, what, messages: Vec::new(), events: Vec::new() }
     }

@@ -5,6 +5,8 @@ use std::fmt;
 use tenure_core::service::mutex;
 use tenure_trace::{Kind, Record, Trace};
 
+use crate::tell::replay::TIME_PASSES;
+
 /// A run: what happened, step by step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Story {
@@ -74,7 +76,7 @@ impl Scene {
         let told = told.map(Record::in_words).collect();
         let (step, is_time) = match &records[0].kind {
             Kind::Boot | Kind::End => return None,
-            Kind::Note(time) => (time.clone(), true),
+            Kind::Note(note) if note == TIME_PASSES => (note.clone(), true),
             _ => (records[0].in_words(), false),
         };
         Some(Scene { step, told, is_time })

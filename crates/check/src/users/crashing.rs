@@ -27,6 +27,24 @@ impl Moment {
     }
 }
 
+/// What a crash can come between where a step changes what is saved.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Saving {
+    /// Nothing: a step, its save and the release of its effects are one.
+    ///
+    /// This leaves out no crash *before* a save, however many steps share it: such a process has
+    /// crashed before the first of them, and what it was given since is lost, as what arrives at a
+    /// process that is down. Nor does a torn tail add to it, which is cut: nothing was saved then.
+    #[default]
+    AtOnce,
+    /// The save and the release. Of steps that share a save, any number of them, all that they
+    /// changed is saved, and nobody has heard of any.
+    Apart,
+    /// The release and the save, which is a mistake of the runner: whoever crashes may have saved
+    /// all but its last step, of which others have heard.
+    Late,
+}
+
 /// The crashes that a check explores: all of them, unless told otherwise.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Crashing {

@@ -33,9 +33,11 @@ pub(crate) enum Kind {
     Meet,
     /// And is told at once, before anything else, that the peer is alive again.
     Greet,
+    /// A process is heard no more: it crashes before what it does from here on leaves.
+    Mute,
 }
 
-const KINDS: [Kind; 13] = [
+const KINDS: [Kind; 14] = [
     Kind::Own,
     Kind::Deliver,
     Kind::Suspect,
@@ -49,6 +51,7 @@ const KINDS: [Kind; 13] = [
     Kind::Cut,
     Kind::Meet,
     Kind::Greet,
+    Kind::Mute,
 ];
 
 /// The most outcomes of one handler, by its choices.
@@ -107,6 +110,8 @@ pub(crate) enum Cause {
     Meet(u32),
     /// And that the peer is alive again.
     Greet(u32),
+    /// The process is heard no more.
+    Mute,
 }
 
 impl Cause {
@@ -123,6 +128,7 @@ impl Cause {
             Cause::Send(peer) => (8, peer),
             Cause::Meet(peer) => (9, peer),
             Cause::Greet(peer) => (10, peer),
+            Cause::Mute => (11, 0),
         };
         assert!(of < 1 << 28, "fewer than 2^28 different parcels");
         kind << 28 | of

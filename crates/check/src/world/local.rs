@@ -27,8 +27,33 @@ pub(crate) struct Local<P: Checkable> {
 pub(crate) enum Life<P: Protocol> {
     /// Up, in this state.
     Up(P),
+    /// Up for the last time: it will crash before anything that it does from here on is heard of.
+    Mute {
+        /// Its state, which is saved.
+        process: P,
+        /// What it has done since.
+        since: Since,
+    },
+    /// Up, and what is saved lags behind what was let out.
+    Hasty {
+        /// Its state.
+        process: P,
+        /// What is saved.
+        saved: P::Stable,
+    },
     /// Down, with this saved.
     Down(P::Stable),
+}
+
+/// What a process has done since it is mute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Since {
+    /// Nothing yet.
+    Nothing,
+    /// A step that was to be saved, for whose effects all after it wait.
+    Saved,
+    /// It was given what it would not have had to save, and so crashes before that.
+    Spent,
 }
 
 /// An armed timer.
@@ -39,6 +64,36 @@ pub(crate) struct Armed<T> {
     pub(crate) least: u32,
     /// In synchronous time: how many units until it must fire.
     pub(crate) most: u32,
+}
+
+impl<P: Protocol> Life<P> {
+    /// The state of a process that is up.
+    pub(crate) fn process(&self) -> Option<&P> {
+        match self {
+            Life::Up(process) | Life::Mute { process, .. } | Life::Hasty { process, .. } => {
+                Some(process)
+            }
+            Life::Down(_) => None,
+        }
+    }
+
+    /// The same, to change it.
+    pub(crate) fn process_mut(&mut self) -> Option<&mut P> {
+        match self {
+            Life::Up(process) | Life::Mute { process, .. } | Life::Hasty { process, .. } => {
+                Some(process)
+            }
+            Life::Down(_) => None,
+        }
+    }
+
+    /// The saved state, where it does not follow from the state of a process.
+    pub(crate) fn saved_mut(&mut self) -> Option<&mut P::Stable> {
+        match self {
+            Life::Down(saved) | Life::Hasty { saved, .. } => Some(saved),
+            Life::Up(_) | Life::Mute { .. } => None,
+        }
+    }
 }
 
 impl<P: Checkable> Local<P> {
@@ -57,17 +112,24 @@ impl<P: Checkable> Local<P> {
 
     /// The smallest stamp.
     pub(crate) fn smallest(&self, shifts: Shifts<P>, config: &P::Config) -> Option<u64> {
+        let in_stable = |stable| (shifts.smallest_in_stable)(config, stable);
         match &self.life {
-            Life::Up(process) => (shifts.smallest)(process),
-            Life::Down(stable) => (shifts.smallest_in_stable)(config, stable),
+            Life::Up(process) | Life::Mute { process, .. } => (shifts.smallest)(process),
+            Life::Hasty { process, saved } => {
+                let both = [(shifts.smallest)(process), in_stable(saved)];
+                both.into_iter().flatten().min()
+            }
+            Life::Down(stable) => in_stable(stable),
         }
     }
 
     /// Makes all stamps smaller.
     pub(crate) fn shift(&mut self, shifts: Shifts<P>, config: &P::Config, by: u64) {
-        match &mut self.life {
-            Life::Up(process) => (shifts.shift)(process, by),
-            Life::Down(stable) => (shifts.shift_stable)(config, stable, by),
+        if let Some(process) = self.life.process_mut() {
+            (shifts.shift)(process, by);
+        }
+        if let Some(saved) = self.life.saved_mut() {
+            (shifts.shift_stable)(config, saved, by);
         }
     }
 }

@@ -16,6 +16,8 @@ pub(crate) struct Rules {
     /// Whether time is synchronous.
     pub(crate) timed: bool,
     pub(crate) budget: Faults,
+    /// Whether a crash can come between a save and the release of what it lets go.
+    pub(crate) mutes: bool,
     /// Whether detectors speak of crashes.
     pub(crate) detects: bool,
     /// Who is on one side of the partition that may come, as bits; 0 for none.

@@ -35,6 +35,7 @@ mod repaired_ring;
 mod reports;
 mod restarting_chang_roberts;
 mod rings;
+mod saving;
 mod settled;
 mod survival;
 mod symmetry;

@@ -48,8 +48,8 @@ pub enum OpenError {
     /// The state file cannot be believed. It was left alone: a process that forgets what it
     /// promised must not take part, so it is for a person to decide.
     #[error(
-        "the saved state {path} cannot be used: {damage}; restore its folder, or empty that if this \
-         process may forget everything it ever promised"
+        "the saved state {path} cannot be used: {damage}; restore its folder, or empty that if \
+         this process may forget everything it ever promised"
     )]
     Damaged {
         /// The state file.

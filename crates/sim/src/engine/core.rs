@@ -58,6 +58,8 @@ pub(crate) struct Core {
     pub(crate) fragile: bool,
     pub(crate) sessions: Vec<u64>,
     pub(crate) tripwires: Vec<Tripwire>,
+    /// Crashes while something is saved.
+    pub(crate) torn: Vec<Torn>,
     /// How often each fault of the settings has happened.
     pub(crate) fired: Vec<u64>,
     pub(crate) crashes: u64,
@@ -137,6 +139,15 @@ pub(crate) struct Tripwire {
     fault: u32,
 }
 
+/// Crashes a process in the n-th step that changes what it saves.
+#[derive(Debug)]
+pub(crate) struct Torn {
+    pub(crate) process: ProcessId,
+    left: u64,
+    is_kept: bool,
+    fault: u32,
+}
+
 /// Which services the protocol offers, as far as workloads and monitors care.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Offers {
@@ -184,6 +195,7 @@ impl Core {
             fragile,
             sessions,
             tripwires: Vec::new(),
+            torn: Vec::new(),
             fired: vec![0; settings.faults.len()],
             crashes: 0,
             recoveries: 0,
@@ -313,6 +325,19 @@ impl Core {
         None
     }
 
+    /// Counts a step that changes what a process saves. Returns the fault of a crash that comes
+    /// then, and whether it comes after the save.
+    pub(crate) fn saves(&mut self, at: ProcessId) -> Option<(u32, bool)> {
+        for torn in self.torn.iter_mut().filter(|torn| torn.process == at) {
+            torn.left = torn.left.saturating_sub(1);
+            if torn.left == 0 {
+                torn.left = u64::MAX;
+                return Some((torn.fault, torn.is_kept));
+            }
+        }
+        None
+    }
+
     /// Writes a line of the trace about a process, with a clock where clocks are kept.
     #[cold]
     pub(crate) fn trace(&mut self, process: ProcessId, kind: Kind) {
@@ -360,6 +385,9 @@ impl Core {
             }
             Fault::Crash { process, when: When::OnMessage(left), .. } => {
                 self.tripwires.push(Tripwire { process, left, fault });
+            }
+            Fault::Crash { process, when: When::Saving { save: left, is_kept }, .. } => {
+                self.torn.push(Torn { process, left, is_kept, fault });
             }
             Fault::Crash { .. } => {}
             Fault::Recover { process, at, memory } => {

@@ -293,9 +293,43 @@ where
         if core.tagging {
             receive(core, from, to, tag, &message);
         }
-        self.look_at(to);
-        self.processes[to.index()].step(Input::Message { from, message }, &mut self.batch);
-        self.release(to);
+        self.step(to, Input::Message { from, message });
+    }
+
+    /// Gives a process an input, and carries out what it asks for.
+    #[inline]
+    fn step(&mut self, at: ProcessId, input: Input<P>) {
+        self.look_at(at);
+        if !self.core.torn.is_empty() && self.is_torn(at, &input) {
+            return;
+        }
+        self.processes[at.index()].step(input, &mut self.batch);
+        self.release(at);
+    }
+
+    /// Whether a process crashes while it saves what comes of an input: nobody hears of that, saved
+    /// or not.
+    #[cold]
+    fn is_torn(&mut self, at: ProcessId, input: &Input<P>) -> bool {
+        if self.core.torn.iter().all(|torn| torn.process != at) {
+            return false;
+        }
+        // Tried on a copy: choices are drawn once.
+        let random = self.batch.environment.choices.clone();
+        let mut after = self.processes[at.index()].clone();
+        after.step(input.clone(), &mut self.batch);
+        self.batch.clear();
+        self.batch.environment.choices = random;
+        if after.stable() == self.processes[at.index()].stable() {
+            return false;
+        }
+        let Some((fault, is_kept)) = self.core.saves(at) else { return false };
+        if is_kept {
+            self.processes[at.index()] = after;
+        }
+        let crashed = self.core.crash(at, Some(fault));
+        self.carry_out(crashed);
+        true
     }
 
     /// Whether a message reaches its receiver in a run where something may be broken.
@@ -379,18 +413,14 @@ where
         if self.core.recorder.is_some() {
             self.core.trace_event(at, Kind::Timer(format!("{timer:?}")));
         }
-        self.look_at(at);
-        self.processes[at.index()].step(Input::Timer(timer), &mut self.batch);
-        self.release(at);
+        self.step(at, Input::Timer(timer));
     }
 
     fn suspect(&mut self, at: ProcessId, peer: ProcessId, verdict: Verdict) {
         if self.core.recorder.is_some() {
             self.core.trace_event(at, Kind::Suspicion { peer, verdict });
         }
-        self.look_at(at);
-        self.processes[at.index()].step(Input::Suspicion { peer, verdict }, &mut self.batch);
-        self.release(at);
+        self.step(at, Input::Suspicion { peer, verdict });
     }
 
     fn recover(&mut self, process: ProcessId, lost: bool) {
@@ -435,9 +465,7 @@ where
         self.watch(|watcher, time| {
             watcher.observe(time, at, Observed::Command { command: &command, clock: None });
         });
-        self.look_at(at);
-        self.processes[at.index()].step(Input::Command(command), &mut self.batch);
-        self.release(at);
+        self.step(at, Input::Command(command));
         if ask == Some(mutex::Command::Enter.into())
             && self.core.settings.workload.chatter.is_some()
         {

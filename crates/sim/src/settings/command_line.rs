@@ -463,8 +463,19 @@ mod tests {
             &["", "-1", "1e3", "3..1", "exp:", ".5", "1.0000001", "99999999999999"],
         );
         both_ways::<When>(
-            &["10", "2.5", "message:4", "inside:2+0.5", "inside:1", "waiting:3+1"],
-            &["", "soon", "inside:0", "inside:x", "message:2+1", "10+1", "waiting+", "+1"],
+            &["10", "2.5", "message:4", "inside:2+0.5", "inside:1", "waiting:3+1", "saving:2"],
+            &[
+                "",
+                "soon",
+                "saved:0",
+                "saving:1+1",
+                "inside:0",
+                "inside:x",
+                "message:2+1",
+                "10+1",
+                "waiting+",
+                "+1",
+            ],
         );
         both_ways::<Comeback>(
             &["3@50", "3@50:forgetful", "3@+5", "3@+0.5:forgetful"],

@@ -102,6 +102,14 @@ pub enum When {
         /// How long after, in ticks.
         after: u64,
     },
+    /// In a step that changes what it saves.
+    Saving {
+        /// Which of these steps, from 1.
+        save: u64,
+        /// Whether it is saved, and nobody hears of it; else it is as if the step had not been
+        /// taken, as what is torn is cut.
+        is_kept: bool,
+    },
 }
 
 impl FromStr for When {
@@ -114,6 +122,9 @@ impl FromStr for When {
         let number = || number.parse().ok().filter(|number| *number > 0).ok_or_else(wrong);
         let after = parse_units(after).map_err(|_| wrong())?;
         match event {
+            "saving" | "saved" if !text.contains('+') => {
+                Ok(When::Saving { save: number()?, is_kept: event == "saved" })
+            }
             "message" if !text.contains('+') => Ok(When::OnMessage(number()?)),
             "inside" => Ok(When::Inside { entry: number()?, after }),
             "waiting" => Ok(When::Waiting { request: number()?, after }),
@@ -130,6 +141,8 @@ impl fmt::Display for When {
             When::OnMessage(number) => ("message", number, 0),
             When::Inside { entry, after } => ("inside", entry, after),
             When::Waiting { request, after } => ("waiting", request, after),
+            When::Saving { save, is_kept: false } => ("saving", save, 0),
+            When::Saving { save, is_kept: true } => ("saved", save, 0),
         };
         write!(f, "{event}:{number}")?;
         if after > 0 { write!(f, "+{}", units(after)) } else { Ok(()) }

@@ -54,6 +54,9 @@ fn idle(options: &Options) -> Result<Vec<&'static str>, Failure> {
     if options.app_messages > 0 && elects {
         idle.push("--app-messages");
     }
+    if options.saving != Default::default() && (options.crash == 0 || options.recover == 0) {
+        idle.push("--saving");
+    }
     if options.new_sessions && options.recover == 0 {
         idle.push("--new-sessions");
     }

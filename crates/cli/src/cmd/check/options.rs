@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::builder::ArgPredicate;
 use clap::{Arg, Args, Parser, ValueEnum};
-use tenure_check::{Entries, EntriesOfAll};
+use tenure_check::{Entries, EntriesOfAll, Saving};
 use tenure_core::{Card, Need, Property, Service, Timing};
 use tenure_sim::{Entries as Numbers, Processes};
 
@@ -59,6 +59,10 @@ pub(crate) struct Options {
     #[arg(long, value_name = "K", default_value_t = 0)]
     #[arg(help_heading = "Faults")]
     pub(crate) recover: u32,
+    /// What a crash can come between where something is saved
+    #[arg(long, value_name = "HOW", default_value = "at-once")]
+    #[arg(help_heading = "Faults")]
+    pub(crate) saving: SavingAsked,
     /// Who may be cut off from the others, once, at any moment and for ever: 1,2
     #[arg(long, value_name = "LIST")]
     #[arg(help_heading = "Faults")]
@@ -149,6 +153,28 @@ const JUDGED: [Property; 16] = [
     Property::Cost,
     Property::Topology,
 ];
+
+/// When a process saves what a step has changed, and when the effects of the step leave.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SavingAsked {
+    /// Nothing: a step, its save and the release of its effects are one
+    #[default]
+    AtOnce,
+    /// A save, of any number of steps, and the release of their effects
+    Apart,
+    /// The release of effects and the save: a mistake, for a runner that lets go too early
+    Late,
+}
+
+impl From<SavingAsked> for Saving {
+    fn from(asked: SavingAsked) -> Self {
+        match asked {
+            SavingAsked::AtOnce => Saving::AtOnce,
+            SavingAsked::Apart => Saving::Apart,
+            SavingAsked::Late => Saving::Late,
+        }
+    }
+}
 
 /// Whether worlds are brought into a canonical form.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

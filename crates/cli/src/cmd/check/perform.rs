@@ -32,6 +32,7 @@ pub(super) fn examination(
         duplicate: options.duplicate,
         crash: options.crash,
         recover: options.recover,
+        saving: options.saving.into(),
         partition: options.partition.as_ref().map(|side| side.0.clone()),
         false_suspicion: options.false_suspicion,
         new_sessions: options.new_sessions,

@@ -115,7 +115,9 @@ pub(crate) struct RunOptions {
     #[arg(help_heading = "Faults")]
     pub(crate) duplicate: Chance,
     /// Crash a process at a time, 3@10; on its n-th message, 3@message:4; in its n-th entry,
-    /// 3@inside:2, or a while after, 3@inside:2+0.5; in its n-th wait, 3@waiting:1; repeatable
+    /// 3@inside:2, or a while after, 3@inside:2+0.5; in its n-th wait, 3@waiting:1; in its
+    /// n-th step that saves something, 3@saving:1 before the save (what is torn is cut), 3@saved:1
+    /// after it and before anybody hears of it; repeatable
     #[arg(long, value_name = "P@WHEN", value_parser = crash)]
     #[arg(help_heading = "Faults")]
     pub(crate) crash: Vec<Fault>,

@@ -85,6 +85,25 @@ fn a_leader_that_dies_is_replaced_and_follows_when_it_comes_back() {
     assert!(deposed > 0);
 }
 
+/// In its n-th step that saves something, before the save or after it; nobody hears of that step.
+#[test]
+fn a_crash_in_the_middle_of_a_save_is_survived_whichever_save_it_is() {
+    let mut crashes = 0;
+    for seed in 0..120 {
+        let mut settings = electing(3, seed);
+        let process = ProcessId((seed % 3) as u32);
+        let when = When::Saving { save: 1 + seed / 6 % 4, is_kept: seed % 2 == 0 };
+        let back = Recovery { after: 1_000_000, memory: Memory::Stable };
+        settings.faults = vec![Fault::Crash { process, when, recovery: Some(back) }];
+        held(&settings, |report| {
+            let crashed = report.faults.iter().find(|count| count.fault == "crash");
+            crashes += crashed.expect("it was asked for").observed;
+        });
+    }
+    // Both rules save in most of these runs.
+    assert!(crashes > 100, "{crashes}");
+}
+
 /// 2.12: safe whatever delays are; live once they are bounded.
 #[test]
 fn before_delays_are_bounded_terms_may_be_wasted_and_afterwards_somebody_leads() {
