@@ -80,15 +80,19 @@ export class Stage {
 
   carry(view, layout, node, wide) {
     const sent = new Map();
-    const middle = { x: wide / 2, y: layout.high / 2 };
+    const beside = ({ x, y }) => {
+      const far = node.high / 2 + 20;
+      return { x, y: y + far + 14 < layout.high ? y + far : y - far };
+    };
     const boxes = bundled(view.messages).slice(0, DRAWN).map((bundle) => {
       const [message] = bundle;
       const alone = bundle.length === 1;
-      const curve = link(layout.at[message.from - 1], alone ? layout.at[message.to - 1] : middle);
+      const from = layout.at[message.from - 1];
+      const curve = link(from, alone ? layout.at[message.to - 1] : beside(from));
       const before = sent.get(message.from) ?? 0;
       sent.set(message.from, before + 1);
       const begin = 0.22 + 0.09 * (before % 4);
-      const part = alone ? begin + (0.75 - begin) * progress(message, view.time) : 0.1;
+      const part = alone ? begin + (0.75 - begin) * progress(message, view.time) : 0.94;
       const next = bundle.some((each) => each.message === view.next?.message);
       return { message, count: bundle.length, next, curve, part };
     });
