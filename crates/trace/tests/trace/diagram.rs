@@ -329,6 +329,7 @@ fn the_step_of_a_real_node_in_which_two_are_inside_is_marked_though_it_began_bef
         at(3, P1, entered(1)),
         at(4, P2, received),
         Record { time: 4 * TICKS_PER_UNIT + 70, ..at(4, P2, entered(2)) },
+        at(5, P1, Kind::Command(mutex::Command::Exit.into())),
         at(5, P1, exited()),
     ];
     let layout = lay_out(&header, &records, View::default());
