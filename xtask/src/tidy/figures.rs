@@ -49,17 +49,17 @@ fn body(file: &File, claim: usize) -> String {
 /// The numbers of a line that stand alone, and not in a formula.
 fn numbers(says: &str) -> Vec<&str> {
     let words: Vec<&str> = says.split_whitespace().collect();
-    let bare = |word: &'_ str| word.trim_matches(['(', ')', ',', ';', '.', ':']).len();
-    let is_sign = |word: Option<&&str>| word.is_some_and(|it| ["−", "+", "·", "="].contains(it));
-    let alone = words.iter().enumerate().filter(|(place, _)| {
-        !is_sign(words.get(place + 1)) && !is_sign(place.checked_sub(1).map(|it| &words[it]))
-    });
-    let numbers = alone
-        .filter(|(_, word)| bare(word) > 0)
-        .map(|(_, word)| word.trim_start_matches('(').trim_end_matches([')', ',', ';', '.', ':']));
+    let is_sign = |place: Option<usize>| {
+        let word = place.and_then(|place| words.get(place));
+        word.is_some_and(|it| ["−", "+", "·", "="].contains(it))
+    };
+    let alone = |place: &usize| !is_sign(Some(place + 1)) && !is_sign(place.checked_sub(1));
+    let bare = |place: usize| {
+        words[place].trim_start_matches('(').trim_end_matches([')', ',', ';', '.', ':'])
+    };
     let is_number =
         |it: &&str| it.starts_with(|c: char| c.is_ascii_digit()) && it.parse::<f64>().is_ok();
-    numbers.filter(is_number).collect()
+    (0..words.len()).filter(alone).map(bare).filter(is_number).collect()
 }
 
 /// Whether a number stands in the text of a test, perhaps with its thousands apart.
@@ -84,7 +84,7 @@ mod tests {
         assert_eq!(wrong.len(), 1);
         assert!(wrong[0].contains("`W-05` says 5, which no test knows"), "{wrong:?}");
         // What stands behind its end is another's.
-        let other = claim.replace("violated(5);", "").clone() + "fn b() {\n    5;\n}\n";
+        let other = claim.replace("violated(5);", "") + "fn b() {\n    5;\n}\n";
         assert_eq!(found(&other).len(), 1);
     }
 
