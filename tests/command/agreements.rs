@@ -68,6 +68,13 @@ fn renaming() {
     assert_eq!(seen["no_name_is_above_n_t"], "holds");
 }
 
+#[test]
+fn raft_log() {
+    let seen = seen("raft-log");
+    assert_eq!(seen["one_history"], "holds");
+    assert_eq!(seen["a_shorter_log_leads"], "violated");
+}
+
 /// Messages of one unit each: what the papers say of delays is what is measured.
 #[test]
 fn agreements_are_compared_with_their_delays_beside_those_of_theory() {

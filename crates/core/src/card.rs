@@ -179,6 +179,8 @@ pub enum Service {
     Membership,
     /// Small names for large ones.
     Renaming,
+    /// One list of entries, which grows at its end.
+    Log,
     /// Anything else.
     #[cfg_attr(feature = "serde", serde(other))]
     Other,
@@ -199,6 +201,7 @@ impl Service {
             Service::Termination => "termination",
             Service::Membership => "membership",
             Service::Renaming => "renaming",
+            Service::Log => "log",
             Service::Other => "other",
         }
     }

@@ -80,6 +80,14 @@ pub enum Property {
     UniqueNames,
     /// New names are small.
     SmallNames,
+    /// Two logs with an entry of the same term at the same index are alike up to there.
+    LogMatching,
+    /// Whoever leads has what was committed in earlier terms.
+    LeaderCompleteness,
+    /// All are told of the same entries of a log, in its order.
+    StateMachineSafety,
+    /// A read sees all that anybody was told of before it was asked.
+    LinearizableReads,
     /// The resource accepts no fence below one that it has seen.
     FencedAccess,
     /// No increment of the resource's counter is lost.
@@ -125,7 +133,7 @@ const BYPASS: &str = "Measure how often one enters while another waits; bypass=2
 impl Property {
     /// All but the reader's own; the *k* of [`Property::AtMost`] is for a card to say, and the
     /// bound of [`Property::Bypass`] for whoever asks.
-    pub const ALL: [Property; 36] = [
+    pub const ALL: [Property; 40] = [
         Property::MutualExclusion,
         Property::AtMost(1),
         Property::MutualExclusionStrict,
@@ -159,6 +167,10 @@ impl Property {
         Property::OneView,
         Property::UniqueNames,
         Property::SmallNames,
+        Property::LogMatching,
+        Property::LeaderCompleteness,
+        Property::StateMachineSafety,
+        Property::LinearizableReads,
         Property::FencedAccess,
         Property::Counter,
         Property::Trace,
@@ -216,6 +228,18 @@ impl Property {
             Property::OneView => ("one-view", "Views of one number are the same everywhere"),
             Property::UniqueNames => ("unique-names", "No two have the same new name"),
             Property::SmallNames => ("small-names", "New names are at most N + t"),
+            Property::LogMatching => {
+                ("log-matching", "Logs that meet in an entry are alike up to there")
+            }
+            Property::LeaderCompleteness => {
+                ("leader-completeness", "Whoever leads has what was committed before")
+            }
+            Property::StateMachineSafety => {
+                ("state-machine-safety", "All are told of the same entries, in one order")
+            }
+            Property::LinearizableReads => {
+                ("linearizable-reads", "A read sees what was known before it was asked")
+            }
             Property::FencedAccess => {
                 ("fenced-access", "The resource accepts no fence below one that it has seen")
             }
@@ -262,14 +286,24 @@ impl Property {
             Property::Uniqueness
             | Property::Irrevocability
             | Property::OneLeaderAtATime
-            | Property::OneLeaderPerTerm
             | Property::FreshTerms
             | Property::SteadyLeader => matches!(service, Service::Election | Service::Office),
+            Property::OneLeaderPerTerm => {
+                matches!(service, Service::Election | Service::Office | Service::Log)
+            }
             Property::Cost | Property::Topology => {
                 matches!(service, Service::Mutex | Service::Election | Service::Office)
             }
-            Property::Integrity => matches!(service, Service::Consensus | Service::Broadcast),
-            Property::UniformAgreement | Property::NoCreation | Property::TotalOrder => {
+            Property::Integrity => {
+                matches!(service, Service::Consensus | Service::Broadcast | Service::Log)
+            }
+            Property::NoCreation => matches!(service, Service::Broadcast | Service::Log),
+            Property::Durability => matches!(service, Service::Log | Service::Other),
+            Property::LogMatching
+            | Property::LeaderCompleteness
+            | Property::StateMachineSafety
+            | Property::LinearizableReads => matches!(service, Service::Log),
+            Property::UniformAgreement | Property::TotalOrder => {
                 matches!(service, Service::Broadcast)
             }
             Property::NoLoss => matches!(service, Service::Stream),

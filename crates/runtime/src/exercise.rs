@@ -4,7 +4,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use serde::Serialize;
-use tenure_core::service::agreement::Users;
+use tenure_core::service::agreement::{Client, Seat, User};
 use tenure_core::service::{election, mutex};
 use tenure_core::{
     Agreement, Algorithm, Election, Environment, Group, Input, LocalTime, Mutex, Node, ProcessId,
@@ -51,7 +51,8 @@ pub fn agreement<P: Agreement + Algorithm>(
     bytes: &[u8],
 ) {
     let service = P::card(config, group.size()).service;
-    let first = Users::of(service, group.size(), |_| 1).and_then(|users| users.next(group.me()));
+    let seat = Seat { service, at: group.me(), size: group.size(), times: 1 };
+    let first = User::first(&seat);
     let command = |event: Option<&P::Event>| first.clone().filter(|_| event.is_none());
     process::<P>(group, config, command, belief, bytes);
 }

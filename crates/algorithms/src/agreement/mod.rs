@@ -8,6 +8,7 @@ pub mod dijkstra_scholten;
 pub mod dissemination_barrier;
 mod omega;
 pub mod paxos;
+pub mod raft_log;
 pub mod reliable_broadcast;
 pub mod ricciardi_birman;
 pub mod stable_vectors;
@@ -23,4 +24,5 @@ crate::catalogue::members! {
     "dijkstra-scholten" => dijkstra_scholten::DijkstraScholten;
     "ricciardi-birman" => ricciardi_birman::RicciardiBirman;
     "stable-vectors" => stable_vectors::StableVectors;
+    "raft-log" => raft_log::RaftLog;
 }

@@ -66,6 +66,10 @@ impl Story<'_> {
             "central" => it.coordinator = p(5),
             "maekawa" | "maekawa_duplicate" => it.quorums = Kind::Pairs,
             "raymond" => it.tree = Shape::Path,
+            "raft_log_old_term_commit" => {
+                let variants = ["old-term-commit", "one-entry", "no-pre-vote"];
+                it.variants.extend(variants.map(String::from));
+            }
             "bully_without_terms" => it.variants.push("no-terms".into()),
             "chang_roberts_decreasing" => it.ranks = (1..=size).rev().map(Rank::of_id).collect(),
             "chang_roberts_28" => it.ranks = ranks(&[17, 9, 28, 3, 24, 15]),

@@ -3,7 +3,7 @@
 use tenure_core::ProcessId;
 use tenure_core::service::agreement::{Client, Seat};
 use tenure_core::service::{
-    agreement, barrier, broadcast, consensus, membership, renaming, snapshot, termination,
+    agreement, barrier, broadcast, consensus, log, membership, renaming, snapshot, termination,
 };
 
 use crate::users::entries::Entries;
@@ -40,7 +40,7 @@ macro_rules! users {
     };
 }
 
-users!(agreement, consensus, broadcast, snapshot, barrier, termination, membership, renaming);
+users!(agreement, consensus, broadcast, snapshot, barrier, termination, membership, renaming, log);
 
 impl<U: Client<Command: Service<Event = U::Event>>> User<U::Command> for AgreementUser<U> {
     fn offers(&self) -> Vec<Offer<U::Command>> {

@@ -74,7 +74,7 @@ impl Cell {
 
     /// The term beyond which worlds are cut off, where terms or rounds grow for ever.
     fn term_max(self) -> Option<u64> {
-        let grows = ["raft", "itai-rodeh", "chandra-toueg", "restarting-chang-roberts"];
+        let grows = ["raft", "itai-rodeh", "chandra-toueg", "restarting-chang-roberts", "raft-log"];
         let whole = self.scope == Two || self.name == "chandra-toueg";
         grows.contains(&self.name).then_some(if whole { 2 } else { 1 })
     }
@@ -97,14 +97,17 @@ impl Cell {
         match (self.scope, self.name) {
             (
                 OverTheChannel,
-                "token-ring" | "misra-ring" | "repaired-ring" | "raft" | "chandra-toueg" | "lease",
+                "token-ring" | "misra-ring" | "repaired-ring" | "raft" | "chandra-toueg" | "lease"
+                | "raft-log",
             ) => check.in_flight(2).max_states(FIRST),
             // It says everything again by itself, faster than the channel says it again.
             (OverTheChannel, "dijkstra-ring" | "restarting-chang-roberts") => {
                 check.in_flight(2).max_states(FIRST)
             }
             (OverTheChannel, _) => check.in_flight(2),
-            (_, "dijkstra-ring") | (Three, "raft") => check.in_flight(1),
+            (_, "dijkstra-ring") | (Three, "raft") | (Two | Three, "raft-log") => {
+                check.in_flight(1)
+            }
             _ => check,
         }
     }

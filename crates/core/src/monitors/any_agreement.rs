@@ -6,6 +6,9 @@ use super::all_arrive::AllArrive;
 use super::consistent_cut::ConsistentCut;
 use super::decisions::{DecidedOnce, OneDecision, Proposed};
 use super::deliveries::{AllDeliver, DeliveredOnce, NoCreation, OneOrder};
+use super::log::{
+    AnsweredOnce, Appended, Completeness, LinearizableReads, LogMatching, OneHistory, OneLeading,
+};
 use super::names::{SmallNames, UniqueNames};
 use super::one_view::OneView;
 use super::quiescence::Quiescence;
@@ -88,6 +91,14 @@ monitors! { size, down:
     OneView of Membership: OneView = OneView::new();
     UniqueNames of Renaming: UniqueNames = UniqueNames::new();
     SmallNames of Renaming: SmallNames = SmallNames::new(size);
+    OneLeading of Log: OneLeading = OneLeading::new();
+    LogMatching of Log: LogMatching = LogMatching::new();
+    LeaderCompleteness of Log: Completeness = Completeness::new();
+    NothingLost of Log: Completeness = Completeness::new().of_acknowledged();
+    OneHistory of Log: OneHistory = OneHistory::new();
+    LinearizableReads of Log: LinearizableReads = LinearizableReads::new();
+    AnsweredOnce of Log: AnsweredOnce = AnsweredOnce::new();
+    Appended of Log: Appended = Appended::new();
 }
 
 impl AnyAgreement {

@@ -13,6 +13,7 @@ mod durability;
 mod fencing;
 mod fresh_terms;
 mod irrevocability;
+mod log;
 mod mutual_exclusion;
 mod names;
 mod neighbours;
@@ -41,6 +42,9 @@ pub use durability::Durability;
 pub use fencing::Fencing;
 pub use fresh_terms::FreshTerms;
 pub use irrevocability::Irrevocability;
+pub use log::{
+    AnsweredOnce, Appended, Completeness, LinearizableReads, LogMatching, OneHistory, OneLeading,
+};
 pub use mutual_exclusion::MutualExclusion;
 pub use names::{SmallNames, UniqueNames};
 pub use neighbours::Neighbours;

@@ -9,7 +9,9 @@ use core::hash::Hash;
 
 use alloc::vec::Vec;
 
-use super::{Facts, barrier, broadcast, consensus, membership, renaming, snapshot, termination};
+use super::{
+    Facts, barrier, broadcast, consensus, log, membership, renaming, snapshot, termination,
+};
 use crate::card::Service;
 use crate::process::ProcessId;
 
@@ -52,6 +54,11 @@ pub trait Client: Clone + fmt::Debug + Eq + Hash + Send + Sync + 'static {
 
     /// Before anything happened.
     fn new(seat: &Seat) -> Self;
+
+    /// What it asks first, if it ever asks anything, though it may have to be told something before.
+    fn first(seat: &Seat) -> Option<Self::Command> {
+        Self::new(seat).next()
+    }
 
     /// What it asks next, if now it may.
     fn next(&self) -> Option<Self::Command>;
@@ -206,6 +213,15 @@ macro_rules! services {
                 }
             }
 
+            fn first(seat: &Seat) -> Option<Command> {
+                match seat.service {
+                    $(Service::$Service => {
+                        <$service::User as Client>::first(seat).map(Command::from)
+                    })+
+                    other => panic!("{} is no service of agreement", other.name()),
+                }
+            }
+
             fn next(&self) -> Option<Command> {
                 match self {
                     $(User::$Service(user) => user.next().map(Command::from)),+
@@ -263,6 +279,7 @@ services! {
     Termination = termination;
     Membership = membership;
     Renaming = renaming;
+    Log = log;
 }
 
 impl Facts for Event {

@@ -14,6 +14,7 @@ pub mod commit;
 pub mod consensus;
 mod fence;
 pub mod led;
+pub mod log;
 pub mod membership;
 pub mod renaming;
 pub mod replication;

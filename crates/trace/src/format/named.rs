@@ -1,7 +1,7 @@
 //! Whom a record names: nobody outside of the group that its header tells of.
 
 use tenure_core::service::{
-    agreement, broadcast, election, membership, snapshot, stream, termination,
+    agreement, broadcast, election, log, membership, snapshot, stream, termination,
 };
 use tenure_core::{ProcessId, Term};
 
@@ -51,7 +51,10 @@ fn in_agreement(event: &agreement::Event, look: &mut impl FnMut(ProcessId)) {
         Membership(membership::Event::Installed { view } | membership::Event::Removed { view }) => {
             view.members.iter().for_each(look)
         }
-        Consensus(_) | Barrier(_) | Renaming(_) => {}
+        agreement::Event::Log(
+            log::Event::Following { leader, .. } | log::Event::Declined { leader, .. },
+        ) => leader.iter().copied().for_each(look),
+        Consensus(_) | Barrier(_) | Renaming(_) | agreement::Event::Log(_) => {}
     }
 }
 
@@ -62,6 +65,10 @@ fn in_kind(kind: &Kind, look: &mut impl FnMut(ProcessId)) {
         Kind::Command(Asked::Agreement(agreement::Command::Snapshot(
             snapshot::Command::Give { to, .. },
         ))) => look(*to),
+        Kind::Command(Asked::Agreement(agreement::Command::Log(log::Command::Transfer {
+            to,
+            ..
+        }))) => look(*to),
         Kind::Event(Told::Agreement(event)) => in_agreement(event, look),
         Kind::Event(told) => match told.election() {
             Some(election::Event::Elected { leader, term: Term { leader: winner, .. } }) => {

@@ -1,7 +1,7 @@
 //! The face of the services of agreement: what scripts say for their commands.
 
 use tenure_core::service::{
-    agreement, barrier, broadcast, consensus, membership, renaming, snapshot, termination,
+    agreement, barrier, broadcast, consensus, log, membership, renaming, snapshot, termination,
 };
 use tenure_core::{ProcessId, Service};
 
@@ -119,6 +119,27 @@ spoken! {
         };
     Membership of membership: words ["leave" => Leave, "join" => Join];
     Renaming of renaming: words ["rename" => Rename];
+    Log of log: words [],
+        understand |asking| match (&*asking.verb, asking.peer, asking.words.as_slice()) {
+            ("append", None, [payload, ticket]) => Some(log::Command::Append {
+                ticket: ticket.parse().ok()?,
+                payload: log::Payload::of_text(payload)?,
+            }),
+            ("transfer", Some(to), [ticket]) => {
+                Some(log::Command::Transfer { ticket: ticket.parse().ok()?, to })
+            }
+            _ => number(asking, "read").map(|ticket| log::Command::Read { ticket }),
+        },
+        say |command, at| match command {
+            log::Command::Append { ticket, payload } => {
+                let words = vec![payload.to_string(), ticket.to_string()];
+                Asking { words, ..say("append", at) }
+            }
+            log::Command::Read { ticket } => say_number("read", ticket, at),
+            log::Command::Transfer { ticket, to } => {
+                Asking { peer: Some(*to), ..say_number("transfer", ticket, at) }
+            }
+        };
 }
 
 impl Heard for agreement::Event {
@@ -138,8 +159,8 @@ mod tests {
         for service in Service::AGREEMENTS {
             let mut asked = 0;
             for at in [0, 1, 2].map(ProcessId) {
-                let user = User::new(&Seat { service: *service, at, size: 3, times: 1 });
-                let Some(command) = user.next() else { continue };
+                let seat = Seat { service: *service, at, size: 3, times: 1 };
+                let Some(command) = User::first(&seat) else { continue };
                 let said = command.say(at);
                 assert_eq!(agreement::Command::understand(&said), Some(command.clone()));
                 assert_eq!(command.asked().say(at), Some(said), "and as a trace says it");

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tenure_core::service::agreement::Users;
+use tenure_core::service::agreement::{Client, Seat, User};
 use tenure_core::service::{election, mutex};
 use tenure_core::{
     Agreement, Algorithm, Batch, Election, Environment, Group, Input, LocalTime, Mutex, ProcessId,
@@ -50,8 +50,8 @@ impl<P: Election> Service<P> {
 impl<P: Agreement + Algorithm> Service<P> {
     /// Nothing where its users ask for nothing.
     pub(crate) fn agreement(config: &P::Config, size: u32) -> Option<Self> {
-        let users = Users::of(P::card(config, size).service, size, |_| 1);
-        let ask = users.and_then(|users| users.next(ProcessId(0)))?;
+        let service = P::card(config, size).service;
+        let ask = User::first(&Seat { service, at: ProcessId(0), size, times: 1 })?;
         Some(Service { ask, leave: None, serves: |_| true })
     }
 }

@@ -1,0 +1,315 @@
+//! Raft with its log: whoever a majority elects takes entries, sends them to the others, and has
+//! them committed when a majority has them.
+//!
+//! D. Ongaro, *Consensus: bridging theory and practice*, Stanford 2014. The sections in brackets
+//! are those of the thesis: leader election and log replication (3.4, 3.5), what makes them safe
+//! (3.6), handing over the lead (3.10), pre-vote (9.6), reads that cost no entry (6.4).
+//!
+//! | | |
+//! |---|---|
+//! | assumes | a majority is up; bounded delays, from some moment on, to make progress |
+//! | survives | loss, duplication, any order; crashes, with a return to what was saved |
+//! | messages per entry | 2(N − 1), fewer where several entries share a message |
+//! | delay | 2 messages until the leader has committed; others hear with the next message |
+//!
+//! **Why it is right.** Five things hold at every moment, each by those before it (Figure 3.2).
+//! *A term has at most one leader*: two majorities share a process, and it votes once in a term, as
+//! it saves its vote before that leaves. *A leader never drops or changes what is in its log*: only
+//! what comes from the leader of the current term cuts a log, and nobody sends itself anything.
+//! *Two logs with an entry of the same term at the same index are alike up to it*: one leader made
+//! the entry, once at that index, and a log takes it only where it has the entry before it. *What is
+//! committed in a term is in the log of every leader of a later one*: a majority has it, one of
+//! them voted for that leader, later than it stored the entry, and gives its vote only to a log
+//! that is as up to date as its own (`election.rs`, `replication.rs`). *Nobody is told of another
+//! entry at an index where one is committed*: by the last two.
+//!
+//! That rests on what is saved before anything is said of it: term, vote and log. What is committed
+//! is not saved; whoever comes back hears of it again from a leader.
+//!
+//! The files beside this one have a chapter each: `election`, `replication`, `reads`, `handover`.
+//! What is not here yet: snapshots (5) and changes of membership (4).
+
+mod card;
+mod config;
+mod election;
+mod handover;
+mod log;
+mod message;
+mod reads;
+mod replication;
+mod rules;
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+use tenure_core::service::log::{Command, Content, Entry, Event, Reason};
+use tenure_core::{Effects, Fixed, Group, ProcessId, ProcessSet, Protocol};
+
+pub use config::{Config, Switch};
+use handover::Handover;
+pub use log::{Log, Place};
+pub use message::Message;
+use reads::Reads;
+use replication::Progress;
+
+/// One process of the group.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct RaftLog {
+    group: Group,
+    config: Fixed<Config>,
+    /// `currentTerm`: the latest term that this process has heard of.
+    term: u64,
+    /// `votedFor`: who got our vote in this term.
+    voted_for: Option<ProcessId>,
+    /// `log[]`.
+    log: Log,
+    /// `commitIndex` and `lastApplied`: our user was told of everything up to here.
+    commit: u64,
+    role: Role,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Role {
+    Follower {
+        /// Whom it hears; nobody yet in this term, or no longer.
+        leader: Option<ProcessId>,
+    },
+    /// Asks whether others would vote for it, before it leaves its term.
+    PreCandidate {
+        /// Those who would, itself included.
+        votes: ProcessSet,
+    },
+    Candidate {
+        /// Those who have voted for it, itself included.
+        votes: ProcessSet,
+    },
+    Leader(Leadership),
+}
+
+/// What exists only while we lead.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Leadership {
+    /// By process: how far its log is known to be as ours. Our own place is not used.
+    peers: Vec<Progress>,
+    /// Who has answered us since the election timeout fired last.
+    heard: ProcessSet,
+    /// Entries that our user waits for, the oldest first: index and ticket.
+    proposed: VecDeque<(u64, u64)>,
+    reads: Reads,
+    /// To whom we give the lead, if we do.
+    handover: Option<Handover>,
+}
+
+/// The timers of this algorithm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Timer {
+    /// The election timeout: nothing was heard of a leader, or the vote was split. A leader asks
+    /// itself then whether a majority has answered it.
+    Election,
+    /// A leader's next heartbeat is due.
+    Heartbeat,
+}
+
+/// What survives a crash, or a change to it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Stable {
+    #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
+    term: u64,
+    voted_for: Option<ProcessId>,
+    /// Of a change: how many entries stay as they are saved. Of all that is saved, 0.
+    keeps: u64,
+    /// What comes behind those.
+    log: Log,
+}
+
+impl Protocol for RaftLog {
+    type Config = Config;
+    type Command = Command;
+    type Event = Event;
+    type Message = Message;
+    type Timer = Timer;
+    type Stable = Stable;
+
+    fn boot(
+        group: Group,
+        config: &Config,
+        stable: Option<Stable>,
+        fx: &mut impl Effects<Self>,
+    ) -> Self {
+        let Stable { term, voted_for, log, .. } = stable.unwrap_or_default();
+        let config = Fixed::new(config.clone());
+        let role = Role::Follower { leader: None };
+        fx.set_timer(Timer::Election, config.election);
+        for index in 1..=log.last().index {
+            if let Some(entry) = log.entry(index).cloned() {
+                fx.emit(Event::Stored { index, entry });
+            }
+        }
+        RaftLog { group, config, term, voted_for, log, commit: 0, role }
+    }
+
+    fn stable(&self) -> Stable {
+        self.saved()
+    }
+
+    /// Only what comes behind the entries that are saved already.
+    fn unsaved(&self, saved: &Stable) -> Option<Stable> {
+        let now = self.saved();
+        let keeps = now.log.alike(&saved.log);
+        let log = now.log.behind(keeps);
+        let is_saved = log.is_empty() && saved.log.last().index == keeps;
+        let same = (now.term, now.voted_for) == (saved.term, saved.voted_for);
+        (!is_saved || !same).then_some(Stable { keeps, log, ..now })
+    }
+
+    fn amend(saved: &mut Stable, change: Stable) {
+        let Stable { term, voted_for, keeps, log } = change;
+        (saved.term, saved.voted_for) = (term, voted_for);
+        saved.log.drop_from(keeps.saturating_add(1));
+        saved.log.append(&log);
+    }
+
+    fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
+        match command {
+            Command::Append { ticket, payload } => {
+                self.propose(ticket, Content::Payload(payload), fx);
+            }
+            Command::Read { ticket } => self.read(ticket, fx),
+            Command::Transfer { ticket, to } => self.hand_over(ticket, to, fx),
+        }
+    }
+
+    fn on_message(&mut self, from: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
+        match message {
+            Message::RequestPreVote { term, last } => {
+                self.on_request_pre_vote(from, term, last, fx)
+            }
+            Message::PreVote { term, granted: false } => self.notice(term, fx),
+            Message::PreVote { term, granted: true } => {
+                if let Role::PreCandidate { votes } = &mut self.role
+                    && term == self.term + 1
+                {
+                    votes.insert(from);
+                    self.stand_if_wanted(fx);
+                }
+            }
+            Message::RequestVote { term, last } => self.on_request_vote(from, term, last, fx),
+            Message::Vote { term, granted } => {
+                self.notice(term, fx);
+                if let Role::Candidate { votes } = &mut self.role
+                    && granted
+                    && term == self.term
+                {
+                    votes.insert(from);
+                    self.lead_if_elected(fx);
+                }
+            }
+            Message::Append { term, .. } if term < self.term => {
+                fx.send(from, Message::Overtaken { term: self.term });
+            }
+            Message::Append { term, behind, entries, commit, round } => {
+                self.notice(term, fx);
+                if self.follow(from, fx) {
+                    let answer = self.accept(behind, entries, commit, round, fx);
+                    fx.send(from, answer);
+                }
+            }
+            Message::Appended { term, matched, round } => {
+                self.notice(term, fx);
+                if term == self.term {
+                    self.on_appended(from, matched, round, fx);
+                }
+            }
+            Message::Rejected { term, behind, conflict, round } => {
+                self.notice(term, fx);
+                if term == self.term {
+                    self.on_rejected(from, behind, conflict, round, fx);
+                }
+            }
+            Message::TimeoutNow { term } => self.on_timeout_now(from, term, fx),
+            Message::Overtaken { term } => self.notice(term, fx),
+        }
+    }
+
+    fn on_timer(&mut self, timer: Timer, fx: &mut impl Effects<Self>) {
+        match timer {
+            Timer::Election => self.on_election_timeout(fx),
+            Timer::Heartbeat => self.beat(fx),
+        }
+    }
+}
+
+impl RaftLog {
+    /// What is in the log of this process.
+    pub fn log(&self) -> &Log {
+        &self.log
+    }
+
+    /// Up to which index this process knows its log to be committed.
+    pub fn committed(&self) -> u64 {
+        self.commit
+    }
+
+    /// Ends whatever we were in this term, and follows nobody.
+    fn step_down(&mut self, fx: &mut impl Effects<Self>) {
+        let was = core::mem::replace(&mut self.role, Role::Follower { leader: None });
+        match was {
+            Role::Leader(Leadership { proposed, reads, handover, .. }) => {
+                fx.cancel_timer(Timer::Heartbeat);
+                fx.set_timer(Timer::Election, self.config.election);
+                fx.emit(Event::Following { term: self.term, leader: None });
+                proposed.iter().for_each(|(_, ticket)| fx.emit(Event::Unknown { ticket: *ticket }));
+                for ticket in reads.tickets() {
+                    fx.emit(Event::Declined { ticket, reason: Reason::Deposed, leader: None });
+                }
+                if let Some(Handover { ticket, .. }) = handover {
+                    fx.emit(Event::HandedOver { ticket });
+                }
+            }
+            Role::Follower { leader: Some(_) } => {
+                fx.emit(Event::Following { term: self.term, leader: None });
+            }
+            Role::Follower { .. } | Role::PreCandidate { .. } | Role::Candidate { .. } => {}
+        }
+    }
+
+    /// Puts an entry behind the last one of our log.
+    fn store(&mut self, entry: Entry, fx: &mut impl Effects<Self>) {
+        self.log.push(entry.clone());
+        fx.emit(Event::Stored { index: self.log.last().index, entry });
+    }
+
+    /// Whom we believe in.
+    fn leader(&self) -> Option<ProcessId> {
+        match &self.role {
+            Role::Leader(_) => Some(self.group.me()),
+            Role::Follower { leader } => *leader,
+            Role::PreCandidate { .. } | Role::Candidate { .. } => None,
+        }
+    }
+
+    fn decline(&self, ticket: u64, reason: Reason, fx: &mut impl Effects<Self>) {
+        fx.emit(Event::Declined { ticket, reason, leader: self.leader() });
+    }
+
+    fn are_majority(&self, processes: &ProcessSet) -> bool {
+        processes.len() as u64 * 2 > u64::from(self.group.size())
+    }
+
+    fn only_me(&self) -> ProcessSet {
+        [self.group.me()].into_iter().collect()
+    }
+
+    fn has(&self, switch: Switch) -> bool {
+        self.config.variants.has(switch)
+    }
+}
+
+/// The highest number that a majority has reached, of ours and one of each other process.
+fn reached_by_majority(own: u64, others: impl Iterator<Item = u64>) -> u64 {
+    let mut all: Vec<u64> = others.chain([own]).collect();
+    all.sort_unstable();
+    // In ascending order: with this one, those above it are more than half.
+    all[(all.len() - 1) / 2]
+}

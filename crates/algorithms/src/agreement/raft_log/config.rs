@@ -1,0 +1,90 @@
+//! What is fixed about a log kept by Raft: its timeouts, how much is under way, and which rules.
+
+use tenure_core::Delay;
+
+use crate::Variants;
+use crate::catalogue::{Configured, Parameters, Unknown};
+use crate::election::raft;
+use crate::variants::switches;
+
+/// What is fixed for life.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The election timeout: much longer than the heartbeat, and wide enough for one process to
+    /// be alone in time out of it.
+    pub election: Delay,
+    /// How often a leader says that it is there: longer than a message and its answer take.
+    pub heartbeat: Delay,
+    /// How many entries one message has at most.
+    pub batch: u64,
+    /// How many entries are under way to one process at most.
+    pub window: u64,
+    /// How many entries a leader takes at most before any of them is committed.
+    pub backlog: usize,
+    /// Which variants are switched on.
+    pub variants: Variants<Switch>,
+}
+
+impl Config {
+    /// The timeouts of the election alone, for a group of `size` whose messages take at most
+    /// `delay` ticks.
+    pub fn plain(size: u32, delay: u64) -> Self {
+        let raft::Config { election, heartbeat, .. } = raft::Config::plain(size, delay);
+        Config {
+            election,
+            heartbeat,
+            batch: 64,
+            window: 1024,
+            backlog: 4096,
+            variants: Variants::none(),
+        }
+    }
+}
+
+impl Configured for Config {
+    fn configured(parameters: &Parameters) -> Result<Self, Unknown> {
+        let plain = Config::plain(parameters.size, parameters.delay);
+        let variants: Variants<Switch> = parameters.variants()?;
+        let batch = if variants.has(Switch::OneEntry) { 1 } else { plain.batch };
+        Ok(Config { variants, batch, ..plain })
+    }
+}
+
+switches! {
+    NoPreVote = "no-pre-vote", sound,
+        "a candidate does not ask first whether it would be elected: who was cut off deposes a \
+         leader by its term";
+    NoCheckQuorum = "no-check-quorum", sound,
+        "a leader whom no majority answers goes on to believe that it leads";
+    OneEntry = "one-entry", sound,
+        "a message has at most one entry";
+    ForgottenVote = "forgotten-vote", unsound,
+        "the vote is not saved: whoever comes back votes a second time in the same term"
+        => "", "-n 3 --crash 1 --recover 1 --entries 0 --property one-leader-per-term \
+                --variant forgotten-vote,no-pre-vote --term-max 1 --in-flight 2";
+    ForgottenTerm = "forgotten-term", unsound,
+        "the term is not saved: whoever comes back votes again in one that it has voted in"
+        => "", "-n 3 --crash 1 --recover 1 --entries 0 --property one-leader-per-term \
+                --variant forgotten-term,no-pre-vote --term-max 1 --in-flight 2";
+    UnsavedEntry = "unsaved-entry", unsound,
+        "an entry is answered for before it is saved: a crash loses the last one"
+        => "", "-n 3 --crash 1 --recover 1 --initiators 1 --property leader-completeness \
+                --variant unsaved-entry,no-pre-vote --in-flight 1";
+    ShorterLog = "shorter-log", unsound,
+        "votes go to whoever asks first, whatever its log has"
+        => "", "-n 3 --initiators 1 --property leader-completeness \
+                --variant shorter-log,no-pre-vote --in-flight 1";
+    OldTermCommit = "old-term-commit", unsound,
+        "a leader counts the copies of entries of earlier terms as well (Figure 3.7)";
+    EagerTruncation = "eager-truncation", unsound,
+        "a log is cut behind what a message has, though nothing there differs"
+        => "", "-n 3 --initiators 1 --property leader-completeness \
+                --variant eager-truncation,no-pre-vote --in-flight 2";
+    LonelyRead = "lonely-read", unsound,
+        "a read is answered without asking anybody whether another leads by now"
+        => "", "-n 3 --partition 2 --property linearizable-reads \
+                --variant lonely-read,no-pre-vote --in-flight 1";
+    EarlyRead = "early-read", unsound,
+        "a read is answered before an entry of the term is committed: what was committed before \
+         may not be known yet";
+}

@@ -1,0 +1,152 @@
+//! Who leads (3.4), and which logs may (3.6.1).
+//!
+//! **Why the leader has what was committed.** Take an entry that was committed in term *t*, and the
+//! first later term *u* whose leader lacks it. A majority had stored the entry in term *t*; one of
+//! them voted for that leader. It stored the entry first, for whoever votes in *u* takes nothing of
+//! *t* any more. Nor had it lost the entry by then, as every leader between *t* and *u* has it and
+//! cuts only what conflicts. So the leader's log was as up to date as one that has the entry. If
+//! their last terms are the same, the leader's is no shorter, and alike up to the end of the
+//! voter's: it has the entry. If its last term is later, the leader of that term had the entry, and
+//! it is in every log with a later entry of that leader. Either way it has what it lacks.
+//!
+//! With pre-vote (9.6) a process first asks whether it would be elected, in its old term: one that
+//! was cut off, or whose log is behind, deposes nobody. Who hears a leader says no. With
+//! check-quorum a leader whom no majority has answered for an election timeout steps down, so that
+//! its users do not wait for ever. Safety needs neither.
+
+use alloc::collections::VecDeque;
+use alloc::vec;
+
+use tenure_core::service::log::{Content, Entry, Event};
+use tenure_core::{Effects, ProcessId, ProcessSet};
+
+use super::config::Switch;
+use super::log::Place;
+use super::message::Message;
+use super::reads::Reads;
+use super::replication::Progress;
+use super::{Leadership, RaftLog, Role, Timer};
+
+impl RaftLog {
+    /// Nobody leads, as far as we can tell; or we do, and see whether that is still so.
+    pub(super) fn on_election_timeout(&mut self, fx: &mut impl Effects<Self>) {
+        fx.set_timer(Timer::Election, self.config.election);
+        let patient = self.has(Switch::NoCheckQuorum);
+        self.keep_the_lead(fx);
+        if let Role::Leader(Leadership { heard, .. }) = &mut self.role {
+            let heard = core::mem::take(heard);
+            if patient || self.are_majority_with_me(heard) {
+                return;
+            }
+            return self.step_down(fx);
+        }
+        self.step_down(fx);
+        if self.has(Switch::NoPreVote) {
+            return self.stand(fx);
+        }
+        let (term, last) = (self.term + 1, self.log.last());
+        fx.broadcast(&self.group.peers(), Message::RequestPreVote { term, last });
+        self.role = Role::PreCandidate { votes: self.only_me() };
+        self.stand_if_wanted(fx);
+    }
+
+    pub(super) fn stand_if_wanted(&mut self, fx: &mut impl Effects<Self>) {
+        if let Role::PreCandidate { votes } = &self.role
+            && self.are_majority(votes)
+        {
+            self.stand(fx);
+        }
+    }
+
+    /// Begins a term, with a vote for ourselves.
+    pub(super) fn stand(&mut self, fx: &mut impl Effects<Self>) {
+        self.term += 1;
+        self.voted_for = Some(self.group.me());
+        self.role = Role::Candidate { votes: self.only_me() };
+        let (term, last) = (self.term, self.log.last());
+        fx.broadcast(&self.group.peers(), Message::RequestVote { term, last });
+        self.lead_if_elected(fx);
+    }
+
+    /// Begins to lead, with an entry of our own term: once that is committed, so is all before it.
+    pub(super) fn lead_if_elected(&mut self, fx: &mut impl Effects<Self>) {
+        let Role::Candidate { votes } = &self.role else { return };
+        if !self.are_majority(votes) {
+            return;
+        }
+        let heard = votes.clone();
+        let progress = Progress::behind(self.log.last().index);
+        self.role = Role::Leader(Leadership {
+            peers: vec![progress; self.group.size() as usize],
+            heard,
+            proposed: VecDeque::new(),
+            reads: Reads::default(),
+            handover: None,
+        });
+        fx.emit(Event::Leading { term: self.term });
+        self.store(Entry { term: self.term, content: Content::Nothing }, fx);
+        self.commit_by_majority(fx);
+        self.beat(fx);
+    }
+
+    /// Would we vote? Not while we hear a leader, nor for a log that lacks what ours has.
+    pub(super) fn on_request_pre_vote(
+        &mut self,
+        from: ProcessId,
+        term: u64,
+        last: Place,
+        fx: &mut impl Effects<Self>,
+    ) {
+        let granted = term > self.term && self.leader().is_none() && self.heeds_log(last);
+        let term = if granted { term } else { self.term };
+        fx.send(from, Message::PreVote { term, granted });
+    }
+
+    /// Votes once in a term, and for no log that lacks what ours has.
+    pub(super) fn on_request_vote(
+        &mut self,
+        from: ProcessId,
+        term: u64,
+        last: Place,
+        fx: &mut impl Effects<Self>,
+    ) {
+        self.notice(term, fx);
+        let free = self.voted_for.is_none_or(|candidate| candidate == from);
+        let granted = term == self.term && free && self.heeds_log(last);
+        if granted {
+            self.voted_for = Some(from);
+            if matches!(self.role, Role::PreCandidate { .. }) {
+                self.role = Role::Follower { leader: None };
+            }
+            fx.set_timer(Timer::Election, self.config.election);
+        }
+        fx.send(from, Message::Vote { term: self.term, granted });
+    }
+
+    /// Takes note of a later term than ours.
+    pub(super) fn notice(&mut self, term: u64, fx: &mut impl Effects<Self>) {
+        if term > self.term {
+            self.step_down(fx);
+            self.term = term;
+            self.voted_for = None;
+        }
+    }
+
+    /// The leader of our term is there. Whether that can be: nobody else leads when we do.
+    pub(super) fn follow(&mut self, leader: ProcessId, fx: &mut impl Effects<Self>) -> bool {
+        if matches!(self.role, Role::Leader(_)) {
+            return false;
+        }
+        fx.set_timer(Timer::Election, self.config.election);
+        if self.leader() != Some(leader) {
+            self.role = Role::Follower { leader: Some(leader) };
+            fx.emit(Event::Following { term: self.term, leader: Some(leader) });
+        }
+        true
+    }
+
+    fn are_majority_with_me(&self, mut processes: ProcessSet) -> bool {
+        processes.insert(self.group.me());
+        self.are_majority(&processes)
+    }
+}

@@ -1,0 +1,104 @@
+//! What processes that keep a log say to each other.
+
+use alloc::vec::Vec;
+
+use tenure_core::labelled;
+use tenure_core::service::log::Entry;
+
+use super::log::Place;
+
+/// What processes say to each other. Each says the term of its sender, but for the first two.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Message {
+    /// "Would you vote for me in this term?"
+    RequestPreVote {
+        /// The term that the sender would begin.
+        #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
+        term: u64,
+        /// Its last entry.
+        last: Place,
+    },
+    /// The answer to that, which binds nobody.
+    PreVote {
+        /// The term that was asked about if granted, else the sender's.
+        #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
+        term: u64,
+        /// Whether the sender would.
+        granted: bool,
+    },
+    /// "Vote for me." `RequestVote`.
+    RequestVote {
+        /// The term in which the sender stands.
+        #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
+        term: u64,
+        /// Its last entry: `lastLogIndex`, `lastLogTerm`.
+        last: Place,
+    },
+    /// The answer to that.
+    Vote {
+        /// The term.
+        #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
+        term: u64,
+        /// Whether this is a vote.
+        granted: bool,
+    },
+    /// "I lead, and this comes behind that in your log." `AppendEntries`; without entries it is a
+    /// heartbeat.
+    Append {
+        /// The leader's term.
+        #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
+        term: u64,
+        /// Behind which entry: `prevLogIndex`, `prevLogTerm`.
+        behind: Place,
+        /// What comes there.
+        entries: Vec<Entry>,
+        /// `leaderCommit`: how far the leader knows its log to be committed.
+        commit: u64,
+        /// The last round of questions whether it still leads.
+        round: u64,
+    },
+    /// "My log is as yours up to there."
+    Appended {
+        /// The term.
+        #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
+        term: u64,
+        /// Up to where.
+        matched: u64,
+        /// The round that is answered.
+        round: u64,
+    },
+    /// "What you sent comes behind an entry that I do not have."
+    Rejected {
+        /// The term.
+        #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
+        term: u64,
+        /// The index of that entry.
+        behind: u64,
+        /// Where the sender's log may begin to differ: the first of the term that it has there; or
+        /// behind its last entry, with term 0.
+        conflict: Place,
+        /// The round that is answered.
+        round: u64,
+    },
+    /// "Stand at once: I want you to lead."
+    TimeoutNow {
+        /// The term.
+        #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
+        term: u64,
+    },
+    /// "Your term is over."
+    Overtaken {
+        /// The sender's.
+        #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
+        term: u64,
+    },
+}
+
+labelled!(
+    Message, Agreement,
+    RequestPreVote => "request-pre-vote", PreVote => "pre-vote",
+    RequestVote => "request-vote", Vote => "vote",
+    Append => "append", Appended => "appended", Rejected => "rejected",
+    TimeoutNow => "timeout-now", Overtaken => "overtaken",
+);

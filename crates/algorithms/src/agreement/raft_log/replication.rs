@@ -1,0 +1,248 @@
+//! How logs become alike (3.5), and when an entry is committed (3.6.2).
+//!
+//! **Why logs match.** An entry is sent with the place of the one before it, and taken only where
+//! that one is: by induction all before it is alike as well. A log is cut only where it has an entry
+//! of another term than the leader's at the same index. What a late or repeated message has is there
+//! already, and nothing behind it is touched, though the message be shorter than the log.
+//!
+//! **Why copies of an older term do not count.** A majority may have an entry of term 2 while a log
+//! that ends with one of term 3 exists elsewhere, made by a leader that reached nobody: it would be
+//! elected, and cut the entry (Figure 3.7). Once a majority has an entry of the leader's *own* term
+//! behind it, such a log is no longer as up to date as theirs.
+//!
+//! To a process that answers, a leader sends what is new at once, several messages ahead of the
+//! answers. One that rejects is asked, a message at a time, where its log begins to differ; it says
+//! which term it has there and where that term begins, so that a question passes over a term and not
+//! over an entry. A lost message is noticed by the next heartbeat, which comes behind what was lost.
+
+use alloc::vec::Vec;
+
+use tenure_core::service::log::{Content, Entry, Event, Reason};
+use tenure_core::{Effects, ProcessId};
+
+use super::log::Place;
+use super::message::Message;
+use super::{Leadership, RaftLog, Role, Timer, reached_by_majority};
+
+/// What a leader knows of another process.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Progress {
+    /// `matchIndex`: up to here its log is as ours.
+    matched: u64,
+    /// `nextIndex`: what it is sent next.
+    next: u64,
+    flow: Flow,
+    /// The last round that it has answered.
+    pub(super) round: u64,
+}
+
+/// Whether it is sent what is new before it has answered for what is old.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Flow {
+    /// Not before it is known where its log begins to differ; a question is under way, or not.
+    Probing { asked: bool },
+    /// As much as the window has room for.
+    Streaming,
+}
+
+impl Progress {
+    /// Of a process of which nothing is known, when our log ends here.
+    pub(super) fn behind(last: u64) -> Self {
+        Progress { matched: 0, next: last + 1, flow: Flow::Probing { asked: false }, round: 0 }
+    }
+
+    /// Whether its log is as ours up to there.
+    pub(super) fn has(&self, index: u64) -> bool {
+        self.matched >= index
+    }
+}
+
+impl RaftLog {
+    /// Our user appends an entry.
+    pub(super) fn propose(&mut self, ticket: u64, content: Content, fx: &mut impl Effects<Self>) {
+        if self.hands_over() {
+            return self.decline(ticket, Reason::HandingOver, fx);
+        }
+        let Role::Leader(Leadership { proposed, .. }) = &mut self.role else {
+            return self.decline(ticket, Reason::NotLeading, fx);
+        };
+        if proposed.len() >= self.config.backlog {
+            return self.decline(ticket, Reason::Full, fx);
+        }
+        proposed.push_back((self.log.last().index + 1, ticket));
+        self.store(Entry { term: self.term, content }, fx);
+        self.commit_by_majority(fx);
+        for peer in &self.group.peers() {
+            self.send_news(peer, fx);
+        }
+    }
+
+    /// A leader says that it is there, and asks whoever did not answer once more.
+    pub(super) fn beat(&mut self, fx: &mut impl Effects<Self>) {
+        fx.set_timer(Timer::Heartbeat, self.config.heartbeat);
+        for peer in &self.group.peers() {
+            self.send_batch(peer, fx);
+        }
+    }
+
+    /// Sends a process what it was not sent yet, if there is something and it may be sent now.
+    fn send_news(&mut self, to: ProcessId, fx: &mut impl Effects<Self>) {
+        while let Role::Leader(Leadership { peers, .. }) = &self.role {
+            let progress = &peers[to.index()];
+            let waits = match progress.flow {
+                Flow::Probing { asked } => asked,
+                Flow::Streaming => self.room(progress) == 0,
+            };
+            if waits || progress.next > self.log.last().index {
+                return;
+            }
+            self.send_batch(to, fx);
+        }
+    }
+
+    /// How many more entries may be under way to a process.
+    fn room(&self, progress: &Progress) -> u64 {
+        let under_way = progress.next - 1 - progress.matched;
+        self.config.window.saturating_sub(under_way)
+    }
+
+    /// Sends a process what comes next, which may be nothing: then it is a heartbeat.
+    fn send_batch(&mut self, to: ProcessId, fx: &mut impl Effects<Self>) {
+        let Role::Leader(Leadership { peers, reads, .. }) = &self.role else { return };
+        let (progress, round) = (&peers[to.index()], reads.round());
+        let most = match progress.flow {
+            Flow::Probing { .. } => self.config.batch,
+            Flow::Streaming => self.config.batch.min(self.room(progress)),
+        };
+        let first = progress.next;
+        let entries = self.log.from(first, most);
+        let behind = self.log.place(first - 1).expect("nobody is sent what is behind our log");
+        let (term, commit, sent) = (self.term, self.commit, entries.len() as u64);
+        if let Role::Leader(Leadership { peers, .. }) = &mut self.role {
+            let progress = &mut peers[to.index()];
+            match &mut progress.flow {
+                Flow::Probing { asked } => *asked = true,
+                Flow::Streaming => progress.next += sent,
+            }
+        }
+        fx.send(to, Message::Append { term, behind, entries, commit, round });
+    }
+
+    /// Takes what the leader of our term sends, and answers.
+    pub(super) fn accept(
+        &mut self,
+        behind: Place,
+        entries: Vec<Entry>,
+        commit: u64,
+        round: u64,
+        fx: &mut impl Effects<Self>,
+    ) -> Message {
+        let term = self.term;
+        if !self.log.has(behind) {
+            let conflict = self.conflict(behind);
+            return Message::Rejected { term, behind: behind.index, conflict, round };
+        }
+        let end = behind.index + entries.len() as u64;
+        let indexed = || (behind.index + 1..).zip(&entries);
+        let differs = |(index, entry): &(u64, &Entry)| {
+            self.log.place(*index).is_some_and(|place| place.term != entry.term)
+        };
+        let conflict = indexed().find(differs).map(|(index, _)| index);
+        if let Some(from) = self.cut(conflict, end).filter(|from| *from <= self.log.last().index) {
+            self.log.drop_from(from);
+            fx.emit(Event::Dropped { from });
+        }
+        let known = self.log.last().index.saturating_sub(behind.index);
+        let new = entries.into_iter().skip(usize::try_from(known).unwrap_or(usize::MAX));
+        new.for_each(|entry| self.store(entry, fx));
+        self.commit_to(commit.min(end), fx);
+        Message::Appended { term, matched: end, round }
+    }
+
+    /// Where our log may begin to differ from one that has this entry.
+    fn conflict(&self, behind: Place) -> Place {
+        let after = Place { index: self.log.last().index + 1, term: 0 };
+        self.log.first_of_its_term(behind.index).unwrap_or(after)
+    }
+
+    /// A process has what we have, up to there.
+    pub(super) fn on_appended(
+        &mut self,
+        from: ProcessId,
+        matched: u64,
+        round: u64,
+        fx: &mut impl Effects<Self>,
+    ) {
+        let last = self.log.last().index;
+        let Role::Leader(Leadership { peers, heard, reads, .. }) = &mut self.role else { return };
+        if matched > last || round > reads.round() {
+            return;
+        }
+        heard.insert(from);
+        let progress = &mut peers[from.index()];
+        progress.round = progress.round.max(round);
+        progress.matched = progress.matched.max(matched);
+        progress.next = progress.next.max(progress.matched + 1);
+        progress.flow = Flow::Streaming;
+        self.commit_by_majority(fx);
+        self.answer_reads(fx);
+        self.send_news(from, fx);
+        self.go_on_handing_over(fx);
+    }
+
+    /// A process lacks what we took it to have: asks further back.
+    pub(super) fn on_rejected(
+        &mut self,
+        from: ProcessId,
+        behind: u64,
+        conflict: Place,
+        round: u64,
+        fx: &mut impl Effects<Self>,
+    ) {
+        let Role::Leader(Leadership { peers, heard, reads, .. }) = &mut self.role else { return };
+        if round > reads.round() {
+            return;
+        }
+        heard.insert(from);
+        let progress = &mut peers[from.index()];
+        progress.round = progress.round.max(round);
+        let asked = match progress.flow {
+            Flow::Probing { .. } => behind.checked_add(1) == Some(progress.next),
+            Flow::Streaming => behind < progress.next,
+        };
+        if asked && behind > progress.matched {
+            let ours = self.log.last_of(conflict.term, behind).filter(|_| conflict.term > 0);
+            let next = ours.map_or(conflict.index, |place| place.index + 1);
+            progress.next = next.clamp(progress.matched + 1, behind);
+            progress.flow = Flow::Probing { asked: false };
+        }
+        self.answer_reads(fx);
+        self.send_news(from, fx);
+    }
+
+    /// Commits what a majority has.
+    pub(super) fn commit_by_majority(&mut self, fx: &mut impl Effects<Self>) {
+        let Role::Leader(Leadership { peers, .. }) = &self.role else { return };
+        let others = self.group.peers();
+        let matched = others.iter().map(|peer| peers[peer.index()].matched);
+        let index = reached_by_majority(self.log.last().index, matched);
+        if self.commits_by_counting(index) {
+            self.commit_to(index, fx);
+        }
+        let Role::Leader(Leadership { proposed, .. }) = &mut self.role else { return };
+        while let Some((index, ticket)) = proposed.pop_front_if(|(index, _)| *index <= self.commit)
+        {
+            fx.emit(Event::Acknowledged { ticket, index });
+        }
+    }
+
+    /// Tells our user what is committed.
+    fn commit_to(&mut self, index: u64, fx: &mut impl Effects<Self>) {
+        while self.commit < index
+            && let Some(entry) = self.log.entry(self.commit + 1).cloned()
+        {
+            self.commit += 1;
+            fx.emit(Event::Committed { index: self.commit, entry });
+        }
+    }
+}

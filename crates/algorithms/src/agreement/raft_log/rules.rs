@@ -1,0 +1,62 @@
+//! The rules that the proof rests on, each with the mistakes that are made about it.
+
+use super::config::Switch;
+use super::log::Place;
+use super::{RaftLog, Stable};
+
+impl RaftLog {
+    /// Whether a candidate whose log ends there may have our vote (3.6.1).
+    pub(super) fn heeds_log(&self, last: Place) -> bool {
+        if self.has(Switch::ShorterLog) {
+            return true;
+        }
+        last.is_as_up_to_date_as(self.log.last())
+    }
+
+    /// Whether what a majority has up to here is committed: only if its last entry is of the
+    /// leader's own term (3.6.2).
+    pub(super) fn commits_by_counting(&self, index: u64) -> bool {
+        if self.has(Switch::OldTermCommit) {
+            return true;
+        }
+        self.log.place(index).is_some_and(|place| place.term == self.term)
+    }
+
+    /// Where a log is cut when a message had entries up to `end`, of which those before `conflict`
+    /// were there: only where they differ.
+    pub(super) fn cut(&self, conflict: Option<u64>, end: u64) -> Option<u64> {
+        if self.has(Switch::EagerTruncation) {
+            return conflict.or(Some(end + 1));
+        }
+        conflict
+    }
+
+    /// Whether a read may be answered without a majority that says who leads.
+    pub(super) fn reads_alone(&self) -> bool {
+        self.has(Switch::LonelyRead)
+    }
+
+    /// Whether a leader knows all that was committed before it: once an entry of its own is.
+    pub(super) fn knows_commit(&self) -> bool {
+        if self.has(Switch::EarlyRead) {
+            return true;
+        }
+        self.log.place(self.commit).is_some_and(|place| place.term == self.term)
+    }
+
+    /// What is saved: the term, the vote and every entry that was answered for.
+    pub(super) fn saved(&self) -> Stable {
+        let mut saved =
+            Stable { term: self.term, voted_for: self.voted_for, keeps: 0, log: self.log.clone() };
+        if self.has(Switch::ForgottenVote) {
+            saved.voted_for = None;
+        }
+        if self.has(Switch::ForgottenTerm) {
+            saved = Stable { term: saved.log.last().term, voted_for: None, ..saved };
+        }
+        if self.has(Switch::UnsavedEntry) {
+            saved.log.drop_from(saved.log.last().index);
+        }
+        saved
+    }
+}
