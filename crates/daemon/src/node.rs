@@ -40,7 +40,7 @@ pub async fn run(
     let (page, watcher) = page.unzip();
     let started = Node::start_watched(&config, offices, watcher)?;
     let Node { lock, leadership, running, session, keyring, .. } = started;
-    let Running { address, view, mut task } = running;
+    let Running { address, view, mut task, .. } = running;
     let me = config.me();
     report(Report::Ready { process: me.number(), address, session });
     if let Some(page) = &page {

@@ -141,7 +141,7 @@ async fn mesh_echo(settings: Settings) {
         match incoming {
             Incoming::Message { from, payload, .. } => mesh.send(from, payload).expect("room"),
             Incoming::PeerDown { .. } => return,
-            Incoming::PeerUp { .. } | Incoming::Expelled(_) => {}
+            Incoming::PeerUp { .. } | Incoming::PeerLeft { .. } | Incoming::Expelled(_) => {}
         }
     }
 }

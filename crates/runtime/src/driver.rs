@@ -12,8 +12,9 @@ use std::time::{Duration, Instant};
 use tenure_core::{Group, Input, Node, ProcessId, ProcessSet, Protocol, Saving, Verdict};
 use tenure_trace::{Kind, Recorded, WriteError};
 use thiserror::Error;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
+use tokio::time::timeout_at;
 use tracing::warn;
 
 use crate::account::Account;
@@ -23,8 +24,9 @@ use crate::injection::Injection;
 use crate::local::Local;
 use crate::outlet::Outlet;
 use crate::plausible::{Implausible, Plausible};
+use crate::presence::Present;
 use crate::recorder::{Diary, Recorder};
-use crate::store::{SaveError, Store};
+use crate::store::{SaveError, Saves, Store};
 use crate::transport::{Expelled, Inbox, Incoming, Mesh, MeshError, Settings, View};
 
 /// How many messages that have already arrived are taken before the clock is looked at.
@@ -39,6 +41,10 @@ const MOST_KEPT_BACK: usize = 4096;
 
 /// How long what was sent may take to arrive when a node stops in good order.
 const GRACE: Duration = Duration::from_secs(1);
+
+/// How long there and back takes at most, when a leader that leaves waits for its successor, where
+/// nobody says how far its peers are.
+const ROUND_TRIP: Duration = Duration::from_millis(250);
 
 /// Everything a node is made of.
 #[derive(Debug)]
@@ -72,6 +78,10 @@ pub struct Running {
     pub address: SocketAddr,
     /// What can be read of its connections.
     pub view: View,
+    /// What can be read of its saving.
+    pub saves: Saves,
+    /// Who is there, as the process sees it.
+    pub present: watch::Receiver<Present>,
     /// Ends when the node stops.
     pub task: JoinHandle<Result<(), Failure>>,
 }
@@ -135,10 +145,12 @@ where
     P: Recorded,
     L: Local<P>,
 {
+    let saves = parts.store.saves();
     let (driver, inbox, asks, recovered) = prepare(parts)?;
     let (address, view) = (driver.outlet.mesh.address(), driver.outlet.mesh.view());
+    let present = driver.outlet.presence.watch();
     let task = tokio::spawn(driver.run(inbox, asks, recovered));
-    Ok(Running { address, view, task })
+    Ok(Running { address, view, saves, present, task })
 }
 
 /// A driver, what comes in, what users ask, and whether it had run before.
@@ -162,7 +174,8 @@ where
     let diary = Diary::new(recorder, me, size, session);
     let outlet = Outlet::new(mesh, store, plausible, local, diary, injection, suspected);
     let sessions = vec![0; size as usize];
-    let driver = Driver { node, outlet, saving: None, sessions, disbelieved: ProcessSet::new() };
+    let (left, disbelieved) = (ProcessSet::new(), ProcessSet::new());
+    let driver = Driver { me, node, outlet, saving: None, sessions, left, disbelieved };
     Ok((driver, inbox, asks, recovered))
 }
 
@@ -189,12 +202,15 @@ fn saved_state<P: Protocol>(
 }
 
 pub(crate) struct Driver<P: Protocol, L> {
+    me: ProcessId,
     pub(crate) node: Node<P, System>,
     pub(crate) outlet: Outlet<P, L>,
     /// What is on its way to the disk.
     saving: Option<Saving<P::Stable>>,
     /// By peer: the session whose messages we get, 0 before the first.
     pub(crate) sessions: Vec<u64>,
+    /// Whose last session has said goodbye.
+    left: ProcessSet,
     /// Whose messages were not believed: it is said once of each.
     disbelieved: ProcessSet,
 }
@@ -245,7 +261,47 @@ where
                 Wake::Incoming(None) | Wake::Ask(None) => break,
             }
         }
+        self.hand_over(inbox).await?;
         self.settle().await
+    }
+
+    /// Gives an office away before the process leaves, and stays until somebody else has it: what
+    /// the successor asks of everybody is answered then, and nobody waits for a time out. It does
+    /// not stay long, for nobody may come, and there is nothing to give where the protocol cannot.
+    async fn hand_over(&mut self, inbox: &mut Inbox) -> Result<(), Failure> {
+        self.settle().await?;
+        let farewell = if self.leads() { self.outlet.local.farewell() } else { None };
+        let Some(farewell) = farewell else { return Ok(()) };
+        self.command(farewell)?;
+        self.settle().await?;
+        let round_trip = self.outlet.mesh.round_trip().min(ROUND_TRIP);
+        let mut until = tokio::time::Instant::now() + 4 * round_trip;
+        let mut followed = false;
+        // Nobody asks for anything any more.
+        let (_open, mut asks) = mpsc::unbounded_channel();
+        while !self.leads() && self.outlet.presence.is_anybody_there() {
+            if !followed && self.outlet.local.leader().is_some() {
+                followed = true;
+                until = tokio::time::Instant::now() + round_trip;
+            }
+            self.give_commands()?;
+            self.fire_timers(inbox)?;
+            match timeout_at(until, self.sleep(inbox, &mut asks)).await {
+                Ok(wake) => match wake? {
+                    Wake::Incoming(Some(incoming)) => self.take(incoming)?,
+                    Wake::Incoming(None) => break,
+                    Wake::Saved(done) => self.saved(done)?,
+                    Wake::Ask(_) | Wake::Clock => {}
+                },
+                Err(_) => break,
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether this process leads, as it was told.
+    fn leads(&self) -> bool {
+        self.outlet.local.leader().is_some_and(|term| term.leader == self.me)
     }
 
     /// Waits for the next thing to do. What is there already is taken first, so that one save
@@ -347,6 +403,7 @@ where
             Incoming::PeerUp { peer, session } => self.meet(peer, session),
             // It accuses nobody, and the link has logged it.
             Incoming::PeerDown { .. } => Ok(()),
+            Incoming::PeerLeft { peer, session } => self.part(peer, session),
             Incoming::Expelled(expelled) => self.step_down(expelled),
         }
     }
@@ -394,13 +451,22 @@ where
     /// A new session of a peer proves that it crashed, however quickly it came back.
     fn meet(&mut self, peer: ProcessId, session: u64) -> Result<(), Failure> {
         let known = std::mem::replace(&mut self.sessions[peer.index()], session);
+        self.outlet.presence.meets(peer, session);
         if known == 0 || known == session {
             return Ok(());
         }
-        for verdict in [Verdict::Suspect, Verdict::Trust] {
-            self.suspicion(peer, verdict)?;
+        if !self.left.remove(peer) {
+            self.suspicion(peer, Verdict::Suspect)?;
         }
-        Ok(())
+        self.suspicion(peer, Verdict::Trust)
+    }
+
+    /// A session of a peer has ended, in its own word: that is as true as a crash can be told.
+    fn part(&mut self, peer: ProcessId, session: u64) -> Result<(), Failure> {
+        if self.sessions[peer.index()] != session || !self.left.insert(peer) {
+            return Ok(());
+        }
+        self.suspicion(peer, Verdict::Suspect)
     }
 
     /// Takes the effects of booting.
@@ -416,6 +482,7 @@ where
 
     pub(crate) fn suspicion(&mut self, peer: ProcessId, verdict: Verdict) -> Result<(), Failure> {
         let cause = Kind::Suspicion { peer, verdict };
+        self.outlet.share_opinion(peer, verdict);
         self.step(Input::Suspicion { peer, verdict }, Account::of(cause))
     }
 

@@ -18,6 +18,9 @@ pub trait Demand: Sized {
 
     /// The command that asks for an election, where the protocol offers one.
     fn elect() -> Option<Self>;
+
+    /// The command that gives the office of the leader up, where the protocol offers one.
+    fn resign() -> Option<Self>;
 }
 
 /// An event that may tell something of a lock, or of one of many, or of a leader.
@@ -215,6 +218,14 @@ where
         }
     }
 
+    fn leader(&self) -> Option<Term> {
+        *self.leader.borrow()
+    }
+
+    fn farewell(&mut self) -> Option<P::Command> {
+        P::Command::resign()
+    }
+
     fn ends(&mut self, why: &Failure) {
         let why = match why {
             Failure::Expelled(expelled) => Lost::Superseded(*expelled),
@@ -249,6 +260,10 @@ impl Demand for mutex::Command {
     fn elect() -> Option<Self> {
         None
     }
+
+    fn resign() -> Option<Self> {
+        None
+    }
 }
 
 impl Demand for office::Command {
@@ -258,6 +273,10 @@ impl Demand for office::Command {
 
     fn elect() -> Option<Self> {
         Some(office::Command::Election(election::Command::Elect))
+    }
+
+    fn resign() -> Option<Self> {
+        Some(office::Command::Election(election::Command::Resign))
     }
 }
 
@@ -269,6 +288,10 @@ impl Demand for led::Command<Of<Name, mutex::Command>> {
 
     fn elect() -> Option<Self> {
         Some(led::Command::Election(election::Command::Elect))
+    }
+
+    fn resign() -> Option<Self> {
+        Some(led::Command::Election(election::Command::Resign))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use tenure_core::Protocol;
+use tenure_core::{Protocol, Term};
 use tokio::sync::mpsc;
 
 use crate::driver::Failure;
@@ -29,6 +29,17 @@ pub trait Local<P: Protocol>: Send + 'static {
     /// The node cannot go on, and this is dropped next.
     fn ends(&mut self, why: &Failure) {
         let _ = why;
+    }
+
+    /// Who leads, as the protocol told last; nothing where nobody does, or nobody is elected.
+    fn leader(&self) -> Option<Term> {
+        None
+    }
+
+    /// The node is about to leave, and the process leads: what hands the office over to another,
+    /// where the protocol can.
+    fn farewell(&mut self) -> Option<P::Command> {
+        None
     }
 }
 

@@ -18,6 +18,7 @@ use crate::environment::{System, draw};
 use crate::injection::{Fate, Injection};
 use crate::local::Local;
 use crate::plausible::Plausible;
+use crate::presence::Presence;
 use crate::recorder::Diary;
 use crate::seldom::Seldom;
 use crate::store::Store;
@@ -41,7 +42,7 @@ pub(crate) struct Outlet<P: Protocol, L> {
     pub(crate) mesh: Mesh,
     pub(crate) disk: Disk,
     pub(crate) plausible: Plausible,
-    local: L,
+    pub(crate) local: L,
     pub(crate) diary: Diary,
     injection: Injection,
     pub(crate) timers: Timers<P::Timer>,
@@ -58,6 +59,7 @@ pub(crate) struct Outlet<P: Protocol, L> {
     suspected: Option<Suspected<P>>,
     /// Whom the process suspected after its last step.
     opinions: ProcessSet,
+    pub(crate) presence: Presence,
 }
 
 impl<P, L> Outlet<P, L>
@@ -77,6 +79,7 @@ where
         injection: Injection,
         suspected: Option<Suspected<P>>,
     ) -> Self {
+        let presence = Presence::new(mesh.group_size());
         Outlet {
             mesh,
             disk: Disk::new(store),
@@ -92,6 +95,7 @@ where
             posted: None,
             suspected,
             opinions: ProcessSet::new(),
+            presence,
         }
     }
 
@@ -166,6 +170,7 @@ where
         self.diary.learn(learned.as_ref());
         cause.map_or(Ok(()), |cause| self.diary.note(cause))?;
         for (peer, verdict) in opinions {
+            self.presence.judged(peer, verdict);
             self.diary.note(Kind::Suspicion { peer, verdict })?;
         }
         for (value, bound) in choices {
@@ -192,6 +197,16 @@ where
         state.map_or(Ok(()), |state| Ok(self.diary.note(state)?))
     }
 
+    /// What the process is told of a peer is its detector's opinion from then on, and written down
+    /// as what it was told.
+    pub(crate) fn share_opinion(&mut self, peer: ProcessId, verdict: Verdict) {
+        match verdict {
+            Verdict::Suspect => self.opinions.insert(peer),
+            Verdict::Trust => self.opinions.remove(peer),
+        };
+        self.presence.judged(peer, verdict);
+    }
+
     /// Of whom the process's own detector has changed its mind in its last step.
     fn opinions(&mut self, process: &P) -> Vec<(ProcessId, Verdict)> {
         let Some(suspected) = self.suspected else { return Vec::new() };
@@ -210,6 +225,8 @@ where
     pub(crate) async fn close(mut self, grace: Duration) -> Result<(), Failure> {
         self.diary.note(Kind::End)?;
         self.diary.flush()?;
+        // Whoever still has a guard loses it before anybody is told goodbye.
+        drop(self.local);
         self.mesh.close(grace).await;
         Ok(())
     }
@@ -250,7 +267,7 @@ where
         for _ in 0..copies {
             let payload = payload.clone();
             let sent = if label.is_heartbeat() {
-                self.mesh.send_latest(to, label.kind, payload)
+                self.mesh.send_latest(to, label.layer, payload)
             } else {
                 self.mesh.send(to, payload)
             };

@@ -132,13 +132,19 @@ impl<C: Patience> Protocol for Beating<C> {
         }
     }
 
-    /// Whoever is said to be alive, by somebody who knows, is waited for as from the start. It is
-    /// suspected again unless it says so itself.
+    /// Somebody else knows better, and has told the others. Whoever is said to be alive is waited
+    /// for as from the start: it is suspected again unless it says so itself.
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
-        if verdict == Verdict::Trust {
-            self.suspected.remove(peer);
-            self.config.forget_silence(&mut self.records[peer.index()]);
-            self.expect(peer, fx);
+        match verdict {
+            Verdict::Suspect => {
+                self.suspected.insert(peer);
+                fx.cancel_timer(Timer::Silence(peer));
+            }
+            Verdict::Trust => {
+                self.suspected.remove(peer);
+                self.config.forget_silence(&mut self.records[peer.index()]);
+                self.expect(peer, fx);
+            }
         }
     }
 }

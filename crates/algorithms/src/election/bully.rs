@@ -21,19 +21,25 @@
 //! overtaken and, if it outranks the new leader, starts again with a higher number. Hence once
 //! messages and suspicions settle, all believe in one leader, the highest that lives.
 //!
+//! A leader that resigns leaves the office to the highest below that it trusts, which announces
+//! itself with the next number, and does as if it were down until it is asked to elect, or suspects
+//! that one. This is not of the paper.
+//!
 //! The paper's *once* rule is kept: a process in an election answers further election messages
 //! and does not start again, or the messages would grow exponentially.
 
 mod card;
+mod message;
 mod rules;
 
 use alloc::sync::Arc;
 
 use tenure_core::service::election::{Command, Event};
 use tenure_core::{
-    Delay, Effects, Fixed, Group, ProcessId, ProcessSet, Protocol, Rank, Term, Verdict, labelled,
+    Delay, Effects, Fixed, Group, ProcessId, ProcessSet, Protocol, Rank, Term, Verdict,
 };
 
+pub use message::Message;
 use rules::Rules;
 pub use rules::Switch;
 
@@ -67,37 +73,11 @@ enum Phase {
     /// The leader that announced itself is suspected: its message may be older than its crash.
     /// If it is not trusted in time, we start again.
     Doubting,
-}
-
-/// What processes say to each other.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum Message {
-    /// "We need a leader: is anybody above me alive?"
-    Election {
-        /// The number that the new term shall have at least; 0 from a sender that does not know,
-        /// because it has just come back.
-        #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
-        number: u64,
-    },
-    /// "I am alive and will see to it", or: "there have been later elections than yours".
-    Answer {
-        /// The highest number that the sender knows.
-        #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
-        number: u64,
-    },
-    /// "I am the leader."
-    Coordinator {
-        /// The number of my term.
-        #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
-        number: u64,
+    /// Gave the office up: this one below is to have it, until we are asked to elect.
+    Retired {
+        heir: ProcessId,
     },
 }
-
-labelled!(
-    Message, Election,
-    Election => "election", Answer => "answer", Coordinator => "coordinator",
-);
 
 /// The timers of this algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -189,8 +169,8 @@ impl Protocol for Bully {
 
     fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
         match command {
-            Command::Elect if self.is_settled() => self.start(fx),
-            // The highest live process leads by definition: it cannot step down and stay.
+            Command::Elect if self.is_settled() || self.is_retired() => self.start(fx),
+            Command::Resign if self.believes_in(self.group.me()) => self.retire(fx),
             Command::Elect | Command::Resign => {}
         }
     }
@@ -200,6 +180,7 @@ impl Protocol for Bully {
             Message::Election { number } => self.on_election(from, number, fx),
             Message::Answer { number } => self.on_answer(number, fx),
             Message::Coordinator { number } => self.on_coordinator(from, number, fx),
+            Message::Nominate { number } => self.on_nomination(from, number, fx),
         }
     }
 
@@ -218,7 +199,8 @@ impl Protocol for Bully {
         match verdict {
             Verdict::Suspect => {
                 self.suspected.insert(peer);
-                if self.believes_in(peer) {
+                let is_heir = self.phase == Phase::Retired { heir: peer };
+                if self.believes_in(peer) || is_heir {
                     self.depose(fx);
                     self.on_command(Command::Elect, fx);
                 }
@@ -263,6 +245,10 @@ impl Bully {
             }
             return;
         }
+        // As if it were down: whoever asks need not wait for it.
+        if self.is_retired() {
+            return;
+        }
         fx.send(from, Message::Answer { number: self.rules().carried(self.number) });
         if self.rules().starts(is_free) {
             self.start(fx);
@@ -280,7 +266,8 @@ impl Bully {
                 self.depose(fx);
                 self.start(fx);
             }
-            Phase::Settled | Phase::Asking | Phase::Waiting | Phase::Doubting => {}
+            Phase::Settled | Phase::Asking | Phase::Waiting => {}
+            Phase::Doubting | Phase::Retired { .. } => {}
         }
     }
 
@@ -290,13 +277,35 @@ impl Bully {
         if self.rules().is_late(term, self.announced) {
             return fx.send(from, Message::Answer { number: self.announced.number });
         }
-        if self.rules().believes(self.outranks_me(from)) {
+        let outranks_me = self.outranks_me(from) || self.is_retired();
+        if self.rules().believes(outranks_me) {
             self.accept(term, fx);
         } else if self.rules().challenges_lower() {
             self.announced = term;
             if self.is_settled() {
                 self.start(fx);
             }
+        }
+    }
+
+    /// Leaves the office to the highest below that is trusted, if anybody is. The highest live
+    /// process leads by definition: it stays as if it were down.
+    fn retire(&mut self, fx: &mut impl Effects<Self>) {
+        let below = self.group.peers();
+        let below =
+            below.iter().filter(|peer| !self.outranks_me(*peer) && !self.suspected.contains(*peer));
+        let heir = below.max_by_key(|peer| self.config.ranks[peer.index()]);
+        let Some(heir) = heir else { return };
+        self.depose(fx);
+        self.enter_phase(Phase::Retired { heir }, fx);
+        fx.send(heir, Message::Nominate { number: self.announced.number });
+    }
+
+    /// Whoever leads leaves the office to us, unless there have been elections since.
+    fn on_nomination(&mut self, from: ProcessId, number: u64, fx: &mut impl Effects<Self>) {
+        self.number = self.number.max(number);
+        if self.leader == Some(Term { number, leader: from }) {
+            self.announce(fx);
         }
     }
 
@@ -329,7 +338,7 @@ impl Bully {
     fn enter_phase(&mut self, phase: Phase, fx: &mut impl Effects<Self>) {
         self.phase = phase;
         match phase {
-            Phase::Settled => {
+            Phase::Settled | Phase::Retired { .. } => {
                 fx.cancel_timer(Timer::Answer);
                 fx.cancel_timer(Timer::Coordinator);
             }
@@ -354,6 +363,10 @@ impl Bully {
     /// Whether no election of ours is under way.
     fn is_settled(&self) -> bool {
         matches!(self.phase, Phase::Settled | Phase::Doubting)
+    }
+
+    fn is_retired(&self) -> bool {
+        matches!(self.phase, Phase::Retired { .. })
     }
 
     fn believes_in(&self, process: ProcessId) -> bool {

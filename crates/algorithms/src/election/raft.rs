@@ -29,6 +29,11 @@
 //! differ, it has done so before the first of that majority votes again: no message is needed,
 //! and none that is late does harm, since heartbeats are numbered.
 //!
+//! **Handing over.** A leader that resigns tells one of the others to stand at once, after it has
+//! left its office, as the thesis has it. Whoever is asked to vote for that one forgets what it has
+//! promised in earlier terms: whoever led in them does so no more, the last by its own word, those
+//! before since it was elected. That stays true, so late and repeated messages do no harm.
+//!
 //! The leader is whoever was first, not the highest rank. With the switch `pre-vote`, which is on
 //! in an office, a process first asks whether a majority would vote, so that one which was cut off
 //! does not depose a leader by its high term. The thesis counts a lease from when a heartbeat was
@@ -138,7 +143,7 @@ impl Protocol for Raft {
                     fx.emit(self.elected(leader));
                 }
             }
-            (Command::Resign, Role::Leader { .. }) => self.step_down(fx),
+            (Command::Resign, Role::Leader { .. }) => self.hand_over(fx),
             (Command::Elect | Command::Resign, _) => {}
         }
     }
@@ -187,6 +192,21 @@ impl Protocol for Raft {
             }
             Message::Heard { term, round } => self.count_answer(from, (term, round), fx),
             Message::Overtaken { term } => self.notice(term, fx),
+            Message::HandOver { term } => {
+                if term == self.term {
+                    self.step_down(fx);
+                    fx.set_timer(Timer::Election, self.config.election);
+                    self.stand(|term| Message::Succeed { term }, fx);
+                }
+            }
+            Message::Succeed { term } => {
+                if term > self.term {
+                    self.step_down(fx);
+                }
+                self.notice(term, fx);
+                let granted = term == self.term && self.votes_for(from, fx);
+                fx.send(from, Message::Vote { term: self.term, granted });
+            }
         }
     }
 
@@ -210,7 +230,7 @@ impl Raft {
         self.step_down(fx);
         fx.set_timer(Timer::Election, self.config.election);
         if !self.has(Switch::PreVote) {
-            return self.stand(fx);
+            return self.stand(|term| Message::RequestVote { term }, fx);
         }
         fx.broadcast(&self.group.peers(), Message::RequestPreVote { term: self.term + 1 });
         self.role = Role::PreCandidate { votes: self.only_me() };
@@ -221,18 +241,31 @@ impl Raft {
         if let Role::PreCandidate { votes } = &self.role
             && self.are_majority(votes)
         {
-            self.stand(fx);
+            self.stand(|term| Message::RequestVote { term }, fx);
         }
     }
 
-    /// Begins a term, with a vote for ourselves, and a lease: votes count while it lasts.
-    fn stand(&mut self, fx: &mut impl Effects<Self>) {
+    /// Begins a term, with a vote for ourselves, and a lease: votes count while it lasts. The
+    /// others are asked for theirs in these words.
+    fn stand(&mut self, ask: fn(u64) -> Message, fx: &mut impl Effects<Self>) {
         self.term += 1;
         self.voted_for = Some(self.group.me());
         self.role = Role::Candidate { votes: self.only_me() };
         fx.set_timer(Timer::Lease, self.lease());
-        fx.broadcast(&self.group.peers(), Message::RequestVote { term: self.term });
+        fx.broadcast(&self.group.peers(), ask(self.term));
         self.lead_if_elected(fx);
+    }
+
+    /// Leaves the office to one of those who have answered of late, or to anybody.
+    fn hand_over(&mut self, fx: &mut impl Effects<Self>) {
+        let Role::Leader { answered, .. } = &self.role else { return };
+        let peers = self.group.peers();
+        let there = peers.iter().find(|peer| answered.contains(*peer));
+        let heir = there.or_else(|| peers.iter().next());
+        self.step_down(fx);
+        if let Some(heir) = heir {
+            fx.send(heir, Message::HandOver { term: self.term });
+        }
     }
 
     fn lead_if_elected(&mut self, fx: &mut impl Effects<Self>) {

@@ -447,3 +447,41 @@ fn an_announcement_that_comes_twice_is_not_taken_for_a_late_one() {
     stage.settle();
     assert_eq!(stage.total_sent(), 1, "nobody is told that it was overtaken");
 }
+
+#[test]
+fn a_leader_that_resigns_leaves_the_office_to_the_highest_below_that_it_trusts() {
+    let mut stage = stage(5, &[]);
+    stage.command(p(5), Command::Elect);
+    stage.settle();
+    beliefs(&mut stage);
+    stage.crash(p(4));
+    stage.suspicion(p(5), p(4), Verdict::Suspect);
+    stage.command(p(5), Command::Resign);
+    assert_eq!(beliefs(&mut stage)[4], None, "it has left before another leads");
+    // Whoever asks it meanwhile gets no answer, as if it were down.
+    stage.inject(p(1), p(5), Message::Election { number: 9 });
+    assert_eq!(counts(&stage), (0, 0, 4));
+    stage.settle();
+    assert_eq!(counts(&stage), (0, 0, 8), "and no timeout was waited for");
+    let believed = |leader| [1, 1, 1, 0, 1].map(|up| (up > 0).then(|| p(leader)));
+    assert_eq!(beliefs(&mut stage), believed(3));
+    // Asked to elect, it leads again.
+    stage.command(p(5), Command::Elect);
+    stage.settle();
+    assert_eq!(beliefs(&mut stage), believed(5));
+}
+
+#[test]
+fn whoever_resigns_leads_again_when_its_heir_is_suspected_and_stays_where_there_is_none() {
+    let mut stage = stage(2, &[]);
+    stage.command(p(2), Command::Elect);
+    stage.settle();
+    stage.command(p(2), Command::Resign);
+    stage.crash(p(1));
+    stage.suspicion(p(2), p(1), Verdict::Suspect);
+    stage.settle();
+    assert_eq!(beliefs(&mut stage)[1], Some(p(2)));
+    stage.command(p(2), Command::Resign);
+    stage.settle();
+    assert_eq!(stage.sent_of("nominate"), 1, "nobody else is there, so it stays");
+}

@@ -10,7 +10,7 @@ use tenure_claims::claims;
 use tenure_core::service::election::{Command, Event};
 use tenure_core::{Delay, Order, ProcessId, TICKS_PER_UNIT};
 
-use crate::support::election::{beliefs, everybody, opinions};
+use crate::support::election::{beliefs, opinions};
 use crate::support::p;
 use tenure_trace::{Dice, Seen, Stage};
 
@@ -295,18 +295,31 @@ fn whoever_comes_back_votes_for_nobody_before_its_timeout() {
     assert!(votes(&[Switch::ForgottenVote]));
 }
 
+/// Nobody's timeout is over: whoever is told to stands, and the others forget what they promised.
 #[test]
-fn a_leader_that_resigns_is_replaced() {
+fn a_leader_that_resigns_is_replaced_before_anybody_times_out() {
+    for switches in [&[][..], &[Switch::PreVote]] {
+        let mut stage = led(5, switches);
+        stage.command(p(1), Command::Resign);
+        assert_eq!(beliefs(&mut stage)[0], None, "it has left before another leads");
+        stage.drain(&mut Dice(0));
+        assert_eq!(beliefs(&mut stage), [Some(p(2)); 5]);
+        assert_eq!((stage.sent_of("hand-over"), stage.sent_of("succeed")), (1, 4));
+    }
+}
+
+/// Late and repeated, a hand-over says what is true and of no use any more.
+#[test]
+fn a_hand_over_of_an_earlier_term_makes_nobody_stand() {
     let mut stage = led(3, &[]);
-    stage.command(p(1), Command::Resign);
-    let timers = stage.armed_timers();
-    assert_eq!(
-        timers,
-        everybody(3).into_iter().map(|at| (at, Timer::Election)).collect::<Vec<_>>()
-    );
-    stage.fire(p(2), Timer::Election);
-    stage.drain(&mut Dice(0));
-    assert_eq!(beliefs(&mut stage), [Some(p(2)); 3]);
+    stage.take_seen();
+    for term in [0, 2] {
+        stage.inject(p(1), p(2), Message::HandOver { term });
+        assert_eq!(stage.sent_of("succeed"), 0, "{term}");
+    }
+    stage.inject(p(3), p(2), Message::Succeed { term: 1 });
+    let refused = Message::Vote { term: 1, granted: false };
+    assert_eq!(stage.queue((p(2), p(3))).last(), Some(&&refused), "it voted in that term");
 }
 
 /// A walk through what may happen to four: by term, who has led in it.

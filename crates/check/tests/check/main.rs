@@ -15,6 +15,7 @@ mod edge_chasing;
 mod elections;
 mod every_algorithm;
 mod faults;
+mod handing_over;
 mod independent;
 mod k_mutex;
 mod lamport;

@@ -147,7 +147,7 @@ where
                 self.waiting.push((Which { from, session, number }, payload));
             }
             Incoming::PeerUp { peer, session } => self.driver.sessions[peer.index()] = session,
-            Incoming::PeerDown { .. } | Incoming::Expelled(_) => {}
+            Incoming::PeerDown { .. } | Incoming::PeerLeft { .. } | Incoming::Expelled(_) => {}
         }
     }
 

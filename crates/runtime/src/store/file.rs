@@ -3,10 +3,12 @@
 use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use thiserror::Error;
 
 use super::image::{Damage, Image, Owner};
+use super::saves::Saves;
 use super::tail::Tail;
 use crate::transport::SESSIONS;
 
@@ -33,6 +35,7 @@ pub struct Store {
     /// A descriptor that is given back for the moment of writing: whoever uses up all others must
     /// not keep a state from being saved.
     reserve: Option<File>,
+    saves: Saves,
 }
 
 /// Why a store was not opened. Nothing in the directory was changed, unless the error is
@@ -198,7 +201,8 @@ impl Store {
         }
         image.session += 1;
         image.changes.extend(changes);
-        let mut store = Store { directory, image, tail, lost: false, lock, reserve: None };
+        let saves = Saves::default();
+        let mut store = Store { directory, image, tail, lost: false, lock, reserve: None, saves };
         // All that was found is written once more: what a flush failed to make durable before a
         // crash of the process alone may have been found in memory.
         store.write().map_err(OpenError::Unbegun)?;
@@ -272,6 +276,11 @@ impl Store {
         (self.image.state.as_ref().map_or(0, Vec::len) + changes) as u64
     }
 
+    /// What can be read of its saving from anywhere.
+    pub fn saves(&self) -> Saves {
+        self.saves.clone()
+    }
+
     /// The directory this store owns.
     pub fn directory(&self) -> &Path {
         &self.directory
@@ -293,7 +302,11 @@ impl Store {
             return Err(SaveError::Lost { path: self.directory.clone() });
         }
         self.reserve = None;
+        let begun = Instant::now();
         let saved = save(self);
+        if saved.is_ok() {
+            self.saves.note(begun.elapsed());
+        }
         self.reserve = self.lock.try_clone().ok();
         self.lost = matches!(saved, Err(SaveError::Undurable { .. } | SaveError::Unknown { .. }));
         saved

@@ -10,8 +10,10 @@
 
 mod file;
 mod image;
+mod saves;
 mod segment;
 mod tail;
 
 pub use file::{OpenError, SaveError, Store};
 pub use image::{Damage, FORMAT_VERSION, Owner};
+pub use saves::{SaveCounts, Saves};

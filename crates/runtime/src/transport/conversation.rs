@@ -126,6 +126,16 @@ impl Conversation {
             || self.owed.bytes >= BYTES_PER_ACKNOWLEDGEMENT
     }
 
+    /// The last frame of this session, once all there is was written.
+    pub(crate) fn goodbye(&mut self) -> Option<Frame<'static>> {
+        let behind = usize::try_from(self.written - self.acknowledged).ok()?;
+        if behind < self.unacknowledged.len() {
+            return None;
+        }
+        self.owed = Amount::default();
+        Some(Frame::Goodbye { received: self.received })
+    }
+
     /// Whether the peer has acknowledged all there is.
     pub(crate) fn is_settled(&self) -> bool {
         self.unacknowledged.is_empty()
@@ -186,6 +196,15 @@ mod tests {
         let mut conversation = Conversation::default();
         conversation.push(vec![1]);
         assert_eq!(conversation.forget(1), Err(Breach::Unsent { received: 1, written: 0 }));
+    }
+
+    #[test]
+    fn goodbye_is_said_behind_everything_else() {
+        let mut conversation = Conversation::default();
+        conversation.push(vec![1]);
+        assert_eq!(conversation.goodbye(), None);
+        assert_eq!(numbers(&mut conversation), [1]);
+        assert_eq!(conversation.goodbye(), Some(Frame::Goodbye { received: 0 }));
     }
 
     #[test]

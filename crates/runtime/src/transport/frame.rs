@@ -56,6 +56,12 @@ pub enum Frame<'a> {
         #[serde(borrow, with = "serde_bytes")]
         payload: &'a [u8],
     },
+    /// "My session ends here": no message follows, on this connection or on another. Whoever is
+    /// told need not wait for a time out.
+    Goodbye {
+        /// An [`Frame::Acknowledge`] that costs no frame of its own.
+        received: u64,
+    },
 }
 
 /// What a dialer says first. The tag, `magic` and `version` never change between versions.

@@ -35,6 +35,14 @@ pub enum Incoming {
         /// The session it was connected with.
         session: u64,
     },
+    /// The session has ended, as the peer itself says: it sent nothing behind this, claims nothing
+    /// any more, and never comes back. A later session of it may.
+    PeerLeft {
+        /// Which peer.
+        peer: ProcessId,
+        /// Which session of it.
+        session: u64,
+    },
     /// Peers refuse this node for good: it must claim nothing any more. It is told once, before
     /// all that still waits.
     Expelled(Expelled),

@@ -46,6 +46,8 @@ pub(crate) struct Link {
     session: u64,
     /// The first session of the peer that this process met.
     first_session: u64,
+    /// The last session of the peer that said goodbye.
+    left: u64,
     /// Emptied outboxes land here, so that the two queues trade places for ever.
     letters: VecDeque<Letter>,
     /// What is logged of connections that come and go.
@@ -67,6 +69,8 @@ enum Ending {
 enum LinkError {
     #[error("the peer closed the connection")]
     Ended,
+    #[error("the peer has said goodbye")]
+    Left,
     #[error("{0}")]
     Broken(#[from] io::Error),
     #[error("{0}")]
@@ -116,6 +120,7 @@ impl Link {
             conversation: Conversation::default(),
             session: 0,
             first_session: 0,
+            left: 0,
             letters: VecDeque::new(),
             comings: Seldom::default(),
             goings: Seldom::default(),
@@ -194,7 +199,7 @@ impl Link {
             if let Err(error) = self.prepare(&mut wire) {
                 return Ending::Lost(error.into());
             }
-            if wire.closing && self.is_finished(&wire) {
+            if wire.closing && wire.parted && self.is_finished(&wire) {
                 let _ = writer.shutdown().await;
                 return Ending::Closed;
             }
@@ -250,7 +255,21 @@ impl Link {
     /// Makes everything that may be written now ready for it.
     fn prepare(&mut self, wire: &mut Wire) -> Result<(), Unsealed> {
         self.fill(wire);
+        if wire.closing {
+            self.take_leave(wire);
+        }
         wire.seal_output()
+    }
+
+    /// Says goodbye, behind everything that the consumer has sent.
+    fn take_leave(&mut self, wire: &mut Wire) {
+        if !wire.open || wire.parted || !self.letters.is_empty() || !self.peer.outbox.is_taken() {
+            return;
+        }
+        if let Some(goodbye) = self.conversation.goodbye() {
+            wire.output.push(&goodbye);
+            wire.parted = true;
+        }
     }
 
     /// Moves everything that may be written now into the output.
@@ -320,7 +339,8 @@ impl Link {
     ) -> Result<(), LinkError> {
         let bytes = read?;
         if bytes == 0 {
-            return Err(LinkError::Ended);
+            let left = self.left == self.session;
+            return Err(if left { LinkError::Left } else { LinkError::Ended });
         }
         self.context.counters.bytes_received.add(bytes as u64);
         wire.open_input()?;
@@ -362,6 +382,12 @@ impl Link {
                     if let Some(place) = place.take() {
                         self.deliver(place, number, payload)?;
                     }
+                }
+                Some(Frame::Goodbye { received }) if wire.open => {
+                    self.acknowledged(received)?;
+                    self.parted_from(place.take());
+                    // It waits for nothing else.
+                    wire.output.push(&self.conversation.acknowledgement());
                 }
                 Some(Frame::Refused(refused)) => {
                     self.context.expulsion.heed(self.peer.process, refused.code);
@@ -415,6 +441,15 @@ impl Link {
         }
         if let Some(place) = place {
             place.send(Incoming::PeerUp { peer, session });
+        }
+    }
+
+    /// The peer's session has ended, in its own word.
+    fn parted_from(&mut self, place: Option<Permit<'_, Incoming>>) {
+        let (peer, session) = (self.peer.process, self.session);
+        self.left = session;
+        if let Some(place) = place {
+            place.send(Incoming::PeerLeft { peer, session });
         }
     }
 

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tenure_core::ProcessId;
+use tenure_core::{Layer, ProcessId};
 use thiserror::Error;
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
@@ -131,8 +131,8 @@ impl Mesh {
         self.post(to, payload, None)
     }
 
-    /// The same for a message that says nothing which the next of its kind does not say, like a
-    /// heartbeat: of those that wait for a peer which is not reached, the last one is kept.
+    /// The same for a heartbeat, which says nothing that the next of its layer does not say: of
+    /// those that wait for a peer which is not reached, the last one of each layer is kept.
     ///
     /// # Errors
     ///
@@ -140,17 +140,17 @@ impl Mesh {
     pub fn send_latest(
         &self,
         to: ProcessId,
-        kind: &'static str,
+        layer: Layer,
         payload: Vec<u8>,
     ) -> Result<(), SendError> {
-        self.post(to, payload, Some(kind))
+        self.post(to, payload, Some(layer))
     }
 
     fn post(
         &self,
         to: ProcessId,
         payload: Vec<u8>,
-        latest_of: Option<&'static str>,
+        latest_of: Option<Layer>,
     ) -> Result<(), SendError> {
         let peer = self.context.peer(to).ok_or(SendError::NotAPeer { to })?;
         let limit = self.context.limits.longest_payload();
@@ -199,14 +199,24 @@ impl Mesh {
         }
     }
 
+    /// How many processes the group has.
+    pub(crate) fn group_size(&self) -> u32 {
+        self.context.identity.group_size
+    }
+
+    /// How long there and back takes at most, as far as anybody said.
+    pub(crate) fn round_trip(&self) -> Duration {
+        self.context.limits.round_trip
+    }
+
     /// What can be read from anywhere, also after the mesh has gone.
     pub fn view(&self) -> View {
         View(self.context.clone())
     }
 
-    /// Ends all connections after what was sent has been acknowledged by every peer that is
-    /// connected, or after `grace`, whichever comes first. Peers that are not connected get
-    /// nothing any more.
+    /// Says goodbye, and ends all connections after what was sent has been acknowledged by every
+    /// peer that is connected, or after `grace`, whichever comes first. Peers that are not
+    /// connected get nothing any more.
     pub async fn close(mut self, grace: Duration) {
         // The links notice that nobody can hand them a connection any more, and finish.
         self.listener.shutdown().await;

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
+use tenure_core::Layer;
 use tokio::sync::Notify;
 
 use super::conversation::Amount;
@@ -15,8 +16,8 @@ pub(crate) struct Letter {
     /// 0 when no session of the peer had been seen: any first one will do.
     pub(crate) session: u64,
     pub(crate) payload: Vec<u8>,
-    /// Of a letter that is worth nothing when another of its kind follows: the kind.
-    pub(crate) latest_of: Option<&'static str>,
+    /// Of a heartbeat, which is worth nothing when another of its layer follows: the layer.
+    pub(crate) latest_of: Option<Layer>,
 }
 
 /// The outbox is full and the message was not taken.
@@ -38,8 +39,8 @@ pub(crate) struct Outbox {
 #[derive(Debug, Default)]
 struct Queue {
     waiting: VecDeque<Letter>,
-    /// Where those wait that another of their kind makes worthless, one of each kind.
-    latest: Vec<(&'static str, usize)>,
+    /// Where those wait that another of their layer makes worthless, one of each layer.
+    latest: Vec<(Layer, usize)>,
     held: Amount,
     crowded_since: Option<Instant>,
 }
@@ -58,8 +59,8 @@ impl Outbox {
     /// Takes a message without waiting, and wakes the link.
     pub(crate) fn push(&self, letter: Letter) -> Result<(), Full> {
         let mut queue = self.lock();
-        if let Some(kind) = letter.latest_of {
-            queue.drop_latest(kind);
+        if let Some(layer) = letter.latest_of {
+            queue.drop_latest(layer);
         }
         let mut held = queue.held;
         held.add(&letter.payload);
@@ -67,9 +68,9 @@ impl Outbox {
             return Err(Full);
         }
         queue.held = held;
-        if let Some(kind) = letter.latest_of {
+        if let Some(layer) = letter.latest_of {
             let place = queue.waiting.len();
-            queue.latest.push((kind, place));
+            queue.latest.push((layer, place));
         }
         queue.waiting.push_back(letter);
         if queue.crowded_since.is_none() && self.is_crowded(held) {
@@ -118,6 +119,11 @@ impl Outbox {
         self.lock().crowded_since.is_none_or(|since| since.elapsed() >= patience)
     }
 
+    /// Whether nothing waits that the link has not taken yet.
+    pub(crate) fn is_taken(&self) -> bool {
+        self.lock().waiting.is_empty()
+    }
+
     pub(crate) fn held(&self) -> Amount {
         self.lock().held
     }
@@ -132,9 +138,9 @@ impl Outbox {
 }
 
 impl Queue {
-    /// Drops the letter of this kind that waits, if one does: another is about to follow.
-    fn drop_latest(&mut self, kind: &'static str) {
-        let Some(at) = self.latest.iter().position(|(known, _)| *known == kind) else { return };
+    /// Drops the heartbeat of this layer that waits, if one does: another is about to follow.
+    fn drop_latest(&mut self, layer: Layer) {
+        let Some(at) = self.latest.iter().position(|(known, _)| *known == layer) else { return };
         let (_, place) = self.latest.swap_remove(at);
         for (_, other) in &mut self.latest {
             *other -= usize::from(*other > place);
@@ -158,11 +164,11 @@ mod tests {
     }
 
     #[test]
-    fn of_heartbeats_that_wait_the_last_of_each_kind_is_kept_in_its_place() {
+    fn of_heartbeats_that_wait_the_last_of_each_layer_is_kept_in_its_place() {
         let outbox = outbox();
         for number in 0..100 {
-            let kind = if number % 2 == 0 { "beat" } else { "pulse" };
-            let latest = Letter { session: 0, payload: vec![number], latest_of: Some(kind) };
+            let layer = if number % 2 == 0 { Layer::Detector } else { Layer::Election };
+            let latest = Letter { session: 0, payload: vec![number], latest_of: Some(layer) };
             outbox.push(latest).expect("the one before makes room");
             if number == 50 {
                 outbox.push(letter(0)).expect("room");
@@ -174,7 +180,7 @@ mod tests {
         assert_eq!(kept, [vec![], vec![98], vec![99]]);
         assert_eq!(outbox.held(), Amount { frames: 3, bytes: 2 });
         // What was taken is out of reach.
-        let latest = Letter { session: 0, payload: vec![100], latest_of: Some("beat") };
+        let latest = Letter { session: 0, payload: vec![100], latest_of: Some(Layer::Detector) };
         outbox.push(latest).expect("room for a fourth");
         assert_eq!(outbox.held(), Amount { frames: 4, bytes: 3 });
     }

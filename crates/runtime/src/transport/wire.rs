@@ -23,6 +23,8 @@ pub(crate) struct Wire {
     pub(crate) armed: bool,
     /// The mesh closes: finish what was begun.
     pub(crate) closing: bool,
+    /// Goodbye was said, behind everything else.
+    pub(crate) parted: bool,
 }
 
 impl Wire {
@@ -36,6 +38,7 @@ impl Wire {
             blocked: false,
             armed: false,
             closing: false,
+            parted: false,
         }
     }
 

@@ -396,7 +396,7 @@ async fn a_node_that_cannot_save_sends_nothing_and_stops() {
         match inbox.receive().await.unwrap() {
             Incoming::Message { .. } => panic!("something left before it was saved"),
             Incoming::PeerDown { .. } => break,
-            Incoming::PeerUp { .. } | Incoming::Expelled(_) => {}
+            Incoming::PeerUp { .. } | Incoming::PeerLeft { .. } | Incoming::Expelled(_) => {}
         }
     }
     drop(mesh);

@@ -56,6 +56,18 @@ pub enum Message {
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         term: u64,
     },
+    /// "I led in this term, and lead no more: stand at once."
+    HandOver {
+        /// The term that the sender led in.
+        #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
+        term: u64,
+    },
+    /// "Vote for me: the leader of the term before this one has handed over to me."
+    Succeed {
+        /// The term in which the sender stands.
+        #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
+        term: u64,
+    },
 }
 
 labelled!(
@@ -63,4 +75,5 @@ labelled!(
     RequestPreVote => "request-pre-vote", PreVote => "pre-vote",
     RequestVote => "request-vote", Vote => "vote",
     Heartbeat => "heartbeat", Heard => "heard", Overtaken => "overtaken",
+    HandOver => "hand-over", Succeed => "succeed",
 );

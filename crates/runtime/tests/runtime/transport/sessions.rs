@@ -7,8 +7,8 @@ use tenure_runtime::transport::frame::{Boot, Frame, Introduction};
 use tenure_runtime::transport::{Expelled, Incoming, Listen, Mesh, Refusal, Settings};
 
 use super::support::{
-    P1, P2, Ports, Stranger, boot, comes_up, eventually, goes_down, greeting, hello, message, pair,
-    receive,
+    HUNG, P1, P2, Ports, Stranger, boot, comes_up, eventually, goes_down, greeting, hello, message,
+    pair, receive,
 };
 
 /// `stays` sends to `returns`, which is killed and comes back as session 2.
@@ -221,4 +221,31 @@ async fn a_new_connection_of_the_same_session_takes_the_place_of_a_dead_one() {
     again.hear(|frame| assert_eq!(*frame, repeated)).await;
     mute.ends().await;
     assert_eq!(comes_up(&mut inbox, P2).await, 1);
+}
+
+#[tokio::test]
+async fn whoever_closes_in_order_says_goodbye_behind_everything_else() {
+    let mut ports = Ports::of(2);
+    let [(mesh, mut inbox), (leaving, _open)] = pair(&mut ports).await;
+    for byte in 0..100 {
+        leaving.send(P1, vec![byte]).expect("room");
+    }
+    leaving.close(HUNG).await;
+    for byte in 0..100 {
+        assert_eq!(message(&mut inbox).await, (P2, 1, vec![byte]));
+    }
+    assert_eq!(receive(&mut inbox).await, Incoming::PeerLeft { peer: P2, session: 1 });
+    assert_eq!(receive(&mut inbox).await, Incoming::PeerDown { peer: P2, session: 1 });
+    assert_eq!(mesh.view().counts().malformed, 0);
+    // Its next session is another.
+    let (_again, _inbox) = ports.start(P2, 2);
+    assert_eq!(comes_up(&mut inbox, P2).await, 2);
+}
+
+#[tokio::test]
+async fn whoever_is_killed_says_nothing() {
+    let mut ports = Ports::of(2);
+    let [(_mesh, mut inbox), killed] = pair(&mut ports).await;
+    drop(killed);
+    assert_eq!(receive(&mut inbox).await, Incoming::PeerDown { peer: P2, session: 1 });
 }

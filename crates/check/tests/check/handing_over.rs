@@ -1,0 +1,160 @@
+//! A leader that gives its office to another, in every schedule: never two at a time, and all agree
+//! in the end.
+
+use std::sync::Arc;
+
+use tenure_algorithms::Variants;
+use tenure_algorithms::election::{Bully, Raft, bully, raft};
+use tenure_check::{Check, Judgement, Report};
+use tenure_core::monitors::{Agreement, OneLeader, Scope};
+use tenure_core::service::election::{Command, Event};
+use tenure_core::{
+    Algorithm, Card, Delay, Effects, Election, Group, Input, ProcessId, Protocol, Rank,
+    TICKS_PER_UNIT, Verdict,
+};
+
+/// An election in which whoever leads and is asked for an election resigns instead.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Fickle<E: Election> {
+    me: ProcessId,
+    election: E,
+    leads: bool,
+    /// Says that it resigns, and stays.
+    lies: bool,
+}
+
+impl<E: Election> Fickle<E> {
+    fn take(&mut self, input: Input<E>, fx: &mut impl Effects<Self>) {
+        let ((), news) =
+            fx.lift(|message| message, |timer| timer, |fx| self.election.step(input, fx));
+        for event in news {
+            match event {
+                Event::Elected { leader, .. } => self.leads = leader == self.me,
+                Event::Deposed { .. } => self.leads = false,
+            }
+            fx.emit(event);
+        }
+    }
+}
+
+impl<E: Election> Protocol for Fickle<E> {
+    type Config = (E::Config, bool);
+    type Command = Command;
+    type Event = Event;
+    type Message = E::Message;
+    type Timer = E::Timer;
+    type Stable = E::Stable;
+
+    fn boot(
+        group: Group,
+        (config, lies): &Self::Config,
+        stable: Option<E::Stable>,
+        fx: &mut impl Effects<Self>,
+    ) -> Self {
+        let (election, _) =
+            fx.lift(|message| message, |timer| timer, |fx| E::boot(group, config, stable, fx));
+        Fickle { me: group.me(), election, leads: false, lies: *lies }
+    }
+
+    fn stable(&self) -> E::Stable {
+        self.election.stable()
+    }
+
+    fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
+        match (self.leads, self.lies) {
+            (false, _) => self.take(Input::Command(command), fx),
+            (true, false) => self.take(Input::Command(Command::Resign), fx),
+            (true, true) => {
+                let mut another = self.election.clone();
+                fx.lift(
+                    |message| message,
+                    |timer| timer,
+                    |fx| another.on_command(Command::Resign, fx),
+                );
+            }
+        }
+    }
+
+    fn on_message(&mut self, from: ProcessId, message: E::Message, fx: &mut impl Effects<Self>) {
+        self.take(Input::Message { from, message }, fx);
+    }
+
+    fn on_timer(&mut self, timer: E::Timer, fx: &mut impl Effects<Self>) {
+        self.take(Input::Timer(timer), fx);
+    }
+
+    fn fires_first(timer: &E::Timer) -> bool {
+        E::fires_first(timer)
+    }
+
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+        self.take(Input::Suspicion { peer, verdict }, fx);
+    }
+}
+
+impl<E: Election + Algorithm> Algorithm for Fickle<E> {
+    fn card((config, _): &Self::Config, size: u32) -> Card {
+        E::card(config, size)
+    }
+
+    fn ranked((config, lies): &Self::Config, ranks: Arc<[Rank]>) -> Self::Config {
+        (E::ranked(config, ranks), *lies)
+    }
+
+    fn highest_term(&self) -> u64 {
+        self.election.highest_term()
+    }
+}
+
+const P1: ProcessId = ProcessId(0);
+const P2: ProcessId = ProcessId(1);
+const P3: ProcessId = ProcessId(2);
+
+/// Time passes for all alike. The first of those who are asked starts the election; whoever leads
+/// and is asked hands over.
+fn timed(lies: bool) -> Check<Fickle<Raft>> {
+    let config = raft::Config {
+        election: Delay::between_units(3, 4),
+        heartbeat: Delay::units(1),
+        lease: Delay::units(1),
+        rounds: 1,
+        variants: Variants::none(),
+    };
+    let check = Check::with(3, (config, lies)).term_max(2).in_flight(2);
+    check.synchronous(0..=0).initiators([P1, P2])
+}
+
+fn at_a_time(check: Check<Fickle<Raft>>) -> Report {
+    check.always(OneLeader::new(Scope::Overall)).run()
+}
+
+/// Whoever votes for the heir has promised the leader that was not to.
+#[test]
+fn two_never_lead_at_a_time_where_one_hands_over() {
+    at_a_time(timed(false)).assert_holds();
+    let lies = at_a_time(timed(true));
+    assert_eq!(lies.of("one-leader-at-a-time"), Judgement::Violated);
+}
+
+#[test]
+fn nor_where_a_hand_over_is_lost_or_comes_twice_or_timers_fire_at_any_time() {
+    at_a_time(timed(false).duplicating(1)).assert_holds();
+    at_a_time(timed(false).losing(1)).assert_holds();
+    let config = raft::Config { rounds: 1, ..raft::Config::plain(3, TICKS_PER_UNIT) };
+    let anytime =
+        Check::<Fickle<Raft>>::with(3, (config, false)).term_max(2).in_flight(1).initiators([P1]);
+    anytime.always(OneLeader::new(Scope::PerTerm)).run().assert_holds();
+}
+
+#[test]
+fn whoever_bullies_hands_over_to_the_next_and_all_agree() {
+    let fickle = |asked: &[ProcessId]| {
+        let config = bully::Config::plain(3, TICKS_PER_UNIT);
+        Check::<Fickle<Bully>>::with(3, (config, false)).initiators(asked.iter().copied())
+    };
+    let agreed = |check: Check<Fickle<Bully>>| {
+        check.in_the_end(Agreement::new()).progress().run().assert_holds();
+    };
+    agreed(fickle(&[P1, P2, P3]).term_max(3));
+    agreed(fickle(&[P2, P3]).term_max(3).crashing(1));
+}
