@@ -98,6 +98,19 @@ impl Node {
         eventually(what, || read(&self.out).contains(what).then_some(()));
     }
 
+    /// Sends it HUP.
+    fn hangs_up(&self) {
+        kill_process(Pid::from_child(&self.child), Signal::HUP).unwrap();
+    }
+
+    /// Sends it HUP, and waits until it has read its keys so many times.
+    #[track_caller]
+    fn rereads_its_keys(&self, times: usize) {
+        self.hangs_up();
+        let said = || read(&self.err).matches("were read again").count();
+        eventually("the keys", || (said() == times).then_some(()));
+    }
+
     fn is_up(&mut self) -> bool {
         self.child.try_wait().unwrap().is_none()
     }
@@ -199,26 +212,28 @@ fn a_node_takes_only_its_own_state_and_a_key_that_nobody_else_may_read() {
     place.start("p2", &mistaken).ends(2, "not one that is listed for P2");
 }
 
+/// Other keys than those that the nodes have, in `newer`: what is listed for P3 there.
+fn another_key_of_p3(place: &Place) -> String {
+    let newer = place.path("newer").display().to_string();
+    let made = Command::new(env!("CARGO_BIN_EXE_tenure"))
+        .args(["keys", "new", "--nodes", "3", "--to", &newer])
+        .stdout(Stdio::null())
+        .status();
+    assert!(made.unwrap().success());
+    let keys = read(&place.path("newer/public.keys"));
+    keys.lines().find(|line| line.starts_with("P3 ")).unwrap().to_owned()
+}
+
 #[test]
 fn a_node_changes_its_key_while_the_others_run() {
     let _alone = alone();
     let place = Place::new();
     let mut nodes = place.start_all();
-    let newer = place.path("newer").display().to_string();
-    let made = Command::new(env!("CARGO_BIN_EXE_tenure"))
-        .args(["keys", "new", "--nodes", "3", "--to", &newer])
-        .status();
-    assert!(made.unwrap().success());
-    let key = read(&place.path("newer/public.keys"));
-    let line = key.lines().find(|line| line.starts_with("P3 ")).unwrap();
+    let line = another_key_of_p3(&place);
     let public = place.path("keys/public.keys");
     fs::write(&public, format!("{}{line}\n", read(&public))).unwrap();
     let third = nodes.pop().unwrap();
-    for node in &nodes {
-        let pid = Pid::from_raw(i32::try_from(node.child.id()).unwrap()).unwrap();
-        kill_process(pid, Signal::HUP).unwrap();
-        eventually("the keys", || read(&node.err).contains("were read again").then_some(()));
-    }
+    nodes.iter().for_each(|node| node.rereads_its_keys(1));
     drop(third);
     let config = place.config(3, "state-3").replace("keys/p3.key", "newer/p3.key");
     let third = place.start("newer-p3", &config);
@@ -227,6 +242,37 @@ fn a_node_changes_its_key_while_the_others_run() {
         // Session 2 of P3 is the first with its new key.
         eventually("P3", || read(&node.err).contains("peer=P3 session=2").then_some(()));
     }
+}
+
+#[test]
+fn a_node_takes_its_new_key_without_a_restart_and_proves_it_from_then_on() {
+    let _alone = alone();
+    let place = Place::new();
+    let mut nodes = place.start_all();
+    let line = another_key_of_p3(&place);
+    let public = place.path("keys/public.keys");
+    let before = read(&public);
+    fs::write(&public, format!("{before}{line}\n")).unwrap();
+    nodes.iter().for_each(|node| node.rereads_its_keys(1));
+    fs::copy(place.path("newer/p3.key"), place.path("keys/p3.key")).unwrap();
+    nodes[2].rereads_its_keys(2);
+    // Nobody takes the old one any more.
+    let others = before.lines().filter(|line| !line.starts_with("P3 "));
+    let after: String = others.chain([line.as_str()]).map(|line| format!("{line}\n")).collect();
+    fs::write(&public, after).unwrap();
+    for (node, times) in nodes.iter().zip([2, 2, 3]) {
+        node.rereads_its_keys(times);
+    }
+    // P3, which was never started anew, dials P1, which knows the new key alone.
+    drop(nodes.remove(0));
+    let first = place.start("again-p1", &place.config(1, "state-1"));
+    eventually("P3", || read(&first.err).contains("peer=P3 session=1").then_some(()));
+    // A file that is wrong changes nothing.
+    fs::write(&public, "P1 nonsense\n").unwrap();
+    nodes[1].hangs_up();
+    let stay = "the keys that were read before stay";
+    eventually(stay, || read(&nodes[1].err).contains(stay).then_some(()));
+    assert!(nodes[1].is_up());
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod hosts;
 mod identity;
 mod nodes;
 mod office;
+mod operator;
 mod partition;
 mod running;
 mod waiting;

@@ -89,9 +89,19 @@ impl Nodes {
     /// Starts a node that was configured. Its command line begins with `within`, which may hold it
     /// somewhere: in a network namespace, or under limits.
     pub(crate) fn start(&self, me: u32, within: &[String]) -> Node {
+        self.start_line(me, within, &[])
+    }
+
+    /// Starts a node that was configured, with these options besides.
+    pub(crate) fn start_with(&self, me: u32, options: &[&str]) -> Node {
+        self.start_line(me, &[], options)
+    }
+
+    fn start_line(&self, me: u32, within: &[String], options: &[&str]) -> Node {
         let mut line: Vec<String> = within.to_vec();
         line.extend([env!("CARGO_BIN_EXE_tenure"), "node", "--config"].map(str::to_owned));
         line.push(self.file(me, "toml").to_str().unwrap().to_owned());
+        line.extend(options.iter().map(|option| (*option).to_owned()));
         let log = |end: &str| File::create(self.file(me, end)).unwrap();
         let child = Command::new(&line[0])
             .args(&line[1..])

@@ -155,6 +155,9 @@ pub struct Page {
     /// Where it is served; port 0 is any that is free. Beyond this machine, whoever looks must
     /// know the token that is part of the address which the node reports.
     pub listen: SocketAddr,
+    /// `host:port` of the page of every node, the first process's first: whom `tenure status` asks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub addresses: Vec<String>,
 }
 
 /// The work to do under the lock: read a counter, add one, write it back.
@@ -337,15 +340,22 @@ impl Config {
 
     /// Whether what is said of the way to the peers makes sense.
     fn validate_network(&self) -> Result<(), String> {
-        let listen = self.cluster.listen.iter().map(|it| ("listen", it));
-        let all = self.cluster.addresses.iter().map(|it| ("addresses", it));
-        for (name, address) in all.chain(listen) {
+        let pages = self.page.iter().flat_map(|page| &page.addresses);
+        let listen = self.cluster.listen.iter().map(|it| ("cluster.listen", it));
+        let all = self.cluster.addresses.iter().map(|it| ("cluster.addresses", it));
+        for (name, address) in all.chain(listen).chain(pages.map(|it| ("page.addresses", it))) {
             let port = address.rsplit_once(':').and_then(|(_, port)| port.parse::<u16>().ok());
             if port.is_none_or(|port| port == 0) {
-                return Err(format!(
-                    "cluster.{name} has `{address}`; write host:port with a port above 0"
-                ));
+                return Err(format!("{name} has `{address}`; write host:port with a port above 0"));
             }
+        }
+        let (nodes, pages) = (self.size() as usize, self.page.as_ref().map(|it| &it.addresses));
+        if let Some(pages) = pages.filter(|it| !it.is_empty() && it.len() != nodes) {
+            return Err(format!(
+                "page.addresses names {} pages and cluster.addresses {nodes} nodes; name the page \
+                 of every node, or none",
+                pages.len()
+            ));
         }
         let (connect, least) = (self.connect_ms(), (2 * self.detector.message_ms).max(1));
         if connect < least {

@@ -4,6 +4,7 @@
 
 mod boot;
 mod builder;
+mod clock;
 mod config;
 mod keys;
 #[cfg(feature = "node")]
@@ -12,6 +13,13 @@ mod office;
 pub mod page;
 mod report;
 pub mod resource;
+#[cfg_attr(
+    not(all(feature = "node", feature = "page")),
+    allow(dead_code, reason = "nobody can ask")
+)]
+pub mod status;
+#[cfg(feature = "node")]
+mod watching;
 #[cfg(feature = "node")]
 mod work;
 
@@ -24,6 +32,6 @@ pub use keys::KeyFileError;
 #[cfg(feature = "keys")]
 pub use keys::{make_keys, private_key_file, public_keys_file};
 #[cfg(feature = "node")]
-pub use node::run;
+pub use node::{Telling, run};
 pub use office::{AnyOffice, Erase, Materials, Offices, of_house};
-pub use report::Report;
+pub use report::{Line, Report};

@@ -1,15 +1,18 @@
 //! One node: what `tenure node` runs.
 
 use std::convert::Infallible;
+use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
+use tenure_core::Fence;
 use tenure_runtime::transport::{Keyring, View};
 use tenure_runtime::{Leadership, Running};
 use tenure_trace::Record;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, interval, sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::boot::{Node, NodeError, outcome};
 use crate::config::Config;
@@ -17,13 +20,19 @@ use crate::keys;
 use crate::office::Offices;
 use crate::page::{About, LivePage, PageError, Source};
 use crate::report::Report;
-use crate::work::{self, Figures, WorkError};
+use crate::status::{Observer, Subject};
+use crate::watching::{Watching, watch};
+use crate::work::{self, Figures};
 
 /// How long a node waits for its peers before it starts the first election without them.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// How often a node tells how far its work has got.
-const PROGRESS: Duration = Duration::from_millis(200);
+/// What a node tells of, beside what it always does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Telling {
+    /// Every entry of its work.
+    pub grants: bool,
+}
 
 /// Runs a node of one of these offices until `stop` is done, telling `report` how it goes.
 ///
@@ -33,20 +42,23 @@ const PROGRESS: Duration = Duration::from_millis(200);
 pub async fn run(
     config: Config,
     offices: Offices,
+    telling: Telling,
     stop: impl Future<Output = ()>,
     mut report: impl FnMut(Report),
 ) -> Result<(), NodeError> {
-    let page = page(&config)?;
+    let subject = Subject::of(&config);
+    let page = page(&config, &subject)?;
     let (page, watcher) = page.unzip();
     let started = Node::start_watched(&config, offices, watcher)?;
     let Node { lock, leadership, running, session, keyring, .. } = started;
-    let Running { address, view, mut task, .. } = running;
+    let Running { address, view, saves, present, mut task } = running;
+    subject.runs(session, view.clone(), saves);
     let me = config.me();
     report(Report::Ready { process: me.number(), address, session });
     if let Some(page) = &page {
         report(Report::Page { url: page.url().to_owned() });
     }
-    let figures = Figures::default();
+    let (figures, granted) = figures(telling);
     let higher = u64::from(config.size() - me.number());
     let turn = Duration::from_millis(higher * config.detector.message_ms);
     let mut labour = {
@@ -61,44 +73,66 @@ pub async fn run(
             }
         })
     };
+    let works = config.work.is_some();
+    let watching = Watching { leadership, present, works, figures, granted };
     let ended = tokio::select! {
         () = stop => Ok(()),
-        failed = watch(leadership, &mut labour, &figures, &mut report) => Err(failed),
+        failed = watch(watching, &mut labour, &mut report) => Err(failed),
         never = reread_keys(&config, keyring) => match never {},
         stopped = &mut task => return Ok(outcome(stopped)?),
     };
-    if !labour.is_finished() {
-        labour.abort();
-        let _ = labour.await;
-    }
-    outcome(task.await)?;
+    tracing::info!("{me} leaves");
+    leave(labour, task).await?;
     if let Some(page) = page {
         page.finish(&serde_json::Value::Null);
     }
     ended
 }
 
+/// Ends the work, and with it the node, whose last users are gone then: it hands over what it
+/// leads and says goodbye.
+async fn leave<W>(
+    labour: JoinHandle<W>,
+    task: JoinHandle<Result<(), tenure_runtime::Failure>>,
+) -> Result<(), NodeError> {
+    if !labour.is_finished() {
+        labour.abort();
+        let _ = labour.await;
+    }
+    Ok(outcome(task.await)?)
+}
+
+/// Where the work is counted, and where every entry is told if somebody wants to know.
+fn figures(telling: Telling) -> (Figures, UnboundedReceiver<Fence>) {
+    let (tell, granted) = unbounded_channel();
+    (if telling.grants { Figures::telling(tell) } else { Figures::default() }, granted)
+}
+
 /// Reads the keys again whenever this process is sent HUP. If something is wrong with them, those
-/// that were read before stay.
+/// that were read before stay; where there are none, nothing happens.
 async fn reread_keys(config: &Config, keyring: Option<Keyring>) -> Infallible {
-    let (Some(keyring), Ok(mut hangup)) = (keyring, signal(SignalKind::hangup())) else {
+    let Ok(mut hangup) = signal(SignalKind::hangup()) else {
         return std::future::pending().await;
     };
     while hangup.recv().await.is_some() {
-        match keys::keys(&config.cluster, config.me()) {
-            Ok(Some(keys)) => {
+        let keys = keys::keys(&config.cluster, config.me());
+        match (keys, &keyring) {
+            (Ok(Some(keys)), Some(keyring)) => {
                 keyring.replace(keys);
                 tracing::info!("the keys were read again");
             }
-            Ok(None) => {}
-            Err(error) => tracing::warn!("the keys that were read before stay: {error}"),
+            (Ok(_), _) => tracing::info!("there are no keys to be read again"),
+            (Err(error), _) => tracing::warn!("the keys that were read before stay: {error}"),
         }
     }
     std::future::pending().await
 }
 
 /// The page that is asked for, and who is to be told what it shows.
-fn page(config: &Config) -> Result<Option<(LivePage, Sender<Record>)>, PageError> {
+fn page(
+    config: &Config,
+    subject: &Arc<Subject>,
+) -> Result<Option<(LivePage, Sender<Record>)>, PageError> {
     let Some(page) = &config.page else { return Ok(None) };
     let about = About {
         title: format!("{} of {}", config.me(), config.cluster.name),
@@ -108,7 +142,7 @@ fn page(config: &Config) -> Result<Option<(LivePage, Sender<Record>)>, PageError
         own: Some(config.me().number()),
     };
     let (tell, told) = channel();
-    let source = Source::Node(told);
+    let source = Source::Node(Box::new(Observer::new(subject.clone(), told)));
     LivePage::open(page.listen, about, source).map(|page| Some((page, tell)))
 }
 
@@ -123,41 +157,5 @@ async fn first_election(view: View, mut leadership: Leadership, turn: Duration) 
     }
     if leadership.now().is_none() && timeout(turn, leadership.changed()).await.is_err() {
         let _ = leadership.elect();
-    }
-}
-
-/// Reports who leads and how the work goes; returns only when the work fails.
-async fn watch(
-    mut leadership: Leadership,
-    labour: &mut JoinHandle<Result<(), WorkError>>,
-    figures: &Figures,
-    report: &mut impl FnMut(Report),
-) -> NodeError {
-    let mut ticks = interval(PROGRESS);
-    let (mut term, mut done) = (0, false);
-    loop {
-        tokio::select! {
-            changed = leadership.changed() => match changed {
-                Ok(Some(now)) => {
-                    term = now.number;
-                    report(Report::Elected { leader: now.leader.number(), term });
-                }
-                Ok(None) => report(Report::Deposed { term }),
-                Err(_) => std::future::pending().await,
-            },
-            _ = ticks.tick(), if !done => {
-                let (entries, refused) = figures.read();
-                report(Report::Progress { entries, refused });
-            }
-            ended = &mut *labour, if !done => {
-                match ended {
-                    Ok(Ok(())) => done = true,
-                    Ok(Err(error)) => return NodeError::Work(error.to_string()),
-                    Err(panicked) => std::panic::resume_unwind(panicked.into_panic()),
-                }
-                let (entries, refused) = figures.read();
-                report(Report::Done { entries, refused });
-            }
-        }
     }
 }

@@ -1,10 +1,30 @@
 //! What a node tells the process that started it: one line of JSON each, on standard output.
 
 use std::net::SocketAddr;
+use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
-/// One line from a node.
+use crate::clock::written;
+
+/// One line from a node: `{"time":"2026-11-22T15:04:05.678Z","elected":{"leader":2,"term":4}}`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Line {
+    /// When it was told, as RFC 3339 has it, in UTC.
+    pub time: String,
+    /// What.
+    #[serde(flatten)]
+    pub report: Report,
+}
+
+impl Line {
+    /// What is told now.
+    pub fn now(report: Report) -> Line {
+        Line { time: written(SystemTime::now()), report }
+    }
+}
+
+/// What a node tells, each when it happens: one that has nothing to do says nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Report {
@@ -34,7 +54,24 @@ pub enum Report {
         /// The number of the term that ended.
         term: u64,
     },
-    /// How far the work has got; a few times a second.
+    /// A peer is there: connected, and not suspected.
+    Came {
+        /// Its number.
+        process: u32,
+        /// Which boot of it.
+        session: u64,
+    },
+    /// A peer is not there any more: it said goodbye, or is suspected to have crashed.
+    Left {
+        /// Its number.
+        process: u32,
+    },
+    /// The node has entered. Told only when it is asked for.
+    Granted {
+        /// The fence of the entry, `TERM.COUNT`.
+        fence: String,
+    },
+    /// How far the work has got; a few times a second, while it goes on.
     Progress {
         /// Entries so far, of this session.
         entries: u64,

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use tenure_core::ProcessId;
+use tenure_core::{Fence, ProcessId};
 use tenure_runtime::{Guard, Lock, Stopped};
 use thiserror::Error;
+use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::{Instant, sleep};
 
 use crate::config::Work;
@@ -15,7 +16,11 @@ use crate::resource::Client;
 
 /// What was done so far.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Figures(Arc<Counts>);
+pub(crate) struct Figures {
+    counts: Arc<Counts>,
+    /// Who is told of every entry, where somebody wants to know.
+    granted: Option<UnboundedSender<Fence>>,
+}
 
 #[derive(Debug, Default)]
 struct Counts {
@@ -24,17 +29,27 @@ struct Counts {
 }
 
 impl Figures {
-    /// Entries, and accesses that were refused.
-    pub(crate) fn read(&self) -> (u64, u64) {
-        (self.0.entries.load(Ordering::Relaxed), self.0.refused.load(Ordering::Relaxed))
+    /// The same, telling of every entry.
+    pub(crate) fn telling(granted: UnboundedSender<Fence>) -> Self {
+        Figures { granted: Some(granted), ..Figures::default() }
     }
 
-    fn entered(&self) {
-        self.0.entries.fetch_add(1, Ordering::Relaxed);
+    /// Entries, and accesses that were refused.
+    pub(crate) fn read(&self) -> (u64, u64) {
+        let Counts { entries, refused } = &*self.counts;
+        (entries.load(Ordering::Relaxed), refused.load(Ordering::Relaxed))
+    }
+
+    fn entered(&self, fence: Option<Fence>) {
+        self.counts.entries.fetch_add(1, Ordering::Relaxed);
+        if let (Some(granted), Some(fence)) = (&self.granted, fence) {
+            // Whoever does not listen any more does not want to know.
+            let _ = granted.send(fence);
+        }
     }
 
     fn refused(&self) {
-        self.0.refused.fetch_add(1, Ordering::Relaxed);
+        self.counts.refused.fetch_add(1, Ordering::Relaxed);
     }
 }
 
@@ -64,7 +79,7 @@ pub(crate) async fn run(
         left -= 1;
         let guard = if work.lock { Some(lock.enter().await?) } else { None };
         let fence = guard.as_ref().map(Guard::fence);
-        figures.entered();
+        figures.entered(fence);
         match counter.get(fence).await? {
             Err(_) => figures.refused(),
             Ok(value) if stayed(guard.as_ref(), work.hold_us).await => {

@@ -16,12 +16,14 @@ mod list;
 mod machine;
 mod manual;
 mod node;
+mod notify;
 mod output;
 mod program;
 mod property;
 mod run;
 mod simulate;
 mod size;
+mod status;
 mod trace;
 
 use std::process::ExitCode;
@@ -49,6 +51,7 @@ enum Subcommands {
     Question(lessons::question::Options),
     Lab(lab::Options),
     Node(node::Options),
+    Status(status::Options),
     Keys(keys::Options),
     Choose(choose::Options),
     List(list::Options),
@@ -106,6 +109,7 @@ impl Subcommands {
             Subcommands::Question(options) => lessons::question::run(&options),
             Subcommands::Lab(options) => lab::run(&options),
             Subcommands::Node(options) => node::run(options),
+            Subcommands::Status(options) => status::run(&options),
             Subcommands::Keys(options) => keys::run(&options),
             Subcommands::Choose(options) => choose::run(&options),
             Subcommands::List(options) => list::run(&options),

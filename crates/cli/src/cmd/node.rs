@@ -1,19 +1,22 @@
 //! `tenure node`.
 
+use std::convert::Infallible;
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::PathBuf;
 
 use clap::Args;
 use rustix::process::{Pid, getppid};
-use tenure_daemon::{Config, Report};
+use tenure_daemon::{Config, Line, Report, Telling};
 use tenure_instances::office;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
+use tokio::time::interval;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
 use super::failure::{Failure, Status};
+use super::notify::{Manager, watchdog};
 use super::output::print_file;
 
 /// A configuration that works, with a word about everything in it.
@@ -21,10 +24,13 @@ pub(super) const EXAMPLE: &str = include_str!("node.example.toml");
 
 /// One node, from a configuration file
 ///
-/// Runs until it is interrupted. On standard output it reports, a line of JSON each, that it is
-/// ready, who leads, and how its work goes; its log goes to standard error (RUST_LOG filters it).
-/// It ends with status 5 when its peers refuse it for good, because another runs as the same
-/// process or it belongs to another group: starting it again does not help.
+/// Runs until it is interrupted or sent TERM: then it hands over what it leads and says goodbye to
+/// its peers, who need not wait until they miss it. On standard output it reports, a line of JSON
+/// each with the time, that it is ready, who leads, who came and left, and how its work goes, each
+/// when it changes; its log goes to standard error (RUST_LOG filters it). Sent HUP, it reads its
+/// keys again. A service manager is told that it is ready, stops and goes on (sd_notify). It ends
+/// with status 5 when its peers refuse it for good, because another runs as the same process or it
+/// belongs to another group: starting it again does not help.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     /// The configuration, a TOML file
@@ -33,6 +39,9 @@ pub(crate) struct Options {
     /// Print a commented configuration that works, and do nothing else
     #[arg(long, conflicts_with = "config")]
     example: bool,
+    /// Report every entry of its work as well, with its fence
+    #[arg(long, conflicts_with = "example")]
+    grants: bool,
     /// The process that started this one: the node ends with it, or with its standard input
     #[arg(long, value_name = "PID", hide = true)]
     parent: Option<i32>,
@@ -52,8 +61,21 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
         .enable_all()
         .build()
         .map_err(|error| Failure::environment(format!("cannot start: {error}")))?;
-    let stop = stop(options.parent.is_some());
-    let ran = runtime.block_on(async { tenure_daemon::run(config, office, stop, report).await });
+    let (manager, telling) = (Manager::of_environment(), Telling { grants: options.grants });
+    let stop = async {
+        stop(options.parent.is_some()).await;
+        tell(manager.as_ref(), "STOPPING=1");
+    };
+    let report_both = |said: Report| {
+        tell_of(manager.as_ref(), &said);
+        report(said);
+    };
+    let ran = runtime.block_on(async {
+        tokio::select! {
+            ran = tenure_daemon::run(config, office, telling, stop, report_both) => ran,
+            never = go_on(manager.as_ref()) => match never {},
+        }
+    });
     ran.map(|()| Status::Held).map_err(|error| {
         let misconfigured = error.is_misconfiguration();
         let says =
@@ -65,6 +87,37 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
             () => Failure::environment(says),
         }
     })
+}
+
+/// What a service manager makes of a report.
+fn tell_of(manager: Option<&Manager>, said: &Report) {
+    match said {
+        Report::Ready { .. } => tell(manager, "READY=1\nSTATUS=nobody leads yet"),
+        Report::Elected { leader, term } => {
+            tell(manager, &format!("STATUS=P{leader} leads in term {term}"));
+        }
+        Report::Deposed { .. } => tell(manager, "STATUS=nobody leads"),
+        _ => {}
+    }
+}
+
+fn tell(manager: Option<&Manager>, state: &str) {
+    if let Some(manager) = manager {
+        manager.tell(state);
+    }
+}
+
+/// Says again and again that this node goes on, where a manager wants to hear it. Where the node
+/// does not come round to it, because its disk hangs, nobody says it.
+async fn go_on(manager: Option<&Manager>) -> Infallible {
+    let (Some(manager), Some(pause)) = (manager, watchdog()) else {
+        return std::future::pending().await;
+    };
+    let mut ticks = interval(pause);
+    loop {
+        ticks.tick().await;
+        manager.tell("WATCHDOG=1");
+    }
 }
 
 /// Logs to standard error what RUST_LOG asks for, as in `warn,tenure_runtime=debug`.
@@ -130,7 +183,7 @@ async fn stop(by_input: bool) {
 
 /// A line on standard output. If nobody reads it any more, there is nobody to tell.
 fn report(report: Report) {
-    if let Ok(line) = serde_json::to_string(&report) {
+    if let Ok(line) = serde_json::to_string(&Line::now(report)) {
         let mut out = io::stdout().lock();
         let _ = writeln!(out, "{line}").and_then(|()| out.flush());
     }

@@ -6,18 +6,20 @@
 
 #[cfg(feature = "page")]
 mod server;
+#[cfg(feature = "page")]
+mod status;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::mpsc::Receiver;
 use std::thread::JoinHandle;
 
 use serde::Serialize;
 use serde_json::Value;
-use tenure_trace::Record;
 use tenure_trace::live::Tail;
 use thiserror::Error;
 use tokio::sync::oneshot;
+
+use crate::status::Observer;
 
 /// What a page says of the run that it shows.
 #[derive(Clone, Debug, Serialize)]
@@ -40,7 +42,7 @@ pub enum Source {
     /// The traces of a cluster, as they are written.
     Files(Vec<Tail>),
     /// A node of this program.
-    Node(Receiver<Record>),
+    Node(Box<Observer>),
 }
 
 impl Source {
@@ -60,7 +62,16 @@ impl Source {
                     }
                 }
             }
-            Source::Node(records) => records.try_iter().for_each(|record| view.read(&record)),
+            Source::Node(observer) => observer.read(|record| view.read(record)),
+        }
+    }
+
+    /// How the node is, where it is one.
+    #[cfg(feature = "page")]
+    fn status(&self) -> Option<crate::status::NodeStatus> {
+        match self {
+            Source::Files(_) => None,
+            Source::Node(observer) => observer.status(),
         }
     }
 }

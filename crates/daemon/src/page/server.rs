@@ -16,14 +16,18 @@ use tenure_web::axum::Router;
 use tenure_web::axum::response::sse::{Event, KeepAlive, Sse};
 use tenure_web::axum::routing::get;
 use tenure_web::{Asset, Server, WebError};
-use tokio::sync::{oneshot, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{MissedTickBehavior, interval};
 
+use super::status::{self, Question};
 use super::{About, Source};
 
 /// How often a page is told what has changed: often enough for eyes, seldom enough for a cluster
 /// that wants the processors for itself.
 const EVERY: Duration = Duration::from_millis(250);
+
+/// How many may ask at a time how the node is; others wait.
+const QUESTIONS: usize = 8;
 
 const ASSETS: [Asset; 6] = [
     Asset::html("/", include_str!("live.html")),
@@ -63,10 +67,14 @@ pub(super) async fn serve(
     };
     let _ = ready.send(Ok(server.url()));
     let (tell, told) = watch::channel(Arc::<str>::from(""));
-    let routes = Router::new().route("/api/live", get(async move || stream(told)));
+    let mut routes = Router::new().route("/api/live", get(async move || stream(told)));
+    let (ask, asked) = mpsc::channel(QUESTIONS);
+    if matches!(source, Source::Node(_)) {
+        routes = routes.merge(status::routes(&ask));
+    }
     let (stop, stopped) = oneshot::channel::<()>();
     let telling = async move {
-        follow(about, source, tell, finished).await;
+        follow(about, source, tell, asked, finished).await;
         drop(stop);
     };
     let stopped = async move {
@@ -76,11 +84,12 @@ pub(super) async fn serve(
     tokio::join!(telling, serving);
 }
 
-/// Tells whoever looks, again and again, and a last time in the end.
+/// Tells whoever looks, again and again, and a last time in the end; answers whoever asks.
 async fn follow(
     about: About,
     mut source: Source,
     tell: watch::Sender<Arc<str>>,
+    mut asked: mpsc::Receiver<Question>,
     mut finished: oneshot::Receiver<Value>,
 ) {
     let mut view = View::new(about.size);
@@ -88,6 +97,12 @@ async fn follow(
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         let verdicts = tokio::select! {
+            Some(question) = asked.recv() => {
+                source.read(&mut view);
+                // Whoever asked may have gone.
+                let _ = question.send(source.status());
+                continue;
+            }
             _ = ticks.tick() => None,
             verdicts = &mut finished => Some(verdicts.unwrap_or(Value::Null)),
         };

@@ -140,7 +140,12 @@ impl<'a> Cluster<'a> {
                     self.note(process, Kind::Recover)?;
                 }
             }
-            What::Said(Report::Page { .. }) => {}
+            What::Said(
+                Report::Page { .. }
+                | Report::Came { .. }
+                | Report::Left { .. }
+                | Report::Granted { .. },
+            ) => {}
             What::Said(Report::Elected { leader, term }) => member.belief = Some((term, leader)),
             What::Said(Report::Deposed { .. }) => member.belief = None,
             What::Said(Report::Progress { entries, .. }) => member.entries = entries,

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use tenure_core::ProcessId;
-use tenure_daemon::Report;
+use tenure_daemon::{Line, Report};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::sync::mpsc::UnboundedSender;
@@ -211,7 +211,7 @@ async fn listen(out: ChildStdout, process: ProcessId, boot: u32, heard: Unbounde
     let mut lines = BufReader::new(out).lines();
     while let Ok(Some(line)) = lines.next_line().await {
         let what = match serde_json::from_str(&line) {
-            Ok(report) => What::Said(report),
+            Ok(Line { report, .. }) => What::Said(report),
             Err(_) => What::Mumbled(line),
         };
         if heard.send(Heard { process, boot, what }).is_err() {

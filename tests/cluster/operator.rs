@@ -1,0 +1,269 @@
+//! The operator's hour: how nodes are, who leads and since when, and how they leave.
+
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::unix::net::UnixDatagram;
+use std::process::{Command, Output, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use crate::nodes::{Node, Nodes};
+use crate::waiting::{PATIENCE, alone, eventually};
+
+/// Whatever waits for a time out waits longer than a test does.
+const NO_TIME_OUT: &str = "[detector]\ntimeout_ms = 600000\nlongest_ms = 600000\n\
+                           message_ms = 20000\n";
+
+/// Status and body of an answer.
+fn get(to: SocketAddr, path: &str) -> (u16, String) {
+    let mut stream = TcpStream::connect(to).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    write!(stream, "GET {path} HTTP/1.0\r\nHost: {to}\r\n\r\n").unwrap();
+    let mut told = String::new();
+    stream.read_to_string(&mut told).unwrap();
+    let (head, body) = told.split_once("\r\n\r\n").unwrap();
+    (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
+}
+
+fn page(node: &Node) -> SocketAddr {
+    let url = node.page();
+    url.strip_prefix("http://").unwrap().trim_end_matches('/').parse().unwrap()
+}
+
+fn tenure(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_tenure")).args(arguments).output().unwrap()
+}
+
+/// Starts all, and waits until they agree on a leader.
+fn led(nodes: &Nodes, size: u32, sections: &str) -> (Vec<Node>, u32) {
+    let mut running: Vec<Node> = Vec::new();
+    for me in 1..=size {
+        nodes.configure(me, sections);
+        running.push(nodes.start(me, &[]));
+    }
+    let leader = agreed(&mut running);
+    (running, leader)
+}
+
+/// Whom all of them report to lead.
+#[track_caller]
+fn agreed(running: &mut [Node]) -> u32 {
+    eventually("a leader of them all", || {
+        let believed = |node: &Node| {
+            let reports = node.reports();
+            let news = |it: &&Value| it.get("elected").or(it.get("deposed")).is_some();
+            reports.iter().rev().find(news)?.get("elected")?["leader"].as_u64()
+        };
+        let first = believed(&running[0])?;
+        let all = running.iter().all(|node| believed(node) == Some(first));
+        all.then_some(u32::try_from(first).unwrap())
+    })
+}
+
+/// What `key` says of each report that has it.
+fn told(node: &Node, key: &str) -> Vec<Value> {
+    node.reports().iter().filter_map(|report| report.get(key).cloned()).collect()
+}
+
+#[test]
+fn a_node_tells_how_it_is_and_the_command_tells_who_leads() {
+    let _alone = alone();
+    let nodes = Nodes::on_loopback(3).electing("raft");
+    let free = || TcpListener::bind("127.0.0.1:0").unwrap();
+    let held: Vec<TcpListener> = (0..3).map(|_| free()).collect();
+    let pages: Vec<String> = held.iter().map(|it| it.local_addr().unwrap().to_string()).collect();
+    drop(held);
+    let mut running = Vec::new();
+    for (me, own) in (1..).zip(&pages) {
+        nodes.configure(me, &format!("[page]\nlisten = {own:?}\naddresses = {pages:?}\n"));
+        running.push(nodes.start(me, &[]));
+    }
+    let leader = agreed(&mut running);
+    let of = |place: usize, path| get(page(&running[place]), path);
+    let settled = || {
+        let status: Value = serde_json::from_str(&of(0, "/status").1).unwrap();
+        let links = status["links"].as_array().unwrap();
+        links.iter().all(|link| link["connected"] == true).then_some(status)
+    };
+    let status = eventually("all links", settled);
+    assert_eq!((&status["process"], &status["size"]), (&1.into(), &3.into()));
+    assert_eq!(status["leader"]["process"], leader);
+    assert!(status["leader"]["since"].as_str().unwrap().ends_with('Z'), "{status}");
+    assert!(status["saves"]["count"].as_u64().unwrap() > 0, "{status}");
+    assert_eq!(of(1, "/health").0, 200);
+    let metrics = of(2, "/metrics").1;
+    let has = |line: &str| assert!(metrics.lines().any(|it| it == line), "{line}: {metrics}");
+    has(&format!("tenure_leader {leader}"));
+    has("tenure_link_up{peer=\"1\"} 1");
+    has("tenure_refused_total{reason=\"wrong_cluster\"} 0");
+    has("# TYPE tenure_saves_total counter");
+
+    let config = nodes.directory().join("p1.toml").display().to_string();
+    let all = tenure(&["status", &config]);
+    let says = String::from_utf8(all.stdout).unwrap();
+    assert_eq!(all.status.code(), Some(0), "{says}");
+    assert!(says.contains(&format!("P{leader} leads in term ")), "{says}");
+    assert!(says.lines().filter(|line| line.trim_end().ends_with("2/2")).count() == 3, "{says}");
+
+    // Without the others nobody leads, and whoever asks learns who does not answer.
+    let lonely = leader as usize - 1;
+    for (place, node) in running.iter().enumerate() {
+        if place != lonely {
+            node.signal(Signal::KILL);
+        }
+    }
+    eventually("an ailing node", || {
+        (get(page(&running[lonely]), "/health").0 == 503).then_some(())
+    });
+    let url = format!("http://{}/", pages[(lonely + 1) % 3]);
+    let some = tenure(&["status", &config, &url, "--format", "json"]);
+    assert_eq!(some.status.code(), Some(4));
+    let some: Value = serde_json::from_slice(&some.stdout).unwrap();
+    let answers = some["nodes"].as_array().unwrap();
+    assert_eq!(answers.len(), 3, "an address that is known is asked once: {some}");
+    assert!(some["leader"].is_null(), "{some}");
+    assert_eq!(answers.iter().filter(|answer| answer.get("error").is_some()).count(), 2, "{some}");
+}
+
+#[test]
+fn a_leader_that_is_asked_to_leave_hands_over_before_anybody_misses_it() {
+    let _alone = alone();
+    for election in ["raft", "bully"] {
+        let nodes = Nodes::on_loopback(5).electing(election);
+        let (mut running, leader) = led(&nodes, 5, NO_TIME_OUT);
+        let mut left = running.remove(leader as usize - 1);
+        left.signal(Signal::TERM);
+        assert_eq!(left.wait(), 0, "{}", left.log());
+        // Nobody has waited for a time out: the shortest is longer than a test.
+        let next = agreed(&mut running);
+        assert_ne!(next, leader, "{election}");
+        eventually("the end of their acquaintance", || {
+            let gone = |node: &Node| told(node, "left").iter().any(|it| it["process"] == leader);
+            running.iter().all(gone).then_some(())
+        });
+        // What it did is in its trace: it was deposed, and knew its successor, before it ended.
+        let trace = fs::read_to_string(nodes.trace(leader)).unwrap();
+        let place = |what: &str| trace.rfind(what).unwrap_or_else(|| panic!("{what}: {trace}"));
+        let order = ["\"Resign\"", "\"Deposed\"", "\"Elected\"", "\"kind\":\"end\""].map(place);
+        assert!(order.is_sorted(), "{order:?}: {trace}");
+    }
+}
+
+#[test]
+fn whoever_says_goodbye_is_missed_at_once_and_whoever_is_killed_only_after_a_while() {
+    let _alone = alone();
+    let nodes = Nodes::on_loopback(3).electing("bully");
+    let (running, _) = led(&nodes, 3, NO_TIME_OUT);
+    let there = |it: &Value| it["process"] == 1 || it["process"] == 2;
+    eventually("both peers", || {
+        (told(&running[2], "came").iter().filter(|it| there(it)).count() == 2).then_some(())
+    });
+    running[0].signal(Signal::KILL);
+    eventually("a broken connection", || {
+        running[2].log().contains("connection lost").then_some(())
+    });
+    running[1].signal(Signal::TERM);
+    eventually("a goodbye", || told(&running[2], "left").pop());
+    let left: Vec<Value> = told(&running[2], "left");
+    assert_eq!(left, [serde_json::json!({ "process": 2 })], "the killed one is only missed later");
+}
+
+#[test]
+fn a_node_that_has_nothing_to_do_says_nothing() {
+    let _alone = alone();
+    let nodes = Nodes::on_loopback(3).electing("raft");
+    let often = NO_TIME_OUT.replace("[detector]", "[detector]\nperiod_ms = 5");
+    let sections = format!("[page]\nlisten = \"127.0.0.1:0\"\n{often}");
+    let (running, _) = led(&nodes, 3, &sections);
+    let received = || {
+        let status: Value = serde_json::from_str(&get(page(&running[0]), "/status").1).unwrap();
+        status["traffic"]["messages_received"].as_u64().unwrap()
+    };
+    let begun = received();
+    eventually("four hundred heartbeats", || (received() > begun + 400).then_some(()));
+    for node in &running {
+        let reports = node.reports();
+        // Ready, page, two peers and a leader.
+        assert!(reports.len() <= 5, "{reports:?}");
+        let timed = |report: &Value| report["time"].as_str().is_some_and(|it| it.ends_with('Z'));
+        assert!(reports.iter().all(timed), "{reports:?}");
+    }
+}
+
+#[test]
+fn a_service_manager_hears_that_a_node_is_ready_goes_on_and_stops() {
+    let _alone = alone();
+    let nodes = Nodes::on_loopback(1);
+    nodes.configure(1, "");
+    let path = nodes.directory().join("manager");
+    let manager = UnixDatagram::bind(&path).unwrap();
+    manager.set_read_timeout(Some(PATIENCE)).unwrap();
+    let hears = |what: &str| {
+        let mut bytes = [0; 256];
+        loop {
+            let length = manager.recv(&mut bytes).unwrap_or_else(|error| panic!("{what}: {error}"));
+            let said = String::from_utf8_lossy(&bytes[..length]).into_owned();
+            if said.split('\n').any(|line| line == what) {
+                return;
+            }
+        }
+    };
+    let log = || File::create(nodes.directory().join("log")).unwrap();
+    let mut node = Command::new(env!("CARGO_BIN_EXE_tenure"))
+        .args(["node", "--config"])
+        .arg(nodes.directory().join("p1.toml"))
+        .env("NOTIFY_SOCKET", &path)
+        .env("WATCHDOG_USEC", "20000")
+        .stdin(Stdio::null())
+        .stdout(log())
+        .stderr(log())
+        .spawn()
+        .unwrap();
+    hears("READY=1");
+    hears("STATUS=P1 leads in term 1");
+    hears("WATCHDOG=1");
+    // Without keys, and with them, HUP ends nobody.
+    kill_process(Pid::from_child(&node), Signal::HUP).unwrap();
+    hears("WATCHDOG=1");
+    kill_process(Pid::from_child(&node), Signal::TERM).unwrap();
+    hears("STOPPING=1");
+    assert_eq!(node.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn a_fourth_node_beside_three_is_never_granted_anything() {
+    let _alone = alone();
+    let nodes = Nodes::on_loopback(4).electing("bully");
+    // Nobody answers there: whoever enters does not come out again.
+    let resource = TcpListener::bind("127.0.0.1:0").unwrap();
+    let work = format!("[work]\nresource = \"{}\"\nentries = 1\n", resource.local_addr().unwrap());
+    let plain = |me: u32, sections: &str| {
+        nodes.configure(me, sections);
+        let text = fs::read_to_string(nodes.directory().join(format!("p{me}.toml"))).unwrap();
+        let keyless = |line: &&str| !line.contains("_key");
+        text.lines().filter(keyless).collect::<Vec<_>>().join("\n")
+    };
+    let write = |me: u32, text: String| {
+        fs::write(nodes.directory().join(format!("p{me}.toml")), text).unwrap();
+    };
+    let fourth = format!(", {:?}", nodes.address(4));
+    let start = |me: u32| {
+        write(me, plain(me, "").replace(&fourth, ""));
+        nodes.start(me, &[])
+    };
+    let mut running: Vec<Node> = (1..=3).map(start).collect();
+    agreed(&mut running);
+    write(4, plain(4, &work));
+    let mut fourth = nodes.start_with(4, &["--grants"]);
+    assert_eq!(fourth.wait(), 5, "{}", fourth.log());
+    assert!(told(&fourth, "granted").is_empty(), "{:?}", fourth.reports());
+    assert!(fourth.log().contains("compare cluster.addresses"), "{}", fourth.log());
+    assert!(running.iter_mut().all(|node| node.status().is_none()));
+    // That it would be told if there were anything to tell: one of the three is granted the lock.
+    drop(running.pop());
+    write(3, plain(3, &work).replace(&format!(", {:?}", nodes.address(4)), ""));
+    let third = nodes.start_with(3, &["--grants"]);
+    eventually("a grant", || told(&third, "granted").pop());
+}
