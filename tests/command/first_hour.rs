@@ -1,7 +1,8 @@
 //! The first hour of somebody new, in ten lines.
 //!
-//! - A node whose list of addresses is longer than its peers' is never let in: `cluster::identity`.
-//! - Whoever interrupts is told what is known, and nothing else: here, and in `check` and `simulate`
+//! - A node whose list of addresses is longer than those of its peers is never let in:
+//!   `cluster::identity`.
+//! - Whoever interrupts is told what is known, and nothing else: here, in `check` and in `simulate`
 //!   of this folder (`whoever_interrupts_…`, `an_interrupted_run_…`).
 //! - `tenure check NAME` with nothing else ends, or stops by itself: here.
 //! - What is almost right is answered in a line, with the nearest: `doubtful`.

@@ -192,18 +192,9 @@ impl Property {
             }
             Property::NoStarvation => ("no-starvation", "Nobody enters twice while another waits"),
             Property::Bypass(_) => ("bypass", BYPASS),
-            Property::Agreement => {
-                ("agreement", "In the end all believe in one leader; all decide, or deliver, alike")
-            }
             Property::Validity => {
                 ("validity", "In the end the largest live rank leads; a decision was proposed")
             }
-            Property::UniformAgreement => {
-                ("uniform-agreement", "What anybody delivers, all who stay up deliver")
-            }
-            Property::Integrity => ("integrity", "Nobody is told the same for a second time"),
-            Property::NoCreation => ("no-creation", "What is delivered was broadcast"),
-            Property::TotalOrder => ("total-order", "All deliver in one order"),
             Property::Uniqueness => ("uniqueness", "In the end exactly one leads"),
             Property::Irrevocability => {
                 ("irrevocability", "Nobody changes its mind in one election")
@@ -218,6 +209,37 @@ impl Property {
             }
             Property::Cost => ("cost", "No more messages than the card says, and no fewer"),
             Property::Topology => ("topology", "Messages go only to neighbours on the ring"),
+            Property::FencedAccess => {
+                ("fenced-access", "The resource accepts no fence below one that it has seen")
+            }
+            Property::Counter => ("counter", "No increment of the resource's counter is lost"),
+            Property::Trace => ("trace", "Nothing is received before it is sent"),
+            Property::Own(name) => (name, "A property of the reader's own"),
+            Property::NoLoss
+            | Property::Atomicity
+            | Property::Durability
+            | Property::OneTree
+            | Property::ConsistentCut
+            | Property::AllArrive
+            | Property::Quiescence
+            | Property::OneView
+            | Property::UniqueNames
+            | Property::SmallNames
+            | Property::LogMatching
+            | Property::LeaderCompleteness
+            | Property::StateMachineSafety
+            | Property::LinearizableReads
+            | Property::TotalOrder
+            | Property::NoCreation
+            | Property::Integrity
+            | Property::UniformAgreement
+            | Property::Agreement => self.words_of_agreement(),
+        }
+    }
+
+    /// Those of what processes are told, and agree upon.
+    const fn words_of_agreement(self) -> (&'static str, &'static str) {
+        match self {
             Property::NoLoss => ("no-loss", "Every item arrives exactly once, in order"),
             Property::Atomicity => ("atomicity", "Nobody commits what another aborts"),
             Property::Durability => ("durability", "An acknowledged write is never lost"),
@@ -240,12 +262,16 @@ impl Property {
             Property::LinearizableReads => {
                 ("linearizable-reads", "A read sees what was known before it was asked")
             }
-            Property::FencedAccess => {
-                ("fenced-access", "The resource accepts no fence below one that it has seen")
+            Property::TotalOrder => ("total-order", "All deliver in one order"),
+            Property::NoCreation => ("no-creation", "What is delivered was broadcast"),
+            Property::Integrity => ("integrity", "Nobody is told the same for a second time"),
+            Property::UniformAgreement => {
+                ("uniform-agreement", "What anybody delivers, all who stay up deliver")
             }
-            Property::Counter => ("counter", "No increment of the resource's counter is lost"),
-            Property::Trace => ("trace", "Nothing is received before it is sent"),
-            Property::Own(name) => (name, "A property of the reader's own"),
+            Property::Agreement => {
+                ("agreement", "In the end all believe in one leader; all decide, or deliver, alike")
+            }
+            _ => panic!("the other properties are of another kind"),
         }
     }
 

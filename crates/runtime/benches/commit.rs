@@ -27,11 +27,14 @@ const RECORD: usize = 64;
 /// How many entries a log has before it is measured.
 const ENTRIES: u64 = 10_000;
 
+/// Steps or flushes a second, in a directory.
+type Measure<'a> = &'a dyn Fn(&Path) -> f64;
+
 fn main() {
     let named = std::env::args().skip(1).find(|word| !word.starts_with('-'));
     let place = named.map_or_else(std::env::temp_dir, PathBuf::from);
     let directory = tempfile::tempdir_in(place).expect("a temporary directory");
-    let measures: [(&str, &dyn Fn(&Path) -> f64); 10] = [
+    let measures: [(&str, Measure<'_>); 10] = [
         ("driver, one waiting", &|path| driver::<Counting>((), path, 1)),
         ("driver, 64 waiting", &|path| driver::<Counting>((), path, 64)),
         ("log of 10,000 by changes, one waiting", &|path| driver::<Log>(true, path, 1)),

@@ -28,7 +28,7 @@ pub(crate) struct Disk {
 
 #[derive(Debug)]
 enum Place {
-    Here(Store),
+    Here(Box<Store>),
     Thread { jobs: mpsc::Sender<Job>, done: UnboundedReceiver<Done>, thread: JoinHandle<()> },
 }
 
@@ -37,7 +37,7 @@ type Done = Result<bool, SaveError>;
 
 impl Disk {
     pub(crate) fn new(store: Store) -> Self {
-        Disk { place: Some(Place::Here(store)), is_long: false }
+        Disk { place: Some(Place::Here(Box::new(store))), is_long: false }
     }
 
     /// Whether a change would be better written as the whole.
@@ -49,7 +49,7 @@ impl Disk {
     pub(crate) fn begin(&mut self, job: Job) {
         let place = self.place.take().expect("a disk is somewhere");
         let place = match place {
-            Place::Here(store) => started(store),
+            Place::Here(store) => started(*store),
             thread @ Place::Thread { .. } => thread,
         };
         if let Place::Thread { jobs, .. } = &place {

@@ -314,10 +314,10 @@ where
         if let Some(done) = self.outlet.disk.try_done() {
             return Ok(Wake::Saved(done));
         }
-        if self.outlet.accounts.len() < STEPS_BEFORE_SAVING || self.saving.is_some() {
-            if let Some(wake) = self.ready(inbox, asks) {
-                return Ok(wake);
-            }
+        if (self.outlet.accounts.len() < STEPS_BEFORE_SAVING || self.saving.is_some())
+            && let Some(wake) = self.ready(inbox, asks)
+        {
+            return Ok(wake);
         }
         self.save()?;
         if !self.outlet.commands.is_empty() {

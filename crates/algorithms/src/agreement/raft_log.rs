@@ -17,8 +17,8 @@
 //! it saves its vote before that leaves. *A leader never drops or changes what is in its log*: only
 //! what comes from the leader of the current term cuts a log, and nobody sends itself anything.
 //! *Two logs with an entry of the same term at the same index are alike up to it*: one leader made
-//! the entry, once at that index, and a log takes it only where it has the entry before it. *What is
-//! committed in a term is in the log of every leader of a later one*: a majority has it, one of
+//! the entry, once at that index, and a log takes it only where it has the entry before it. *What
+//! is committed in a term is in the log of every leader of a later one*: a majority has it, one of
 //! them voted for that leader, later than it stored the entry, and gives its vote only to a log
 //! that is as up to date as its own (`election.rs`, `replication.rs`). *Nobody is told of another
 //! entry at an index where one is committed*: by the last two.

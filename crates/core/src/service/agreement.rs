@@ -55,7 +55,8 @@ pub trait Client: Clone + fmt::Debug + Eq + Hash + Send + Sync + 'static {
     /// Before anything happened.
     fn new(seat: &Seat) -> Self;
 
-    /// What it asks first, if it ever asks anything, though it may have to be told something before.
+    /// What it asks first, if it ever asks anything, though it may have to be told something
+    /// before.
     fn first(seat: &Seat) -> Option<Self::Command> {
         Self::new(seat).next()
     }

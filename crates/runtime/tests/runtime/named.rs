@@ -66,7 +66,7 @@ impl Node {
             suspected: None,
         })
         .unwrap();
-        Node { lock, leadership: leadership, running }
+        Node { lock, leadership, running }
     }
 
     fn lock(&self, name: &str) -> Lock {

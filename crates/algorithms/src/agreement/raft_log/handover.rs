@@ -1,9 +1,9 @@
 //! Giving the lead away (3.10).
 //!
-//! The leader takes no more entries, waits until the other has all of its log, and tells it to stand
-//! at once. That is an election like any other, only that its candidate asks nobody first whether it
-//! would win: so all that holds of elections holds of it. When nothing has come of it after an
-//! election timeout, the leader goes on.
+//! The leader takes no more entries, waits until the other has all of its log, and tells it to
+//! stand at once. That is an election like any other, only that its candidate asks nobody first
+//! whether it would win: so all that holds of elections holds of it. When nothing has come of it
+//! after an election timeout, the leader goes on.
 
 use tenure_core::service::log::{Event, Reason};
 use tenure_core::{Effects, ProcessId};

@@ -2,10 +2,10 @@
 //!
 //! **Why an answer is not stale.** A read is answered when a majority has answered a question that
 //! was sent after it was asked, and an entry of our term is committed. Whatever anybody had been
-//! acknowledged by then was committed by us or by a leader of an earlier term: in a later one nobody
-//! was elected before, as one of that majority, which was still with us, would have had to vote. So
-//! it is in our log (leader completeness); and as it stands before an entry of our own term that is
-//! committed, we know it to be committed, and have told our user.
+//! acknowledged by then was committed by us or by a leader of an earlier term: in a later one
+//! nobody was elected before, as one of that majority, which was still with us, would have had to
+//! vote. So it is in our log (leader completeness); and as it stands before an entry of our own
+//! term that is committed, we know it to be committed, and have told our user.
 //!
 //! Reads share questions: while one is under way, those that come wait for the next.
 

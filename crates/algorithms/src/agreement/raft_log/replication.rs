@@ -1,9 +1,9 @@
 //! How logs become alike (3.5), and when an entry is committed (3.6.2).
 //!
 //! **Why logs match.** An entry is sent with the place of the one before it, and taken only where
-//! that one is: by induction all before it is alike as well. A log is cut only where it has an entry
-//! of another term than the leader's at the same index. What a late or repeated message has is there
-//! already, and nothing behind it is touched, though the message be shorter than the log.
+//! that one is: by induction all before it is alike as well. A log is cut only where it has an
+//! entry of another term than the leader's at the same index. What a late or repeated message has
+//! is there already, and nothing behind it is touched, though the message be shorter than the log.
 //!
 //! **Why copies of an older term do not count.** A majority may have an entry of term 2 while a log
 //! that ends with one of term 3 exists elsewhere, made by a leader that reached nobody: it would be
@@ -12,8 +12,9 @@
 //!
 //! To a process that answers, a leader sends what is new at once, several messages ahead of the
 //! answers. One that rejects is asked, a message at a time, where its log begins to differ; it says
-//! which term it has there and where that term begins, so that a question passes over a term and not
-//! over an entry. A lost message is noticed by the next heartbeat, which comes behind what was lost.
+//! which term it has there and where that term begins, so that a question passes over a term and
+//! not over an entry. A lost message is noticed by the next heartbeat, which comes behind what was
+//! lost.
 
 use alloc::vec::Vec;
 

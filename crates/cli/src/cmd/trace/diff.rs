@@ -54,7 +54,7 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
 /// The run of a file, or of the traces in a folder.
 fn of(path: &Path) -> Result<Merged, Failure> {
     if !path.is_dir() {
-        return merge_files(&[path]).map_err(of_input);
+        return merge_files([path]).map_err(of_input);
     }
     let cannot = |error| Failure::environment(format!("cannot read {}: {error}", path.display()));
     let files = fs::read_dir(path).map_err(cannot)?;

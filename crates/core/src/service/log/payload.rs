@@ -2,6 +2,7 @@
 
 use core::fmt;
 
+#[cfg(feature = "serde")]
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
