@@ -169,8 +169,7 @@ impl Protocol for Raft {
                 if !self.has_promised() {
                     self.notice(term, fx);
                 }
-                let granted = term == self.term && self.votes_for(from, fx);
-                fx.send(from, Message::Vote { term: self.term, granted });
+                self.answer_candidate(from, term, fx);
             }
             Message::Vote { term, granted } => {
                 self.notice(term, fx);
@@ -204,8 +203,7 @@ impl Protocol for Raft {
                     self.step_down(fx);
                 }
                 self.notice(term, fx);
-                let granted = term == self.term && self.votes_for(from, fx);
-                fx.send(from, Message::Vote { term: self.term, granted });
+                self.answer_candidate(from, term, fx);
             }
         }
     }
@@ -334,6 +332,12 @@ impl Raft {
             fx.set_timer(Timer::Election, self.config.election);
         }
         self.role = Role::Free;
+    }
+
+    /// Votes, or says that it does not.
+    fn answer_candidate(&mut self, from: ProcessId, term: u64, fx: &mut impl Effects<Self>) {
+        let granted = term == self.term && self.votes_for(from, fx);
+        fx.send(from, Message::Vote { term: self.term, granted });
     }
 
     /// Whether a candidate of our term has our vote: if nobody else has, and we follow nobody.
