@@ -2,6 +2,7 @@
 //! was not saved.
 
 use std::fs;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use rustix::process::Signal;
@@ -9,25 +10,45 @@ use rustix::process::Signal;
 use crate::nodes::Nodes;
 use crate::waiting::alone;
 
-/// The ways in which the second save of a node fails, the first being that of its session: the
-/// system call, what it says, and what the node says then.
-const FAULTS: [(&str, &str, &str); 7] = [
-    ("openat", "EIO", "cannot write"),
-    ("write", "EIO", "cannot write"),
-    ("write", "ENOSPC", "the disk is full"),
-    ("fsync", "EIO", "cannot write"),
-    ("fsync", "ENOSPC", "the disk is full"),
-    ("/^rename", "EIO", "cannot write"),
-    ("folder", "EIO", "durable"),
+/// The ways in which the first change of a saved state fails: the system call, of which file, what
+/// it says, and what the node says then. The file of changes is made under another name.
+const FAULTS: [(&str, File, &str, &str); 8] = [
+    ("openat", File::Next, "EIO", "cannot write"),
+    ("write", File::Next, "EIO", "cannot write"),
+    ("write", File::Next, "ENOSPC", "the disk is full"),
+    ("fsync", File::Next, "EIO", "cannot write"),
+    ("fsync", File::Next, "ENOSPC", "the disk is full"),
+    ("/^rename", File::Next, "EIO", "cannot save"),
+    ("write", File::Changes, "ENOSPC", "cannot save"),
+    ("fdatasync", File::Changes, "EIO", "cannot save"),
 ];
 
-/// A command line that makes a system call about a file fail from the second time on. What it
-/// starts is the child of whoever starts it, and the tracer is on its own.
-fn failing(call: &str, error: &str, file: &str) -> Vec<String> {
-    let inject = format!("inject={call}:error={error}:when=2+");
-    ["strace", "-D", "-f", "-qq", "-o", "/dev/null", "-P", file, "-e", &inject]
-        .map(str::to_owned)
-        .into()
+/// A file of changes, before and after it has its name.
+#[derive(Clone, Copy, Debug)]
+enum File {
+    Next,
+    Changes,
+}
+
+impl File {
+    /// How it may be called, in the folder of the state.
+    fn names(self) -> Vec<String> {
+        match self {
+            File::Next => vec!["log.next".to_owned()],
+            File::Changes => (0..9).map(|number| format!("log-{number:010}")).collect(),
+        }
+    }
+}
+
+/// A command line that makes a system call about a file fail. What it starts is the child of
+/// whoever starts it, and the tracer is on its own.
+fn failing(call: &str, error: &str, state: &Path, file: File) -> Vec<String> {
+    let mut line = ["strace", "-D", "-f", "-qq", "-o", "/dev/null"].map(str::to_owned).to_vec();
+    for name in file.names() {
+        line.extend(["-P".to_owned(), state.join(name).display().to_string()]);
+    }
+    line.extend(["-e".to_owned(), format!("inject={call}:error={error}")]);
+    line
 }
 
 /// Whether this machine can make system calls fail.
@@ -44,19 +65,19 @@ fn a_disk_that_fails_stops_the_node_before_anything_leaves() {
         eprintln!("skipped: needs strace");
         return;
     }
-    for (call, error, says) in FAULTS {
+    for (call, file, error, says) in FAULTS {
         let nodes = Nodes::on_loopback(2);
         (1..=2).for_each(|me| nodes.configure(me, ""));
         let state = nodes.directory().join("p2.state");
-        let file = state.join("state.next").display().to_string();
-        let within = match call {
-            // The last step of a save flushes the folder.
-            "folder" => failing("fsync", error, &state.display().to_string()),
-            call => failing(call, error, &file),
-        };
+        // A node that never saved writes the whole, as it begins a session. This one has saved.
+        let mut before = nodes.start(2, &[]);
+        before.follows(2);
+        before.signal(Signal::KILL);
+        before.wait();
+        fs::remove_file(nodes.trace(2)).unwrap();
         let mut other = nodes.start(1, &[]);
         other.listens();
-        let mut failing = nodes.start(2, &within);
+        let mut failing = nodes.start(2, &failing(call, error, &state, file));
         let (status, log) = (failing.wait(), failing.log());
         let case = format!("{call} {error}");
         assert_eq!(status, 4, "{case}: {log}");

@@ -98,6 +98,8 @@ fn the_counterexample_of_every_mistake_happens_again_in_every_engine() {
         "lease --variant forgotten-grants",
         "bully -n 2 --variant accept-lower,no-terms",
         "raft --variant forgotten-vote",
+        "raft-log -n 3 --crash 1 --recover 1 --entries 0",
+        "raft-log -n 3 --crash 1 --recover 1 --entries 0",
     ];
     assert_eq!(made_to.len(), outlive.len(), "{made_to:?}");
     for (check, begins) in made_to.iter().zip(outlive) {
@@ -125,44 +127,71 @@ fn the_simulator_shows_the_mistakes_that_no_check_does() {
     }
 }
 
+/// Every property that `check --property` takes, and what violates it.
+const VIOLATED: [(&str, &str); 35] = [
+    ("mutual-exclusion", "k-mutex -n 3 --k 2"),
+    ("mutual-exclusion", "lamport -n 2 --channel reordered --beyond-assumptions"),
+    ("mutual-exclusion", "token-ring -n 2 --duplicate 1 --beyond-assumptions"),
+    ("at-most-k", "k-mutex --variant untagged-reply -n 3 --entries 2,1,1"),
+    ("progress", "ricart-agrawala -n 2 --lose 1 --beyond-assumptions"),
+    ("fencing", "token-ring -n 2 --duplicate 1 --beyond-assumptions"),
+    ("order", "carvalho-roucairol -n 3 --entries 2,1,1"),
+    ("order-with-messages", "central -n 3 --entries 0,1,1 --app-messages 1"),
+    ("no-starvation", "central -n 3 --entries 2,2,1"),
+    ("agreement", "bully -n 2 --variant accept-lower,no-terms --crash 1 --recover 1"),
+    ("validity", "lelann --variant forward-first -n 3 --initiators 1"),
+    ("one-leader-at-a-time", "bully -n 3 --crash 1 --recover 1"),
+    ("one-leader-at-a-time", "bully -n 3 --partition 1 --beyond-assumptions"),
+    ("one-leader-per-term", "raft --variant forgotten-vote -n 3 --crash 1 --recover 1"),
+    ("fresh-terms", "bully --variant forgotten-number -n 2 --crash 1 --recover 1"),
+    ("steady-leader", "raft -n 3"),
+    ("cost", "ricart-agrawala --variant replies-again -n 2 --entries 2"),
+    ("topology", "token-ring --variant backwards -n 3"),
+    ("integrity", "reliable-broadcast --variant forgetful -n 3"),
+    ("total-order", "atomic-broadcast --variant no-order -n 2"),
+    ("consistent-cut", "chandy-lamport --variant late-markers -n 2"),
+    ("all-arrive", "dissemination-barrier --variant leaves-early -n 2"),
+    ("quiescence", "dijkstra-scholten --variant early-signal -n 2"),
+    ("one-view", "ricciardi-birman --variant minority -n 2 --false-suspicion 2"),
+    ("unique-names", "stable-vectors --variant impatient -n 2"),
+    ("small-names", "stable-vectors --variant all-suggest -n 2"),
+    ("uniform-agreement", "reliable-broadcast --variant deliver-first -n 2 --crash 1"),
+    ("no-creation", "reliable-broadcast --variant names-sender -n 3"),
+    (
+        "durability",
+        "raft-log -n 3 --crash 1 --recover 1 --initiators 1 \
+         --variant unsaved-entry,no-pre-vote --in-flight 1",
+    ),
+    (
+        "log-matching",
+        "raft-log -n 3 --crash 1 --recover 1 --entries 1,0,1 \
+         --variant forgotten-vote,no-pre-vote --term-max 1 --in-flight 2",
+    ),
+    (
+        "leader-completeness",
+        "raft-log -n 3 --initiators 1 \
+         --variant shorter-log,no-pre-vote --in-flight 1",
+    ),
+    (
+        "state-machine-safety",
+        "raft-log -n 3 --initiators 1 \
+         --variant shorter-log,no-pre-vote --in-flight 1",
+    ),
+    (
+        "linearizable-reads",
+        "raft-log -n 3 --partition 2 \
+         --variant lonely-read,no-pre-vote --in-flight 1",
+    ),
+    ("bypass=1", "token-ring --variant keeps-token -n 2 --entries 2,1"),
+    ("bypass=2", "central -n 3 --entries 3,1,0"),
+];
+
 #[test]
 fn what_violates_any_property_that_a_checker_judges_happens_again() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("found.ndjson");
-    let shown = [
-        ("mutual-exclusion", "k-mutex -n 3 --k 2"),
-        ("mutual-exclusion", "lamport -n 2 --channel reordered --beyond-assumptions"),
-        ("mutual-exclusion", "token-ring -n 2 --duplicate 1 --beyond-assumptions"),
-        ("at-most-k", "k-mutex --variant untagged-reply -n 3 --entries 2,1,1"),
-        ("progress", "ricart-agrawala -n 2 --lose 1 --beyond-assumptions"),
-        ("fencing", "token-ring -n 2 --duplicate 1 --beyond-assumptions"),
-        ("order", "carvalho-roucairol -n 3 --entries 2,1,1"),
-        ("order-with-messages", "central -n 3 --entries 0,1,1 --app-messages 1"),
-        ("no-starvation", "central -n 3 --entries 2,2,1"),
-        ("agreement", "bully -n 2 --variant accept-lower,no-terms --crash 1 --recover 1"),
-        ("validity", "lelann --variant forward-first -n 3 --initiators 1"),
-        ("one-leader-at-a-time", "bully -n 3 --crash 1 --recover 1"),
-        ("one-leader-at-a-time", "bully -n 3 --partition 1 --beyond-assumptions"),
-        ("one-leader-per-term", "raft --variant forgotten-vote -n 3 --crash 1 --recover 1"),
-        ("fresh-terms", "bully --variant forgotten-number -n 2 --crash 1 --recover 1"),
-        ("steady-leader", "raft -n 3"),
-        ("cost", "ricart-agrawala --variant replies-again -n 2 --entries 2"),
-        ("topology", "token-ring --variant backwards -n 3"),
-        ("integrity", "reliable-broadcast --variant forgetful -n 3"),
-        ("total-order", "atomic-broadcast --variant no-order -n 2"),
-        ("consistent-cut", "chandy-lamport --variant late-markers -n 2"),
-        ("all-arrive", "dissemination-barrier --variant leaves-early -n 2"),
-        ("quiescence", "dijkstra-scholten --variant early-signal -n 2"),
-        ("one-view", "ricciardi-birman --variant minority -n 2 --false-suspicion 2"),
-        ("unique-names", "stable-vectors --variant impatient -n 2"),
-        ("small-names", "stable-vectors --variant all-suggest -n 2"),
-        ("uniform-agreement", "reliable-broadcast --variant deliver-first -n 2 --crash 1"),
-        ("no-creation", "reliable-broadcast --variant names-sender -n 3"),
-        ("bypass=1", "token-ring --variant keeps-token -n 2 --entries 2,1"),
-        ("bypass=2", "central -n 3 --entries 3,1,0"),
-    ];
     let name = |property: &'static str| property.split('=').next().expect("a name");
-    for (property, check) in shown {
+    for (property, check) in VIOLATED {
         let check = format!("{check} --property {property}");
         assert_eq!(happens_again(&check, &file, &EVERYWHERE).0, name(property));
     }
@@ -170,7 +199,7 @@ fn what_violates_any_property_that_a_checker_judges_happens_again() {
     let properties = help.split("--property").nth(1).expect("the properties");
     let lines = properties.lines().skip(1).take_while(|line| !line.trim().starts_with("--"));
     let names = lines.filter_map(|line| line.trim().strip_prefix("- ")?.split(':').next());
-    let missing = names.filter(|it| !shown.iter().any(|(property, _)| name(property) == *it));
+    let missing = names.filter(|it| !VIOLATED.iter().any(|(property, _)| name(property) == *it));
     assert_eq!(missing.collect::<Vec<_>>(), [""; 0], "{help}");
 }
 

@@ -366,6 +366,16 @@ impl<E: Election> Coordinated<E> {
         }
     }
 
+    /// Tells a new leader, who may not know that there is this lock, that we wait.
+    fn introduce(&mut self, fx: &mut impl Effects<Self>) {
+        if let Some(term) = self.term
+            && term.leader != self.group.me()
+            && self.phase == Phase::Waiting
+        {
+            self.ask(term, fx);
+        }
+    }
+
     /// Takes note of a term: from now on, nothing older counts.
     fn follow(&mut self, term: Term) {
         if self.term != Some(term) {

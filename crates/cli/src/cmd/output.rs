@@ -149,7 +149,7 @@ mod tests {
             broken(line, 30),
             "  again:  tenure check \\\n          central -n 3 \\\n          --lose 1"
         );
-        assert_eq!(broken("   1 P1 asks, and waits", 16), "   1 P1 asks, and\n     waits");
+        assert_eq!(broken("   1 P1 asks, and waits", 19), "   1 P1 asks, and\n     waits");
         let named = "  a name that is long   and what is said of it";
         assert_eq!(broken(named, 30), "  a name that is long   and\n    what is said of it");
     }

@@ -7,8 +7,9 @@
 //!
 //! A lock is there from when its name is first heard of, by a command or in a message, and for
 //! life: then it is told whom its process suspects and who leads. A leader that hears of it so asks
-//! everybody about it before it grants, as at a change of leader. Nothing of it is saved. What
-//! tells its requests from those before a crash is the number of this boot, which all locks share.
+//! everybody about it before it grants, as at a change of leader. One that never heard of it asks
+//! nobody, so whoever waits asks a new leader by itself. Nothing of it is saved. What tells its
+//! requests from those before a crash is the number of this boot, which all locks share.
 
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -205,7 +206,11 @@ impl<E: Election> Named<E> {
                 election::Event::Elected { .. } | election::Event::Deposed { .. } => {}
             }
             for (name, lock) in &mut self.locks {
+                let before = lock.term;
                 lock.learn(vec![event], &mut under(name, fx));
+                if lock.term != before {
+                    lock.introduce(&mut under(name, fx));
+                }
             }
         }
     }

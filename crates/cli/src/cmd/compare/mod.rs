@@ -35,8 +35,7 @@ const EXAMPLES: &str = "\
 Examples:
   tenure compare mutex -n 9 --entries 5
   tenure compare election -n 16 --plot elections.svg
-  tenure compare agreement --faults --only paxos,chandra-toueg
-  tenure compare mutex --faults --only lamport,raymond";
+  tenure compare agreement --faults --only paxos,chandra-toueg";
 
 /// Compare all algorithms of a service on the same workload: messages, delays, verdicts
 ///

@@ -100,8 +100,8 @@ fn a_crash_in_the_middle_of_a_save_is_survived_whichever_save_it_is() {
             crashes += crashed.expect("it was asked for").observed;
         });
     }
-    // Both rules save in most of these runs.
-    assert!(crashes > 100, "{crashes}");
+    // Everybody saves twice, and few more often.
+    assert!(crashes > 60, "{crashes}");
 }
 
 /// 2.12: safe whatever delays are; live once they are bounded.

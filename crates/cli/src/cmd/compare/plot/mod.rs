@@ -198,7 +198,7 @@ mod tests {
         let svg = to_svg(&[picture(), picture()]);
         assert_eq!(svg.matches("class=\"head\"").count(), 2);
         assert_eq!(svg.matches("<polyline class=\"theory\"").count(), 2, "one in each column");
-        assert_eq!(svg.matches("class=\"other\"").count(), 2, "lines of the family in other rows");
+        assert_eq!(svg.matches("class=\"other\"").count(), 4, "of the other family, in each panel");
         assert!(svg.contains(">lamport<") && !svg.contains("nobody"));
         let page = to_html(&[picture()]);
         assert!(page.contains("<script>") && page.contains("lamport: 8 processes, 8"), "{page}");
