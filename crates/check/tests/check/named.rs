@@ -2,7 +2,7 @@
 //! and returns included; and which names are equal is what decides.
 
 use tenure_algorithms::compose::coordinated::named;
-use tenure_algorithms::compose::{Coordinated, MutexOnly, Named, coordinated};
+use tenure_algorithms::compose::{Named, coordinated};
 use tenure_algorithms::election::{RepairedChangRoberts, repaired_chang_roberts};
 use tenure_check::{Check, Checkable, Judgement};
 use tenure_core::monitors::{Fencing, MutualExclusion};

@@ -141,11 +141,11 @@ impl Seen {
     fn read(&mut self, record: &Record) {
         for change in self.standings.read(record) {
             match change {
-                Change::Believes(Some(term)) => {
-                    if self.leader.is_none_or(|(known, _)| known != term) {
-                        self.leader = Some((term, record.time));
-                        self.elections += 1;
-                    }
+                Change::Believes(Some(term))
+                    if self.leader.is_none_or(|(known, _)| known != term) =>
+                {
+                    self.leader = Some((term, record.time));
+                    self.elections += 1;
                 }
                 Change::Believes(None) => self.leader = None,
                 Change::Begins(Hold::Waiting) => self.asked += 1,
