@@ -22,6 +22,9 @@ pub const ANY: &str = "Any";
 /// A list with one element for each process of the group.
 pub const BY_PROCESS: &str = "ByProcess";
 
+/// A list of any length, such as entries of a log; what is in it is looked at as everything else.
+pub const OF_ANY_LENGTH: &str = "OfAnyLength";
+
 /// Marks the [`TERM_NUMBER`].
 ///
 /// # Errors
@@ -56,4 +59,13 @@ pub fn any<T: Serialize + ?Sized, S: Serializer>(value: &T, to: S) -> Result<S::
 /// Those of the serializer.
 pub fn by_process<T: Serialize, S: Serializer>(list: &T, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_newtype_struct(BY_PROCESS, list)
+}
+
+/// Marks a list [`OF_ANY_LENGTH`].
+///
+/// # Errors
+///
+/// Those of the serializer.
+pub fn of_any_length<T: Serialize, S: Serializer>(list: &T, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_newtype_struct(OF_ANY_LENGTH, list)
 }

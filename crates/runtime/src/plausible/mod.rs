@@ -63,8 +63,8 @@ const BITS: [u32; 3] = [Term::NUMBERS.trailing_zeros(), 62, 31];
 /// Everybody who is named is in the group. Numbers that count are at most a 65 536th of their
 /// range above the highest that this process has heard of or saved: 2^24 elections, 2^46 clock
 /// ticks. The first of its kind may use half of the range, since a process that comes back knows
-/// nothing. Lists are not longer than the group. What a number is, its field says by a
-/// [`mark`](tenure_core::mark).
+/// nothing. Lists are not longer than the group, unless they say that they may be. What a number or
+/// a list is, its field says by a [`mark`](tenure_core::mark).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plausible {
     size: u32,
@@ -208,6 +208,22 @@ mod tests {
         for (served, queue) in [(0, 0), (2, 0), (4, 0), (3, 4)] {
             assert_eq!(hear(&token(served, queue)), Err(Implausible::List { size: 3 }));
         }
+    }
+
+    #[test]
+    fn a_list_that_may_be_of_any_length_is_believed_and_what_is_in_it_is_judged() {
+        #[derive(Serialize)]
+        struct Entries(
+            #[serde(serialize_with = "tenure_core::mark::of_any_length")]
+            Vec<(Term, Vec<ProcessId>)>,
+        );
+        let entries = |last: (Term, Vec<ProcessId>)| {
+            Entries((0..64).map(|_| (term(7), vec![P2])).chain([last]).collect())
+        };
+        assert_eq!(hear(&entries((term(8), vec![P2]))), Ok(()));
+        assert!(hear(&entries((term(Term::NUMBERS), vec![P2]))).is_err(), "a term");
+        assert!(hear(&entries((term(8), vec![P4]))).is_err(), "a stranger");
+        assert!(hear(&entries((term(8), vec![P2; 4]))).is_err(), "a list within");
     }
 
     #[test]

@@ -18,6 +18,7 @@ enum Mark {
     Packed,
     Any,
     ByProcess,
+    OfAnyLength,
 }
 
 /// How far signed numbers go, which are times in nanoseconds: two years either way.
@@ -111,7 +112,9 @@ impl<'a> Serializer for &'a mut Walk {
             Mark::Any => Ok(()),
             Mark::TermNumber => self.count(Count::Terms, number),
             Mark::Packed => self.count(Count::Terms, number >> 24),
-            Mark::Plain | Mark::Process | Mark::ByProcess => self.count(Count::Long, number),
+            Mark::Plain | Mark::Process | Mark::ByProcess | Mark::OfAnyLength => {
+                self.count(Count::Long, number)
+            }
         }
     }
 
@@ -127,6 +130,7 @@ impl<'a> Serializer for &'a mut Walk {
             mark::PACKED => Mark::Packed,
             mark::ANY => Mark::Any,
             mark::BY_PROCESS => Mark::ByProcess,
+            mark::OF_ANY_LENGTH => Mark::OfAnyLength,
             _ => self.mark,
         };
         let before = std::mem::replace(&mut self.mark, mark);
@@ -136,10 +140,17 @@ impl<'a> Serializer for &'a mut Walk {
     }
 
     fn serialize_seq(self, _: Option<usize>) -> Result<List<'a>, Implausible> {
+        let left = match self.mark {
+            Mark::Any | Mark::OfAnyLength => u32::MAX,
+            Mark::ByProcess => self.size,
+            _ => self.longest,
+        };
         let exact = self.mark == Mark::ByProcess;
-        let any = self.mark == Mark::Any;
-        let left = if exact { self.size } else { self.longest };
-        Ok(List { left: if any { u32::MAX } else { left }, exact, walk: self })
+        if self.mark == Mark::OfAnyLength {
+            // What is in it is not.
+            self.mark = Mark::Plain;
+        }
+        Ok(List { left, exact, walk: self })
     }
 
     fn serialize_none(self) -> Result<(), Implausible> {

@@ -52,6 +52,7 @@ pub enum Message {
         /// Behind which entry: `prevLogIndex`, `prevLogTerm`.
         behind: Place,
         /// What comes there.
+        #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::of_any_length"))]
         entries: Vec<Entry>,
         /// `leaderCommit`: how far the leader knows its log to be committed.
         commit: u64,
