@@ -8,6 +8,7 @@ use super::{File, Finding, Tree};
 const HOUSE: &[(&str, &[&str])] = &[
     ("tenure-core", &[]),
     ("tenure-algorithms", &["tenure-core"]),
+    ("tenure-store", &[]),
     ("tenure-trace", &["tenure-core"]),
     ("tenure-sim", &["tenure-core", "tenure-trace"]),
     ("tenure-check", &["tenure-core", "tenure-trace"]),
@@ -42,6 +43,7 @@ const HOUSE: &[(&str, &[&str])] = &[
 const EVERYTHING: &[&str] = &[
     "tenure-core",
     "tenure-algorithms",
+    "tenure-store",
     "tenure-trace",
     "tenure-sim",
     "tenure-check",
@@ -55,8 +57,8 @@ const EVERYTHING: &[&str] = &[
 ];
 
 /// The crates that are pure: of the world outside they may use these, if it is optional.
-const PURE: &[&str] = &["tenure-core", "tenure-algorithms"];
-const FOR_THE_PURE: &[&str] = &["serde"];
+const PURE: &[&str] = &["tenure-core", "tenure-algorithms", "tenure-store"];
+const FOR_THE_PURE: &[&str] = &["serde", "postcard"];
 
 /// The three engines, which never meet.
 const ENGINES: &[&str] = &["tenure-sim", "tenure-check", "tenure-runtime"];
@@ -114,7 +116,7 @@ fn arrows(file: &File, name: &str, allowed: &[&str], manifest: &Table) -> Vec<Fi
             }
         } else if PURE.contains(&name) {
             findings.extend(impurity(name, package, value).map(|says| {
-                let fix = "a pure crate depends on nothing but optional serde";
+                let fix = "a pure crate depends on nothing but optional serde and postcard";
                 Finding::new(&file.path, line, says, fix)
             }));
         }

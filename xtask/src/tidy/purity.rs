@@ -4,7 +4,7 @@ use super::source::{Source, Word, line_of, words};
 use super::{Finding, Tree};
 
 /// The sources that are pure.
-const PURE: &[&str] = &["crates/core/src/", "crates/algorithms/src/"];
+const PURE: &[&str] = &["crates/core/src/", "crates/algorithms/src/", "crates/store/src/"];
 /// The algorithms whose only clock is a timer.
 const CLOCKLESS: &[&str] = &["crates/algorithms/src/mutex/", "crates/algorithms/src/election/"];
 

@@ -1,0 +1,114 @@
+//! What can be refused without a look at the store.
+
+use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
+
+use crate::command::{Command, Delete, Operation, Put, Txn};
+use crate::error::Error;
+use crate::range::Range;
+use crate::span::Span;
+
+impl Command {
+    /// Whether it makes sense, whatever is in the store; `operations` is how many a transaction may
+    /// have. A server asks before it proposes; the store refuses the same.
+    pub fn check(&self, operations: usize) -> Result<(), Error> {
+        match self {
+            Command::Put(put) => put.check(),
+            Command::Delete(delete) => delete.check(),
+            Command::Txn(txn) => txn.check(operations),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Range {
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        has_key(&self.span)
+    }
+}
+
+impl Delete {
+    fn check(&self) -> Result<(), Error> {
+        has_key(&self.span)
+    }
+}
+
+impl Put {
+    fn check(&self) -> Result<(), Error> {
+        match self {
+            put if put.key.is_empty() => Err(Error::EmptyKey),
+            put if put.ignore_value && !put.value.is_empty() => Err(Error::ValueProvided),
+            put if put.ignore_lease && put.lease != 0 => Err(Error::LeaseProvided),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Txn {
+    /// Whether it makes sense, whatever is in the store.
+    pub fn check(&self, operations: usize) -> Result<(), Error> {
+        self.check_sizes(operations)?;
+        writes(&self.success)?;
+        writes(&self.failure).map(drop)
+    }
+
+    /// What is nested counts with what is around it.
+    fn check_sizes(&self, most: usize) -> Result<(), Error> {
+        let size = self.compare.len().max(self.success.len()).max(self.failure.len());
+        let left = most.checked_sub(size).ok_or(Error::TooManyOperations)?;
+        self.compare.iter().try_for_each(|compare| has_key(&compare.span))?;
+        let operations = self.success.iter().chain(&self.failure);
+        operations.into_iter().try_for_each(|operation| match operation {
+            Operation::Range(range) => range.check(),
+            Operation::Put(put) => put.check(),
+            Operation::Delete(delete) => delete.check(),
+            Operation::Txn(txn) => txn.check_sizes(left),
+        })
+    }
+}
+
+fn has_key(span: &Span) -> Result<(), Error> {
+    if span.key.is_empty() { Err(Error::EmptyKey) } else { Ok(()) }
+}
+
+/// The keys that some operations write, and the spans that they delete.
+type Writes<'a> = (BTreeSet<&'a [u8]>, Vec<&'a Span>);
+
+/// What these write and delete; refused where a key is written twice, or written and deleted. Of
+/// the two ways that a nested transaction may go only one is taken, so that both may write a key.
+fn writes(operations: &[Operation]) -> Result<Writes<'_>, Error> {
+    let deleted = operations.iter().filter_map(|operation| match operation {
+        Operation::Delete(delete) => Some(&delete.span),
+        _ => None,
+    });
+    let mut deleted: Vec<&Span> = deleted.collect();
+    let mut written: BTreeSet<&[u8]> = BTreeSet::new();
+    let nested = operations.iter().filter_map(|operation| match operation {
+        Operation::Txn(txn) => Some(txn),
+        _ => None,
+    });
+    for txn in nested {
+        let (then, deleted_then) = writes(&txn.success)?;
+        let (otherwise, deleted_otherwise) = writes(&txn.failure)?;
+        let either: BTreeSet<&[u8]> = then.union(&otherwise).copied().collect();
+        add(&mut written, either, &deleted)?;
+        deleted.extend(deleted_then.into_iter().chain(deleted_otherwise));
+    }
+    let own = operations.iter().filter_map(|operation| match operation {
+        Operation::Put(put) => Some(&put.key[..]),
+        _ => None,
+    });
+    add(&mut written, own, &deleted)?;
+    Ok((written, deleted))
+}
+
+fn add<'a>(
+    written: &mut BTreeSet<&'a [u8]>,
+    more: impl IntoIterator<Item = &'a [u8]>,
+    deleted: &[&Span],
+) -> Result<(), Error> {
+    more.into_iter().try_for_each(|key| {
+        let twice = !written.insert(key) || deleted.iter().any(|span| span.has(key));
+        if twice { Err(Error::DuplicateKey) } else { Ok(()) }
+    })
+}

@@ -1,0 +1,50 @@
+//! The replicated state machine of a lock and election service: keys with revisions, leases,
+//! transactions, watches, and the queues of locks.
+//!
+//! Begin with [`Store::apply`]. It takes the entries of a log, one after the other, and says what
+//! came of each: the answer to whoever asked, what watchers are told, and whom it let in.
+//! [`Store::range`] and [`Store::replay`] read; they need no entry.
+//!
+#![doc = include_str!("../README.md")]
+#![no_std]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+mod bytes;
+mod check;
+mod claim;
+mod command;
+mod error;
+mod history;
+mod kv;
+mod lease;
+mod outcome;
+mod queue;
+mod range;
+mod read;
+#[cfg(feature = "snapshot")]
+mod snapshot;
+mod span;
+mod store;
+mod txn;
+mod watch;
+
+pub use bytes::Bytes;
+pub use claim::{Claim, Share, claim_key};
+pub use command::{
+    Command, Compare, Delete, Enqueue, Expiry, Operation, Put, Relation, Target, Txn,
+};
+pub use error::{Code, Error};
+pub use history::Limits;
+pub use kv::{Event, KeyValue, Kind};
+pub use lease::{LONGEST_TTL, Lease, LeaseId};
+pub use outcome::{Answer, Deleted, Done, LeaseChange, Outcome, Reply, Written};
+pub use queue::Queue;
+pub use range::{Found, Range, SortOrder, SortTarget};
+#[cfg(feature = "snapshot")]
+pub use snapshot::DamagedSnapshot;
+pub use span::Span;
+pub use store::{At, Store};
+pub use watch::{Forgotten, Replay, Watch, Watchers};

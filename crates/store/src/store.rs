@@ -1,0 +1,306 @@
+//! The store: what is replicated.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use crate::bytes::Bytes;
+use crate::claim::{Claim, Share, claim_key, claim_of};
+use crate::command::{Command, Enqueue, Expiry, Put};
+use crate::error::Error;
+use crate::history::{History, Limits};
+use crate::kv::KeyValue;
+use crate::lease::{LONGEST_TTL, Lease, LeaseId, Leases};
+use crate::outcome::{Answer, LeaseChange, Outcome};
+use crate::queue::{Queue, Queues};
+use crate::txn::{Revision, has_lease, keeps_something};
+use crate::watch::{Forgotten, Replay, Watch};
+
+/// Where an entry stands in the log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct At {
+    /// At which index.
+    pub index: u64,
+    /// Of which term.
+    pub term: u64,
+}
+
+/// What is replicated: keys with their revisions, what changed lately, leases, and the queues of
+/// locks and offices. Equal commands at equal places make equal stores.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Store {
+    pub(crate) limits: Limits,
+    /// The last entry that was taken.
+    pub(crate) applied: At,
+    pub(crate) revision: u64,
+    pub(crate) keys: BTreeMap<Bytes, Arc<KeyValue>>,
+    pub(crate) history: History,
+    pub(crate) leases: Leases,
+    /// Follows from the keys.
+    pub(crate) queues: Queues,
+}
+
+impl Default for Store {
+    fn default() -> Self {
+        Store::new(Limits::default())
+    }
+}
+
+impl Store {
+    /// An empty store, in its first revision.
+    pub fn new(limits: Limits) -> Self {
+        Store {
+            limits,
+            applied: At::default(),
+            revision: 1,
+            keys: BTreeMap::new(),
+            history: History::from(0),
+            leases: Leases::default(),
+            queues: Queues::default(),
+        }
+    }
+
+    /// Takes the command of an entry of the log.
+    ///
+    /// # Panics
+    ///
+    /// When the entry is not later than the last one that was taken: whoever runs the log hands
+    /// over each entry once, in order.
+    pub fn apply(&mut self, at: At, command: Command) -> Outcome {
+        assert!(at.index > self.applied.index, "entries are taken once, in the order of the log");
+        self.applied = at;
+        let mut leases = Vec::new();
+        let checked = command.check(self.limits.operations);
+        let mut revision = Revision::of(self);
+        let answer = checked.and_then(|()| revision.take(at, command, &mut leases));
+        let (events, moves) = revision.end();
+        let mut outcome = Outcome {
+            revision: self.revision,
+            answer,
+            events,
+            admitted: moves.admitted,
+            ended: moves.ended,
+            leases,
+        };
+        if let Ok(Answer::Enqueued { claim, inside }) = &mut outcome.answer {
+            *inside = self.is_inside(claim);
+        }
+        outcome
+    }
+
+    /// How many revisions there were.
+    pub fn revision(&self) -> u64 {
+        self.revision
+    }
+
+    /// The last entry that was taken.
+    pub fn applied(&self) -> At {
+        self.applied
+    }
+
+    /// The oldest revision that can be asked for.
+    pub fn compacted(&self) -> u64 {
+        self.history.first()
+    }
+
+    /// How many keys there are.
+    pub fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// Whether there are no keys.
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    /// How many changes are kept for watchers.
+    pub fn changes(&self) -> usize {
+        self.history.len()
+    }
+
+    /// What is fixed about it.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// A lease, if it is there.
+    pub fn lease(&self, lease: LeaseId) -> Option<&Lease> {
+        self.leases.0.get(&lease)
+    }
+
+    /// All leases, by their names.
+    pub fn leases(&self) -> impl ExactSizeIterator<Item = (LeaseId, &Lease)> {
+        self.leases.0.iter().map(|(lease, value)| (*lease, value))
+    }
+
+    /// The queue of a lock or an office, if anybody claims it.
+    pub fn queue(&self, name: &[u8]) -> Option<&Queue> {
+        self.queues.get(name)
+    }
+
+    /// All queues, by their names.
+    pub fn queues(&self) -> impl Iterator<Item = (&Bytes, &Queue)> {
+        self.queues.iter()
+    }
+
+    /// Whether a claim is there and inside.
+    pub fn is_inside(&self, claim: &Claim) -> bool {
+        let kv = self.keys.get(&claim.key).filter(|kv| kv.create_revision == claim.fence);
+        let queue = self.queues.get(&claim.name);
+        kv.zip(queue).is_some_and(|(kv, queue)| queue.has_inside(kv))
+    }
+
+    /// What a watcher missed from a revision on: `most` changes or a few more, so that no revision
+    /// is torn apart.
+    pub fn replay(&self, watch: &Watch, from: u64, most: usize) -> Result<Replay, Forgotten> {
+        let from = if from == 0 { self.revision + 1 } else { from };
+        let first = self.history.first();
+        if from < first {
+            return Err(Forgotten { first });
+        }
+        let show = |event: &_| watch.shows(event);
+        let (events, next) = self.history.replay(from, self.revision, most, show);
+        Ok(Replay { events, next: next.max(from) })
+    }
+
+    /// The store of a new cluster, made of that of an old one: its log begins anew, and its
+    /// revision is higher by so much, that no fence is ever handed out twice. It has to be more
+    /// than the revisions that the old cluster may have made since. Whoever watches from an
+    /// earlier revision is told that this is forgotten.
+    pub fn restored(mut self, bump: u64) -> Self {
+        self.applied = At::default();
+        self.revision = self.revision.saturating_add(bump);
+        self.history = History::from(self.revision);
+        self.leases.0.values_mut().for_each(|lease| lease.renewed = 0);
+        self
+    }
+}
+
+impl Revision<'_> {
+    fn take(
+        &mut self,
+        at: At,
+        command: Command,
+        changes: &mut Vec<LeaseChange>,
+    ) -> Result<Answer, Error> {
+        match command {
+            Command::Put(put) => {
+                has_lease(self.store, &put)?;
+                keeps_something(self.store, &put)?;
+                Ok(Answer::Put(self.put(&put)))
+            }
+            Command::Delete(delete) => Ok(Answer::Delete(self.delete(&delete))),
+            Command::Txn(txn) => self.txn(&txn).map(Answer::Txn),
+            Command::Compact { revision } => self.compact(revision),
+            Command::Grant { lease, ttl } => self.grant(at, lease, ttl, changes),
+            Command::Revoke { lease } => match self.end_lease(lease, changes) {
+                true => Ok(Answer::Revoked),
+                false => Err(Error::LeaseNotFound),
+            },
+            Command::Expire { term, leases } => {
+                let ours = term == at.term;
+                let ended = leases.iter().filter(|expiry| self.expire(expiry, ours, changes));
+                Ok(Answer::Expired { leases: ended.count() as u64 })
+            }
+            Command::Checkpoint { term, leases } => {
+                let leases = if term == at.term { leases } else { Vec::new() };
+                for (lease, left) in leases {
+                    self.checkpoint(at, lease, left, changes);
+                }
+                Ok(Answer::Checkpointed)
+            }
+            Command::Enqueue(enqueue) => self.enqueue(at, &enqueue, changes),
+        }
+    }
+
+    fn compact(&mut self, revision: u64) -> Result<Answer, Error> {
+        if revision <= self.store.history.first() {
+            return Err(Error::Compacted);
+        }
+        self.store.history.check(revision, self.store.revision)?;
+        self.store.history.forget_before(revision);
+        Ok(Answer::Compacted)
+    }
+
+    fn grant(
+        &mut self,
+        at: At,
+        lease: LeaseId,
+        ttl: u64,
+        changes: &mut Vec<LeaseChange>,
+    ) -> Result<Answer, Error> {
+        if ttl > LONGEST_TTL {
+            return Err(Error::TtlTooLarge);
+        }
+        if lease == 0 || self.store.leases.exists(lease) {
+            return Err(Error::LeaseExists);
+        }
+        let ttl = ttl.max(self.store.limits.least_ttl);
+        let value = Lease { ttl, left: ttl, renewed: at.index, keys: BTreeSet::new() };
+        self.store.leases.0.insert(lease, value);
+        changes.push(LeaseChange::Left { lease, seconds: ttl });
+        Ok(Answer::Granted { lease, ttl })
+    }
+
+    /// Ends a lease, if it is there, and its keys.
+    fn end_lease(&mut self, lease: LeaseId, changes: &mut Vec<LeaseChange>) -> bool {
+        let Some(ended) = self.store.leases.0.remove(&lease) else { return false };
+        for key in &ended.keys {
+            if let Some(kv) = self.store.keys.get(key).cloned() {
+                self.delete_one(&kv);
+            }
+        }
+        changes.push(LeaseChange::Ended { lease });
+        true
+    }
+
+    /// Ends a lease that was not renewed. Tells whether it did.
+    fn expire(
+        &mut self,
+        Expiry { lease, renewed }: &Expiry,
+        ours: bool,
+        changes: &mut Vec<LeaseChange>,
+    ) -> bool {
+        let Some(known) = self.store.leases.0.get(lease) else { return false };
+        if ours && known.renewed <= *renewed {
+            return self.end_lease(*lease, changes);
+        }
+        changes.push(LeaseChange::Spared { lease: *lease });
+        false
+    }
+
+    fn checkpoint(&mut self, at: At, lease: LeaseId, left: u64, changes: &mut Vec<LeaseChange>) {
+        let Some(known) = self.store.leases.0.get_mut(&lease) else { return };
+        known.left = left.min(known.ttl);
+        if known.left == known.ttl {
+            known.renewed = at.index;
+        }
+        changes.push(LeaseChange::Left { lease, seconds: known.left });
+    }
+
+    fn enqueue(
+        &mut self,
+        at: At,
+        Enqueue { name, lease, share, value }: &Enqueue,
+        changes: &mut Vec<LeaseChange>,
+    ) -> Result<Answer, Error> {
+        let Some(ttl) = self.store.leases.0.get(lease).map(|lease| lease.ttl) else {
+            return Err(Error::LeaseNotFound);
+        };
+        self.checkpoint(at, *lease, ttl, changes);
+        let share = match *share {
+            Share::Slots(slots) => Share::Slots(slots.max(1)),
+            share => share,
+        };
+        let key = claim_key(name, *lease, share);
+        let there = self.store.keys.get(&key);
+        if there.is_none_or(|kv| kv.value != *value || kv.lease != *lease) {
+            let (key, value) = (key.clone(), value.clone());
+            self.put(&Put { key, value, lease: *lease, ..Put::default() });
+        }
+        let claim = self.store.keys.get(&key).and_then(|kv| claim_of(kv));
+        let claim = claim.expect("a key that was made as a claim is one");
+        Ok(Answer::Enqueued { claim, inside: false })
+    }
+}

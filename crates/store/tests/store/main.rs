@@ -1,0 +1,3 @@
+//! What the store does, as its users see it.
+
+mod locks;
