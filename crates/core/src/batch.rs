@@ -1,6 +1,7 @@
 //! The runner's side of [`Effects`]: what one step asked for, in order.
 
 use alloc::vec::Vec;
+use core::fmt;
 
 use crate::process::ProcessId;
 use crate::protocol::{Effects, Protocol};
@@ -82,7 +83,30 @@ impl<P: Protocol, E: Default> Default for Batch<P, E> {
     }
 }
 
-impl<P: Protocol, E: Environment> Effects<P> for Batch<P, E> {
+impl<P: Protocol, E: Environment> Batch<P, E> {
+    /// What a step is given to write to. It is the same type in every engine, so that an algorithm
+    /// is compiled once however many of them step it.
+    pub fn effects(&mut self) -> Stepping<'_, P> {
+        let Batch { messages, timers, events, environment } = self;
+        Stepping { messages, timers, events, environment }
+    }
+}
+
+/// One step that is being taken: it writes to a [`Batch`] and asks an [`Environment`].
+pub struct Stepping<'a, P: Protocol> {
+    messages: &'a mut Vec<(ProcessId, P::Message)>,
+    timers: &'a mut Vec<TimerChange<P::Timer>>,
+    events: &'a mut Vec<P::Event>,
+    environment: &'a mut dyn Environment,
+}
+
+impl<P: Protocol> fmt::Debug for Stepping<'_, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stepping").field("messages", &self.messages).finish_non_exhaustive()
+    }
+}
+
+impl<P: Protocol> Effects<P> for Stepping<'_, P> {
     fn send(&mut self, to: ProcessId, message: P::Message) {
         self.messages.push((to, message));
     }
@@ -106,5 +130,32 @@ impl<P: Protocol, E: Environment> Effects<P> for Batch<P, E> {
 
     fn local_clock(&mut self) -> LocalTime {
         self.environment.local_clock()
+    }
+}
+
+/// For a test or an example that steps one algorithm by hand. An engine steps [`Batch::effects`].
+impl<P: Protocol, E: Environment> Effects<P> for Batch<P, E> {
+    fn send(&mut self, to: ProcessId, message: P::Message) {
+        self.effects().send(to, message);
+    }
+
+    fn set_timer(&mut self, timer: P::Timer, after: Delay) {
+        self.effects().set_timer(timer, after);
+    }
+
+    fn cancel_timer(&mut self, timer: P::Timer) {
+        self.effects().cancel_timer(timer);
+    }
+
+    fn emit(&mut self, event: P::Event) {
+        self.effects().emit(event);
+    }
+
+    fn choose(&mut self, bound: u32) -> u32 {
+        self.effects().choose(bound)
+    }
+
+    fn local_clock(&mut self) -> LocalTime {
+        self.effects().local_clock()
     }
 }

@@ -46,7 +46,7 @@ pub mod tree;
 mod wrap;
 
 pub use algorithm::Algorithm;
-pub use batch::{Batch, Environment, Still, TimerChange};
+pub use batch::{Batch, Environment, Stepping, Still, TimerChange};
 pub use card::{
     Card, Crashes, Detection, Faults, Knowledge, Order, Service, Strategy, Timing, Topology,
     Variant,

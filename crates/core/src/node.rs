@@ -122,7 +122,7 @@ impl<P: Protocol, E: Environment> Node<P, E> {
     ) -> Self {
         let mut batch = Batch::new(environment);
         let written = stable.clone();
-        let process = P::boot(group, config, stable, &mut batch);
+        let process = P::boot(group, config, stable, &mut batch.effects());
         let (kept, spare) = (VecDeque::new(), Vec::new());
         let mut node =
             Node { process, written, unsaved: None, batch, kept, free: 0, saving: None, spare };
@@ -146,7 +146,7 @@ impl<P: Protocol, E: Environment> Node<P, E> {
             self.unsaved.is_none() && self.batch.is_empty(),
             "a node is stepped only after the effects of its last step were released"
         );
-        self.process.step(input, &mut self.batch);
+        self.process.step(input, &mut self.batch.effects());
         // The save that lets the steps before it go covers this one, or the one after that.
         if self.kept.is_empty() {
             self.unsaved = self.change();

@@ -107,7 +107,7 @@ impl<P: Checkable> Processes<P> {
         };
         self.every_choice(|batch| {
             let group = Group::new(at, self.setting.size);
-            let process = P::boot(group, &self.setting.config, None, batch);
+            let process = P::boot(group, &self.setting.config, None, &mut batch.effects());
             let mut local = blank.clone();
             local.life = Life::Up(process);
             self.ran(local, Vec::new(), batch)
@@ -136,7 +136,7 @@ impl<P: Checkable> Processes<P> {
     fn first_stable(&self, at: ProcessId) -> P::Stable {
         let mut batch = Batch::new(Odometer::new(self.setting.clock_readings));
         let group = Group::new(at, self.setting.size);
-        P::boot(group, &self.setting.config, None, &mut batch).stable()
+        P::boot(group, &self.setting.config, None, &mut batch.effects()).stable()
     }
 
     /// Every run of one cause, by its choices.
@@ -202,7 +202,8 @@ impl<P: Checkable> Processes<P> {
         back.user.recovered();
         self.every_choice(|batch| {
             let group = Group::new(local.at, self.setting.size);
-            let process = P::boot(group, &self.setting.config, Some(stable.clone()), batch);
+            let process =
+                P::boot(group, &self.setting.config, Some(stable.clone()), &mut batch.effects());
             let mut back = back.clone();
             back.life = Life::Up(process);
             self.ran(back, vec![Seen::Recovered], batch)
@@ -263,7 +264,7 @@ impl<P: Checkable> Processes<P> {
         }
         self.every_choice(|batch| {
             let mut process = before.clone();
-            process.step(input.clone(), batch);
+            process.step(input.clone(), &mut batch.effects());
             let mut local = local.clone();
             if let Life::Mute { since, .. } = local.life {
                 let saves = since == Since::Saved || process.stable() != before.stable();

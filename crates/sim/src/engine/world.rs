@@ -140,7 +140,7 @@ where
     fn born(&mut self, at: ProcessId, stable: Option<P::Stable>) -> P {
         self.look_at(at);
         let group = Group::new(at, self.core.settings.size);
-        P::boot(group, self.configs.of(at), stable, &mut self.batch)
+        P::boot(group, self.configs.of(at), stable, &mut self.batch.effects())
     }
 
     /// The start of the workload: every request of the first moment precedes every delivery.
@@ -303,7 +303,7 @@ where
         if !self.core.torn.is_empty() && self.is_torn(at, &input) {
             return;
         }
-        self.processes[at.index()].step(input, &mut self.batch);
+        self.processes[at.index()].step(input, &mut self.batch.effects());
         self.release(at);
     }
 
@@ -317,7 +317,7 @@ where
         // Tried on a copy: choices are drawn once.
         let random = self.batch.environment.choices.clone();
         let mut after = self.processes[at.index()].clone();
-        after.step(input.clone(), &mut self.batch);
+        after.step(input.clone(), &mut self.batch.effects());
         self.batch.clear();
         self.batch.environment.choices = random;
         if after.stable() == self.processes[at.index()].stable() {

@@ -484,14 +484,14 @@ impl<P: Protocol> Stage<P> {
     fn boot(&mut self, me: ProcessId, stable: Option<P::Stable>) -> Place<P> {
         let size = ProcessId::at(self.configs.len()).0;
         let config = &self.configs[me.index()];
-        let process = P::boot(Group::new(me, size), config, stable, &mut self.batch);
+        let process = P::boot(Group::new(me, size), config, stable, &mut self.batch.effects());
         Place::Up { process, timers: BTreeMap::new() }
     }
 
     #[track_caller]
     fn step(&mut self, at: ProcessId, input: Input<P>) {
         let Place::Up { process, .. } = &mut self.places[at.index()] else { panic!("{at} is up") };
-        process.step(input, &mut self.batch);
+        process.step(input, &mut self.batch.effects());
         self.release(at);
     }
 
