@@ -7,8 +7,9 @@ use super::{File, Finding, Tree};
 /// What each crate of the house may depend on, of the house.
 const HOUSE: &[(&str, &[&str])] = &[
     ("tenure-core", &[]),
-    ("tenure-algorithms", &["tenure-core"]),
+    ("tenure-algorithms", &["tenure-core", "tenure-session", "tenure-store"]),
     ("tenure-store", &[]),
+    ("tenure-session", &[]),
     ("tenure-trace", &["tenure-core"]),
     ("tenure-sim", &["tenure-core", "tenure-trace"]),
     ("tenure-check", &["tenure-core", "tenure-trace"]),
@@ -44,6 +45,7 @@ const EVERYTHING: &[&str] = &[
     "tenure-core",
     "tenure-algorithms",
     "tenure-store",
+    "tenure-session",
     "tenure-trace",
     "tenure-sim",
     "tenure-check",
@@ -57,7 +59,7 @@ const EVERYTHING: &[&str] = &[
 ];
 
 /// The crates that are pure: of the world outside they may use these, if it is optional.
-const PURE: &[&str] = &["tenure-core", "tenure-algorithms", "tenure-store"];
+const PURE: &[&str] = &["tenure-core", "tenure-algorithms", "tenure-store", "tenure-session"];
 const FOR_THE_PURE: &[&str] = &["serde", "postcard"];
 
 /// The three engines, which never meet.

@@ -4,7 +4,8 @@ use super::source::{Source, Word, line_of, words};
 use super::{Finding, Tree};
 
 /// The sources that are pure.
-const PURE: &[&str] = &["crates/core/src/", "crates/algorithms/src/", "crates/store/src/"];
+const PURE: &[&str] =
+    &["crates/core/src/", "crates/algorithms/src/", "crates/store/src/", "crates/session/src/"];
 /// The algorithms whose only clock is a timer.
 const CLOCKLESS: &[&str] = &["crates/algorithms/src/mutex/", "crates/algorithms/src/election/"];
 

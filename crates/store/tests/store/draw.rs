@@ -1,0 +1,159 @@
+//! Commands out of bytes: whatever bytes come, they are some commands.
+
+use tenure_store::{
+    At, Bytes, Command, Compare, Delete, Enqueue, Expiry, Operation, Put, Range, Relation, Share,
+    SortOrder, SortTarget, Span, Target, Txn,
+};
+
+pub(crate) struct Draw<'a>(pub(crate) &'a [u8]);
+
+impl Draw<'_> {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn below(&mut self, bound: u8) -> u8 {
+        let Some((first, rest)) = self.0.split_first() else { return 0 };
+        self.0 = rest;
+        first % bound
+    }
+
+    fn chance(&mut self, of: u8) -> bool {
+        self.below(of) == 1
+    }
+
+    fn of<T: Copy>(&mut self, all: &[T]) -> T {
+        all[usize::from(self.below(u8::try_from(all.len()).expect("they are few")))]
+    }
+
+    fn key(&mut self) -> Bytes {
+        let all = ["a/1", "a/2", "a/3", "a", "a/x", "b", "a/1.shared", "a/2.shared", "a/b/1"];
+        let others = ["a/3.slots-2", "a/1.slots-2", "a/b/2", "b/1", "", "a/0", "\u{7f}"];
+        self.of(&[&all[..], &others[..]].concat()).into()
+    }
+
+    fn span(&mut self) -> Span {
+        match self.below(10) {
+            0 => Span::prefix("a/"),
+            1 => Span::prefix("a"),
+            2 => Span::all(),
+            3 => Span { key: self.key(), end: self.key() },
+            4 => Span { key: self.key(), end: b"\0".into() },
+            _ => Span::one(self.key()),
+        }
+    }
+
+    fn value(&mut self) -> Bytes {
+        self.of(&["", "", "x", "y"]).into()
+    }
+
+    fn lease(&mut self) -> u64 {
+        self.of(&[0, 0, 1, 1, 2, 2, 3, 3, 9])
+    }
+
+    /// A revision that may be, was, or is not yet.
+    pub(crate) fn revision(&mut self, now: u64) -> u64 {
+        if self.chance(2) { 0 } else { (now + 2).saturating_sub(self.below(12).into()) }
+    }
+
+    fn put(&mut self) -> Put {
+        let (key, value, lease) = (self.key(), self.value(), self.lease());
+        let (ignore_value, ignore_lease) = (self.chance(8), self.chance(8));
+        let value = if ignore_value && !self.chance(4) { Bytes::default() } else { value };
+        let lease = if ignore_lease && !self.chance(4) { 0 } else { lease };
+        Put { key, value, lease, prev_kv: self.chance(2), ignore_value, ignore_lease }
+    }
+
+    fn delete(&mut self) -> Delete {
+        Delete { span: self.span(), prev_kv: self.chance(2) }
+    }
+
+    pub(crate) fn range(&mut self, now: u64) -> Range {
+        let target = [
+            SortTarget::Key,
+            SortTarget::Version,
+            SortTarget::Create,
+            SortTarget::Create,
+            SortTarget::Mod,
+            SortTarget::Value,
+        ];
+        let order = [SortOrder::None, SortOrder::Ascend, SortOrder::Descend];
+        let mut range = Range::of(self.span());
+        range.limit = self.below(4).into();
+        range.revision = if self.chance(3) { self.revision(now) } else { 0 };
+        (range.order, range.target) = (self.of(&order), self.of(&target));
+        (range.keys_only, range.count_only) = (self.chance(4), self.chance(8));
+        if self.chance(3) {
+            range.max_create_revision = self.revision(now);
+        }
+        if self.chance(6) {
+            range.min_create_revision = self.revision(now);
+            range.min_mod_revision = self.revision(now);
+            range.max_mod_revision = self.revision(now);
+        }
+        range
+    }
+
+    fn compare(&mut self, now: u64) -> Compare {
+        let all = [Relation::Equal, Relation::NotEqual, Relation::Greater, Relation::Less];
+        let target = match self.below(6) {
+            0 => Target::Version(self.below(3).into()),
+            1 => Target::Mod(self.revision(now)),
+            2 => Target::Value(self.value()),
+            3 => Target::Lease(self.lease()),
+            _ => Target::Create(self.revision(now)),
+        };
+        Compare { span: self.span(), relation: self.of(&all), target }
+    }
+
+    fn operations(&mut self, now: u64, depth: u8) -> Vec<Operation> {
+        (0..self.below(4))
+            .map(|_| match self.below(6) {
+                0 | 1 => Operation::Put(self.put()),
+                2 => Operation::Delete(self.delete()),
+                3 if depth > 0 => Operation::Txn(self.txn(now, depth - 1)),
+                _ => Operation::Range(self.range(now)),
+            })
+            .collect()
+    }
+
+    fn txn(&mut self, now: u64, depth: u8) -> Txn {
+        let compare = (0..self.below(3)).map(|_| self.compare(now)).collect();
+        let success = self.operations(now, depth);
+        Txn { compare, success, failure: self.operations(now, depth) }
+    }
+
+    pub(crate) fn command(&mut self, at: At, now: u64) -> Command {
+        let share = [Share::Exclusive, Share::Exclusive, Share::Shared, Share::Slots(2)];
+        let before = |draw: &mut Self| at.index.saturating_sub(draw.below(6).into());
+        let term = |draw: &mut Self| at.term - u64::from(draw.chance(6));
+        match self.below(26) {
+            0..=3 => Command::Put(self.put()),
+            4 | 5 => Command::Delete(self.delete()),
+            6..=9 => Command::Txn(self.txn(now, 2)),
+            10 if self.chance(3) => Command::Compact { revision: self.revision(now) },
+            10..=12 => Command::Grant {
+                lease: self.lease(),
+                ttl: if self.chance(20) { 9_000_000_001 } else { self.below(9).into() },
+            },
+            13 => Command::Revoke { lease: self.lease() },
+            14 => Command::Checkpoint {
+                term: term(self),
+                leases: vec![(self.lease(), self.below(9).into())],
+            },
+            15 | 16 => {
+                let expiry = |draw: &mut Self| {
+                    let lease = draw.lease();
+                    Expiry { lease, renewed: before(draw) }
+                };
+                Command::Expire { term: term(self), leases: vec![expiry(self), expiry(self)] }
+            }
+            _ => Command::Enqueue(Enqueue {
+                name: self.of(&["a", "a", "a", "b", "a/b", ""]).into(),
+                lease: self.lease(),
+                share: self.of(&share),
+                value: self.value(),
+            }),
+        }
+    }
+}
