@@ -5,7 +5,7 @@ use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 use tenure_algorithms::catalogue::Unknown;
-use tenure_core::{Card, Name, NameError, TICKS_PER_UNIT};
+use tenure_core::{Card, Name, NameError, Property, TICKS_PER_UNIT};
 use tenure_runtime::store::{OpenError, Owner};
 use tenure_runtime::transport::{Keyring, Limits, Listen, MeshError, Settings, Trust};
 use tenure_runtime::{
@@ -61,6 +61,9 @@ pub enum NodeError {
     /// The work could not be done.
     #[error("{0}")]
     Work(String),
+    /// A lock is wanted, and the node is one that keeps a log.
+    #[error("a node with [log] has no lock: `tenure node` runs it")]
+    KeepsLog,
 }
 
 impl NodeError {
@@ -73,6 +76,7 @@ impl NodeError {
                 | NodeError::Exposed(_)
                 | NodeError::Address { .. }
                 | NodeError::Page(_)
+                | NodeError::KeepsLog
         )
     }
 
@@ -204,36 +208,17 @@ fn boot(
     asks: Asks,
     watcher: Option<Sender<Record>>,
 ) -> Result<(Running, u64, Option<Keyring>), NodeError> {
+    if config.log.is_some() {
+        return Err(NodeError::KeepsLog);
+    }
     let service = &config.service;
     let delay = config.detector.message_ms * TICKS_PER_UNIT;
     let parameters = service.parameters(config.size(), delay)?;
     let office = offices(service, &parameters)?;
     let card = office.card(config.size());
-    let trust = keys::trust(&config.cluster, config.me())?;
-    let keyring = match &trust {
-        Trust::Keys(keyring) => Some(keyring.clone()),
-        Trust::Machine | Trust::Anybody => None,
-    };
-    let listen = listen(config)?;
     let adapter = if config.channel.fifo { " over fifo" } else { "" };
-    let schema = format!("{}{adapter}", card.name);
-    let cluster = config.cluster.name.clone();
-    let owner = Owner { cluster, process: config.me(), group_size: config.size() };
-    let store = Store::open(&config.store.directory, &owner, &schema)?;
-    let session = store.session();
-    let transport = Settings {
-        cluster: config.cluster.name.clone(),
-        me: config.me(),
-        session,
-        listen,
-        addresses: config.cluster.addresses.clone(),
-        trust,
-        limits: limits(config),
-    };
-    let seed = config.work.as_ref().map_or(0, |work| work.seed);
-    let channel = &config.channel;
-    let faults = seed ^ u64::from(config.cluster.me) << 48 ^ session << 32;
-    let injection = Injection::new(channel.lose, channel.duplicate, faults);
+    let ground = Ground::of(config, &format!("{}{adapter}", card.name))?;
+    let Ground { transport, store, session, keyring, injection } = ground;
     let mut recorder = recorder(config, &card)?;
     if let Some(watcher) = watcher {
         recorder = recorder.watched_by(watcher);
@@ -246,6 +231,45 @@ fn boot(
         error => error.into(),
     })?;
     Ok((running, session, keyring))
+}
+
+/// What a node stands on, whatever it runs.
+pub(crate) struct Ground {
+    pub(crate) transport: Settings,
+    pub(crate) store: Store,
+    pub(crate) session: u64,
+    pub(crate) keyring: Option<Keyring>,
+    pub(crate) injection: Injection,
+}
+
+impl Ground {
+    /// Opens it, for a process whose saved state is that of this algorithm.
+    pub(crate) fn of(config: &Config, schema: &str) -> Result<Ground, NodeError> {
+        let trust = keys::trust(&config.cluster, config.me())?;
+        let keyring = match &trust {
+            Trust::Keys(keyring) => Some(keyring.clone()),
+            Trust::Machine | Trust::Anybody => None,
+        };
+        let listen = listen(config)?;
+        let cluster = config.cluster.name.clone();
+        let owner = Owner { cluster, process: config.me(), group_size: config.size() };
+        let store = Store::open(&config.store.directory, &owner, schema)?;
+        let session = store.session();
+        let transport = Settings {
+            cluster: config.cluster.name.clone(),
+            me: config.me(),
+            session,
+            listen,
+            addresses: config.cluster.addresses.clone(),
+            trust,
+            limits: limits(config),
+        };
+        let seed = config.work.as_ref().map_or(0, |work| work.seed);
+        let channel = &config.channel;
+        let faults = seed ^ u64::from(config.cluster.me) << 48 ^ session << 32;
+        let injection = Injection::new(channel.lose, channel.duplicate, faults);
+        Ok(Ground { transport, store, session, keyring, injection })
+    }
 }
 
 /// What of the limits follows from how far the machines are apart.
@@ -270,11 +294,15 @@ fn listen(config: &Config) -> Result<Listen, NodeError> {
     Ok(Listen::Address(first))
 }
 
-fn recorder(config: &Config, card: &Card) -> Result<Recorder, NodeError> {
+pub(crate) fn recorder(config: &Config, card: &Card) -> Result<Recorder, NodeError> {
     let Some(trace) = &config.trace else { return Ok(Recorder::none()) };
+    // A command of a log is written down when its effects leave. One that was saved when the node
+    // was killed before that is committed later, and its trace does not say who asked for it.
+    let is_told = |promise: &&Property| config.log.is_none() || **promise != Property::NoCreation;
+    let promises = card.promises.iter().filter(is_told);
     let header = Header {
         clock: ClockUnit::Nanosecond,
-        promises: card.promises.iter().map(|promise| promise.name().to_string()).collect(),
+        promises: promises.map(|promise| promise.name().to_string()).collect(),
         fenced: card.fenced(),
         most_inside: card.most_inside(),
         seed: config.work.as_ref().map(|work| work.seed),

@@ -154,6 +154,7 @@ impl Builder {
             trace: self.trace,
             page: None,
             work: None,
+            log: None,
         };
         config.validate().map_err(unbuilt)?;
         Ok(config)

@@ -44,6 +44,8 @@ pub struct Config {
     pub page: Option<Page>,
     /// The work to do under the lock; without it the node only serves.
     pub work: Option<Work>,
+    /// A log to keep, in place of a lock: what `tenure run --log` writes for its nodes.
+    pub log: Option<Log>,
 }
 
 /// Who the nodes are, and which of them this is.
@@ -182,6 +184,23 @@ pub struct Work {
     /// What the pauses are drawn from, and what faults are injected by.
     #[serde(default)]
     pub seed: u64,
+}
+
+/// A log to keep in place of a lock: of a counter and a register, for clients on this machine. The
+/// same on all nodes but for `clients`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Log {
+    /// The algorithm: `raft-log`.
+    pub algorithm: String,
+    /// The variants of it that are switched on.
+    #[serde(default)]
+    pub variants: Vec<String>,
+    /// Where clients ask, on loopback: anybody on this machine may.
+    pub clients: SocketAddr,
+    /// The shortest and the longest election timeout, in milliseconds; without it, they follow
+    /// from `detector.message_ms`.
+    pub election_ms: Option<(u64, u64)>,
 }
 
 const fn yes() -> bool {
@@ -349,6 +368,17 @@ impl Config {
                 return Err(format!("{name} has `{address}`; write host:port with a port above 0"));
             }
         }
+        let addresses = &self.cluster.addresses;
+        let twice = addresses.iter().enumerate().find_map(|(place, address)| {
+            let first = addresses[..place].iter().position(|it| it == address)?;
+            Some((first + 1, place + 1, address))
+        });
+        if let Some((first, second, address)) = twice {
+            return Err(format!(
+                "cluster.addresses has `{address}` for nodes {first} and {second}; each node needs \
+                 an address of its own"
+            ));
+        }
         let (nodes, pages) = (self.size() as usize, self.page.as_ref().map(|it| &it.addresses));
         if let Some(pages) = pages.filter(|it| !it.is_empty() && it.len() != nodes) {
             return Err(format!(
@@ -409,6 +439,30 @@ impl Config {
         Ok(())
     }
 
+    /// Whether a log can be kept here.
+    fn validate_log(&self) -> Result<(), String> {
+        let Some(log) = &self.log else { return Ok(()) };
+        if log.algorithm != "raft-log" {
+            return Err(format!("log.algorithm = `{}` keeps no log; raft-log does", log.algorithm));
+        }
+        if !log.clients.ip().is_loopback() {
+            return Err(format!(
+                "log.clients = {} is not on this machine; whoever asks there is believed, so write \
+                 127.0.0.1 with a port",
+                log.clients
+            ));
+        }
+        if self.work.is_some() || self.page.is_some() || self.channel.fifo {
+            return Err("a node with [log] has no [work], no [page] and no channel.fifo".into());
+        }
+        match log.election_ms {
+            Some((least, most)) if least == 0 || most < least || most > LONGEST_MS => Err(format!(
+                "log.election_ms = [{least}, {most}]; the shortest first, above 0 and at most a day"
+            )),
+            _ => Ok(()),
+        }
+    }
+
     /// Whether all of this can be meant. The error says what is wrong, and what would be right.
     pub(crate) fn validate(&self) -> Result<(), String> {
         let n = self.cluster.addresses.len();
@@ -434,13 +488,14 @@ impl Config {
         self.validate_times()?;
         self.validate_network()?;
         self.validate_names()?;
+        self.validate_log()?;
         for (name, chance) in [("lose", self.channel.lose), ("duplicate", self.channel.duplicate)] {
             require(
                 (0.0..1.0).contains(&chance),
                 format!("channel.{name} = {chance}; a probability from 0 to below 1 is needed"),
             )?;
             require(
-                chance == 0.0 || self.channel.fifo,
+                chance == 0.0 || self.channel.fifo || self.log.is_some(),
                 format!("channel.{name} needs channel.fifo = true, or messages stay lost"),
             )?;
         }
@@ -506,6 +561,17 @@ mod tests {
             ("7102", "port", "host:port"),
             ("7102", "0", "host:port"),
             ("[store]", "listen = \"7101\"\n[store]", "cluster.listen"),
+            ("7102", "7101", "for nodes 1 and 2"),
+            (
+                "[store]",
+                "[log]\nalgorithm = \"bully\"\nclients = \"127.0.0.1:1\"\n[store]",
+                "raft-log",
+            ),
+            (
+                "[store]",
+                "[log]\nalgorithm = \"raft-log\"\nclients = \"10.0.0.1:1\"\n[store]",
+                "not on this machine",
+            ),
             ("[store]", "[channel]\nconnect_ms = 79\n[store]", "is 80"),
             ("[store]", "[channel]\nconnect_ms = 86400001\n[store]", "a day"),
             ("[store]", "private_key = \"p2.key\"\n[store]", "go together"),

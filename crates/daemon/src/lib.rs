@@ -8,6 +8,8 @@ mod clock;
 mod config;
 mod keys;
 #[cfg(feature = "node")]
+pub mod log;
+#[cfg(feature = "node")]
 mod node;
 mod office;
 pub mod page;
@@ -26,7 +28,8 @@ mod work;
 pub use boot::{LockError, Node, NodeError};
 pub use builder::Builder;
 pub use config::{
-    Channel, Cluster, Config, ConfigError, Detector, Page, Service, Store, Trace, VERSION, Work,
+    Channel, Cluster, Config, ConfigError, Detector, Log, Page, Service, Store, Trace, VERSION,
+    Work,
 };
 pub use keys::KeyFileError;
 #[cfg(feature = "keys")]

@@ -46,6 +46,9 @@ pub async fn run(
     stop: impl Future<Output = ()>,
     mut report: impl FnMut(Report),
 ) -> Result<(), NodeError> {
+    if let Some(log) = config.log.clone() {
+        return crate::log::run(config, log, stop, report).await;
+    }
     let subject = Subject::of(&config);
     let page = page(&config, &subject)?;
     let (page, watcher) = page.unzip();

@@ -78,6 +78,15 @@ pub enum Report {
         /// Accesses that the resource refused.
         refused: u64,
     },
+    /// How far the log of the node has come; a few times a second, while it changes.
+    Log {
+        /// How many entries it has.
+        stored: u64,
+        /// How many of them it knows to be committed.
+        committed: u64,
+        /// The terms of the last entries.
+        last_terms: Vec<u64>,
+    },
     /// The work is done: the node enters no more, but goes on serving its peers until standard
     /// input ends.
     Done {

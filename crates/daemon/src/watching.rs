@@ -79,7 +79,7 @@ pub(crate) async fn watch(
 }
 
 /// Who came and who left, between two moments; of the first of all, nobody was there.
-fn changes(before: &Present, now: &Present) -> Vec<Report> {
+pub(crate) fn changes(before: &Present, now: &Present) -> Vec<Report> {
     let mut reports = Vec::new();
     for (index, session) in now.iter().enumerate() {
         let (peer, known) = (ProcessId::at(index), before.get(index).copied().flatten());

@@ -277,10 +277,12 @@ where
         let round_trip = self.outlet.mesh.round_trip().min(ROUND_TRIP);
         let mut until = tokio::time::Instant::now() + 4 * round_trip;
         let mut followed = false;
+        let mut leads_on = self.outlet.local.leads_on_until_relieved();
         // Nobody asks for anything any more.
         let (_open, mut asks) = mpsc::unbounded_channel();
-        while !self.leads() && self.outlet.presence.is_anybody_there() {
-            if !followed && self.outlet.local.leader().is_some() {
+        while (leads_on || !self.leads()) && self.outlet.presence.is_anybody_there() {
+            leads_on &= self.leads();
+            if !followed && !leads_on && self.outlet.local.leader().is_some() {
                 followed = true;
                 until = tokio::time::Instant::now() + round_trip;
             }

@@ -41,6 +41,12 @@ pub trait Local<P: Protocol>: Send + 'static {
     fn farewell(&mut self) -> Option<P::Command> {
         None
     }
+
+    /// Whether the process leads on after that until another has taken over, and does not give its
+    /// office up at once.
+    fn leads_on_until_relieved(&self) -> bool {
+        false
+    }
 }
 
 /// Hands everything through: commands in, events out. The user keeps to the protocol's rules.

@@ -8,7 +8,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::LazyLock;
 
-use tenure_core::service::{election, mutex};
+use tenure_core::service::{agreement, election, log, mutex};
 use tenure_core::{Fence, ProcessId, Term, Verdict};
 
 use crate::format::{Asked, Kind, Record, Told, Who};
@@ -238,6 +238,27 @@ impl Standing {
             }
             Some(election::Event::Deposed { .. }) => self.believes(None, changes),
             None => {}
+        }
+        if let Told::Agreement(agreement::Event::Log(event)) = told {
+            self.is_told_by_log(event, record, changes);
+        }
+    }
+
+    /// Whoever keeps a log has a leader as well.
+    fn is_told_by_log(&mut self, event: &log::Event, record: &Record, changes: &mut Vec<Change>) {
+        match event {
+            log::Event::Leading { term } => {
+                let leader = record.process.process();
+                let term = leader.map(|leader| Term { number: *term, leader });
+                self.believes(term, changes);
+                let number = term.map_or(0, |term| term.number);
+                self.begin(Hold::Leading(number), record.time, changes);
+            }
+            log::Event::Following { term, leader } => {
+                let term = leader.map(|leader| Term { number: *term, leader });
+                self.believes(term, changes);
+            }
+            _ => {}
         }
     }
 

@@ -9,13 +9,13 @@ use std::time::Duration;
 
 use tenure_core::ProcessId;
 use tenure_daemon::{
-    Channel, Config, Detector, Report, Store, Trace, VERSION, Work, make_keys, private_key_file,
-    public_keys_file,
+    Channel, Config, Detector, Log, Report, Store, Trace, VERSION, Work, make_keys,
+    private_key_file, public_keys_file,
 };
 use tenure_trace::Kind;
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::member::{Files, Heard, Life, Member, What};
+use super::member::{Files, Heard, Known, Life, Member, What};
 use super::plan::Plan;
 use super::ports::Ports;
 use super::record::Diary;
@@ -37,7 +37,8 @@ pub(super) struct Cluster<'a> {
     ports: Ports,
     /// Where the network is to be cut.
     wires: Option<Wires>,
-    resource: SocketAddr,
+    /// Where the counter is that a lock protects.
+    resource: Option<SocketAddr>,
     diary: Diary,
     heard: UnboundedSender<Heard>,
 }
@@ -46,19 +47,23 @@ impl<'a> Cluster<'a> {
     pub(super) async fn new(
         plan: &'a Plan,
         workspace: &'a Workspace,
-        resource: SocketAddr,
+        resource: Option<SocketAddr>,
         heard: UnboundedSender<Heard>,
     ) -> Result<Self, Failure> {
         let program = std::env::current_exe().map_err(|error| {
             Failure::environment(format!("cannot find this program's own file: {error}"))
         })?;
-        let ports = Ports::reserve(plan.size)
+        // Where nodes listen; behind those, where clients of a log ask.
+        let ports = if plan.log.is_some() { 2 * plan.size } else { plan.size };
+        let ports = Ports::reserve(ports)
             .map_err(|error| Failure::environment(format!("cannot reserve ports: {error}")))?;
         let wires = match plan.cuts[..] {
             [] => None,
-            _ => Some(Wires::lay(ports.addresses()).await.map_err(|error| {
-                Failure::environment(format!("cannot lay wires between the nodes: {error}"))
-            })?),
+            _ => Some(Wires::lay(&ports.addresses()[..plan.size as usize]).await.map_err(
+                |error| {
+                    Failure::environment(format!("cannot lay wires between the nodes: {error}"))
+                },
+            )?),
         };
         make_keys(&workspace.keys(), plan.size).map_err(Failure::environment)?;
         let diary = Diary::create(&workspace.parent_trace(), plan).map_err(Failure::environment)?;
@@ -92,6 +97,24 @@ impl<'a> Cluster<'a> {
         self.note(process, Kind::Crash)?;
         let killed = self.members[process.index()].kill().await;
         killed.map_err(|error| Failure::environment(format!("cannot kill {process}: {error}")))
+    }
+
+    /// Kills several at once: none of them sees another one go.
+    pub(super) async fn kill_all(&mut self, processes: &[ProcessId]) -> Result<(), Failure> {
+        for process in processes {
+            let struck = self.members[process.index()].strike();
+            struck
+                .map_err(|error| Failure::environment(format!("cannot kill {process}: {error}")))?;
+        }
+        for process in processes {
+            self.kill(*process).await?;
+        }
+        Ok(())
+    }
+
+    /// Where clients of a log ask, by process.
+    pub(super) fn desks(&self) -> &[SocketAddr] {
+        &self.ports.addresses()[self.plan.size as usize..]
     }
 
     /// Suspends a process.
@@ -149,6 +172,9 @@ impl<'a> Cluster<'a> {
             What::Said(Report::Elected { leader, term }) => member.belief = Some((term, leader)),
             What::Said(Report::Deposed { .. }) => member.belief = None,
             What::Said(Report::Progress { entries, .. }) => member.entries = entries,
+            What::Said(Report::Log { stored, committed, last_terms }) => {
+                member.known = Known { stored, committed, last_terms };
+            }
             What::Said(Report::Done { entries, .. }) => {
                 member.entries = entries;
                 member.done = true;
@@ -176,11 +202,20 @@ impl<'a> Cluster<'a> {
     }
 
     /// Whom an action is about, as far as that can be said now.
-    pub(super) fn find(&self, target: Target) -> Option<ProcessId> {
+    pub(super) fn find(&self, target: Target) -> Option<Vec<ProcessId>> {
         match target {
-            Target::Process(process) => Some(process),
-            Target::Leader => self.leader(),
+            Target::Process(process) => Some(vec![process]),
+            Target::Leader => self.leader().map(|leader| vec![leader]),
+            Target::All => Some((0..self.plan.size).map(ProcessId).collect()),
         }
+    }
+
+    /// Whether all that are up have all of one log, and know it to be committed.
+    pub(super) fn is_level(&self) -> bool {
+        let mut known = self.members.iter().filter(|it| it.is_up()).map(|it| &it.known);
+        let Some(first) = known.next() else { return true };
+        let level = |it: &Known| it.stored == it.committed && it.stored == first.stored;
+        level(first) && known.all(level)
     }
 
     /// Whoever was killed as the leader and has not come back.
@@ -259,10 +294,10 @@ impl<'a> Cluster<'a> {
         entries: Option<u64>,
         duration: Option<Duration>,
     ) -> Config {
-        let Plan { service, fifo, lose, duplicate, lock, seed, .. } = self.plan;
+        let Plan { service, fifo, lose, duplicate, seed, .. } = self.plan;
         let addresses = match &self.wires {
             Some(wires) => wires.of(process),
-            None => self.ports.addresses(),
+            None => &self.ports.addresses()[..self.plan.size as usize],
         };
         let addresses = addresses.iter().map(ToString::to_string).collect();
         Config {
@@ -292,14 +327,20 @@ impl<'a> Cluster<'a> {
                 segment_kib: self.plan.segment_kib,
             }),
             page: None,
-            work: Some(Work {
-                resource: self.resource,
-                lock: *lock,
+            work: self.resource.map(|resource| Work {
+                resource,
+                lock: self.plan.lock,
                 entries,
                 duration_ms: duration.map(millis),
                 hold_us: micros(self.plan.hold),
                 think_us: micros(self.plan.think),
                 seed: *seed,
+            }),
+            log: self.plan.log.as_ref().map(|log| Log {
+                algorithm: log.name.clone(),
+                variants: log.variants.clone(),
+                clients: self.desks()[process.index()],
+                election_ms: Some((millis(log.timeouts.least), millis(log.timeouts.most))),
             }),
         }
     }

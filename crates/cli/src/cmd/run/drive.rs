@@ -4,13 +4,15 @@ use std::time::Duration;
 
 use serde::Serialize;
 use tenure_core::ProcessId;
+use tenure_daemon::log::history::Operation;
 use tenure_daemon::resource::Server;
 use tenure_trace::{Segments, Source, Writer};
 use tokio::sync::mpsc::{self, UnboundedReceiver};
 use tokio::time::{Instant, sleep_until};
 
 use super::cluster::Cluster;
-use super::member::{Heard, Life};
+use super::log::{Clients, boxes};
+use super::member::{Heard, Life, Member};
 use super::plan::Plan;
 use super::progress::Progress;
 use super::record::header;
@@ -36,6 +38,15 @@ pub(super) struct Course {
     pub(super) apart: Vec<Apart>,
     /// Remarks for the user.
     pub(super) notes: Vec<String>,
+    /// Of a log: what its clients asked, how often they were refused, and how often they repeated
+    /// what might have been done.
+    pub(super) operations: Vec<Operation>,
+    pub(super) refusals: u64,
+    pub(super) repeats: u64,
+    /// How many of them were left without an answer.
+    pub(super) left_waiting: usize,
+    /// Whether most nodes were up at the end.
+    pub(super) has_majority: bool,
 }
 
 /// Some who were cut off from all others.
@@ -55,10 +66,18 @@ pub(super) async fn drive(
     workspace: &Workspace,
     interrupts: &mut Interrupts,
 ) -> Result<Course, Failure> {
-    let server = resource(plan, workspace).await?;
+    let server = match &plan.log {
+        Some(_) => None,
+        None => Some(resource(plan, workspace).await?),
+    };
     let (tell, heard) = mpsc::unbounded_channel();
-    let cluster = Cluster::new(plan, workspace, server.address(), tell).await?;
-    let mut run = Run::new(plan, cluster, &server, heard);
+    let address = server.as_ref().map(Server::address);
+    let cluster = Cluster::new(plan, workspace, address, tell).await?;
+    let work = match &server {
+        Some(server) => Work::Lock(server),
+        None => Work::Log(Clients::new(cluster.desks().to_vec())),
+    };
+    let mut run = Run::new(plan, cluster, work, heard);
     let went = run.go(interrupts).await;
     let ended = match &went {
         Ok(()) => tokio::select! {
@@ -69,10 +88,10 @@ pub(super) async fn drive(
     };
     // Whoever is left by now is not asked any more.
     run.cluster.abandon().await;
-    let course = std::mem::take(&mut run.course);
+    let course = run.told();
     drop(run);
     went.and(ended)?;
-    server.stop().map_err(Failure::environment)?;
+    server.map_or(Ok(()), |server| server.stop().map(drop)).map_err(Failure::environment)?;
     Ok(course)
 }
 
@@ -88,11 +107,19 @@ async fn resource(plan: &Plan, workspace: &Workspace) -> Result<Server, Failure>
     Ok(server)
 }
 
+/// What is done in a run.
+enum Work<'a> {
+    /// The nodes enter, to change this counter.
+    Lock(&'a Server),
+    /// The clients of their log ask them.
+    Log(Clients),
+}
+
 /// A run under way.
 struct Run<'a> {
     plan: &'a Plan,
     cluster: Cluster<'a>,
-    server: &'a Server,
+    work: Work<'a>,
     heard: UnboundedReceiver<Heard>,
     progress: Progress,
     /// What is still to be done, in order.
@@ -115,13 +142,13 @@ impl<'a> Run<'a> {
     fn new(
         plan: &'a Plan,
         cluster: Cluster<'a>,
-        server: &'a Server,
+        work: Work<'a>,
         heard: UnboundedReceiver<Heard>,
     ) -> Self {
         Run {
             plan,
             cluster,
-            server,
+            work,
             heard,
             progress: Progress::new(plan),
             actions: plan.actions.clone(),
@@ -146,10 +173,20 @@ impl<'a> Run<'a> {
                 return Ok(());
             }
             let wake = self.wake();
+            let server = match self.work {
+                Work::Lock(server) => Some(server),
+                Work::Log(_) => None,
+            };
+            let failed = async {
+                match server {
+                    Some(server) => server.failed().await,
+                    None => std::future::pending().await,
+                }
+            };
             tokio::select! {
                 Some(heard) = self.heard.recv() => self.cluster.hear(heard).await?,
                 () = sleep_until(wake) => {}
-                failure = self.server.failed() => return Err(Failure::environment(failure)),
+                failure = failed => return Err(Failure::environment(failure)),
                 () = interrupts.next() => {
                     self.course.interrupted = true;
                     return Ok(());
@@ -169,6 +206,9 @@ impl<'a> Run<'a> {
                 self.start = Some(Instant::now());
                 self.active = Instant::now();
                 self.progress.started();
+                if let (Work::Log(clients), Some(log)) = (&mut self.work, &self.plan.log) {
+                    clients.begin(self.plan, log, self.active);
+                }
             }
             Some(late) if self.active.elapsed() > BOOTING => {
                 let (process, seconds) = (late.process, BOOTING.as_secs());
@@ -217,7 +257,8 @@ impl<'a> Run<'a> {
         let mut waiting = Vec::new();
         for cut in std::mem::take(&mut self.cuts) {
             let side = cut.side.iter().map(|target| self.cluster.find(*target));
-            let side: Option<Vec<ProcessId>> = side.collect();
+            let side: Option<Vec<ProcessId>> =
+                side.collect::<Option<Vec<_>>>().map(|it| it.concat());
             match side {
                 Some(side) if cut.from <= passed => self.part(&cut, side, passed)?,
                 _ => waiting.push(cut),
@@ -247,33 +288,60 @@ impl<'a> Run<'a> {
     /// Does one thing, unless it is not known yet to whom.
     async fn perform(&mut self, action: &Action, passed: Duration) -> Result<bool, Failure> {
         let found = match (action.deed, action.target) {
-            (Deed::Restart, Target::Leader) => self.cluster.fallen_leader(),
+            (Deed::Restart, Target::Leader) => {
+                self.cluster.fallen_leader().map(|fallen| vec![fallen])
+            }
             (_, target) => self.cluster.find(target),
         };
-        let Some(process) = found else { return Ok(false) };
-        let member = &mut self.cluster.members[process.index()];
-        match action.deed {
-            Deed::Kill if member.is_up() => {
+        let Some(found) = found else { return Ok(false) };
+        let can = |run: &Self, process: ProcessId| {
+            let member = &run.cluster.members[process.index()];
+            match action.deed {
+                Deed::Kill => member.is_up(),
+                Deed::Pause(_) => member.life == Life::Running,
+                Deed::Restart => !member.is_up(),
+            }
+        };
+        let (can, cannot): (Vec<_>, Vec<_>) =
+            found.into_iter().partition(|process| can(self, *process));
+        // Of all, those are meant to whom it can be done.
+        if let ([process], []) = (&cannot[..], &can[..]) {
+            let says = format!("{action} found {process} in no state for that; left out");
+            self.course.notes.push(says);
+        }
+        self.perform_on(&can, action, passed).await?;
+        Ok(true)
+    }
+
+    async fn perform_on(
+        &mut self,
+        processes: &[ProcessId],
+        action: &Action,
+        passed: Duration,
+    ) -> Result<(), Failure> {
+        if action.deed == Deed::Kill {
+            for process in processes {
+                let member = &mut self.cluster.members[process.index()];
                 member.killed_as_leader = action.target == Target::Leader;
-                self.cluster.kill(process).await?;
-                self.pauses.retain(|(_, paused)| *paused != process);
-                self.hurt(format!("{process} is killed"));
             }
-            Deed::Pause(length) if member.life == Life::Running => {
-                self.cluster.stop(process)?;
-                self.pauses.push((passed + length, process));
-                self.hurt(format!("{process} is stopped"));
-            }
-            Deed::Restart if !member.is_up() => {
-                self.cluster.restart(process, passed)?;
-                self.hurt(format!("{process} is started again"));
-            }
-            Deed::Kill | Deed::Pause(_) | Deed::Restart => {
-                let says = format!("{action} found {process} in no state for that; left out");
-                self.course.notes.push(says);
+            self.cluster.kill_all(processes).await?;
+            self.pauses.retain(|(_, paused)| !processes.contains(paused));
+        }
+        for process in processes.iter().copied() {
+            match action.deed {
+                Deed::Kill => self.hurt(format!("{process} is killed")),
+                Deed::Pause(length) => {
+                    self.cluster.stop(process)?;
+                    self.pauses.push((passed + length, process));
+                    self.hurt(format!("{process} is stopped"));
+                }
+                Deed::Restart => {
+                    self.cluster.restart(process, passed)?;
+                    self.hurt(format!("{process} is started again"));
+                }
             }
         }
-        Ok(true)
+        Ok(())
     }
 
     fn hurt(&mut self, says: String) {
@@ -282,12 +350,32 @@ impl<'a> Run<'a> {
     }
 
     fn watch_progress(&mut self) {
-        let entries = self.cluster.entries();
+        let entries = match &self.work {
+            Work::Lock(_) => self.cluster.entries(),
+            Work::Log(clients) => clients.course().answered(),
+        };
         if entries != self.entries {
             self.entries = entries;
             self.active = Instant::now();
         }
-        self.progress.show(entries, self.cluster.leader());
+        let leader = self.cluster.leader();
+        self.progress.show(entries, leader);
+        if self.plan.watch.is_some() && self.plan.log.is_some() && self.start.is_some() {
+            self.progress.logs(|| boxes(&self.cluster.members, leader));
+        }
+    }
+
+    /// What there is to tell when it is over.
+    fn told(&mut self) -> Course {
+        let mut course = std::mem::take(&mut self.course);
+        if let Work::Log(clients) = &mut self.work {
+            clients.abandon();
+            let seen = clients.course();
+            course.operations = seen.operations();
+            course.refusals = seen.refusals();
+            course.repeats = seen.repeats();
+        }
+        course
     }
 
     /// Whether all is done, or will never be.
@@ -295,13 +383,22 @@ impl<'a> Run<'a> {
         let Some(start) = self.start else { return false };
         let idle = |life| !matches!(life, Life::Booting | Life::Stopped);
         let members = &self.cluster.members;
-        let served = members.iter().all(|it| idle(it.life) && (it.done || !it.is_up()));
+        let level = self.cluster.is_level();
+        let working = match &mut self.work {
+            Work::Lock(_) => 0,
+            Work::Log(clients) => clients.working(),
+        };
+        let of_log = self.plan.log.is_some();
+        let done = |it: &Member| if of_log { working == 0 && level } else { it.done };
+        let served = members.iter().all(|it| idle(it.life) && (done(it) || !it.is_up()));
+        let up = members.iter().filter(|it| it.is_up()).count();
+        self.course.has_majority = 2 * up > members.len();
         let fallen = self.cluster.fallen_leader().is_some();
         let needed = |it: &Action| !it.by_default || (it.deed == Deed::Restart && fallen);
         if served && self.cuts.is_empty() && !self.actions.iter().any(needed) {
             return true;
         }
-        let grace = GRACE + 2 * (self.plan.hold + self.plan.think);
+        let grace = GRACE + 2 * (self.plan.hold + self.plan.think) + Clients::patience();
         let early = self.plan.duration.is_some_and(|duration| start.elapsed() < duration);
         let passed = start.elapsed();
         let due = self.actions.iter().any(|action| action.at > passed)
@@ -310,7 +407,8 @@ impl<'a> Run<'a> {
         if early || due || hurts || self.active.elapsed() < grace {
             return false;
         }
-        let unfinished = members.iter().filter(|it| it.is_up() && !it.done);
+        self.course.left_waiting = working;
+        let unfinished = members.iter().filter(|it| it.is_up() && !it.done && !(of_log && level));
         self.course.unfinished = unfinished.map(|member| member.process).collect();
         let undone = self.actions.iter().map(Action::to_string);
         let undone = undone.chain(self.cuts.iter().map(Cut::to_string));

@@ -9,8 +9,10 @@ use std::thread;
 use std::time::Duration;
 
 use tenure_core::Service;
+use tenure_core::service::{agreement, log};
+use tenure_daemon::log::ledger::Ledger;
 use tenure_trace::live::{Follow, Next};
-use tenure_trace::{Judge, Judgement, MergeError, Verification, segment};
+use tenure_trace::{Judge, Judgement, Kind, MergeError, Record, Told, Verification, segment};
 use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::analysis::{Analysis, Coordinator};
@@ -29,6 +31,8 @@ const BREATH: u64 = 4096;
 pub(super) struct Judged {
     pub(super) verification: Verification,
     pub(super) analysis: Analysis,
+    /// The log, where one was kept.
+    pub(super) ledger: Ledger,
 }
 
 /// A judge at work. Dropping it sends it away.
@@ -48,7 +52,8 @@ impl Judging {
         let (over, abandoned) = (Arc::default(), Arc::default());
         let bench = Bench {
             traces: workspace.traces_to_be(),
-            lock: plan.lock,
+            // Where there is no lock and no log, nobody entered anything.
+            only_election: !plan.lock && plan.log.is_none(),
             coordinator: plan.coordinator,
             over: Arc::clone(&over),
             abandoned: Arc::clone(&abandoned),
@@ -79,7 +84,7 @@ impl Drop for Judging {
 /// What the judge works with.
 struct Bench {
     traces: Vec<PathBuf>,
-    lock: bool,
+    only_election: bool,
     coordinator: Coordinator,
     over: Arc<AtomicBool>,
     abandoned: Arc<AtomicBool>,
@@ -93,12 +98,12 @@ impl Bench {
         let traces: Vec<_> = self.traces.iter().filter(|trace| trace.exists()).cloned().collect();
         let mut follow = Follow::open(&traces, &self.over).map_err(Failure::environment)?;
         let mut header = follow.header().clone();
-        if !self.lock {
-            // Nobody entered anything.
+        if self.only_election {
             header.service = Service::Election;
         }
         let mut judge = Judge::new(&header);
         let mut analysis = Analysis::default();
+        let mut ledger = Ledger::default();
         let mut shelf = Shelf::default();
         for read in 1_u64.. {
             if read.is_multiple_of(BREATH) {
@@ -112,6 +117,7 @@ impl Bench {
                 Next::Record(record) => {
                     judge.read(&record);
                     analysis.read(&record, self.coordinator);
+                    enter(&mut ledger, &record);
                 }
                 Next::Later => {
                     self.rest()?;
@@ -120,7 +126,7 @@ impl Bench {
                 Next::End => break,
             }
         }
-        Ok(Judged { verification: judge.finish_with(follow.seams()), analysis })
+        Ok(Judged { verification: judge.finish_with(follow.seams()), analysis, ledger })
     }
 
     fn is_over(&self) -> bool {
@@ -138,6 +144,19 @@ impl Bench {
             return Err(Failure::incomplete("nobody waits for the verdict"));
         }
         Ok(())
+    }
+}
+
+/// Takes down what a record says of a log.
+fn enter(ledger: &mut Ledger, record: &Record) {
+    let Some(at) = record.process.process() else { return };
+    match &record.kind {
+        Kind::Crash => ledger.crashed(at),
+        Kind::Event(Told::Agreement(agreement::Event::Log(log::Event::Committed {
+            index,
+            entry,
+        }))) => ledger.committed(at, *index, entry),
+        _ => {}
     }
 }
 

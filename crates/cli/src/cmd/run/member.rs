@@ -51,12 +51,25 @@ pub(super) struct Member {
     pub(super) entries: u64,
     /// Entries of the boots before.
     pub(super) entries_before: u64,
+    /// How far its log has come, as far as it reported that.
+    pub(super) known: Known,
     /// Whether it was killed because it led.
     pub(super) killed_as_leader: bool,
     files: Files,
     child: Option<Child>,
     /// The node lives as long as this is open.
     lifeline: Option<ChildStdin>,
+}
+
+/// What is known of a log.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Known {
+    /// How many entries it has.
+    pub(super) stored: u64,
+    /// How many of them its node knows to be committed.
+    pub(super) committed: u64,
+    /// The terms of the last ones.
+    pub(super) last_terms: Vec<u64>,
 }
 
 /// Something from a node.
@@ -89,6 +102,7 @@ impl Member {
             belief: None,
             entries: 0,
             entries_before: 0,
+            known: Known::default(),
             killed_as_leader: false,
             files,
             child: None,
@@ -122,6 +136,7 @@ impl Member {
         self.life = Life::Booting;
         (self.done, self.belief, self.killed_as_leader) = (false, None, false);
         self.entries_before += std::mem::take(&mut self.entries);
+        self.known = Known::default();
         self.lifeline = child.stdin.take();
         if let Some(out) = child.stdout.take() {
             tokio::spawn(listen(out, self.process, self.boot, heard.clone()));
@@ -133,6 +148,11 @@ impl Member {
     /// Whether there is a process, suspended or not.
     pub(super) fn is_up(&self) -> bool {
         self.life != Life::Down
+    }
+
+    /// Kills the process, and does not wait until it is gone: for whoever kills several at once.
+    pub(super) fn strike(&mut self) -> io::Result<()> {
+        self.signal(Signal::KILL)
     }
 
     /// Kills the process and waits until it is gone.

@@ -4,6 +4,7 @@ mod analysis;
 mod cluster;
 mod drive;
 mod judging;
+mod log;
 mod member;
 mod options;
 mod plan;
@@ -18,6 +19,7 @@ mod workspace;
 
 pub(crate) use options::Options;
 
+use serde::Serialize;
 use serde_json::json;
 use tenure_daemon::page::{About, LivePage, Source};
 
@@ -58,21 +60,53 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
     if !summary.held() {
         workspace.keep();
     }
-    summary.directory = workspace.is_kept().then(|| workspace.path().display().to_string());
+    summary.lies_in(workspace.is_kept().then(|| workspace.path().display().to_string()));
     match format {
         Format::Json => print_json(&summary)?,
-        Format::Text => print(&table::table(&summary))?,
+        Format::Text => print(&summary.table())?,
     }
     Ok(if summary.held() { Status::Held } else { Status::Violated })
+}
+
+/// The result of a run, of a lock or of a log.
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
+enum Outcome {
+    Lock(Box<Summary>),
+    Log(Box<log::Summary>),
+}
+
+impl Outcome {
+    fn held(&self) -> bool {
+        match self {
+            Outcome::Lock(summary) => summary.held(),
+            Outcome::Log(summary) => summary.held(),
+        }
+    }
+
+    fn lies_in(&mut self, directory: Option<String>) {
+        match self {
+            Outcome::Lock(summary) => summary.directory = directory,
+            Outcome::Log(summary) => summary.lies_in(directory),
+        }
+    }
+
+    fn table(&self) -> String {
+        match self {
+            Outcome::Lock(summary) => table::table(summary),
+            Outcome::Log(summary) => log::table(summary),
+        }
+    }
 }
 
 /// The page on which the run can be watched, if it is asked for.
 fn watch(plan: &Plan, workspace: &Workspace) -> Result<Option<LivePage>, Failure> {
     let Some(listen) = plan.watch else { return Ok(None) };
+    let log = plan.log.as_ref().map(|log| &log.name);
     let about = About {
         title: "tenure run".to_owned(),
-        mutex: plan.service.mutex.clone(),
-        election: plan.service.election.clone(),
+        mutex: log.unwrap_or(&plan.service.mutex).clone(),
+        election: log.unwrap_or(&plan.service.election).clone(),
         size: plan.size,
         own: None,
     };
@@ -84,13 +118,19 @@ fn watch(plan: &Plan, workspace: &Workspace) -> Result<Option<LivePage>, Failure
 }
 
 /// Runs the cluster and judges its traces meanwhile.
-async fn measure(plan: &Plan, workspace: &Workspace) -> Result<Summary, Failure> {
+async fn measure(plan: &Plan, workspace: &Workspace) -> Result<Outcome, Failure> {
     let mut interrupts = Interrupts::new()?;
     let judging = Judging::begin(plan, workspace);
     let course = drive::drive(plan, workspace, &mut interrupts).await?;
+    if plan.log.is_some() {
+        record::history(&workspace.history(), &course.operations)?;
+    }
     let _line = JudgingLine::begins();
     tokio::select! {
-        judged = judging.end() => Ok(Summary::new(plan, judged?, course)),
+        judged = judging.end() => Ok(match &plan.log {
+            Some(log) => Outcome::Log(Box::new(log::Summary::new(plan, log, judged?, course))),
+            None => Outcome::Lock(Box::new(Summary::new(plan, judged?, course))),
+        }),
         () = interrupts.next() => {
             Err(Failure::incomplete("interrupted before the traces were judged"))
         }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::schedule::{Cut, Moment, Pause};
+use super::schedule::{Cut, Moment, Pause, Timeouts};
 use crate::cmd::duration;
 use crate::cmd::known::algorithm;
 use crate::cmd::output::Format;
@@ -15,7 +15,8 @@ const EXAMPLES: &str = "\
 Examples:
   tenure run
   tenure run --mutex coordinated:raft --kill leader@2s --restart leader@5s --duration 10s
-  tenure run --election raft --partition leader@2s..5s --duration 8s";
+  tenure run --election raft --partition leader@2s..5s --duration 8s
+  tenure run --log raft-log --kill all@2s --restart all@3s";
 
 /// The main job: a cluster of real processes that elects, locks, is hurt, and is judged
 ///
@@ -38,7 +39,22 @@ pub(crate) struct Options {
     #[arg(long, value_name = "NAME", value_parser = algorithm(), hide_possible_values = true)]
     #[arg(help_heading = "The cluster")]
     pub(super) election: Option<String>,
-    /// Variants of the lock to switch on, separated by commas; `tenure list NAME` shows them
+    /// Keep a log in place of a lock and a leader: raft-log
+    #[arg(long, value_name = "NAME", value_parser = algorithm(), hide_possible_values = true)]
+    #[arg(conflicts_with_all = ["mutex", "election", "no_lock", "hold", "fifo"])]
+    #[arg(help_heading = "The cluster")]
+    pub(super) log: Option<String>,
+    /// With --log: how many clients there are [default: 8]
+    ///
+    /// A quarter of them only read, and so stay with whoever answers them.
+    #[arg(long, value_name = "N", requires = "log")]
+    #[arg(help_heading = "The work")]
+    pub(super) clients: Option<u32>,
+    /// With --log: the shortest and the longest election timeout [default: 150ms..300ms]
+    #[arg(long, value_name = "FROM..UNTIL", requires = "log")]
+    #[arg(help_heading = "The cluster")]
+    pub(super) election_timeout: Option<Timeouts>,
+    /// Variants of lock or log to switch on, separated by commas; `tenure list NAME` shows them
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     #[arg(help_heading = "The cluster")]
     pub(super) variant: Vec<String>,
@@ -50,7 +66,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "NAME", default_value = "star")]
     #[arg(help_heading = "The cluster")]
     pub(super) tree: String,
-    /// How often every node enters, instead of a time or within it
+    /// How often every node enters, or every client asks, instead of a time or within it
     #[arg(long, value_name = "N")]
     #[arg(help_heading = "The work")]
     pub(super) entries: Option<u64>,
@@ -58,14 +74,14 @@ pub(crate) struct Options {
     #[arg(long, value_name = "TIME", value_parser = duration::parse)]
     #[arg(help_heading = "The work")]
     pub(super) duration: Option<Duration>,
-    /// Kill (SIGKILL) the leader or a process: leader@2s, 3@1s; repeatable [default: leader@2s,
-    /// with --restart leader@5s, where the lock survives it and no fault is asked for]
+    /// Kill (SIGKILL) the leader, a process or all: leader@2s, 3@1s, all@1s; repeatable [default:
+    /// leader@2s, with --restart leader@5s, where the lock survives it and no fault is asked for]
     ///
     /// Any fault that is asked for takes the place of the default ones.
     #[arg(long, visible_alias = "crash", value_name = "WHO@WHEN")]
     #[arg(help_heading = "Faults")]
     pub(super) kill: Vec<Moment>,
-    /// Start a killed process again, with what it had saved: leader@5s, 3@4s; repeatable
+    /// Start a killed process again, with what it had saved: leader@5s, 3@4s, all@2s; repeatable
     #[arg(long, visible_alias = "recover", value_name = "WHO@WHEN")]
     #[arg(help_heading = "Faults")]
     pub(super) restart: Vec<Moment>,
@@ -97,11 +113,11 @@ pub(crate) struct Options {
     #[arg(long)]
     #[arg(help_heading = "The cluster")]
     pub(super) fifo: bool,
-    /// With --fifo: how likely a message is lost above the sockets, 0 to 1
+    /// With --fifo or --log: how likely a message is lost above the sockets, 0 to 1
     #[arg(long, value_name = "P", default_value_t = 0.0, allow_hyphen_values = true)]
     #[arg(help_heading = "Faults")]
     pub(super) lose: f64,
-    /// With --fifo: how likely a message is sent twice, 0 to 1
+    /// With --fifo or --log: how likely a message is sent twice, 0 to 1
     #[arg(long, value_name = "P", default_value_t = 0.0, allow_hyphen_values = true)]
     #[arg(help_heading = "Faults")]
     pub(super) duplicate: f64,

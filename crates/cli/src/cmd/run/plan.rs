@@ -6,12 +6,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use tenure_algorithms::catalogue::{Parameters, Unknown};
-use tenure_core::{Card, Crashes, Property, Surroundings, TICKS_PER_UNIT};
+use tenure_core::{Card, Crashes, Property, Service as Offered, Surroundings, TICKS_PER_UNIT};
 use tenure_daemon::Service;
 
 use super::analysis::Coordinator;
 use super::options::Options;
-use super::schedule::{Action, Cut, Deed, Moment, Target};
+use super::schedule::{Action, Cut, Deed, Moment, Target, Timeouts};
 use crate::cmd::failure::Failure;
 
 /// More processes than this on one machine measure the machine.
@@ -31,6 +31,23 @@ const DEFAULT_BLOWS: [Moment; 2] = [Moment::leader_at(2), Moment::leader_at(5)];
 const WATCHED_DURATION: Duration = Duration::from_secs(60);
 const WATCHED_BLOWS: [Moment; 2] = [Moment::leader_at(10), Moment::leader_at(15)];
 
+/// How many clients a log has where nobody says how many, and at most.
+const CLIENTS: u32 = 8;
+const MOST_CLIENTS: u32 = 256;
+
+/// The election timeouts of a log where nobody says which: those of the paper.
+const TIMEOUTS: Timeouts =
+    Timeouts { least: Duration::from_millis(150), most: Duration::from_millis(300) };
+
+/// A log that is kept in place of a lock.
+#[derive(Clone, Debug)]
+pub(super) struct LogPlan {
+    pub(super) name: String,
+    pub(super) variants: Vec<String>,
+    pub(super) clients: u32,
+    pub(super) timeouts: Timeouts,
+}
+
 /// A run that is possible.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
@@ -38,6 +55,8 @@ pub(super) struct Plan {
     pub(super) service: Service,
     pub(super) card: Card,
     pub(super) coordinator: Coordinator,
+    /// The log, if there is one: then there is no lock.
+    pub(super) log: Option<LogPlan>,
     pub(super) lock: bool,
     pub(super) entries: Option<u64>,
     pub(super) duration: Option<Duration>,
@@ -64,7 +83,12 @@ impl Plan {
     pub(super) fn new(options: Options) -> Result<Plan, Failure> {
         let (fifo, service) = service(&options);
         validate(&options, fifo)?;
-        let card = card(options.nodes, &service)?;
+        let log = log(&options)?;
+        let card = match &log {
+            Some(log) => card_of_log(options.nodes, log)?,
+            None => card(options.nodes, &service)?,
+        };
+        let name = log.as_ref().map_or(&service.mutex, |log| &log.name);
         let lock = tenure_instances::card(&service.mutex, &Parameters::plain(options.nodes));
         let coordinator = lock.map_or(Coordinator::Nobody, |lock| Coordinator::of(&lock));
         let duration = match (options.duration, options.entries) {
@@ -72,20 +96,24 @@ impl Plan {
             (None, None) => Some(DEFAULT_DURATION),
             (duration, _) => duration,
         };
-        let actions = actions(&options, &service.mutex, &card, duration)?;
+        let actions = actions(&options, name, &card, duration)?;
         let cuts = cuts(&options, duration)?;
         // Whoever is stopped for longer than a heartbeat may take is suspected, and is alive; and
         // so is whoever is cut off. Nothing is lost by a cut: TCP repeats it.
         let stops = actions.iter().any(|action| matches!(action.deed, Deed::Pause(_)));
         let suspicion = stops || !cuts.is_empty();
         let around = Surroundings { suspicion, ..card.surroundings() };
+        let mut promises = card.promises_in(&around);
+        // That is for its clients to say, not for traces: see what a node writes down.
+        promises.retain(|promise| log.is_none() || *promise != Property::NoCreation);
         Ok(Plan {
-            promises: card.promises_in(&around),
+            promises,
             size: options.nodes,
             service,
             card,
             coordinator,
-            lock: !options.no_lock,
+            lock: !options.no_lock && log.is_none(),
+            log,
             entries: options.entries,
             duration,
             hold: options.hold,
@@ -142,7 +170,7 @@ fn validate(options: &Options, fifo: bool) -> Result<(), Failure> {
             format!("{option} {chance} is no probability from 0 to below 1, such as 0.1"),
         )?;
         require(
-            chance == 0.0 || fifo,
+            chance == 0.0 || fifo || options.log.is_some(),
             format!("{option} needs --fifo: without it nothing brings a lost message back"),
         )?;
     }
@@ -158,6 +186,29 @@ fn validate(options: &Options, fifo: bool) -> Result<(), Failure> {
         options.duration != Some(Duration::ZERO),
         "--duration 0ms leaves no time to do anything; try 10s".into(),
     )
+}
+
+/// The log that is asked for.
+fn log(options: &Options) -> Result<Option<LogPlan>, Failure> {
+    let Some(name) = options.log.clone() else { return Ok(None) };
+    let clients = options.clients.unwrap_or(CLIENTS);
+    if !(1..=MOST_CLIENTS).contains(&clients) {
+        return Err(Failure::usage(format!(
+            "--clients {clients} is too few or too many; 1 to {MOST_CLIENTS} are possible"
+        )));
+    }
+    let timeouts = options.election_timeout.unwrap_or(TIMEOUTS);
+    Ok(Some(LogPlan { name, variants: options.variant.clone(), clients, timeouts }))
+}
+
+fn card_of_log(size: u32, log: &LogPlan) -> Result<Card, Failure> {
+    let parameters = Parameters { variants: log.variants.clone(), ..Parameters::plain(size) };
+    let card = tenure_instances::card(&log.name, &parameters).map_err(Failure::usage)?;
+    if card.service != Offered::Log {
+        let name = &log.name;
+        return Err(Failure::usage(format!("{name} keeps no log; write --log raft-log")));
+    }
+    Ok(card)
 }
 
 fn card(size: u32, service: &Service) -> Result<Card, Failure> {
@@ -212,7 +263,7 @@ fn cuts(options: &Options, duration: Option<Duration>) -> Result<Vec<Cut>, Failu
     }
     for cut in &cuts {
         let of = |target: &Target| match target {
-            Target::Leader => true,
+            Target::Leader | Target::All => true,
             Target::Process(process) => process.0 < nodes,
         };
         if !cut.side.iter().all(of) {
@@ -286,7 +337,9 @@ fn check(
              leave it out, or add --beyond-assumptions"
         )));
     }
-    let of_target = |deed| before.iter().filter(move |it| it.deed == deed && it.target == target);
+    // Who is killed with all others can be started alone, and the other way round.
+    let same = |it: &Action| it.target == target || [it.target, target].contains(&Target::All);
+    let of_target = |deed| before.iter().filter(move |it| it.deed == deed && same(it));
     if deed == Deed::Restart && of_target(Deed::Kill).count() <= of_target(Deed::Restart).count() {
         return Err(Failure::usage(format!(
             "{action} starts nobody: add an earlier --kill {target}@…"
@@ -323,6 +376,22 @@ mod tests {
         assert_eq!((plan.size, plan.duration), (5, Some(Duration::from_secs(10))));
         assert_eq!((&*plan.service.mutex, &*plan.service.election), ("coordinated:bully", "bully"));
         assert_eq!(actions(""), "--kill leader@2s --restart leader@5s");
+    }
+
+    #[test]
+    fn a_log_is_kept_for_eight_clients_with_the_timeouts_of_the_paper() {
+        let log = plan("--log raft-log").unwrap();
+        assert_eq!(log.card.service, Offered::Log);
+        let LogPlan { clients, timeouts, .. } = log.log.unwrap();
+        assert_eq!((clients, timeouts), (8, TIMEOUTS));
+        assert!(!log.lock);
+        assert_eq!(actions("--log raft-log"), "--kill leader@2s --restart leader@5s");
+        let all = "--kill all@1s --restart all@2s";
+        assert_eq!(actions(&format!("--log raft-log {all}")), all);
+        let some = "--kill 1@1s --kill leader@2s --restart all@3s";
+        assert_eq!(actions(&format!("--log raft-log {some}")), some);
+        let lossy = plan("--log raft-log --lose 0.1 --election-timeout 1s..2s").unwrap();
+        assert_eq!(lossy.log.unwrap().timeouts.least, Duration::from_secs(1));
     }
 
     #[test]
@@ -388,6 +457,12 @@ mod tests {
             ("--pause 2@1s..10s", "10s"),
             ("--partition 2@1s..10s", "10s"),
             ("--partition 6@1s..2s", "1 to 5"),
+            ("--log bully", "--log raft-log"),
+            ("--log raft-log --clients 0", "1 to 256"),
+            ("--log raft-log --mutex central", "--mutex"),
+            ("--log raft-log --variant quick", "lonely-read"),
+            ("--clients 3", "--log"),
+            ("--restart all@5s", "--kill all"),
             ("--partition 2@1s..", "1,2@1s..3s"),
             ("--partition 2@1s..2s -n 17", "16"),
             ("--kill leader", "leader@2s"),

@@ -1,11 +1,14 @@
 //! How the run is going, on a terminal; elsewhere not a word.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use tenure_core::ProcessId;
 
 use super::plan::Plan;
+
+/// How often the logs are shown.
+const OFTEN: Duration = Duration::from_millis(500);
 
 /// A line on standard error that follows the run. It vanishes when it is dropped.
 #[derive(Debug)]
@@ -14,6 +17,8 @@ pub(super) struct Progress {
     /// Whether the length of the bar is a time; else it is a number of entries.
     timed: bool,
     total: u64,
+    /// What was shown of the logs, and when.
+    shown: Option<(Instant, String)>,
 }
 
 /// Says that it is being judged what happened, until it is dropped.
@@ -45,7 +50,7 @@ impl Progress {
         if let Ok(style) = ProgressStyle::with_template("{elapsed:>4} {bar:30} {msg}") {
             bar.set_style(style);
         }
-        Progress { bar, timed, total }
+        Progress { bar, timed, total, shown: None }
     }
 
     /// Everybody is ready.
@@ -57,6 +62,20 @@ impl Progress {
     /// Something was done to a node.
     pub(super) fn event(&self, says: &str) {
         self.bar.println(format!("{:>6.2} s  {says}", self.bar.elapsed().as_secs_f64()));
+    }
+
+    /// Shows the logs on standard error, where that is asked for: now and then, when they changed.
+    pub(super) fn logs(&mut self, rows: impl FnOnce() -> String) {
+        let now = Instant::now();
+        if self.shown.as_ref().is_some_and(|(at, _)| now.duration_since(*at) < OFTEN) {
+            return;
+        }
+        let rows = rows();
+        if self.shown.as_ref().is_none_or(|(_, before)| *before != rows) {
+            let passed = self.bar.elapsed().as_secs_f64();
+            self.bar.suspend(|| eprint!("{passed:>6.2} s\n{rows}"));
+        }
+        self.shown = Some((now, rows));
     }
 
     pub(super) fn show(&self, entries: u64, leader: Option<ProcessId>) {

@@ -15,6 +15,8 @@ pub(super) enum Target {
     Leader,
     /// This process.
     Process(ProcessId),
+    /// Everybody, at once.
+    All,
 }
 
 impl fmt::Display for Target {
@@ -22,6 +24,7 @@ impl fmt::Display for Target {
         match self {
             Target::Leader => f.write_str("leader"),
             Target::Process(process) => write!(f, "{}", process.number()),
+            Target::All => f.write_str("all"),
         }
     }
 }
@@ -33,7 +36,10 @@ impl FromStr for Target {
         match text.parse::<u32>() {
             Ok(number) if number > 0 => Ok(Target::Process(ProcessId(number - 1))),
             _ if text == "leader" => Ok(Target::Leader),
-            _ => Err(format!("`{text}` is nobody; write leader, or a process's number from 1")),
+            _ if text == "all" => Ok(Target::All),
+            _ => {
+                Err(format!("`{text}` is nobody; write leader, all, or a process's number from 1"))
+            }
         }
     }
 }
@@ -134,6 +140,27 @@ fn for_a_time<'a>(text: &'a str, example: &str) -> Result<(&'a str, Duration, Du
     Ok((who, from, until))
 }
 
+/// The shortest and the longest election timeout: `150ms..300ms`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Timeouts {
+    pub(super) least: Duration,
+    pub(super) most: Duration,
+}
+
+impl FromStr for Timeouts {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let fault = || format!("`{text}` is no range of timeouts; write 150ms..300ms");
+        let (least, most) = text.split_once("..").ok_or_else(fault)?;
+        let (least, most) = (duration::parse(least)?, duration::parse(most)?);
+        if least < Duration::from_millis(4) || most < least {
+            return Err(fault());
+        }
+        Ok(Timeouts { least, most })
+    }
+}
+
 /// What the parent does to a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Deed {
@@ -197,7 +224,7 @@ mod tests {
 
     #[test]
     fn moments_and_pauses_are_read_as_they_are_shown() {
-        for text in ["leader@2s", "3@250ms", "20@1.5s"] {
+        for text in ["leader@2s", "3@250ms", "all@1.5s"] {
             assert_eq!(text.parse::<Moment>().unwrap().to_string(), text);
         }
         for text in ["2@1s..3s", "leader@500ms..1.5s"] {

@@ -105,7 +105,7 @@ pub(super) struct Recovered {
 impl Summary {
     /// What came of a run, and of judging it.
     pub(super) fn new(plan: &Plan, judged: Judged, course: Course) -> Summary {
-        let Judged { verification, analysis } = judged;
+        let Judged { verification, analysis, .. } = judged;
         let violated = violated(&course, &verification);
         let mut notes = course.notes;
         if plan.promises.len() < plan.card.promises.len() {
@@ -226,11 +226,11 @@ fn latency(quantiles: Quantiles) -> Latency {
     Latency { p50: thousandths(p50), p99: thousandths(p99), max: thousandths(max) }
 }
 
-fn rounded(election: Election) -> Election {
+pub(super) fn rounded(election: Election) -> Election {
     Election { at: thousandths(election.at), ms: thousandths(election.ms), ..election }
 }
 
 /// To three digits after the point: what is behind is noise.
-fn thousandths(number: f64) -> f64 {
+pub(super) fn thousandths(number: f64) -> f64 {
     (number * 1e3).round() / 1e3
 }

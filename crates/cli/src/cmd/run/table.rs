@@ -1,8 +1,10 @@
 //! The one table that a run prints.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use tenure_trace::{Cause, Election, Judgement};
+use tenure_core::Property;
+use tenure_trace::{Cause, Election, Judgement, Violated};
 
 use super::analysis::Injected;
 use super::drive::Apart;
@@ -14,8 +16,8 @@ const INDENT: usize = 22;
 
 /// The table, ready to be printed.
 pub(super) fn table(summary: &Summary) -> String {
-    let mut table = Table(String::new());
-    table.head(summary);
+    let mut table = Table::default();
+    table.head(&head(summary));
     table.work(summary);
     table.elections(&summary.elections);
     table.partitions(&summary.partitions);
@@ -23,14 +25,52 @@ pub(super) fn table(summary: &Summary) -> String {
     if let Some(directory) = &summary.directory {
         table.row("files", directory);
     }
-    table.0
+    table.finish()
 }
 
-struct Table(String);
+fn head(summary: &Summary) -> String {
+    let Summary { nodes, mutex, election, seed, seconds, .. } = summary;
+    let lock = if summary.lock { format!("lock {mutex}") } else { "no lock".into() };
+    let many = if *nodes == 1 { "node" } else { "nodes" };
+    let fifo = if summary.channel.is_some() { " over fifo" } else { "" };
+    let ended = if summary.interrupted { ", interrupted" } else { "" };
+    format!(
+        "{nodes} {many}, {lock}{fifo}, election {election}, {seconds:.1} s of work, seed \
+         {seed}{ended}"
+    )
+}
+
+/// What was judged: by judgement, the names of those properties.
+pub(super) fn verdicts(
+    verdicts: &BTreeMap<Property, Judgement>,
+    not_promised: &[Property],
+    named: impl Fn(Property) -> &'static str,
+) -> Vec<(&'static str, String)> {
+    let mut rows = Vec::new();
+    for judgement in [Judgement::Holds, Judgement::Incomplete, Judgement::Violated] {
+        let same = verdicts
+            .iter()
+            .filter(|(property, it)| **it == judgement && !not_promised.contains(property));
+        let same: Vec<&str> = same.map(|(property, _)| named(*property)).collect();
+        if !same.is_empty() {
+            rows.push((judgement.name(), same.join(", ")));
+        }
+    }
+    if !not_promised.is_empty() {
+        let names: Vec<&str> = not_promised.iter().map(|it| it.name()).collect();
+        let they = if names.len() == 1 { "it" } else { "they" };
+        rows.push(("not promised", format!("{}, and {they} did not hold", names.join(", "))));
+    }
+    rows
+}
+
+/// A table of rows, each with a name.
+#[derive(Debug, Default)]
+pub(super) struct Table(String);
 
 impl Table {
     /// A name and what there is to say, on as many lines as it takes.
-    fn row(&mut self, name: &str, says: &str) {
+    pub(super) fn row(&mut self, name: &str, says: &str) {
         let mut name = name;
         for line in wrapped(says, width() - INDENT) {
             let width = INDENT - 2;
@@ -39,27 +79,29 @@ impl Table {
         }
     }
 
-    fn head(&mut self, summary: &Summary) {
-        let Summary { nodes, mutex, election, seed, seconds, .. } = summary;
-        let lock = if summary.lock { format!("lock {mutex}") } else { "no lock".into() };
-        let many = if *nodes == 1 { "node" } else { "nodes" };
-        let fifo = if summary.channel.is_some() { " over fifo" } else { "" };
-        let ended = if summary.interrupted { ", interrupted" } else { "" };
-        let head = format!(
-            "{nodes} {many}, {lock}{fifo}, election {election}, {seconds:.1} s of work, \
-             seed {seed}{ended}"
-        );
-        self.0.push_str(&wrapped(&head, width()).join("\n"));
+    /// What ran, above all rows.
+    pub(super) fn head(&mut self, says: &str) {
+        self.0.push_str(&wrapped(says, width()).join("\n"));
         self.0.push_str("\n\n");
+    }
+
+    /// The table as text.
+    pub(super) fn finish(self) -> String {
+        self.0
+    }
+
+    /// How long something took.
+    pub(super) fn latency(&mut self, name: &str, latency: Option<Latency>) {
+        if let Some(Latency { p50, p99, max }) = latency {
+            let says = format!("p50 {}   p99 {}   max {}", millis(p50), millis(p99), millis(max));
+            self.row(name, &says);
+        }
     }
 
     fn work(&mut self, summary: &Summary) {
         self.row("entries", &grouped(summary.entries));
         self.row("entries per second", &grouped(summary.entries_per_second.round() as u64));
-        if let Some(Latency { p50, p99, max }) = summary.latency_ms {
-            let says = format!("p50 {}   p99 {}   max {}", millis(p50), millis(p99), millis(max));
-            self.row("entry latency", &says);
-        }
+        self.latency("entry latency", summary.latency_ms);
         if let Some(messages) = &summary.messages_per_entry {
             let MessagesPerEntry { measured, formula, away_from_coordinator, .. } = messages;
             let away = away_from_coordinator
@@ -90,7 +132,7 @@ impl Table {
     }
 
     /// The changes of leader. A leader that is elected again shows only by its terms.
-    fn elections(&mut self, elections: &[Election]) {
+    pub(super) fn elections(&mut self, elections: &[Election]) {
         if elections.is_empty() {
             self.row("elections", "none");
         }
@@ -114,7 +156,7 @@ impl Table {
         }
     }
 
-    fn partitions(&mut self, partitions: &[Apart]) {
+    pub(super) fn partitions(&mut self, partitions: &[Apart]) {
         for (place, Apart { at, ms, side }) in partitions.iter().enumerate() {
             let names: Vec<String> = side.iter().map(|number| format!("P{number}")).collect();
             let name = if place == 0 { "partitions" } else { "" };
@@ -123,8 +165,8 @@ impl Table {
         }
     }
 
-    fn judgement(&mut self, summary: &Summary) {
-        let Counter { expected, found, lost } = summary.counter;
+    /// What the counter should hold, and does.
+    pub(super) fn counter(&mut self, Counter { expected, found, lost }: Counter) {
         let (expected, found) = (grouped(expected), grouped(found));
         let lost = match lost {
             0 => "none lost".into(),
@@ -133,6 +175,10 @@ impl Table {
             }
         };
         self.row("counter", &format!("expected {expected}, found {found}, {lost}"));
+    }
+
+    fn judgement(&mut self, summary: &Summary) {
+        self.counter(summary.counter);
         self.row(
             "refused",
             &match summary.refused {
@@ -160,42 +206,32 @@ impl Table {
     }
 
     fn verdicts(&mut self, summary: &Summary) {
-        for judgement in [Judgement::Holds, Judgement::Incomplete, Judgement::Violated] {
-            let same = summary.verdicts.iter().filter(|(property, it)| {
-                **it == judgement && !summary.not_promised.contains(property)
-            });
-            let same: Vec<&str> = same.map(|(property, _)| summary.named(*property)).collect();
-            if !same.is_empty() {
-                self.row(judgement.name(), &same.join(", "));
-            }
-        }
-        if !summary.not_promised.is_empty() {
-            let names: Vec<&str> = summary.not_promised.iter().map(|it| it.name()).collect();
-            let they = if names.len() == 1 { "it" } else { "they" };
-            let says = format!("{}, and {they} did not hold", names.join(", "));
-            self.row("not promised", &says);
-        }
-        for note in &summary.notes {
+        let named = |property| summary.named(property);
+        let rows = verdicts(&summary.verdicts, &summary.not_promised, named);
+        rows.iter().for_each(|(name, says)| self.row(name, says));
+        let alone =
+            "there was no lock and no fence: the control experiment, which must lose updates";
+        let alone = (!summary.lock).then(|| alone.to_owned());
+        let notes: Vec<String> = summary.notes.iter().cloned().chain(alone).collect();
+        self.verdict(&notes, &summary.violated);
+    }
+
+    /// Remarks, and what was violated.
+    pub(super) fn verdict(&mut self, notes: &[String], violated: &[Violated]) {
+        for note in notes {
             self.row("note", note);
         }
-        if !summary.lock {
-            let says =
-                "there was no lock and no fence: the control experiment, which must lose updates";
-            self.row("note", says);
-        }
-        for violated in &summary.violated {
+        for violated in violated {
             let (at, says) = (violated.at / 1e3, &violated.says);
             self.row("VIOLATED", &format!("{} at {at:.2} s: {says}", violated.property));
         }
-        self.row(
-            "violations",
-            &if summary.violations == 0 { "none".into() } else { summary.violations.to_string() },
-        );
+        let many = violated.len();
+        self.row("violations", &if many == 0 { "none".into() } else { many.to_string() });
     }
 }
 
 /// A number with its digits in threes.
-fn grouped(number: u64) -> String {
+pub(super) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut grouped = String::new();
     for (place, digit) in digits.chars().enumerate() {

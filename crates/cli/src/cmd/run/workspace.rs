@@ -94,6 +94,11 @@ impl Workspace {
         self.path.join("parent.ndjson")
     }
 
+    /// What the clients of a log have seen.
+    pub(super) fn history(&self) -> PathBuf {
+        self.path.join("clients.ndjson")
+    }
+
     /// The traces that there will be: those of the nodes first.
     pub(super) fn traces_to_be(&self) -> Vec<PathBuf> {
         let nodes = (0..self.size).map(|process| self.trace(ProcessId(process)));

@@ -1,0 +1,229 @@
+//! What happened to a log and its clients, in figures.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use tenure_core::{ProcessId, Property};
+use tenure_daemon::log::history::{self, End, Fault, Operation, What};
+use tenure_daemon::log::ledger::Ledger;
+use tenure_trace::{Election, Judgement, Violated};
+
+use crate::cmd::run::drive::{Apart, Course};
+use crate::cmd::run::judging::Judged;
+use crate::cmd::run::plan::{LogPlan, Plan};
+use crate::cmd::run::summary::{Counter, Latency, rounded, thousandths};
+
+/// What is said of the network where it was cut.
+const WIRED: &str = "the nodes were connected through this command, which cut them: answers take \
+                     longer than without --partition, and clients reached both sides";
+
+/// The result of a run. Scripts depend on the names; more may be added.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::cmd::run) struct Summary {
+    pub(super) nodes: u32,
+    pub(super) log: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) variants: Vec<String>,
+    pub(super) clients: u32,
+    pub(super) seed: u64,
+    /// From the first question to the last answer.
+    pub(super) seconds: f64,
+    pub(super) operations: Operations,
+    pub(super) operations_per_second: f64,
+    pub(super) latency_ms: Option<Latency>,
+    pub(super) elections: Vec<Election>,
+    /// Who was cut off from all others, and when.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) partitions: Vec<Apart>,
+    pub(super) entries: Entries,
+    pub(super) counter: Counter,
+    /// How many of the following there are.
+    pub(super) violations: usize,
+    pub(super) violated: Vec<Violated>,
+    pub(super) verdicts: BTreeMap<Property, Judgement>,
+    /// Which of the verdicts are about what nobody promised, and so count for nothing.
+    pub(super) not_promised: Vec<Property>,
+    pub(super) crashes: u64,
+    pub(super) interrupted: bool,
+    pub(super) notes: Vec<String>,
+    pub(super) records: u64,
+    /// Where the files are, if they were kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) directory: Option<String>,
+}
+
+/// What clients asked.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(super) struct Operations {
+    /// Of those that were answered.
+    pub(super) answered: u64,
+    pub(super) increments: u64,
+    pub(super) writes: u64,
+    pub(super) reads: u64,
+    /// Those of which nobody knows whether they were done.
+    pub(super) unknown: u64,
+    /// How often a node said that it does not do something: it was asked again.
+    pub(super) refusals: u64,
+    /// How often something was asked again though it might have been done.
+    pub(super) repeats: u64,
+}
+
+/// What the log has.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Entries {
+    /// How many entries are committed.
+    pub(super) committed: u64,
+    /// The terms of the first and the last.
+    pub(super) terms: Option<(u64, u64)>,
+    /// The numbers of the processes that were told of every one of them.
+    pub(super) told: Vec<u32>,
+}
+
+impl Summary {
+    /// What came of a run, and of judging it.
+    pub(in crate::cmd::run) fn new(
+        plan: &Plan,
+        log: &LogPlan,
+        judged: Judged,
+        course: Course,
+    ) -> Summary {
+        let Judged { verification, ledger, .. } = judged;
+        let operations = &course.operations;
+        let mut faults: Vec<Fault> =
+            [history::counter(operations), history::register(operations), ledger.judge(operations)]
+                .into_iter()
+                .filter_map(Result::err)
+                .collect();
+        faults.extend(behind(&course, &ledger));
+        let mut verdicts = verification.properties;
+        // Of a command that was saved when its process was killed, and had not left it yet, no
+        // trace tells: that nothing was made up is judged by those who asked.
+        verdicts.insert(Property::NoCreation, Judgement::Holds);
+        let mut violations = verification.violations;
+        violations.retain(|violated| violated.property != Property::NoCreation);
+        let (mut violated, idle): (Vec<Violated>, Vec<Violated>) =
+            violations.into_iter().partition(|violated| violated.counts);
+        for Fault { property, says } in faults {
+            verdicts.insert(property, Judgement::Violated);
+            violated.push(Violated { property, at: verification.duration, says, counts: true });
+        }
+        let mut notes = course.notes;
+        if !plan.cuts.is_empty() {
+            notes.push(WIRED.to_owned());
+        }
+        let seconds = seconds(operations);
+        let asked = count(operations, course.refusals, course.repeats);
+        let rate = if seconds > 0.0 { asked.answered as f64 / seconds } else { 0.0 };
+        let complete = ledger.complete();
+        Summary {
+            nodes: plan.size,
+            log: log.name.clone(),
+            variants: log.variants.clone(),
+            clients: log.clients,
+            seed: plan.seed,
+            seconds: thousandths(seconds),
+            operations: asked,
+            operations_per_second: thousandths(rate),
+            latency_ms: latency(operations),
+            elections: verification.elections.into_iter().map(rounded).collect(),
+            partitions: course.apart,
+            entries: Entries {
+                committed: ledger.entries(),
+                terms: ledger.terms(),
+                told: complete.into_iter().map(ProcessId::number).collect(),
+            },
+            counter: counter(operations, &ledger),
+            violations: violated.len(),
+            not_promised: idle.iter().map(|violated| violated.property).collect(),
+            violated,
+            verdicts,
+            crashes: verification.crashes,
+            interrupted: course.interrupted,
+            notes,
+            records: verification.records,
+            directory: None,
+        }
+    }
+
+    /// Whether nothing was violated and nothing acknowledged was lost.
+    pub(in crate::cmd::run) fn held(&self) -> bool {
+        self.violations == 0 && self.counter.lost == 0
+    }
+
+    /// Says where the files are.
+    pub(in crate::cmd::run) fn lies_in(&mut self, directory: Option<String>) {
+        self.directory = directory;
+    }
+}
+
+/// Who was up at the end, and was not told of everything though there had been time; and whether
+/// clients were left waiting. Neither is a fault where no majority was left.
+fn behind(course: &Course, ledger: &Ledger) -> Option<Fault> {
+    if course.interrupted || !course.has_majority {
+        return None;
+    }
+    let complete = ledger.complete();
+    let late: Vec<String> = course.unfinished.iter().map(ProcessId::to_string).collect();
+    let says = match course.left_waiting {
+        0 if late.is_empty() => return None,
+        0 => format!("{} did not come to an end", late.join(", ")),
+        1 => "a client was left without an answer".to_owned(),
+        many => format!("{many} clients were left without an answer"),
+    };
+    let told = complete.len();
+    let says = format!("{says}; {told} were told of every entry");
+    Some(Fault { property: Property::Progress, says })
+}
+
+fn answered(operation: &Operation) -> Option<u64> {
+    match operation.end {
+        End::Answered(at, _) => Some(at),
+        End::Unknown | End::Refused => None,
+    }
+}
+
+fn count(operations: &[Operation], refusals: u64, repeats: u64) -> Operations {
+    let many = |what: &[What]| {
+        let them = operations.iter().filter(|it| what.contains(&it.what));
+        them.filter(|it| answered(it).is_some()).count() as u64
+    };
+    let unknown =
+        |it: &&Operation| it.end == End::Unknown && matches!(it.what, What::Add | What::Set);
+    let (increments, writes) = (many(&[What::Add]), many(&[What::Set]));
+    let reads = many(&[What::GetCounter, What::GetRegister]);
+    Operations {
+        answered: increments + writes + reads,
+        increments,
+        writes,
+        reads,
+        unknown: operations.iter().filter(unknown).count() as u64,
+        refusals,
+        repeats,
+    }
+}
+
+/// What the counter should hold, by what clients were told and what is in the log, and does.
+fn counter(operations: &[Operation], ledger: &Ledger) -> Counter {
+    let adds = operations.iter().filter(|it| it.what == What::Add);
+    let acknowledged = adds.filter(|it| answered(it).is_some()).count() as u64;
+    let found = ledger.counter();
+    // What nobody was told of may be there as well.
+    let expected = acknowledged.max(found);
+    let lost = i64::try_from(expected - found).unwrap_or(i64::MAX);
+    Counter { expected, found, lost }
+}
+
+fn seconds(operations: &[Operation]) -> f64 {
+    let first = operations.iter().map(|it| it.asked).min().unwrap_or(0);
+    let last = operations.iter().filter_map(answered).max().unwrap_or(first);
+    last.saturating_sub(first) as f64 / 1e9
+}
+
+fn latency(operations: &[Operation]) -> Option<Latency> {
+    let took = operations.iter().filter_map(|it| Some(answered(it)? - it.asked));
+    let mut took: Vec<u64> = took.collect();
+    took.sort_unstable();
+    let at = |part: usize| took.get((took.len() * part / 100).min(took.len().checked_sub(1)?));
+    let ms = |nanoseconds: &u64| thousandths(*nanoseconds as f64 / 1e6);
+    Some(Latency { p50: ms(at(50)?), p99: ms(at(99)?), max: ms(took.last()?) })
+}

@@ -1,0 +1,211 @@
+//! Between the clients of a member and its log.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, OnceLock};
+
+use tenure_core::service::log::{Command, Content, Entry, Event};
+use tenure_core::{ProcessId, Protocol, Term};
+use tenure_runtime::Local;
+use tenure_runtime::transport::View;
+use tokio::sync::{oneshot, watch};
+
+use super::machine::{Change, Machine, Outcome};
+use super::wire::{Answer, Part, Question};
+
+/// What is asked of a member.
+#[derive(Debug)]
+pub(super) enum Ask {
+    /// A client asks, and waits for the answer.
+    Client(Question, oneshot::Sender<Answer>),
+    /// The member is to leave.
+    End,
+}
+
+/// How far a member has come.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Standing {
+    /// By entry of its log, in order: the term.
+    pub(super) terms: Vec<u64>,
+    /// How many of them it knows to be committed, and has applied.
+    pub(super) committed: u64,
+}
+
+/// Who waits for an answer of the log.
+#[derive(Debug)]
+enum Waiting {
+    Change(oneshot::Sender<Answer>),
+    Get(Part, oneshot::Sender<Answer>),
+    /// We gave the lead away.
+    Handover,
+}
+
+/// The local side of a log: what clients ask becomes commands, and what is committed the state.
+#[derive(Debug)]
+pub(super) struct Desk {
+    me: ProcessId,
+    machine: Machine,
+    /// How many commands there were in this life.
+    tickets: u64,
+    waiting: BTreeMap<u64, Waiting>,
+    /// By index, what came of it, while anybody here waits for it.
+    outcomes: VecDeque<(u64, Outcome)>,
+    leader: watch::Sender<Option<Term>>,
+    standing: watch::Sender<Standing>,
+    /// Who is connected, as soon as it can be known.
+    view: Arc<OnceLock<View>>,
+    is_over: bool,
+}
+
+impl Desk {
+    pub(super) fn new(me: ProcessId, view: Arc<OnceLock<View>>) -> Self {
+        Desk {
+            me,
+            machine: Machine::default(),
+            tickets: 0,
+            waiting: BTreeMap::new(),
+            outcomes: VecDeque::new(),
+            leader: watch::Sender::new(None),
+            standing: watch::Sender::new(Standing::default()),
+            view,
+            is_over: false,
+        }
+    }
+
+    /// Who leads, as this member knows.
+    pub(super) fn leadership(&self) -> watch::Receiver<Option<Term>> {
+        self.leader.subscribe()
+    }
+
+    /// How far it has come.
+    pub(super) fn standing(&self) -> watch::Receiver<Standing> {
+        self.standing.subscribe()
+    }
+
+    fn ticket(&mut self, waiting: Waiting) -> u64 {
+        self.tickets += 1;
+        self.waiting.insert(self.tickets, waiting);
+        self.tickets
+    }
+
+    fn answer(&mut self, ticket: u64, answer: impl FnOnce(&mut Self, Option<Part>) -> Answer) {
+        let (part, user) = match self.waiting.remove(&ticket) {
+            Some(Waiting::Change(user)) => (None, user),
+            Some(Waiting::Get(part, user)) => (Some(part), user),
+            Some(Waiting::Handover) | None => return,
+        };
+        let answer = answer(self, part);
+        // Whoever has gone does not want to know.
+        let _ = user.send(answer);
+    }
+
+    /// What the log has at an index is done.
+    fn apply(&mut self, index: u64, entry: &Entry) {
+        self.standing.send_modify(|standing| standing.committed = index);
+        let Content::Payload(payload) = &entry.content else { return };
+        let Some(change) = Change::of(payload) else { return };
+        let outcome = self.machine.apply(change);
+        if self.waiting.is_empty() {
+            self.outcomes.clear();
+        } else {
+            self.outcomes.push_back((index, outcome));
+        }
+    }
+
+    /// What came of the entry at an index, for which somebody here has waited.
+    fn outcome(&mut self, index: u64) -> Answer {
+        while let Some((at, outcome)) = self.outcomes.pop_front() {
+            match outcome {
+                Outcome::Counted(value) if at == index => return Answer::Counter(value),
+                Outcome::Written if at == index => return Answer::Written,
+                _ => {}
+            }
+        }
+        Answer::Unknown
+    }
+
+    fn follows(&mut self, term: u64, leader: Option<ProcessId>) {
+        self.leader.send_replace(leader.map(|leader| Term { number: term, leader }));
+    }
+
+    fn number_of_leader(&self, known: Option<ProcessId>) -> Option<u32> {
+        known.filter(|leader| *leader != self.me).map(ProcessId::number)
+    }
+
+    /// A peer that is connected, to whom the lead can be given.
+    fn successor(&self) -> Option<ProcessId> {
+        let peers = self.view.get()?.peers();
+        peers.into_iter().find(|it| it.connected).map(|it| it.peer)
+    }
+}
+
+impl<P: Protocol<Command = Command, Event = Event>> Local<P> for Desk {
+    type Ask = Ask;
+
+    fn ask(&mut self, ask: Ask) -> Option<Command> {
+        match ask {
+            Ask::Client(Question::Change(change), user) => {
+                let ticket = self.ticket(Waiting::Change(user));
+                Some(Command::Append { ticket, payload: change.payload() })
+            }
+            Ask::Client(Question::Get(part), user) => {
+                let ticket = self.ticket(Waiting::Get(part, user));
+                Some(Command::Read { ticket })
+            }
+            Ask::End => {
+                self.is_over = true;
+                None
+            }
+        }
+    }
+
+    fn told(&mut self, event: Event) -> Option<Command> {
+        match event {
+            Event::Leading { term } => self.follows(term, Some(self.me)),
+            Event::Following { term, leader } => self.follows(term, leader),
+            Event::Stored { entry, .. } => {
+                self.standing.send_modify(|standing| standing.terms.push(entry.term));
+            }
+            Event::Dropped { from } => {
+                let kept = usize::try_from(from.saturating_sub(1)).unwrap_or(usize::MAX);
+                self.standing.send_modify(|standing| standing.terms.truncate(kept));
+            }
+            Event::Committed { index, entry } => self.apply(index, &entry),
+            Event::Acknowledged { ticket, index } => {
+                self.answer(ticket, |desk, _| desk.outcome(index));
+            }
+            Event::Answered { ticket, .. } => self.answer(ticket, |desk, part| match part {
+                Some(Part::Counter) => Answer::Counter(desk.machine.counter()),
+                Some(Part::Register) => Answer::Register(desk.machine.register()),
+                None => Answer::Unknown,
+            }),
+            Event::Declined { ticket, leader, .. } => self.answer(ticket, |desk, _| {
+                Answer::Refused { leader: desk.number_of_leader(leader) }
+            }),
+            Event::Unknown { ticket } => self.answer(ticket, |_, _| Answer::Unknown),
+            other => {
+                if let Some(ticket) = other.answers() {
+                    self.waiting.remove(&ticket);
+                }
+            }
+        }
+        None
+    }
+
+    fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    fn leader(&self) -> Option<Term> {
+        *self.leader.borrow()
+    }
+
+    fn farewell(&mut self) -> Option<Command> {
+        let to = self.successor()?;
+        let ticket = self.ticket(Waiting::Handover);
+        Some(Command::Transfer { ticket, to })
+    }
+
+    fn leads_on_until_relieved(&self) -> bool {
+        true
+    }
+}
