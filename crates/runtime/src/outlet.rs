@@ -25,6 +25,9 @@ use crate::store::Store;
 use crate::timers::Timers;
 use crate::transport::Mesh;
 
+/// How many bytes a change has at least, before it is looked at whether the whole is longer.
+const LARGE_CHANGE: usize = 32 << 10;
+
 /// A message that was sent, for whoever wants to know.
 #[derive(Clone, Debug)]
 pub(crate) struct Posted {
@@ -136,7 +139,8 @@ where
         Ok(())
     }
 
-    /// Begins to write a change, or the whole where that is shorter.
+    /// Begins to write a change, or the whole where that is hardly longer: a snapshot that is a
+    /// change takes the place of the state file, and is not written behind it first.
     pub(crate) fn write(
         &mut self,
         saving: &Saving<P::Stable>,
@@ -146,10 +150,15 @@ where
         let encode = |stable: &P::Stable| {
             postcard::to_stdvec(stable).expect("a stable state can always be encoded")
         };
-        let whole = whole.filter(|_| saving.is_whole() || self.disk.is_long());
-        self.disk.begin(match whole {
-            Some(whole) => Job::Whole(encode(whole)),
-            None => Job::Change(encode(saving.change())),
+        if let Some(whole) = whole.filter(|_| saving.is_whole() || self.disk.is_long()) {
+            self.disk.begin(Job::Whole(encode(whole)));
+            return Ok(());
+        }
+        let change = encode(saving.change());
+        let large = whole.filter(|_| change.len() > LARGE_CHANGE).map(encode);
+        self.disk.begin(match large.filter(|whole| whole.len() < 2 * change.len()) {
+            Some(whole) => Job::Whole(whole),
+            None => Job::Change(change),
         });
         Ok(())
     }

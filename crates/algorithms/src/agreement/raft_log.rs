@@ -3,7 +3,8 @@
 //!
 //! D. Ongaro, *Consensus: bridging theory and practice*, Stanford 2014. The sections in brackets
 //! are those of the thesis: leader election and log replication (3.4, 3.5), what makes them safe
-//! (3.6), handing over the lead (3.10), pre-vote (9.6), reads that cost no entry (6.4).
+//! (3.6), handing over the lead (3.10), changes of membership (4), compaction (5), pre-vote (9.6),
+//! reads that cost no entry (6.4).
 //!
 //! | | |
 //! |---|---|
@@ -26,31 +27,40 @@
 //! That rests on what is saved before anything is said of it: term, vote and log. What is committed
 //! is not saved; whoever comes back hears of it again from a leader.
 //!
-//! The files beside this one have a chapter each: `election`, `replication`, `reads`, `handover`.
-//! What is not here yet: snapshots (5) and changes of membership (4).
+//! The files beside this one have a chapter each: `election`, `replication`, `snapshot`, `members`,
+//! `reads`, `handover`; `saved` is what survives a crash.
 
 mod card;
 mod config;
 mod election;
 mod handover;
 mod log;
+mod members;
 mod message;
 mod reads;
 mod replication;
 mod rules;
+mod saved;
+mod snapshot;
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use tenure_core::service::log::{Command, Content, Entry, Event, Reason};
+use tenure_core::service::log::{Command, Content, Entry, Event, Members, Reason};
 use tenure_core::{Effects, Fixed, Group, ProcessId, ProcessSet, Protocol};
 
 pub use config::{Config, Switch};
 use handover::Handover;
 pub use log::{Log, Place};
-pub use message::Message;
+use members::{Change, Roster};
+pub use message::{Message, Piece};
 use reads::Reads;
 use replication::Progress;
+pub use saved::Stable;
+use snapshot::Arriving;
+pub use snapshot::Snapshot;
 
 /// One process of the group.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -63,6 +73,12 @@ pub struct RaftLog {
     voted_for: Option<ProcessId>,
     /// `log[]`.
     log: Log,
+    /// What stands for the head of the log.
+    snapshot: Option<Arc<Snapshot>>,
+    /// What a leader sends to stand for more of it.
+    arriving: Option<Arriving>,
+    /// Who keeps the log, as far as it says.
+    roster: Roster,
     /// `commitIndex` and `lastApplied`: our user was told of everything up to here.
     commit: u64,
     role: Role,
@@ -98,6 +114,10 @@ struct Leadership {
     reads: Reads,
     /// To whom we give the lead, if we do.
     handover: Option<Handover>,
+    /// What our user wants to change about the members.
+    change: Option<Box<Change>>,
+    /// The entry that ends such a change, and under which ticket our user waits for it.
+    changed: Option<(u64, u64)>,
 }
 
 /// The timers of this algorithm.
@@ -108,19 +128,6 @@ pub enum Timer {
     Election,
     /// A leader's next heartbeat is due.
     Heartbeat,
-}
-
-/// What survives a crash, or a change to it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Stable {
-    #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
-    term: u64,
-    voted_for: Option<ProcessId>,
-    /// Of a change: how many entries stay as they are saved. Of all that is saved, 0.
-    keeps: u64,
-    /// What comes behind those.
-    log: Log,
 }
 
 impl Protocol for RaftLog {
@@ -137,37 +144,39 @@ impl Protocol for RaftLog {
         stable: Option<Stable>,
         fx: &mut impl Effects<Self>,
     ) -> Self {
-        let Stable { term, voted_for, log, .. } = stable.unwrap_or_default();
-        let config = Fixed::new(config.clone());
-        let role = Role::Follower { leader: None };
+        let Stable { term, voted_for, snapshot, log, .. } = stable.unwrap_or_default();
         fx.set_timer(Timer::Election, config.election);
-        for index in 1..=log.last().index {
-            if let Some(entry) = log.entry(index).cloned() {
-                fx.emit(Event::Stored { index, entry });
-            }
+        let mut process = RaftLog {
+            group,
+            config: Fixed::new(config.clone()),
+            term,
+            voted_for,
+            log,
+            snapshot,
+            arriving: None,
+            roster: Roster { at: 0, members: Members::default() },
+            commit: 0,
+            role: Role::Follower { leader: None },
+        };
+        process.commit = process.compacted();
+        process.find_members();
+        process.tell_of_snapshot(fx);
+        for (index, entry) in (process.log.base().index + 1..).zip(process.log.entries()) {
+            fx.emit(Event::Stored { index, entry: entry.clone() });
         }
-        RaftLog { group, config, term, voted_for, log, commit: 0, role }
+        process
     }
 
     fn stable(&self) -> Stable {
         self.saved()
     }
 
-    /// Only what comes behind the entries that are saved already.
     fn unsaved(&self, saved: &Stable) -> Option<Stable> {
-        let now = self.saved();
-        let keeps = now.log.alike(&saved.log);
-        let log = now.log.behind(keeps);
-        let is_saved = log.is_empty() && saved.log.last().index == keeps;
-        let same = (now.term, now.voted_for) == (saved.term, saved.voted_for);
-        (!is_saved || !same).then_some(Stable { keeps, log, ..now })
+        self.change(saved)
     }
 
     fn amend(saved: &mut Stable, change: Stable) {
-        let Stable { term, voted_for, keeps, log } = change;
-        (saved.term, saved.voted_for) = (term, voted_for);
-        saved.log.drop_from(keeps.saturating_add(1));
-        saved.log.append(&log);
+        saved.amend(change);
     }
 
     fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
@@ -177,6 +186,11 @@ impl Protocol for RaftLog {
             }
             Command::Read { ticket } => self.read(ticket, fx),
             Command::Transfer { ticket, to } => self.hand_over(ticket, to, fx),
+            Command::Compact { ticket, index, state } => self.compact(ticket, index, state, fx),
+            Command::ChangeMembers { ticket, voters, learners } => {
+                let to = Members { learners, ..Members::of(voters) };
+                self.change_members(ticket, to, fx);
+            }
         }
     }
 
@@ -205,7 +219,7 @@ impl Protocol for RaftLog {
                     self.lead_if_elected(fx);
                 }
             }
-            Message::Append { term, .. } if term < self.term => {
+            Message::Append { term, .. } | Message::Piece { term, .. } if term < self.term => {
                 fx.send(from, Message::Overtaken { term: self.term });
             }
             Message::Append { term, behind, entries, commit, round } => {
@@ -213,6 +227,19 @@ impl Protocol for RaftLog {
                 if self.follow(from, fx) {
                     let answer = self.accept(behind, entries, commit, round, fx);
                     fx.send(from, answer);
+                }
+            }
+            Message::Piece { term, round, piece } => {
+                self.notice(term, fx);
+                if self.follow(from, fx) {
+                    let answer = self.accept_piece(*piece, round, fx);
+                    fx.send(from, answer);
+                }
+            }
+            Message::HasPieces { term, last, has, round } => {
+                self.notice(term, fx);
+                if term == self.term {
+                    self.on_has_pieces(from, last, has, round, fx);
                 }
             }
             Message::Appended { term, matched, round } => {
@@ -254,8 +281,9 @@ impl RaftLog {
     /// Ends whatever we were in this term, and follows nobody.
     fn step_down(&mut self, fx: &mut impl Effects<Self>) {
         let was = core::mem::replace(&mut self.role, Role::Follower { leader: None });
+        self.arriving = None;
         match was {
-            Role::Leader(Leadership { proposed, reads, handover, .. }) => {
+            Role::Leader(Leadership { proposed, reads, handover, change, changed, .. }) => {
                 fx.cancel_timer(Timer::Heartbeat);
                 fx.set_timer(Timer::Election, self.config.election);
                 fx.emit(Event::Following { term: self.term, leader: None });
@@ -265,6 +293,16 @@ impl RaftLog {
                 }
                 if let Some(Handover { ticket, .. }) = handover {
                     fx.emit(Event::HandedOver { ticket });
+                }
+                match change {
+                    Some(change) if change.is_without_trace() => {
+                        self.decline(change.ticket, Reason::Deposed, fx);
+                    }
+                    Some(change) => fx.emit(Event::Unknown { ticket: change.ticket }),
+                    None => {}
+                }
+                if let Some((_, ticket)) = changed {
+                    fx.emit(Event::Unknown { ticket });
                 }
             }
             Role::Follower { leader: Some(_) } => {
@@ -277,7 +315,20 @@ impl RaftLog {
     /// Puts an entry behind the last one of our log.
     fn store(&mut self, entry: Entry, fx: &mut impl Effects<Self>) {
         self.log.push(entry.clone());
-        fx.emit(Event::Stored { index: self.log.last().index, entry });
+        let index = self.log.last().index;
+        if let Content::Members(members) = &entry.content {
+            self.roster = Roster { at: index, members: Members::clone(members) };
+        }
+        fx.emit(Event::Stored { index, entry });
+    }
+
+    /// Drops all entries from there on; whoever kept the log before keeps it again.
+    fn cut_log(&mut self, from: u64, fx: &mut impl Effects<Self>) {
+        self.log.drop_from(from);
+        if self.roster.at >= from {
+            self.find_members();
+        }
+        fx.emit(Event::Dropped { from });
     }
 
     /// Whom we believe in.
@@ -294,7 +345,7 @@ impl RaftLog {
     }
 
     fn are_majority(&self, processes: &ProcessSet) -> bool {
-        processes.len() as u64 * 2 > u64::from(self.group.size())
+        self.members().is_majority(processes)
     }
 
     fn only_me(&self) -> ProcessSet {
@@ -304,12 +355,4 @@ impl RaftLog {
     fn has(&self, switch: Switch) -> bool {
         self.config.variants.has(switch)
     }
-}
-
-/// The highest number that a majority has reached, of ours and one of each other process.
-fn reached_by_majority(own: u64, others: impl Iterator<Item = u64>) -> u64 {
-    let mut all: Vec<u64> = others.chain([own]).collect();
-    all.sort_unstable();
-    // In ascending order: with this one, those above it are more than half.
-    all[(all.len() - 1) / 2]
 }

@@ -122,6 +122,24 @@ macro_rules! sum {
                     }
                 }
 
+                fn unsaved(&self, saved: &Stable) -> Option<Stable> {
+                    match (self, saved) {
+                        $((Any::$Member(inner), Stable::$Member(saved)) => {
+                            inner.unsaved(saved).map(Stable::$Member)
+                        })+
+                        _ => Some(self.stable()),
+                    }
+                }
+
+                fn amend(saved: &mut Stable, change: Stable) {
+                    match (saved, change) {
+                        $((Stable::$Member(saved), Stable::$Member(change)) => {
+                            $Member::amend(saved, change);
+                        })+
+                        (saved, change) => *saved = change,
+                    }
+                }
+
                 fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
                     match self {
                         $(Any::$Member(inner) => {

@@ -169,6 +169,19 @@ impl<P: Protocol> Protocol for Fifo<P> {
         Stable { session: self.post.session, inner: self.inner.stable() }
     }
 
+    fn unsaved(&self, saved: &Self::Stable) -> Option<Self::Stable> {
+        let session = self.post.session;
+        match self.inner.unsaved(&saved.inner) {
+            Some(inner) => Some(Stable { session, inner }),
+            None => (session != saved.session).then(|| self.stable()),
+        }
+    }
+
+    fn amend(saved: &mut Self::Stable, change: Self::Stable) {
+        saved.session = change.session;
+        P::amend(&mut saved.inner, change.inner);
+    }
+
     fn on_command(&mut self, command: P::Command, fx: &mut impl Effects<Self>) {
         self.inner.on_command(command, &mut Inside { post: &mut self.post, fx });
     }

@@ -153,6 +153,19 @@ impl<E: Election> Protocol for Coordinated<E> {
         Stable { boots: self.ticket.boot, election: self.election.stable() }
     }
 
+    fn unsaved(&self, saved: &Self::Stable) -> Option<Self::Stable> {
+        let boots = self.ticket.boot;
+        match self.election.unsaved(&saved.election) {
+            Some(election) => Some(Stable { boots, election }),
+            None => (boots != saved.boots).then(|| self.stable()),
+        }
+    }
+
+    fn amend(saved: &mut Self::Stable, change: Self::Stable) {
+        saved.boots = change.boots;
+        E::amend(&mut saved.election, change.election);
+    }
+
     fn on_command(&mut self, command: office::Command, fx: &mut impl Effects<Self>) {
         match command {
             office::Command::Mutex(mutex::Command::Enter) => self.request(fx),

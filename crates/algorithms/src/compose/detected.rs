@@ -85,6 +85,21 @@ impl<D: Detector, P: Protocol> Protocol for Detected<D, P> {
         (self.detector.stable(), self.inner.stable())
     }
 
+    fn unsaved(&self, (detector, inner): &Self::Stable) -> Option<Self::Stable> {
+        match (self.detector.unsaved(detector), self.inner.unsaved(inner)) {
+            (None, None) => None,
+            (detector, inner) => Some((
+                detector.unwrap_or_else(|| self.detector.stable()),
+                inner.unwrap_or_else(|| self.inner.stable()),
+            )),
+        }
+    }
+
+    fn amend((detector, inner): &mut Self::Stable, change: Self::Stable) {
+        D::amend(detector, change.0);
+        P::amend(inner, change.1);
+    }
+
     fn on_command(&mut self, command: P::Command, fx: &mut impl Effects<Self>) {
         self.inner.on_command(command, &mut inside(fx));
     }

@@ -1,5 +1,8 @@
 //! D. Ongaro, *Consensus: bridging theory and practice*, Stanford 2014: how a log is kept.
 
+mod compaction;
+mod membership;
+
 use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::RaftLog;
 use tenure_algorithms::agreement::raft_log::{Config, Message, Place, Switch, Timer};
@@ -64,7 +67,8 @@ fn commits(told: &[(u32, Event)]) -> Vec<(u32, u64)> {
 /// The terms of the entries of a process.
 fn terms(stage: &Stage<RaftLog>, at: u32) -> Vec<u64> {
     let log = stage.process(p(at)).expect("it is up").log();
-    (1..=log.last().index).map(|index| log.entry(index).expect("up to the last").term).collect()
+    let here = log.base().index + 1..=log.last().index;
+    here.map(|index| log.entry(index).expect("up to the last").term).collect()
 }
 
 fn of_terms(terms: &[u64]) -> Vec<Entry> {
@@ -466,6 +470,9 @@ fn only_what_is_new_is_saved_and_all_that_was_saved_is_what_there_is() {
         stage.fire(p(candidate), Timer::Election);
         stage.drain(&mut dice);
         (1..=3).for_each(|at| append(&mut stage, at, round));
+        if round % 5 == 0 {
+            (1..=3).for_each(|at| compact(&mut stage, at));
+        }
         for link in stage.busy_links() {
             if dice.one_in(2) { stage.lose(link) } else { stage.deliver(link, &mut dice) }
         }
@@ -476,4 +483,11 @@ fn only_what_is_new_is_saved_and_all_that_was_saved_is_what_there_is() {
         assert_eq!(saved, process.stable(), "round {round}");
         assert_eq!(process.unsaved(&saved), None);
     }
+}
+
+/// A process makes a snapshot of all that its user was told.
+fn compact(stage: &mut Stage<RaftLog>, at: u32) {
+    let index = stage.process(p(at)).expect("it is up").committed();
+    let state = Payload::from(index);
+    stage.command(p(at), Command::Compact { ticket: 1000 + index, index, state });
 }

@@ -6,14 +6,22 @@
 //! answered once: with [`Event::Acknowledged`] or [`Event::Answered`], with [`Event::Declined`] if
 //! it had no effect and will have none, or with [`Event::Unknown`] where nobody can tell yet. Only
 //! a crash leaves a command without an answer.
+//!
+//! A log does not grow for ever where its users give it what their state machines have come to
+//! ([`Command::Compact`]): that stands for the entries before it, and who lacks those is given that.
 
+mod members;
 mod payload;
 mod user;
 
 use core::fmt;
 
-use crate::process::ProcessId;
+use alloc::boxed::Box;
 
+use crate::process::ProcessId;
+use crate::process_set::ProcessSet;
+
+pub use members::Members;
 pub use payload::Payload;
 pub use user::User;
 
@@ -40,6 +48,25 @@ pub enum Command {
         /// To whom.
         to: ProcessId,
     },
+    /// Keep this in place of all entries up to an index, which this process was told of. Every
+    /// process is asked for itself, whether it leads or not.
+    Compact {
+        /// By which the answer is known.
+        ticket: u64,
+        /// The index of the last entry that it stands for.
+        index: u64,
+        /// What the user's state machine has come to there: the same bytes everywhere.
+        state: Payload,
+    },
+    /// Have the log kept by others from now on.
+    ChangeMembers {
+        /// By which the answer is known.
+        ticket: u64,
+        /// Who is to vote and to be counted.
+        voters: ProcessSet,
+        /// Who is to be sent the log only.
+        learners: ProcessSet,
+    },
 }
 
 impl Command {
@@ -47,7 +74,9 @@ impl Command {
     pub fn ticket(&self) -> u64 {
         let (Command::Append { ticket, .. }
         | Command::Read { ticket }
-        | Command::Transfer { ticket, .. }) = self;
+        | Command::Transfer { ticket, .. }
+        | Command::Compact { ticket, .. }
+        | Command::ChangeMembers { ticket, .. }) = self;
         *ticket
     }
 }
@@ -84,7 +113,7 @@ pub enum Event {
         from: u64,
     },
     /// An entry is in the log for ever, everywhere. All are told, in the order of the log; who
-    /// comes back from a crash is told again from the beginning.
+    /// comes back from a crash is told again from the beginning, or from where its log begins.
     Committed {
         /// Where.
         index: u64,
@@ -125,6 +154,39 @@ pub enum Event {
         /// What was to be appended.
         ticket: u64,
     },
+    /// Much was committed since the log was last compacted: it should be, and nothing waits for it.
+    SnapshotNeeded {
+        /// How far this process was told.
+        index: u64,
+    },
+    /// The log of this process begins later now, or may.
+    Compacted {
+        /// What is answered.
+        ticket: u64,
+        /// What it was given stands for all entries up to here.
+        index: u64,
+    },
+    /// What this user was told so far is replaced: its state machine has come to this, and it is
+    /// told next of the entry behind it. Of the log of this process, nothing else is there any more.
+    /// Whoever comes back is told so first.
+    Restored {
+        /// The index of the last entry that it stands for.
+        index: u64,
+        /// The term of that entry.
+        #[cfg_attr(feature = "serde", serde(serialize_with = "crate::mark::term_number"))]
+        term: u64,
+        /// Who kept the log then.
+        members: Box<Members>,
+        /// What was given to [`Command::Compact`].
+        state: Payload,
+    },
+    /// The log is kept by whom was asked for, and by nobody else.
+    MembersChanged {
+        /// What is answered.
+        ticket: u64,
+        /// The index of the entry that says so, which is committed.
+        index: u64,
+    },
 }
 
 /// Why a command is declined.
@@ -141,6 +203,14 @@ pub enum Reason {
     HandingOver,
     /// Whoever was to lead does not, and this process goes on.
     NotTaken,
+    /// That index is not committed here, or was given before.
+    NotThere,
+    /// Another change is under way.
+    Changing,
+    /// Who is to vote lacks too much of the log, and does not get it soon enough.
+    NotCaughtUp,
+    /// Nobody would vote, or one of them is not of the group or would only learn.
+    NoGroup,
 }
 
 /// What a log has at one index.
@@ -162,6 +232,8 @@ pub enum Content {
     Nothing,
     /// What a user appended.
     Payload(Payload),
+    /// Who keeps the log from here on.
+    Members(Box<Members>),
 }
 
 impl Event {
@@ -172,12 +244,16 @@ impl Event {
             | Event::Answered { ticket, .. }
             | Event::HandedOver { ticket }
             | Event::Declined { ticket, .. }
-            | Event::Unknown { ticket } => Some(*ticket),
+            | Event::Unknown { ticket }
+            | Event::Compacted { ticket, .. }
+            | Event::MembersChanged { ticket, .. } => Some(*ticket),
             Event::Leading { .. }
             | Event::Following { .. }
             | Event::Stored { .. }
             | Event::Dropped { .. }
-            | Event::Committed { .. } => None,
+            | Event::Committed { .. }
+            | Event::SnapshotNeeded { .. }
+            | Event::Restored { .. } => None,
         }
     }
 }
@@ -190,6 +266,10 @@ impl fmt::Display for Reason {
             Reason::Full => "it has too much to do",
             Reason::HandingOver => "it is giving the lead away",
             Reason::NotTaken => "nobody took the lead",
+            Reason::NotThere => "that index is not committed here, or was given before",
+            Reason::Changing => "another change is under way",
+            Reason::NotCaughtUp => "who is to vote lacks too much",
+            Reason::NoGroup => "those can be no group",
         })
     }
 }
@@ -199,6 +279,7 @@ impl fmt::Display for Entry {
         match &self.content {
             Content::Nothing => write!(f, "nothing of term {}", self.term),
             Content::Payload(payload) => write!(f, "{payload} of term {}", self.term),
+            Content::Members(members) => write!(f, "members {members} of term {}", self.term),
         }
     }
 }
@@ -209,6 +290,14 @@ impl fmt::Display for Command {
             Command::Append { ticket, payload } => write!(f, "appends {payload} as {ticket}"),
             Command::Read { ticket } => write!(f, "reads as {ticket}"),
             Command::Transfer { ticket, to } => write!(f, "gives {to} the lead as {ticket}"),
+            Command::Compact { ticket, index, state } => {
+                write!(f, "compacts all up to {index} to {state} as {ticket}")
+            }
+            Command::ChangeMembers { ticket, voters, learners } => {
+                let (voters, learners) = (voters.clone(), learners.clone());
+                let members = Members { learners, ..Members::of(voters) };
+                write!(f, "has the log kept by {members} as {ticket}")
+            }
         }
     }
 }
@@ -234,6 +323,14 @@ impl fmt::Display for Event {
                 leader.map_or(Ok(()), |leader| write!(f, ", {leader} leads"))
             }
             Event::Unknown { ticket } => write!(f, "cannot say what becomes of {ticket}"),
+            Event::SnapshotNeeded { index } => write!(f, "wants a snapshot of {index}"),
+            Event::Compacted { ticket, index } => {
+                write!(f, "has compacted all up to {index} as {ticket}")
+            }
+            Event::Restored { index, state, .. } => write!(f, "begins with {state} as of {index}"),
+            Event::MembersChanged { ticket, index } => {
+                write!(f, "has changed the members as {ticket}, committed at {index}")
+            }
         }
     }
 }

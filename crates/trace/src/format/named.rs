@@ -54,6 +54,16 @@ fn in_agreement(event: &agreement::Event, look: &mut impl FnMut(ProcessId)) {
         agreement::Event::Log(
             log::Event::Following { leader, .. } | log::Event::Declined { leader, .. },
         ) => leader.iter().copied().for_each(look),
+        agreement::Event::Log(log::Event::Restored { members, .. }) => {
+            members.everybody().iter().for_each(look);
+        }
+        agreement::Event::Log(
+            log::Event::Stored { entry, .. } | log::Event::Committed { entry, .. },
+        ) => {
+            if let log::Content::Members(members) = &entry.content {
+                members.everybody().iter().for_each(look);
+            }
+        }
         Consensus(_) | Barrier(_) | Renaming(_) | agreement::Event::Log(_) => {}
     }
 }
@@ -69,6 +79,11 @@ fn in_kind(kind: &Kind, look: &mut impl FnMut(ProcessId)) {
             to,
             ..
         }))) => look(*to),
+        Kind::Command(Asked::Agreement(agreement::Command::Log(log::Command::ChangeMembers {
+            voters,
+            learners,
+            ..
+        }))) => voters.iter().chain(learners).for_each(look),
         Kind::Event(Told::Agreement(event)) => in_agreement(event, look),
         Kind::Event(told) => match told.election() {
             Some(election::Event::Elected { leader, term: Term { leader: winner, .. } }) => {

@@ -128,6 +128,16 @@ spoken! {
             ("transfer", Some(to), [ticket]) => {
                 Some(log::Command::Transfer { ticket: ticket.parse().ok()?, to })
             }
+            ("compact", None, [index, state, ticket]) => Some(log::Command::Compact {
+                ticket: ticket.parse().ok()?,
+                index: index.parse().ok()?,
+                state: log::Payload::of_text(state)?,
+            }),
+            ("members", None, [members, ticket]) => {
+                let log::Members { voters, learners, .. } = log::Members::of_text(members)?;
+                let ticket = ticket.parse().ok()?;
+                Some(log::Command::ChangeMembers { ticket, voters, learners })
+            }
             _ => number(asking, "read").map(|ticket| log::Command::Read { ticket }),
         },
         say |command, at| match command {
@@ -138,6 +148,15 @@ spoken! {
             log::Command::Read { ticket } => say_number("read", ticket, at),
             log::Command::Transfer { ticket, to } => {
                 Asking { peer: Some(*to), ..say_number("transfer", ticket, at) }
+            }
+            log::Command::Compact { ticket, index, state } => {
+                let words = vec![index.to_string(), state.to_string(), ticket.to_string()];
+                Asking { words, ..say("compact", at) }
+            }
+            log::Command::ChangeMembers { ticket, voters, learners } => {
+                let members = log::Members::of(voters.clone());
+                let members = log::Members { learners: learners.clone(), ..members };
+                Asking { words: vec![members.text(), ticket.to_string()], ..say("members", at) }
             }
         };
 }

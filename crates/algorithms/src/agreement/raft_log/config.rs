@@ -1,6 +1,9 @@
 //! What is fixed about a log kept by Raft: its timeouts, how much is under way, and which rules.
 
-use tenure_core::Delay;
+use core::num::NonZeroU64;
+
+use tenure_core::service::log::Members;
+use tenure_core::{Delay, ProcessSet};
 
 use crate::Variants;
 use crate::catalogue::{Configured, Parameters, Unknown};
@@ -21,6 +24,16 @@ pub struct Config {
     pub window: u64,
     /// How many entries a leader takes at most before any of them is committed.
     pub backlog: usize,
+    /// After how many entries that were committed our user is told that a snapshot is needed; never,
+    /// if nothing.
+    pub snapshot_after: Option<NonZeroU64>,
+    /// How many entries before the end of a snapshot are kept, for those who are a little behind.
+    pub trailing: u64,
+    /// How many bytes of a snapshot one message has at most; 1 or more.
+    pub piece: usize,
+    /// Who keeps the log at the beginning: some of the group, the same at each process; all, if
+    /// nothing.
+    pub members: Option<Members>,
     /// Which variants are switched on.
     pub variants: Variants<Switch>,
 }
@@ -36,6 +49,10 @@ impl Config {
             batch: 64,
             window: 1024,
             backlog: 4096,
+            snapshot_after: None,
+            trailing: 1024,
+            piece: 64 << 10,
+            members: None,
             variants: Variants::none(),
         }
     }
@@ -45,8 +62,17 @@ impl Configured for Config {
     fn configured(parameters: &Parameters) -> Result<Self, Unknown> {
         let plain = Config::plain(parameters.size, parameters.delay);
         let variants: Variants<Switch> = parameters.variants()?;
-        let batch = if variants.has(Switch::OneEntry) { 1 } else { plain.batch };
-        Ok(Config { variants, batch, ..plain })
+        let has = |switch| variants.has(switch);
+        let batch = if has(Switch::OneEntry) { 1 } else { plain.batch };
+        let mut config = Config { batch, ..plain };
+        if has(Switch::Compacting) {
+            (config.snapshot_after, config.trailing, config.piece) = (NonZeroU64::new(2), 0, 4);
+        }
+        if has(Switch::Newcomer) {
+            let others = ProcessSet::first(parameters.size.saturating_sub(1).max(1));
+            config.members = Some(Members::of(others));
+        }
+        Ok(Config { variants, ..config })
     }
 }
 
@@ -58,6 +84,12 @@ switches! {
         "a leader whom no majority answers goes on to believe that it leads";
     OneEntry = "one-entry", sound,
         "a message has at most one entry";
+    Compacting = "compacting", sound,
+        "a snapshot is wanted after every two entries, and is sent in pieces of four bytes";
+    Newcomer = "newcomer", sound,
+        "the last process of the group is no member at first";
+    NoCatchUp = "no-catch-up", sound,
+        "who is to vote counts at once, though it may lack all of the log";
     ForgottenVote = "forgotten-vote", unsound,
         "the vote is not saved: whoever comes back votes a second time in the same term"
         => "", "-n 3 --crash 1 --recover 1 --entries 0 --property one-leader-per-term \
@@ -87,4 +119,14 @@ switches! {
     EarlyRead = "early-read", unsound,
         "a read is answered before an entry of the term is committed: what was committed before \
          may not be known yet";
+    SnapshotCutsTail = "snapshot-cuts-tail", unsound,
+        "a snapshot replaces the whole log, though that has its last entry: what comes behind is \
+         lost, and may have been counted";
+    ForgottenMembers = "forgotten-members", unsound,
+        "a snapshot does not say who keeps the log: whoever is given it goes by those who began";
+    OneStepMembership = "one-step-membership", unsound,
+        "members change in one step: a majority of the old ones and one of the new ones may share \
+         nobody";
+    CountedLearner = "counted-learner", unsound,
+        "the copy of a process that only learns counts for a majority";
 }

@@ -33,6 +33,7 @@ impl RaftLog {
         fx.set_timer(Timer::Election, self.config.election);
         let patient = self.has(Switch::NoCheckQuorum);
         self.keep_the_lead(fx);
+        self.lose_patience(fx);
         if let Role::Leader(Leadership { heard, .. }) = &mut self.role {
             let heard = core::mem::take(heard);
             if patient || self.are_majority_with_me(heard) {
@@ -41,11 +42,14 @@ impl RaftLog {
             return self.step_down(fx);
         }
         self.step_down(fx);
+        if !self.counts() {
+            return;
+        }
         if self.has(Switch::NoPreVote) {
             return self.stand(fx);
         }
         let (term, last) = (self.term + 1, self.log.last());
-        fx.broadcast(&self.group.peers(), Message::RequestPreVote { term, last });
+        fx.broadcast(&self.electors(), Message::RequestPreVote { term, last });
         self.role = Role::PreCandidate { votes: self.only_me() };
         self.stand_if_wanted(fx);
     }
@@ -64,7 +68,7 @@ impl RaftLog {
         self.voted_for = Some(self.group.me());
         self.role = Role::Candidate { votes: self.only_me() };
         let (term, last) = (self.term, self.log.last());
-        fx.broadcast(&self.group.peers(), Message::RequestVote { term, last });
+        fx.broadcast(&self.electors(), Message::RequestVote { term, last });
         self.lead_if_elected(fx);
     }
 
@@ -82,6 +86,8 @@ impl RaftLog {
             proposed: VecDeque::new(),
             reads: Reads::default(),
             handover: None,
+            change: None,
+            changed: None,
         });
         fx.emit(Event::Leading { term: self.term });
         self.store(Entry { term: self.term, content: Content::Nothing }, fx);

@@ -24,7 +24,7 @@ pub(super) struct Handover {
 impl RaftLog {
     /// Our user gives the lead away.
     pub(super) fn hand_over(&mut self, ticket: u64, to: ProcessId, fx: &mut impl Effects<Self>) {
-        let takes = self.group.contains(to) && to != self.group.me();
+        let takes = self.members().count(to) && to != self.group.me();
         let Role::Leader(Leadership { handover, .. }) = &mut self.role else {
             return self.decline(ticket, Reason::NotLeading, fx);
         };
@@ -72,7 +72,7 @@ impl RaftLog {
         term: u64,
         fx: &mut impl Effects<Self>,
     ) {
-        if term == self.term && self.role == (Role::Follower { leader: Some(from) }) {
+        if term == self.term && self.leader() == Some(from) && self.counts() {
             fx.emit(Event::Following { term, leader: None });
             fx.set_timer(Timer::Election, self.config.election);
             self.stand(fx);

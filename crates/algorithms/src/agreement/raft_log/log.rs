@@ -28,86 +28,145 @@ impl Place {
     }
 }
 
-/// The entries of one process.
+/// The entries of one process, but for those that a snapshot stands for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(from = "Plain", into = "Plain"))]
 pub struct Log {
-    /// All are full but the last one.
+    /// What is before the first entry that is here.
+    base: Place,
+    /// Where they begin and end does not depend on the base: all end behind a multiple of `CHUNK`,
+    /// but the last one.
     chunks: Vec<Arc<Vec<Entry>>>,
 }
 
 impl Log {
-    /// The last entry.
+    /// A log of nothing that comes behind this.
+    pub fn behind(base: Place) -> Self {
+        Log { base, chunks: Vec::new() }
+    }
+
+    /// What is before the first entry that is here.
+    pub fn base(&self) -> Place {
+        self.base
+    }
+
+    /// The last entry; the base, where there is none.
     pub fn last(&self) -> Place {
-        let Some(chunk) = self.chunks.last() else { return Place::default() };
-        let index = (self.chunks.len() as u64 - 1) * CHUNK + chunk.len() as u64;
-        Place { index, term: chunk.last().map_or(0, |entry| entry.term) }
+        let Some(chunk) = self.chunks.last() else { return self.base };
+        let before = match self.chunks.len() as u64 - 1 {
+            0 => self.base.index,
+            chunks => (self.base.index / CHUNK + chunks) * CHUNK,
+        };
+        let term = chunk.last().map_or(self.base.term, |entry| entry.term);
+        Place { index: before + chunk.len() as u64, term }
     }
 
-    /// The entry at an index, if there is one.
+    /// In which chunk an entry is, and where, if it is behind the base.
+    fn seat(&self, index: u64) -> Option<(usize, usize)> {
+        let before = index.checked_sub(1).filter(|before| *before >= self.base.index)?;
+        let chunk = before / CHUNK - self.base.index / CHUNK;
+        let missing = if chunk == 0 { self.base.index % CHUNK } else { 0 };
+        let seat = before % CHUNK - missing;
+        Some((usize::try_from(chunk).ok()?, usize::try_from(seat).ok()?))
+    }
+
+    /// The entry at an index, if it is here.
     pub fn entry(&self, index: u64) -> Option<&Entry> {
-        let place = index.checked_sub(1)?;
-        let chunk = self.chunks.get(usize::try_from(place / CHUNK).ok()?)?;
-        chunk.get(usize::try_from(place % CHUNK).ok()?)
+        let (chunk, seat) = self.seat(index)?;
+        self.chunks.get(chunk)?.get(seat)
     }
 
-    /// The place of the entry at an index, or before the first one.
+    /// The place of the entry at an index, or of the base.
     pub fn place(&self, index: u64) -> Option<Place> {
-        if index == 0 {
-            return Some(Place::default());
+        if index == self.base.index {
+            return Some(self.base);
         }
         Some(Place { index, term: self.entry(index)?.term })
     }
 
-    /// Whether this entry is here; before the first one, all are alike.
+    /// Whether this entry is here, or is the base; before the first one, all are alike.
     pub fn has(&self, place: Place) -> bool {
         self.place(place.index) == Some(place)
     }
 
     /// Puts an entry behind the last one.
     pub fn push(&mut self, entry: Entry) {
+        let is_full = self.last().index.is_multiple_of(CHUNK);
         match self.chunks.last_mut() {
-            Some(chunk) if (chunk.len() as u64) < CHUNK => Arc::make_mut(chunk).push(entry),
+            Some(chunk) if !is_full => Arc::make_mut(chunk).push(entry),
             _ => self.chunks.push(Arc::new([entry].into())),
         }
     }
 
     /// Drops all entries from this index on.
     pub fn drop_from(&mut self, index: u64) {
-        while self.last().index >= index.max(1) {
-            let chunk = self.chunks.last_mut().expect("there is a last entry, so there is a chunk");
-            if chunk.len() == 1 {
-                self.chunks.pop();
-            } else {
-                Arc::make_mut(chunk).pop();
-            }
+        if index > self.last().index {
+            return;
+        }
+        let Some((chunk, seat)) = self.seat(index) else { return self.chunks.clear() };
+        self.chunks.truncate(chunk + 1);
+        if seat == 0 {
+            self.chunks.pop();
+        } else if let Some(last) = self.chunks.last_mut() {
+            Arc::make_mut(last).truncate(seat);
         }
     }
 
-    /// How many entries two logs have in common at their beginnings. What they share is not looked
-    /// at.
-    pub(super) fn alike(&self, other: &Log) -> u64 {
-        let chunks = self.chunks.iter().zip(&other.chunks);
-        let shared = chunks.take_while(|(one, other)| Arc::ptr_eq(one, other)).count() as u64;
-        let end = self.last().index.min(other.last().index);
-        let differs = |index: &u64| self.entry(*index) != other.entry(*index);
-        (shared * CHUNK + 1..=end).find(differs).map_or(end, |index| index - 1)
+    /// Drops all entries up to this place. Where the log does not have it, nothing behind it is of
+    /// the same history, and all are dropped.
+    pub fn drop_to(&mut self, place: Place) {
+        if place.index < self.base.index || place == self.base {
+            return;
+        }
+        let first = self.seat(place.index + 1).filter(|_| self.has(place));
+        match first {
+            Some((chunk, _)) if chunk >= self.chunks.len() => self.chunks.clear(),
+            None => self.chunks.clear(),
+            Some((chunk, seat)) => {
+                self.chunks.drain(..chunk);
+                if seat > 0 {
+                    self.chunks[0] = Arc::new(self.chunks[0][seat..].to_vec());
+                }
+                self.chunks.retain(|chunk| !chunk.is_empty());
+            }
+        }
+        self.base = place;
     }
 
-    /// A log of what comes behind so many entries.
-    pub(super) fn behind(&self, entries: u64) -> Log {
-        let mut log = Log::default();
-        let rest = entries.saturating_add(1)..=self.last().index;
-        rest.filter_map(|index| self.entry(index)).for_each(|entry| log.push(entry.clone()));
-        log
+    /// Up to which index this log is as one of an earlier moment. It is looked for from the end:
+    /// where an entry is the same, so are those before it (*log matching*).
+    pub(super) fn alike(&self, earlier: &Log) -> u64 {
+        let end = self.last().index.min(earlier.last().index);
+        let same = |index: &u64| match (self.entry(*index), earlier.entry(*index)) {
+            (Some(here), Some(there)) => here == there,
+            // One of them begins here: what it has before, the other had.
+            _ => self.place(*index) == earlier.place(*index),
+        };
+        let alike = (self.base.index..=end).rev().find(same);
+        alike.unwrap_or(self.base.index)
     }
 
-    /// Puts all of another log behind this one.
-    pub(super) fn append(&mut self, other: &Log) {
-        other.chunks.iter().flat_map(|chunk| chunk.iter()).for_each(|it| self.push(it.clone()));
+    /// The part that comes behind an index.
+    pub(super) fn part(&self, behind: u64) -> Log {
+        let mut part = Log::behind(self.place(behind).unwrap_or(self.base));
+        let rest = part.base.index + 1..=self.last().index;
+        rest.filter_map(|index| self.entry(index)).for_each(|entry| part.push(entry.clone()));
+        part
     }
 
-    /// Whether it has no entry.
+    /// Puts the entries of a part where they belong, in place of all from there on.
+    pub(super) fn amend(&mut self, part: &Log) {
+        self.drop_from(part.base.index.saturating_add(1));
+        part.entries().for_each(|entry| self.push(entry.clone()));
+    }
+
+    /// All entries that are here.
+    pub fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.chunks.iter().flat_map(|chunk| chunk.iter())
+    }
+
+    /// Whether no entry is here.
     pub fn is_empty(&self) -> bool {
         self.chunks.is_empty()
     }
@@ -118,19 +177,44 @@ impl Log {
         (index..=end).filter_map(|index| self.entry(index).cloned()).collect()
     }
 
-    /// The first entry of the term of the one at `index`.
+    /// The first entry that is here of the term of the one at `index`.
     pub fn first_of_its_term(&self, index: u64) -> Option<Place> {
         let Place { term, .. } = self.place(index)?;
         let same = |index: &u64| self.place(*index).is_some_and(|place| place.term == term);
-        let first = (1..=index).rev().take_while(same).last()?;
+        let first = (self.base.index + 1..=index).rev().take_while(same).last()?;
         Some(Place { index: first, term })
     }
 
     /// The last entry of a term at or before `index`.
     pub fn last_of(&self, term: u64, index: u64) -> Option<Place> {
         let index = index.min(self.last().index);
-        let mut places = (1..=index).rev().filter_map(|index| self.place(index));
+        let mut places = (self.base.index..=index).rev().filter_map(|index| self.place(index));
         places.find(|place| place.term <= term).filter(|place| place.term == term)
+    }
+}
+
+/// A log as it is written: what is before it, and its entries.
+#[cfg(feature = "serde")]
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(rename = "Log")]
+struct Plain {
+    base: Place,
+    entries: Vec<Entry>,
+}
+
+#[cfg(feature = "serde")]
+impl From<Plain> for Log {
+    fn from(Plain { base, entries }: Plain) -> Self {
+        let mut log = Log::behind(base);
+        entries.into_iter().for_each(|entry| log.push(entry));
+        log
+    }
+}
+
+#[cfg(feature = "serde")]
+impl From<Log> for Plain {
+    fn from(log: Log) -> Self {
+        Plain { base: log.base, entries: log.entries().cloned().collect() }
     }
 }
 
@@ -161,18 +245,49 @@ mod tests {
     }
 
     #[test]
-    fn a_log_is_what_is_alike_and_what_comes_behind() {
+    fn a_log_is_what_is_alike_and_the_part_behind_it() {
         let long = log(&[1; 150]);
         for kept in [0, 1, 63, 64, 65, 100, 150] {
             let terms: Vec<u64> = (0..150).map(|place| if place < kept { 1 } else { 2 }).collect();
-            let other = log(&terms[..(kept as usize + 20).min(150)]);
-            let alike = long.alike(&other);
-            assert_eq!(alike, kept);
-            let mut amended = long.clone();
-            amended.drop_from(alike + 1);
-            amended.append(&other.behind(alike));
-            assert_eq!(amended, other);
-            assert_eq!(long.alike(&long.clone()), 150);
+            for length in [kept, kept + 1, kept + 20] {
+                let other = log(&terms[..(length as usize).min(150)]);
+                assert_eq!(other.alike(&long), kept);
+                let mut amended = long.clone();
+                amended.amend(&other.part(kept));
+                assert_eq!(amended, other);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_behind_a_base_is_as_it_was_before() {
+        let terms: Vec<u64> = (1..=200).collect();
+        let whole = log(&terms);
+        for base in [1, 63, 64, 65, 128, 199, 200] {
+            let place = Place { index: base, term: base };
+            let mut rest = whole.clone();
+            rest.drop_to(place);
+            let mut other = Log::behind(place);
+            (base + 1..=200).for_each(|term| {
+                other.push(Entry { term, content: Content::Nothing });
+            });
+            assert_eq!(rest, other, "whichever way it came about");
+            assert_eq!((rest.base(), rest.last()), (place, whole.last()));
+            let places = |log: &Log| (base..=201).map(|at| log.place(at)).collect::<Vec<_>>();
+            assert_eq!(places(&rest), places(&whole));
+            assert_eq!((rest.entry(base), rest.place(base - 1)), (None, None));
+            assert_eq!(rest.alike(&whole), 200);
+            let mut later = rest.clone();
+            later.drop_to(Place { index: 200, term: 200 });
+            assert!(later.is_empty() && later.last() == whole.last());
+            let mut apart = rest.clone();
+            apart.drop_to(Place { index: 200, term: 7 });
+            assert!(apart.is_empty() && apart.base().term == 7);
+            let (mut cut, mut cut_whole) = (rest, whole.clone());
+            [&mut cut, &mut cut_whole].into_iter().for_each(|log| log.drop_from(150));
+            if base < 149 {
+                assert_eq!(cut.last(), cut_whole.last());
+            }
         }
     }
 

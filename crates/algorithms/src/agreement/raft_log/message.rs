@@ -1,9 +1,10 @@
 //! What processes that keep a log say to each other.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use tenure_core::labelled;
-use tenure_core::service::log::Entry;
+use tenure_core::service::log::{Entry, Members, Payload};
 
 use super::log::Place;
 
@@ -82,6 +83,29 @@ pub enum Message {
         /// The round that is answered.
         round: u64,
     },
+    /// "I lead, and my log does not go back as far as yours; this is a part of what stands for its
+    /// head." `InstallSnapshot`; without bytes it asks how much of that is there.
+    Piece {
+        /// The leader's term.
+        #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
+        term: u64,
+        /// The last round of questions whether it still leads.
+        round: u64,
+        /// What it sends.
+        piece: Box<Piece>,
+    },
+    /// "I have so much of that."
+    HasPieces {
+        /// The term.
+        #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
+        term: u64,
+        /// Of which snapshot.
+        last: Place,
+        /// How many bytes from its beginning.
+        has: u64,
+        /// The round that is answered.
+        round: u64,
+    },
     /// "Stand at once: I want you to lead."
     TimeoutNow {
         /// The term.
@@ -96,10 +120,27 @@ pub enum Message {
     },
 }
 
+/// A piece of a snapshot.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Piece {
+    /// The last entry for which the snapshot stands: `lastIndex`, `lastTerm`.
+    pub last: Place,
+    /// Who kept the log there: `lastConfig`.
+    pub members: Members,
+    /// How many bytes come before these.
+    pub offset: u64,
+    /// Some of it: `data[]`.
+    pub bytes: Payload,
+    /// How many bytes there are in all.
+    pub size: u64,
+}
+
 labelled!(
     Message, Agreement,
     RequestPreVote => "request-pre-vote", PreVote => "pre-vote",
     RequestVote => "request-vote", Vote => "vote",
     Append => "append", Appended => "appended", Rejected => "rejected",
+    Piece => "piece", HasPieces => "has-pieces",
     TimeoutNow => "timeout-now", Overtaken => "overtaken",
 );

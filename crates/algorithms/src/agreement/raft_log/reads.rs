@@ -11,10 +11,10 @@
 
 use alloc::collections::VecDeque;
 
-use tenure_core::Effects;
 use tenure_core::service::log::{Event, Reason};
+use tenure_core::{Effects, ProcessId};
 
-use super::{Leadership, RaftLog, Role, reached_by_majority};
+use super::{Leadership, RaftLog, Role};
 
 /// The reads that a leader has not answered yet.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -68,13 +68,12 @@ impl RaftLog {
     pub(super) fn answer_reads(&mut self, fx: &mut impl Effects<Self>) {
         let knows = self.knows_commit();
         let Role::Leader(Leadership { peers, reads, .. }) = &self.role else { return };
-        let others = self.group.peers();
-        let answered = others.iter().map(|peer| peers[peer.index()].round);
-        let confirmed = reached_by_majority(reads.round, answered);
-        let Role::Leader(Leadership { reads, .. }) = &mut self.role else { return };
         if !knows || reads.waiting.is_empty() {
             return;
         }
+        let answered = |peer: ProcessId| peers[peer.index()].round;
+        let confirmed = self.reached_by_majority(reads.round, answered);
+        let Role::Leader(Leadership { reads, .. }) = &mut self.role else { return };
         while let Some((ticket, _)) = reads.waiting.pop_front_if(|(_, round)| *round <= confirmed) {
             fx.emit(Event::Answered { ticket, index: self.commit });
         }

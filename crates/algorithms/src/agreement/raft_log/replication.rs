@@ -16,6 +16,7 @@
 //! not over an entry. A lost message is noticed by the next heartbeat, which comes behind what was
 //! lost.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use tenure_core::service::log::{Content, Entry, Event, Reason};
@@ -23,7 +24,8 @@ use tenure_core::{Effects, ProcessId};
 
 use super::log::Place;
 use super::message::Message;
-use super::{Leadership, RaftLog, Role, Timer, reached_by_majority};
+use super::snapshot::Sending;
+use super::{Leadership, RaftLog, Role, Timer};
 
 /// What a leader knows of another process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -32,18 +34,20 @@ pub(super) struct Progress {
     matched: u64,
     /// `nextIndex`: what it is sent next.
     next: u64,
-    flow: Flow,
+    pub(super) flow: Flow,
     /// The last round that it has answered.
     pub(super) round: u64,
 }
 
 /// Whether it is sent what is new before it has answered for what is old.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Flow {
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Flow {
     /// Not before it is known where its log begins to differ; a question is under way, or not.
     Probing { asked: bool },
     /// As much as the window has room for.
     Streaming,
+    /// It lacks what our log does not have any more.
+    Sending(Box<Sending>),
 }
 
 impl Progress {
@@ -73,26 +77,34 @@ impl RaftLog {
         proposed.push_back((self.log.last().index + 1, ticket));
         self.store(Entry { term: self.term, content }, fx);
         self.commit_by_majority(fx);
-        for peer in &self.group.peers() {
-            self.send_news(peer, fx);
+        for follower in &self.followers() {
+            self.send_news(follower, fx);
         }
     }
 
     /// A leader says that it is there, and asks whoever did not answer once more.
     pub(super) fn beat(&mut self, fx: &mut impl Effects<Self>) {
         fx.set_timer(Timer::Heartbeat, self.config.heartbeat);
-        for peer in &self.group.peers() {
-            self.send_batch(peer, fx);
+        for follower in &self.followers() {
+            match &self.role {
+                Role::Leader(Leadership { peers, .. })
+                    if matches!(peers[follower.index()].flow, Flow::Sending(_)) =>
+                {
+                    self.ask_for_pieces(follower, fx);
+                }
+                _ => self.send_batch(follower, fx),
+            }
         }
     }
 
     /// Sends a process what it was not sent yet, if there is something and it may be sent now.
-    fn send_news(&mut self, to: ProcessId, fx: &mut impl Effects<Self>) {
+    pub(super) fn send_news(&mut self, to: ProcessId, fx: &mut impl Effects<Self>) {
         while let Role::Leader(Leadership { peers, .. }) = &self.role {
             let progress = &peers[to.index()];
             let waits = match progress.flow {
                 Flow::Probing { asked } => asked,
                 Flow::Streaming => self.room(progress) == 0,
+                Flow::Sending(_) => true,
             };
             if waits || progress.next > self.log.last().index {
                 return;
@@ -112,18 +124,19 @@ impl RaftLog {
         let Role::Leader(Leadership { peers, reads, .. }) = &self.role else { return };
         let (progress, round) = (&peers[to.index()], reads.round());
         let most = match progress.flow {
-            Flow::Probing { .. } => self.config.batch,
             Flow::Streaming => self.config.batch.min(self.room(progress)),
+            Flow::Probing { .. } | Flow::Sending(_) => self.config.batch,
         };
         let first = progress.next;
+        let Some(behind) = self.log.place(first - 1) else { return self.begin_sending(to, fx) };
         let entries = self.log.from(first, most);
-        let behind = self.log.place(first - 1).expect("nobody is sent what is behind our log");
         let (term, commit, sent) = (self.term, self.commit, entries.len() as u64);
         if let Role::Leader(Leadership { peers, .. }) = &mut self.role {
             let progress = &mut peers[to.index()];
             match &mut progress.flow {
                 Flow::Probing { asked } => *asked = true,
                 Flow::Streaming => progress.next += sent,
+                Flow::Sending(_) => {}
             }
         }
         fx.send(to, Message::Append { term, behind, entries, commit, round });
@@ -139,7 +152,9 @@ impl RaftLog {
         fx: &mut impl Effects<Self>,
     ) -> Message {
         let term = self.term;
-        if !self.log.has(behind) {
+        // For what our snapshot stands is committed, so it is as in the log of any leader.
+        let is_compacted = behind.index < self.log.base().index;
+        if !is_compacted && !self.log.has(behind) {
             let conflict = self.conflict(behind);
             return Message::Rejected { term, behind: behind.index, conflict, round };
         }
@@ -150,8 +165,7 @@ impl RaftLog {
         };
         let conflict = indexed().find(differs).map(|(index, _)| index);
         if let Some(from) = self.cut(conflict, end).filter(|from| *from <= self.log.last().index) {
-            self.log.drop_from(from);
-            fx.emit(Event::Dropped { from });
+            self.cut_log(from, fx);
         }
         let known = self.log.last().index.saturating_sub(behind.index);
         let new = entries.into_iter().skip(usize::try_from(known).unwrap_or(usize::MAX));
@@ -175,18 +189,20 @@ impl RaftLog {
         fx: &mut impl Effects<Self>,
     ) {
         let last = self.log.last().index;
-        let Role::Leader(Leadership { peers, heard, reads, .. }) = &mut self.role else { return };
+        let Role::Leader(Leadership { peers, reads, .. }) = &mut self.role else { return };
         if matched > last || round > reads.round() {
             return;
         }
-        heard.insert(from);
         let progress = &mut peers[from.index()];
-        progress.round = progress.round.max(round);
         progress.matched = progress.matched.max(matched);
         progress.next = progress.next.max(progress.matched + 1);
-        progress.flow = Flow::Streaming;
+        // Who is sent a snapshot goes on until it has that, whatever a late answer says.
+        let matched = progress.matched;
+        if !matches!(&progress.flow, Flow::Sending(sending) if sending.is_ahead_of(matched)) {
+            progress.flow = Flow::Streaming;
+        }
         self.commit_by_majority(fx);
-        self.answer_reads(fx);
+        self.hear(from, round, fx);
         self.send_news(from, fx);
         self.go_on_handing_over(fx);
     }
@@ -200,16 +216,15 @@ impl RaftLog {
         round: u64,
         fx: &mut impl Effects<Self>,
     ) {
-        let Role::Leader(Leadership { peers, heard, reads, .. }) = &mut self.role else { return };
+        let Role::Leader(Leadership { peers, reads, .. }) = &mut self.role else { return };
         if round > reads.round() {
             return;
         }
-        heard.insert(from);
         let progress = &mut peers[from.index()];
-        progress.round = progress.round.max(round);
         let asked = match progress.flow {
             Flow::Probing { .. } => behind.checked_add(1) == Some(progress.next),
             Flow::Streaming => behind < progress.next,
+            Flow::Sending(_) => false,
         };
         if asked && behind > progress.matched {
             let ours = self.log.last_of(conflict.term, behind).filter(|_| conflict.term > 0);
@@ -217,16 +232,27 @@ impl RaftLog {
             progress.next = next.clamp(progress.matched + 1, behind);
             progress.flow = Flow::Probing { asked: false };
         }
-        self.answer_reads(fx);
+        self.hear(from, round, fx);
         self.send_news(from, fx);
+    }
+
+    /// A process has answered us, up to this question.
+    pub(super) fn hear(&mut self, from: ProcessId, round: u64, fx: &mut impl Effects<Self>) {
+        let Role::Leader(Leadership { peers, heard, reads, .. }) = &mut self.role else { return };
+        if round > reads.round() {
+            return;
+        }
+        heard.insert(from);
+        let progress = &mut peers[from.index()];
+        progress.round = progress.round.max(round);
+        self.answer_reads(fx);
     }
 
     /// Commits what a majority has.
     pub(super) fn commit_by_majority(&mut self, fx: &mut impl Effects<Self>) {
         let Role::Leader(Leadership { peers, .. }) = &self.role else { return };
-        let others = self.group.peers();
-        let matched = others.iter().map(|peer| peers[peer.index()].matched);
-        let index = reached_by_majority(self.log.last().index, matched);
+        let matched = |peer: ProcessId| peers[peer.index()].matched;
+        let index = self.reached_by_majority(self.log.last().index, matched);
         if self.commits_by_counting(index) {
             self.commit_to(index, fx);
         }
@@ -235,15 +261,18 @@ impl RaftLog {
         {
             fx.emit(Event::Acknowledged { ticket, index });
         }
+        self.answer_change(fx);
+        self.go_on_changing(fx);
     }
 
     /// Tells our user what is committed.
-    fn commit_to(&mut self, index: u64, fx: &mut impl Effects<Self>) {
+    pub(super) fn commit_to(&mut self, index: u64, fx: &mut impl Effects<Self>) {
         while self.commit < index
             && let Some(entry) = self.log.entry(self.commit + 1).cloned()
         {
             self.commit += 1;
             fx.emit(Event::Committed { index: self.commit, entry });
+            self.want_snapshot(fx);
         }
     }
 }

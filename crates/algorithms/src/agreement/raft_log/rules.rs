@@ -1,8 +1,12 @@
 //! The rules that the proof rests on, each with the mistakes that are made about it.
 
+use tenure_core::ProcessSet;
+use tenure_core::service::log::Members;
+
+use super::RaftLog;
 use super::config::Switch;
 use super::log::Place;
-use super::{RaftLog, Stable};
+use super::saved::Stable;
 
 impl RaftLog {
     /// Whether a candidate whose log ends there may have our vote (3.6.1).
@@ -44,10 +48,57 @@ impl RaftLog {
         self.log.place(self.commit).is_some_and(|place| place.term == self.term)
     }
 
-    /// What is saved: the term, the vote and every entry that was answered for.
+    /// Whether a log needs no snapshot that ends there: it has that entry, or everything of it is
+    /// committed here.
+    pub(super) fn needs_no_snapshot(&self, last: Place) -> bool {
+        let is_there = self.log.has(last) && !self.has(Switch::SnapshotCutsTail);
+        is_there || last.index <= self.commit
+    }
+
+    /// Who kept the log where a snapshot ends.
+    pub(super) fn members_of_snapshot(&self, index: u64) -> Members {
+        if self.has(Switch::ForgottenMembers) {
+            return self.first_members();
+        }
+        self.members_at(index)
+    }
+
+    /// With which entry a change of members begins: with one that needs both majorities.
+    pub(super) fn begins_with(&self, joint: Members) -> Members {
+        if self.has(Switch::OneStepMembership) {
+            return Members { outgoing: ProcessSet::new(), ..joint };
+        }
+        joint
+    }
+
+    /// Whether who is to vote gets the log first.
+    pub(super) fn waits_to_catch_up(&self) -> bool {
+        !self.has(Switch::NoCatchUp)
+    }
+
+    /// Whose copies count for a majority of the voters, besides their own.
+    pub(super) fn counted_besides(&self) -> ProcessSet {
+        if self.has(Switch::CountedLearner) {
+            return self.members().learners.clone();
+        }
+        ProcessSet::new()
+    }
+
+    /// Whether not all is saved that should be.
+    pub(super) fn forgets(&self) -> bool {
+        let mistakes = [Switch::ForgottenVote, Switch::ForgottenTerm, Switch::UnsavedEntry];
+        mistakes.into_iter().any(|mistake| self.has(mistake))
+    }
+
+    /// What is saved: the term, the vote, the snapshot and every entry that was answered for.
     pub(super) fn saved(&self) -> Stable {
-        let mut saved =
-            Stable { term: self.term, voted_for: self.voted_for, keeps: 0, log: self.log.clone() };
+        let mut saved = Stable {
+            term: self.term,
+            voted_for: self.voted_for,
+            snapshot: self.snapshot.clone(),
+            head: self.log.base(),
+            log: self.log.clone(),
+        };
         if self.has(Switch::ForgottenVote) {
             saved.voted_for = None;
         }

@@ -111,6 +111,18 @@ impl<E: Election> Protocol for Named<E> {
         Stable { boots: self.boots, election: self.election.stable() }
     }
 
+    fn unsaved(&self, saved: &Self::Stable) -> Option<Self::Stable> {
+        match self.election.unsaved(&saved.election) {
+            Some(election) => Some(Stable { boots: self.boots, election }),
+            None => (self.boots != saved.boots).then(|| self.stable()),
+        }
+    }
+
+    fn amend(saved: &mut Self::Stable, change: Self::Stable) {
+        saved.boots = change.boots;
+        E::amend(&mut saved.election, change.election);
+    }
+
     fn on_command(&mut self, command: Self::Command, fx: &mut impl Effects<Self>) {
         match command {
             Command::Application(Of { key, inner }) => {

@@ -5,16 +5,19 @@ use alloc::vec::Vec;
 use crate::monitor::{Monitor, Observed, Violation};
 use crate::process::ProcessId;
 use crate::property::Property;
-use crate::service::log::{Command, Entry, Event};
+use crate::service::log::{Command, Entry, Event, Payload};
 
 /// *State machine safety*: all are told of the same entries, in the order of the log, with no gap,
-/// and in each life from the beginning.
+/// and in each life from the beginning, or from a snapshot. What state machines have come to at an
+/// index is the same everywhere, and a snapshot is of what one of them had come to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct OneHistory {
     /// What is committed, from index 1.
     history: Vec<Entry>,
     /// By process that is up: how much of that it was told.
     told: BTreeMap<ProcessId, u64>,
+    /// By index: what a state machine had come to.
+    states: BTreeMap<u64, Payload>,
 }
 
 impl OneHistory {
@@ -43,6 +46,32 @@ impl OneHistory {
             }
         }
     }
+
+    /// A user hands over what its state machine has come to.
+    fn hand_over(&mut self, at: ProcessId, index: u64, state: &Payload) -> Result<(), Violation> {
+        match self.states.get(&index) {
+            Some(known) if known != state => {
+                let says = format!("at {index}, {at} has come to {state}, and others to {known}");
+                Err(Violation { at, says })
+            }
+            _ => {
+                self.states.insert(index, state.clone());
+                Ok(())
+            }
+        }
+    }
+
+    fn restore(&mut self, at: ProcessId, index: u64, state: &Payload) -> Result<(), Violation> {
+        self.told.insert(at, index);
+        match self.states.get(&index) {
+            Some(known) if known == state => Ok(()),
+            _ => {
+                let says =
+                    format!("{at} begins with {state} as of {index}, to which nobody had come");
+                Err(Violation { at, says })
+            }
+        }
+    }
 }
 
 impl Monitor<Command, Event> for OneHistory {
@@ -57,6 +86,12 @@ impl Monitor<Command, Event> for OneHistory {
     ) -> Result<(), Violation> {
         match seen {
             Observed::Event(Event::Committed { index, entry }) => self.apply(at, *index, entry),
+            Observed::Event(Event::Restored { index, state, .. }) => {
+                self.restore(at, *index, state)
+            }
+            Observed::Command { command: Command::Compact { index, state, .. }, .. } => {
+                self.hand_over(at, *index, state)
+            }
             Observed::Crashed => {
                 self.told.remove(&at);
                 Ok(())
@@ -87,5 +122,29 @@ mod tests {
         assert!(!commit(&mut monitor.clone(), 1, 1, 1), "a second time");
         assert_eq!(monitor.observe(ProcessId(1), Observed::Crashed), Ok(()));
         assert!(commit(&mut monitor, 1, 1, 1));
+    }
+
+    #[test]
+    fn another_state_and_one_that_nobody_had_are_seen_and_a_snapshot_passes_over_entries() {
+        let compact = |state: u64| Command::Compact { ticket: 1, index: 2, state: state.into() };
+        let restored = |state: u64| {
+            let members = alloc::boxed::Box::default();
+            Event::Restored { index: 2, term: 1, members, state: state.into() }
+        };
+        let ask = |monitor: &mut OneHistory, at: u32, state| {
+            let asked = Observed::Command { command: &compact(state), clock: None };
+            monitor.observe(ProcessId(at), asked).is_ok()
+        };
+        let mut monitor = OneHistory::new();
+        assert!(commit(&mut monitor, 0, 1, 1) && commit(&mut monitor, 0, 2, 1));
+        assert!(ask(&mut monitor, 0, 7));
+        assert!(!ask(&mut monitor.clone(), 1, 8), "another state");
+        for (state, holds) in [(8, false), (7, true)] {
+            let event = restored(state);
+            let told = monitor.observe(ProcessId(1), Observed::Event(&event));
+            assert_eq!(told.is_ok(), holds);
+        }
+        assert!(!commit(&mut monitor.clone(), 1, 2, 1), "told of what was in it");
+        assert!(commit(&mut monitor, 1, 3, 1));
     }
 }

@@ -8,7 +8,8 @@ use crate::property::Property;
 use crate::service::log::{Command, Entry, Event};
 
 /// *Leader completeness*: whoever leads has in its log what was committed in an earlier term. Of
-/// what was acknowledged: the same, which is that nothing acknowledged is ever lost.
+/// what was acknowledged: the same, which is that nothing acknowledged is ever lost. A snapshot has
+/// all that it stands for: that it was made of what is committed, *state machine safety* says.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Completeness {
     /// Whether only what was acknowledged counts.
@@ -42,7 +43,8 @@ impl Completeness {
 
     fn lacks(&self, leader: ProcessId, term: u64, index: u64) -> Result<(), Violation> {
         let (entry, known) = &self.committed[&index];
-        if *known >= term || self.books.entry(leader, index) == Some(entry) {
+        let has = self.books.entry(leader, index) == Some(entry);
+        if *known >= term || has || self.books.is_compacted(leader, index) {
             return Ok(());
         }
         let what = if self.acknowledged { "acknowledged" } else { "committed" };

@@ -63,7 +63,7 @@ impl Monitor<Command, Event> for LinearizableReads {
             Observed::Event(Event::Declined { ticket, .. }) => {
                 self.asked.remove(&(at, *ticket));
             }
-            Observed::Event(Event::Committed { index, .. }) => {
+            Observed::Event(Event::Committed { index, .. } | Event::Restored { index, .. }) => {
                 self.told.insert(at, *index);
             }
             Observed::Crashed => {

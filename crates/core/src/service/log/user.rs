@@ -2,21 +2,31 @@
 
 use alloc::format;
 
-use super::{Command, Event, Payload};
+use super::{Command, Content, Event, Payload};
 use crate::process::ProcessId;
 use crate::service::agreement::{Client, Seat, Standing};
 
 /// A user of a log: appends and reads in turn while its process leads, one after the other, and
 /// otherwise waits until it knows who leads. Every other process has one that begins with a read.
+/// When a snapshot is wanted, it gives one.
+///
+/// Its state machine is a number into which every payload went, in their order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct User {
     at: ProcessId,
     /// The last ticket.
     ticket: u64,
+    /// How often it appended or read.
+    asked: u64,
     most: u64,
-    /// Whether that is yet to be answered.
+    /// Whether the last ticket is yet to be answered.
     waits: bool,
+    /// Whether a snapshot is wanted.
+    is_wanted: bool,
     belief: Belief,
+    /// How far it was told.
+    applied: u64,
+    state: u32,
 }
 
 /// Who leads, as far as this user was told.
@@ -35,6 +45,26 @@ impl User {
         let text = format!("{}.{ticket}", self.at.number());
         Payload::new(text.as_bytes())
     }
+
+    /// The state machine takes an entry.
+    fn apply(&mut self, index: u64, content: &Content) {
+        self.applied = index;
+        if let Content::Payload(payload) = content {
+            let fold = |state: u32, byte: &u8| (state ^ u32::from(*byte)).wrapping_mul(0x0100_0193);
+            self.state = payload.bytes().iter().fold(self.state, fold);
+        }
+    }
+
+    fn snapshot(&self) -> Payload {
+        Payload::new(format!("{:08x}", self.state).as_bytes())
+    }
+
+    /// The state machine begins with a snapshot.
+    fn restore(&mut self, index: u64, snapshot: &Payload) {
+        let text = core::str::from_utf8(snapshot.bytes()).unwrap_or_default();
+        self.state = u32::from_str_radix(text, 16).unwrap_or_default();
+        self.applied = index;
+    }
 }
 
 impl Client for User {
@@ -43,7 +73,17 @@ impl Client for User {
 
     fn new(seat: &Seat) -> Self {
         let most = seat.times.into();
-        User { at: seat.at, ticket: 0, most, waits: false, belief: Belief::Untold }
+        User {
+            at: seat.at,
+            ticket: 0,
+            asked: 0,
+            most,
+            waits: false,
+            is_wanted: false,
+            belief: Belief::Untold,
+            applied: 0,
+            state: 0,
+        }
     }
 
     fn first(seat: &Seat) -> Option<Command> {
@@ -51,18 +91,29 @@ impl Client for User {
     }
 
     fn next(&self) -> Option<Command> {
-        let may = self.belief == Belief::Me && !self.waits && self.ticket < self.most;
         let ticket = self.ticket + 1;
-        let appends = (ticket + u64::from(self.at.0)) % 2 == 1;
+        if self.is_wanted && !self.waits {
+            return Some(Command::Compact { ticket, index: self.applied, state: self.snapshot() });
+        }
+        let may = self.belief == Belief::Me && !self.waits && self.asked < self.most;
+        let appends = (self.asked + u64::from(self.at.0)).is_multiple_of(2);
         may.then(|| match appends {
             true => Command::Append { ticket, payload: self.payload(ticket) },
             false => Command::Read { ticket },
         })
     }
 
+    fn is_counted(command: &Command) -> bool {
+        !matches!(command, Command::Compact { .. })
+    }
+
     fn asked(&mut self, command: &Command) {
         self.ticket = command.ticket();
         self.waits = true;
+        match command {
+            Command::Compact { .. } => self.is_wanted = false,
+            _ => self.asked += 1,
+        }
     }
 
     fn told(&mut self, event: &Event) {
@@ -70,19 +121,26 @@ impl Client for User {
             Event::Leading { .. } => self.belief = Belief::Me,
             Event::Following { leader: Some(_), .. } => self.belief = Belief::Another,
             Event::Following { leader: None, .. } => self.belief = Belief::Nobody,
+            Event::Committed { index, entry } => self.apply(*index, &entry.content),
+            Event::SnapshotNeeded { .. } => self.is_wanted = true,
+            Event::Restored { index, state, .. } => {
+                self.restore(*index, state);
+                self.is_wanted = false;
+            }
             event => self.waits &= event.answers() != Some(self.ticket),
         }
     }
 
     /// Who comes back goes on with new tickets.
     fn crashed(&mut self) {
-        self.waits = false;
+        (self.waits, self.is_wanted) = (false, false);
         self.belief = Belief::Untold;
+        (self.applied, self.state) = (0, 0);
     }
 
     fn standing(&self) -> Standing {
         let lost = matches!(self.belief, Belief::Untold | Belief::Nobody);
-        let waits = self.waits || (lost && self.ticket < self.most);
+        let waits = self.waits || (lost && self.asked < self.most);
         if waits { Standing::Waiting } else { Standing::Content }
     }
 }

@@ -1,0 +1,62 @@
+//! What survives a crash: the term, the vote, the snapshot and the log, which are saved before
+//! anything is said that rests on them (Figure 3.1).
+//!
+//! A log changes at its end, where entries are added and cut, and at its head, for which a snapshot
+//! stands from some moment on. A change says both; what it does not say stays as it was saved.
+
+use alloc::sync::Arc;
+
+use tenure_core::ProcessId;
+
+use super::RaftLog;
+use super::log::{Log, Place};
+use super::snapshot::Snapshot;
+
+/// What survives a crash, or a change to it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Stable {
+    #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
+    pub(super) term: u64,
+    pub(super) voted_for: Option<ProcessId>,
+    /// The last snapshot. Of a change: if it is another than the one that is saved.
+    pub(super) snapshot: Option<Arc<Snapshot>>,
+    /// Up to where entries are dropped at the head.
+    pub(super) head: Place,
+    /// All entries behind the head. Of a change: what comes behind those that stay as they are.
+    pub(super) log: Log,
+}
+
+impl RaftLog {
+    /// By what change this becomes what is saved; nothing where it is.
+    pub(super) fn change(&self, saved: &Stable) -> Option<Stable> {
+        if self.forgets() {
+            let now = self.saved();
+            return (now != *saved).then_some(now);
+        }
+        let keeps = self.log.alike(&saved.log);
+        let is_all = keeps == self.log.last().index && keeps == saved.log.last().index;
+        let heads = (self.log.base(), &self.snapshot) == (saved.head, &saved.snapshot);
+        if is_all && heads && (self.term, self.voted_for) == (saved.term, saved.voted_for) {
+            return None;
+        }
+        Some(Stable {
+            term: self.term,
+            voted_for: self.voted_for,
+            snapshot: self.snapshot.clone().filter(|now| saved.snapshot.as_ref() != Some(now)),
+            head: self.log.base(),
+            log: self.log.part(keeps),
+        })
+    }
+}
+
+impl Stable {
+    /// Becomes what it is after a change.
+    pub(super) fn amend(&mut self, change: Stable) {
+        let Stable { term, voted_for, snapshot, head, log } = change;
+        (self.term, self.voted_for, self.head) = (term, voted_for, head);
+        self.snapshot = snapshot.or(self.snapshot.take());
+        self.log.drop_to(head);
+        self.log.amend(&log);
+    }
+}

@@ -1,0 +1,141 @@
+//! Who keeps a log.
+
+use core::fmt;
+
+use alloc::string::String;
+
+use crate::process::ProcessId;
+use crate::process_set::ProcessSet;
+
+/// Who keeps a log: some of a group, or all.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Members {
+    /// Who votes, and is counted where a majority is needed.
+    pub voters: ProcessSet,
+    /// While a change is under way: who voted before it; a majority of them is needed as well.
+    /// Otherwise nobody.
+    pub outgoing: ProcessSet,
+    /// Who is sent the log, and counts for nothing.
+    pub learners: ProcessSet,
+}
+
+impl Members {
+    /// These, who all vote.
+    pub fn of(voters: ProcessSet) -> Self {
+        Members { voters, ..Members::default() }
+    }
+
+    /// Whether a change is under way.
+    pub fn are_joint(&self) -> bool {
+        !self.outgoing.is_empty()
+    }
+
+    /// Whether a process votes and counts.
+    pub fn count(&self, process: ProcessId) -> bool {
+        self.voters.contains(process) || self.outgoing.contains(process)
+    }
+
+    /// Those who vote, before a change or after it.
+    pub fn who_count(&self) -> ProcessSet {
+        self.voters.iter().chain(&self.outgoing).collect()
+    }
+
+    /// Everybody who is sent the log.
+    pub fn everybody(&self) -> ProcessSet {
+        self.voters.iter().chain(&self.outgoing).chain(&self.learners).collect()
+    }
+
+    /// Whether these are a majority; while a change is under way, of both sides.
+    pub fn is_majority(&self, processes: &ProcessSet) -> bool {
+        let of = |side: &ProcessSet| {
+            let there = side.iter().filter(|process| processes.contains(*process)).count() as u64;
+            there * 2 > u64::from(side.len())
+        };
+        of(&self.voters) && (self.outgoing.is_empty() || of(&self.outgoing))
+    }
+
+    /// What people write for voters, and for learners behind a `/`: `1,2,3/4`.
+    pub fn of_text(text: &str) -> Option<Self> {
+        let (voters, learners) = text.split_once('/').unwrap_or((text, ""));
+        Some(Members { learners: processes(learners)?, ..Members::of(processes(voters)?) })
+    }
+
+    /// What [`Members::of_text`] understands. What is under way is left out.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        list(&mut text, &self.voters, "");
+        if !self.learners.is_empty() {
+            text.push('/');
+            list(&mut text, &self.learners, "");
+        }
+        text
+    }
+}
+
+fn processes(text: &str) -> Option<ProcessSet> {
+    let numbers = text.split(',').filter(|number| !number.is_empty());
+    let process = |number: &str| Some(ProcessId(number.parse::<u32>().ok()?.checked_sub(1)?));
+    let processes = numbers.map(process).collect::<Option<ProcessSet>>()?;
+    // Sets have room for the greatest of their members.
+    processes.iter().all(|process| process.0 < 1 << 16).then_some(processes)
+}
+
+fn list(to: &mut impl fmt::Write, processes: &ProcessSet, before: &str) {
+    for (place, process) in processes.iter().enumerate() {
+        let comma = if place > 0 { "," } else { "" };
+        let _ = write!(to, "{comma}{before}{}", process.number());
+    }
+}
+
+/// `P1,P2,P3`, and behind that who learns, and whom they take over from.
+impl fmt::Display for Members {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        list(f, &self.voters, "P");
+        if !self.learners.is_empty() {
+            f.write_str(" and learning ")?;
+            list(f, &self.learners, "P");
+        }
+        if !self.outgoing.is_empty() {
+            f.write_str(" instead of ")?;
+            list(f, &self.outgoing, "P");
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString;
+
+    use super::*;
+
+    fn of(numbers: &[u32]) -> ProcessSet {
+        numbers.iter().map(|number| ProcessId(number - 1)).collect()
+    }
+
+    #[test]
+    fn what_people_read_is_what_they_may_write() {
+        for (text, shown) in [("1,2,3", "P1,P2,P3"), ("2/4,5", "P2 and learning P4,P5")] {
+            let members = Members::of_text(text).expect("members");
+            assert_eq!((&*members.text(), &*members.to_string()), (text, shown));
+        }
+        for wrong in ["0", "1,x", "1/0", "4000000000"] {
+            assert_eq!(Members::of_text(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_majority_of_both_sides_is_needed_and_learners_do_not_count() {
+        let old = of(&[1, 2, 3]);
+        let joint = Members { outgoing: old, learners: of(&[6]), ..Members::of(of(&[3, 4, 5])) };
+        for (processes, is) in
+            [(&[1, 2][..], false), (&[4, 5, 6], false), (&[1, 3, 4], true), (&[2, 3, 6], false)]
+        {
+            assert_eq!(joint.is_majority(&of(processes)), is, "{processes:?}");
+        }
+        assert!(Members::of(of(&[1, 2, 3])).is_majority(&of(&[1, 3])));
+        assert!(joint.count(ProcessId(0)) && !joint.count(ProcessId(5)));
+        assert_eq!(joint.everybody(), ProcessSet::first(6));
+    }
+}
