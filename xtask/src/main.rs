@@ -9,6 +9,7 @@ mod expect;
 mod mutants;
 mod pictures;
 mod program;
+mod proto;
 mod tidy;
 
 use std::path::{Path, PathBuf};
@@ -23,6 +24,7 @@ usage: cargo xtask <command>
   book [--check] [PAGE …]   run the commands of the book, and write down what they print, or see
                             whether it is what the book says; --tenure FILE runs that command
   pictures [--check]        draw the worked examples, or see whether their pictures are current
+  proto [--check]           make Rust of the protobufs of the server, or see whether it is current
   attack [KIND] [--seeds A..B] [--seconds N]
                             hurt and lie to real processes: files, faults, lasting, bytes, messages
   mutants [--seed S] [--count N] [FILE …]
@@ -42,6 +44,8 @@ fn main() -> ExitCode {
         ["docs", wishes @ ..] => docs::main(&root(), wishes),
         ["pictures"] => pictures::main(&root(), true),
         ["pictures", "--check"] => pictures::main(&root(), false),
+        ["proto"] => proto::main(&root(), true),
+        ["proto", "--check"] => proto::main(&root(), false),
         ["book", wishes @ ..] => book::main(&root(), wishes),
         #[cfg(feature = "mutants")]
         ["mutants", words @ ..] => mutants::main(&root(), words),

@@ -34,6 +34,17 @@ const HOUSE: &[(&str, &[&str])] = &[
         ],
     ),
     ("tenure-lessons", &[]),
+    (
+        "tenure-server",
+        &[
+            "tenure-core",
+            "tenure-algorithms",
+            "tenure-session",
+            "tenure-store",
+            "tenure-trace",
+            "tenure-runtime",
+        ],
+    ),
     ("tenure-claims", &[]),
     ("tenure-browser", &[]),
     ("tenure", EVERYTHING),
@@ -55,6 +66,7 @@ const EVERYTHING: &[&str] = &[
     "tenure-lab",
     "tenure-instances",
     "tenure-lessons",
+    "tenure-server",
     "tenure",
 ];
 

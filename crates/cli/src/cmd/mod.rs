@@ -21,6 +21,7 @@ mod output;
 mod program;
 mod property;
 mod run;
+mod serve;
 mod simulate;
 mod size;
 mod status;
@@ -51,6 +52,7 @@ enum Subcommands {
     Question(lessons::question::Options),
     Lab(lab::Options),
     Node(node::Options),
+    Serve(Box<serve::Options>),
     Status(status::Options),
     Keys(keys::Options),
     Choose(choose::Options),
@@ -109,6 +111,7 @@ impl Subcommands {
             Subcommands::Question(options) => lessons::question::run(&options),
             Subcommands::Lab(options) => lab::run(&options),
             Subcommands::Node(options) => node::run(options),
+            Subcommands::Serve(options) => serve::run(*options),
             Subcommands::Status(options) => status::run(&options),
             Subcommands::Keys(options) => keys::run(&options),
             Subcommands::Choose(options) => choose::run(&options),

@@ -121,7 +121,7 @@ async fn go_on(manager: Option<&Manager>) -> Infallible {
 }
 
 /// Logs to standard error what RUST_LOG asks for, as in `warn,tenure_runtime=debug`.
-fn log() {
+pub(super) fn log() {
     let asked = std::env::var("RUST_LOG").ok().and_then(|asked| asked.parse().ok());
     let filter: Targets = asked.unwrap_or(Targets::new().with_default(LevelFilter::INFO));
     let lines = tracing_subscriber::fmt::layer()
@@ -170,14 +170,21 @@ async fn stop(by_input: bool) {
         // Kept for ever: a service has no input, and that is no reason to end.
         std::mem::forget(ended);
     }
-    let interrupted = async |kind| match signal(kind) {
+    tokio::select! {
+        _ = input => {}
+        () = interrupted() => {}
+    }
+}
+
+/// Done when this process is interrupted or sent TERM.
+pub(super) async fn interrupted() {
+    let received = async |kind| match signal(kind) {
         Ok(mut signal) => drop(signal.recv().await),
         Err(_) => std::future::pending().await,
     };
     tokio::select! {
-        _ = input => {}
-        () = interrupted(SignalKind::interrupt()) => {}
-        () = interrupted(SignalKind::terminate()) => {}
+        () = received(SignalKind::interrupt()) => {}
+        () = received(SignalKind::terminate()) => {}
     }
 }
 

@@ -1,0 +1,138 @@
+//! `tenure serve`.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use clap::Args;
+use tenure_server::{Config, ServeError, Server, Standing};
+
+use super::failure::{Failure, Status};
+use super::node::{self, interrupted};
+use super::notify::Manager;
+
+/// A lock and election server that clients of etcd talk to
+///
+/// Without options it is one durable member at http://127.0.0.1:2379, with its data in
+/// default.tenure: `etcdctl lock jobs/nightly ./report.sh` works, and so does any client of etcd
+/// 3.4 or later. Three members that know each other by --initial-cluster go on when one of them is
+/// gone. On standard output it says where it serves and who leads, a line each time; its log goes
+/// to standard error (RUST_LOG filters it). Interrupted or sent TERM it hands over the lead and
+/// ends. A service manager is told that it is ready, and stops (sd_notify). Options are named as
+/// etcd names them; --config reads them from a TOML file, and those given besides count more.
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    /// A TOML file with these options, as in `name = "a"`
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// What this member is called
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// The folder of its data [default: NAME.tenure]
+    #[arg(long, value_name = "DIR")]
+    data_dir: Option<PathBuf>,
+    /// Where clients are served [default: http://127.0.0.1:2379]
+    #[arg(long, value_name = "URL,…")]
+    listen_client_urls: Option<String>,
+    /// Where clients reach this member [default: where they are served]
+    #[arg(long, value_name = "URL,…")]
+    advertise_client_urls: Option<String>,
+    /// Where it listens for the other members [default: its own of --initial-cluster]
+    #[arg(long, value_name = "URL")]
+    listen_peer_urls: Option<String>,
+    /// All members, the same on each of them [default: this one alone]
+    #[arg(long, value_name = "NAME=URL,…")]
+    initial_cluster: Option<String>,
+    /// What the cluster is called: members of another are refused [default: tenure]
+    #[arg(long, value_name = "TOKEN")]
+    initial_cluster_token: Option<String>,
+    /// How often a leader says that it is there, in milliseconds [default: 50]
+    #[arg(long, value_name = "MS")]
+    heartbeat_interval: Option<u64>,
+    /// How long a leader may be silent at least, in milliseconds; twice as long at most
+    /// [default: 250]
+    #[arg(long, value_name = "MS")]
+    election_timeout: Option<u64>,
+    /// Listen beyond this machine, though nobody proves there who they are
+    #[arg(long)]
+    insecure: bool,
+}
+
+impl Options {
+    fn config(self) -> Result<Config, Failure> {
+        let file = self.config.as_deref().map(Config::read).transpose().map_err(Failure::usage)?;
+        let of_file = file.unwrap_or_default();
+        Ok(Config {
+            name: self.name.unwrap_or(of_file.name),
+            data_dir: self.data_dir.or(of_file.data_dir),
+            listen_client_urls: self.listen_client_urls.unwrap_or(of_file.listen_client_urls),
+            advertise_client_urls: self.advertise_client_urls.or(of_file.advertise_client_urls),
+            listen_peer_urls: self.listen_peer_urls.or(of_file.listen_peer_urls),
+            initial_cluster: self.initial_cluster.or(of_file.initial_cluster),
+            initial_cluster_token: self
+                .initial_cluster_token
+                .unwrap_or(of_file.initial_cluster_token),
+            heartbeat_interval: self.heartbeat_interval.unwrap_or(of_file.heartbeat_interval),
+            election_timeout: self.election_timeout.unwrap_or(of_file.election_timeout),
+            insecure: self.insecure || of_file.insecure,
+        })
+    }
+}
+
+pub(crate) fn run(options: Options) -> Result<Status, Failure> {
+    let config = options.config()?;
+    node::log();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::environment(format!("cannot start: {error}")))?;
+    let served = runtime.block_on(serve(&config));
+    served.map(|()| Status::Held).map_err(|error| match () {
+        () if error.is_misconfiguration() => Failure::usage(error),
+        () if error.is_expulsion() => Failure::expelled(error),
+        () => Failure::environment(error),
+    })
+}
+
+async fn serve(config: &Config) -> Result<(), ServeError> {
+    let manager = Manager::of_environment();
+    let server = Server::start(config).await?;
+    let addresses = server.addresses().iter().map(|it| format!("http://{it}"));
+    let addresses = addresses.collect::<Vec<_>>().join(", ");
+    say(&format!("{} serves clients at {addresses}", config.name));
+    let mut standings = server.standings();
+    let told = manager.as_ref();
+    let watch = async {
+        let mut is_ready = false;
+        while let Some(Standing { leader, term }) = standings.next().await {
+            let line = match leader {
+                Some(leader) => format!("{leader} leads in term {term}"),
+                None => format!("nobody leads in term {term}"),
+            };
+            say(&line);
+            let ready = if is_ready { "" } else { "READY=1\n" };
+            is_ready = true;
+            tell(told, &format!("{ready}STATUS={line}"));
+        }
+        std::future::pending().await
+    };
+    let stop = async {
+        tokio::select! {
+            () = interrupted() => {}
+            () = watch => {}
+        }
+        tell(told, "STOPPING=1");
+    };
+    server.run(stop).await
+}
+
+fn tell(manager: Option<&Manager>, state: &str) {
+    if let Some(manager) = manager {
+        manager.tell(state);
+    }
+}
+
+/// A line on standard output. If nobody reads it any more, there is nobody to tell.
+fn say(line: &str) {
+    let mut out = io::stdout().lock();
+    let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+}

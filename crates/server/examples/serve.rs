@@ -1,0 +1,15 @@
+//! One member, in a program of your own: `cargo run -p tenure-server --example serve [FILE]`.
+#![allow(clippy::print_stdout, reason = "an example is here to print")]
+
+use tenure_server::{Config, Server};
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let config = match std::env::args().nth(1) {
+        Some(file) => Config::read(file.as_ref())?,
+        None => Config::default(),
+    };
+    let server = Server::start(&config).await?;
+    println!("serves clients at {}", server.addresses()[0]);
+    Ok(server.run(async { drop(tokio::signal::ctrl_c().await) }).await?)
+}

@@ -1,0 +1,320 @@
+//! What a member is told when it starts: names, addresses, and where its data lie.
+
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use thiserror::Error;
+
+use crate::url::{Url, UrlError, urls};
+
+/// What a member is told when it starts, under the names that etcd has for it. What is left out is
+/// as it is for one member on this machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Config {
+    /// The name of this member, by which `initial_cluster` knows it.
+    pub name: String,
+    /// The folder of its data; `NAME.tenure` where none is given.
+    pub data_dir: Option<PathBuf>,
+    /// Where clients are served: URLs with commas between them.
+    pub listen_client_urls: String,
+    /// Where clients reach this member, as other members tell them; `listen_client_urls` where
+    /// nothing is given.
+    pub advertise_client_urls: Option<String>,
+    /// Where the other members reach this one; the URL of `initial_cluster` where none is given.
+    pub listen_peer_urls: Option<String>,
+    /// The members: `NAME=URL` of each, with commas between them, the same on all.
+    pub initial_cluster: Option<String>,
+    /// What the cluster is called: members of another are refused.
+    pub initial_cluster_token: String,
+    /// How often a leader says that it is there, in milliseconds.
+    pub heartbeat_interval: u64,
+    /// How long a leader may be silent at least before the others elect one, in milliseconds; they
+    /// wait at most twice as long.
+    pub election_timeout: u64,
+    /// Whether to listen beyond this machine though nobody proves there who they are.
+    pub insecure: bool,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Config {
+            name: "default".into(),
+            data_dir: None,
+            listen_client_urls: "http://127.0.0.1:2379".into(),
+            advertise_client_urls: None,
+            listen_peer_urls: None,
+            initial_cluster: None,
+            initial_cluster_token: "tenure".into(),
+            heartbeat_interval: 50,
+            election_timeout: 250,
+            insecure: false,
+        }
+    }
+}
+
+/// Why a configuration cannot be used. Nothing was started.
+#[derive(Debug, Error)]
+pub enum ConfigError {
+    /// A URL means nothing, or cannot be served.
+    #[error("{option}: {why}")]
+    Url {
+        /// Which option it is in.
+        option: &'static str,
+        /// What is wrong with it.
+        why: UrlError,
+    },
+    /// The list of members is not one.
+    #[error("--initial-cluster: `{item}` is not NAME=URL")]
+    Member {
+        /// The part that is wrong.
+        item: String,
+    },
+    /// Two members have one name.
+    #[error("--initial-cluster: two members are called `{0}`; each needs a name of its own")]
+    Twice(String),
+    /// This member is none of the cluster's.
+    #[error("--initial-cluster has no member `{name}`; its members are {members}")]
+    Stranger {
+        /// What this member is called.
+        name: String,
+        /// Who is there.
+        members: String,
+    },
+    /// Anybody could come in.
+    #[error(
+        "{option}: {url} can be reached from other machines, and nobody proves there who they are; \
+         listen on 127.0.0.1, or say --insecure if everybody who can reach it is trusted"
+    )]
+    Exposed {
+        /// Which option it is in.
+        option: &'static str,
+        /// What can be reached.
+        url: String,
+    },
+    /// Times that make no sense together.
+    #[error(
+        "--election-timeout {election} must be at least 3 times --heartbeat-interval {heartbeat}, \
+         and that at least 1"
+    )]
+    Times {
+        /// In milliseconds.
+        heartbeat: u64,
+        /// In milliseconds.
+        election: u64,
+    },
+    /// A file is not what it should be.
+    #[error("{path}: {says}")]
+    File {
+        /// Which.
+        path: String,
+        /// What is wrong, with the line where it is known.
+        says: String,
+    },
+}
+
+/// Who the members are and what follows from that: the same on all of them but for `me`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// All members, in the order of their names: the order of their processes.
+    pub members: Vec<Member>,
+    /// Which of them this is.
+    pub me: usize,
+    /// What tells this cluster from others.
+    pub cluster_id: u64,
+    /// Where clients are served.
+    pub clients: Vec<SocketAddr>,
+    /// Where this member listens for the others.
+    pub peers: SocketAddr,
+    /// Where its data lie.
+    pub directory: PathBuf,
+    /// Where clients reach this member.
+    pub client_urls: Vec<String>,
+}
+
+/// One member, as all know it from the beginning.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// What tells it from the others for ever.
+    pub id: u64,
+    /// What it is called.
+    pub name: String,
+    /// Where the others reach it.
+    pub peer_url: String,
+    /// The same as `host:port`.
+    pub address: String,
+}
+
+impl Config {
+    /// Reads a TOML file whose keys are the options without their dashes in front.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::File`].
+    pub fn read(path: &std::path::Path) -> Result<Config, ConfigError> {
+        let failed = |says| ConfigError::File { path: path.display().to_string(), says };
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| failed(format!("cannot be read: {error}")))?;
+        toml::from_str(&text).map_err(|error| {
+            let line = error.span().map(|it| text[..it.start].matches('\n').count() + 1);
+            let says = error.message().replace('\n', " ");
+            failed(format!("line {}: {says}", line.unwrap_or(1)))
+        })
+    }
+
+    /// What follows from it.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError`] says which option cannot be, and what would be right.
+    pub fn plan(&self) -> Result<Plan, ConfigError> {
+        let (heartbeat, election) = (self.heartbeat_interval, self.election_timeout);
+        if heartbeat == 0 || election < heartbeat.saturating_mul(3) {
+            return Err(ConfigError::Times { heartbeat, election });
+        }
+        let clients = self.urls("--listen-client-urls", &self.listen_client_urls)?;
+        let client_urls = match &self.advertise_client_urls {
+            None => clients.iter().map(Url::to_string).collect(),
+            Some(given) => {
+                let given = self.urls("--advertise-client-urls", given)?;
+                given.iter().map(Url::to_string).collect()
+            }
+        };
+        let members = self.members()?;
+        let me = members.iter().position(|it| it.name == self.name);
+        let me = me.ok_or_else(|| {
+            let names: Vec<&str> = members.iter().map(|it| it.name.as_str()).collect();
+            ConfigError::Stranger { name: self.name.clone(), members: names.join(", ") }
+        })?;
+        let peers = match &self.listen_peer_urls {
+            Some(given) => given.clone(),
+            None => members[me].peer_url.clone(),
+        };
+        let peers = self.urls("--listen-peer-urls", &peers)?;
+        let is_alone = members.len() == 1;
+        let directory = self.data_dir.clone();
+        Ok(Plan {
+            clients: self.bound("--listen-client-urls", &clients, false)?,
+            peers: self.bound("--listen-peer-urls", &peers[..1], is_alone)?[0],
+            cluster_id: self.cluster_id(&members),
+            members,
+            me,
+            directory: directory.unwrap_or_else(|| format!("{}.tenure", self.name).into()),
+            client_urls,
+        })
+    }
+
+    fn urls(&self, option: &'static str, text: &str) -> Result<Vec<Url>, ConfigError> {
+        urls(text).map_err(|why| ConfigError::Url { option, why })
+    }
+
+    /// The addresses to listen at, if that may be.
+    fn bound(
+        &self,
+        option: &'static str,
+        urls: &[Url],
+        is_unused: bool,
+    ) -> Result<Vec<SocketAddr>, ConfigError> {
+        let address = |url: &Url| {
+            let why = |says: String| UrlError::Unresolved { url: url.to_string(), says };
+            let found = url.address().to_socket_addrs().map_err(|it| why(it.to_string()));
+            let found = found.and_then(|mut it| it.next().ok_or_else(|| why("no address".into())));
+            let found = found.map_err(|why| ConfigError::Url { option, why })?;
+            let is_open = self.insecure || is_unused || is_here(found.ip());
+            is_open
+                .then_some(found)
+                .ok_or_else(|| ConfigError::Exposed { option, url: url.to_string() })
+        };
+        urls.iter().map(address).collect()
+    }
+
+    fn members(&self) -> Result<Vec<Member>, ConfigError> {
+        let alone = format!("{}=http://127.0.0.1:2380", self.name);
+        let text = self.initial_cluster.as_deref().unwrap_or(&alone);
+        let mut members = Vec::new();
+        for item in text.split(',').map(str::trim).filter(|item| !item.is_empty()) {
+            let wrong = || ConfigError::Member { item: item.to_owned() };
+            let (name, url) = item.split_once('=').ok_or_else(wrong)?;
+            let url = self.urls("--initial-cluster", url)?.remove(0);
+            members.push(Member {
+                id: number(&[&self.initial_cluster_token, name, &url.to_string()]),
+                name: name.to_owned(),
+                peer_url: url.to_string(),
+                address: url.address(),
+            });
+        }
+        members.sort_by(|one, other| one.name.cmp(&other.name));
+        let same = members.windows(2).find(|pair| pair[0].name == pair[1].name);
+        if let Some(pair) = same {
+            return Err(ConfigError::Twice(pair[0].name.clone()));
+        }
+        Ok(members)
+    }
+
+    fn cluster_id(&self, members: &[Member]) -> u64 {
+        let mut parts = vec![self.initial_cluster_token.clone()];
+        parts.extend(members.iter().map(|it| format!("{}={}", it.name, it.peer_url)));
+        number(&parts.iter().map(String::as_str).collect::<Vec<_>>())
+    }
+}
+
+/// A number that is made of some words, and is not 0.
+fn number(words: &[&str]) -> u64 {
+    let mut hash = Sha256::new();
+    for word in words {
+        hash.update((word.len() as u64).to_be_bytes());
+        hash.update(word);
+    }
+    let first: [u8; 8] = hash.finalize()[..8].try_into().expect("a hash is longer than 8 bytes");
+    u64::from_be_bytes(first).max(1)
+}
+
+/// Whether an address can be reached from this machine alone.
+fn is_here(address: IpAddr) -> bool {
+    address.is_loopback()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_given_is_one_member_on_this_machine() {
+        let plan = Config::default().plan().expect("a plan");
+        assert_eq!(plan.members.len(), 1);
+        assert_eq!(plan.clients, ["127.0.0.1:2379".parse().unwrap()]);
+        assert_eq!(plan.directory, PathBuf::from("default.tenure"));
+        assert_eq!(plan.client_urls, ["http://127.0.0.1:2379"]);
+    }
+
+    #[test]
+    fn all_members_number_all_alike() {
+        let cluster = "b=http://127.0.0.1:2,a=http://127.0.0.1:1,c=http://127.0.0.1:3";
+        let plan = |name: &str| {
+            let initial_cluster = Some(cluster.into());
+            Config { name: name.into(), initial_cluster, ..Config::default() }.plan()
+        };
+        let (a, c) = (plan("a").expect("a plan"), plan("c").expect("a plan"));
+        assert_eq!((a.me, c.me, &a.members, a.cluster_id), (0, 2, &c.members, c.cluster_id));
+        assert_eq!(a.peers, "127.0.0.1:1".parse().unwrap());
+        assert!(matches!(plan("d"), Err(ConfigError::Stranger { .. })));
+    }
+
+    #[test]
+    fn nobody_is_let_in_from_beyond_this_machine_unless_that_is_said() {
+        let listen_client_urls = "http://0.0.0.0:2379".to_owned();
+        let open = Config { listen_client_urls, ..Config::default() };
+        assert!(matches!(open.plan(), Err(ConfigError::Exposed { .. })));
+        assert!(Config { insecure: true, ..open }.plan().is_ok());
+    }
+
+    #[test]
+    fn a_file_has_the_names_of_the_options() {
+        let config: Config =
+            toml::from_str("name = \"a\"\nelection-timeout = 900\ninsecure = true").expect("TOML");
+        assert_eq!((config.name.as_str(), config.election_timeout), ("a", 900));
+        assert!(toml::from_str::<Config>("names = \"a\"").is_err());
+    }
+}

@@ -1,0 +1,205 @@
+//! Between what travels and what the store understands.
+
+use std::sync::Arc;
+
+use tenure_store as store;
+use tenure_store::{Bytes, LeaseId, Span};
+
+use crate::proto::etcdserverpb as rpc;
+use crate::proto::mvccpb;
+
+/// A number of the store as clients have it. Neither is ever beyond the other's.
+pub(crate) fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// A number of a client as the store has it: what is below 0 means what 0 means.
+pub(crate) fn unsigned(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or(0)
+}
+
+/// The name of a lease: bits, whatever a client takes their sign for.
+pub(crate) fn lease(id: i64) -> LeaseId {
+    u64::from_ne_bytes(id.to_ne_bytes())
+}
+
+/// The same for clients.
+pub(crate) fn lease_id(lease: LeaseId) -> i64 {
+    i64::from_ne_bytes(lease.to_ne_bytes())
+}
+
+pub(crate) fn span(key: Vec<u8>, end: Vec<u8>) -> Span {
+    Span { key: Bytes::from(key), end: Bytes::from(end) }
+}
+
+/// A range that says nothing of its order means the store's.
+pub(crate) fn range(asked: rpc::RangeRequest) -> store::Range {
+    use rpc::range_request::{SortOrder, SortTarget};
+    store::Range {
+        order: match asked.sort_order() {
+            SortOrder::None => store::SortOrder::None,
+            SortOrder::Ascend => store::SortOrder::Ascend,
+            SortOrder::Descend => store::SortOrder::Descend,
+        },
+        target: match asked.sort_target() {
+            SortTarget::Key => store::SortTarget::Key,
+            SortTarget::Version => store::SortTarget::Version,
+            SortTarget::Create => store::SortTarget::Create,
+            SortTarget::Mod => store::SortTarget::Mod,
+            SortTarget::Value => store::SortTarget::Value,
+        },
+        span: span(asked.key, asked.range_end),
+        revision: unsigned(asked.revision),
+        limit: unsigned(asked.limit),
+        keys_only: asked.keys_only,
+        count_only: asked.count_only,
+        min_mod_revision: unsigned(asked.min_mod_revision),
+        max_mod_revision: unsigned(asked.max_mod_revision),
+        min_create_revision: unsigned(asked.min_create_revision),
+        max_create_revision: unsigned(asked.max_create_revision),
+    }
+}
+
+pub(crate) fn put(asked: rpc::PutRequest) -> store::Put {
+    store::Put {
+        key: Bytes::from(asked.key),
+        value: Bytes::from(asked.value),
+        lease: lease(asked.lease),
+        prev_kv: asked.prev_kv,
+        ignore_value: asked.ignore_value,
+        ignore_lease: asked.ignore_lease,
+    }
+}
+
+pub(crate) fn delete(asked: rpc::DeleteRangeRequest) -> store::Delete {
+    store::Delete { span: span(asked.key, asked.range_end), prev_kv: asked.prev_kv }
+}
+
+pub(crate) fn txn(asked: rpc::TxnRequest) -> store::Txn {
+    store::Txn {
+        compare: asked.compare.into_iter().map(compare).collect(),
+        success: asked.success.into_iter().filter_map(operation).collect(),
+        failure: asked.failure.into_iter().filter_map(operation).collect(),
+    }
+}
+
+fn compare(asked: rpc::Compare) -> store::Compare {
+    use rpc::compare::{CompareResult, CompareTarget, TargetUnion};
+    let relation = match asked.result() {
+        CompareResult::Equal => store::Relation::Equal,
+        CompareResult::Greater => store::Relation::Greater,
+        CompareResult::Less => store::Relation::Less,
+        CompareResult::NotEqual => store::Relation::NotEqual,
+    };
+    // What is not given is 0, or nothing.
+    let number = match &asked.target_union {
+        Some(
+            TargetUnion::Version(number)
+            | TargetUnion::CreateRevision(number)
+            | TargetUnion::ModRevision(number),
+        ) => unsigned(*number),
+        Some(TargetUnion::Lease(id)) => lease(*id),
+        Some(TargetUnion::Value(_)) | None => 0,
+    };
+    let target = match asked.target() {
+        CompareTarget::Version => store::Target::Version(number),
+        CompareTarget::Create => store::Target::Create(number),
+        CompareTarget::Mod => store::Target::Mod(number),
+        CompareTarget::Lease => store::Target::Lease(number),
+        CompareTarget::Value => match asked.target_union {
+            Some(TargetUnion::Value(value)) => store::Target::Value(Bytes::from(value)),
+            _ => store::Target::Value(Bytes::default()),
+        },
+    };
+    store::Compare { span: span(asked.key, asked.range_end), relation, target }
+}
+
+fn operation(asked: rpc::RequestOp) -> Option<store::Operation> {
+    use rpc::request_op::Request;
+    Some(match asked.request? {
+        Request::RequestRange(asked) => store::Operation::Range(range(asked)),
+        Request::RequestPut(asked) => store::Operation::Put(put(asked)),
+        Request::RequestDeleteRange(asked) => store::Operation::Delete(delete(asked)),
+        Request::RequestTxn(asked) => store::Operation::Txn(txn(asked)),
+    })
+}
+
+pub(crate) fn kv(kv: &store::KeyValue) -> mvccpb::KeyValue {
+    mvccpb::KeyValue {
+        key: kv.key.to_vec(),
+        create_revision: signed(kv.create_revision),
+        mod_revision: signed(kv.mod_revision),
+        version: signed(kv.version),
+        value: kv.value.to_vec(),
+        lease: lease_id(kv.lease),
+    }
+}
+
+fn kvs(all: &[Arc<store::KeyValue>]) -> Vec<mvccpb::KeyValue> {
+    all.iter().map(|it| kv(it)).collect()
+}
+
+pub(crate) fn event(event: &store::Event) -> mvccpb::Event {
+    use mvccpb::event::EventType;
+    let kind = match event.kind {
+        store::Kind::Put => EventType::Put,
+        store::Kind::Delete => EventType::Delete,
+    };
+    mvccpb::Event {
+        r#type: kind.into(),
+        kv: Some(kv(&event.kv)),
+        prev_kv: event.prev.as_deref().map(kv),
+    }
+}
+
+pub(crate) fn found(found: &store::Found) -> rpc::RangeResponse {
+    rpc::RangeResponse {
+        header: None,
+        kvs: kvs(&found.kvs),
+        more: found.more,
+        count: signed(found.count),
+    }
+}
+
+pub(crate) fn written(written: &store::Written) -> rpc::PutResponse {
+    rpc::PutResponse { header: None, prev_kv: written.prev.as_deref().map(kv) }
+}
+
+pub(crate) fn deleted(deleted: &store::Deleted) -> rpc::DeleteRangeResponse {
+    rpc::DeleteRangeResponse {
+        header: None,
+        deleted: signed(deleted.count),
+        prev_kvs: kvs(&deleted.prev),
+    }
+}
+
+pub(crate) fn done(done: &store::Done) -> rpc::TxnResponse {
+    rpc::TxnResponse {
+        header: None,
+        succeeded: done.succeeded,
+        responses: done.replies.iter().map(reply).collect(),
+    }
+}
+
+/// Inside a transaction headers say the revision only.
+fn reply(reply: &store::Reply) -> rpc::ResponseOp {
+    use rpc::response_op::Response;
+    let header =
+        |revision| Some(rpc::ResponseHeader { revision: signed(revision), ..Default::default() });
+    let response = match reply {
+        store::Reply::Range(it) => {
+            Response::ResponseRange(rpc::RangeResponse { header: header(it.revision), ..found(it) })
+        }
+        store::Reply::Put(it) => {
+            Response::ResponsePut(rpc::PutResponse { header: header(it.revision), ..written(it) })
+        }
+        store::Reply::Delete(it) => Response::ResponseDeleteRange(rpc::DeleteRangeResponse {
+            header: header(it.revision),
+            ..deleted(it)
+        }),
+        store::Reply::Txn(it) => {
+            Response::ResponseTxn(rpc::TxnResponse { header: header(it.revision), ..done(it) })
+        }
+    };
+    rpc::ResponseOp { response: Some(response) }
+}

@@ -1,0 +1,281 @@
+//! Between the requests of a member and its log: what is asked goes in or to the leader, and what
+//! is committed goes to the store, in the task that steps the log.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::time::Instant;
+
+use tenure_core::service::log::{Command as Asked, Content, Entry, Event as Said, Payload, Reason};
+use tenure_core::{ProcessId, Term};
+use tenure_runtime::Local;
+use tenure_store::{At, Command as Stored, Outcome};
+use tokio::sync::oneshot;
+use tracing::{error, info};
+
+use crate::errand::{Errand, Return, Undone, Written};
+use crate::relayed::{Command, Event, Relayed};
+use crate::state::{Shared, Standing, State};
+
+/// What a task of this member asks.
+#[derive(Debug)]
+pub(crate) enum Ask {
+    /// To have a command done.
+    Do {
+        /// Which.
+        command: Stored,
+        /// Where the answer goes.
+        reply: oneshot::Sender<Result<Outcome, Undone>>,
+    },
+    /// To know something of the leader.
+    Know {
+        /// What.
+        errand: Errand,
+        /// Where the answer goes.
+        reply: oneshot::Sender<Return>,
+    },
+    /// To give the lead to another member.
+    Transfer {
+        /// The number of its process.
+        to: usize,
+        /// Where the answer goes.
+        reply: oneshot::Sender<Return>,
+    },
+    /// To end in good order.
+    Leave,
+}
+
+/// Who waits for what the log says.
+#[derive(Debug)]
+enum Asker {
+    /// A task of this member that had an entry appended: told when it is taken.
+    Proposer(oneshot::Sender<Result<Outcome, Undone>>),
+    /// A task of this member.
+    Task(oneshot::Sender<Return>),
+    /// Another member, which knows it by its own number.
+    Member(ProcessId, u64),
+}
+
+/// The local side of a member's log.
+#[derive(Debug)]
+pub(crate) struct Desk {
+    me: ProcessId,
+    size: u32,
+    session: u64,
+    shared: Arc<Shared>,
+    tickets: u64,
+    waiting: HashMap<u64, (Errand, Asker)>,
+    /// Those who are answered when so much is taken.
+    behind: BTreeMap<(u64, u64), oneshot::Sender<Return>>,
+    is_over: bool,
+}
+
+impl Desk {
+    pub(crate) fn new(me: ProcessId, size: u32, session: u64, shared: Arc<Shared>) -> Self {
+        let (waiting, behind) = (HashMap::new(), BTreeMap::new());
+        Desk { me, size, session, shared, tickets: 0, waiting, behind, is_over: false }
+    }
+
+    fn ticket(&mut self) -> u64 {
+        self.tickets += 1;
+        self.tickets
+    }
+
+    /// Takes a committed entry.
+    fn take(&mut self, index: u64, Entry { term, content }: &Entry) {
+        if let Content::Payload(payload) = content {
+            // Only a newer build writes what this one cannot read, and then all would differ.
+            match postcard::from_bytes(payload.bytes()) {
+                Ok(written) => self.apply(At { index, term: *term }, written),
+                Err(_) => error!("entry {index} cannot be understood; run the build that wrote it"),
+            }
+        }
+        let later = self.behind.split_off(&(index + 1, 0));
+        for ((index, _), reply) in std::mem::replace(&mut self.behind, later) {
+            let _ = reply.send(Return::Confirmed { index });
+        }
+        self.shared.lock().taken = index;
+    }
+
+    fn apply(&mut self, at: At, Written { by, command }: Written) {
+        let outcome = self.shared.lock().apply(at, command);
+        let (process, session, ticket) = by;
+        if (ProcessId(process), session) != (self.me, self.session) {
+            return;
+        }
+        if let Some((_, Asker::Proposer(reply))) = self.waiting.remove(&ticket) {
+            // Whoever has gone away does not want to know.
+            let _ = reply.send(Ok(outcome));
+        }
+    }
+
+    /// The command for an errand of somebody here.
+    fn send(&mut self, ticket: u64, errand: Errand, asker: Asker) -> Command {
+        let leads_elsewhere =
+            self.shared.standing.borrow().leader.is_some_and(|leader| leader != self.me.index());
+        let command = match leads_elsewhere {
+            true => Command::Ask { ticket, question: payload(&errand) },
+            false => Command::Log(asked(ticket, &errand)),
+        };
+        self.waiting.insert(ticket, (errand, asker));
+        command
+    }
+
+    /// What the log said of a ticket of ours.
+    fn learn(&mut self, ticket: u64, said: Return) -> Option<Command> {
+        let (_, asker) = self.waiting.remove(&ticket)?;
+        match asker {
+            Asker::Member(to, ticket) => {
+                return Some(Command::Answer { to, ticket, answer: payload(&said) });
+            }
+            Asker::Task(reply) => self.reply(ticket, reply, said),
+            Asker::Proposer(reply) => match said {
+                Return::Undone(undone) => drop(reply.send(Err(undone))),
+                // It is told when the entry is taken.
+                _ => drop(self.waiting.insert(ticket, (Errand::Confirm, Asker::Proposer(reply)))),
+            },
+        }
+        None
+    }
+
+    /// Answers a task, once this member has come as far as the answer is of.
+    fn reply(&mut self, ticket: u64, reply: oneshot::Sender<Return>, said: Return) {
+        match said {
+            Return::Confirmed { index } if index > self.shared.lock().taken => {
+                self.behind.insert((index, ticket), reply);
+            }
+            said => drop(reply.send(said)),
+        }
+    }
+
+    /// This member leads, as a majority has confirmed, and has taken all up to an index.
+    fn confirmed(&mut self, ticket: u64, index: u64) -> Option<Command> {
+        let errand = &self.waiting.get(&ticket)?.0;
+        let now = Instant::now();
+        let said = match *errand {
+            Errand::Renew(lease) => {
+                let term = self.shared.standing.borrow().term;
+                let mut state = self.shared.lock();
+                let State { store, lessor, .. } = &mut *state;
+                Return::Renewed { term, renewal: lessor.renew(lease, term, store, now) }
+            }
+            Errand::Left(lease) => {
+                let state = self.shared.lock();
+                let known = state.store.lease(lease);
+                let left = |ttl| state.lessor.left(lease, now).map_or(ttl, |left| left.as_secs());
+                Return::Left(known.map(|known| left(known.left)))
+            }
+            Errand::Confirm | Errand::Append(_) => Return::Confirmed { index },
+        };
+        self.learn(ticket, said)
+    }
+
+    fn stands(&self, leader: Option<ProcessId>, term: u64) {
+        let leader = leader.map(ProcessId::index);
+        match leader {
+            Some(leader) if leader == self.me.index() => info!("leads in term {term}"),
+            Some(leader) => info!("follows {} in term {term}", ProcessId::at(leader)),
+            None => info!("knows no leader in term {term}"),
+        }
+        let mut state = self.shared.lock();
+        let State { store, lessor, .. } = &mut *state;
+        match leader == Some(self.me.index()) {
+            true => lessor.leads(term, store, Instant::now()),
+            false => lessor.follows(),
+        }
+        drop(state);
+        self.shared.standing.send_replace(Standing { leader, term });
+    }
+
+    fn said(&mut self, event: Said) -> Option<Command> {
+        match event {
+            Said::Leading { term } => self.stands(Some(self.me), term),
+            Said::Following { term, leader } => self.stands(leader, term),
+            Said::Committed { index, entry } => self.take(index, &entry),
+            Said::Acknowledged { ticket, .. } | Said::HandedOver { ticket } => {
+                return self.learn(ticket, Return::Committed);
+            }
+            Said::Answered { ticket, index } => return self.confirmed(ticket, index),
+            Said::Declined { ticket, reason, .. } => {
+                return self.learn(ticket, Return::Undone(Undone::Declined(reason)));
+            }
+            Said::Unknown { ticket } => return self.learn(ticket, Return::Undone(Undone::Unknown)),
+            Said::Stored { .. } | Said::Dropped { .. } => {}
+        }
+        None
+    }
+}
+
+impl Local<Relayed> for Desk {
+    type Ask = Ask;
+
+    fn ask(&mut self, ask: Ask) -> Option<Command> {
+        let ticket = self.ticket();
+        Some(match ask {
+            Ask::Do { command, reply } => {
+                let written = Written { by: (self.me.0, self.session, ticket), command };
+                let bytes = postcard::to_stdvec(&written).expect("a command can be encoded");
+                self.send(ticket, Errand::Append(bytes), Asker::Proposer(reply))
+            }
+            Ask::Know { errand, reply } => self.send(ticket, errand, Asker::Task(reply)),
+            Ask::Transfer { to, reply } => {
+                self.waiting.insert(ticket, (Errand::Confirm, Asker::Task(reply)));
+                Command::Log(Asked::Transfer { ticket, to: ProcessId::at(to) })
+            }
+            Ask::Leave => {
+                self.is_over = true;
+                return None;
+            }
+        })
+    }
+
+    fn told(&mut self, event: Event) -> Option<Command> {
+        match event {
+            Event::Log(event) => self.said(event),
+            Event::Asked { by, ticket: theirs, question } => {
+                // Only a newer build asks what this one cannot read.
+                let errand: Errand = postcard::from_bytes(question.bytes()).ok()?;
+                let ticket = self.ticket();
+                let command = asked(ticket, &errand);
+                self.waiting.insert(ticket, (errand, Asker::Member(by, theirs)));
+                Some(Command::Log(command))
+            }
+            Event::Answered { ticket, answer } => {
+                let answer = postcard::from_bytes(answer.bytes());
+                self.learn(ticket, answer.unwrap_or(Return::Undone(Undone::Unknown)))
+            }
+            Event::Unanswered { ticket, sent: true } => {
+                self.learn(ticket, Return::Undone(Undone::Unknown))
+            }
+            Event::Unanswered { ticket, sent: false } => {
+                self.learn(ticket, Return::Undone(Undone::Declined(Reason::NotLeading)))
+            }
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    fn leader(&self) -> Option<Term> {
+        let Standing { leader, term } = *self.shared.standing.borrow();
+        leader.map(|leader| Term { number: term, leader: ProcessId::at(leader) })
+    }
+
+    fn farewell(&mut self) -> Option<Command> {
+        let to = ProcessId((self.me.0 + 1) % self.size);
+        let ticket = self.ticket();
+        (to != self.me).then_some(Command::Log(Asked::Transfer { ticket, to }))
+    }
+}
+
+/// What an errand asks of the log where this process leads.
+fn asked(ticket: u64, errand: &Errand) -> Asked {
+    match errand {
+        Errand::Append(bytes) => Asked::Append { ticket, payload: Payload::new(bytes.as_slice()) },
+        Errand::Confirm | Errand::Renew(_) | Errand::Left(_) => Asked::Read { ticket },
+    }
+}
+
+fn payload(said: &impl serde::Serialize) -> Payload {
+    Payload::new(postcard::to_stdvec(said).expect("what members say can be encoded"))
+}

@@ -1,0 +1,54 @@
+//! What a member wants of the leader, and what it gets: the same whether that is another member or
+//! itself.
+
+use serde::{Deserialize, Serialize};
+use tenure_core::service::log::Reason;
+use tenure_store::{Command, LeaseId};
+
+use crate::lessor::Renewal;
+
+/// What a member wants of the leader.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Errand {
+    /// To have an entry committed. Whoever it is by is answered when it takes the entry.
+    Append(Vec<u8>),
+    /// How far one must have come to see all that anybody was told of before.
+    Confirm,
+    /// To renew a lease.
+    Renew(LeaseId),
+    /// How much is left of a lease.
+    Left(LeaseId),
+}
+
+/// What it gets.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Return {
+    /// The entry is committed.
+    Committed,
+    /// Who has taken all up to this index sees it.
+    Confirmed { index: u64 },
+    /// What came of a renewal, in which term.
+    Renewed { term: u64, renewal: Renewal },
+    /// How many seconds are left of a lease, if it is there.
+    Left(Option<u64>),
+    /// It was not done.
+    Undone(Undone),
+}
+
+/// Why something was not done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Undone {
+    /// It had no effect and will have none.
+    Declined(Reason),
+    /// Nobody can say what becomes of it.
+    Unknown,
+}
+
+/// What an entry of the log says, and whose it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Written {
+    /// The process that asked, its life, and its number there.
+    pub(crate) by: (u32, u64, u64),
+    /// What the store is to do.
+    pub(crate) command: Command,
+}

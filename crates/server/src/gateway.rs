@@ -1,0 +1,250 @@
+//! The same services as JSON over plain HTTP: each request is made one of gRPC, served as such, and
+//! what comes back is made JSON.
+
+use std::sync::{Arc, LazyLock};
+
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header};
+use http_body_util::{BodyExt, Full, Limited, StreamBody};
+use hyper::body::{Bytes, Frame};
+use prost::Message;
+use prost_reflect::{
+    DescriptorPool, DeserializeOptions, DynamicMessage, MessageDescriptor, MethodDescriptor,
+    SerializeOptions,
+};
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::body::Body;
+use tonic::{Code, Status};
+
+use crate::listener::json;
+use crate::member::Member;
+use crate::proto::DESCRIPTORS;
+use crate::router::{self, LONGEST_REQUEST};
+
+/// The paths that are served, each with its service and method.
+const PATHS: &[(&str, &str, &str)] = &[
+    ("/v3/kv/range", "etcdserverpb.KV", "Range"),
+    ("/v3/kv/put", "etcdserverpb.KV", "Put"),
+    ("/v3/kv/deleterange", "etcdserverpb.KV", "DeleteRange"),
+    ("/v3/kv/txn", "etcdserverpb.KV", "Txn"),
+    ("/v3/kv/compaction", "etcdserverpb.KV", "Compact"),
+    ("/v3/watch", "etcdserverpb.Watch", "Watch"),
+    ("/v3/lease/grant", "etcdserverpb.Lease", "LeaseGrant"),
+    ("/v3/lease/revoke", "etcdserverpb.Lease", "LeaseRevoke"),
+    ("/v3/kv/lease/revoke", "etcdserverpb.Lease", "LeaseRevoke"),
+    ("/v3/lease/keepalive", "etcdserverpb.Lease", "LeaseKeepAlive"),
+    ("/v3/lease/timetolive", "etcdserverpb.Lease", "LeaseTimeToLive"),
+    ("/v3/kv/lease/timetolive", "etcdserverpb.Lease", "LeaseTimeToLive"),
+    ("/v3/lease/leases", "etcdserverpb.Lease", "LeaseLeases"),
+    ("/v3/kv/lease/leases", "etcdserverpb.Lease", "LeaseLeases"),
+    ("/v3/cluster/member/list", "etcdserverpb.Cluster", "MemberList"),
+    ("/v3/maintenance/alarm", "etcdserverpb.Maintenance", "Alarm"),
+    ("/v3/maintenance/status", "etcdserverpb.Maintenance", "Status"),
+    ("/v3/maintenance/defragment", "etcdserverpb.Maintenance", "Defragment"),
+    ("/v3/maintenance/hash", "etcdserverpb.Maintenance", "HashKV"),
+    ("/v3/maintenance/snapshot", "etcdserverpb.Maintenance", "Snapshot"),
+    ("/v3/maintenance/transfer-leadership", "etcdserverpb.Maintenance", "MoveLeader"),
+    ("/v3/auth/status", "etcdserverpb.Auth", "AuthStatus"),
+    ("/v3/auth/authenticate", "etcdserverpb.Auth", "Authenticate"),
+    ("/v3/lock/lock", "v3lockpb.Lock", "Lock"),
+    ("/v3/lock/unlock", "v3lockpb.Lock", "Unlock"),
+    ("/v3/election/campaign", "v3electionpb.Election", "Campaign"),
+    ("/v3/election/proclaim", "v3electionpb.Election", "Proclaim"),
+    ("/v3/election/leader", "v3electionpb.Election", "Leader"),
+    ("/v3/election/observe", "v3electionpb.Election", "Observe"),
+    ("/v3/election/resign", "v3electionpb.Election", "Resign"),
+];
+
+static POOL: LazyLock<DescriptorPool> = LazyLock::new(|| {
+    DescriptorPool::decode(DESCRIPTORS).expect("descriptors that a compiler has written")
+});
+
+/// What serves a path.
+pub(crate) fn method(path: &str) -> Option<MethodDescriptor> {
+    let (_, service, method) = PATHS.iter().find(|(known, ..)| *known == path)?;
+    let service = POOL.get_service_by_name(service)?;
+    service.methods().find(|it| it.name() == *method)
+}
+
+/// Serves a request of JSON.
+pub(crate) async fn answer(member: Arc<Member>, request: Request<Body>) -> Response<Body> {
+    let path = request.uri().path().to_owned();
+    let Some(method) = method(&path) else {
+        return failure(&Status::new(Code::NotFound, "Not Found"));
+    };
+    let token = request.headers().get(header::AUTHORIZATION).cloned();
+    let body = match Limited::new(request.into_body(), 2 * LONGEST_REQUEST).collect().await {
+        Ok(body) => body.to_bytes(),
+        Err(_) => return failure(&Status::resource_exhausted("the request is too large")),
+    };
+    let asked = match read(&body, method.input()) {
+        Ok(asked) => asked,
+        Err(why) => return failure(&Status::invalid_argument(why)),
+    };
+    let response = router::call(member, call(&method, &asked, token)).await;
+    if let Some(status) = failed(response.headers()) {
+        return failure(&status);
+    }
+    if method.is_server_streaming() {
+        return stream(response.into_body(), method.output());
+    }
+    let Ok(collected) = response.into_body().collect().await else {
+        return failure(&Status::unknown("the answer broke off"));
+    };
+    if let Some(status) = collected.trailers().and_then(failed) {
+        return failure(&status);
+    }
+    let mut bytes = collected.to_bytes().to_vec();
+    match next(&mut bytes).map(|message| write(&message, method.output())) {
+        Some(Ok(text)) => json(StatusCode::OK, text),
+        _ => failure(&Status::unknown("the answer cannot be written as JSON")),
+    }
+}
+
+/// A message that is written as JSON. An empty body is an empty message.
+fn read(body: &[u8], kind: MessageDescriptor) -> Result<DynamicMessage, String> {
+    let text = if body.iter().all(u8::is_ascii_whitespace) { &b"{}"[..] } else { body };
+    let mut from = serde_json::Deserializer::from_slice(text);
+    let options = DeserializeOptions::new();
+    let message = DynamicMessage::deserialize_with_options(kind, &mut from, &options);
+    let message = message.map_err(|error| error.to_string())?;
+    from.end().map_err(|error| error.to_string())?;
+    Ok(message)
+}
+
+/// With the names of the fields as the protobufs have them, numbers of 64 bits as strings, bytes as
+/// base64, and without what is as it is by default.
+fn write(message: &[u8], kind: MessageDescriptor) -> Result<String, String> {
+    let message = DynamicMessage::decode(kind, message).map_err(|error| error.to_string())?;
+    let mut text = Vec::new();
+    let mut to = serde_json::Serializer::new(&mut text);
+    let options = SerializeOptions::new().use_proto_field_name(true);
+    message.serialize_with_options(&mut to, &options).map_err(|error| error.to_string())?;
+    String::from_utf8(text).map_err(|error| error.to_string())
+}
+
+fn call(
+    method: &MethodDescriptor,
+    asked: &DynamicMessage,
+    token: Option<HeaderValue>,
+) -> Request<Body> {
+    let message = asked.encode_to_vec();
+    let mut frame = vec![0];
+    frame.extend(u32::try_from(message.len()).unwrap_or(u32::MAX).to_be_bytes());
+    frame.extend(message);
+    let mut request = Request::new(Body::new(Full::from(frame)));
+    let path = format!("/{}/{}", method.parent_service().full_name(), method.name());
+    *request.method_mut() = Method::POST;
+    *request.uri_mut() = path.parse().expect("names make a path");
+    let kind = HeaderValue::from_static("application/grpc");
+    request.headers_mut().insert(header::CONTENT_TYPE, kind);
+    if let Some(token) = token {
+        request.headers_mut().insert("authorization", token);
+    }
+    request
+}
+
+/// What went wrong, if the headers or trailers of an answer say so.
+fn failed(headers: &HeaderMap) -> Option<Status> {
+    Status::from_header_map(headers).filter(|status| status.code() != Code::Ok)
+}
+
+/// The next whole message of an answer.
+fn next(bytes: &mut Vec<u8>) -> Option<Vec<u8>> {
+    let length = u32::from_be_bytes(bytes.get(1..5)?.try_into().ok()?) as usize;
+    let message = bytes.get(5..5 + length)?.to_vec();
+    bytes.drain(..5 + length);
+    Some(message)
+}
+
+/// Many answers, each in a line of its own.
+fn stream(body: Body, kind: MessageDescriptor) -> Response<Body> {
+    let (lines, receiver) = tokio::sync::mpsc::channel::<Result<Frame<Bytes>, Status>>(4);
+    tokio::spawn(async move {
+        let gone = lines.clone();
+        tokio::select! {
+            () = gone.closed() => {}
+            () = pass_on(body, kind, lines) => {}
+        }
+    });
+    let body = StreamBody::new(ReceiverStream::new(receiver));
+    let mut response = Response::new(Body::new(body));
+    let kind = HeaderValue::from_static("application/json");
+    response.headers_mut().insert(header::CONTENT_TYPE, kind);
+    response
+}
+
+async fn pass_on(
+    mut body: Body,
+    kind: MessageDescriptor,
+    lines: tokio::sync::mpsc::Sender<Result<Frame<Bytes>, Status>>,
+) {
+    let mut bytes = Vec::new();
+    while let Some(Ok(frame)) = body.frame().await {
+        let said = match frame.into_data() {
+            Ok(data) => {
+                bytes.extend_from_slice(&data);
+                let messages = std::iter::from_fn(|| next(&mut bytes));
+                let texts = messages.filter_map(|message| write(&message, kind.clone()).ok());
+                texts.map(|text| format!("{{\"result\":{text}}}\n")).collect::<String>()
+            }
+            Err(frame) => {
+                let status = frame.trailers_ref().and_then(failed);
+                let error = status.map(|status| format!("{{\"error\":{}}}\n", error_of(&status)));
+                error.unwrap_or_default()
+            }
+        };
+        if !said.is_empty() && lines.send(Ok(Frame::data(Bytes::from(said)))).await.is_err() {
+            return;
+        }
+    }
+}
+
+fn failure(status: &Status) -> Response<Body> {
+    let code = match status.code() {
+        Code::InvalidArgument | Code::FailedPrecondition | Code::OutOfRange => {
+            StatusCode::BAD_REQUEST
+        }
+        Code::Unauthenticated => StatusCode::UNAUTHORIZED,
+        Code::PermissionDenied => StatusCode::FORBIDDEN,
+        Code::NotFound => StatusCode::NOT_FOUND,
+        Code::AlreadyExists | Code::Aborted => StatusCode::CONFLICT,
+        Code::ResourceExhausted => StatusCode::TOO_MANY_REQUESTS,
+        Code::Unimplemented => StatusCode::NOT_IMPLEMENTED,
+        Code::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+        Code::DeadlineExceeded => StatusCode::GATEWAY_TIMEOUT,
+        _ => StatusCode::INTERNAL_SERVER_ERROR,
+    };
+    json(code, error_of(status))
+}
+
+fn error_of(status: &Status) -> String {
+    let (message, code) = (status.message(), i32::from(status.code()));
+    serde_json::json!({ "error": message, "code": code, "message": message }).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_path_has_something_that_serves_it() {
+        for (path, ..) in PATHS {
+            assert!(method(path).is_some(), "{path}");
+        }
+        assert!(method("/v3/kv/other").is_none());
+    }
+
+    #[test]
+    fn json_and_messages_say_the_same() {
+        let kind = POOL.get_message_by_name("mvccpb.KeyValue").expect("a message");
+        let text = r#"{"key":"Zm9v","create_revision":"2","mod_revision":"3"}"#;
+        let message = read(text.as_bytes(), kind.clone()).expect("JSON");
+        assert_eq!(write(&message.encode_to_vec(), kind.clone()), Ok(text.to_owned()));
+        let other = read(br#"{"key":"Zm9v","createRevision":2,"modRevision":"3"}"#, kind.clone());
+        assert_eq!(other.as_ref(), Ok(&message));
+        for wrong in [r#"{"key":1}"#, r#"{"other":1}"#, "{", "[]", "{} {}"] {
+            assert!(read(wrong.as_bytes(), kind.clone()).is_err(), "{wrong}");
+        }
+        assert!(read(b" ", kind).is_ok());
+    }
+}

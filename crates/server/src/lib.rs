@@ -1,0 +1,37 @@
+//! A replicated lock and election server that clients of etcd talk to.
+//!
+//! The shell around three things that decide: the log (`raft-log`, driven by `tenure-runtime`), the
+//! store (`tenure-store`), and nothing else. It has sockets and clocks, and turns requests into
+//! commands and what came of them into answers.
+//!
+//! ```no_run
+//! # async fn run() -> Result<(), tenure_server::ServeError> {
+//! let config = tenure_server::Config::default();
+//! let server = tenure_server::Server::start(&config).await?;
+//! println!("clients are served at {}", server.addresses()[0]);
+//! server.run(std::future::pending()).await
+//! # }
+//! ```
+
+mod config;
+mod convert;
+mod desk;
+mod errand;
+mod gateway;
+mod lessor;
+mod listener;
+mod member;
+mod metrics;
+pub mod proto;
+mod refusal;
+mod relayed;
+mod router;
+mod rpc;
+mod server;
+mod state;
+mod url;
+
+pub use config::{Config, ConfigError, Member, Plan};
+pub use member::ServeError;
+pub use server::{Server, Standing, Standings};
+pub use url::{Url, UrlError};

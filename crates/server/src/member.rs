@@ -1,0 +1,388 @@
+//! A member: its log and its store, and what its services ask of them.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tenure_algorithms::Variants;
+use tenure_algorithms::agreement::raft_log;
+use tenure_core::service::log::Reason;
+use tenure_core::{Delay, ProcessId};
+use tenure_runtime::store::{OpenError, Owner, Saves};
+use tenure_runtime::transport::{Limits, Listen, Settings, Trust};
+use tenure_runtime::{Failure, Injection, Parts, Recorder, StartError, Store, start};
+use tenure_store::{Answer, Command, LeaseChange, LeaseId, Outcome};
+use thiserror::Error;
+use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::task::JoinHandle;
+use tokio::time::{sleep, timeout_at};
+
+use crate::config::{Config, ConfigError, Plan};
+use crate::convert::signed;
+use crate::desk::{Ask, Desk};
+use crate::errand::{Errand, Return, Undone};
+use crate::lessor::Renewal;
+use crate::proto::etcdserverpb::ResponseHeader;
+use crate::refusal::Refusal;
+use crate::relayed::Relayed;
+use crate::state::{Shared, Standing, State};
+
+/// How long a request may take, besides an election.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How many commands may wait to be committed.
+const BACKLOG: usize = 4000;
+
+/// How many entries one message of the log has.
+const BATCH: u64 = 32;
+
+/// How many bytes a command has at most: as many as etcd allows by default.
+const LONGEST_COMMAND: usize = (3 << 20) / 2;
+
+/// What state the log's directory is of.
+const SCHEMA: &str = "raft-log, entries of tenure-server 1";
+
+/// Why a member did not start, or could not go on.
+#[derive(Debug, Error)]
+pub enum ServeError {
+    /// The configuration cannot be.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// What was saved cannot be had.
+    #[error(transparent)]
+    Store(#[from] OpenError),
+    /// The log did not start.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// Its state could not be saved, or its peers refuse it.
+    #[error(transparent)]
+    Failure(#[from] Failure),
+    /// Clients cannot be served.
+    #[error("cannot serve clients at {address}: {source}")]
+    Listen {
+        /// Where.
+        address: String,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+impl ServeError {
+    /// Whether the configuration is to blame, rather than the machine.
+    pub fn is_misconfiguration(&self) -> bool {
+        matches!(self, ServeError::Config(_))
+    }
+
+    /// Whether peers refused this member for good.
+    pub fn is_expulsion(&self) -> bool {
+        matches!(self, ServeError::Failure(Failure::Expelled(_)))
+    }
+}
+
+/// A member that runs.
+#[derive(Debug)]
+pub(crate) struct Member {
+    pub(crate) plan: Plan,
+    pub(crate) shared: Arc<Shared>,
+    asks: mpsc::UnboundedSender<Ask>,
+    /// One for each command that may wait.
+    backlog: Semaphore,
+    /// The longest that a leader may be silent.
+    election: Duration,
+    session: u64,
+    saves: Saves,
+}
+
+impl Member {
+    /// Opens what it stands on, and starts its log. The task ends when the log does.
+    pub(crate) fn start(
+        config: &Config,
+    ) -> Result<(Arc<Member>, JoinHandle<Result<(), Failure>>), ServeError> {
+        let plan = config.plan()?;
+        let me = ProcessId::at(plan.me);
+        let size = ProcessId::at(plan.members.len()).0;
+        let cluster = format!("{} {:016x}", config.initial_cluster_token, plan.cluster_id);
+        let owner = Owner { cluster: cluster.clone(), process: me, group_size: size };
+        let store = Store::open(&plan.directory, &owner, SCHEMA)?;
+        let (session, saves) = (store.session(), store.saves());
+        // Nobody connects to a member that is alone; it listens nowhere that others could find.
+        let peers = if size == 1 { ([127, 0, 0, 1], 0).into() } else { plan.peers };
+        let transport = Settings {
+            cluster,
+            me,
+            session,
+            listen: Listen::Address(peers),
+            addresses: plan.members.iter().map(|it| it.address.clone()).collect(),
+            trust: if config.insecure { Trust::Anybody } else { Trust::Machine },
+            limits: limits(),
+        };
+        let shared = Arc::new(Shared::new());
+        let (asks, asked) = mpsc::unbounded_channel();
+        let running = start::<Relayed, Desk>(Parts {
+            config: log_config(config, size),
+            transport,
+            store,
+            local: Desk::new(me, size, session, shared.clone()),
+            asks: asked,
+            recorder: Recorder::none(),
+            injection: Injection::none(),
+            suspected: None,
+        })?;
+        let election = Duration::from_millis(2 * config.election_timeout);
+        let backlog = Semaphore::new(BACKLOG);
+        let member = Arc::new(Member { plan, shared, asks, backlog, election, session, saves });
+        tokio::spawn(keep_time(Arc::downgrade(&member)));
+        Ok((member, running.task))
+    }
+
+    /// Ends in good order: somebody else leads first, if somebody is there.
+    pub(crate) fn leave(&self) {
+        let _ = self.asks.send(Ask::Leave);
+    }
+
+    /// Looks at what all tasks share.
+    pub(crate) fn look<T>(&self, look: impl FnOnce(&mut State) -> T) -> T {
+        look(&mut self.shared.lock())
+    }
+
+    pub(crate) fn standing(&self) -> Standing {
+        *self.shared.standing.borrow()
+    }
+
+    /// Whether this member leads.
+    pub(crate) fn leads(&self) -> bool {
+        self.standing().leader == Some(self.plan.me)
+    }
+
+    pub(crate) fn id(&self) -> u64 {
+        self.plan.members[self.plan.me].id
+    }
+
+    /// How often something was saved.
+    pub(crate) fn saves(&self) -> u64 {
+        self.saves.read().count
+    }
+
+    /// How long nobody may lead before who asked for a leader is told.
+    pub(crate) fn patience(&self) -> Duration {
+        3 * self.election
+    }
+
+    /// Where its data lie.
+    pub(crate) fn directory(&self) -> &PathBuf {
+        &self.plan.directory
+    }
+
+    /// What every answer begins with; of a revision.
+    pub(crate) fn header(&self, revision: u64) -> Option<ResponseHeader> {
+        Some(ResponseHeader {
+            cluster_id: self.plan.cluster_id,
+            member_id: self.id(),
+            revision: signed(revision),
+            raft_term: self.standing().term,
+        })
+    }
+
+    /// The same, of now.
+    pub(crate) fn header_now(&self) -> Option<ResponseHeader> {
+        let revision = self.look(|state| state.store.revision());
+        self.header(revision)
+    }
+
+    /// Has a command committed, and says what came of it.
+    pub(crate) async fn propose(&self, command: Command) -> Result<Outcome, Refusal> {
+        let is_long = |it: &[u8]| it.len() > LONGEST_COMMAND;
+        if postcard::to_stdvec(&command).is_ok_and(|bytes| is_long(&bytes)) {
+            return Err(Refusal::TOO_LARGE);
+        }
+        let _place = self.backlog.try_acquire().map_err(|_| Refusal::TOO_MANY)?;
+        let deadline = self.deadline();
+        loop {
+            self.somebody_leads(deadline).await?;
+            let (reply, answer) = oneshot::channel();
+            let ask = Ask::Do { command: command.clone(), reply };
+            match self.ask(ask, answer, deadline).await? {
+                Ok(outcome) => return Ok(outcome),
+                Err(undone) => self.may_try_again(undone, deadline).await?,
+            }
+        }
+    }
+
+    /// The same, of a command that says what is wrong with it.
+    pub(crate) async fn answer(&self, command: Command) -> Result<(u64, Answer), Refusal> {
+        let outcome = self.propose(command).await?;
+        Ok((outcome.revision, outcome.answer?))
+    }
+
+    /// Waits until this member has taken all that anybody was told of before, and a majority has
+    /// confirmed who leads.
+    pub(crate) async fn confirm(&self) -> Result<(), Refusal> {
+        self.know(Errand::Confirm).await.map(drop)
+    }
+
+    /// How many seconds are left of a lease, as the leader counts.
+    pub(crate) async fn left(&self, lease: LeaseId) -> Result<Option<u64>, Refusal> {
+        match self.know(Errand::Left(lease)).await? {
+            Return::Left(left) => Ok(left),
+            other => unreachable!("the leader says what is left, not {other:?}"),
+        }
+    }
+
+    /// What the leader says to something that changes nothing.
+    async fn know(&self, errand: Errand) -> Result<Return, Refusal> {
+        let deadline = self.deadline();
+        loop {
+            self.somebody_leads(deadline).await?;
+            let (reply, answer) = oneshot::channel();
+            let ask = Ask::Know { errand: errand.clone(), reply };
+            match self.ask(ask, answer, deadline).await? {
+                // It changes nothing, so it may be asked again whatever became of it.
+                Return::Undone(_) => {
+                    let declined = Undone::Declined(Reason::NotLeading);
+                    self.may_try_again(declined, deadline).await?;
+                }
+                known => return Ok(known),
+            }
+        }
+    }
+
+    /// Gives the lead to another member.
+    pub(crate) async fn transfer(&self, to: usize) -> Result<(), Refusal> {
+        let (reply, answer) = oneshot::channel();
+        match self.ask(Ask::Transfer { to, reply }, answer, self.deadline()).await? {
+            Return::Undone(_) => Err(Refusal::NO_TRANSFEREE),
+            _ => Ok(()),
+        }
+    }
+
+    /// Renews a lease: says for how many seconds, or nothing if there is none.
+    pub(crate) async fn renew(&self, lease: LeaseId) -> Result<Option<u64>, Refusal> {
+        let deadline = self.deadline();
+        while tokio::time::Instant::now() < deadline {
+            let Return::Renewed { term, renewal } = self.know(Errand::Renew(lease)).await? else {
+                unreachable!("the leader says what comes of a renewal")
+            };
+            match renewal {
+                Renewal::Renewed(ttl) => return Ok(Some(ttl)),
+                Renewal::Gone => return Ok(None),
+                Renewal::Noting(ttl) => {
+                    let checkpoint = Command::Checkpoint { term, leases: vec![(lease, ttl)] };
+                    let done = self.propose(checkpoint).await?;
+                    // Taken in the term of another it noted nothing.
+                    let full = LeaseChange::Left { lease, seconds: ttl };
+                    if done.leases.contains(&full) {
+                        return Ok(Some(ttl));
+                    }
+                }
+                Renewal::Ending | Renewal::Deposed => sleep(Duration::from_millis(5)).await,
+            }
+        }
+        Err(Refusal::TIMED_OUT)
+    }
+
+    fn deadline(&self) -> tokio::time::Instant {
+        tokio::time::Instant::now() + PATIENCE + 2 * self.election
+    }
+
+    async fn somebody_leads(&self, deadline: tokio::time::Instant) -> Result<(), Refusal> {
+        let mut standing = self.shared.standing.subscribe();
+        let led = standing.wait_for(|standing| standing.leader.is_some());
+        match timeout_at(deadline, led).await {
+            Ok(Ok(_)) => Ok(()),
+            Ok(Err(_)) => Err(Refusal::STOPPED),
+            Err(_) => Err(Refusal::NO_LEADER),
+        }
+    }
+
+    async fn ask<T>(
+        &self,
+        ask: Ask,
+        answer: oneshot::Receiver<T>,
+        deadline: tokio::time::Instant,
+    ) -> Result<T, Refusal> {
+        self.asks.send(ask).map_err(|_| Refusal::STOPPED)?;
+        match timeout_at(deadline, answer).await {
+            Ok(answer) => answer.map_err(|_| Refusal::STOPPED),
+            Err(_) => Err(Refusal::TIMED_OUT),
+        }
+    }
+
+    /// Waits a moment where what was declined may be taken soon.
+    async fn may_try_again(
+        &self,
+        undone: Undone,
+        deadline: tokio::time::Instant,
+    ) -> Result<(), Refusal> {
+        match undone {
+            Undone::Unknown => Err(Refusal::LEADER_FAILED),
+            Undone::Declined(Reason::Full) => Err(Refusal::TOO_MANY),
+            Undone::Declined(_) if tokio::time::Instant::now() >= deadline => {
+                Err(Refusal::LEADER_CHANGED)
+            }
+            Undone::Declined(_) => {
+                let mut standing = self.shared.standing.subscribe();
+                let soon = tokio::time::Instant::now() + Duration::from_millis(10);
+                let _ = timeout_at(soon, standing.changed()).await;
+                Ok(())
+            }
+        }
+    }
+
+    /// A number that no lease of this cluster has, as good as certainly, and that clients take for
+    /// a positive one.
+    pub(crate) fn new_lease(&self) -> LeaseId {
+        (fastrand::u64(..) ^ self.session << 40) & (i64::MAX as u64) | 1
+    }
+}
+
+/// As much as the entries of one message may have.
+fn limits() -> Limits {
+    let longest_body = BATCH as usize * (LONGEST_COMMAND + 1024);
+    Limits { longest_body, queue_bytes: 2 * longest_body, ..Limits::default() }
+}
+
+fn log_config(config: &Config, size: u32) -> raft_log::Config {
+    let Config { heartbeat_interval, election_timeout, .. } = *config;
+    // Whoever is alone need not wait for anybody.
+    let election = match size {
+        1 => Delay::between_units(1, 2),
+        _ => Delay::between_units(election_timeout, 2 * election_timeout),
+    };
+    raft_log::Config {
+        election,
+        heartbeat: Delay::units(heartbeat_interval),
+        backlog: BACKLOG,
+        batch: BATCH,
+        variants: Variants::none(),
+        ..raft_log::Config::plain(size, 1)
+    }
+}
+
+/// Proposes what comes of the time of leases, for as long as there is a member.
+async fn keep_time(member: std::sync::Weak<Member>) {
+    let mut noted = Instant::now();
+    loop {
+        let Some(member) = member.upgrade() else { return };
+        let now = Instant::now();
+        let ended = member.look(|State { lessor, store, .. }| lessor.expire(store, now));
+        if let Some(command) = ended {
+            if member.propose(command.clone()).await.is_err() {
+                member.look(|state| state.lessor.try_again(&command, Instant::now()));
+            }
+            continue;
+        }
+        if noted + Duration::from_secs(1) <= now {
+            noted = now;
+            let note = member.look(|State { lessor, store, .. }| lessor.note(store, now));
+            if let Some(command) = note {
+                // What was not noted is so little later.
+                let _ = member.propose(command).await;
+            }
+        }
+        let next = member.look(|state| state.lessor.next());
+        let pause = Duration::from_millis(100);
+        drop(member);
+        sleep(next.map_or(pause, |next| next.saturating_duration_since(now).min(pause))).await;
+    }
+}

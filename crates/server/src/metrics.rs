@@ -1,0 +1,65 @@
+//! What a member tells of itself to whoever watches over it.
+
+use std::fmt::Write;
+
+use crate::member::Member;
+use crate::rpc::maintenance::VERSION;
+
+/// `/health`.
+pub(crate) fn health(member: &Member) -> String {
+    match member.standing().leader {
+        Some(_) => r#"{"health":"true","reason":""}"#.into(),
+        None => r#"{"health":"false","reason":"RAFT NO LEADER"}"#.into(),
+    }
+}
+
+/// `/version`.
+pub(crate) fn version() -> String {
+    format!(r#"{{"etcdserver":"{VERSION}","etcdcluster":"3.5.0"}}"#)
+}
+
+/// `/metrics`: with the names of etcd where it has the same.
+pub(crate) fn metrics(member: &Member) -> String {
+    let standing = member.standing();
+    let mut text = String::new();
+    let mut say = |name: &str, kind: &str, what: &str, value: u64| {
+        let _ = writeln!(text, "# HELP {name} {what}\n# TYPE {name} {kind}\n{name} {value}");
+    };
+    let (has, leads) = (u64::from(standing.leader.is_some()), u64::from(member.leads()));
+    say("etcd_server_has_leader", "gauge", "Whether a leader is known: 1 or 0.", has);
+    say("etcd_server_is_leader", "gauge", "Whether this member leads: 1 or 0.", leads);
+    say("tenure_term", "gauge", "The latest term that this member has heard of.", standing.term);
+    let numbers = member.look(|state| {
+        let store = &state.store;
+        [
+            (
+                "tenure_applied_index",
+                "The last entry of the log that was taken.",
+                store.applied().index,
+            ),
+            ("tenure_revision", "The revision of the store.", store.revision()),
+            ("tenure_compacted_revision", "The oldest revision that is kept.", store.compacted()),
+            ("tenure_keys", "How many keys there are.", store.len() as u64),
+            ("tenure_changes", "How many changes are kept for watchers.", store.changes() as u64),
+            ("tenure_leases", "How many leases there are.", store.leases().len() as u64),
+            ("tenure_watchers", "How many watchers there are.", state.watchers() as u64),
+            (
+                "tenure_waiting",
+                "How many calls wait for a lock or an office.",
+                state.waiting() as u64,
+            ),
+            (
+                "tenure_queues",
+                "How many locks and offices are claimed.",
+                store.queues().count() as u64,
+            ),
+        ]
+    });
+    for (name, what, value) in numbers {
+        say(name, "gauge", what, value);
+    }
+    let _ = writeln!(text, "# HELP tenure_saves_total Saves to the disk.");
+    let _ = writeln!(text, "# TYPE tenure_saves_total counter");
+    let _ = writeln!(text, "tenure_saves_total {}", member.saves());
+    text
+}

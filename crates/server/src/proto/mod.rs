@@ -1,0 +1,31 @@
+//! What travels between clients and a member, made of the protobufs in `proto/etcd` by
+//! `cargo xtask proto`.
+#![allow(missing_docs, clippy::all, reason = "the files beside this one are made by a program")]
+
+#[rustfmt::skip]
+pub mod mvccpb {
+    include!("mvccpb.rs");
+}
+
+#[rustfmt::skip]
+pub mod etcdserverpb {
+    include!("etcdserverpb.rs");
+}
+
+#[rustfmt::skip]
+pub mod v3lockpb {
+    include!("v3lockpb.rs");
+}
+
+#[rustfmt::skip]
+pub mod v3electionpb {
+    include!("v3electionpb.rs");
+}
+
+#[rustfmt::skip]
+pub mod health {
+    include!("grpc.health.v1.rs");
+}
+
+/// The messages and services as data, by which JSON is understood.
+pub(crate) const DESCRIPTORS: &[u8] = include_bytes!("descriptors.bin");

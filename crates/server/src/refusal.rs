@@ -1,0 +1,89 @@
+//! Why a request is refused, under the codes and in the words that clients of etcd know.
+
+use std::borrow::Cow;
+
+use tenure_store::{Code as StoreCode, Error};
+use tonic::{Code, Status};
+
+/// Why a request is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    code: Code,
+    words: Cow<'static, str>,
+}
+
+impl Refusal {
+    /// Nobody leads, as far as this member knows.
+    pub(crate) const NO_LEADER: Refusal = unavailable("etcdserver: no leader");
+    /// Another leads by now, and what was asked was not done.
+    pub(crate) const LEADER_CHANGED: Refusal = unavailable("etcdserver: leader changed");
+    /// It took too long; what was asked may yet be done.
+    pub(crate) const TIMED_OUT: Refusal = unavailable("etcdserver: request timed out");
+    /// The leader is gone that had taken it; what was asked may yet be done.
+    pub(crate) const LEADER_FAILED: Refusal =
+        unavailable("etcdserver: request timed out, possibly due to previous leader failure");
+    /// The member ends.
+    pub(crate) const STOPPED: Refusal = unavailable("etcdserver: server stopped");
+    /// More waits to be written than may.
+    pub(crate) const TOO_MANY: Refusal =
+        known(Code::ResourceExhausted, "etcdserver: too many requests");
+    /// A request has more bytes than one may have.
+    pub(crate) const TOO_LARGE: Refusal =
+        known(Code::InvalidArgument, "etcdserver: request is too large");
+    /// The lead can be given only by who has it, to somebody else.
+    pub(crate) const NO_TRANSFEREE: Refusal =
+        known(Code::FailedPrecondition, "etcdserver: bad leader transferee");
+    /// Nobody has to say who they are.
+    pub(crate) const NO_ACCESS: Refusal =
+        known(Code::FailedPrecondition, "etcdserver: authentication is not enabled");
+    /// The lease that a claim ends with has ended while it waited.
+    pub(crate) const SESSION_OVER: Refusal = known(Code::Unknown, "mutex: session is expired");
+    /// The same of an election.
+    pub(crate) const CANDIDATE_OVER: Refusal = known(Code::Unknown, "election: session is expired");
+    /// Whoever proclaims does not lead.
+    pub(crate) const NOT_LEADER: Refusal = known(Code::Unknown, "election: not leader");
+    /// Nobody leads.
+    pub(crate) const VACANT: Refusal = known(Code::Unknown, "election: no leader");
+    /// It was not said who leads.
+    pub(crate) const LEADER_MISSING: Refusal =
+        known(Code::Unknown, "\"leader\" field must be provided");
+
+    /// What a member does not do.
+    pub(crate) fn unimplemented(what: &str) -> Refusal {
+        Refusal { code: Code::Unimplemented, words: format!("{what} is not served").into() }
+    }
+
+    /// The same words under the code that the services of locks and elections use for everything.
+    pub(crate) fn as_unknown(self) -> Refusal {
+        match self.code {
+            Code::Unavailable | Code::ResourceExhausted => self,
+            _ => Refusal { code: Code::Unknown, ..self },
+        }
+    }
+}
+
+const fn known(code: Code, words: &'static str) -> Refusal {
+    Refusal { code, words: Cow::Borrowed(words) }
+}
+
+const fn unavailable(words: &'static str) -> Refusal {
+    known(Code::Unavailable, words)
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        let code = match error.code() {
+            StoreCode::InvalidArgument => Code::InvalidArgument,
+            StoreCode::NotFound => Code::NotFound,
+            StoreCode::FailedPrecondition => Code::FailedPrecondition,
+            StoreCode::OutOfRange => Code::OutOfRange,
+        };
+        known(code, error.words())
+    }
+}
+
+impl From<Refusal> for Status {
+    fn from(refusal: Refusal) -> Self {
+        Status::new(refusal.code, refusal.words)
+    }
+}

@@ -1,0 +1,206 @@
+//! A log whose processes also pass on what their users want of the leader, and its answers.
+//!
+//! The log itself passes nothing on. Here a process asks the one that it takes for the leader, and
+//! knows of each question whether it was sent. As soon as it hears of another leader, or that the
+//! one it asked is gone, each question that was not answered is told to be so: nobody waits for
+//! somebody who does not lead any more. What is asked and answered are bytes of the users.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use tenure_algorithms::agreement::raft_log::{self, RaftLog, Stable, Timer};
+use tenure_core::service::log::{self, Payload};
+use tenure_core::{Effects, Facts, Group, Label, Labelled, Layer, ProcessId, Protocol, Verdict};
+use tenure_trace::{Heard, Spoken};
+
+/// One process.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Relayed {
+    log: RaftLog,
+    /// Who leads, as the log told last.
+    leader: Option<ProcessId>,
+    me: ProcessId,
+    /// Whom we asked what.
+    asked: BTreeMap<u64, ProcessId>,
+}
+
+/// What the local user may ask.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Command {
+    /// Something of the log.
+    Log(log::Command),
+    /// Something of the leader, if that is another.
+    Ask { ticket: u64, question: Payload },
+    /// To answer a question of another process.
+    Answer { to: ProcessId, ticket: u64, answer: Payload },
+}
+
+/// What the local user is told.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Event {
+    /// Something by the log.
+    Log(log::Event),
+    /// Another process asks.
+    Asked { by: ProcessId, ticket: u64, question: Payload },
+    /// The leader has answered.
+    Answered { ticket: u64, answer: Payload },
+    /// Nobody will answer. What was not sent has had no effect.
+    Unanswered { ticket: u64, sent: bool },
+}
+
+/// What processes send each other.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) enum Message {
+    /// Something of the log.
+    Log(raft_log::Message),
+    /// "You lead: what do you say to this?"
+    Ask { ticket: u64, question: Payload },
+    /// "This."
+    Answer { ticket: u64, answer: Payload },
+}
+
+impl Labelled for Message {
+    fn label(&self) -> Label {
+        let kind = match self {
+            Message::Log(message) => return message.label(),
+            Message::Ask { .. } => "ask",
+            Message::Answer { .. } => "answer",
+        };
+        Label { layer: Layer::Application, kind }
+    }
+}
+
+impl Spoken for Command {}
+impl Facts for Event {}
+impl Heard for Event {}
+
+impl Protocol for Relayed {
+    type Config = raft_log::Config;
+    type Command = Command;
+    type Event = Event;
+    type Message = Message;
+    type Timer = Timer;
+    type Stable = Stable;
+
+    fn boot(
+        group: Group,
+        config: &Self::Config,
+        stable: Option<Stable>,
+        fx: &mut impl Effects<Self>,
+    ) -> Self {
+        let me = group.me();
+        let (log, events) =
+            fx.lift(Message::Log, |timer| timer, |fx| RaftLog::boot(group, config, stable, fx));
+        let mut booted = Relayed { log, leader: None, me, asked: BTreeMap::new() };
+        booted.tell(events, fx);
+        booted
+    }
+
+    fn stable(&self) -> Stable {
+        self.log.stable()
+    }
+
+    fn unsaved(&self, saved: &Stable) -> Option<Stable> {
+        self.log.unsaved(saved)
+    }
+
+    fn amend(saved: &mut Stable, change: Stable) {
+        RaftLog::amend(saved, change);
+    }
+
+    fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
+        match command {
+            Command::Log(command) => self.step(fx, |log, fx| log.on_command(command, fx)),
+            Command::Ask { ticket, question } => {
+                match self.leader.filter(|leader| *leader != self.me) {
+                    None => fx.emit(Event::Unanswered { ticket, sent: false }),
+                    Some(leader) => {
+                        self.asked.insert(ticket, leader);
+                        fx.send(leader, Message::Ask { ticket, question });
+                    }
+                }
+            }
+            Command::Answer { to, ticket, answer } => {
+                fx.send(to, Message::Answer { ticket, answer });
+            }
+        }
+    }
+
+    fn on_message(&mut self, from: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
+        match message {
+            Message::Log(message) => self.step(fx, |log, fx| log.on_message(from, message, fx)),
+            Message::Ask { ticket, question } => {
+                fx.emit(Event::Asked { by: from, ticket, question });
+            }
+            Message::Answer { ticket, answer } => {
+                if self.asked.get(&ticket) == Some(&from) {
+                    self.asked.remove(&ticket);
+                    fx.emit(Event::Answered { ticket, answer });
+                }
+            }
+        }
+    }
+
+    fn on_timer(&mut self, timer: Timer, fx: &mut impl Effects<Self>) {
+        self.step(fx, |log, fx| log.on_timer(timer, fx));
+    }
+
+    fn fires_first(timer: &Timer) -> bool {
+        RaftLog::fires_first(timer)
+    }
+
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+        self.step(fx, |log, fx| log.on_suspicion(peer, verdict, fx));
+        if verdict == Verdict::Suspect {
+            self.give_up(|asked| asked == peer, fx);
+        }
+    }
+}
+
+type Inner<'a, F> = tenure_core::Lift<
+    'a,
+    F,
+    Relayed,
+    RaftLog,
+    fn(raft_log::Message) -> Message,
+    fn(Timer) -> Timer,
+>;
+
+impl Relayed {
+    /// A step of the log.
+    fn step<F: Effects<Self>>(
+        &mut self,
+        fx: &mut F,
+        step: impl FnOnce(&mut RaftLog, &mut Inner<'_, F>),
+    ) {
+        let message: fn(raft_log::Message) -> Message = Message::Log;
+        let timer: fn(Timer) -> Timer = |timer| timer;
+        let ((), events) = fx.lift(message, timer, |fx| step(&mut self.log, fx));
+        self.tell(events, fx);
+    }
+
+    fn tell(&mut self, events: Vec<log::Event>, fx: &mut impl Effects<Self>) {
+        for event in events {
+            let leader = match event {
+                log::Event::Leading { .. } => Some(Some(self.me)),
+                log::Event::Following { leader, .. } => Some(leader),
+                _ => None,
+            };
+            fx.emit(Event::Log(event));
+            if let Some(leader) = leader {
+                self.leader = leader;
+                self.give_up(|asked| Some(asked) != leader, fx);
+            }
+        }
+    }
+
+    /// Nobody waits for these any more.
+    fn give_up(&mut self, whom: impl Fn(ProcessId) -> bool, fx: &mut impl Effects<Self>) {
+        let lost: Vec<u64> =
+            self.asked.iter().filter(|(_, asked)| whom(**asked)).map(|(it, _)| *it).collect();
+        for ticket in lost {
+            self.asked.remove(&ticket);
+            fx.emit(Event::Unanswered { ticket, sent: true });
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! From the path of a request to what serves it.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::Stream;
+use http::{Request, Response};
+use prost::Message;
+use tonic::body::Body;
+use tonic::server::{Grpc, ServerStreamingService, StreamingService, UnaryService};
+use tonic::{Code, Status, Streaming};
+use tonic_prost::ProstCodec;
+
+use crate::member::Member;
+use crate::refusal::Refusal;
+use crate::rpc::{cluster, election, health, kv, lease, lock, maintenance, observe, watch};
+
+/// The longest message of a client: what etcd takes by default, and what goes with it.
+pub(crate) const LONGEST_REQUEST: usize = (3 << 20) / 2 + (512 << 10);
+
+type Boxed<T> = Pin<Box<dyn Future<Output = Result<tonic::Response<T>, Status>> + Send>>;
+type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
+
+/// Serves a call of gRPC; in time, where the client says how much there is.
+pub(crate) async fn call(member: Arc<Member>, request: Request<Body>) -> Response<Body> {
+    let time = request.headers().get("grpc-timeout").and_then(|it| time_of(it.to_str().ok()?));
+    let called = route(member, request);
+    match time {
+        None => called.await,
+        Some(time) => tokio::time::timeout(time, called).await.unwrap_or_else(|_| {
+            Status::new(Code::DeadlineExceeded, "context deadline exceeded").into_http()
+        }),
+    }
+}
+
+/// `100m` is a tenth of a second.
+fn time_of(text: &str) -> Option<Duration> {
+    let (digits, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
+    let number: u64 = digits.parse().ok().filter(|_| digits.len() <= 8)?;
+    Some(match unit {
+        "H" => Duration::from_secs(number * 3600),
+        "M" => Duration::from_secs(number * 60),
+        "S" => Duration::from_secs(number),
+        "m" => Duration::from_millis(number),
+        "u" => Duration::from_micros(number),
+        "n" => Duration::from_nanos(number),
+        _ => return None,
+    })
+}
+
+async fn route(member: Arc<Member>, request: Request<Body>) -> Response<Body> {
+    let wants_leader = request.headers().get("hasleader").is_some_and(|it| it == "true");
+    if wants_leader && member.standing().leader.is_none() {
+        return Status::from(Refusal::NO_LEADER).into_http();
+    }
+    let path = request.uri().path().to_owned();
+    let Some((service, method)) = path.trim_start_matches('/').split_once('/') else {
+        return unknown(&path);
+    };
+    match service {
+        "etcdserverpb.KV" => keys(member, request, method).await,
+        "etcdserverpb.Lease" => leases(member, request, method).await,
+        "etcdserverpb.Watch" if method == "Watch" => {
+            let watch =
+                move |member, asked| async move { Ok(watch::watch(member, asked, wants_leader)) };
+            streaming(member, request, watch).await
+        }
+        "v3lockpb.Lock" => locks(member, request, method).await,
+        "v3electionpb.Election" => elections(member, request, method).await,
+        "etcdserverpb.Cluster" if method == "MemberList" => {
+            unary(member, request, cluster::list).await
+        }
+        "etcdserverpb.Maintenance" => maintenances(member, request, method).await,
+        "etcdserverpb.Auth" if method == "AuthStatus" => {
+            unary(member, request, maintenance::access).await
+        }
+        "etcdserverpb.Auth" if method == "Authenticate" => {
+            unary(member, request, maintenance::authenticate).await
+        }
+        "grpc.health.v1.Health" if method == "Check" => unary(member, request, health::check).await,
+        "grpc.health.v1.Health" if method == "Watch" => {
+            let watch = |member, asked| async { Ok(health::watch(member, asked)) };
+            server_streaming(member, request, watch).await
+        }
+        _ => unknown(&path),
+    }
+}
+
+async fn keys(member: Arc<Member>, request: Request<Body>, method: &str) -> Response<Body> {
+    match method {
+        "Range" => unary(member, request, kv::read).await,
+        "Put" => unary(member, request, kv::write).await,
+        "DeleteRange" => unary(member, request, kv::remove).await,
+        "Txn" => unary(member, request, kv::transact).await,
+        "Compact" => unary(member, request, kv::compact).await,
+        other => unknown(other),
+    }
+}
+
+async fn leases(member: Arc<Member>, request: Request<Body>, method: &str) -> Response<Body> {
+    match method {
+        "LeaseGrant" => unary(member, request, lease::grant).await,
+        "LeaseRevoke" => unary(member, request, lease::revoke).await,
+        "LeaseKeepAlive" => {
+            let renew = |member, asked| async { Ok(lease::keep_alive(member, asked)) };
+            streaming(member, request, renew).await
+        }
+        "LeaseTimeToLive" => unary(member, request, lease::time_to_live).await,
+        "LeaseLeases" => unary(member, request, lease::list).await,
+        other => unknown(other),
+    }
+}
+
+async fn locks(member: Arc<Member>, request: Request<Body>, method: &str) -> Response<Body> {
+    match method {
+        "Lock" => unary(member, request, lock::lock).await,
+        "Unlock" => unary(member, request, lock::unlock).await,
+        other => unknown(other),
+    }
+}
+
+async fn elections(member: Arc<Member>, request: Request<Body>, method: &str) -> Response<Body> {
+    match method {
+        "Campaign" => unary(member, request, election::campaign).await,
+        "Proclaim" => unary(member, request, election::proclaim).await,
+        "Leader" => unary(member, request, election::leader).await,
+        "Observe" => {
+            let observe = |member, asked| async { Ok(observe::observe(member, asked)) };
+            server_streaming(member, request, observe).await
+        }
+        "Resign" => unary(member, request, election::resign).await,
+        other => unknown(other),
+    }
+}
+
+async fn maintenances(member: Arc<Member>, request: Request<Body>, method: &str) -> Response<Body> {
+    match method {
+        "Alarm" => unary(member, request, maintenance::alarm).await,
+        "Status" => unary(member, request, maintenance::status).await,
+        "Defragment" => unary(member, request, maintenance::defragment).await,
+        "HashKV" => unary(member, request, maintenance::hash).await,
+        "Snapshot" => server_streaming(member, request, maintenance::snapshot).await,
+        "MoveLeader" => unary(member, request, maintenance::move_leader).await,
+        other => unknown(other),
+    }
+}
+
+fn unknown(what: &str) -> Response<Body> {
+    Status::from(Refusal::unimplemented(what)).into_http()
+}
+
+/// A function that serves, with what it needs.
+struct Serving<F> {
+    member: Arc<Member>,
+    serve: F,
+}
+
+impl<Asked, Answer, F, Served> UnaryService<Asked> for Serving<F>
+where
+    F: FnMut(Arc<Member>, Asked) -> Served,
+    Served: Future<Output = Result<Answer, Refusal>> + Send + 'static,
+{
+    type Response = Answer;
+    type Future = Boxed<Answer>;
+
+    fn call(&mut self, request: tonic::Request<Asked>) -> Self::Future {
+        let served = (self.serve)(self.member.clone(), request.into_inner());
+        Box::pin(async { Ok(tonic::Response::new(served.await?)) })
+    }
+}
+
+impl<Asked, Answer, All, F, Served> ServerStreamingService<Asked> for Serving<F>
+where
+    F: FnMut(Arc<Member>, Asked) -> Served,
+    Served: Future<Output = Result<All, Refusal>> + Send + 'static,
+    All: Stream<Item = Result<Answer, Status>> + Send + 'static,
+{
+    type Response = Answer;
+    type ResponseStream = Answers<Answer>;
+    type Future = Boxed<Self::ResponseStream>;
+
+    fn call(&mut self, request: tonic::Request<Asked>) -> Self::Future {
+        let served = (self.serve)(self.member.clone(), request.into_inner());
+        Box::pin(async { Ok(tonic::Response::new(Box::pin(served.await?) as Answers<Answer>)) })
+    }
+}
+
+impl<Asked, Answer, All, F, Served> StreamingService<Asked> for Serving<F>
+where
+    F: FnMut(Arc<Member>, Streaming<Asked>) -> Served,
+    Served: Future<Output = Result<All, Refusal>> + Send + 'static,
+    All: Stream<Item = Result<Answer, Status>> + Send + 'static,
+{
+    type Response = Answer;
+    type ResponseStream = Answers<Answer>;
+    type Future = Boxed<Self::ResponseStream>;
+
+    fn call(&mut self, request: tonic::Request<Streaming<Asked>>) -> Self::Future {
+        let served = (self.serve)(self.member.clone(), request.into_inner());
+        Box::pin(async { Ok(tonic::Response::new(Box::pin(served.await?) as Answers<Answer>)) })
+    }
+}
+
+fn grpc<Asked, Answer>() -> Grpc<ProstCodec<Answer, Asked>>
+where
+    Asked: Message + Default + Send + 'static,
+    Answer: Message + Send + 'static,
+{
+    Grpc::new(ProstCodec::default()).max_decoding_message_size(LONGEST_REQUEST)
+}
+
+async fn unary<Asked, Answer, F, Served>(
+    member: Arc<Member>,
+    request: Request<Body>,
+    serve: F,
+) -> Response<Body>
+where
+    Asked: Message + Default + Send + 'static,
+    Answer: Message + Send + 'static,
+    F: FnMut(Arc<Member>, Asked) -> Served + Send,
+    Served: Future<Output = Result<Answer, Refusal>> + Send + 'static,
+{
+    grpc::<Asked, Answer>().unary(Serving { member, serve }, request).await
+}
+
+async fn server_streaming<Asked, Answer, All, F, Served>(
+    member: Arc<Member>,
+    request: Request<Body>,
+    serve: F,
+) -> Response<Body>
+where
+    Asked: Message + Default + Send + 'static,
+    Answer: Message + Send + 'static,
+    All: Stream<Item = Result<Answer, Status>> + Send + 'static,
+    F: FnMut(Arc<Member>, Asked) -> Served + Send,
+    Served: Future<Output = Result<All, Refusal>> + Send + 'static,
+{
+    grpc::<Asked, Answer>().server_streaming(Serving { member, serve }, request).await
+}
+
+async fn streaming<Asked, Answer, All, F, Served>(
+    member: Arc<Member>,
+    request: Request<Body>,
+    serve: F,
+) -> Response<Body>
+where
+    Asked: Message + Default + Send + 'static,
+    Answer: Message + Send + 'static,
+    All: Stream<Item = Result<Answer, Status>> + Send + 'static,
+    F: FnMut(Arc<Member>, Streaming<Asked>) -> Served + Send,
+    Served: Future<Output = Result<All, Refusal>> + Send + 'static,
+{
+    grpc::<Asked, Answer>().streaming(Serving { member, serve }, request).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_as_grpc_writes_them() {
+        assert_eq!(time_of("100m"), Some(Duration::from_millis(100)));
+        assert_eq!(time_of("2S"), Some(Duration::from_secs(2)));
+        for wrong in ["", "S", "1", "-1S", "123456789S", "1x", "ä"] {
+            assert_eq!(time_of(wrong), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Leases: granted, renewed, ended, looked at.
+
+use std::sync::Arc;
+
+use futures_util::{Stream, StreamExt};
+use tenure_store::{Answer, Command, Error};
+use tonic::{Status, Streaming};
+
+use crate::convert::{lease, lease_id, signed, unsigned};
+use crate::member::Member;
+use crate::proto::etcdserverpb as rpc;
+use crate::refusal::Refusal;
+
+/// How many renewals of one stream are under way at most.
+const AT_ONCE: usize = 64;
+
+pub(crate) async fn grant(
+    member: Arc<Member>,
+    asked: rpc::LeaseGrantRequest,
+) -> Result<rpc::LeaseGrantResponse, Refusal> {
+    let lease = match asked.id {
+        0 => member.new_lease(),
+        id => lease(id),
+    };
+    match member.answer(Command::Grant { lease, ttl: unsigned(asked.ttl) }).await? {
+        (revision, Answer::Granted { lease, ttl }) => Ok(rpc::LeaseGrantResponse {
+            header: member.header(revision),
+            id: lease_id(lease),
+            ttl: signed(ttl),
+            error: String::new(),
+        }),
+        other => unreachable!("a grant is answered as one, not by {other:?}"),
+    }
+}
+
+pub(crate) async fn revoke(
+    member: Arc<Member>,
+    asked: rpc::LeaseRevokeRequest,
+) -> Result<rpc::LeaseRevokeResponse, Refusal> {
+    let lease = lease(asked.id);
+    let (revision, _) = member.answer(Command::Revoke { lease }).await?;
+    Ok(rpc::LeaseRevokeResponse { header: member.header(revision) })
+}
+
+/// One answer for each renewal; one of a lease that is gone has no time to live.
+pub(crate) fn keep_alive(
+    member: Arc<Member>,
+    asked: Streaming<rpc::LeaseKeepAliveRequest>,
+) -> impl Stream<Item = Result<rpc::LeaseKeepAliveResponse, Status>> + Send + 'static {
+    let renewed = asked.map(move |asked| {
+        let member = member.clone();
+        async move {
+            let id = asked?.id;
+            let ttl = member.renew(lease(id)).await?.unwrap_or_default();
+            let header = member.header_now();
+            Ok(rpc::LeaseKeepAliveResponse { header, id, ttl: signed(ttl) })
+        }
+    });
+    renewed.buffered(AT_ONCE)
+}
+
+pub(crate) async fn time_to_live(
+    member: Arc<Member>,
+    asked: rpc::LeaseTimeToLiveRequest,
+) -> Result<rpc::LeaseTimeToLiveResponse, Refusal> {
+    let left = member.left(lease(asked.id)).await?;
+    let header = member.header_now();
+    let gone = rpc::LeaseTimeToLiveResponse { header, id: asked.id, ttl: -1, ..Default::default() };
+    Ok(member.look(|state| {
+        let Some((known, left)) = state.store.lease(lease(asked.id)).zip(left) else {
+            return gone;
+        };
+        let keys = known.keys.iter().filter(|_| asked.keys).map(|key| key.to_vec());
+        rpc::LeaseTimeToLiveResponse {
+            ttl: signed(left),
+            granted_ttl: signed(known.ttl),
+            keys: keys.collect(),
+            ..gone
+        }
+    }))
+}
+
+pub(crate) async fn list(
+    member: Arc<Member>,
+    _: rpc::LeaseLeasesRequest,
+) -> Result<rpc::LeaseLeasesResponse, Refusal> {
+    member.confirm().await?;
+    let header = member.header_now();
+    let leases = member.look(|state| {
+        let all = state.store.leases();
+        all.map(|(lease, _)| rpc::LeaseStatus { id: lease_id(lease) }).collect()
+    });
+    Ok(rpc::LeaseLeasesResponse { header, leases })
+}
+
+/// The lease that is meant, or one of a minute that nobody renews where none is.
+pub(crate) async fn given_or_hidden(member: &Member, id: i64) -> Result<u64, Refusal> {
+    if id != 0 {
+        return Ok(lease(id));
+    }
+    let grant = Command::Grant { lease: member.new_lease(), ttl: 60 };
+    match member.answer(grant).await? {
+        (_, Answer::Granted { lease, .. }) => Ok(lease),
+        _ => Err(Error::LeaseNotFound.into()),
+    }
+}

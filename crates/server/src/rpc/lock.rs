@@ -1,0 +1,105 @@
+//! Locks that the server queues for: whoever asks is answered when they are inside.
+
+use std::sync::Arc;
+
+use tenure_store::{
+    Answer, Bytes, Claim, Command, Compare, Delete, Enqueue, Operation, Relation, Share, Span,
+    Target, Txn,
+};
+
+use crate::member::Member;
+use crate::proto::v3lockpb as rpc;
+use crate::refusal::Refusal;
+use crate::rpc::lease;
+use crate::state::Verdict;
+
+pub(crate) async fn lock(
+    member: Arc<Member>,
+    asked: rpc::LockRequest,
+) -> Result<rpc::LockResponse, Refusal> {
+    let lease = lease::given_or_hidden(&member, asked.lease).await.map_err(Refusal::as_unknown)?;
+    let name = Bytes::from(asked.name);
+    let enqueue = Enqueue { name, lease, share: Share::Exclusive, value: Bytes::default() };
+    let (claim, _) = enter(&member, enqueue, Refusal::SESSION_OVER).await?;
+    Ok(rpc::LockResponse { header: member.header_now(), key: claim.key.to_vec() })
+}
+
+pub(crate) async fn unlock(
+    member: Arc<Member>,
+    asked: rpc::UnlockRequest,
+) -> Result<rpc::UnlockResponse, Refusal> {
+    let span = Span::one(asked.key);
+    let delete = Command::Delete(Delete { span, prev_kv: false });
+    let (revision, _) = member.answer(delete).await.map_err(Refusal::as_unknown)?;
+    Ok(rpc::UnlockResponse { header: member.header(revision) })
+}
+
+/// Queues, and waits until the claim is inside; says which it is, and the revision in which it
+/// queued. Whoever stops waiting leaves the queue.
+pub(crate) async fn enter(
+    member: &Arc<Member>,
+    enqueue: Enqueue,
+    over: Refusal,
+) -> Result<(Claim, u64), Refusal> {
+    let queued = member.answer(Command::Enqueue(enqueue)).await.map_err(Refusal::as_unknown)?;
+    let (revision, Answer::Enqueued { claim, inside }) = queued else {
+        unreachable!("who queues is told of the place in the queue")
+    };
+    if inside {
+        return Ok((claim, revision));
+    }
+    let mut waiter = Waiter { member: member.clone(), claim: Some(claim.clone()) };
+    loop {
+        let verdict = member.look(|state| state.await_claim(&claim));
+        match verdict.await {
+            Ok(Verdict::Inside { .. }) => {
+                waiter.claim = None;
+                return Ok((claim, revision));
+            }
+            Ok(Verdict::Ended) => {
+                waiter.claim = None;
+                return Err(over);
+            }
+            // The store was replaced: it is asked again.
+            Err(_) => tokio::task::yield_now().await,
+        }
+    }
+}
+
+/// Somebody who waits for a claim.
+struct Waiter {
+    member: Arc<Member>,
+    /// Taken back when they stop waiting.
+    claim: Option<Claim>,
+}
+
+impl Drop for Waiter {
+    fn drop(&mut self) {
+        let Some(claim) = self.claim.take() else { return };
+        let member = self.member.clone();
+        member.look(|state| state.forget_claim(&claim.key));
+        tokio::spawn(async move {
+            // If that fails, its lease ends it.
+            let _ = member.propose(withdrawal(&claim)).await;
+        });
+    }
+}
+
+/// The command that deletes the key of a claim, and of no later one.
+pub(crate) fn withdrawal(claim: &Claim) -> Command {
+    let delete = Delete { span: Span::one(claim.key.clone()), prev_kv: false };
+    Command::Txn(Txn {
+        compare: vec![is_of(&claim.key, claim.fence)],
+        success: vec![Operation::Delete(delete)],
+        failure: Vec::new(),
+    })
+}
+
+/// Whether a key is the one that was created in this revision.
+pub(crate) fn is_of(key: &Bytes, fence: u64) -> Compare {
+    Compare {
+        span: Span::one(key.clone()),
+        relation: Relation::Equal,
+        target: Target::Create(fence),
+    }
+}

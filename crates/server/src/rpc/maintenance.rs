@@ -1,0 +1,149 @@
+//! How a member is, and what operators do with it.
+
+use std::fs;
+use std::sync::Arc;
+
+use futures_util::{Stream, stream};
+use sha2::{Digest, Sha256};
+use tenure_store::{Range, Span};
+use tonic::Status;
+
+use crate::convert::{signed, unsigned};
+use crate::member::Member;
+use crate::proto::etcdserverpb as rpc;
+use crate::refusal::Refusal;
+
+/// The version of etcd whose services these are.
+pub(crate) const VERSION: &str = "3.5.1";
+
+/// How many bytes of a snapshot one message has.
+const PIECE: usize = 64 * 1024;
+
+/// Clients expect a snapshot in whole pages, with a hash behind them.
+const PAGE: usize = 512;
+
+pub(crate) async fn status(
+    member: Arc<Member>,
+    _: rpc::StatusRequest,
+) -> Result<rpc::StatusResponse, Refusal> {
+    let standing = member.standing();
+    let (revision, applied) =
+        member.look(|state| (state.store.revision(), state.store.applied().index));
+    let size = signed(bytes_in(member.directory()));
+    let errors =
+        if standing.leader.is_none() { vec!["etcdserver: no leader".into()] } else { vec![] };
+    Ok(rpc::StatusResponse {
+        header: member.header(revision),
+        version: VERSION.into(),
+        db_size: size,
+        db_size_in_use: size,
+        leader: standing.leader.map_or(0, |leader| member.plan.members[leader].id),
+        raft_index: applied,
+        raft_term: standing.term,
+        raft_applied_index: applied,
+        errors,
+        is_learner: false,
+    })
+}
+
+/// How many bytes the files of a folder have.
+fn bytes_in(directory: &std::path::Path) -> u64 {
+    let files = fs::read_dir(directory).into_iter().flatten().flatten();
+    files.filter_map(|file| file.metadata().ok()).map(|it| it.len()).sum()
+}
+
+/// There are no alarms: what goes wrong ends a member, or is refused.
+pub(crate) async fn alarm(
+    member: Arc<Member>,
+    asked: rpc::AlarmRequest,
+) -> Result<rpc::AlarmResponse, Refusal> {
+    match asked.action() {
+        rpc::alarm_request::AlarmAction::Activate => Err(Refusal::unimplemented("an alarm")),
+        _ => Ok(rpc::AlarmResponse { header: member.header_now(), alarms: Vec::new() }),
+    }
+}
+
+/// There is nothing to do: what is deleted leaves no holes.
+pub(crate) async fn defragment(
+    member: Arc<Member>,
+    _: rpc::DefragmentRequest,
+) -> Result<rpc::DefragmentResponse, Refusal> {
+    Ok(rpc::DefragmentResponse { header: member.header_now() })
+}
+
+/// A number that is the same on members whose keys are, as of a revision.
+pub(crate) async fn hash(
+    member: Arc<Member>,
+    asked: rpc::HashKvRequest,
+) -> Result<rpc::HashKvResponse, Refusal> {
+    let range = Range { revision: unsigned(asked.revision), ..Range::of(Span::all()) };
+    let (found, compacted) =
+        member.look(|state| (state.store.range(&range), state.store.compacted()));
+    let found = found?;
+    let mut hash = Sha256::new();
+    for kv in &found.kvs {
+        for part in [&kv.key[..], &kv.value[..]] {
+            hash.update((part.len() as u64).to_be_bytes());
+            hash.update(part);
+        }
+        for number in [kv.create_revision, kv.mod_revision, kv.version, kv.lease] {
+            hash.update(number.to_be_bytes());
+        }
+    }
+    let first: [u8; 4] = hash.finalize()[..4].try_into().expect("a hash has more than 4 bytes");
+    Ok(rpc::HashKvResponse {
+        header: member.header(found.revision),
+        hash: u32::from_be_bytes(first),
+        compact_revision: signed(compacted),
+    })
+}
+
+/// The whole store, as `tenure-store` writes it, in pages and with its hash.
+pub(crate) async fn snapshot(
+    member: Arc<Member>,
+    _: rpc::SnapshotRequest,
+) -> Result<impl Stream<Item = Result<rpc::SnapshotResponse, Status>> + Send + 'static, Refusal> {
+    member.confirm().await?;
+    let (revision, mut bytes) = member.look(|state| (state.store.revision(), state.store.encode()));
+    let length = bytes.len() as u64;
+    // The last 8 bytes of the last page say how much of it counts.
+    bytes.resize((bytes.len() + 8).next_multiple_of(PAGE) - 8, 0);
+    bytes.extend(length.to_be_bytes());
+    let hash = Sha256::digest(&bytes);
+    bytes.extend(hash);
+    let header = member.header(revision);
+    let total = bytes.len();
+    let pieces: Vec<_> = bytes
+        .chunks(PIECE)
+        .enumerate()
+        .map(|(index, piece)| {
+            let sent = index * PIECE + piece.len();
+            let remaining_bytes = (total - sent) as u64;
+            Ok(rpc::SnapshotResponse { header, remaining_bytes, blob: piece.to_vec() })
+        })
+        .collect();
+    Ok(stream::iter(pieces))
+}
+
+pub(crate) async fn move_leader(
+    member: Arc<Member>,
+    asked: rpc::MoveLeaderRequest,
+) -> Result<rpc::MoveLeaderResponse, Refusal> {
+    let to = member.plan.members.iter().position(|it| it.id == asked.target_id);
+    member.transfer(to.ok_or(Refusal::NO_TRANSFEREE)?).await?;
+    Ok(rpc::MoveLeaderResponse { header: member.header_now() })
+}
+
+pub(crate) async fn access(
+    member: Arc<Member>,
+    _: rpc::AuthStatusRequest,
+) -> Result<rpc::AuthStatusResponse, Refusal> {
+    Ok(rpc::AuthStatusResponse { header: member.header_now(), enabled: false, auth_revision: 1 })
+}
+
+pub(crate) async fn authenticate(
+    _: Arc<Member>,
+    _: rpc::AuthenticateRequest,
+) -> Result<rpc::AuthenticateResponse, Refusal> {
+    Err(Refusal::NO_ACCESS)
+}

@@ -1,0 +1,11 @@
+//! The services, each as functions: what they are asked, and what they answer.
+
+pub(crate) mod cluster;
+pub(crate) mod election;
+pub(crate) mod health;
+pub(crate) mod kv;
+pub(crate) mod lease;
+pub(crate) mod lock;
+pub(crate) mod maintenance;
+pub(crate) mod observe;
+pub(crate) mod watch;

@@ -1,0 +1,290 @@
+//! Watching: the changes since a revision, and each as it happens.
+//!
+//! Nothing is kept for a client but where it is: what it is to be told is read from the store's
+//! history when it is able to take it. Who is too slow for that is told that what they missed is
+//! forgotten.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tenure_store::{Bytes, Forgotten, Span, Store, Watch};
+use tokio::sync::mpsc;
+use tokio::time::{MissedTickBehavior, interval};
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::{Status, Streaming};
+
+use crate::convert::{self, signed, unsigned};
+use crate::member::Member;
+use crate::proto::etcdserverpb as rpc;
+use crate::proto::etcdserverpb::watch_create_request::FilterType;
+use crate::proto::etcdserverpb::watch_request::RequestUnion;
+use crate::refusal::Refusal;
+use crate::state::{Signal, WatcherId};
+
+/// How many answers wait for a client at most.
+const AHEAD: usize = 16;
+
+/// How many changes one answer has, or a few more.
+const MOST: usize = 1000;
+
+/// How many watchers one stream has at most.
+const WATCHERS: usize = 10_000;
+
+/// How often a watcher of which nothing is to be told is told how far it has come, if it wants.
+const PROGRESS: Duration = Duration::from_secs(600);
+
+/// The number that no watcher has.
+const NOBODY: i64 = -1;
+
+type Answers = mpsc::Sender<Result<rpc::WatchResponse, Status>>;
+
+/// The client is gone.
+struct Gone;
+
+pub(crate) fn watch(
+    member: Arc<Member>,
+    asked: Streaming<rpc::WatchRequest>,
+    wants_leader: bool,
+) -> ReceiverStream<Result<rpc::WatchResponse, Status>> {
+    let (answers, receiver) = mpsc::channel(AHEAD);
+    tokio::spawn(async move {
+        let gone = answers.clone();
+        let session = Session {
+            member,
+            answers,
+            signal: Arc::default(),
+            watchers: HashMap::new(),
+            numbers: HashMap::new(),
+            next_id: 0,
+        };
+        tokio::select! {
+            () = gone.closed() => {}
+            _ = session.run(asked, wants_leader) => {}
+        }
+    });
+    ReceiverStream::new(receiver)
+}
+
+/// One stream of a client, with all its watchers.
+struct Session {
+    member: Arc<Member>,
+    answers: Answers,
+    signal: Arc<Signal>,
+    /// By the numbers that the client knows.
+    watchers: HashMap<i64, Watcher>,
+    /// Those numbers, by the member's.
+    numbers: HashMap<WatcherId, i64>,
+    next_id: i64,
+}
+
+struct Watcher {
+    watch: Watch,
+    at: WatcherId,
+    /// The first revision that was not told.
+    next: u64,
+    wants_progress: bool,
+}
+
+impl Session {
+    async fn run(
+        mut self,
+        mut asked: Streaming<rpc::WatchRequest>,
+        wants_leader: bool,
+    ) -> Result<(), Gone> {
+        let mut progress = interval(PROGRESS);
+        progress.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        progress.tick().await;
+        let patience = self.member.patience();
+        let mut standing = self.member.shared.standing.subscribe();
+        let mut is_open = true;
+        loop {
+            let led = standing.borrow_and_update().leader.is_some();
+            tokio::select! {
+                request = asked.message(), if is_open => match request {
+                    Ok(Some(request)) => self.serve(request).await?,
+                    Ok(None) => is_open = false,
+                    Err(_) => return Err(Gone),
+                },
+                dirty = self.signal.wait() => self.catch_up(dirty).await?,
+                _ = progress.tick() => self.tell_progress().await?,
+                _ = standing.changed(), if wants_leader => {}
+                () = tokio::time::sleep(patience), if wants_leader && !led => {
+                    let _ = self.answers.send(Err(Refusal::NO_LEADER.into())).await;
+                    return Err(Gone);
+                }
+            }
+        }
+    }
+
+    async fn serve(&mut self, request: rpc::WatchRequest) -> Result<(), Gone> {
+        match request.request_union {
+            Some(RequestUnion::CreateRequest(asked)) => self.create(asked).await,
+            Some(RequestUnion::CancelRequest(asked)) => {
+                let Some(watcher) = self.watchers.remove(&asked.watch_id) else { return Ok(()) };
+                self.forget(&watcher);
+                let watch_id = asked.watch_id;
+                self.send(rpc::WatchResponse { watch_id, canceled: true, ..self.blank() }).await
+            }
+            Some(RequestUnion::ProgressRequest(_)) => {
+                self.send(rpc::WatchResponse { watch_id: NOBODY, ..self.blank() }).await
+            }
+            None => Ok(()),
+        }
+    }
+
+    async fn create(&mut self, asked: rpc::WatchCreateRequest) -> Result<(), Gone> {
+        let id = match asked.watch_id {
+            0 => self.free_id(),
+            given => given,
+        };
+        let refused = if self.watchers.contains_key(&id) {
+            Some("mvcc: duplicate watch ID provided on the WatchStream")
+        } else if self.watchers.len() >= WATCHERS {
+            Some("etcdserver: too many requests")
+        } else {
+            None
+        };
+        if let Some(why) = refused {
+            let blank = self.blank();
+            let refusal = rpc::WatchResponse {
+                watch_id: NOBODY,
+                created: true,
+                canceled: true,
+                cancel_reason: why.into(),
+                ..blank
+            };
+            return self.send(refusal).await;
+        }
+        let watch = watch_of(&asked);
+        let (at, revision) = self
+            .member
+            .look(|state| (state.subscribe(&watch.span, &self.signal), state.store.revision()));
+        let next = if watch.start_revision == 0 { revision + 1 } else { watch.start_revision };
+        self.numbers.insert(at, id);
+        let wants_progress = asked.progress_notify;
+        self.watchers.insert(id, Watcher { watch, at, next, wants_progress });
+        let header = self.member.header(revision);
+        let created = rpc::WatchResponse {
+            header,
+            watch_id: id,
+            created: true,
+            ..rpc::WatchResponse::default()
+        };
+        self.send(created).await?;
+        self.deliver(id).await
+    }
+
+    fn free_id(&mut self) -> i64 {
+        while self.watchers.contains_key(&self.next_id) {
+            self.next_id += 1;
+        }
+        self.next_id += 1;
+        self.next_id - 1
+    }
+
+    /// Something has happened to these, first in these revisions.
+    async fn catch_up(&mut self, dirty: HashMap<WatcherId, u64>) -> Result<(), Gone> {
+        let known = dirty
+            .into_iter()
+            .filter_map(|(at, revision)| Some((*self.numbers.get(&at)?, revision)));
+        let mut known: VecDeque<(i64, u64)> = known.collect();
+        while let Some((id, revision)) = known.pop_front() {
+            if let Some(watcher) = self.watchers.get_mut(&id) {
+                // Nothing of it has happened between.
+                watcher.next = watcher.next.max(revision);
+                self.deliver(id).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells a watcher all that it was not told.
+    async fn deliver(&mut self, id: i64) -> Result<(), Gone> {
+        while let Some(watcher) = self.watchers.get_mut(&id) {
+            let missed = self.member.look(|state| missed(&state.store, watcher));
+            let answer = match missed {
+                Ok((revision, events)) if events.is_empty() => {
+                    if watcher.next > revision {
+                        return Ok(());
+                    }
+                    continue;
+                }
+                Ok((revision, events)) => rpc::WatchResponse {
+                    header: self.member.header(revision),
+                    watch_id: id,
+                    events: events.iter().map(convert::event).collect(),
+                    ..rpc::WatchResponse::default()
+                },
+                Err(Forgotten { first }) => {
+                    if let Some(watcher) = self.watchers.remove(&id) {
+                        self.forget(&watcher);
+                    }
+                    rpc::WatchResponse {
+                        watch_id: id,
+                        canceled: true,
+                        compact_revision: signed(first),
+                        ..self.blank()
+                    }
+                }
+            };
+            self.send(answer).await?;
+        }
+        Ok(())
+    }
+
+    async fn tell_progress(&mut self) -> Result<(), Gone> {
+        let wanting = self.watchers.iter().filter(|(_, it)| it.wants_progress);
+        let ids: Vec<i64> = wanting.map(|(id, _)| *id).collect();
+        for watch_id in ids {
+            self.send(rpc::WatchResponse { watch_id, ..self.blank() }).await?;
+        }
+        Ok(())
+    }
+
+    fn forget(&mut self, watcher: &Watcher) {
+        self.numbers.remove(&watcher.at);
+        self.member.look(|state| state.unsubscribe(&watcher.watch.span, watcher.at));
+    }
+
+    fn blank(&self) -> rpc::WatchResponse {
+        rpc::WatchResponse { header: self.member.header_now(), ..rpc::WatchResponse::default() }
+    }
+
+    async fn send(&self, answer: rpc::WatchResponse) -> Result<(), Gone> {
+        self.answers.send(Ok(answer)).await.map_err(|_| Gone)
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        let watchers = std::mem::take(&mut self.watchers);
+        watchers.values().for_each(|watcher| self.forget(watcher));
+    }
+}
+
+/// The next changes that a watcher was not told, and the revision of the store.
+fn missed(
+    store: &Store,
+    watcher: &mut Watcher,
+) -> Result<(u64, Vec<tenure_store::Event>), Forgotten> {
+    let revision = store.revision();
+    if watcher.next > revision {
+        return Ok((revision, Vec::new()));
+    }
+    let replay = store.replay(&watcher.watch, watcher.next, MOST)?;
+    watcher.next = replay.next;
+    Ok((revision, replay.events))
+}
+
+/// An empty key means the first one there can be, as for etcd.
+fn watch_of(asked: &rpc::WatchCreateRequest) -> Watch {
+    let key = if asked.key.is_empty() { &b"\0"[..] } else { &asked.key };
+    Watch {
+        span: Span { key: Bytes::from(key), end: Bytes::from(asked.range_end.as_slice()) },
+        start_revision: unsigned(asked.start_revision),
+        prev_kv: asked.prev_kv,
+        no_put: asked.filters().any(|it| it == FilterType::Noput),
+        no_delete: asked.filters().any(|it| it == FilterType::Nodelete),
+    }
+}

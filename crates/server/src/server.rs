@@ -1,0 +1,113 @@
+//! A member as a whole: its log, its store, and the ports for clients.
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use tenure_runtime::Failure;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::{JoinHandle, JoinSet};
+
+use crate::config::Config;
+use crate::listener;
+use crate::member::{Member, ServeError};
+use crate::state;
+
+/// A member that has started.
+#[derive(Debug)]
+pub struct Server {
+    member: Arc<Member>,
+    log: JoinHandle<Result<(), Failure>>,
+    listeners: Vec<TcpListener>,
+    addresses: Vec<SocketAddr>,
+}
+
+/// Who leads, as a member knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// The leader's name; nothing where nobody leads.
+    pub leader: Option<String>,
+    /// The latest term.
+    pub term: u64,
+}
+
+/// Who leads, whenever that changes.
+#[derive(Debug)]
+pub struct Standings {
+    standing: watch::Receiver<state::Standing>,
+    names: Vec<String>,
+}
+
+impl Standings {
+    /// Waits for the next change; nothing comes any more when the member has ended.
+    pub async fn next(&mut self) -> Option<Standing> {
+        self.standing.changed().await.ok()?;
+        let state::Standing { leader, term } = *self.standing.borrow_and_update();
+        Some(Standing { leader: leader.map(|leader| self.names[leader].clone()), term })
+    }
+}
+
+impl Server {
+    /// Opens what the member stands on, and listens. Clients are served by [`Server::run`].
+    ///
+    /// # Errors
+    ///
+    /// [`ServeError`]; nothing is left running.
+    pub async fn start(config: &Config) -> Result<Server, ServeError> {
+        let plan = config.plan()?;
+        let mut listeners = Vec::new();
+        for address in plan.clients {
+            listeners.push(listener::bind(address).await?);
+        }
+        let addresses = listeners.iter().filter_map(|it| it.local_addr().ok()).collect();
+        let (member, log) = Member::start(config)?;
+        Ok(Server { member, log, listeners, addresses })
+    }
+
+    /// Where clients are served, with the ports that the system chose if it did.
+    pub fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
+    }
+
+    /// Who leads, as soon as it is known, and whenever that changes.
+    pub fn standings(&self) -> Standings {
+        let standing = self.member.shared.standing.subscribe();
+        let members = self.member.plan.members.iter();
+        Standings { standing, names: members.map(|it| it.name.clone()).collect() }
+    }
+
+    /// Serves clients until `stop`, or until the member cannot go on. It leaves in good order: who
+    /// leads hands over first.
+    ///
+    /// # Errors
+    ///
+    /// [`ServeError::Failure`].
+    pub async fn run(self, stop: impl Future<Output = ()>) -> Result<(), ServeError> {
+        let Server { member, mut log, listeners, .. } = self;
+        let mut serving = JoinSet::new();
+        for listener in listeners {
+            serving.spawn(listener::serve(listener, member.clone()));
+        }
+        let ended = tokio::select! {
+            ended = &mut log => Some(ended),
+            () = stop => None,
+        };
+        let ended = match ended {
+            Some(ended) => ended,
+            None => {
+                member.leave();
+                log.await
+            }
+        };
+        drop(serving);
+        match ended {
+            Ok(ended) => Ok(ended?),
+            Err(failed) => match failed.try_into_panic() {
+                Ok(panic) => std::panic::resume_unwind(panic),
+                // Cancelled: the runtime is going away.
+                Err(_) => Ok(()),
+            },
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! What all tasks of a member share: the store, who watches it, and who waits for a claim.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use tenure_store::{At, Bytes, Claim, Command, Outcome, Store, Watchers};
+use tokio::sync::{Notify, oneshot, watch};
+
+use crate::lessor::Lessor;
+
+/// Who leads, as this member was told last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Standing {
+    /// The number of the leader's process.
+    pub(crate) leader: Option<usize>,
+    /// The latest term that was heard of.
+    pub(crate) term: u64,
+}
+
+/// What became of a claim that waited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// It is inside.
+    Inside {
+        /// The revision in which it came in.
+        revision: u64,
+    },
+    /// It is over.
+    Ended,
+}
+
+/// The number of somebody who watches.
+pub(crate) type WatcherId = u64;
+
+/// Who is to look what happened, and to which of their watchers.
+#[derive(Debug, Default)]
+pub(crate) struct Signal {
+    notify: Notify,
+    /// Each with the first revision that it has not seen.
+    dirty: Mutex<HashMap<WatcherId, u64>>,
+}
+
+impl Signal {
+    fn set(&self, watcher: WatcherId, revision: u64) {
+        locked(&self.dirty).entry(watcher).or_insert(revision);
+        self.notify.notify_one();
+    }
+
+    /// Waits until something happened, and says to whom: each with the first revision to look at.
+    /// Dropping the future loses nothing.
+    pub(crate) async fn wait(&self) -> HashMap<WatcherId, u64> {
+        loop {
+            let dirty = std::mem::take(&mut *locked(&self.dirty));
+            if !dirty.is_empty() {
+                return dirty;
+            }
+            self.notify.notified().await;
+        }
+    }
+}
+
+/// What all tasks of a member share.
+#[derive(Debug)]
+pub(crate) struct State {
+    pub(crate) store: Store,
+    pub(crate) lessor: Lessor,
+    /// The last entry of the log that was taken, whatever it says.
+    pub(crate) taken: u64,
+    watchers: Watchers<WatcherId>,
+    signals: HashMap<WatcherId, Arc<Signal>>,
+    next_watcher: WatcherId,
+    waiting: HashMap<Bytes, Vec<oneshot::Sender<Verdict>>>,
+}
+
+/// The same with a lock around it, and who leads, for whoever waits for that.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    state: Mutex<State>,
+    pub(crate) standing: watch::Sender<Standing>,
+}
+
+impl Shared {
+    pub(crate) fn new() -> Self {
+        let state = State {
+            store: Store::default(),
+            lessor: Lessor::default(),
+            taken: 0,
+            watchers: Watchers::new(),
+            signals: HashMap::new(),
+            next_watcher: 0,
+            waiting: HashMap::new(),
+        };
+        Shared { state: Mutex::new(state), standing: watch::Sender::new(Standing::default()) }
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
+        locked(&self.state)
+    }
+}
+
+impl State {
+    /// Takes an entry of the log, and tells whoever is concerned but the one who asked.
+    pub(crate) fn apply(&mut self, at: At, command: Command) -> Outcome {
+        let outcome = self.store.apply(at, command);
+        for event in &outcome.events {
+            for watcher in self.watchers.of(&event.kv.key) {
+                if let Some(signal) = self.signals.get(watcher) {
+                    signal.set(*watcher, event.revision());
+                }
+            }
+        }
+        let revision = outcome.revision;
+        self.tell(&outcome.ended, Verdict::Ended);
+        self.tell(&outcome.admitted, Verdict::Inside { revision });
+        self.lessor.take(&outcome.leases, Instant::now());
+        outcome
+    }
+
+    fn tell(&mut self, claims: &[Claim], verdict: Verdict) {
+        for claim in claims {
+            for waiting in self.waiting.remove(&claim.key).into_iter().flatten() {
+                // Whoever has gone away does not want to know.
+                let _ = waiting.send(verdict);
+            }
+        }
+    }
+
+    /// Waits for what becomes of a claim; at once, where that is known.
+    pub(crate) fn await_claim(&mut self, claim: &Claim) -> oneshot::Receiver<Verdict> {
+        let (sender, receiver) = oneshot::channel();
+        let there = self.store.get(&claim.key);
+        if there.is_none_or(|kv| kv.create_revision != claim.fence) {
+            let _ = sender.send(Verdict::Ended);
+        } else if self.store.is_inside(claim) {
+            let _ = sender.send(Verdict::Inside { revision: self.store.revision() });
+        } else {
+            self.waiting.entry(claim.key.clone()).or_default().push(sender);
+        }
+        receiver
+    }
+
+    /// Nobody waits for this claim any more, as far as one of them knows.
+    pub(crate) fn forget_claim(&mut self, key: &Bytes) {
+        if let Some(waiting) = self.waiting.get_mut(key) {
+            waiting.retain(|sender| !sender.is_closed());
+            if waiting.is_empty() {
+                self.waiting.remove(key);
+            }
+        }
+    }
+
+    /// Somebody watches from now on.
+    pub(crate) fn subscribe(
+        &mut self,
+        span: &tenure_store::Span,
+        signal: &Arc<Signal>,
+    ) -> WatcherId {
+        self.next_watcher += 1;
+        self.watchers.insert(span, self.next_watcher);
+        self.signals.insert(self.next_watcher, signal.clone());
+        self.next_watcher
+    }
+
+    /// They do so no longer.
+    pub(crate) fn unsubscribe(&mut self, span: &tenure_store::Span, watcher: WatcherId) {
+        self.watchers.remove(span, &watcher);
+        self.signals.remove(&watcher);
+    }
+
+    /// How many watch.
+    pub(crate) fn watchers(&self) -> usize {
+        self.signals.len()
+    }
+
+    /// How many wait for claims.
+    pub(crate) fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
+}
+
+/// Whoever panicked with the lock in hand has ended the member.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,177 @@
+//! A member in a process of its own, and how it is asked over JSON.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tenure_server::{Config, Server};
+
+/// By which a process of this program is told to be a member.
+const CONFIG: &str = "TENURE_TEST_MEMBER";
+
+/// What a member says when it serves.
+const SERVES: &str = "serves clients at ";
+
+/// A member in a process of its own, which is killed when this is dropped.
+pub(crate) struct Member {
+    process: Child,
+    pub(crate) address: SocketAddr,
+}
+
+impl Member {
+    /// Starts one as a file says, and waits until it listens.
+    pub(crate) fn start(file: &Path) -> Member {
+        let program = std::env::current_exe().expect("this program");
+        let mut process = Command::new(program)
+            .args(["member::in_a_process", "--exact", "--ignored", "--nocapture"])
+            .env(CONFIG, file)
+            .stdout(Stdio::piped())
+            .stdin(Stdio::null())
+            .spawn()
+            .expect("a process");
+        let out = BufReader::new(process.stdout.take().expect("its output"));
+        let mut lines = out.lines().map_while(Result::ok);
+        let address = lines.find_map(|line| Some(line.split_once(SERVES)?.1.parse()));
+        let address = address.expect("a member that serves").expect("an address");
+        Member { process, address }
+    }
+
+    /// Ends it without a word.
+    pub(crate) fn kill(mut self) {
+        self.process.kill().expect("a process that runs");
+        self.process.wait().expect("a process that was killed");
+    }
+
+    /// Ends it in good order.
+    pub(crate) fn terminate(mut self) {
+        let id = self.process.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &id]).status().expect("kill").success());
+        assert!(self.process.wait().expect("a process that ends").success());
+    }
+
+    /// Asks, and expects to be answered within 20 s, however often it is to be asked.
+    pub(crate) fn ask(&self, path: &str, asked: &Value) -> Value {
+        let until = Instant::now() + Duration::from_secs(20);
+        loop {
+            match post(self.address, path, asked) {
+                Some((200, answer)) => return answer,
+                other => assert!(Instant::now() < until, "{path} {asked}: {other:?}"),
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    pub(crate) fn put(&self, key: &str, value: &str) -> Value {
+        self.ask("/v3/kv/put", &json!({ "key": base64(key), "value": base64(value) }))
+    }
+
+    /// What a key is.
+    pub(crate) fn get(&self, key: &str) -> Option<String> {
+        let found = self.ask("/v3/kv/range", &json!({ "key": base64(key) }));
+        found.pointer("/kvs/0/value").map(|it| it.as_str().expect("base64").to_owned())
+    }
+}
+
+impl Drop for Member {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+#[test]
+#[ignore = "a member for other tests, which start it"]
+fn in_a_process() {
+    let Some(file) = std::env::var_os(CONFIG) else { return };
+    let config = Config::read(Path::new(&file)).expect("a configuration");
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    let runtime = runtime.enable_all().build().expect("a runtime");
+    runtime.block_on(async {
+        let server = Server::start(&config).await.expect("a member");
+        let mut out = std::io::stdout();
+        writeln!(out, "{SERVES}{}", server.addresses()[0]).expect("somebody reads");
+        let term = tokio::signal::unix::SignalKind::terminate();
+        let mut term = tokio::signal::unix::signal(term).expect("signals");
+        server.run(async { drop(term.recv().await) }).await.expect("a good end");
+    });
+}
+
+/// A folder with the files of some members.
+pub(crate) struct Files {
+    folder: TempDir,
+    pub(crate) files: Vec<PathBuf>,
+}
+
+impl Files {
+    /// Those of one member that is alone.
+    pub(crate) fn alone() -> Files {
+        Files::of(1)
+    }
+
+    /// Those of so many members, called `a`, `b`, …
+    pub(crate) fn of(size: usize) -> Files {
+        let folder = tempfile::tempdir().expect("a folder");
+        let names = ["a", "b", "c", "d", "e"];
+        // Ports that were free a moment ago.
+        let listeners: Vec<TcpListener> =
+            (0..size).map(|_| TcpListener::bind("127.0.0.1:0").expect("a port")).collect();
+        let peers = listeners.iter().map(|it| it.local_addr().expect("an address"));
+        let members = names.iter().zip(peers).map(|(name, peer)| format!("{name}=http://{peer}"));
+        let members: Vec<String> = members.collect();
+        let write = |name: &&str| {
+            let file = folder.path().join(format!("{name}.toml"));
+            let data = folder.path().join(name);
+            let text = format!(
+                "name = {name:?}\ndata-dir = {data:?}\ninitial-cluster = {:?}\n\
+                 listen-client-urls = \"http://127.0.0.1:0\"\n",
+                members.join(",")
+            );
+            std::fs::write(&file, text).expect("room");
+            file
+        };
+        let files = names[..size].iter().map(write).collect();
+        Files { folder, files }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+/// Asks over JSON: the status and the answer; nothing where nobody answers.
+pub(crate) fn post(address: SocketAddr, path: &str, asked: &Value) -> Option<(u16, Value)> {
+    let mut stream = TcpStream::connect(address).ok()?;
+    stream.set_read_timeout(Some(Duration::from_secs(20))).ok()?;
+    let body = asked.to_string();
+    write!(
+        stream,
+        "POST {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\
+         content-length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .ok()?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).ok()?;
+    let (head, body) = answer.split_once("\r\n\r\n")?;
+    let status = head.split(' ').nth(1)?.parse().ok()?;
+    Some((status, serde_json::from_str(body).unwrap_or(Value::String(body.to_owned()))))
+}
+
+/// As JSON has bytes.
+pub(crate) fn base64(text: &str) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut written = String::new();
+    for three in text.as_bytes().chunks(3) {
+        let number = three.iter().fold(0, |number, byte| number << 8 | u32::from(*byte));
+        let number = number << (8 * (3 - three.len()));
+        for place in 0..4 {
+            let letter = LETTERS[(number >> (18 - 6 * place) & 63) as usize];
+            written.push(if place <= three.len() { char::from(letter) } else { '=' });
+        }
+    }
+    written
+}

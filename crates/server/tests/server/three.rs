@@ -1,0 +1,72 @@
+//! Three members, of which one is killed.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::member::{Files, Member, base64, post};
+
+/// Which of some members leads.
+fn leader(members: &[Member]) -> usize {
+    let until = Instant::now() + Duration::from_secs(20);
+    loop {
+        for (index, member) in members.iter().enumerate() {
+            let status = member.ask("/v3/maintenance/status", &json!({}));
+            if status["leader"] == status["header"]["member_id"] {
+                return index;
+            }
+        }
+        assert!(Instant::now() < until, "nobody leads");
+    }
+}
+
+#[test]
+fn any_of_three_serves_everything_and_two_go_on() {
+    let files = Files::of(3);
+    let mut members: Vec<Member> = files.files.iter().map(|file| Member::start(file)).collect();
+    members[0].put("a", "1");
+    for member in &members {
+        assert_eq!(member.get("a"), Some(base64("1")), "read where it was not written");
+    }
+    let lease = members[1].ask("/v3/lease/grant", &json!({ "TTL": 60 }));
+    let lock = json!({ "name": base64("jobs"), "lease": lease["ID"] });
+    let held = members[2].ask("/v3/lock/lock", &lock);
+    let others = members[0].ask("/v3/lease/grant", &json!({ "TTL": 60 }));
+    let leads = leader(&members);
+    let follower = (leads + 1) % 3;
+    // Somebody waits at a member that stays.
+    let waiting = json!({ "name": base64("jobs"), "lease": others["ID"] });
+    let address = members[follower].address;
+    let waiter = std::thread::spawn(move || post(address, "/v3/lock/lock", &waiting));
+    let below = json!({ "key": base64("jobs/"), "range_end": base64("jobs0") });
+    while members[leads].ask("/v3/kv/range", &below)["count"] != "2" {}
+    members.remove(leads).kill();
+    members[0].put("a", "2");
+    for member in &members {
+        assert_eq!(member.get("a"), Some(base64("2")));
+        let renewed = member.ask("/v3/lease/keepalive", &json!({ "ID": lease["ID"] }));
+        assert_eq!(renewed["result"]["TTL"], "60", "{renewed}");
+    }
+    members[1].ask("/v3/lock/unlock", &json!({ "key": held["key"] }));
+    let told = waiter.join().expect("a waiter").expect("an answer");
+    assert_eq!(told.0, 200, "{told:?}");
+    // The one that was killed comes back, and has all of it.
+    members.push(Member::start(&files.files[leads]));
+    assert_eq!(members[2].get("a"), Some(base64("2")));
+    let hash = |member: &Member| -> Value {
+        member.get("a");
+        member.ask("/v3/maintenance/hash", &json!({}))["hash"].clone()
+    };
+    assert_eq!(hash(&members[0]), hash(&members[2]));
+}
+
+#[test]
+fn a_leader_that_is_asked_to_end_is_followed_at_once() {
+    let files = Files::of(3);
+    let mut members: Vec<Member> = files.files.iter().map(|file| Member::start(file)).collect();
+    members[0].put("a", "1");
+    let leads = leader(&members);
+    members.remove(leads).terminate();
+    members[0].put("a", "2");
+    assert_eq!(members[1].get("a"), Some(base64("2")));
+}

@@ -1,0 +1,22 @@
+//! Makes Rust of the protobufs in `etcd`: `tenure-proto DESTINATION`.
+//!
+//! No `protoc` is needed. Beside the Rust goes a descriptor set, by which the server turns JSON into
+//! messages and back.
+
+use std::path::{Path, PathBuf};
+
+use prost::Message;
+
+const FILES: [&str; 5] = ["kv.proto", "rpc.proto", "lock.proto", "election.proto", "health.proto"];
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let destination = PathBuf::from(std::env::args().nth(1).ok_or("where to?")?);
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("etcd");
+    let mut descriptors = protox::compile(FILES.map(|file| sources.join(file)), [&sources])?;
+    // Comments are for those who read the protobufs.
+    descriptors.file.iter_mut().for_each(|file| file.source_code_info = None);
+    std::fs::create_dir_all(&destination)?;
+    std::fs::write(destination.join("descriptors.bin"), descriptors.encode_to_vec())?;
+    prost_build::Config::new().out_dir(destination).compile_fds(descriptors)?;
+    Ok(())
+}
