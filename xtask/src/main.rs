@@ -5,6 +5,7 @@ mod attack;
 mod book;
 mod docs;
 mod expect;
+mod hands;
 #[cfg(feature = "mutants")]
 mod mutants;
 mod pictures;

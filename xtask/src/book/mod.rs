@@ -17,10 +17,9 @@ mod structure;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 use std::time::Instant;
 
+use crate::hands::on_each;
 use crate::program;
 use crate::tidy::{File, Tree};
 use page::{Command, Page};
@@ -92,19 +91,8 @@ fn run(root: &Path, wish: &Wish) -> Result<usize, String> {
     };
     let pages = tree.files().iter().filter(|file| holds_commands(&file.path));
     let pages: Vec<&File> = pages.filter(|file| wish.names(&file.path)).collect();
-    let next = AtomicUsize::new(0);
-    let worker = || {
-        let mut found = 0;
-        while let Some(file) = pages.get(next.fetch_add(1, Ordering::Relaxed)) {
-            found += turn(root, file, &tenure, wish.checks)?;
-        }
-        Ok(found)
-    };
-    let found: Result<usize, String> = thread::scope(|scope| {
-        let cores = thread::available_parallelism().map_or(1, usize::from);
-        let workers: Vec<_> = (0..cores).map(|_| scope.spawn(worker)).collect();
-        workers.into_iter().map(|worker| worker.join().expect("a worker does not panic")).sum()
-    });
+    let turned = on_each(&pages, |file| turn(root, file, &tenure, wish.checks));
+    let found: Result<usize, String> = turned.into_iter().sum();
     Ok(findings.len() + found?)
 }
 

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use serde_json::Value;
 
 use super::command::{Command, list, text};
+use crate::hands::on_each;
 
 const HEAD: &str = "\
 # The algorithms
@@ -31,18 +32,33 @@ verdict is the row of the checklist of known results that it belongs to.
 
 ";
 
+/// The runs that are measured for the page, and what one fault does, by service.
+const MEASURED: [&str; 6] = [
+    "compare mutex -n 5 --entries 3",
+    "compare election -n 8",
+    "compare agreement -n 5",
+    "compare mutex --faults",
+    "compare election --faults",
+    "compare agreement --faults",
+];
+
 /// Makes the page.
 pub(super) fn page(command: &Command) -> Result<String, String> {
     let cards = command.ask("list")?;
     let mut page = HEAD.to_owned();
-    page.push_str(&mutexes(&cards, &command.ask("compare mutex -n 5 --entries 3")?));
-    page.push_str(&elections(&cards, &command.ask("compare election -n 8")?));
-    page.push_str(&agreements(&cards, &command.ask("compare agreement -n 5")?));
+    let asked = on_each(&MEASURED, |words| command.ask(words));
+    let asked: Vec<Value> = asked.into_iter().collect::<Result<_, _>>()?;
+    let [of_mutexes, of_elections, of_agreements, of_faults @ ..] = &asked[..] else {
+        unreachable!("there are as many answers as questions")
+    };
+    page.push_str(&mutexes(&cards, of_mutexes));
+    page.push_str(&elections(&cards, of_elections));
+    page.push_str(&agreements(&cards, of_agreements));
     page.push_str(&compositions(&cards));
     page.push_str("## What one fault does\n\n");
     page.push_str(ABOUT_FAULTS);
-    for service in ["mutex", "election", "agreement"] {
-        page.push_str(&faults(&command.ask(&format!("compare {service} --faults"))?));
+    for matrix in of_faults {
+        page.push_str(&faults(matrix));
     }
     page.push_str("## Variants\n\n");
     page.push_str(ABOUT_VARIANTS);
@@ -197,12 +213,11 @@ fn verdict(cell: &Value) -> String {
 }
 
 fn variants(command: &Command, cards: &Value) -> Result<String, String> {
-    let mut rows = Vec::new();
-    for card in list(cards).iter().filter(|card| !text(&card["name"]).contains(':')) {
-        for variant in list(&card["variants"]) {
-            rows.push(shown(command, text(&card["name"]), variant)?);
-        }
-    }
+    let bare = list(cards).iter().filter(|card| !text(&card["name"]).contains(':'));
+    let each = bare.flat_map(|card| list(&card["variants"]).iter().map(move |one| (card, one)));
+    let variants: Vec<(&Value, &Value)> = each.collect();
+    let rows = on_each(&variants, |(card, variant)| shown(command, text(&card["name"]), variant));
+    let rows: Vec<_> = rows.into_iter().collect::<Result<_, _>>()?;
     let head = ["variant", "of", "what is different", "", "verdict", "command", "finds"];
     Ok(table(&head, rows.into_iter()))
 }

@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use super::algorithms::table;
 use super::command::Command;
+use crate::hands::on_each;
 
 /// The items, from the repository's root.
 const ITEMS: &str = "docs/mission.toml";
@@ -50,8 +51,9 @@ pub(super) fn page(root: &Path, command: &Command) -> Result<String, String> {
     let (mut page, mut wrong) = (HEAD.to_owned(), Vec::new());
     for Section { title, items } in &mission.sections {
         let mut rows = Vec::new();
-        for item in items {
-            let verdict = verdict(item, command).unwrap_or_else(|says| {
+        let verdicts = on_each(items, |item| verdict(item, command));
+        for (item, verdict) in items.iter().zip(verdicts) {
+            let verdict = verdict.unwrap_or_else(|says| {
                 wrong.push(says.clone());
                 says
             });
