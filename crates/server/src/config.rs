@@ -34,6 +34,8 @@ pub struct Config {
     /// How long a leader may be silent at least before the others elect one, in milliseconds; they
     /// wait at most twice as long.
     pub election_timeout: u64,
+    /// After how many entries the log is replaced by a snapshot of the store.
+    pub snapshot_count: u64,
     /// Whether to listen beyond this machine though nobody proves there who they are.
     pub insecure: bool,
 }
@@ -50,6 +52,7 @@ impl Default for Config {
             initial_cluster_token: "tenure".into(),
             heartbeat_interval: 50,
             election_timeout: 250,
+            snapshot_count: 10_000,
             insecure: false,
         }
     }

@@ -8,7 +8,7 @@ use std::time::Instant;
 use tenure_core::service::log::{Command as Asked, Content, Entry, Event as Said, Payload, Reason};
 use tenure_core::{ProcessId, Term};
 use tenure_runtime::Local;
-use tenure_store::{At, Command as Stored, Outcome};
+use tenure_store::{At, Command as Stored, Outcome, Store};
 use tokio::sync::oneshot;
 use tracing::{error, info};
 
@@ -89,11 +89,8 @@ impl Desk {
                 Err(_) => error!("entry {index} cannot be understood; run the build that wrote it"),
             }
         }
-        let later = self.behind.split_off(&(index + 1, 0));
-        for ((index, _), reply) in std::mem::replace(&mut self.behind, later) {
-            let _ = reply.send(Return::Confirmed { index });
-        }
         self.shared.lock().taken = index;
+        self.confirm_up_to(index);
     }
 
     fn apply(&mut self, at: At, Written { by, command }: Written) {
@@ -199,9 +196,46 @@ impl Desk {
                 return self.learn(ticket, Return::Undone(Undone::Declined(reason)));
             }
             Said::Unknown { ticket } => return self.learn(ticket, Return::Undone(Undone::Unknown)),
-            Said::Stored { .. } | Said::Dropped { .. } => {}
+            Said::SnapshotNeeded { .. } => return Some(self.compact()),
+            Said::Restored { index, state, .. } => self.restore(index, &state),
+            Said::Stored { .. }
+            | Said::Dropped { .. }
+            | Said::Compacted { .. }
+            | Said::MembersChanged { .. } => {}
         }
         None
+    }
+
+    /// The log is kept no longer than need be: the store stands for what was taken.
+    fn compact(&mut self) -> Command {
+        let ticket = self.ticket();
+        let state = self.shared.lock();
+        let (index, state) = (state.taken, Payload::new(state.store.encode()));
+        Command::Log(Asked::Compact { ticket, index, state })
+    }
+
+    /// The store is that of a snapshot.
+    fn restore(&mut self, index: u64, state: &Payload) {
+        match Store::decode(state.bytes()) {
+            Ok(store) => self.shared.lock().replace(store, index),
+            // Only a newer build writes what this one cannot read, and then all would differ.
+            Err(why) => return error!("the snapshot up to entry {index}: {why}"),
+        }
+        // What is part of it was not told one by one.
+        for (ticket, (errand, asker)) in std::mem::take(&mut self.waiting) {
+            match asker {
+                Asker::Proposer(reply) => drop(reply.send(Err(Undone::Unknown))),
+                asker => drop(self.waiting.insert(ticket, (errand, asker))),
+            }
+        }
+        self.confirm_up_to(index);
+    }
+
+    fn confirm_up_to(&mut self, index: u64) {
+        let later = self.behind.split_off(&(index + 1, 0));
+        for ((index, _), reply) in std::mem::replace(&mut self.behind, later) {
+            let _ = reply.send(Return::Confirmed { index });
+        }
     }
 }
 
@@ -265,6 +299,10 @@ impl Local<Relayed> for Desk {
         let to = ProcessId((self.me.0 + 1) % self.size);
         let ticket = self.ticket();
         (to != self.me).then_some(Command::Log(Asked::Transfer { ticket, to }))
+    }
+
+    fn leads_on_until_relieved(&self) -> bool {
+        true
     }
 }
 

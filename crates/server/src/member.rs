@@ -1,6 +1,7 @@
 //! A member: its log and its store, and what its services ask of them.
 
 use std::io;
+use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -354,6 +355,7 @@ fn log_config(config: &Config, size: u32) -> raft_log::Config {
         heartbeat: Delay::units(heartbeat_interval),
         backlog: BACKLOG,
         batch: BATCH,
+        snapshot_after: NonZeroU64::new(config.snapshot_count),
         variants: Variants::none(),
         ..raft_log::Config::plain(size, 1)
     }

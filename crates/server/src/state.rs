@@ -117,6 +117,15 @@ impl State {
         outcome
     }
 
+    /// The store is another one, that stands for all entries up to an index.
+    pub(crate) fn replace(&mut self, store: Store, taken: u64) {
+        let first = self.store.revision() + 1;
+        (self.store, self.taken) = (store, taken);
+        self.signals.iter().for_each(|(watcher, signal)| signal.set(*watcher, first));
+        // Whoever waits for a claim asks again.
+        self.waiting.clear();
+    }
+
     fn tell(&mut self, claims: &[Claim], verdict: Verdict) {
         for claim in claims {
             for waiting in self.waiting.remove(&claim.key).into_iter().flatten() {

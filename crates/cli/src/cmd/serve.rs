@@ -52,6 +52,9 @@ pub(crate) struct Options {
     /// [default: 250]
     #[arg(long, value_name = "MS")]
     election_timeout: Option<u64>,
+    /// After how many entries the log is replaced by a snapshot [default: 10000]
+    #[arg(long, value_name = "N")]
+    snapshot_count: Option<u64>,
     /// Listen beyond this machine, though nobody proves there who they are
     #[arg(long)]
     insecure: bool,
@@ -73,6 +76,7 @@ impl Options {
                 .unwrap_or(of_file.initial_cluster_token),
             heartbeat_interval: self.heartbeat_interval.unwrap_or(of_file.heartbeat_interval),
             election_timeout: self.election_timeout.unwrap_or(of_file.election_timeout),
+            snapshot_count: self.snapshot_count.unwrap_or(of_file.snapshot_count),
             insecure: self.insecure || of_file.insecure,
         })
     }

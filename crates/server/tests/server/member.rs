@@ -96,7 +96,10 @@ fn in_a_process() {
         writeln!(out, "{SERVES}{}", server.addresses()[0]).expect("somebody reads");
         let term = tokio::signal::unix::SignalKind::terminate();
         let mut term = tokio::signal::unix::signal(term).expect("signals");
-        server.run(async { drop(term.recv().await) }).await.expect("a good end");
+        let stop = async {
+            term.recv().await;
+        };
+        server.run(stop).await.expect("a good end");
     });
 }
 
@@ -127,7 +130,7 @@ impl Files {
             let data = folder.path().join(name);
             let text = format!(
                 "name = {name:?}\ndata-dir = {data:?}\ninitial-cluster = {:?}\n\
-                 listen-client-urls = \"http://127.0.0.1:0\"\n",
+                 listen-client-urls = \"http://127.0.0.1:0\"\nsnapshot-count = 20\n",
                 members.join(",")
             );
             std::fs::write(&file, text).expect("room");
