@@ -4,6 +4,7 @@
 mod faults;
 mod files;
 mod lasting;
+mod logs;
 mod running;
 
 use std::ops::Range;

@@ -52,7 +52,7 @@ fn failing(call: &str, error: &str, state: &Path, file: File) -> Vec<String> {
 }
 
 /// Whether this machine can make system calls fail.
-fn can_make_calls_fail() -> bool {
+pub(crate) fn can_make_calls_fail() -> bool {
     let mut command = Command::new("strace");
     command.args(["-D", "-qq", "-o", "/dev/null", "true"]).stderr(Stdio::null());
     command.status().is_ok_and(|status| status.success())

@@ -8,6 +8,8 @@ mod floods;
 mod hosted;
 mod hosts;
 mod identity;
+mod kept;
+mod logs;
 mod nodes;
 mod office;
 mod operator;

@@ -145,8 +145,10 @@ fn page(
         own: Some(config.me().number()),
     };
     let (tell, told) = channel();
+    // Whoever may look still may when the node has been started again.
+    let token = config.store.directory.join("page.token");
     let source = Source::Node(Box::new(Observer::new(subject.clone(), told)));
-    LivePage::open(page.listen, about, source).map(|page| Some((page, tell)))
+    LivePage::open(page.listen, Some(token), about, source).map(|page| Some((page, tell)))
 }
 
 /// Asks for a leader once the peers are there; a node that comes back does so by itself.

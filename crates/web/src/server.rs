@@ -1,5 +1,6 @@
 use std::future::Future;
 use std::net::{IpAddr, SocketAddr};
+use std::path::Path;
 use std::time::Duration;
 
 use axum::Router;
@@ -27,6 +28,14 @@ pub enum WebError {
     /// The system gave no random bits for a token; nothing was started.
     #[error("no random bits for a token: {0}")]
     Token(getrandom::Error),
+    /// The file in which a token is kept cannot be used; nothing was started.
+    #[error("the token in {path} cannot be used: {source}")]
+    Kept {
+        /// Which file.
+        path: String,
+        /// Why not.
+        source: std::io::Error,
+    },
 }
 
 /// A server that listens, and will serve as soon as it is told what.
@@ -47,10 +56,28 @@ impl Server {
     /// [`WebError::Bind`] where the port is taken or the address not this machine's, and
     /// [`WebError::Token`].
     pub async fn bind(to: IpAddr, port: u16) -> Result<Self, WebError> {
+        Server::bind_with(to, port, || Token::random().map_err(WebError::Token)).await
+    }
+
+    /// The same with a token that is found again: it is kept in this file, which only its owner may
+    /// read, and which is made where it is not there and a token is demanded.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Server::bind`], and [`WebError::Kept`].
+    pub async fn bind_keeping(to: IpAddr, port: u16, file: &Path) -> Result<Self, WebError> {
+        let failed = |source| WebError::Kept { path: file.display().to_string(), source };
+        Server::bind_with(to, port, || Token::kept(file).map_err(failed)).await
+    }
+
+    async fn bind_with(
+        to: IpAddr,
+        port: u16,
+        token: impl FnOnce() -> Result<Token, WebError>,
+    ) -> Result<Self, WebError> {
         let wanted = SocketAddr::new(to, port);
         let cannot = |source| WebError::Bind { address: wanted, source };
-        let token = (!to.to_canonical().is_loopback()).then(Token::random);
-        let token = token.transpose().map_err(WebError::Token)?;
+        let token = (!to.to_canonical().is_loopback()).then(token).transpose()?;
         let listener = TcpListener::bind(wanted).await.map_err(cannot)?;
         let address = listener.local_addr().map_err(cannot)?;
         let guard = Guard { bound: to, token };

@@ -100,20 +100,26 @@ pub struct LivePage {
 }
 
 impl LivePage {
-    /// Serves a page about what `source` tells.
+    /// Serves a page about what `source` tells. Beyond this machine it demands a token: the one in
+    /// the file `token`, which is made where it is missing, or a new one.
     ///
     /// # Errors
     ///
     /// [`PageError`].
     #[cfg(feature = "page")]
-    pub fn open(listen: SocketAddr, about: About, source: Source) -> Result<Self, PageError> {
+    pub fn open(
+        listen: SocketAddr,
+        token: Option<PathBuf>,
+        about: About,
+        source: Source,
+    ) -> Result<Self, PageError> {
         use std::sync::mpsc::sync_channel;
         use std::thread;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (ready, is_ready) = sync_channel(1);
         let (finish, finished) = oneshot::channel();
         let thread = thread::Builder::new().name("page".into()).spawn(move || {
-            runtime.block_on(server::serve(listen, about, source, ready, finished));
+            runtime.block_on(server::serve(listen, token, about, source, ready, finished));
         })?;
         let bound = is_ready.recv().map_err(std::io::Error::other)?;
         Ok(LivePage { url: bound?, finish, thread })
@@ -125,7 +131,7 @@ impl LivePage {
     ///
     /// [`PageError::Absent`], always.
     #[cfg(not(feature = "page"))]
-    pub fn open(_: SocketAddr, _: About, _: Source) -> Result<Self, PageError> {
+    pub fn open(_: SocketAddr, _: Option<PathBuf>, _: About, _: Source) -> Result<Self, PageError> {
         Err(PageError::Absent)
     }
 

@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
 use std::time::Duration;
@@ -52,12 +53,17 @@ struct Told<'a> {
 /// Serves until it is finished, and tells first whether it can.
 pub(super) async fn serve(
     listen: SocketAddr,
+    token: Option<PathBuf>,
     about: About,
     source: Source,
     ready: SyncSender<Result<String, WebError>>,
     finished: oneshot::Receiver<Value>,
 ) {
-    let server = match Server::bind(listen.ip(), listen.port()).await {
+    let bound = match token {
+        Some(file) => Server::bind_keeping(listen.ip(), listen.port(), &file).await,
+        None => Server::bind(listen.ip(), listen.port()).await,
+    };
+    let server = match bound {
         Ok(server) => server,
         Err(error) => {
             // Whoever asked for the page waits for this answer.

@@ -117,6 +117,12 @@ impl<'a> Cluster<'a> {
         &self.ports.addresses()[self.plan.size as usize..]
     }
 
+    /// Asks a process to leave.
+    pub(super) fn leave(&mut self, process: ProcessId) -> Result<(), Failure> {
+        let left = self.members[process.index()].leave();
+        left.map_err(|error| Failure::environment(format!("cannot signal {process}: {error}")))
+    }
+
     /// Suspends a process.
     pub(super) fn stop(&mut self, process: ProcessId) -> Result<(), Failure> {
         let stopped = self.members[process.index()].stop();
@@ -187,8 +193,11 @@ impl<'a> Cluster<'a> {
                 return Err(Failure::environment(says));
             }
             What::Ended => {
+                let leaves = member.life == Life::Leaving;
                 let status = member.ended(ENDING).await.ok().flatten();
-                return Err(self.gone(process, status));
+                if !leaves || status.is_none_or(|status| !status.success()) {
+                    return Err(self.gone(process, status));
+                }
             }
         }
         Ok(())

@@ -43,6 +43,9 @@ pub(super) struct Course {
     pub(super) operations: Vec<Operation>,
     pub(super) refusals: u64,
     pub(super) repeats: u64,
+    /// When a leader was killed, and when one was asked to leave, from the start.
+    pub(super) kills: Vec<Duration>,
+    pub(super) departures: Vec<Duration>,
     /// How many of them were left without an answer.
     pub(super) left_waiting: usize,
     /// Whether most nodes were up at the end.
@@ -298,7 +301,7 @@ impl<'a> Run<'a> {
             let member = &run.cluster.members[process.index()];
             match action.deed {
                 Deed::Kill => member.is_up(),
-                Deed::Pause(_) => member.life == Life::Running,
+                Deed::Pause(_) | Deed::Leave => member.life == Life::Running,
                 Deed::Restart => !member.is_up(),
             }
         };
@@ -319,17 +322,29 @@ impl<'a> Run<'a> {
         action: &Action,
         passed: Duration,
     ) -> Result<(), Failure> {
-        if action.deed == Deed::Kill {
+        let of_leader = action.target == Target::Leader;
+        if matches!(action.deed, Deed::Kill | Deed::Leave) {
             for process in processes {
-                let member = &mut self.cluster.members[process.index()];
-                member.killed_as_leader = action.target == Target::Leader;
+                self.cluster.members[process.index()].killed_as_leader = of_leader;
             }
+            let now = self.start.map_or(Duration::ZERO, |start| start.elapsed());
+            match action.deed {
+                Deed::Kill if of_leader => self.course.kills.push(now),
+                Deed::Leave if of_leader => self.course.departures.push(now),
+                _ => {}
+            }
+        }
+        if action.deed == Deed::Kill {
             self.cluster.kill_all(processes).await?;
             self.pauses.retain(|(_, paused)| !processes.contains(paused));
         }
         for process in processes.iter().copied() {
             match action.deed {
                 Deed::Kill => self.hurt(format!("{process} is killed")),
+                Deed::Leave => {
+                    self.cluster.leave(process)?;
+                    self.hurt(format!("{process} is asked to leave"));
+                }
                 Deed::Pause(length) => {
                     self.cluster.stop(process)?;
                     self.pauses.push((passed + length, process));
@@ -381,7 +396,7 @@ impl<'a> Run<'a> {
     /// Whether all is done, or will never be.
     fn is_over(&mut self) -> bool {
         let Some(start) = self.start else { return false };
-        let idle = |life| !matches!(life, Life::Booting | Life::Stopped);
+        let idle = |life| !matches!(life, Life::Booting | Life::Stopped | Life::Leaving);
         let members = &self.cluster.members;
         let level = self.cluster.is_level();
         let working = match &mut self.work {

@@ -30,6 +30,8 @@ pub(super) enum Life {
     Running,
     /// Suspended.
     Stopped,
+    /// Asked to end.
+    Leaving,
     /// Killed, or not started yet.
     Down,
 }
@@ -165,6 +167,13 @@ impl Member {
         // Not before: it would end in order, if it noticed in time.
         self.lifeline = None;
         killed
+    }
+
+    /// Asks the process to leave, as a service manager would.
+    pub(super) fn leave(&mut self) -> io::Result<()> {
+        self.signal(Signal::TERM)?;
+        self.life = Life::Leaving;
+        Ok(())
     }
 
     /// Suspends the process.

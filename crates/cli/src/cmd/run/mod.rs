@@ -111,7 +111,7 @@ fn watch(plan: &Plan, workspace: &Workspace) -> Result<Option<LivePage>, Failure
         own: None,
     };
     let source = Source::files(workspace.traces_to_be());
-    let page = LivePage::open(listen, about, source)
+    let page = LivePage::open(listen, None, about, source)
         .map_err(|error| Failure::usage(format!("--watch: {error}")))?;
     eprintln!("watch it at {}", page.url());
     Ok(Some(page))

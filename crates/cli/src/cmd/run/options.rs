@@ -81,7 +81,14 @@ pub(crate) struct Options {
     #[arg(long, visible_alias = "crash", value_name = "WHO@WHEN")]
     #[arg(help_heading = "Faults")]
     pub(super) kill: Vec<Moment>,
-    /// Start a killed process again, with what it had saved: leader@5s, 3@4s, all@2s; repeatable
+    /// Ask (SIGTERM) the leader or a process to leave: leader@2s, 3@1s; repeatable
+    ///
+    /// It hands over what it leads and says goodbye. --restart starts it again.
+    #[arg(long, value_name = "WHO@WHEN")]
+    #[arg(help_heading = "Faults")]
+    pub(super) leave: Vec<Moment>,
+    /// Start a process again that was killed or left, with what it had saved: leader@5s, 3@4s,
+    /// all@2s; repeatable
     #[arg(long, visible_alias = "recover", value_name = "WHO@WHEN")]
     #[arg(help_heading = "Faults")]
     pub(super) restart: Vec<Moment>,

@@ -248,8 +248,8 @@ fn misplaced(mutex: &str, election: &str) -> String {
 
 /// Whether any fault is asked for: it takes the place of the default ones.
 fn asks_for_faults(options: &Options) -> bool {
-    let Options { kill, restart, pause, partition, lose, duplicate, .. } = options;
-    let on_time = !(kill.is_empty() && restart.is_empty());
+    let Options { kill, leave, restart, pause, partition, lose, duplicate, .. } = options;
+    let on_time = !(kill.is_empty() && leave.is_empty() && restart.is_empty());
     let for_a_time = !(pause.is_empty() && partition.is_empty());
     on_time || for_a_time || *lose > 0.0 || *duplicate > 0.0
 }
@@ -289,6 +289,7 @@ fn actions(
 ) -> Result<Vec<Action>, Failure> {
     let asked = |moment: &Moment| Action::kill(*moment, false);
     let mut actions: Vec<Action> = options.kill.iter().map(asked).collect();
+    actions.extend(options.leave.iter().map(|moment| Action::leave(*moment)));
     actions.extend(options.restart.iter().map(|moment| Action::restart(*moment, false)));
     if !asks_for_faults(options) && card.faults.crashes == Crashes::Recovery {
         let at_leisure = options.watch.is_some() && duration == Some(WATCHED_DURATION);
@@ -324,7 +325,7 @@ fn check(
     }
     in_time(action, action.end(), duration)?;
     let crashes = match deed {
-        Deed::Kill => Crashes::Stop,
+        Deed::Kill | Deed::Leave => Crashes::Stop,
         Deed::Restart => Crashes::Recovery,
         // A stopped process is only slow.
         Deed::Pause(_) => Crashes::None,
@@ -339,8 +340,9 @@ fn check(
     }
     // Who is killed with all others can be started alone, and the other way round.
     let same = |it: &Action| it.target == target || [it.target, target].contains(&Target::All);
-    let of_target = |deed| before.iter().filter(move |it| it.deed == deed && same(it));
-    if deed == Deed::Restart && of_target(Deed::Kill).count() <= of_target(Deed::Restart).count() {
+    let of_target = |deed| before.iter().filter(|it| it.deed == deed && same(it)).count();
+    let gone = of_target(Deed::Kill) + of_target(Deed::Leave);
+    if deed == Deed::Restart && gone <= of_target(Deed::Restart) {
         return Err(Failure::usage(format!(
             "{action} starts nobody: add an earlier --kill {target}@…"
         )));
@@ -390,6 +392,8 @@ mod tests {
         assert_eq!(actions(&format!("--log raft-log {all}")), all);
         let some = "--kill 1@1s --kill leader@2s --restart all@3s";
         assert_eq!(actions(&format!("--log raft-log {some}")), some);
+        let gone = "--leave leader@1s --restart leader@2s";
+        assert_eq!(actions(&format!("--log raft-log {gone}")), gone);
         let lossy = plan("--log raft-log --lose 0.1 --election-timeout 1s..2s").unwrap();
         assert_eq!(lossy.log.unwrap().timeouts.least, Duration::from_secs(1));
     }

@@ -166,6 +166,8 @@ impl FromStr for Timeouts {
 pub(super) enum Deed {
     /// SIGKILL.
     Kill,
+    /// SIGTERM: it hands over what it leads, and says goodbye.
+    Leave,
     /// SIGSTOP, and SIGCONT after this time.
     Pause(Duration),
     /// Started again, with what it had saved.
@@ -187,6 +189,10 @@ impl Action {
         Action { at: moment.at, target: moment.target, deed: Deed::Kill, by_default }
     }
 
+    pub(super) fn leave(moment: Moment) -> Self {
+        Action { at: moment.at, target: moment.target, deed: Deed::Leave, by_default: false }
+    }
+
     pub(super) fn restart(moment: Moment, by_default: bool) -> Self {
         Action { at: moment.at, target: moment.target, deed: Deed::Restart, by_default }
     }
@@ -200,7 +206,7 @@ impl Action {
     pub(super) fn end(&self) -> Duration {
         match self.deed {
             Deed::Pause(length) => self.at + length,
-            Deed::Kill | Deed::Restart => self.at,
+            Deed::Kill | Deed::Leave | Deed::Restart => self.at,
         }
     }
 }
@@ -210,6 +216,7 @@ impl fmt::Display for Action {
         let Action { at, target, deed, .. } = *self;
         match deed {
             Deed::Kill => write!(f, "--kill {}", Moment { target, at }),
+            Deed::Leave => write!(f, "--leave {}", Moment { target, at }),
             Deed::Restart => write!(f, "--restart {}", Moment { target, at }),
             Deed::Pause(length) => {
                 write!(f, "--pause {}", Pause { target, from: at, until: at + length })

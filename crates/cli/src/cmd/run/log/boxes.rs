@@ -20,6 +20,7 @@ pub(in crate::cmd::run) fn boxes(members: &[Member], leader: Option<ProcessId>) 
             Life::Down => "is down",
             Life::Stopped => "is stopped",
             Life::Booting => "boots",
+            Life::Leaving => "leaves",
             Life::Running if leader == Some(member.process) => "leads",
             Life::Running => "",
         };

@@ -1,6 +1,7 @@
 //! What happened to a log and its clients, in figures.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde::Serialize;
 use tenure_core::{ProcessId, Property};
@@ -17,6 +18,9 @@ use crate::cmd::run::summary::{Counter, Latency, rounded, thousandths};
 const WIRED: &str = "the nodes were connected through this command, which cut them: answers take \
                      longer than without --partition, and clients reached both sides";
 
+/// How long an answer of a leader that is gone may take to be seen, in nanoseconds.
+const ON_ITS_WAY: u64 = 1_000_000;
+
 /// The result of a run. Scripts depend on the names; more may be added.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::cmd::run) struct Summary {
@@ -31,6 +35,12 @@ pub(in crate::cmd::run) struct Summary {
     pub(super) operations: Operations,
     pub(super) operations_per_second: f64,
     pub(super) latency_ms: Option<Latency>,
+    /// From the kill of a leader to the next increment or write that was answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) failover_ms: Option<Latency>,
+    /// The same of a leader that was asked to leave.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) handover_ms: Option<Latency>,
     pub(super) elections: Vec<Election>,
     /// Who was cut off from all others, and when.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -89,12 +99,7 @@ impl Summary {
     ) -> Summary {
         let Judged { verification, ledger, .. } = judged;
         let operations = &course.operations;
-        let mut faults: Vec<Fault> =
-            [history::counter(operations), history::register(operations), ledger.judge(operations)]
-                .into_iter()
-                .filter_map(Result::err)
-                .collect();
-        faults.extend(behind(&course, &ledger));
+        let faults = faults(&course, &ledger);
         let mut verdicts = verification.properties;
         // Of a command that was saved when its process was killed, and had not left it yet, no
         // trace tells: that nothing was made up is judged by those who asked.
@@ -125,6 +130,8 @@ impl Summary {
             operations: asked,
             operations_per_second: thousandths(rate),
             latency_ms: latency(operations),
+            failover_ms: gap(operations, &course.kills),
+            handover_ms: gap(operations, &course.departures),
             elections: verification.elections.into_iter().map(rounded).collect(),
             partitions: course.apart,
             entries: Entries {
@@ -154,6 +161,18 @@ impl Summary {
     pub(in crate::cmd::run) fn lies_in(&mut self, directory: Option<String>) {
         self.directory = directory;
     }
+}
+
+/// What clients saw, and what the log has, that cannot be.
+fn faults(course: &Course, ledger: &Ledger) -> Vec<Fault> {
+    let operations = &course.operations;
+    let judged = [
+        history::counter(operations),
+        history::register(operations),
+        ledger.judge(operations),
+        behind(course, ledger).map_or(Ok(()), Err),
+    ];
+    judged.into_iter().filter_map(Result::err).collect()
 }
 
 /// Who was up at the end, and was not told of everything though there had been time; and whether
@@ -220,8 +239,25 @@ fn seconds(operations: &[Operation]) -> f64 {
 }
 
 fn latency(operations: &[Operation]) -> Option<Latency> {
-    let took = operations.iter().filter_map(|it| Some(answered(it)? - it.asked));
-    let mut took: Vec<u64> = took.collect();
+    quantiles(operations.iter().filter_map(|it| Some(answered(it)? - it.asked)).collect())
+}
+
+/// How long it took after each of these moments until anybody was answered who had changed
+/// something, and had asked since, or had asked the leader before and then another.
+fn gap(operations: &[Operation], moments: &[Duration]) -> Option<Latency> {
+    let changes = operations.iter().filter(|it| matches!(it.what, What::Add | What::Set));
+    let mut answers: Vec<u64> = changes.filter_map(answered).collect();
+    answers.sort_unstable();
+    let after = |moment: &Duration| {
+        let moment = u64::try_from(moment.as_nanos()).ok()?;
+        // What is answered sooner was on its way from the leader of before.
+        let next = answers.partition_point(|answer| *answer < moment + ON_ITS_WAY);
+        Some(answers.get(next)? - moment)
+    };
+    quantiles(moments.iter().filter_map(after).collect())
+}
+
+fn quantiles(mut took: Vec<u64>) -> Option<Latency> {
     took.sort_unstable();
     let at = |part: usize| took.get((took.len() * part / 100).min(took.len().checked_sub(1)?));
     let ms = |nanoseconds: &u64| thousandths(*nanoseconds as f64 / 1e6);

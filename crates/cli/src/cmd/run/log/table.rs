@@ -17,6 +17,8 @@ pub(in crate::cmd::run) fn table(summary: &Summary) -> String {
     let rate = summary.operations_per_second.round() as u64;
     table.row("per second", &grouped(rate));
     table.latency("latency", summary.latency_ms);
+    table.latency("after a kill", summary.failover_ms);
+    table.latency("after a departure", summary.handover_ms);
     table.row(
         "refused",
         &format!(
