@@ -301,10 +301,13 @@ impl Bully {
         fx.send(heir, Message::Nominate { number: self.announced.number });
     }
 
-    /// Whoever leads leaves the office to us, unless there have been elections since.
+    /// Whoever leads leaves the office to us, unless there have been elections since. Its word may
+    /// have overtaken the one that it leads.
     fn on_nomination(&mut self, from: ProcessId, number: u64, fx: &mut impl Effects<Self>) {
         self.number = self.number.max(number);
-        if self.leader == Some(Term { number, leader: from }) {
+        let left = Term { number, leader: from };
+        if left >= self.announced {
+            self.announced = left;
             self.announce(fx);
         }
     }

@@ -485,3 +485,14 @@ fn whoever_resigns_leads_again_when_its_heir_is_suspected_and_stays_where_there_
     stage.settle();
     assert_eq!(stage.sent_of("nominate"), 1, "nobody else is there, so it stays");
 }
+
+#[test]
+fn an_heir_leads_even_if_it_hears_that_it_is_one_before_it_hears_who_led() {
+    let mut stage = stage(2, &[]);
+    stage.command(p(2), Command::Elect);
+    stage.command(p(2), Command::Resign);
+    assert_eq!(stage.queue((p(2), p(1))).len(), 2);
+    stage.pass((p(2), p(1)), 1);
+    stage.settle();
+    assert_eq!(beliefs(&mut stage), [Some(p(1)); 2]);
+}
