@@ -10,6 +10,7 @@ mod prompt;
 mod questions;
 mod replay;
 mod scenarios;
+mod serve;
 mod shell;
 mod simulate;
 #[path = "../../crates/web/tests/support/mod.rs"]

@@ -100,11 +100,12 @@ pub(crate) async fn answer(member: Arc<Member>, request: Request<Body>) -> Respo
     }
 }
 
-/// A message that is written as JSON. An empty body is an empty message.
+/// A message that is written as JSON; what it does not know is left out, as etcd does. An empty
+/// body is an empty message.
 fn read(body: &[u8], kind: MessageDescriptor) -> Result<DynamicMessage, String> {
     let text = if body.iter().all(u8::is_ascii_whitespace) { &b"{}"[..] } else { body };
     let mut from = serde_json::Deserializer::from_slice(text);
-    let options = DeserializeOptions::new();
+    let options = DeserializeOptions::new().deny_unknown_fields(false);
     let message = DynamicMessage::deserialize_with_options(kind, &mut from, &options);
     let message = message.map_err(|error| error.to_string())?;
     from.end().map_err(|error| error.to_string())?;
@@ -218,8 +219,9 @@ fn failure(status: &Status) -> Response<Body> {
 }
 
 fn error_of(status: &Status) -> String {
-    let (message, code) = (status.message(), i32::from(status.code()));
-    serde_json::json!({ "error": message, "code": code, "message": message }).to_string()
+    // In the order of etcd.
+    let (message, code) = (serde_json::Value::from(status.message()), i32::from(status.code()));
+    format!(r#"{{"error":{message},"code":{code},"message":{message}}}"#)
 }
 
 #[cfg(test)]
@@ -242,7 +244,8 @@ mod tests {
         assert_eq!(write(&message.encode_to_vec(), kind.clone()), Ok(text.to_owned()));
         let other = read(br#"{"key":"Zm9v","createRevision":2,"modRevision":"3"}"#, kind.clone());
         assert_eq!(other.as_ref(), Ok(&message));
-        for wrong in [r#"{"key":1}"#, r#"{"other":1}"#, "{", "[]", "{} {}"] {
+        assert!(read(br#"{"other":1}"#, kind.clone()).is_ok());
+        for wrong in [r#"{"key":1}"#, "{", "[]", "{} {}"] {
             assert!(read(wrong.as_bytes(), kind.clone()).is_err(), "{wrong}");
         }
         assert!(read(b" ", kind).is_ok());

@@ -10,7 +10,7 @@ use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::raft_log;
 use tenure_core::service::log::Reason;
 use tenure_core::{Delay, ProcessId};
-use tenure_runtime::store::{OpenError, Owner, Saves};
+use tenure_runtime::store::{OpenError, Owner, SaveCounts, Saves};
 use tenure_runtime::transport::{Limits, Listen, Settings, Trust};
 use tenure_runtime::{Failure, Injection, Parts, Recorder, StartError, Store, start};
 use tenure_store::{Answer, Command, LeaseChange, LeaseId, Outcome};
@@ -160,9 +160,9 @@ impl Member {
         self.plan.members[self.plan.me].id
     }
 
-    /// How often something was saved.
-    pub(crate) fn saves(&self) -> u64 {
-        self.saves.read().count
+    /// How often something was saved, and how long that took.
+    pub(crate) fn saves(&self) -> SaveCounts {
+        self.saves.read()
     }
 
     /// How long nobody may lead before who asked for a leader is told.

