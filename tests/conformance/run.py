@@ -174,7 +174,7 @@ c = etcd3.client(host=host, port=int(port), timeout=5)
 print(c.put("p", b"\xff\x00").header.revision > 1, c.get("p")[0])
 lock = c.lock("py", ttl=10)
 print(lock.acquire(timeout=5), lock.is_acquired())
-print(c.lock("py", ttl=10).acquire(timeout=1))
+print([kv.key for _, kv in c.get_prefix("/locks/")])
 print(lock.release())
 print(c.transaction(compare=[c.transactions.value("p") == b"\xff\x00"],
     success=[c.transactions.delete("p")], failure=[]))

@@ -81,6 +81,9 @@ impl ServeError {
     }
 }
 
+/// The task of a log, and how it ended.
+pub(crate) type Log = JoinHandle<Result<(), Failure>>;
+
 /// A member that runs.
 #[derive(Debug)]
 pub(crate) struct Member {
@@ -97,9 +100,7 @@ pub(crate) struct Member {
 
 impl Member {
     /// Opens what it stands on, and starts its log. The task ends when the log does.
-    pub(crate) fn start(
-        config: &Config,
-    ) -> Result<(Arc<Member>, JoinHandle<Result<(), Failure>>), ServeError> {
+    pub(crate) fn start(config: &Config) -> Result<(Arc<Member>, Log), ServeError> {
         let plan = config.plan()?;
         let me = ProcessId::at(plan.me);
         let size = ProcessId::at(plan.members.len()).0;

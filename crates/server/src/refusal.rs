@@ -54,7 +54,7 @@ impl Refusal {
     }
 
     /// The same words under the code that the services of locks and elections use for everything.
-    pub(crate) fn as_unknown(self) -> Refusal {
+    pub(crate) fn into_unknown(self) -> Refusal {
         match self.code {
             Code::Unavailable | Code::ResourceExhausted => self,
             _ => Refusal { code: Code::Unknown, ..self },

@@ -18,7 +18,7 @@ pub(crate) async fn campaign(
     member: Arc<Member>,
     asked: rpc::CampaignRequest,
 ) -> Result<rpc::CampaignResponse, Refusal> {
-    let lease = given_or_hidden(&member, asked.lease).await.map_err(Refusal::as_unknown)?;
+    let lease = given_or_hidden(&member, asked.lease).await.map_err(Refusal::into_unknown)?;
     let (name, value) = (Bytes::from(asked.name), Bytes::from(asked.value));
     let enqueue = Enqueue { name: name.clone(), lease, share: Share::Exclusive, value };
     let (claim, revision) = enter(&member, enqueue, Refusal::CANDIDATE_OVER).await?;
@@ -70,7 +70,7 @@ async fn if_leading(
 ) -> Result<(u64, bool), Refusal> {
     let compare = vec![is_of(&key, unsigned(revision))];
     let txn = Txn { compare, success: vec![operation], failure: Vec::new() };
-    match member.answer(Command::Txn(txn)).await.map_err(Refusal::as_unknown)? {
+    match member.answer(Command::Txn(txn)).await.map_err(Refusal::into_unknown)? {
         (revision, Answer::Txn(done)) => Ok((revision, done.succeeded)),
         other => unreachable!("a transaction is answered as one, not by {other:?}"),
     }

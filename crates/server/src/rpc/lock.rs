@@ -17,7 +17,8 @@ pub(crate) async fn lock(
     member: Arc<Member>,
     asked: rpc::LockRequest,
 ) -> Result<rpc::LockResponse, Refusal> {
-    let lease = lease::given_or_hidden(&member, asked.lease).await.map_err(Refusal::as_unknown)?;
+    let lease =
+        lease::given_or_hidden(&member, asked.lease).await.map_err(Refusal::into_unknown)?;
     let name = Bytes::from(asked.name);
     let enqueue = Enqueue { name, lease, share: Share::Exclusive, value: Bytes::default() };
     let (claim, _) = enter(&member, enqueue, Refusal::SESSION_OVER).await?;
@@ -30,7 +31,7 @@ pub(crate) async fn unlock(
 ) -> Result<rpc::UnlockResponse, Refusal> {
     let span = Span::one(asked.key);
     let delete = Command::Delete(Delete { span, prev_kv: false });
-    let (revision, _) = member.answer(delete).await.map_err(Refusal::as_unknown)?;
+    let (revision, _) = member.answer(delete).await.map_err(Refusal::into_unknown)?;
     Ok(rpc::UnlockResponse { header: member.header(revision) })
 }
 
@@ -41,7 +42,7 @@ pub(crate) async fn enter(
     enqueue: Enqueue,
     over: Refusal,
 ) -> Result<(Claim, u64), Refusal> {
-    let queued = member.answer(Command::Enqueue(enqueue)).await.map_err(Refusal::as_unknown)?;
+    let queued = member.answer(Command::Enqueue(enqueue)).await.map_err(Refusal::into_unknown)?;
     let (revision, Answer::Enqueued { claim, inside }) = queued else {
         unreachable!("who queues is told of the place in the queue")
     };
