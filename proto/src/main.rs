@@ -1,7 +1,7 @@
 //! Makes Rust of the protobufs in `etcd`: `tenure-proto DESTINATION`.
 //!
-//! No `protoc` is needed. Beside the Rust goes a descriptor set, by which the server turns JSON into
-//! messages and back.
+//! No `protoc` is needed. Beside the Rust goes a descriptor set, by which the server turns JSON
+//! into messages and back.
 
 use std::path::{Path, PathBuf};
 
