@@ -1,0 +1,30 @@
+//! What the disk does at best: one record, one flush.
+
+use std::fs::{self, File};
+use std::io::{Seek, SeekFrom, Write};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// As many bytes as a node's record of one entry, nearly.
+const RECORD: usize = 128;
+
+const TIME: Duration = Duration::from_millis(600);
+
+/// How many records a second are flushed, one at a time, in a file of zeros such as nodes have.
+pub fn flushes(path: &Path) -> f64 {
+    fs::create_dir_all(path).expect("a folder");
+    let mut file = File::create(path.join("file")).expect("a file");
+    file.write_all(&vec![0; 4 << 20]).expect("room on the disk");
+    file.seek(SeekFrom::Start(0)).expect("its beginning");
+    file.sync_all().expect("a disk");
+    let (begun, mut flushes) = (Instant::now(), 0_u32);
+    while begun.elapsed() < TIME {
+        file.write_all(&[7; RECORD]).expect("room on the disk");
+        file.sync_data().expect("a disk");
+        flushes += 1;
+        if flushes % 16_384 == 0 {
+            file.seek(SeekFrom::Start(0)).expect("its beginning");
+        }
+    }
+    f64::from(flushes) / begun.elapsed().as_secs_f64()
+}

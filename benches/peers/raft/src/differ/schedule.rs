@@ -1,0 +1,154 @@
+//! What happens to a group, drawn from a seed alone: both groups get the same.
+
+use std::fmt;
+
+use fastrand::Rng;
+
+/// Who can hear whom while something happens: those of the same side.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Network {
+    /// By process: on which side it is.
+    sides: Vec<u8>,
+    /// By process: whether what it says is lost.
+    pub mute: Vec<bool>,
+    /// Whether each message arrives twice.
+    pub twice: bool,
+}
+
+impl Network {
+    fn whole(size: usize) -> Self {
+        Network { sides: vec![0; size], mute: vec![false; size], twice: false }
+    }
+
+    /// Parted in half of the cases, then mostly so that `at` is not alone.
+    fn drawn(size: usize, at: usize, random: &mut Rng) -> Self {
+        let mut network = Network::whole(size);
+        if random.bool() {
+            network.sides.iter_mut().for_each(|side| *side = u8::from(random.u8(..10) < 4));
+            network.sides[at] = 0;
+        }
+        network.twice = random.u8(..8) == 0;
+        network
+    }
+
+    /// Whether what one says reaches the other.
+    pub fn carries(&self, from: usize, to: usize) -> bool {
+        self.sides[from] == self.sides[to] && !self.mute[from]
+    }
+
+    /// Whether they are on one side.
+    pub fn joins(&self, one: usize, other: usize) -> bool {
+        self.sides[one] == self.sides[other]
+    }
+}
+
+impl fmt::Display for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let side = |side| {
+            let on = |place: &usize| self.sides[*place] == side;
+            let names = (0..self.sides.len()).filter(on).map(|place| {
+                let mute = if self.mute[place] { " (mute)" } else { "" };
+                format!("p{}{mute}", place + 1)
+            });
+            names.collect::<Vec<_>>().join(" ")
+        };
+        let twice = if self.twice { ", each message twice" } else { "" };
+        match side(1) {
+            other if other.is_empty() => write!(f, "[{}]{twice}", side(0)),
+            other => write!(f, "[{}] [{other}]{twice}", side(0)),
+        }
+    }
+}
+
+/// One thing that happens; then messages are carried until there are none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Act {
+    /// The election timeout of one fires until it leads or cannot.
+    Elect { at: usize },
+    /// The user of one proposes the next entry.
+    Propose { at: usize },
+    /// One says that it leads, if it does.
+    Beat { at: usize },
+    /// One asks itself whether it still leads.
+    CheckQuorum { at: usize },
+    /// One gives the lead to another, if it leads.
+    Transfer { at: usize, to: usize },
+    /// One crashes.
+    Crash { at: usize },
+    /// One comes back.
+    Recover { at: usize },
+}
+
+impl fmt::Display for Act {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Act::Elect { at } => write!(f, "p{} stands", at + 1),
+            Act::Propose { at } => write!(f, "p{} proposes", at + 1),
+            Act::Beat { at } => write!(f, "p{} beats", at + 1),
+            Act::CheckQuorum { at } => write!(f, "p{} checks its quorum", at + 1),
+            Act::Transfer { at, to } => write!(f, "p{} hands over to p{}", at + 1, to + 1),
+            Act::Crash { at } => write!(f, "p{} crashes", at + 1),
+            Act::Recover { at } => write!(f, "p{} recovers", at + 1),
+        }
+    }
+}
+
+/// What happens, one thing after the other.
+pub fn schedule(size: usize, pre_vote: bool, random: &mut Rng) -> Vec<(Act, Network)> {
+    let mut up = vec![true; size];
+    let mut steps = Vec::new();
+    // Whoever stood last leads, for all that a schedule knows.
+    let mut last = random.usize(..size);
+    steps.push((Act::Elect { at: last }, Network::whole(size)));
+    for _ in 0..random.usize(10..40) {
+        let anybody = random.usize(..size);
+        let at = if random.u8(..5) == 0 { anybody } else { last };
+        let mut network = Network::drawn(size, at, random);
+        let act = match random.u8(..20) {
+            0..5 => {
+                last = anybody;
+                let own = network.sides[anybody];
+                network.sides.iter_mut().for_each(|side| *side ^= own);
+                Act::Elect { at: anybody }
+            }
+            5..12 => {
+                let mutes = random.u8(..4) == 0;
+                let mut mute = || mutes && random.u8(..3) == 0;
+                (0..size).filter(|other| *other != at).for_each(|it| network.mute[it] = mute());
+                Act::Propose { at }
+            }
+            12..15 => Act::Beat { at },
+            15 if pre_vote => Act::CheckQuorum { at },
+            15 | 16 => {
+                let to = (at + random.usize(1..size)) % size;
+                network = Network::whole(size);
+                // Who takes over knows who leads.
+                steps.push((Act::Beat { at }, network.clone()));
+                last = to;
+                Act::Transfer { at, to }
+            }
+            17 | 18 if up[anybody] => Act::Crash { at: anybody },
+            _ => match (0..size).find(|place| !up[*place]) {
+                Some(at) => Act::Recover { at },
+                None => Act::Beat { at },
+            },
+        };
+        match act {
+            Act::Crash { at } => up[at] = false,
+            Act::Recover { at } => up[at] = true,
+            Act::Transfer { to, .. } if !up[to] => continue,
+            _ => {}
+        }
+        steps.push((act, network));
+    }
+    let whole = || Network::whole(size);
+    let down = (0..size).filter(|place| !up[*place]);
+    steps.extend(down.map(|at| (Act::Recover { at }, whole())));
+    let at = random.usize(..size);
+    // The first to stand may lack what was committed: then all do, in turn.
+    let stand = (0..size).map(|place| Act::Elect { at: (at + place) % size });
+    let rest = stand.chain((0..size).map(|at| Act::Propose { at }));
+    let rest = rest.chain((0..2 * size).map(|place| Act::Beat { at: place % size }));
+    steps.extend(rest.map(|act| (act, whole())));
+    steps
+}

@@ -1,0 +1,261 @@
+//! `raft` 0.7 as a protocol of this house: the same commands, events and saving as `raft-log`, so
+//! that the same driver, disk and users serve both.
+//!
+//! What `raft` wants to be saved is in its storage when a step ends, and its effects leave after
+//! the driver has saved that. So its leader does not send before it has saved, which it could.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+
+use raft::eraftpb::{self, MessageType};
+use raft::storage::MemStorage;
+use raft::{RawNode, Ready, StateRole, Storage};
+use tenure_core::service::log::{Command, Content, Entry, Event, Payload, Reason};
+use tenure_core::{Delay, Effects, Group, ProcessId, Protocol};
+
+use crate::message::Message;
+use crate::saved::{self, Saved};
+
+/// What is fixed for life.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// How often it is told that time has passed; never, where timeouts are forced.
+    pub tick: Option<Delay>,
+    /// Whether a candidate asks first whether it would be elected.
+    pub pre_vote: bool,
+}
+
+/// How many ticks pass between heartbeats, and before an election.
+const TICKS: (usize, usize) = (1, 6);
+
+/// The timers of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Timer {
+    /// A tick of its clock.
+    Tick,
+    /// Its election timeout, at once.
+    Election,
+    /// Its heartbeat, at once.
+    Heartbeat,
+}
+
+/// One process.
+pub struct Peer {
+    pub(crate) node: RawNode<MemStorage>,
+    group: Group,
+    tick: Option<Delay>,
+    /// Entries that the user waits for: index and ticket.
+    proposed: VecDeque<(u64, u64)>,
+    /// Up to where the user was told.
+    pub(crate) told: u64,
+}
+
+impl Protocol for Peer {
+    type Config = Config;
+    type Command = Command;
+    type Event = Event;
+    type Message = Message;
+    type Timer = Timer;
+    type Stable = Saved;
+
+    fn boot(
+        group: Group,
+        config: &Config,
+        stable: Option<Saved>,
+        fx: &mut impl Effects<Self>,
+    ) -> Self {
+        let everybody: Vec<u64> = (1..=u64::from(group.size())).collect();
+        let storage = MemStorage::new_with_conf_state((everybody, Vec::new()));
+        if let Some(saved) = stable {
+            saved.restore(&storage);
+        }
+        let raft_config = raft::Config {
+            id: number(group.me()),
+            heartbeat_tick: TICKS.0,
+            election_tick: TICKS.1,
+            max_size_per_msg: 1 << 20,
+            max_inflight_msgs: 1024,
+            check_quorum: true,
+            pre_vote: config.pre_vote,
+            ..raft::Config::default()
+        };
+        let log = slog::Logger::root(slog::Discard, slog::o!());
+        let node = RawNode::new(&raft_config, storage, &log).expect("a configuration that holds");
+        let (proposed, told) = (VecDeque::new(), 0);
+        let peer = Peer { node, group, tick: config.tick, proposed, told };
+        for entry in saved::entries(peer.node.store(), 0) {
+            fx.emit(Event::Stored { index: entry.index, entry: entry_of(entry) });
+        }
+        peer.set_tick(fx);
+        peer
+    }
+
+    fn stable(&self) -> Saved {
+        Saved::behind(0, self.node.store())
+    }
+
+    fn unsaved(&self, saved: &Saved) -> Option<Saved> {
+        saved.unsaved(self.node.store())
+    }
+
+    fn amend(saved: &mut Saved, change: Saved) {
+        saved.amend(change);
+    }
+
+    fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
+        let ticket = command.ticket();
+        match command {
+            Command::Append { payload, .. } => {
+                // It would pass on what is proposed to a leader elsewhere.
+                let data = payload.bytes().to_vec();
+                if !self.leads() || self.node.propose(Vec::new(), data).is_err() {
+                    fx.emit(Event::Declined { ticket, reason: Reason::NotLeading, leader: None });
+                    return;
+                }
+                self.proposed.push_back((self.node.raft.raft_log.last_index(), ticket));
+            }
+            Command::Transfer { to, .. } => self.node.transfer_leader(number(to)),
+            _ => fx.emit(Event::Declined { ticket, reason: Reason::NotLeading, leader: None }),
+        }
+        self.let_out(fx);
+    }
+
+    fn on_message(&mut self, _: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
+        // What it refuses it ignores, too.
+        let _ = self.node.step(message.0);
+        self.let_out(fx);
+    }
+
+    fn on_timer(&mut self, timer: Timer, fx: &mut impl Effects<Self>) {
+        match timer {
+            Timer::Tick => {
+                self.node.tick();
+                self.set_tick(fx);
+            }
+            Timer::Election if self.leads() => {
+                let mut message = eraftpb::Message::default();
+                message.set_msg_type(MessageType::MsgCheckQuorum);
+                self.node.raft.step(message).expect("a leader checks its quorum");
+            }
+            Timer::Election => self.node.campaign().expect("whoever is a member may stand"),
+            Timer::Heartbeat => self.node.ping(),
+        }
+        self.let_out(fx);
+    }
+}
+
+impl Peer {
+    /// Whether it leads, as far as it knows.
+    pub(crate) fn leads(&self) -> bool {
+        self.node.raft.state == StateRole::Leader
+    }
+
+    fn set_tick(&self, fx: &mut impl Effects<Self>) {
+        if let Some(tick) = self.tick {
+            fx.set_timer(Timer::Tick, tick);
+        }
+    }
+
+    /// Takes out what is ready, as if it were saved: nothing of it leaves before it is.
+    fn let_out(&mut self, fx: &mut impl Effects<Self>) {
+        while self.node.has_ready() {
+            let mut ready = self.node.ready();
+            self.tell_role(&ready, fx);
+            self.store(&ready, fx);
+            send(ready.take_messages(), fx);
+            send(ready.take_persisted_messages(), fx);
+            self.tell(ready.take_committed_entries(), fx);
+            let mut light = self.node.advance(ready);
+            send(light.take_messages(), fx);
+            self.tell(light.take_committed_entries(), fx);
+            self.node.advance_apply();
+        }
+    }
+
+    fn tell_role(&mut self, ready: &Ready, fx: &mut impl Effects<Self>) {
+        let Some(state) = ready.ss() else { return };
+        let term = self.node.raft.term;
+        if state.raft_state == StateRole::Leader {
+            return fx.emit(Event::Leading { term });
+        }
+        let leader = state.leader_id.checked_sub(1).map(|place| ProcessId(place as u32));
+        fx.emit(Event::Following { term, leader });
+        for (_, ticket) in self.proposed.drain(..) {
+            fx.emit(Event::Unknown { ticket });
+        }
+    }
+
+    fn store(&mut self, ready: &Ready, fx: &mut impl Effects<Self>) {
+        let storage = self.node.store();
+        if let Some(first) = ready.entries().first() {
+            if first.index <= storage.last_index().expect("it is in memory") {
+                fx.emit(Event::Dropped { from: first.index });
+            }
+            storage.wl().append(ready.entries()).expect("entries that follow each other");
+        }
+        if let Some(state) = ready.hs() {
+            storage.wl().set_hardstate(state.clone());
+        }
+        for entry in ready.entries() {
+            fx.emit(Event::Stored { index: entry.index, entry: entry_of(entry.clone()) });
+        }
+    }
+
+    fn tell(&mut self, committed: Vec<eraftpb::Entry>, fx: &mut impl Effects<Self>) {
+        for entry in committed {
+            let index = entry.index;
+            self.told = index;
+            fx.emit(Event::Committed { index, entry: entry_of(entry) });
+            while let Some((_, ticket)) = self.proposed.pop_front_if(|(at, _)| *at <= index) {
+                fx.emit(Event::Acknowledged { ticket, index });
+            }
+        }
+    }
+}
+
+fn send(messages: Vec<eraftpb::Message>, fx: &mut impl Effects<Peer>) {
+    for message in messages {
+        fx.send(ProcessId(message.to as u32 - 1), Message(message));
+    }
+}
+
+/// `raft` counts processes from 1.
+fn number(process: ProcessId) -> u64 {
+    u64::from(process.0) + 1
+}
+
+fn entry_of(entry: eraftpb::Entry) -> Entry {
+    let content = match entry.data.is_empty() {
+        true => Content::Nothing,
+        false => Content::Payload(Payload::new(&entry.data[..])),
+    };
+    Entry { term: entry.term, content }
+}
+
+/// There is one of each process.
+impl Clone for Peer {
+    fn clone(&self) -> Self {
+        unreachable!("a driver copies no process")
+    }
+}
+
+impl PartialEq for Peer {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self, other)
+    }
+}
+
+impl Eq for Peer {}
+
+impl Hash for Peer {
+    fn hash<H: Hasher>(&self, to: &mut H) {
+        self.group.me().hash(to);
+    }
+}
+
+impl fmt::Debug for Peer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Peer").field("me", &self.group.me()).finish_non_exhaustive()
+    }
+}
