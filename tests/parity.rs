@@ -8,12 +8,15 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use tenure_algorithms::Variants;
-use tenure_algorithms::agreement::{AtomicBroadcast, ChandraToueg, Paxos, ReliableBroadcast};
+use tenure_algorithms::agreement::{
+    AtomicBroadcast, ChandraToueg, Paxos, RaftLog, ReliableBroadcast, raft_log,
+};
 use tenure_algorithms::application::led::{self, Led};
 use tenure_algorithms::application::{
     PrimaryBackup, SpanningTree, ThreePhaseCommit, TwoPhaseCommit, primary_backup, spanning_tree,
     three_phase_commit, two_phase_commit,
 };
+use tenure_algorithms::catalogue::{Configured, Parameters};
 use tenure_algorithms::election::{
     Bully, ChangRoberts, HirschbergSinclair, bully, chang_roberts, hirschberg_sinclair,
 };
@@ -273,6 +276,25 @@ fn stories_of_agreements_are_the_same_everywhere() {
     alike::<ReliableBroadcast>("reliable_broadcast", |_| Variants::none());
     let judged = alike::<AtomicBroadcast>("atomic_broadcast", |_| Variants::none());
     assert!(judged.contains(&Property::TotalOrder));
+}
+
+/// Every rule of the paper's sections on elections, replication and safety has a story of its own.
+#[test]
+fn stories_of_a_log_are_the_same_everywhere() {
+    let with = |variants: &'static [&'static str]| {
+        move |group: Group| {
+            let variants = variants.iter().map(ToString::to_string).collect();
+            let parameters = Parameters { variants, ..Parameters::plain(group.size()) };
+            raft_log::Config::configured(&parameters).expect("these are its variants")
+        }
+    };
+    let judged = alike::<RaftLog>("raft_log", with(&[]));
+    assert!(judged.contains(&Property::LogMatching));
+    alike::<RaftLog>("raft_log_no_pre_vote", with(&["no-pre-vote"]));
+    alike::<RaftLog>("raft_log_one_entry", with(&["no-pre-vote", "one-entry"]));
+    alike::<RaftLog>("raft_log_compacting", with(&["compacting"]));
+    let mistaken = with(&["no-pre-vote", "one-entry", "old-term-commit"]);
+    alike::<RaftLog>("raft_log_old_term_commit", mistaken);
 }
 
 /// Clocks are left out: each engine has its own.

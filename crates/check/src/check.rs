@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use tenure_core::monitors::Neighbours;
-use tenure_core::service::mutex;
+use tenure_core::service::{agreement, mutex};
 use tenure_core::{
     Algorithm, Card, Layer, Monitor, Need, Order, ProcessId, Property, Protocol, Service, Stamped,
     Topology,
@@ -66,6 +66,8 @@ pub struct Check<P: Checkable> {
     pub(crate) detects: bool,
     /// Whether whoever comes back is met by the others as somebody new.
     pub(crate) sessions: bool,
+    /// What users of agreements ask, where one course is followed.
+    pub(crate) course: Option<Vec<(ProcessId, agreement::Command)>>,
     pub(crate) in_flight: usize,
     pub(crate) term: Option<TermBound<P>>,
     pub(crate) clock_readings: u32,
@@ -154,6 +156,7 @@ impl<P: Checkable> Check<P> {
             side: Vec::new(),
             detects: false,
             sessions: false,
+            course: None,
             in_flight: IN_FLIGHT,
             term: None,
             clock_readings: 1,

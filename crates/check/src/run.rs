@@ -185,7 +185,8 @@ impl<P: Checkable> Check<P> {
         }
         let everybody = || (0..self.size).map(ProcessId).collect();
         let initiators = self.initiators.clone().unwrap_or_else(everybody);
-        Ok(Workload::new(self.size, entries, initiators, self.service))
+        let workload = Workload::new(self.size, entries, initiators, self.service);
+        Ok(workload.along(self.course.clone()))
     }
 
     fn search(&mut self, rules: &Arc<Rules>) -> Search<'_> {

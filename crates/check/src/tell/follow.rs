@@ -1,6 +1,7 @@
 //! One run instead of all: the checker takes the steps that a course says.
 
 use tenure_core::ProcessId;
+use tenure_core::service::agreement;
 use tenure_trace::{
     Action, Course, FollowError, Impossible, Pick, Spoken, Theatre, Trace, timer_named,
 };
@@ -53,6 +54,7 @@ impl<P: Checkable> Check<P> {
         let everybody: Vec<ProcessId> = (0..self.size).map(ProcessId).collect();
         self.entries = EntriesOfAll::OneByOne(everybody.iter().map(|at| asked(*at)).collect());
         self.initiators = Some(everybody);
+        self.course = Some(course.actions.iter().filter_map(agreed::<P>).collect());
         self.down.clone_from(&course.down);
         self.order = tenure_core::Order::Reordered;
         self.synchronous = None;
@@ -75,6 +77,12 @@ impl<P: Checkable> Check<P> {
         .into_iter()
         .fold(Faults::default(), |budget, fault| budget.with(fault, MOST_FAULTS));
     }
+}
+
+/// What an action asks of a service of agreement, if it does.
+fn agreed<P: Checkable>(action: &Action) -> Option<(ProcessId, agreement::Command)> {
+    let Action::Ask(asking) = action else { return None };
+    Some((asking.at, P::Command::understand(asking)?.agreed()?))
 }
 
 struct Follower<'p, P: Checkable> {

@@ -1,4 +1,7 @@
-//! Who uses a service of agreement: the user that comes with the service.
+//! Who uses a service of agreement: the user that comes with the service, or whoever a course is
+//! about.
+
+use std::collections::VecDeque;
 
 use tenure_core::ProcessId;
 use tenure_core::service::agreement::{Client, Seat};
@@ -9,9 +12,14 @@ use tenure_core::service::{
 use crate::users::entries::Entries;
 use crate::users::user::{Offer, Service, Standing, User, Workload};
 
-/// The user of one service, or of any of them, who asks as often as the workload has entries.
+/// The user of one service, or of any of them, who asks as often as the workload has entries; along
+/// a course, for what that says.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct AgreementUser<U>(U);
+pub struct AgreementUser<U> {
+    user: U,
+    /// What a course has it ask, the next one first. In a box, as searches have none.
+    course: Option<Box<VecDeque<agreement::Command>>>,
+}
 
 /// How much a workload has the user of a process ask: nothing where another begins.
 fn seat(at: ProcessId, workload: &Workload) -> Seat {
@@ -34,7 +42,8 @@ macro_rules! users {
             type User = AgreementUser<$service::User>;
 
             fn user(at: ProcessId, workload: &Workload) -> Self::User {
-                AgreementUser(Client::new(&seat(at, workload)))
+                let course = workload.course(at).map(|course| Box::new(course.into()));
+                AgreementUser { user: Client::new(&seat(at, workload)), course }
             }
         })+
     };
@@ -42,24 +51,34 @@ macro_rules! users {
 
 users!(agreement, consensus, broadcast, snapshot, barrier, termination, membership, renaming, log);
 
-impl<U: Client<Command: Service<Event = U::Event>>> User<U::Command> for AgreementUser<U> {
+impl<U> User<U::Command> for AgreementUser<U>
+where
+    U: Client<Command: Service<Event = U::Event> + TryFrom<agreement::Command>>,
+{
     fn offers(&self) -> Vec<Offer<U::Command>> {
-        offer(self.0.next(), self.0.is_obliged())
+        let Some(course) = &self.course else {
+            return offer(self.user.next(), self.user.is_obliged());
+        };
+        let next = course.front().cloned();
+        offer(next.and_then(|command| command.try_into().ok()), false)
     }
 
     fn asked(&mut self, command: &U::Command) {
-        self.0.asked(command);
+        if let Some(course) = &mut self.course {
+            course.pop_front();
+        }
+        self.user.asked(command);
     }
 
     fn told(&mut self, event: &U::Event) {
-        self.0.told(event);
+        self.user.told(event);
     }
 
     fn crashed(&mut self) {
-        self.0.crashed();
+        self.user.crashed();
     }
 
     fn standing(&self) -> Standing {
-        self.0.standing()
+        self.user.standing()
     }
 }

@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 use std::hash::Hash;
 
+use tenure_core::service::agreement;
 pub use tenure_core::service::agreement::Standing;
 use tenure_core::{ProcessId, Protocol};
 use tenure_trace::{Heard, Recorded, Spoken};
@@ -38,6 +39,8 @@ pub struct Workload {
     initiators: Vec<ProcessId>,
     size: u32,
     service: tenure_core::Service,
+    /// What is asked of services of agreement in their users' stead, where a course says so.
+    course: Option<Vec<(ProcessId, agreement::Command)>>,
 }
 
 impl Workload {
@@ -47,7 +50,18 @@ impl Workload {
         initiators: Vec<ProcessId>,
         service: tenure_core::Service,
     ) -> Self {
-        Workload { entries, initiators, size, service }
+        Workload { entries, initiators, size, service, course: None }
+    }
+
+    /// The same where users of agreements ask for what a course says, and nothing else.
+    pub(crate) fn along(self, course: Option<Vec<(ProcessId, agreement::Command)>>) -> Self {
+        Workload { course, ..self }
+    }
+
+    /// What a course has the user of `at` ask, in order; `None` where there is no course.
+    pub(crate) fn course(&self, at: ProcessId) -> Option<Vec<agreement::Command>> {
+        let mine = self.course.as_ref()?.iter().filter(|(whose, _)| *whose == at);
+        Some(mine.map(|(_, command)| command.clone()).collect())
     }
 
     /// How often the user of `at` asks to enter (or does whatever the service is for).
