@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use tenure_core::service::agreement::Users;
 use tenure_core::{ProcessId, Service, TICKS_PER_UNIT};
 use tenure_sim::{Ended, Finding, Judgement, steering_options};
-use tenure_trace::diagram::{Direction, Page, View, Window, lay_out};
+use tenure_trace::diagram::{Direction, LogPicture, Page, View, Window, lay_out};
 use tenure_trace::{Asked, Asking, Header, Hold, Kind, Record, Spoken, Standings, Told};
 
 use crate::look::Look;
@@ -14,6 +14,9 @@ use crate::sitting::{Present, Sitting};
 
 /// How many records a drawing beside the processes shows.
 const MOST_DRAWN: u64 = 200;
+
+/// How many entries of a log a drawing shows.
+const MOST_ENTRIES: u64 = 24;
 
 /// Ticks as units.
 fn units(ticks: u64) -> f64 {
@@ -50,6 +53,7 @@ impl Sitting {
             "tree": self.tree(),
             "commands": { "replay": self.replay() },
             "svg": self.svg(Some(MOST_DRAWN)),
+            "logs": self.logs(),
         })
     }
 
@@ -165,6 +169,13 @@ impl Sitting {
         let window = Window { events: Some(from..=all.max(from)), ..Window::default() };
         let view = View { window, ..View::default() };
         lay_out(header, records, view).to_svg(Direction::Right)
+    }
+
+    /// What all have as their logs, drawn; nothing where nobody has any.
+    fn logs(&self) -> Option<String> {
+        let Present { header, records, .. } = &self.shown;
+        let picture = LogPicture::of(header, records, &[]);
+        (!picture.is_empty()).then(|| picture.to_svg(MOST_ENTRIES))
     }
 
     /// The history to here as a page of its own.

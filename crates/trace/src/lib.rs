@@ -16,6 +16,7 @@ pub mod diagram;
 pub mod export;
 mod format;
 pub mod live;
+mod logs;
 mod merge;
 mod plain;
 mod scripts;
@@ -30,6 +31,7 @@ pub use format::{
     Header, Kind, LONGEST_LINE, MOST_PROCESSES, Operation, Passage, ReadError, ReadLimits, Reader,
     Record, Segments, Source, Told, Trace, VERSION, Who, WriteError, Writer, now, segment, units,
 };
+pub use logs::{Changed, Kept, Logs};
 pub use merge::{MergeError, Merged, MergedFiles, Seams, merge, merge_files, merge_whole_files};
 pub use plain::plain;
 pub use scripts::{

@@ -324,6 +324,20 @@ mod tests {
     }
 
     #[test]
+    fn who_keeps_a_log_leads_and_follows_as_in_an_election() {
+        let event = |event: log::Event| (0, Kind::Event(Told::Agreement(event.into())));
+        let leads = event(log::Event::Leading { term: 3 });
+        let (standing, last) = told(&[leads.clone()]);
+        let term = Term { number: 3, leader: P1 };
+        assert_eq!(last, [Change::Believes(Some(term)), Change::Begins(Hold::Leading(3))]);
+        assert_eq!(standing.leader, Some(term));
+        let follows = event(log::Event::Following { term: 3, leader: None });
+        let (standing, last) = told(&[leads, follows]);
+        assert_eq!(last, [Change::Ends(Hold::Leading(3), 0), Change::Believes(None)]);
+        assert_eq!((standing.leader, standing.lasting), (None, vec![]));
+    }
+
+    #[test]
     fn who_is_down_hears_nothing_and_who_ends_keeps_what_it_knew() {
         let (standing, last) = told(&[(0, Kind::Crash), (0, entered())]);
         assert_eq!((last, standing.lasting), (vec![], vec![(Hold::Down, 0)]));

@@ -39,8 +39,13 @@ pub(crate) enum Format {
 /// is red where they look at a terminal, unless `NO_COLOR` is set.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let text = if width() < WIDEST { narrow(text) } else { text.to_owned() };
+    if is_coloured() { put(&reddened(&text)) } else { put(&text) }
+}
+
+/// Whether there may be colours in what is printed.
+pub(crate) fn is_coloured() -> bool {
     let wanted = std::env::var_os("NO_COLOR").is_none_or(|it| it.is_empty());
-    if wanted && io::stdout().is_terminal() { put(&reddened(&text)) } else { put(&text) }
+    wanted && io::stdout().is_terminal()
 }
 
 /// Prints what is a file, or for another program: as it is.

@@ -1,4 +1,4 @@
-// The space–time diagram that the server draws, in a tree of its own so that styles keep apart.
+// The pictures that the server draws, each in a tree of its own so that styles keep apart.
 
 import { byId } from "./element.js";
 
@@ -26,5 +26,21 @@ export class Diagram {
     for (const name of this.names) name.classList.add("halo");
     this.box.scrollLeft = this.box.scrollWidth;
     this.follow();
+  }
+}
+
+/** What all have as their logs, where there are any: drawn by the server as well. */
+export class Logs {
+  constructor() {
+    this.box = byId("boxes");
+    this.root = this.box.attachShadow({ mode: "open" });
+    this.svg = null;
+  }
+
+  show({ logs }) {
+    if (logs === this.svg) return;
+    this.svg = logs;
+    byId("logs").hidden = logs === null;
+    this.root.innerHTML = logs ?? "";
   }
 }

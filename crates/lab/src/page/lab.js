@@ -1,7 +1,7 @@
 // What the page does when somebody does something.
 
 import { api } from "./api.js";
-import { Diagram } from "./diagram.js";
+import { Diagram, Logs } from "./diagram.js";
 import { byId, element } from "./element.js";
 import { FIRST, examples } from "./examples.js";
 import { failing, tell } from "./failing.js";
@@ -44,6 +44,7 @@ class Lab {
     this.state = new State((process) => this.choose(process));
     this.tree = new Tree((moment) => this.go(moment, "tree-error"));
     this.diagram = new Diagram();
+    this.logs = new Logs();
     examples((words) => {
       this.form.show(words);
       this.begin({ words }, "form-error");
@@ -95,6 +96,7 @@ class Lab {
     this.state.show(view, this.chosen);
     this.tree.show(view);
     this.diagram.show(view);
+    this.logs.show(view);
     verdicts(view, (moment) => this.go(moment, "step-error"));
     figures(view);
     this.say(view);

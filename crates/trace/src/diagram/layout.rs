@@ -178,10 +178,7 @@ impl Layout {
 
     /// The unit of times.
     pub fn unit(&self) -> &'static str {
-        match self.header.clock {
-            ClockUnit::Tick => "units",
-            ClockUnit::Nanosecond => "ms",
-        }
+        unit_of(&self.header)
     }
 
     /// The clock of a step as people read it: `3`, or `[1,0,2]`; empty without one.
@@ -212,7 +209,8 @@ impl Layout {
             says.push("exits".to_owned());
         }
         says.extend(step.agrees.iter().cloned());
-        if let Some(term) = step.leader {
+        // Who keeps a log was told so in words of its own.
+        if let Some(term) = step.leader.filter(|_| step.agrees.is_empty()) {
             let leads = step.at == Some(term.leader);
             let who = if leads { "leads".into() } else { format!("{} leads", term.leader) };
             says.push(who + &crate::show::in_term(term));
@@ -231,6 +229,14 @@ impl Layout {
             caption += &format!(", events {first} to {last} of {}", self.records);
         }
         caption
+    }
+}
+
+/// The unit in which times of a trace are written for people.
+pub(super) fn unit_of(header: &Header) -> &'static str {
+    match header.clock {
+        ClockUnit::Tick => "units",
+        ClockUnit::Nanosecond => "ms",
     }
 }
 

@@ -13,6 +13,7 @@ mod events;
 mod html;
 mod labels;
 mod layout;
+mod logs;
 mod reading;
 mod spans;
 mod svg;
@@ -22,6 +23,7 @@ mod view;
 pub use crime::Crime;
 pub use html::{ELEMENTS, PALETTE, Page};
 pub use layout::{Crossing, Fate, Hold, Layout, Mark, Region, Span, Step};
+pub use logs::{LogPicture, Moment};
 pub use reading::Reading;
 pub use view::{Clock, Direction, Margin, Scale, View, Window};
 

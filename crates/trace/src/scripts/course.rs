@@ -105,11 +105,46 @@ impl Course {
     /// How many of the actions had been done when the last of these records was written, which
     /// are the first of a run that followed this course.
     pub fn done_in(&self, records: &[Record]) -> usize {
-        let after = |done: usize, record: &Record| {
-            let mut left = self.actions[done..].iter();
-            left.position(|action| begins(action, record)).map_or(done, |place| done + place + 1)
-        };
-        records.iter().fold(0, after)
+        self.places_in(records).len()
+    }
+
+    /// How many records there are behind each block of a script that does something, in a run that
+    /// followed its last group.
+    ///
+    /// # Errors
+    ///
+    /// [`PerformError`] at the first action that is not possible.
+    pub fn behind_blocks<P: Protocol<Command: Spoken>>(
+        script: &Script,
+        config: impl Fn(Group) -> P::Config,
+        records: &[Record],
+    ) -> Result<Vec<u64>, PerformError> {
+        let mut done = Vec::new();
+        for (place, block) in script.blocks.iter().enumerate() {
+            if block.actions().next().is_some() {
+                let before = Script { blocks: script.blocks[..=place].to_vec() };
+                let courses = Course::of_script::<P>(&before, &config)?;
+                done.push(courses.last().map_or(0, |course| course.actions.len()));
+            }
+        }
+        let courses = Course::of_script::<P>(script, &config)?;
+        let Some(course) = courses.last() else { return Ok(Vec::new()) };
+        let begun = course.places_in(records);
+        let behind = |done: usize| begun.get(done).copied().unwrap_or(records.len()) as u64;
+        Ok(done.into_iter().map(behind).collect())
+    }
+
+    /// Where the first record of each action stands that was done, among those of a run that
+    /// followed this course.
+    fn places_in(&self, records: &[Record]) -> Vec<usize> {
+        let mut places = Vec::new();
+        for (place, record) in records.iter().enumerate() {
+            let mut left = self.actions[places.len()..].iter();
+            if let Some(passed) = left.position(|action| begins(action, record)) {
+                places.resize(places.len() + passed + 1, place);
+            }
+        }
+        places
     }
 
     /// The same and then, where it ends in a circle, that again and again. Otherwise everything

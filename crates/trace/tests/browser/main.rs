@@ -8,15 +8,17 @@ use serde_json::json;
 use tempfile::TempDir;
 use tenure_browser::Tab;
 use tenure_core::service::election;
+use tenure_core::service::log::{self, Content, Entry};
 use tenure_core::{Layer, ProcessId, Term, Verdict};
 use tenure_trace::diagram::{Page, Window};
-use tenure_trace::{Header, Kind, Passage, Reader, Record, Service, Source, Who};
+use tenure_trace::{Header, Kind, Passage, Reader, Record, Service, Source, Told, Who};
 
-/// What ends beyond the edge of the window, or has more within than it shows. Only the signs of
-/// the legend draw over their edge.
-const CUT: &str = "Array.from(document.querySelectorAll('body, body *:not(#legend i)'))
+/// What ends beyond the edge of the window, or has more within than it shows and cannot be
+/// scrolled. Only the signs of the legend draw over their edge.
+const CUT: &str = "Array.from(document.querySelectorAll('body, body *:not(#legend i, #boxes *)'))
     .filter((each) => each.getBoundingClientRect().right > document.documentElement.clientWidth
-        || (each.scrollWidth > each.clientWidth + 1 && each.clientWidth > 0))
+        || (each.scrollWidth > each.clientWidth + 1 && each.clientWidth > 0
+            && getComputedStyle(each).overflowX !== 'auto'))
     .map((each) => each.id || each.tagName)";
 const READY: &str = "window.viewer";
 /// Two processes inside of Lamport's lock, over channels that reorder.
@@ -241,6 +243,49 @@ fn nothing_is_wider_than_the_window_in_light_and_dark() {
     assert_eq!(tab.complaints, [""; 0]);
 }
 
+/// P1 leads and has three entries, of which two are committed; then nothing happens for long.
+fn log() -> (Header, Vec<Record>) {
+    let told = |time: u64, event: log::Event| {
+        let kind = Kind::Event(Told::Agreement(event.into()));
+        Record::new(time * 1_000_000, ProcessId(0), kind)
+    };
+    let entry = |term| Entry { term, content: Content::Nothing };
+    let stored = |index, term| log::Event::Stored { index, entry: entry(term) };
+    let committed = |index| log::Event::Committed { index, entry: entry(1) };
+    let records = vec![
+        told(1, log::Event::Leading { term: 1 }),
+        told(2, stored(1, 1)),
+        told(3, stored(2, 1)),
+        told(4, committed(1)),
+        told(5, committed(2)),
+        told(6, stored(3, 2)),
+        Record::new(500_000_000, ProcessId(1), Kind::Timer("Election".into())),
+    ];
+    (Header::new("raft-log", Service::Log, 2, Source::Simulator), records)
+}
+
+#[test]
+fn logs_are_drawn_as_they_are_at_the_selected_event() {
+    let (header, records) = log();
+    let Some((mut tab, _folder)) = showing(&header, &records, Window::default()) else { return };
+    let boxes = "Array.from(document.querySelectorAll('#rows td'), (each) => each.textContent)";
+    let solid = "document.querySelectorAll('#rows td.safe').length";
+    tab.click("#last");
+    assert_eq!(tab.value(boxes), json!(["1", "1", "2"]));
+    assert_eq!(tab.value(solid), json!(2));
+    assert_eq!(tab.value("document.querySelectorAll('#rows .crown').length"), json!(1));
+    tab.click("#first");
+    tab.click("#forth");
+    assert_eq!((tab.value(boxes), tab.value(solid)), (json!(["1"]), json!(0)));
+    for (wide, look) in [(1280, "light"), (500, "dark")] {
+        tab.resize(wide, 800, look);
+        tab.until(&format!("innerWidth === {wide}"));
+        assert_eq!(tab.value(CUT), json!([]), "at {wide} pixels");
+    }
+    assert_eq!(tab.value("viewer.trace.cuts.length"), json!(1), "a pause is cut");
+    assert_eq!(tab.complaints, [""; 0]);
+}
+
 #[test]
 fn hostile_words_are_shown_and_not_obeyed() {
     let hostile = "</script><img src=x onerror=\"document.title='owned'\">\u{2028}<!-- <script>";
@@ -287,6 +332,14 @@ fn of_ten_thousand_events_only_those_in_sight_are_drawn() {
     let seen = "(viewer.picture.draw(viewer), viewer.picture.seen.length)";
     let first = tab.value(seen).as_u64().unwrap();
     assert!((1..200).contains(&first), "{first}");
+    let strip = "(() => { const box = document.getElementById('overview').getBoundingClientRect(); \
+                 return [box.x + box.width / 2, box.y + box.height / 2]; })()";
+    let middle = tab.value(strip);
+    tab.click_at(middle[0].as_f64().unwrap(), middle[1].as_f64().unwrap());
+    let part = "(({ left, index: { first, last } }) => (left - first) / (last - first))\
+                (viewer.picture)";
+    let part = tab.value(part).as_f64().unwrap();
+    assert!((0.45..0.55).contains(&part), "{part}");
     tab.click("#last");
     assert_eq!(tab.text("#page"), "5951 to 6000 of 6000");
     let last = tab.value(seen).as_u64().unwrap();

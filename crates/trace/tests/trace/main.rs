@@ -7,6 +7,7 @@ mod files;
 mod follow;
 mod golden;
 mod live;
+mod logs;
 mod merge;
 mod page;
 mod tiny;

@@ -5,10 +5,12 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use tenure_sim::parse_units;
-use tenure_trace::diagram::{Clock, Direction, Layout, Margin, Scale, View, Window, lay_out_files};
+use tenure_trace::diagram::{
+    Clock, Direction, Layout, Margin, Moment, Scale, View, Window, lay_out_files,
+};
 use tenure_trace::merge_whole_files;
 
-use super::{of_input, page};
+use super::{logs, of_input, page};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::output::{no_effect, print, print_file, width};
 
@@ -48,10 +50,25 @@ pub(super) struct Options {
     /// Only these events, by their place in the trace: 1..200, 5000.., ..100
     #[arg(long, value_name = "A..B", value_parser = events)]
     events: Option<RangeInclusive<u64>>,
+    /// Draw what all have as their logs in the end, or after --to or --events: a box for each
+    /// entry, with its term
+    #[arg(long, conflicts_with_all = ["scale", "direction", "clock", "fields", "from"])]
+    logs: bool,
+    /// Draw logs as they were at each of these times
+    #[arg(long, value_name = "T,…", value_delimiter = ',', value_parser = ticks)]
+    #[arg(requires = "logs", conflicts_with_all = ["to", "events"])]
+    at: Vec<u64>,
+    /// Lines of at most so many letters, whatever the terminal has, in text
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(40..=1000))]
+    width: Option<u16>,
+    /// Say the names of the processes again behind so many rows, in text that goes down
+    #[arg(long, value_name = "ROWS", value_parser = clap::value_parser!(u16).range(2..))]
+    #[arg(conflicts_with = "logs")]
+    paginate: Option<u16>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum Form {
+pub(super) enum Form {
     /// As wide as the terminal, or COLUMNS, up to 100
     #[default]
     Text,
@@ -90,6 +107,10 @@ enum ClockName {
 }
 
 pub(super) fn run(options: &Options) -> Result<Status, Failure> {
+    if options.logs {
+        let columns = options.width.map_or_else(width, usize::from);
+        return logs::run(&options.files, options.form, &moments(options), columns);
+    }
     if options.form == Form::Html {
         refuse_what_a_page_has(options)?;
         let (from, to, events) = (options.from, options.to, options.events.clone());
@@ -130,6 +151,16 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     Ok(Status::Held)
 }
 
+/// When logs are looked at.
+fn moments(options: &Options) -> Vec<Moment> {
+    let last = options.events.as_ref().map(|events| *events.end());
+    match (options.to, last) {
+        (Some(to), _) => vec![Moment::At(to)],
+        (None, Some(last)) => vec![Moment::Behind(last)],
+        (None, None) => options.at.iter().map(|at| Moment::At(*at)).collect(),
+    }
+}
+
 /// A field that no message has is written nowhere.
 fn say_what_nobody_says(options: &Options) -> Result<(), Failure> {
     if options.fields.is_empty() {
@@ -159,6 +190,8 @@ fn refuse_what_a_page_has(options: &Options) -> Result<(), Failure> {
     let given = [
         ("--clock", !matches!(options.clock, ClockName::None)),
         ("--fields", !options.fields.is_empty()),
+        ("--width", options.width.is_some()),
+        ("--paginate", options.paginate.is_some()),
         ("--direction", matches!(options.direction, Some(DirectionName::Down))),
     ];
     match given.into_iter().find(|(_, given)| *given) {
@@ -178,10 +211,23 @@ fn drawn(options: &Options, layout: &Layout) -> Result<(), Failure> {
         None if in_text => Direction::Down,
         None => Direction::Right,
     };
-    if in_text {
-        return print(&layout.to_text_within(direction, Margin::Place, width()));
+    if !in_text {
+        return print_file(&layout.to_svg(direction));
     }
-    print_file(&layout.to_svg(direction))
+    let columns = options.width.map_or_else(width, usize::from);
+    let mut text = layout.to_text_within(direction, Margin::Place, columns);
+    if let (Some(rows), Direction::Down) = (options.paginate, direction) {
+        text = paginated(&text, rows.into());
+    }
+    if options.width.is_some() { print_file(&text) } else { print(&text) }
+}
+
+/// The same with its first line again behind so many lines.
+fn paginated(text: &str, rows: usize) -> String {
+    let (head, body) = text.split_once('\n').unwrap_or((text, ""));
+    let lines: Vec<&str> = body.lines().collect();
+    let page = |lines: &[&str]| format!("{head}\n{}\n", lines.join("\n"));
+    lines.chunks(rows).map(page).collect::<Vec<_>>().join("\n")
 }
 
 /// Units with up to six digits after the point, as ticks.
@@ -212,6 +258,11 @@ mod tests {
         for wrong in ["", ".5", "-1", "1e3", "1.2345678", "99999999999999999999"] {
             assert!(ticks(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn each_page_begins_with_the_names() {
+        assert_eq!(paginated("  P1\n1 ●\n2 ●\n3 ●\n", 2), "  P1\n1 ●\n2 ●\n\n  P1\n3 ●\n");
     }
 
     #[test]

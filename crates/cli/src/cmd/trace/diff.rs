@@ -3,12 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use tenure_trace::{Contrast, Contrasted, Merged, Run, Who, merge_files};
 
 use super::{of_input, process};
 use crate::cmd::failure::{Failure, Status};
-use crate::cmd::output::{Format, print, print_json, width, wrapped};
+use crate::cmd::output::{Format, print, print_file, print_json, width, wrapped};
 
 /// So many events that happen in both runs are shown before and behind one that does not.
 const AROUND: usize = 3;
@@ -28,9 +28,21 @@ pub(super) struct Options {
     /// Only what happened to these processes
     #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = process)]
     process: Vec<Who>,
+    /// What to draw
+    #[arg(long = "as", value_enum, default_value_t, conflicts_with = "format")]
+    form: Form,
     /// How to print
     #[arg(long, value_enum, default_value_t)]
     format: Format,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Form {
+    /// Two columns
+    #[default]
+    Text,
+    /// A page in one file, on which long stretches that are the same are folded
+    Html,
 }
 
 pub(super) fn run(options: &Options) -> Result<Status, Failure> {
@@ -41,12 +53,11 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
         Ok(merged)
     });
     let contrast = Contrast::of(&first?.records, &second?.records);
-    match options.format {
-        Format::Json => print_json(&contrast)?,
-        Format::Text => {
-            let names = [&options.first, &options.second].map(|path| path.display().to_string());
-            print(&text(&contrast, &names, width()))?;
-        }
+    let names = [&options.first, &options.second].map(|path| path.display().to_string());
+    match (options.format, options.form) {
+        (Format::Json, _) => print_json(&contrast)?,
+        (_, Form::Html) => print_file(&contrast.to_html([&names[0], &names[1]]))?,
+        (_, Form::Text) => print(&text(&contrast, &names, width()))?,
     }
     Ok(Status::Held)
 }
@@ -91,16 +102,9 @@ fn text(contrast: &Contrast, names: &[String; 2], width: usize) -> String {
             apart(part, &mut row);
         }
     }
-    let [first, second] = [Run::First, Run::Second].map(|run| contrast.alone(run));
     text.push('\n');
-    text.push_str(&match (first, second, contrast.same_until) {
-        (0, 0, _) => format!("The same happens in both, {} events.\n", contrast.both),
-        (_, _, until) => format!(
-            "The first {until} events are the same. In both happen {} events, in the first alone \
-             {first}, in the second alone {second}.\n",
-            contrast.both
-        ),
-    });
+    text.push_str(&contrast.summary());
+    text.push('\n');
     text
 }
 

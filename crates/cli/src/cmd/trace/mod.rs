@@ -3,6 +3,7 @@
 mod diagram;
 mod diff;
 mod export;
+mod logs;
 mod page;
 pub(crate) mod replay;
 

@@ -4,13 +4,15 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 use tenure_algorithms::Variants;
+use tenure_algorithms::agreement::raft_log::{self, RaftLog};
+use tenure_algorithms::catalogue::{Configured, Parameters};
 use tenure_algorithms::election::{
     Bully, ChangRoberts, HirschbergSinclair, bully, chang_roberts, hirschberg_sinclair,
 };
 use tenure_algorithms::mutex::{Lamport, lamport};
 use tenure_core::{Group, ProcessId, Protocol, Rank, TICKS_PER_UNIT};
 use tenure_sim::{Settings, Simulation};
-use tenure_trace::diagram::{Direction, Scale, View, lay_out};
+use tenure_trace::diagram::{Direction, LogPicture, Moment, Scale, View, lay_out};
 use tenure_trace::{Course, Kind, Line, Record, Recorded, Script, Spoken, Trace, Who, golden};
 
 use super::Page;
@@ -90,6 +92,69 @@ fn pictures() -> Vec<Picture> {
             &["stamp"],
         ),
     ]
+}
+
+/// Logs behind some blocks of a story, and what is written above each.
+struct Logs {
+    name: &'static str,
+    folder: &'static str,
+    story: &'static str,
+    variants: &'static [&'static str],
+    blocks: &'static [(usize, &'static str)],
+}
+
+const LOGS: [Logs; 3] = [
+    Logs {
+        name: "raft-log-figure-3-6",
+        folder: "raft_log_no_pre_vote",
+        story: "figure_3_6",
+        variants: &["no-pre-vote"],
+        blocks: &[(0, "When P1 begins to lead"), (1, "In the end")],
+    },
+    Logs {
+        name: "raft-log-figure-3-7",
+        folder: "raft_log_one_entry",
+        story: "figure_3_7",
+        variants: &["no-pre-vote", "one-entry"],
+        blocks: &[(1, "(a)"), (2, "(b)"), (3, "(c)"), (4, "(d1)")],
+    },
+    Logs {
+        name: "raft-log-two-leaders",
+        folder: "raft_log_no_pre_vote",
+        story: "two_leaders",
+        variants: &["no-pre-vote"],
+        blocks: &[(0, "Split"), (1, "Whole again")],
+    },
+];
+
+impl Logs {
+    fn svg(&self) -> String {
+        let config = |group: Group| {
+            let variants = self.variants.iter().map(ToString::to_string).collect();
+            let parameters = Parameters { variants, ..Parameters::plain(group.size()) };
+            raft_log::Config::configured(&parameters).expect("these are its variants")
+        };
+        let path = Path::new(GOLDEN).join(self.folder).join(self.story).with_extension("txt");
+        let text = std::fs::read_to_string(&path).unwrap_or_else(|_| panic!("{}", path.display()));
+        let script: Script = text.parse().unwrap();
+        let course = Course::of_script::<RaftLog>(&script, config).unwrap().pop().unwrap();
+        let page = Page::default();
+        let plain = config(Group::new(ProcessId(0), course.size));
+        let simulation = Simulation::<RaftLog>::new(plain, Settings::new(course.size));
+        simulation.named("raft-log").follow(&course, page.clone()).unwrap();
+        let Trace { header, records, .. } = page.trace();
+        let behind = Course::behind_blocks::<RaftLog>(&script, config, &records).unwrap();
+        let moments: Vec<Moment> =
+            self.blocks.iter().map(|(block, _)| Moment::Behind(behind[*block])).collect();
+        let titles = self.blocks.iter().map(|(_, title)| *title);
+        LogPicture::of(&header, &records, &moments).titled(titles).to_svg(24)
+    }
+}
+
+/// Every picture, and its name.
+fn drawn() -> Vec<(&'static str, String)> {
+    let logs = LOGS.iter().map(|logs| (logs.name, logs.svg()));
+    pictures().iter().map(|picture| (picture.name, picture.svg())).chain(logs).collect()
 }
 
 /// P2 has heard of clock 14 and P3 of clock 6.
@@ -205,9 +270,8 @@ fn the_story_of_two_stamps_comes_out_as_it_is_written() {
 #[test]
 fn the_pictures_of_the_worked_examples_are_current() {
     let rewrite = std::env::var("TENURE_PICTURES").is_ok_and(|wish| wish == "rewrite");
-    for picture in pictures() {
-        let path = Path::new(PICTURES).join(picture.name).with_extension("svg");
-        let svg = picture.svg();
+    for (name, svg) in drawn() {
+        let path = Path::new(PICTURES).join(name).with_extension("svg");
         if rewrite {
             std::fs::create_dir_all(PICTURES).unwrap();
             std::fs::write(&path, svg).unwrap();
@@ -229,7 +293,11 @@ fn texts(svg: &str) -> Vec<([i64; 4], String)> {
         let (x, y) = (attribute(element, " x")?, attribute(element, " y")?);
         // Narrower than what is kept free: letters differ.
         let wide = says.chars().count() as i64 * 6;
-        let left = if element.contains("\"middle\"") { x - wide / 2 } else { x };
+        let left = match () {
+            () if element.contains("\"middle\"") => x - wide / 2,
+            () if element.contains("\"end\"") => x - wide,
+            () => x,
+        };
         Some(([left, y - 9, left + wide, y + 2], says))
     };
     svg.split("<text ").skip(1).filter_map(element).collect()
@@ -237,21 +305,20 @@ fn texts(svg: &str) -> Vec<([i64; 4], String)> {
 
 #[test]
 fn no_text_of_a_picture_covers_another_or_is_cut() {
-    for picture in pictures() {
-        let svg = picture.svg();
+    for (name, svg) in drawn() {
         let frame = svg.split("viewBox=\"").nth(1).unwrap().split('"').next().unwrap();
         let frame: Vec<i64> = frame.split(' ').map(|number| number.parse().unwrap()).collect();
         let (left, top) = (frame[0], frame[1]);
         let (right, bottom) = (left + frame[2], top + frame[3]);
         let texts = texts(&svg);
-        assert!(texts.len() > 10, "{}", picture.name);
+        assert!(texts.len() > 10, "{name}");
         for (place, (one, says)) in texts.iter().enumerate() {
             let inside = one[0] >= left && one[1] >= top && one[2] <= right && one[3] <= bottom;
-            assert!(inside, "{}: `{says}` is cut", picture.name);
+            assert!(inside, "{name}: `{says}` is cut");
             for (other, also) in &texts[place + 1..] {
                 let beside = one[2] <= other[0] || other[2] <= one[0];
                 let apart = beside || one[3] <= other[1] || other[3] <= one[1];
-                assert!(apart, "{}: `{says}` covers `{also}` at {one:?}", picture.name);
+                assert!(apart, "{name}: `{says}` covers `{also}` at {one:?}");
             }
         }
     }

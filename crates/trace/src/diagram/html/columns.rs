@@ -25,7 +25,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    fn text(&mut self, text: &str) -> i64 {
+    pub(super) fn text(&mut self, text: &str) -> i64 {
         if let Some(place) = self.text_places.get(text) {
             return *place;
         }

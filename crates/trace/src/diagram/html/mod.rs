@@ -5,6 +5,8 @@
 //! within it.
 
 mod columns;
+mod contrast;
+mod logs;
 mod safe;
 
 use std::io::{self, Write};
@@ -14,10 +16,12 @@ use serde::Serialize;
 use tenure_core::Card;
 
 use self::columns::{Crimes, Crossings, Names, Records, Regions, Spans, Steps};
+use self::logs::LogChanges;
 use self::safe::{Safe, escaped};
 use super::view::{Clock, Scale, View, Window};
 use super::{Reading, fits};
 use crate::format::{ClockUnit, Header, Reader, Record, Trace};
+use crate::logs::Logs;
 use crate::merge::{MergeError, merge};
 use crate::verify::Verification;
 
@@ -29,13 +33,15 @@ const STYLE: &str = concat!(include_str!("viewer/palette.css"), include_str!("vi
 /// `facts`.
 pub const ELEMENTS: &str = include_str!("viewer/element.js");
 /// What the page does, in the order in which it is read.
-const SCRIPTS: [&str; 8] = [
+const SCRIPTS: [&str; 10] = [
     ELEMENTS,
     include_str!("viewer/trace.js"),
     include_str!("viewer/intervals.js"),
     include_str!("viewer/state.js"),
     include_str!("viewer/picture.js"),
     include_str!("viewer/marks.js"),
+    include_str!("viewer/overview.js"),
+    include_str!("viewer/logs.js"),
     include_str!("viewer/panels.js"),
     include_str!("viewer/viewer.js"),
 ];
@@ -60,6 +66,9 @@ pub struct Page {
     over: bool,
     names: Names,
     records: Records,
+    /// What all have as their logs, and what changed in them in the window.
+    logs: Logs,
+    changes: LogChanges,
     scale: Scale,
 }
 
@@ -84,6 +93,7 @@ struct Told<'a> {
     regions: Regions,
     crimes: Crimes,
     told: &'a Records,
+    logs: &'a LogChanges,
     names: &'a Names,
 }
 
@@ -111,6 +121,8 @@ impl Page {
             over: false,
             names: Names::default(),
             records: Records::default(),
+            logs: Logs::default(),
+            changes: LogChanges::default(),
             scale: Scale::Time,
         }
     }
@@ -170,7 +182,15 @@ impl Page {
         if self.over {
             return;
         }
-        if self.window.shows(self.number, time, self.kept) {
+        let shows = self.window.shows(self.number, time, self.kept);
+        if shows && self.kept == 0 {
+            self.changes.begin(&self.logs, self.header.n, &mut self.names);
+        }
+        let changed = self.logs.read(record);
+        if shows {
+            if let Some(changed) = changed {
+                self.changes.put(self.kept as i64, changed, &self.logs, &mut self.names);
+            }
             self.kept += 1;
             self.records.put(self.number, record, &mut self.names);
         } else {
@@ -206,6 +226,7 @@ impl Page {
             regions: Regions::of(&layout),
             crimes: Crimes::of(&layout),
             told: &self.records,
+            logs: &self.changes,
             names: &self.names,
         };
         fill(&told, to)

@@ -6,7 +6,7 @@ mod frame;
 mod geometry;
 mod marks;
 mod place;
-mod style;
+pub(in crate::diagram) mod style;
 
 use std::fmt::Write;
 

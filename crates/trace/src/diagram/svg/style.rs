@@ -76,14 +76,14 @@ markerHeight=\"11\" markerUnits=\"userSpaceOnUse\" orient=\"auto\">\
 ";
 
 /// A crown, about the origin.
-pub(super) const CROWN: &str = "M-7 5L-8 -4L-3 0L0 -6L3 0L8 -4L7 5Z";
+pub(in crate::diagram) const CROWN: &str = "M-7 5L-8 -4L-3 0L0 -6L3 0L8 -4L7 5Z";
 /// A cut gem, about the origin.
 pub(super) const GEM: &str = "M0 -6L6 0L0 6L-6 0Z";
 /// A cross, about the origin.
 pub(super) const CROSS: &str = "M-5 -5L5 5M-5 5L5 -5";
 
 /// Text as it may stand in XML.
-pub(super) fn escaped(text: &str) -> String {
+pub(in crate::diagram) fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {
@@ -97,6 +97,6 @@ pub(super) fn escaped(text: &str) -> String {
 }
 
 /// About how wide a text is.
-pub(super) fn width(text: &str) -> i64 {
+pub(in crate::diagram) fn width(text: &str) -> i64 {
     text.chars().count() as i64 * 7
 }

@@ -8,8 +8,10 @@ const GEM = [[0, -6], [6, 0], [0, 6], [-6, 0]];
 const TRIANGLE = [[0, -10], [9, 7], [-9, 7]];
 const COLOURS = [
   "paper", "ink", "soft", "faint", "inside", "waits", "leads", "crown", "token", "lost",
-  "side0", "side1", "focus",
+  "side0", "side1", "focus", "crime", "bad", "kind1", "kind2", "kind3", "kind4", "kind5",
 ];
+/** The colours of kinds of messages, one after the other; the name stands beside each arrow. */
+const KINDS = ["ink", "kind1", "kind2", "kind3", "kind4", "kind5"];
 
 /** The colours of the page as it looks now. */
 function palette() {

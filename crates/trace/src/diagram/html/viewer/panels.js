@@ -119,7 +119,7 @@ class Panels {
       element("td", {}, element("label", {}, element("input", {
         type: "checkbox", checked: true, "data-kind": String(kind),
         onchange: (event) => this.act.showKind(kind, event.target.checked),
-      }), ` ${name}`)),
+      }), element("i", { class: `swatch ${KINDS[kind % KINDS.length]}` }), ` ${name}`)),
       layers ? element("td", { class: "soft" }, layer) : null,
       element("td", { class: "number" }, String(sent[layer]?.[name] ?? 0))));
     const head = element("tr", {}, element("th", { scope: "col" }, "kind"),

@@ -16,7 +16,9 @@ class Picture {
     Object.assign(this, { canvas, trace, states });
     this.context = canvas.getContext("2d");
     this.scales = {};
-    for (const [name, place] of [["time", trace.placed], ["rank", trace.rank]]) {
+    for (const [name, place] of [
+      ["time", trace.placed], ["rank", trace.rank], ["folded", trace.folded],
+    ]) {
       this.scales[name] = this.indexed(place);
     }
     this.processes = Array.from({ length: trace.n }, (_, process) => process);
@@ -213,6 +215,7 @@ class Picture {
     this.drawRegions();
     this.drawCrimes();
     this.drawGrid();
+    this.drawCuts();
     this.drawLanes();
     this.findMessages();
     if (this.many) this.drawThreads();
@@ -281,8 +284,26 @@ class Picture {
     }
   }
 
+  /** Where the axis is marked where quiet stretches are cut short: at steps, with their times. */
+  foldedTicks() {
+    const { trace } = this;
+    const ticks = [];
+    let last = -Infinity;
+    for (let place = upTo(trace.inOrder, this.placeAt(this.gutter), (step) => trace.folded[step]);
+      place < trace.size; place++) {
+      const step = trace.inOrder[place];
+      const x = this.x(step);
+      if (x > this.wide) break;
+      if (x < last + (this.narrow ? 60 : 90)) continue;
+      last = x;
+      ticks.push({ x, says: String(Number(trace.time[step].toFixed(2))) });
+    }
+    return ticks;
+  }
+
   /** Where the axis is marked, in round numbers. */
   ticks() {
+    if (this.scaleName === "folded") return this.foldedTicks();
     const least = (this.narrow ? 60 : 90) / this.zoom;
     const power = 10 ** Math.floor(Math.log10(least));
     let distance = [1, 2, 5, 10].map((each) => each * power).find((each) => each >= least);
@@ -309,6 +330,24 @@ class Picture {
       if (x < this.gutter || x > this.wide - 20) continue;
       marks.line(x, AXIS - 5, x, AXIS, colours.soft, 1);
       marks.text(says, x, AXIS / 2, SMALL, colours.soft);
+    }
+  }
+
+  /** Quiet stretches that are cut short. */
+  drawCuts() {
+    if (this.scaleName !== "folded") return;
+    const { context, colours, marks } = this;
+    for (const { place, quiet } of this.trace.cuts) {
+      const x = this.xOf(place);
+      if (x < this.gutter + 8 || x > this.wide - 8) continue;
+      context.fillStyle = colours.faint;
+      context.fillRect(x - 4, AXIS, 8, this.high);
+      const says = `… ${Number(quiet.toFixed(1))} ${this.trace.unit}`;
+      const width = says.length * 6.1 + 4;
+      if (x - width / 2 > this.gutter && x + width / 2 < this.wide
+        && this.labels.take(x, this.high - 10, width, 13)) {
+        marks.text(says, x, this.high - 10, SMALL, colours.soft);
+      }
     }
   }
 
@@ -418,7 +457,8 @@ class Picture {
     context.globalAlpha = this.strength(sent < 0 ? ended : sent, ended < 0 ? sent : ended);
     const token = trace.token[message] === 1;
     const fate = trace.fate[message];
-    let [colour, width, dashes] = [token ? colours.token : colours.ink, token ? 2.8 : 1.3, []];
+    const kind = colours[KINDS[trace.kind[message] % KINDS.length]];
+    let [colour, width, dashes] = [token ? colours.token : kind, token ? 2.8 : 1.3, []];
     if (fate === FATE.lost) [colour, width, dashes] = [colours.lost, 1.8, [6, 4]];
     else if (fate === FATE.underWay) [colour, width, dashes] = [colours.soft, 1.3, [2, 3]];
     if (this.seen.length > LABELS) width = Math.min(width, 0.8);
@@ -450,7 +490,8 @@ class Picture {
       if (x - width / 2 < this.gutter || x + width / 2 > this.wide || y < AXIS + 8) continue;
       if (this.onLane(y)) continue;
       if (!this.labels.take(x, y, width, 15)) continue;
-      marks.text(says, x, y, FONT, lost ? colours.lost : colours.ink);
+      const kind = colours[KINDS[trace.kind[message] % KINDS.length]];
+      marks.text(says, x, y, FONT, lost ? colours.lost : kind);
       return;
     }
   }

@@ -30,6 +30,10 @@ class States {
       const told = data?.Election ?? data;
       if (told?.Elected) this.beliefs[at].push({ step, ...told.Elected });
       else if (told?.Deposed) this.beliefs[at].push({ step, leader: -1, term: told.Deposed.term });
+      else if (told?.Leading) this.follows(at, step, at, told.Leading.term);
+      else if (told?.Following) {
+        this.follows(at, step, told.Following.leader ?? -1, told.Following.term);
+      }
     } else if (kind === "suspicion") {
       const [peer, verdict] = data;
       this.opinions[at].push({ step, peer, suspected: verdict === "Suspect" });
@@ -37,6 +41,11 @@ class States {
     } else if (kind === "state") {
       this.said[at].push({ step, data });
     }
+  }
+
+  /** Who keeps a log is told who leads, by the number of the term alone. */
+  follows(at, step, leader, number) {
+    this.beliefs[at].push({ step, leader, term: { number, leader } });
   }
 
   /** What lasts at a process after the step. */

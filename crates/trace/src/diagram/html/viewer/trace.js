@@ -10,6 +10,8 @@ const HOLD = { waiting: 0, inside: 1, leading: 2, token: 3, down: 4, stopped: 5 
 /** What became of a message. */
 const FATE = { arrives: 0, lost: 1, underWay: 2 };
 const TICKS = 1e6;
+/** What is longer than so many usual pauses is a quiet stretch. */
+const QUIET = 12;
 
 /** Places by the value that each of `keys` has, as one array and where each value begins. */
 function groups(keys, values) {
@@ -42,7 +44,7 @@ class Trace {
       header: told.header, caption: told.caption, unit: told.unit, card: told.card,
       verification: told.verification, records: told.records, shown: told.shown,
       goesOn: told.goes_on, scale: told.scale, violated: told.violated,
-      texts: told.names.texts, data: told.names.data,
+      texts: told.names.texts, data: told.names.data, logs: told.logs,
     });
     this.n = told.header.n;
     this.readSteps(told.steps);
@@ -55,6 +57,7 @@ class Trace {
     this.readRecords(told.told);
     this.rank = this.ranks();
     this.placed = this.times();
+    this.folded = this.folds();
   }
 
   readSteps(steps) {
@@ -183,6 +186,26 @@ class Trace {
       if (cause >= 0) placed[step] = Math.max(placed[step], placed[cause] + apart);
     }
     return placed;
+  }
+
+  /** When each step happened, with quiet stretches cut short: `cuts` are those. */
+  folds() {
+    const { placed } = this;
+    const order = Uint32Array.from(placed.keys()).sort((one, other) => placed[one] - placed[other]);
+    const gaps = Array.from(order.subarray(1), (step, place) => placed[step] - placed[order[place]])
+      .filter((gap) => gap > 0).sort((one, other) => one - other);
+    const most = (gaps[gaps.length >> 1] ?? 1) * QUIET;
+    const folded = new Float64Array(this.size);
+    this.cuts = [];
+    let place = 0;
+    order.forEach((step, at) => {
+      const gap = at > 0 ? placed[step] - placed[order[at - 1]] : 0;
+      if (gap > most) this.cuts.push({ place: place + most / 2, quiet: gap });
+      place += Math.min(gap, most);
+      folded[step] = place;
+    });
+    this.inOrder = order;
+    return folded;
   }
 
   /** What a step did, in words, a sentence for each record. */

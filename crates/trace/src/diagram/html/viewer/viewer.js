@@ -4,8 +4,10 @@ class Viewer {
   constructor(trace) {
     this.trace = trace;
     this.states = new States(trace);
+    this.logs = new Logs(trace, this.states);
     this.canvas = byId("picture");
     this.picture = new Picture(this.canvas, trace, this.states);
+    this.overview = new Overview(trace, this.picture, () => this.redraw());
     this.panels = new Panels(trace, this.states, this.picture, {
       jump: (step) => this.jump(step),
       select: (step) => this.select(step),
@@ -51,6 +53,7 @@ class Viewer {
     this.drawing = requestAnimationFrame(() => {
       this.drawing = null;
       this.picture.draw(this);
+      this.overview.draw(this.now);
     });
   }
 
@@ -81,6 +84,7 @@ class Viewer {
     byId("where").textContent = `${Math.min(place + 1, all)} of ${all}`;
     panels.event(this.selected);
     panels.process(this.watched, this.now);
+    this.logs.show(this.now);
     panels.events(this.selected);
     if (announce) {
       byId("told").textContent = this.selected < 0 ? ""

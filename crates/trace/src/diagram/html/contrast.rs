@@ -1,0 +1,171 @@
+//! Two runs beside each other, as a page that opens without a network.
+
+use std::fmt::Write;
+
+use super::PALETTE;
+use super::safe::escaped;
+use crate::contrast::{Contrast, Contrasted, Run};
+
+/// So many events that happen in both runs are shown before and behind one that does not; more are
+/// folded.
+const AROUND: usize = 3;
+
+const STYLE: &str = "\
+*{box-sizing:border-box}
+body{margin:0;padding:12px 18px 30px;background:var(--paper);color:var(--ink);
+font:15px/1.45 system-ui,Helvetica,Arial,'Liberation Sans',sans-serif}
+h1{font-size:19px;margin:0 0 4px}
+p{margin:4px 0 12px}
+a{color:inherit}
+.row{display:grid;grid-template-columns:minmax(0,1fr) 22px minmax(0,1fr)}
+.row>*{padding:2px 8px;overflow-wrap:anywhere}
+.row>i{padding:2px 0;text-align:center;font-style:normal;font-weight:bold}
+.names{position:sticky;top:0;background:var(--panel);font-weight:bold}
+.one{border-left:4px solid var(--inside);background:var(--side0)}
+.two{border-left:4px solid var(--waits);background:var(--side1)}
+summary{padding:2px 8px;color:var(--soft);cursor:pointer}
+#parts{
+margin:6px 0 0;padding:2px 8px;border-top:3px solid var(--focus);color:var(--focus);
+font-weight:bold;
+}
+";
+
+impl Contrast {
+    /// The two runs beside each other as a page of HTML, with the place marked where they part.
+    pub fn to_html(&self, [first, second]: [&str; 2]) -> String {
+        let mut rows = String::new();
+        let mut place = 0;
+        for part in self.events.chunk_by(|one, next| in_both(one) == in_both(next)) {
+            if in_both(&part[0]) {
+                let ends = place + part.len() == self.events.len();
+                same(&mut rows, part, place == 0, ends);
+            } else {
+                if place == self.same_until {
+                    rows.push_str("<p id=\"parts\">Here they part</p>\n");
+                }
+                apart(&mut rows, part);
+            }
+            place += part.len();
+        }
+        let title = format!("{} and {}", escaped(first), escaped(second));
+        format!(
+            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+             <meta http-equiv=\"Content-Security-Policy\" \
+             content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\n\
+             <link rel=\"icon\" href=\"data:,\">\n<title>{title}</title>\n\
+             <style>\n{PALETTE}{STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n<p>{}{}</p>\n\
+             <main>\n<div class=\"row names\"><span>{}</span><i></i><span>{}</span></div>\n\
+             {rows}</main>\n</body>\n</html>\n",
+            self.summary(),
+            if self.differs() { " <a href=\"#parts\">Where they part</a>" } else { "" },
+            escaped(first),
+            escaped(second),
+        )
+    }
+
+    fn differs(&self) -> bool {
+        self.same_until < self.events.len()
+    }
+
+    /// How much is the same, in a sentence.
+    pub fn summary(&self) -> String {
+        let Contrast { same_until, both, .. } = self;
+        if !self.differs() {
+            return format!("The same happens in both, {both} events.");
+        }
+        let [first, second] = [Run::First, Run::Second].map(|run| self.alone(run));
+        format!(
+            "The first {same_until} events are the same. In both happen {both} events, in the \
+             first alone {first}, in the second alone {second}."
+        )
+    }
+}
+
+fn in_both(event: &Contrasted) -> bool {
+    event.run == Run::Both
+}
+
+/// What happens in both: what is near to something that does not, and the rest folded.
+fn same(rows: &mut String, part: &[Contrasted], begins: bool, ends: bool) {
+    let head = if begins { 0 } else { AROUND };
+    let tail = if ends { 0 } else { AROUND };
+    let folds = part.len() > head + tail + 1;
+    for (place, event) in part.iter().enumerate() {
+        if folds && place == head {
+            let more = part.len() - head - tail;
+            let _ = writeln!(rows, "<details><summary>… {more} events in both</summary>");
+        }
+        if folds && place == part.len() - tail {
+            rows.push_str("</details>\n");
+        }
+        row(rows, Some(event), Some(event), ("", ""));
+    }
+    if folds && tail == 0 {
+        rows.push_str("</details>\n");
+    }
+}
+
+/// What happens in one alone: that of both runs beside each other.
+fn apart(rows: &mut String, part: &[Contrasted]) {
+    let of = |run| part.iter().filter(move |event| event.run == run);
+    let (mut first, mut second) = (of(Run::First), of(Run::Second));
+    loop {
+        match (first.next(), second.next()) {
+            (None, None) => return,
+            (first, second) => row(rows, first, second, ("one", "two")),
+        }
+    }
+}
+
+fn row(
+    rows: &mut String,
+    first: Option<&Contrasted>,
+    second: Option<&Contrasted>,
+    (one, two): (&str, &str),
+) {
+    let cell = |event: Option<&Contrasted>, class: &str| {
+        let says = event.map_or_else(String::new, |event| escaped(&event.says));
+        match event {
+            Some(_) if !class.is_empty() => format!("<span class=\"{class}\">{says}</span>"),
+            _ => format!("<span>{says}</span>"),
+        }
+    };
+    let sign = match (one, first, second) {
+        ("", ..) => "",
+        (_, Some(_), Some(_)) => "|",
+        (_, Some(_), None) => "&lt;",
+        _ => "&gt;",
+    };
+    let (first, second) = (cell(first, one), cell(second, two));
+    let _ = writeln!(rows, "<div class=\"row\">{first}<i>{sign}</i>{second}</div>");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn contrast(events: &[(Run, &str)]) -> Contrast {
+        let event = |(run, says): &(Run, &str)| Contrasted { run: *run, says: (*says).to_owned() };
+        let events: Vec<Contrasted> = events.iter().map(event).collect();
+        Contrast {
+            same_until: events.iter().take_while(|event| in_both(event)).count(),
+            both: events.iter().filter(|event| in_both(event)).count(),
+            events,
+        }
+    }
+
+    #[test]
+    fn where_two_runs_part_is_marked_and_what_is_the_same_for_long_is_folded() {
+        let mut events = vec![(Run::Both, "P1 boots"); 9];
+        events.extend([(Run::First, "P1 <asks>"), (Run::Second, "P2 asks")]);
+        let page = contrast(&events).to_html(["a.ndjson", "b.ndjson"]);
+        assert_eq!(page.matches("id=\"parts\"").count(), 1);
+        assert!(page.contains("<summary>… 6 events in both</summary>"), "{page}");
+        assert!(page.contains("<span class=\"one\">P1 &lt;asks&gt;</span><i>|</i>"), "{page}");
+        assert_eq!(page.matches("<details>").count(), page.matches("</details>").count());
+        let same = contrast(&events[..9]).to_html(["a", "b"]);
+        assert!(!same.contains("parts\"") && same.contains("The same happens in both, 9 events."));
+        assert_eq!(same.matches("<details>").count(), same.matches("</details>").count());
+    }
+}

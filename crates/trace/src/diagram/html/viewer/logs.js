@@ -1,0 +1,82 @@
+// Logs as papers draw them: a row of boxes for each process, as they are after the present event.
+
+/** Only so many entries are drawn: the last ones. */
+const ENTRIES = 40;
+/** What an entry says is told in so many letters; all of it stands in its title. */
+const LETTERS = 5;
+/** Terms have so many colours, one after the other. */
+const TERMS = 6;
+
+class Logs {
+  constructor(trace, states) {
+    Object.assign(this, { trace, states });
+    const { row } = trace.logs;
+    // A change is seen when all those before it are.
+    let latest = -1;
+    this.steps = row.map((each) => {
+      latest = Math.max(latest, each < 0 ? -1 : trace.toldStep[each]);
+      return latest;
+    });
+    this.begin();
+    byId("logs").hidden = row.length === 0;
+  }
+
+  begin() {
+    this.read = 0;
+    this.logs = Array.from({ length: this.trace.n }, () => null);
+  }
+
+  /** Makes the logs those after a step. */
+  go(step) {
+    if (this.read > 0 && this.steps[this.read - 1] > step) this.begin();
+    while (this.read < this.steps.length && this.steps[this.read] <= step) this.change(this.read++);
+  }
+
+  change(place) {
+    const { at, stays, snapshot, terms, says, committed } = this.trace.logs;
+    this.logs[at[place]] ??= { entries: [], committed: 0 };
+    const log = this.logs[at[place]];
+    log.snapshot = snapshot[place];
+    log.entries.length = Math.min(log.entries.length, stays[place]);
+    while (log.entries.length < log.snapshot) log.entries.push(null);
+    terms[place].forEach((term, entry) => log.entries.push({ term, says: says[place][entry] }));
+    log.committed = committed[place];
+  }
+
+  show(step) {
+    if (this.steps.length === 0) return;
+    this.go(step);
+    const last = Math.max(0, ...this.logs.map((log) => log?.entries.length ?? 0));
+    const first = Math.max(1, last - ENTRIES + 1);
+    const indexes = Array.from({ length: last - first + 1 }, (_, place) => first + place);
+    const corner = element("th", { class: "soft" }, first > 1 ? "…" : "");
+    const head = element("tr", {}, corner,
+      ...indexes.map((index) => element("th", { scope: "col" }, String(index))));
+    const rows = this.logs.map((log, process) => element("tr", {}, this.name(process, step),
+      ...indexes.filter((index) => index <= (log?.entries.length ?? 0))
+        .map((index) => this.entry(log, index))));
+    byId("rows").replaceChildren(element("thead", {}, head), element("tbody", {}, ...rows));
+  }
+
+  name(process, step) {
+    const { leads, phase } = this.states.lasting(process, step);
+    const crown = leads === null ? null : element("i", { class: "crown", title: "leads" });
+    const says = phase === "down" ? " down" : "";
+    return element("th", { scope: "row" }, element("strong", {}, this.trace.name(process)), says,
+      crown);
+  }
+
+  entry(log, index) {
+    const mark = index === log.committed ? " mark" : "";
+    if (index <= log.snapshot) {
+      return element("td", { class: `snapshot safe${mark}`, title: "in a snapshot" }, "▒");
+    }
+    const { term, says } = log.entries[index - 1];
+    const text = says < 0 ? "" : this.trace.texts[says];
+    const short = text.length > LETTERS ? `${text.slice(0, LETTERS - 1)}…` : text;
+    const safe = index <= log.committed ? " safe" : "";
+    const title = `${text || "nothing"} of term ${term}${safe ? ", committed" : ""}`;
+    return element("td", { class: `term${term % TERMS}${safe}${mark}`, title },
+      element("b", {}, String(term)), short ? element("small", {}, short) : null);
+  }
+}

@@ -1,0 +1,181 @@
+//! Pictures of logs, as papers draw them: a row of boxes for each process, in each box the term of
+//! an entry, and a mark behind what is committed.
+
+mod svg;
+mod text;
+
+use std::cmp::Ordering;
+use std::path::Path;
+
+use tenure_core::ProcessId;
+
+use super::{fits, layout::unit_of};
+use crate::format::{Header, Reader, Record};
+use crate::logs::{Kept, Logs};
+use crate::merge::{MergeError, Merged, merge_files};
+use crate::show::units;
+
+/// When logs are looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// At the end of the trace.
+    End,
+    /// When all has happened that happened until then, in ticks since the beginning of the trace.
+    At(u64),
+    /// Behind the record with this number, the first being 1.
+    Behind(u64),
+}
+
+impl Moment {
+    /// Whether a record comes behind it.
+    fn is_before(self, number: u64, time: u64) -> bool {
+        match self {
+            Moment::End => false,
+            Moment::At(at) => time > at,
+            Moment::Behind(record) => number > record,
+        }
+    }
+
+    fn caption(self, header: &Header) -> String {
+        match self {
+            Moment::End => "in the end".to_owned(),
+            Moment::At(at) => format!("at {} {}", units(at), unit_of(header)),
+            Moment::Behind(record) => format!("behind event {record}"),
+        }
+    }
+}
+
+/// The logs of a run at some moments.
+#[derive(Clone, Debug)]
+pub struct LogPicture {
+    header: Header,
+    panels: Vec<Panel>,
+}
+
+/// The logs at one moment.
+#[derive(Clone, Debug)]
+struct Panel {
+    caption: String,
+    logs: Logs,
+}
+
+impl LogPicture {
+    /// Of these records of one run, at these moments in the order of the run.
+    pub fn of<'r>(
+        header: &Header,
+        records: impl IntoIterator<Item = &'r Record>,
+        moments: &[Moment],
+    ) -> Self {
+        let mut taking = Taking::new(header, moments);
+        records.into_iter().for_each(|record| taking.read(record));
+        taking.finish()
+    }
+
+    /// Of the files at `paths`, traces of one run.
+    ///
+    /// # Errors
+    ///
+    /// [`MergeError`] when they cannot be read or merged; the files are only read.
+    pub fn of_files<P: AsRef<Path>>(paths: &[P], moments: &[Moment]) -> Result<Self, MergeError> {
+        let [path] = paths else {
+            let Merged { header, records, .. } = merge_files(paths)?;
+            fits(&header)?;
+            return Ok(LogPicture::of(&header, &records, moments));
+        };
+        let mut reader = Reader::open(path)?.skipping_contents();
+        fits(reader.header())?;
+        let mut taking = Taking::new(reader.header(), moments);
+        for record in reader.by_ref() {
+            taking.read(&record?);
+        }
+        Ok(taking.finish())
+    }
+
+    /// The same with other words above the moments, as far as there are any.
+    #[must_use]
+    pub fn titled<'t>(mut self, titles: impl IntoIterator<Item = &'t str>) -> Self {
+        for (panel, title) in self.panels.iter_mut().zip(titles) {
+            title.clone_into(&mut panel.caption);
+        }
+        self
+    }
+
+    /// The logs at each of the moments.
+    pub fn logs(&self) -> impl Iterator<Item = &Logs> {
+        self.panels.iter().map(|panel| &panel.logs)
+    }
+
+    /// Whether nobody has an entry at any of the moments.
+    pub fn is_empty(&self) -> bool {
+        self.panels.iter().all(|panel| panel.logs.is_empty())
+    }
+
+    fn processes(&self) -> impl Iterator<Item = ProcessId> + Clone {
+        (0..self.header.n).map(ProcessId)
+    }
+
+    /// The highest index at any of the moments.
+    fn last(&self) -> u64 {
+        self.panels.iter().map(|panel| panel.logs.last()).max().unwrap_or(0)
+    }
+
+    /// The indexes that are drawn, where there is room for so many: the last ones.
+    fn shown(&self, most: u64) -> (u64, u64) {
+        let last = self.last();
+        (last.saturating_sub(most.max(1)) + 1, last)
+    }
+
+    /// All logs that are drawn.
+    fn all(&self) -> impl Iterator<Item = (ProcessId, &Kept)> {
+        self.panels
+            .iter()
+            .flat_map(|panel| self.processes().filter_map(|at| Some((at, panel.logs.of(at)?))))
+    }
+}
+
+/// Takes pictures while records are read.
+struct Taking {
+    picture: LogPicture,
+    /// The next one last.
+    pending: Vec<Moment>,
+    logs: Logs,
+    start: Option<u64>,
+    number: u64,
+}
+
+impl Taking {
+    fn new(header: &Header, moments: &[Moment]) -> Self {
+        let mut pending = if moments.is_empty() { vec![Moment::End] } else { moments.to_vec() };
+        pending.sort_by(|one, other| match (one, other) {
+            (Moment::At(one), Moment::At(other)) | (Moment::Behind(one), Moment::Behind(other)) => {
+                other.cmp(one)
+            }
+            _ => Ordering::Equal,
+        });
+        let picture = LogPicture { header: header.clone(), panels: Vec::new() };
+        Taking { picture, pending, logs: Logs::default(), start: None, number: 0 }
+    }
+
+    fn read(&mut self, record: &Record) {
+        let start = *self.start.get_or_insert(record.time);
+        let time = record.time.saturating_sub(start);
+        self.number += 1;
+        let number = self.number;
+        while let Some(moment) = self.pending.pop_if(|moment| moment.is_before(number, time)) {
+            self.take(moment);
+        }
+        self.logs.read(record);
+    }
+
+    fn take(&mut self, moment: Moment) {
+        let caption = moment.caption(&self.picture.header);
+        self.picture.panels.push(Panel { caption, logs: self.logs.clone() });
+    }
+
+    fn finish(mut self) -> LogPicture {
+        while let Some(moment) = self.pending.pop() {
+            self.take(moment);
+        }
+        self.picture
+    }
+}

@@ -1,0 +1,316 @@
+//! Logs as SVG: whole coordinates, the same bytes for the same trace, light and dark.
+
+use std::fmt::Write;
+
+use tenure_core::ProcessId;
+use tenure_core::service::log::{Content, Entry};
+
+use super::{LogPicture, Panel};
+use crate::diagram::svg::style::{CROWN, escaped, width};
+use crate::logs::Kept;
+use crate::plain::plain;
+
+/// A box.
+const WIDE: i64 = 36;
+/// The distance of two rows.
+const ROW: i64 = 46;
+/// How high a box is.
+const HIGH: i64 = 34;
+/// In front of the boxes: the name of a process, and that it leads or is down.
+const NAMES: i64 = 78;
+/// What stands for entries that are not drawn takes so much.
+const MORE: i64 = 20;
+/// Above the boxes: a caption, and the indexes.
+const ABOVE: i64 = 44;
+/// Between two moments.
+const BETWEEN: i64 = 34;
+/// Moments are beside each other as far as this.
+const WIDEST: i64 = 960;
+/// Around everything.
+const PAD: i64 = 14;
+/// What stands in a box below the term has at most so many letters.
+const LETTERS: usize = 4;
+/// Terms have so many colours, one after the other; the number is in the box as well.
+const COLOURS: u64 = 6;
+
+const STYLE: &str = "\
+text{font:12px Helvetica,Arial,'Liberation Sans',sans-serif;fill:#1b1f24}
+.name{font-weight:bold;font-size:14px}
+.term{font-weight:bold;font-size:15px}
+.small{font-size:11px;fill:#4d555e}
+.says{font-size:11px;fill:#1b1f24}
+.paper{fill:#fff}
+.crown{fill:#e69f00;stroke:#5c4000}
+.entry{stroke:#4d555e;stroke-width:1.2;stroke-dasharray:4 3}
+.safe{stroke:#1b1f24;stroke-width:1.6;stroke-dasharray:none}
+.snapshot{fill:#e3e6ea}
+.mark{stroke:#a0348f;stroke-width:5;fill:none}
+.t0{fill:#e6def6}.t1{fill:#cfe6f7}.t2{fill:#fbe6ba}.t3{fill:#c9eddb}
+.t4{fill:#f7d5e6}.t5{fill:#fad4c3}
+@media (prefers-color-scheme:dark){
+text,.says{fill:#f2f4f6}
+.small{fill:#aab2bb}
+.paper{fill:#12161b}
+.crown{fill:#f0c040;stroke:#fff3c4}
+.entry{stroke:#aab2bb}
+.safe{stroke:#f2f4f6}
+.snapshot{fill:#343c45}
+.mark{stroke:#e79bd8}
+.t0{fill:#4a3f73}.t1{fill:#1d4f76}.t2{fill:#6b4e0c}.t3{fill:#15573f}
+.t4{fill:#6d2f52}.t5{fill:#74361c}
+}
+";
+
+impl LogPicture {
+    /// The logs as an SVG file, of long ones the last `most` entries.
+    pub fn to_svg(&self, most: u64) -> String {
+        let (first, last) = self.shown(most);
+        let mut drawing =
+            Drawing { picture: self, first, last, left: 0, top: 0, drawn: String::new() };
+        let (across, down) = drawing.panel_size();
+        let beside = ((WIDEST + BETWEEN) / (across + BETWEEN)).max(1);
+        for (place, panel) in self.panels.iter().enumerate() {
+            let place = place as i64;
+            drawing.left = place % beside * (across + BETWEEN);
+            drawing.top = place / beside * (down + BETWEEN);
+            drawing.panel(panel);
+        }
+        let count = self.panels.len() as i64;
+        let columns = count.min(beside);
+        let rows = (count + beside - 1) / beside;
+        let high = rows * (down + BETWEEN) - BETWEEN;
+        (drawing.left, drawing.top) = (0, 0);
+        let legend = drawing.legend(high + 24);
+        let wide = (columns * (across + BETWEEN) - BETWEEN).max(legend);
+        drawing.finish(wide, high + 34)
+    }
+
+    /// The picture in words, for those who do not see it.
+    fn summary(&self) -> String {
+        let mut summary = String::from("The logs of all processes.");
+        for panel in &self.panels {
+            if summary.len() > 1_000 {
+                summary += " And so on.";
+                break;
+            }
+            let _ = write!(summary, " {}:", panel.caption);
+            for at in self.processes() {
+                let Some(kept) = panel.logs.of(at) else { continue };
+                let leads = if kept.leads.is_some() { " leads and" } else { "" };
+                let snapshot = match kept.snapshot {
+                    0 => String::new(),
+                    index => format!(" a snapshot up to {index} and"),
+                };
+                let terms: Vec<String> =
+                    kept.entries.iter().map(|it| it.term.to_string()).collect();
+                let terms = if terms.is_empty() { "nothing".to_owned() } else { terms.join(" ") };
+                let _ = write!(
+                    summary,
+                    " {at}{leads} has{snapshot} {terms}, committed {};",
+                    kept.committed
+                );
+            }
+        }
+        summary
+    }
+}
+
+struct Drawing<'p> {
+    picture: &'p LogPicture,
+    first: u64,
+    last: u64,
+    /// Where the moment lies that is being drawn.
+    left: i64,
+    top: i64,
+    drawn: String,
+}
+
+impl Drawing<'_> {
+    fn more(&self) -> i64 {
+        if self.first > 1 { MORE } else { 0 }
+    }
+
+    /// How wide and how high the logs of one moment are.
+    fn panel_size(&self) -> (i64, i64) {
+        let boxes = (self.last + 1 - self.first) as i64;
+        let across = NAMES + self.more() + boxes.max(1) * WIDE;
+        (across, ABOVE + i64::from(self.picture.header.n) * ROW)
+    }
+
+    fn left_of(&self, index: u64) -> i64 {
+        self.left + NAMES + self.more() + (index - self.first) as i64 * WIDE
+    }
+
+    fn panel(&mut self, panel: &Panel) {
+        let (left, top) = (self.left, self.top);
+        if self.picture.panels.len() > 1 {
+            self.text(left, top + 12, "", "name", &panel.caption);
+        }
+        if self.last > 0 {
+            for index in self.first..=self.last {
+                let middle = self.left_of(index) + WIDE / 2;
+                self.text(middle, top + ABOVE - 8, "middle", "small", &index.to_string());
+            }
+        }
+        for at in self.picture.processes() {
+            let row = top + ABOVE + at.index() as i64 * ROW;
+            self.name(at, panel.logs.of(at), row);
+            if let Some(kept) = panel.logs.of(at) {
+                self.row(kept, row);
+            }
+        }
+    }
+
+    fn name(&mut self, at: ProcessId, kept: Option<&Kept>, top: i64) {
+        let middle = top + HIGH / 2;
+        let left = self.left;
+        self.text(left, middle + 5, "", "name", &at.to_string());
+        let Some(kept) = kept else { return };
+        if kept.leads.is_some() {
+            let _ = writeln!(
+                self.drawn,
+                "<path class=\"crown\" transform=\"translate({} {middle})\" d=\"{CROWN}\"/>",
+                left + NAMES - 22
+            );
+        } else if kept.is_down {
+            self.text(left + NAMES - 8, middle + 4, "end", "small", "down");
+        }
+    }
+
+    fn row(&mut self, kept: &Kept, top: i64) {
+        if kept.last() > 0 && self.first > 1 {
+            self.text(self.left + NAMES + 4, top + HIGH / 2 + 4, "", "small", "…");
+        }
+        if kept.last() > 0 && kept.last() < self.first {
+            let says = format!("ends at {}", kept.last());
+            self.text(self.left + NAMES + MORE, top + HIGH / 2 + 4, "", "small", &says);
+        }
+        if kept.snapshot >= self.first {
+            self.snapshot(kept.snapshot, top);
+        }
+        for index in self.first..=kept.last() {
+            let Some(entry) = kept.entry(index) else { continue };
+            self.entry(entry, index <= kept.committed, self.left_of(index), top);
+        }
+        if kept.committed >= self.first {
+            let right = self.left_of(kept.committed.min(self.last)) + WIDE - 1;
+            let _ = writeln!(
+                self.drawn,
+                "<path class=\"mark\" d=\"M{right} {}V{}\"/>",
+                top - 4,
+                top + HIGH + 4
+            );
+        }
+    }
+
+    /// What stands for all entries up to an index.
+    fn snapshot(&mut self, index: u64, top: i64) {
+        let (left, right) = (self.left_of(self.first), self.left_of(index) + WIDE);
+        let _ = writeln!(
+            self.drawn,
+            "<rect class=\"entry safe snapshot\" x=\"{}\" y=\"{top}\" width=\"{}\" \
+             height=\"{HIGH}\" rx=\"2\"/>",
+            left + 1,
+            right - left - 4
+        );
+        let says = if right - left > 2 * WIDE { "snapshot" } else { "sn." };
+        self.text((left + right) / 2 - 1, top + 21, "middle", "says", says);
+    }
+
+    fn entry(&mut self, entry: &Entry, safe: bool, left: i64, top: i64) {
+        let colour = entry.term % COLOURS;
+        let class = if safe { "entry safe" } else { "entry" };
+        let _ = writeln!(
+            self.drawn,
+            "<g><title>{}</title><rect class=\"{class} t{colour}\" x=\"{}\" y=\"{top}\" \
+             width=\"{}\" height=\"{HIGH}\" rx=\"2\"/></g>",
+            escaped(&plain(&entry.to_string())),
+            left + 1,
+            WIDE - 4
+        );
+        let middle = left + WIDE / 2 - 1;
+        let says = says(entry);
+        let term = entry.term.to_string();
+        let below = if says.is_empty() { top + 22 } else { top + 16 };
+        self.text(middle, below, "middle", "term", &term);
+        if !says.is_empty() {
+            self.text(middle, top + 29, "middle", "says", &says);
+        }
+    }
+
+    /// What the signs mean. Returns how wide that is.
+    fn legend(&mut self, y: i64) -> i64 {
+        let mut x = 0;
+        let committed = self.picture.all().any(|(_, kept)| kept.committed >= self.first);
+        let leads = self.picture.all().any(|(_, kept)| kept.leads.is_some());
+        if committed {
+            let _ = writeln!(
+                self.drawn,
+                "<path class=\"mark\" d=\"M{} {}V{}\"/>",
+                x + 3,
+                y - 11,
+                y + 3
+            );
+            x = self.sign(x + 12, y, "committed, as far as each knows");
+        }
+        if leads {
+            let _ = writeln!(
+                self.drawn,
+                "<path class=\"crown\" transform=\"translate({} {})\" d=\"{CROWN}\"/>",
+                x + 9,
+                y - 4
+            );
+            x = self.sign(x + 22, y, "leads");
+        }
+        if self.first > 1 {
+            x = self.sign(x, y, &format!("… {} earlier entries", self.first - 1));
+        }
+        x
+    }
+
+    fn sign(&mut self, x: i64, y: i64, says: &str) -> i64 {
+        self.text(x, y, "", "small", says);
+        x + width(says) + 10
+    }
+
+    fn text(&mut self, x: i64, y: i64, anchor: &str, class: &str, says: &str) {
+        let anchor = match anchor {
+            "" => String::new(),
+            anchor => format!(" text-anchor=\"{anchor}\""),
+        };
+        let says = escaped(says);
+        let _ = writeln!(
+            self.drawn,
+            "<text class=\"{class}\" x=\"{x}\" y=\"{y}\"{anchor}>{says}</text>"
+        );
+    }
+
+    fn finish(self, wide: i64, high: i64) -> String {
+        let title = escaped(&plain(&self.picture.header.algorithm));
+        let told = escaped(&self.picture.summary());
+        let (wide, high) = (wide + 2 * PAD, high + 2 * PAD);
+        format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"-{PAD} -{PAD} {wide} {high}\" \
+             width=\"{wide}\" height=\"{high}\" role=\"img\" aria-labelledby=\"title summary\">\n\
+             <title id=\"title\">{title}: logs</title>\n<desc id=\"summary\">{told}</desc>\n\
+             <style>\n{STYLE}</style>\n\
+             <rect class=\"paper\" x=\"-{PAD}\" y=\"-{PAD}\" width=\"{wide}\" height=\"{high}\"/>\n\
+             {}</svg>\n",
+            self.drawn
+        )
+    }
+}
+
+/// What an entry says, in so few letters that they fit below its term.
+fn says(entry: &Entry) -> String {
+    let says = match &entry.content {
+        Content::Nothing => return String::new(),
+        Content::Payload(payload) => payload.to_string(),
+        Content::Members(members) => members.text(),
+    };
+    let says = plain(&says).into_owned();
+    if says.chars().count() <= LETTERS {
+        return says;
+    }
+    says.chars().take(LETTERS - 1).chain(['…']).collect()
+}

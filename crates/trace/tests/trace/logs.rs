@@ -1,0 +1,123 @@
+//! Pictures of logs: what is drawn, in how many letters.
+
+use tenure_core::ProcessId;
+use tenure_core::service::log::{Content, Entry, Event, Payload};
+use tenure_trace::diagram::{LogPicture, Moment, Page, Window};
+use tenure_trace::{Header, Kind, Record, Service, Source, Told};
+
+fn header() -> Header {
+    Header::new("raft-log", Service::Log, 3, Source::Simulator)
+}
+
+fn told(time: u64, at: u32, event: Event) -> Record {
+    let kind = Kind::Event(Told::Agreement(event.into()));
+    Record::new(time * 1_000_000, ProcessId(at), kind)
+}
+
+fn entry(term: u64) -> Entry {
+    Entry { term, content: Content::Payload(Payload::from(term)) }
+}
+
+fn stored(time: u64, at: u32, index: u64, term: u64) -> Record {
+    told(time, at, Event::Stored { index, entry: entry(term) })
+}
+
+/// P1 leads, and has so many entries, the last one of term 12; all but that are committed. P2 has
+/// two, and P3 is down.
+fn story(entries: u64) -> Vec<Record> {
+    let mut records = vec![told(0, 0, Event::Leading { term: 1 })];
+    for index in 1..=entries {
+        records.push(stored(index, 0, index, if index == entries { 12 } else { 1 }));
+    }
+    for index in 1..entries {
+        records.push(told(entries, 0, Event::Committed { index, entry: entry(1) }));
+    }
+    records.extend([stored(entries, 1, 1, 1), stored(entries, 1, 2, 2)]);
+    records.push(Record::new(entries * 1_000_000, ProcessId(2), Kind::Crash));
+    records
+}
+
+fn text(entries: u64, columns: usize) -> String {
+    LogPicture::of(&header(), &story(entries), &[]).to_text(columns, false)
+}
+
+#[test]
+fn a_row_of_boxes_says_the_terms_and_what_is_committed() {
+    assert_eq!(
+        text(3, 80),
+        "           1    2    3\n\
+         P1 leads │ 1  │ 1  ║ 12 │\n\
+         P2       │ 1  │ 2  │\n\
+         P3 down\n\
+         ║ committed up to here, as far as each process knows\n"
+    );
+}
+
+#[test]
+fn of_long_logs_the_ends_are_drawn_in_as_many_letters_as_there_are() {
+    for columns in [60, 80] {
+        let text = text(40, columns);
+        assert!(text.lines().all(|line| line.chars().count() <= columns), "{text}");
+        let leader = text.lines().nth(1).unwrap_or_default();
+        assert!(leader.starts_with("P1 leads … │ 1  │"), "{text}");
+        assert!(leader.ends_with("│ 1  ║ 12 │"), "{text}");
+        assert!(text.contains("P2       … ends at 2\n"), "{text}");
+        assert!(text.contains(" earlier entries\n"), "{text}");
+    }
+}
+
+#[test]
+fn colours_change_no_letter() {
+    let picture = LogPicture::of(&header(), &story(3), &[]);
+    let coloured = picture.to_text(80, true);
+    assert!(coloured.contains("\u{1b}["));
+    let mut plain = String::new();
+    for part in coloured.split('\u{1b}') {
+        plain.push_str(if part.starts_with('[') { part.split_once('m').unwrap().1 } else { part });
+    }
+    assert_eq!(plain, picture.to_text(80, false));
+}
+
+#[test]
+fn moments_are_drawn_in_the_order_of_the_run() {
+    let moments = [Moment::At(2_000_000), Moment::At(1_000_000)];
+    let text = LogPicture::of(&header(), &story(3), &moments).to_text(80, false);
+    let captions: Vec<&str> = text.lines().filter(|line| line.starts_with("at ")).collect();
+    assert_eq!(captions, ["at 1 units", "at 2 units"]);
+    let first = LogPicture::of(&header(), &story(3), &[Moment::Behind(2)]);
+    assert!(first.to_text(80, false).contains("P1 leads │ 1 │\n"));
+    assert!(LogPicture::of(&header(), &story(3), &[Moment::Behind(1)]).is_empty());
+}
+
+#[test]
+fn a_picture_is_the_same_bytes_again_and_says_itself_in_words() {
+    let svg = LogPicture::of(&header(), &story(3), &[]).to_svg(24);
+    assert_eq!(svg, LogPicture::of(&header(), &story(3), &[]).to_svg(24));
+    assert!(svg.contains("P1 leads and has 1 1 12, committed 2;"), "{svg}");
+    assert_eq!(svg.matches("class=\"entry safe").count(), 2);
+    assert_eq!(svg.matches("class=\"entry t").count(), 3);
+    let long = LogPicture::of(&header(), &story(40), &[]).to_svg(24);
+    assert_eq!(long.matches("class=\"entry").count(), 24);
+    assert!(long.contains("… 16 earlier entries"), "{long}");
+}
+
+#[test]
+fn a_page_has_what_changes_and_what_was_there_before_its_window() {
+    let page = |window| {
+        let mut page = Page::new(&header(), window);
+        story(3).iter().for_each(|record| page.read(record));
+        let mut bytes = Vec::new();
+        page.write(None, &mut bytes).unwrap();
+        let text = String::from_utf8(bytes).unwrap();
+        let (_, rest) = text.split_once("id=\"trace\">").unwrap();
+        let told: serde_json::Value =
+            serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap();
+        told["logs"].clone()
+    };
+    let whole = page(Window::default());
+    assert_eq!(whole["row"][0], 0);
+    assert_eq!(whole["terms"][3], serde_json::json!([12]));
+    let cut = page(Window { events: Some(4..=9), ..Window::default() });
+    assert_eq!((&cut["row"][0], &cut["terms"][0]), (&(-1).into(), &serde_json::json!([1, 1])));
+    assert_eq!((&cut["row"][1], &cut["stays"][1]), (&0.into(), &2.into()));
+}
