@@ -60,7 +60,7 @@ macro_rules! chapters {
 static CHAPTERS: LazyLock<Vec<Chapter>> = LazyLock::new(|| {
     let files = chapters! {
         "models" "memory" "problem" "central" "ring" "lamport" "ricart-agrawala" "election"
-        "ring-election" "bully" "agreement" "companions"
+        "ring-election" "bully" "agreement" "log" "companions"
     };
     files.into_iter().map(|(name, text)| read(name, text)).collect()
 });

@@ -1,5 +1,6 @@
 //! What a log kept by Raft assumes, survives, costs and promises.
 
+use tenure_core::theory::Theory;
 use tenure_core::{Algorithm, Card, Cost, Crashes, Faults, Property, Service, Strategy, Timing};
 
 use super::{Config, RaftLog, Switch};
@@ -22,6 +23,7 @@ impl Algorithm for RaftLog {
             messages: Cost::per_agreement("2(N−1), and heartbeats", 2 * (n - 1), None)
                 .in_part()
                 .none_alone(size),
+            theory: Some(Theory::agreement("2 at the leader", 2)),
             variants: Variants::<Switch>::declared(),
             ..Card::agreement(
                 Service::Log,

@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use tenure_algorithms::catalogue::Parameters;
 use tenure_check::{Counterexample, Judgement, Report};
-use tenure_core::{Detection, Property, Timing};
+use tenure_core::{Detection, Property, Service, Timing};
 
 use super::Kind;
 use crate::cmd::check;
@@ -35,6 +35,8 @@ const fn fault(name: &'static str, head: &'static str, options: &'static str) ->
 const ENTRIES: &[&str] = &["-n 2 --entries 2", "-n 3 --entries 1"];
 const STARTS: &[&str] = &["-n 2", "-n 3 --ids 3,1,2"];
 const ASKED: &[&str] = &["-n 2", "-n 3"];
+/// Whoever leads goes on to send: its worlds end where a link holds one message at a time.
+const LOGGED: &[&str] = &["-n 2 --in-flight 1", "-n 3 --in-flight 1"];
 
 const OF_MUTEX: &[Fault] = &[
     fault("none, links in order", "none", "--channel fifo"),
@@ -186,6 +188,7 @@ fn cell(kind: Kind, name: &'static str, fault: &Fault) -> Result<Cell, Failure> 
     let scopes = match (fault.scopes, kind) {
         ([], Kind::Mutex) => ENTRIES,
         ([], Kind::Election) => STARTS,
+        ([], Kind::Agreement) if keeps_a_log(name) => LOGGED,
         ([], Kind::Agreement) => ASKED,
         (scopes, _) => scopes,
     };
@@ -210,6 +213,12 @@ fn cell(kind: Kind, name: &'static str, fault: &Fault) -> Result<Cell, Failure> 
         }
     }
     Ok(worst)
+}
+
+/// Whether an algorithm offers a log, which never comes to an end.
+fn keeps_a_log(name: &str) -> bool {
+    let card = tenure_instances::card(name, &Parameters::plain(3));
+    card.is_ok_and(|card| card.service == Service::Log)
 }
 
 /// Whether an algorithm has timeouts of its own or listens to a detector.

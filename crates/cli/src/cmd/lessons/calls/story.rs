@@ -4,7 +4,9 @@ use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
+use tenure_algorithms::agreement::{RaftLog, raft_log};
+use tenure_algorithms::catalogue::{Configured, Parameters};
 use tenure_algorithms::election::{
     Bully, ChangRoberts, HirschbergSinclair, bully, chang_roberts, hirschberg_sinclair,
 };
@@ -15,8 +17,8 @@ use tenure_algorithms::{Switch, UnknownVariant, Variants};
 use tenure_core::{Group, ProcessId, Rank, TICKS_PER_UNIT};
 use tenure_lessons::Made;
 use tenure_sim::{Settings, Simulation};
-use tenure_trace::diagram::{Direction, Margin, View, lay_out};
-use tenure_trace::{Course, Reader, Record, Recorded, Script, perform as performed};
+use tenure_trace::diagram::{Direction, LogPicture, Margin, Moment, View, lay_out};
+use tenure_trace::{Course, Header, Logs, Reader, Record, Recorded, Script, perform as performed};
 
 use super::aged::Aged;
 use crate::cmd::output::width;
@@ -34,6 +36,13 @@ const STORIES: &[(&str, &str)] = stories! {
     "chang-roberts/cases" => "chang-roberts-cases.txt"
     "hirschberg-sinclair/phases" => "hirschberg-sinclair-phases.txt"
     "lamport/first-entry" => "lamport-first-entry.txt"
+    "raft-log/figure-3-6" => "raft-log-figure-3-6.txt"
+    "raft-log/figure-3-7" => "raft-log-figure-3-7.txt"
+    "raft-log/figure-3-7-d2" => "raft-log-figure-3-7-d2.txt"
+    "raft-log/members" => "raft-log-members.txt"
+    "raft-log/slow-follower" => "raft-log-slow-follower.txt"
+    "raft-log/two-leaders" => "raft-log-two-leaders.txt"
+    "raft-log/waiting-read" => "raft-log-waiting-read.txt"
     "ricart-agrawala/replies" => "ricart-agrawala-replies.txt"
     "ricart-agrawala/7-15" => "ricart-agrawala-7-15.txt"
 };
@@ -56,7 +65,9 @@ pub(super) struct Story {
 }
 
 /// Performs a story. The data is that of a run of `tenure simulate` with the same course, and
-/// `told`: the lines of the story, block by block; and `sent`: how many messages in each.
+/// `told`: the lines of the story, block by block; and `sent`: how many messages in each. Where
+/// logs are kept, `logs` has what they are behind each block, by process: the terms of the entries,
+/// and up to which index they are known to be committed.
 pub(super) fn perform(with: Story) -> Result<Made, String> {
     let known = STORIES.iter().find(|(name, _)| *name == with.script);
     let script = known.map_or(with.script.as_str(), |(_, script)| script);
@@ -87,6 +98,18 @@ pub(super) fn perform(with: Story) -> Result<Made, String> {
         "lamport" => {
             let variants = variants(&with)?;
             story.on_all::<Lamport>(lamport::Config { variants })
+        }
+        "raft-log" => {
+            let config = |group: Group| {
+                let variants = with.variants.clone();
+                raft_log::Config::configured(&Parameters {
+                    variants,
+                    ..Parameters::plain(group.size())
+                })
+            };
+            config(Group::new(ProcessId(0), 1)).map_err(said)?;
+            let known = |group| config(group).expect("its variants are known for one process");
+            story.on::<RaftLog>(known)
         }
         "ricart-agrawala" => match with.clocks {
             Some(clocks) => story.on_all::<Aged>(clocks),
@@ -141,12 +164,40 @@ impl With<'_> {
         let sends =
             |lines: &Vec<&str>| lines.iter().filter(|it| it.starts_with("  sends ")).count();
         let sent: Vec<usize> = told.iter().map(sends).collect();
+        let (header, records) = page.read()?;
+        let behind = Course::behind_blocks::<P>(&script, &config, &records).map_err(said)?;
+        let moments: Vec<Moment> = behind.into_iter().map(Moment::Behind).collect();
+        let logs = LogPicture::of(&header, &records, &moments);
         if let Value::Object(fields) = &mut data {
             fields.insert("sent".to_owned(), json!(sent));
             fields.insert("told".to_owned(), json!(told));
+            if !logs.is_empty() {
+                let all: Vec<Value> = logs.logs().map(|logs| terms(logs, header.n)).collect();
+                fields.insert("logs".to_owned(), Value::Array(all));
+            }
         }
-        Ok(Made { data, picture: Some(page.drawn()?) })
+        let picture = if logs.is_empty() {
+            let layout = lay_out(&header, &records, View::default());
+            layout.to_text_within(Direction::Down, Margin::Place, width())
+        } else {
+            logs.to_text(width(), false)
+        };
+        Ok(Made { data, picture: Some(picture) })
     }
+}
+
+/// The logs of all, as data.
+fn terms(logs: &Logs, size: u32) -> Value {
+    let kept = (0..size).map(ProcessId).filter_map(|at| Some((at, logs.of(at)?)));
+    let log = |(at, kept): (ProcessId, &tenure_trace::Kept)| {
+        let terms: Vec<u64> = kept.entries.iter().map(|entry| entry.term).collect();
+        let mut told = json!({ "terms": terms, "committed": kept.committed });
+        if kept.snapshot > 0 {
+            told["snapshot"] = kept.snapshot.into();
+        }
+        (at.to_string(), told)
+    };
+    Value::Object(kept.map(log).collect::<Map<String, Value>>())
 }
 
 fn said(error: impl ToString) -> String {
@@ -173,14 +224,12 @@ impl Write for Page {
 }
 
 impl Page {
-    fn drawn(&self) -> Result<String, String> {
+    fn read(&self) -> Result<(Header, Vec<Record>), String> {
         let bytes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut reader = Reader::new(bytes.as_slice(), "story").map_err(said)?;
         let header = reader.header().clone();
         let records: Result<Vec<Record>, _> = reader.by_ref().collect();
-        let records = records.map_err(said)?;
-        let layout = lay_out(&header, &records, View::default());
-        Ok(layout.to_text_within(Direction::Down, Margin::Place, width()))
+        Ok((header, records.map_err(said)?))
     }
 }
 
