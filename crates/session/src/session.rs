@@ -84,6 +84,11 @@ impl Session {
         self.by.is_some()
     }
 
+    /// On which side the time of the answer runs by which it lives.
+    pub const fn lives_by(&self) -> Option<Side> {
+        self.by
+    }
+
     /// Why it is over, if it is.
     pub const fn ended(&self) -> Option<Lost> {
         self.ended

@@ -97,7 +97,7 @@ impl<K: Clone + PartialEq> Waiter<K> {
             // What is watched already is watched from where it was, lest something is missed.
             (Some(ahead), Place::Behind { key, .. }) if *key == ahead => None,
             (Some(key), _) => {
-                let from = seen.revision + 1;
+                let from = seen.revision.saturating_add(1);
                 self.place = Place::Behind { key: key.clone(), from };
                 Some(Wish::Watch { key, from })
             }

@@ -30,6 +30,8 @@ mod span;
 mod store;
 mod txn;
 mod watch;
+#[cfg(feature = "serde")]
+mod wire;
 
 pub use bytes::Bytes;
 pub use claim::{Claim, Share, claim_key};

@@ -164,15 +164,22 @@ impl Store {
         Ok(Replay { events, next: next.max(from) })
     }
 
+    /// Counts entries from the beginning again, as for a log that begins anew: for searches, to
+    /// which a number that only grows would be ever another state. No expiry may be under way.
+    pub fn recounted(&mut self) {
+        self.applied.index = 0;
+        self.leases.0.values_mut().for_each(|lease| lease.renewed = 0);
+    }
+
     /// The store of a new cluster, made of that of an old one: its log begins anew, and its
     /// revision is higher by so much, that no fence is ever handed out twice. It has to be more
     /// than the revisions that the old cluster may have made since. Whoever watches from an
     /// earlier revision is told that this is forgotten.
     pub fn restored(mut self, bump: u64) -> Self {
-        self.applied = At::default();
+        self.applied.term = 0;
         self.revision = self.revision.saturating_add(bump);
         self.history = History::from(self.revision);
-        self.leases.0.values_mut().for_each(|lease| lease.renewed = 0);
+        self.recounted();
         self
     }
 }

@@ -10,6 +10,7 @@ mod generations;
 pub mod k_mutex;
 pub mod lamport;
 pub mod lease;
+pub mod leased;
 pub mod maekawa;
 pub mod majority;
 pub mod misra_ring;
@@ -50,4 +51,5 @@ crate::catalogue::members! {
     "dijkstra-ring" => dijkstra_ring::DijkstraRing;
     "edge-chasing" => edge_chasing::EdgeChasing;
     "lease" => lease::Lease;
+    "leased" => leased::Leased;
 }

@@ -20,6 +20,7 @@ mod independent;
 mod k_mutex;
 mod lamport;
 mod lease;
+mod leased;
 mod liveness;
 mod majority;
 mod misra_ring;

@@ -1,0 +1,41 @@
+//! The rules that the proof rests on, each with the mistakes that are made about it.
+
+use tenure_session::RunOut;
+
+use super::Leased;
+use super::config::{PARTS, Switch};
+
+impl Leased {
+    /// Whether who waits takes notice of its session's end.
+    pub(super) fn minds_its_session(&self) -> bool {
+        !self.has(Switch::GrantToDeadSession)
+    }
+
+    /// Whether a leader that was deposed finds that out before it answers a renewal.
+    pub(super) fn asks_a_majority(&self) -> bool {
+        !self.has(Switch::DeposedRenews)
+    }
+
+    /// Whether a lease that was renewed goes on from there.
+    pub(super) fn minds_renewals(&self) -> bool {
+        !self.has(Switch::ExpiryDisregardsRenewal)
+    }
+
+    /// What comes of a part of a lease that is over: what is left is noted.
+    pub(super) fn noted(&self, run_out: RunOut) -> Option<u64> {
+        match run_out {
+            RunOut::Note { left } if !self.has(Switch::TtlJumpsBack) => Some(left),
+            _ => None,
+        }
+    }
+
+    /// From how many parts a new leader counts.
+    pub(super) fn counted_from(&self, left: u64) -> u64 {
+        if self.has(Switch::TtlJumpsBack) { PARTS } else { left.clamp(1, PARTS) }
+    }
+
+    /// From which revision on a key is watched that was seen in the one before.
+    pub(super) fn watched_from(&self, from: u64) -> u64 {
+        if self.has(Switch::WatchFromWrongRevision) { 0 } else { from }
+    }
+}

@@ -1,0 +1,118 @@
+//! What is answered, as JSON as etcd's gateway gives it: what is zero or empty is left out.
+
+use serde_json::{Map, Value, json};
+use tenure_store::{Answer, Deleted, Done, Event, Found, KeyValue, Kind, Reply, Store, Watch};
+
+/// With the revision of the store in front.
+pub(crate) fn headed(revision: u64, mut answer: Value) -> Value {
+    answer["header"] = json!({ "revision": revision.to_string() });
+    answer
+}
+
+fn object(fields: impl IntoIterator<Item = (&'static str, Value)>) -> Value {
+    let is_there = |value: &Value| match value {
+        Value::Null | Value::Bool(false) => false,
+        Value::String(text) => !text.is_empty() && text != "0",
+        Value::Array(list) => !list.is_empty(),
+        _ => true,
+    };
+    let fields = fields.into_iter().filter(|(_, value)| is_there(value));
+    Value::Object(fields.map(|(name, value)| (name.to_owned(), value)).collect::<Map<_, _>>())
+}
+
+fn number(number: u64) -> Value {
+    Value::String(number.to_string())
+}
+
+fn base64(bytes: &[u8]) -> Value {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::new();
+    for three in bytes.chunks(3) {
+        let mut bits = [0; 4];
+        bits[1..=three.len()].copy_from_slice(three);
+        let bits = u32::from_be_bytes(bits);
+        for place in 0..4 {
+            let digit = DIGITS[(bits >> (18 - 6 * place)) as usize & 63];
+            text.push(if place <= three.len() { char::from(digit) } else { '=' });
+        }
+    }
+    Value::String(text)
+}
+
+fn key_value(kv: &KeyValue) -> Value {
+    object([
+        ("key", base64(&kv.key)),
+        ("create_revision", number(kv.create_revision)),
+        ("mod_revision", number(kv.mod_revision)),
+        ("version", number(kv.version)),
+        ("value", base64(&kv.value)),
+        ("lease", number(kv.lease)),
+    ])
+}
+
+pub(crate) fn found(found: &Found) -> Value {
+    let kvs = found.kvs.iter().map(|kv| key_value(kv)).collect();
+    object([("kvs", kvs), ("more", found.more.into()), ("count", number(found.count))])
+}
+
+fn deleted(deleted: &Deleted) -> Value {
+    let prev = deleted.prev.iter().map(|kv| key_value(kv)).collect();
+    object([("deleted", number(deleted.count)), ("prev_kvs", prev)])
+}
+
+fn done(done: &Done) -> Value {
+    let reply = |reply: &Reply| match reply {
+        Reply::Range(range) => json!({ "response_range": headed(range.revision, found(range)) }),
+        Reply::Put(put) => {
+            let prev = put.prev.as_ref().map_or(Value::Null, |kv| key_value(kv));
+            json!({ "response_put": headed(put.revision, object([("prev_kv", prev)])) })
+        }
+        Reply::Delete(delete) => {
+            json!({ "response_delete_range": headed(delete.revision, deleted(delete)) })
+        }
+        // etcd heads what is nested with nothing.
+        Reply::Txn(txn) => json!({ "response_txn": self::done(txn) }),
+    };
+    let replies = done.replies.iter().map(reply).collect();
+    object([("succeeded", done.succeeded.into()), ("responses", replies)])
+}
+
+pub(crate) fn of(answer: &Answer) -> Value {
+    match answer {
+        Answer::Put(put) => {
+            object([("prev_kv", put.prev.as_ref().map_or(Value::Null, |kv| key_value(kv)))])
+        }
+        Answer::Delete(delete) => deleted(delete),
+        Answer::Txn(txn) => done(txn),
+        Answer::Granted { lease, ttl } => object([("ID", number(*lease)), ("TTL", number(*ttl))]),
+        _ => object([]),
+    }
+}
+
+pub(crate) fn lease(store: &Store, lease: u64) -> Value {
+    let known = store.lease(lease);
+    let keys = known.map(|lease| lease.keys.iter().map(|key| base64(key)).collect());
+    let granted = known.map_or(Value::Null, |lease| number(lease.ttl));
+    let fields =
+        [("ID", number(lease)), ("grantedTTL", granted), ("keys", keys.unwrap_or(Value::Null))];
+    headed(store.revision(), object(fields))
+}
+
+pub(crate) fn leases(store: &Store) -> Value {
+    let leases = store.leases().map(|(lease, _)| json!({ "ID": number(lease) })).collect();
+    headed(store.revision(), object([("leases", leases)]))
+}
+
+fn event(event: &Event) -> Value {
+    let kind = if event.kind == Kind::Delete { "DELETE".into() } else { Value::Null };
+    let prev = event.prev.as_ref().map_or(Value::Null, |kv| key_value(kv));
+    object([("type", kind), ("kv", key_value(&event.kv)), ("prev_kv", prev)])
+}
+
+/// All that a watcher is shown who begins now and looks back.
+pub(crate) fn watched(store: &Store, watch: &Watch) -> Value {
+    match store.replay(watch, watch.start_revision, usize::MAX) {
+        Ok(replay) => object([("events", replay.events.iter().map(event).collect())]),
+        Err(forgotten) => json!({ "compact_revision": number(forgotten.first) }),
+    }
+}
