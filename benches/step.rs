@@ -1,33 +1,45 @@
-//! The bare step of Ricart–Agrawala: how fast it is, and that it allocates nothing in steady
-//! state.
+//! The bare step of Ricart–Agrawala and of Raft with its log: how fast it is, and what it allocates
+//! in steady state, which is nothing but the entries in messages and in logs.
 //!
-//! `cargo bench --bench step` prints both. Processes enter in turn; their messages are carried by
-//! hand through one reused batch.
+//! `cargo bench --bench step` prints both. Processes enter in turn, or one of them appends; their
+//! messages are carried by hand through one reused batch.
 #![allow(clippy::print_stdout, reason = "a benchmark is here to print")]
 
 use std::collections::VecDeque;
 use std::hint::black_box;
 use std::time::Instant;
 
+use tenure_algorithms::agreement::{RaftLog, raft_log};
 use tenure_algorithms::mutex::{RicartAgrawala, ricart_agrawala};
+use tenure_core::service::log::{self, Payload};
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{Batch, Group, Input, ProcessId, Protocol, Still};
 
 fn main() {
-    println!("{:>4}{:>16}{:>22}", "N", "million steps/s", "allocations/step");
+    println!("{:<16}{:>4}{:>16}{:>22}", "", "N", "million steps/s", "allocations/step");
     for size in [3, 5, 50] {
         let mut group = Processes::boot(size);
         let entries = 2_000_000 / u64::from(size);
         group.enter_in_turn(1_000);
-        let start = Instant::now();
-        let steps = group.enter_in_turn(entries);
-        let rate = steps as f64 / start.elapsed().as_secs_f64() / 1e6;
-        let counted = allocation_counter::measure(|| {
-            black_box(group.enter_in_turn(entries));
-        });
-        let allocations = counted.count_total as f64 / steps as f64;
-        println!("{size:>4}{rate:>16.1}{allocations:>22.6}");
+        row("ricart-agrawala", size, || group.enter_in_turn(entries));
     }
+    for size in [3, 5] {
+        let mut group = Keepers::elect(size);
+        group.append(1_000);
+        row("raft-log", size, || group.append(200_000));
+        row("raft-log, beats", size, || group.beat(200_000));
+    }
+}
+
+/// Takes steps twice: once against the clock, and once to count.
+fn row(name: &str, size: u32, mut steps: impl FnMut() -> u64) {
+    let start = Instant::now();
+    let taken = steps();
+    let rate = taken as f64 / start.elapsed().as_secs_f64() / 1e6;
+    let mut counted_steps = 0;
+    let counted = allocation_counter::measure(|| counted_steps = black_box(steps()));
+    let allocations = counted.count_total as f64 / counted_steps as f64;
+    println!("{name:<16}{size:>4}{rate:>16.1}{allocations:>22.6}");
 }
 
 /// A group, and the messages under way between its processes.
@@ -69,5 +81,62 @@ impl Processes {
         black_box(&self.batch.events);
         self.batch.clear();
         if entered { 1 + self.step(at, Input::Command(Command::Exit)) } else { 1 }
+    }
+}
+
+/// A group that keeps a log; the first of it leads.
+struct Keepers {
+    processes: Vec<RaftLog>,
+    batch: Batch<RaftLog, Still>,
+    under_way: VecDeque<(ProcessId, ProcessId, raft_log::Message)>,
+    payload: Payload,
+    ticket: u64,
+}
+
+impl Keepers {
+    fn elect(size: u32) -> Self {
+        let mut batch = Batch::default();
+        let config = raft_log::Config::plain(size, 1);
+        let boot = |me| RaftLog::boot(Group::new(ProcessId(me), size), &config, None, &mut batch);
+        let processes = (0..size).map(boot).collect();
+        batch.clear();
+        let (under_way, payload) = (VecDeque::new(), Payload::new([7; 16]));
+        let mut group = Keepers { processes, batch, under_way, payload, ticket: 0 };
+        group.input(Input::Timer(raft_log::Timer::Election));
+        group
+    }
+
+    /// Has the leader append so many entries, one after the other; counts the steps.
+    fn append(&mut self, entries: u64) -> u64 {
+        let append = |group: &mut Self| {
+            group.ticket += 1;
+            let (ticket, payload) = (group.ticket, group.payload.clone());
+            group.input(Input::Command(log::Command::Append { ticket, payload }))
+        };
+        (0..entries).map(|_| append(self)).sum()
+    }
+
+    /// Has the leader say so often that it is there.
+    fn beat(&mut self, times: u64) -> u64 {
+        (0..times).map(|_| self.input(Input::Timer(raft_log::Timer::Heartbeat))).sum()
+    }
+
+    /// Gives the first process an input, and carries all messages that come of it.
+    fn input(&mut self, input: Input<RaftLog>) -> u64 {
+        let mut steps = 1;
+        self.step(ProcessId(0), input);
+        while let Some((from, to, message)) = self.under_way.pop_front() {
+            self.step(to, Input::Message { from, message });
+            steps += 1;
+        }
+        steps
+    }
+
+    fn step(&mut self, at: ProcessId, input: Input<RaftLog>) {
+        self.processes[at.index()].step(input, &mut self.batch);
+        let messages = self.batch.messages.drain(..);
+        self.under_way.extend(messages.map(|(to, message)| (at, to, message)));
+        black_box(&self.batch.events);
+        self.batch.clear();
     }
 }
