@@ -6,6 +6,7 @@ mod costs;
 mod doubtful;
 mod first_hour;
 mod lab;
+mod log;
 mod prompt;
 mod questions;
 mod replay;

@@ -12,7 +12,7 @@ use tenure_core::{
     Algorithm, Card, Layer, Monitor, Need, Order, ProcessId, Property, Protocol, Service, Stamped,
     Topology,
 };
-use tenure_trace::Spoken;
+use tenure_trace::{Action, Spoken};
 
 use crate::limits::{Limits, Progress};
 use crate::model::bypass::Bypassed;
@@ -69,6 +69,10 @@ pub struct Check<P: Checkable> {
     /// What users of agreements ask, where one course is followed.
     pub(crate) course: Option<Vec<(ProcessId, agreement::Command)>>,
     pub(crate) in_flight: usize,
+    /// Whether worlds are cut where a link is full, though messages may be lost.
+    pub(crate) cuts_when_full: bool,
+    /// What happens before the search begins.
+    pub(crate) after: Vec<Action>,
     pub(crate) term: Option<TermBound<P>>,
     pub(crate) clock_readings: u32,
     pub(crate) shifts: Option<Shifts<P>>,
@@ -158,6 +162,8 @@ impl<P: Checkable> Check<P> {
             sessions: false,
             course: None,
             in_flight: IN_FLIGHT,
+            cuts_when_full: false,
+            after: Vec::new(),
             term: None,
             clock_readings: 1,
             shifts: None,
@@ -338,6 +344,22 @@ impl<P: Checkable> Check<P> {
     pub fn in_flight(mut self, most: usize) -> Self {
         assert!(most > 0, "a link holds at least one message");
         self.in_flight = most;
+        self
+    }
+
+    /// A message that finds its link full is no loss: worlds with it are cut off, though messages
+    /// may be lost. So only those are lost that the budget has, and fewer worlds are looked at.
+    #[must_use]
+    pub fn cutting_when_full(mut self) -> Self {
+        self.cuts_when_full = true;
+        self
+    }
+
+    /// These steps are taken first, and no others; the search goes on from there. They count
+    /// towards all budgets.
+    #[must_use]
+    pub fn after(mut self, steps: impl IntoIterator<Item = Action>) -> Self {
+        self.after = steps.into_iter().collect();
         self
     }
 

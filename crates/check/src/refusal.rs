@@ -31,6 +31,12 @@ pub enum Refusal {
         /// How many there are.
         size: u32,
     },
+    /// It was to begin after a step that is not possible there.
+    #[error("the search cannot begin there: {says}")]
+    After {
+        /// Which, and why.
+        says: String,
+    },
     /// As many entries as processes are needed.
     #[error("entries were given for {given} processes, where there are {size}")]
     Entries {

@@ -1,5 +1,6 @@
 //! From a check to its report: assemble, explore, judge, tell.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -14,6 +15,7 @@ use crate::model::fingerprint::probability_of_a_missed_state;
 use crate::model::processes::{Processes, Setting};
 use crate::refusal::Refusal;
 use crate::report::{Bounds, Bypassing, Report};
+use crate::tell::follow::Follower;
 use crate::tell::replay::way_to;
 use crate::tell::story::Story;
 use crate::tell::told::Told;
@@ -26,6 +28,7 @@ use crate::world::rules::Rules;
 use crate::world::start::first_worlds;
 use crate::world::{Fault, Layout, MOST_PROCESSES};
 use tenure_core::Judgement;
+use tenure_trace::Theatre;
 
 impl<P: Checkable> Check<P> {
     /// Explores, and reports.
@@ -72,6 +75,7 @@ impl<P: Checkable> Check<P> {
     /// Explores under these rules, and reports.
     fn explored(&mut self, processes: &Processes<P>, rules: Arc<Rules>) -> Result<Report, Refusal> {
         let first = first_worlds(processes, &rules, &self.down);
+        let rules = self.steered(processes, rules, &first)?;
         let explored = self.search(&rules).run(first);
         let (algorithm, service) = (self.name.clone(), self.service);
         let mut told = Told { algorithm, service, processes, rules, explored };
@@ -80,6 +84,25 @@ impl<P: Checkable> Check<P> {
             return Err(Refusal::Panicked { says: panicked.says, story });
         }
         Ok(self.report(&mut told))
+    }
+
+    /// The same rules, where nothing else happens at first than what was asked for.
+    fn steered(
+        &self,
+        processes: &Processes<P>,
+        rules: Arc<Rules>,
+        first: &[(Vec<u32>, u64)],
+    ) -> Result<Arc<Rules>, Refusal> {
+        let Some((world, fingerprint)) = first.first().filter(|_| !self.after.is_empty()) else {
+            return Ok(rules);
+        };
+        let mut follower = Follower::beginning(processes, &rules, (world, *fingerprint));
+        for action in &self.after {
+            let performed = follower.perform(action);
+            performed.map_err(|impossible| Refusal::After { says: impossible.to_string() })?;
+        }
+        let steered = follower.steps.into_iter().collect();
+        Ok(Arc::new(Rules { steered, ..Rules::clone(&rules) }))
     }
 
     /// The processes and the rules of this check.
@@ -134,6 +157,8 @@ impl<P: Checkable> Check<P> {
             renamings,
             bounds_terms: self.term.is_some(),
             stamped: self.shifts.is_some(),
+            drops: self.budget.of(Fault::Loss) > 0 && !self.cuts_when_full,
+            steered: HashMap::new(),
             model: Arc::clone(&processes) as Arc<dyn Model>,
             freight,
         });

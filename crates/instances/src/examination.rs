@@ -14,7 +14,7 @@ use tenure_core::{
     Algorithm, Card, Detection, Election, Mutex, Order, ProcessId, Property, Rank, Timing, Topology,
 };
 
-use tenure_trace::{Course, FollowError, Trace};
+use tenure_trace::{Action, Course, FollowError, Trace};
 
 /// Beyond this many entries past a waiting process, they are as good as endless.
 const MOST_COUNTED: u32 = 16;
@@ -63,6 +63,10 @@ pub struct Examination {
     pub app_messages: u32,
     /// How many messages a link holds.
     pub in_flight: usize,
+    /// Whether worlds are cut where a link is full, though messages may be lost.
+    pub cuts_when_full: bool,
+    /// What happens before the search begins.
+    pub after: Vec<Action>,
     /// Worlds with a higher term are cut.
     pub term_max: u64,
     /// Whether it goes beyond what the card assumes.
@@ -201,6 +205,7 @@ impl Examination {
             .recovering(self.recover)
             .suspecting_falsely(self.false_suspicion)
             .in_flight(self.in_flight.max(1))
+            .after(self.after.iter().cloned())
             .term_max(self.term_max)
             .stop_when(Arc::clone(&self.stop));
         if let Some(initiators) = &self.initiators {
@@ -213,6 +218,9 @@ impl Examination {
             check = check.synchronous(self.latency.clone());
         }
         check = check.saving(self.saving);
+        if self.cuts_when_full {
+            check = check.cutting_when_full();
+        }
         if self.new_sessions {
             check = check.meeting_new_sessions();
         }

@@ -294,12 +294,12 @@ impl RaftLog {
                 if let Some(Handover { ticket, .. }) = handover {
                     fx.emit(Event::HandedOver { ticket });
                 }
-                match change {
-                    Some(change) if change.is_without_trace() => {
-                        self.decline(change.ticket, Reason::Deposed, fx);
+                if let Some(ticket) = change.as_ref().and_then(|change| change.ticket) {
+                    if change.is_some_and(|change| change.is_without_trace()) {
+                        self.decline(ticket, Reason::Deposed, fx);
+                    } else {
+                        fx.emit(Event::Unknown { ticket });
                     }
-                    Some(change) => fx.emit(Event::Unknown { ticket: change.ticket }),
-                    None => {}
                 }
                 if let Some((_, ticket)) = changed {
                     fx.emit(Event::Unknown { ticket });

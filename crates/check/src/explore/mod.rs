@@ -1,6 +1,7 @@
 //! The search: breadth-first, level by level, on all cores, with one result for any number of
 //! threads.
 
+mod steered;
 pub(crate) mod successors;
 pub(crate) mod visited;
 

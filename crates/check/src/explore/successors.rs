@@ -122,6 +122,9 @@ impl Worker {
         let mut world = std::mem::take(&mut self.scratch);
         world.copy_from_slice(seed.world);
         self.changed.clear();
+        if self.steer(&mut world, seed.fingerprint, visit) {
+            return self.scratch = world;
+        }
         let ample = if self.rules.ample { self.ample(&mut world, seed.fingerprint) } else { None };
         if let Some(slot) = ample {
             let mut place = Place { world: &mut world, fingerprint: seed.fingerprint };
@@ -472,7 +475,7 @@ impl Worker {
             if pushed.id != NONE {
                 self.set(world, sent.slot as usize, pushed.id);
                 fate.fingerprint = fate.fingerprint.wrapping_add(pushed.change);
-            } else if self.rules.drops_beyond() {
+            } else if self.rules.drops {
                 fate.dropped = true;
             } else {
                 fate.cut = Some(Cut::InFlight);

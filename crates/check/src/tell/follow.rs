@@ -1,5 +1,7 @@
 //! One run instead of all: the checker takes the steps that a course says.
 
+use std::sync::Arc;
+
 use tenure_core::ProcessId;
 use tenure_core::service::agreement;
 use tenure_trace::{
@@ -15,6 +17,7 @@ use crate::tell::told::header;
 use crate::users::entries::{Entries, EntriesOfAll};
 use crate::users::user::Checkable;
 use crate::world::action::{Action as Step, Kind};
+use crate::world::rules::Rules;
 use crate::world::start::first_worlds;
 use crate::world::{Fault, Faults, MOST_FAULTS};
 
@@ -34,11 +37,7 @@ impl<P: Checkable> Check<P> {
         let (processes, rules) = self.assemble()?;
         let first = first_worlds(&processes, &rules, &course.down);
         let (world, fingerprint) = first.first().expect("everybody boots in some way");
-        let mut follower = Follower {
-            replay: Replay::beginning(&processes, &rules, world, *fingerprint),
-            recorder: Recorder::new(self.size),
-        };
-        follower.boot(&processes);
+        let mut follower = Follower::beginning(&processes, &rules, (world, *fingerprint));
         Theatre::follow(&mut follower, course)?;
         let header = header(&self.name, self.service, self.size);
         Ok(Trace { header, records: follower.recorder.finish(true), torn: None })
@@ -85,9 +84,12 @@ fn agreed<P: Checkable>(action: &Action) -> Option<(ProcessId, agreement::Comman
     Some((asking.at, P::Command::understand(asking)?.agreed()?))
 }
 
-struct Follower<'p, P: Checkable> {
+/// A run that does what it is told.
+pub(crate) struct Follower<'p, P: Checkable> {
     replay: Replay<'p, P>,
     recorder: Recorder<P>,
+    /// What was done so far, each step with the fingerprint of the world before it.
+    pub(crate) steps: Vec<(u64, Step)>,
 }
 
 impl<P: Checkable> Theatre for Follower<'_, P> {
@@ -106,6 +108,7 @@ impl<P: Checkable> Theatre for Follower<'_, P> {
             Action::Hear(pick) => self.recorder.mean(pick, true),
             _ => {}
         }
+        self.steps.push((self.replay.fingerprint, step));
         let taken = self.replay.take(step);
         let receiver_was_down = self.replay.is_down(taken.at);
         self.recorder.step(&taken, receiver_was_down);
@@ -114,7 +117,20 @@ impl<P: Checkable> Theatre for Follower<'_, P> {
     }
 }
 
-impl<P: Checkable> Follower<'_, P> {
+impl<'p, P: Checkable> Follower<'p, P> {
+    /// Before anything was done.
+    pub(crate) fn beginning(
+        processes: &'p Processes<P>,
+        rules: &Arc<Rules>,
+        (world, fingerprint): (&[u32], u64),
+    ) -> Self {
+        let replay = Replay::beginning(processes, rules, world, fingerprint);
+        let recorder = Recorder::new(processes.setting.size);
+        let mut follower = Follower { replay, recorder, steps: Vec::new() };
+        follower.boot(processes);
+        follower
+    }
+
     fn boot(&mut self, processes: &Processes<P>) {
         for at in (0..processes.setting.size).map(ProcessId) {
             if self.replay.is_down(at) {

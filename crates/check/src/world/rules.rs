@@ -1,10 +1,12 @@
 //! What is fixed about a search: the layout of its worlds, its budgets, its protocol.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use tenure_core::Order;
 
 use crate::model::Model;
+use crate::world::action::Action;
 use crate::world::parcel::Freight;
 use crate::world::{Fault, Faults, Layout};
 
@@ -37,6 +39,10 @@ pub(crate) struct Rules {
     pub(crate) has_consequences: bool,
     /// Whether the protocol says how its stamps shift.
     pub(crate) stamped: bool,
+    /// Whether a message that finds its link full is lost; else worlds with it are cut.
+    pub(crate) drops: bool,
+    /// By the fingerprint of a world before the search: the step that is taken there, and no other.
+    pub(crate) steered: HashMap<u64, Action>,
     pub(crate) model: Arc<dyn Model>,
     pub(crate) freight: Arc<Freight>,
 }
@@ -64,10 +70,5 @@ impl Rules {
     #[inline]
     pub(crate) fn waits(&self, world: &[u32], slot: usize) -> bool {
         self.layout.sessions && self.is_busy(world, self.layout.receiver(slot))
-    }
-
-    /// Whether a full link drops what does not fit: the channel may lose anyway.
-    pub(crate) fn drops_beyond(&self) -> bool {
-        self.budget.of(Fault::Loss) > 0
     }
 }

@@ -3,7 +3,7 @@
 use core::num::NonZeroU64;
 
 use tenure_core::service::log::Members;
-use tenure_core::{Delay, ProcessSet};
+use tenure_core::{Delay, ProcessId, ProcessSet};
 
 use crate::Variants;
 use crate::catalogue::{Configured, Parameters, Unknown};
@@ -34,6 +34,8 @@ pub struct Config {
     /// Who keeps the log at the beginning: some of the group, the same at each process; all, if
     /// nothing.
     pub members: Option<Members>,
+    /// Who is to keep it: a leader whose log says otherwise changes that by itself, unless nothing.
+    pub wanted: Option<Members>,
     /// Which variants are switched on.
     pub variants: Variants<Switch>,
 }
@@ -53,6 +55,7 @@ impl Config {
             trailing: 1024,
             piece: 64 << 10,
             members: None,
+            wanted: None,
             variants: Variants::none(),
         }
     }
@@ -68,9 +71,16 @@ impl Configured for Config {
         if has(Switch::Compacting) {
             (config.snapshot_after, config.trailing, config.piece) = (NonZeroU64::new(2), 0, 4);
         }
-        if has(Switch::Newcomer) {
-            let others = ProcessSet::first(parameters.size.saturating_sub(1).max(1));
+        let last = ProcessId(parameters.size.saturating_sub(1).max(1));
+        let others = ProcessSet::first(last.0);
+        if has(Switch::Newcomer) && parameters.size > 1 {
+            let mut wanted: ProcessSet = others.iter().take(others.len() as usize - 1).collect();
+            wanted.insert(last);
             config.members = Some(Members::of(others));
+            config.wanted = Some(Members::of(wanted));
+        } else if has(Switch::Learner) && parameters.size > 1 {
+            let learners = [last].into_iter().collect();
+            config.members = Some(Members { learners, ..Members::of(others) });
         }
         Ok(Config { variants, ..config })
     }
@@ -87,7 +97,10 @@ switches! {
     Compacting = "compacting", sound,
         "a snapshot is wanted after every two entries, and is sent in pieces of four bytes";
     Newcomer = "newcomer", sound,
-        "the last process of the group is no member at first";
+        "the last process is no member at first; whoever leads has it take the place of the one \
+         before it";
+    Learner = "learner", sound,
+        "the last process has the log and does not count";
     NoCatchUp = "no-catch-up", sound,
         "who is to vote counts at once, though it may lack all of the log";
     ForgottenVote = "forgotten-vote", unsound,
@@ -107,7 +120,13 @@ switches! {
         => "", "-n 3 --initiators 1 --property leader-completeness \
                 --variant shorter-log,no-pre-vote --in-flight 1";
     OldTermCommit = "old-term-commit", unsound,
-        "a leader counts the copies of entries of earlier terms as well (Figure 3.7)";
+        "a leader counts the copies of entries of earlier terms as well (Figure 3.7)"
+        => "", "-n 3 --entries 0 --property leader-completeness \
+                --variant old-term-commit,one-entry,no-pre-vote --term-max 4 --in-flight 6 \
+                --after fire:p1:election,deliver:p1→p2,deliver:p2→p1,\
+                        fire:p3:election,fire:p3:election,deliver:p3→p2:2,deliver:p2→p3,\
+                        deliver:p3→p1:2,fire:p1:election,deliver:p1→p2:2,deliver:p2→p1,\
+                        deliver:p1→p2:2,deliver:p2→p1";
     EagerTruncation = "eager-truncation", unsound,
         "a log is cut behind what a message has, though nothing there differs"
         => "", "-n 3 --initiators 1 --property leader-completeness \
@@ -118,15 +137,28 @@ switches! {
                 --variant lonely-read,no-pre-vote --in-flight 1";
     EarlyRead = "early-read", unsound,
         "a read is answered before an entry of the term is committed: what was committed before \
-         may not be known yet";
+         may not be known yet"
+        => "", "-n 3 --property linearizable-reads \
+                --variant early-read,no-pre-vote --in-flight 2 \
+                --after fire:p1:election,deliver:p1→p2,deliver:p2→p1,append:p1:1.1:1,\
+                        deliver:p1→p2,deliver:p2→p1,deliver:p1→p2,deliver:p2→p1";
     SnapshotCutsTail = "snapshot-cuts-tail", unsound,
         "a snapshot replaces the whole log, though that has its last entry: what comes behind is \
          lost, and may have been counted";
     ForgottenMembers = "forgotten-members", unsound,
-        "a snapshot does not say who keeps the log: whoever is given it goes by those who began";
+        "a snapshot does not say who keeps the log: whoever is given it goes by those who began"
+        => "", "-n 4 --entries 0 --crash 1 --recover 1 --property one-leader-per-term \
+                --variant forgotten-members,newcomer,no-catch-up,compacting,no-pre-vote \
+                --after fire:p1:election,deliver:p1→p2,deliver:p2→p1,deliver:p1→p2,deliver:p2→p1,\
+                        deliver:p1→p2,deliver:p2→p1,deliver:p1→p2,deliver:p2→p1,\
+                        compact:p1:3:00000000:1,crash:p1,recover:p1";
     OneStepMembership = "one-step-membership", unsound,
         "members change in one step: a majority of the old ones and one of the new ones may share \
-         nobody";
+         nobody"
+        => "", "-n 4 --entries 0 --property leader-completeness \
+                --variant one-step-membership,newcomer,no-catch-up,no-pre-vote --in-flight 1";
     CountedLearner = "counted-learner", unsound,
-        "the copy of a process that only learns counts for a majority";
+        "the copy of a process that only learns counts for a majority"
+        => "", "-n 4 --entries 0 --property leader-completeness \
+                --variant counted-learner,learner,no-pre-vote --in-flight 1";
 }

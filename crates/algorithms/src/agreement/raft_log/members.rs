@@ -40,7 +40,9 @@ pub(super) struct Roster {
 /// What our user asked for, until the entry that ends it is in the log.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Change {
-    pub(super) ticket: u64,
+    /// Under which our user waits for that; nobody does if the change is one that was wanted from
+    /// the beginning.
+    pub(super) ticket: Option<u64>,
     stage: Stage,
 }
 
@@ -131,17 +133,26 @@ impl RaftLog {
         if self.hands_over() {
             return self.decline(ticket, Reason::HandingOver, fx);
         }
-        let Role::Leader(Leadership { change, .. }) = &self.role else {
+        let Role::Leader(_) = &self.role else {
             return self.decline(ticket, Reason::NotLeading, fx);
         };
-        let is_busy = change.is_some() || self.roster.at > self.commit;
-        if is_busy || self.members().are_joint() {
+        if self.is_changing() {
             return self.decline(ticket, Reason::Changing, fx);
         }
         let known = to.everybody().iter().all(|member| self.group.contains(member));
         if to.voters.is_empty() || to.voters.intersects(&to.learners) || !known {
             return self.decline(ticket, Reason::NoGroup, fx);
         }
+        self.begin_to_change(Some(ticket), to, fx);
+    }
+
+    /// Whether a change is under way, or wanted, or not known to be committed.
+    fn is_changing(&self) -> bool {
+        let Role::Leader(Leadership { change, .. }) = &self.role else { return false };
+        change.is_some() || self.roster.at > self.commit || self.members().are_joint()
+    }
+
+    fn begin_to_change(&mut self, ticket: Option<u64>, to: Members, fx: &mut impl Effects<Self>) {
         let goal = self.log.last().index;
         let stage = Stage::CatchingUp { to, goal, is_slow: false, patience: PATIENCE };
         let Role::Leader(Leadership { change, .. }) = &mut self.role else { return };
@@ -154,6 +165,7 @@ impl RaftLog {
     /// Begins the change when those who are to vote have caught up, and ends it when both
     /// majorities have it.
     pub(super) fn go_on_changing(&mut self, fx: &mut impl Effects<Self>) {
+        self.change_as_wanted(fx);
         self.see_who_caught_up(fx);
         let is_known = self.roster.at <= self.commit;
         if !is_known || !matches!(self.role, Role::Leader(_)) {
@@ -164,6 +176,17 @@ impl RaftLog {
             self.store_members(Members { outgoing, ..self.members().clone() }, fx);
         } else if !self.members().voters.contains(self.group.me()) {
             self.leave_the_lead(fx);
+        }
+    }
+
+    /// Begins with the change that was wanted from the beginning, once we know what is committed.
+    fn change_as_wanted(&mut self, fx: &mut impl Effects<Self>) {
+        let wanted = self.config.wanted.as_ref().filter(|wanted| *wanted != self.members());
+        let Some(wanted) = wanted.cloned() else { return };
+        let leads = matches!(self.role, Role::Leader(_));
+        let knows = self.log.place(self.commit).is_some_and(|place| place.term == self.term);
+        if leads && knows && !self.is_changing() {
+            self.begin_to_change(None, wanted, fx);
         }
     }
 
@@ -201,7 +224,7 @@ impl RaftLog {
         if *patience == 0 {
             let ticket = change.ticket;
             *going_on = None;
-            self.decline(ticket, Reason::NotCaughtUp, fx);
+            ticket.into_iter().for_each(|it| self.decline(it, Reason::NotCaughtUp, fx));
         }
     }
 
@@ -214,7 +237,7 @@ impl RaftLog {
         if let Role::Leader(Leadership { change, changed, .. }) = &mut self.role
             && is_last
         {
-            *changed = change.take().map(|change| (index, change.ticket));
+            *changed = change.take().and_then(|change| Some((index, change.ticket?)));
         }
         self.commit_by_majority(fx);
         let followers = self.followers();

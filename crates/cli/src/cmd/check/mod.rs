@@ -60,6 +60,9 @@ fn idle(options: &Options) -> Result<Vec<&'static str>, Failure> {
     if options.new_sessions && options.recover == 0 {
         idle.push("--new-sessions");
     }
+    if options.when_full.is_some() && options.lose == 0 {
+        idle.push("--when-full");
+    }
     let timing = options.group.timing().unwrap_or(card.timing);
     if options.latency.is_some() && timing != Timing::Synchronous {
         idle.push("--latency");

@@ -10,6 +10,7 @@ use clap::{Arg, Args, Parser, ValueEnum};
 use tenure_check::{Entries, EntriesOfAll, Saving};
 use tenure_core::{Card, Need, Property, Service, Timing};
 use tenure_sim::{Entries as Numbers, Processes};
+use tenure_trace::Action;
 
 use crate::cmd::duration;
 use crate::cmd::failure::Failure;
@@ -111,6 +112,16 @@ pub(crate) struct Options {
     #[arg(long, value_name = "K", default_value_t = 4)]
     #[arg(help_heading = "The search")]
     pub(crate) in_flight: u32,
+    /// What becomes of a message that finds its link full [default: drop where some may be lost,
+    /// else cut]
+    #[arg(long, value_name = "WHAT")]
+    #[arg(help_heading = "The search")]
+    pub(crate) when_full: Option<WhenFull>,
+    /// Search on from where these steps lead, those of scripts with `:` for blanks:
+    /// fire:p1:election,deliver:p1→p2
+    #[arg(long, value_name = "STEPS", value_parser = steps)]
+    #[arg(help_heading = "The search")]
+    pub(crate) after: Option<Steps>,
     /// A declared bound: worlds with a higher term are cut
     #[arg(long, value_name = "T", default_value_t = 2)]
     #[arg(help_heading = "The search")]
@@ -174,6 +185,24 @@ impl From<SavingAsked> for Saving {
             SavingAsked::Late => Saving::Late,
         }
     }
+}
+
+/// What becomes of a message that finds its link full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum WhenFull {
+    /// It is lost, beyond what the budget of losses allows
+    Drop,
+    /// Worlds with it are cut off: only what the budget has is lost
+    Cut,
+}
+
+/// What happens before a search begins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Steps(pub(crate) Vec<Action>);
+
+fn steps(text: &str) -> Result<Steps, String> {
+    let said = text.replace(':', " ");
+    said.split(',').map(|step| step.trim().parse()).collect::<Result<_, _>>().map(Steps)
 }
 
 /// Whether worlds are brought into a canonical form.

@@ -8,7 +8,7 @@ use tenure_algorithms::catalogue::Parameters;
 use tenure_core::Property;
 use tenure_instances::{Examination, Watch};
 
-use super::options::{Options, Reduce};
+use super::options::{Options, Reduce, WhenFull};
 use crate::cmd::interrupt;
 
 /// What the options ask of the checker.
@@ -38,6 +38,8 @@ pub(super) fn examination(
         new_sessions: options.new_sessions,
         app_messages: options.app_messages,
         in_flight: options.in_flight as usize,
+        cuts_when_full: options.when_full == Some(WhenFull::Cut),
+        after: options.after.as_ref().map_or_else(Vec::new, |steps| steps.0.clone()),
         term_max: options.term_max,
         beyond_assumptions: group.beyond_assumptions,
         reduces: options.reduce == Reduce::Auto,
