@@ -209,7 +209,8 @@ mod tests {
         assert_eq!(after(&more), (vec![2], 0, Some(3)));
         let (state, members) = (Payload::from(7), Box::default());
         let restored = told(Event::Restored { index: 5, term: 2, members, state });
-        assert_eq!(after(&[&more[..], &[restored.clone()]].concat()), (vec![], 5, Some(5)));
+        let replaced = [&more[..], std::slice::from_ref(&restored)].concat();
+        assert_eq!(after(&replaced), (vec![], 5, Some(5)));
         let again = [&more[..], &[restored, stored(5, 2), stored(6, 3)]].concat();
         assert_eq!(after(&again), (vec![3], 5, Some(5)));
     }

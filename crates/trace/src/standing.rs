@@ -327,7 +327,7 @@ mod tests {
     fn who_keeps_a_log_leads_and_follows_as_in_an_election() {
         let event = |event: log::Event| (0, Kind::Event(Told::Agreement(event.into())));
         let leads = event(log::Event::Leading { term: 3 });
-        let (standing, last) = told(&[leads.clone()]);
+        let (standing, last) = told(std::slice::from_ref(&leads));
         let term = Term { number: 3, leader: P1 };
         assert_eq!(last, [Change::Believes(Some(term)), Change::Begins(Hold::Leading(3))]);
         assert_eq!(standing.leader, Some(term));

@@ -17,7 +17,8 @@ use crate::users::user::{Offer, Service, Standing, User, Workload};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct AgreementUser<U> {
     user: U,
-    /// What a course has it ask, the next one first. In a box, as searches have none.
+    /// What a course has it ask, the next one first.
+    #[expect(clippy::box_collection, reason = "searches have none, and keep millions of users")]
     course: Option<Box<VecDeque<agreement::Command>>>,
 }
 
