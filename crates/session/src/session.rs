@@ -73,8 +73,8 @@ pub struct Session {
 }
 
 impl Session {
-    /// One that is to begin, whose questions have so many numbers. Beside [`Session::renew`] nothing
-    /// is to be done yet.
+    /// One that is to begin, whose questions have so many numbers. Beside [`Session::renew`]
+    /// nothing is to be done yet.
     pub const fn new(rounds: u64) -> Self {
         Session { rounds, round: 0, asked: None, by: None, ended: None }
     }

@@ -5,7 +5,8 @@
 pub struct Times {
     /// The length of the lease, as the service has it.
     pub ttl: u64,
-    /// For how long a client may claim what it has, from when it sent the renewal that was answered.
+    /// For how long a client may claim what it has, from when it sent the renewal that was
+    /// answered.
     pub claim: u64,
     /// After how long it renews.
     pub renewal: u64,

@@ -1,5 +1,5 @@
-//! The store behind lines of JSON, in the words of etcd's gateway: `{"call": "kv/put", "body": {…}}`
-//! in, its answer out. `tests/etcd/differential.py` compares it with an etcd by this.
+//! The store behind lines of JSON, in the words of etcd's gateway: `{"call": "kv/put", "body":
+//! {…}}` in, its answer out. `tests/etcd/differential.py` compares it with an etcd by this.
 
 #[path = "speak/answers.rs"]
 mod answers;

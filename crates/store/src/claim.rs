@@ -1,9 +1,9 @@
 //! Who wants a lock or an office: a key that says so by its name.
 //!
-//! The claim of a lease on the lock `name` is the key `name/HEX`, where `HEX` is the lease's name in
-//! lower-case hexadecimal digits without zeros in front, and the key ends with that lease. Clients
-//! of etcd make such keys themselves, so that a claim is known by its form, whoever made it. One
-//! that shares its lock says how behind the digits: `name/HEX.shared`, `name/HEX.slots-3`.
+//! The claim of a lease on the lock `name` is the key `name/HEX`, where `HEX` is the lease's name
+//! in lower-case hexadecimal digits without zeros in front, and the key ends with that lease.
+//! Clients of etcd make such keys themselves, so that a claim is known by its form, whoever made
+//! it. One that shares its lock says how behind the digits: `name/HEX.shared`, `name/HEX.slots-3`.
 
 use core::fmt::Write;
 

@@ -1,6 +1,7 @@
 //! A lock service as clients of etcd use one: a key in a queue, which ends with a session.
 //!
-//! The recipe is that of etcd's clients (`concurrency`, `etcdctl lock`), which is that of M. Burrows,
+//! The recipe is that of etcd's clients (`concurrency`, `etcdctl lock`), which is that of M.
+//! Burrows,
 //! *The Chubby lock service for loosely-coupled distributed systems*, OSDI 2006, with a queue; the
 //! session is a lease (C. Gray, D. Cheriton, SOSP 1989). What decides here is what decides in the
 //! service and in its clients: the store (`tenure-store`), the session, the waiter and the leader's
@@ -14,19 +15,19 @@
 //! | delay from exit to the next entry | 4 messages |
 //! | delay from a crash inside to the next entry | what is left of the lease, and 3 messages |
 //!
-//! **Why it is right.** Keys are in the queue in the order of the revisions that made them, and only
-//! whoever has nobody ahead is inside; that revision is the fence. A key is deleted when its owner
-//! leaves or its lease ends. The owner of a lease claims nothing for longer than less than the lease
-//! from when it *sent* the renewal that was answered last, and the service, which took it later,
-//! keeps the lease for all of it: so the owner is out before its key is gone, and another is inside
-//! only after that. This holds across a change of leader, because what a new leader counts from was
-//! noted when less was left, and all of it is noted again before a renewal is answered; and because
-//! a renewal is answered by nobody whom a majority has not confirmed, nor while the end of the lease
-//! is being written.
+//! **Why it is right.** Keys are in the queue in the order of the revisions that made them, and
+//! only whoever has nobody ahead is inside; that revision is the fence. A key is deleted when its
+//! owner leaves or its lease ends. The owner of a lease claims nothing for longer than less than
+//! the lease from when it *sent* the renewal that was answered last, and the service, which took it
+//! later, keeps the lease for all of it: so the owner is out before its key is gone, and another is
+//! inside only after that. This holds across a change of leader, because what a new leader counts
+//! from was noted when less was left, and all of it is noted again before a renewal is answered;
+//! and because a renewal is answered by nobody whom a majority has not confirmed, nor while the end
+//! of the lease is being written.
 //!
 //! **Why everybody is served.** Whoever waits watches the key that is next ahead, from the revision
-//! in which it was seen, so that its deletion is noticed whenever it was; and whoever does not leave
-//! is ended by its lease, of which a new leader counts only what is left.
+//! in which it was seen, so that its deletion is noticed whenever it was; and whoever does not
+//! leave is ended by its lease, of which a new leader counts only what is left.
 //!
 //! The service is one process here, with one log; `raft-log` is what makes it one where it is
 //! several. Another of it leads when a timer says so, and when the process comes back from a crash.

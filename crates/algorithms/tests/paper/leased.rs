@@ -1,5 +1,5 @@
-//! The queue of a lock service, whose keys end with sessions: M. Burrows, *The Chubby lock service*,
-//! OSDI 2006, and the recipe of etcd's clients.
+//! The queue of a lock service, whose keys end with sessions: M. Burrows, *The Chubby lock
+//! service*, OSDI 2006, and the recipe of etcd's clients.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::mutex::leased::{Config, Side, Switch, Timer};

@@ -8,7 +8,8 @@
 //! a crash leaves a command without an answer.
 //!
 //! A log does not grow for ever where its users give it what their state machines have come to
-//! ([`Command::Compact`]): that stands for the entries before it, and who lacks those is given that.
+//! ([`Command::Compact`]): that stands for the entries before it, and who lacks those is given
+//! that.
 
 mod members;
 mod payload;
@@ -167,8 +168,8 @@ pub enum Event {
         index: u64,
     },
     /// What this user was told so far is replaced: its state machine has come to this, and it is
-    /// told next of the entry behind it. Of the log of this process, nothing else is there any more.
-    /// Whoever comes back is told so first.
+    /// told next of the entry behind it. Of the log of this process, nothing else is there any
+    /// more. Whoever comes back is told so first.
     Restored {
         /// The index of the last entry that it stands for.
         index: u64,

@@ -470,8 +470,8 @@ fn check_txn(txn: &Txn) -> Result<(), Error> {
         })
     }
     sizes(txn, 6)?;
-    // Every way that it may go: none writes a key twice, or writes and deletes one. But, as in etcd,
-    // a nested transaction may delete what another that is nested before it has written.
+    // Every way that it may go: none writes a key twice, or writes and deletes one. But, as in
+    // etcd, a nested transaction may delete what another that is nested before it has written.
     for way in ways(txn) {
         for (at, one) in &way {
             let Operation::Put(put) = one else { continue };

@@ -24,8 +24,8 @@ pub struct Config {
     pub window: u64,
     /// How many entries a leader takes at most before any of them is committed.
     pub backlog: usize,
-    /// After how many entries that were committed our user is told that a snapshot is needed; never,
-    /// if nothing.
+    /// After how many entries that were committed our user is told that a snapshot is needed;
+    /// never, if nothing.
     pub snapshot_after: Option<NonZeroU64>,
     /// How many entries before the end of a snapshot are kept, for those who are a little behind.
     pub trailing: u64,

@@ -1,20 +1,20 @@
 //! Who keeps the log, and how that changes (chapter 4).
 //!
 //! A process goes by the last entry of its log that says who does, committed or not: a vote or a
-//! copy is counted by it from the moment at which the entry is there, and the one before holds again
-//! when it is cut.
+//! copy is counted by it from the moment at which the entry is there, and the one before holds
+//! again when it is cut.
 //!
-//! **Why no term has two leaders, and nothing is committed twice, while members change** (4.3). From
-//! those of before to those of after leads a time in which both are needed: a majority of each. Whoever
-//! goes by the old ones alone and whoever goes by both share an old one; whoever goes by both and
-//! by the new ones alone share a new one. And nobody goes by the new ones alone before the entry
-//! that needs both is committed, so that from then on no majority of the old ones elects anybody who
-//! lacks it.
+//! **Why no term has two leaders, and nothing is committed twice, while members change** (4.3).
+//! From those of before to those of after leads a time in which both are needed: a majority of
+//! each. Whoever goes by the old ones alone and whoever goes by both share an old one; whoever goes
+//! by both and by the new ones alone share a new one. And nobody goes by the new ones alone before
+//! the entry that needs both is committed, so that from then on no majority of the old ones elects
+//! anybody who lacks it.
 //!
-//! Who is to vote catches up first (4.2.1): it is sent the log and does not count. Each round of that
-//! ends when it has all that there was when the round began; after a round that was shorter than an
-//! election timeout it lacks so little that it holds up nobody. A leader that is no member any
-//! more leads until that is committed, does not count itself, and then has somebody else stand
+//! Who is to vote catches up first (4.2.1): it is sent the log and does not count. Each round of
+//! that ends when it has all that there was when the round began; after a round that was shorter
+//! than an election timeout it lacks so little that it holds up nobody. A leader that is no member
+//! any more leads until that is committed, does not count itself, and then has somebody else stand
 //! (4.2.2). Whoever was left out and does not know asks before it stands, and nobody who hears a
 //! leader says yes (4.2.3).
 

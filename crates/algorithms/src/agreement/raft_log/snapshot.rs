@@ -5,11 +5,12 @@
 //! whatever is asked of the entries that are gone (is this one there? who votes?) is answered from
 //! that. Each process makes its own, for it needs nobody to agree to what is committed.
 //!
-//! **Who lacks the head** is sent a snapshot, a piece at a time, and says how much it has; so a lost
-//! piece is sent again, and nothing else. If it has the last entry of the snapshot already, all
-//! before it is as in the leader's log (*log matching*), is committed, and needs no snapshot; what
-//! comes behind stays, for the leader may have counted it. Only a log without that entry is given
-//! up for the snapshot: what it has there or behind it is of another history, which is not committed.
+//! **Who lacks the head** is sent a snapshot, a piece at a time, and says how much it has; so a
+//! lost piece is sent again, and nothing else. If it has the last entry of the snapshot already,
+//! all before it is as in the leader's log (*log matching*), is committed, and needs no snapshot;
+//! what comes behind stays, for the leader may have counted it. Only a log without that entry is
+//! given up for the snapshot: what it has there or behind it is of another history, which is not
+//! committed.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;

@@ -41,8 +41,8 @@ pub(super) fn empty() -> Store {
     Store::new(Limits { events: 1000, revisions: 1000, least_ttl: 1, operations: 8 })
 }
 
-/// The lease of a session: its process, and its ticket, in one number that people can read. It comes
-/// again after a hundred thousand sessions, when the one before is long over.
+/// The lease of a session: its process, and its ticket, in one number that people can read. It
+/// comes again after a hundred thousand sessions, when the one before is long over.
 pub(super) fn lease_of(process: ProcessId, ticket: Ticket) -> u64 {
     let (boot, number) = (ticket.boot % 1_000, ticket.number % 100_000);
     u64::from(process.number()) * 100_000_000 + boot * 100_000 + number

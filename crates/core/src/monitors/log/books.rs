@@ -58,8 +58,8 @@ impl Books {
         self.0.get(&at).is_some_and(|book| index <= book.compacted.0)
     }
 
-    /// The term that a process has at an index, 0 where it has nothing; `None` where only a snapshot
-    /// could say.
+    /// The term that a process has at an index, 0 where it has nothing; `None` where only a
+    /// snapshot could say.
     pub(super) fn term(&self, at: ProcessId, index: u64) -> Option<u64> {
         let Some(book) = self.0.get(&at) else { return Some(0) };
         match book.entries.get(&index) {
