@@ -1,5 +1,5 @@
-//! What was searched of a log that a group keeps: scopes that end, and their numbers of states. These
-//! are pins against regressions: the program printed them, and nobody else did.
+//! What was searched of a log that a group keeps: scopes that end, and their numbers of states.
+//! These are pins against regressions: the program printed them, and nobody else did.
 
 use crate::shell::data;
 

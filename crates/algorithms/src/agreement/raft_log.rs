@@ -209,16 +209,7 @@ impl Protocol for RaftLog {
                 }
             }
             Message::RequestVote { term, last } => self.on_request_vote(from, term, last, fx),
-            Message::Vote { term, granted } => {
-                self.notice(term, fx);
-                if let Role::Candidate { votes } = &mut self.role
-                    && granted
-                    && term == self.term
-                {
-                    votes.insert(from);
-                    self.lead_if_elected(fx);
-                }
-            }
+            Message::Vote { term, granted } => self.on_vote(from, term, granted, fx),
             Message::Append { term, .. } | Message::Piece { term, .. } if term < self.term => {
                 fx.send(from, Message::Overtaken { term: self.term });
             }

@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tenure_store::{
-    Answer, At, Bytes, Command, Compare, Delete, Deleted, Done, Error, Expiry, Found, KeyValue,
-    Kind, LeaseChange, Operation, Put, Range, Relation, Reply, Share, SortOrder, SortTarget, Span,
-    Target, Txn, Written, claim_key,
+    Answer, At, Bytes, Command, Compare, Delete, Deleted, Done, Enqueue, Error, Expiry, Found,
+    KeyValue, Kind, LeaseChange, Operation, Put, Range, Relation, Reply, Share, SortOrder,
+    SortTarget, Span, Target, Txn, Written, claim_key,
 };
 
 /// What a model gets wrong, to see that it is noticed.
@@ -152,17 +152,7 @@ impl Model {
                 false => Err(Error::LeaseNotFound),
             },
             Command::Expire { term, leases } => {
-                let mut ended = 0;
-                for Expiry { lease, renewed } in leases {
-                    let Some(known) = self.leases.get(lease) else { continue };
-                    let fresh = known.renewed > *renewed && !self.has(Mistake::RenewalIgnored);
-                    if *term != at.term || fresh {
-                        step.did.leases.push(LeaseChange::Spared { lease: *lease });
-                    } else {
-                        ended += u64::from(self.end(*lease, step));
-                    }
-                }
-                Ok(Answer::Expired { leases: ended })
+                Ok(Answer::Expired { leases: self.expire(at, *term, leases, step) })
             }
             Command::Checkpoint { term, leases } => {
                 for (lease, left) in leases.iter().filter(|_| *term == at.term) {
@@ -170,26 +160,42 @@ impl Model {
                 }
                 Ok(Answer::Checkpointed)
             }
-            Command::Enqueue(enqueue) => {
-                let lease = enqueue.lease;
-                let ttl = self.leases.get(&lease).ok_or(Error::LeaseNotFound)?.ttl;
-                self.note(at, lease, ttl, step);
-                let share = match enqueue.share {
-                    Share::Slots(0) => Share::Slots(1),
-                    share => share,
-                };
-                let (key, value) = (claim_key(&enqueue.name, lease, share), enqueue.value.clone());
-                let same = |kv: &KeyValue| kv.value == value && kv.lease == lease;
-                if !step.keys.get(&key).is_some_and(same) {
-                    self.put(&Put { key: key.clone(), value, lease, ..Put::default() }, step);
-                }
-                let fence = step.keys[&key].create_revision;
-                let name = enqueue.name.clone();
-                let claim = tenure_store::Claim { name, key, lease, share, fence };
-                let inside = self.inside(&step.keys, &claim.name).contains(&claim.key);
-                Ok(Answer::Enqueued { claim, inside })
+            Command::Enqueue(enqueue) => self.enqueue(at, enqueue, step),
+        }
+    }
+
+    fn expire(&mut self, at: At, term: u64, leases: &[Expiry], step: &mut Step) -> u64 {
+        let mut ended = 0;
+        for Expiry { lease, renewed } in leases {
+            let Some(known) = self.leases.get(lease) else { continue };
+            let fresh = known.renewed > *renewed && !self.has(Mistake::RenewalIgnored);
+            if term != at.term || fresh {
+                step.did.leases.push(LeaseChange::Spared { lease: *lease });
+            } else {
+                ended += u64::from(self.end(*lease, step));
             }
         }
+        ended
+    }
+
+    fn enqueue(&mut self, at: At, enqueue: &Enqueue, step: &mut Step) -> Result<Answer, Error> {
+        let lease = enqueue.lease;
+        let ttl = self.leases.get(&lease).ok_or(Error::LeaseNotFound)?.ttl;
+        self.note(at, lease, ttl, step);
+        let share = match enqueue.share {
+            Share::Slots(0) => Share::Slots(1),
+            share => share,
+        };
+        let (key, value) = (claim_key(&enqueue.name, lease, share), enqueue.value.clone());
+        let same = |kv: &KeyValue| kv.value == value && kv.lease == lease;
+        if !step.keys.get(&key).is_some_and(same) {
+            self.put(&Put { key: key.clone(), value, lease, ..Put::default() }, step);
+        }
+        let fence = step.keys[&key].create_revision;
+        let name = enqueue.name.clone();
+        let claim = tenure_store::Claim { name, key, lease, share, fence };
+        let inside = self.inside(&step.keys, &claim.name).contains(&claim.key);
+        Ok(Answer::Enqueued { claim, inside })
     }
 
     fn note(&mut self, at: At, lease: u64, left: u64, step: &mut Step) {

@@ -72,6 +72,23 @@ impl RaftLog {
         self.lead_if_elected(fx);
     }
 
+    pub(super) fn on_vote(
+        &mut self,
+        from: ProcessId,
+        term: u64,
+        granted: bool,
+        fx: &mut impl Effects<Self>,
+    ) {
+        self.notice(term, fx);
+        if let Role::Candidate { votes } = &mut self.role
+            && granted
+            && term == self.term
+        {
+            votes.insert(from);
+            self.lead_if_elected(fx);
+        }
+    }
+
     /// Begins to lead, with an entry of our own term: once that is committed, so is all before it.
     pub(super) fn lead_if_elected(&mut self, fx: &mut impl Effects<Self>) {
         let Role::Candidate { votes } = &self.role else { return };
