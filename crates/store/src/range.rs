@@ -92,9 +92,7 @@ impl Range {
             self.min_create_revision,
             self.max_create_revision,
         ];
-        self.order != SortOrder::None
-            || self.target != SortTarget::Key
-            || bounds.iter().any(|bound| *bound > 0)
+        self.order != SortOrder::None || bounds.iter().any(|bound| *bound > 0)
     }
 
     /// Whether the bounds of revisions let a key through.
@@ -105,7 +103,8 @@ impl Range {
     }
 
     /// Makes an answer of the keys of the span, which come in their order; of all of them, or of
-    /// the first [`Range::limit`] where it does not look at all.
+    /// those up to one more than [`Range::limit`] where it does not look at all: as in etcd, these
+    /// are then sorted among themselves.
     pub(crate) fn answer(&self, mut kvs: Vec<Arc<KeyValue>>, count: usize, revision: u64) -> Found {
         let mut found = Found { revision, count: count as u64, ..Found::default() };
         if self.count_only {
@@ -115,9 +114,13 @@ impl Range {
         let all = self.looks_at_all();
         if all {
             kvs.retain(|kv| self.admits(kv));
+        } else if limit > 0 {
+            kvs.truncate(limit.saturating_add(1));
+        }
+        if self.order != SortOrder::None || self.target != SortTarget::Key {
             self.sort(&mut kvs);
         }
-        found.more = limit > 0 && if all { kvs.len() > limit } else { count > limit };
+        found.more = limit > 0 && kvs.len() > limit;
         if limit > 0 {
             kvs.truncate(limit);
         }

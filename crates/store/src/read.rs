@@ -48,7 +48,9 @@ impl Store {
         let limit = usize::try_from(range.limit).ok().filter(|limit| *limit > 0);
         let taken = match range.count_only {
             true => 0,
-            false => limit.filter(|_| !range.looks_at_all()).unwrap_or(usize::MAX),
+            false => limit
+                .filter(|_| !range.looks_at_all())
+                .map_or(usize::MAX, |limit| limit.saturating_add(1)),
         };
         let kvs: Vec<_> = span().take(taken).cloned().collect();
         let count = if taken == usize::MAX { kvs.len() } else { span().count() };
@@ -75,6 +77,7 @@ impl Store {
         let Range { span, limit, order, target, max_create_revision: most, .. } = range;
         let others = [range.min_mod_revision, range.max_mod_revision, range.min_create_revision];
         let asks = *target == SortTarget::Create && *limit > 0 && others == [0; 3];
+        let asks = asks && *order != SortOrder::None;
         let name = span.key.strip_suffix(b"/").filter(|_| asks && span.is_prefix())?;
         let queue = self.queues.get(name)?;
         let all = queue.keys(*most);

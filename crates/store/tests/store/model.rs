@@ -359,7 +359,13 @@ impl Model {
                 && kv.create_revision >= range.min_create_revision
                 && most(kv.create_revision, range.max_create_revision)
         };
+        let bounds = [range.min_mod_revision, range.max_mod_revision];
+        let others = [range.min_create_revision, range.max_create_revision];
+        let looks_at_all = range.order != SortOrder::None || bounds != [0; 2] || others != [0; 2];
         let mut kvs: Vec<KeyValue> = all.into_iter().filter(admits).cloned().collect();
+        if !looks_at_all && range.limit > 0 {
+            kvs.truncate(range.limit as usize + 1);
+        }
         let rank = |kv: &KeyValue| match range.target {
             SortTarget::Key => (0, kv.key.clone()),
             SortTarget::Version => (kv.version, Bytes::default()),
