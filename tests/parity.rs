@@ -173,6 +173,7 @@ fn told_alike<P: Checkable>(
 ) -> usize {
     let mut steps = 0;
     let script: Script = text.parse().expect("a script that can be understood");
+    eprintln!("{story}");
     for course in Course::of_script::<P>(&script, config).expect("it can be performed") {
         steps += course.actions.len();
         let (simulated, checked) = (simulated::<P>(&course, config), checked::<P>(&course, config));

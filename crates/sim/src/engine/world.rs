@@ -441,7 +441,7 @@ where
 
     /// The user of a service of agreement asks, if there is something left to ask.
     fn agree(&mut self, process: ProcessId) {
-        let users = self.core.agreeing.as_ref();
+        let users = self.core.agreeing.as_ref().filter(|_| self.core.spontaneous);
         let asks = users.and_then(|users| users.next(process));
         if let Some(command) = asks.and_then(P::Command::agreeing) {
             self.command(process, command);

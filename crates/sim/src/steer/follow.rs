@@ -43,7 +43,8 @@ impl<P: Recorded> Simulation<P> {
         course.fits(self.settings().size)?;
         let recorder = Recorder::new(Box::new(to), &self.header(), self.states);
         let recorder = Some(recorder.map_err(RunError::from)?);
-        let core = Core::new(self.steered(course), self.offers(), recorder);
+        let mut core = Core::new(self.steered(course), self.offers(), recorder);
+        core.spontaneous = false;
         let mut steered = Steered::new(World::new(core, &self.configs, &[], Vec::new(), None));
         steered.world.boot();
         Ok(steered)

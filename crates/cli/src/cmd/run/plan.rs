@@ -464,7 +464,7 @@ mod tests {
             ("--log bully", "--log raft-log"),
             ("--log raft-log --clients 0", "1 to 256"),
             ("--log raft-log --mutex central", "--mutex"),
-            ("--log raft-log --variant quick", "lonely-read"),
+            ("--log raft-log --variant quick", "no-check-quorum"),
             ("--clients 3", "--log"),
             ("--restart all@5s", "--kill all"),
             ("--partition 2@1s..", "1,2@1s..3s"),
