@@ -60,7 +60,12 @@ where
         let Some(course) = &self.course else {
             return offer(self.user.next(), self.user.is_obliged());
         };
-        let next = course.front().cloned();
+        // A log takes any number of entries before it answers; else whoever waits does not ask.
+        let may = |next: &agreement::Command| {
+            matches!(next, agreement::Command::Log(_))
+                || !matches!(self.user.standing(), Standing::Waiting)
+        };
+        let next = course.front().filter(|next| may(next)).cloned();
         offer(next.and_then(|command| command.try_into().ok()), false)
     }
 

@@ -163,8 +163,7 @@ impl Core {
     pub(crate) fn new(settings: Settings, offers: Offers, recorder: Option<Recorder>) -> Self {
         let size = settings.size;
         let up = up(&settings);
-        let watched = offers.mutex || recorder.is_some();
-        let clocks = settings.watch.order.applies(size) && watched;
+        let clocks = settings.watch.order.applies(size) && (offers.mutex || recorder.is_some());
         let causality = clocks.then(|| Causality::new(size));
         let (mutex, election, agreement) = juries(&settings, offers, causality.is_some());
         let agreeing = agreeing(&settings, offers);
