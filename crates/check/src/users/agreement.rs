@@ -60,11 +60,10 @@ where
         let Some(course) = &self.course else {
             return offer(self.user.next(), self.user.is_obliged());
         };
-        // A log takes any number of entries before it answers; else whoever waits does not ask.
-        let may = |next: &agreement::Command| {
-            matches!(next, agreement::Command::Log(_))
-                || !matches!(self.user.standing(), Standing::Waiting)
-        };
+        // Who waits at a barrier does not arrive at the next one.
+        let waits = matches!(self.user.standing(), Standing::Waiting);
+        let may =
+            |next: &agreement::Command| !waits || !matches!(next, agreement::Command::Barrier(_));
         let next = course.front().filter(|next| may(next)).cloned();
         offer(next.and_then(|command| command.try_into().ok()), false)
     }
