@@ -60,11 +60,8 @@ where
         let Some(course) = &self.course else {
             return offer(self.user.next(), self.user.is_obliged());
         };
-        // Who waits at a barrier does not arrive at the next one.
-        let waits = matches!(self.user.standing(), Standing::Waiting);
-        let may =
-            |next: &agreement::Command| !waits || !matches!(next, agreement::Command::Barrier(_));
-        let next = course.front().filter(|next| may(next)).cloned();
+        let waits = U::ONE_AT_A_TIME && self.user.standing() == Standing::Waiting;
+        let next = course.front().filter(|_| !waits).cloned();
         offer(next.and_then(|command| command.try_into().ok()), false)
     }
 

@@ -52,6 +52,9 @@ pub trait Client: Clone + fmt::Debug + Eq + Hash + Send + Sync + 'static {
     /// Whether all users together ask for one thing: a decision, and not an item of each.
     const TOGETHER: bool = false;
 
+    /// Whether whoever waits for an answer must be asked nothing more, whoever would ask.
+    const ONE_AT_A_TIME: bool = false;
+
     /// Before anything happened.
     fn new(seat: &Seat) -> Self;
 

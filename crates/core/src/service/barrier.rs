@@ -49,6 +49,8 @@ impl Client for User {
 
     const TOGETHER: bool = true;
 
+    const ONE_AT_A_TIME: bool = true;
+
     fn new(seat: &Seat) -> Self {
         User { left: seat.times, waits: false }
     }
