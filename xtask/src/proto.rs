@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 
 /// Where it is committed, so that nobody needs a compiler of protobufs to build Tenure.
-const MADE: &str = "crates/server/src/proto";
+const MADE: &str = "crates/etcd/src";
 
 pub(crate) fn main(root: &Path, write: bool) -> ExitCode {
     let made = root.join(MADE);

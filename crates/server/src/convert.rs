@@ -5,8 +5,8 @@ use std::sync::Arc;
 use tenure_store as store;
 use tenure_store::{Bytes, LeaseId, Span};
 
-use crate::proto::etcdserverpb as rpc;
-use crate::proto::mvccpb;
+use tenure_etcd::etcdserverpb as rpc;
+use tenure_etcd::mvccpb;
 
 /// A number of the store as clients have it. Neither is ever beyond the other's.
 pub(crate) fn signed(number: u64) -> i64 {

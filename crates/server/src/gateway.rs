@@ -17,8 +17,8 @@ use tonic::{Code, Status};
 
 use crate::listener::json;
 use crate::member::Member;
-use crate::proto::DESCRIPTORS;
 use crate::router::{self, LONGEST_REQUEST};
+use tenure_etcd::DESCRIPTORS;
 
 /// The paths that are served, each with its service and method.
 const PATHS: &[(&str, &str, &str)] = &[

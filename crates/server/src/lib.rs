@@ -22,7 +22,6 @@ mod lessor;
 mod listener;
 mod member;
 mod metrics;
-pub mod proto;
 mod refusal;
 mod relayed;
 mod router;

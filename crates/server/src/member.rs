@@ -24,10 +24,10 @@ use crate::convert::signed;
 use crate::desk::{Ask, Desk};
 use crate::errand::{Errand, Return, Undone};
 use crate::lessor::Renewal;
-use crate::proto::etcdserverpb::ResponseHeader;
 use crate::refusal::Refusal;
 use crate::relayed::Relayed;
 use crate::state::{Shared, Standing, State};
+use tenure_etcd::etcdserverpb::ResponseHeader;
 
 /// How long a request may take, besides an election.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -34,9 +34,11 @@ const HOUSE: &[(&str, &[&str])] = &[
         ],
     ),
     ("tenure-lessons", &[]),
+    ("tenure-etcd", &[]),
     (
         "tenure-server",
         &[
+            "tenure-etcd",
             "tenure-core",
             "tenure-algorithms",
             "tenure-session",
@@ -66,6 +68,7 @@ const EVERYTHING: &[&str] = &[
     "tenure-lab",
     "tenure-instances",
     "tenure-lessons",
+    "tenure-etcd",
     "tenure-server",
     "tenure",
 ];

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::member::Member;
-use crate::proto::etcdserverpb as rpc;
 use crate::refusal::Refusal;
+use tenure_etcd::etcdserverpb as rpc;
 
 pub(crate) async fn list(
     member: Arc<Member>,

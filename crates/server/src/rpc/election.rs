@@ -9,10 +9,10 @@ use tenure_store::{
 
 use crate::convert::{self, lease, lease_id, signed, unsigned};
 use crate::member::Member;
-use crate::proto::v3electionpb as rpc;
 use crate::refusal::Refusal;
 use crate::rpc::lease::given_or_hidden;
 use crate::rpc::lock::{enter, is_of};
+use tenure_etcd::v3electionpb as rpc;
 
 pub(crate) async fn campaign(
     member: Arc<Member>,

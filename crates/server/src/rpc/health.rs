@@ -6,10 +6,10 @@ use futures_util::{Stream, stream};
 use tonic::Status;
 
 use crate::member::Member;
-use crate::proto::health::health_check_response::ServingStatus;
-use crate::proto::health::{HealthCheckRequest, HealthCheckResponse};
 use crate::refusal::Refusal;
 use crate::state::Standing;
+use tenure_etcd::health::health_check_response::ServingStatus;
+use tenure_etcd::health::{HealthCheckRequest, HealthCheckResponse};
 
 pub(crate) async fn check(
     member: Arc<Member>,

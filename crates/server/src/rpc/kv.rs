@@ -6,8 +6,8 @@ use tenure_store::{Answer, Command, Error};
 
 use crate::convert::{delete, deleted, done, found, put, range, txn, unsigned, written};
 use crate::member::Member;
-use crate::proto::etcdserverpb as rpc;
 use crate::refusal::Refusal;
+use tenure_etcd::etcdserverpb as rpc;
 
 pub(crate) async fn read(
     member: Arc<Member>,

@@ -8,8 +8,8 @@ use tonic::{Status, Streaming};
 
 use crate::convert::{lease, lease_id, signed, unsigned};
 use crate::member::Member;
-use crate::proto::etcdserverpb as rpc;
 use crate::refusal::Refusal;
+use tenure_etcd::etcdserverpb as rpc;
 
 /// How many renewals of one stream are under way at most.
 const AT_ONCE: usize = 64;

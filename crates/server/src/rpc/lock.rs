@@ -8,10 +8,10 @@ use tenure_store::{
 };
 
 use crate::member::Member;
-use crate::proto::v3lockpb as rpc;
 use crate::refusal::Refusal;
 use crate::rpc::lease;
 use crate::state::Verdict;
+use tenure_etcd::v3lockpb as rpc;
 
 pub(crate) async fn lock(
     member: Arc<Member>,

@@ -10,8 +10,8 @@ use tonic::Status;
 
 use crate::convert::{signed, unsigned};
 use crate::member::Member;
-use crate::proto::etcdserverpb as rpc;
 use crate::refusal::Refusal;
+use tenure_etcd::etcdserverpb as rpc;
 
 /// The version of etcd whose services these are.
 pub(crate) const VERSION: &str = "3.5.1";

@@ -9,9 +9,9 @@ use tonic::Status;
 
 use crate::convert;
 use crate::member::Member;
-use crate::proto::v3electionpb as rpc;
 use crate::rpc::election::{below, head};
 use crate::state::{Signal, WatcherId};
+use tenure_etcd::v3electionpb as rpc;
 
 /// How many answers wait for a client at most.
 const AHEAD: usize = 16;

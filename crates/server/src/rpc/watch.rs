@@ -16,11 +16,11 @@ use tonic::{Status, Streaming};
 
 use crate::convert::{self, signed, unsigned};
 use crate::member::Member;
-use crate::proto::etcdserverpb as rpc;
-use crate::proto::etcdserverpb::watch_create_request::FilterType;
-use crate::proto::etcdserverpb::watch_request::RequestUnion;
 use crate::refusal::Refusal;
 use crate::state::{Signal, WatcherId};
+use tenure_etcd::etcdserverpb as rpc;
+use tenure_etcd::etcdserverpb::watch_create_request::FilterType;
+use tenure_etcd::etcdserverpb::watch_request::RequestUnion;
 
 /// How many answers wait for a client at most.
 const AHEAD: usize = 16;

@@ -1,5 +1,5 @@
-//! What travels between clients and a member, made of the protobufs in `proto/etcd` by
-//! `cargo xtask proto`.
+//! The messages that clients of etcd and its servers exchange, as far as locks and elections need
+//! them, made of the protobufs in `proto/etcd` by `cargo xtask proto`.
 #![allow(missing_docs, clippy::all, reason = "the files beside this one are made by a program")]
 
 #[rustfmt::skip]
@@ -28,4 +28,4 @@ pub mod health {
 }
 
 /// The messages and services as data, by which JSON is understood.
-pub(crate) const DESCRIPTORS: &[u8] = include_bytes!("descriptors.bin");
+pub const DESCRIPTORS: &[u8] = include_bytes!("descriptors.bin");
