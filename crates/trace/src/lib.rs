@@ -14,24 +14,24 @@ mod alignment;
 mod contrast;
 pub mod diagram;
 pub mod export;
+mod fold;
 mod format;
 pub mod live;
-mod logs;
 mod merge;
 mod plain;
 mod scripts;
 mod show;
-mod standing;
 pub mod state;
 mod verify;
 
 pub use contrast::{Contrast, Contrasted, Run};
+pub use fold::logs::{Changed, Kept, Logs};
+pub use fold::standing::{Change, Hold, Life, Standing, Standings};
 pub use format::{
     Access, AppendError, ApplicationCommand, ApplicationEvent, Asked, ClockUnit, CreateError,
     Header, Kind, LONGEST_LINE, MOST_PROCESSES, Operation, Passage, ReadError, ReadLimits, Reader,
     Record, Segments, Source, Told, Trace, VERSION, Who, WriteError, Writer, now, segment, units,
 };
-pub use logs::{Changed, Kept, Logs};
 pub use merge::{MergeError, Merged, MergedFiles, Seams, merge, merge_files, merge_whole_files};
 pub use plain::plain;
 pub use scripts::{
@@ -40,7 +40,6 @@ pub use scripts::{
     perform, timer_named,
 };
 pub use show::Show;
-pub use standing::{Change, Hold, Life, Standing, Standings};
 pub use tenure_core::Service;
 pub use verify::{
     Accesses, Cause, Counter, Election, Judge, Judgement, Quantiles, Traffic, Verification,

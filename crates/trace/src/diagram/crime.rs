@@ -3,8 +3,8 @@
 use tenure_core::{ProcessId, Property};
 
 use super::layout::{Layout, Step};
+use crate::fold::standing::Hold;
 use crate::format::ClockUnit;
-use crate::standing::Hold;
 use crate::verify::{Verification, Violated};
 
 /// A violation that lies in the picture.

@@ -6,9 +6,9 @@ use tenure_core::{Layer, ProcessId, Term};
 
 use super::crime::Crime;
 use super::view::View;
+pub use crate::fold::standing::Hold;
 use crate::format::{ClockUnit, Header};
 use crate::plain::plain;
-pub use crate::standing::Hold;
 
 /// A run, laid out.
 #[derive(Clone, Debug)]

@@ -8,11 +8,11 @@ use super::layout::{Crossing, Fate, Layout, Mark, Step};
 use super::spans::Spans;
 use super::view::{Clock, Scale, View};
 use super::{events, labels};
+use crate::fold::standing::{Change, Hold, Sort, Standings};
 use crate::format::{ClockUnit, Header, Kind, Passage, Record, Source, Told, Who};
 use crate::merge::MessageKey;
 use crate::plain::plain;
 use crate::show::splits;
-use crate::standing::{Change, Hold, Sort, Standings};
 use crate::verify::{Judge, Verification};
 
 /// Takes records one by one, and keeps what lies in the window.

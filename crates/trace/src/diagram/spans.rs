@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tenure_core::ProcessId;
 
 use super::layout::{Region, Span};
-use crate::standing::{Change, Hold, Sort};
+use crate::fold::standing::{Change, Hold, Sort};
 
 /// What has lasted, and what lasts still.
 #[derive(Clone, Debug, Default)]

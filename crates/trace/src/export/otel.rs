@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use serde_json::{Value, json};
 use tenure_core::ProcessId;
 
+use crate::fold::standing::{Change, Hold, Standings};
 use crate::format::{Header, Kind, Record, Who};
 use crate::merge::MessageKey;
-use crate::standing::{Change, Hold, Standings};
 
 /// The records of one run as spans.
 ///

@@ -6,9 +6,9 @@ use tenure_core::{Fence, ProcessId, Term};
 
 use super::news::{Latest, News};
 use super::strip::{Belt, Span, Strip, millis};
+use crate::fold::standing::{Change, Hold, Life, Standings};
 use crate::format::named::stranger;
 use crate::format::{Access, Kind, Record, Who};
-use crate::standing::{Change, Hold, Life, Standings};
 
 /// Rates are those of this time, in nanoseconds.
 const RATED: u64 = 1_500_000_000;

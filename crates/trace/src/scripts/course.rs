@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use tenure_core::service::mutex;
 use tenure_core::{Facts, Group, Observed, Order, ProcessId, Protocol};
 
+use crate::fold::standing::{Hold, Standings};
 use crate::format::{Kind, Passage, Record, Trace, Who};
 use crate::scripts::perform::{PerformError, perform_on};
 use crate::scripts::script::{Action, Pick, Script};
 use crate::scripts::spoken::{Recorded, Spoken};
 use crate::scripts::stage::Stage;
 use crate::scripts::theatre::{FollowError, Theatre};
-use crate::standing::{Hold, Standings};
 
 /// What was done in a run, step by step, and nothing of what came of it.
 ///

@@ -3,7 +3,7 @@ use std::collections::HashMap;
 use serde::Serialize;
 use tenure_core::{ProcessId, Term};
 
-use crate::standing::{Change, Hold};
+use crate::fold::standing::{Change, Hold};
 
 /// An election, from what made it necessary to the moment every live process knew its leader.
 #[derive(Clone, Debug, PartialEq, Serialize)]

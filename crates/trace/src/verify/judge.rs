@@ -16,9 +16,9 @@ use super::findings::{Findings, Found};
 use super::resource::Resource;
 use super::{Counter, Traffic, Verification};
 use crate::Service;
+use crate::fold::standing::{Change, Hold, Life, Standings};
 use crate::format::{Asked, ClockUnit, Header, Kind, Record, Told, Who};
 use crate::merge::Seams;
-use crate::standing::{Change, Hold, Life, Standings};
 
 /// How long after the last disturbance of a real run its end says something, in nanoseconds.
 const SETTLING_NANOSECONDS: u64 = 3_000_000_000;

@@ -5,7 +5,7 @@ use tenure_core::ProcessId;
 use tenure_core::service::log::Content;
 
 use super::columns::Names;
-use crate::logs::{Changed, Logs};
+use crate::fold::logs::{Changed, Logs};
 
 /// What changes in logs, in the order of the trace.
 #[derive(Debug, Default, Serialize)]

@@ -20,8 +20,8 @@ use self::logs::LogChanges;
 use self::safe::{Safe, escaped};
 use super::view::{Clock, Scale, View, Window};
 use super::{Reading, fits};
+use crate::fold::logs::Logs;
 use crate::format::{ClockUnit, Header, Reader, Record, Trace};
-use crate::logs::Logs;
 use crate::merge::{MergeError, merge};
 use crate::verify::Verification;
 

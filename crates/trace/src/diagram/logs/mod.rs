@@ -10,8 +10,8 @@ use std::path::Path;
 use tenure_core::ProcessId;
 
 use super::{fits, layout::unit_of};
+use crate::fold::logs::{Kept, Logs};
 use crate::format::{Header, Reader, Record};
-use crate::logs::{Kept, Logs};
 use crate::merge::{MergeError, Merged, merge_files};
 use crate::show::units;
 

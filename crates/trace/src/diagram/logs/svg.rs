@@ -7,7 +7,7 @@ use tenure_core::service::log::{Content, Entry};
 
 use super::{LogPicture, Panel};
 use crate::diagram::svg::style::{CROWN, escaped, width};
-use crate::logs::Kept;
+use crate::fold::logs::Kept;
 use crate::plain::plain;
 
 /// A box.

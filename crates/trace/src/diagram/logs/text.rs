@@ -1,7 +1,7 @@
 //! Logs in text: plain, or with a colour for each term.
 
 use super::{LogPicture, Panel};
-use crate::logs::Kept;
+use crate::fold::logs::Kept;
 
 /// Behind what is committed.
 const MARK: char = '║';

@@ -8,7 +8,7 @@ use tenure_core::ProcessId;
 use super::rows::{Sign, route, sign};
 use crate::diagram::layout::{Layout, Mark};
 use crate::diagram::view::{Direction, Margin};
-use crate::standing::Hold;
+use crate::fold::standing::Hold;
 
 /// No more steps than this are drawn side by side.
 const PER_PANEL: usize = 22;

@@ -9,7 +9,7 @@ use super::grid::Grid;
 use super::rows::{Sign, sign};
 use crate::diagram::layout::{Layout, Mark};
 use crate::diagram::view::{Direction, Margin};
-use crate::standing::Hold;
+use crate::fold::standing::Hold;
 
 /// The widest column of a process.
 const WIDEST: usize = 26;

@@ -6,7 +6,7 @@ use tenure_core::ProcessId;
 
 use crate::diagram::layout::{Crossing, Fate, Layout};
 use crate::diagram::view::{Direction, Margin, Scale};
-use crate::standing::Hold;
+use crate::fold::standing::Hold;
 
 /// A sign and what it means.
 pub(super) type Sign = (&'static str, &'static str);

@@ -9,8 +9,8 @@ use tenure_core::ProcessId;
 use tenure_core::service::agreement;
 use tenure_core::service::log::{Entry, Event};
 
+use crate::fold::standing::{Change, Standings};
 use crate::format::{Kind, Record, Told};
-use crate::standing::{Change, Standings};
 
 /// What the records so far say of each process's log.
 #[derive(Clone, Debug, Default)]
