@@ -60,8 +60,7 @@ where
         let Some(course) = &self.course else {
             return offer(self.user.next(), self.user.is_obliged());
         };
-        let waits = U::ONE_AT_A_TIME && self.user.standing() == Standing::Waiting;
-        let next = course.front().filter(|_| !waits).cloned();
+        let next = course.front().filter(|_| !self.user.must_wait()).cloned();
         offer(next.and_then(|command| command.try_into().ok()), false)
     }
 

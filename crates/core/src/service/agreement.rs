@@ -52,9 +52,6 @@ pub trait Client: Clone + fmt::Debug + Eq + Hash + Send + Sync + 'static {
     /// Whether all users together ask for one thing: a decision, and not an item of each.
     const TOGETHER: bool = false;
 
-    /// Whether whoever waits for an answer must be asked nothing more, whoever would ask.
-    const ONE_AT_A_TIME: bool = false;
-
     /// Before anything happened.
     fn new(seat: &Seat) -> Self;
 
@@ -75,6 +72,11 @@ pub trait Client: Clone + fmt::Debug + Eq + Hash + Send + Sync + 'static {
 
     /// Whether it is bound to ask that in the end, or may as well never do so.
     fn is_obliged(&self) -> bool {
+        false
+    }
+
+    /// Whether it must be told something before anything is asked, whoever would ask.
+    fn must_wait(&self) -> bool {
         false
     }
 
@@ -243,6 +245,12 @@ macro_rules! services {
             fn is_obliged(&self) -> bool {
                 match self {
                     $(User::$Service(user) => user.is_obliged()),+
+                }
+            }
+
+            fn must_wait(&self) -> bool {
+                match self {
+                    $(User::$Service(user) => user.must_wait()),+
                 }
             }
 

@@ -49,8 +49,6 @@ impl Client for User {
 
     const TOGETHER: bool = true;
 
-    const ONE_AT_A_TIME: bool = true;
-
     fn new(seat: &Seat) -> Self {
         User { left: seat.times, waits: false }
     }
@@ -61,6 +59,10 @@ impl Client for User {
 
     fn is_obliged(&self) -> bool {
         true
+    }
+
+    fn must_wait(&self) -> bool {
+        self.waits
     }
 
     fn asked(&mut self, _command: &Command) {
