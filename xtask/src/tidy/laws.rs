@@ -35,6 +35,7 @@ const HOUSE: &[(&str, &[&str])] = &[
     ),
     ("tenure-lessons", &[]),
     ("tenure-etcd", &[]),
+    ("tenure-client", &["tenure-etcd", "tenure-session"]),
     (
         "tenure-server",
         &[
@@ -69,6 +70,7 @@ const EVERYTHING: &[&str] = &[
     "tenure-instances",
     "tenure-lessons",
     "tenure-etcd",
+    "tenure-client",
     "tenure-server",
     "tenure",
 ];

@@ -1,0 +1,359 @@
+//! A claim: a key in the queue of a lock or an election, which counts while its session lives.
+
+use std::time::Duration;
+
+use tenure_etcd::etcdserverpb as rpc;
+use tenure_session::{Seen, Waiter, Wish};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep};
+
+use crate::client::PATIENCE;
+use crate::error::{ClientError, Lost};
+use crate::line::Pauses;
+use crate::session::Session;
+use crate::txn;
+use crate::watching::{News, Watching};
+
+const TXN: &str = "/etcdserverpb.KV/Txn";
+
+/// How long after a key was deleted it is deleted again, if it was asked for more than once.
+const SWEEPS: [Duration; 2] = [Duration::from_secs(3), Duration::from_secs(12)];
+
+/// A claim that is first in its queue.
+#[derive(Debug)]
+pub(crate) struct Claim {
+    session: Session,
+    key: Vec<u8>,
+    fence: u64,
+    /// Whether its key may be put once more.
+    is_doubtful: bool,
+    is_left: bool,
+}
+
+impl Claim {
+    pub(crate) const fn session(&self) -> &Session {
+        &self.session
+    }
+
+    pub(crate) fn key(&self) -> &[u8] {
+        &self.key
+    }
+
+    pub(crate) const fn fence(&self) -> u64 {
+        self.fence
+    }
+
+    /// Gives another value to it; says whether it is there.
+    pub(crate) async fn put(&self, value: Vec<u8>) -> Result<(), ClientError> {
+        let asked = txn::put_own(&self.key, self.fence, value, self.session.id());
+        if let Some(lost) = self.session.ended() {
+            return Err(lost.into());
+        }
+        let put = self.session.client().line.ask(TXN, asked, Instant::now() + PATIENCE).await?;
+        match put {
+            rpc::TxnResponse { succeeded: true, .. } => Ok(()),
+            rpc::TxnResponse { .. } => Err(Lost::Deleted.into()),
+        }
+    }
+
+    /// Gives it up.
+    pub(crate) async fn leave(mut self) -> Result<(), ClientError> {
+        self.is_left = true;
+        let left = delete(&self.session, &self.key).await;
+        if self.is_doubtful {
+            let (session, key) = (self.session.clone(), std::mem::take(&mut self.key));
+            self.session.runtime().spawn(sweep(session, key));
+        }
+        left
+    }
+
+    /// Waits until it is over, with its session or by somebody who deletes its key.
+    pub(crate) async fn lost(&self) -> Lost {
+        tokio::select! {
+            biased;
+            lost = self.session.lost() => lost,
+            () = self.deleted() => match self.session.ended() {
+                Some(lost) => lost,
+                None => Lost::Deleted,
+            },
+        }
+    }
+
+    /// Waits until its key is not there any more.
+    async fn deleted(&self) {
+        let line = &self.session.client().line;
+        let mut pauses = Pauses::default();
+        loop {
+            let mut watching = Watching::key(line.clone(), &self.key, self.fence + 1);
+            loop {
+                match watching.next().await {
+                    News::Deleted(key) if key == self.key => return,
+                    News::Deleted(_) | News::Put(_) => {}
+                    News::Forgotten | News::Broken => break,
+                }
+            }
+            // It may have been deleted in what is forgotten.
+            let asked = txn::look(&self.key, None);
+            if let Ok(seen) = self.look(asked).await
+                && seen.own != Some(self.fence)
+            {
+                return;
+            }
+            sleep(pauses.next()).await;
+        }
+    }
+
+    async fn look(&self, asked: rpc::TxnRequest) -> Result<Seen<Vec<u8>>, ClientError> {
+        let line = &self.session.client().line;
+        let answer = line.ask(TXN, asked, Instant::now() + PATIENCE).await?;
+        Ok(txn::seen(&answer, &self.key))
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        if self.is_left {
+            return;
+        }
+        let (session, key) = (self.session.clone(), std::mem::take(&mut self.key));
+        let (runtime, is_doubtful) = (session.runtime().clone(), self.is_doubtful);
+        runtime.spawn(async move {
+            // If that fails, the end of its session ends it.
+            let _ = delete(&session, &key).await;
+            if is_doubtful {
+                sweep(session, key).await;
+            }
+        });
+    }
+}
+
+/// Queues, and waits for its turn.
+pub(crate) async fn wait(
+    session: &Session,
+    name: &str,
+    value: Vec<u8>,
+) -> Result<Claim, ClientError> {
+    let key = session.new_key(name);
+    let asked = txn::enqueue(name, &key, value, session.id());
+    let mut place = Place::ask(session, name, key, asked);
+    let lost = tokio::select! {
+        biased;
+        lost = session.lost() => lost,
+        fence = place.wait() => {
+            let fence = fence?;
+            // It counts from a moment at which the session was alive.
+            match session.ended() {
+                None => return Ok(place.into_claim(fence)),
+                Some(lost) => lost,
+            }
+        }
+    };
+    Err(lost.into())
+}
+
+/// Queues if nobody is in the queue.
+pub(crate) async fn attempt(
+    session: &Session,
+    name: &str,
+    value: Vec<u8>,
+) -> Result<Option<Claim>, ClientError> {
+    let key = session.new_key(name);
+    let asked = txn::enqueue_alone(name, &key, value, session.id());
+    let mut place = Place::ask(session, name, key, asked);
+    let queued = tokio::select! {
+        biased;
+        lost = session.lost() => return Err(lost.into()),
+        queued = place.queued() => queued?,
+    };
+    if let Some(lost) = session.ended() {
+        return Err(lost.into());
+    }
+    match queued.seen.own {
+        Some(fence) => Ok(Some(place.into_claim(fence))),
+        None => {
+            place.is_there = false;
+            Ok(None)
+        }
+    }
+}
+
+/// What came of queueing.
+struct Queued {
+    seen: Seen<Vec<u8>>,
+    /// Whether the look was of the moment in which the key was put.
+    is_new: bool,
+    /// Whether it was asked more than once, so that it may be done once more.
+    is_doubtful: bool,
+}
+
+type Queueing = JoinHandle<Result<Queued, ClientError>>;
+
+/// A place in a queue, which is left when this is dropped.
+struct Place {
+    session: Session,
+    name: String,
+    key: Vec<u8>,
+    /// It goes on when nobody waits any more, so that it is known what there is to delete.
+    queueing: Option<Queueing>,
+    waiter: Waiter<Vec<u8>>,
+    is_there: bool,
+    is_doubtful: bool,
+}
+
+impl Place {
+    fn ask(session: &Session, name: &str, key: Vec<u8>, asked: rpc::TxnRequest) -> Place {
+        let queueing = session.runtime().spawn(queue(session.clone(), key.clone(), asked));
+        Place {
+            session: session.clone(),
+            name: name.to_owned(),
+            key,
+            queueing: Some(queueing),
+            waiter: Waiter::new(),
+            is_there: true,
+            is_doubtful: false,
+        }
+    }
+
+    /// What the service said when this queued.
+    async fn queued(&mut self) -> Result<Queued, ClientError> {
+        let queueing = self.queueing.as_mut().expect("who queues is asked once what came of it");
+        let queued = queueing.await;
+        self.queueing = None;
+        // The task ends in another way only with its runtime.
+        let queued = queued.unwrap_or(Err(Lost::Closed.into()));
+        self.is_there = queued.is_ok();
+        self.is_doubtful = queued.as_ref().is_ok_and(|it| it.is_doubtful);
+        queued
+    }
+
+    /// Waits until it is first, and says by which fence.
+    async fn wait(&mut self) -> Result<u64, ClientError> {
+        let Queued { seen, is_new, .. } = self.queued().await?;
+        let own = seen.own.unwrap_or(0);
+        // Only where the key is new it was said who is ahead.
+        let mut wish = if is_new { self.waiter.seen(seen) } else { self.look(own).await? };
+        loop {
+            wish = match wish {
+                Some(Wish::Enter { fence }) => return Ok(fence),
+                Some(Wish::Gone) => {
+                    self.is_there = false;
+                    return Err(self.session.ended().unwrap_or(Lost::Deleted).into());
+                }
+                Some(Wish::Look) => self.look(own).await?,
+                Some(Wish::Watch { key, from }) => self.watch(key, from).await,
+                None => self.waiter.again(),
+            };
+        }
+    }
+
+    async fn look(&mut self, own: u64) -> Result<Option<Wish<Vec<u8>>>, ClientError> {
+        let asked = txn::look(&self.key, Some((&self.name, own)));
+        let line = &self.session.client().line;
+        loop {
+            let deadline = Instant::now() + PATIENCE;
+            match line.ask(TXN, asked.clone(), deadline).await {
+                Ok(answer) => {
+                    let mut seen = txn::seen(&answer, &self.key);
+                    // Of a key that was put once more it was not asked who is ahead.
+                    seen.own = seen.own.filter(|found| *found == own);
+                    return Ok(self.waiter.seen(seen));
+                }
+                Err(ClientError::Silence { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Watches whoever is ahead until they are gone.
+    async fn watch(&mut self, key: Vec<u8>, from: u64) -> Option<Wish<Vec<u8>>> {
+        let line = self.session.client().line.clone();
+        let mut pauses = Pauses::default();
+        loop {
+            let mut watching = Watching::key(line.clone(), &key, from);
+            loop {
+                match watching.next().await {
+                    News::Deleted(gone) => {
+                        if let Some(wish) = self.waiter.deleted(&gone) {
+                            return Some(wish);
+                        }
+                    }
+                    News::Put(_) => {}
+                    News::Forgotten => return self.waiter.forgotten(),
+                    News::Broken => break,
+                }
+            }
+            sleep(pauses.next()).await;
+        }
+    }
+
+    fn into_claim(mut self, fence: u64) -> Claim {
+        self.is_there = false;
+        let (session, key) = (self.session.clone(), std::mem::take(&mut self.key));
+        Claim { session, key, fence, is_doubtful: self.is_doubtful, is_left: false }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if !self.is_there {
+            return;
+        }
+        let (session, key) = (self.session.clone(), std::mem::take(&mut self.key));
+        let (queueing, mut is_doubtful) = (self.queueing.take(), self.is_doubtful);
+        let runtime = session.runtime().clone();
+        runtime.spawn(async move {
+            if let Some(queueing) = queueing {
+                let queued = queueing.await;
+                is_doubtful = !queued.is_ok_and(|it| it.is_ok_and(|it| !it.is_doubtful));
+            }
+            // If that fails, the end of the session ends it.
+            let _ = delete(&session, &key).await;
+            if is_doubtful {
+                sweep(session, key).await;
+            }
+        });
+    }
+}
+
+/// Puts a key into a queue, however long that takes while its session lives.
+async fn queue(
+    session: Session,
+    key: Vec<u8>,
+    asked: rpc::TxnRequest,
+) -> Result<Queued, ClientError> {
+    let line = &session.client().line;
+    let mut is_doubtful = false;
+    loop {
+        let deadline = Instant::now() + PATIENCE;
+        let answer: Result<(rpc::TxnResponse, u32), _> =
+            line.ask_counting(TXN, asked.clone(), deadline).await;
+        match answer {
+            Ok((answer, tries)) => {
+                let (seen, is_new) = (txn::seen(&answer, &key), answer.succeeded);
+                return Ok(Queued { seen, is_new, is_doubtful: is_doubtful || tries > 1 });
+            }
+            Err(ClientError::Silence { .. }) if session.ended().is_none() => is_doubtful = true,
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Deletes the key of a claim, unless its session does.
+async fn delete(session: &Session, key: &[u8]) -> Result<(), ClientError> {
+    if session.ended().is_some() {
+        return Ok(());
+    }
+    let line = &session.client().line;
+    let deadline = Instant::now() + PATIENCE;
+    let _: rpc::TxnResponse = line.ask(TXN, txn::delete(key), deadline).await?;
+    Ok(())
+}
+
+/// Deletes a key again that a member may have put once more: who was asked first may have been
+/// stopped, and do what it was asked when it goes on.
+async fn sweep(session: Session, key: Vec<u8>) {
+    for pause in SWEEPS {
+        sleep(pause).await;
+        let _ = delete(&session, &key).await;
+    }
+}

@@ -1,0 +1,67 @@
+//! Who uses a service.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::endpoint::Endpoint;
+use crate::error::ClientError;
+use crate::line::Line;
+use crate::observer::Observer;
+use crate::session::Session;
+
+/// How long a request may take, whoever answers it.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long nobody may accept a connection at the beginning.
+const AT_FIRST: Duration = Duration::from_secs(3);
+
+/// A client of a lock service, `tenure serve` or an etcd of 3.4 or later. Clones share one
+/// connection, which leads to whichever member answers.
+#[derive(Clone, Debug)]
+pub struct Client {
+    pub(crate) line: Arc<Line>,
+}
+
+impl Client {
+    /// Connects to a service with members at these endpoints, such as `http://127.0.0.1:2379`.
+    ///
+    /// One that accepts the connection is enough. They are tried in turn, from any of them on.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::Endpoint`] for what is none, and [`ClientError::Silence`] if nobody accepts
+    /// a connection for three seconds.
+    pub async fn connect<I>(endpoints: I) -> Result<Client, ClientError>
+    where
+        I: IntoIterator,
+        I::Item: AsRef<str>,
+    {
+        let endpoints: Result<Vec<Endpoint>, ClientError> =
+            endpoints.into_iter().map(|it| Endpoint::parse(it.as_ref())).collect();
+        let endpoints = endpoints?;
+        if endpoints.is_empty() {
+            return Err(ClientError::Endpoint { endpoint: String::new() });
+        }
+        let line = Arc::new(Line::new(endpoints));
+        line.connection(Instant::now() + AT_FIRST).await?;
+        Ok(Client { line })
+    }
+
+    /// Begins a session: whatever is held in it is given up when it ends. It is renewed in the
+    /// background, and ends `ttl` after the last renewal at the latest; in whole seconds, and the
+    /// service may choose longer.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError`]
+    pub async fn session(&self, ttl: Duration) -> Result<Session, ClientError> {
+        Session::begin(self, ttl).await
+    }
+
+    /// Sees who leads an election, now and whenever that changes.
+    pub fn observe(&self, name: &str) -> Observer {
+        Observer::new(self.clone(), name)
+    }
+}

@@ -1,0 +1,176 @@
+//! One connection to one member of a service: calls of gRPC over HTTP/2.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use futures_util::{Stream, StreamExt, stream};
+use http::uri::PathAndQuery;
+use http::{Request, Response, Uri};
+use hyper::body::Incoming;
+use hyper::client::conn::http2::{Builder, SendRequest};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use prost::Message;
+use tokio::net::TcpStream;
+use tokio::sync::watch;
+use tokio::time::timeout;
+use tonic::body::Body;
+use tonic::client::Grpc;
+use tonic::metadata::MetadataValue;
+use tonic::{Status, Streaming};
+use tonic_prost::ProstCodec;
+
+use crate::endpoint::Endpoint;
+
+/// How long a member may take to accept a connection.
+const CONNECT: Duration = Duration::from_secs(1);
+
+/// How long a connection may be silent before the member is asked whether it is there, and how
+/// long it may take to say so.
+const SILENCE: Duration = Duration::from_secs(1);
+
+/// The longest answer.
+const LONGEST_ANSWER: usize = 16 << 20;
+
+/// A connection.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    stub: Stub,
+    origin: Uri,
+    is_left: watch::Sender<bool>,
+}
+
+impl Connection {
+    /// Connects.
+    pub(crate) async fn open(at: &Endpoint) -> Result<Connection, String> {
+        let connected = timeout(CONNECT, TcpStream::connect(at.address())).await;
+        let stream = connected
+            .map_err(|_| "it does not accept the connection".to_owned())?
+            .map_err(|error| error.to_string())?;
+        let _ = stream.set_nodelay(true);
+        let (send, driver) = Builder::new(TokioExecutor::new())
+            .timer(TokioTimer::new())
+            .keep_alive_interval(SILENCE)
+            .keep_alive_timeout(SILENCE)
+            .keep_alive_while_idle(true)
+            .handshake(TokioIo::new(stream))
+            .await
+            .map_err(|error| error.to_string())?;
+        // Whoever asks on it is told when it breaks.
+        tokio::spawn(async { drop(driver.await) });
+        let (is_left, _) = watch::channel(false);
+        Ok(Connection { stub: Stub(send), origin: at.origin().clone(), is_left })
+    }
+
+    /// Whether nothing can be asked on it any more.
+    pub(crate) fn is_over(&self) -> bool {
+        *self.is_left.borrow() || self.stub.0.is_closed()
+    }
+
+    /// Nobody relies on it any more: whoever waits on it is told.
+    pub(crate) fn leave(&self) {
+        self.is_left.send_replace(true);
+    }
+
+    /// Waits until somebody leaves it.
+    pub(crate) async fn left(&self) {
+        // The sender is as old as this.
+        let _ = self.is_left.subscribe().wait_for(|is_left| *is_left).await;
+    }
+
+    /// One question, one answer.
+    pub(crate) async fn ask<Asked, Answer>(
+        &self,
+        path: &'static str,
+        asked: Asked,
+        within: Duration,
+    ) -> Result<Answer, Status>
+    where
+        Asked: Message + 'static,
+        Answer: Message + Default + 'static,
+    {
+        let mut request = tonic::Request::new(asked);
+        request.set_timeout(within);
+        let mut grpc = self.grpc().await?;
+        let path = PathAndQuery::from_static(path);
+        Ok(grpc.unary(request, path, codec::<Asked, Answer>()).await?.into_inner())
+    }
+
+    /// One question, on which answers follow for as long as they are taken.
+    pub(crate) async fn follow<Asked, Answer>(
+        &self,
+        path: &'static str,
+        asked: Asked,
+    ) -> Result<Streaming<Answer>, Status>
+    where
+        Asked: Message + 'static,
+        Answer: Message + Default + 'static,
+    {
+        self.stream(path, stream::once(async { asked }).chain(stream::pending())).await
+    }
+
+    /// One question to a service that would take more, and one answer.
+    pub(crate) async fn ask_streaming<Asked, Answer>(
+        &self,
+        path: &'static str,
+        asked: Asked,
+    ) -> Result<Answer, Status>
+    where
+        Asked: Message + 'static,
+        Answer: Message + Default + 'static,
+    {
+        let mut answers = self.stream(path, stream::once(async { asked })).await?;
+        answers.message().await?.ok_or_else(|| Status::unavailable("it hung up"))
+    }
+
+    /// A member that knows no leader is no use here, and says so.
+    async fn stream<Asked, Answer>(
+        &self,
+        path: &'static str,
+        asked: impl Stream<Item = Asked> + Send + 'static,
+    ) -> Result<Streaming<Answer>, Status>
+    where
+        Asked: Message + 'static,
+        Answer: Message + Default + 'static,
+    {
+        let mut request = tonic::Request::new(asked);
+        request.metadata_mut().insert("hasleader", MetadataValue::from_static("true"));
+        let mut grpc = self.grpc().await?;
+        let path = PathAndQuery::from_static(path);
+        Ok(grpc.streaming(request, path, codec::<Asked, Answer>()).await?.into_inner())
+    }
+
+    async fn grpc(&self) -> Result<Grpc<Stub>, Status> {
+        let grpc = Grpc::with_origin(self.stub.clone(), self.origin.clone());
+        let mut grpc = grpc.max_decoding_message_size(LONGEST_ANSWER);
+        grpc.ready().await.map_err(|error| Status::from_error(error.into()))?;
+        Ok(grpc)
+    }
+}
+
+fn codec<Asked, Answer>() -> ProstCodec<Asked, Answer>
+where
+    Asked: Message + 'static,
+    Answer: Message + Default + 'static,
+{
+    ProstCodec::default()
+}
+
+/// What calls are sent by.
+#[derive(Clone, Debug)]
+struct Stub(SendRequest<Body>);
+
+impl tower_service::Service<Request<Body>> for Stub {
+    type Response = Response<Incoming>;
+    type Error = hyper::Error;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<Incoming>, hyper::Error>> + Send>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), hyper::Error>> {
+        self.0.poll_ready(context)
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        Box::pin(self.0.send_request(request))
+    }
+}

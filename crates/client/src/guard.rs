@@ -1,0 +1,52 @@
+//! A lock that is held.
+
+use std::time::Instant;
+
+use crate::claim::Claim;
+use crate::error::{ClientError, Lost};
+
+/// A lock that is held until this is dropped, or its session ends. It is claimed no longer than
+/// until its deadline, and the service lets nobody else in before, whatever the network does.
+#[must_use = "the lock is given up when this is dropped"]
+#[derive(Debug)]
+pub struct Guard {
+    claim: Claim,
+}
+
+impl Guard {
+    pub(crate) const fn new(claim: Claim) -> Self {
+        Guard { claim }
+    }
+
+    /// The number of this entry: higher than that of every entry into this lock before it. A
+    /// resource that refuses what comes with a lower number than the highest it has seen is right
+    /// even if a holder wakes up too late.
+    pub const fn fence(&self) -> u64 {
+        self.claim.fence()
+    }
+
+    /// The key by which the service knows it.
+    pub fn key(&self) -> &[u8] {
+        self.claim.key()
+    }
+
+    /// Until when it may be claimed if no renewal is answered any more. Nothing if it is over.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.claim.session().deadline()
+    }
+
+    /// Waits until it is lost, and says why: with its session, or because somebody has deleted
+    /// its key, of which only who waits here is told.
+    pub async fn lost(&self) -> Lost {
+        self.claim.lost().await
+    }
+
+    /// Gives it up.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::Silence`] if nobody confirms it; then it ends with its session.
+    pub async fn release(self) -> Result<(), ClientError> {
+        self.claim.leave().await
+    }
+}

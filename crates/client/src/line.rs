@@ -1,0 +1,228 @@
+//! The line to a service: whichever of its members answers.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use prost::Message;
+use tokio::sync::Mutex;
+use tokio::time::{Instant, sleep, timeout_at};
+use tonic::{Code, Status};
+
+use crate::connection::Connection;
+use crate::endpoint::Endpoint;
+use crate::error::ClientError;
+
+/// How long one member may take to answer before another is asked.
+pub(crate) const TRY: Duration = Duration::from_secs(2);
+
+/// The shortest and the longest pause before something is asked again.
+const PAUSE: (Duration, Duration) = (Duration::from_millis(10), Duration::from_millis(500));
+
+/// The line to a service.
+#[derive(Debug)]
+pub(crate) struct Line {
+    endpoints: Vec<Endpoint>,
+    /// On which it is asked, and where to look for the next one.
+    open: Mutex<(Option<Arc<Connection>>, usize)>,
+}
+
+impl Line {
+    pub(crate) fn new(endpoints: Vec<Endpoint>) -> Self {
+        // Not all clients begin with the same member.
+        let first = fastrand::usize(..endpoints.len());
+        Line { endpoints, open: Mutex::new((None, first)) }
+    }
+
+    /// A connection to a member, if one accepts it by then.
+    pub(crate) async fn connection(
+        &self,
+        deadline: Instant,
+    ) -> Result<Arc<Connection>, ClientError> {
+        let Ok(mut open) = timeout_at(deadline, self.open.lock()).await else {
+            return Err(self.silence("others wait for a connection"));
+        };
+        if let Some(connection) = open.0.as_ref().filter(|connection| !connection.is_over()) {
+            return Ok(connection.clone());
+        }
+        open.0 = None;
+        let mut pauses = Pauses::default();
+        loop {
+            let mut why = String::new();
+            for _ in 0..self.endpoints.len() {
+                let endpoint = open.1 % self.endpoints.len();
+                // Whoever fails is asked last.
+                open.1 = endpoint + 1;
+                match Connection::open(&self.endpoints[endpoint]).await {
+                    Ok(connection) => {
+                        let connection = Arc::new(connection);
+                        open.0 = Some(connection.clone());
+                        return Ok(connection);
+                    }
+                    Err(error) => why = error,
+                }
+            }
+            let pause = pauses.next();
+            if Instant::now() + pause >= deadline {
+                return Err(self.silence(&why));
+            }
+            sleep(pause).await;
+        }
+    }
+
+    /// Asks until there is an answer or it is too late. Members are asked again, so what is asked
+    /// twice must do no more than what is asked once.
+    pub(crate) async fn ask<Asked, Answer>(
+        &self,
+        path: &'static str,
+        asked: Asked,
+        deadline: Instant,
+    ) -> Result<Answer, ClientError>
+    where
+        Asked: Message + Clone + 'static,
+        Answer: Message + Default + 'static,
+    {
+        Ok(self.ask_counting(path, asked, deadline).await?.0)
+    }
+
+    /// The same; says as well how often it had to be asked.
+    pub(crate) async fn ask_counting<Asked, Answer>(
+        &self,
+        path: &'static str,
+        asked: Asked,
+        deadline: Instant,
+    ) -> Result<(Answer, u32), ClientError>
+    where
+        Asked: Message + Clone + 'static,
+        Answer: Message + Default + 'static,
+    {
+        self.try_until(deadline, |connection, within| {
+            let asked = asked.clone();
+            async move { connection.ask(path, asked, within).await }
+        })
+        .await
+    }
+
+    /// Does something with one connection after the other until it is done, refused, or too late.
+    async fn try_until<T, F, Tried>(
+        &self,
+        deadline: Instant,
+        mut ask: F,
+    ) -> Result<(T, u32), ClientError>
+    where
+        F: FnMut(Arc<Connection>, Duration) -> Tried,
+        Tried: Future<Output = Result<T, Status>>,
+    {
+        let mut pauses = Pauses::default();
+        let mut tries = 0;
+        loop {
+            let connection = self.connection(deadline).await?;
+            tries += 1;
+            let until = deadline.min(Instant::now() + TRY);
+            let within = until.saturating_duration_since(Instant::now());
+            let status = tokio::select! {
+                tried = timeout_at(until, ask(connection.clone(), within)) => match tried {
+                    Ok(Ok(answer)) => return Ok((answer, tries)),
+                    Ok(Err(status)) => status,
+                    Err(_) => Status::deadline_exceeded("it did not answer"),
+                },
+                () = connection.left() => Status::unavailable("the connection was left"),
+            };
+            match fate(&status) {
+                Fate::Refused => return Err(refused(&status)),
+                Fate::Again => {}
+                Fate::Elsewhere => connection.leave(),
+            }
+            let pause = pauses.next();
+            if Instant::now() + pause >= deadline {
+                return Err(self.silence(status.message()));
+            }
+            sleep(pause).await;
+        }
+    }
+
+    fn silence(&self, why: &str) -> ClientError {
+        let endpoints: Vec<&str> = self.endpoints.iter().map(Endpoint::address).collect();
+        ClientError::Silence { endpoints: endpoints.join(", "), why: why.to_owned() }
+    }
+}
+
+/// What to do about something that was not done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// It is not done, wherever it is asked.
+    Refused,
+    /// The same member may do it soon.
+    Again,
+    /// Another member may do it.
+    Elsewhere,
+}
+
+/// What to do about it.
+pub(crate) fn fate(status: &Status) -> Fate {
+    // What the service says has no source; what the connection says has.
+    let is_transports = std::error::Error::source(status).is_some();
+    match status.code() {
+        _ if is_transports => Fate::Elsewhere,
+        Code::ResourceExhausted => Fate::Again,
+        Code::Unavailable => {
+            let words = status.message();
+            let is_passing = ["leader changed", "previous leader failure"];
+            match is_passing.iter().any(|it| words.contains(it)) {
+                true => Fate::Again,
+                false => Fate::Elsewhere,
+            }
+        }
+        Code::DeadlineExceeded | Code::Cancelled => Fate::Elsewhere,
+        _ => Fate::Refused,
+    }
+}
+
+/// The service says no.
+pub(crate) fn refused(status: &Status) -> ClientError {
+    ClientError::Refused { code: status.code(), message: status.message().to_owned() }
+}
+
+/// Pauses that become longer, and are not those of all others.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Pauses {
+    taken: u32,
+}
+
+impl Pauses {
+    /// How long to wait this time: between half of it and all.
+    pub(crate) fn next(&mut self) -> Duration {
+        let longest = (PAUSE.0 * (1 << self.taken.min(10))).min(PAUSE.1);
+        self.taken += 1;
+        longest.mul_f64(0.5 + 0.5 * fastrand::f64())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_member_cannot_do_now_is_asked_again_and_what_it_will_not_do_is_not() {
+        let fates = [
+            (Status::unavailable("etcdserver: no leader"), Fate::Elsewhere),
+            (Status::unavailable("etcdserver: leader changed"), Fate::Again),
+            (Status::resource_exhausted("etcdserver: too many requests"), Fate::Again),
+            (Status::not_found("etcdserver: requested lease not found"), Fate::Refused),
+            (Status::unknown("mutex: session is expired"), Fate::Refused),
+        ];
+        for (status, expected) in fates {
+            assert_eq!(fate(&status), expected, "{status}");
+        }
+        let broken = std::io::Error::from(std::io::ErrorKind::BrokenPipe);
+        assert_eq!(fate(&Status::from_error(broken.into())), Fate::Elsewhere);
+    }
+
+    #[test]
+    fn pauses_grow_to_a_bound() {
+        let mut pauses = Pauses::default();
+        let taken: Vec<Duration> = (0..20).map(|_| pauses.next()).collect();
+        assert!(taken[0] <= PAUSE.0 && taken[19] >= PAUSE.1 / 2, "{taken:?}");
+        assert!(taken.iter().all(|pause| *pause <= PAUSE.1), "{taken:?}");
+    }
+}

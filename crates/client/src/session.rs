@@ -1,0 +1,197 @@
+//! A session: a lease, and who keeps it alive.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use tenure_etcd::etcdserverpb as rpc;
+use tenure_session::Times;
+use tokio::runtime::Handle;
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, timeout};
+
+use crate::claim;
+use crate::client::{Client, PATIENCE};
+use crate::error::{ClientError, Lost};
+use crate::guard::Guard;
+use crate::keeper::{Keeper, Standing};
+use crate::leading::Leading;
+
+/// By how many parts in a million the clock of this machine and that of the service may differ.
+const DRIFT_PPM: u32 = 10_000;
+
+/// A session. Clones are the same session; it is closed when the last of them, and of the guards
+/// and offices that were had in it, is dropped.
+#[derive(Clone, Debug)]
+pub struct Session {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    client: Client,
+    id: i64,
+    ttl: Duration,
+    standing: watch::Receiver<Standing>,
+    /// The keeper ends the session when nobody has this any more, or something is sent.
+    close: mpsc::Sender<()>,
+    /// How many claims were made.
+    claims: AtomicU64,
+    runtime: Handle,
+}
+
+impl Session {
+    pub(crate) async fn begin(client: &Client, ttl: Duration) -> Result<Session, ClientError> {
+        let seconds = i64::try_from(ttl.as_secs().max(1)).unwrap_or(i64::MAX);
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            // The lease is not shorter than what is left of it from here on.
+            let sent = Instant::now();
+            let asked = rpc::LeaseGrantRequest { ttl: seconds, id: 0 };
+            let granted: rpc::LeaseGrantResponse =
+                client.line.ask("/etcdserverpb.Lease/LeaseGrant", asked, deadline).await?;
+            let ttl = Duration::from_secs(granted.ttl.max(1).unsigned_abs());
+            let length = u64::try_from(ttl.as_nanos()).unwrap_or(u64::MAX);
+            let times = Times::new(length, DRIFT_PPM);
+            let (close, closing) = mpsc::channel(1);
+            let keeper = Keeper::new(client.line.clone(), granted.id, times, sent);
+            // An answer that took longer than the lease is none.
+            let Some((keeper, standing)) = keeper else { continue };
+            tokio::spawn(keeper.run(closing));
+            let shared = Shared {
+                client: client.clone(),
+                id: granted.id,
+                ttl,
+                standing,
+                close,
+                claims: AtomicU64::new(0),
+                runtime: Handle::current(),
+            };
+            return Ok(Session { shared: Arc::new(shared) });
+        }
+    }
+
+    /// Its lease, by which the service knows it.
+    pub fn id(&self) -> i64 {
+        self.shared.id
+    }
+
+    /// How long its lease is, as the service has it.
+    pub fn ttl(&self) -> Duration {
+        self.shared.ttl
+    }
+
+    /// Until when what is held in it may be claimed if no renewal is answered any more: a TTL from
+    /// when the last one that was answered was sent, less 2 % for clocks. Nothing if it is over.
+    pub fn deadline(&self) -> Option<std::time::Instant> {
+        match *self.shared.standing.borrow() {
+            Standing::Until(deadline) if Instant::now() < deadline => Some(deadline.into_std()),
+            _ => None,
+        }
+    }
+
+    /// Waits until it is over, and says why. It says so at its deadline, whatever the network does
+    /// and whether or not anybody answers.
+    pub async fn lost(&self) -> Lost {
+        let mut standing = self.shared.standing.clone();
+        loop {
+            let now = *standing.borrow_and_update();
+            let Standing::Until(deadline) = now else { return now.lost() };
+            tokio::select! {
+                changed = standing.changed() => match changed {
+                    Ok(()) => {}
+                    Err(_) => return Lost::Closed,
+                },
+                () = tokio::time::sleep_until(deadline) => return Lost::Silence,
+            }
+        }
+    }
+
+    /// Why it is over, if it is.
+    pub fn ended(&self) -> Option<Lost> {
+        match *self.shared.standing.borrow() {
+            Standing::Until(deadline) => (deadline <= Instant::now()).then_some(Lost::Silence),
+            over => Some(over.lost()),
+        }
+    }
+
+    /// Ends it, and with it all that is held in it.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::Silence`] if nobody confirms that the lease has ended; it ends by itself then.
+    pub async fn close(&self) -> Result<(), ClientError> {
+        let _ = self.shared.close.try_send(());
+        let mut standing = self.shared.standing.clone();
+        let revoked = standing.wait_for(|standing| matches!(standing, Standing::Over(_)));
+        // An error says that the keeper is gone, and it is so after it has revoked the lease.
+        let _ = timeout(PATIENCE, revoked).await;
+        match self.shared.standing.borrow().failure() {
+            None => Ok(()),
+            Some(why) => Err(ClientError::Silence { endpoints: "the service".into(), why }),
+        }
+    }
+
+    /// Enters the queue of a lock and waits until it is this session's turn. Whoever stops waiting
+    /// (drops the future) leaves the queue.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::Lost`] if the session ends meanwhile, [`ClientError::Refused`] if the service
+    /// will not have it.
+    pub async fn lock(&self, name: &str) -> Result<Guard, ClientError> {
+        claim::wait(self, name, Vec::new()).await.map(Guard::new)
+    }
+
+    /// The lock, if nobody has it and nobody waits for it.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError`]
+    pub async fn try_lock(&self, name: &str) -> Result<Option<Guard>, ClientError> {
+        Ok(claim::attempt(self, name, Vec::new()).await?.map(Guard::new))
+    }
+
+    /// The lock, if it is this session's turn within that time.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError`]
+    pub async fn lock_within(
+        &self,
+        name: &str,
+        within: Duration,
+    ) -> Result<Option<Guard>, ClientError> {
+        timeout(within, self.lock(name)).await.ok().transpose()
+    }
+
+    /// Stands for an election, and waits until it leads. `value` is what observers see of it.
+    /// Whoever stops waiting (drops the future) stands no longer.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError`]
+    pub async fn campaign(
+        &self,
+        name: &str,
+        value: impl Into<Vec<u8>>,
+    ) -> Result<Leading, ClientError> {
+        claim::wait(self, name, value.into()).await.map(Leading::new)
+    }
+
+    pub(crate) fn client(&self) -> &Client {
+        &self.shared.client
+    }
+
+    pub(crate) fn runtime(&self) -> &Handle {
+        &self.shared.runtime
+    }
+
+    /// A key that no other claim of anybody has.
+    pub(crate) fn new_key(&self, name: &str) -> Vec<u8> {
+        match self.shared.claims.fetch_add(1, Ordering::Relaxed) {
+            0 => format!("{name}/{:x}", self.shared.id).into_bytes(),
+            count => format!("{name}/{:x}.{count}", self.shared.id).into_bytes(),
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! The transactions of the recipe, as clients of etcd write them, and what is read in answers.
+
+use tenure_etcd::etcdserverpb as rpc;
+use tenure_etcd::etcdserverpb::compare::{CompareResult, CompareTarget, TargetUnion};
+use tenure_etcd::etcdserverpb::range_request::{SortOrder, SortTarget};
+use tenure_etcd::etcdserverpb::request_op::Request;
+use tenure_etcd::etcdserverpb::response_op::Response;
+use tenure_etcd::mvccpb::KeyValue;
+use tenure_session::Seen;
+
+/// Puts a key at the end of a queue, once however often it is asked. In the same look: this key,
+/// and who is ahead.
+pub(crate) fn enqueue(name: &str, key: &[u8], value: Vec<u8>, lease: i64) -> rpc::TxnRequest {
+    let newest = rpc::RangeRequest { limit: 2, ..queue(name, SortOrder::Descend) };
+    rpc::TxnRequest {
+        compare: vec![created(key, Vec::new(), 0)],
+        success: vec![op(put(key, value, lease)), op(Request::RequestRange(newest))],
+        failure: vec![op(range(key))],
+    }
+}
+
+/// The same, if nobody is in the queue.
+pub(crate) fn enqueue_alone(name: &str, key: &[u8], value: Vec<u8>, lease: i64) -> rpc::TxnRequest {
+    let (first, end) = span(name);
+    rpc::TxnRequest {
+        compare: vec![created(&first, end, 0)],
+        success: vec![op(put(key, value, lease)), op(range(key))],
+        failure: vec![op(range(key))],
+    }
+}
+
+/// Looks for a key, and for who is next ahead of where it was created in the queue of a name.
+pub(crate) fn look(key: &[u8], ahead_of: Option<(&str, u64)>) -> rpc::TxnRequest {
+    let mut success = vec![op(range(key))];
+    if let Some((name, own)) = ahead_of {
+        let max_create_revision = signed(own.saturating_sub(1));
+        let ahead =
+            rpc::RangeRequest { limit: 1, max_create_revision, ..queue(name, SortOrder::Descend) };
+        success.push(op(Request::RequestRange(ahead)));
+    }
+    rpc::TxnRequest { compare: Vec::new(), success, failure: Vec::new() }
+}
+
+/// Gives a key another value, if it is still the one that was created in this revision.
+pub(crate) fn put_own(key: &[u8], fence: u64, value: Vec<u8>, lease: i64) -> rpc::TxnRequest {
+    rpc::TxnRequest {
+        compare: vec![created(key, Vec::new(), fence)],
+        success: vec![op(put(key, value, lease))],
+        failure: Vec::new(),
+    }
+}
+
+/// Deletes a key.
+pub(crate) fn delete(key: &[u8]) -> rpc::TxnRequest {
+    let delete = rpc::DeleteRangeRequest { key: key.to_vec(), ..Default::default() };
+    rpc::TxnRequest { success: vec![op(Request::RequestDeleteRange(delete))], ..Default::default() }
+}
+
+/// Who is first in the queue of a name.
+pub(crate) fn first(name: &str) -> rpc::RangeRequest {
+    rpc::RangeRequest { limit: 1, ..queue(name, SortOrder::Ascend) }
+}
+
+/// Every key in the queue of a name: the first, and what they end before.
+pub(crate) fn span(name: &str) -> (Vec<u8>, Vec<u8>) {
+    (format!("{name}/").into_bytes(), format!("{name}0").into_bytes())
+}
+
+/// What a look saw of a key and of who is ahead of it.
+pub(crate) fn seen(answer: &rpc::TxnResponse, key: &[u8]) -> Seen<Vec<u8>> {
+    let found: Vec<&KeyValue> = answer
+        .responses
+        .iter()
+        .filter_map(|it| match &it.response {
+            Some(Response::ResponseRange(range)) => Some(&range.kvs),
+            _ => None,
+        })
+        .flatten()
+        .collect();
+    let own = found.iter().find(|kv| kv.key == key);
+    let ahead = found.iter().find(|kv| kv.key != key);
+    Seen {
+        revision: answer.header.as_ref().map_or(0, |header| unsigned(header.revision)),
+        own: own.map(|kv| unsigned(kv.create_revision)),
+        ahead: ahead.map(|kv| kv.key.clone()),
+    }
+}
+
+fn queue(name: &str, order: SortOrder) -> rpc::RangeRequest {
+    let (key, range_end) = span(name);
+    rpc::RangeRequest {
+        key,
+        range_end,
+        sort_order: order.into(),
+        sort_target: SortTarget::Create.into(),
+        ..Default::default()
+    }
+}
+
+fn created(key: &[u8], range_end: Vec<u8>, revision: u64) -> rpc::Compare {
+    rpc::Compare {
+        result: CompareResult::Equal.into(),
+        target: CompareTarget::Create.into(),
+        key: key.to_vec(),
+        target_union: Some(TargetUnion::CreateRevision(signed(revision))),
+        range_end,
+    }
+}
+
+fn put(key: &[u8], value: Vec<u8>, lease: i64) -> Request {
+    Request::RequestPut(rpc::PutRequest { key: key.to_vec(), value, lease, ..Default::default() })
+}
+
+fn range(key: &[u8]) -> Request {
+    Request::RequestRange(rpc::RangeRequest { key: key.to_vec(), ..Default::default() })
+}
+
+const fn op(request: Request) -> rpc::RequestOp {
+    rpc::RequestOp { request: Some(request) }
+}
+
+/// Revisions are positive.
+pub(crate) fn unsigned(revision: i64) -> u64 {
+    u64::try_from(revision).unwrap_or(0)
+}
+
+fn signed(revision: u64) -> i64 {
+    i64::try_from(revision).unwrap_or(i64::MAX)
+}

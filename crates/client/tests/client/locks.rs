@@ -1,0 +1,77 @@
+//! Locks, in turn.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use tenure_client::Client;
+use tokio::time::timeout;
+
+use crate::relay::Relay;
+use crate::service::{SOON, Service};
+
+#[tokio::test]
+async fn a_lock_is_had_in_turn_by_fences_that_grow() {
+    let service = Service::start().await;
+    let (one, other) = (service.session().await, service.session().await);
+    let first = one.lock("a").await.expect("the lock");
+    assert!(other.try_lock("a").await.expect("an answer").is_none());
+    let late = other.lock_within("a", Duration::from_millis(50)).await.expect("an answer");
+    assert!(late.is_none());
+    let waits = tokio::spawn({
+        let other = other.clone();
+        async move { other.lock("a").await }
+    });
+    // The same session queues behind itself as any other does.
+    let again = one.lock_within("a", Duration::from_millis(50)).await.expect("an answer");
+    assert!(again.is_none() && !waits.is_finished());
+    let fence = first.fence();
+    first.release().await.expect("released");
+    let second = timeout(SOON, waits).await.expect("in time").expect("no panic").expect("the lock");
+    assert!(second.fence() > fence);
+    assert!(second.deadline().is_some());
+    drop(second);
+    let third = timeout(SOON, one.lock("a")).await.expect("in time").expect("the lock");
+    third.release().await.expect("released");
+    let free = other.try_lock("a").await.expect("an answer").expect("nobody has it");
+    drop(free);
+}
+
+#[tokio::test]
+async fn who_stops_waiting_leaves_the_queue() {
+    let service = Service::start().await;
+    let (one, other, third) =
+        (service.session().await, service.session().await, service.session().await);
+    let held = one.lock("a").await.expect("the lock");
+    // Left at once, while it is being asked for, and a moment later.
+    for moment in [0, 100] {
+        let waits = other.lock("a");
+        assert!(timeout(Duration::from_millis(moment), waits).await.is_err());
+    }
+    held.release().await.expect("released");
+    let next = timeout(SOON, third.lock("a")).await.expect("nobody is ahead").expect("the lock");
+    next.release().await.expect("released");
+    timeout(SOON, async { while service.keys().await > 0 {} }).await.expect("no key is left");
+}
+
+#[tokio::test]
+async fn who_asks_twice_because_an_answer_was_lost_waits_as_before() {
+    let service = Service::start().await;
+    let (relay, address) = Relay::start(&service.address).await;
+    let client = Client::connect([address]).await.expect("a connection");
+    let session = client.session(Duration::from_secs(10)).await.expect("a session");
+    let held = service.session().await.lock("a").await.expect("the lock");
+    relay.swallows.store(true, Ordering::Relaxed);
+    let waits = tokio::spawn(async move { session.lock("a").await });
+    timeout(SOON, async {
+        while service.keys().await < 2 || relay.swallows.load(Ordering::Relaxed) {}
+    })
+    .await
+    .expect("it queues");
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    assert!(!waits.is_finished(), "somebody is ahead");
+    assert_eq!(service.keys().await, 2, "it queues once");
+    let fence = held.fence();
+    drop(held);
+    let next = timeout(SOON, waits).await.expect("in time").expect("no panic").expect("the lock");
+    assert!(next.fence() > fence);
+}

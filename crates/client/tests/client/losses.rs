@@ -1,0 +1,95 @@
+//! What is lost, and when that is known.
+
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use tenure_client::{Client, ClientError, Lost};
+use tokio::time::timeout;
+
+use crate::relay::Relay;
+use crate::service::{SOON, Service};
+
+#[tokio::test]
+async fn a_deadline_is_counted_from_when_it_was_asked() {
+    let service = Service::start().await;
+    let (relay, address) = Relay::start(&service.address).await;
+    let client = Client::connect([address]).await.expect("a connection");
+    relay.delay.store(400, Ordering::Relaxed);
+    let asked = Instant::now();
+    let session = client.session(Duration::from_secs(5)).await.expect("a session");
+    let deadline = session.deadline().expect("it is alive");
+    assert!(asked.elapsed() >= Duration::from_millis(400));
+    // Counted from the answer it would be later by what the answer took.
+    assert!(deadline <= asked + Duration::from_millis(4_950), "{:?}", deadline - asked);
+}
+
+#[tokio::test]
+async fn who_is_cut_off_knows_it_before_another_is_let_in() {
+    let service = Service::start().await;
+    let (relay, address) = Relay::start(&service.address).await;
+    let client = Client::connect([address]).await.expect("a connection");
+    let session = client.session(Duration::from_secs(2)).await.expect("a session");
+    let guard = session.lock("a").await.expect("the lock");
+    let other = service.session().await;
+    let waits = tokio::spawn(async move {
+        let guard = other.lock("a").await.expect("the lock");
+        (Instant::now(), guard)
+    });
+    relay.is_cut.store(true, Ordering::Relaxed);
+    let why = timeout(SOON, guard.lost()).await.expect("in time");
+    let known = Instant::now();
+    assert_eq!((why, guard.deadline()), (Lost::Silence, None));
+    let (entered, _other) = timeout(SOON, waits).await.expect("in time").expect("the lock");
+    assert!(known < entered, "{:?} too late", known - entered);
+    assert_eq!(session.ended(), Some(Lost::Silence));
+    let refused = session.lock("b").await.expect_err("the session is over");
+    assert_eq!(refused, ClientError::Lost(Lost::Silence));
+}
+
+#[tokio::test]
+async fn who_waits_is_told_that_the_session_is_over() {
+    let service = Service::start().await;
+    let (one, other) = (service.session().await, service.session().await);
+    let _held = one.lock("a").await.expect("the lock");
+    let id = other.id();
+    let waits = tokio::spawn(async move { other.lock("a").await });
+    while service.keys().await < 2 {}
+    service.post("/v3/lease/revoke", &format!(r#"{{"ID":"{id}"}}"#)).await;
+    let told = timeout(SOON, waits).await.expect("in time").expect("no panic");
+    assert_eq!(told.map(|guard| guard.fence()), Err(ClientError::Lost(Lost::Gone)));
+}
+
+#[tokio::test]
+async fn who_listens_is_told_that_the_key_was_deleted() {
+    let service = Service::start().await;
+    let session = service.session().await;
+    let guard = session.lock("a").await.expect("the lock");
+    let told = tokio::spawn(async move { guard.lost().await });
+    service.post("/v3/kv/deleterange", r#"{"key":"YS8=","range_end":"YTA="}"#).await;
+    assert_eq!(timeout(SOON, told).await.expect("in time").expect("no panic"), Lost::Deleted);
+    assert!(session.deadline().is_some(), "the session goes on");
+    session.close().await.expect("revoked");
+    assert_eq!(session.ended(), Some(Lost::Closed));
+}
+
+#[tokio::test]
+async fn nothing_is_left_of_a_session_that_nobody_has_any_more() {
+    let service = Service::start().await;
+    let session = service.session().await;
+    let guard = session.lock("a").await.expect("the lock");
+    drop(session);
+    assert_eq!(service.keys().await, 1, "the guard keeps it");
+    drop(guard);
+    timeout(SOON, async {
+        while service.post("/v3/lease/leases", "{}").await.contains("\"ID\"") {}
+    })
+    .await
+    .expect("the lease is revoked");
+}
+
+#[tokio::test]
+async fn what_is_no_endpoint_and_who_does_not_answer_is_said() {
+    let wrong = Client::connect(["https://127.0.0.1:1"]).await.expect_err("no TLS yet");
+    assert!(wrong.to_string().contains("https://127.0.0.1:1"), "{wrong}");
+    assert!(Client::connect(Vec::<String>::new()).await.is_err());
+}

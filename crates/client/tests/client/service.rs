@@ -1,0 +1,58 @@
+//! A member for a test.
+
+use std::time::Duration;
+
+use tempfile::TempDir;
+use tenure_client::{Client, Session};
+use tenure_server::{Config, Server};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+/// Long enough for anything that is to happen.
+pub(crate) const SOON: Duration = Duration::from_secs(20);
+
+/// A member on this machine, for as long as its runtime.
+pub(crate) struct Service {
+    pub(crate) address: String,
+    _folder: TempDir,
+}
+
+impl Service {
+    pub(crate) async fn start() -> Service {
+        let folder = tempfile::tempdir().expect("a folder");
+        let config = Config {
+            data_dir: Some(folder.path().join("data")),
+            listen_client_urls: "http://127.0.0.1:0".into(),
+            ..Config::default()
+        };
+        let server = Server::start(&config).await.expect("a member");
+        let address = server.addresses()[0].to_string();
+        tokio::spawn(server.run(std::future::pending()));
+        Service { address, _folder: folder }
+    }
+
+    pub(crate) async fn client(&self) -> Client {
+        Client::connect([&self.address]).await.expect("a connection")
+    }
+
+    pub(crate) async fn session(&self) -> Session {
+        self.client().await.session(Duration::from_secs(10)).await.expect("a session")
+    }
+
+    /// What it says to something that is posted as JSON.
+    pub(crate) async fn post(&self, path: &str, body: &str) -> String {
+        let mut stream = TcpStream::connect(&self.address).await.expect("it listens");
+        let length = body.len();
+        let asked = format!("POST {path} HTTP/1.0\r\ncontent-length: {length}\r\n\r\n{body}");
+        stream.write_all(asked.as_bytes()).await.expect("it reads");
+        let mut told = String::new();
+        stream.read_to_string(&mut told).await.expect("an answer");
+        told
+    }
+
+    /// How many keys there are.
+    pub(crate) async fn keys(&self) -> usize {
+        let all = r#"{"key":"AA==","range_end":"AA=="}"#;
+        self.post("/v3/kv/range", all).await.matches("\"create_revision\"").count()
+    }
+}
