@@ -152,13 +152,13 @@ impl Desk {
             Errand::Renew(lease) => {
                 let term = self.shared.standing.borrow().term;
                 let mut state = self.shared.lock();
-                let State { store, lessor, .. } = &mut *state;
-                Return::Renewed { term, renewal: lessor.renew(lease, term, store, now) }
+                let State { store, leases, .. } = &mut *state;
+                Return::Renewed { term, renewal: leases.renew(lease, term, store) }
             }
             Errand::Left(lease) => {
                 let state = self.shared.lock();
                 let known = state.store.lease(lease);
-                let left = |ttl| state.lessor.left(lease, now).map_or(ttl, |left| left.as_secs());
+                let left = |ttl| state.leases.left(lease, now).map_or(ttl, |left| left.as_secs());
                 Return::Left(known.map(|known| left(known.left)))
             }
             Errand::Confirm | Errand::Append(_) => Return::Confirmed { index },
@@ -174,10 +174,10 @@ impl Desk {
             None => info!("knows no leader in term {term}"),
         }
         let mut state = self.shared.lock();
-        let State { store, lessor, .. } = &mut *state;
+        let State { store, leases, .. } = &mut *state;
         match leader == Some(self.me.index()) {
-            true => lessor.leads(term, store, Instant::now()),
-            false => lessor.follows(),
+            true => leases.leads(term, store, Instant::now()),
+            false => leases.follows(),
         }
         drop(state);
         self.shared.standing.send_replace(Standing { leader, term });

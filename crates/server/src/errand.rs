@@ -5,8 +5,6 @@ use serde::{Deserialize, Serialize};
 use tenure_core::service::log::Reason;
 use tenure_store::{Command, LeaseId};
 
-use crate::lessor::Renewal;
-
 /// What a member wants of the leader.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Errand {
@@ -33,6 +31,21 @@ pub(crate) enum Return {
     Left(Option<u64>),
     /// It was not done.
     Undone(Undone),
+}
+
+/// What may be done about a lease that somebody renews.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Renewal {
+    /// It is renewed for so many seconds.
+    Renewed(u64),
+    /// All of it has to be noted first: so many seconds.
+    Noting(u64),
+    /// Its end is proposed, and not decided yet.
+    Ending,
+    /// There is no such lease.
+    Gone,
+    /// The leader does not lead in that term.
+    Deposed,
 }
 
 /// Why something was not done.

@@ -18,7 +18,7 @@ mod convert;
 mod desk;
 mod errand;
 mod gateway;
-mod lessor;
+mod leases;
 mod listener;
 mod member;
 mod metrics;

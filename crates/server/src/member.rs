@@ -13,7 +13,7 @@ use tenure_core::{Delay, ProcessId};
 use tenure_runtime::store::{OpenError, Owner, SaveCounts, Saves};
 use tenure_runtime::transport::{Limits, Listen, Settings, Trust};
 use tenure_runtime::{Failure, Injection, Parts, Recorder, StartError, Store, start};
-use tenure_store::{Answer, Command, LeaseChange, LeaseId, Outcome};
+use tenure_store::{Answer, Command, LeaseChange, LeaseId, Note, Outcome};
 use thiserror::Error;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::task::JoinHandle;
@@ -22,8 +22,7 @@ use tokio::time::{sleep, timeout_at};
 use crate::config::{Config, ConfigError, Plan};
 use crate::convert::signed;
 use crate::desk::{Ask, Desk};
-use crate::errand::{Errand, Return, Undone};
-use crate::lessor::Renewal;
+use crate::errand::{Errand, Renewal, Return, Undone};
 use crate::refusal::Refusal;
 use crate::relayed::Relayed;
 use crate::state::{Shared, Standing, State};
@@ -269,8 +268,9 @@ impl Member {
                 Renewal::Renewed(ttl) => return Ok(Some(ttl)),
                 Renewal::Gone => return Ok(None),
                 Renewal::Noting(ttl) => {
-                    let checkpoint = Command::Checkpoint { term, leases: vec![(lease, ttl)] };
-                    let done = self.propose(checkpoint).await?;
+                    let all = Note { lease, left: ttl, renewed: 0 };
+                    let noted = Command::Checkpoint { term, leases: vec![all] };
+                    let done = self.propose(noted).await?;
                     // Taken in the term of another it noted nothing.
                     let full = LeaseChange::Left { lease, seconds: ttl };
                     if done.leases.contains(&full) {
@@ -364,26 +364,16 @@ fn log_config(config: &Config, size: u32) -> raft_log::Config {
 
 /// Proposes what comes of the time of leases, for as long as there is a member.
 async fn keep_time(member: std::sync::Weak<Member>) {
-    let mut noted = Instant::now();
     loop {
         let Some(member) = member.upgrade() else { return };
         let now = Instant::now();
-        let ended = member.look(|State { lessor, store, .. }| lessor.expire(store, now));
-        if let Some(command) = ended {
+        let due = member.look(|State { leases, store, .. }| leases.due(store, now));
+        for command in due {
             if member.propose(command.clone()).await.is_err() {
-                member.look(|state| state.lessor.try_again(&command, Instant::now()));
-            }
-            continue;
-        }
-        if noted + Duration::from_secs(1) <= now {
-            noted = now;
-            let note = member.look(|State { lessor, store, .. }| lessor.note(store, now));
-            if let Some(command) = note {
-                // What was not noted is so little later.
-                let _ = member.propose(command).await;
+                member.look(|state| state.leases.unanswered(&command, Instant::now()));
             }
         }
-        let next = member.look(|state| state.lessor.next());
+        let next = member.look(|state| state.leases.next());
         let pause = Duration::from_millis(100);
         drop(member);
         sleep(next.map_or(pause, |next| next.saturating_duration_since(now).min(pause))).await;

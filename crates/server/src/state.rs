@@ -7,7 +7,7 @@ use std::time::Instant;
 use tenure_store::{At, Bytes, Claim, Command, Outcome, Store, Watchers};
 use tokio::sync::{Notify, oneshot, watch};
 
-use crate::lessor::Lessor;
+use crate::leases::Leases;
 
 /// Who leads, as this member was told last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,7 +64,7 @@ impl Signal {
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) store: Store,
-    pub(crate) lessor: Lessor,
+    pub(crate) leases: Leases,
     /// The last entry of the log that was taken, whatever it says.
     pub(crate) taken: u64,
     watchers: Watchers<WatcherId>,
@@ -84,7 +84,7 @@ impl Shared {
     pub(crate) fn new() -> Self {
         let state = State {
             store: Store::default(),
-            lessor: Lessor::default(),
+            leases: Leases::default(),
             taken: 0,
             watchers: Watchers::new(),
             signals: HashMap::new(),
@@ -113,7 +113,7 @@ impl State {
         let revision = outcome.revision;
         self.tell(&outcome.ended, Verdict::Ended);
         self.tell(&outcome.admitted, Verdict::Inside { revision });
-        self.lessor.take(&outcome.leases, Instant::now());
+        self.leases.take(&outcome.leases, &self.store, Instant::now());
         outcome
     }
 

@@ -10,10 +10,12 @@ extern crate alloc;
 
 mod lessor;
 mod session;
+mod timers;
 mod times;
 mod waiter;
 
-pub use lessor::{Lessor, Renewal, RunOut};
+pub use lessor::{Lessor, Parts, Renewal, RunOut};
 pub use session::{Act, Lost, Session, Side, Timer};
+pub use timers::Timers;
 pub use times::Times;
 pub use waiter::{Place, Seen, Waiter, Wish};

@@ -47,8 +47,8 @@ pub enum Command {
     Checkpoint {
         /// The term of the leader that says so; as for [`Command::Expire`].
         term: u64,
-        /// Which, and how many seconds of each are left; all of them where it was renewed.
-        leases: Vec<(LeaseId, u64)>,
+        /// Which.
+        leases: Vec<Note>,
     },
     /// Queues for a lock or an election, unless the same claim is there.
     Enqueue(Enqueue),
@@ -62,6 +62,19 @@ pub struct Expiry {
     pub lease: LeaseId,
     /// What [`Lease::renewed`](crate::Lease::renewed) was when it was seen to run out: if it is
     /// more by now, the lease lives.
+    pub renewed: u64,
+}
+
+/// What is left of a lease: less than all, as somebody saw it; or all, and that renews it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Note {
+    /// Of which.
+    pub lease: LeaseId,
+    /// How many seconds.
+    pub left: u64,
+    /// What [`Lease::renewed`](crate::Lease::renewed) was when that was seen: if it is more by now,
+    /// less than all is not noted.
     pub renewed: u64,
 }
 

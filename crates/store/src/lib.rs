@@ -36,7 +36,7 @@ mod wire;
 pub use bytes::Bytes;
 pub use claim::{Claim, Share, claim_key};
 pub use command::{
-    Command, Compare, Delete, Enqueue, Expiry, Operation, Put, Relation, Target, Txn,
+    Command, Compare, Delete, Enqueue, Expiry, Note, Operation, Put, Relation, Target, Txn,
 };
 pub use error::{Code, Error};
 pub use history::Limits;

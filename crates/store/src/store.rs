@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use crate::bytes::Bytes;
 use crate::claim::{Claim, Share, claim_key, claim_of};
-use crate::command::{Command, Enqueue, Expiry, Put};
+use crate::command::{Command, Enqueue, Expiry, Note, Put};
 use crate::error::Error;
 use crate::history::{History, Limits};
 use crate::kv::KeyValue;
@@ -212,8 +212,8 @@ impl Revision<'_> {
             }
             Command::Checkpoint { term, leases } => {
                 let leases = if term == at.term { leases } else { Vec::new() };
-                for (lease, left) in leases {
-                    self.checkpoint(at, lease, left, changes);
+                for note in leases {
+                    self.note_left(at, &note, changes);
                 }
                 Ok(Answer::Checkpointed)
             }
@@ -275,6 +275,15 @@ impl Revision<'_> {
         }
         changes.push(LeaseChange::Spared { lease: *lease });
         false
+    }
+
+    /// Notes what is left of a lease, unless it was renewed since that was seen.
+    fn note_left(&mut self, at: At, note: &Note, changes: &mut Vec<LeaseChange>) {
+        let Note { lease, left, renewed } = *note;
+        let known = self.store.leases.0.get(&lease);
+        if known.is_some_and(|known| left >= known.ttl || known.renewed <= renewed) {
+            self.checkpoint(at, lease, left, changes);
+        }
     }
 
     fn checkpoint(&mut self, at: At, lease: LeaseId, left: u64, changes: &mut Vec<LeaseChange>) {

@@ -1,8 +1,8 @@
 //! Commands out of bytes: whatever bytes come, they are some commands.
 
 use tenure_store::{
-    At, Bytes, Command, Compare, Delete, Enqueue, Expiry, Operation, Put, Range, Relation, Share,
-    SortOrder, SortTarget, Span, Target, Txn,
+    At, Bytes, Command, Compare, Delete, Enqueue, Expiry, Note, Operation, Put, Range, Relation,
+    Share, SortOrder, SortTarget, Span, Target, Txn,
 };
 
 pub(crate) struct Draw<'a>(pub(crate) &'a [u8]);
@@ -139,7 +139,11 @@ impl Draw<'_> {
             13 => Command::Revoke { lease: self.lease() },
             14 => Command::Checkpoint {
                 term: term(self),
-                leases: vec![(self.lease(), self.below(9).into())],
+                leases: vec![Note {
+                    lease: self.lease(),
+                    left: self.below(9).into(),
+                    renewed: before(self),
+                }],
             },
             15 | 16 => {
                 let expiry = |draw: &mut Self| {

@@ -1,8 +1,8 @@
 //! Queues: who is inside, and whom a change lets in.
 
 use tenure_store::{
-    Answer, At, Command, Delete, Enqueue, Error, Expiry, LeaseChange, Limits, Outcome, Put, Share,
-    Span, Store,
+    Answer, At, Command, Delete, Enqueue, Error, Expiry, LeaseChange, Limits, Note, Outcome, Put,
+    Share, Span, Store,
 };
 
 struct Log {
@@ -111,13 +111,33 @@ fn a_lease_expires_for_the_leader_that_saw_it_and_unless_it_was_renewed() {
     log.at.term = 2;
     assert_eq!(log.take(expire.clone()).leases, vec![spared], "of another leader");
     log.at.term = 1;
-    let part = log.take(Command::Checkpoint { term: 1, leases: vec![(1, 4), (7, 4)] });
+    let note = |lease, left, renewed| Note { lease, left, renewed };
+    let notes = |leases| Command::Checkpoint { term: 1, leases };
+    let part = log.take(notes(vec![note(1, 4, 3), note(7, 4, 3)]));
     assert_eq!(part.leases, vec![LeaseChange::Left { lease: 1, seconds: 4 }]);
     assert_eq!(renewed(&log), 3, "what is left was noted, nothing was renewed");
     let expired = log.take(expire);
     assert_eq!(expired.answer, Ok(Answer::Expired { leases: 1 }));
     assert_eq!((ended(&expired), admitted(&expired)), (vec![1], vec![2]));
     assert_eq!(log.take(Command::Revoke { lease: 1 }).answer, Err(Error::LeaseNotFound));
+}
+
+/// A note that was on its way when all of the lease was noted would end it too early.
+#[test]
+fn what_is_left_is_not_noted_of_a_lease_that_was_renewed_since() {
+    let mut log = Log::new();
+    log.grant(1);
+    let ttl = log.store.lease(1).expect("it lives").ttl;
+    let seen = log.store.lease(1).expect("it lives").renewed;
+    let notes = |left| Command::Checkpoint {
+        term: 1,
+        leases: vec![Note { lease: 1, left, renewed: seen }],
+    };
+    let left = |seconds| vec![LeaseChange::Left { lease: 1, seconds }];
+    assert_eq!(log.take(notes(4)).leases, left(4));
+    assert_eq!(log.take(notes(ttl)).leases, left(ttl), "all of it renews, whatever was seen");
+    assert_eq!(log.take(notes(3)).leases, vec![]);
+    assert_eq!(log.store.lease(1).expect("it lives").left, ttl);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tenure_store::{
     Answer, At, Bytes, Command, Compare, Delete, Deleted, Done, Enqueue, Error, Expiry, Found,
-    KeyValue, Kind, LeaseChange, Operation, Put, Range, Relation, Reply, Share, SortOrder,
+    KeyValue, Kind, LeaseChange, Note, Operation, Put, Range, Relation, Reply, Share, SortOrder,
     SortTarget, Span, Target, Txn, Written, claim_key,
 };
 
@@ -155,8 +155,11 @@ impl Model {
                 Ok(Answer::Expired { leases: self.expire(at, *term, leases, step) })
             }
             Command::Checkpoint { term, leases } => {
-                for (lease, left) in leases.iter().filter(|_| *term == at.term) {
-                    self.note(at, *lease, *left, step);
+                for Note { lease, left, renewed } in leases.iter().filter(|_| *term == at.term) {
+                    let known = self.leases.get(lease).map(|it| (it.ttl, it.renewed));
+                    if known.is_some_and(|(ttl, since)| *left >= ttl || since <= *renewed) {
+                        self.note(at, *lease, *left, step);
+                    }
                 }
                 Ok(Answer::Checkpointed)
             }

@@ -43,9 +43,9 @@ impl Config {
         }
     }
 
-    /// How long one part of a lease is.
-    pub(super) fn part(&self) -> Delay {
-        Delay::ticks(self.times.ttl / PARTS)
+    /// How long so many parts of a lease are.
+    pub(super) fn parts(&self, parts: u64) -> Delay {
+        Delay::ticks(parts * self.times.ttl / PARTS)
     }
 }
 

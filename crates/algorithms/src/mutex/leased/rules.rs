@@ -1,7 +1,5 @@
 //! The rules that the proof rests on, each with the mistakes that are made about it.
 
-use tenure_session::RunOut;
-
 use super::Leased;
 use super::config::{PARTS, Switch};
 
@@ -21,12 +19,9 @@ impl Leased {
         !self.has(Switch::ExpiryDisregardsRenewal)
     }
 
-    /// What comes of a part of a lease that is over: what is left is noted.
-    pub(super) fn noted(&self, run_out: RunOut) -> Option<u64> {
-        match run_out {
-            RunOut::Note { left } if !self.has(Switch::TtlJumpsBack) => Some(left),
-            _ => None,
-        }
+    /// Whether what is left is noted when a part of a lease is over.
+    pub(super) fn notes_what_is_left(&self) -> bool {
+        !self.has(Switch::TtlJumpsBack)
     }
 
     /// From how many parts a new leader counts.

@@ -8,10 +8,10 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use tenure_core::{Effects, ProcessId};
-use tenure_session::{Lessor, Renewal, RunOut};
+use tenure_session::{Lessor, Parts, Renewal, RunOut};
 use tenure_store::{
-    At, Command, Enqueue, Expiry, Kind, LeaseChange, Limits, Range, Share, SortOrder, SortTarget,
-    Span, Store, Watch, claim_key,
+    At, Command, Enqueue, Expiry, Kind, LeaseChange, Limits, Note, Range, Share, SortOrder,
+    SortTarget, Span, Store, Watch, claim_key,
 };
 
 use super::config::PARTS;
@@ -53,7 +53,7 @@ impl Service {
         Service {
             store,
             term,
-            lessor: Lessor::default(),
+            lessor: Lessor::new(Parts { short: 1, every: 1 }),
             ends: BTreeMap::new(),
             watches: BTreeMap::new(),
             former: false,
@@ -104,17 +104,14 @@ impl Service {
 impl Leased {
     /// A leader begins: it counts from what was noted.
     pub(super) fn take_office(&mut self, fx: &mut impl Effects<Self>) {
-        let (part, change) = (self.config.part(), self.config.change);
         let Some(service) = &self.service else { return };
-        fx.set_timer(Timer::Change, change);
+        fx.set_timer(Timer::Change, self.config.change);
         let leases: Vec<(u64, u64)> =
             service.store.leases().map(|(lease, value)| (lease, value.left)).collect();
         for (lease, left) in leases {
             let left = self.counted_from(left);
-            if let Some(service) = &mut self.service {
-                service.lessor.left(lease, left, PARTS);
-            }
-            fx.set_timer(Timer::Part(lease), part);
+            let part = self.service.as_mut().and_then(|it| it.lessor.left(lease, left, PARTS));
+            self.arm(lease, part, fx);
         }
     }
 
@@ -135,31 +132,39 @@ impl Leased {
 
     /// An entry is committed, and what came of it is told.
     fn commit(&mut self, command: Command, fx: &mut impl Effects<Self>) {
-        let part = self.config.part();
         let Some(service) = &mut self.service else { return };
         let outcome = service.apply(command);
         for change in outcome.leases {
+            let Some(Service { lessor, .. }) = &mut self.service else { return };
             match change {
                 LeaseChange::Left { lease, seconds } => {
-                    service.lessor.left(lease, seconds, PARTS);
-                    fx.set_timer(Timer::Part(lease), part);
+                    let part = lessor.left(lease, seconds, PARTS);
+                    self.arm(lease, part, fx);
                 }
                 LeaseChange::Ended { lease } => {
-                    service.lessor.ended(lease);
+                    lessor.ended(lease);
                     fx.cancel_timer(Timer::Part(lease));
                 }
                 LeaseChange::Spared { lease } => {
-                    service.lessor.spared(lease);
-                    fx.set_timer(Timer::Part(lease), part);
+                    let part = lessor.spared(lease);
+                    self.arm(lease, part, fx);
                 }
             }
         }
+        let Some(service) = &mut self.service else { return };
         let gone = outcome.events.iter().filter(|event| event.kind == Kind::Delete);
         let gone: Vec<u64> =
             gone.filter_map(|event| event.prev.as_ref().map(|was| was.lease)).collect();
         let told: Vec<_> = service.watches.extract_if(.., |_, key| gone.contains(key)).collect();
         for ((process, ticket), key) in told {
             self.tell(process, Message::Deleted { ticket, key }, fx);
+        }
+    }
+
+    /// The timer of a lease begins, where there is one to begin.
+    fn arm(&self, lease: u64, part: Option<u64>, fx: &mut impl Effects<Self>) {
+        if let Some(part) = part {
+            fx.set_timer(Timer::Part(lease), self.config.parts(part));
         }
     }
 
@@ -187,7 +192,7 @@ impl Leased {
         fx: &mut impl Effects<Self>,
     ) {
         let (lease, minds) = (lease_of(from, ticket), self.minds_renewals());
-        let (part, asks) = (self.config.part(), self.asks_a_majority());
+        let asks = self.asks_a_majority();
         let Some(service) = &mut self.service else { return };
         if service.former && from != self.me && fx.choose(2) == 0 {
             // The one before is asked. Whom a majority does not confirm answers nothing, and knows.
@@ -201,13 +206,10 @@ impl Leased {
         let lessor = if minds { &mut service.lessor } else { &mut unheeded };
         match lessor.renew(lease) {
             Renewal::Waits => return,
-            Renewal::Answered | Renewal::Noted if !minds => {}
+            Renewal::Answered { .. } | Renewal::Noted { .. } if !minds => {}
             Renewal::Gone => return self.tell(from, Message::Gone { ticket }, fx),
-            Renewal::Answered => fx.set_timer(Timer::Part(lease), part),
-            Renewal::Noted => {
-                let Service { term, .. } = *service;
-                self.commit(Command::Checkpoint { term, leases: [(lease, PARTS)].into() }, fx);
-            }
+            Renewal::Answered { part } => self.arm(lease, Some(part), fx),
+            Renewal::Noted { all } => self.note(lease, all, fx),
         }
         self.tell(from, Message::Alive { ticket, round }, fx);
     }
@@ -261,22 +263,30 @@ impl Leased {
 
     /// A part of a lease is over.
     pub(super) fn on_part(&mut self, lease: u64, fx: &mut impl Effects<Self>) {
-        let (part, commit, change) = (self.config.part(), self.config.commit, self.config.change);
         let Some(service) = &mut self.service else { return };
-        let run_out = service.lessor.run_out(lease);
-        fx.set_timer(Timer::Change, change);
-        if run_out == RunOut::End {
-            let renewed = service.store.lease(lease).map_or(0, |lease| lease.renewed);
-            service.ends.insert(lease, renewed);
-            return fx.set_timer(Timer::Commit(lease), commit);
-        }
-        let term = service.term;
-        match self.noted(run_out) {
-            Some(left) => {
-                self.commit(Command::Checkpoint { term, leases: [(lease, left)].into() }, fx);
+        fx.set_timer(Timer::Change, self.config.change);
+        match service.lessor.run_out(lease) {
+            RunOut::Nothing => {}
+            RunOut::Note { left, part } => {
+                self.arm(lease, Some(part), fx);
+                if self.notes_what_is_left() {
+                    self.note(lease, left, fx);
+                }
             }
-            None => fx.set_timer(Timer::Part(lease), part),
+            RunOut::End => {
+                let renewed = service.store.lease(lease).map_or(0, |lease| lease.renewed);
+                service.ends.insert(lease, renewed);
+                fx.set_timer(Timer::Commit(lease), self.config.commit);
+            }
         }
+    }
+
+    /// An entry says what is left of a lease.
+    fn note(&mut self, lease: u64, left: u64, fx: &mut impl Effects<Self>) {
+        let Some(Service { store, term, .. }) = &self.service else { return };
+        let renewed = store.lease(lease).map_or(0, |lease| lease.renewed);
+        let leases = [Note { lease, left, renewed }].into();
+        self.commit(Command::Checkpoint { term: *term, leases }, fx);
     }
 
     /// The end of a lease is written.
