@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::hosted::Cluster;
+use crate::hosted::{Cluster, Cut};
 use crate::hosts::Hosts;
 use crate::waiting::{alone, eventually};
 
@@ -24,7 +24,7 @@ fn cluster() -> Option<Cluster> {
 
 impl Cluster {
     /// Whom a node suspects, by its trace.
-    fn suspected(&self, host: u32) -> Vec<u64> {
+    pub(crate) fn suspected(&self, host: u32) -> Vec<u64> {
         let text = fs::read_to_string(self.nodes.trace(host)).unwrap();
         let mut suspected = Vec::new();
         for record in text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
@@ -41,15 +41,15 @@ impl Cluster {
     }
 
     /// Cuts a host off for so long, and says how long all took to trust each other again.
-    fn cut_off(&self, host: u32, long: Duration) -> Duration {
-        self.hosts.isolate(host);
+    fn isolate_for(&self, host: u32, long: Duration) -> Duration {
+        self.cut_off(host, Cut::Both);
         sleep(long);
         eventually("suspicions of everybody", || {
             let of_all = self.suspected(host).len() == 4;
             let by_all = self.hosts.all().all(|it| it == host || !self.suspected(it).is_empty());
             (of_all && by_all).then_some(())
         });
-        self.hosts.rejoin(host);
+        self.mend(host, Cut::Both);
         let mended = Instant::now();
         eventually("trust in everybody", || {
             self.hosts.all().all(|it| self.suspected(it).is_empty()).then_some(())
@@ -63,7 +63,7 @@ fn after_a_cut_everybody_is_found_again_without_waiting_for_tcp() {
     let _alone = alone();
     let Some(mut cluster) = cluster() else { return Hosts::say_skipped() };
     // TCP's own attempts are seconds apart by then, and get rarer the longer it takes.
-    let took = cluster.cut_off(5, Duration::from_secs(8));
+    let took = cluster.isolate_for(5, Duration::from_secs(8));
     eprintln!("healed after {} ms", took.as_millis());
     assert!(took < Duration::from_secs(3), "it took {took:?}, as long as TCP takes");
     cluster.running.iter_mut().for_each(|node| {
@@ -79,7 +79,7 @@ fn twenty_cuts_heal_within_a_second_in_the_middle() {
     let mut took: Vec<Duration> = (0..20_u32)
         .map(|cut| {
             let long = Duration::from_millis(1000 + 200 * u64::from(cut));
-            cluster.cut_off(1 + cut % 5, long)
+            cluster.isolate_for(1 + cut % 5, long)
         })
         .collect();
     took.sort_unstable();

@@ -54,26 +54,6 @@ impl Hosts {
         assert!(self.rule("del", from, to), "the router forgets a rule");
     }
 
-    /// Cuts a host off from all others, in both directions.
-    pub(crate) fn isolate(&self, host: u32) {
-        self.others(host).for_each(|other| {
-            self.cut(host, other);
-            self.cut(other, host);
-        });
-    }
-
-    /// Takes that back.
-    pub(crate) fn rejoin(&self, host: u32) {
-        self.others(host).for_each(|other| {
-            self.mend(host, other);
-            self.mend(other, host);
-        });
-    }
-
-    fn others(&self, host: u32) -> impl Iterator<Item = u32> + use<> {
-        self.all().filter(move |other| *other != host)
-    }
-
     fn name(&self, host: u32) -> String {
         format!("{}-{host}", self.prefix)
     }

@@ -5,6 +5,7 @@ mod disk;
 mod every_algorithm;
 mod faults;
 mod floods;
+mod holders;
 mod hosted;
 mod hosts;
 mod identity;

@@ -1,24 +1,13 @@
 //! An office that is cut off: nodes on hosts of their own, and how soon a leader whom no majority
 //! hears, or who hears none, stops claiming.
 
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::hosted::Cluster;
+use crate::hosted::{CUTS, Cluster, Cut};
 use crate::hosts::Hosts;
 use crate::waiting::{alone, eventually};
-
-/// What the leader's cut stops.
-#[derive(Clone, Copy, Debug)]
-enum Cut {
-    Both,
-    Outgoing,
-    Incoming,
-}
-
-const CUTS: [Cut; 3] = [Cut::Both, Cut::Outgoing, Cut::Incoming];
 
 /// Nothing where there can be no hosts.
 fn cluster() -> Option<Cluster> {
@@ -27,7 +16,7 @@ fn cluster() -> Option<Cluster> {
 
 impl Cluster {
     /// In whom a node believes, by what it has reported last.
-    fn belief(&self, host: u32) -> Option<u32> {
+    pub(crate) fn belief(&self, host: u32) -> Option<u32> {
         let reports = self.running[host as usize - 1].reports();
         let news = |it: &&Value| it.get("elected").or(it.get("deposed")).is_some();
         let last = reports.iter().rev().find(news)?;
@@ -37,7 +26,7 @@ impl Cluster {
 
     /// Waits until all of these believe in the same leader, one of them.
     #[track_caller]
-    fn agreed(&self, hosts: &[u32]) -> u32 {
+    pub(crate) fn agreed(&self, hosts: &[u32]) -> u32 {
         eventually("a leader of them all", || {
             let leader = self.belief(hosts[0])?;
             let all = hosts.iter().all(|host| self.belief(*host) == Some(leader));
@@ -45,7 +34,7 @@ impl Cluster {
         })
     }
 
-    fn all(&self) -> Vec<u32> {
+    pub(crate) fn all(&self) -> Vec<u32> {
         self.hosts.all().collect()
     }
 
@@ -53,34 +42,14 @@ impl Cluster {
     fn cut_the_leader_off(&self, cut: Cut) -> [Duration; 2] {
         let leader = self.agreed(&self.all());
         let others: Vec<u32> = self.hosts.all().filter(|host| *host != leader).collect();
-        let change = |change: fn(&Hosts, u32, u32)| {
-            for other in &others {
-                if !matches!(cut, Cut::Incoming) {
-                    change(&self.hosts, leader, *other);
-                }
-                if !matches!(cut, Cut::Outgoing) {
-                    change(&self.hosts, *other, leader);
-                }
-            }
-        };
-        change(Hosts::cut);
+        self.cut_off(leader, cut);
         let begun = Instant::now();
         eventually("the end of a claim", || (self.belief(leader) != Some(leader)).then_some(()));
         let claimed = begun.elapsed();
         self.agreed(&others);
         let vacant = begun.elapsed();
-        change(Hosts::mend);
+        self.mend(leader, cut);
         [claimed, vacant]
-    }
-
-    /// Ends all, and says what became of a property in what they wrote down.
-    fn verdict(mut self, property: &str) -> Value {
-        self.running.clear();
-        let traces = self.hosts.all().map(|host| self.nodes.trace(host));
-        let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
-        command.args(["trace", "verify", "--format", "json"]).args(traces);
-        let judged: Value = serde_json::from_slice(&command.output().unwrap().stdout).unwrap();
-        judged["properties"][property].clone()
     }
 }
 

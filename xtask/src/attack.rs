@@ -14,7 +14,7 @@ struct Kind {
     seeds: u64,
 }
 
-const KINDS: [Kind; 9] = [
+const KINDS: [Kind; 11] = [
     Kind::of("files", ["tenure", "attack", "files::"], 2_000),
     Kind::of("faults", ["tenure", "attack", "faults::"], 6 * 15 * 10),
     Kind::of("logs", ["tenure", "attack", "logs::"], 200),
@@ -24,6 +24,8 @@ const KINDS: [Kind; 9] = [
     // These take no seeds.
     Kind::of("floods", ["tenure", "cluster", "floods::"], 1),
     Kind::of("cuts", ["tenure", "cluster", "cuts::"], 1),
+    Kind::of("offices", ["tenure", "cluster", "office::"], 1),
+    Kind::of("holders", ["tenure", "cluster", "holders::"], 1),
     Kind::of("disks", ["tenure", "cluster", "disk::"], 1),
 ];
 
