@@ -24,6 +24,7 @@ use tenure_core::service::log::{Content, Entry, Event, Members, Reason};
 use tenure_core::{Effects, ProcessId, ProcessSet};
 
 use super::message::Message;
+use super::replication::Progress;
 use super::{Leadership, RaftLog, Role};
 
 /// How many election timeouts who is to vote may take to catch up.
@@ -154,6 +155,7 @@ impl RaftLog {
 
     fn begin_to_change(&mut self, ticket: Option<u64>, to: Members, fx: &mut impl Effects<Self>) {
         let goal = self.log.last().index;
+        self.forget_strangers(&to);
         let stage = Stage::CatchingUp { to, goal, is_slow: false, patience: PATIENCE };
         let Role::Leader(Leadership { change, .. }) = &mut self.role else { return };
         *change = Some(Box::new(Change { ticket, stage }));
@@ -176,6 +178,20 @@ impl RaftLog {
             self.store_members(Members { outgoing, ..self.members().clone() }, fx);
         } else if !self.members().voters.contains(self.group.me()) {
             self.leave_the_lead(fx);
+        }
+    }
+
+    /// Whoever comes in is asked what it has, even if it was a member before: it may have lost that
+    /// since, as nobody counted on it.
+    fn forget_strangers(&mut self, to: &Members) {
+        let last = self.log.last().index;
+        let there = self.roster.members.everybody();
+        let Role::Leader(Leadership { peers, .. }) = &mut self.role else { return };
+        for stranger in to.everybody().iter().filter(|it| !there.contains(*it)) {
+            let progress = &mut peers[stranger.index()];
+            if progress.has(1) {
+                *progress = Progress::behind(last);
+            }
         }
     }
 

@@ -51,6 +51,13 @@ impl RaftLog {
 }
 
 impl Stable {
+    /// What each process of a new group begins with that goes on from what another had come to.
+    pub fn of_snapshot(snapshot: Snapshot) -> Self {
+        let (term, head) = (snapshot.last.term, snapshot.last);
+        let snapshot = Some(Arc::new(snapshot));
+        Stable { term, voted_for: None, snapshot, head, log: Log::behind(head) }
+    }
+
     /// Becomes what it is after a change.
     pub(super) fn amend(&mut self, change: Stable) {
         let Stable { term, voted_for, snapshot, head, log } = change;
