@@ -29,6 +29,8 @@ pub struct Config {
     pub initial_cluster: Option<String>,
     /// What the cluster is called: members of another are refused.
     pub initial_cluster_token: String,
+    /// Whether this member begins with the others, or takes the place of one that was removed.
+    pub initial_cluster_state: ClusterState,
     /// How often a leader says that it is there, in milliseconds.
     pub heartbeat_interval: u64,
     /// How long a leader may be silent at least before the others elect one, in milliseconds; they
@@ -50,12 +52,24 @@ impl Default for Config {
             listen_peer_urls: None,
             initial_cluster: None,
             initial_cluster_token: "tenure".into(),
+            initial_cluster_state: ClusterState::New,
             heartbeat_interval: 50,
             election_timeout: 250,
             snapshot_count: 10_000,
             insecure: false,
         }
     }
+}
+
+/// What a member without data comes into.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ClusterState {
+    /// A cluster that begins with it.
+    #[default]
+    New,
+    /// A cluster that has removed the member of this name, and is to take it in again.
+    Existing,
 }
 
 /// Why a configuration cannot be used. Nothing was started.

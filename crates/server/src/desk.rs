@@ -5,14 +5,17 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Instant;
 
-use tenure_core::service::log::{Command as Asked, Content, Entry, Event as Said, Payload, Reason};
-use tenure_core::{ProcessId, Term};
+use tenure_core::service::log::{
+    Command as Asked, Content, Entry, Event as Said, Members, Payload, Reason,
+};
+use tenure_core::{ProcessId, ProcessSet, Term};
 use tenure_runtime::Local;
-use tenure_store::{At, Command as Stored, Outcome, Store};
+use tenure_store::{At, Command as Stored, Outcome};
 use tokio::sync::oneshot;
 use tracing::{error, info};
 
-use crate::errand::{Errand, Return, Undone, Written};
+use crate::errand::{Change, Errand, Return, Undone, What, Written};
+use crate::image;
 use crate::relayed::{Command, Event, Relayed};
 use crate::state::{Shared, Standing, State};
 
@@ -32,6 +35,20 @@ pub(crate) enum Ask {
         errand: Errand,
         /// Where the answer goes.
         reply: oneshot::Sender<Return>,
+    },
+    /// To have all members know where clients reach this one.
+    Introduce {
+        /// Where.
+        urls: Vec<String>,
+        /// Where the answer goes.
+        reply: oneshot::Sender<Return>,
+    },
+    /// To let a snapshot stand for all entries up to an index.
+    Compact {
+        /// Which.
+        index: u64,
+        /// The snapshot.
+        state: Vec<u8>,
     },
     /// To give the lead to another member.
     Transfer {
@@ -59,7 +76,6 @@ enum Asker {
 #[derive(Debug)]
 pub(crate) struct Desk {
     me: ProcessId,
-    size: u32,
     session: u64,
     shared: Arc<Shared>,
     tickets: u64,
@@ -70,9 +86,9 @@ pub(crate) struct Desk {
 }
 
 impl Desk {
-    pub(crate) fn new(me: ProcessId, size: u32, session: u64, shared: Arc<Shared>) -> Self {
+    pub(crate) fn new(me: ProcessId, session: u64, shared: Arc<Shared>) -> Self {
         let (waiting, behind) = (HashMap::new(), BTreeMap::new());
-        Desk { me, size, session, shared, tickets: 0, waiting, behind, is_over: false }
+        Desk { me, session, shared, tickets: 0, waiting, behind, is_over: false }
     }
 
     fn ticket(&mut self) -> u64 {
@@ -82,19 +98,30 @@ impl Desk {
 
     /// Takes a committed entry.
     fn take(&mut self, index: u64, Entry { term, content }: &Entry) {
-        if let Content::Payload(payload) = content {
+        match content {
+            Content::Nothing => {}
             // Only a newer build writes what this one cannot read, and then all would differ.
-            match postcard::from_bytes(payload.bytes()) {
+            Content::Payload(payload) => match postcard::from_bytes(payload.bytes()) {
                 Ok(written) => self.apply(At { index, term: *term }, written),
                 Err(_) => error!("entry {index} cannot be understood; run the build that wrote it"),
+            },
+            Content::Members(members) => {
+                info!("the log is kept by {members} from entry {index} on");
+                self.shared.lock().members = Members::clone(members);
             }
         }
         self.shared.lock().taken = index;
         self.confirm_up_to(index);
     }
 
-    fn apply(&mut self, at: At, Written { by, command }: Written) {
-        let outcome = self.shared.lock().apply(at, command);
+    fn apply(&mut self, at: At, Written { by, what }: Written) {
+        let outcome = match what {
+            What::Command(command) => self.shared.lock().apply(at, command),
+            What::Introduction { process, urls } => {
+                self.shared.lock().urls.insert(process, urls);
+                return;
+            }
+        };
         let (process, session, ticket) = by;
         if (ProcessId(process), session) != (self.me, self.session) {
             return;
@@ -105,13 +132,33 @@ impl Desk {
         }
     }
 
+    fn append(&self, ticket: u64, what: What) -> Errand {
+        let written = Written { by: (self.me.0, self.session, ticket), what };
+        Errand::Append(postcard::to_stdvec(&written).expect("a command can be encoded"))
+    }
+
+    /// What an errand asks of the log where this process leads.
+    fn asked(&self, ticket: u64, errand: &Errand) -> Asked {
+        match errand {
+            Errand::Append(bytes) => {
+                Asked::Append { ticket, payload: Payload::new(bytes.as_slice()) }
+            }
+            Errand::Confirm | Errand::Renew(_) | Errand::Left(_) => Asked::Read { ticket },
+            Errand::Change(change) => {
+                let Members { voters, learners, .. } =
+                    changed(self.shared.lock().members.clone(), *change);
+                Asked::ChangeMembers { ticket, voters, learners }
+            }
+        }
+    }
+
     /// The command for an errand of somebody here.
     fn send(&mut self, ticket: u64, errand: Errand, asker: Asker) -> Command {
         let leads_elsewhere =
             self.shared.standing.borrow().leader.is_some_and(|leader| leader != self.me.index());
         let command = match leads_elsewhere {
             true => Command::Ask { ticket, question: payload(&errand) },
-            false => Command::Log(asked(ticket, &errand)),
+            false => Command::Log(self.asked(ticket, &errand)),
         };
         self.waiting.insert(ticket, (errand, asker));
         command
@@ -161,7 +208,7 @@ impl Desk {
                 let left = |ttl| state.leases.left(lease, now).map_or(ttl, |left| left.as_secs());
                 Return::Left(known.map(|known| left(known.left)))
             }
-            Errand::Confirm | Errand::Append(_) => Return::Confirmed { index },
+            Errand::Confirm | Errand::Append(_) | Errand::Change(_) => Return::Confirmed { index },
         };
         self.learn(ticket, said)
     }
@@ -188,36 +235,29 @@ impl Desk {
             Said::Leading { term } => self.stands(Some(self.me), term),
             Said::Following { term, leader } => self.stands(leader, term),
             Said::Committed { index, entry } => self.take(index, &entry),
-            Said::Acknowledged { ticket, .. } | Said::HandedOver { ticket } => {
-                return self.learn(ticket, Return::Committed);
-            }
+            Said::Acknowledged { ticket, .. }
+            | Said::HandedOver { ticket }
+            | Said::MembersChanged { ticket, .. } => return self.learn(ticket, Return::Committed),
             Said::Answered { ticket, index } => return self.confirmed(ticket, index),
             Said::Declined { ticket, reason, .. } => {
                 return self.learn(ticket, Return::Undone(Undone::Declined(reason)));
             }
             Said::Unknown { ticket } => return self.learn(ticket, Return::Undone(Undone::Unknown)),
-            Said::SnapshotNeeded { .. } => return Some(self.compact()),
-            Said::Restored { index, state, .. } => self.restore(index, &state),
-            Said::Stored { .. }
-            | Said::Dropped { .. }
-            | Said::Compacted { .. }
-            | Said::MembersChanged { .. } => {}
+            Said::SnapshotNeeded { .. } => self.shared.compaction.notify_one(),
+            Said::Restored { index, state, members, .. } => self.restore(index, &state, *members),
+            Said::Stored { .. } | Said::Dropped { .. } | Said::Compacted { .. } => {}
         }
         None
     }
 
-    /// The log is kept no longer than need be: the store stands for what was taken.
-    fn compact(&mut self) -> Command {
-        let ticket = self.ticket();
-        let state = self.shared.lock();
-        let (index, state) = (state.taken, Payload::new(state.store.encode()));
-        Command::Log(Asked::Compact { ticket, index, state })
-    }
-
     /// The store is that of a snapshot.
-    fn restore(&mut self, index: u64, state: &Payload) {
-        match Store::decode(state.bytes()) {
-            Ok(store) => self.shared.lock().replace(store, index),
+    fn restore(&mut self, index: u64, state: &Payload, members: Members) {
+        match image::read(state.bytes()) {
+            Ok((urls, store)) => {
+                let mut state = self.shared.lock();
+                state.replace(store, index);
+                (state.urls, state.members) = (urls, members);
+            }
             // Only a newer build writes what this one cannot read, and then all would differ.
             Err(why) => return error!("the snapshot up to entry {index}: {why}"),
         }
@@ -246,9 +286,16 @@ impl Local<Relayed> for Desk {
         let ticket = self.ticket();
         Some(match ask {
             Ask::Do { command, reply } => {
-                let written = Written { by: (self.me.0, self.session, ticket), command };
-                let bytes = postcard::to_stdvec(&written).expect("a command can be encoded");
-                self.send(ticket, Errand::Append(bytes), Asker::Proposer(reply))
+                let append = self.append(ticket, What::Command(command));
+                self.send(ticket, append, Asker::Proposer(reply))
+            }
+            Ask::Introduce { urls, reply } => {
+                let introduction = What::Introduction { process: self.me.0, urls };
+                let append = self.append(ticket, introduction);
+                self.send(ticket, append, Asker::Task(reply))
+            }
+            Ask::Compact { index, state } => {
+                Command::Log(Asked::Compact { ticket, index, state: Payload::new(state) })
             }
             Ask::Know { errand, reply } => self.send(ticket, errand, Asker::Task(reply)),
             Ask::Transfer { to, reply } => {
@@ -269,7 +316,7 @@ impl Local<Relayed> for Desk {
                 // Only a newer build asks what this one cannot read.
                 let errand: Errand = postcard::from_bytes(question.bytes()).ok()?;
                 let ticket = self.ticket();
-                let command = asked(ticket, &errand);
+                let command = self.asked(ticket, &errand);
                 self.waiting.insert(ticket, (errand, Asker::Member(by, theirs)));
                 Some(Command::Log(command))
             }
@@ -296,9 +343,10 @@ impl Local<Relayed> for Desk {
     }
 
     fn farewell(&mut self) -> Option<Command> {
-        let to = ProcessId((self.me.0 + 1) % self.size);
+        let voters = self.shared.lock().members.voters.clone();
+        let to = next_of(&voters, self.me)?;
         let ticket = self.ticket();
-        (to != self.me).then_some(Command::Log(Asked::Transfer { ticket, to }))
+        Some(Command::Log(Asked::Transfer { ticket, to }))
     }
 
     fn leads_on_until_relieved(&self) -> bool {
@@ -306,12 +354,27 @@ impl Local<Relayed> for Desk {
     }
 }
 
-/// What an errand asks of the log where this process leads.
-fn asked(ticket: u64, errand: &Errand) -> Asked {
-    match errand {
-        Errand::Append(bytes) => Asked::Append { ticket, payload: Payload::new(bytes.as_slice()) },
-        Errand::Confirm | Errand::Renew(_) | Errand::Left(_) => Asked::Read { ticket },
+/// Who comes behind a process, in a ring; nobody, where nobody else is.
+fn next_of(processes: &ProcessSet, me: ProcessId) -> Option<ProcessId> {
+    let others = || processes.iter().filter(|process| *process != me);
+    others().find(|process| *process > me).or_else(|| others().next())
+}
+
+/// Who keeps the log after a change.
+fn changed(mut members: Members, change: Change) -> Members {
+    let Members { voters, learners, .. } = &mut members;
+    let (Change::Add(who) | Change::AddLearner(who) | Change::Promote(who) | Change::Remove(who)) =
+        change;
+    let who = ProcessId(who);
+    for side in [&mut *voters, &mut *learners] {
+        side.remove(who);
     }
+    match change {
+        Change::Add(_) | Change::Promote(_) => drop(voters.insert(who)),
+        Change::AddLearner(_) => drop(learners.insert(who)),
+        Change::Remove(_) => {}
+    }
+    members
 }
 
 fn payload(said: &impl serde::Serialize) -> Payload {

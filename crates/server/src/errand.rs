@@ -16,6 +16,21 @@ pub(crate) enum Errand {
     Renew(LeaseId),
     /// How much is left of a lease.
     Left(LeaseId),
+    /// To have the log kept by others.
+    Change(Change),
+}
+
+/// Who is to keep the log besides those who do, or no longer. Each is the number of a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Change {
+    /// Who does not, and is to vote as soon as it has the log.
+    Add(u32),
+    /// Who does not, and is to have the log without a vote.
+    AddLearner(u32),
+    /// Who has the log without a vote, and is to have one.
+    Promote(u32),
+    /// Who is not to have it any more.
+    Remove(u32),
 }
 
 /// What it gets.
@@ -62,6 +77,15 @@ pub(crate) enum Undone {
 pub(crate) struct Written {
     /// The process that asked, its life, and its number there.
     pub(crate) by: (u32, u64, u64),
-    /// What the store is to do.
-    pub(crate) command: Command,
+    /// What is to be done.
+    pub(crate) what: What,
+}
+
+/// What an entry of the log has all members do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum What {
+    /// Something in the store.
+    Command(Command),
+    /// To know where clients reach a member, whose process has this number.
+    Introduction { process: u32, urls: Vec<String> },
 }

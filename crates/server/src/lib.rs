@@ -13,11 +13,13 @@
 //! # }
 //! ```
 
+mod backup;
 mod config;
 mod convert;
 mod desk;
 mod errand;
 mod gateway;
+mod image;
 mod leases;
 mod listener;
 mod member;
@@ -30,7 +32,8 @@ mod server;
 mod state;
 mod url;
 
-pub use config::{Config, ConfigError, Member, Plan};
+pub use backup::{Backup, BackupError, Summary};
+pub use config::{ClusterState, Config, ConfigError, Member, Plan};
 pub use member::ServeError;
 pub use server::{Server, Standing, Standings};
 pub use url::{Url, UrlError};

@@ -3,14 +3,14 @@
 use std::io;
 use std::num::NonZeroU64;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant, SystemTime};
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::raft_log;
-use tenure_core::service::log::Reason;
-use tenure_core::{Delay, ProcessId};
-use tenure_runtime::store::{OpenError, Owner, SaveCounts, Saves};
+use tenure_core::service::log::{Members, Reason};
+use tenure_core::{Delay, ProcessId, ProcessSet};
+use tenure_runtime::store::{OpenError, Owner, SaveCounts, SaveError, Saves};
 use tenure_runtime::transport::{Limits, Listen, Settings, Trust};
 use tenure_runtime::{Failure, Injection, Parts, Recorder, StartError, Store, start};
 use tenure_store::{Answer, Command, LeaseChange, LeaseId, Note, Outcome};
@@ -19,10 +19,11 @@ use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout_at};
 
-use crate::config::{Config, ConfigError, Plan};
+use crate::config::{ClusterState, Config, ConfigError, Plan};
 use crate::convert::signed;
 use crate::desk::{Ask, Desk};
-use crate::errand::{Errand, Renewal, Return, Undone};
+use crate::errand::{Change, Errand, Renewal, Return, Undone};
+use crate::image;
 use crate::refusal::Refusal;
 use crate::relayed::Relayed;
 use crate::state::{Shared, Standing, State};
@@ -41,7 +42,7 @@ const BATCH: u64 = 32;
 const LONGEST_COMMAND: usize = (3 << 20) / 2;
 
 /// What state the log's directory is of.
-const SCHEMA: &str = "raft-log, entries of tenure-server 1";
+pub(crate) const SCHEMA: &str = "raft-log, entries of tenure-server 2";
 
 /// Why a member did not start, or could not go on.
 #[derive(Debug, Error)]
@@ -52,6 +53,9 @@ pub enum ServeError {
     /// What was saved cannot be had.
     #[error(transparent)]
     Store(#[from] OpenError),
+    /// Nothing could be saved.
+    #[error(transparent)]
+    Save(#[from] SaveError),
     /// The log did not start.
     #[error(transparent)]
     Start(#[from] StartError),
@@ -101,11 +105,13 @@ impl Member {
     /// Opens what it stands on, and starts its log. The task ends when the log does.
     pub(crate) fn start(config: &Config) -> Result<(Arc<Member>, Log), ServeError> {
         let plan = config.plan()?;
-        let me = ProcessId::at(plan.me);
-        let size = ProcessId::at(plan.members.len()).0;
-        let cluster = format!("{} {:016x}", config.initial_cluster_token, plan.cluster_id);
-        let owner = Owner { cluster: cluster.clone(), process: me, group_size: size };
-        let store = Store::open(&plan.directory, &owner, SCHEMA)?;
+        let owner = owner(config, &plan);
+        let Owner { cluster, process: me, group_size: size } = owner.clone();
+        let mut store = Store::open(&plan.directory, &owner, SCHEMA)?;
+        let members = first_members(config, me, size);
+        if config.initial_cluster_state == ClusterState::Existing && store.state().is_none() {
+            store = store.in_session(session_of_newcomer())?;
+        }
         let (session, saves) = (store.session(), store.saves());
         // Nobody connects to a member that is alone; it listens nowhere that others could find.
         let peers = if size == 1 { ([127, 0, 0, 1], 0).into() } else { plan.peers };
@@ -118,13 +124,13 @@ impl Member {
             trust: if config.insecure { Trust::Anybody } else { Trust::Machine },
             limits: limits(),
         };
-        let shared = Arc::new(Shared::new());
+        let shared = Arc::new(Shared::new(members.clone()));
         let (asks, asked) = mpsc::unbounded_channel();
         let running = start::<Relayed, Desk>(Parts {
-            config: log_config(config, size),
+            config: log_config(config, size, members),
             transport,
             store,
-            local: Desk::new(me, size, session, shared.clone()),
+            local: Desk::new(me, session, shared.clone()),
             asks: asked,
             recorder: Recorder::none(),
             injection: Injection::none(),
@@ -134,6 +140,8 @@ impl Member {
         let backlog = Semaphore::new(BACKLOG);
         let member = Arc::new(Member { plan, shared, asks, backlog, election, session, saves });
         tokio::spawn(keep_time(Arc::downgrade(&member)));
+        tokio::spawn(keep_short(Arc::downgrade(&member)));
+        tokio::spawn(introduce(Arc::downgrade(&member)));
         Ok((member, running.task))
     }
 
@@ -248,6 +256,29 @@ impl Member {
         }
     }
 
+    /// Has the log kept by others.
+    pub(crate) async fn change(&self, change: Change) -> Result<(), Refusal> {
+        let deadline = self.deadline();
+        loop {
+            self.somebody_leads(deadline).await?;
+            let (reply, answer) = oneshot::channel();
+            let ask = Ask::Know { errand: Errand::Change(change), reply };
+            match self.ask(ask, answer, deadline).await? {
+                Return::Undone(Undone::Declined(Reason::Changing)) => {
+                    return Err(Refusal::CHANGING);
+                }
+                Return::Undone(Undone::Declined(Reason::NotCaughtUp)) => {
+                    return Err(Refusal::NOT_CAUGHT_UP);
+                }
+                Return::Undone(Undone::Declined(Reason::NoGroup)) => {
+                    return Err(Refusal::NOBODY_LEFT);
+                }
+                Return::Undone(undone) => self.may_try_again(undone, deadline).await?,
+                _ => return Ok(()),
+            }
+        }
+    }
+
     /// Gives the lead to another member.
     pub(crate) async fn transfer(&self, to: usize) -> Result<(), Refusal> {
         let (reply, answer) = oneshot::channel();
@@ -344,7 +375,33 @@ fn limits() -> Limits {
     Limits { longest_body, queue_bytes: 2 * longest_body, ..Limits::default() }
 }
 
-fn log_config(config: &Config, size: u32) -> raft_log::Config {
+/// Whose the data are.
+pub(crate) fn owner(config: &Config, plan: &Plan) -> Owner {
+    let cluster = format!("{} {:016x}", config.initial_cluster_token, plan.cluster_id);
+    let group_size = ProcessId::at(plan.members.len()).0;
+    Owner { cluster, process: ProcessId::at(plan.me), group_size }
+}
+
+/// Who keeps the log as long as it does not say. Whoever joins is not among them.
+fn first_members(config: &Config, me: ProcessId, size: u32) -> Members {
+    let mut voters = ProcessSet::first(size);
+    if config.initial_cluster_state == ClusterState::Existing {
+        voters.remove(me);
+    }
+    Members::of(voters)
+}
+
+/// The session with which a member begins that takes the place of another. It is greater than any
+/// of that one, unless that was started more than once a minute ever since this count began; and
+/// small enough for peers to believe it.
+fn session_of_newcomer() -> u64 {
+    // The minutes since the beginning of 2026.
+    let begun = Duration::from_secs(1_767_225_600);
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    now.saturating_sub(begun).as_secs() / 60
+}
+
+fn log_config(config: &Config, size: u32, members: Members) -> raft_log::Config {
     let Config { heartbeat_interval, election_timeout, .. } = *config;
     // Whoever is alone need not wait for anybody.
     let election = match size {
@@ -357,13 +414,14 @@ fn log_config(config: &Config, size: u32) -> raft_log::Config {
         backlog: BACKLOG,
         batch: BATCH,
         snapshot_after: NonZeroU64::new(config.snapshot_count),
+        members: Some(members),
         variants: Variants::none(),
         ..raft_log::Config::plain(size, 1)
     }
 }
 
 /// Proposes what comes of the time of leases, for as long as there is a member.
-async fn keep_time(member: std::sync::Weak<Member>) {
+async fn keep_time(member: Weak<Member>) {
     loop {
         let Some(member) = member.upgrade() else { return };
         let now = Instant::now();
@@ -377,5 +435,40 @@ async fn keep_time(member: std::sync::Weak<Member>) {
         let pause = Duration::from_millis(100);
         drop(member);
         sleep(next.map_or(pause, |next| next.saturating_duration_since(now).min(pause))).await;
+    }
+}
+
+/// Has a snapshot stand for the head of the log, whenever one is wanted. The store is copied while
+/// nobody else has it, which shares what is in it, and is written while commands go on.
+async fn keep_short(member: Weak<Member>) {
+    let Some(shared) = member.upgrade().map(|member| member.shared.clone()) else { return };
+    loop {
+        shared.compaction.notified().await;
+        let Some(member) = member.upgrade() else { return };
+        let (index, urls, store) =
+            member.look(|state| (state.taken, state.urls.clone(), state.store.clone()));
+        let written = tokio::task::spawn_blocking(move || image::write(&urls, &store)).await;
+        let Ok(state) = written else { return };
+        let _ = member.asks.send(Ask::Compact { index, state });
+    }
+}
+
+/// Has all members know where clients reach this one.
+async fn introduce(member: Weak<Member>) {
+    loop {
+        let Some(member) = member.upgrade() else { return };
+        let urls = member.plan.client_urls.clone();
+        let me = ProcessId::at(member.plan.me);
+        let is_known = member.look(|state| {
+            let is_member = state.members.everybody().contains(me);
+            !is_member || state.urls.get(&me.0) == Some(&urls)
+        });
+        if !is_known && member.somebody_leads(member.deadline()).await.is_ok() {
+            let (reply, answer) = oneshot::channel();
+            // It is seen in a moment whether that worked.
+            let _ = member.ask(Ask::Introduce { urls, reply }, answer, member.deadline()).await;
+        }
+        drop(member);
+        sleep(Duration::from_millis(500)).await;
     }
 }

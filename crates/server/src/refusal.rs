@@ -33,6 +33,30 @@ impl Refusal {
     /// The lead can be given only by who has it, to somebody else.
     pub(crate) const NO_TRANSFEREE: Refusal =
         known(Code::FailedPrecondition, "etcdserver: bad leader transferee");
+    /// There is no member with that number.
+    pub(crate) const NO_MEMBER: Refusal = known(Code::NotFound, "etcdserver: member not found");
+    /// Somebody who is a member has that URL.
+    pub(crate) const URL_IN_USE: Refusal =
+        known(Code::FailedPrecondition, "etcdserver: Peer URLs already exists");
+    /// Nobody is to have that URL.
+    pub(crate) const URL_UNKNOWN: Refusal = known(
+        Code::FailedPrecondition,
+        "tenure: no member of --initial-cluster has that peer URL, and others cannot be added",
+    );
+    /// Only who has the log without a vote can be promoted.
+    pub(crate) const NO_LEARNER: Refusal =
+        known(Code::FailedPrecondition, "etcdserver: can only promote a learner member");
+    /// Who is to vote lacks too much of the log, or does not run.
+    pub(crate) const NOT_CAUGHT_UP: Refusal = known(
+        Code::FailedPrecondition,
+        "etcdserver: can only promote a learner member which is in sync with leader",
+    );
+    /// Another change of members is under way.
+    pub(crate) const CHANGING: Refusal =
+        unavailable("tenure: another change of members is under way");
+    /// A cluster has one member that votes.
+    pub(crate) const NOBODY_LEFT: Refusal =
+        known(Code::FailedPrecondition, "tenure: nobody who votes would be left");
     /// Nobody has to say who they are.
     pub(crate) const NO_ACCESS: Refusal =
         known(Code::FailedPrecondition, "etcdserver: authentication is not enabled");

@@ -69,9 +69,7 @@ async fn route(member: Arc<Member>, request: Request<Body>) -> Response<Body> {
         }
         "v3lockpb.Lock" => locks(member, request, method).await,
         "v3electionpb.Election" => elections(member, request, method).await,
-        "etcdserverpb.Cluster" if method == "MemberList" => {
-            unary(member, request, cluster::list).await
-        }
+        "etcdserverpb.Cluster" => clusters(member, request, method).await,
         "etcdserverpb.Maintenance" => maintenances(member, request, method).await,
         "etcdserverpb.Auth" if method == "AuthStatus" => {
             unary(member, request, maintenance::access).await
@@ -131,6 +129,16 @@ async fn elections(member: Arc<Member>, request: Request<Body>, method: &str) ->
             server_streaming(member, request, observe).await
         }
         "Resign" => unary(member, request, election::resign).await,
+        other => unknown(other),
+    }
+}
+
+async fn clusters(member: Arc<Member>, request: Request<Body>, method: &str) -> Response<Body> {
+    match method {
+        "MemberList" => unary(member, request, cluster::list).await,
+        "MemberAdd" => unary(member, request, cluster::add).await,
+        "MemberRemove" => unary(member, request, cluster::remove).await,
+        "MemberPromote" => unary(member, request, cluster::promote).await,
         other => unknown(other),
     }
 }

@@ -1,9 +1,10 @@
 //! What all tasks of a member share: the store, who watches it, and who waits for a claim.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use tenure_core::service::log::Members;
 use tenure_store::{At, Bytes, Claim, Command, Outcome, Store, Watchers};
 use tokio::sync::{Notify, oneshot, watch};
 
@@ -60,6 +61,9 @@ impl Signal {
     }
 }
 
+/// Where clients reach members, by the number of the process.
+pub(crate) type Urls = BTreeMap<u32, Vec<String>>;
+
 /// What all tasks of a member share.
 #[derive(Debug)]
 pub(crate) struct State {
@@ -67,6 +71,10 @@ pub(crate) struct State {
     pub(crate) leases: Leases,
     /// The last entry of the log that was taken, whatever it says.
     pub(crate) taken: u64,
+    /// Who keeps the log there.
+    pub(crate) members: Members,
+    /// Where clients reach members, by the number of the process, as far as each said.
+    pub(crate) urls: Urls,
     watchers: Watchers<WatcherId>,
     signals: HashMap<WatcherId, Arc<Signal>>,
     next_watcher: WatcherId,
@@ -78,20 +86,26 @@ pub(crate) struct State {
 pub(crate) struct Shared {
     state: Mutex<State>,
     pub(crate) standing: watch::Sender<Standing>,
+    /// A snapshot would be welcome.
+    pub(crate) compaction: Notify,
 }
 
 impl Shared {
-    pub(crate) fn new() -> Self {
+    /// Of a log that is kept by these at first.
+    pub(crate) fn new(members: Members) -> Self {
         let state = State {
             store: Store::default(),
             leases: Leases::default(),
             taken: 0,
+            members,
+            urls: Urls::new(),
             watchers: Watchers::new(),
             signals: HashMap::new(),
             next_watcher: 0,
             waiting: HashMap::new(),
         };
-        Shared { state: Mutex::new(state), standing: watch::Sender::new(Standing::default()) }
+        let standing = watch::Sender::new(Standing::default());
+        Shared { state: Mutex::new(state), standing, compaction: Notify::new() }
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {

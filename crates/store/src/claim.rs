@@ -91,7 +91,7 @@ pub(crate) fn form_of(key: &[u8]) -> Option<Form<'_>> {
 }
 
 /// What a key claims, if it claims anything.
-pub(crate) fn claim_of(kv: &KeyValue) -> Option<Claim> {
+pub fn claim_of(kv: &KeyValue) -> Option<Claim> {
     let Form { name, lease, share } = form_of(&kv.key).filter(|form| form.lease == kv.lease)?;
     let (name, key) = (Bytes::from(name), kv.key.clone());
     Some(Claim { name, key, lease, share, fence: kv.create_revision })

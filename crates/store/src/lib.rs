@@ -34,7 +34,7 @@ mod watch;
 mod wire;
 
 pub use bytes::Bytes;
-pub use claim::{Claim, Share, claim_key};
+pub use claim::{Claim, Share, claim_key, claim_of};
 pub use command::{
     Command, Compare, Delete, Enqueue, Expiry, Note, Operation, Put, Relation, Target, Txn,
 };

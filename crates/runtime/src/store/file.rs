@@ -217,6 +217,26 @@ impl Store {
         self
     }
 
+    /// The same in a later session than it would be: for who takes the place of a process whose
+    /// directory is lost, and must not be taken for an earlier boot of that. An earlier session
+    /// than this one changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`SaveError`] says what is on the disk.
+    ///
+    /// # Panics
+    ///
+    /// When no process can come to that session.
+    pub fn in_session(mut self, session: u64) -> Result<Store, SaveError> {
+        assert!(session < SESSIONS - 1, "nobody boots that often");
+        if session > self.image.session {
+            self.image.session = session;
+            self.write()?;
+        }
+        Ok(self)
+    }
+
     /// The number of this boot of the process: greater than that of every earlier one.
     pub fn session(&self) -> u64 {
         self.image.session

@@ -1,10 +1,17 @@
-//! Who the members are.
+//! Who the members are, and how that changes.
+//!
+//! Everybody who can ever be a member is named when the cluster begins, with the URL for its peers.
+//! Of those, some keep the log: they are the members.
 
 use std::sync::Arc;
 
+use tenure_core::ProcessId;
+use tenure_etcd::etcdserverpb as rpc;
+
+use crate::errand::Change;
 use crate::member::Member;
 use crate::refusal::Refusal;
-use tenure_etcd::etcdserverpb as rpc;
+use crate::url::urls;
 
 pub(crate) async fn list(
     member: Arc<Member>,
@@ -16,14 +23,84 @@ pub(crate) async fn list(
     Ok(rpc::MemberListResponse { header: member.header(0), members: members(&member) })
 }
 
+/// Takes somebody in who was removed before, or did not take part from the beginning.
+pub(crate) async fn add(
+    member: Arc<Member>,
+    asked: rpc::MemberAddRequest,
+) -> Result<rpc::MemberAddResponse, Refusal> {
+    member.confirm().await?;
+    // They are compared as we write them.
+    let given = urls(&asked.peer_ur_ls.join(",")).map_err(|_| Refusal::URL_UNKNOWN)?;
+    let given: Vec<String> = given.iter().map(ToString::to_string).collect();
+    let known = member.plan.members.iter().position(|it| given.contains(&it.peer_url));
+    let index = known.ok_or(Refusal::URL_UNKNOWN)?;
+    let process = ProcessId::at(index);
+    if member.look(|state| state.members.everybody().contains(process)) {
+        return Err(Refusal::URL_IN_USE);
+    }
+    let change = match asked.is_learner {
+        true => Change::AddLearner(process.0),
+        false => Change::Add(process.0),
+    };
+    member.change(change).await?;
+    member.confirm().await?;
+    let added = described(&member, index);
+    let (header, members) = (member.header(0), members(&member));
+    Ok(rpc::MemberAddResponse { header, member: Some(added), members })
+}
+
+/// Has somebody no longer take part.
+pub(crate) async fn remove(
+    member: Arc<Member>,
+    asked: rpc::MemberRemoveRequest,
+) -> Result<rpc::MemberRemoveResponse, Refusal> {
+    member.confirm().await?;
+    let process = known(&member, asked.id)?;
+    member.change(Change::Remove(process.0)).await?;
+    member.confirm().await?;
+    Ok(rpc::MemberRemoveResponse { header: member.header(0), members: members(&member) })
+}
+
+/// Gives who has the log without a vote one.
+pub(crate) async fn promote(
+    member: Arc<Member>,
+    asked: rpc::MemberPromoteRequest,
+) -> Result<rpc::MemberPromoteResponse, Refusal> {
+    member.confirm().await?;
+    let process = known(&member, asked.id)?;
+    if !member.look(|state| state.members.learners.contains(process)) {
+        return Err(Refusal::NO_LEARNER);
+    }
+    member.change(Change::Promote(process.0)).await?;
+    member.confirm().await?;
+    Ok(rpc::MemberPromoteResponse { header: member.header(0), members: members(&member) })
+}
+
+/// The process of a member.
+fn known(member: &Member, id: u64) -> Result<ProcessId, Refusal> {
+    let index = member.plan.members.iter().position(|it| it.id == id);
+    let process = ProcessId::at(index.ok_or(Refusal::NO_MEMBER)?);
+    let is_member = member.look(|state| state.members.everybody().contains(process));
+    is_member.then_some(process).ok_or(Refusal::NO_MEMBER)
+}
+
 fn members(member: &Member) -> Vec<rpc::Member> {
-    let plan = &member.plan;
-    let each = plan.members.iter().enumerate().map(|(index, it)| rpc::Member {
+    let there = member.look(|state| state.members.everybody());
+    there.iter().map(|process| described(member, process.index())).collect()
+}
+
+fn described(member: &Member, index: usize) -> rpc::Member {
+    let process = ProcessId::at(index);
+    let (urls, is_learner) = member.look(|state| {
+        (state.urls.get(&process.0).cloned(), state.members.learners.contains(process))
+    });
+    let it = &member.plan.members[index];
+    let own = || (index == member.plan.me).then(|| member.plan.client_urls.clone());
+    rpc::Member {
         id: it.id,
         name: it.name.clone(),
         peer_ur_ls: vec![it.peer_url.clone()],
-        client_ur_ls: if index == plan.me { plan.client_urls.clone() } else { Vec::new() },
-        is_learner: false,
-    });
-    each.collect()
+        client_ur_ls: urls.or_else(own).unwrap_or_default(),
+        is_learner,
+    }
 }

@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use futures_util::{Stream, stream};
 use sha2::{Digest, Sha256};
+use tenure_core::ProcessId;
 use tenure_store::{Range, Span};
 use tonic::Status;
 
+use crate::backup;
 use crate::convert::{signed, unsigned};
 use crate::member::Member;
 use crate::refusal::Refusal;
@@ -19,16 +21,16 @@ pub(crate) const VERSION: &str = "3.5.1";
 /// How many bytes of a snapshot one message has.
 const PIECE: usize = 64 * 1024;
 
-/// Clients expect a snapshot in whole pages, with a hash behind them.
-const PAGE: usize = 512;
-
 pub(crate) async fn status(
     member: Arc<Member>,
     _: rpc::StatusRequest,
 ) -> Result<rpc::StatusResponse, Refusal> {
     let standing = member.standing();
-    let (revision, applied) =
-        member.look(|state| (state.store.revision(), state.store.applied().index));
+    let me = ProcessId::at(member.plan.me);
+    let (revision, applied, is_learner) = member.look(|state| {
+        let is_learner = state.members.learners.contains(me);
+        (state.store.revision(), state.store.applied().index, is_learner)
+    });
     let size = signed(bytes_in(member.directory()));
     let errors =
         if standing.leader.is_none() { vec!["etcdserver: no leader".into()] } else { vec![] };
@@ -42,7 +44,7 @@ pub(crate) async fn status(
         raft_term: standing.term,
         raft_applied_index: applied,
         errors,
-        is_learner: false,
+        is_learner,
     })
 }
 
@@ -104,13 +106,10 @@ pub(crate) async fn snapshot(
     _: rpc::SnapshotRequest,
 ) -> Result<impl Stream<Item = Result<rpc::SnapshotResponse, Status>> + Send + 'static, Refusal> {
     member.confirm().await?;
-    let (revision, mut bytes) = member.look(|state| (state.store.revision(), state.store.encode()));
-    let length = bytes.len() as u64;
-    // The last 8 bytes of the last page say how much of it counts.
-    bytes.resize((bytes.len() + 8).next_multiple_of(PAGE) - 8, 0);
-    bytes.extend(length.to_be_bytes());
-    let hash = Sha256::digest(&bytes);
-    bytes.extend(hash);
+    let store = member.look(|state| state.store.clone());
+    let revision = store.revision();
+    let written = tokio::task::spawn_blocking(move || backup::written(&store)).await;
+    let bytes = written.map_err(|_| Refusal::STOPPED)?;
     let header = member.header(revision);
     let total = bytes.len();
     let pieces: Vec<_> = bytes
