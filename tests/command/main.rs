@@ -7,6 +7,7 @@ mod doubtful;
 mod first_hour;
 mod lab;
 mod log;
+mod operating;
 mod prompt;
 mod questions;
 mod replay;

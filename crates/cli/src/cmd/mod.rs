@@ -5,6 +5,7 @@ mod choose;
 mod compare;
 mod completions;
 mod duration;
+mod endpoint;
 mod failure;
 mod group;
 mod interrupt;
@@ -13,8 +14,10 @@ mod known;
 mod lab;
 mod lessons;
 mod list;
+mod locks;
 mod machine;
 mod manual;
+mod member;
 mod node;
 mod notify;
 mod output;
@@ -24,6 +27,7 @@ mod run;
 mod serve;
 mod simulate;
 mod size;
+mod snapshot;
 mod status;
 mod trace;
 
@@ -53,6 +57,9 @@ enum Subcommands {
     Lab(lab::Options),
     Node(node::Options),
     Serve(Box<serve::Options>),
+    Locks(locks::Options),
+    Member(member::Options),
+    Snapshot(snapshot::Options),
     Status(status::Options),
     Keys(keys::Options),
     Choose(choose::Options),
@@ -112,6 +119,9 @@ impl Subcommands {
             Subcommands::Lab(options) => lab::run(&options),
             Subcommands::Node(options) => node::run(options),
             Subcommands::Serve(options) => serve::run(*options),
+            Subcommands::Locks(options) => locks::run(&options),
+            Subcommands::Member(options) => member::run(&options),
+            Subcommands::Snapshot(options) => snapshot::run(options),
             Subcommands::Status(options) => status::run(&options),
             Subcommands::Keys(options) => keys::run(&options),
             Subcommands::Choose(options) => choose::run(&options),

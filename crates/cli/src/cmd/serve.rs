@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::Args;
-use tenure_server::{Config, ServeError, Server, Standing};
+use tenure_server::{ClusterState, Config, ServeError, Server, Standing};
 
 use super::failure::{Failure, Status};
 use super::node::{self, interrupted};
@@ -45,6 +45,10 @@ pub(crate) struct Options {
     /// What the cluster is called: members of another are refused [default: tenure]
     #[arg(long, value_name = "TOKEN")]
     initial_cluster_token: Option<String>,
+    /// `existing` for a member with an empty folder that takes the place of one that was removed
+    /// [default: new]
+    #[arg(long, value_name = "STATE", value_parser = cluster_state)]
+    initial_cluster_state: Option<ClusterState>,
     /// How often a leader says that it is there, in milliseconds [default: 50]
     #[arg(long, value_name = "MS")]
     heartbeat_interval: Option<u64>,
@@ -74,11 +78,22 @@ impl Options {
             initial_cluster_token: self
                 .initial_cluster_token
                 .unwrap_or(of_file.initial_cluster_token),
+            initial_cluster_state: self
+                .initial_cluster_state
+                .unwrap_or(of_file.initial_cluster_state),
             heartbeat_interval: self.heartbeat_interval.unwrap_or(of_file.heartbeat_interval),
             election_timeout: self.election_timeout.unwrap_or(of_file.election_timeout),
             snapshot_count: self.snapshot_count.unwrap_or(of_file.snapshot_count),
             insecure: self.insecure || of_file.insecure,
         })
+    }
+}
+
+fn cluster_state(text: &str) -> Result<ClusterState, String> {
+    match text {
+        "new" => Ok(ClusterState::New),
+        "existing" => Ok(ClusterState::Existing),
+        _ => Err("say new or existing".into()),
     }
 }
 

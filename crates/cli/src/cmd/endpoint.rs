@@ -1,0 +1,176 @@
+//! Asking a member of a lock service, or of an etcd: JSON over HTTP, which both serve.
+
+use std::cell::Cell;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpStream, ToSocketAddrs};
+use std::time::Duration;
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::failure::Failure;
+
+/// How long a member may take to be reached.
+const REACHED: Duration = Duration::from_secs(2);
+
+/// How long it may say nothing: longer than it waits for a leader.
+const SILENCE: Duration = Duration::from_secs(15);
+
+/// Whom a command asks.
+#[derive(Debug, Args)]
+pub(crate) struct Endpoints {
+    /// Members of the service, of Tenure or etcd; the first one that answers is asked
+    #[arg(long, alias = "endpoint", value_name = "URL,…", value_delimiter = ',')]
+    #[arg(default_value = "http://127.0.0.1:2379")]
+    endpoints: Vec<String>,
+    /// The place of the one that answered last: it is asked first.
+    #[arg(skip)]
+    last: Cell<usize>,
+}
+
+/// Why a member gave no answer.
+enum Silent {
+    /// Another one may.
+    Away(String),
+    /// Any other would say the same.
+    Refused(String),
+}
+
+impl Endpoints {
+    /// The answer to a request.
+    pub(crate) fn ask(&self, path: &str, asked: &Value) -> Result<Value, Failure> {
+        let mut answer = Value::Null;
+        self.ask_for_lines(path, asked, |line| {
+            answer = line;
+            Ok(())
+        })?;
+        Ok(answer)
+    }
+
+    /// A request with many answers, each of which is handed on as it comes.
+    pub(crate) fn ask_for_lines(
+        &self,
+        path: &str,
+        asked: &Value,
+        mut told: impl FnMut(Value) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let mut away = Vec::new();
+        let first = self.last.get();
+        for turn in 0..self.endpoints.len() {
+            let place = (first + turn) % self.endpoints.len();
+            let endpoint = &self.endpoints[place];
+            match call(endpoint, path, asked) {
+                Ok(answer) => {
+                    self.last.set(place);
+                    return lines(answer, endpoint, &mut told);
+                }
+                Err(Silent::Away(why)) => away.push(format!("{endpoint}: {why}")),
+                Err(Silent::Refused(why)) => return Err(Failure::usage(why)),
+            }
+        }
+        Err(Failure::environment(away.join("; ")))
+    }
+}
+
+/// What comes behind the head of an answer.
+type Answer = BufReader<TcpStream>;
+
+/// HTTP 1.0 wants no answer in pieces, and ends with it.
+fn call(endpoint: &str, path: &str, asked: &Value) -> Result<Answer, Silent> {
+    let address = endpoint.strip_prefix("http://").unwrap_or(endpoint).trim_end_matches('/');
+    if address.contains("://") {
+        let says = format!("`{endpoint}` is not served; say http://ADDRESS:PORT");
+        return Err(Silent::Refused(says));
+    }
+    let mut answer = send(address, path, asked).map_err(|it| Silent::Away(it.to_string()))?;
+    let mut head = Vec::new();
+    while !matches!(head.last().map(String::as_str), Some("")) {
+        let mut line = String::new();
+        match answer.by_ref().take(64 << 10).read_line(&mut line) {
+            Ok(0) => return Err(Silent::Away("it hung up".into())),
+            Ok(_) => head.push(line.trim_end().to_owned()),
+            Err(error) => return Err(Silent::Away(error.to_string())),
+        }
+    }
+    match head[0].split(' ').nth(1) {
+        Some("200") => Ok(answer),
+        Some(status) => {
+            let why = reason(&mut answer).unwrap_or_else(|| format!("HTTP {status}"));
+            // 5xx but for "not served": another member may be better off.
+            match status.starts_with('5') && status != "501" {
+                true => Err(Silent::Away(why)),
+                false => Err(Silent::Refused(format!("{endpoint}: {why}"))),
+            }
+        }
+        None => Err(Silent::Away("what answered speaks no HTTP".into())),
+    }
+}
+
+fn send(address: &str, path: &str, asked: &Value) -> std::io::Result<Answer> {
+    let nowhere = || std::io::Error::other("the name has no address");
+    let to = address.to_socket_addrs()?.next().ok_or_else(nowhere)?;
+    let mut stream = TcpStream::connect_timeout(&to, REACHED)?;
+    stream.set_read_timeout(Some(SILENCE))?;
+    stream.set_write_timeout(Some(SILENCE))?;
+    let body = asked.to_string();
+    let length = body.len();
+    write!(stream, "POST {path} HTTP/1.0\r\nHost: {to}\r\nContent-Length: {length}\r\n\r\n{body}")?;
+    Ok(BufReader::new(stream))
+}
+
+/// What an answer says that is none.
+fn reason(answer: &mut Answer) -> Option<String> {
+    let mut text = String::new();
+    answer.take(64 << 10).read_to_string(&mut text).ok()?;
+    let told: Value = serde_json::from_str(&text).ok()?;
+    told["error"].as_str().or(told["message"].as_str()).map(str::to_owned)
+}
+
+fn lines(
+    answer: Answer,
+    endpoint: &str,
+    told: &mut impl FnMut(Value) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let broken = |why: &str| Failure::environment(format!("{endpoint}: {why}"));
+    for line in answer.lines() {
+        let line = line.map_err(|error| broken(&error.to_string()))?;
+        let value: Value =
+            serde_json::from_str(&line).map_err(|_| broken("its answer is no JSON"))?;
+        if let Some(error) = value.get("error") {
+            let says = error["message"].as_str().or(error.as_str());
+            return Err(broken(says.unwrap_or("it broke off")));
+        }
+        told(match value {
+            Value::Object(mut fields) if fields.contains_key("result") => {
+                fields.remove("result").unwrap_or(Value::Null)
+            }
+            value => value,
+        })?;
+    }
+    Ok(())
+}
+
+/// Bytes as JSON has them.
+pub(crate) fn base64(bytes: &[u8]) -> Value {
+    json!(BASE64_STANDARD.encode(bytes))
+}
+
+/// Bytes that came as JSON; what is left out is empty.
+pub(crate) fn bytes(value: &Value) -> Vec<u8> {
+    let decoded = value.as_str().and_then(|text| BASE64_STANDARD.decode(text).ok());
+    decoded.unwrap_or_default()
+}
+
+/// A number that came as JSON, which has long ones as text; what is left out is 0.
+pub(crate) fn number(value: &Value) -> i64 {
+    let text = value.as_str().and_then(|text| text.parse().ok());
+    text.or(value.as_i64()).unwrap_or(0)
+}
+
+/// A number without a sign.
+pub(crate) fn unsigned(value: &Value) -> u64 {
+    let text = value.as_str().and_then(|text| text.parse().ok());
+    text.or(value.as_u64()).unwrap_or(0)
+}

@@ -1,0 +1,255 @@
+//! A lock service, as whoever operates it meets it: backups, members, and who waits for whom.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::shell::{data, tenure, text};
+
+/// A member that serves, until this is dropped.
+struct Member {
+    process: Child,
+    address: String,
+}
+
+impl Member {
+    fn start(options: &str) -> Member {
+        let mut process = Command::new(env!("CARGO_BIN_EXE_tenure"))
+            .args(["serve", "--listen-client-urls", "http://127.0.0.1:0"])
+            .args(options.split_whitespace())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the command starts");
+        let mut line = String::new();
+        let mut out = BufReader::new(process.stdout.take().expect("its output"));
+        out.read_line(&mut line).expect("a line");
+        // Whoever writes to nobody is told so, and goes on.
+        let (_, address) = line.trim_end().split_once("http://").expect("an address");
+        Member { address: address.to_owned(), process }
+    }
+
+    /// The answer to a request that is repeated for as long as nobody leads.
+    fn ask(&self, path: &str, asked: &Value) -> Value {
+        let until = Instant::now() + Duration::from_secs(20);
+        loop {
+            let answer = self.try_to_ask(path, &asked.to_string());
+            if let Some(answer) = answer.as_ref().filter(|it| it.get("error").is_none()) {
+                return answer.clone();
+            }
+            assert!(Instant::now() < until, "{path} {asked}: {answer:?}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    fn try_to_ask(&self, path: &str, body: &str) -> Option<Value> {
+        let mut stream = TcpStream::connect(&self.address).ok()?;
+        let length = body.len();
+        write!(stream, "POST {path} HTTP/1.0\r\ncontent-length: {length}\r\n\r\n{body}").ok()?;
+        let mut told = String::new();
+        stream.read_to_string(&mut told).ok()?;
+        serde_json::from_str(told.split_once("\r\n\r\n")?.1).ok()
+    }
+
+    /// Takes the lock `jobs` with a lease of its own, gives it back, and tells the fence.
+    fn fence(&self) -> u64 {
+        let (lease, key) = self.lock();
+        let found = self.ask("/v3/kv/range", &json!({ "key": key }));
+        let fence = found["kvs"][0]["create_revision"].as_str().expect("a revision");
+        self.ask("/v3/lease/revoke", &json!({ "ID": lease }));
+        fence.parse().expect("a number")
+    }
+
+    /// Takes the lock `jobs`.
+    fn lock(&self) -> (Value, Value) {
+        let lease = self.ask("/v3/lease/grant", &json!({ "TTL": 60 }))["ID"].clone();
+        let held = self.ask("/v3/lock/lock", &json!({ "name": "am9icw==", "lease": lease }));
+        (lease, held["key"].clone())
+    }
+
+    fn kill(mut self) {
+        self.process.kill().expect("it runs");
+        self.process.wait().expect("it ends");
+    }
+}
+
+impl Drop for Member {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+#[test]
+fn a_cluster_that_begins_with_a_backup_hands_out_no_fence_twice() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let member = Member::start(&format!("--data-dir {}", at("old")));
+    let before = member.fence();
+    let line = format!("snapshot save {} --endpoints http://{}", at("backup"), member.address);
+    let saved = data(&line, 0);
+    assert_eq!(saved["keys"], 0, "{saved}");
+    assert_eq!(saved, data(&format!("snapshot status {}", at("backup")), 0));
+    // What is done behind the backup is lost, but for what was told to others.
+    let last = (0..3).map(|_| member.fence()).max().expect("a fence");
+    assert!(last > before);
+    member.kill();
+    let restored = |name: &str, options: &str| {
+        let to = at(name);
+        text(&format!("snapshot restore {} --data-dir {to} {options}", at("backup")), 0);
+        let member = Member::start(&format!("--data-dir {to}"));
+        member.fence()
+    };
+    assert!(restored("new", "") > last);
+    assert!(restored("as-it-was", "--bump-revision 0") <= last, "the control");
+    // Nothing is overwritten.
+    let again = tenure(&format!("snapshot restore {} --data-dir {}", at("backup"), at("new")));
+    let says = String::from_utf8_lossy(&again.stderr).into_owned();
+    assert_eq!(again.status.code(), Some(2), "{says}");
+    assert!(says.contains("needs a folder of its own"), "{says}");
+    // Nor is what was hurt believed.
+    let mut bytes = std::fs::read(at("backup")).expect("the backup");
+    bytes[100] ^= 1;
+    for (hurt, says) in [(&bytes[..], "is damaged"), (&bytes[..20], "is damaged")] {
+        std::fs::write(at("hurt"), hurt).expect("room");
+        let refused = tenure(&format!("snapshot status {}", at("hurt")));
+        let told = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert_eq!(refused.status.code(), Some(2), "{told}");
+        assert!(told.contains(says) && told.lines().count() == 1, "{told}");
+    }
+}
+
+#[test]
+fn three_members_begin_with_one_backup() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let backup = folder.path().join("backup").display().to_string();
+    let alone = Member::start(&format!("--data-dir {}", folder.path().join("old").display()));
+    alone.ask("/v3/kv/put", &json!({ "key": "YQ==", "value": "MQ==" }));
+    text(&format!("snapshot save {backup} --endpoints {}", alone.address), 0);
+    let three = Three::of(folder.path());
+    for name in ["a", "b", "c"] {
+        let (data, cluster) = (three.data(name), &three.cluster);
+        let to = format!("--name {name} --data-dir {data} --initial-cluster {cluster}");
+        text(&format!("snapshot restore {backup} {to}"), 0);
+    }
+    for member in &["a", "b", "c"].map(|name| three.start(name, "new")) {
+        let found = member.ask("/v3/kv/range", &json!({ "key": "YQ==" }));
+        assert_eq!(found["kvs"][0]["value"], "MQ==");
+    }
+}
+
+/// Three members on this machine.
+struct Three {
+    folder: std::path::PathBuf,
+    cluster: String,
+    urls: Vec<String>,
+}
+
+impl Three {
+    fn of(folder: &Path) -> Three {
+        // Ports that were free a moment ago.
+        let listeners: Vec<TcpListener> =
+            (0..3).map(|_| TcpListener::bind("127.0.0.1:0").expect("a port")).collect();
+        let address = |it: &TcpListener| it.local_addr().expect("an address");
+        let urls: Vec<String> =
+            listeners.iter().map(|it| format!("http://{}", address(it))).collect();
+        let named = ["a", "b", "c"].iter().zip(&urls).map(|(name, url)| format!("{name}={url}"));
+        let cluster = named.collect::<Vec<_>>().join(",");
+        Three { folder: folder.to_owned(), cluster, urls }
+    }
+
+    fn data(&self, name: &str) -> String {
+        self.folder.join(name).display().to_string()
+    }
+
+    fn start(&self, name: &str, state: &str) -> Member {
+        let (data, cluster) = (self.data(name), &self.cluster);
+        Member::start(&format!(
+            "--name {name} --data-dir {data} --initial-cluster {cluster} \
+             --initial-cluster-state {state}"
+        ))
+    }
+}
+
+/// The names of the members that a member knows, and what each does.
+fn members(line: &str) -> Vec<(String, bool)> {
+    let told = data(line, 0);
+    let members = told["members"].as_array().expect("members").clone();
+    let name = |it: &Value| it["name"].as_str().expect("a name").to_owned();
+    members.iter().map(|it| (name(it), it["learner"] == true)).collect()
+}
+
+#[test]
+fn a_member_whose_disk_is_lost_is_replaced() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let three = Three::of(folder.path());
+    let [a, b, c] = ["a", "b", "c"].map(|name| three.start(name, "new"));
+    let fence = a.fence();
+    let at = format!("--endpoints http://{},http://{}", a.address, b.address);
+    let all = |learner| ["a", "b", "c"].map(|name| (name.to_owned(), learner && name == "c"));
+    assert_eq!(members(&format!("member list {at}")), all(false));
+    c.kill();
+    std::fs::remove_dir_all(three.data("c")).expect("a folder that is gone");
+    assert_eq!(members(&format!("member remove c {at}")).len(), 2);
+    let again = tenure(&format!("member remove c {at}"));
+    assert_eq!(again.status.code(), Some(2), "{}", String::from_utf8_lossy(&again.stderr));
+    let c = three.start("c", "existing");
+    let url = &three.urls[2];
+    assert_eq!(members(&format!("member add {url} --learner {at}")), all(true));
+    assert_eq!(members(&format!("member promote c {at}")), all(false));
+    // It counts: with one of the others it is a majority, and it has what there was.
+    a.kill();
+    let later = b.fence();
+    assert!(later > fence && c.fence() > later);
+    // Everybody can say where clients reach the others.
+    let until = Instant::now() + Duration::from_secs(20);
+    loop {
+        let told = data(&format!("member list --endpoints {}", b.address), 0);
+        let urls: Vec<&Value> = told["members"]
+            .as_array()
+            .expect("members")
+            .iter()
+            .map(|it| &it["client_urls"])
+            .collect();
+        if urls.iter().all(|urls| urls.as_array().is_some_and(|urls| urls.len() == 1)) {
+            return;
+        }
+        assert!(Instant::now() < until, "{told}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn who_holds_a_lock_and_who_waits_is_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let member = Member::start(&format!("--data-dir {}", folder.path().join("data").display()));
+    let at = format!("--endpoints http://{}", member.address);
+    assert_eq!(data(&format!("locks ls {at}"), 0), json!({ "locks": [] }));
+    let (_, key) = member.lock();
+    // Somebody waits: the recipe of clients makes a key and looks who is ahead.
+    let lease = member.ask("/v3/lease/grant", &json!({ "TTL": 30, "ID": "26" }))["ID"].clone();
+    member.ask("/v3/kv/put", &json!({ "key": "am9icy8xYQ==", "lease": lease }));
+    let told = data(&format!("locks ls {at}"), 0);
+    let lock = &told["locks"][0];
+    assert_eq!((&lock["name"], &lock["waiting"]), (&json!("jobs"), &json!(1)), "{told}");
+    let holder = &lock["holders"][0];
+    let left = holder["seconds_left"].as_i64().expect("a time");
+    assert!((1..=60).contains(&left) && holder["seconds"] == 60, "{told}");
+    assert!(key.is_string());
+    assert_eq!(data(&format!("locks show jobs {at}"), 0)["holders"][0]["fence"], holder["fence"]);
+    let queue = data(&format!("locks queue jobs {at}"), 0);
+    let inside: Vec<&Value> =
+        queue["queue"].as_array().expect("places").iter().map(|it| &it["inside"]).collect();
+    assert_eq!(inside, [true, false]);
+    assert_eq!(queue["queue"][1]["lease"], "1a");
+    let why = text(&format!("locks why jobs {at}"), 0);
+    assert!(why.contains("lease 1a waits at place 2 of the queue: it wants to be inside"), "{why}");
+    assert!(why.contains("lease 1a comes in when who is inside leaves, or "), "{why}");
+    assert!(text(&format!("locks show other {at}"), 0).contains("nobody claims other"));
+    let away = tenure("locks ls --endpoints http://127.0.0.1:1");
+    assert_eq!(away.status.code(), Some(4));
+}
