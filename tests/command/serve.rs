@@ -49,7 +49,7 @@ fn what_cannot_be_served_is_refused_with_a_sentence() {
     for (options, says) in [
         ("--listen-client-urls http://0.0.0.0:0", "nobody proves there who they are"),
         ("--listen-client-urls 127.0.0.1:0", "is not a URL such as http://127.0.0.1:2379"),
-        ("--listen-client-urls https://127.0.0.1:0", "https is not served"),
+        ("--listen-client-urls https://127.0.0.1:0", "needs --cert-file"),
         ("--name z --initial-cluster a=http://127.0.0.1:1", "has no member `z`"),
         ("--election-timeout 10", "must be at least 3 times"),
         ("--config /no/such/file", "cannot be read"),

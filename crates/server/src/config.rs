@@ -38,6 +38,18 @@ pub struct Config {
     pub election_timeout: u64,
     /// After how many entries the log is replaced by a snapshot of the store.
     pub snapshot_count: u64,
+    /// The certificate that clients are shown at `https`, and those that vouch for it: a PEM file.
+    pub cert_file: Option<PathBuf>,
+    /// The private key of that certificate: a PEM file.
+    pub key_file: Option<PathBuf>,
+    /// Who vouches for the certificates of clients, which they have to show then: a PEM file.
+    pub trusted_ca_file: Option<PathBuf>,
+    /// Whether clients have to show a certificate; so they do if `trusted_ca_file` is given.
+    pub client_cert_auth: bool,
+    /// The key by which the other members know this one: a file that `tenure keys new` makes.
+    pub peer_private_key: Option<PathBuf>,
+    /// The keys by which it knows them, in the order of their names.
+    pub peer_public_keys: Option<PathBuf>,
     /// Whether to listen beyond this machine though nobody proves there who they are.
     pub insecure: bool,
 }
@@ -56,6 +68,12 @@ impl Default for Config {
             heartbeat_interval: 50,
             election_timeout: 250,
             snapshot_count: 10_000,
+            cert_file: None,
+            key_file: None,
+            trusted_ca_file: None,
+            client_cert_auth: false,
+            peer_private_key: None,
+            peer_public_keys: None,
             insecure: false,
         }
     }
@@ -103,13 +121,28 @@ pub enum ConfigError {
     /// Anybody could come in.
     #[error(
         "{option}: {url} can be reached from other machines, and nobody proves there who they are; \
-         listen on 127.0.0.1, or say --insecure if everybody who can reach it is trusted"
+         listen on 127.0.0.1, {remedy}, or say --insecure if everybody who can reach it is trusted"
     )]
     Exposed {
         /// Which option it is in.
         option: &'static str,
         /// What can be reached.
         url: String,
+        /// What would be right.
+        remedy: &'static str,
+    },
+    /// An option needs another one.
+    #[error("{0}")]
+    Incomplete(&'static str),
+    /// A certificate or a key cannot be used.
+    #[error("{option}: {path}: {says}")]
+    Certificate {
+        /// Which option names it.
+        option: &'static str,
+        /// The file.
+        path: String,
+        /// What is wrong with it.
+        says: String,
     },
     /// Times that make no sense together.
     #[error(
@@ -142,13 +175,35 @@ pub struct Plan {
     /// What tells this cluster from others.
     pub cluster_id: u64,
     /// Where clients are served.
-    pub clients: Vec<SocketAddr>,
+    pub clients: Vec<Place>,
+    /// What clients are shown at `https`.
+    pub certificates: Option<Certificates>,
     /// Where this member listens for the others.
     pub peers: SocketAddr,
     /// Where its data lie.
     pub directory: PathBuf,
     /// Where clients reach this member.
     pub client_urls: Vec<String>,
+}
+
+/// Where clients are served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The address to listen at.
+    pub address: SocketAddr,
+    /// Whether they speak TLS.
+    pub is_sealed: bool,
+}
+
+/// The files of certificates, in PEM.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Certificates {
+    /// The one that clients are shown, and those that vouch for it.
+    pub own: PathBuf,
+    /// Its private key.
+    pub key: PathBuf,
+    /// Those that vouch for the ones that clients have to show; they show none, if nothing.
+    pub of_clients: Option<PathBuf>,
 }
 
 /// One member, as all know it from the beginning.
@@ -209,12 +264,19 @@ impl Config {
             Some(given) => given.clone(),
             None => members[me].peer_url.clone(),
         };
-        let peers = self.urls("--listen-peer-urls", &peers)?;
+        let peers = self.urls_of_peers("--listen-peer-urls", &peers)?;
+        let certificates = self.certificates()?;
+        if certificates.is_none() && clients.iter().any(Url::is_sealed) {
+            let says = "--listen-client-urls: https needs --cert-file and --key-file";
+            return Err(ConfigError::Incomplete(says));
+        }
         let is_alone = members.len() == 1;
+        let has_keys = self.has_peer_keys()?;
         let directory = self.data_dir.clone();
         Ok(Plan {
-            clients: self.bound("--listen-client-urls", &clients, false)?,
-            peers: self.bound("--listen-peer-urls", &peers[..1], is_alone)?[0],
+            clients: self.places("--listen-client-urls", &clients, false)?,
+            certificates,
+            peers: self.places("--listen-peer-urls", &peers[..1], is_alone || has_keys)?[0].address,
             cluster_id: self.cluster_id(&members),
             members,
             me,
@@ -227,22 +289,65 @@ impl Config {
         urls(text).map_err(|why| ConfigError::Url { option, why })
     }
 
-    /// The addresses to listen at, if that may be.
-    fn bound(
+    /// The same of members, who seal what they say by keys of their own.
+    fn urls_of_peers(&self, option: &'static str, text: &str) -> Result<Vec<Url>, ConfigError> {
+        let urls = self.urls(option, text)?;
+        match urls.iter().find(|url| url.is_sealed()) {
+            None => Ok(urls),
+            Some(url) => {
+                let why = UrlError::Scheme { url: url.to_string(), scheme: "https".into() };
+                Err(ConfigError::Url { option, why })
+            }
+        }
+    }
+
+    fn certificates(&self) -> Result<Option<Certificates>, ConfigError> {
+        let incomplete = |says| Err(ConfigError::Incomplete(says));
+        if self.client_cert_auth && self.trusted_ca_file.is_none() {
+            return incomplete("--client-cert-auth needs --trusted-ca-file");
+        }
+        match (&self.cert_file, &self.key_file) {
+            (Some(own), Some(key)) => {
+                let of_clients = self.trusted_ca_file.clone();
+                Ok(Some(Certificates { own: own.clone(), key: key.clone(), of_clients }))
+            }
+            (None, None) if self.trusted_ca_file.is_none() => Ok(None),
+            (None, None) => incomplete("--trusted-ca-file needs --cert-file and --key-file"),
+            _ => incomplete("--cert-file and --key-file need each other"),
+        }
+    }
+
+    fn has_peer_keys(&self) -> Result<bool, ConfigError> {
+        match (&self.peer_private_key, &self.peer_public_keys) {
+            (Some(_), Some(_)) => Ok(true),
+            (None, None) => Ok(false),
+            _ => {
+                let says = "--peer-private-key and --peer-public-keys need each other";
+                Err(ConfigError::Incomplete(says))
+            }
+        }
+    }
+
+    /// Where to listen, if that may be.
+    fn places(
         &self,
         option: &'static str,
         urls: &[Url],
-        is_unused: bool,
-    ) -> Result<Vec<SocketAddr>, ConfigError> {
+        is_safe: bool,
+    ) -> Result<Vec<Place>, ConfigError> {
+        let remedy = match option {
+            "--listen-peer-urls" => "give members keys (--peer-private-key)",
+            _ => "say https and give it a certificate (--cert-file)",
+        };
         let address = |url: &Url| {
             let why = |says: String| UrlError::Unresolved { url: url.to_string(), says };
             let found = url.address().to_socket_addrs().map_err(|it| why(it.to_string()));
             let found = found.and_then(|mut it| it.next().ok_or_else(|| why("no address".into())));
             let found = found.map_err(|why| ConfigError::Url { option, why })?;
-            let is_open = self.insecure || is_unused || is_here(found.ip());
-            is_open
-                .then_some(found)
-                .ok_or_else(|| ConfigError::Exposed { option, url: url.to_string() })
+            let is_sealed = url.is_sealed();
+            let may_be = self.insecure || is_safe || is_sealed || is_here(found.ip());
+            let exposed = || ConfigError::Exposed { option, url: url.to_string(), remedy };
+            may_be.then_some(Place { address: found, is_sealed }).ok_or_else(exposed)
         };
         urls.iter().map(address).collect()
     }
@@ -254,7 +359,7 @@ impl Config {
         for item in text.split(',').map(str::trim).filter(|item| !item.is_empty()) {
             let wrong = || ConfigError::Member { item: item.to_owned() };
             let (name, url) = item.split_once('=').ok_or_else(wrong)?;
-            let url = self.urls("--initial-cluster", url)?.remove(0);
+            let url = self.urls_of_peers("--initial-cluster", url)?.remove(0);
             members.push(Member {
                 id: number(&[&self.initial_cluster_token, name, &url.to_string()]),
                 name: name.to_owned(),
@@ -301,7 +406,8 @@ mod tests {
     fn nothing_given_is_one_member_on_this_machine() {
         let plan = Config::default().plan().expect("a plan");
         assert_eq!(plan.members.len(), 1);
-        assert_eq!(plan.clients, ["127.0.0.1:2379".parse().unwrap()]);
+        let address = "127.0.0.1:2379".parse().unwrap();
+        assert_eq!(plan.clients, [Place { address, is_sealed: false }]);
         assert_eq!(plan.directory, PathBuf::from("default.tenure"));
         assert_eq!(plan.client_urls, ["http://127.0.0.1:2379"]);
     }
@@ -324,7 +430,12 @@ mod tests {
         let listen_client_urls = "http://0.0.0.0:2379".to_owned();
         let open = Config { listen_client_urls, ..Config::default() };
         assert!(matches!(open.plan(), Err(ConfigError::Exposed { .. })));
-        assert!(Config { insecure: true, ..open }.plan().is_ok());
+        assert!(Config { insecure: true, ..open.clone() }.plan().is_ok());
+        let listen_client_urls = "https://0.0.0.0:2379".to_owned();
+        let sealed = Config { listen_client_urls, ..open };
+        assert!(matches!(sealed.plan(), Err(ConfigError::Incomplete(_))));
+        let (cert_file, key_file) = (Some("a".into()), Some("b".into()));
+        assert!(Config { cert_file, key_file, ..sealed }.plan().is_ok());
     }
 
     #[test]

@@ -30,10 +30,12 @@ mod router;
 mod rpc;
 mod server;
 mod state;
+#[cfg_attr(not(feature = "tls"), path = "tls_none.rs")]
+mod tls;
 mod url;
 
 pub use backup::{Backup, BackupError, Summary};
-pub use config::{ClusterState, Config, ConfigError, Member, Plan};
+pub use config::{Certificates, ClusterState, Config, ConfigError, Member, Place, Plan};
 pub use member::ServeError;
 pub use server::{Server, Standing, Standings};
 pub use url::{Url, UrlError};

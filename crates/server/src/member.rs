@@ -11,7 +11,9 @@ use tenure_algorithms::agreement::raft_log;
 use tenure_core::service::log::{Members, Reason};
 use tenure_core::{Delay, ProcessId, ProcessSet};
 use tenure_runtime::store::{OpenError, Owner, SaveCounts, SaveError, Saves};
-use tenure_runtime::transport::{Limits, Listen, Settings, Trust};
+use tenure_runtime::transport::{
+    GroupKeys, Keyring, Keys, Limits, Listen, PrivateKey, Settings, Trust,
+};
 use tenure_runtime::{Failure, Injection, Parts, Recorder, StartError, Store, start};
 use tenure_store::{Answer, Command, LeaseChange, LeaseId, Note, Outcome};
 use thiserror::Error;
@@ -24,7 +26,8 @@ use crate::convert::signed;
 use crate::desk::{Ask, Desk};
 use crate::errand::{Change, Errand, Renewal, Return, Undone};
 use crate::image;
-use crate::refusal::Refusal;
+use crate::listener::Visits;
+use crate::refusal::{Refusal, Refusals};
 use crate::relayed::Relayed;
 use crate::state::{Shared, Standing, State};
 use tenure_etcd::etcdserverpb::ResponseHeader;
@@ -99,6 +102,8 @@ pub(crate) struct Member {
     election: Duration,
     session: u64,
     saves: Saves,
+    pub(crate) visits: Visits,
+    pub(crate) refusals: Refusals,
 }
 
 impl Member {
@@ -121,7 +126,7 @@ impl Member {
             session,
             listen: Listen::Address(peers),
             addresses: plan.members.iter().map(|it| it.address.clone()).collect(),
-            trust: if config.insecure { Trust::Anybody } else { Trust::Machine },
+            trust: trust(config, me, size)?,
             limits: limits(),
         };
         let shared = Arc::new(Shared::new(members.clone()));
@@ -138,7 +143,10 @@ impl Member {
         })?;
         let election = Duration::from_millis(2 * config.election_timeout);
         let backlog = Semaphore::new(BACKLOG);
-        let member = Arc::new(Member { plan, shared, asks, backlog, election, session, saves });
+        let (visits, refusals) = (Visits::new(), Refusals::default());
+        let member =
+            Member { plan, shared, asks, backlog, election, session, saves, visits, refusals };
+        let member = Arc::new(member);
         tokio::spawn(keep_time(Arc::downgrade(&member)));
         tokio::spawn(keep_short(Arc::downgrade(&member)));
         tokio::spawn(introduce(Arc::downgrade(&member)));
@@ -373,6 +381,23 @@ impl Member {
 fn limits() -> Limits {
     let longest_body = BATCH as usize * (LONGEST_COMMAND + 1024);
     Limits { longest_body, queue_bytes: 2 * longest_body, ..Limits::default() }
+}
+
+/// By what members know each other.
+fn trust(config: &Config, me: ProcessId, size: u32) -> Result<Trust, ConfigError> {
+    let (Some(private), Some(public)) = (&config.peer_private_key, &config.peer_public_keys) else {
+        return Ok(if config.insecure { Trust::Anybody } else { Trust::Machine });
+    };
+    let failed =
+        |path: &PathBuf, says: String| ConfigError::File { path: path.display().to_string(), says };
+    let read =
+        |path: &PathBuf| std::fs::read_to_string(path).map_err(|it| failed(path, it.to_string()));
+    let key = PrivateKey::parse(read(private)?.trim());
+    let key = key.map_err(|why| failed(private, why.to_string()))?;
+    let group = GroupKeys::parse(&read(public)?, size as usize);
+    let group = group.map_err(|why| failed(public, why.to_string()))?;
+    let keys = Keys::new(me, key, group).map_err(|why| failed(public, why.to_string()))?;
+    Ok(Trust::Keys(Keyring::from(keys)))
 }
 
 /// Whose the data are.

@@ -1,6 +1,7 @@
 //! What a member tells of itself to whoever watches over it.
 
 use std::fmt::Write;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::member::Member;
 use crate::rpc::maintenance::VERSION;
@@ -57,6 +58,19 @@ pub(crate) fn metrics(member: &Member) -> String {
     });
     for (name, what, value) in numbers {
         say(name, "gauge", what, value);
+    }
+    let count = |count: &AtomicU64| count.load(Ordering::Relaxed);
+    let visits = &member.visits;
+    say("tenure_connections", "gauge", "How many are connected.", visits.now() as u64);
+    let what = "Connections refused for want of a certificate.";
+    say("tenure_connections_refused_total", "counter", what, count(&visits.refused));
+    let what = "Connections broken off for what no client says.";
+    say("tenure_connections_broken_total", "counter", what, count(&visits.broken));
+    let name = "tenure_requests_refused_total";
+    let _ = writeln!(text, "# HELP {name} Requests refused, by the code of gRPC.");
+    let _ = writeln!(text, "# TYPE {name} counter");
+    for (code, count) in member.refusals.counts() {
+        let _ = writeln!(text, "{name}{{code=\"{code}\"}} {count}");
     }
     let saves = member.saves();
     for (name, kind, what, value) in [

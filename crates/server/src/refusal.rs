@@ -1,6 +1,7 @@
 //! Why a request is refused, under the codes and in the words that clients of etcd know.
 
 use std::borrow::Cow;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use tenure_store::{Code as StoreCode, Error};
 use tonic::{Code, Status};
@@ -92,6 +93,24 @@ const fn known(code: Code, words: &'static str) -> Refusal {
 
 const fn unavailable(words: &'static str) -> Refusal {
     known(Code::Unavailable, words)
+}
+
+/// How many requests were refused, by the code.
+#[derive(Debug, Default)]
+pub(crate) struct Refusals([AtomicU64; 17]);
+
+impl Refusals {
+    pub(crate) fn note(&self, code: Code) {
+        if let Some(count) = self.0.get(i32::from(code) as usize) {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Those that there were, with the number of each code.
+    pub(crate) fn counts(&self) -> impl Iterator<Item = (usize, u64)> {
+        let counts = self.0.iter().map(|count| count.load(Ordering::Relaxed)).enumerate();
+        counts.filter(|(_, count)| *count > 0)
+    }
 }
 
 impl From<Error> for Refusal {

@@ -26,12 +26,25 @@ type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
 /// Serves a call of gRPC; in time, where the client says how much there is.
 pub(crate) async fn call(member: Arc<Member>, request: Request<Body>) -> Response<Body> {
     let time = request.headers().get("grpc-timeout").and_then(|it| time_of(it.to_str().ok()?));
+    let visited = member.clone();
     let called = route(member, request);
-    match time {
+    let response = match time {
         None => called.await,
         Some(time) => tokio::time::timeout(time, called).await.unwrap_or_else(|_| {
             Status::new(Code::DeadlineExceeded, "context deadline exceeded").into_http()
         }),
+    };
+    let failed = Status::from_header_map(response.headers()).map(as_etcd_says);
+    let Some(status) = failed.filter(|status| status.code() != Code::Ok) else { return response };
+    visited.refusals.note(status.code());
+    status.into_http()
+}
+
+/// What is too long to be read is refused with another code by etcd than by the library.
+pub(crate) fn as_etcd_says(status: Status) -> Status {
+    match status.message().contains("message length too large") {
+        true => Status::resource_exhausted("grpc: received message larger than max"),
+        false => status,
     }
 }
 

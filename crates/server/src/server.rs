@@ -9,17 +9,18 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
-use crate::config::Config;
+use crate::config::{Config, Place};
 use crate::listener;
 use crate::member::{Member, ServeError};
 use crate::state;
+use crate::tls::Tls;
 
 /// A member that has started.
 #[derive(Debug)]
 pub struct Server {
     member: Arc<Member>,
     log: JoinHandle<Result<(), Failure>>,
-    listeners: Vec<TcpListener>,
+    listeners: Vec<(TcpListener, Option<Arc<Tls>>)>,
     addresses: Vec<SocketAddr>,
 }
 
@@ -56,11 +57,13 @@ impl Server {
     /// [`ServeError`]; nothing is left running.
     pub async fn start(config: &Config) -> Result<Server, ServeError> {
         let plan = config.plan()?;
+        let tls = plan.certificates.as_ref().map(Tls::read).transpose()?.map(Arc::new);
         let mut listeners = Vec::new();
-        for address in plan.clients {
-            listeners.push(listener::bind(address).await?);
+        for Place { address, is_sealed } in plan.clients {
+            let tls = tls.clone().filter(|_| is_sealed);
+            listeners.push((listener::bind(address).await?, tls));
         }
-        let addresses = listeners.iter().filter_map(|it| it.local_addr().ok()).collect();
+        let addresses = listeners.iter().filter_map(|(it, _)| it.local_addr().ok()).collect();
         let (member, log) = Member::start(config)?;
         Ok(Server { member, log, listeners, addresses })
     }
@@ -68,6 +71,14 @@ impl Server {
     /// Where clients are served, with the ports that the system chose if it did.
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
+    }
+
+    /// The same as URLs.
+    pub fn urls(&self) -> Vec<String> {
+        let sealed = self.listeners.iter().map(|(_, tls)| tls.is_some());
+        let scheme = |is_sealed| if is_sealed { "https" } else { "http" };
+        let both = sealed.zip(&self.addresses);
+        both.map(|(is_sealed, address)| format!("{}://{address}", scheme(is_sealed))).collect()
     }
 
     /// Who leads, as soon as it is known, and whenever that changes.
@@ -86,8 +97,8 @@ impl Server {
     pub async fn run(self, stop: impl Future<Output = ()>) -> Result<(), ServeError> {
         let Server { member, mut log, listeners, .. } = self;
         let mut serving = JoinSet::new();
-        for listener in listeners {
-            serving.spawn(listener::serve(listener, member.clone()));
+        for (listener, tls) in listeners {
+            serving.spawn(listener::serve(listener, tls, member.clone()));
         }
         let ended = tokio::select! {
             ended = &mut log => Some(ended),

@@ -4,9 +4,10 @@ use std::fmt;
 
 use thiserror::Error;
 
-/// `http://host:port`.
+/// `http://host:port`, or `https://…`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Url {
+    is_sealed: bool,
     /// A name or an address, in brackets where it has colons.
     host: String,
     port: u16,
@@ -19,7 +20,7 @@ pub enum UrlError {
     #[error("`{0}` is not a URL such as http://127.0.0.1:2379")]
     Malformed(String),
     /// It asks for another protocol.
-    #[error("`{url}`: {scheme} is not served; say http")]
+    #[error("`{url}`: {scheme} is not served here; say http")]
     Scheme {
         /// As it was given.
         url: String,
@@ -40,6 +41,11 @@ pub enum UrlError {
 }
 
 impl Url {
+    /// Whether it is `https`.
+    pub fn is_sealed(&self) -> bool {
+        self.is_sealed
+    }
+
     /// `host:port`.
     pub fn address(&self) -> String {
         format!("{}:{}", self.host, self.port)
@@ -48,7 +54,8 @@ impl Url {
 
 impl fmt::Display for Url {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "http://{}", self.address())
+        let scheme = if self.is_sealed { "https" } else { "http" };
+        write!(f, "{scheme}://{}", self.address())
     }
 }
 
@@ -62,7 +69,8 @@ pub(crate) fn urls(text: &str) -> Result<Vec<Url>, UrlError> {
 fn url(text: &str) -> Result<Url, UrlError> {
     let malformed = || UrlError::Malformed(text.to_owned());
     let (scheme, rest) = text.split_once("://").ok_or_else(malformed)?;
-    if scheme != "http" {
+    let is_sealed = scheme == "https";
+    if !is_sealed && scheme != "http" {
         return Err(UrlError::Scheme { url: text.to_owned(), scheme: scheme.to_owned() });
     }
     let (host, port) = rest.trim_end_matches('/').rsplit_once(':').ok_or_else(malformed)?;
@@ -70,7 +78,7 @@ fn url(text: &str) -> Result<Url, UrlError> {
     if host.is_empty() || host.contains(['/', '@', '?']) {
         return Err(malformed());
     }
-    Ok(Url { host: host.to_owned(), port })
+    Ok(Url { is_sealed, host: host.to_owned(), port })
 }
 
 #[cfg(test)]
@@ -79,9 +87,9 @@ mod tests {
 
     #[test]
     fn urls_are_read_as_they_are_written() {
-        let read = urls("http://127.0.0.1:2379, http://[::1]:2380/").expect("URLs");
+        let read = urls("http://127.0.0.1:2379, https://[::1]:2380/").expect("URLs");
         let written: Vec<String> = read.iter().map(Url::to_string).collect();
-        assert_eq!(written, ["http://127.0.0.1:2379", "http://[::1]:2380"]);
+        assert_eq!(written, ["http://127.0.0.1:2379", "https://[::1]:2380"]);
         for wrong in ["", "127.0.0.1:2379", "http://:1", "http://a", "http://a:b", "ftp://a:1"] {
             assert!(urls(wrong).is_err(), "{wrong}");
         }

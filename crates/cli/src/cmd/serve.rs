@@ -59,6 +59,24 @@ pub(crate) struct Options {
     /// After how many entries the log is replaced by a snapshot [default: 10000]
     #[arg(long, value_name = "N")]
     snapshot_count: Option<u64>,
+    /// The certificate that clients are shown at https, and those that vouch for it (PEM)
+    #[arg(long, value_name = "FILE")]
+    cert_file: Option<PathBuf>,
+    /// The private key of that certificate (PEM)
+    #[arg(long, value_name = "FILE")]
+    key_file: Option<PathBuf>,
+    /// Who vouches for the certificates that clients have to show then (PEM)
+    #[arg(long, value_name = "FILE")]
+    trusted_ca_file: Option<PathBuf>,
+    /// Clients have to show a certificate, as they do if --trusted-ca-file is given
+    #[arg(long)]
+    client_cert_auth: bool,
+    /// The key by which the other members know this one, as `tenure keys new` makes it
+    #[arg(long, value_name = "FILE")]
+    peer_private_key: Option<PathBuf>,
+    /// The keys of all members, P1 being the first of their names
+    #[arg(long, value_name = "FILE")]
+    peer_public_keys: Option<PathBuf>,
     /// Listen beyond this machine, though nobody proves there who they are
     #[arg(long)]
     insecure: bool,
@@ -84,6 +102,12 @@ impl Options {
             heartbeat_interval: self.heartbeat_interval.unwrap_or(of_file.heartbeat_interval),
             election_timeout: self.election_timeout.unwrap_or(of_file.election_timeout),
             snapshot_count: self.snapshot_count.unwrap_or(of_file.snapshot_count),
+            cert_file: self.cert_file.or(of_file.cert_file),
+            key_file: self.key_file.or(of_file.key_file),
+            trusted_ca_file: self.trusted_ca_file.or(of_file.trusted_ca_file),
+            client_cert_auth: self.client_cert_auth || of_file.client_cert_auth,
+            peer_private_key: self.peer_private_key.or(of_file.peer_private_key),
+            peer_public_keys: self.peer_public_keys.or(of_file.peer_public_keys),
             insecure: self.insecure || of_file.insecure,
         })
     }
@@ -115,8 +139,7 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
 async fn serve(config: &Config) -> Result<(), ServeError> {
     let manager = Manager::of_environment();
     let server = Server::start(config).await?;
-    let addresses = server.addresses().iter().map(|it| format!("http://{it}"));
-    let addresses = addresses.collect::<Vec<_>>().join(", ");
+    let addresses = server.urls().join(", ");
     say(&format!("{} serves clients at {addresses}", config.name));
     let mut standings = server.standings();
     let told = manager.as_ref();

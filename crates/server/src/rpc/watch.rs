@@ -17,16 +17,20 @@ use tonic::{Status, Streaming};
 use crate::convert::{self, signed, unsigned};
 use crate::member::Member;
 use crate::refusal::Refusal;
+use crate::router::as_etcd_says;
 use crate::state::{Signal, WatcherId};
 use tenure_etcd::etcdserverpb as rpc;
 use tenure_etcd::etcdserverpb::watch_create_request::FilterType;
 use tenure_etcd::etcdserverpb::watch_request::RequestUnion;
 
 /// How many answers wait for a client at most.
-const AHEAD: usize = 16;
+const AHEAD: usize = 4;
 
 /// How many changes one answer has, or a few more.
 const MOST: usize = 1000;
+
+/// How many bytes of keys and values one answer has, or one revision more.
+const MOST_BYTES: usize = 1 << 20;
 
 /// How many watchers one stream has at most.
 const WATCHERS: usize = 10_000;
@@ -104,7 +108,10 @@ impl Session {
                 request = asked.message(), if is_open => match request {
                     Ok(Some(request)) => self.serve(request).await?,
                     Ok(None) => is_open = false,
-                    Err(_) => return Err(Gone),
+                    Err(status) => {
+                        let _ = self.answers.send(Err(as_etcd_says(status))).await;
+                        return Err(Gone);
+                    }
                 },
                 dirty = self.signal.wait() => self.catch_up(dirty).await?,
                 _ = progress.tick() => self.tell_progress().await?,
@@ -273,8 +280,19 @@ fn missed(
         return Ok((revision, Vec::new()));
     }
     let replay = store.replay(&watcher.watch, watcher.next, MOST)?;
+    let (mut events, mut bytes) = (replay.events, 0);
     watcher.next = replay.next;
-    Ok((revision, replay.events))
+    let is_too_much = |at: &usize| {
+        let begins = *at > 0 && events[at - 1].revision() < events[*at].revision();
+        let is_full = begins && bytes >= MOST_BYTES;
+        bytes += events[*at].kv.key.len() + events[*at].kv.value.len();
+        is_full
+    };
+    if let Some(end) = (0..events.len()).find(is_too_much) {
+        watcher.next = events[end].revision();
+        events.truncate(end);
+    }
+    Ok((revision, events))
 }
 
 /// An empty key means the first one there can be, as for etcd.

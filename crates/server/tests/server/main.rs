@@ -3,5 +3,8 @@
 mod crash;
 mod etcdctl;
 mod gateway;
+mod limits;
 mod member;
 mod three;
+#[cfg(feature = "tls")]
+mod tls;

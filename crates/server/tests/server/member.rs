@@ -20,6 +20,8 @@ const SERVES: &str = "serves clients at ";
 pub(crate) struct Member {
     process: Child,
     pub(crate) address: SocketAddr,
+    /// Where clients are served as well.
+    pub(crate) second: Option<SocketAddr>,
 }
 
 impl Member {
@@ -35,9 +37,16 @@ impl Member {
             .expect("a process");
         let out = BufReader::new(process.stdout.take().expect("its output"));
         let mut lines = out.lines().map_while(Result::ok);
-        let address = lines.find_map(|line| Some(line.split_once(SERVES)?.1.parse()));
-        let address = address.expect("a member that serves").expect("an address");
-        Member { process, address }
+        let served = lines.find_map(|line| Some(line.split_once(SERVES)?.1.to_owned()));
+        let served = served.expect("a member that serves");
+        let mut addresses = served.split(' ').map(|it| it.parse().expect("an address"));
+        let address = addresses.next().expect("an address");
+        Member { process, address, second: addresses.next() }
+    }
+
+    /// The number of its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.process.id()
     }
 
     /// Ends it without a word.
@@ -93,7 +102,8 @@ fn in_a_process() {
     runtime.block_on(async {
         let server = Server::start(&config).await.expect("a member");
         let mut out = std::io::stdout();
-        writeln!(out, "{SERVES}{}", server.addresses()[0]).expect("somebody reads");
+        let addresses: Vec<String> = server.addresses().iter().map(ToString::to_string).collect();
+        writeln!(out, "{SERVES}{}", addresses.join(" ")).expect("somebody reads");
         let term = tokio::signal::unix::SignalKind::terminate();
         let mut term = tokio::signal::unix::signal(term).expect("signals");
         let stop = async {

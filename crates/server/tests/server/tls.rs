@@ -1,0 +1,92 @@
+//! Clients who speak TLS, made of `openssl` and `etcdctl` as they come.
+
+use std::path::Path;
+use std::process::{Command, Output};
+use std::time::{Duration, Instant};
+
+use crate::limits::metric;
+use crate::member::{Files, Member};
+
+fn openssl(folder: &Path, line: &str) -> Option<()> {
+    let mut command = Command::new("openssl");
+    let made = command.args(line.split(' ')).current_dir(folder).output().ok()?;
+    assert!(made.status.success(), "{line}: {}", String::from_utf8_lossy(&made.stderr));
+    Some(())
+}
+
+/// An authority, and a certificate of it for this machine.
+fn authority(folder: &Path, ca: &str, named: &str) -> Option<()> {
+    let key = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes";
+    openssl(
+        folder,
+        &format!("req -x509 {key} -keyout {ca}.key -out {ca}.pem -days 2 -subj /CN={ca}"),
+    )?;
+    openssl(
+        folder,
+        &format!(
+            "req -x509 {key} -keyout {named}.key -out {named}.pem -days 2 -subj /CN={named} -CA \
+             {ca}.pem -CAkey {ca}.key -addext subjectAltName=IP:127.0.0.1 -addext \
+             basicConstraints=critical,CA:FALSE"
+        ),
+    )
+}
+
+/// `etcdctl` with some certificates; nothing where it is not installed.
+fn etcdctl(folder: &Path, member: &Member, given: &str, asked: &str) -> Option<Output> {
+    let endpoint = format!("https://{}", member.address);
+    let line =
+        format!("--endpoints {endpoint} --dial-timeout 3s --command-timeout 3s {given} {asked}");
+    let mut command = Command::new("etcdctl");
+    command.env("ETCDCTL_API", "3").args(line.split(' ')).current_dir(folder).output().ok()
+}
+
+/// The member's second port serves whoever watches over it without TLS.
+#[test]
+fn a_certificate_is_needed_where_that_is_said() {
+    let files = Files::alone();
+    let folder = files.path();
+    if authority(folder, "ca", "own")
+        .and_then(|()| authority(folder, "other", "stranger"))
+        .is_none()
+    {
+        return eprintln!("skipped: needs openssl");
+    }
+    let at = |name: &str| folder.join(name).display().to_string();
+    let text = std::fs::read_to_string(&files.files[0]).expect("a file").replace(
+        "listen-client-urls = \"http://127.0.0.1:0\"",
+        "listen-client-urls = \"https://127.0.0.1:0,http://127.0.0.1:0\"",
+    );
+    let files_of_tls = format!(
+        "cert-file = {:?}\nkey-file = {:?}\ntrusted-ca-file = {:?}\n",
+        at("own.pem"),
+        at("own.key"),
+        at("ca.pem")
+    );
+    std::fs::write(&files.files[0], text + &files_of_tls).expect("room");
+    let member = Member::start(&files.files[0]);
+    let known = "--cacert ca.pem --cert own.pem --key own.key";
+    let Some(put) = etcdctl(folder, &member, known, "put a 1") else {
+        return eprintln!("skipped: needs etcdctl (Debian: etcd-client)");
+    };
+    let told = |output: &Output| String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(put.status.success(), "{}", told(&put));
+    let plain = member.second.expect("a second address");
+    let refused = metric(plain, "tenure_connections_refused_total");
+    for given in ["--cacert ca.pem", "--cacert ca.pem --cert stranger.pem --key stranger.key"] {
+        let output = etcdctl(folder, &member, given, "get a").expect("etcdctl");
+        assert!(!output.status.success(), "{given}");
+    }
+    assert!(metric(plain, "tenure_connections_refused_total") >= refused + 2);
+    let get = etcdctl(folder, &member, known, "get a").expect("etcdctl");
+    assert_eq!(String::from_utf8_lossy(&get.stdout), "a\n1\n");
+    // Other files count for who comes from then on.
+    for kind in ["pem", "key"] {
+        std::fs::copy(at(&format!("stranger.{kind}")), at(&format!("own.{kind}"))).expect("room");
+    }
+    std::fs::copy(at("other.pem"), at("ca.pem")).expect("room");
+    let until = Instant::now() + Duration::from_secs(20);
+    let anew = "--cacert other.pem --cert stranger.pem --key stranger.key";
+    while !etcdctl(folder, &member, anew, "get a").expect("etcdctl").status.success() {
+        assert!(Instant::now() < until, "the files were not read again");
+    }
+}
