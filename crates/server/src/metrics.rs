@@ -59,19 +59,7 @@ pub(crate) fn metrics(member: &Member) -> String {
     for (name, what, value) in numbers {
         say(name, "gauge", what, value);
     }
-    let count = |count: &AtomicU64| count.load(Ordering::Relaxed);
-    let visits = &member.visits;
-    say("tenure_connections", "gauge", "How many are connected.", visits.now() as u64);
-    let what = "Connections refused for want of a certificate.";
-    say("tenure_connections_refused_total", "counter", what, count(&visits.refused));
-    let what = "Connections broken off for what no client says.";
-    say("tenure_connections_broken_total", "counter", what, count(&visits.broken));
-    let name = "tenure_requests_refused_total";
-    let _ = writeln!(text, "# HELP {name} Requests refused, by the code of gRPC.");
-    let _ = writeln!(text, "# TYPE {name} counter");
-    for (code, count) in member.refusals.counts() {
-        let _ = writeln!(text, "{name}{{code=\"{code}\"}} {count}");
-    }
+    visits(member, &mut text);
     let saves = member.saves();
     for (name, kind, what, value) in [
         ("saves_total", "counter", "Saves to the disk.", saves.count as f64),
@@ -82,4 +70,25 @@ pub(crate) fn metrics(member: &Member) -> String {
         let _ = writeln!(text, "# HELP {name} {what}\n# TYPE {name} {kind}\n{name} {value}");
     }
     text
+}
+
+/// Who connected, who was refused, and what.
+fn visits(member: &Member, text: &mut String) {
+    let mut say = |name: &str, kind: &str, what: &str, value: u64| {
+        let name = format!("tenure_connections{name}");
+        let _ = writeln!(text, "# HELP {name} {what}\n# TYPE {name} {kind}\n{name} {value}");
+    };
+    let count = |count: &AtomicU64| count.load(Ordering::Relaxed);
+    let visits = &member.visits;
+    say("", "gauge", "How many are connected.", visits.now() as u64);
+    let what = "Connections refused for want of a certificate.";
+    say("_refused_total", "counter", what, count(&visits.refused));
+    let what = "Connections broken off for what no client says.";
+    say("_broken_total", "counter", what, count(&visits.broken));
+    let name = "tenure_requests_refused_total";
+    let _ = writeln!(text, "# HELP {name} Requests refused, by the code of gRPC.");
+    let _ = writeln!(text, "# TYPE {name} counter");
+    for (code, count) in member.refusals.counts() {
+        let _ = writeln!(text, "{name}{{code=\"{code}\"}} {count}");
+    }
 }

@@ -21,6 +21,7 @@ pub(crate) struct Member {
     process: Child,
     pub(crate) address: SocketAddr,
     /// Where clients are served as well.
+    #[cfg(feature = "tls")]
     pub(crate) second: Option<SocketAddr>,
 }
 
@@ -41,12 +42,12 @@ impl Member {
         let served = served.expect("a member that serves");
         let mut addresses = served.split(' ').map(|it| it.parse().expect("an address"));
         let address = addresses.next().expect("an address");
-        Member { process, address, second: addresses.next() }
-    }
-
-    /// The number of its process.
-    pub(crate) fn id(&self) -> u32 {
-        self.process.id()
+        Member {
+            process,
+            address,
+            #[cfg(feature = "tls")]
+            second: addresses.next(),
+        }
     }
 
     /// Ends it without a word.
