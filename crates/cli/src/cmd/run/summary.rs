@@ -143,8 +143,8 @@ impl Summary {
             refused: verification.accesses.refused,
             overlaps: verification.overlaps,
             violations: violated.len(),
+            verdicts: verdicts(verification.properties, &violated),
             violated,
-            verdicts: verification.properties,
             not_promised,
             channel,
             crashes: verification.crashes,
@@ -191,6 +191,16 @@ fn violated(course: &Course, verification: &Verification) -> Vec<Violated> {
     violated
 }
 
+/// What traces say of each property, unless it is known to be violated by what no trace says: that
+/// somebody waited for ever.
+fn verdicts(
+    mut judged: BTreeMap<Property, Judgement>,
+    violated: &[Violated],
+) -> BTreeMap<Property, Judgement> {
+    judged.extend(violated.iter().map(|it| (it.property, Judgement::Violated)));
+    judged
+}
+
 fn messages(
     plan: &Plan,
     analysis: &Analysis,
@@ -233,4 +243,19 @@ pub(super) fn rounded(election: Election) -> Election {
 /// To three digits after the point: what is behind is noise.
 pub(super) fn thousandths(number: f64) -> f64 {
     (number * 1e3).round() / 1e3
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_violated_does_not_hold_besides() {
+        let judged = [Property::Progress, Property::Fencing].map(|it| (it, Judgement::Holds));
+        let says = "P2 did not come to an end".to_owned();
+        let waited = Violated { property: Property::Progress, at: 17.0, says, counts: true };
+        let verdicts = verdicts(judged.into(), &[waited]);
+        assert_eq!(verdicts[&Property::Progress], Judgement::Violated);
+        assert_eq!(verdicts[&Property::Fencing], Judgement::Holds);
+    }
 }
