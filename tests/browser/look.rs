@@ -6,7 +6,7 @@ use crate::visit::Visit;
 
 /// What ends beyond the edge of the window, or has more within than it shows and cannot be
 /// scrolled. Fields scroll, and signs of the legend draw over their edge.
-const CUT: &str = "Array.from(document.querySelectorAll('body, body *:not(#legend i)'))
+pub(crate) const CUT: &str = "Array.from(document.querySelectorAll('body, body *:not(#legend i)'))
     .filter((each) => each.checkVisibility() && !each.closest('.unseen, #tree, #diagram')
         && !each.matches('input, textarea, select')
         && each.namespaceURI.endsWith('xhtml'))
@@ -36,11 +36,17 @@ fn nothing_is_cut_and_nothing_overlaps_in_light_and_dark_at_any_width() {
         "raymond -n 7 --tree heap --latency 1..4",
         "maekawa -n 9 --latency 1..4",
         "central -n 7 --latency 1..4",
+        "lamport -n 30",
+        "raft-log -n 3 --entries 3 --latency 1..4",
     ] {
         visit.tab.value(&format!("lab.begin({{words: {words:?}}}, 'form-error')"));
         visit.answered();
         for _ in 0..8 {
             visit.click("#step");
+        }
+        if words.contains("30") {
+            visit.tab.value("lab.session.step(32)");
+            visit.answered();
         }
         assert_ne!(visit.view("view.messages.length"), json!(0), "{words}");
         for (wide, look) in [(1280, "light"), (900, "dark"), (400, "dark")] {

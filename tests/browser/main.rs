@@ -155,6 +155,37 @@ fn a_timer_fires_when_it_is_told_to() {
 }
 
 #[test]
+fn a_lost_entry_is_missing_from_a_log_until_it_is_sent_again() {
+    let Some(mut visit) = Visit::of("raft-log -n 3 --entries 1") else { return };
+    let appends = "view.messages.filter((each) => each.kind === 'append')";
+    visit.step_until(&format!("{appends}.length > 1"));
+    let logs = "document.getElementById('boxes').shadowRoot";
+    let told = format!("{logs}.querySelector('desc').textContent");
+    let boxes = format!("{logs}.querySelectorAll('rect.entry').length");
+    let say = |visit: &mut Visit, act: &str, chosen: &str| {
+        let message = visit.view(&format!("{appends}{chosen}"));
+        visit.click(&format!(".message[data-message='{}']", message["message"]));
+        visit.click(&format!("#menu [data-act={act}]"));
+        message["to"].as_u64().unwrap()
+    };
+    let lacks = say(&mut visit, "lose", "[1]");
+    let before = visit.view("view.moment");
+    let (empty, drawn) = (format!("P{lacks} has nothing"), visit.tab.value(&boxes));
+    let has = say(&mut visit, "deliver", "[0]");
+    let now = visit.tab.value(&told);
+    let now = now.as_str().unwrap();
+    assert!(now.contains(&empty) && now.contains(&format!("P{has} has 1, committed 0")), "{now}");
+    assert_eq!(visit.tab.value(&boxes).as_u64(), drawn.as_u64().map(|drawn| drawn + 1));
+    visit.click("#end");
+    let now = visit.tab.value(&told);
+    assert!(now.as_str().unwrap().contains(&format!("P{lacks} has 1 1")), "{now}");
+    visit.click(&format!("#tree [data-moment='{before}']"));
+    assert!(visit.tab.value(&told).as_str().unwrap().contains(&empty), "as it was then");
+    assert_eq!(visit.tab.value(&boxes), drawn);
+    visit.well();
+}
+
+#[test]
 fn going_back_and_doing_something_else_grows_a_branch_and_keeps_the_old_one() {
     let Some(mut visit) = Visit::of("ricart-agrawala -n 2 --latency 1..4") else { return };
     visit.step_until("view.messages.length > 1");

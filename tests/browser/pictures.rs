@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use tenure_browser::Tab;
 
 use crate::counterexample;
+use crate::look::CUT;
 use crate::visit::{Visit, tenure};
 
 /// Words of a drawing of which one lies over the other, or that leave the drawing.
@@ -23,6 +24,32 @@ const WORDS: &str = "(() => {
         .map(([two]) => `${one} and ${two}`));
     return [...cut, ...over];
 })()";
+
+/// Words in the boxes of logs that are wider than their boxes.
+const BOXED: &str = "(() => {
+    const boxes = Array.from(document.querySelectorAll('svg rect.entry'), (each) =>
+        each.getBoundingClientRect());
+    return Array.from(document.querySelectorAll('svg .term, svg .says')).filter((each) => {
+        const { left, right, top } = each.getBoundingClientRect();
+        return !boxes.some((box) => box.left <= left && right <= box.right && box.top <= top);
+    }).map((each) => each.textContent);
+})()";
+
+/// Pixels of the diagram that have the colour of whoever is inside.
+const INSIDE: &str =
+    "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => {
+    const { width, height } = viewer.canvas;
+    const copy = new OffscreenCanvas(width, height).getContext('2d');
+    copy.drawImage(viewer.canvas, 0, 0);
+    const { data } = copy.getImageData(0, 0, width, height);
+    const [red, green, blue] = viewer.picture.colours.inside.match(/[0-9a-f]{2}/g)
+        .map((part) => parseInt(part, 16));
+    let count = 0;
+    for (let at = 0; at < data.length; at += 4) {
+        if (data[at] === red && data[at + 1] === green && data[at + 2] === blue) count++;
+    }
+    done(count);
+})))";
 
 /// Shows a drawing, as wide as this.
 fn show(tab: &mut Tab, file: &Path, wide: u32, look: &str) {
@@ -100,5 +127,60 @@ fn curves_are_drawn_in_families_and_a_page_tells_of_what_is_pointed_at() {
     assert!(told.starts_with("lamport: 2 processes, "), "{told}");
     let behind = "getComputedStyle(document.querySelector('[data-name=central]')).opacity";
     assert_eq!(tab.value(behind), json!("0.2"));
+    assert_eq!(tab.complaints, [""; 0]);
+}
+
+#[test]
+fn a_page_of_real_nodes_shows_who_is_inside_without_a_click() {
+    let Some(mut tab) = Tab::open() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let says = tenure(&["run", "--nodes", "3", "--entries", "5", "--dir", &at("run")]);
+    assert!(says.contains("violations          none"), "{says}");
+    let files = ["p1", "p2", "p3", "parent"].map(|name| at(&format!("run/{name}.ndjson")));
+    let files = files.iter().map(String::as_str);
+    let words: Vec<&str> = ["trace", "diagram", "--as", "html"].into_iter().chain(files).collect();
+    let page = folder.path().join("page.html");
+    fs::write(&page, tenure(&words)).unwrap();
+    for (wide, look) in [(1280, "light"), (500, "dark")] {
+        tab.resize(wide, 900, look);
+        tab.load(&page, "window.viewer");
+        let inside = tab.value(INSIDE).as_u64().unwrap();
+        assert!(inside > 300, "{inside} pixels at {wide}");
+        assert_eq!(tab.value(CUT), json!([]), "at {wide} pixels");
+    }
+    assert_eq!(tab.complaints, [""; 0]);
+}
+
+#[test]
+fn logs_and_two_runs_beside_each_other_are_neither_cut_nor_over_each_other() {
+    let Some(mut tab) = Tab::open() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (one, two) = (at("one"), at("two"));
+    for (seed, trace) in [("1", &one), ("2", &two)] {
+        let words = ["simulate", "raft-log", "-n", "3", "--entries", "9", "--seed", seed];
+        tenure(&[&words[..], &["--latency", "1..3", "--trace", trace]].concat());
+    }
+    let svg = folder.path().join("logs.svg");
+    for more in [&[][..], &["--at", "70,80,90,100"]] {
+        let words = ["trace", "diagram", &one, "--logs", "--as", "svg"];
+        fs::write(&svg, tenure(&[&words[..], more].concat())).unwrap();
+        for (wide, look) in [(1280, "light"), (500, "dark")] {
+            show(&mut tab, &svg, wide, look);
+            assert_eq!(tab.value(WORDS), json!([]), "{more:?} at {wide} pixels");
+            assert_eq!(tab.value(BOXED), json!([]), "{more:?} at {wide} pixels");
+        }
+    }
+    let page = folder.path().join("two.html");
+    fs::write(&page, tenure(&["trace", "diff", &one, &two, "--as", "html"])).unwrap();
+    let mut papers = Vec::new();
+    for (wide, look) in [(1280, "light"), (500, "dark")] {
+        tab.resize(wide, 900, look);
+        tab.load(&page, "document.getElementById('parts')");
+        assert_eq!(tab.value(CUT), json!([]), "at {wide} pixels");
+        papers.push(tab.value("getComputedStyle(document.body).backgroundColor"));
+    }
+    assert_ne!(papers[0], papers[1]);
     assert_eq!(tab.complaints, [""; 0]);
 }

@@ -141,7 +141,8 @@ fn an_option_without_effect_is_told() {
     let path = folder.path().join("run.ndjson");
     let file = path.display();
     let picture = folder.path().join("a.pdf");
-    assert!(tenure(&format!("simulate raymond -n 3 --tree path --trace {file}")).stderr.is_empty());
+    let traced = format!("simulate raymond -n 3 --tree path --states --trace {file}");
+    assert!(tenure(&traced).stderr.is_empty());
     for (line, says) in [
         ("check lamport -n 2 --tree star", "--tree has no effect on lamport"),
         ("simulate lamport --tree star", "--tree has no effect on lamport"),

@@ -1,7 +1,11 @@
 //! What a lock of one's own gets: every tool, by the program of this example.
 
+use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
+
+#[path = "../../../crates/web/tests/support/mod.rs"]
+mod support;
 
 /// What the program prints in this folder, and its exit status.
 fn says(folder: &Path, line: &str) -> (String, Option<i32>) {
@@ -54,6 +58,36 @@ fn every_schedule_of_it_is_right_and_its_mistake_is_found_drawn_and_happens_agai
     check("trace diagram found.ndjson --as svg", 0, &["<svg"]);
     check("trace diagram found.ndjson --as html", 0, &["<html"]);
     check("simulate doorkeeper -n 3 --variant second-key --entries 2 --hold 2", 1, &["VIOLATED"]);
+}
+
+/// A program that ends with it.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn the_lab_steps_through_it() {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_your-own-lock"));
+    program.args(["lab", "doorkeeper", "-n", "2", "--port", "0"]).stdout(Stdio::piped());
+    let mut lab = Running(program.spawn().expect("the program runs"));
+    let mut told = String::new();
+    let output = lab.0.stdout.as_mut().expect("a pipe");
+    BufReader::new(output).read_line(&mut told).expect("the lab says where it is");
+    let address = told.trim().trim_start_matches("http://").split('/').next();
+    let address = address.and_then(|it| it.parse().ok()).expect("an address");
+    let body = r#"{"words": "doorkeeper -n 2"}"#;
+    let opened = support::ask(address, "POST /api/sessions", body);
+    assert_eq!(opened.status, 200, "{}", opened.body);
+    let (_, rest) = opened.body.split_once("\"session\":\"").expect("a session");
+    let session = rest.split('"').next().expect("its name");
+    let step = format!("POST /api/sessions/{session}/step");
+    let ended = support::ask(address, &step, r#"{"until": "end"}"#);
+    assert!(ended.body.contains("\"entries\":2"), "{}", ended.body);
 }
 
 /// What it prints is to be typed as it is: the program's name is not `tenure`.

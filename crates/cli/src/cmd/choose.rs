@@ -15,7 +15,7 @@ use super::output::{narrow, print_file};
 ///
 /// What no option answers is asked, and answered by a line of standard input; an empty line, or no
 /// line, is the answer that is shown first. The configuration is of the first node; the others have
-/// the same with another `me` and directory.
+/// the same with their own `me`, directory and `page.listen`.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     /// Whether the others have to go on when a node crashes
@@ -71,7 +71,12 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
             let refuse = |error| Failure::environment(format!("{}: {error}", path.display()));
             let mut file = std::fs::File::create_new(path).map_err(refuse)?;
             file.write_all(text.as_bytes()).map_err(refuse)?;
-            eprintln!("written: {0}; start it with: tenure node --config {0}", path.display());
+            let says = format!(
+                "written: {0}; start it with: tenure node --config {0}\nthe other nodes have the same \
+                 with their own me, directory and page.listen\nwho leads: tenure status {0}\n",
+                path.display()
+            );
+            eprint!("{}", narrow(&says));
         }
     }
     Ok(Status::Held)
@@ -107,15 +112,22 @@ fn told(card: &Card, why: &str) -> String {
     format!("{name}: {title}\n{why}\nIt promises {}.", promises.join(", "))
 }
 
-/// The example, with another lock and other addresses.
+/// The line of the example that says where the page is.
+const PAGE: &str = "# listen = \"127.0.0.1:7180\"";
+
+/// The example, with another lock and other addresses, and with a page.
 fn configuration(lock: &str, size: u32) -> String {
     let election = lock.split_once(':').map_or("raft", |(_, election)| election);
     let addresses: Vec<String> =
         (1..=size).map(|me| format!("\"127.0.0.1:{}\"", 7100 + me)).collect();
-    let line = |line: &str| match line.split_once(" = ").map(|(key, _)| key) {
-        Some("mutex") => format!("mutex = \"{lock}\"\n"),
-        Some("election") => format!("election = \"{election}\"\n"),
-        Some("addresses") => format!("addresses = [{}]\n", addresses.join(", ")),
+    let pages: Vec<String> = (1..=size).map(|me| format!("\"127.0.0.1:{}\"", 7180 + me)).collect();
+    let line = |line: &str| match line.split_once(" = ").map_or(line, |(key, _)| key) {
+        "mutex" => format!("mutex = \"{lock}\"\n"),
+        "election" => format!("election = \"{election}\"\n"),
+        "addresses" => format!("addresses = [{}]\n", addresses.join(", ")),
+        // Whoever asks `tenure status` who leads asks the pages.
+        "# [page]" => "[page]\n".to_owned(),
+        _ if line == PAGE => format!("listen = {}\naddresses = [{}]\n", pages[0], pages.join(", ")),
         _ => format!("{line}\n"),
     };
     let text: String = node::EXAMPLE.lines().map(line).collect();
@@ -180,6 +192,9 @@ mod tests {
                 std::fs::write(&path, configuration(lock, size)).expect("a file");
                 let config = tenure_daemon::Config::read(&path).expect("it is understood");
                 assert_eq!((config.size(), &*config.service.mutex), (size, lock));
+                let page = config.page.expect("a page to ask who leads");
+                assert_eq!(page.addresses.len(), size as usize);
+                assert!(page.addresses.contains(&page.listen.to_string()));
             }
         }
     }

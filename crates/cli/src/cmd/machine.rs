@@ -2,10 +2,26 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::Duration;
 
-/// The machine's memory in bytes, or what control groups leave of it; `None` where nobody says.
+use rustix::process::{Resource, getrlimit};
+
+use super::failure::Status;
+use super::{interrupt, program};
+
+/// How often somebody looks how much memory is taken.
+const OFTEN: Duration = Duration::from_millis(100);
+
+/// How often whoever was interrupted is seen to go on before it is ended.
+const PATIENCE: u32 = 20;
+
+/// The machine's memory in bytes, or what control groups and `ulimit -v` leave of it; `None` where
+/// nobody says.
 pub(crate) fn memory() -> Option<u64> {
-    let all = total(&fs::read_to_string("/proc/meminfo").ok()?)?;
+    let all = kilobytes(&fs::read_to_string("/proc/meminfo").ok()?, "MemTotal:")?;
+    let all = getrlimit(Resource::As).current.map_or(all, |limit| all.min(limit));
     let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let limits = groups.lines().flat_map(limits).filter_map(|file| {
         // A group without a limit says `max`.
@@ -14,8 +30,40 @@ pub(crate) fn memory() -> Option<u64> {
     Some(limits.fold(all, u64::min))
 }
 
-fn total(meminfo: &str) -> Option<u64> {
-    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+/// Interrupts this process when half of the machine's memory is taken, and ends it when that does not
+/// help, before the machine stands still.
+pub(crate) fn guard_memory() {
+    let Some(all) = memory() else { return };
+    thread::spawn(move || {
+        let mut told = 0;
+        while let Some(taken) = taken() {
+            if told > PATIENCE || taken > all / 4 * 3 {
+                std::process::exit(Status::Incomplete as i32);
+            }
+            told += u32::from(told > 0);
+            if taken > all / 2 && told == 0 {
+                told = 1;
+                let gigabytes = all as f64 / 2e9;
+                eprintln!(
+                    "{}: stopped: it takes more than {gigabytes:.1} GB, half of the memory here; \
+                     a smaller group takes less",
+                    program::name()
+                );
+                interrupt::flag().store(true, Ordering::Relaxed);
+            }
+            thread::sleep(OFTEN);
+        }
+    });
+}
+
+/// How much memory this process has.
+fn taken() -> Option<u64> {
+    kilobytes(&fs::read_to_string("/proc/self/status").ok()?, "VmRSS:")
+}
+
+/// A line of the files in which the system tells of memory, in bytes.
+fn kilobytes(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     kilobytes.checked_mul(1 << 10)
 }
@@ -51,8 +99,10 @@ mod tests {
 
     #[test]
     fn memory_is_told_in_kilobytes() {
-        assert_eq!(total("MemTotal:       24684084 kB\nMemFree: 1 kB\n"), Some(24_684_084 << 10));
-        assert_eq!(total("MemFree: 1 kB\n"), None);
+        let told = |text| kilobytes(text, "MemTotal:");
+        assert_eq!(told("MemTotal:       24684084 kB\nMemFree: 1 kB\n"), Some(24_684_084 << 10));
+        assert_eq!(told("MemFree: 1 kB\n"), None);
         assert!(memory().is_none_or(|bytes| bytes > 0));
+        assert!(taken().is_none_or(|bytes| bytes > 0));
     }
 }

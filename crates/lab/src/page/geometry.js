@@ -6,11 +6,12 @@ export function nodeWidth(n, wide) {
 }
 
 /** The places of n processes: below their parents, around one of them, in rows and columns, or, as
-    most are, a row of two, a ring of more, rows when they are too many. */
-export function places(n, wide, node, { form, links } = {}) {
+    most are, a row of two, a ring of more, rows when they are too many, with so much room below
+    each. */
+export function places(n, wide, node, { form, links } = {}, room = 0) {
   const own = n > 2 && { tree, star, grid }[form]?.(n, wide, node, links);
   return own && !own.at.some((one, place) => own.at.slice(place + 1).some((two) =>
-    crowds(one, two, node))) ? own : around(n, wide, node);
+    crowds(one, two, node))) ? own : around(n, wide, node, room);
 }
 
 const crowds = (one, two, node) => Math.abs(one.x - two.x) < node.wide + 4
@@ -60,7 +61,7 @@ function grid(n, wide, node) {
 }
 
 /** A row of two, a ring of more, rows when they are too many. */
-function around(n, wide, node) {
+function around(n, wide, node, room = 0) {
   const middle = { x: wide / 2, y: 110 };
   if (n === 1) return { high: 220, ring: false, at: [middle] };
   const rx = wide / 2 - node.wide / 2 - 6;
@@ -78,17 +79,17 @@ function around(n, wide, node) {
     y: high / 2 + ry * (2 * (Math.sin(angle) + 1) / (lowest + 1) - 1),
   }));
   const crowded = at.some((one, place) => crowds(one, at[(place + 1) % n], node));
-  return crowded ? rows(n, wide, node) : { high, ring: true, at };
+  return crowded ? rows(n, wide, node, room) : { high, ring: true, at };
 }
 
-function rows(n, wide, node) {
+function rows(n, wide, node, room) {
   const columns = Math.max(1, Math.floor(wide / (node.wide + 24)));
-  const [across, down] = [wide / columns, node.high + 34];
+  const [across, down] = [wide / columns, node.high + Math.max(34, room + 12)];
   const at = Array.from({ length: n }, (_, place) => ({
     x: across * (place % columns) + across / 2,
-    y: down * Math.floor(place / columns) + down / 2,
+    y: down * Math.floor(place / columns) + node.high / 2 + 17,
   }));
-  return { high: down * Math.ceil(n / columns), ring: false, at };
+  return { high: down * Math.ceil(n / columns) + 17, ring: false, at };
 }
 
 /** The curve that messages from one place to another take; there and back lie apart. */

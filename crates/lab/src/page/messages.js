@@ -24,12 +24,13 @@ export function brief(kinds) {
 
 /** With few of them a message has its name; with many, only so many letters of it. Several that are
     drawn as one say how many they are. */
-export function messageButton(button, { message, count, next }, letters) {
+export function messageButton(button, { message, count, at, next }, letters) {
   const spelt = letters === Infinity;
   button.className = `message${next ? " next" : ""}${spelt ? "" : " brief"}`;
   button.dataset.message = message.message;
   button.dataset.to = message.to;
-  const says = count > 1 ? `${count} × ${message.kind} of P${message.from}` : sentence(message);
+  const whose = at === message.from ? "of" : "to";
+  const says = count > 1 ? `${count} × ${message.kind} ${whose} P${at}` : sentence(message);
   button.title = says;
   button.setAttribute("aria-label", says + (next ? ", comes next" : ""));
   button.setAttribute("aria-haspopup", count > 1 ? "false" : "dialog");

@@ -7,9 +7,13 @@ import { brief, messageButton, progress, sentence } from "./messages.js";
 
 /** So many messages are told by their whole names; of more, by a few letters each. */
 const SPELT = 22;
-/** Only so many are drawn; the list has all of them. Of more, those of a kind that somebody sent are
-    drawn as one. */
+/** Only so many are drawn; the list has all of them. Of more, those of a kind that somebody sent, or
+    that somebody gets, are drawn as one. */
 const DRAWN = 120;
+/** What a bundle takes below another one. */
+const ABOVE_EACH_OTHER = 30;
+/** So many messages of a kind from one sender are drawn beside it. */
+const SEVERAL = 4;
 const NAMESPACE = "http://www.w3.org/2000/svg";
 
 function drawn(name, attributes) {
@@ -67,34 +71,38 @@ export class Stage {
     });
     const buttons = view.processes.map((each) => this.processes.kept.get(each.process));
     node.high = Math.max(...buttons.map((button) => button.offsetHeight));
-    const layout = places(view.n, wide, node, view.ground);
+    const bundles = bundled(view.messages).slice(0, DRAWN);
+    const layout = places(view.n, wide, node, view.ground, deepest(bundles) * ABOVE_EACH_OTHER);
     this.within.style.height = `${layout.high}px`;
     buttons.forEach(({ style }, place) => {
       const { x, y } = layout.at[place];
       Object.assign(style, { left: `${x}px`, top: `${y}px` });
     });
-    this.carry(view, layout, node, wide);
+    this.carry(view, bundles, layout, node, wide);
     this.list(view);
     legend(view);
   }
 
-  carry(view, layout, node, wide) {
+  carry(view, bundles, layout, node, wide) {
     const sent = new Map();
-    const beside = ({ x, y }) => {
-      const far = node.high / 2 + 20;
+    const piled = new Map();
+    const beside = ({ x, y }, at) => {
+      const before = piled.get(at) ?? 0;
+      piled.set(at, before + 1);
+      const far = node.high / 2 + 20 + before * ABOVE_EACH_OTHER;
       return { x, y: y + far + 14 < layout.high ? y + far : y - far };
     };
-    const boxes = bundled(view.messages).slice(0, DRAWN).map((bundle) => {
+    const boxes = bundles.map(({ bundle, at }) => {
       const [message] = bundle;
       const alone = bundle.length === 1;
-      const from = layout.at[message.from - 1];
-      const curve = link(from, alone ? layout.at[message.to - 1] : beside(from));
+      const from = layout.at[(alone ? message.from : at) - 1];
+      const curve = link(from, alone ? layout.at[message.to - 1] : beside(from, at));
       const before = sent.get(message.from) ?? 0;
       sent.set(message.from, before + 1);
       const begin = 0.22 + 0.09 * (before % 4);
       const part = alone ? begin + (0.75 - begin) * progress(message, view.time) : 0.94;
       const next = bundle.some((each) => each.message === view.next?.message);
-      return { message, count: bundle.length, next, curve, part };
+      return { message, count: bundle.length, at, next, curve, part };
     });
     const kinds = view.messages.map((each) => each.kind);
     const letters = boxes.length <= SPELT * Math.min(1, wide / 600) ? Infinity : brief(kinds);
@@ -165,15 +173,31 @@ export class Stage {
   }
 }
 
-/** Messages that are drawn as one: each by itself as long as there are few. */
+/** Messages that are drawn as one: each by itself as long as there are few. Of many, those of a kind
+    that have the same sender, or the same receiver where they are not several from their sender. */
 function bundled(messages) {
-  if (messages.length <= DRAWN) return messages.map((message) => [message]);
+  if (messages.length <= DRAWN) return messages.map((message) => ({ bundle: [message], at: null }));
+  const key = ({ from, kind }) => `${kind} from ${from}`;
+  const counts = new Map();
+  for (const message of messages) counts.set(key(message), (counts.get(key(message)) ?? 0) + 1);
   const bundles = new Map();
   for (const message of messages) {
-    const key = `${message.from} ${message.kind}`;
-    bundles.set(key, [...bundles.get(key) ?? [], message]);
+    const leaves = counts.get(key(message)) >= SEVERAL;
+    const name = leaves ? key(message) : `${message.kind} to ${message.to}`;
+    const at = leaves ? message.from : message.to;
+    if (!bundles.has(name)) bundles.set(name, { bundle: [], at });
+    bundles.get(name).bundle.push(message);
   }
   return [...bundles.values()];
+}
+
+/** How many bundles there are at most beside one process. */
+function deepest(bundles) {
+  const counts = new Map();
+  for (const { bundle, at } of bundles) {
+    if (bundle.length > 1) counts.set(at, (counts.get(at) ?? 0) + 1);
+  }
+  return Math.max(0, ...counts.values());
 }
 
 /** Shows where a message is in the list of all. */

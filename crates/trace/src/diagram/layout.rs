@@ -107,6 +107,9 @@ pub struct Crossing {
     pub message: Cow<'static, str>,
     /// Which layer it serves.
     pub layer: Layer,
+    /// Its place among the kinds of messages of the run, which are counted from 0 as they are
+    /// first sent, in the window or before it.
+    pub kind: usize,
     /// What it says, as far as it was asked for.
     pub says: String,
     /// The step that sent it, unless that lies before the window.

@@ -1,5 +1,6 @@
 //! From records to a layout, one record at a time.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use tenure_core::{Layer, ProcessId};
@@ -33,6 +34,8 @@ pub struct Reading {
     processes: Vec<Process>,
     /// Messages in the window, by key: the crossings whose end is not known yet, and the last.
     under_way: HashMap<MessageKey, Vec<usize>>,
+    /// The kinds of messages, by layer and name, as they were first met.
+    kinds: HashMap<(Layer, Cow<'static, str>), usize>,
     /// The clocks that messages carry.
     carried: HashMap<MessageKey, Vec<u64>>,
     /// What nothing later may be placed before: the last change of the network.
@@ -83,6 +86,7 @@ impl Reading {
             spans: Spans::default(),
             processes: vec![process; header.n as usize],
             under_way: HashMap::new(),
+            kinds: HashMap::new(),
             carried: HashMap::new(),
             barrier: None,
             latest: None,
@@ -256,7 +260,9 @@ impl Reading {
         if token {
             self.spans.give_token(at, step);
         }
-        if step.is_some() {
+        if step.is_none() {
+            self.kind(passage);
+        } else {
             let crossing = self.crossing((at, passage.peer), passage, step);
             self.under_way.entry(key).or_default().push(crossing);
         }
@@ -299,12 +305,19 @@ impl Reading {
         }
     }
 
+    /// The number of a kind of message.
+    fn kind(&mut self, passage: &Passage) -> usize {
+        let next = self.kinds.len();
+        *self.kinds.entry((passage.layer, passage.message.clone())).or_insert(next)
+    }
+
     fn crossing(
         &mut self,
         (from, to): (ProcessId, ProcessId),
         passage: &Passage,
         sent: Option<usize>,
     ) -> usize {
+        let kind = self.kind(passage);
         let content = passage.content.as_deref();
         let fields = &self.layout.view.fields;
         let says = content.map_or_else(String::new, |content| labels::says(content, fields));
@@ -313,6 +326,7 @@ impl Reading {
             to,
             message: plain(&passage.message).into_owned().into(),
             layer: passage.layer,
+            kind,
             says: plain(&says).into_owned(),
             sent,
             ended: None,

@@ -118,6 +118,35 @@ fn a_counterexample_is_stepped_through_and_its_violation_found() {
     assert_eq!(tab.complaints, [""; 0]);
 }
 
+/// Of the last event, too, which lies at the edge.
+#[test]
+fn the_strip_of_the_whole_run_marks_what_went_wrong() {
+    let (header, records) = lamport();
+    let Some((mut tab, _folder)) = showing(&header, &records, Window::default()) else { return };
+    for (wide, look) in [(1280, "light"), (500, "dark")] {
+        tab.resize(wide, 900, look);
+        tab.until(&format!("innerWidth === {wide}"));
+        // What is drawn is drawn with the next frame.
+        let marked =
+            "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => {
+            const strip = document.getElementById('overview');
+            const copy = new OffscreenCanvas(strip.width, strip.height).getContext('2d');
+            copy.drawImage(strip, 0, 0);
+            const { data } = copy.getImageData(0, 0, strip.width, strip.height);
+            const [red, green, blue] = viewer.picture.colours.lost.match(/[0-9a-f]{2}/g)
+                .map((part) => parseInt(part, 16));
+            let count = 0;
+            for (let at = 0; at < data.length; at += 4) {
+                if (data[at] === red && data[at + 1] === green && data[at + 2] === blue) count++;
+            }
+            done(count);
+        })))";
+        let marked = tab.value(marked).as_u64().unwrap();
+        assert!(marked >= 2 * 26, "{marked} pixels at {wide}");
+    }
+    assert_eq!(tab.complaints, [""; 0]);
+}
+
 #[test]
 fn an_event_on_the_picture_is_clicked_and_a_process_at_a_time() {
     let (header, records) = lamport();
@@ -223,6 +252,8 @@ fn leaders_suspicions_crashes_and_splits_are_told_of_at_their_time() {
         assert!(legend.contains(word), "{word} in {legend}");
     }
     assert!(!legend.contains("waits"), "{legend}");
+    let no_logs = tab.value("document.getElementById('logs').hidden");
+    assert_eq!(no_logs, json!(true), "who leads keeps no log");
     assert_eq!(tab.complaints, [""; 0]);
 }
 
@@ -284,6 +315,32 @@ fn logs_are_drawn_as_they_are_at_the_selected_event() {
     }
     assert_eq!(tab.value("viewer.trace.cuts.length"), json!(1), "a pause is cut");
     assert_eq!(tab.complaints, [""; 0]);
+}
+
+#[test]
+fn of_many_processes_those_that_do_nothing_are_left_out_until_they_are_wanted() {
+    let story = |n| {
+        let (_, mut records) = takeover();
+        records.splice(..0, (3..n).map(|at| Record::new(0, ProcessId(at), Kind::Boot)));
+        (Header::new("takeover", Service::Election, n, Source::Simulator), records)
+    };
+    let rows = "viewer.picture.processes.length";
+    for (n, first) in [(40, 3), (10, 10)] {
+        let (header, records) = story(n);
+        let shown = showing(&header, &records, Window::default());
+        let Some((mut tab, _folder)) = shown else { return };
+        assert_eq!(tab.value(rows), json!(first), "of {n}");
+        let says = format!("Leave out {} that do nothing", n - 3);
+        assert_eq!(tab.text("#folding").trim(), says);
+        tab.click("#idle");
+        assert_eq!(tab.value(rows), json!(if first == 3 { n } else { 3 }), "of {n}");
+        let boxes = "document.querySelectorAll('[data-process]:checked').length";
+        assert_eq!(tab.value(boxes), tab.value(rows));
+        assert_eq!(tab.complaints, [""; 0]);
+    }
+    let (header, records) = story(3);
+    let Some((mut tab, _folder)) = showing(&header, &records, Window::default()) else { return };
+    assert_eq!(tab.value("document.getElementById('folding').hidden"), json!(true));
 }
 
 #[test]

@@ -272,6 +272,24 @@ fn an_svg_is_the_same_every_time_whole_in_its_numbers_and_says_what_it_shows() {
     }
 }
 
+/// Several kinds are told apart by a legend, and a window changes no colour.
+#[test]
+fn a_kind_of_message_looks_the_same_wherever_the_window_begins() {
+    for direction in [Direction::Down, Direction::Right] {
+        let svg = drawn(View::default()).to_svg(direction);
+        let explained = |kind: &str| {
+            let (says, mut lines) = (format!(">{kind}</text>"), svg.lines());
+            lines.any(|it| it.contains("\"small\"") && it.ends_with(&says))
+        };
+        assert!(["request", "grant", "release"].into_iter().all(explained), "{svg}");
+        assert_eq!(svg.matches("class=\"arrow kind1\"").count(), 2, "in the picture and below it");
+        assert!(svg.contains("url(#head1)") && svg.contains("id=\"head1\""), "{svg}");
+        let window = Window { events: Some(10..=12), ..Window::default() };
+        let grant = drawn(View { window, ..View::default() }).to_svg(direction);
+        assert_eq!(grant.matches("class=\"arrow kind1\"").count(), 1, "no legend: {grant}");
+    }
+}
+
 #[test]
 fn names_that_mean_something_to_xml_are_written_out() {
     let records = [at(0, P1, Kind::Note("a < b & c > d".into()))];

@@ -102,6 +102,21 @@ fn a_picture_is_the_same_bytes_again_and_says_itself_in_words() {
 }
 
 #[test]
+fn a_term_of_many_digits_stays_in_its_box() {
+    let drawn = |term| {
+        let records = [stored(1, 0, 1, term)];
+        LogPicture::of(&header(), &records, &[]).to_svg(24)
+    };
+    assert!(drawn(999).contains("class=\"term\"") && drawn(999).contains(">999</text>"));
+    for (term, says) in [(1_234, "1234"), (123_456, "…456")] {
+        let svg = drawn(term);
+        let says = format!(">{says}</text>");
+        let line = svg.lines().find(|line| line.contains("class=\"term says\""));
+        assert!(line.is_some_and(|line| line.ends_with(&says)), "{svg}");
+    }
+}
+
+#[test]
 fn a_page_has_what_changes_and_what_was_there_before_its_window() {
     let page = |window| {
         let mut page = Page::new(&header(), window);

@@ -17,6 +17,7 @@ use experiment::{Interrupt, Outcome};
 use plan::{Plan, TraceTo};
 
 use super::failure::{Failure, Status};
+use super::machine::guard_memory;
 use super::output::{Format, no_effect, print, print_json};
 use super::program;
 
@@ -38,6 +39,7 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     if let Some(says) = plan.estimate(options.run.runs(1)?) {
         eprintln!("{}: {says}", program::name());
     }
+    guard_memory();
     let performed = perform(options)?;
     let Performed { plan, outcome, runs } = &performed;
     match options.format {

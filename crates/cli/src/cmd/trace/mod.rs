@@ -111,7 +111,8 @@ fn show(options: &ShowOptions) -> Result<Status, Failure> {
     show.kinds.clone_from(&options.kind);
     let shows = |who: &[Who], kind: &[String]| {
         let mut show = Show::new(&merged.header);
-        (show.processes, show.kinds, show.states) = (who.to_vec(), kind.to_vec(), true);
+        (show.processes, show.kinds) = (who.to_vec(), kind.to_vec());
+        show.states = kind.is_empty();
         merged.records.iter().any(|record| show.line(record).is_some())
     };
     for who in options.process.iter().filter(|who| !shows(&[**who], &[])) {

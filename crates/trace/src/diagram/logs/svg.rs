@@ -1,5 +1,6 @@
 //! Logs as SVG: whole coordinates, the same bytes for the same trace, light and dark.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
 use tenure_core::ProcessId;
@@ -30,6 +31,10 @@ const WIDEST: i64 = 960;
 const PAD: i64 = 14;
 /// What stands in a box below the term has at most so many letters.
 const LETTERS: usize = 4;
+/// A term of more digits than this is written smaller.
+const TERM: usize = 3;
+/// A term has at most so many of its digits in a box: the last ones.
+const MOST_OF_TERM: usize = 4;
 /// Terms have so many colours, one after the other; the number is in the box as well.
 const COLOURS: u64 = 6;
 
@@ -232,7 +237,8 @@ impl Drawing<'_> {
         let says = says(entry);
         let term = entry.term.to_string();
         let below = if says.is_empty() { top + 22 } else { top + 16 };
-        self.text(middle, below, "middle", "term", &term);
+        let class = if term.len() > TERM { "term says" } else { "term" };
+        self.text(middle, below, "middle", class, &shortened(&term, MOST_OF_TERM));
         if !says.is_empty() {
             self.text(middle, top + 29, "middle", "says", &says);
         }
@@ -298,6 +304,14 @@ impl Drawing<'_> {
              {}</svg>\n",
             self.drawn
         )
+    }
+}
+
+/// The end of a number, where the whole has no room.
+fn shortened(number: &str, most: usize) -> Cow<'_, str> {
+    match number.len().checked_sub(most) {
+        None | Some(0) => number.into(),
+        Some(_) => format!("…{}", &number[number.len() - (most - 1)..]).into(),
     }
 }
 

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use tenure_core::ProcessId;
 
 use super::geometry::{Area, Line, Point};
+use super::kinds::look;
 use super::style::{CROSS, escaped, width};
 use super::{Drawing, LINE, path, shape, text};
 use crate::diagram::layout::{Crossing, Fate};
@@ -116,11 +117,10 @@ impl Drawing<'_> {
 
     fn arrow(&mut self, crossing: &Crossing, line: &Line) {
         let Crossing { from, to, .. } = crossing;
-        let (class, head) = match (crossing.fate, crossing.token) {
-            (Fate::Lost, _) => ("lost", ""),
-            (Fate::UnderWay, _) => ("open", " marker-end=\"url(#head)\""),
-            (Fate::Arrives, true) => ("carries", " marker-end=\"url(#gemhead)\""),
-            (Fate::Arrives, false) => ("arrow", " marker-end=\"url(#head)\""),
+        let (class, head) = match crossing.fate {
+            Fate::Lost => ("lost".to_owned(), String::new()),
+            Fate::UnderWay => ("open".to_owned(), " marker-end=\"url(#head)\"".to_owned()),
+            Fate::Arrives => look(crossing),
         };
         let says = escaped(&format!("{} from {from} to {to}", crossing.label()));
         let fate = match crossing.fate {
@@ -129,7 +129,7 @@ impl Drawing<'_> {
             Fate::UnderWay => ", under way",
         };
         let _ = writeln!(self.lines, "<g><title>{says}{fate}</title>");
-        path(&mut self.lines, line, class, head);
+        path(&mut self.lines, line, &class, &head);
         if crossing.fate == Fate::Lost {
             shape(&mut self.lines, line.to, CROSS, "cross");
             self.places.take(Area::around(line.to, 12, 12));

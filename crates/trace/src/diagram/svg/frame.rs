@@ -5,10 +5,19 @@ use std::fmt::Write;
 use tenure_core::ProcessId;
 
 use super::geometry::{Area, Line, Point};
+use super::kinds::look;
 use super::style::{CROSS, CROWN, GEM, width};
 use super::{AFTER, BEFORE, Drawing, LINE, path, shape, text};
-use crate::diagram::layout::{Fate, Hold, Mark};
+use crate::diagram::layout::{Crossing, Fate, Hold, Mark};
 use crate::diagram::view::{Direction, Scale};
+
+/// A sign of the legend.
+enum Sign<'l> {
+    /// What lasts, or befalls a message, by its class.
+    Named(&'static str),
+    /// A message of some kind.
+    Message(&'l Crossing),
+}
 
 /// Numbers on the axis are at least so far apart.
 const BETWEEN_NUMBERS: i64 = 14;
@@ -207,7 +216,11 @@ impl Drawing<'_> {
             (down, "cross", "crashes"),
             (down, "down", "is down"),
         ];
-        let entries = entries.into_iter().filter(|(shown, ..)| *shown);
+        let signs = entries.into_iter().filter(|(shown, ..)| *shown);
+        let signs = signs.map(|(_, sign, says)| (Sign::Named(sign), says.to_owned()));
+        let kinds = self.kinds().into_iter();
+        let kinds = kinds.map(|kind| (Sign::Message(kind), kind.message.to_string()));
+        let entries: Vec<(Sign<'_>, String)> = kinds.chain(signs).collect();
         let Point { x: mut left, y: mut top } = match self.direction {
             Direction::Right => self.below(4, self.lane / 2 + 18 + LINE),
             Direction::Down => Point { x: 0, y: self.end() + 20 },
@@ -217,14 +230,22 @@ impl Drawing<'_> {
             Direction::Down => self.below(0, self.lane / 2).x,
         };
         let begin = left;
-        for (_, sign, says) in entries {
-            let wide = 42 + width(says) + 14;
+        for (sign, says) in entries {
+            let wide = 42 + width(&says) + 14;
             if left > begin && left + wide > right.max(begin + 2 * wide) {
                 (left, top) = (begin, top + LINE + 6);
             }
-            self.sign(Point { x: left, y: top }, sign);
+            let at = Point { x: left, y: top };
+            match sign {
+                Sign::Named(sign) => self.sign(at, sign),
+                Sign::Message(kind) => {
+                    let (class, head) = look(kind);
+                    let end = Point { x: left + 32, y: top };
+                    path(&mut self.dots, &Line::straight(at, end), &class, &head);
+                }
+            }
             let start = Point { x: left + 42, y: top };
-            text(&mut self.texts, start, "start", says, "small");
+            text(&mut self.texts, start, "start", &says, "small");
             let area = Area { left, top: top - LINE / 2, right: left + wide, bottom: top + LINE };
             self.extent = self.extent.with(area);
             left += wide;

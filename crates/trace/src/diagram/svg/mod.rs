@@ -4,6 +4,7 @@ mod arrows;
 mod crimes;
 mod frame;
 mod geometry;
+mod kinds;
 mod marks;
 mod place;
 pub(in crate::diagram) mod style;
@@ -139,11 +140,12 @@ impl<'l> Drawing<'l> {
         let (wide, high) = (right + pad - left, bottom + pad - top);
         let title = escaped(&layout.caption());
         let told = escaped(&layout.summary());
+        let heads = self.heads();
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"{left} {top} {wide} {high}\" \
              width=\"{wide}\" height=\"{high}\" role=\"img\" aria-labelledby=\"title summary\">\n\
              <title id=\"title\">{title}</title>\n<desc id=\"summary\">{told}</desc>\n\
-             <style>\n{STYLE}</style>\n<defs>\n{DEFINITIONS}</defs>\n\
+             <style>\n{STYLE}</style>\n<defs>\n{DEFINITIONS}{heads}</defs>\n\
              <rect class=\"paper\" x=\"{left}\" y=\"{top}\" width=\"{wide}\" height=\"{high}\"/>\n\
              {}{}{}{}</svg>\n",
             self.ground, self.lines, self.dots, self.texts

@@ -19,11 +19,21 @@ text{font:12px Helvetica,Arial,'Liberation Sans',sans-serif;fill:#1b1f24}
 .token{stroke:#007a59;stroke-width:4;fill:none}
 .gem{fill:#007a59;stroke:#fff}
 .arrow{stroke:#1b1f24;stroke-width:1.4;fill:none}
+.kind1{stroke:#0072b2;stroke-dasharray:14 3}
+.kind2{stroke:#a0348f;stroke-dasharray:14 3 3 3}
+.kind3{stroke:#00684c;stroke-dasharray:24 4}
+.kind4{stroke:#7a5600;stroke-dasharray:14 3 3 3 3 3}
+.kind5{stroke:#4b3fb5;stroke-dasharray:24 3 8 3}
 .carries{stroke:#007a59;stroke-width:2.6;fill:none}
 .lost{stroke:#b34d00;stroke-width:1.6;stroke-dasharray:6 4;fill:none}
 .open{stroke:#4d555e;stroke-width:1.4;stroke-dasharray:2 3;fill:none}
 .cross{stroke:#b34d00;stroke-width:2.4;fill:none}
 .head{fill:#1b1f24}
+.head1{fill:#0072b2}
+.head2{fill:#a0348f}
+.head3{fill:#00684c}
+.head4{fill:#7a5600}
+.head5{fill:#4b3fb5}
 .gemhead{fill:#007a59}
 .dot{fill:#1b1f24;stroke:#fff;stroke-width:1.5}
 .ring{fill:#fff;stroke:#1b1f24;stroke-width:2}
@@ -48,10 +58,20 @@ text{fill:#e8eaed}
 .token{stroke:#2fc89b}
 .gem{fill:#2fc89b;stroke:#12161b}
 .arrow{stroke:#e8eaed}
+.kind1{stroke:#56b4e9}
+.kind2{stroke:#e79bd8}
+.kind3{stroke:#5fd6b0}
+.kind4{stroke:#f0c040}
+.kind5{stroke:#b3a8ff}
 .carries{stroke:#2fc89b}
 .lost,.cross{stroke:#ff9a6b}
 .open{stroke:#aab2bb}
 .head{fill:#e8eaed}
+.head1{fill:#56b4e9}
+.head2{fill:#e79bd8}
+.head3{fill:#5fd6b0}
+.head4{fill:#f0c040}
+.head5{fill:#b3a8ff}
 .gemhead{fill:#2fc89b}
 .dot{fill:#e8eaed;stroke:#12161b}
 .ring{fill:#12161b;stroke:#e8eaed}

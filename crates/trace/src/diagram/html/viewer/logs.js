@@ -18,7 +18,10 @@ class Logs {
       return latest;
     });
     this.begin();
-    byId("logs").hidden = row.length === 0;
+    // Who keeps no log is told who leads, too.
+    const { terms, snapshot } = trace.logs;
+    this.any = terms.some((stored) => stored.length > 0) || snapshot.some((index) => index > 0);
+    byId("logs").hidden = !this.any;
   }
 
   begin() {
@@ -44,7 +47,7 @@ class Logs {
   }
 
   show(step) {
-    if (this.steps.length === 0) return;
+    if (!this.any) return;
     this.go(step);
     const last = Math.max(0, ...this.logs.map((log) => log?.entries.length ?? 0));
     const first = Math.max(1, last - ENTRIES + 1);

@@ -12,6 +12,8 @@ const COLOURS = [
 ];
 /** The colours of kinds of messages, one after the other; the name stands beside each arrow. */
 const KINDS = ["ink", "kind1", "kind2", "kind3", "kind4", "kind5"];
+/** And their dashes, longer than those of what is lost or under way. */
+const DASHES = [[], [14, 3], [14, 3, 3, 3], [24, 4], [14, 3, 3, 3, 3, 3], [24, 3, 8, 3]];
 
 /** The colours of the page as it looks now. */
 function palette() {

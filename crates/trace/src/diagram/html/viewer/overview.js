@@ -1,6 +1,8 @@
 // The whole run in a strip: how much happens when, what went wrong, and which part is shown.
 
 const STRIP = 30;
+/** Beside the first and the last event, so that both are seen within the frame. */
+const MARGIN = 7;
 
 class Overview {
   constructor(trace, picture, changed) {
@@ -9,7 +11,7 @@ class Overview {
     this.context = this.canvas.getContext("2d");
     const go = (event) => {
       const box = this.canvas.getBoundingClientRect();
-      this.go((event.clientX - box.left) / box.width);
+      this.go((event.clientX - box.left - MARGIN) / (box.width - 2 * MARGIN));
       changed();
     };
     this.canvas.addEventListener("pointerdown", (event) => {
@@ -31,7 +33,8 @@ class Overview {
 
   x(place) {
     const { first, last } = this.picture.index;
-    return ((place - first) / Math.max(last - first, 1e-9)) * this.wide;
+    const part = (place - first) / Math.max(last - first, 1e-9);
+    return MARGIN + part * (this.wide - 2 * MARGIN);
   }
 
   draw(now) {
@@ -55,12 +58,13 @@ class Overview {
     });
     context.fillStyle = colours.lost;
     for (const { step } of trace.crimes) {
-      context.fillRect(this.x(index.place[step]) - 1, 0, 3, STRIP);
+      context.fillRect(this.x(index.place[step]) - 2, 0, 5, STRIP);
     }
     context.fillStyle = colours.focus;
     if (now >= 0) context.fillRect(this.x(index.place[now]), 0, 1.5, STRIP);
-    const left = Math.max(1, this.x(picture.left));
-    const right = Math.min(this.wide - 1, this.x(picture.left + picture.room / picture.zoom));
+    const until = picture.left + picture.room / picture.zoom;
+    const left = Math.max(1, this.x(picture.left) - MARGIN + 1);
+    const right = Math.min(this.wide - 1, this.x(until) + MARGIN - 1);
     context.strokeStyle = colours.ink;
     context.lineWidth = 1.5;
     context.strokeRect(left, 1, Math.max(4, right - left), STRIP - 2);

@@ -159,6 +159,10 @@ class Panels {
         type: "checkbox", checked: true, "data-process": String(process),
         onchange: (event) => this.act.showProcess(process, event.target.checked),
       }), ` ${trace.name(process)}`)));
+    const idle = trace.idle().length;
+    byId("folding").hidden = idle === 0 || idle === trace.n;
+    const says = idle === 1 ? "Leave out one that does" : `Leave out ${idle} that do`;
+    byId("folding").querySelector("span").textContent = `${says} nothing`;
   }
 
   /** Finds anew what the filters leave of the events. */

@@ -457,8 +457,9 @@ class Picture {
     context.globalAlpha = this.strength(sent < 0 ? ended : sent, ended < 0 ? sent : ended);
     const token = trace.token[message] === 1;
     const fate = trace.fate[message];
-    const kind = colours[KINDS[trace.kind[message] % KINDS.length]];
-    let [colour, width, dashes] = [token ? colours.token : kind, token ? 2.8 : 1.3, []];
+    const look = trace.kind[message] % KINDS.length;
+    let [colour, width, dashes] = token
+      ? [colours.token, 2.8, []] : [colours[KINDS[look]], 1.3, DASHES[look]];
     if (fate === FATE.lost) [colour, width, dashes] = [colours.lost, 1.8, [6, 4]];
     else if (fate === FATE.underWay) [colour, width, dashes] = [colours.soft, 1.3, [2, 3]];
     if (this.seen.length > LABELS) width = Math.min(width, 0.8);

@@ -98,6 +98,13 @@ class Trace {
     this.sentBy = groups(this.sent, this.size);
   }
 
+  /** Those who do nothing, and to whom nothing is sent. */
+  idle() {
+    const busy = new Set([...this.from, ...this.to, ...this.spanAt]);
+    return Array.from({ length: this.n }, (_, process) => process)
+      .filter((process) => !busy.has(process) && this.stepsOf.of(process).length === 0);
+  }
+
   /** Whether a step is an event of its process, that clocks count. */
   isOwn(step) {
     const mark = this.mark[step];

@@ -1,5 +1,8 @@
 // What the page does when somebody does something.
 
+/** Of more processes than this only those are drawn at first who do something. */
+const MANY = 16;
+
 class Viewer {
   constructor(trace) {
     this.trace = trace;
@@ -26,6 +29,8 @@ class Viewer {
     this.look();
     new ResizeObserver(() => this.resize()).observe(byId("stage"));
     this.resize();
+    byId("idle").checked = trace.n > MANY && !byId("folding").hidden;
+    if (byId("idle").checked) this.fold(true);
     this.picture.fit(true);
     this.update();
     this.open();
@@ -151,6 +156,18 @@ class Viewer {
     this.refilter();
   }
 
+  /** Draws those who do nothing in the whole run, or leaves them out. */
+  fold(folded) {
+    const idle = new Set(this.trace.idle());
+    for (const process of idle) {
+      document.querySelector(`[data-process="${process}"]`).checked = !folded;
+    }
+    this.picture.processes = Array.from(document.querySelectorAll("[data-process]"))
+      .filter((box) => box.checked).map((box) => Number(box.dataset.process));
+    this.picture.resize(this.most);
+    this.refilter();
+  }
+
   refilter() {
     this.panels.refilter();
     byId("scrubber").max = String(Math.max(0, this.panels.kept.length - 1));
@@ -194,6 +211,7 @@ class Viewer {
       this.recone();
       this.redraw();
     });
+    byId("idle").addEventListener("change", (event) => this.fold(event.target.checked));
     byId("events").addEventListener("keydown", (event) => this.listKey(event));
     if (kept.length === 0) byId("play").disabled = true;
   }
