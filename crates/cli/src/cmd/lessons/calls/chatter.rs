@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tenure_algorithms::mutex::{Lamport, lamport};
-use tenure_core::Order;
+use tenure_core::{Order, Property};
 use tenure_sim::{
     Chatter, Entries, Judgement, Locking, Pattern, RunError, Settings, Simulation, Span, Watched,
     Workload,
@@ -29,7 +29,8 @@ pub(super) fn lamport(with: Talk) -> Result<Value, RunError> {
             simulation = simulation.with_stamped_chatter();
         }
         let report = simulation.run()?;
-        let violated = report.verdict("order-with-messages") == Some(Judgement::Violated);
+        let violated =
+            report.verdict(Property::OrderWithMessages.name()) == Some(Judgement::Violated);
         out_of_order += u32::from(violated);
         told += report.metrics.chatted;
     }
