@@ -55,6 +55,23 @@ fn all_nodes_of_a_log_are_killed_at_once_and_nothing_is_lost() {
     assert_eq!(result["crashes"], 3);
 }
 
+/// A log of a hundred entries and a few more: whoever comes back lacks its head.
+#[test]
+fn a_node_that_was_away_for_long_is_caught_up_by_a_snapshot() {
+    let _alone = alone();
+    let faults = "--kill 3@300ms --restart 3@1600ms --duration 2500ms";
+    let result = run(&format!("--nodes 3 --clients 8 --snapshot-after 20 {faults}"), 0);
+    assert_sound(&result);
+    let entries = &result["entries"];
+    assert!(entries["snapshots_sent"].as_u64() > Some(0), "{result:#}");
+    assert!(entries["snapshots"].as_u64() > entries["snapshots_sent"].as_u64(), "{result:#}");
+    // The control: it is sent entries where the log is as long as the run.
+    let faults = "--kill 3@300ms --restart 3@600ms --duration 1s";
+    let result = run(&format!("--nodes 3 --clients 8 {faults}"), 0);
+    assert_sound(&result);
+    assert_eq!(result["entries"]["snapshots"], 0, "{result:#}");
+}
+
 #[test]
 fn a_cut_and_lost_messages_do_no_harm_to_a_log() {
     let _alone = alone();

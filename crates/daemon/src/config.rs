@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::num::NonZeroU64;
 #[cfg(feature = "file")]
 use std::path::Path;
 use std::path::PathBuf;
@@ -201,6 +202,13 @@ pub struct Log {
     /// The shortest and the longest election timeout, in milliseconds; without it, they follow
     /// from `detector.message_ms`.
     pub election_ms: Option<(u64, u64)>,
+    /// After how many entries the state of a member stands for them, so that its log stays short.
+    #[serde(default = "snapshot_after")]
+    pub snapshot_after: NonZeroU64,
+}
+
+const fn snapshot_after() -> NonZeroU64 {
+    NonZeroU64::new(10_000).expect("it is not 0")
 }
 
 const fn yes() -> bool {

@@ -216,15 +216,17 @@ impl Working<'_> {
         }
     }
 
-    /// Asks somebody else from now on: whoever is said to lead, or else the next, after a pause.
+    /// Asks whoever is said to lead from now on, or else the next, after a pause.
     async fn turn_to(&mut self, leader: Option<u32>) {
         let members = self.client.members.len();
         let named = leader.and_then(|it| usize::try_from(it).ok()?.checked_sub(1));
-        self.connection = None;
-        if let Some(named) = named.filter(|place| *place < members && *place != self.member) {
-            self.member = named;
+        if let Some(named) = named.filter(|place| *place < members) {
+            if named != self.member {
+                (self.member, self.connection) = (named, None);
+            }
             return;
         }
+        self.connection = None;
         self.member = (self.member + 1) % members;
         let most = u64::try_from(self.client.patience.pause.as_micros()).unwrap_or(u64::MAX);
         sleep(Duration::from_micros(self.rng.u64(..=most))).await;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, OnceLock};
 
-use tenure_core::service::log::{Command, Content, Entry, Event};
+use tenure_core::service::log::{Command, Content, Entry, Event, Payload};
 use tenure_core::{ProcessId, Protocol, Term};
 use tenure_runtime::Local;
 use tenure_runtime::transport::View;
@@ -11,6 +11,9 @@ use tokio::sync::{oneshot, watch};
 
 use super::machine::{Change, Machine, Outcome};
 use super::wire::{Answer, Part, Question};
+
+/// How many of the last entries are told of.
+pub(super) const SHOWN: usize = 12;
 
 /// What is asked of a member.
 #[derive(Debug)]
@@ -24,10 +27,49 @@ pub(super) enum Ask {
 /// How far a member has come.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Standing {
+    /// How many entries there were before the following, for which a snapshot stands.
+    before: u64,
     /// By entry of its log, in order: the term.
-    pub(super) terms: Vec<u64>,
+    terms: Vec<u64>,
     /// How many of them it knows to be committed, and has applied.
     pub(super) committed: u64,
+}
+
+impl Standing {
+    /// How many entries its log has come to.
+    pub(super) fn stored(&self) -> u64 {
+        self.before + self.terms.len() as u64
+    }
+
+    /// The terms of the last ones, at most so many.
+    pub(super) fn last_terms(&self, most: usize) -> Vec<u64> {
+        self.terms[self.terms.len().saturating_sub(most)..].to_vec()
+    }
+
+    /// What is before a snapshot is told again where it is kept.
+    fn store(&mut self, index: u64, term: u64) {
+        if index > self.stored() {
+            self.terms.push(term);
+        }
+    }
+
+    fn drop_from(&mut self, index: u64) {
+        let kept = index.saturating_sub(self.before + 1);
+        self.terms.truncate(usize::try_from(kept).unwrap_or(usize::MAX));
+    }
+
+    /// A snapshot stands for all up to there, and nothing else is there any more.
+    fn restore(&mut self, index: u64) {
+        *self = Standing { before: index, terms: Vec::new(), committed: index };
+    }
+
+    /// A snapshot stands for all up to there, and the last ones are kept to be shown.
+    fn compact(&mut self, index: u64) {
+        let most = self.terms.len().saturating_sub(SHOWN);
+        let many = index.saturating_sub(self.before).min(most as u64);
+        self.terms.drain(..usize::try_from(many).unwrap_or(most));
+        self.before += many;
+    }
 }
 
 /// Who waits for an answer of the log.
@@ -35,8 +77,8 @@ pub(super) struct Standing {
 enum Waiting {
     Change(oneshot::Sender<Answer>),
     Get(Part, oneshot::Sender<Answer>),
-    /// We gave the lead away.
-    Handover,
+    /// Nobody: we gave the lead away, or a snapshot to the log.
+    Nobody,
 }
 
 /// The local side of a log: what clients ask becomes commands, and what is committed the state.
@@ -91,7 +133,7 @@ impl Desk {
         let (part, user) = match self.waiting.remove(&ticket) {
             Some(Waiting::Change(user)) => (None, user),
             Some(Waiting::Get(part, user)) => (Some(part), user),
-            Some(Waiting::Handover) | None => return,
+            Some(Waiting::Nobody) | None => return,
         };
         let answer = answer(self, part);
         // Whoever has gone does not want to know.
@@ -121,6 +163,19 @@ impl Desk {
             }
         }
         Answer::Unknown
+    }
+
+    /// The state stands for all that was applied.
+    fn compact(&mut self, index: u64) -> Command {
+        let ticket = self.ticket(Waiting::Nobody);
+        Command::Compact { ticket, index, state: self.machine.snapshot() }
+    }
+
+    /// The state is that of a snapshot.
+    fn restore(&mut self, index: u64, state: &Payload) {
+        self.machine = Machine::of(state).expect("a log has snapshots of its own members only");
+        self.outcomes.clear();
+        self.standing.send_modify(|standing| standing.restore(index));
     }
 
     fn follows(&mut self, term: u64, leader: Option<ProcessId>) {
@@ -162,14 +217,19 @@ impl<P: Protocol<Command = Command, Event = Event>> Local<P> for Desk {
         match event {
             Event::Leading { term } => self.follows(term, Some(self.me)),
             Event::Following { term, leader } => self.follows(term, leader),
-            Event::Stored { entry, .. } => {
-                self.standing.send_modify(|standing| standing.terms.push(entry.term));
+            Event::Stored { index, entry } => {
+                self.standing.send_modify(|standing| standing.store(index, entry.term));
             }
             Event::Dropped { from } => {
-                let kept = usize::try_from(from.saturating_sub(1)).unwrap_or(usize::MAX);
-                self.standing.send_modify(|standing| standing.terms.truncate(kept));
+                self.standing.send_modify(|standing| standing.drop_from(from));
             }
             Event::Committed { index, entry } => self.apply(index, &entry),
+            Event::SnapshotNeeded { index } => return Some(self.compact(index)),
+            Event::Compacted { ticket, index } => {
+                self.waiting.remove(&ticket);
+                self.standing.send_modify(|standing| standing.compact(index));
+            }
+            Event::Restored { index, state, .. } => self.restore(index, &state),
             Event::Acknowledged { ticket, index } => {
                 self.answer(ticket, |desk, _| desk.outcome(index));
             }
@@ -201,7 +261,7 @@ impl<P: Protocol<Command = Command, Event = Event>> Local<P> for Desk {
 
     fn farewell(&mut self) -> Option<Command> {
         let to = self.successor()?;
-        let ticket = self.ticket(Waiting::Handover);
+        let ticket = self.ticket(Waiting::Nobody);
         Some(Command::Transfer { ticket, to })
     }
 

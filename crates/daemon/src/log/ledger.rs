@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tenure_core::service::log::{Content, Entry};
+use tenure_core::service::log::{Content, Entry, Payload};
 use tenure_core::{ProcessId, Property};
 
 use super::history::{End, Fault, Operation, Saw, What};
-use super::machine::{Change, Tag};
+use super::machine::{Change, Machine, Tag};
 
 /// What the members of a group were told to be committed. That they all were told the same is for
 /// the monitors of the log to judge.
@@ -16,6 +16,14 @@ pub struct Ledger {
     entries: Vec<(Option<Change>, u64)>,
     /// By member that is up: how much of that it was told in this life.
     told: BTreeMap<ProcessId, u64>,
+    /// Of which entries a member has a snapshot, or had: the last one for which it stands.
+    snapshots: BTreeSet<(ProcessId, u64)>,
+    /// How many snapshots a leader sent.
+    sent: u64,
+    /// What the entries come to, at the last of some of them.
+    states: BTreeMap<u64, Machine>,
+    /// The first member that began with another state than the entries come to.
+    astray: Option<Fault>,
 }
 
 impl Ledger {
@@ -29,6 +37,43 @@ impl Ledger {
             };
             self.entries.push((change, entry.term));
         }
+    }
+
+    /// The state of a member stands for all entries up to there.
+    pub fn compacted(&mut self, at: ProcessId, index: u64) {
+        self.snapshots.insert((at, index));
+    }
+
+    /// A member begins with a snapshot: its own, or one that a leader sent.
+    pub fn restored(&mut self, at: ProcessId, index: u64, state: &Payload) {
+        self.told.insert(at, index);
+        self.sent += u64::from(self.snapshots.insert((at, index)));
+        let entries = self.state_at(index).snapshot();
+        if entries != *state && self.astray.is_none() {
+            let says = format!(
+                "{at} begins with {state} as of {index}, and the entries up to there come to \
+                 {entries}"
+            );
+            self.astray = Some(Fault { property: Property::StateMachineSafety, says });
+        }
+    }
+
+    /// What the entries up to an index come to.
+    fn state_at(&mut self, index: u64) -> Machine {
+        let last = self.states.range(..=index).next_back();
+        let (done, mut state) = last.map(|(at, it)| (*at, it.clone())).unwrap_or_default();
+        let many = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
+        let next = self.entries.iter().take(many(index)).skip(many(done));
+        next.filter_map(|(change, _)| *change).for_each(|change| {
+            state.apply(change);
+        });
+        self.states.insert(index, state.clone());
+        state
+    }
+
+    /// How many snapshots there were, and how many of them a leader sent.
+    pub fn snapshots(&self) -> (u64, u64) {
+        (self.snapshots.len() as u64, self.sent)
     }
 
     /// A member has crashed: it will be told all again.
@@ -100,6 +145,7 @@ impl Ledger {
     ///
     /// The first [`Fault`].
     pub fn judge(&self, operations: &[Operation]) -> Result<(), Fault> {
+        self.astray.clone().map_or(Ok(()), Err)?;
         self.all_asked(operations)?;
         let (additions, writes) = (self.additions(), self.writes());
         for Operation { tag, what, end, .. } in operations {
@@ -188,6 +234,24 @@ mod tests {
         let twice = [Change::Add(OTHER), add, add];
         assert_eq!(judged(&twice, What::Add, counted), Some(Property::StateMachineSafety));
         assert_eq!(ledger(&twice).counter(), 2);
+    }
+
+    #[test]
+    fn who_begins_with_another_state_than_the_log_comes_to_is_found() {
+        let set = Change::Set(TAG);
+        let written = End::Answered(2, Saw::Written);
+        let operations = [Operation { tag: TAG, what: What::Set, asked: 1, end: written }];
+        for (state, astray) in [("0_1.1", false), ("0_none", true)] {
+            let mut ledger = ledger(&[set]);
+            ledger.compacted(ProcessId(0), 1);
+            ledger.crashed(ProcessId(0));
+            let state = Payload::new(state.as_bytes());
+            [0, 2].map(|at| ledger.restored(ProcessId(at), 1, &state));
+            assert_eq!(ledger.snapshots(), (2, 1), "the third was sent it");
+            assert_eq!(ledger.complete().len(), 3);
+            let judged = ledger.judge(&operations).err().map(|fault| fault.property);
+            assert_eq!(judged, astray.then_some(Property::StateMachineSafety), "{state}");
+        }
     }
 
     #[test]

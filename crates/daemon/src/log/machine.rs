@@ -73,6 +73,33 @@ impl Machine {
             }
         }
     }
+
+    /// What stands for all that was done so far, as a word: the counter, the register, and by client
+    /// the number of its last increment and what that made of the counter. `42_3.18_3.17.42`.
+    pub fn snapshot(&self) -> Payload {
+        let register = self.register.map_or_else(|| "none".to_owned(), |tag| tag.to_string());
+        let mut word = format!("{}_{register}", self.counter);
+        for (client, (number, value)) in &self.counted {
+            word += &format!("_{client}.{number}.{value}");
+        }
+        Payload::new(word.as_bytes())
+    }
+
+    /// The state of a snapshot; nothing where it is none.
+    pub fn of(snapshot: &Payload) -> Option<Machine> {
+        let mut parts = std::str::from_utf8(snapshot.bytes()).ok()?.split('_');
+        let counter = parts.next()?.parse().ok()?;
+        let register = match parts.next()? {
+            "none" => None,
+            tag => Some(tag.parse().ok()?),
+        };
+        let counted = parts.map(|part| {
+            let (tag, value) = part.rsplit_once('.')?;
+            let Tag { client, number } = tag.parse().ok()?;
+            Some((client, (number, value.parse().ok()?)))
+        });
+        Some(Machine { counter, register, counted: counted.collect::<Option<_>>()? })
+    }
 }
 
 impl Change {
@@ -145,6 +172,21 @@ mod tests {
         assert_eq!(machine.apply(Change::Add(tag(1, 4))), Outcome::Counted(3));
         assert_eq!(machine.apply(Change::Set(tag(2, 2))), Outcome::Written);
         assert_eq!((machine.counter(), machine.register()), (3, Some(tag(2, 2))));
+    }
+
+    #[test]
+    fn a_snapshot_is_all_that_there_is() {
+        let mut machine = Machine::default();
+        for change in [Change::Add(tag(1, 1)), Change::Set(tag(2, 7)), Change::Add(tag(300, 4))] {
+            assert_eq!(Machine::of(&machine.snapshot()), Some(machine.clone()));
+            machine.apply(change);
+        }
+        assert_eq!(machine.snapshot().to_string(), "2_2.7_1.1.1_300.4.2");
+        let mut restored = Machine::of(&machine.snapshot()).expect("a snapshot");
+        assert_eq!(restored.apply(Change::Add(tag(300, 4))), Outcome::Counted(2), "not again");
+        for wrong in ["", "1", "x_none", "1_2", "1_none_", "1_none_1.1", "1_none_1.1.x"] {
+            assert_eq!(Machine::of(&Payload::new(wrong.as_bytes())), None, "{wrong}");
+        }
     }
 
     #[test]

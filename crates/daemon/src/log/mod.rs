@@ -14,7 +14,8 @@
 //! ```
 //!
 //! An increment may be repeated until it is answered: it is counted once, by its client and its
-//! number. A write that was answered by `unknown`, or not at all, must not be repeated.
+//! number. A write that was answered by `unknown`, or not at all, must not be repeated. Who is
+//! refused while nobody leads is answered when somebody does, after 100 ms at most.
 //!
 //! [`history`] judges what clients saw, and [`ledger`] what members were told of.
 

@@ -12,7 +12,7 @@ use tokio::sync::watch::Receiver;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{MissedTickBehavior, interval};
 
-use super::desk::{Ask, Desk, Standing};
+use super::desk::{Ask, Desk, SHOWN, Standing};
 use super::server::serve;
 use crate::boot::{Ground, NodeError, outcome, recorder};
 use crate::config::{Config, Log};
@@ -21,9 +21,6 @@ use crate::watching::changes;
 
 /// How often a node tells how far its log has come, if it has come any farther.
 const PROGRESS: Duration = Duration::from_millis(100);
-
-/// How many of the last entries are told of.
-const TAIL: usize = 12;
 
 /// Keeps a log until `stop` is done, telling `report` how it goes.
 ///
@@ -61,10 +58,10 @@ pub(crate) async fn run(
     let Running { address, view: seen, present, mut task, .. } = running;
     let _ = view.set(seen);
     report(Report::Ready { process: config.me().number(), address, session });
-    let watching = Watching { leadership, standing, present };
+    let watching = Watching { leadership: leadership.clone(), standing, present };
     tokio::select! {
         () = stop => {}
-        () = serve(listener, ask.clone()) => {}
+        () = serve(listener, ask.clone(), leadership) => {}
         () = watching.watch(&mut report) => {}
         stopped = &mut task => return Ok(outcome(stopped)?),
     }
@@ -80,10 +77,18 @@ fn protocol(config: &Config, log: &Log) -> Result<raft_log::Config, NodeError> {
     let variants = log.variants.clone();
     let parameters = Parameters { delay, variants, ..Parameters::plain(config.size()) };
     let plain = raft_log::Config::configured(&parameters)?;
-    let Some((least, most)) = log.election_ms else { return Ok(plain) };
+    let after = log.snapshot_after;
+    let config = match plain.snapshot_after {
+        Some(_) => plain,
+        // Whoever was away for a moment need not be sent all.
+        None => {
+            raft_log::Config { snapshot_after: Some(after), trailing: after.get() / 10, ..plain }
+        }
+    };
+    let Some((least, most)) = log.election_ms else { return Ok(config) };
     let election = Delay::between_units(least, most);
     // A leader is not missed for one or two messages that are late.
-    Ok(raft_log::Config { election, heartbeat: Delay::ticks(election.min / 4), ..plain })
+    Ok(raft_log::Config { election, heartbeat: Delay::ticks(election.min / 4), ..config })
 }
 
 /// Where a node learns what changes.
@@ -132,10 +137,10 @@ impl Watching {
     }
 }
 
-fn told(Standing { terms, committed }: &Standing) -> Report {
+fn told(standing: &Standing) -> Report {
     Report::Log {
-        stored: terms.len() as u64,
-        committed: *committed,
-        last_terms: terms[terms.len().saturating_sub(TAIL)..].to_vec(),
+        stored: standing.stored(),
+        committed: standing.committed,
+        last_terms: standing.last_terms(SHOWN),
     }
 }

@@ -144,7 +144,15 @@ switches! {
                         deliver:p1→p2,deliver:p2→p1,deliver:p1→p2,deliver:p2→p1";
     SnapshotCutsTail = "snapshot-cuts-tail", unsound,
         "a snapshot replaces the whole log, though that has its last entry: what comes behind is \
-         lost, and may have been counted";
+         lost, and may have been counted"
+        => "", "-n 3 --entries 3,0,0 --property leader-completeness \
+                --variant snapshot-cuts-tail,compacting,no-pre-vote --term-max 2 --in-flight 6 \
+                --after fire:p1:election,deliver:p1→p3,deliver:p3→p1,deliver:p1→p3,\
+                        deliver:p3→p1,append:p1:1.1:1,fire:p1:heartbeat,deliver:p1→p3,\
+                        deliver:p3→p1,compact:p1:2:94f17f32:2,fire:p1:heartbeat,\
+                        deliver:p1→p2:4,deliver:p2→p1,deliver:p1→p2:3,deliver:p2→p1,\
+                        read:p1:3,deliver:p1→p3:3,deliver:p3→p1,append:p1:1.4:4,\
+                        deliver:p1→p2:5,deliver:p2→p1,deliver:p1→p2:3";
     ForgottenMembers = "forgotten-members", unsound,
         "a snapshot does not say who keeps the log: whoever is given it goes by those who began"
         => "", "-n 4 --entries 0 --crash 1 --recover 1 --property one-leader-per-term \

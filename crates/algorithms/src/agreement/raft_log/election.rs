@@ -10,15 +10,19 @@
 //! it is in every log with a later entry of that leader. Either way it has what it lacks.
 //!
 //! With pre-vote (9.6) a process first asks whether it would be elected, in its old term: one that
-//! was cut off, or whose log is behind, deposes nobody. Who hears a leader says no. With
+//! was cut off, or whose log is behind, deposes nobody. Who has heard a leader within the shortest
+//! election timeout says no; from then on it would vote, and asks for itself after the rest of its
+//! own, which is drawn. So the first who asks is elected, and not the second, when all had the same
+//! leader. Of two who ask each other, the one with the better log goes on, or else the one with the
+//! lower number: it says no, and asks again who did not know yet that the leader is missed. With
 //! check-quorum a leader whom no majority has answered for an election timeout steps down, so that
-//! its users do not wait for ever. Safety needs neither.
+//! its users do not wait for ever. Safety needs none of it.
 
 use alloc::collections::VecDeque;
 use alloc::vec;
 
 use tenure_core::service::log::{Content, Entry, Event};
-use tenure_core::{Effects, ProcessId, ProcessSet};
+use tenure_core::{Delay, Effects, ProcessId, ProcessSet};
 
 use super::config::Switch;
 use super::log::Place;
@@ -41,6 +45,7 @@ impl RaftLog {
             }
             return self.step_down(fx);
         }
+        let heard_a_leader = self.leader().is_some();
         self.step_down(fx);
         if !self.counts() {
             return;
@@ -48,10 +53,24 @@ impl RaftLog {
         if self.has(Switch::NoPreVote) {
             return self.stand(fx);
         }
-        let (term, last) = (self.term + 1, self.log.last());
-        fx.broadcast(&self.electors(), Message::RequestPreVote { term, last });
+        if heard_a_leader {
+            let Delay { min, max } = self.config.election;
+            return fx.set_timer(Timer::Election, Delay { min: 0, max: max - min });
+        }
+        let ask = self.request_pre_vote();
+        fx.broadcast(&self.electors(), ask);
         self.role = Role::PreCandidate { votes: self.only_me() };
         self.stand_if_wanted(fx);
+    }
+
+    fn request_pre_vote(&self) -> Message {
+        Message::RequestPreVote { term: self.term + 1, last: self.log.last() }
+    }
+
+    /// For how long a leader is not missed of which nothing is heard.
+    fn patience(&self) -> Delay {
+        let all = self.config.election;
+        if self.has(Switch::NoPreVote) { all } else { Delay::ticks(all.min) }
     }
 
     pub(super) fn stand_if_wanted(&mut self, fx: &mut impl Effects<Self>) {
@@ -112,7 +131,8 @@ impl RaftLog {
         self.beat(fx);
     }
 
-    /// Would we vote? Not while we hear a leader, nor for a log that lacks what ours has.
+    /// Would we vote? Not while we hear a leader, nor for a log that lacks what ours has, nor for
+    /// somebody who is to vote for us.
     pub(super) fn on_request_pre_vote(
         &mut self,
         from: ProcessId,
@@ -120,9 +140,24 @@ impl RaftLog {
         last: Place,
         fx: &mut impl Effects<Self>,
     ) {
-        let granted = term > self.term && self.leader().is_none() && self.heeds_log(last);
-        let term = if granted { term } else { self.term };
-        fx.send(from, Message::PreVote { term, granted });
+        let asks = matches!(self.role, Role::PreCandidate { .. });
+        let goes_on = asks && term <= self.term + 1 && self.comes_before(from, last);
+        let free = self.leader().is_none() && !goes_on;
+        let granted = term > self.term && free && self.heeds_log(last);
+        if granted && asks {
+            self.role = Role::Follower { leader: None };
+        }
+        let said = if granted { term } else { self.term };
+        fx.send(from, Message::PreVote { term: said, granted });
+        if goes_on {
+            fx.send(from, self.request_pre_vote());
+        }
+    }
+
+    /// Whether we are to be elected before another whose log ends there.
+    fn comes_before(&self, other: ProcessId, last: Place) -> bool {
+        let ours = self.log.last();
+        ours.is_as_up_to_date_as(last) && (ours != last || self.group.me() < other)
     }
 
     /// Votes once in a term, and for no log that lacks what ours has.
@@ -160,7 +195,7 @@ impl RaftLog {
         if matches!(self.role, Role::Leader(_)) {
             return false;
         }
-        fx.set_timer(Timer::Election, self.config.election);
+        fx.set_timer(Timer::Election, self.patience());
         if self.leader() != Some(leader) {
             self.role = Role::Follower { leader: Some(leader) };
             fx.emit(Event::Following { term: self.term, leader: Some(leader) });

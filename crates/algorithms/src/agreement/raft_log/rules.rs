@@ -51,8 +51,10 @@ impl RaftLog {
     /// Whether a log needs no snapshot that ends there: it has that entry, or everything of it is
     /// committed here.
     pub(super) fn needs_no_snapshot(&self, last: Place) -> bool {
-        let is_there = self.log.has(last) && !self.has(Switch::SnapshotCutsTail);
-        is_there || last.index <= self.commit
+        if self.has(Switch::SnapshotCutsTail) {
+            return false;
+        }
+        self.log.has(last) || last.index <= self.commit
     }
 
     /// Who kept the log where a snapshot ends.

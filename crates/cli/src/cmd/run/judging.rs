@@ -152,10 +152,12 @@ fn enter(ledger: &mut Ledger, record: &Record) {
     let Some(at) = record.process.process() else { return };
     match &record.kind {
         Kind::Crash => ledger.crashed(at),
-        Kind::Event(Told::Agreement(agreement::Event::Log(log::Event::Committed {
-            index,
-            entry,
-        }))) => ledger.committed(at, *index, entry),
+        Kind::Event(Told::Agreement(agreement::Event::Log(told))) => match told {
+            log::Event::Committed { index, entry } => ledger.committed(at, *index, entry),
+            log::Event::Compacted { index, .. } => ledger.compacted(at, *index),
+            log::Event::Restored { index, state, .. } => ledger.restored(at, *index, state),
+            _ => {}
+        },
         _ => {}
     }
 }

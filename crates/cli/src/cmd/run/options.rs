@@ -1,6 +1,7 @@
 //! What the user may ask for.
 
 use std::net::SocketAddr;
+use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -54,6 +55,10 @@ pub(crate) struct Options {
     #[arg(long, value_name = "FROM..UNTIL", requires = "log")]
     #[arg(help_heading = "The cluster")]
     pub(super) election_timeout: Option<Timeouts>,
+    /// With --log: after how many entries a snapshot stands for them [default: 10000]
+    #[arg(long, value_name = "N", requires = "log")]
+    #[arg(help_heading = "The cluster")]
+    pub(super) snapshot_after: Option<NonZeroU64>,
     /// Variants of lock or log to switch on, separated by commas; `tenure list NAME` shows them
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     #[arg(help_heading = "The cluster")]

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::net::SocketAddr;
+use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -39,6 +40,9 @@ const MOST_CLIENTS: u32 = 256;
 const TIMEOUTS: Timeouts =
     Timeouts { least: Duration::from_millis(150), most: Duration::from_millis(300) };
 
+/// After how many entries a snapshot stands for them, where nobody says after how many.
+const SNAPSHOT_AFTER: NonZeroU64 = NonZeroU64::new(10_000).expect("it is not 0");
+
 /// A log that is kept in place of a lock.
 #[derive(Clone, Debug)]
 pub(super) struct LogPlan {
@@ -46,6 +50,8 @@ pub(super) struct LogPlan {
     pub(super) variants: Vec<String>,
     pub(super) clients: u32,
     pub(super) timeouts: Timeouts,
+    /// After how many entries a snapshot stands for them.
+    pub(super) snapshot_after: NonZeroU64,
 }
 
 /// A run that is possible.
@@ -198,7 +204,9 @@ fn log(options: &Options) -> Result<Option<LogPlan>, Failure> {
         )));
     }
     let timeouts = options.election_timeout.unwrap_or(TIMEOUTS);
-    Ok(Some(LogPlan { name, variants: options.variant.clone(), clients, timeouts }))
+    let snapshot_after = options.snapshot_after.unwrap_or(SNAPSHOT_AFTER);
+    let variants = options.variant.clone();
+    Ok(Some(LogPlan { name, variants, clients, timeouts, snapshot_after }))
 }
 
 fn card_of_log(size: u32, log: &LogPlan) -> Result<Card, Failure> {

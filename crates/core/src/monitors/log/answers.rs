@@ -46,9 +46,14 @@ impl Monitor<Command, Event> for AnsweredOnce {
     }
 }
 
-/// What is committed was appended by somebody.
+/// What is committed was appended by somebody, and what a process begins with was handed over by
+/// one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Appended(BTreeSet<Payload>);
+pub struct Appended {
+    payloads: BTreeSet<Payload>,
+    /// By index: what a state machine had come to.
+    states: BTreeSet<(u64, Payload)>,
+}
 
 impl Appended {
     /// Before anything was appended.
@@ -69,11 +74,21 @@ impl Monitor<Command, Event> for Appended {
     ) -> Result<(), Violation> {
         match seen {
             Observed::Command { command: Command::Append { payload, .. }, .. } => {
-                self.0.insert(payload.clone());
+                self.payloads.insert(payload.clone());
+            }
+            Observed::Command { command: Command::Compact { index, state, .. }, .. } => {
+                self.states.insert((*index, state.clone()));
+            }
+            Observed::Event(Event::Restored { index, state, .. }) => {
+                if !self.states.contains(&(*index, state.clone())) {
+                    let says =
+                        format!("{at} begins with {state} as of {index}, to which nobody had come");
+                    return Err(Violation { at, says });
+                }
             }
             Observed::Event(Event::Committed { index, entry }) => {
                 if let Content::Payload(payload) = &entry.content
-                    && !self.0.contains(payload)
+                    && !self.payloads.contains(payload)
                 {
                     let says = format!("{payload}, committed at {index}, was never appended");
                     return Err(Violation { at, says });
@@ -117,5 +132,19 @@ mod tests {
         let asked = Observed::Command { command: &command, clock: None };
         assert_eq!(monitor.observe(ONE, asked), Ok(()));
         assert_eq!(monitor.observe(ONE, Observed::Event(&committed)), Ok(()));
+    }
+
+    #[test]
+    fn a_snapshot_that_nobody_handed_over_is_seen() {
+        let state = Payload::from(7);
+        let members = alloc::boxed::Box::default();
+        let restored = Event::Restored { index: 2, term: 1, members, state: state.clone() };
+        for (index, holds) in [(2, true), (1, false)] {
+            let mut monitor = Appended::new();
+            let command = Command::Compact { ticket: 1, index, state: state.clone() };
+            let asked = Observed::Command { command: &command, clock: None };
+            assert_eq!(monitor.observe(ONE, asked), Ok(()));
+            assert_eq!(monitor.observe(ONE, Observed::Event(&restored)).is_ok(), holds);
+        }
     }
 }

@@ -87,6 +87,10 @@ pub(super) struct Entries {
     pub(super) terms: Option<(u64, u64)>,
     /// The numbers of the processes that were told of every one of them.
     pub(super) told: Vec<u32>,
+    /// How many snapshots nodes had that stood for entries.
+    pub(super) snapshots: u64,
+    /// How many of those a leader sent, to a node that lacked what they stood for.
+    pub(super) snapshots_sent: u64,
 }
 
 impl Summary {
@@ -120,6 +124,7 @@ impl Summary {
         let asked = count(operations, course.refusals, course.repeats);
         let rate = if seconds > 0.0 { asked.answered as f64 / seconds } else { 0.0 };
         let complete = ledger.complete();
+        let (snapshots, snapshots_sent) = ledger.snapshots();
         Summary {
             nodes: plan.size,
             log: log.name.clone(),
@@ -138,6 +143,8 @@ impl Summary {
                 committed: ledger.entries(),
                 terms: ledger.terms(),
                 told: complete.into_iter().map(ProcessId::number).collect(),
+                snapshots,
+                snapshots_sent,
             },
             counter: counter(operations, &ledger),
             violations: violated.len(),

@@ -57,12 +57,23 @@ fn head(summary: &Summary) -> String {
     )
 }
 
-fn log(Entries { committed, terms, told }: &Entries) -> String {
+fn log(Entries { committed, terms, told, snapshots, snapshots_sent }: &Entries) -> String {
     let told: Vec<String> = told.iter().map(|number| format!("P{number}")).collect();
     let terms = match terms {
         None => return "no entries".to_owned(),
         Some((first, last)) if first == last => format!("term {first}"),
         Some((first, last)) => format!("terms {first} to {last}"),
     };
-    format!("{} entries of {terms}, in one order, told to {}", grouped(*committed), told.join(" "))
+    let snapshots = match (snapshots, snapshots_sent) {
+        (0, _) => String::new(),
+        (_, 0) => format!("; {} snapshots", grouped(*snapshots)),
+        (_, sent) => {
+            format!("; {} snapshots, {} of them sent", grouped(*snapshots), grouped(*sent))
+        }
+    };
+    format!(
+        "{} entries of {terms}, in one order, told to {}{snapshots}",
+        grouped(*committed),
+        told.join(" ")
+    )
 }
