@@ -22,10 +22,15 @@ struct Keeper {
 
 impl Keeper {
     fn new() -> Keeper {
+        Keeper::with_snapshots_after(10_000)
+    }
+
+    fn with_snapshots_after(entries: u64) -> Keeper {
         let nodes = Nodes::on_loopback(1);
         let clients = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let section = format!(
-            "[log]\nalgorithm = \"raft-log\"\nclients = \"{clients}\"\nelection_ms = [20, 40]\n"
+            "[log]\nalgorithm = \"raft-log\"\nclients = \"{clients}\"\nelection_ms = [20, 40]\n\
+             snapshot_after = {entries}\n"
         );
         nodes.configure(1, &section);
         Keeper { nodes, clients }
@@ -121,6 +126,71 @@ fn what_a_disk_did_not_save_is_not_acknowledged_and_not_tried_again() {
         let found: u64 = found.strip_prefix("counter ").unwrap().parse().unwrap();
         assert!((counted..=counted + 1).contains(&found), "{call}: {counted}, and {found} later");
     }
+}
+
+/// A node that is killed at one of the calls that concern its state.
+fn killed_at(state: &Path, number: u32) -> Vec<String> {
+    let mut line = ["strace", "-D", "-f", "-qq", "-o", "/dev/null"].map(str::to_owned).to_vec();
+    let mut files = ["state", "state.next", "log.next"].map(str::to_owned).to_vec();
+    files.extend((0..99).map(|log| format!("log-{log:010}")));
+    for file in files {
+        line.extend(["-P".to_owned(), state.join(file).display().to_string()]);
+    }
+    line.push("-e".to_owned());
+    line.push(format!("inject=all:signal=KILL:when={number}"));
+    line
+}
+
+/// Kills a node at every so many of the calls by which it saves entries and snapshots, and finds
+/// all that it said, and at most what it was about to say. How often it was killed.
+fn killed_at_every(step: u32) -> u32 {
+    let keeper = Keeper::with_snapshots_after(3);
+    let (mut counted, mut number, mut kills) = (0, 0, 0);
+    for at in (1..).step_by(step as usize) {
+        let mut node = keeper.nodes.start(1, &killed_at(&keeper.state(), at));
+        for _ in 0..8 {
+            number += 1;
+            match keeper.answered(&mut node, &format!("add 1.{number}")) {
+                Some(answer) => counted = answer.strip_prefix("counter ").unwrap().parse().unwrap(),
+                None => break,
+            }
+        }
+        let is_alive = node.status().is_none();
+        drop(node);
+        let mut node = keeper.nodes.start(1, &[]);
+        let found = keeper.answered(&mut node, "get counter");
+        let found: Option<u64> =
+            found.map(|it| it.strip_prefix("counter ").unwrap().parse().unwrap());
+        let Some(found) = found else { panic!("killed at call {at}: {}", node.log()) };
+        assert!((counted..=counted + 1).contains(&found), "call {at}: {counted}, then {found}");
+        counted = found;
+        node.signal(Signal::KILL);
+        node.wait();
+        if is_alive {
+            break;
+        }
+        kills += 1;
+    }
+    kills
+}
+
+#[test]
+fn a_crash_while_a_snapshot_is_saved_loses_nothing_that_was_acknowledged() {
+    let _alone = alone();
+    if !can_make_calls_fail() {
+        eprintln!("skipped: needs strace");
+        return;
+    }
+    assert!(killed_at_every(29) > 1);
+}
+
+#[test]
+#[ignore = "kills at every call: cargo test -p tenure --test cluster -- --ignored kept::"]
+fn a_crash_at_any_call_while_snapshots_are_saved_loses_nothing_that_was_acknowledged() {
+    let _alone = alone();
+    let kills = killed_at_every(1);
+    eprintln!("killed at {kills} calls");
+    assert!(kills > 20);
 }
 
 /// The same places each time: in the head, in records, in the last one, behind it.

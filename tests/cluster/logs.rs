@@ -67,7 +67,7 @@ fn a_node_that_was_away_for_long_is_caught_up_by_a_snapshot() {
     assert!(entries["snapshots"].as_u64() > entries["snapshots_sent"].as_u64(), "{result:#}");
     // The control: it is sent entries where the log is as long as the run.
     let faults = "--kill 3@300ms --restart 3@600ms --duration 1s";
-    let result = run(&format!("--nodes 3 --clients 8 {faults}"), 0);
+    let result = run(&format!("--nodes 3 --clients 8 --snapshot-after 100000 {faults}"), 0);
     assert_sound(&result);
     assert_eq!(result["entries"]["snapshots"], 0, "{result:#}");
 }

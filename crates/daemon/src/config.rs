@@ -208,7 +208,7 @@ pub struct Log {
 }
 
 const fn snapshot_after() -> NonZeroU64 {
-    NonZeroU64::new(10_000).expect("it is not 0")
+    NonZeroU64::new(1_000).expect("it is not 0")
 }
 
 const fn yes() -> bool {

@@ -26,6 +26,8 @@ pub trait Forced: Protocol<Command = Command, Event = Event> {
 pub struct Told {
     /// Whether it leads.
     pub leads: bool,
+    /// Whether it knows of a leader, and follows it.
+    pub hears: bool,
     /// What is in its log.
     pub log: Vec<Content>,
     /// How much of it is committed.
@@ -109,9 +111,9 @@ impl<P: Forced> Group<P> {
     /// First so that nobody hears, until it is not behind in terms; then so that those can hear
     /// who are on its side, as often as it takes.
     fn elect(&mut self, at: usize, network: &Network) -> Result<(), String> {
-        for other in (0..self.processes.len()).filter(|it| *it != at && network.joins(*it, at)) {
-            if self.pre_vote && !self.told[other].leads {
-                self.time_out_unheard(other)?;
+        for one in (0..self.processes.len()).filter(|it| *it == at || network.joins(*it, at)) {
+            if self.pre_vote && self.told[one].hears {
+                self.time_out_unheard(one)?;
             }
         }
         let highest = self.processes.iter().flatten().map(P::term).max().unwrap_or(0);
@@ -205,8 +207,10 @@ impl<P: Forced> Group<P> {
     fn tell(&mut self, at: usize, event: Event) -> Result<(), String> {
         let told = &mut self.told[at];
         match event {
-            Event::Leading { .. } => told.leads = true,
-            Event::Following { .. } => told.leads = false,
+            Event::Leading { .. } => (told.leads, told.hears) = (true, false),
+            Event::Following { leader, .. } => {
+                (told.leads, told.hears) = (false, leader.is_some());
+            }
             Event::Dropped { from } => told.log.truncate(from as usize - 1),
             Event::Stored { index, entry } => {
                 if told.log.len() as u64 + 1 != index {

@@ -55,7 +55,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "FROM..UNTIL", requires = "log")]
     #[arg(help_heading = "The cluster")]
     pub(super) election_timeout: Option<Timeouts>,
-    /// With --log: after how many entries a snapshot stands for them [default: 10000]
+    /// With --log: after how many entries a snapshot stands for them [default: 1000]
     #[arg(long, value_name = "N", requires = "log")]
     #[arg(help_heading = "The cluster")]
     pub(super) snapshot_after: Option<NonZeroU64>,

@@ -41,7 +41,7 @@ const TIMEOUTS: Timeouts =
     Timeouts { least: Duration::from_millis(150), most: Duration::from_millis(300) };
 
 /// After how many entries a snapshot stands for them, where nobody says after how many.
-const SNAPSHOT_AFTER: NonZeroU64 = NonZeroU64::new(10_000).expect("it is not 0");
+const SNAPSHOT_AFTER: NonZeroU64 = NonZeroU64::new(1_000).expect("it is not 0");
 
 /// A log that is kept in place of a lock.
 #[derive(Clone, Debug)]
