@@ -2,7 +2,6 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::num::NonZeroU64;
 #[cfg(feature = "file")]
 use std::path::Path;
 use std::path::PathBuf;
@@ -199,16 +198,10 @@ pub struct Log {
     pub variants: Vec<String>,
     /// Where clients ask, on loopback: anybody on this machine may.
     pub clients: SocketAddr,
-    /// The shortest and the longest election timeout, in milliseconds; without it, they follow
-    /// from `detector.message_ms`.
+    /// The shortest and the longest election timeout, in ms; else by `detector.message_ms`.
     pub election_ms: Option<(u64, u64)>,
-    /// After how many entries the state of a member stands for them, so that its log stays short.
-    #[serde(default = "snapshot_after")]
-    pub snapshot_after: NonZeroU64,
-}
-
-const fn snapshot_after() -> NonZeroU64 {
-    NonZeroU64::new(1_000).expect("it is not 0")
+    /// After how many entries a snapshot stands for them; after 1,000, without it.
+    pub snapshot_after: Option<std::num::NonZeroU64>,
 }
 
 const fn yes() -> bool {

@@ -74,8 +74,8 @@ impl Machine {
         }
     }
 
-    /// What stands for all that was done so far, as a word: the counter, the register, and by client
-    /// the number of its last increment and what that made of the counter. `42_3.18_3.17.42`.
+    /// What stands for all that was done so far, as a word: the counter, the register, and by
+    /// client the number of its last increment and what it made of the counter. `42_3.18_3.17.42`.
     pub fn snapshot(&self) -> Payload {
         let register = self.register.map_or_else(|| "none".to_owned(), |tag| tag.to_string());
         let mut word = format!("{}_{register}", self.counter);

@@ -1,5 +1,6 @@
 //! A node that keeps a log, as a process.
 
+use std::num::NonZeroU64;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -18,6 +19,9 @@ use crate::boot::{Ground, NodeError, outcome, recorder};
 use crate::config::{Config, Log};
 use crate::report::Report;
 use crate::watching::changes;
+
+/// After how many entries a snapshot stands for them, where nobody says after how many.
+const SNAPSHOT_AFTER: NonZeroU64 = NonZeroU64::new(1_000).expect("it is not 0");
 
 /// How often a node tells how far its log has come, if it has come any farther.
 const PROGRESS: Duration = Duration::from_millis(100);
@@ -77,7 +81,7 @@ fn protocol(config: &Config, log: &Log) -> Result<raft_log::Config, NodeError> {
     let variants = log.variants.clone();
     let parameters = Parameters { delay, variants, ..Parameters::plain(config.size()) };
     let plain = raft_log::Config::configured(&parameters)?;
-    let after = log.snapshot_after;
+    let after = log.snapshot_after.unwrap_or(SNAPSHOT_AFTER);
     let config = match plain.snapshot_after {
         Some(_) => plain,
         // Whoever was away for a moment need not be sent all.

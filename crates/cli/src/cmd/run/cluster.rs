@@ -350,7 +350,7 @@ impl<'a> Cluster<'a> {
                 variants: log.variants.clone(),
                 clients: self.desks()[process.index()],
                 election_ms: Some((millis(log.timeouts.least), millis(log.timeouts.most))),
-                snapshot_after: log.snapshot_after,
+                snapshot_after: Some(log.snapshot_after),
             }),
         }
     }
