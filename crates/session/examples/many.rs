@@ -1,5 +1,6 @@
 //! What many leases cost the leader that counts them:
 //! `cargo run --release -p tenure-session --example many`.
+#![allow(clippy::print_stdout, reason = "an example is here to print")]
 
 use std::hint::black_box;
 use std::time::Instant;

@@ -63,7 +63,9 @@ async fn who_asks_twice_because_an_answer_was_lost_waits_as_before() {
     relay.swallows.store(true, Ordering::Relaxed);
     let waits = tokio::spawn(async move { session.lock("a").await });
     timeout(SOON, async {
-        while service.keys().await < 2 || relay.swallows.load(Ordering::Relaxed) {}
+        while service.keys().await < 2 || relay.swallows.load(Ordering::Relaxed) {
+            tokio::task::yield_now().await;
+        }
     })
     .await
     .expect("it queues");

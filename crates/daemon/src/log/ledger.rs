@@ -246,7 +246,9 @@ mod tests {
             ledger.compacted(ProcessId(0), 1);
             ledger.crashed(ProcessId(0));
             let state = Payload::new(state.as_bytes());
-            [0, 2].map(|at| ledger.restored(ProcessId(at), 1, &state));
+            for at in [0, 2] {
+                ledger.restored(ProcessId(at), 1, &state);
+            }
             assert_eq!(ledger.snapshots(), (2, 1), "the third was sent it");
             assert_eq!(ledger.complete().len(), 3);
             let judged = ledger.judge(&operations).err().map(|fault| fault.property);

@@ -79,12 +79,12 @@ impl Monitor<Command, Event> for Appended {
             Observed::Command { command: Command::Compact { index, state, .. }, .. } => {
                 self.states.insert((*index, state.clone()));
             }
-            Observed::Event(Event::Restored { index, state, .. }) => {
-                if !self.states.contains(&(*index, state.clone())) {
-                    let says =
-                        format!("{at} begins with {state} as of {index}, to which nobody had come");
-                    return Err(Violation { at, says });
-                }
+            Observed::Event(Event::Restored { index, state, .. })
+                if !self.states.contains(&(*index, state.clone())) =>
+            {
+                let says =
+                    format!("{at} begins with {state} as of {index}, to which nobody had come");
+                return Err(Violation { at, says });
             }
             Observed::Event(Event::Committed { index, entry }) => {
                 if let Content::Payload(payload) = &entry.content
