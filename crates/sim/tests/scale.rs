@@ -3,10 +3,14 @@
 #[path = "sim/common/mod.rs"]
 mod common;
 
+use std::sync::atomic::AtomicBool;
+
 use allocation_counter::{AllocationInfo, measure};
 use common::{Extrema, Permission, Ring, Rule};
 use tenure_core::{ProcessId, Rank};
-use tenure_sim::{Chance, Configs, Ended, Random, Settings, Simulation, Span, Watched, Workload};
+use tenure_sim::{
+    Chance, Configs, Controls, Ended, Random, Settings, Simulation, Span, Watched, Workload,
+};
 use tenure_trace::Recorded;
 
 /// What a run of so many events allocates, its report included.
@@ -94,4 +98,14 @@ fn a_large_ring_costs_what_theory_says() {
     let report = Simulation::<Extrema>::new(Configs::Each(ids), settings).run().unwrap();
     assert_eq!(report.metrics.sent, expected);
     assert_eq!(report.failures().next(), None);
+}
+
+/// Those who ask at the beginning send as many messages as there are pairs.
+#[test]
+fn whoever_stops_a_large_group_does_not_wait_until_all_have_asked() {
+    let settings = Settings { workload: Workload::entries(1), ..Settings::new(1_000) };
+    let stop = AtomicBool::new(true);
+    let simulation = Simulation::<Permission>::new(Rule::Stamps, settings);
+    let report = simulation.run_with(Controls::new().stopped_by(&stop)).unwrap();
+    assert_eq!((report.ended, report.metrics.sent), (Ended::Stopped, 0));
 }

@@ -85,7 +85,7 @@ where
     /// Runs to the end and says why it ended there.
     pub(crate) fn run(&mut self, controls: &mut Controls<'_>) -> Ended {
         self.boot();
-        self.begin();
+        self.begin(controls);
         loop {
             if let Some(ended) = self.pause(controls) {
                 return ended;
@@ -143,8 +143,9 @@ where
         P::boot(group, self.configs.of(at), stable, &mut self.batch.effects())
     }
 
-    /// The start of the workload: every request of the first moment precedes every delivery.
-    pub(crate) fn begin(&mut self) {
+    /// The start of the workload: every request of the first moment precedes every delivery. As many
+    /// messages as there are pairs may come of it, so whoever stops the run is heeded in between.
+    pub(crate) fn begin(&mut self, controls: &Controls<'_>) {
         self.core.announce_start();
         self.core.script_left = self.script.len();
         for (index, (time, ..)) in self.script.iter().enumerate() {
@@ -165,6 +166,9 @@ where
             None => {}
         }
         for place in 0..self.core.settings.size {
+            if controls.is_stopped() {
+                return;
+            }
             self.begin_user(ProcessId(place));
         }
     }

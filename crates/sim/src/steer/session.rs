@@ -229,7 +229,7 @@ impl<'a, P: Recorded> Session<'a, P> {
         if !self.begun {
             self.begun = true;
             self.steps += 1;
-            self.steered.world.begin();
+            self.steered.world.begin(&Controls::new());
             return Ok(());
         }
         loop {
