@@ -5,6 +5,7 @@ mod check;
 mod costs;
 mod doubtful;
 mod first_hour;
+mod hold;
 mod lab;
 mod log;
 mod operating;

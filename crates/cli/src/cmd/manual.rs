@@ -20,7 +20,8 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     for name in &options.subcommand {
         let found = command.find_subcommand(name).cloned();
         command = found.ok_or_else(|| {
-            let names = command.get_subcommands().map(clap::Command::get_name);
+            let shown = command.get_subcommands().filter(|it| !it.is_hide_set());
+            let names = shown.map(clap::Command::get_name);
             let names = names.collect::<Vec<_>>().join(", ");
             Failure::usage(format!("there is no subcommand `{name}`; there are {names}"))
         })?;

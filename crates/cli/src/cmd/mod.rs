@@ -8,6 +8,7 @@ mod duration;
 mod endpoint;
 mod failure;
 mod group;
+mod hold;
 mod interrupt;
 mod keys;
 mod known;
@@ -60,6 +61,10 @@ enum Subcommands {
     Locks(locks::Options),
     Member(member::Options),
     Snapshot(snapshot::Options),
+    Lock(hold::LockOptions),
+    Elect(hold::ElectOptions),
+    #[command(hide = true)]
+    ExecUnder(hold::ExecOptions),
     Status(status::Options),
     Keys(keys::Options),
     Choose(choose::Options),
@@ -99,7 +104,8 @@ fn missing(words: impl Iterator<Item = String>) -> String {
         typed = format!("{typed} {word}");
         command = found;
     }
-    let names: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+    let shown = command.get_subcommands().filter(|it| !it.is_hide_set());
+    let names: Vec<&str> = shown.map(clap::Command::get_name).collect();
     let names = names.join(", ");
     if command.get_name() == "tenure" {
         return format!("a command is missing: {names}; `tenure run` is the main job");
@@ -122,6 +128,9 @@ impl Subcommands {
             Subcommands::Locks(options) => locks::run(&options),
             Subcommands::Member(options) => member::run(&options),
             Subcommands::Snapshot(options) => snapshot::run(options),
+            Subcommands::Lock(options) => hold::lock(&options),
+            Subcommands::Elect(options) => hold::elect(&options),
+            Subcommands::ExecUnder(options) => hold::exec(&options),
             Subcommands::Status(options) => status::run(&options),
             Subcommands::Keys(options) => keys::run(&options),
             Subcommands::Choose(options) => choose::run(&options),

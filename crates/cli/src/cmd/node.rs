@@ -132,10 +132,10 @@ pub(super) fn log() {
 
 /// The system kills this process when the thread that started it ends, however that happens.
 #[cfg(target_os = "linux")]
-fn end_with(parent: i32) -> Result<(), Failure> {
+pub(super) fn end_with(parent: i32) -> Result<(), Failure> {
     use rustix::process::{Signal, set_parent_process_death_signal};
     set_parent_process_death_signal(Some(Signal::KILL)).map_err(|error| {
-        Failure::environment(format!("cannot tie this node to its parent: {error}"))
+        Failure::environment(format!("cannot tie this process to its parent: {error}"))
     })?;
     // It may have ended before the line above.
     still_there(parent)
@@ -144,7 +144,7 @@ fn end_with(parent: i32) -> Result<(), Failure> {
 /// Without the system's help the end of standard input has to do, which a stopped node does not
 /// see before it continues.
 #[cfg(not(target_os = "linux"))]
-fn end_with(parent: i32) -> Result<(), Failure> {
+pub(super) fn end_with(parent: i32) -> Result<(), Failure> {
     still_there(parent)
 }
 
@@ -152,7 +152,7 @@ fn still_there(parent: i32) -> Result<(), Failure> {
     if getppid().map(Pid::as_raw_pid) == Some(parent) {
         return Ok(());
     }
-    Err(Failure::environment("the process that started this node has ended"))
+    Err(Failure::environment("the process that started this one has ended"))
 }
 
 /// Done when the node is to end: interrupted, or left alone by whoever started it.

@@ -1,0 +1,156 @@
+//! Where the service is, and what becomes of a command whose turn it is.
+
+use std::ffi::OsString;
+use std::future::Future;
+use std::time::Duration;
+
+use clap::Args;
+use tenure_client::{Client, ClientError, Session};
+
+use super::child::told;
+use super::signals::Signals;
+use super::status;
+use super::supervise::{End, Held, supervise};
+use crate::cmd::duration;
+use crate::cmd::failure::Failure;
+use crate::cmd::program;
+
+/// Where the service is and how long its leases are.
+#[derive(Clone, Debug, Args)]
+pub(super) struct Service {
+    /// Where members are: `tenure serve`, or any etcd of 3.4 or later
+    #[arg(long, value_name = "URL,…", value_delimiter = ',')]
+    #[arg(default_value = "http://127.0.0.1:2379")]
+    pub(super) endpoints: Vec<String>,
+    /// How long the lease is: for so long at most it is held when nothing is heard any more
+    #[arg(long, value_name = "TIME", value_parser = duration::parse, default_value = "10s")]
+    pub(super) ttl: Duration,
+    /// How long the command may take to end when it is asked to (TERM) because nothing is heard
+    /// [default: a fifth of --ttl]
+    #[arg(long, value_name = "TIME", value_parser = duration::parse)]
+    pub(super) grace: Option<Duration>,
+}
+
+impl Service {
+    /// How long the command may take to end.
+    pub(super) fn grace(&self) -> Result<Duration, Failure> {
+        let grace = self.grace.unwrap_or(self.ttl / 5);
+        if self.ttl < Duration::from_secs(1) {
+            return Err(Failure::usage("--ttl is at least 1s: leases are counted in seconds"));
+        }
+        if grace > self.ttl / 2 {
+            let says = "--grace is at most half of --ttl, so that there is time to renew the lease";
+            return Err(Failure::usage(says));
+        }
+        Ok(grace)
+    }
+}
+
+/// What is to be run, and how long it may take to end.
+#[derive(Debug)]
+pub(super) struct Task<'a> {
+    pub(super) name: &'a str,
+    pub(super) command: &'a [OsString],
+    pub(super) grace: Duration,
+    /// How long it may take until it can be run.
+    pub(super) within: Option<Duration>,
+}
+
+/// How it ended before there was anything to run.
+enum NotHeld {
+    /// Somebody wants this to end.
+    Signalled(u8),
+    /// It could not be had.
+    Refused(String),
+}
+
+/// Acquires what is to be held, runs the command meanwhile, and gives it up; ends with the status
+/// of the command, or with one of its own.
+pub(super) async fn run_held<F>(
+    service: &Service,
+    task: Task<'_>,
+    acquire: impl FnOnce(Session) -> F,
+) -> Result<u8, Failure>
+where
+    F: Future<Output = Result<Option<Held>, ClientError>>,
+{
+    let mut signals = Signals::new()
+        .map_err(|error| Failure::environment(format!("cannot watch for signals: {error}")))?;
+    let begun = tokio::select! {
+        biased;
+        signal = signals.fatal() => Err(NotHeld::Signalled(of_signal(signal))),
+        session = session(service, task.within) => session.map_err(NotHeld::Refused),
+    };
+    let session = match begun {
+        Ok(session) => session,
+        Err(why) => return Ok(not_held(task.name, why)),
+    };
+    let acquired = tokio::select! {
+        biased;
+        signal = signals.fatal() => Err(NotHeld::Signalled(of_signal(signal))),
+        held = acquire(session.clone()) => match held {
+            Ok(Some(held)) => Ok(held),
+            Ok(None) => Err(NotHeld::Refused("it is another's".to_owned())),
+            Err(error) => Err(NotHeld::Refused(error.to_string())),
+        },
+    };
+    let code = match acquired {
+        Ok(held) => {
+            let ended = supervise(&held, task.name, task.command, task.grace, &mut signals).await?;
+            match ended {
+                End::Done(status) => {
+                    held.give_up().await;
+                    told(status)
+                }
+                End::Lost(why) => {
+                    say(&format!("`{}` was lost: {why}; the command was ended", task.name));
+                    status::LOST
+                }
+            }
+        }
+        Err(why) => not_held(task.name, why),
+    };
+    // Whoever waits need not wait for the lease; if nobody hears this, they do.
+    let _ = tokio::time::timeout(Duration::from_secs(2), session.close()).await;
+    Ok(code)
+}
+
+async fn session(service: &Service, within: Option<Duration>) -> Result<Session, String> {
+    let begun = async {
+        let client = Client::connect(&service.endpoints).await?;
+        client.session(service.ttl).await
+    };
+    let begun = match within {
+        None => Ok(begun.await),
+        Some(within) => tokio::time::timeout(within, begun).await,
+    };
+    let begun: Result<Session, ClientError> =
+        begun.map_err(|_| format!("no answer from {}", service.endpoints.join(", ")))?;
+    begun.map_err(|error| error.to_string())
+}
+
+fn not_held(name: &str, why: NotHeld) -> u8 {
+    match why {
+        NotHeld::Signalled(code) => code,
+        NotHeld::Refused(why) => {
+            say(&format!("`{name}` was not acquired: {why}; the command was not started"));
+            status::NOT_ACQUIRED
+        }
+    }
+}
+
+fn of_signal(signal: rustix::process::Signal) -> u8 {
+    u8::try_from(128 + signal.as_raw()).unwrap_or(u8::MAX)
+}
+
+fn say(line: &str) {
+    eprintln!("{}: {line}", program::name());
+}
+
+/// Ends this process with the status of a command, when nothing is left to do.
+pub(super) fn end(done: Result<u8, Failure>) -> Result<crate::cmd::failure::Status, Failure> {
+    match done? {
+        0 => Ok(crate::cmd::failure::Status::Held),
+        code => std::process::exit(i32::from(code)),
+    }
+}
