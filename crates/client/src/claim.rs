@@ -87,7 +87,7 @@ impl Claim {
             let mut watching = Watching::key(line.clone(), &self.key, self.fence + 1);
             loop {
                 match watching.next().await {
-                    News::Deleted(key) if key == self.key => return,
+                    News::Deleted(gone) if gone.key == self.key => return,
                     News::Deleted(_) | News::Put(_) => {}
                     News::Forgotten | News::Broken => break,
                 }
@@ -273,7 +273,7 @@ impl Place {
             loop {
                 match watching.next().await {
                     News::Deleted(gone) => {
-                        if let Some(wish) = self.waiter.deleted(&gone) {
+                        if let Some(wish) = self.waiter.deleted(&gone.key) {
                             return Some(wish);
                         }
                     }

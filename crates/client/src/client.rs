@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::changes::Changes;
 use crate::endpoint::Endpoint;
 use crate::error::ClientError;
 use crate::line::Line;
@@ -58,6 +59,12 @@ impl Client {
     /// [`ClientError`]
     pub async fn session(&self, ttl: Duration) -> Result<Session, ClientError> {
         Session::begin(self, ttl).await
+    }
+
+    /// Sees who enters and who leaves the queue of a lock or an election, from a revision of the
+    /// service on; 1 is the first.
+    pub fn changes(&self, name: &str, from: u64) -> Changes {
+        Changes::new(self, name, from)
     }
 
     /// Sees who leads an election, now and whenever that changes.

@@ -2,6 +2,7 @@
 //!
 #![doc = include_str!("../README.md")]
 
+mod changes;
 mod claim;
 mod client;
 mod connection;
@@ -16,6 +17,7 @@ mod session;
 mod txn;
 mod watching;
 
+pub use changes::{Change, Changes};
 pub use client::Client;
 pub use error::{ClientError, Lost};
 pub use guard::Guard;

@@ -78,7 +78,7 @@ impl Observer {
                 }
                 // Whoever stands behind the leader changes nothing.
                 News::Put(_) if leader.is_some() => {}
-                News::Deleted(key) if Some(&key) != leader => {}
+                News::Deleted(gone) if Some(&gone.key) != leader => {}
                 News::Put(_) | News::Deleted(_) => self.watching = None,
                 News::Forgotten | News::Broken => {
                     self.watching = None;

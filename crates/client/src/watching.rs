@@ -19,8 +19,8 @@ use crate::line::{Fate, Line, TRY, fate};
 pub(crate) enum News {
     /// A key has a value.
     Put(KeyValue),
-    /// This key is not there any more.
-    Deleted(Vec<u8>),
+    /// This key is not there any more; it has no value, and the revision is that of the deletion.
+    Deleted(KeyValue),
     /// It is not known any more what happened from where it was watched.
     Forgotten,
     /// The member says nothing more. Another may.
@@ -52,7 +52,7 @@ impl Watching {
     }
 
     /// Waits for the next that happens. After [`News::Forgotten`] and [`News::Broken`] it begins
-    /// again from the same revision.
+    /// again behind what it has told.
     pub(crate) async fn next(&mut self) -> News {
         loop {
             if let Some(news) = self.told.pop_front() {
@@ -88,6 +88,9 @@ impl Watching {
             }
             Ok(Some(answer)) => {
                 self.told.extend(answer.events.into_iter().filter_map(news));
+                if let Some(News::Put(kv) | News::Deleted(kv)) = self.told.back() {
+                    self.asked.start_revision = self.asked.start_revision.max(kv.mod_revision + 1);
+                }
                 Ok(())
             }
             Ok(None) => Err(News::Broken),
@@ -106,5 +109,5 @@ fn broken(connection: &Connection, status: &Status) -> News {
 fn news(event: Event) -> Option<News> {
     let is_deleted = event.r#type() == EventType::Delete;
     let kv = event.kv?;
-    Some(if is_deleted { News::Deleted(kv.key) } else { News::Put(kv) })
+    Some(if is_deleted { News::Deleted(kv) } else { News::Put(kv) })
 }

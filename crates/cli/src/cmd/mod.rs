@@ -65,6 +65,8 @@ enum Subcommands {
     Elect(hold::ElectOptions),
     #[command(hide = true)]
     ExecUnder(hold::ExecOptions),
+    #[command(hide = true)]
+    ServiceClient(run::ClientOptions),
     Status(status::Options),
     Keys(keys::Options),
     Choose(choose::Options),
@@ -131,6 +133,7 @@ impl Subcommands {
             Subcommands::Lock(options) => hold::lock(&options),
             Subcommands::Elect(options) => hold::elect(&options),
             Subcommands::ExecUnder(options) => hold::exec(&options),
+            Subcommands::ServiceClient(options) => run::client(&options),
             Subcommands::Status(options) => status::run(&options),
             Subcommands::Keys(options) => keys::run(&options),
             Subcommands::Choose(options) => choose::run(&options),

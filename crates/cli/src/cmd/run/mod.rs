@@ -12,12 +12,14 @@ mod ports;
 mod progress;
 mod record;
 mod schedule;
+mod service;
 mod summary;
 mod table;
 mod wires;
 mod workspace;
 
 pub(crate) use options::Options;
+pub(crate) use service::{ClientOptions, client};
 
 use serde::Serialize;
 use serde_json::json;
@@ -36,6 +38,9 @@ use workspace::Workspace;
 ///
 /// One thread does it all: the system ties a child's life to the thread that started it.
 pub(crate) fn run(options: Options) -> Result<Status, Failure> {
+    if options.service.is_some() {
+        return service::run(&options);
+    }
     let format = options.format;
     let plan = Plan::new(options)?;
     let mut workspace = Workspace::new(plan.directory.as_deref(), plan.size)?;

@@ -17,7 +17,8 @@ Examples:
   tenure run
   tenure run --mutex coordinated:raft --kill leader@2s --restart leader@5s --duration 10s
   tenure run --election raft --partition leader@2s..5s --duration 8s
-  tenure run --log raft-log --kill all@2s --restart all@3s";
+  tenure run --log raft-log --kill all@2s --restart all@3s
+  tenure run --service 3 --clients 8";
 
 /// The main job: a cluster of real processes that elects, locks, is hurt, and is judged
 ///
@@ -45,10 +46,17 @@ pub(crate) struct Options {
     #[arg(conflicts_with_all = ["mutex", "election", "no_lock", "hold", "fifo"])]
     #[arg(help_heading = "The cluster")]
     pub(super) log: Option<String>,
-    /// With --log: how many clients there are [default: 8]
+    /// Have a lock service of so many members (`tenure serve`), and clients who share one lock
     ///
-    /// A quarter of them only read, and so stay with whoever answers them.
-    #[arg(long, value_name = "N", requires = "log")]
+    /// Members and clients are processes. Clients count under the lock, by its fences; what they
+    /// were told is judged beside what the log of the service says.
+    #[arg(long, value_name = "N", conflicts_with_all = ["mutex", "election", "log", "fifo"])]
+    #[arg(help_heading = "The cluster")]
+    pub(super) service: Option<u32>,
+    /// With --log or --service: how many clients there are [default: 8]
+    ///
+    /// A quarter of those of a log only read, and so stay with whoever answers them.
+    #[arg(long, value_name = "N")]
     #[arg(help_heading = "The work")]
     pub(super) clients: Option<u32>,
     /// With --log: the shortest and the longest election timeout [default: 150ms..300ms]

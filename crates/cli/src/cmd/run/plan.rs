@@ -196,7 +196,12 @@ fn validate(options: &Options, fifo: bool) -> Result<(), Failure> {
 
 /// The log that is asked for.
 fn log(options: &Options) -> Result<Option<LogPlan>, Failure> {
-    let Some(name) = options.log.clone() else { return Ok(None) };
+    let Some(name) = options.log.clone() else {
+        return match options.clients {
+            None => Ok(None),
+            Some(_) => Err(Failure::usage("--clients goes with --log or --service")),
+        };
+    };
     let clients = options.clients.unwrap_or(CLIENTS);
     if !(1..=MOST_CLIENTS).contains(&clients) {
         return Err(Failure::usage(format!(

@@ -1,0 +1,219 @@
+//! The members of a service, as child processes.
+
+use std::fs::OpenOptions;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use tenure_core::ProcessId;
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::{Child, Command};
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::time::timeout;
+
+use super::plan::Does;
+use crate::cmd::failure::Failure;
+use crate::cmd::run::ports::Ports;
+use crate::cmd::run::schedule::Target;
+
+/// How long a member may take to end in good order.
+const ENDING: Duration = Duration::from_secs(10);
+
+/// A line that a member said.
+#[derive(Debug)]
+pub(super) struct Said {
+    pub(super) member: usize,
+    pub(super) boot: u32,
+    pub(super) line: String,
+}
+
+#[derive(Debug, Default)]
+struct Member {
+    child: Option<Child>,
+    boot: u32,
+    is_stopped: bool,
+}
+
+/// All of them.
+#[derive(Debug)]
+pub(super) struct Members {
+    members: Vec<Member>,
+    ports: Ports,
+    folder: PathBuf,
+    said: UnboundedSender<Said>,
+    /// Who leads in which term, as was said last.
+    leader: Option<(u64, usize)>,
+    /// Who was killed, stopped or asked to leave as the leader, and did not come back yet.
+    gone_leader: Option<usize>,
+}
+
+impl Members {
+    pub(super) fn start(
+        count: u32,
+        folder: &Path,
+        said: UnboundedSender<Said>,
+    ) -> Result<Members, Failure> {
+        let ports = Ports::reserve(2 * count)
+            .map_err(|error| Failure::environment(format!("cannot reserve ports: {error}")))?;
+        let mut members = Members {
+            members: (0..count).map(|_| Member::default()).collect(),
+            ports,
+            folder: folder.to_path_buf(),
+            said,
+            leader: None,
+            gone_leader: None,
+        };
+        (0..members.members.len()).try_for_each(|index| members.start_one(index))?;
+        Ok(members)
+    }
+
+    /// Where clients are served.
+    pub(super) fn endpoints(&self) -> Vec<String> {
+        self.clients().iter().map(|it| format!("http://{it}")).collect()
+    }
+
+    fn clients(&self) -> &[SocketAddr] {
+        &self.ports.addresses()[self.members.len()..]
+    }
+
+    /// How many are up and not stopped.
+    pub(super) fn up(&self) -> usize {
+        self.members.iter().filter(|it| it.child.is_some() && !it.is_stopped).count()
+    }
+
+    fn start_one(&mut self, index: usize) -> Result<(), Failure> {
+        if self.members[index].child.is_some() {
+            return Ok(());
+        }
+        let name = format!("m{}", index + 1);
+        let peers = &self.ports.addresses()[..self.members.len()];
+        let cluster: Vec<String> =
+            peers.iter().enumerate().map(|(at, it)| format!("m{}=http://{it}", at + 1)).collect();
+        let failed =
+            |error: std::io::Error| Failure::environment(format!("cannot start {name}: {error}"));
+        let log = self.folder.join(format!("{name}.log"));
+        let log = OpenOptions::new().create(true).append(true).open(log).map_err(failed)?;
+        let program = std::env::current_exe().map_err(failed)?;
+        let mut child = Command::new(&program)
+            .args(["exec-under", "--parent", &std::process::id().to_string(), "--"])
+            .arg(&program)
+            .args(["serve", "--name", &name, "--initial-cluster", &cluster.join(",")])
+            .args(["--listen-client-urls", &format!("http://{}", self.clients()[index])])
+            .arg("--data-dir")
+            .arg(self.folder.join(format!("{name}.tenure")))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(log)
+            .process_group(0)
+            .kill_on_drop(true)
+            .spawn()
+            .map_err(failed)?;
+        let member = &mut self.members[index];
+        member.boot += 1;
+        let (boot, said) = (member.boot, self.said.clone());
+        if let Some(out) = child.stdout.take() {
+            tokio::spawn(async move {
+                let mut lines = BufReader::new(out).lines();
+                while let Ok(Some(line)) = lines.next_line().await {
+                    let _ = said.send(Said { member: index, boot, line });
+                }
+            });
+        }
+        member.child = Some(child);
+        Ok(())
+    }
+
+    /// Takes note of what a member said: `m2 leads in term 5`.
+    pub(super) fn hear(&mut self, said: &Said) {
+        if self.members[said.member].boot != said.boot {
+            return;
+        }
+        let Some((leader, term)) = said.line.split_once(" leads in term ") else { return };
+        let leader = leader.strip_prefix('m').and_then(|it| it.parse::<usize>().ok());
+        let term: Option<u64> = term.parse().ok();
+        if let Some((leader, term)) = leader.zip(term)
+            && self.leader.is_none_or(|(known, _)| known <= term)
+        {
+            self.leader = Some((term, leader - 1));
+        }
+    }
+
+    /// Who leads and is up, as far as anybody said.
+    pub(super) fn leader(&self) -> Option<usize> {
+        let (_, leader) = self.leader?;
+        let member = self.members.get(leader)?;
+        (member.child.is_some() && !member.is_stopped).then_some(leader)
+    }
+
+    /// Whom that means now; nobody where nobody leads.
+    pub(super) fn targets(&self, target: Target, does: Does) -> Vec<usize> {
+        match target {
+            Target::All => (0..self.members.len()).collect(),
+            Target::Process(process) => vec![ProcessId::index(process)],
+            Target::Leader if matches!(does, Does::Restart | Does::Resume) => {
+                self.gone_leader.into_iter().collect()
+            }
+            Target::Leader => self.leader().into_iter().collect(),
+        }
+    }
+
+    /// Does something to some at once.
+    pub(super) async fn act(&mut self, indices: &[usize], does: Does) -> Result<(), Failure> {
+        for index in indices {
+            if self.leader() == Some(*index) && !matches!(does, Does::Restart | Does::Resume) {
+                self.gone_leader = Some(*index);
+            }
+            let member = &mut self.members[*index];
+            match does {
+                Does::Kill => member.signal(Signal::KILL),
+                Does::Leave => member.signal(Signal::TERM),
+                Does::Stop => member.signal(Signal::STOP),
+                Does::Resume => member.signal(Signal::CONT),
+                Does::Restart => self.start_one(*index)?,
+            }
+        }
+        for index in indices {
+            let member = &mut self.members[*index];
+            match does {
+                Does::Kill | Does::Leave => member.bury().await,
+                Does::Stop => member.is_stopped = true,
+                Does::Resume => member.is_stopped = false,
+                Does::Restart => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends all of them.
+    pub(super) async fn end(&mut self) {
+        for member in &mut self.members {
+            member.signal(Signal::CONT);
+            member.signal(Signal::TERM);
+        }
+        for member in &mut self.members {
+            member.bury().await;
+        }
+    }
+}
+
+impl Member {
+    fn signal(&self, signal: Signal) {
+        let id = self.child.as_ref().and_then(Child::id);
+        let id = id.and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
+        if let Some(id) = id {
+            // Who has ended is not there to be told.
+            let _ = kill_process(id, signal);
+        }
+    }
+
+    async fn bury(&mut self) {
+        if let Some(mut child) = self.child.take()
+            && timeout(ENDING, child.wait()).await.is_err()
+        {
+            let _ = child.kill().await;
+        }
+        self.is_stopped = false;
+    }
+}

@@ -1,0 +1,54 @@
+//! `tenure run --service`: members of a lock service and clients of it, all processes of their
+//! own; what was done to them, and what came of that.
+
+mod claim;
+mod client;
+mod drive;
+mod judge;
+mod members;
+mod plan;
+mod summary;
+mod table;
+
+pub(crate) use client::{Options as ClientOptions, run as client};
+
+use super::options::Options;
+use super::workspace::Workspace;
+use crate::cmd::failure::{Failure, Status};
+use crate::cmd::interrupt::Interrupts;
+use crate::cmd::output::{Format, print, print_json};
+use plan::Plan;
+use summary::Summary;
+
+/// The lock that all clients want.
+const LOCK: &str = "counter";
+
+/// Starts everybody, hurts the members, ends everybody, judges and prints the table.
+///
+/// One thread does it all: the system ties a child's life to the thread that started it.
+pub(super) fn run(options: &Options) -> Result<Status, Failure> {
+    let plan = Plan::new(options)?;
+    let mut workspace = Workspace::new(options.dir.as_deref(), plan.members)?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::environment(format!("cannot start: {error}")))?;
+    let outcome = runtime.block_on(async {
+        let mut interrupts = Interrupts::new()?;
+        drive::drive(&plan, workspace.path(), &mut interrupts).await
+    });
+    let course = outcome.map_err(|failure| {
+        workspace.keep();
+        failure.see(workspace.path())
+    })?;
+    let mut summary = Summary::new(&plan, course);
+    if !summary.held() {
+        workspace.keep();
+    }
+    summary.directory = workspace.is_kept().then(|| workspace.path().display().to_string());
+    match options.format {
+        Format::Json => print_json(&summary)?,
+        Format::Text => print(&table::table(&summary))?,
+    }
+    Ok(if summary.held() { Status::Held } else { Status::Violated })
+}

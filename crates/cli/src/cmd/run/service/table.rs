@@ -1,0 +1,61 @@
+//! The one table that a run of a service prints.
+
+use super::summary::Summary;
+use crate::cmd::run::table::{Table, grouped};
+
+/// The table, ready to be printed.
+pub(super) fn table(summary: &Summary) -> String {
+    let mut table = Table::default();
+    table.head(&head(summary));
+    table.row("entries", &grouped(summary.entries));
+    table.row("entries per second", &grouped(summary.entries_per_second.round() as u64));
+    table.latency("waiting", summary.latency_ms);
+    table.latency("after a kill", summary.failover_ms);
+    let (faults, kills) = (summary.faults, summary.kills);
+    table.row(
+        "faults",
+        &if faults == 0 { "none".into() } else { format!("{faults}, {kills} kills") },
+    );
+    table.counter(summary.counter);
+    let refused = match summary.refused {
+        0 => "none".to_owned(),
+        many => format!("{} accesses, by their fence", grouped(many)),
+    };
+    table.row("refused", &refused);
+    for judged in ["holds", "incomplete", "violated"] {
+        let same = summary.verdicts.iter().filter(|(_, verdict)| **verdict == judged);
+        let same: Vec<&str> = same.map(|(name, _)| *name).collect();
+        if !same.is_empty() {
+            table.row(judged, &same.join(", "));
+        }
+    }
+    for note in &summary.notes {
+        table.row("note", note);
+    }
+    if !summary.lock {
+        let alone =
+            "there was no lock and no fence: the control experiment, which must lose updates";
+        table.row("note", alone);
+    }
+    for fault in &summary.violated {
+        table.row("VIOLATED", &format!("{}: {}", fault.promise.name(), fault.says));
+    }
+    let many = summary.violations;
+    table.row("violations", &if many == 0 { "none".into() } else { many.to_string() });
+    if let Some(directory) = &summary.directory {
+        table.row("files", directory);
+    }
+    table.finish()
+}
+
+fn head(summary: &Summary) -> String {
+    let Summary { members, clients, seconds, seed, .. } = summary;
+    let many = if *members == 1 { "member" } else { "members" };
+    let asking = if *clients == 1 { "client" } else { "clients" };
+    let lock = if summary.lock { "one lock" } else { "no lock" };
+    let ended = if summary.interrupted { ", interrupted" } else { "" };
+    format!(
+        "a service of {members} {many}, {clients} {asking}, {lock}, {seconds:.1} s of work, seed \
+         {seed}{ended}"
+    )
+}
