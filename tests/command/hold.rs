@@ -244,7 +244,7 @@ fn it_queues_with_clients_of_etcd() {
         client.spawn()
     };
     let Ok(mut theirs) = etcdctl("echo in; sleep 0.3") else {
-        println!("skipped: needs etcdctl");
+        eprintln!("skipped: needs etcdctl");
         return;
     };
     assert_eq!(lines(&mut theirs).next().expect("a line").expect("text"), "in");

@@ -119,7 +119,7 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// [`ClientError::Silence`] if nobody confirms that the lease has ended; it ends by itself then.
+    /// [`ClientError::Silence`] if nobody confirms it; then the lease ends by itself.
     pub async fn close(&self) -> Result<(), ClientError> {
         let _ = self.shared.close.try_send(());
         let mut standing = self.shared.standing.clone();

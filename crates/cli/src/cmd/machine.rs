@@ -30,8 +30,8 @@ pub(crate) fn memory() -> Option<u64> {
     Some(limits.fold(all, u64::min))
 }
 
-/// Interrupts this process when half of the machine's memory is taken, and ends it when that does not
-/// help, before the machine stands still.
+/// Interrupts this process when half of the machine's memory is taken, and ends it when that does
+/// not help, before the machine stands still.
 pub(crate) fn guard_memory() {
     let Some(all) = memory() else { return };
     thread::spawn(move || {

@@ -19,8 +19,8 @@ Examples:
   tenure elect --value host-7 scheduler -- ./schedule.sh
   tenure elect --observe scheduler
 
-Exit status: that of the command, 128 + n if signal n ended it; 120 if this was not elected and the command
-not started; 121 if it led no longer and the command was ended.";
+Exit status: that of the command, 128 + n if signal n ended it; 120 if this was not elected
+and the command not started; 121 if it led no longer and the command was ended.";
 
 /// Run a command while leading, or see who leads
 ///

@@ -16,8 +16,8 @@ Examples:
   tenure lock --try jobs/nightly -- ./report.sh
   tenure lock --timeout 30s --ttl 5s jobs/nightly -- sh -c 'write --fence $TENURE_FENCE'
 
-Exit status: that of the command, 128 + n if signal n ended it; 120 if the lock was not acquired and the
-command not started; 121 if the lock was lost and the command ended.";
+Exit status: that of the command, 128 + n if signal n ended it; 120 if the lock was not
+acquired and the command not started; 121 if the lock was lost and the command ended.";
 
 /// Run a command while a lock is held
 ///

@@ -93,6 +93,19 @@ pub(super) struct Entries {
     pub(super) snapshots_sent: u64,
 }
 
+impl Entries {
+    fn of(ledger: &Ledger) -> Entries {
+        let (snapshots, snapshots_sent) = ledger.snapshots();
+        Entries {
+            committed: ledger.entries(),
+            terms: ledger.terms(),
+            told: ledger.complete().into_iter().map(ProcessId::number).collect(),
+            snapshots,
+            snapshots_sent,
+        }
+    }
+}
+
 impl Summary {
     /// What came of a run, and of judging it.
     pub(in crate::cmd::run) fn new(
@@ -123,8 +136,6 @@ impl Summary {
         let seconds = seconds(operations);
         let asked = count(operations, course.refusals, course.repeats);
         let rate = if seconds > 0.0 { asked.answered as f64 / seconds } else { 0.0 };
-        let complete = ledger.complete();
-        let (snapshots, snapshots_sent) = ledger.snapshots();
         Summary {
             nodes: plan.size,
             log: log.name.clone(),
@@ -139,13 +150,7 @@ impl Summary {
             handover_ms: gap(operations, &course.departures),
             elections: verification.elections.into_iter().map(rounded).collect(),
             partitions: course.apart,
-            entries: Entries {
-                committed: ledger.entries(),
-                terms: ledger.terms(),
-                told: complete.into_iter().map(ProcessId::number).collect(),
-                snapshots,
-                snapshots_sent,
-            },
+            entries: Entries::of(&ledger),
             counter: counter(operations, &ledger),
             violations: violated.len(),
             not_promised: idle.iter().map(|violated| violated.property).collect(),

@@ -242,7 +242,10 @@ impl Recorder {
         let last = async {
             let session = self.client.session(Duration::from_secs(10)).await.ok()?;
             let fence = session.lock(LOCK).await.ok()?.fence();
-            let is_told = |change: &Change| matches!(change, Change::Queued { fence: told, .. } if *told == fence);
+            let is_told = |change: &Change| match change {
+                Change::Queued { fence: told, .. } => *told == fence,
+                _ => false,
+            };
             while !self.changes().iter().any(is_told) {
                 sleep(Duration::from_millis(10)).await;
             }
