@@ -66,7 +66,7 @@ fn help_is_a_command_has_headings_and_ends_with_examples() {
         let help = text(&format!("help {command}"), 0);
         assert_eq!(help, text(&format!("{command} --help"), 0));
         let (_, examples) = help.split_once("\nExamples:\n").expect("examples");
-        assert!((3..=4).contains(&examples.trim_end().lines().count()), "{command}");
+        assert!((3..=5).contains(&examples.trim_end().lines().count()), "{command}");
         assert!(help.contains("\nFaults:\n"), "{command}");
     }
     for (line, title) in [("man", "tenure"), ("man trace diagram", "tenure-trace-diagram")] {

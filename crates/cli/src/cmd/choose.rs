@@ -73,7 +73,8 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
             file.write_all(text.as_bytes()).map_err(refuse)?;
             let says = format!(
                 "written: {0}; start it with: tenure node --config {0}\n\
-                 the other nodes have the same with their own me, directory and page.listen\nwho leads: tenure status {0}\n",
+                 the other nodes have the same with their own me, directory and page.listen\n\
+                 who leads: tenure status {0}\n",
                 path.display()
             );
             eprint!("{}", narrow(&says));

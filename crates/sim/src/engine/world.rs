@@ -143,8 +143,8 @@ where
         P::boot(group, self.configs.of(at), stable, &mut self.batch.effects())
     }
 
-    /// The start of the workload: every request of the first moment precedes every delivery. As many
-    /// messages as there are pairs may come of it, so whoever stops the run is heeded in between.
+    /// The start of the workload: every request of the first moment precedes every delivery. As
+    /// many messages as there are pairs may come of it, so whoever stops the run is heeded between.
     pub(crate) fn begin(&mut self, controls: &Controls<'_>) {
         self.core.announce_start();
         self.core.script_left = self.script.len();
