@@ -22,7 +22,7 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
         command = found.ok_or_else(|| {
             let shown = command.get_subcommands().filter(|it| !it.is_hide_set());
             let names = shown.map(clap::Command::get_name);
-            let names = names.collect::<Vec<_>>().join(", ");
+            let names = super::some(&names.collect::<Vec<_>>());
             Failure::usage(format!("there is no subcommand `{name}`; there are {names}"))
         })?;
     }

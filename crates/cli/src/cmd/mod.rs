@@ -97,6 +97,15 @@ pub fn main(own: Catalogue) -> ExitCode {
     }
 }
 
+/// Names in a line that a terminal has room for: the first of them, which are the most used.
+fn some(names: &[&str]) -> String {
+    const MOST: usize = 12;
+    match names.get(..MOST) {
+        Some(first) if names.len() > MOST => format!("{} and more", first.join(", ")),
+        _ => names.join(", "),
+    }
+}
+
 /// What is said where a subcommand is missing behind these words.
 fn missing(words: impl Iterator<Item = String>) -> String {
     let mut command = Command::command();
@@ -108,7 +117,7 @@ fn missing(words: impl Iterator<Item = String>) -> String {
     }
     let shown = command.get_subcommands().filter(|it| !it.is_hide_set());
     let names: Vec<&str> = shown.map(clap::Command::get_name).collect();
-    let names = names.join(", ");
+    let names = some(&names);
     if command.get_name() == "tenure" {
         return format!("a command is missing: {names}; `tenure run` is the main job");
     }
