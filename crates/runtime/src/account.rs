@@ -1,7 +1,7 @@
 //! What is written down of a step when its effects leave, and not before.
 
 use tenure_core::{ProcessId, VectorClock, Verdict};
-use tenure_trace::Kind;
+use tenure_trace::{Choice, Kind};
 
 /// One step, for the diary. A step that is never saved has not happened, as far as anybody knows.
 #[derive(Debug, Default)]
@@ -15,7 +15,7 @@ pub(crate) struct Account {
     /// Of whom the process's own detector has changed its mind.
     pub(crate) opinions: Vec<(ProcessId, Verdict)>,
     /// What was chosen, and of how many.
-    pub(crate) choices: Vec<(u32, u32)>,
+    pub(crate) choices: Vec<Choice>,
     /// What the process holds after it, where that is wanted and news.
     pub(crate) state: Option<Kind>,
 }

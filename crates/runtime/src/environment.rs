@@ -1,31 +1,43 @@
 //! Where a real process takes its choices and its clock from.
 
+use std::collections::VecDeque;
 use std::time::Instant;
 
 use tenure_core::{Environment, LocalTime};
+use tenure_trace::Choice;
 
 /// The operating system: its entropy, and its monotonic clock since boot of the process.
 #[derive(Debug)]
 pub struct System {
     started: Instant,
-    /// The choices since they were last read, with their bounds: they are recorded.
-    chosen: Vec<(u32, u32)>,
+    /// What is drawn in the next step, as far as it was said.
+    said: VecDeque<u32>,
+    /// The choices since they were last read: they are recorded.
+    chosen: Vec<Choice>,
 }
 
 impl System {
     pub(crate) fn new() -> Self {
-        System { started: Instant::now(), chosen: Vec::new() }
+        System { started: Instant::now(), said: VecDeque::new(), chosen: Vec::new() }
     }
 
-    pub(crate) fn take_choices(&mut self) -> Vec<(u32, u32)> {
+    /// The next number that is drawn in the next step is this, if one is.
+    pub(crate) fn will_draw(&mut self, value: u32) {
+        self.said.push_back(value);
+    }
+
+    pub(crate) fn take_choices(&mut self) -> Vec<Choice> {
+        self.said.clear();
         std::mem::take(&mut self.chosen)
     }
 }
 
 impl Environment for System {
     fn choose(&mut self, bound: u32) -> u32 {
-        let value = u32::try_from(draw(u64::from(bound) - 1)).expect("it is below a u32");
-        self.chosen.push((value, bound));
+        let said = self.said.pop_front().map(|value| value.min(bound - 1));
+        let drawn = || u32::try_from(draw(u64::from(bound) - 1)).expect("it is below a u32");
+        let value = said.unwrap_or_else(drawn);
+        self.chosen.push(Choice { value, bound });
         value
     }
 

@@ -183,15 +183,15 @@ where
             self.presence.judged(peer, verdict);
             self.diary.note(Kind::Suspicion { peer, verdict })?;
         }
-        for (value, bound) in choices {
-            self.diary.note(Kind::Note(format!("chose {value} of {bound}")))?;
-        }
         let messages = released.messages.as_slice().iter();
         let quiet = messages.clone().all(|(_, it)| it.label().layer == Layer::Detector)
             && released.events.as_slice().is_empty();
         // Whoever has a course followed wants to see every step of it.
         if let Some(name) = timer.filter(|_| !quiet || self.posted.is_some()) {
             self.diary.note(Kind::Timer(name))?;
+        }
+        for choice in choices {
+            self.diary.note(Kind::Choice(choice))?;
         }
         for change in released.timers {
             if !was_kept_back || self.timers.let_go(timer_of(&change)) {

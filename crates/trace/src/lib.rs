@@ -28,9 +28,10 @@ pub use contrast::{Contrast, Contrasted, Run};
 pub use fold::logs::{Changed, Kept, Logs};
 pub use fold::standing::{Change, Hold, Life, Standing, Standings};
 pub use format::{
-    Access, AppendError, ApplicationCommand, ApplicationEvent, Asked, ClockUnit, CreateError,
-    Header, Kind, LONGEST_LINE, MOST_PROCESSES, Operation, Passage, ReadError, ReadLimits, Reader,
-    Record, Segments, Source, Told, Trace, VERSION, Who, WriteError, Writer, now, segment, units,
+    Access, AppendError, ApplicationCommand, ApplicationEvent, Asked, Choice, ClockUnit,
+    CreateError, Header, Kind, LONGEST_LINE, MOST_PROCESSES, Operation, Passage, ReadError,
+    ReadLimits, Reader, Record, Segments, Source, Told, Trace, VERSION, Who, WriteError, Writer,
+    now, segment, units,
 };
 pub use merge::{MergeError, Merged, MergedFiles, Seams, merge, merge_files, merge_whole_files};
 pub use plain::plain;

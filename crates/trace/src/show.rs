@@ -8,8 +8,8 @@ use tenure_core::service::{clock, commit, election, mutex, replication, stream, 
 use tenure_core::{Fence, ProcessId, Term, Verdict};
 
 use crate::format::{
-    Access, ApplicationCommand, ApplicationEvent, Asked, ClockUnit, Header, Kind, Operation,
-    Passage, Record, Told, Who,
+    Access, ApplicationCommand, ApplicationEvent, Asked, Choice, ClockUnit, Header, Kind,
+    Operation, Passage, Record, Told, Who,
 };
 use crate::plain::Plain;
 use crate::state::Shown;
@@ -111,6 +111,10 @@ fn tell(f: &mut impl Write, record: &Record) -> fmt::Result {
         Kind::Partition(sides) => write!(f, "the network splits: {}", splits(sides)),
         Kind::Heal => f.write_str("the network is whole again"),
         Kind::Access(access) => accesses(f, access),
+        Kind::Choice(choice) => {
+            let Choice { value, bound } = choice;
+            write!(f, "{at} draws {value} of 0 to {}", bound.saturating_sub(1))
+        }
         Kind::Note(text) => write!(f, "{at} notes: {text}"),
         Kind::State(state) => write!(f, "{at} holds {}", Shown(state)),
         Kind::End if *at == Who::Parent => f.write_str("the run is over"),

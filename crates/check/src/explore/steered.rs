@@ -1,6 +1,6 @@
 //! What happens before a search begins: one step, and no other.
 
-use crate::explore::successors::{FAULT, Successor, Worker};
+use crate::explore::successors::{Successor, Worker};
 
 impl Worker {
     /// Shows the only step of a world before the search; tells whether it is one.
@@ -12,7 +12,9 @@ impl Worker {
     ) -> bool {
         let Some(action) = self.rules.steered.get(&fingerprint).copied() else { return false };
         if let Some(fate) = self.perform(world, fingerprint, action) {
-            visit(Successor { action, label: FAULT, world, fate });
+            // It is taken: whoever waits before the search is not held up by that.
+            let label = self.rules.freight.label(6 << 40, 0);
+            visit(Successor { action, label, world, fate });
         }
         self.undo(world);
         true

@@ -550,8 +550,11 @@ impl Worker {
         }
     }
 
-    /// A unit of time: possible when nothing is due and something is under way.
+    /// A unit of time: possible when nothing is due and something is under way, and no step is said.
     pub(crate) fn tick(&mut self, world: &mut [u32], fingerprint: u64) -> Option<Fate> {
+        if self.rules.steered.contains_key(&fingerprint) {
+            return None;
+        }
         let layout = self.rules.layout;
         let due = (0..layout.size).any(|p| self.memory.local(world[p]).urgent)
             || (0..layout.size).any(|p| self.rules.is_busy(world, p))

@@ -4,6 +4,7 @@ use tenure_core::{
     Batch, Delay, Group, Input, Labelled, Layer, ProcessId, Protocol, TICKS_PER_UNIT, TimerChange,
     Topology, VectorClock, Verdict,
 };
+use tenure_trace::Choice;
 
 use crate::model::fingerprint::{Role, fingerprint};
 use crate::model::intern::{Interned, Interner};
@@ -71,6 +72,8 @@ pub(crate) struct Ran<P: Checkable> {
     pub(crate) events: Vec<P::Event>,
     seen: Vec<Seen<P::Command, P::Event>>,
     application: Option<u32>,
+    /// What was drawn.
+    pub(crate) drawn: Vec<Choice>,
 }
 
 impl<P: Checkable> Processes<P> {
@@ -310,7 +313,8 @@ impl<P: Checkable> Processes<P> {
         let mut runs = Vec::new();
         loop {
             batch.clear();
-            runs.push(run(&mut batch));
+            let ran = run(&mut batch);
+            runs.push(Ran { drawn: batch.environment.drawn(), ..ran });
             if !batch.environment.advance() {
                 break;
             }
@@ -343,7 +347,7 @@ impl<P: Checkable> Processes<P> {
         let shown = messages.iter().filter(|(to, message)| self.shows(local.at, *to, message));
         seen.extend(shown.map(|(to, _)| Seen::Sent { to: *to }));
         let events = batch.events.drain(..).collect();
-        Ran { local, messages, events, seen, application: None }
+        Ran { local, messages, events, seen, application: None, drawn: Vec::new() }
     }
 
     /// Whether a monitor is to see that a message is sent.
@@ -448,7 +452,8 @@ fn suspicion<P: Protocol>(peer: u32, verdict: Verdict) -> Input<P> {
 
 impl<P: Checkable> Ran<P> {
     fn quiet(local: Local<P>) -> Self {
-        Ran { local, messages: Vec::new(), events: Vec::new(), seen: Vec::new(), application: None }
+        let (messages, events, seen) = (Vec::new(), Vec::new(), Vec::new());
+        Ran { local, messages, events, seen, application: None, drawn: Vec::new() }
     }
 }
 

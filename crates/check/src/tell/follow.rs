@@ -90,6 +90,8 @@ pub(crate) struct Follower<'p, P: Checkable> {
     recorder: Recorder<P>,
     /// What was done so far, each step with the fingerprint of the world before it.
     pub(crate) steps: Vec<(u64, Step)>,
+    /// What is drawn in the next step, as far as it was said.
+    drawn: Vec<u32>,
 }
 
 impl<P: Checkable> Theatre for Follower<'_, P> {
@@ -99,7 +101,12 @@ impl<P: Checkable> Theatre for Follower<'_, P> {
             self.recorder.of_all(kind);
             return Ok(());
         }
+        if let Action::Choose { value, .. } = action {
+            self.drawn.push(*value);
+            return Ok(());
+        }
         let found = self.replay.steps().into_iter().find(|step| self.is(action, *step));
+        self.drawn.clear();
         let step = found.ok_or_else(|| Impossible::Now(action.clone()))?;
         match action {
             Action::Deliver(pick) | Action::Lose(pick) | Action::Duplicate(pick) => {
@@ -126,7 +133,7 @@ impl<'p, P: Checkable> Follower<'p, P> {
     ) -> Self {
         let replay = Replay::beginning(processes, rules, world, fingerprint);
         let recorder = Recorder::new(processes.setting.size);
-        let mut follower = Follower { replay, recorder, steps: Vec::new() };
+        let mut follower = Follower { replay, recorder, steps: Vec::new(), drawn: Vec::new() };
         follower.boot(processes);
         follower
     }
@@ -144,7 +151,10 @@ impl<'p, P: Checkable> Follower<'p, P> {
     }
 
     fn is(&mut self, action: &Action, step: Step) -> bool {
-        let Taken { kind, at, what, .. } = self.replay.told(step);
+        let Taken { kind, at, what, drawn, .. } = self.replay.told(step);
+        if self.drawn.iter().zip(&drawn).any(|(said, drawn)| *said != drawn.value) {
+            return false;
+        }
         match (action, what, kind) {
             (Action::Ask(asking), What::Command(command), _) => {
                 asking.at == at && P::Command::understand(asking).as_ref() == Some(&command)

@@ -100,6 +100,7 @@ impl<P: Checkable> Recorder<P> {
                 self.of_all(Kind::Note(TIME_PASSES.to_owned()));
             }
         }
+        taken.drawn.iter().for_each(|drawn| self.note(at, Kind::Choice(*drawn)));
         self.effects(at, &taken.messages, &taken.events);
     }
 

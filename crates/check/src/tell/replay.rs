@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use tenure_core::{Order, ProcessId, Protocol, Verdict};
+use tenure_trace::Choice;
 
 use crate::explore::Explored;
 use crate::explore::successors::{Seed, TIME, Worker};
@@ -48,6 +49,8 @@ pub(crate) struct Taken<P: Protocol> {
     pub(crate) messages: Vec<(ProcessId, P::Message)>,
     /// What it told its user.
     pub(crate) events: Vec<P::Event>,
+    /// What it drew.
+    pub(crate) drawn: Vec<Choice>,
 }
 
 /// What a step was about.
@@ -201,6 +204,7 @@ impl<'p, P: Checkable> Replay<'p, P> {
             what,
             messages: Vec::new(),
             events: Vec::new(),
+            drawn: Vec::new(),
         };
         let Some(cause) = self.plain.cause(&self.real, action) else {
             let what = self.broken(action);
@@ -215,7 +219,7 @@ impl<'p, P: Checkable> Replay<'p, P> {
         let what = self.what(&local, cause);
         let ran = self.processes.runs(&local, cause).swap_remove(action.outcome());
         let taken = quiet(local.at, what);
-        Taken { messages: ran.messages, events: ran.events, ..taken }
+        Taken { messages: ran.messages, events: ran.events, drawn: ran.drawn, ..taken }
     }
 
     fn broken(&mut self, action: Action) -> What<P> {
@@ -295,7 +299,8 @@ impl<'p, P: Checkable> Replay<'p, P> {
             Cause::Greet(_) => Kind::Greet,
             Cause::Mute => Kind::Mute,
         };
-        Taken { kind, at: local.at, what, messages: Vec::new(), events: Vec::new() }
+        let (messages, events, drawn) = (Vec::new(), Vec::new(), Vec::new());
+        Taken { kind, at: local.at, what, messages, events, drawn }
     }
 
     /// Whether a process is down now.

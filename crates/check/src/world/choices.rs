@@ -1,6 +1,7 @@
 //! Every value of every choice: an odometer instead of a random source.
 
 use tenure_core::{Environment, LocalTime};
+use tenure_trace::Choice;
 
 /// An environment that walks through all combinations of choices, one run of a handler each.
 ///
@@ -17,12 +18,30 @@ pub(crate) struct Odometer {
 struct Wheel {
     value: u32,
     bound: u32,
+    /// Whether it is the reading of a clock.
+    is_clock: bool,
 }
 
 impl Odometer {
     /// An odometer under which a local clock reads anything below `clock_readings`.
     pub(crate) fn new(clock_readings: u32) -> Self {
         Odometer { wheels: Vec::new(), place: 0, clock_readings: clock_readings.max(1) }
+    }
+
+    /// What was drawn in this run, each with what it is less than.
+    pub(crate) fn drawn(&self) -> Vec<Choice> {
+        let drawn = self.wheels[..self.place].iter().filter(|wheel| !wheel.is_clock);
+        drawn.map(|wheel| Choice { value: wheel.value, bound: wheel.bound }).collect()
+    }
+
+    fn turn(&mut self, bound: u32, is_clock: bool) -> u32 {
+        if self.place == self.wheels.len() {
+            self.wheels.push(Wheel { value: 0, bound, is_clock });
+        }
+        let wheel = self.wheels[self.place];
+        assert_eq!(wheel.bound, bound, "a handler chooses alike when it is run again");
+        self.place += 1;
+        wheel.value
     }
 
     /// Turns to the next combination; `false` when all have been run.
@@ -42,17 +61,11 @@ impl Odometer {
 
 impl Environment for Odometer {
     fn choose(&mut self, bound: u32) -> u32 {
-        if self.place == self.wheels.len() {
-            self.wheels.push(Wheel { value: 0, bound });
-        }
-        let wheel = self.wheels[self.place];
-        assert_eq!(wheel.bound, bound, "a handler chooses alike when it is run again");
-        self.place += 1;
-        wheel.value
+        self.turn(bound, false)
     }
 
     fn local_clock(&mut self) -> LocalTime {
-        LocalTime(u64::from(self.choose(self.clock_readings)) * tenure_core::TICKS_PER_UNIT)
+        LocalTime(u64::from(self.turn(self.clock_readings, true)) * tenure_core::TICKS_PER_UNIT)
     }
 }
 

@@ -8,6 +8,8 @@ use tenure_algorithms::mutex::leased::{Config, Switch};
 use tenure_check::{Check, Judgement};
 use tenure_core::monitors::{Fencing, MutualExclusion};
 use tenure_core::{ProcessId, TICKS_PER_UNIT};
+use tenure_sim::{Configs, Settings, Simulation};
+use tenure_trace::{Action, Course, Header, Kind, Record, Service, Source, merge_files};
 
 /// Two, of whom the first is the service, where time passes for all alike.
 fn two(switches: &[Switch]) -> Check<Leased> {
@@ -36,6 +38,18 @@ fn who_crashes_inside_is_ended_by_its_lease_however_often_leaders_change() {
     assert_eq!(full.of("progress"), Judgement::Violated, "{full}");
 }
 
+/// How the card shows it: P2 is inside and has crashed before the search begins, and no time has
+/// passed.
+#[test]
+fn what_is_said_to_happen_before_happens_before_time_passes() {
+    let before = "enter p2; deliver p2→p1; deliver p1→p2; deliver p2→p1; deliver p1→p2; crash p2";
+    let before = || before.split("; ").map(|action| action.parse().expect("an action"));
+    let check = |switches: &[Switch]| two(switches).crashing(1).after(before()).progress().run();
+    check(&[]).assert_holds();
+    let full = check(&[Switch::TtlJumpsBack]);
+    assert_eq!(full.of("progress"), Judgement::Violated, "{full}");
+}
+
 /// The negative controls: each rule is needed.
 #[test]
 fn without_one_of_its_rules_two_are_inside_or_somebody_is_never_served() {
@@ -52,12 +66,62 @@ fn without_one_of_its_rules_two_are_inside_or_somebody_is_never_served() {
     assert_eq!(unserved.of("progress"), Judgement::Violated, "{unserved}");
 }
 
+/// Whether the leader or the one before hears a renewal is drawn. Who follows the course draws the
+/// same, wherever that is; with other draws the next step is not possible.
+#[test]
+fn a_counterexample_in_which_something_is_drawn_happens_again_in_every_engine() {
+    let mistake = [Switch::DeadlineFromAnswer];
+    let report = exclusive(&mistake).partitioning(P2).run();
+    let found = report.counterexample("mutual-exclusion").expect("it is violated");
+    let course = Course::of_trace(&found.trace).expect("a course");
+    assert_eq!(course.steps(), found.length());
+    let variants = Variants::none().with(Switch::DeadlineFromAnswer);
+    let config = Config { rounds: 1, variants, ..Config::plain(TICKS_PER_UNIT) };
+    let folder = tempfile::tempdir().expect("a folder");
+    let header = Header::new("leased", Service::Mutex, 2, Source::Node);
+    let nodes =
+        tenure_runtime::follow::<Leased>(&course, |_| config.clone(), folder.path(), &header);
+    let nodes = merge_files(nodes.expect("each step is possible")).expect("traces of one run");
+    let checker = Check::<Leased>::with(2, config.clone()).follow(&course);
+    let file = folder.path().join("simulated.ndjson");
+    let to = std::fs::File::create(&file).expect("a file");
+    let simulation = Simulation::<Leased>::new(Configs::Shared(config), Settings::new(2));
+    simulation.follow(&course, to).expect("each step is possible");
+    let simulated = merge_files(vec![file]).expect("a trace");
+    let told = |records: &[Record]| {
+        let of_users = |record: &&Record| matches!(record.kind, Kind::Event(_));
+        records.iter().filter(of_users).map(|it| (it.process, it.kind.clone())).collect::<Vec<_>>()
+    };
+    let wanted = told(&found.trace.records);
+    assert_eq!(told(&nodes.records), wanted, "over TCP");
+    assert_eq!(told(&simulated.records), wanted, "in the simulator");
+    assert_eq!(told(&checker.expect("each step is possible").records), wanted, "in the checker");
+    // The negative control: whoever draws something else does not come as far.
+    let choose = |at, value: u32| Action::Choose { at, value: 1 - value };
+    let others = course.actions.iter().map(|action| match action {
+        Action::Choose { at, value } => choose(*at, *value),
+        action => action.clone(),
+    });
+    let other = Course { actions: others.collect(), ..course.clone() };
+    assert_ne!(other, course, "something is drawn");
+    let variants = Variants::none().with(Switch::DeadlineFromAnswer);
+    let config = Config { rounds: 1, variants, ..Config::plain(TICKS_PER_UNIT) };
+    assert!(Check::<Leased>::with(2, config).follow(&other).is_err());
+}
+
 #[test]
 #[ignore = "half a minute"]
 fn a_grant_to_a_session_that_is_over_lets_two_in() {
     let check = exclusive(&[Switch::GrantToDeadSession]).entries([2, 1]).losing(3).in_flight(2);
     let report = check.run();
     assert_eq!(report.of("mutual-exclusion"), Judgement::Violated, "{report}");
+}
+
+#[test]
+fn a_message_that_arrives_twice_lets_nobody_in_beside_another() {
+    let report = two(&[]).duplicating(1).in_flight(2).run();
+    report.assert_holds();
+    assert_eq!(report.states, 137_585, "{report}");
 }
 
 #[test]

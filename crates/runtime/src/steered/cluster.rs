@@ -204,6 +204,9 @@ impl<P: Recorded> Cluster<P> {
                 Some(command) => self.order(asking.at, Move::Ask(command)).await,
                 None => Ok(None),
             },
+            // Of the boot of a process that is down nothing can be said beforehand.
+            Action::Choose { at, .. } if self.is_down(*at) => Ok(Some(())),
+            Action::Choose { at, value } => self.order(*at, Move::Choose(*value)).await,
             Action::Fire { at, timer } => self.order(*at, Move::Fire(timer.clone())).await,
             Action::Suspicion { at, peer, verdict } => {
                 self.order(*at, Move::Suspicion(*peer, *verdict)).await

@@ -40,6 +40,8 @@ pub(super) enum Move<P: Protocol> {
     Tell(ProcessId),
     /// A message of a peer's application arrives, and what its sender knew.
     Hear(Which, Option<VectorClock>),
+    /// The next number that it draws is that, if it draws one in its next step.
+    Choose(u32),
     /// A timer fires.
     Fire(String),
     /// The detector speaks.
@@ -197,6 +199,10 @@ where
                 diary.learn(clock.as_ref());
                 let passage = Passage::of_applications(which.from, which.session, which.number);
                 Some(diary.note(Kind::Receive(passage))?)
+            }
+            Move::Choose(value) => {
+                self.driver.node.environment().will_draw(value);
+                Some(())
             }
             Move::Fire(name) => {
                 let timers = &mut self.driver.outlet.timers;

@@ -1,11 +1,13 @@
 //! The thin generic shell: processes, their messages and their timers.
 
+use std::collections::VecDeque;
+
 use tenure_core::service::{election, mutex, office};
 use tenure_core::{
     Batch, Environment, Group, Input, Labelled, LocalTime, Observed, ProcessId, Protocol,
     TimerChange, Verdict,
 };
-use tenure_trace::{Heard, Kind, Recorded, Spoken};
+use tenure_trace::{Choice, Heard, Kind, Recorded, Spoken};
 
 use crate::engine::agenda::Act;
 use crate::engine::chats::Stamping;
@@ -27,23 +29,31 @@ use crate::settings::workload::Initiators;
 const CHUNK: u64 = 4096;
 
 /// Where the algorithm's choices and clock readings come from.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Sources {
     choices: Random,
     clocks: Clocks,
     at: ProcessId,
     now: u64,
+    /// What is drawn in the next step, as far as it was said.
+    said: VecDeque<u32>,
+    /// What was drawn in the step that is taken.
+    drawn: Vec<Choice>,
 }
 
 impl Sources {
-    pub(crate) const fn new(choices: Random, clocks: Clocks) -> Self {
-        Sources { choices, clocks, at: ProcessId(0), now: 0 }
+    pub(crate) fn new(choices: Random, clocks: Clocks) -> Self {
+        let (said, drawn) = (VecDeque::new(), Vec::new());
+        Sources { choices, clocks, at: ProcessId(0), now: 0, said, drawn }
     }
 }
 
 impl Environment for Sources {
     fn choose(&mut self, bound: u32) -> u32 {
-        self.choices.below(u64::from(bound)) as u32
+        let said = self.said.pop_front().map(|value| value.min(bound - 1));
+        let value = said.unwrap_or_else(|| self.choices.below(u64::from(bound)) as u32);
+        self.drawn.push(Choice { value, bound });
+        value
     }
 
     fn local_clock(&mut self) -> LocalTime {
@@ -319,11 +329,11 @@ where
             return false;
         }
         // Tried on a copy: choices are drawn once.
-        let random = self.batch.environment.choices.clone();
+        let sources = self.batch.environment.clone();
         let mut after = self.processes[at.index()].clone();
         after.step(input.clone(), &mut self.batch.effects());
         self.batch.clear();
-        self.batch.environment.choices = random;
+        self.batch.environment = sources;
         if after.stable() == self.processes[at.index()].stable() {
             return false;
         }
@@ -488,6 +498,9 @@ where
 
     /// Carries out what a step of `at` asked for.
     fn release(&mut self, at: ProcessId) {
+        if !self.batch.environment.drawn.is_empty() {
+            self.trace_choices(at);
+        }
         if !self.batch.events.is_empty() {
             self.release_events(at);
         }
@@ -508,6 +521,21 @@ where
             self.ask(again, mutex::Command::Enter);
             self.agree(again);
         }
+    }
+
+    /// Writes down what was drawn, where that is wanted.
+    #[cold]
+    fn trace_choices(&mut self, at: ProcessId) {
+        for choice in std::mem::take(&mut self.batch.environment.drawn) {
+            if self.core.recorder.is_some() {
+                self.core.trace(at, Kind::Choice(choice));
+            }
+        }
+    }
+
+    /// What is drawn in the next step, as far as it draws anything; nothing more was said.
+    pub(crate) fn will_draw(&mut self, said: VecDeque<u32>) {
+        self.batch.environment.said = said;
     }
 
     /// Writes down what a process holds now, where that is wanted and news.

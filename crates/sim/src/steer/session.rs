@@ -212,9 +212,12 @@ impl<'a, P: Recorded> Session<'a, P> {
 
     fn step_with(&mut self, controls: &mut Controls<'_>) -> Result<(), Halt> {
         if let Some(course) = &mut self.course {
-            if let Some(action) = course.pop_front() {
+            while let Some(action) = course.pop_front() {
                 let is_last = course.is_empty();
                 self.steered.perform(&action).map_err(Halt::Impossible)?;
+                if !action.is_step() {
+                    continue;
+                }
                 self.steps += 1;
                 if is_last {
                     self.leave_course();
@@ -365,7 +368,9 @@ impl<'a, P: Recorded> Session<'a, P> {
     /// What the next step does; nothing when the run is over.
     pub fn next(&self) -> Option<Next> {
         match &self.course {
-            Some(course) if !course.is_empty() => self.next_of_course(&course[0]),
+            Some(course) if !course.is_empty() => {
+                course.iter().find(|it| it.is_step()).and_then(|it| self.next_of_course(it))
+            }
             _ if self.ended.is_some() => None,
             _ => self.next_by_itself(),
         }

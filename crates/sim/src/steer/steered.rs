@@ -1,5 +1,7 @@
 //! What somebody outside of a run does in it: a message is lost, a process crashes.
 
+use std::collections::VecDeque;
+
 use tenure_core::service::{mutex, office};
 use tenure_core::{Labelled, Order, ProcessId, Protocol, TICKS_PER_UNIT};
 use tenure_trace::{Action, Impossible, Pick, Recorded, Spoken, Theatre, timer_named};
@@ -21,6 +23,8 @@ pub(crate) struct Steered<'a, P: Protocol> {
     pub(crate) world: World<'a, P>,
     /// What users have said and not heard yet: from, to and number.
     told: Vec<(ProcessId, ProcessId, u32)>,
+    /// What is drawn in the next step, as far as it was said.
+    drawn: VecDeque<u32>,
 }
 
 /// A message under way.
@@ -46,8 +50,15 @@ impl<M: Labelled> Sent<'_, M> {
 impl<P: Recorded> Theatre for Steered<'_, P> {
     /// Time passes with each step.
     fn perform(&mut self, action: &Action) -> Result<(), Impossible> {
+        if let Action::Choose { value, .. } = action {
+            self.drawn.push_back(*value);
+            return Ok(());
+        }
         self.world.core.now += STEP;
-        self.act(action).ok_or_else(|| Impossible::Now(action.clone()))
+        self.world.will_draw(std::mem::take(&mut self.drawn));
+        let done = self.act(action).ok_or_else(|| Impossible::Now(action.clone()));
+        self.world.will_draw(VecDeque::new());
+        done
     }
 }
 
@@ -56,7 +67,7 @@ impl<'a, P: Recorded> Steered<'a, P> {
         // From now on anybody may crash.
         world.core.fragile = true;
         world.core.sessions.resize(world.core.settings.size as usize, 0);
-        Steered { world, told: Vec::new() }
+        Steered { world, told: Vec::new(), drawn: VecDeque::new() }
     }
 
     /// What is under way, the oldest first.
@@ -126,9 +137,11 @@ impl<'a, P: Recorded> Steered<'a, P> {
             Action::Split(_) | Action::Heal => {
                 action.of_all().map(|kind| self.world.core.trace_group(kind))?;
             }
-            Action::Group(_) | Action::Channel(_) | Action::Stabilize { .. } | Action::Look(_) => {
-                return None;
-            }
+            Action::Group(_)
+            | Action::Channel(_)
+            | Action::Choose { .. }
+            | Action::Stabilize { .. }
+            | Action::Look(_) => return None,
         }
         Some(())
     }

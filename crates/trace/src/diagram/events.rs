@@ -29,9 +29,12 @@ pub(super) fn words(kind: &Kind) -> Option<String> {
         Kind::Stop => "stops".to_owned(),
         Kind::Continue => "continues".to_owned(),
         // They begin no step, or are drawn by what they do.
-        Kind::Event(_) | Kind::Access(_) | Kind::Note(_) | Kind::State(_) | Kind::End => {
-            return None;
-        }
+        Kind::Event(_)
+        | Kind::Access(_)
+        | Kind::Choice(_)
+        | Kind::Note(_)
+        | Kind::State(_)
+        | Kind::End => return None,
         Kind::Partition(_) | Kind::Heal => return None,
         kind => kind.name().to_owned(),
     })

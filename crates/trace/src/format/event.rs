@@ -75,6 +75,8 @@ pub enum Kind {
         /// What it says now.
         verdict: Verdict,
     },
+    /// The process drew a number in the step that it began last.
+    Choice(Choice),
     /// The process crashed or was killed.
     Crash,
     /// The process came back with what it had saved.
@@ -119,6 +121,7 @@ impl Kind {
             Kind::Duplicate(_) => "duplicate",
             Kind::Timer(_) => "timer",
             Kind::Suspicion { .. } => "suspicion",
+            Kind::Choice(_) => "choice",
             Kind::Crash => "crash",
             Kind::Recover => "recover",
             Kind::Stop => "stop",
@@ -143,6 +146,15 @@ impl Kind {
             _ => None,
         }
     }
+}
+
+/// A number that a process drew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, serde::Deserialize)]
+pub struct Choice {
+    /// Which, from 0.
+    pub value: u32,
+    /// What it is less than.
+    pub bound: u32,
 }
 
 /// The data of a suspicion.
@@ -175,6 +187,7 @@ impl Serialize for Record {
                 let suspected = Suspected { peer: *peer, verdict: *verdict };
                 line.serialize_field("data", &suspected)?;
             }
+            Kind::Choice(choice) => line.serialize_field("data", choice)?,
             Kind::Partition(sides) => line.serialize_field("data", &numbers(sides))?,
             Kind::Access(access) => line.serialize_field("data", access)?,
             Kind::State(data) | Kind::Other { data: Some(data), .. } => {

@@ -66,6 +66,7 @@ fn decode_kind(
             let Suspected { peer, verdict } = from_str(given()?.get())?;
             Kind::Suspicion { peer, verdict }
         }
+        "choice" => Kind::Choice(from_str(given()?.get())?),
         "crash" => Kind::Crash,
         "recover" => Kind::Recover,
         "stop" => Kind::Stop,
@@ -122,6 +123,7 @@ mod tests {
 
     use super::*;
     use crate::format::access::{Access, Operation};
+    use crate::format::event::Choice;
 
     fn read(line: &str) -> Record {
         decode(line.as_bytes(), Contents::Kept).unwrap()
@@ -175,6 +177,7 @@ mod tests {
             Kind::Stop,
             Kind::Continue,
             Kind::Partition(vec![vec![ProcessId(0)], vec![ProcessId(1), ProcessId(2)]]),
+            Kind::Choice(Choice { value: 1, bound: 2 }),
             Kind::Heal,
             Kind::Access(Access {
                 by: ProcessId(0),

@@ -17,7 +17,7 @@ mod who;
 mod writer;
 
 pub use access::{Access, Operation};
-pub use event::{Kind, Record};
+pub use event::{Choice, Kind, Record};
 pub use header::{ClockUnit, Header, MOST_PROCESSES, Source, VERSION};
 pub use limits::ReadLimits;
 pub use passage::Passage;

@@ -25,7 +25,7 @@ pub struct Course {
     pub down: Vec<ProcessId>,
     /// What was done: no `group`, `channel`, `stabilize` or `look` among it.
     pub actions: Vec<Action>,
-    /// How many of the last of them go round for ever, where the run is one that does.
+    /// How many of the last of these go round for ever, where the run is one that does.
     pub circle: usize,
 }
 
@@ -98,14 +98,24 @@ impl Course {
         let size = trace.header.n;
         let never = (0..size).map(ProcessId).filter(|at| !tracks.lives.contains_key(at));
         let down = never.chain(tracks.down_at_first.iter().copied()).collect();
-        let circle = (trace.header.repeats as usize).min(tracks.actions.len());
+        let circle = last_steps(&tracks.actions, trace.header.repeats as usize);
         Ok(Course { size, down, actions: tracks.actions, circle })
     }
 
-    /// How many of the actions had been done when the last of these records was written, which
+    /// How many steps it has.
+    pub fn steps(&self) -> usize {
+        self.steps_of(self.actions.len())
+    }
+
+    /// How many steps the first of its actions are.
+    pub(crate) fn steps_of(&self, actions: usize) -> usize {
+        self.actions[..actions].iter().filter(|action| action.is_step()).count()
+    }
+
+    /// How many of the steps had been taken when the last of these records was written, which
     /// are the first of a run that followed this course.
     pub fn done_in(&self, records: &[Record]) -> usize {
-        self.places_in(records).len()
+        self.steps_of(self.places_in(records).len())
     }
 
     /// How many records there are behind each block of a script that does something, in a run that
@@ -198,6 +208,21 @@ impl Course {
         let rounds = (most as usize / self.circle).max(1);
         let goes = circle.iter().all(|action| stage.perform(action).is_ok());
         goes && (1..rounds).flat_map(|_| circle).all(|action| stage.perform(action).is_ok())
+    }
+}
+
+/// How many of the last actions are so many steps, with what is drawn in them.
+fn last_steps(actions: &[Action], steps: usize) -> usize {
+    let mut left = steps;
+    let is_of_them = |action: &&Action| {
+        let is_step = action.is_step();
+        let is_of_them = left > 0 || !is_step;
+        left = left.saturating_sub(usize::from(is_step));
+        is_of_them
+    };
+    match steps {
+        0 => 0,
+        _ => actions.iter().rev().take_while(is_of_them).count(),
     }
 }
 
@@ -297,6 +322,13 @@ impl Tracks {
                 self.actions.push(Action::Duplicate(pick(at, passage.peer, place)));
             }
             Kind::Timer(timer) => self.actions.push(Action::Fire { at, timer: timer.clone() }),
+            Kind::Choice(choice) => {
+                // What was drawn at the first boot is drawn before all that can be said.
+                let step = self.actions.iter().rposition(|action| action.actor() == Some(at));
+                if let Some(step) = step {
+                    self.actions.insert(step, Action::Choose { at, value: choice.value });
+                }
+            }
             Kind::Suspicion { peer, verdict } => {
                 self.actions.push(Action::Suspicion { at, peer: *peer, verdict: *verdict });
             }

@@ -93,6 +93,10 @@ impl FromStr for Action {
             ["fire", at, ref timer @ ..] if !timer.is_empty() => {
                 Ok(Action::Fire { at: process(at)?, timer: timer.join(" ") })
             }
+            ["choose", at, value] => match value.parse() {
+                Ok(value) => Ok(Action::Choose { at: process(at)?, value }),
+                Err(_) => Err(form("choose")),
+            },
             ["crash", at] => Ok(Action::Crash(process(at)?)),
             ["recover", at] => Ok(Action::Recover(process(at)?)),
             ["split", ref rest @ ..] => split(rest),
@@ -103,7 +107,7 @@ impl FromStr for Action {
             ["look", at] => Ok(Action::Look(process(at)?)),
             [
                 "group" | "channel" | "deliver" | "tell" | "hear" | "lose" | "duplicate" | "delay"
-                | "fire" | "crash" | "recover" | "heal" | "suspect" | "trust" | "look",
+                | "fire" | "choose" | "crash" | "recover" | "heal" | "suspect" | "trust" | "look",
                 ..,
             ] => Err(form(words[0])),
             [verb, target, ref rest @ ..] => ask(verb, target, rest),
@@ -118,6 +122,7 @@ fn form(verb: &str) -> String {
         "group" => "group 3",
         "channel" => "channel fifo` or `channel reordered",
         "fire" => "fire p1 timer-name",
+        "choose" => "choose p1 2",
         "split" => "split p1 | p2 p3",
         "heal" => "heal",
         "delay" => "delay p2→p1 by 2.5` or `delay p2→p1 reply by 2.5",

@@ -70,8 +70,14 @@ pub(crate) fn perform_on<P: Protocol<Command: Spoken>>(
 
 impl<P: Protocol<Command: Spoken>> Theatre for Stage<P> {
     fn perform(&mut self, action: &Action) -> Result<(), Impossible> {
+        self.batch.environment.drawn.clear();
         match action {
             Action::Group(_) => return Err(Impossible::GroupExists),
+            Action::Choose { at, value } => {
+                self.exists(*at)?;
+                self.batch.environment.said.push_back(*value);
+                return Ok(());
+            }
             Action::Channel(order) => self.order = *order,
             Action::Ask(asking) => self.ask(asking)?,
             Action::Deliver(pick) => {
@@ -124,7 +130,7 @@ impl<P: Protocol<Command: Spoken>> Theatre for Stage<P> {
         }
         match action {
             Action::Group(_) | Action::Channel(_) | Action::Stabilize { .. } | Action::Look(_) => {}
-            action => self.done.push(action.clone()),
+            action => self.did(action.clone()),
         }
         Ok(())
     }

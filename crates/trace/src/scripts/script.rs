@@ -99,6 +99,13 @@ pub enum Action {
         /// Its name or a part of it, in any case, dashes ignored.
         timer: String,
     },
+    /// `choose p1 2`: the next number that it draws, if it draws one in its next step, is that.
+    Choose {
+        /// Who draws.
+        at: ProcessId,
+        /// What, from 0.
+        value: u32,
+    },
     /// `crash p1`: it loses all but its stable state.
     Crash(ProcessId),
     /// `recover p1`: it boots with what it had saved.
@@ -217,6 +224,24 @@ impl fmt::Display for Line {
 }
 
 impl Action {
+    /// Whose step it is, if it is anybody's.
+    pub(crate) fn actor(&self) -> Option<ProcessId> {
+        match self {
+            Action::Ask(asking) => Some(asking.at),
+            Action::Deliver(pick) | Action::Hear(pick) => Some(pick.to),
+            Action::Fire { at, .. }
+            | Action::Choose { at, .. }
+            | Action::Recover(at)
+            | Action::Suspicion { at, .. } => Some(*at),
+            _ => None,
+        }
+    }
+
+    /// Whether it is a step by itself, and not what is drawn in the next one.
+    pub fn is_step(&self) -> bool {
+        !matches!(self, Action::Choose { .. })
+    }
+
     /// What a trace says of what happens to the network as a whole. Where every delivery is said,
     /// that is all that comes of it.
     pub fn of_all(&self) -> Option<Kind> {
@@ -242,6 +267,7 @@ impl fmt::Display for Action {
             Action::Duplicate(pick) => write!(f, "duplicate {pick}"),
             Action::Delay { pick, by } => write!(f, "delay {pick} by {}", units::exact(*by)),
             Action::Fire { at, timer } => write!(f, "fire {} {timer}", Small(*at)),
+            Action::Choose { at, value } => write!(f, "choose {} {value}", Small(*at)),
             Action::Crash(at) => write!(f, "crash {}", Small(*at)),
             Action::Recover(at) => write!(f, "recover {}", Small(*at)),
             Action::Split(sides) => {

@@ -34,7 +34,7 @@ pub struct Stage<P: Protocol> {
     /// What applications sent each other and have not heard yet, the oldest first.
     pub(crate) told: Vec<Link>,
     armed: u64,
-    batch: Batch<P, Lots>,
+    pub(crate) batch: Batch<P, Lots>,
     /// Not yet taken.
     seen: Vec<(ProcessId, Seen<P>)>,
     sent: BTreeMap<(Layer, &'static str), u64>,
@@ -91,10 +91,13 @@ pub(crate) struct Parcel<M> {
     pub(crate) message: M,
 }
 
-/// What processes draw: what is listed, then numbers from a seed or, without one, 0. All clocks
-/// are the stage's.
+/// What processes draw: what is said of the next step, what is listed, then numbers from a seed
+/// or, without one, 0. All clocks are the stage's.
 #[derive(Debug, Default)]
-struct Lots {
+pub(crate) struct Lots {
+    pub(crate) said: VecDeque<u32>,
+    /// What was drawn in the step that is taken.
+    pub(crate) drawn: Vec<u32>,
     listed: VecDeque<u32>,
     seed: Option<u64>,
     clock: LocalTime,
@@ -102,14 +105,17 @@ struct Lots {
 
 impl Environment for Lots {
     fn choose(&mut self, bound: u32) -> u32 {
-        match (self.listed.pop_front(), &mut self.seed) {
+        let said = self.said.pop_front().map(|value| value.min(bound - 1));
+        let value = match (said.or_else(|| self.listed.pop_front()), &mut self.seed) {
             (Some(value), _) => value,
             (None, None) => 0,
             (None, Some(seed)) => {
                 *seed += 1;
                 Dice(*seed).below(bound as usize) as u32
             }
-        }
+        };
+        self.drawn.push(value);
+        value
     }
 
     fn local_clock(&mut self) -> LocalTime {
@@ -170,6 +176,7 @@ impl<P: Protocol> Stage<P> {
             }
             stage.release(me);
         }
+        stage.batch.environment.drawn.clear();
         stage
     }
 
@@ -407,14 +414,25 @@ impl<P: Protocol> Stage<P> {
     pub(crate) fn go_on(&mut self, timers: bool) -> bool {
         if let Some(place) = self.next_parcel() {
             let (from, to) = self.under_way[place].link;
-            self.done.push(Action::Deliver(Pick::oldest(from, to)));
             self.arrive(place);
+            self.did(Action::Deliver(Pick::oldest(from, to)));
             return true;
         }
         let Some((at, timer)) = self.next_timer().filter(|_| timers) else { return false };
-        self.done.push(Action::Fire { at, timer: format!("{timer:?}") });
+        let action = Action::Fire { at, timer: format!("{timer:?}") };
         self.fire(at, timer);
+        self.did(action);
         true
+    }
+
+    /// Notes what was done, behind what was drawn in it.
+    pub(crate) fn did(&mut self, action: Action) {
+        let lots = &mut self.batch.environment;
+        lots.said.clear();
+        let drawn = mem::take(&mut lots.drawn).into_iter();
+        let at = action.actor();
+        self.done.extend(drawn.filter_map(|value| Some(Action::Choose { at: at?, value })));
+        self.done.push(action);
     }
 
     /// The oldest message that can arrive, whatever its link.

@@ -30,7 +30,8 @@ pub trait Theatre {
     fn follow<E>(&mut self, course: &Course) -> Result<(), FollowError<E>> {
         for (place, action) in course.actions.iter().enumerate() {
             let done = self.perform(action);
-            done.map_err(|why| FollowError::Impossible { step: place + 1, why })?;
+            let step = course.steps_of(place) + 1;
+            done.map_err(|why| FollowError::Impossible { step, why })?;
         }
         Ok(())
     }

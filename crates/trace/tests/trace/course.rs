@@ -2,8 +2,8 @@
 
 use tenure_core::{Order, ProcessId, TICKS_PER_UNIT};
 use tenure_trace::{
-    Action, Asked, Course, Header, Impossible, Kind, Passage, Record, Service, Source, Stage,
-    Theatre, Trace, Who,
+    Action, Asked, Choice, Course, Header, Impossible, Kind, Passage, Record, Service, Source,
+    Stage, Theatre, Trace, Who,
 };
 
 use crate::tiny::{Message, Tiny};
@@ -64,6 +64,28 @@ fn who_sent_something_at_its_boot_was_up() {
     let records = trace(0, records).records;
     let done = |end: usize| course.done_in(&records[..end]);
     assert_eq!([4, 5, 6, 7].map(done), [0, 1, 2, 3]);
+}
+
+/// The same steps with other draws are another run. What was drawn at a boot comes before all that
+/// can be said.
+#[test]
+fn what_was_drawn_is_said_before_the_step_that_draws_it() {
+    let drew = |value| of(P1, Kind::Choice(Choice { value, bound: 9 }));
+    let records = [
+        of(P1, Kind::Boot),
+        drew(7),
+        of(P2, Kind::Boot),
+        of(P3, Kind::Boot),
+        of(P1, enter()),
+        drew(3),
+        drew(0),
+        of(P1, Kind::Send(request(P2))),
+        of(P2, Kind::Receive(request(P1))),
+    ];
+    let course = Course::of_trace(&trace(1, records)).expect("a course");
+    let said = ["choose p1 3", "choose p1 0", "enter p1", "deliver p1→p2"];
+    assert_eq!(course.actions, actions(&said));
+    assert_eq!((course.steps(), course.circle), (2, 1));
 }
 
 #[test]

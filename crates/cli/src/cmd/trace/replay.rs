@@ -107,7 +107,7 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
                 Over::Checker => "checker",
                 Over::Tcp => "tcp",
             },
-            steps: course.actions.len(),
+            steps: course.steps(),
             violated_again: again,
             step: step.map(|records| course.done_in(&merged.records[..records])),
             notes: notes(&merged),
