@@ -16,6 +16,7 @@ mod office;
 mod operator;
 mod partition;
 mod running;
+mod services;
 mod waiting;
 mod watch;
 mod ways;
