@@ -159,13 +159,18 @@ impl Tab {
         }
     }
 
-    /// Clicks on the middle of the first element that a selector finds.
+    /// Clicks on the middle of the first element that a selector finds, once it stays where it is:
+    /// pages that draw only what is seen draw again when it has come into view.
     pub fn click(&mut self, selector: &str) {
         let place = self.value(&format!(
-            "(() => {{ const found = document.querySelector({selector:?}); \
-             found.scrollIntoView({{block: 'center'}}); \
+            "(async () => {{ let was; for (;;) {{ \
+             const found = document.querySelector({selector:?}); \
+             found.scrollIntoView({{block: 'center', behavior: 'instant'}}); \
              const box = found.getBoundingClientRect(); \
-             return [box.x + box.width / 2, box.y + box.height / 2]; }})()"
+             const now = [box.x + box.width / 2, box.y + box.height / 2]; \
+             if (String(now) === was) return now; \
+             was = String(now); \
+             await new Promise((done) => setTimeout(done, 40)); }} }})()"
         ));
         self.click_at(place[0].as_f64().unwrap(), place[1].as_f64().unwrap());
     }

@@ -31,13 +31,13 @@
 //!
 //! **What of a lock service is judged here**, and by which property:
 //!
-//! | promise | property |
-//! |---|---|
-//! | by the log one is inside at most, and whoever claims to be is out before another is let in, while clocks keep time | `mutual-exclusion`: of whoever is told to be inside, in every schedule, so that two whom the log let in are both told in some |
-//! | the fence grows with each grant, across changes of leader | `fencing` |
-//! | they are let in in the order of the queue | `fencing`: the fence is the place in the queue |
-//! | nobody is let in whose session is over | `mutual-exclusion`: who is next may be let in too |
-//! | whoever waits and lives is served, if all who are inside leave or end | `progress` |
+//! - `mutual-exclusion`: by the log one is inside at most, and whoever claims to be is out
+//!   before another is let in, while clocks keep time (of whoever is told to be inside, in
+//!   every schedule, so that two whom the log let in are both told in some)
+//! - `fencing`: the fence grows with each grant, across changes of leader
+//! - `fencing`: they are let in in the order of the queue (the fence is the place in the queue)
+//! - `mutual-exclusion`: nobody is let in whose session is over (who is next may be let in too)
+//! - `progress`: whoever waits and lives is served, if all who are inside leave or end
 //!
 //! The service is one process here, with one log; `raft-log` is what makes it one where it is
 //! several. Another of it leads when a timer says so, and when the process comes back from a crash.

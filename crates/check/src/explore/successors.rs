@@ -550,13 +550,11 @@ impl Worker {
         }
     }
 
-    /// A unit of time: possible when nothing is due and something is under way, and no step is said.
+    /// A unit of time: when nothing is due, something is under way, and no step is said.
     pub(crate) fn tick(&mut self, world: &mut [u32], fingerprint: u64) -> Option<Fate> {
-        if self.rules.steered.contains_key(&fingerprint) {
-            return None;
-        }
         let layout = self.rules.layout;
-        let due = (0..layout.size).any(|p| self.memory.local(world[p]).urgent)
+        let due = self.rules.steered.contains_key(&fingerprint)
+            || (0..layout.size).any(|p| self.memory.local(world[p]).urgent)
             || (0..layout.size).any(|p| self.rules.is_busy(world, p))
             || layout.link_slots().any(|slot| self.memory.queue(world[slot]).urgent);
         if due {
@@ -564,11 +562,10 @@ impl Worker {
         }
         let (mut later, mut moved) = (fingerprint, false);
         for (slot, part) in world[..layout.spent()].iter_mut().enumerate() {
-            let is_queue = slot >= layout.size;
-            if is_queue && *part == 0 {
+            if slot >= layout.size && *part == 0 {
                 continue;
             }
-            let aged = self.memory.age(*part, is_queue);
+            let aged = self.memory.age(*part, slot >= layout.size);
             moved |= aged.id != *part;
             *part = aged.id;
             later = later.wrapping_add(aged.change);

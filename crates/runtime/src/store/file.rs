@@ -31,7 +31,7 @@ pub struct Store {
     /// Whether it is unknown what is on the disk: nothing is saved any more then.
     lost: bool,
     /// Open for as long as the directory is owned: the system releases it even after a crash.
-    lock: File,
+    lock: Possession,
     /// A descriptor that is given back for the moment of writing: whoever uses up all others must
     /// not keep a state from being saved.
     reserve: Option<File>,
@@ -327,7 +327,7 @@ impl Store {
         if saved.is_ok() {
             self.saves.note(begun.elapsed());
         }
-        self.reserve = self.lock.try_clone().ok();
+        self.reserve = self.lock.0.try_clone().ok();
         self.lost = matches!(saved, Err(SaveError::Undurable { .. } | SaveError::Unknown { .. }));
         saved
     }
@@ -351,15 +351,27 @@ impl Store {
     }
 }
 
+/// The lock of a directory, for as long as this lives: whoever is being started in this moment has
+/// a copy of all that is open, and closing ours would leave the lock with it until it runs.
+#[derive(Debug)]
+struct Possession(File);
+
+impl Drop for Possession {
+    fn drop(&mut self) {
+        // Who cannot give it up closes it, with the same effect a moment later.
+        let _ = self.0.unlock();
+    }
+}
+
 /// Makes the directory if need be and locks it against every other node.
-fn take_possession(directory: &Path) -> Result<File, OpenError> {
+fn take_possession(directory: &Path) -> Result<Possession, OpenError> {
     let unusable = |path: &Path, source| OpenError::Unusable { path: path.to_owned(), source };
     make(directory).map_err(|source| unusable(directory, source))?;
     let path = directory.join(LOCK);
     let open = File::options().create(true).truncate(false).write(true).open(&path);
     let lock = open.map_err(|source| unusable(&path, source))?;
     match lock.try_lock() {
-        Ok(()) => Ok(lock),
+        Ok(()) => Ok(Possession(lock)),
         Err(TryLockError::WouldBlock) => Err(OpenError::Locked { path: directory.to_owned() }),
         Err(TryLockError::Error(source)) => Err(unusable(&path, source)),
     }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use tenure_core::service::{mutex, office};
-use tenure_core::{Labelled, Order, ProcessId, Protocol, TICKS_PER_UNIT};
+use tenure_core::{Labelled, Order, ProcessId, Protocol, TICKS_PER_UNIT, Verdict};
 use tenure_trace::{Action, Impossible, Pick, Recorded, Spoken, Theatre, timer_named};
 
 use crate::engine::agenda::Act;
@@ -129,10 +129,7 @@ impl<'a, P: Recorded> Steered<'a, P> {
                 })?;
             }
             Action::Suspicion { at, peer, verdict } => {
-                let (observer, verdict) = (self.up(*at)?, *verdict);
-                let exists = peer.0 < self.world.core.settings.size && peer != at;
-                let peer = exists.then_some(*peer)?;
-                self.world.carry_out(Todo::Suspicion { observer, peer, verdict });
+                self.suspicion(*at, *peer, *verdict)?;
             }
             Action::Split(_) | Action::Heal => {
                 action.of_all().map(|kind| self.world.core.trace_group(kind))?;
@@ -144,6 +141,12 @@ impl<'a, P: Recorded> Steered<'a, P> {
             | Action::Look(_) => return None,
         }
         Some(())
+    }
+
+    fn suspicion(&mut self, at: ProcessId, peer: ProcessId, verdict: Verdict) -> Option<()> {
+        let observer = self.up(at)?;
+        let exists = peer.0 < self.world.core.settings.size && peer != at;
+        exists.then(|| self.world.carry_out(Todo::Suspicion { observer, peer, verdict }))
     }
 
     /// From now on, time brings about what nobody says: what was held back is due.

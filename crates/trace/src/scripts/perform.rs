@@ -73,11 +73,7 @@ impl<P: Protocol<Command: Spoken>> Theatre for Stage<P> {
         self.batch.environment.drawn.clear();
         match action {
             Action::Group(_) => return Err(Impossible::GroupExists),
-            Action::Choose { at, value } => {
-                self.exists(*at)?;
-                self.batch.environment.said.push_back(*value);
-                return Ok(());
-            }
+            Action::Choose { at, value } => return self.choose(*at, *value),
             Action::Channel(order) => self.order = *order,
             Action::Ask(asking) => self.ask(asking)?,
             Action::Deliver(pick) => {
@@ -118,8 +114,7 @@ impl<P: Protocol<Command: Spoken>> Theatre for Stage<P> {
                 self.sides.clear();
             }
             Action::Suspicion { at, peer, verdict } => {
-                self.exists(*peer)?;
-                self.up(*at)?;
+                self.exists(*peer).and_then(|()| self.up(*at))?;
                 self.suspicion(*at, *peer, *verdict);
             }
             Action::Stabilize { timers, most } => self.stabilize(*timers, *most)?,
@@ -137,6 +132,12 @@ impl<P: Protocol<Command: Spoken>> Theatre for Stage<P> {
 }
 
 impl<P: Protocol<Command: Spoken>> Stage<P> {
+    fn choose(&mut self, at: ProcessId, value: u32) -> Result<(), Impossible> {
+        self.exists(at)?;
+        self.batch.environment.said.push_back(value);
+        Ok(())
+    }
+
     fn tell(&mut self, from: ProcessId, to: ProcessId) -> Result<(), Impossible> {
         self.up(from)?;
         self.exists(to)?;
