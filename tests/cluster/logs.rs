@@ -1,25 +1,14 @@
 //! Nodes that keep a log, killed, stopped and cut off while clients use it: `tenure run --log`.
 
-use std::fs;
-
 use serde_json::Value;
 
-use crate::running::Running;
+use crate::running::judged;
 use crate::waiting::alone;
 
 /// A run of a log, as data, once it has ended with this status.
 #[track_caller]
 fn run(line: &str, code: i32) -> Value {
-    let line = format!("run --log raft-log --format json {line}");
-    let mut run = Running::start(&line.split_whitespace().collect::<Vec<_>>());
-    let status = run.ended();
-    let (out, err) = (run.said("out"), run.said("err"));
-    assert_eq!(status.code(), Some(code), "{out}\n{err}");
-    let result: Value = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{out}\n{err}"));
-    if let Some(directory) = result["directory"].as_str() {
-        fs::remove_dir_all(directory).unwrap();
-    }
-    result
+    judged(&format!("--log raft-log {line}"), code)
 }
 
 /// Nothing was violated or lost, and all were told of everything.

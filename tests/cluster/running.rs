@@ -6,6 +6,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 
 use crate::waiting::eventually;
 use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
 use tempfile::TempDir;
 
 /// A command under way, its output in files so that it never waits for a reader.
@@ -69,4 +70,19 @@ impl Drop for Running {
             let _ = self.child.wait();
         }
     }
+}
+
+/// What a run says as data once it has ended with this status; its files are removed.
+#[track_caller]
+pub(crate) fn judged(line: &str, code: i32) -> Value {
+    let line = format!("run --format json {line}");
+    let mut run = Running::start(&line.split_whitespace().collect::<Vec<_>>());
+    let status = run.ended();
+    let (out, err) = (run.said("out"), run.said("err"));
+    assert_eq!(status.code(), Some(code), "{out}\n{err}");
+    let result: Value = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{out}\n{err}"));
+    if let Some(directory) = result["directory"].as_str() {
+        fs::remove_dir_all(directory).unwrap();
+    }
+    result
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rustix::process::{Resource, getrlimit};
 
-use super::failure::Status;
+use super::failure::{Failure, Status};
 use super::{interrupt, program};
 
 /// How often somebody looks how much memory is taken.
@@ -28,6 +28,15 @@ pub(crate) fn memory() -> Option<u64> {
         fs::read_to_string(file).ok()?.trim().parse().ok()
     });
     Some(limits.fold(all, u64::min))
+}
+
+/// Who carries out what waits, on the thread that asks: the system ties the life of what is started
+/// to the thread that started it.
+pub(crate) fn one_thread() -> Result<tokio::runtime::Runtime, Failure> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::environment(format!("cannot start: {error}")))
 }
 
 /// Interrupts this process when half of the machine's memory is taken, and ends it when that does

@@ -57,10 +57,7 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
     }
     let config = Config::read(&path).map_err(Failure::usage)?;
     log();
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::environment(format!("cannot start: {error}")))?;
+    let runtime = super::machine::one_thread()?;
     let (manager, telling) = (Manager::of_environment(), Telling { grants: options.grants });
     let stop = async {
         stop(options.parent.is_some()).await;

@@ -11,6 +11,7 @@ use super::service::{Service, Task, end, run_held};
 use super::supervise::Held;
 use crate::cmd::duration;
 use crate::cmd::failure::{Failure, Status};
+use crate::cmd::machine;
 use crate::cmd::output::print_file;
 
 const EXAMPLES: &str = "\
@@ -55,10 +56,7 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
         grace: options.service.grace()?,
         within: options.timeout,
     };
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::environment(format!("cannot start: {error}")))?;
+    let runtime = machine::one_thread()?;
     if options.observe {
         return runtime.block_on(observe(options)).map(|()| Status::Held);
     }

@@ -9,6 +9,7 @@ use super::service::{Service, Task, end, run_held};
 use super::supervise::Held;
 use crate::cmd::duration;
 use crate::cmd::failure::{Failure, Status};
+use crate::cmd::machine;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -53,11 +54,7 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
         grace: options.service.grace()?,
         within: options.timeout,
     };
-    // The system ties the command's life to the thread that starts it: there is one.
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::environment(format!("cannot start: {error}")))?;
+    let runtime = machine::one_thread()?;
     let acquire = async |session: tenure_client::Session| {
         let name = &options.name;
         let guard = match options.timeout {

@@ -44,10 +44,7 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
     let format = options.format;
     let plan = Plan::new(options)?;
     let mut workspace = Workspace::new(plan.directory.as_deref(), plan.size)?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::environment(format!("cannot start: {error}")))?;
+    let runtime = super::machine::one_thread()?;
     let page = watch(&plan, &workspace)?;
     let outcome = runtime.block_on(measure(&plan, &workspace));
     // A judge that was interrupted is not waited for.

@@ -12,6 +12,7 @@ use tenure_daemon::resource;
 use super::LOCK;
 use super::claim::{Claim, now, now_or};
 use crate::cmd::failure::{Failure, Status};
+use crate::cmd::machine;
 use crate::cmd::node;
 
 /// How long the lease of a client is.
@@ -42,10 +43,7 @@ pub(crate) struct Options {
 
 pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     node::end_with(options.parent)?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::environment(format!("cannot start: {error}")))?;
+    let runtime = machine::one_thread()?;
     runtime.block_on(work(options)).map(|()| Status::Held)
 }
 

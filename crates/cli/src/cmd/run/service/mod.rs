@@ -16,6 +16,7 @@ use super::options::Options;
 use super::workspace::Workspace;
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::interrupt::Interrupts;
+use crate::cmd::machine;
 use crate::cmd::output::{Format, print, print_json};
 use plan::Plan;
 use summary::Summary;
@@ -29,10 +30,7 @@ const LOCK: &str = "counter";
 pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     let plan = Plan::new(options)?;
     let mut workspace = Workspace::new(options.dir.as_deref(), plan.members)?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::environment(format!("cannot start: {error}")))?;
+    let runtime = machine::one_thread()?;
     let outcome = runtime.block_on(async {
         let mut interrupts = Interrupts::new()?;
         drive::drive(&plan, workspace.path(), &mut interrupts).await
