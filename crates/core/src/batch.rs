@@ -107,27 +107,33 @@ impl<P: Protocol> fmt::Debug for Stepping<'_, P> {
 }
 
 impl<P: Protocol> Effects<P> for Stepping<'_, P> {
+    #[inline]
     fn send(&mut self, to: ProcessId, message: P::Message) {
         self.messages.push((to, message));
     }
 
+    #[inline]
     fn set_timer(&mut self, timer: P::Timer, after: Delay) {
         self.timers.push(TimerChange::Set(timer, after));
     }
 
+    #[inline]
     fn cancel_timer(&mut self, timer: P::Timer) {
         self.timers.push(TimerChange::Cancel(timer));
     }
 
+    #[inline]
     fn emit(&mut self, event: P::Event) {
         self.events.push(event);
     }
 
+    #[inline]
     fn choose(&mut self, bound: u32) -> u32 {
         assert!(bound > 0, "a choice needs at least one value to choose from");
         self.environment.choose(bound)
     }
 
+    #[inline]
     fn local_clock(&mut self) -> LocalTime {
         self.environment.local_clock()
     }
@@ -135,26 +141,32 @@ impl<P: Protocol> Effects<P> for Stepping<'_, P> {
 
 /// For a test or an example that steps one algorithm by hand. An engine steps [`Batch::effects`].
 impl<P: Protocol, E: Environment> Effects<P> for Batch<P, E> {
+    #[inline]
     fn send(&mut self, to: ProcessId, message: P::Message) {
         self.effects().send(to, message);
     }
 
+    #[inline]
     fn set_timer(&mut self, timer: P::Timer, after: Delay) {
         self.effects().set_timer(timer, after);
     }
 
+    #[inline]
     fn cancel_timer(&mut self, timer: P::Timer) {
         self.effects().cancel_timer(timer);
     }
 
+    #[inline]
     fn emit(&mut self, event: P::Event) {
         self.effects().emit(event);
     }
 
+    #[inline]
     fn choose(&mut self, bound: u32) -> u32 {
         self.effects().choose(bound)
     }
 
+    #[inline]
     fn local_clock(&mut self) -> LocalTime {
         self.effects().local_clock()
     }

@@ -32,28 +32,34 @@ where
     T: Fn(Q::Timer) -> P::Timer,
     E: Fn(Q::Event) -> Option<P::Event>,
 {
+    #[inline]
     fn send(&mut self, to: ProcessId, message: Q::Message) {
         self.outer.send(to, (self.message)(message));
     }
 
+    #[inline]
     fn set_timer(&mut self, timer: Q::Timer, after: Delay) {
         self.outer.set_timer((self.timer)(timer), after);
     }
 
+    #[inline]
     fn cancel_timer(&mut self, timer: Q::Timer) {
         self.outer.cancel_timer((self.timer)(timer));
     }
 
+    #[inline]
     fn emit(&mut self, event: Q::Event) {
         if let Some(event) = (self.event)(event) {
             self.outer.emit(event);
         }
     }
 
+    #[inline]
     fn choose(&mut self, bound: u32) -> u32 {
         self.outer.choose(bound)
     }
 
+    #[inline]
     fn local_clock(&mut self) -> LocalTime {
         self.outer.local_clock()
     }

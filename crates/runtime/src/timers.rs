@@ -1,42 +1,51 @@
 //! The armed timers of one process, on the system's monotonic clock.
 
-use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use tenure_core::Delay;
 
 /// At most one deadline per name; setting again replaces, and what was cancelled never fires.
+/// There are a few for each peer, so they are looked through.
 #[derive(Debug)]
 pub(crate) struct Timers<T> {
-    /// By name: its deadline, and which setting that belongs to.
-    armed: BTreeMap<T, (Instant, u64)>,
-    /// In the order of firing. The setting's number keeps equal deadlines apart.
-    due: BTreeMap<(Instant, u64), T>,
+    armed: Vec<Armed<T>>,
     settings: u64,
-    /// By name, how many changes of steps that are not saved yet there are.
-    kept_back: BTreeMap<T, usize>,
+    /// How many changes of steps that are not saved yet there are, of those with any.
+    kept_back: Vec<(T, usize)>,
+}
+
+#[derive(Debug)]
+struct Armed<T> {
+    timer: T,
+    deadline: Instant,
+    /// Which setting this is: it keeps equal deadlines apart.
+    setting: u64,
 }
 
 impl<T: Clone + Ord> Timers<T> {
     pub(crate) fn new() -> Self {
-        let (armed, due) = (BTreeMap::new(), BTreeMap::new());
-        Timers { armed, due, settings: 0, kept_back: BTreeMap::new() }
+        Timers { armed: Vec::new(), settings: 0, kept_back: Vec::new() }
     }
 
     /// A timer is changed by a step that is not saved yet. What it was set to before never fires.
     pub(crate) fn keep_back(&mut self, timer: &T) {
         self.cancel(timer);
-        *self.kept_back.entry(timer.clone()).or_default() += 1;
+        match self.kept_back.iter_mut().find(|(kept, _)| kept == timer) {
+            Some((_, changes)) => *changes += 1,
+            None => self.kept_back.push((timer.clone(), 1)),
+        }
     }
 
     /// A change that was kept back takes place now, unless a later one that still is overrules it:
     /// says which.
     pub(crate) fn let_go(&mut self, timer: &T) -> bool {
-        let Some(left) = self.kept_back.get_mut(timer) else { return true };
-        *left -= 1;
-        let is_last = *left == 0;
+        let Some(index) = self.kept_back.iter().position(|(kept, _)| kept == timer) else {
+            return true;
+        };
+        self.kept_back[index].1 -= 1;
+        let is_last = self.kept_back[index].1 == 0;
         if is_last {
-            self.kept_back.remove(timer);
+            self.kept_back.swap_remove(index);
         }
         is_last
     }
@@ -52,25 +61,24 @@ impl<T: Clone + Ord> Timers<T> {
         self.cancel(&timer);
         let nanoseconds = after.min + draw(after.max - after.min);
         self.settings += 1;
-        let deadline = (now + Duration::from_nanos(nanoseconds), self.settings);
-        self.armed.insert(timer.clone(), deadline);
-        self.due.insert(deadline, timer);
+        let deadline = now + Duration::from_nanos(nanoseconds);
+        self.armed.push(Armed { timer, deadline, setting: self.settings });
     }
 
     pub(crate) fn cancel(&mut self, timer: &T) {
-        if let Some(deadline) = self.armed.remove(timer) {
-            self.due.remove(&deadline);
+        if let Some(index) = self.armed.iter().position(|armed| armed.timer == *timer) {
+            self.armed.swap_remove(index);
         }
     }
 
     /// When the next one fires.
     pub(crate) fn next(&self) -> Option<Instant> {
-        self.due.first_key_value().map(|((deadline, _), _)| *deadline)
+        self.armed.iter().map(|armed| armed.deadline).min()
     }
 
-    /// The names of those that are armed.
+    /// The names of those that are armed, in no order.
     pub(crate) fn armed(&self) -> impl Iterator<Item = &T> + Clone {
-        self.armed.keys()
+        self.armed.iter().map(|armed| &armed.timer)
     }
 
     /// Takes the next one whose time has come; it is no longer armed.
@@ -80,11 +88,10 @@ impl<T: Clone + Ord> Timers<T> {
 
     /// Takes the next one of these whose time has come; it is no longer armed.
     pub(crate) fn fire_if(&mut self, now: Instant, of_these: impl Fn(&T) -> bool) -> Option<T> {
-        let mut due = self.due.iter().take_while(|((deadline, _), _)| *deadline <= now);
-        let (_, timer) = due.find(|(_, timer)| of_these(timer))?;
-        let timer = timer.clone();
-        self.cancel(&timer);
-        Some(timer)
+        let due = self.armed.iter().enumerate();
+        let due = due.filter(|(_, armed)| armed.deadline <= now && of_these(&armed.timer));
+        let (index, _) = due.min_by_key(|(_, armed)| (armed.deadline, armed.setting))?;
+        Some(self.armed.swap_remove(index).timer)
     }
 }
 
