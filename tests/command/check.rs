@@ -95,9 +95,13 @@ fn no_line_of_a_report_is_longer_than_a_hundred_columns() {
 
 #[test]
 fn whoever_interrupts_a_check_is_told_what_is_known() {
-    for signal in [Signal::INT, Signal::TERM] {
+    let log = "raft-log -n 3 --crash 1 --recover 1 --lose 1";
+    for (signal, algorithm, property) in [
+        (Signal::INT, "ricart-agrawala -n 5 --entries 3", "mutual-exclusion"),
+        (Signal::TERM, log, "log-matching"),
+    ] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
-        let line = "check ricart-agrawala -n 5 --entries 3 --format json --max-memory 4G";
+        let line = format!("check {algorithm} --format json --max-memory 4G");
         let output = Stdio::piped;
         command.args(line.split(' ')).stdin(Stdio::null()).stdout(output()).stderr(output());
         let child = command.spawn().expect("the command starts");
@@ -108,7 +112,8 @@ fn whoever_interrupts_a_check_is_told_what_is_known() {
         assert_eq!(ended.status.code(), Some(3), "{ended:?}");
         let told = json(&ended);
         assert_eq!(told["verdict"], "incomplete");
-        assert_eq!(told["properties"]["mutual-exclusion"], "incomplete");
+        assert_eq!(told["properties"][property], "incomplete");
+        assert_eq!(told["limit"], "stopped");
         assert!(told["states"].as_u64().is_some_and(|states| states > 0));
     }
 }

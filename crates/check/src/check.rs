@@ -14,7 +14,7 @@ use tenure_core::{
 };
 use tenure_trace::{Action, Spoken};
 
-use crate::limits::{Limits, Progress};
+use crate::limits::{Limits, Progress, Stop};
 use crate::model::bypass::Bypassed;
 use crate::model::judge::{Interning, Judge};
 use crate::model::processes::TermBound;
@@ -100,7 +100,7 @@ pub struct Check<P: Checkable> {
     pub(crate) exact: bool,
     pub(crate) threads: usize,
     pub(crate) limits: Limits,
-    pub(crate) stop: Option<Arc<AtomicBool>>,
+    pub(crate) stop: Stop,
     pub(crate) on_progress: Option<OnProgress>,
 }
 
@@ -185,7 +185,7 @@ impl<P: Checkable> Check<P> {
             exact: false,
             threads,
             limits: Limits::default(),
-            stop: None,
+            stop: Stop::default(),
             on_progress: None,
         }
     }
@@ -496,7 +496,7 @@ impl<P: Checkable> Check<P> {
     /// Stops soon after the flag is raised.
     #[must_use]
     pub fn stop_when(mut self, flag: Arc<AtomicBool>) -> Self {
-        self.stop = Some(flag);
+        self.stop = Stop::when(flag);
         self
     }
 

@@ -1,11 +1,29 @@
 //! Limits on a search, and how far it has come.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde::Serialize;
 
 /// Worlds have names of 32 bits, and are spread over tables that are never quite equally full.
 const MOST_STATES: u64 = 7 << 29;
+
+/// Whoever raises this wants a search, and the judging after it, to end soon.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Stop(Option<Arc<AtomicBool>>);
+
+impl Stop {
+    pub(crate) fn when(flag: Arc<AtomicBool>) -> Self {
+        Stop(Some(flag))
+    }
+
+    /// Asked of each world: it costs no more than a look at memory.
+    #[inline]
+    pub(crate) fn is_raised(&self) -> bool {
+        self.0.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed))
+    }
+}
 
 /// What may end a search before everything was seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

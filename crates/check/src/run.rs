@@ -260,10 +260,15 @@ impl<P: Checkable> Check<P> {
         };
         let liveness = self.selected.iter().any(|one| !matches!(one.kind, Asked::Always(_)));
         let graph = liveness && limit != Some(Limit::Stopped);
-        let graph = graph.then(|| Graph::of(&mut told.explored));
+        let graph = graph.then(|| Graph::of(&mut told.explored, self.stop.clone()));
         for selected in &self.selected {
-            let found = told.judge(selected, graph.as_ref());
-            let judgement = match (&found, limit) {
+            let mut found = told.judge(selected, graph.as_ref());
+            if graph.as_ref().is_some_and(Graph::is_stopped) {
+                // What was seen of a part of it is no evidence.
+                found = told.judge(selected, None);
+                report.limit = Some(Limit::Stopped);
+            }
+            let judgement = match (&found, report.limit) {
                 (Some(_), _) => Judgement::Violated,
                 (None, Some(_)) => Judgement::Incomplete,
                 (None, None) => Judgement::Holds,

@@ -1,7 +1,6 @@
 //! Breadth-first, one level after another.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
@@ -10,7 +9,7 @@ use super::notes::{Notes, note};
 use super::parallel::each;
 use crate::explore::successors::{Seed, Worker};
 use crate::explore::visited::{Edge, Origin, Put, SHARDS, Shard, StateId, shard_of};
-use crate::limits::{Limit, Limits, Progress};
+use crate::limits::{Limit, Limits, Progress, Stop};
 use crate::world::action::Action;
 use crate::world::rules::Rules;
 
@@ -62,7 +61,7 @@ pub(crate) enum Ended {
 pub(crate) struct Search<'a> {
     pub(crate) rules: Arc<Rules>,
     pub(crate) limits: Limits,
-    pub(crate) stop: Option<Arc<AtomicBool>>,
+    pub(crate) stop: Stop,
     pub(crate) exact: bool,
     /// Whether edges and marks are kept, for liveness.
     pub(crate) keeps_edges: bool,
@@ -124,6 +123,10 @@ struct Run<'s, 'a> {
 }
 
 impl Search<'_> {
+    fn is_stopped(&self) -> bool {
+        self.stop.is_raised()
+    }
+
     /// Explores everything that can be reached from the given worlds.
     pub(crate) fn run(mut self, first: Vec<(Vec<u32>, u64)>) -> Explored {
         let threads = self.threads.max(1);
@@ -207,6 +210,10 @@ impl Run<'_, '_> {
                 if self.found.panicked.is_some() {
                     return;
                 }
+                if self.search.is_stopped() {
+                    self.end(Ended::Limited(Limit::Stopped), begin);
+                    return;
+                }
                 begin = end;
             }
             if self.all_decided() {
@@ -229,6 +236,10 @@ impl Run<'_, '_> {
             if self.found.panicked.is_some() {
                 return false;
             }
+            if self.search.is_stopped() {
+                self.end(Ended::Limited(Limit::Stopped), begin);
+                return false;
+            }
             begin = end;
             let later = std::mem::take(&mut self.next);
             self.frontier.ids.extend(later.ids);
@@ -242,7 +253,8 @@ impl Run<'_, '_> {
         let harvests = self.gather(block.clone(), time);
         // Chunks come in their order, so it is the same panic for any number of threads.
         self.found.panicked = harvests.iter().find_map(|harvest| harvest.panicked.clone());
-        if self.found.panicked.is_some() {
+        // Of a block that was left in the middle nothing is counted.
+        if self.found.panicked.is_some() || self.search.is_stopped() {
             return;
         }
         for harvest in &harvests {
@@ -267,7 +279,7 @@ impl Run<'_, '_> {
     /// All threads expand chunks of the block.
     fn gather(&mut self, block: Range<usize>, time: bool) -> Vec<Harvest> {
         let (stride, exact) = (self.stride(), self.search.exact);
-        let (frontier, spares) = (&self.frontier, &self.spares);
+        let (frontier, spares, stop) = (&self.frontier, &self.spares, &self.search.stop);
         let chunks = block.len().div_ceil(CHUNK);
         each(&mut self.workers, chunks, |worker, chunk| {
             let spare = lock(spares).pop();
@@ -277,7 +289,7 @@ impl Run<'_, '_> {
                 let seed = frontier.seed(place, stride);
                 let (id, modes) = (frontier.ids[place], (exact, time));
                 harvest.reap_safely(worker, seed, id, place as u32, modes);
-                if harvest.panicked.is_some() {
+                if harvest.panicked.is_some() || stop.is_raised() {
                     break;
                 }
             }
@@ -331,7 +343,7 @@ impl Run<'_, '_> {
     /// have in common close together.
     fn grow(&mut self, block: Range<usize>, fresh: &[Vec<Fresh>]) {
         let (stride, frontier) = (self.stride(), &self.frontier);
-        let measuring = self.search.measuring;
+        let (measuring, stop) = (self.search.measuring, &self.search.stop);
         let noting = self.search.keeps_edges || measuring.is_some();
         let chunks = block.len().div_ceil(CHUNK);
         let grown = each(&mut self.workers, chunks, |worker, chunk| {
@@ -339,6 +351,9 @@ impl Run<'_, '_> {
             let mut grown = Grown::of_parents(fresh, begin..begin + CHUNK);
             grown.worlds.reserve(grown.fresh.len() * stride);
             for new in &grown.fresh {
+                if stop.is_raised() {
+                    break;
+                }
                 let begin = grown.worlds.len();
                 let parent = frontier.seed(new.parent as usize, stride);
                 grown.worlds.extend_from_slice(parent.world);
@@ -353,6 +368,10 @@ impl Run<'_, '_> {
             }
             grown
         });
+        // Whoever stops does not go on from them.
+        if stop.is_raised() {
+            return;
+        }
         for grown in grown {
             self.next.ids.extend(grown.fresh.iter().map(|new| new.id));
             self.next.fingerprints.extend(grown.fingerprints);
@@ -395,8 +414,7 @@ impl Run<'_, '_> {
         }
         let states: usize = self.shards.iter().map(|shard| lock(shard).len()).sum();
         let bytes = self.bytes();
-        let stop = &self.search.stop;
-        let stopped = stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
+        let stopped = self.search.is_stopped();
         let elapsed = self.started.elapsed();
         if let Some(report) = &mut self.search.on_progress {
             let waiting = self.frontier.ids.len() as u64;

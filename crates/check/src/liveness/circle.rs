@@ -56,7 +56,7 @@ fn walk(
 ) -> Vec<(u32, Arc)> {
     let mut came: BTreeMap<u32, (u32, Arc)> = BTreeMap::new();
     let mut queue = VecDeque::from([from]);
-    while let Some(world) = queue.pop_front() {
+    while let Some(world) = queue.pop_front().filter(|_| !graph.is_stopped()) {
         for step in graph.steps(world) {
             if step.to == BEYOND || step.drops() || !inside(step.to) {
                 continue;

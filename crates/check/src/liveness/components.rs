@@ -56,9 +56,12 @@ impl<'g, B: Fn(u32) -> bool> Components<'g, B> {
         }
     }
 
-    /// Shows every component.
+    /// Shows every component, until the graph is stopped.
     pub(crate) fn each(mut self, mut show: impl FnMut(Component<'_>)) {
         for root in 0..self.graph.len() as u32 {
+            if self.graph.is_stopped() {
+                return;
+            }
             if self.met[root as usize] == NEW && (self.belongs)(root) {
                 self.walk(root, &mut show);
             }
@@ -68,6 +71,9 @@ impl<'g, B: Fn(u32) -> bool> Components<'g, B> {
     fn walk(&mut self, root: u32, show: &mut impl FnMut(Component<'_>)) {
         self.enter(root);
         while let Some((world, next)) = self.calls.last_mut() {
+            if self.graph.is_stopped() {
+                return;
+            }
             let (world, place) = (*world, *next as usize);
             let Some(step) = self.graph.steps(world).get(place) else {
                 self.calls.pop();

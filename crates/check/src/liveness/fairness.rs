@@ -39,7 +39,7 @@ impl Lasting {
 pub(crate) fn lasting(graph: &Graph, mark: u32) -> Lasting {
     let lasts = |world: u32| graph.marks(world) & 1 << mark != 0 && !graph.is_open(world);
     let mut lasting = Lasting { mark, doomed: Vec::new(), circles: Vec::new() };
-    if always_ends(graph, lasts) {
+    if graph.is_stopped() || always_ends(graph, lasts) {
         return lasting;
     }
     let mut escapes: Vec<bool> = Vec::new();
@@ -81,6 +81,9 @@ fn always_ends(graph: &Graph, lasts: impl Fn(u32) -> bool) -> bool {
     let mut left = 0;
     for world in worlds.clone().filter(|world| lasts(*world)) {
         left += 1;
+        if graph.is_stopped() {
+            return true; // and nobody asks
+        }
         for step in graph.steps(world) {
             if step.drops() {
                 return false; // not plain enough
@@ -93,6 +96,9 @@ fn always_ends(graph: &Graph, lasts: impl Fn(u32) -> bool) -> bool {
     let mut queue: VecDeque<u32> = worlds.filter(|world| ways_in[*world as usize] == 0).collect();
     while let Some(world) = queue.pop_front() {
         left -= 1;
+        if graph.is_stopped() {
+            return true;
+        }
         let steps = graph.steps(world);
         if steps.iter().all(|step| step.label == NOT_FAIR) {
             return false;
@@ -135,7 +141,7 @@ struct Need {
 /// The fair labels of a component.
 fn needs(graph: &Graph, part: &Component<'_>) -> BTreeMap<u32, Need> {
     let mut needs: BTreeMap<u32, Need> = BTreeMap::new();
-    for (turn, world) in (1..).zip(part.members) {
+    for (turn, world) in (1..).zip(part.members).take_while(|_| !graph.is_stopped()) {
         for step in graph.steps(*world).iter().filter(|step| step.name() != NOT_FAIR) {
             let need = needs.entry(step.name()).or_default();
             if need.last != turn {

@@ -3,6 +3,7 @@
 use crate::explore::Explored;
 use crate::explore::successors::{DROPPED, FAULT};
 use crate::explore::visited::{Edge, SHARDS, StateId};
+use crate::limits::Stop;
 
 /// Worlds by dense number, and the steps between them that are no faults.
 #[derive(Debug)]
@@ -18,6 +19,7 @@ pub(crate) struct Graph {
     marks: Vec<u32>,
     /// Worlds that were not expanded.
     open: Vec<bool>,
+    stop: Stop,
 }
 
 /// A step to a world, and what fairness calls it.
@@ -44,8 +46,9 @@ impl Arc {
 pub(crate) const BEYOND: u32 = u32::MAX;
 
 impl Graph {
-    /// Takes the edges and marks out of a search.
-    pub(crate) fn of(explored: &mut Explored) -> Self {
+    /// Takes the edges and marks out of a search. Once it is stopped, it is not whole, and whatever
+    /// was seen in it no evidence.
+    pub(crate) fn of(explored: &mut Explored, stop: Stop) -> Self {
         let mut graph = Graph {
             bases: Vec::new(),
             levels: explored.levels.clone(),
@@ -53,6 +56,7 @@ impl Graph {
             steps: Vec::new(),
             marks: Vec::new(),
             open: Vec::new(),
+            stop,
         };
         let deepest = graph.levels.iter().map(Vec::len).max().unwrap_or(0);
         for level in 0..deepest {
@@ -90,7 +94,8 @@ impl Graph {
     /// Sorts edges by where they begin, counting first.
     fn sort_in(&mut self, edges: Vec<Vec<Edge>>) {
         let kept = |edge: &&Edge| edge.label != FAULT;
-        for edge in edges.iter().flatten().filter(kept) {
+        let goes_on = |_: &&Edge| !self.stop.is_raised();
+        for edge in edges.iter().flatten().take_while(goes_on).filter(kept) {
             let from = self.number(edge.from) as usize;
             self.starts[from + 1] += 1;
         }
@@ -102,6 +107,9 @@ impl Graph {
         let mut next = self.starts.clone();
         for list in edges {
             for edge in list.iter().filter(kept) {
+                if self.stop.is_raised() {
+                    return;
+                }
                 let from = self.number(edge.from) as usize;
                 let to = if edge.to == StateId::OUTSIDE { BEYOND } else { self.number(edge.to) };
                 self.steps[next[from] as usize] = Arc { to, label: edge.label };
@@ -129,6 +137,12 @@ impl Graph {
         let shard = self.bases[level].partition_point(|base| *base <= number) - 1;
         let place = self.levels[shard][level] + (number - self.bases[level][shard]);
         StateId::new(shard, place as usize)
+    }
+
+    /// Whether whoever wanted to know has gone.
+    #[inline]
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stop.is_raised()
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -2,7 +2,7 @@
 //! reductions, and nothing is called `holds` that was cut off.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use tenure_algorithms::mutex::{Lamport, RicartAgrawala};
 use tenure_check::{Check, Entries, Judgement, Limit, Refusal, Report};
@@ -110,6 +110,21 @@ fn a_limit_makes_a_verdict_incomplete_and_never_holds() {
     assert_eq!((time.judgement(), time.limit), (Judgement::Incomplete, Some(Limit::Time)));
     let stopped = check().stop_when(Arc::new(AtomicBool::new(true))).run();
     assert_eq!((stopped.judgement(), stopped.limit), (Judgement::Incomplete, Some(Limit::Stopped)));
+}
+
+/// The flag is raised when the last limit is being looked at: the search is over then, and what
+/// takes as long as half of it is still to come.
+#[test]
+fn whoever_stops_a_search_is_not_kept_waiting_for_its_judgement() {
+    let raised = Arc::new(AtomicBool::new(false));
+    let check = Check::<Textbook>::of(3).entries(2).always(MutualExclusion::new()).progress();
+    let raise = raised.clone();
+    let late = check.max_states(1_000).stop_when(raised).on_progress(move |progress| {
+        raise.fetch_or(progress.states >= 1_000, Ordering::Relaxed);
+    });
+    let report = late.run();
+    assert_eq!((report.judgement(), report.limit), (Judgement::Incomplete, Some(Limit::Stopped)));
+    assert!(report.states >= 1_000, "what was seen is told");
 }
 
 #[test]
