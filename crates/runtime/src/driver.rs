@@ -261,25 +261,35 @@ where
                 Wake::Incoming(None) | Wake::Ask(None) => break,
             }
         }
-        self.hand_over(inbox).await?;
+        self.hand_over(inbox, asks).await?;
         self.settle().await
     }
 
     /// Gives an office away before the process leaves, and stays until somebody else has it: what
     /// the successor asks of everybody is answered then, and nobody waits for a time out. It does
     /// not stay long, for nobody may come, and there is nothing to give where the protocol cannot.
-    async fn hand_over(&mut self, inbox: &mut Inbox) -> Result<(), Failure> {
-        self.settle().await?;
+    async fn hand_over(
+        &mut self,
+        inbox: &mut Inbox,
+        asks: &mut mpsc::UnboundedReceiver<L::Ask>,
+    ) -> Result<(), Failure> {
+        let mut leads_on = self.outlet.local.leads_on_until_relieved();
+        // Whoever leads on takes what comes while the disk works, as at any time.
+        if !(leads_on && self.leads()) {
+            self.settle().await?;
+        }
         let farewell = if self.leads() { self.outlet.local.farewell() } else { None };
         let Some(farewell) = farewell else { return Ok(()) };
         self.command(farewell)?;
-        self.settle().await?;
+        if !leads_on {
+            self.settle().await?;
+        }
         let round_trip = self.outlet.mesh.round_trip().min(ROUND_TRIP);
         let mut until = tokio::time::Instant::now() + 4 * round_trip;
         let mut followed = false;
-        let mut leads_on = self.outlet.local.leads_on_until_relieved();
-        // Nobody asks for anything any more.
-        let (_open, mut asks) = mpsc::unbounded_channel();
+        // Whoever leads on says whom to ask now; of anybody else nothing is asked any more.
+        let (_open, mut nobody) = mpsc::unbounded_channel();
+        let mut asks = if leads_on { asks } else { &mut nobody };
         while (leads_on || !self.leads()) && self.outlet.presence.is_anybody_there() {
             leads_on &= self.leads();
             if !followed && !leads_on && self.outlet.local.leader().is_some() {
@@ -288,12 +298,14 @@ where
             }
             self.give_commands()?;
             self.fire_timers(inbox)?;
-            match timeout_at(until, self.sleep(inbox, &mut asks)).await {
+            match timeout_at(until, self.sleep(inbox, asks)).await {
                 Ok(wake) => match wake? {
                     Wake::Incoming(Some(incoming)) => self.take(incoming)?,
                     Wake::Incoming(None) => break,
                     Wake::Saved(done) => self.saved(done)?,
-                    Wake::Ask(_) | Wake::Clock => {}
+                    Wake::Ask(Some(ask)) => self.outlet.ask(ask),
+                    Wake::Ask(None) => asks = &mut nobody,
+                    Wake::Clock => {}
                 },
                 Err(_) => break,
             }

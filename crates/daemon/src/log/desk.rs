@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, OnceLock};
 
-use tenure_core::service::log::{Command, Content, Entry, Event, Payload};
+use tenure_core::service::log::{Command, Content, Entry, Event, Payload, Reason};
 use tenure_core::{ProcessId, Protocol, Term};
 use tenure_runtime::Local;
 use tenure_runtime::transport::View;
@@ -96,6 +96,10 @@ pub(super) struct Desk {
     /// Who is connected, as soon as it can be known.
     view: Arc<OnceLock<View>>,
     is_over: bool,
+    /// To whom it gives the lead, before it leaves.
+    successor: Option<ProcessId>,
+    /// Who is to ask the successor, as soon as that stands for election.
+    sent_on: Vec<oneshot::Sender<Answer>>,
 }
 
 impl Desk {
@@ -110,6 +114,8 @@ impl Desk {
             standing: watch::Sender::new(Standing::default()),
             view,
             is_over: false,
+            successor: None,
+            sent_on: Vec::new(),
         }
     }
 
@@ -138,6 +144,13 @@ impl Desk {
         let answer = answer(self, part);
         // Whoever has gone does not want to know.
         let _ = user.send(answer);
+    }
+
+    /// The lead is about to be the successor's, who would not know yet.
+    fn send_on(&mut self, ticket: u64) {
+        if let Some(Waiting::Change(user) | Waiting::Get(_, user)) = self.waiting.remove(&ticket) {
+            self.sent_on.push(user);
+        }
     }
 
     /// What the log has at an index is done.
@@ -179,6 +192,10 @@ impl Desk {
     }
 
     fn follows(&mut self, term: u64, leader: Option<ProcessId>) {
+        for user in self.sent_on.drain(..) {
+            let next = leader.or(self.successor).map(ProcessId::number);
+            let _ = user.send(Answer::Refused { leader: next });
+        }
         self.leader.send_replace(leader.map(|leader| Term { number: term, leader }));
     }
 
@@ -187,7 +204,7 @@ impl Desk {
     }
 
     /// A peer that is connected, to whom the lead can be given.
-    fn successor(&self) -> Option<ProcessId> {
+    fn heir(&self) -> Option<ProcessId> {
         let peers = self.view.get()?.peers();
         peers.into_iter().find(|it| it.connected).map(|it| it.peer)
     }
@@ -238,6 +255,7 @@ impl<P: Protocol<Command = Command, Event = Event>> Local<P> for Desk {
                 Some(Part::Register) => Answer::Register(desk.machine.register()),
                 None => Answer::Unknown,
             }),
+            Event::Declined { ticket, reason: Reason::HandingOver, .. } => self.send_on(ticket),
             Event::Declined { ticket, leader, .. } => self.answer(ticket, |desk, _| {
                 Answer::Refused { leader: desk.number_of_leader(leader) }
             }),
@@ -260,7 +278,8 @@ impl<P: Protocol<Command = Command, Event = Event>> Local<P> for Desk {
     }
 
     fn farewell(&mut self) -> Option<Command> {
-        let to = self.successor()?;
+        let to = self.heir()?;
+        self.successor = Some(to);
         let ticket = self.ticket(Waiting::Nobody);
         Some(Command::Transfer { ticket, to })
     }

@@ -114,6 +114,12 @@ impl Ledger {
         additions
     }
 
+    /// By change that is in the log, the term in which it came there, the last time.
+    pub fn terms_of_changes(&self) -> BTreeMap<Tag, u64> {
+        let changes = self.entries.iter();
+        changes.filter_map(|(change, term)| Some((change.as_ref()?.tag(), *term))).collect()
+    }
+
     /// How often each write is in the log.
     fn writes(&self) -> BTreeMap<Tag, u64> {
         let mut writes = BTreeMap::new();

@@ -63,16 +63,22 @@ pub(crate) async fn run(
     let _ = view.set(seen);
     report(Report::Ready { process: config.me().number(), address, session });
     let watching = Watching { leadership: leadership.clone(), standing, present };
+    let serving = serve(listener, ask.clone(), leadership);
+    tokio::pin!(serving);
     tokio::select! {
         () = stop => {}
-        () = serve(listener, ask.clone(), leadership) => {}
+        () = &mut serving => {}
         () = watching.watch(&mut report) => {}
         stopped = &mut task => return Ok(outcome(stopped)?),
     }
     tracing::info!("{} leaves", config.me());
     // It hands over what it leads, and says goodbye.
     let _ = ask.send(Ask::End);
-    Ok(outcome(task.await)?)
+    // Meanwhile clients get the answers that are still to come, and hear whom to ask then.
+    tokio::select! {
+        stopped = &mut task => Ok(outcome(stopped)?),
+        () = serving => Ok(outcome(task.await)?),
+    }
 }
 
 /// The log as it is configured.

@@ -18,9 +18,6 @@ use crate::cmd::run::summary::{Counter, Latency, rounded, thousandths};
 const WIRED: &str = "the nodes were connected through this command, which cut them: answers take \
                      longer than without --partition, and clients reached both sides";
 
-/// How long an answer of a leader that is gone may take to be seen, in nanoseconds.
-const ON_ITS_WAY: u64 = 1_000_000;
-
 /// The result of a run. Scripts depend on the names; more may be added.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::cmd::run) struct Summary {
@@ -146,8 +143,8 @@ impl Summary {
             operations: asked,
             operations_per_second: thousandths(rate),
             latency_ms: latency(operations),
-            failover_ms: gap(operations, &course.kills),
-            handover_ms: gap(operations, &course.departures),
+            failover_ms: gap(operations, &ledger, &course.kills),
+            handover_ms: gap(operations, &ledger, &course.departures),
             elections: verification.elections.into_iter().map(rounded).collect(),
             partitions: course.apart,
             entries: Entries::of(&ledger),
@@ -255,16 +252,19 @@ fn latency(operations: &[Operation]) -> Option<Latency> {
 }
 
 /// How long it took after each of these moments until anybody was answered who had changed
-/// something, and had asked since, or had asked the leader before and then another.
-fn gap(operations: &[Operation], moments: &[Duration]) -> Option<Latency> {
+/// something under a leader of a later term than those of before.
+fn gap(operations: &[Operation], ledger: &Ledger, moments: &[Duration]) -> Option<Latency> {
+    let terms = ledger.terms_of_changes();
     let changes = operations.iter().filter(|it| matches!(it.what, What::Add | What::Set));
-    let mut answers: Vec<u64> = changes.filter_map(answered).collect();
+    let by_term = |it: &Operation| Some((answered(it)?, *terms.get(&it.tag)?));
+    let mut answers: Vec<(u64, u64)> = changes.filter_map(by_term).collect();
     answers.sort_unstable();
     let after = |moment: &Duration| {
         let moment = u64::try_from(moment.as_nanos()).ok()?;
-        // What is answered sooner was on its way from the leader of before.
-        let next = answers.partition_point(|answer| *answer < moment + ON_ITS_WAY);
-        Some(answers.get(next)? - moment)
+        let (before, since) = answers.split_at(answers.partition_point(|(at, _)| *at < moment));
+        let last = before.iter().map(|(_, term)| *term).max().unwrap_or(0);
+        let (at, _) = since.iter().find(|(_, term)| *term > last)?;
+        Some(at - moment)
     };
     quantiles(moments.iter().filter_map(after).collect())
 }
