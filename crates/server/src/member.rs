@@ -7,7 +7,7 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant, SystemTime};
 
 use tenure_algorithms::Variants;
-use tenure_algorithms::agreement::raft_log;
+use tenure_algorithms::agreement::raft_log::{self, Switch};
 use tenure_core::service::log::{Members, Reason};
 use tenure_core::{Delay, ProcessId, ProcessSet};
 use tenure_runtime::store::{OpenError, Owner, SaveCounts, SaveError, Saves};
@@ -440,7 +440,7 @@ fn log_config(config: &Config, size: u32, members: Members) -> raft_log::Config 
         batch: BATCH,
         snapshot_after: NonZeroU64::new(config.snapshot_count),
         members: Some(members),
-        variants: Variants::none(),
+        variants: Variants::none().with(Switch::Announcing).with(Switch::Ahead),
         ..raft_log::Config::plain(size, 1)
     }
 }

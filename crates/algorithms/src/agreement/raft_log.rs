@@ -109,6 +109,8 @@ struct Leadership {
     peers: Vec<Progress>,
     /// Who has answered us since the election timeout fired last.
     heard: ProcessSet,
+    /// How many entries at the end of our log were sent and are not to be saved yet.
+    ahead: u64,
     /// Entries that our user waits for, the oldest first: index and ticket.
     proposed: VecDeque<(u64, u64)>,
     reads: Reads,
@@ -128,6 +130,8 @@ pub enum Timer {
     Election,
     /// A leader's next heartbeat is due.
     Heartbeat,
+    /// What a leader has sent ahead it stores itself.
+    Store,
 }
 
 impl Protocol for RaftLog {
@@ -254,6 +258,7 @@ impl Protocol for RaftLog {
         match timer {
             Timer::Election => self.on_election_timeout(fx),
             Timer::Heartbeat => self.beat(fx),
+            Timer::Store => self.store_ahead(fx),
         }
     }
 }
@@ -271,6 +276,7 @@ impl RaftLog {
 
     /// Ends whatever we were in this term, and follows nobody.
     fn step_down(&mut self, fx: &mut impl Effects<Self>) {
+        self.keep_ahead(fx);
         let was = core::mem::replace(&mut self.role, Role::Follower { leader: None });
         self.arriving = None;
         match was {
@@ -305,6 +311,7 @@ impl RaftLog {
 
     /// Puts an entry behind the last one of our log.
     fn store(&mut self, entry: Entry, fx: &mut impl Effects<Self>) {
+        self.keep_ahead(fx);
         self.log.push(entry.clone());
         let index = self.log.last().index;
         if let Content::Members(members) = &entry.content {

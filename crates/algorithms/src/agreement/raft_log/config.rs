@@ -96,6 +96,10 @@ switches! {
         "a message has at most one entry";
     Compacting = "compacting", sound,
         "a snapshot is wanted after every two entries, and is sent in pieces of four bytes";
+    Announcing = "announcing", sound,
+        "a leader tells the others at once what is committed, and not with its next message";
+    Ahead = "ahead", sound,
+        "a leader sends an entry before it stores it, so that all disks work at the same time";
     Newcomer = "newcomer", sound,
         "the last process is no member at first; whoever leads has it take the place of the one \
          before it";
@@ -127,6 +131,10 @@ switches! {
                         fire:p3:election,fire:p3:election,deliver:p3→p2:2,deliver:p2→p3,\
                         deliver:p3→p1:2,fire:p1:election,deliver:p1→p2:2,deliver:p2→p1,\
                         deliver:p1→p2:2,deliver:p2→p1";
+    CountedAhead = "counted-ahead", unsound,
+        "a leader that sends entries before it stores them counts its own copy as if it were there"
+        => "", "-n 3 --crash 1 --recover 1 --initiators 1 --property leader-completeness \
+                --variant counted-ahead,ahead,no-pre-vote --in-flight 1";
     EagerTruncation = "eager-truncation", unsound,
         "a log is cut behind what a message has, though nothing there differs"
         => "", "-n 3 --initiators 1 --property leader-completeness \

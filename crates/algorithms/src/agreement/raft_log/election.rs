@@ -119,6 +119,7 @@ impl RaftLog {
         self.role = Role::Leader(Leadership {
             peers: vec![progress; self.group.size() as usize],
             heard,
+            ahead: 0,
             proposed: VecDeque::new(),
             reads: Reads::default(),
             handover: None,

@@ -15,13 +15,19 @@
 //! which term it has there and where that term begins, so that a question passes over a term and
 //! not over an entry. A lost message is noticed by the next heartbeat, which comes behind what was
 //! lost.
+//!
+//! **Ahead** (10.2.1): a leader may send an entry before it stores it, so that its disk and those
+//! of the others work at the same time. It stores it in the step after, and does not count its own
+//! copy before. Whoever crashes in between has lost an entry that was not committed, and never
+//! leads in that term again, so nobody makes another one of the same term at the same index.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use tenure_core::service::log::{Content, Entry, Event, Reason};
-use tenure_core::{Effects, ProcessId};
+use tenure_core::{Delay, Effects, ProcessId};
 
+use super::config::Switch;
 use super::log::Place;
 use super::message::Message;
 use super::snapshot::Sending;
@@ -75,11 +81,54 @@ impl RaftLog {
             return self.decline(ticket, Reason::Full, fx);
         }
         proposed.push_back((self.log.last().index + 1, ticket));
-        self.store(Entry { term: self.term, content }, fx);
+        let entry = Entry { term: self.term, content };
+        let has_others = !self.followers().is_empty();
+        match has_others && self.has(Switch::Ahead) {
+            true => self.put_ahead(entry, fx),
+            false => self.store(entry, fx),
+        }
         self.commit_by_majority(fx);
         for follower in &self.followers() {
             self.send_news(follower, fx);
         }
+    }
+
+    /// Has an entry in our log that is sent before it is stored.
+    fn put_ahead(&mut self, entry: Entry, fx: &mut impl Effects<Self>) {
+        let Role::Leader(Leadership { ahead, .. }) = &mut self.role else { return };
+        *ahead += 1;
+        if *ahead == 1 {
+            fx.set_timer(Timer::Store, Delay::NONE);
+        }
+        self.log.push(entry);
+    }
+
+    /// What was sent is stored, and counts.
+    pub(super) fn store_ahead(&mut self, fx: &mut impl Effects<Self>) {
+        self.keep_ahead(fx);
+        self.commit_by_majority(fx);
+    }
+
+    /// Nothing is ahead of what is stored any more.
+    pub(super) fn keep_ahead(&mut self, fx: &mut impl Effects<Self>) {
+        let first = self.durable() + 1;
+        let Role::Leader(Leadership { ahead, .. }) = &mut self.role else { return };
+        if core::mem::take(ahead) == 0 {
+            return;
+        }
+        fx.cancel_timer(Timer::Store);
+        for (index, entry) in (first..).zip(self.log.from(first, u64::MAX)) {
+            fx.emit(Event::Stored { index, entry });
+        }
+    }
+
+    /// Up to where our log is saved at the end of a step.
+    pub(super) fn durable(&self) -> u64 {
+        let ahead = match &self.role {
+            Role::Leader(Leadership { ahead, .. }) => *ahead,
+            _ => 0,
+        };
+        self.log.last().index - ahead
     }
 
     /// A leader says that it is there, and asks whoever did not answer once more.
@@ -252,9 +301,14 @@ impl RaftLog {
     pub(super) fn commit_by_majority(&mut self, fx: &mut impl Effects<Self>) {
         let Role::Leader(Leadership { peers, .. }) = &self.role else { return };
         let matched = |peer: ProcessId| peers[peer.index()].matched;
-        let index = self.reached_by_majority(self.log.last().index, matched);
+        let own = self.counts_own();
+        let index = self.reached_by_majority(own, matched).min(own);
+        let before = self.commit;
         if self.commits_by_counting(index) {
             self.commit_to(index, fx);
+        }
+        if self.commit > before && self.has(Switch::Announcing) {
+            self.announce(fx);
         }
         let Role::Leader(Leadership { proposed, .. }) = &mut self.role else { return };
         while let Some((index, ticket)) = proposed.pop_front_if(|(index, _)| *index <= self.commit)
@@ -263,6 +317,16 @@ impl RaftLog {
         }
         self.answer_change(fx);
         self.go_on_changing(fx);
+    }
+
+    /// Tells those who have what is committed that it is, without waiting for the next message.
+    fn announce(&mut self, fx: &mut impl Effects<Self>) {
+        for follower in &self.followers() {
+            let Role::Leader(Leadership { peers, .. }) = &self.role else { return };
+            if peers[follower.index()].flow == Flow::Streaming {
+                self.send_batch(follower, fx);
+            }
+        }
     }
 
     /// Tells our user what is committed.

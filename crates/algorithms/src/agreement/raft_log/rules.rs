@@ -35,6 +35,14 @@ impl RaftLog {
         conflict
     }
 
+    /// Up to where a leader counts its own copy: what it has sent ahead is not there yet.
+    pub(super) fn counts_own(&self) -> u64 {
+        if self.has(Switch::CountedAhead) {
+            return self.log.last().index;
+        }
+        self.durable()
+    }
+
     /// Whether a read may be answered without a majority that says who leads.
     pub(super) fn reads_alone(&self) -> bool {
         self.has(Switch::LonelyRead)
@@ -101,6 +109,7 @@ impl RaftLog {
             head: self.log.base(),
             log: self.log.clone(),
         };
+        saved.log.drop_from(self.durable() + 1);
         if self.has(Switch::ForgottenVote) {
             saved.voted_for = None;
         }

@@ -35,17 +35,19 @@ impl RaftLog {
             return (now != *saved).then_some(now);
         }
         let keeps = self.log.alike(&saved.log);
-        let is_all = keeps == self.log.last().index && keeps == saved.log.last().index;
+        let is_all = keeps == self.durable() && keeps == saved.log.last().index;
         let heads = (self.log.base(), &self.snapshot) == (saved.head, &saved.snapshot);
         if is_all && heads && (self.term, self.voted_for) == (saved.term, saved.voted_for) {
             return None;
         }
+        let mut log = self.log.part(keeps);
+        log.drop_from(self.durable() + 1);
         Some(Stable {
             term: self.term,
             voted_for: self.voted_for,
             snapshot: self.snapshot.clone().filter(|now| saved.snapshot.as_ref() != Some(now)),
             head: self.log.base(),
-            log: self.log.part(keeps),
+            log,
         })
     }
 }
