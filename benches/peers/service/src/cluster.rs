@@ -1,0 +1,163 @@
+//! Three members of a service as child processes, with their data below one folder.
+
+use std::fs::{File, create_dir_all};
+use std::net::{SocketAddr, TcpListener};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use tokio::time::sleep;
+
+use crate::side::{Kind, Programs};
+
+/// How many members each service has.
+pub const MEMBERS: usize = 3;
+
+/// How long a service may take to serve.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A service of three members.
+pub struct Cluster {
+    kind: Kind,
+    programs: Programs,
+    folder: PathBuf,
+    clients: Vec<SocketAddr>,
+    peers: Vec<SocketAddr>,
+    members: Vec<Option<Child>>,
+}
+
+impl Cluster {
+    /// Starts all members, and waits until somebody leads.
+    pub async fn start(kind: Kind, programs: &Programs, folder: &Path) -> Cluster {
+        let mut ports = free_ports(2 * MEMBERS);
+        let clients = ports.split_off(MEMBERS);
+        let mut cluster = Cluster {
+            kind,
+            programs: programs.clone(),
+            folder: folder.to_owned(),
+            clients,
+            peers: ports,
+            members: (0..MEMBERS).map(|_| None).collect(),
+        };
+        for index in 0..MEMBERS {
+            cluster.restart(index);
+        }
+        cluster.led().await;
+        cluster
+    }
+
+    /// Where clients are served.
+    pub fn clients(&self) -> &[SocketAddr] {
+        &self.clients
+    }
+
+    /// Starts a member that does not run.
+    pub fn restart(&mut self, index: usize) {
+        let folder = self.folder.join(format!("m{index}"));
+        create_dir_all(&folder).expect("a folder for a member");
+        let log = File::options().create(true).append(true).open(self.folder.join("log"));
+        let log = log.expect("a file for what members say");
+        let mut command = match self.kind {
+            Kind::Etcd => self.etcd(index, &folder),
+            Kind::Tenure => self.tenure(index, &folder),
+        };
+        let said = log.try_clone().expect("the file once more");
+        let child = command.stdin(Stdio::null()).stdout(said).stderr(log).process_group(0).spawn();
+        self.members[index] = Some(child.expect("a member starts"));
+    }
+
+    fn list(&self, scheme: &str) -> String {
+        let names = self.peers.iter().enumerate();
+        let members: Vec<_> = names.map(|(at, it)| format!("m{at}={scheme}{it}")).collect();
+        members.join(",")
+    }
+
+    fn etcd(&self, index: usize, folder: &Path) -> Command {
+        let (client, peer) = (self.clients[index], self.peers[index]);
+        let mut command = Command::new(&self.programs.etcd);
+        command
+            .args(["--name", &format!("m{index}"), "--log-level", "error"])
+            .arg("--data-dir")
+            .arg(folder)
+            .args(["--listen-client-urls", &format!("http://{client}")])
+            .args(["--advertise-client-urls", &format!("http://{client}")])
+            .args(["--listen-peer-urls", &format!("http://{peer}")])
+            .args(["--initial-advertise-peer-urls", &format!("http://{peer}")])
+            .args(["--initial-cluster", &self.list("http://")])
+            .args(["--initial-cluster-token", "bench"]);
+        command
+    }
+
+    fn tenure(&self, index: usize, folder: &Path) -> Command {
+        let mut command = Command::new(&self.programs.tenure);
+        command
+            .args(["serve", "--name", &format!("m{index}")])
+            .arg("--data-dir")
+            .arg(folder)
+            .args(["--listen-client-urls", &format!("http://{}", self.clients[index])])
+            .args(["--initial-cluster", &self.list("http://")])
+            .env("RUST_LOG", "warn");
+        command
+    }
+
+    /// Who leads, as soon as every member that runs knows it.
+    pub async fn led(&self) -> usize {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            let mut leaders = Vec::new();
+            for index in (0..MEMBERS).filter(|at| self.members[*at].is_some()) {
+                leaders.push(self.leader_of(index).await);
+            }
+            if let Some(Some(first)) = leaders.first().copied()
+                && leaders.iter().all(|it| *it == Some(first))
+            {
+                return first;
+            }
+            assert!(Instant::now() < until, "{:?} has a leader, not {leaders:?}", self.kind);
+            sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    /// Whom a member takes for the leader.
+    async fn leader_of(&self, index: usize) -> Option<usize> {
+        let asked = crate::recipe::leader(&self.clients, index).await;
+        asked.filter(|it| self.members[*it].is_some())
+    }
+
+    /// The number of a member's process.
+    pub fn id(&self, index: usize) -> u32 {
+        self.members[index].as_ref().expect("a member that runs").id()
+    }
+
+    /// Sends a signal to a member.
+    pub fn signal(&self, index: usize, signal: Signal) {
+        let child = self.members[index].as_ref().expect("a member that runs");
+        let id = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+        kill_process(id.expect("a process has a number"), signal).expect("a signal is sent");
+    }
+
+    /// Waits until a member has ended.
+    pub fn bury(&mut self, index: usize) {
+        if let Some(mut child) = self.members[index].take() {
+            child.wait().expect("a member ends");
+        }
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        for member in self.members.iter_mut().flatten() {
+            // Who has ended already need not be killed.
+            let _ = member.kill();
+            let _ = member.wait();
+        }
+    }
+}
+
+fn free_ports(count: usize) -> Vec<SocketAddr> {
+    let listeners: Vec<_> = (0..count).map(|_| TcpListener::bind("127.0.0.1:0")).collect();
+    let address = |it: std::io::Result<TcpListener>| it.and_then(|it| it.local_addr());
+    listeners.into_iter().map(|it| address(it).expect("a port that is free")).collect()
+}

@@ -1,0 +1,116 @@
+//! `tenure serve` beside etcd, three members each, in one run, in turns.
+
+mod cluster;
+mod load;
+mod outage;
+mod recipe;
+mod sessions;
+mod side;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use cluster::Cluster;
+use load::LOADS;
+use side::{Programs, Side};
+
+/// How often each measurement is repeated.
+const ROUNDS: usize = 5;
+
+/// What was asked for.
+struct Options {
+    programs: Programs,
+    place: PathBuf,
+    rounds: usize,
+    long: Duration,
+    kills: usize,
+    only: Option<String>,
+    sessions: usize,
+    without_etcd: bool,
+}
+
+#[tokio::main(flavor = "multi_thread", worker_threads = 2)]
+async fn main() {
+    let options = options();
+    let mut sides = vec![Side::Etcd, Side::TenureByRecipe, Side::Tenure];
+    if options.without_etcd {
+        sides.remove(0);
+    }
+    if options.sessions > 0 {
+        return sessions::report(&options).await;
+    }
+    if options.kills > 0 {
+        outage::table(&sides, &options).await;
+    }
+    if options.rounds > 0 {
+        table(&sides, &options).await;
+    }
+}
+
+/// Each round has every row of every side, one after the other; only one service runs at a time.
+async fn table(sides: &[Side], options: &Options) {
+    let mut rates = vec![vec![Vec::new(); sides.len()]; LOADS.len()];
+    for _ in 0..options.rounds {
+        for (column, side) in sides.iter().enumerate() {
+            let folder = tempfile::tempdir_in(&options.place).expect("a folder");
+            let cluster = Cluster::start(side.kind(), &options.programs, folder.path()).await;
+            for (row, load) in LOADS.iter().enumerate() {
+                if options.only.as_ref().is_some_and(|only| !load.name.contains(only)) {
+                    continue;
+                }
+                let leader = cluster.led().await;
+                let rate = load.rate(*side, cluster.clients(), leader, options.long).await;
+                eprintln!("{}: {}: {rate:.0}", load.name, side.name());
+                rates[row][column].push(rate);
+            }
+        }
+    }
+    print!("| cycles a second |");
+    sides.iter().for_each(|side| print!(" {} |", side.name()));
+    println!(" bar |\n|---|{}---:|", "---:|".repeat(sides.len()));
+    for (load, rates) in LOADS.iter().zip(rates) {
+        let medians: Vec<f64> = rates.into_iter().map(median).collect();
+        print!("| {} |", load.name);
+        for rate in &medians {
+            print!(" {rate:.0} ({:.1}×) |", rate / medians[0]);
+        }
+        println!(" {}× |", load.bar);
+    }
+}
+
+fn median(mut of: Vec<f64>) -> f64 {
+    of.sort_unstable_by(f64::total_cmp);
+    of.get(of.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+fn options() -> Options {
+    let mut options = Options {
+        programs: Programs { etcd: "etcd".into(), tenure: "tenure".into() },
+        place: std::env::temp_dir(),
+        rounds: ROUNDS,
+        long: Duration::from_secs(4),
+        kills: 0,
+        only: None,
+        sessions: 0,
+        without_etcd: false,
+    };
+    let mut words = std::env::args().skip(1);
+    while let Some(word) = words.next() {
+        let mut value = || words.next().unwrap_or_else(|| panic!("{word} has a value"));
+        match word.as_str() {
+            "--etcd" => options.programs.etcd = value().into(),
+            "--tenure" => options.programs.tenure = value().into(),
+            "--place" => options.place = value().into(),
+            "--rounds" => options.rounds = value().parse().expect("a number of rounds"),
+            "--seconds" => {
+                options.long = Duration::from_secs(value().parse().expect("a number of seconds"));
+            }
+            "--kills" => options.kills = value().parse().expect("a number of kills"),
+            "--sessions" => options.sessions = value().parse().expect("a number of sessions"),
+            "--without-etcd" => options.without_etcd = true,
+            "--only" => options.only = Some(value()),
+            _ => panic!("{word} is not known; see README.md"),
+        }
+    }
+    options
+}

@@ -1,0 +1,104 @@
+//! The sides that are compared: a service, and a client of it.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tenure_client::{Client, Session};
+use tokio::time::sleep;
+
+use crate::recipe::Recipe;
+
+/// A service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// etcd.
+    Etcd,
+    /// `tenure serve`.
+    Tenure,
+}
+
+/// What the services are.
+#[derive(Clone, Debug)]
+pub struct Programs {
+    /// The program `etcd`.
+    pub etcd: PathBuf,
+    /// The program `tenure`.
+    pub tenure: PathBuf,
+}
+
+/// A column of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// etcd with what its own client does.
+    Etcd,
+    /// `tenure serve` with what the client of etcd does.
+    TenureByRecipe,
+    /// `tenure serve` with `tenure-client`.
+    Tenure,
+}
+
+impl Side {
+    /// Which service that is.
+    pub const fn kind(self) -> Kind {
+        match self {
+            Side::Etcd => Kind::Etcd,
+            Side::TenureByRecipe | Side::Tenure => Kind::Tenure,
+        }
+    }
+
+    /// What it is called in the table.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Side::Etcd => "etcd",
+            Side::TenureByRecipe => "tenure, etcd's requests",
+            Side::Tenure => "tenure, its client",
+        }
+    }
+}
+
+/// A client with a session that enters one lock and leaves it, over and over.
+pub enum Claimant {
+    /// What the client of etcd does.
+    Recipe(Recipe),
+    /// `tenure-client`.
+    Own { session: Session, name: String },
+}
+
+impl Claimant {
+    /// Begins a session at a member, and at the ones after it where that is gone.
+    pub async fn begin(side: Side, members: &[SocketAddr], first: usize, name: &str) -> Claimant {
+        match side {
+            Side::Etcd | Side::TenureByRecipe => {
+                Claimant::Recipe(Recipe::begin(members, first, name).await)
+            }
+            Side::Tenure => {
+                let endpoints = members.iter().map(|it| format!("http://{it}"));
+                let client = Client::connect(endpoints).await.expect("a member accepts");
+                let session = client.session(Duration::from_secs(10)).await.expect("a session");
+                Claimant::Own { session, name: name.to_owned() }
+            }
+        }
+    }
+
+    /// Enters the lock and leaves it once.
+    pub async fn cycle(&mut self) -> Result<(), String> {
+        match self {
+            Claimant::Recipe(recipe) => recipe.cycle().await.map_err(|it| it.to_string()),
+            Claimant::Own { session, name } => {
+                let guard = session.lock(name).await.map_err(|it| it.to_string())?;
+                guard.release().await.map_err(|it| it.to_string())
+            }
+        }
+    }
+
+    /// The same, however often it takes.
+    pub async fn cycle_at_last(&mut self) {
+        while self.cycle().await.is_err() {
+            if let Claimant::Recipe(recipe) = self {
+                recipe.move_on();
+            }
+            sleep(Duration::from_millis(10)).await;
+        }
+    }
+}
