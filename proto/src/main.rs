@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use prost::Message;
 
-const FILES: [&str; 5] = ["kv.proto", "rpc.proto", "lock.proto", "election.proto", "health.proto"];
+const FILES: [&str; 6] =
+    ["auth.proto", "kv.proto", "rpc.proto", "lock.proto", "election.proto", "health.proto"];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let destination = PathBuf::from(std::env::args().nth(1).ok_or("where to?")?);

@@ -3,6 +3,11 @@
 #![allow(missing_docs, clippy::all, reason = "the files beside this one are made by a program")]
 
 #[rustfmt::skip]
+pub mod authpb {
+    include!("authpb.rs");
+}
+
+#[rustfmt::skip]
 pub mod mvccpb {
     include!("mvccpb.rs");
 }

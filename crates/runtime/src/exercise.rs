@@ -26,6 +26,11 @@ pub enum Belief {
     Everything,
 }
 
+/// Reads bytes as files that nodes save: state, and segments of what changed in it.
+pub fn files(bytes: &[u8]) {
+    crate::store::read_all(bytes);
+}
+
 /// Lets a process of a lock live through what `bytes` say, whose user enters and exits again and
 /// again: see [`process`].
 pub fn lock<P: Mutex>(group: Group, config: &P::Config, belief: Belief, bytes: &[u8]) {

@@ -50,6 +50,8 @@ pub struct Config {
     pub peer_private_key: Option<PathBuf>,
     /// The keys by which it knows them, in the order of their names.
     pub peer_public_keys: Option<PathBuf>,
+    /// For how many seconds a token counts that a user is given for their password.
+    pub auth_token_ttl: u64,
     /// Whether to listen beyond this machine though nobody proves there who they are.
     pub insecure: bool,
 }
@@ -74,6 +76,7 @@ impl Default for Config {
             client_cert_auth: false,
             peer_private_key: None,
             peer_public_keys: None,
+            auth_token_ttl: 300,
             insecure: false,
         }
     }

@@ -24,6 +24,8 @@ use crate::state::{Shared, Standing, State};
 pub(crate) enum Ask {
     /// To have a command done.
     Do {
+        /// For whom.
+        asker: tenure_store::Asker,
         /// Which.
         command: Stored,
         /// Where the answer goes.
@@ -83,12 +85,17 @@ pub(crate) struct Desk {
     /// Those who are answered when so much is taken.
     behind: BTreeMap<(u64, u64), oneshot::Sender<Return>>,
     is_over: bool,
+    /// How many bytes the log has since a snapshot was last asked for.
+    bytes: usize,
 }
+
+/// How many bytes of entries the log has at most, before a snapshot stands for them.
+const LOG_BYTES: usize = 64 << 20;
 
 impl Desk {
     pub(crate) fn new(me: ProcessId, session: u64, shared: Arc<Shared>) -> Self {
         let (waiting, behind) = (HashMap::new(), BTreeMap::new());
-        Desk { me, session, shared, tickets: 0, waiting, behind, is_over: false }
+        Desk { me, session, shared, tickets: 0, waiting, behind, is_over: false, bytes: 0 }
     }
 
     fn ticket(&mut self) -> u64 {
@@ -101,10 +108,15 @@ impl Desk {
         match content {
             Content::Nothing => {}
             // Only a newer build writes what this one cannot read, and then all would differ.
-            Content::Payload(payload) => match postcard::from_bytes(payload.bytes()) {
-                Ok(written) => self.apply(At { index, term: *term }, written),
-                Err(_) => error!("entry {index} cannot be understood; run the build that wrote it"),
-            },
+            Content::Payload(payload) => {
+                self.weigh(payload.bytes().len());
+                match postcard::from_bytes(payload.bytes()) {
+                    Ok(written) => self.apply(At { index, term: *term }, written),
+                    Err(_) => {
+                        error!("entry {index} cannot be understood; run the build that wrote it");
+                    }
+                }
+            }
             Content::Members(members) => {
                 info!("the log is kept by {members} from entry {index} on");
                 self.shared.lock().members = Members::clone(members);
@@ -114,9 +126,18 @@ impl Desk {
         self.confirm_up_to(index);
     }
 
+    /// The log counts entries, which may be large.
+    fn weigh(&mut self, bytes: usize) {
+        self.bytes += bytes;
+        if self.bytes >= LOG_BYTES {
+            self.bytes = 0;
+            self.shared.compaction.notify_one();
+        }
+    }
+
     fn apply(&mut self, at: At, Written { by, what }: Written) {
         let outcome = match what {
-            What::Command(command) => self.shared.lock().apply(at, command),
+            What::Command(asker, command) => self.shared.lock().apply(at, &asker, command),
             What::Introduction { process, urls } => {
                 self.shared.lock().urls.insert(process, urls);
                 return;
@@ -285,8 +306,8 @@ impl Local<Relayed> for Desk {
     fn ask(&mut self, ask: Ask) -> Option<Command> {
         let ticket = self.ticket();
         Some(match ask {
-            Ask::Do { command, reply } => {
-                let append = self.append(ticket, What::Command(command));
+            Ask::Do { asker, command, reply } => {
+                let append = self.append(ticket, What::Command(asker, command));
                 self.send(ticket, append, Asker::Proposer(reply))
             }
             Ask::Introduce { urls, reply } => {

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 use tenure_core::service::log::Reason;
-use tenure_store::{Command, LeaseId};
+use tenure_store::{Asker, Command, LeaseId};
 
 /// What a member wants of the leader.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,8 +84,8 @@ pub(crate) struct Written {
 /// What an entry of the log has all members do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum What {
-    /// Something in the store.
-    Command(Command),
+    /// Something in the store, for somebody.
+    Command(Asker, Command),
     /// To know where clients reach a member, whose process has this number.
     Introduction { process: u32, urls: Vec<String> },
 }

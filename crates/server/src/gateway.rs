@@ -46,6 +46,21 @@ const PATHS: &[(&str, &str, &str)] = &[
     ("/v3/maintenance/hash", "etcdserverpb.Maintenance", "HashKV"),
     ("/v3/maintenance/snapshot", "etcdserverpb.Maintenance", "Snapshot"),
     ("/v3/maintenance/transfer-leadership", "etcdserverpb.Maintenance", "MoveLeader"),
+    ("/v3/auth/enable", "etcdserverpb.Auth", "AuthEnable"),
+    ("/v3/auth/disable", "etcdserverpb.Auth", "AuthDisable"),
+    ("/v3/auth/user/add", "etcdserverpb.Auth", "UserAdd"),
+    ("/v3/auth/user/get", "etcdserverpb.Auth", "UserGet"),
+    ("/v3/auth/user/list", "etcdserverpb.Auth", "UserList"),
+    ("/v3/auth/user/delete", "etcdserverpb.Auth", "UserDelete"),
+    ("/v3/auth/user/changepw", "etcdserverpb.Auth", "UserChangePassword"),
+    ("/v3/auth/user/grant", "etcdserverpb.Auth", "UserGrantRole"),
+    ("/v3/auth/user/revoke", "etcdserverpb.Auth", "UserRevokeRole"),
+    ("/v3/auth/role/add", "etcdserverpb.Auth", "RoleAdd"),
+    ("/v3/auth/role/get", "etcdserverpb.Auth", "RoleGet"),
+    ("/v3/auth/role/list", "etcdserverpb.Auth", "RoleList"),
+    ("/v3/auth/role/delete", "etcdserverpb.Auth", "RoleDelete"),
+    ("/v3/auth/role/grant", "etcdserverpb.Auth", "RoleGrantPermission"),
+    ("/v3/auth/role/revoke", "etcdserverpb.Auth", "RoleRevokePermission"),
     ("/v3/auth/status", "etcdserverpb.Auth", "AuthStatus"),
     ("/v3/auth/authenticate", "etcdserverpb.Auth", "Authenticate"),
     ("/v3/lock/lock", "v3lockpb.Lock", "Lock"),
@@ -74,6 +89,7 @@ pub(crate) async fn answer(member: Arc<Member>, request: Request<Body>) -> Respo
     let Some(method) = method(&path) else {
         return failure(&Status::new(Code::NotFound, "Not Found"));
     };
+    let who = request.extensions().get::<std::net::SocketAddr>().copied();
     let token = request.headers().get(header::AUTHORIZATION).cloned();
     let body = match Limited::new(request.into_body(), 2 * LONGEST_REQUEST).collect().await {
         Ok(body) => body.to_bytes(),
@@ -83,7 +99,11 @@ pub(crate) async fn answer(member: Arc<Member>, request: Request<Body>) -> Respo
         Ok(asked) => asked,
         Err(why) => return failure(&Status::invalid_argument(why)),
     };
-    let response = router::call(member, call(&method, &asked, token)).await;
+    let mut call = call(&method, &asked, token);
+    if let Some(who) = who {
+        call.extensions_mut().insert(who);
+    }
+    let response = router::call(member, call).await;
     if let Some(status) = failed(response.headers()) {
         return failure(&status);
     }
@@ -126,6 +146,13 @@ fn write(message: &[u8], kind: MessageDescriptor) -> Result<String, String> {
     String::from_utf8(text).map_err(|error| error.to_string())
 }
 
+/// What comes of the JSON of a request, of a path by its number: written as JSON again.
+pub(crate) fn reread(which: u8, text: &[u8]) -> Option<Result<String, String>> {
+    let (path, ..) = PATHS[usize::from(which) % PATHS.len()];
+    let asked = method(path)?.input();
+    Some(read(text, asked.clone()).and_then(|message| write(&message.encode_to_vec(), asked)))
+}
+
 fn call(
     method: &MethodDescriptor,
     asked: &DynamicMessage,
@@ -162,7 +189,7 @@ fn next(bytes: &mut Vec<u8>) -> Option<Vec<u8>> {
 
 /// Many answers, each in a line of its own.
 fn stream(body: Body, kind: MessageDescriptor) -> Response<Body> {
-    let (lines, receiver) = tokio::sync::mpsc::channel::<Result<Frame<Bytes>, Status>>(4);
+    let (lines, receiver) = tokio::sync::mpsc::channel::<Result<Frame<Bytes>, Status>>(1);
     tokio::spawn(async move {
         let gone = lines.clone();
         tokio::select! {

@@ -14,10 +14,13 @@
 //! ```
 
 mod backup;
+mod budget;
+mod caller;
 mod config;
 mod convert;
 mod desk;
 mod errand;
+pub mod exercise;
 mod gateway;
 mod image;
 mod leases;
@@ -28,6 +31,7 @@ mod refusal;
 mod relayed;
 mod router;
 mod rpc;
+mod secrets;
 mod server;
 mod state;
 #[cfg_attr(not(feature = "tls"), path = "tls_none.rs")]

@@ -28,6 +28,9 @@ const CONNECTIONS: usize = 20_000;
 /// How many calls one connection has under way at most.
 const CALLS: u32 = 20_000;
 
+/// How many bytes of one answer wait for a client at most, beside the piece that is under way.
+const AHEAD: usize = 64 << 10;
+
 /// How long a connection may be silent before it is asked whether somebody is there, and how long
 /// an answer may take.
 const SILENCE: Duration = Duration::from_secs(20);
@@ -107,7 +110,8 @@ where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let answers = member.clone();
-    let service = service_fn(move |request: Request<Incoming>| {
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(who);
         let member = answers.clone();
         async move { Ok::<_, Infallible>(answer(member, request.map(Body::new)).await) }
     });
@@ -119,6 +123,7 @@ where
         .keep_alive_interval(SILENCE)
         .keep_alive_timeout(SILENCE)
         .max_concurrent_streams(CALLS)
+        .max_send_buf_size(AHEAD)
         .initial_connection_window_size(4 << 20)
         .initial_stream_window_size(2 << 20);
     let served = builder.serve_connection(TokioIo::new(stream), service).await;

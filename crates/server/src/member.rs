@@ -12,15 +12,16 @@ use tenure_core::service::log::{Members, Reason};
 use tenure_core::{Delay, ProcessId, ProcessSet};
 use tenure_runtime::store::{OpenError, Owner, SaveCounts, SaveError, Saves};
 use tenure_runtime::transport::{
-    GroupKeys, Keyring, Keys, Limits, Listen, PrivateKey, Settings, Trust,
+    GroupKeys, Keyring, Keys, Limits, Listen, PrivateKey, Settings, Trust, View,
 };
 use tenure_runtime::{Failure, Injection, Parts, Recorder, StartError, Store, start};
-use tenure_store::{Answer, Command, LeaseChange, LeaseId, Note, Outcome};
+use tenure_store::{Asker, Command, LeaseChange, LeaseId, Note, Outcome};
 use thiserror::Error;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout_at};
 
+use crate::budget::Budget;
 use crate::config::{ClusterState, Config, ConfigError, Plan};
 use crate::convert::signed;
 use crate::desk::{Ask, Desk};
@@ -38,6 +39,12 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// How many commands may wait to be committed.
 const BACKLOG: usize = 4000;
 
+/// How many bytes they may have, in pieces of a KiB.
+const BACKLOG_ROOM: usize = (64 << 20) / ROOM;
+
+/// How many bytes are counted as one.
+const ROOM: usize = 1 << 10;
+
 /// How many entries one message of the log has.
 const BATCH: u64 = 32;
 
@@ -45,7 +52,7 @@ const BATCH: u64 = 32;
 const LONGEST_COMMAND: usize = (3 << 20) / 2;
 
 /// What state the log's directory is of.
-pub(crate) const SCHEMA: &str = "raft-log, entries of tenure-server 2";
+pub(crate) const SCHEMA: &str = "raft-log, entries of tenure-server 3";
 
 /// Why a member did not start, or could not go on.
 #[derive(Debug, Error)]
@@ -98,12 +105,21 @@ pub(crate) struct Member {
     asks: mpsc::UnboundedSender<Ask>,
     /// One for each command that may wait.
     backlog: Semaphore,
+    /// One for each KiB of them.
+    room: Semaphore,
     /// The longest that a leader may be silent.
     election: Duration,
     session: u64,
     saves: Saves,
+    /// The connections of the other members.
+    pub(crate) peers: View,
     pub(crate) visits: Visits,
     pub(crate) refusals: Refusals,
+    pub(crate) budget: Budget,
+    /// How many passwords are looked at at once.
+    pub(crate) hashing: Semaphore,
+    /// How long a token counts, in seconds.
+    pub(crate) token_ttl: u64,
 }
 
 impl Member {
@@ -143,10 +159,25 @@ impl Member {
         })?;
         let election = Duration::from_millis(2 * config.election_timeout);
         let backlog = Semaphore::new(BACKLOG);
+        let room = Semaphore::new(BACKLOG_ROOM);
+        let budget = Budget::default();
         let (visits, refusals) = (Visits::new(), Refusals::default());
-        let member =
-            Member { plan, shared, asks, backlog, election, session, saves, visits, refusals };
-        let member = Arc::new(member);
+        let member = Arc::new(Member {
+            plan,
+            shared,
+            asks,
+            backlog,
+            room,
+            election,
+            session,
+            saves,
+            peers: running.view,
+            visits,
+            refusals,
+            budget,
+            hashing: Semaphore::new(1),
+            token_ttl: config.auth_token_ttl,
+        });
         tokio::spawn(keep_time(Arc::downgrade(&member)));
         tokio::spawn(keep_short(Arc::downgrade(&member)));
         tokio::spawn(introduce(Arc::downgrade(&member)));
@@ -207,29 +238,34 @@ impl Member {
         self.header(revision)
     }
 
-    /// Has a command committed, and says what came of it.
+    /// Has a command of the service itself committed, and says what came of it.
     pub(crate) async fn propose(&self, command: Command) -> Result<Outcome, Refusal> {
-        let is_long = |it: &[u8]| it.len() > LONGEST_COMMAND;
-        if postcard::to_stdvec(&command).is_ok_and(|bytes| is_long(&bytes)) {
+        self.propose_for(&Asker::Member, command).await
+    }
+
+    /// The same for somebody, who may have it done when it is.
+    pub(crate) async fn propose_for(
+        &self,
+        asker: &Asker,
+        command: Command,
+    ) -> Result<Outcome, Refusal> {
+        let bytes = postcard::experimental::serialized_size(&command).unwrap_or_default();
+        if bytes > LONGEST_COMMAND {
             return Err(Refusal::TOO_LARGE);
         }
+        let room = u32::try_from(bytes.div_ceil(ROOM)).unwrap_or(u32::MAX);
         let _place = self.backlog.try_acquire().map_err(|_| Refusal::TOO_MANY)?;
+        let _room = self.room.try_acquire_many(room).map_err(|_| Refusal::TOO_MANY)?;
         let deadline = self.deadline();
         loop {
             self.somebody_leads(deadline).await?;
             let (reply, answer) = oneshot::channel();
-            let ask = Ask::Do { command: command.clone(), reply };
+            let ask = Ask::Do { asker: asker.clone(), command: command.clone(), reply };
             match self.ask(ask, answer, deadline).await? {
                 Ok(outcome) => return Ok(outcome),
                 Err(undone) => self.may_try_again(undone, deadline).await?,
             }
         }
-    }
-
-    /// The same, of a command that says what is wrong with it.
-    pub(crate) async fn answer(&self, command: Command) -> Result<(u64, Answer), Refusal> {
-        let outcome = self.propose(command).await?;
-        Ok((outcome.revision, outcome.answer?))
     }
 
     /// Waits until this member has taken all that anybody was told of before, and a majority has

@@ -42,6 +42,7 @@ pub(crate) fn metrics(member: &Member) -> String {
             ("tenure_compacted_revision", "The oldest revision that is kept.", store.compacted()),
             ("tenure_keys", "How many keys there are.", store.len() as u64),
             ("tenure_changes", "How many changes are kept for watchers.", store.changes() as u64),
+            ("tenure_change_bytes", "How many bytes those take.", store.change_bytes() as u64),
             ("tenure_leases", "How many leases there are.", store.leases().len() as u64),
             ("tenure_watchers", "How many watchers there are.", state.watchers() as u64),
             (
@@ -72,8 +73,18 @@ pub(crate) fn metrics(member: &Member) -> String {
     text
 }
 
-/// Who connected, who was refused, and what.
+/// What waits for clients, who connected, who was refused, and what.
 fn visits(member: &Member, text: &mut String) {
+    let budget = &member.budget;
+    let (bytes, dropped) = (budget.bytes() as u64, budget.dropped());
+    let what = "How many bytes of large answers wait for clients.";
+    let _ = writeln!(
+        text,
+        "# HELP tenure_answer_bytes {what}\n# TYPE tenure_answer_bytes gauge\n\
+         tenure_answer_bytes {bytes}\n\
+         # HELP tenure_answers_dropped_total Large answers that clients did not take.\n\
+         # TYPE tenure_answers_dropped_total counter\ntenure_answers_dropped_total {dropped}"
+    );
     let mut say = |name: &str, kind: &str, what: &str, value: u64| {
         let name = format!("tenure_connections{name}");
         let _ = writeln!(text, "# HELP {name} {what}\n# TYPE {name} {kind}\n{name} {value}");
@@ -85,6 +96,12 @@ fn visits(member: &Member, text: &mut String) {
     say("_refused_total", "counter", what, count(&visits.refused));
     let what = "Connections broken off for what no client says.";
     say("_broken_total", "counter", what, count(&visits.broken));
+    let name = "tenure_refused_total";
+    let _ = writeln!(text, "# HELP {name} Connections refused at the port for members.");
+    let _ = writeln!(text, "# TYPE {name} counter");
+    for (reason, count) in member.peers.counts().refused {
+        let _ = writeln!(text, "{name}{{reason=\"{}\"}} {count}", reason.name());
+    }
     let name = "tenure_requests_refused_total";
     let _ = writeln!(text, "# HELP {name} Requests refused, by the code of gRPC.");
     let _ = writeln!(text, "# TYPE {name} counter");

@@ -2,9 +2,12 @@
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use tenure_store::{Code as StoreCode, Error};
 use tonic::{Code, Status};
+use tracing::warn;
 
 /// Why a request is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +34,14 @@ impl Refusal {
     /// A request has more bytes than one may have.
     pub(crate) const TOO_LARGE: Refusal =
         known(Code::InvalidArgument, "etcdserver: request is too large");
+    /// An answer would have more bytes than one may have.
+    pub(crate) const ANSWER_TOO_LARGE: Refusal = known(
+        Code::ResourceExhausted,
+        "tenure: the answer has more than 64 MiB; ask for fewer keys at a time, by a limit",
+    );
+    /// The client took nothing of an answer for a while.
+    pub(crate) const NOT_TAKEN: Refusal =
+        known(Code::ResourceExhausted, "tenure: nobody took the answer, and it was dropped");
     /// The lead can be given only by who has it, to somebody else.
     pub(crate) const NO_TRANSFEREE: Refusal =
         known(Code::FailedPrecondition, "etcdserver: bad leader transferee");
@@ -58,9 +69,17 @@ impl Refusal {
     /// A cluster has one member that votes.
     pub(crate) const NOBODY_LEFT: Refusal =
         known(Code::FailedPrecondition, "tenure: nobody who votes would be left");
-    /// Nobody has to say who they are.
-    pub(crate) const NO_ACCESS: Refusal =
-        known(Code::FailedPrecondition, "etcdserver: authentication is not enabled");
+    /// There is no such user, or the password is another.
+    pub(crate) const AUTH_FAILED: Refusal = known(
+        Code::InvalidArgument,
+        "etcdserver: authentication failed, invalid user ID or password",
+    );
+    /// A token that was not given, is of another password, or has expired.
+    pub(crate) const INVALID_TOKEN: Refusal =
+        known(Code::Unauthenticated, "etcdserver: invalid auth token");
+    /// It was not said what is granted.
+    pub(crate) const PERMISSION_MISSING: Refusal =
+        known(Code::InvalidArgument, "etcdserver: permission not given");
     /// The lease that a claim ends with has ended while it waited.
     pub(crate) const SESSION_OVER: Refusal = known(Code::Unknown, "mutex: session is expired");
     /// The same of an election.
@@ -78,10 +97,20 @@ impl Refusal {
         Refusal { code: Code::Unimplemented, words: format!("{what} is not served").into() }
     }
 
+    /// As clients of etcd in Go write it, for where there is no place for a code.
+    pub(crate) fn in_words_of_grpc(&self) -> String {
+        format!("rpc error: code = {:?} desc = {}", self.code, self.words)
+    }
+
     /// The same words under the code that the services of locks and elections use for everything.
     pub(crate) fn into_unknown(self) -> Refusal {
         match self.code {
-            Code::Unavailable | Code::ResourceExhausted => self,
+            Code::Unavailable
+            | Code::ResourceExhausted
+            | Code::PermissionDenied
+            | Code::Unauthenticated => self,
+            // Whoever does not say who they are is told so.
+            _ if self == Error::UserEmpty.into() => self,
             _ => Refusal { code: Code::Unknown, ..self },
         }
     }
@@ -97,18 +126,37 @@ const fn unavailable(words: &'static str) -> Refusal {
 
 /// How many requests were refused, by the code.
 #[derive(Debug, Default)]
-pub(crate) struct Refusals([AtomicU64; 17]);
+pub(crate) struct Refusals {
+    counts: [AtomicU64; 17],
+    /// When one that somebody had no right to was last told of in the log.
+    told: Mutex<Option<Instant>>,
+}
 
 impl Refusals {
     pub(crate) fn note(&self, code: Code) {
-        if let Some(count) = self.0.get(i32::from(code) as usize) {
+        if let Some(count) = self.counts.get(i32::from(code) as usize) {
             count.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Somebody asked for what they have no right to, or did not prove who they are: the log says
+    /// so, once in a second.
+    pub(crate) fn tell(&self, status: &Status, who: &str, path: &str) {
+        let is_of_access = matches!(status.code(), Code::PermissionDenied | Code::Unauthenticated)
+            || [Refusal::AUTH_FAILED, Error::UserEmpty.into()]
+                .iter()
+                .any(|it| it.words == status.message());
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if is_of_access && told.is_none_or(|told| told.elapsed() >= Duration::from_secs(1)) {
+            *told = Some(Instant::now());
+            let (code, why) = (i32::from(status.code()), status.message());
+            warn!("{who} was refused {path} with code {code}: {why}");
         }
     }
 
     /// Those that there were, with the number of each code.
     pub(crate) fn counts(&self) -> impl Iterator<Item = (usize, u64)> {
-        let counts = self.0.iter().map(|count| count.load(Ordering::Relaxed)).enumerate();
+        let counts = self.counts.iter().map(|count| count.load(Ordering::Relaxed)).enumerate();
         counts.filter(|(_, count)| *count > 0)
     }
 }
@@ -120,6 +168,7 @@ impl From<Error> for Refusal {
             StoreCode::NotFound => Code::NotFound,
             StoreCode::FailedPrecondition => Code::FailedPrecondition,
             StoreCode::OutOfRange => Code::OutOfRange,
+            StoreCode::PermissionDenied => Code::PermissionDenied,
         };
         known(code, error.words())
     }

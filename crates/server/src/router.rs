@@ -1,21 +1,27 @@
 //! From the path of a request to what serves it.
 
+use std::fmt::Write;
 use std::future::Future;
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::Stream;
-use http::{Request, Response};
+use http::{HeaderMap, Request, Response};
 use prost::Message;
+use tenure_store::Asker;
 use tonic::body::Body;
 use tonic::server::{Grpc, ServerStreamingService, StreamingService, UnaryService};
 use tonic::{Code, Status, Streaming};
 use tonic_prost::ProstCodec;
 
+use crate::budget;
+use crate::caller::Caller;
 use crate::member::Member;
 use crate::refusal::Refusal;
-use crate::rpc::{cluster, election, health, kv, lease, lock, maintenance, observe, watch};
+use crate::rpc::{auth, cluster, election, health, kv, lease, lock, maintenance, observe, watch};
+use crate::secrets;
 
 /// The longest message of a client: what etcd takes by default, and what goes with it.
 pub(crate) const LONGEST_REQUEST: usize = (3 << 20) / 2 + (512 << 10);
@@ -26,8 +32,18 @@ type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
 /// Serves a call of gRPC; in time, where the client says how much there is.
 pub(crate) async fn call(member: Arc<Member>, request: Request<Body>) -> Response<Body> {
     let time = request.headers().get("grpc-timeout").and_then(|it| time_of(it.to_str().ok()?));
-    let visited = member.clone();
-    let called = route(member, request);
+    let (visited, path) = (member.clone(), request.uri().path().to_owned());
+    let mut who = request.extensions().get::<SocketAddr>().map_or_else(String::new, describe);
+    let asker = asker(&member, request.headers());
+    if let Ok(Asker::User(name)) = &asker {
+        let _ = write!(who, "user {name:?}");
+    }
+    let called = async {
+        match asker {
+            Ok(asker) => route(Caller::new(member, asker), request).await,
+            Err(refused) => Status::from(refused).into_http(),
+        }
+    };
     let response = match time {
         None => called.await,
         Some(time) => tokio::time::timeout(time, called).await.unwrap_or_else(|_| {
@@ -37,7 +53,24 @@ pub(crate) async fn call(member: Arc<Member>, request: Request<Body>) -> Respons
     let failed = Status::from_header_map(response.headers()).map(as_etcd_says);
     let Some(status) = failed.filter(|status| status.code() != Code::Ok) else { return response };
     visited.refusals.note(status.code());
+    visited.refusals.tell(&status, &who, &path);
     status.into_http()
+}
+
+fn describe(address: &SocketAddr) -> String {
+    format!("{address} ")
+}
+
+/// Who asks, as their token says where everybody has to say it.
+fn asker(member: &Member, headers: &HeaderMap) -> Result<Asker, Refusal> {
+    let token = headers.get("token").or_else(|| headers.get("authorization"));
+    let Some(token) = token else { return Ok(Asker::Anybody) };
+    let token = token.to_str().unwrap_or_default();
+    let token = token.strip_prefix("Bearer ").unwrap_or(token);
+    member.look(|state| match state.store.access() {
+        access if access.is_enabled() => secrets::user_of(access, token).map(Asker::User),
+        _ => Ok(Asker::Anybody),
+    })
 }
 
 /// What is too long to be read is refused with another code by etcd than by the library.
@@ -63,7 +96,7 @@ fn time_of(text: &str) -> Option<Duration> {
     })
 }
 
-async fn route(member: Arc<Member>, request: Request<Body>) -> Response<Body> {
+async fn route(member: Caller, request: Request<Body>) -> Response<Body> {
     let wants_leader = request.headers().get("hasleader").is_some_and(|it| it == "true");
     if wants_leader && member.standing().leader.is_none() {
         return Status::from(Refusal::NO_LEADER).into_http();
@@ -84,12 +117,7 @@ async fn route(member: Arc<Member>, request: Request<Body>) -> Response<Body> {
         "v3electionpb.Election" => elections(member, request, method).await,
         "etcdserverpb.Cluster" => clusters(member, request, method).await,
         "etcdserverpb.Maintenance" => maintenances(member, request, method).await,
-        "etcdserverpb.Auth" if method == "AuthStatus" => {
-            unary(member, request, maintenance::access).await
-        }
-        "etcdserverpb.Auth" if method == "Authenticate" => {
-            unary(member, request, maintenance::authenticate).await
-        }
+        "etcdserverpb.Auth" => access(member, request, method).await,
         "grpc.health.v1.Health" if method == "Check" => unary(member, request, health::check).await,
         "grpc.health.v1.Health" if method == "Watch" => {
             let watch = |member, asked| async { Ok(health::watch(member, asked)) };
@@ -99,18 +127,18 @@ async fn route(member: Arc<Member>, request: Request<Body>) -> Response<Body> {
     }
 }
 
-async fn keys(member: Arc<Member>, request: Request<Body>, method: &str) -> Response<Body> {
+async fn keys(member: Caller, request: Request<Body>, method: &str) -> Response<Body> {
     match method {
-        "Range" => unary(member, request, kv::read).await,
+        "Range" => large(member, request, kv::read).await,
         "Put" => unary(member, request, kv::write).await,
-        "DeleteRange" => unary(member, request, kv::remove).await,
-        "Txn" => unary(member, request, kv::transact).await,
+        "DeleteRange" => large(member, request, kv::remove).await,
+        "Txn" => large(member, request, kv::transact).await,
         "Compact" => unary(member, request, kv::compact).await,
         other => unknown(other),
     }
 }
 
-async fn leases(member: Arc<Member>, request: Request<Body>, method: &str) -> Response<Body> {
+async fn leases(member: Caller, request: Request<Body>, method: &str) -> Response<Body> {
     match method {
         "LeaseGrant" => unary(member, request, lease::grant).await,
         "LeaseRevoke" => unary(member, request, lease::revoke).await,
@@ -124,7 +152,7 @@ async fn leases(member: Arc<Member>, request: Request<Body>, method: &str) -> Re
     }
 }
 
-async fn locks(member: Arc<Member>, request: Request<Body>, method: &str) -> Response<Body> {
+async fn locks(member: Caller, request: Request<Body>, method: &str) -> Response<Body> {
     match method {
         "Lock" => unary(member, request, lock::lock).await,
         "Unlock" => unary(member, request, lock::unlock).await,
@@ -132,7 +160,7 @@ async fn locks(member: Arc<Member>, request: Request<Body>, method: &str) -> Res
     }
 }
 
-async fn elections(member: Arc<Member>, request: Request<Body>, method: &str) -> Response<Body> {
+async fn elections(member: Caller, request: Request<Body>, method: &str) -> Response<Body> {
     match method {
         "Campaign" => unary(member, request, election::campaign).await,
         "Proclaim" => unary(member, request, election::proclaim).await,
@@ -146,7 +174,7 @@ async fn elections(member: Arc<Member>, request: Request<Body>, method: &str) ->
     }
 }
 
-async fn clusters(member: Arc<Member>, request: Request<Body>, method: &str) -> Response<Body> {
+async fn clusters(member: Caller, request: Request<Body>, method: &str) -> Response<Body> {
     match method {
         "MemberList" => unary(member, request, cluster::list).await,
         "MemberAdd" => unary(member, request, cluster::add).await,
@@ -156,7 +184,30 @@ async fn clusters(member: Arc<Member>, request: Request<Body>, method: &str) -> 
     }
 }
 
-async fn maintenances(member: Arc<Member>, request: Request<Body>, method: &str) -> Response<Body> {
+async fn access(member: Caller, request: Request<Body>, method: &str) -> Response<Body> {
+    match method {
+        "AuthEnable" => unary(member, request, auth::enable).await,
+        "AuthDisable" => unary(member, request, auth::disable).await,
+        "AuthStatus" => unary(member, request, auth::status).await,
+        "Authenticate" => unary(member, request, auth::authenticate).await,
+        "UserAdd" => unary(member, request, auth::add_user).await,
+        "UserGet" => unary(member, request, auth::get_user).await,
+        "UserList" => unary(member, request, auth::list_users).await,
+        "UserDelete" => unary(member, request, auth::delete_user).await,
+        "UserChangePassword" => unary(member, request, auth::change_password).await,
+        "UserGrantRole" => unary(member, request, auth::grant_role).await,
+        "UserRevokeRole" => unary(member, request, auth::revoke_role).await,
+        "RoleAdd" => unary(member, request, auth::add_role).await,
+        "RoleGet" => unary(member, request, auth::get_role).await,
+        "RoleList" => unary(member, request, auth::list_roles).await,
+        "RoleDelete" => unary(member, request, auth::delete_role).await,
+        "RoleGrantPermission" => unary(member, request, auth::grant).await,
+        "RoleRevokePermission" => unary(member, request, auth::revoke).await,
+        other => unknown(other),
+    }
+}
+
+async fn maintenances(member: Caller, request: Request<Body>, method: &str) -> Response<Body> {
     match method {
         "Alarm" => unary(member, request, maintenance::alarm).await,
         "Status" => unary(member, request, maintenance::status).await,
@@ -174,13 +225,13 @@ fn unknown(what: &str) -> Response<Body> {
 
 /// A function that serves, with what it needs.
 struct Serving<F> {
-    member: Arc<Member>,
+    member: Caller,
     serve: F,
 }
 
 impl<Asked, Answer, F, Served> UnaryService<Asked> for Serving<F>
 where
-    F: FnMut(Arc<Member>, Asked) -> Served,
+    F: FnMut(Caller, Asked) -> Served,
     Served: Future<Output = Result<Answer, Refusal>> + Send + 'static,
 {
     type Response = Answer;
@@ -192,9 +243,26 @@ where
     }
 }
 
+/// The same, whose answers may have a share of what there is for large ones.
+struct Weighing<F>(Serving<F>);
+
+impl<Asked, Answer, F, Served> UnaryService<Asked> for Weighing<F>
+where
+    F: FnMut(Caller, Asked) -> Served,
+    Served: Future<Output = Result<tonic::Response<Answer>, Refusal>> + Send + 'static,
+{
+    type Response = Answer;
+    type Future = Boxed<Answer>;
+
+    fn call(&mut self, request: tonic::Request<Asked>) -> Self::Future {
+        let served = (self.0.serve)(self.0.member.clone(), request.into_inner());
+        Box::pin(async { Ok(served.await?) })
+    }
+}
+
 impl<Asked, Answer, All, F, Served> ServerStreamingService<Asked> for Serving<F>
 where
-    F: FnMut(Arc<Member>, Asked) -> Served,
+    F: FnMut(Caller, Asked) -> Served,
     Served: Future<Output = Result<All, Refusal>> + Send + 'static,
     All: Stream<Item = Result<Answer, Status>> + Send + 'static,
 {
@@ -210,7 +278,7 @@ where
 
 impl<Asked, Answer, All, F, Served> StreamingService<Asked> for Serving<F>
 where
-    F: FnMut(Arc<Member>, Streaming<Asked>) -> Served,
+    F: FnMut(Caller, Streaming<Asked>) -> Served,
     Served: Future<Output = Result<All, Refusal>> + Send + 'static,
     All: Stream<Item = Result<Answer, Status>> + Send + 'static,
 {
@@ -233,21 +301,36 @@ where
 }
 
 async fn unary<Asked, Answer, F, Served>(
-    member: Arc<Member>,
+    member: Caller,
     request: Request<Body>,
     serve: F,
 ) -> Response<Body>
 where
     Asked: Message + Default + Send + 'static,
     Answer: Message + Send + 'static,
-    F: FnMut(Arc<Member>, Asked) -> Served + Send,
+    F: FnMut(Caller, Asked) -> Served + Send,
     Served: Future<Output = Result<Answer, Refusal>> + Send + 'static,
 {
     grpc::<Asked, Answer>().unary(Serving { member, serve }, request).await
 }
 
+async fn large<Asked, Answer, F, Served>(
+    member: Caller,
+    request: Request<Body>,
+    serve: F,
+) -> Response<Body>
+where
+    Asked: Message + Default + Send + 'static,
+    Answer: Message + Send + 'static,
+    F: FnMut(Caller, Asked) -> Served + Send,
+    Served: Future<Output = Result<tonic::Response<Answer>, Refusal>> + Send + 'static,
+{
+    let serving = Weighing(Serving { member, serve });
+    budget::hold(grpc::<Asked, Answer>().unary(serving, request).await)
+}
+
 async fn server_streaming<Asked, Answer, All, F, Served>(
-    member: Arc<Member>,
+    member: Caller,
     request: Request<Body>,
     serve: F,
 ) -> Response<Body>
@@ -255,14 +338,14 @@ where
     Asked: Message + Default + Send + 'static,
     Answer: Message + Send + 'static,
     All: Stream<Item = Result<Answer, Status>> + Send + 'static,
-    F: FnMut(Arc<Member>, Asked) -> Served + Send,
+    F: FnMut(Caller, Asked) -> Served + Send,
     Served: Future<Output = Result<All, Refusal>> + Send + 'static,
 {
     grpc::<Asked, Answer>().server_streaming(Serving { member, serve }, request).await
 }
 
 async fn streaming<Asked, Answer, All, F, Served>(
-    member: Arc<Member>,
+    member: Caller,
     request: Request<Body>,
     serve: F,
 ) -> Response<Body>
@@ -270,7 +353,7 @@ where
     Asked: Message + Default + Send + 'static,
     Answer: Message + Send + 'static,
     All: Stream<Item = Result<Answer, Status>> + Send + 'static,
-    F: FnMut(Arc<Member>, Streaming<Asked>) -> Served + Send,
+    F: FnMut(Caller, Streaming<Asked>) -> Served + Send,
     Served: Future<Output = Result<All, Refusal>> + Send + 'static,
 {
     grpc::<Asked, Answer>().streaming(Serving { member, serve }, request).await

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use tenure_core::service::log::Members;
-use tenure_store::{At, Bytes, Claim, Command, Outcome, Store, Watchers};
+use tenure_store::{Asker, At, Bytes, Claim, Command, Outcome, Store, Watchers};
 use tokio::sync::{Notify, oneshot, watch};
 
 use crate::leases::Leases;
@@ -115,8 +115,8 @@ impl Shared {
 
 impl State {
     /// Takes an entry of the log, and tells whoever is concerned but the one who asked.
-    pub(crate) fn apply(&mut self, at: At, command: Command) -> Outcome {
-        let outcome = self.store.apply(at, command);
+    pub(crate) fn apply(&mut self, at: At, asker: &Asker, command: Command) -> Outcome {
+        let outcome = self.store.apply_for(at, asker, command);
         for event in &outcome.events {
             for watcher in self.watchers.of(&event.kv.key) {
                 if let Some(signal) = self.signals.get(watcher) {

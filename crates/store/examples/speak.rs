@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 use tenure_store::{At, Command, Error, Limits, Store};
 
 fn main() -> std::io::Result<()> {
-    let limits = Limits { events: usize::MAX, revisions: u64::MAX, ..Limits::default() };
+    let limits =
+        Limits { events: usize::MAX, bytes: usize::MAX, revisions: u64::MAX, ..Limits::default() };
     let (mut store, mut at) = (Store::new(limits), At { index: 0, term: 1 });
     let mut out = std::io::stdout().lock();
     for line in std::io::stdin().lock().lines() {

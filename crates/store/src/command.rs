@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use crate::access::Change;
 use crate::bytes::Bytes;
 use crate::claim::Share;
 use crate::lease::LeaseId;
@@ -52,6 +53,8 @@ pub enum Command {
     },
     /// Queues for a lock or an election, unless the same claim is there.
     Enqueue(Enqueue),
+    /// Changes users and roles.
+    Access(Change),
 }
 
 /// A lease that ran out.

@@ -28,6 +28,32 @@ pub enum Error {
     LeaseExists,
     /// A lease would last too long.
     TtlTooLarge,
+    /// Nobody has to say who they are.
+    AccessDisabled,
+    /// A user has no name, or whoever asks does not say theirs.
+    UserEmpty,
+    /// There is a user of this name.
+    UserExists,
+    /// There is no user of this name.
+    UserNotFound,
+    /// A role has no name.
+    RoleEmpty,
+    /// There is a role of this name.
+    RoleExists,
+    /// There is no role of this name.
+    RoleNotFound,
+    /// A user does not have this role.
+    RoleNotGranted,
+    /// A role was not granted this.
+    PermissionNotGranted,
+    /// Whoever asks may not have it done.
+    PermissionDenied,
+    /// Nobody could change users and roles afterwards.
+    RootUserMissing,
+    /// Whoever should change users and roles might not.
+    RootRoleMissing,
+    /// Nobody could change users and roles afterwards, who have to be somebody now.
+    AccessWouldBeLost,
 }
 
 /// The code of gRPC under which an error is sent.
@@ -39,13 +65,15 @@ pub enum Code {
     NotFound,
     /// What it would make exists.
     FailedPrecondition,
+    /// Whoever asks may not.
+    PermissionDenied,
     /// A number lies outside of what there is.
     OutOfRange,
 }
 
 impl Error {
     /// All of them.
-    pub const ALL: [Error; 11] = [
+    pub const ALL: [Error; 24] = [
         Error::EmptyKey,
         Error::ValueProvided,
         Error::LeaseProvided,
@@ -57,6 +85,19 @@ impl Error {
         Error::LeaseNotFound,
         Error::LeaseExists,
         Error::TtlTooLarge,
+        Error::AccessDisabled,
+        Error::UserEmpty,
+        Error::UserExists,
+        Error::UserNotFound,
+        Error::RoleEmpty,
+        Error::RoleExists,
+        Error::RoleNotFound,
+        Error::RoleNotGranted,
+        Error::PermissionNotGranted,
+        Error::PermissionDenied,
+        Error::RootUserMissing,
+        Error::RootRoleMissing,
+        Error::AccessWouldBeLost,
     ];
 
     /// The words of etcd, which clients compare.
@@ -73,6 +114,19 @@ impl Error {
             Error::LeaseNotFound => "etcdserver: requested lease not found",
             Error::LeaseExists => "etcdserver: lease already exists",
             Error::TtlTooLarge => "etcdserver: too large lease TTL",
+            Error::AccessDisabled => "etcdserver: authentication is not enabled",
+            Error::UserEmpty => "etcdserver: user name is empty",
+            Error::UserExists => "etcdserver: user name already exists",
+            Error::UserNotFound => "etcdserver: user name not found",
+            Error::RoleEmpty => "etcdserver: role name is empty",
+            Error::RoleExists => "etcdserver: role name already exists",
+            Error::RoleNotFound => "etcdserver: role name not found",
+            Error::RoleNotGranted => "etcdserver: role is not granted to the user",
+            Error::PermissionNotGranted => "etcdserver: permission is not granted to the role",
+            Error::PermissionDenied => "etcdserver: permission denied",
+            Error::RootUserMissing => "etcdserver: root user does not exist",
+            Error::RootRoleMissing => "etcdserver: root user does not have root role",
+            Error::AccessWouldBeLost => "etcdserver: invalid auth management",
         }
     }
 
@@ -84,9 +138,22 @@ impl Error {
             | Error::LeaseProvided
             | Error::KeyNotFound
             | Error::DuplicateKey
-            | Error::TooManyOperations => Code::InvalidArgument,
+            | Error::TooManyOperations
+            | Error::UserEmpty
+            | Error::RoleEmpty
+            | Error::AccessWouldBeLost => Code::InvalidArgument,
             Error::LeaseNotFound => Code::NotFound,
-            Error::LeaseExists => Code::FailedPrecondition,
+            Error::LeaseExists
+            | Error::AccessDisabled
+            | Error::UserExists
+            | Error::UserNotFound
+            | Error::RoleExists
+            | Error::RoleNotFound
+            | Error::RoleNotGranted
+            | Error::PermissionNotGranted
+            | Error::RootUserMissing
+            | Error::RootRoleMissing => Code::FailedPrecondition,
+            Error::PermissionDenied => Code::PermissionDenied,
             Error::Compacted | Error::FutureRevision | Error::TtlTooLarge => Code::OutOfRange,
         }
     }

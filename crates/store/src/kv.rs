@@ -24,6 +24,11 @@ pub struct KeyValue {
 }
 
 impl KeyValue {
+    /// How many bytes its name and its value have.
+    pub fn weight(&self) -> usize {
+        self.key.len() + self.value.len()
+    }
+
     /// The same, but for its value.
     pub(crate) fn without_value(&self) -> Self {
         KeyValue { value: Bytes::default(), ..self.clone() }

@@ -12,6 +12,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod access;
 mod bytes;
 mod check;
 mod claim;
@@ -33,6 +34,7 @@ mod watch;
 #[cfg(feature = "serde")]
 mod wire;
 
+pub use access::{Access, Asker, Change, ROOT, Rights, User};
 pub use bytes::Bytes;
 pub use claim::{Claim, Share, claim_key, claim_of};
 pub use command::{

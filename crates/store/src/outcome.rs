@@ -85,6 +85,8 @@ pub enum Answer {
         /// Whether it is inside.
         inside: bool,
     },
+    /// Users and roles are as was asked.
+    Access,
 }
 
 /// What a write did.

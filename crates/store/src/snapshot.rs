@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use crate::store::Store;
 
 /// With what every snapshot begins: the name and the version of its form.
-const MAGIC: &[u8; 8] = b"tnstore\x01";
+const MAGIC: &[u8; 8] = b"tnstore\x02";
 
 /// These bytes are no snapshot that this version can read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

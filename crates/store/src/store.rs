@@ -4,6 +4,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use crate::access::{Access, Asker};
 use crate::bytes::Bytes;
 use crate::claim::{Claim, Share, claim_key, claim_of};
 use crate::command::{Command, Enqueue, Expiry, Note, Put};
@@ -37,6 +38,8 @@ pub struct Store {
     pub(crate) keys: BTreeMap<Bytes, Arc<KeyValue>>,
     pub(crate) history: History,
     pub(crate) leases: Leases,
+    /// It changes seldom, and stores are copied often.
+    pub(crate) access: Arc<Access>,
     /// Follows from the keys.
     pub(crate) queues: Queues,
 }
@@ -57,21 +60,33 @@ impl Store {
             keys: BTreeMap::new(),
             history: History::from(0),
             leases: Leases::default(),
+            access: Arc::default(),
             queues: Queues::default(),
         }
     }
 
-    /// Takes the command of an entry of the log.
+    /// Takes the command of an entry of the log, for somebody who may have anything done.
+    ///
+    /// # Panics
+    ///
+    /// As [`Store::apply_for`].
+    pub fn apply(&mut self, at: At, command: Command) -> Outcome {
+        self.apply_for(at, &Asker::Member, command)
+    }
+
+    /// Takes the command of an entry of the log, if whoever asked may have it done at this place of
+    /// the log.
     ///
     /// # Panics
     ///
     /// When the entry is not later than the last one that was taken: whoever runs the log hands
     /// over each entry once, in order.
-    pub fn apply(&mut self, at: At, command: Command) -> Outcome {
+    pub fn apply_for(&mut self, at: At, asker: &Asker, command: Command) -> Outcome {
         assert!(at.index > self.applied.index, "entries are taken once, in the order of the log");
         self.applied = at;
         let mut leases = Vec::new();
         let checked = command.check(self.limits.operations);
+        let checked = checked.and_then(|()| self.access.may_command(asker, &command, &self.leases));
         let mut revision = Revision::of(self);
         let answer = checked.and_then(|()| revision.take(at, command, &mut leases));
         let (events, moves) = revision.end();
@@ -117,6 +132,16 @@ impl Store {
     /// How many changes are kept for watchers.
     pub fn changes(&self) -> usize {
         self.history.len()
+    }
+
+    /// How many bytes those take.
+    pub fn change_bytes(&self) -> usize {
+        self.history.bytes()
+    }
+
+    /// Users and roles.
+    pub fn access(&self) -> &Access {
+        &self.access
     }
 
     /// What is fixed about it.
@@ -218,6 +243,9 @@ impl Revision<'_> {
                 Ok(Answer::Checkpointed)
             }
             Command::Enqueue(enqueue) => self.enqueue(at, &enqueue, changes),
+            Command::Access(change) => {
+                Arc::make_mut(&mut self.store.access).take(change).map(|()| Answer::Access)
+            }
         }
     }
 

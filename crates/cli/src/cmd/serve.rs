@@ -77,6 +77,9 @@ pub(crate) struct Options {
     /// The keys of all members, P1 being the first of their names
     #[arg(long, value_name = "FILE")]
     peer_public_keys: Option<PathBuf>,
+    /// For how many seconds a token counts that a user gets for a password [default: 300]
+    #[arg(long, value_name = "SECONDS")]
+    auth_token_ttl: Option<u64>,
     /// Listen beyond this machine, though nobody proves there who they are
     #[arg(long)]
     insecure: bool,
@@ -108,6 +111,7 @@ impl Options {
             client_cert_auth: self.client_cert_auth || of_file.client_cert_auth,
             peer_private_key: self.peer_private_key.or(of_file.peer_private_key),
             peer_public_keys: self.peer_public_keys.or(of_file.peer_public_keys),
+            auth_token_ttl: self.auth_token_ttl.unwrap_or(of_file.auth_token_ttl),
             insecure: self.insecure || of_file.insecure,
         })
     }

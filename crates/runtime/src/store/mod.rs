@@ -17,3 +17,16 @@ mod tail;
 pub use file::{OpenError, SaveError, Store};
 pub use image::{Damage, FORMAT_VERSION, Owner};
 pub use saves::{SaveCounts, Saves};
+
+/// Reads bytes as each file of a folder: whatever they are, they are read or damage. What is read
+/// of them is the same in a segment that another may follow as in one that none does.
+pub(crate) fn read_all(bytes: &[u8]) {
+    if let Ok(image) = image::Image::decode(bytes) {
+        let again = image::Image::decode(&image.encode());
+        assert_eq!(again.as_ref(), Ok(&image), "what is read is read again as it is written");
+    }
+    let (last, inner) = (segment::read(bytes, true), segment::read(bytes, false));
+    if let (Ok(last), Ok(inner)) = (last, inner) {
+        assert_eq!(last.changes, inner.changes, "what is whole is read wherever it stands");
+    }
+}

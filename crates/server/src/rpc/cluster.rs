@@ -3,18 +3,16 @@
 //! Everybody who can ever be a member is named when the cluster begins, with the URL for its peers.
 //! Of those, some keep the log: they are the members.
 
-use std::sync::Arc;
-
 use tenure_core::ProcessId;
 use tenure_etcd::etcdserverpb as rpc;
 
+use crate::caller::Caller;
 use crate::errand::Change;
-use crate::member::Member;
 use crate::refusal::Refusal;
 use crate::url::urls;
 
 pub(crate) async fn list(
-    member: Arc<Member>,
+    member: Caller,
     asked: rpc::MemberListRequest,
 ) -> Result<rpc::MemberListResponse, Refusal> {
     if asked.linearizable {
@@ -25,10 +23,11 @@ pub(crate) async fn list(
 
 /// Takes somebody in who was removed before, or did not take part from the beginning.
 pub(crate) async fn add(
-    member: Arc<Member>,
+    member: Caller,
     asked: rpc::MemberAddRequest,
 ) -> Result<rpc::MemberAddResponse, Refusal> {
     member.confirm().await?;
+    member.may_all()?;
     // They are compared as we write them.
     let given = urls(&asked.peer_ur_ls.join(",")).map_err(|_| Refusal::URL_UNKNOWN)?;
     let given: Vec<String> = given.iter().map(ToString::to_string).collect();
@@ -51,10 +50,11 @@ pub(crate) async fn add(
 
 /// Has somebody no longer take part.
 pub(crate) async fn remove(
-    member: Arc<Member>,
+    member: Caller,
     asked: rpc::MemberRemoveRequest,
 ) -> Result<rpc::MemberRemoveResponse, Refusal> {
     member.confirm().await?;
+    member.may_all()?;
     let process = known(&member, asked.id)?;
     member.change(Change::Remove(process.0)).await?;
     member.confirm().await?;
@@ -63,10 +63,11 @@ pub(crate) async fn remove(
 
 /// Gives who has the log without a vote one.
 pub(crate) async fn promote(
-    member: Arc<Member>,
+    member: Caller,
     asked: rpc::MemberPromoteRequest,
 ) -> Result<rpc::MemberPromoteResponse, Refusal> {
     member.confirm().await?;
+    member.may_all()?;
     let process = known(&member, asked.id)?;
     if !member.look(|state| state.members.learners.contains(process)) {
         return Err(Refusal::NO_LEARNER);
@@ -77,19 +78,19 @@ pub(crate) async fn promote(
 }
 
 /// The process of a member.
-fn known(member: &Member, id: u64) -> Result<ProcessId, Refusal> {
+fn known(member: &Caller, id: u64) -> Result<ProcessId, Refusal> {
     let index = member.plan.members.iter().position(|it| it.id == id);
     let process = ProcessId::at(index.ok_or(Refusal::NO_MEMBER)?);
     let is_member = member.look(|state| state.members.everybody().contains(process));
     is_member.then_some(process).ok_or(Refusal::NO_MEMBER)
 }
 
-fn members(member: &Member) -> Vec<rpc::Member> {
+fn members(member: &Caller) -> Vec<rpc::Member> {
     let there = member.look(|state| state.members.everybody());
     there.iter().map(|process| described(member, process.index())).collect()
 }
 
-fn described(member: &Member, index: usize) -> rpc::Member {
+fn described(member: &Caller, index: usize) -> rpc::Member {
     let process = ProcessId::at(index);
     let (urls, is_learner) = member.look(|state| {
         (state.urls.get(&process.0).cloned(), state.members.learners.contains(process))

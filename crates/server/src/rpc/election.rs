@@ -7,15 +7,15 @@ use tenure_store::{
     SortTarget, Span, Store, Txn,
 };
 
+use crate::caller::Caller;
 use crate::convert::{self, lease, lease_id, signed, unsigned};
-use crate::member::Member;
 use crate::refusal::Refusal;
 use crate::rpc::lease::given_or_hidden;
 use crate::rpc::lock::{enter, is_of};
 use tenure_etcd::v3electionpb as rpc;
 
 pub(crate) async fn campaign(
-    member: Arc<Member>,
+    member: Caller,
     asked: rpc::CampaignRequest,
 ) -> Result<rpc::CampaignResponse, Refusal> {
     let lease = given_or_hidden(&member, asked.lease).await.map_err(Refusal::into_unknown)?;
@@ -32,7 +32,7 @@ pub(crate) async fn campaign(
 }
 
 pub(crate) async fn proclaim(
-    member: Arc<Member>,
+    member: Caller,
     asked: rpc::ProclaimRequest,
 ) -> Result<rpc::ProclaimResponse, Refusal> {
     let leader = asked.leader.ok_or(Refusal::LEADER_MISSING)?;
@@ -52,7 +52,7 @@ pub(crate) async fn proclaim(
 
 /// Whoever does not lead any more has nothing to give up, and is told so by nothing.
 pub(crate) async fn resign(
-    member: Arc<Member>,
+    member: Caller,
     asked: rpc::ResignRequest,
 ) -> Result<rpc::ResignResponse, Refusal> {
     let leader = asked.leader.ok_or(Refusal::LEADER_MISSING)?;
@@ -63,7 +63,7 @@ pub(crate) async fn resign(
 }
 
 async fn if_leading(
-    member: &Member,
+    member: &Caller,
     key: Bytes,
     revision: i64,
     operation: Operation,
@@ -77,11 +77,12 @@ async fn if_leading(
 }
 
 pub(crate) async fn leader(
-    member: Arc<Member>,
+    member: Caller,
     asked: rpc::LeaderRequest,
 ) -> Result<rpc::LeaderResponse, Refusal> {
     member.confirm().await?;
     let name = Bytes::from(asked.name);
+    member.may(|access, asker| access.may_read(asker, &below(&name)))?;
     let (revision, kv) =
         member.look(|state| (state.store.revision(), head(&state.store, &name, 0)));
     let kv = kv.ok_or(Refusal::VACANT)?;

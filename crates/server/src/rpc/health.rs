@@ -1,25 +1,23 @@
 //! Whether a member can serve, as gRPC asks it.
 
-use std::sync::Arc;
-
 use futures_util::{Stream, stream};
 use tonic::Status;
 
-use crate::member::Member;
+use crate::caller::Caller;
 use crate::refusal::Refusal;
 use crate::state::Standing;
 use tenure_etcd::health::health_check_response::ServingStatus;
 use tenure_etcd::health::{HealthCheckRequest, HealthCheckResponse};
 
 pub(crate) async fn check(
-    member: Arc<Member>,
+    member: Caller,
     _: HealthCheckRequest,
 ) -> Result<HealthCheckResponse, Refusal> {
     Ok(response(member.standing()))
 }
 
 pub(crate) fn watch(
-    member: Arc<Member>,
+    member: Caller,
     _: HealthCheckRequest,
 ) -> impl Stream<Item = Result<HealthCheckResponse, Status>> + Send + 'static {
     let mut standing = member.shared.standing.subscribe();

@@ -1,18 +1,18 @@
 //! Keys: reading, writing, transactions.
 
-use std::sync::Arc;
+use tenure_store::{Answer, Command, Done, Error};
+use tonic::Response;
 
-use tenure_store::{Answer, Command, Error};
-
+use crate::budget::Weighed;
+use crate::caller::Caller;
 use crate::convert::{delete, deleted, done, found, put, range, txn, unsigned, written};
-use crate::member::Member;
 use crate::refusal::Refusal;
 use tenure_etcd::etcdserverpb as rpc;
 
 pub(crate) async fn read(
-    member: Arc<Member>,
+    member: Caller,
     asked: rpc::RangeRequest,
-) -> Result<rpc::RangeResponse, Refusal> {
+) -> Result<Response<rpc::RangeResponse>, Refusal> {
     if asked.key.is_empty() {
         return Err(Error::EmptyKey.into());
     }
@@ -20,12 +20,15 @@ pub(crate) async fn read(
         member.confirm().await?;
     }
     let range = range(asked);
+    member.may(|access, asker| access.may_range(asker, &range))?;
     let read = member.look(|state| state.store.range(&range))?;
-    Ok(rpc::RangeResponse { header: member.header(read.revision), ..found(&read) })
+    let header = member.header(read.revision);
+    let make = || rpc::RangeResponse { header, ..found(&read) };
+    member.budget.answer(read.weight(), make).await
 }
 
 pub(crate) async fn write(
-    member: Arc<Member>,
+    member: Caller,
     asked: rpc::PutRequest,
 ) -> Result<rpc::PutResponse, Refusal> {
     match member.answer(Command::Put(put(asked))).await? {
@@ -37,37 +40,44 @@ pub(crate) async fn write(
 }
 
 pub(crate) async fn remove(
-    member: Arc<Member>,
+    member: Caller,
     asked: rpc::DeleteRangeRequest,
-) -> Result<rpc::DeleteRangeResponse, Refusal> {
+) -> Result<Response<rpc::DeleteRangeResponse>, Refusal> {
     match member.answer(Command::Delete(delete(asked))).await? {
         (_, Answer::Delete(it)) => {
-            Ok(rpc::DeleteRangeResponse { header: member.header(it.revision), ..deleted(&it) })
+            let header = member.header(it.revision);
+            let make = || rpc::DeleteRangeResponse { header, ..deleted(&it) };
+            member.budget.answer(it.weight(), make).await
         }
         other => unreachable!("a deletion is answered as one, not by {other:?}"),
     }
 }
 
 pub(crate) async fn transact(
-    member: Arc<Member>,
+    member: Caller,
     asked: rpc::TxnRequest,
-) -> Result<rpc::TxnResponse, Refusal> {
+) -> Result<Response<rpc::TxnResponse>, Refusal> {
     let txn = txn(asked);
     if txn.is_read_only() {
         member.confirm().await?;
+        member.may(|access, asker| access.may_transact(asker, &txn))?;
         let it = member.look(|state| state.store.read_txn(&txn))?;
-        return Ok(rpc::TxnResponse { header: member.header(it.revision), ..done(&it) });
+        return transacted(&member, &it).await;
     }
     match member.answer(Command::Txn(txn)).await? {
-        (_, Answer::Txn(it)) => {
-            Ok(rpc::TxnResponse { header: member.header(it.revision), ..done(&it) })
-        }
+        (_, Answer::Txn(it)) => transacted(&member, &it).await,
         other => unreachable!("a transaction is answered as one, not by {other:?}"),
     }
 }
 
+async fn transacted(member: &Caller, it: &Done) -> Result<Response<rpc::TxnResponse>, Refusal> {
+    let header = member.header(it.revision);
+    let make = || rpc::TxnResponse { header, ..done(it) };
+    member.budget.answer(it.weight(), make).await
+}
+
 pub(crate) async fn compact(
-    member: Arc<Member>,
+    member: Caller,
     asked: rpc::CompactionRequest,
 ) -> Result<rpc::CompactionResponse, Refusal> {
     let revision = unsigned(asked.revision);

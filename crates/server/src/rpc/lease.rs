@@ -1,13 +1,11 @@
 //! Leases: granted, renewed, ended, looked at.
 
-use std::sync::Arc;
-
 use futures_util::{Stream, StreamExt};
-use tenure_store::{Answer, Command, Error};
+use tenure_store::{Answer, Command, Error, Span};
 use tonic::{Status, Streaming};
 
+use crate::caller::Caller;
 use crate::convert::{lease, lease_id, signed, unsigned};
-use crate::member::Member;
 use crate::refusal::Refusal;
 use tenure_etcd::etcdserverpb as rpc;
 
@@ -15,7 +13,7 @@ use tenure_etcd::etcdserverpb as rpc;
 const AT_ONCE: usize = 64;
 
 pub(crate) async fn grant(
-    member: Arc<Member>,
+    member: Caller,
     asked: rpc::LeaseGrantRequest,
 ) -> Result<rpc::LeaseGrantResponse, Refusal> {
     let lease = match asked.id {
@@ -34,7 +32,7 @@ pub(crate) async fn grant(
 }
 
 pub(crate) async fn revoke(
-    member: Arc<Member>,
+    member: Caller,
     asked: rpc::LeaseRevokeRequest,
 ) -> Result<rpc::LeaseRevokeResponse, Refusal> {
     let lease = lease(asked.id);
@@ -44,13 +42,14 @@ pub(crate) async fn revoke(
 
 /// One answer for each renewal; one of a lease that is gone has no time to live.
 pub(crate) fn keep_alive(
-    member: Arc<Member>,
+    member: Caller,
     asked: Streaming<rpc::LeaseKeepAliveRequest>,
 ) -> impl Stream<Item = Result<rpc::LeaseKeepAliveResponse, Status>> + Send + 'static {
     let renewed = asked.map(move |asked| {
         let member = member.clone();
         async move {
             let id = asked?.id;
+            member.is_named()?;
             let ttl = member.renew(lease(id)).await?.unwrap_or_default();
             let header = member.header_now();
             Ok(rpc::LeaseKeepAliveResponse { header, id, ttl: signed(ttl) })
@@ -60,10 +59,18 @@ pub(crate) fn keep_alive(
 }
 
 pub(crate) async fn time_to_live(
-    member: Arc<Member>,
+    member: Caller,
     asked: rpc::LeaseTimeToLiveRequest,
 ) -> Result<rpc::LeaseTimeToLiveResponse, Refusal> {
+    member.is_named()?;
     let left = member.left(lease(asked.id)).await?;
+    let keys = member.look(|state| {
+        let known = state.store.lease(lease(asked.id)).filter(|_| asked.keys);
+        known.into_iter().flat_map(|known| &known.keys).cloned().collect::<Vec<_>>()
+    });
+    for key in keys {
+        member.may(|access, asker| access.may_read(asker, &Span::one(key)))?;
+    }
     let header = member.header_now();
     let gone = rpc::LeaseTimeToLiveResponse { header, id: asked.id, ttl: -1, ..Default::default() };
     Ok(member.look(|state| {
@@ -81,10 +88,11 @@ pub(crate) async fn time_to_live(
 }
 
 pub(crate) async fn list(
-    member: Arc<Member>,
+    member: Caller,
     _: rpc::LeaseLeasesRequest,
 ) -> Result<rpc::LeaseLeasesResponse, Refusal> {
     member.confirm().await?;
+    member.is_named()?;
     let header = member.header_now();
     let leases = member.look(|state| {
         let all = state.store.leases();
@@ -94,7 +102,7 @@ pub(crate) async fn list(
 }
 
 /// The lease that is meant, or one of a minute that nobody renews where none is.
-pub(crate) async fn given_or_hidden(member: &Member, id: i64) -> Result<u64, Refusal> {
+pub(crate) async fn given_or_hidden(member: &Caller, id: i64) -> Result<u64, Refusal> {
     if id != 0 {
         return Ok(lease(id));
     }

@@ -1,12 +1,11 @@
 //! Locks that the server queues for: whoever asks is answered when they are inside.
 
-use std::sync::Arc;
-
 use tenure_store::{
     Answer, Bytes, Claim, Command, Compare, Delete, Enqueue, Operation, Relation, Share, Span,
     Target, Txn,
 };
 
+use crate::caller::Caller;
 use crate::member::Member;
 use crate::refusal::Refusal;
 use crate::rpc::lease;
@@ -14,7 +13,7 @@ use crate::state::Verdict;
 use tenure_etcd::v3lockpb as rpc;
 
 pub(crate) async fn lock(
-    member: Arc<Member>,
+    member: Caller,
     asked: rpc::LockRequest,
 ) -> Result<rpc::LockResponse, Refusal> {
     let lease =
@@ -26,7 +25,7 @@ pub(crate) async fn lock(
 }
 
 pub(crate) async fn unlock(
-    member: Arc<Member>,
+    member: Caller,
     asked: rpc::UnlockRequest,
 ) -> Result<rpc::UnlockResponse, Refusal> {
     let span = Span::one(asked.key);
@@ -38,7 +37,7 @@ pub(crate) async fn unlock(
 /// Queues, and waits until the claim is inside; says which it is, and the revision in which it
 /// queued. Whoever stops waiting leaves the queue.
 pub(crate) async fn enter(
-    member: &Arc<Member>,
+    member: &Caller,
     enqueue: Enqueue,
     over: Refusal,
 ) -> Result<(Claim, u64), Refusal> {
@@ -69,7 +68,7 @@ pub(crate) async fn enter(
 
 /// Somebody who waits for a claim.
 struct Waiter {
-    member: Arc<Member>,
+    member: Caller,
     /// Taken back when they stop waiting.
     claim: Option<Claim>,
 }
@@ -81,7 +80,7 @@ impl Drop for Waiter {
         member.look(|state| state.forget_claim(&claim.key));
         tokio::spawn(async move {
             // If that fails, its lease ends it.
-            let _ = member.propose(withdrawal(&claim)).await;
+            let _ = Member::propose(&member, withdrawal(&claim)).await;
         });
     }
 }

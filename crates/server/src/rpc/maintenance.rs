@@ -1,7 +1,6 @@
 //! How a member is, and what operators do with it.
 
 use std::fs;
-use std::sync::Arc;
 
 use futures_util::{Stream, stream};
 use sha2::{Digest, Sha256};
@@ -10,8 +9,8 @@ use tenure_store::{Range, Span};
 use tonic::Status;
 
 use crate::backup;
+use crate::caller::Caller;
 use crate::convert::{signed, unsigned};
-use crate::member::Member;
 use crate::refusal::Refusal;
 use tenure_etcd::etcdserverpb as rpc;
 
@@ -22,7 +21,7 @@ pub(crate) const VERSION: &str = "3.5.1";
 const PIECE: usize = 64 * 1024;
 
 pub(crate) async fn status(
-    member: Arc<Member>,
+    member: Caller,
     _: rpc::StatusRequest,
 ) -> Result<rpc::StatusResponse, Refusal> {
     let standing = member.standing();
@@ -56,7 +55,7 @@ fn bytes_in(directory: &std::path::Path) -> u64 {
 
 /// There are no alarms: what goes wrong ends a member, or is refused.
 pub(crate) async fn alarm(
-    member: Arc<Member>,
+    member: Caller,
     asked: rpc::AlarmRequest,
 ) -> Result<rpc::AlarmResponse, Refusal> {
     match asked.action() {
@@ -67,17 +66,19 @@ pub(crate) async fn alarm(
 
 /// There is nothing to do: what is deleted leaves no holes.
 pub(crate) async fn defragment(
-    member: Arc<Member>,
+    member: Caller,
     _: rpc::DefragmentRequest,
 ) -> Result<rpc::DefragmentResponse, Refusal> {
+    member.may_all()?;
     Ok(rpc::DefragmentResponse { header: member.header_now() })
 }
 
 /// A number that is the same on members whose keys are, as of a revision.
 pub(crate) async fn hash(
-    member: Arc<Member>,
+    member: Caller,
     asked: rpc::HashKvRequest,
 ) -> Result<rpc::HashKvResponse, Refusal> {
+    member.may_all()?;
     let range = Range { revision: unsigned(asked.revision), ..Range::of(Span::all()) };
     let (found, compacted) =
         member.look(|state| (state.store.range(&range), state.store.compacted()));
@@ -102,10 +103,11 @@ pub(crate) async fn hash(
 
 /// The whole store, as `tenure-store` writes it, in pages and with its hash.
 pub(crate) async fn snapshot(
-    member: Arc<Member>,
+    member: Caller,
     _: rpc::SnapshotRequest,
 ) -> Result<impl Stream<Item = Result<rpc::SnapshotResponse, Status>> + Send + 'static, Refusal> {
     member.confirm().await?;
+    member.may_all()?;
     let store = member.look(|state| state.store.clone());
     let revision = store.revision();
     let written = tokio::task::spawn_blocking(move || backup::written(&store)).await;
@@ -125,24 +127,11 @@ pub(crate) async fn snapshot(
 }
 
 pub(crate) async fn move_leader(
-    member: Arc<Member>,
+    member: Caller,
     asked: rpc::MoveLeaderRequest,
 ) -> Result<rpc::MoveLeaderResponse, Refusal> {
+    member.may_all()?;
     let to = member.plan.members.iter().position(|it| it.id == asked.target_id);
     member.transfer(to.ok_or(Refusal::NO_TRANSFEREE)?).await?;
     Ok(rpc::MoveLeaderResponse { header: member.header_now() })
-}
-
-pub(crate) async fn access(
-    member: Arc<Member>,
-    _: rpc::AuthStatusRequest,
-) -> Result<rpc::AuthStatusResponse, Refusal> {
-    Ok(rpc::AuthStatusResponse { header: member.header_now(), enabled: false, auth_revision: 1 })
-}
-
-pub(crate) async fn authenticate(
-    _: Arc<Member>,
-    _: rpc::AuthenticateRequest,
-) -> Result<rpc::AuthenticateResponse, Refusal> {
-    Err(Refusal::NO_ACCESS)
 }

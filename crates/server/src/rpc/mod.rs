@@ -1,5 +1,6 @@
 //! The services, each as functions: what they are asked, and what they answer.
 
+pub(crate) mod auth;
 pub(crate) mod cluster;
 pub(crate) mod election;
 pub(crate) mod health;

@@ -7,14 +7,15 @@ use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::Status;
 
+use crate::caller::Caller;
 use crate::convert;
-use crate::member::Member;
+use crate::refusal::Refusal;
 use crate::rpc::election::{below, head};
 use crate::state::{Signal, WatcherId};
 use tenure_etcd::v3electionpb as rpc;
 
 /// How many answers wait for a client at most.
-const AHEAD: usize = 16;
+const AHEAD: usize = 1;
 
 /// How many changes are looked at between two answers.
 const MOST: usize = 1000;
@@ -22,7 +23,7 @@ const MOST: usize = 1000;
 /// Tells who leads now, each of their proclamations, and each new leader; nothing while there is
 /// none.
 pub(crate) fn observe(
-    member: Arc<Member>,
+    member: Caller,
     asked: rpc::LeaderRequest,
 ) -> ReceiverStream<Result<rpc::LeaderResponse, Status>> {
     let (sender, receiver) = mpsc::channel(AHEAD);
@@ -38,7 +39,7 @@ pub(crate) fn observe(
 }
 
 struct Observer {
-    member: Arc<Member>,
+    member: Caller,
     name: Bytes,
     signal: Arc<Signal>,
     watcher: WatcherId,
@@ -49,7 +50,7 @@ struct Observer {
 
 impl Observer {
     fn new(
-        member: Arc<Member>,
+        member: Caller,
         name: Bytes,
         answers: mpsc::Sender<Result<rpc::LeaderResponse, Status>>,
     ) -> Self {
@@ -60,7 +61,11 @@ impl Observer {
 
     async fn run(mut self) {
         if self.member.confirm().await.is_err() {
-            let _ = self.answers.send(Err(crate::refusal::Refusal::NO_LEADER.into())).await;
+            let _ = self.answers.send(Err(Refusal::NO_LEADER.into())).await;
+            return;
+        }
+        if let Err(refused) = self.may_see() {
+            let _ = self.answers.send(Err(refused.into())).await;
             return;
         }
         let (mut next, now) = self
@@ -72,6 +77,11 @@ impl Observer {
         }
         loop {
             self.signal.wait().await;
+            // A right may be taken away.
+            if let Err(refused) = self.may_see() {
+                let _ = self.answers.send(Err(refused.into())).await;
+                return;
+            }
             let (news, from) = self.look(next);
             next = from;
             for kv in news {
@@ -80,6 +90,10 @@ impl Observer {
                 }
             }
         }
+    }
+
+    fn may_see(&self) -> Result<(), Refusal> {
+        self.member.may(|access, asker| access.may_read(asker, &below(&self.name)))
     }
 
     /// What is to be told from a revision on, and from where to look next.

@@ -8,14 +8,14 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure_store::{Bytes, Forgotten, Span, Store, Watch};
+use tenure_store::{Bytes, Error, Forgotten, Span, Store, Watch};
 use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Status, Streaming};
 
+use crate::caller::Caller;
 use crate::convert::{self, signed, unsigned};
-use crate::member::Member;
 use crate::refusal::Refusal;
 use crate::router::as_etcd_says;
 use crate::state::{Signal, WatcherId};
@@ -23,14 +23,15 @@ use tenure_etcd::etcdserverpb as rpc;
 use tenure_etcd::etcdserverpb::watch_create_request::FilterType;
 use tenure_etcd::etcdserverpb::watch_request::RequestUnion;
 
-/// How many answers wait for a client at most.
-const AHEAD: usize = 4;
+/// How many answers wait for a client at most. The next is read from the store when this one is
+/// taken, and not before.
+const AHEAD: usize = 1;
 
 /// How many changes one answer has, or a few more.
 const MOST: usize = 1000;
 
 /// How many bytes of keys and values one answer has, or one revision more.
-const MOST_BYTES: usize = 1 << 20;
+const MOST_BYTES: usize = 128 << 10;
 
 /// How many watchers one stream has at most.
 const WATCHERS: usize = 10_000;
@@ -47,7 +48,7 @@ type Answers = mpsc::Sender<Result<rpc::WatchResponse, Status>>;
 struct Gone;
 
 pub(crate) fn watch(
-    member: Arc<Member>,
+    member: Caller,
     asked: Streaming<rpc::WatchRequest>,
     wants_leader: bool,
 ) -> ReceiverStream<Result<rpc::WatchResponse, Status>> {
@@ -72,7 +73,7 @@ pub(crate) fn watch(
 
 /// One stream of a client, with all its watchers.
 struct Session {
-    member: Arc<Member>,
+    member: Caller,
     answers: Answers,
     signal: Arc<Signal>,
     /// By the numbers that the client knows.
@@ -164,6 +165,19 @@ impl Session {
             return self.send(refusal).await;
         }
         let watch = watch_of(&asked);
+        if let Err(refused) = may_see(&self.member, &watch) {
+            self.member.refusals.note(Status::from(refused.clone()).code());
+            let blank = self.blank();
+            let (watch_id, cancel_reason) = (NOBODY, refused.in_words_of_grpc());
+            let refusal = rpc::WatchResponse {
+                watch_id,
+                created: true,
+                canceled: true,
+                cancel_reason,
+                ..blank
+            };
+            return self.send(refusal).await;
+        }
         let (at, revision) = self
             .member
             .look(|state| (state.subscribe(&watch.span, &self.signal), state.store.revision()));
@@ -208,7 +222,20 @@ impl Session {
 
     /// Tells a watcher all that it was not told.
     async fn deliver(&mut self, id: i64) -> Result<(), Gone> {
-        while let Some(watcher) = self.watchers.get_mut(&id) {
+        let answers = self.answers.clone();
+        loop {
+            let room = answers.reserve().await.map_err(|_| Gone)?;
+            let Some(watcher) = self.watchers.get_mut(&id) else { return Ok(()) };
+            // A right may be taken away.
+            if let Err(refused) = may_see(&self.member, &watcher.watch) {
+                self.watchers.remove(&id).iter().for_each(|it| self.forget(it));
+                let cancel_reason = refused.in_words_of_grpc();
+                let blank = self.blank();
+                let over =
+                    rpc::WatchResponse { watch_id: id, canceled: true, cancel_reason, ..blank };
+                room.send(Ok(over));
+                return Ok(());
+            }
             let missed = self.member.look(|state| missed(&state.store, watcher));
             let answer = match missed {
                 Ok((revision, events)) if events.is_empty() => {
@@ -235,9 +262,8 @@ impl Session {
                     }
                 }
             };
-            self.send(answer).await?;
+            room.send(Ok(answer));
         }
-        Ok(())
     }
 
     async fn tell_progress(&mut self) -> Result<(), Gone> {
@@ -268,6 +294,12 @@ impl Drop for Session {
         let watchers = std::mem::take(&mut self.watchers);
         watchers.values().for_each(|watcher| self.forget(watcher));
     }
+}
+
+/// Whoever says no name may not either, in the words of etcd.
+fn may_see(member: &Caller, watch: &Watch) -> Result<(), Refusal> {
+    let may = member.may(|access, asker| access.may_read(asker, &watch.span));
+    may.map_err(|_| Error::PermissionDenied.into())
 }
 
 /// The next changes that a watcher was not told, and the revision of the store.

@@ -6,7 +6,7 @@ use std::process::{Command, Output, Stdio};
 use crate::member::{Files, Member};
 
 /// The command, for a member; nothing where it is not installed.
-fn etcdctl(member: &Member) -> Option<Command> {
+pub(crate) fn etcdctl(member: &Member) -> Option<Command> {
     let found = Command::new("etcdctl").arg("version").env("ETCDCTL_API", "3").output();
     if !found.is_ok_and(|it| it.status.success()) {
         eprintln!("skipped: needs etcdctl (Debian: etcd-client)");

@@ -51,6 +51,54 @@ fn bytes_that_mean_nothing_are_counted_and_hold_up_nobody() {
     assert_eq!(member.get("a"), Some(base64("1")));
 }
 
+/// Where the first of three listens for the others.
+fn peer(files: &Files) -> String {
+    let text = std::fs::read_to_string(&files.files[0]).expect("a file");
+    let (_, cluster) = text.split_once("a=http://").expect("its place in the cluster");
+    cluster.split_once(',').expect("two more").0.to_owned()
+}
+
+#[test]
+#[ignore = "10,000 descriptors: ulimit -n 12000"]
+fn five_thousand_who_say_nothing_at_either_port_make_nobody_lose_the_lead() {
+    let files = Files::of(3);
+    let members: Vec<Member> = files.files.iter().map(|file| Member::start(file)).collect();
+    members[0].put("a", "0");
+    let term = metric(members[0].address, "tenure_term");
+    for port in [members[0].address.to_string(), peer(&files)] {
+        let connect = |_| TcpStream::connect(&port).expect("it listens");
+        let idle: Vec<TcpStream> = (0..5000).map(connect).collect();
+        for (time, member) in members.iter().cycle().take(30).enumerate() {
+            member.put("a", &time.to_string());
+            assert_eq!(member.get("a"), Some(base64(&time.to_string())));
+        }
+        drop(idle);
+    }
+    assert_eq!(metric(members[0].address, "tenure_term"), term);
+}
+
+#[test]
+fn bytes_at_the_port_for_members_are_refused_and_counted_by_reason() {
+    let files = Files::of(3);
+    let member = Member::start(&files.files[0]);
+    let peer = peer(&files);
+    let say = |bytes: &[u8]| {
+        let mut stream = TcpStream::connect(&peer).expect("it listens");
+        let _ = stream.write_all(bytes);
+        let _ = stream.shutdown(Shutdown::Write);
+        answer(&mut stream);
+    };
+    let idle: Vec<TcpStream> =
+        (0..40).map(|_| TcpStream::connect(&peer).expect("it listens")).collect();
+    say(&[0xff; 64]);
+    say(&[7]);
+    let refused = |reason: &str| {
+        metric(member.address, &format!("tenure_refused_total{{reason=\"{reason}\"}}"))
+    };
+    assert_eq!((refused("malformed"), refused("broken")), (1, 1));
+    drop(idle);
+}
+
 #[test]
 fn whoever_is_connected_and_says_nothing_takes_nothing_from_others() {
     let files = Files::alone();
@@ -78,4 +126,69 @@ fn what_is_too_large_is_refused_by_name() {
     assert_eq!(metric(member.address, "tenure_requests_refused_total{code=\"3\"}"), 1);
     assert_eq!(metric(member.address, "tenure_requests_refused_total{code=\"8\"}"), 1);
     assert_eq!((member.get("a"), member.get("b")), (Some(base64("1")), None));
+}
+
+/// A member that has a key `a` of a megabyte.
+fn with_a_megabyte(files: &Files) -> Member {
+    let file = &files.files[0];
+    let text = std::fs::read_to_string(file).expect("a file");
+    // What is large is written into snapshots as well, which is not what is looked at here.
+    let text = text.replace("snapshot-count = 20", "snapshot-count = 1000");
+    std::fs::write(file, text).expect("room");
+    let member = Member::start(file);
+    member.put("a", &"x".repeat(1 << 20));
+    member
+}
+
+#[test]
+fn what_is_kept_for_whoever_does_not_read_is_bounded_by_bytes() {
+    let files = Files::alone();
+    let member = with_a_megabyte(&files);
+    let watch = json!({ "create_request": { "key": base64("a") } }).to_string();
+    let watching = || {
+        let mut stream = TcpStream::connect(member.address).expect("it listens");
+        let length = watch.len();
+        let head = format!("POST /v3/watch HTTP/1.0\r\ncontent-length: {length}\r\n\r\n{watch}");
+        stream.write_all(head.as_bytes()).expect("it reads");
+        stream
+    };
+    let mut slow: Vec<TcpStream> = (0..2).map(|_| watching()).collect();
+    while metric(member.address, "tenure_watchers") < 2 {}
+    // Each has the value, and the one before.
+    let again = json!({ "key": base64("a"), "ignore_value": true });
+    (0..60).for_each(|_| drop(member.ask("/v3/kv/put", &again)));
+    let kept = metric(member.address, "tenure_change_bytes");
+    assert!((32 << 20..=64 << 20).contains(&kept), "{kept} bytes");
+    assert!(metric(member.address, "tenure_changes") < 40);
+    // Each is told what it missed, that this is forgotten, and is watching no longer.
+    for stream in &mut slow {
+        stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a socket");
+        let (mut told, mut piece) = (Vec::new(), vec![0; 1 << 20]);
+        while !String::from_utf8_lossy(&told).contains("compact_revision") {
+            let length = stream.read(&mut piece).expect("it is told something");
+            assert!(length > 0, "it is told nothing more");
+            // The end of a line is enough.
+            told.drain(..told.len().saturating_sub(1000));
+            told.extend_from_slice(&piece[length.saturating_sub(1000)..length]);
+        }
+    }
+    assert_eq!(metric(member.address, "tenure_watchers"), 0);
+}
+
+#[test]
+fn an_answer_of_any_length_is_refused_by_name() {
+    let files = Files::alone();
+    let member = with_a_megabyte(&files);
+    let reading = |times| {
+        let range = json!({ "request_range": { "key": base64("a") } });
+        json!({ "success": vec![range; times] })
+    };
+    let refused = post(member.address, "/v3/kv/txn", &reading(65)).expect("an answer");
+    assert_eq!((refused.0, &refused.1["code"]), (429, &json!(8)));
+    let why = refused.1["message"].as_str().expect("words");
+    assert!(why.contains("more than 64 MiB"), "{why}");
+    assert_eq!(metric(member.address, "tenure_answer_bytes"), 0);
+    assert_eq!(metric(member.address, "tenure_requests_refused_total{code=\"8\"}"), 1);
+    let read = member.ask("/v3/kv/txn", &reading(2));
+    assert_eq!(read["responses"].as_array().map(Vec::len), Some(2));
 }

@@ -69,7 +69,10 @@ impl Member {
         loop {
             match post(self.address, path, asked) {
                 Some((200, answer)) => return answer,
-                other => assert!(Instant::now() < until, "{path} {asked}: {other:?}"),
+                other => {
+                    let asked: String = asked.to_string().chars().take(200).collect();
+                    assert!(Instant::now() < until, "{path} {asked}: {other:?}");
+                }
             }
             std::thread::sleep(Duration::from_millis(20));
         }
@@ -160,12 +163,26 @@ impl Files {
 
 /// Asks over JSON: the status and the answer; nothing where nobody answers.
 pub(crate) fn post(address: SocketAddr, path: &str, asked: &Value) -> Option<(u16, Value)> {
+    post_as("", address, path, asked)
+}
+
+/// The same with a token, if one is given.
+pub(crate) fn post_as(
+    token: &str,
+    address: SocketAddr,
+    path: &str,
+    asked: &Value,
+) -> Option<(u16, Value)> {
+    let token = match token {
+        "" => String::new(),
+        token => format!("authorization: {token}\r\n"),
+    };
     let mut stream = TcpStream::connect(address).ok()?;
     stream.set_read_timeout(Some(Duration::from_secs(20))).ok()?;
     let body = asked.to_string();
     write!(
         stream,
-        "POST {path} HTTP/1.0\r\nhost: {address}\r\n\
+        "POST {path} HTTP/1.0\r\nhost: {address}\r\n{token}\
          content-length: {}\r\n\r\n{body}",
         body.len()
     )

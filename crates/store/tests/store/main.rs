@@ -1,5 +1,6 @@
 //! What the store does, as its users see it.
 
+mod access;
 mod draw;
 mod locks;
 mod model;

@@ -147,6 +147,7 @@ impl Model {
                 step.did.leases.push(LeaseChange::Left { lease, seconds: ttl });
                 Ok(Answer::Granted { lease, ttl })
             }
+            Command::Access(change) => unreachable!("{change:?} is not drawn: see `access`"),
             Command::Revoke { lease } => match self.end(*lease, step) {
                 true => Ok(Answer::Revoked),
                 false => Err(Error::LeaseNotFound),

@@ -38,7 +38,13 @@ pub(super) struct Service {
 
 /// An empty store: of a lease one second stands for one part.
 pub(super) fn empty() -> Store {
-    Store::new(Limits { events: 1000, revisions: 1000, least_ttl: 1, operations: 8 })
+    Store::new(Limits {
+        events: 1000,
+        bytes: 1 << 20,
+        revisions: 1000,
+        least_ttl: 1,
+        operations: 8,
+    })
 }
 
 /// The lease of a session: its process, and its ticket, in one number that people can read. It

@@ -1,0 +1,72 @@
+//! Who asks a member for something, and what they may ask.
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use tenure_store::{Access, Answer, Asker, Command, Error, Outcome};
+
+use crate::member::Member;
+use crate::refusal::Refusal;
+
+/// A member, as somebody has it who asks: what they ask is done if they may ask it.
+#[derive(Clone, Debug)]
+pub(crate) struct Caller {
+    member: Arc<Member>,
+    asker: Asker,
+}
+
+impl Deref for Caller {
+    type Target = Member;
+
+    fn deref(&self) -> &Member {
+        &self.member
+    }
+}
+
+impl Caller {
+    pub(crate) fn new(member: Arc<Member>, asker: Asker) -> Self {
+        Caller { member, asker }
+    }
+
+    /// Has a command committed, and says what came of it.
+    pub(crate) async fn propose(&self, command: Command) -> Result<Outcome, Refusal> {
+        self.member.propose_for(&self.asker, command).await
+    }
+
+    /// The same, of a command that says what is wrong with it.
+    pub(crate) async fn answer(&self, command: Command) -> Result<(u64, Answer), Refusal> {
+        let outcome = self.propose(command).await?;
+        Ok((outcome.revision, outcome.answer?))
+    }
+
+    /// Whether they may do something, as far as this member knows by now.
+    pub(crate) fn may(
+        &self,
+        check: impl FnOnce(&Access, &Asker) -> Result<(), Error>,
+    ) -> Result<(), Refusal> {
+        Ok(self.look(|state| check(state.store.access(), &self.asker))?)
+    }
+
+    /// Whether they have said who they are, where everybody has to.
+    pub(crate) fn is_named(&self) -> Result<(), Refusal> {
+        self.may(|access, asker| access.named(asker).map(drop))
+    }
+
+    /// Whether they may do what only root may, where names count.
+    pub(crate) fn may_all(&self) -> Result<(), Refusal> {
+        self.may(Access::may_all)
+    }
+
+    /// Whether they are this user.
+    pub(crate) fn is_user(&self, name: &str) -> bool {
+        matches!(&self.asker, Asker::User(mine) if mine == name)
+    }
+
+    /// The name by which they are known.
+    pub(crate) fn name(&self) -> Option<&str> {
+        match &self.asker {
+            Asker::User(name) => Some(name),
+            Asker::Member | Asker::Anybody => None,
+        }
+    }
+}

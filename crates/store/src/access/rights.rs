@@ -1,0 +1,112 @@
+//! What somebody may do.
+
+use crate::access::coverage::cover;
+use crate::access::{Access, Asker, Change, ROOT, Rights};
+use crate::claim::claim_key;
+use crate::command::{Command, Delete, Operation, Put, Txn};
+use crate::error::Error;
+use crate::lease::Leases;
+use crate::range::Range;
+use crate::span::Span;
+
+impl Access {
+    /// Whether somebody may do everything, as users and roles are changed by them.
+    pub fn may_all(&self, asker: &Asker) -> Result<(), Error> {
+        match self.named(asker)? {
+            None => Ok(()),
+            Some(name) => {
+                let is_root = self.users.get(name).is_some_and(|it| it.roles.contains(ROOT));
+                is_root.then_some(()).ok_or(Error::PermissionDenied)
+            }
+        }
+    }
+
+    /// Whether somebody may read these keys.
+    pub fn may_read(&self, asker: &Asker, span: &Span) -> Result<(), Error> {
+        self.may(asker, Rights::Read, span)
+    }
+
+    /// Whether somebody may write these keys.
+    pub fn may_write(&self, asker: &Asker, span: &Span) -> Result<(), Error> {
+        self.may(asker, Rights::Write, span)
+    }
+
+    /// Whether somebody may do what needs no more than a name; which it is, where names count.
+    pub fn named<'a>(&self, asker: &'a Asker) -> Result<Option<&'a str>, Error> {
+        match asker {
+            _ if !self.is_enabled() => Ok(None),
+            Asker::Member => Ok(None),
+            Asker::Anybody => Err(Error::UserEmpty),
+            Asker::User(name) => Ok(Some(name)),
+        }
+    }
+
+    fn may(&self, asker: &Asker, what: Rights, span: &Span) -> Result<(), Error> {
+        let Some(name) = self.named(asker)? else { return Ok(()) };
+        let user = self.users.get(name).ok_or(Error::PermissionDenied)?;
+        let may = user.roles.contains(ROOT) || cover(&self.spans(user, what), span);
+        may.then_some(()).ok_or(Error::PermissionDenied)
+    }
+
+    /// Whether somebody may read what a range reads.
+    pub fn may_range(&self, asker: &Asker, range: &Range) -> Result<(), Error> {
+        self.may_read(asker, &range.span)
+    }
+
+    /// Whether somebody may have a transaction done, whatever it finds.
+    pub fn may_transact(&self, asker: &Asker, txn: &Txn) -> Result<(), Error> {
+        self.named(asker)?;
+        txn.compare.iter().try_for_each(|compare| self.may_read(asker, &compare.span))?;
+        let operations = txn.success.iter().chain(&txn.failure);
+        operations.into_iter().try_for_each(|operation| match operation {
+            Operation::Range(range) => self.may_range(asker, range),
+            Operation::Put(put) => self.may_put(asker, put),
+            Operation::Delete(delete) => self.may_delete(asker, delete),
+            Operation::Txn(txn) => self.may_transact(asker, txn),
+        })
+    }
+
+    fn may_put(&self, asker: &Asker, put: &Put) -> Result<(), Error> {
+        let span = Span::one(put.key.clone());
+        self.may_write(asker, &span)?;
+        if put.prev_kv { self.may_read(asker, &span) } else { Ok(()) }
+    }
+
+    fn may_delete(&self, asker: &Asker, delete: &Delete) -> Result<(), Error> {
+        self.may_write(asker, &delete.span)?;
+        if delete.prev_kv { self.may_read(asker, &delete.span) } else { Ok(()) }
+    }
+
+    /// Whether somebody may have a command done. Whoever queues has to be able to see the queue.
+    pub(crate) fn may_command(
+        &self,
+        asker: &Asker,
+        command: &Command,
+        leases: &Leases,
+    ) -> Result<(), Error> {
+        if self.named(asker)?.is_none() {
+            return Ok(());
+        }
+        match command {
+            Command::Put(put) => self.may_put(asker, put),
+            Command::Delete(delete) => self.may_delete(asker, delete),
+            Command::Txn(txn) => self.may_transact(asker, txn),
+            Command::Compact { .. } | Command::Grant { .. } => Ok(()),
+            Command::Revoke { lease } => {
+                let keys = leases.0.get(lease).into_iter().flat_map(|lease| &lease.keys);
+                keys.into_iter().try_for_each(|key| self.may_write(asker, &Span::one(key.clone())))
+            }
+            Command::Expire { .. } | Command::Checkpoint { .. } => Err(Error::PermissionDenied),
+            Command::Enqueue(it) => {
+                self.may_write(asker, &Span::one(claim_key(&it.name, it.lease, it.share)))?;
+                self.may_read(asker, &Span::prefix([&it.name[..], b"/"].concat()))
+            }
+            Command::Access(Change::ChangePassword { name, .. })
+                if *asker == Asker::User(name.clone()) =>
+            {
+                Ok(())
+            }
+            Command::Access(_) => self.may_all(asker),
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Users and rights: what counts is what they are at the place of a command in the log.
+
+use tenure_store::{
+    Answer, Asker, At, Bytes, Change, Command, Delete, Enqueue, Error, Operation, Outcome, Put,
+    Range, Rights, Share, Span, Store, Txn,
+};
+
+struct Log {
+    store: Store,
+    index: u64,
+}
+
+impl Log {
+    fn new() -> Self {
+        Log { store: Store::default(), index: 0 }
+    }
+
+    fn take(&mut self, asker: &Asker, command: Command) -> Outcome {
+        self.index += 1;
+        self.store.apply_for(At { index: self.index, term: 1 }, asker, command)
+    }
+
+    fn change(&mut self, change: Change) -> Result<Answer, Error> {
+        self.take(&Asker::Member, Command::Access(change)).answer
+    }
+
+    /// A user, who may do something with all that begins with `a/`, once names count.
+    fn with(rights: Rights) -> (Self, Asker) {
+        let mut log = Log::new();
+        let (bob, root, role) = (String::from("bob"), String::from("root"), String::from("a"));
+        for change in [
+            Change::AddUser { name: root.clone(), password: Bytes::default() },
+            Change::AddUser { name: bob.clone(), password: Bytes::default() },
+            Change::GrantRole { user: root.clone(), role: root },
+            Change::AddRole { name: role.clone() },
+            Change::Grant { role: role.clone(), span: Span::prefix("a/"), rights },
+            Change::GrantRole { user: bob.clone(), role },
+            Change::Enable { secret: Bytes::from("key") },
+        ] {
+            assert_eq!(log.change(change), Ok(Answer::Access));
+        }
+        (log, Asker::User(bob))
+    }
+}
+
+fn put(key: &str) -> Put {
+    Put { key: key.into(), ..Put::default() }
+}
+
+#[test]
+fn who_has_no_right_changes_nothing() {
+    let (mut log, bob) = Log::with(Rights::Write);
+    let eve = Asker::User("eve".into());
+    let before = log.store.clone();
+    for (asker, key, why) in [
+        (&bob, "b", Error::PermissionDenied),
+        (&eve, "a/1", Error::PermissionDenied),
+        (&Asker::Anybody, "a/1", Error::UserEmpty),
+    ] {
+        let outcome = log.take(asker, Command::Put(put(key)));
+        assert_eq!((outcome.answer, outcome.events.len()), (Err(why), 0), "{key}");
+    }
+    // To see what was there is to read.
+    let prev = Command::Put(Put { prev_kv: true, ..put("a/1") });
+    assert_eq!(log.take(&bob, prev).answer, Err(Error::PermissionDenied));
+    let delete = Delete { span: Span::prefix("a"), prev_kv: false };
+    assert_eq!(log.take(&bob, Command::Delete(delete)).answer, Err(Error::PermissionDenied));
+    // What a transaction may do counts, whether it does it or not.
+    let failure = vec![Operation::Range(Range::of(Span::one("a/1")))];
+    let txn = Txn { compare: vec![], success: vec![Operation::Put(put("a/1"))], failure };
+    assert_eq!(log.take(&bob, Command::Txn(txn)).answer, Err(Error::PermissionDenied));
+    let access = Command::Access(Change::Disable);
+    assert_eq!(log.take(&bob, access).answer, Err(Error::PermissionDenied));
+    assert_eq!((log.store.revision(), log.store.len()), (before.revision(), 0));
+    assert_eq!(log.store.access(), before.access());
+    assert!(log.take(&bob, Command::Put(put("a/1"))).answer.is_ok());
+}
+
+#[test]
+fn a_right_counts_at_its_place_in_the_log() {
+    let (mut log, bob) = Log::with(Rights::Both);
+    assert!(log.take(&bob, Command::Put(put("a/1"))).answer.is_ok());
+    let revoke = Change::Revoke { role: "a".into(), span: Span::prefix("a/") };
+    assert_eq!(log.change(revoke.clone()), Ok(Answer::Access));
+    assert_eq!(log.take(&bob, Command::Put(put("a/1"))).answer, Err(Error::PermissionDenied));
+    assert_eq!(log.change(revoke), Err(Error::PermissionNotGranted));
+    let lost = Change::DeleteUser { name: "root".into() };
+    assert_eq!(log.change(lost), Err(Error::AccessWouldBeLost));
+    assert_eq!(log.change(Change::Disable), Ok(Answer::Access));
+    assert!(log.take(&Asker::Anybody, Command::Put(put("a/1"))).answer.is_ok());
+}
+
+#[test]
+fn whoever_queues_may_write_the_claim_and_see_the_queue() {
+    for (rights, name, may) in [
+        (Rights::Both, "a/lock", true),
+        (Rights::Write, "a/lock", false),
+        (Rights::Read, "a/lock", false),
+        (Rights::Both, "b/lock", false),
+    ] {
+        let (mut log, bob) = Log::with(rights);
+        assert!(log.take(&bob, Command::Grant { lease: 7, ttl: 10 }).answer.is_ok());
+        let (share, value) = (Share::Exclusive, Bytes::default());
+        let enqueue = Enqueue { name: name.into(), lease: 7, share, value };
+        let answer = log.take(&bob, Command::Enqueue(enqueue)).answer;
+        assert_eq!(answer.is_ok(), may, "{rights:?} {name}: {answer:?}");
+    }
+}
+
+#[test]
+fn a_lease_ends_by_itself_and_by_who_may_write_its_keys() {
+    let (mut log, bob) = Log::with(Rights::Both);
+    let root = Asker::User("root".into());
+    assert!(log.take(&root, Command::Grant { lease: 7, ttl: 10 }).answer.is_ok());
+    let put = Put { lease: 7, ..put("b") };
+    assert!(log.take(&root, Command::Put(put)).answer.is_ok());
+    let revoke = Command::Revoke { lease: 7 };
+    assert_eq!(log.take(&bob, revoke.clone()).answer, Err(Error::PermissionDenied));
+    let expire = Command::Expire { term: 1, leases: vec![] };
+    assert_eq!(log.take(&bob, expire.clone()).answer, Err(Error::PermissionDenied));
+    assert!(log.take(&Asker::Member, expire).answer.is_ok());
+    assert!(log.take(&root, revoke).answer.is_ok());
+}
