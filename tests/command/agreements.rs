@@ -66,6 +66,8 @@ fn renaming() {
     let seen = seen("renaming");
     assert_eq!(seen["no_two_have_one_name"], "holds");
     assert_eq!(seen["no_name_is_above_n_t"], "holds");
+    assert_eq!(seen["nobody_asked_unique_names"], "violated");
+    assert_eq!(seen["nobody_asked_steps"], 2);
 }
 
 #[test]

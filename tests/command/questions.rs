@@ -161,7 +161,7 @@ fn what_other_assumptions_are_worth() {
     assert_eq!(of(order), json!(["holds", "violated", "holds"]));
     let once = ["one_loss", "one_loss_repeated", "one_duplicate"];
     assert_eq!(of(once), json!(["violated", "holds", "violated"]));
-    assert_eq!(seen.one("steps"), 8, "until a forgotten vote makes a second leader");
+    assert_eq!(seen.one("steps"), 10, "until a forgotten vote makes a second leader");
     let refused =
         "rank 5 is given twice; ranks must differ; change one or add --beyond-assumptions";
     assert_eq!(
@@ -178,6 +178,17 @@ fn how_consensus_is_reached_though_it_cannot_be() {
     assert_eq!(seen.one("agreement_without_a_detector"), "holds");
     assert_eq!(seen.one("progress_without_a_detector"), "violated");
     assert_eq!(seen.one("agreement_though_the_detector_errs"), "holds");
+}
+
+#[claims("Q-38")]
+#[test]
+fn what_a_broadcast_needs_to_reach_all_or_nobody_and_in_one_order() {
+    let seen = answer("Q-38");
+    assert_eq!(seen.one("those_who_stay_up_deliver_alike"), "holds");
+    assert_eq!(seen.one("also_those_who_crash"), "holds");
+    assert_eq!(seen.one("one_order"), "holds");
+    assert_eq!(seen.one("reliable_progress"), "holds");
+    assert_eq!(seen.one("atomic_progress"), "violated");
 }
 
 #[claims("Q-03")]

@@ -4,13 +4,17 @@ use crate::shell::{data, tenure};
 use serde_json::{Value, json};
 use tenure_claims::claims;
 
-/// A scenario that holds, and does not when one thing about it is changed: what was seen.
+/// A scenario that holds, and each experiment of which does not when one thing about it is changed:
+/// what was seen.
 #[track_caller]
 pub(crate) fn seen(line: &str) -> Value {
     let told = data(&format!("scenario {line}"), 0);
     assert_eq!(told["holds"], true, "{line}: {told}");
     let broken = data(&format!("scenario {line} --broken"), 1);
     assert_eq!(broken["holds"], false, "{line}: {broken}");
+    let held = |told: &Value| told["held"].as_array().expect("a list").clone();
+    assert_eq!(held(&told), vec![json!(true); held(&broken).len()], "{line}: {told}");
+    assert_eq!(held(&broken), vec![json!(false); held(&told).len()], "{line}: {broken}");
     assert_ne!(broken["observed"], told["observed"], "{line}");
     assert_eq!(broken["expected"], told["expected"], "{line}");
     told["observed"].clone()

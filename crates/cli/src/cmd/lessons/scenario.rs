@@ -5,7 +5,7 @@ use std::fmt::Write;
 use clap::Args;
 use serde::Serialize;
 use serde_json::{Map, Value};
-use tenure_lessons::{Results, Scenario, conduct, option};
+use tenure_lessons::{Conducted, Results, Scenario, conduct, option};
 
 use super::{Here, status, table};
 use crate::cmd::failure::{Failure, Status};
@@ -78,6 +78,8 @@ struct Listed<'a> {
 struct Data<'a> {
     name: &'a str,
     holds: bool,
+    /// Which of its experiments hold, in their order.
+    held: Vec<bool>,
     expected: Value,
     observed: Value,
     /// What was done: lines to be copied, or words.
@@ -104,6 +106,7 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
         Format::Json => print_json(&Data {
             name: &scenario.name,
             holds: results.hold(),
+            held: results.0.iter().map(Conducted::holds).collect(),
             expected: results.expected(),
             observed: results.observed(),
             done: results.acts(),
