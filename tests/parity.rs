@@ -9,7 +9,8 @@ use std::sync::{Arc, Mutex};
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::{
-    AtomicBroadcast, ChandraToueg, Paxos, RaftLog, ReliableBroadcast, raft_log,
+    AtomicBroadcast, ChandraToueg, ChandyLamport, DisseminationBarrier, Paxos, RaftLog,
+    ReliableBroadcast, RicciardiBirman, StableVectors, raft_log, stable_vectors,
 };
 use tenure_algorithms::application::led::{self, Led};
 use tenure_algorithms::application::{
@@ -277,6 +278,14 @@ fn stories_of_agreements_are_the_same_everywhere() {
     alike::<ReliableBroadcast>("reliable_broadcast", |_| Variants::none());
     let judged = alike::<AtomicBroadcast>("atomic_broadcast", |_| Variants::none());
     assert!(judged.contains(&Property::TotalOrder));
+}
+
+#[test]
+fn stories_of_their_companions_are_the_same_everywhere() {
+    alike::<ChandyLamport>("chandy_lamport", |_| Variants::none());
+    alike::<DisseminationBarrier>("dissemination_barrier", |_| Variants::none());
+    alike::<RicciardiBirman>("ricciardi_birman", |_| Variants::none());
+    alike::<StableVectors>("stable_vectors", |group| stable_vectors::Config::plain(group.size()));
 }
 
 /// Every rule of the paper's sections on elections, replication and safety has a story of its own.

@@ -173,7 +173,7 @@ fn whoever_bullies_hands_over_to_the_next_and_all_agree() {
 /// lead, until the lower of the two hears of the other.
 #[test]
 #[ignore = "some seconds of two cores"]
-fn whoever_bullies_leads_again_where_the_next_one_crashes_and_all_agree_in_the_end() {
+fn whoever_bullies_leads_again_where_the_next_one_crashes_and_all_agree() {
     in_the_end(bullies(false).initiators([P1, P2, P3])).assert_holds();
     let crashing = || bullies(false).crashing(1);
     in_the_end(crashing()).assert_holds();
