@@ -34,17 +34,25 @@ fn rate(messages: u64, since: u64) -> f64 {
 pub fn main() {
     let theirs = peer::Config { tick: None, pre_vote: true };
     let ours = raft_log::Config::plain(SIZE, 1);
-    let mut rates = [const { Vec::new() }; 4];
+    let mut rates = [const { Vec::new() }; 6];
     for _ in 0..REPETITIONS {
         rates[0].push(bare::<Peer>(&theirs));
         rates[1].push(bare::<RaftLog>(&ours));
-        rates[2].push(simulated(Watch::NOTHING));
-        rates[3].push(simulated(Watch { order: Watched::Never, ..Watch::default() }));
+        let judged = Watch { order: Watched::Never, ..Watch::default() };
+        let simulated = [Watch::NOTHING, judged].map(simulated).concat();
+        rates[2..].iter_mut().zip(simulated).for_each(|(rates, rate)| rates.push(rate));
     }
     println!(
         "{ENTRIES} entries, {SIZE} processes; million messages a second of one core, medians\n"
     );
-    let names = ["raft 0.7, bare", "raft-log, bare", "raft-log, simulated", "the same, judged"];
+    let names = [
+        "raft 0.7, bare",
+        "raft-log, bare",
+        "raft-log, simulated",
+        "  its events",
+        "the same, judged",
+        "  its events",
+    ];
     for (name, rates) in names.into_iter().zip(rates) {
         println!("{name:<24}{:>8.2}", crate::median(rates) / 1e6);
     }
@@ -81,7 +89,8 @@ fn bare<P: Forced>(config: &P::Config) -> f64 {
     rate(messages, begun)
 }
 
-fn simulated(watch: Watch) -> f64 {
+/// How many messages a second are received, and how many events happen: messages, and what users ask.
+fn simulated(watch: Watch) -> [f64; 2] {
     let mut settings = Settings::new(SIZE);
     settings.network.latency = Span::between_units(1, 2).into();
     settings.workload = Workload::locking(Locking {
@@ -95,7 +104,9 @@ fn simulated(watch: Watch) -> f64 {
     let simulation = Simulation::<RaftLog>::new(config, settings);
     let begun = clock();
     let report = simulation.run().expect("the settings make sense");
+    let took = clock() - begun;
     assert!(!report.has_failed(), "{:?}", report.findings);
     assert!(report.metrics.received > u64::from(ENTRIES), "{:?}", report.ended);
-    rate(report.metrics.received, begun)
+    let metrics = &report.metrics;
+    [metrics.received, metrics.events].map(|count| count as f64 * 1e9 / took as f64)
 }
