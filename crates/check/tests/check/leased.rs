@@ -127,7 +127,7 @@ fn a_message_that_arrives_twice_lets_nobody_in_beside_another() {
 }
 
 #[test]
-#[ignore = "a minute"]
+#[ignore = "some minutes of two cores"]
 fn nor_are_they_where_a_message_is_lost_or_there_are_three() {
     two(&[]).entries(2).in_flight(2).progress().run().assert_holds();
     two(&[]).losing(1).in_flight(2).progress().run().assert_holds();

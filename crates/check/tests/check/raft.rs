@@ -78,7 +78,7 @@ fn a_forgotten_vote_is_found_within_the_bounds_within_which_a_saved_one_holds() 
 }
 
 #[test]
-#[ignore = "some seconds of two cores"]
+#[ignore = "some minutes of two cores"]
 fn three_never_elect_two_in_one_of_two_terms() {
     let lossy = raft(3, 2, &[]).in_flight(1).losing(1).duplicating(1);
     per_term(lossy.crashing(1).recovering(1)).assert_holds();
