@@ -89,7 +89,8 @@ fn bare<P: Forced>(config: &P::Config) -> f64 {
     rate(messages, begun)
 }
 
-/// How many messages a second are received, and how many events happen: messages, and what users ask.
+/// How many messages a second are received, and how many events happen: messages, and what users
+/// ask.
 fn simulated(watch: Watch) -> [f64; 2] {
     let mut settings = Settings::new(SIZE);
     settings.network.latency = Span::between_units(1, 2).into();
