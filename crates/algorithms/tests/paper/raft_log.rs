@@ -134,7 +134,6 @@ fn the_others_hear_what_is_committed_with_the_next_message() {
     assert_eq!(commits(&told(&mut stage)), [(2, 2), (3, 2)]);
 }
 
-/// 3.5: several messages ahead of the answers, and several entries in one message.
 #[test]
 fn who_announces_what_is_committed_has_nobody_wait_for_the_next_message() {
     let mut stage = led(3, &[Switch::Announcing]);
@@ -180,6 +179,7 @@ fn a_crash_loses_what_was_sent_ahead_by_its_leader_alone() {
     assert_eq!(terms(&stage, 1), [1; 2]);
 }
 
+/// 3.5: several messages ahead of the answers, and several entries in one message.
 #[test]
 fn what_is_new_is_sent_before_what_is_old_is_answered() {
     let mut stage = led(2, &[]);
