@@ -467,7 +467,8 @@ fn log_config(config: &Config, size: u32, members: Members) -> raft_log::Config 
     // Whoever is alone need not wait for anybody.
     let election = match size {
         1 => Delay::between_units(1, 2),
-        _ => Delay::between_units(election_timeout, 2 * election_timeout),
+        // Of two who ask at once the better one goes on, so that little room is enough.
+        _ => Delay::between_units(election_timeout, election_timeout * 3 / 2),
     };
     raft_log::Config {
         election,

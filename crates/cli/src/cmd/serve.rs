@@ -52,7 +52,7 @@ pub(crate) struct Options {
     /// How often a leader says that it is there, in milliseconds [default: 50]
     #[arg(long, value_name = "MS")]
     heartbeat_interval: Option<u64>,
-    /// How long a leader may be silent at least, in milliseconds; twice as long at most
+    /// How long a leader may be silent at least, in milliseconds; half as long again at most
     /// [default: 250]
     #[arg(long, value_name = "MS")]
     election_timeout: Option<u64>,
