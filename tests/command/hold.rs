@@ -269,3 +269,35 @@ fn what_cannot_be_is_refused_with_a_sentence() {
         assert!(told.contains(says) && told.lines().count() == 1, "{line}: {told}");
     }
 }
+
+#[test]
+fn a_user_holds_what_they_may_hold_and_others_are_told_why_not() {
+    let service = Service::start();
+    // From `jobs/` up to `jobs0`.
+    let permission = r#"{"name":"jobs","perm":
+        {"permType":"READWRITE","key":"am9icy8=","range_end":"am9iczA="}}"#;
+    for (path, body) in [
+        ("user/add", r#"{"name":"root","password":"secret"}"#),
+        ("user/grant", r#"{"user":"root","role":"root"}"#),
+        ("user/add", r#"{"name":"bob","password":"one"}"#),
+        ("role/add", r#"{"name":"jobs"}"#),
+        ("role/grant", permission),
+        ("user/grant", r#"{"user":"bob","role":"jobs"}"#),
+        ("enable", "{}"),
+    ] {
+        let told = service.post(&format!("/v3/auth/{path}"), body);
+        assert!(told.contains(" 200 "), "{path}: {told}");
+    }
+    let held = service.run("lock --user bob:one jobs/nightly", "echo inside");
+    assert_eq!((held.status.code(), &held.stdout[..]), (Some(0), &b"inside\n"[..]));
+    for (options, why) in [
+        ("lock --user bob:one other", "permission denied"),
+        ("lock --user bob:two jobs/nightly", "authentication failed"),
+        ("elect jobs/office", "user name is empty"),
+    ] {
+        let refused = service.run(options, "echo inside");
+        let text = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert_eq!(refused.status.code(), Some(120), "{options}: {text}");
+        assert!(text.contains(why), "{options}: {text}");
+    }
+}

@@ -11,6 +11,7 @@ use crate::error::ClientError;
 use crate::line::Line;
 use crate::observer::Observer;
 use crate::session::Session;
+use crate::user::User;
 
 /// How long a request may take, whoever answers it.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
@@ -39,13 +40,26 @@ impl Client {
         I: IntoIterator,
         I::Item: AsRef<str>,
     {
+        Client::connect_as(endpoints, None).await
+    }
+
+    /// The same as a user, if one is given, for a service where everybody says who they are.
+    ///
+    /// # Errors
+    ///
+    /// As [`Client::connect`], and [`ClientError::Refused`] if the password is another.
+    pub async fn connect_as<I>(endpoints: I, user: Option<User>) -> Result<Client, ClientError>
+    where
+        I: IntoIterator,
+        I::Item: AsRef<str>,
+    {
         let endpoints: Result<Vec<Endpoint>, ClientError> =
             endpoints.into_iter().map(|it| Endpoint::parse(it.as_ref())).collect();
         let endpoints = endpoints?;
         if endpoints.is_empty() {
             return Err(ClientError::Endpoint { endpoint: String::new() });
         }
-        let line = Arc::new(Line::new(endpoints));
+        let line = Arc::new(Line::new(endpoints, user));
         line.connection(Instant::now() + AT_FIRST).await?;
         Ok(Client { line })
     }

@@ -12,19 +12,24 @@ use hyper::body::Incoming;
 use hyper::client::conn::http2::{Builder, SendRequest};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use prost::Message;
+use tenure_etcd::etcdserverpb::{AuthenticateRequest, AuthenticateResponse};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::timeout;
 use tonic::body::Body;
 use tonic::client::Grpc;
-use tonic::metadata::MetadataValue;
+use tonic::metadata::{Ascii, MetadataValue};
 use tonic::{Status, Streaming};
 use tonic_prost::ProstCodec;
 
 use crate::endpoint::Endpoint;
+use crate::user::User;
 
 /// How long a member may take to accept a connection.
 const CONNECT: Duration = Duration::from_secs(1);
+
+/// How long it may take to look at a password.
+const AUTHENTICATED: Duration = Duration::from_secs(5);
 
 /// How long a connection may be silent before the member is asked whether it is there, and how
 /// long it may take to say so.
@@ -39,15 +44,17 @@ pub(crate) struct Connection {
     stub: Stub,
     origin: Uri,
     is_left: watch::Sender<bool>,
+    /// Which says who asks.
+    token: Option<MetadataValue<Ascii>>,
 }
 
 impl Connection {
-    /// Connects.
-    pub(crate) async fn open(at: &Endpoint) -> Result<Connection, String> {
+    /// Connects, and says who asks, if that is given.
+    pub(crate) async fn open(at: &Endpoint, user: Option<&User>) -> Result<Connection, Status> {
         let connected = timeout(CONNECT, TcpStream::connect(at.address())).await;
         let stream = connected
-            .map_err(|_| "it does not accept the connection".to_owned())?
-            .map_err(|error| error.to_string())?;
+            .map_err(|_| Status::unavailable("it does not accept the connection"))?
+            .map_err(|error| Status::unavailable(error.to_string()))?;
         let _ = stream.set_nodelay(true);
         let (send, driver) = Builder::new(TokioExecutor::new())
             .timer(TokioTimer::new())
@@ -56,11 +63,40 @@ impl Connection {
             .keep_alive_while_idle(true)
             .handshake(TokioIo::new(stream))
             .await
-            .map_err(|error| error.to_string())?;
+            .map_err(|error| Status::unavailable(error.to_string()))?;
         // Whoever asks on it is told when it breaks.
         tokio::spawn(async { drop(driver.await) });
         let (is_left, _) = watch::channel(false);
-        Ok(Connection { stub: Stub(send), origin: at.origin().clone(), is_left })
+        let (stub, origin) = (Stub(send), at.origin().clone());
+        let mut connection = Connection { stub, origin, is_left, token: None };
+        if let Some(user) = user {
+            connection.token = connection.authenticate(user).await?;
+        }
+        Ok(connection)
+    }
+
+    /// The token of a user; none, where nobody has to say who they are.
+    async fn authenticate(&self, user: &User) -> Result<Option<MetadataValue<Ascii>>, Status> {
+        let User { name, password } = user.clone();
+        let asked = AuthenticateRequest { name, password };
+        let path = "/etcdserverpb.Auth/Authenticate";
+        match self.ask::<_, AuthenticateResponse>(path, asked, AUTHENTICATED).await {
+            Ok(AuthenticateResponse { token, .. }) => {
+                let token = token.parse().map_err(|_| Status::unavailable("its token is none"))?;
+                Ok(Some(token))
+            }
+            Err(status) if status.message().contains("authentication is not enabled") => Ok(None),
+            Err(status) => Err(status),
+        }
+    }
+
+    /// A request, by whoever asks.
+    fn request<Asked>(&self, asked: Asked) -> tonic::Request<Asked> {
+        let mut request = tonic::Request::new(asked);
+        if let Some(token) = &self.token {
+            request.metadata_mut().insert("token", token.clone());
+        }
+        request
     }
 
     /// Whether nothing can be asked on it any more.
@@ -90,7 +126,7 @@ impl Connection {
         Asked: Message + 'static,
         Answer: Message + Default + 'static,
     {
-        let mut request = tonic::Request::new(asked);
+        let mut request = self.request(asked);
         request.set_timeout(within);
         let mut grpc = self.grpc().await?;
         let path = PathAndQuery::from_static(path);
@@ -134,7 +170,7 @@ impl Connection {
         Asked: Message + 'static,
         Answer: Message + Default + 'static,
     {
-        let mut request = tonic::Request::new(asked);
+        let mut request = self.request(asked);
         request.metadata_mut().insert("hasleader", MetadataValue::from_static("true"));
         let mut grpc = self.grpc().await?;
         let path = PathAndQuery::from_static(path);

@@ -15,6 +15,7 @@ mod line;
 mod observer;
 mod session;
 mod txn;
+mod user;
 mod watching;
 
 pub use changes::{Change, Changes};
@@ -25,3 +26,4 @@ pub use leading::Leading;
 pub use observer::{Observer, Office};
 pub use session::Session;
 pub use tonic::Code;
+pub use user::User;

@@ -12,6 +12,7 @@ use tonic::{Code, Status};
 use crate::connection::Connection;
 use crate::endpoint::Endpoint;
 use crate::error::ClientError;
+use crate::user::User;
 
 /// How long one member may take to answer before another is asked.
 pub(crate) const TRY: Duration = Duration::from_secs(2);
@@ -23,15 +24,17 @@ const PAUSE: (Duration, Duration) = (Duration::from_millis(10), Duration::from_m
 #[derive(Debug)]
 pub(crate) struct Line {
     endpoints: Vec<Endpoint>,
+    /// Who asks, if that is to be said.
+    user: Option<User>,
     /// On which it is asked, and where to look for the next one.
     open: Mutex<(Option<Arc<Connection>>, usize)>,
 }
 
 impl Line {
-    pub(crate) fn new(endpoints: Vec<Endpoint>) -> Self {
+    pub(crate) fn new(endpoints: Vec<Endpoint>, user: Option<User>) -> Self {
         // Not all clients begin with the same member.
         let first = fastrand::usize(..endpoints.len());
-        Line { endpoints, open: Mutex::new((None, first)) }
+        Line { endpoints, user, open: Mutex::new((None, first)) }
     }
 
     /// A connection to a member, if one accepts it by then.
@@ -53,13 +56,14 @@ impl Line {
                 let endpoint = open.1 % self.endpoints.len();
                 // Whoever fails is asked last.
                 open.1 = endpoint + 1;
-                match Connection::open(&self.endpoints[endpoint]).await {
+                match Connection::open(&self.endpoints[endpoint], self.user.as_ref()).await {
                     Ok(connection) => {
                         let connection = Arc::new(connection);
                         open.0 = Some(connection.clone());
                         return Ok(connection);
                     }
-                    Err(error) => why = error,
+                    Err(status) if fate(&status) == Fate::Refused => return Err(refused(&status)),
+                    Err(status) => status.message().clone_into(&mut why),
                 }
             }
             let pause = pauses.next();
@@ -173,7 +177,8 @@ pub(crate) fn fate(status: &Status) -> Fate {
                 false => Fate::Elsewhere,
             }
         }
-        Code::DeadlineExceeded | Code::Cancelled => Fate::Elsewhere,
+        // A token has expired: with another connection comes another.
+        Code::DeadlineExceeded | Code::Cancelled | Code::Unauthenticated => Fate::Elsewhere,
         _ => Fate::Refused,
     }
 }

@@ -116,7 +116,7 @@ where
         async move { Ok::<_, Infallible>(answer(member, request.map(Body::new)).await) }
     });
     let mut builder = Builder::new(TokioExecutor::new());
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(SILENCE);
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(SILENCE).max_buf_size(AHEAD);
     builder
         .http2()
         .timer(TokioTimer::new())

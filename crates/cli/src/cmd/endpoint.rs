@@ -11,6 +11,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::failure::Failure;
+use super::user::{self, User};
 
 /// How long a member may take to be reached.
 const REACHED: Duration = Duration::from_secs(2);
@@ -25,6 +26,9 @@ pub(crate) struct Endpoints {
     #[arg(long, alias = "endpoint", value_name = "URL,…", value_delimiter = ',')]
     #[arg(default_value = "http://127.0.0.1:2379")]
     endpoints: Vec<String>,
+    /// Who asks, where members want to know: NAME:PASSWORD [default: TENURE_USER]
+    #[arg(long, value_name = "NAME:PASSWORD", value_parser = user::parse)]
+    user: Option<User>,
     /// The place of the one that answered last: it is asked first.
     #[arg(skip)]
     last: Cell<usize>,
@@ -61,7 +65,11 @@ impl Endpoints {
         for turn in 0..self.endpoints.len() {
             let place = (first + turn) % self.endpoints.len();
             let endpoint = &self.endpoints[place];
-            match call(endpoint, path, asked) {
+            let token = match user::or_of_environment(self.user.as_ref()) {
+                None => Ok(None),
+                Some(user) => authenticate(endpoint, &user),
+            };
+            match token.and_then(|token| call(endpoint, path, asked, token.as_deref())) {
                 Ok(answer) => {
                     self.last.set(place);
                     return lines(answer, endpoint, &mut told);
@@ -77,14 +85,29 @@ impl Endpoints {
 /// What comes behind the head of an answer.
 type Answer = BufReader<TcpStream>;
 
+/// The token of a user; none, where nobody has to say who they are.
+fn authenticate(endpoint: &str, user: &User) -> Result<Option<String>, Silent> {
+    let asked = json!({ "name": user.name, "password": user.password });
+    match call(endpoint, "/v3/auth/authenticate", &asked, None) {
+        Ok(answer) => {
+            let told: Value = serde_json::from_reader(answer)
+                .map_err(|_| Silent::Away("its answer is no JSON".into()))?;
+            Ok(told["token"].as_str().map(str::to_owned))
+        }
+        Err(Silent::Refused(why)) if why.contains("authentication is not enabled") => Ok(None),
+        Err(why) => Err(why),
+    }
+}
+
 /// HTTP 1.0 wants no answer in pieces, and ends with it.
-fn call(endpoint: &str, path: &str, asked: &Value) -> Result<Answer, Silent> {
+fn call(endpoint: &str, path: &str, asked: &Value, token: Option<&str>) -> Result<Answer, Silent> {
     let address = endpoint.strip_prefix("http://").unwrap_or(endpoint).trim_end_matches('/');
     if address.contains("://") {
         let says = format!("`{endpoint}` is not served; say http://ADDRESS:PORT");
         return Err(Silent::Refused(says));
     }
-    let mut answer = send(address, path, asked).map_err(|it| Silent::Away(it.to_string()))?;
+    let answer = send(address, path, asked, token);
+    let mut answer = answer.map_err(|it| Silent::Away(it.to_string()))?;
     let mut head = Vec::new();
     while !matches!(head.last().map(String::as_str), Some("")) {
         let mut line = String::new();
@@ -108,7 +131,7 @@ fn call(endpoint: &str, path: &str, asked: &Value) -> Result<Answer, Silent> {
     }
 }
 
-fn send(address: &str, path: &str, asked: &Value) -> std::io::Result<Answer> {
+fn send(address: &str, path: &str, asked: &Value, token: Option<&str>) -> std::io::Result<Answer> {
     let nowhere = || std::io::Error::other("the name has no address");
     let to = address.to_socket_addrs()?.next().ok_or_else(nowhere)?;
     let mut stream = TcpStream::connect_timeout(&to, REACHED)?;
@@ -116,7 +139,11 @@ fn send(address: &str, path: &str, asked: &Value) -> std::io::Result<Answer> {
     stream.set_write_timeout(Some(SILENCE))?;
     let body = asked.to_string();
     let length = body.len();
-    write!(stream, "POST {path} HTTP/1.0\r\nHost: {to}\r\nContent-Length: {length}\r\n\r\n{body}")?;
+    write!(stream, "POST {path} HTTP/1.0\r\nHost: {to}\r\n")?;
+    if let Some(token) = token {
+        write!(stream, "Authorization: {token}\r\n")?;
+    }
+    write!(stream, "Content-Length: {length}\r\n\r\n{body}")?;
     Ok(BufReader::new(stream))
 }
 

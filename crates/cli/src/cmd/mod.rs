@@ -31,6 +31,7 @@ mod size;
 mod snapshot;
 mod status;
 mod trace;
+mod user;
 
 use std::process::ExitCode;
 

@@ -5,3 +5,4 @@ mod locks;
 mod losses;
 mod relay;
 mod service;
+mod users;

@@ -19,11 +19,16 @@ pub(crate) struct Service {
 
 impl Service {
     pub(crate) async fn start() -> Service {
+        Service::with(Config::default()).await
+    }
+
+    /// One with these settings.
+    pub(crate) async fn with(config: Config) -> Service {
         let folder = tempfile::tempdir().expect("a folder");
         let config = Config {
             data_dir: Some(folder.path().join("data")),
             listen_client_urls: "http://127.0.0.1:0".into(),
-            ..Config::default()
+            ..config
         };
         let server = Server::start(&config).await.expect("a member");
         let address = server.addresses()[0].to_string();

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use serde::Serialize;
-use tenure_client::{Client, Office};
+use tenure_client::Office;
 
 use super::service::{Service, Task, end, run_held};
 use super::supervise::Held;
@@ -83,7 +83,7 @@ struct Line {
 }
 
 async fn observe(options: &Options) -> Result<(), Failure> {
-    let client = Client::connect(&options.service.endpoints).await;
+    let client = options.service.client().await;
     let client = client.map_err(Failure::environment)?;
     let mut observer = client.observe(&options.name);
     let print = async {

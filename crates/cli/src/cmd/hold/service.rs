@@ -14,6 +14,7 @@ use super::supervise::{End, Held, supervise};
 use crate::cmd::duration;
 use crate::cmd::failure::Failure;
 use crate::cmd::program;
+use crate::cmd::user::{self, User};
 
 /// Where the service is and how long its leases are.
 #[derive(Clone, Debug, Args)]
@@ -22,6 +23,9 @@ pub(super) struct Service {
     #[arg(long, value_name = "URL,…", value_delimiter = ',')]
     #[arg(default_value = "http://127.0.0.1:2379")]
     pub(super) endpoints: Vec<String>,
+    /// Who asks, where members want to know: NAME:PASSWORD [default: TENURE_USER]
+    #[arg(long, value_name = "NAME:PASSWORD", value_parser = user::parse)]
+    user: Option<User>,
     /// How long the lease is: for so long at most it is held when nothing is heard any more
     #[arg(long, value_name = "TIME", value_parser = duration::parse, default_value = "10s")]
     pub(super) ttl: Duration,
@@ -32,6 +36,13 @@ pub(super) struct Service {
 }
 
 impl Service {
+    /// Connects to it.
+    pub(super) async fn client(&self) -> Result<Client, ClientError> {
+        let user = user::or_of_environment(self.user.as_ref());
+        let user = user.map(|User { name, password }| tenure_client::User::new(name, password));
+        Client::connect_as(&self.endpoints, user).await
+    }
+
     /// How long the command may take to end.
     pub(super) fn grace(&self) -> Result<Duration, Failure> {
         let grace = self.grace.unwrap_or(self.ttl / 5);
@@ -117,7 +128,7 @@ where
 
 async fn session(service: &Service, within: Option<Duration>) -> Result<Session, String> {
     let begun = async {
-        let client = Client::connect(&service.endpoints).await?;
+        let client = service.client().await?;
         client.session(service.ttl).await
     };
     let begun = match within {

@@ -1,0 +1,33 @@
+//! Who asks a service, where it wants to know.
+
+use std::env;
+
+/// A user and their password.
+#[derive(Clone)]
+pub(crate) struct User {
+    pub(crate) name: String,
+    pub(crate) password: String,
+}
+
+/// Without the password.
+impl std::fmt::Debug for User {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("User").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// What `NAME:PASSWORD` means.
+pub(crate) fn parse(text: &str) -> Result<User, String> {
+    match text.split_once(':') {
+        Some((name, password)) if !name.is_empty() => {
+            Ok(User { name: name.into(), password: password.into() })
+        }
+        _ => Err("say NAME:PASSWORD".into()),
+    }
+}
+
+/// Who was named; or else in the environment, where others do not see the password.
+pub(crate) fn or_of_environment(given: Option<&User>) -> Option<User> {
+    let of_environment = || parse(&env::var("TENURE_USER").ok()?).ok();
+    given.cloned().or_else(of_environment)
+}
