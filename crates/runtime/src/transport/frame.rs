@@ -3,7 +3,7 @@
 //! A frame is a length (`u32`, little endian) and as many bytes of body; the body is one
 //! [`Frame`] in the encoding of `postcard`. `docs/wire.md` draws every byte.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use thiserror::Error;
 
 /// The version of the protocol on the wire that this build speaks.
@@ -37,7 +37,7 @@ pub enum Frame<'a> {
     Welcome(Welcome),
     /// The acceptor's half of an exchange of keys.
     #[serde(borrow)]
-    Exchange(#[serde(with = "serde_bytes")] &'a [u8]),
+    Exchange(#[serde(serialize_with = "at_once")] &'a [u8]),
     /// "No": the last frame of a connection.
     #[serde(borrow)]
     Refused(Refused<'a>),
@@ -53,7 +53,7 @@ pub enum Frame<'a> {
         /// An [`Frame::Acknowledge`] that costs no frame of its own.
         received: u64,
         /// The message; this layer does not look inside.
-        #[serde(borrow, with = "serde_bytes")]
+        #[serde(borrow, serialize_with = "at_once")]
         payload: &'a [u8],
     },
     /// "My session ends here": no message follows, on this connection or on another. Whoever is
@@ -62,6 +62,11 @@ pub enum Frame<'a> {
         /// An [`Frame::Acknowledge`] that costs no frame of its own.
         received: u64,
     },
+}
+
+/// Writes bytes as such: a slice alone would be written number by number, to the same effect.
+fn at_once<S: Serializer>(bytes: &&[u8], to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_bytes(bytes)
 }
 
 /// What a dialer says first. The tag, `magic` and `version` never change between versions.
@@ -84,7 +89,7 @@ pub enum Opening<'a> {
     Introduction(Introduction<'a>),
     /// Its half of an exchange of keys, after which the connection is sealed.
     #[serde(borrow)]
-    Exchange(#[serde(with = "serde_bytes")] &'a [u8]),
+    Exchange(#[serde(serialize_with = "at_once")] &'a [u8]),
 }
 
 /// "I am this process of this cluster; are you the one I think I called?"
