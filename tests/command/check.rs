@@ -181,6 +181,16 @@ fn a_check_without_options_ends() {
     }
 }
 
+/// What is built upon a ring sends along it; what is built tells everybody.
+#[test]
+fn a_composition_upon_a_ring_is_not_bound_to_it() {
+    for name in ["mutex-from-election:chang-roberts", "election-from-mutex:token-ring"] {
+        let told = tenure(&format!("check {name} -n 3"));
+        let says = String::from_utf8_lossy(&told.stdout);
+        assert_eq!(told.status.code(), Some(0), "{name}: {says}");
+    }
+}
+
 #[test]
 fn a_check_that_stops_says_how_far_it_came_and_what_goes_on() {
     let line = "check lamport -n 4 --max-memory 20M";

@@ -25,7 +25,7 @@ use alloc::vec::Vec;
 use tenure_core::service::{election, mutex};
 use tenure_core::{
     Algorithm, Card, Cost, Effects, Faults, Fence, Group, Input, Knowledge, Label, Labelled, Layer,
-    Mutex, ProcessId, Property, Protocol, Service, Strategy, Term, Verdict,
+    Mutex, ProcessId, Property, Protocol, Service, Strategy, Term, Topology, Verdict,
 };
 
 /// One process.
@@ -200,6 +200,8 @@ impl<M: Mutex + Algorithm> Algorithm for ElectionFromMutex<M> {
             title: format!("whoever enters first leads; the lock is {}", mutex.name),
             service: Service::Election,
             strategy: Strategy::Composition,
+            // The announcement goes to all, whatever way the lock's messages go.
+            topology: Topology::Complete,
             messages: Cost::per_election(
                 "N−1, and the lock's for each candidate",
                 others,

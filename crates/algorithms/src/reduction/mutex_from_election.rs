@@ -27,7 +27,7 @@ use tenure_core::service::{election, mutex};
 use tenure_core::{
     Algorithm, Card, Cost, Crashes, Effects, Election, Faults, Fence, Fixed, Group, Input,
     Knowledge, Label, Labelled, LamportClock, Layer, ProcessId, Property, Protocol, Rank, Service,
-    Strategy, Verdict,
+    Strategy, Topology, Verdict,
 };
 
 use crate::Variants;
@@ -301,6 +301,8 @@ impl<E: Election + Algorithm> Algorithm for MutexFromElection<E> {
             title: format!("each entry is an election by {} among those who wait", election.name),
             service: Service::Mutex,
             strategy: Strategy::Composition,
+            // The next election is called among all, whatever way its messages go.
+            topology: Topology::Complete,
             faults: Faults {
                 loss: false,
                 duplication: election.faults.duplication,
