@@ -206,11 +206,17 @@ impl Workshop for Bench {
     }
 }
 
-/// Where the processes stand. The only quorums that can be chosen are Maekawa's.
+/// Where the processes stand.
 fn ground(card: &Card, parameters: &Parameters) -> Ground {
     let Parameters { size, coordinator, tree, quorums, .. } = *parameters;
-    let grid = card.name.ends_with("maekawa") && quorums == Kind::Grid;
-    Ground::of(card, size, coordinator, tree, grid)
+    let quorums = match card.name.rsplit(':').next() {
+        Some("maekawa") => Some(quorums),
+        // Whoever did not choose has the first that there are, which this lock has as majorities.
+        Some("majority") if quorums == Kind::Grid => Some(Kind::Majority),
+        Some("majority") => Some(quorums),
+        _ => None,
+    };
+    Ground::of(card, size, coordinator, tree, quorums)
 }
 
 /// What clap says, in one line; help is not for a page.

@@ -66,6 +66,7 @@ export class Stage {
     const node = { wide: nodeWidth(view.n, wide) };
     this.processes.show(view.processes, (each) => each.process, (button, process) => {
       processButton(button, process, view.service, chosen === process.process);
+      button.classList.toggle("asked", asked(view, chosen).includes(process.process));
       button.style.width = `${node.wide}px`;
       button.onclick = () => this.act.process(process.process, button);
     });
@@ -80,7 +81,7 @@ export class Stage {
     });
     this.carry(view, bundles, layout, node, wide);
     this.list(view);
-    legend(view);
+    legend(view, chosen);
   }
 
   carry(view, bundles, layout, node, wide) {
@@ -206,8 +207,11 @@ function listed({ message }) {
   document.querySelector(`[data-listed="${message}"]`).focus();
 }
 
+/** The quorum of a process, where there are quorums. */
+const asked = ({ ground }, process) => ground.quorums?.[process - 1] ?? [];
+
 /** What the signs mean of which some are to be seen. */
-function legend(view) {
+function legend(view, chosen) {
   const holds = new Set(view.processes.map((each) => holdOf(each)));
   const entries = [
     ["inside", "inside", holds.has("inside")],
@@ -215,6 +219,7 @@ function legend(view) {
     ["crash", "crashed", holds.has("down")],
     ["leads", "leads (crown)", view.processes.some((each) => each.leads)],
     ["token", "has the token", view.processes.some((each) => each.token)],
+    ["asked", `the quorum of P${chosen}`, asked(view, chosen).length > 0],
     ["soon", "comes next", view.next?.message !== undefined && view.next?.message !== null],
   ];
   byId("legend").replaceChildren(...entries.filter(([, , there]) => there).map(([name, says]) =>
