@@ -70,6 +70,9 @@ fn a_counterexample_shows_what_went_wrong_without_a_click() {
         assert_eq!(tab.value(WORDS), json!([]), "at {wide} pixels");
         let marks = "Array.from(document.querySelectorAll('.crime, .guilty, .verdict'), (each) => {
             const { width, height } = each.getBoundingClientRect(); return width * height > 20; })";
+        let says = tab.value("document.querySelector('svg').textContent").to_string();
+        let again = "tenure check ricart-agrawala -n 2 --variant clock-only-strict";
+        assert!(says.contains("ricart-agrawala, 2 processes") && says.contains(again), "{says}");
         let marks = tab.value(marks);
         let marks = marks.as_array().unwrap();
         assert!(marks.len() > 2 && marks.iter().all(|seen| *seen == json!(true)), "{marks:?}");
@@ -100,6 +103,23 @@ fn a_tree_looks_like_a_tree_and_a_coordinator_stands_in_the_middle() {
     let middle = (star[1][0] + star[2][0] + star[3][0] + star[4][0]) / 4.0;
     assert!((star[0][0] - middle).abs() < 2.0, "{star:?}");
     assert_eq!(visit.tab.value("document.querySelectorAll('#stage .ground').length"), json!(4));
+    visit.well();
+}
+
+#[test]
+fn quorums_are_laid_out_as_they_are_built_and_the_one_of_whoever_is_chosen_is_marked() {
+    let Some(mut visit) = Visit::to(&["maekawa", "-n", "7", "--quorums", "tree"]) else { return };
+    let asked = "Array.from(document.querySelectorAll('#stage .asked'), (each) =>
+        Number(each.dataset.process))";
+    assert_eq!(visit.tab.value(asked), json!([1, 2, 4]), "the path that P1 is on");
+    let heights = "Array.from(document.querySelectorAll('#stage .process'), (each) =>
+        parseFloat(each.style.top))";
+    let heights: Vec<f64> = serde_json::from_value(visit.tab.value(heights)).unwrap();
+    assert!(heights[0] < heights[1] && heights[1] < heights[3], "below the root: {heights:?}");
+    assert!(visit.text("#legend").contains("the quorum of P1"));
+    visit.tab.value("lab.begin({words: 'maekawa -n 7 --quorums fpp'}, 'form-error')");
+    visit.answered();
+    assert_eq!(visit.tab.value(asked), json!([1, 2, 3]), "a line of the plane");
     visit.well();
 }
 
@@ -161,6 +181,14 @@ fn logs_and_two_runs_beside_each_other_are_neither_cut_nor_over_each_other() {
     for (seed, trace) in [("1", &one), ("2", &two)] {
         let words = ["simulate", "raft-log", "-n", "3", "--entries", "9", "--seed", seed];
         tenure(&[&words[..], &["--latency", "1..3", "--trace", trace]].concat());
+    }
+    let rows = folder.path().join("rows.svg");
+    let words = ["trace", "diagram", &one, "--as", "svg", "--paginate", "30"];
+    fs::write(&rows, tenure(&words)).unwrap();
+    for (wide, look) in [(1280, "light"), (500, "dark")] {
+        show(&mut tab, &rows, wide, look);
+        assert_eq!(tab.value(WORDS), json!([]), "rows at {wide} pixels");
+        assert!(tab.value("document.querySelectorAll('svg > g').length").as_u64() > Some(3));
     }
     let svg = folder.path().join("logs.svg");
     for more in [&[][..], &["--at", "70,80,90,100"]] {

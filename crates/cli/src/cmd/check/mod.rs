@@ -10,6 +10,7 @@ use tenure_core::{Need, Property, Service, Timing};
 use self::perform::examination;
 use super::failure::{Failure, Status};
 use super::output::{Format, narrow, no_effect, print, print_json, width};
+use super::program;
 
 pub(crate) use options::Options;
 
@@ -159,6 +160,24 @@ fn advice(options: &Options, report: &Report) -> String {
     if parts.is_empty() { String::new() } else { format!("  {}\n", parts.join("; ")) }
 }
 
+/// The command as it was typed, without where its counterexample goes and how its report is told:
+/// whoever is shown the picture types it.
+fn again(typed: impl Iterator<Item = String>) -> String {
+    let mut words = vec![program::name().to_owned()];
+    let mut is_left_out = false;
+    for word in typed {
+        let names = |option: &str| {
+            word.strip_prefix(option).is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
+        };
+        let is_one = names("--trace") || names("--format");
+        if !is_one && !is_left_out {
+            words.push(word.clone());
+        }
+        is_left_out = is_one && !word.contains('=');
+    }
+    words.join(" ")
+}
+
 /// Writes the shortest counterexample where `--trace` says.
 fn save(options: &Options, report: &Report) -> Result<(), Failure> {
     let Some(path) = &options.trace else { return Ok(()) };
@@ -180,8 +199,22 @@ fn save(options: &Options, report: &Report) -> Result<(), Failure> {
                 _ => None,
             };
             header.topology = (found.property == Property::Topology).then_some(card.topology);
+            header.replay = Some(again(std::env::args().skip(1)));
             found.save(path).map_err(Failure::environment)
         }
         None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_counterexample_knows_the_command_that_finds_it() {
+        let typed =
+            "check central --trace a.ndjson -n 2 --format=json --lose 1 --trace=b --entries 2";
+        let again = again(typed.split(' ').map(str::to_owned));
+        assert_eq!(again, "tenure check central -n 2 --lose 1 --entries 2");
     }
 }

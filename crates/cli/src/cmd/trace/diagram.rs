@@ -61,7 +61,8 @@ pub(super) struct Options {
     /// Lines of at most so many letters, whatever the terminal has, in text
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(40..=1000))]
     width: Option<u16>,
-    /// Say the names of the processes again behind so many rows, in text that goes down
+    /// Say the names of the processes again behind so many rows, in text that goes down; as SVG, so
+    /// many events beside each other, and the next ones below
     #[arg(long, value_name = "ROWS", value_parser = clap::value_parser!(u16).range(2..))]
     #[arg(conflicts_with = "logs")]
     paginate: Option<u16>,
@@ -118,21 +119,13 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     }
     let whole = options.from.is_none() && options.to.is_none() && options.events.is_none();
     let most = if options.form == Form::Svg { MOST_IN_SVG } else { MOST_IN_TEXT };
-    let view = View {
-        scale: scale(options).unwrap_or(Scale::Time),
-        clock: match options.clock {
-            ClockName::None => Clock::None,
-            ClockName::Lamport => Clock::Lamport,
-            ClockName::Vector => Clock::Vector,
-        },
-        window: Window {
-            from: options.from,
-            to: options.to,
-            events: options.events.clone(),
-            most: whole.then_some(most),
-        },
-        fields: options.fields.clone(),
+    let window = Window {
+        from: options.from,
+        to: options.to,
+        events: options.events.clone(),
+        most: whole.then_some(most),
     };
+    let view = View { window, ..view(options) };
     let layout = lay_out_files(&options.files, view).map_err(of_input)?;
     say_what_nobody_says(options)?;
     let Some((first, last)) = layout.shown else {
@@ -147,8 +140,40 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
             last + most
         );
     }
-    drawn(options, &layout)?;
+    if options.form == Form::Svg && options.width.is_some() {
+        no_effect("--width", "SVG, whose size is that of the run: see --paginate");
+    }
+    match options.paginate.filter(|_| options.form == Form::Svg) {
+        Some(most) => in_rows(options, (first, last), most)?,
+        None => drawn(options, &layout)?,
+    }
     Ok(Status::Held)
+}
+
+/// These events, so many in each row.
+fn in_rows(options: &Options, (first, last): (u64, u64), most: u16) -> Result<(), Failure> {
+    let mut rows = Vec::new();
+    for from in (first..=last).step_by(most.into()) {
+        let events = Some(from..=last.min(from + u64::from(most) - 1));
+        let window = Window { events, ..Window::default() };
+        let row = lay_out_files(&options.files, View { window, ..view(options) });
+        rows.push(row.map_err(of_input)?);
+    }
+    print_file(&Layout::rows_to_svg(rows, direction(options)))
+}
+
+/// How it is looked at, all of it.
+fn view(options: &Options) -> View {
+    View {
+        scale: scale(options).unwrap_or(Scale::Time),
+        clock: match options.clock {
+            ClockName::None => Clock::None,
+            ClockName::Lamport => Clock::Lamport,
+            ClockName::Vector => Clock::Vector,
+        },
+        window: Window::default(),
+        fields: options.fields.clone(),
+    }
 }
 
 /// When logs are looked at.
@@ -203,15 +228,19 @@ fn refuse_what_a_page_has(options: &Options) -> Result<(), Failure> {
     }
 }
 
-fn drawn(options: &Options, layout: &Layout) -> Result<(), Failure> {
-    let in_text = options.form == Form::Text;
-    let direction = match options.direction {
+/// Where later steps lie.
+fn direction(options: &Options) -> Direction {
+    match options.direction {
         Some(DirectionName::Down) => Direction::Down,
         Some(DirectionName::Right) => Direction::Right,
-        None if in_text => Direction::Down,
+        None if options.form == Form::Text => Direction::Down,
         None => Direction::Right,
-    };
-    if !in_text {
+    }
+}
+
+fn drawn(options: &Options, layout: &Layout) -> Result<(), Failure> {
+    let direction = direction(options);
+    if options.form != Form::Text {
         return print_file(&layout.to_svg(direction));
     }
     let columns = options.width.map_or_else(width, usize::from);

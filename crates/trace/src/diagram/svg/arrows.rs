@@ -143,7 +143,7 @@ impl Drawing<'_> {
         let wide = width(&says);
         // On the line where that is possible, else a little beside it.
         let spots = self.spots(crossing, line);
-        let candidates = [0, -11, 11].into_iter().flat_map(|beside| {
+        let candidates = [0, -11, 11, -22, 22].into_iter().flat_map(|beside| {
             spots.iter().map(move |hundredths| {
                 let on = line.at(*hundredths);
                 let center = Point { y: on.y + beside, ..on };

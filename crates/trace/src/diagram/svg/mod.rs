@@ -7,6 +7,7 @@ mod geometry;
 mod kinds;
 mod marks;
 mod place;
+mod rows;
 pub(in crate::diagram) mod style;
 
 use std::fmt::Write;
@@ -29,13 +30,8 @@ const AFTER: i64 = 44;
 impl Layout {
     /// The diagram as an SVG file.
     pub fn to_svg(&self, direction: Direction) -> String {
-        let mut drawing = Drawing::new(self, direction);
-        drawing.frame();
-        drawing.spans();
-        drawing.arrows();
-        drawing.marks();
-        drawing.crimes();
-        drawing.finish()
+        let (sheet, body) = Drawing::of(self, direction).finish();
+        sheet.around(&body)
     }
 }
 
@@ -57,7 +53,47 @@ struct Drawing<'l> {
     extent: Area,
 }
 
+/// What a picture, or several, are drawn upon.
+struct Sheet {
+    /// All of it.
+    area: Area,
+    title: String,
+    /// What is to be seen, in words.
+    told: String,
+    heads: String,
+}
+
+impl Sheet {
+    /// The file.
+    fn around(&self, body: &str) -> String {
+        let Area { left, top, right, bottom } = self.area;
+        let (wide, high) = (right - left, bottom - top);
+        let (title, told) = (escaped(&self.title), escaped(&self.told));
+        let heads = &self.heads;
+        format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"{left} {top} {wide} {high}\" \
+             width=\"{wide}\" height=\"{high}\" role=\"img\" aria-labelledby=\"title summary\">\n\
+             <title id=\"title\">{title}</title>\n<desc id=\"summary\">{told}</desc>\n\
+             <style>\n{STYLE}</style>\n<defs>\n{DEFINITIONS}{heads}</defs>\n\
+             <rect class=\"paper\" x=\"{left}\" y=\"{top}\" width=\"{wide}\" height=\"{high}\"/>\n\
+             {body}</svg>\n"
+        )
+    }
+}
+
 impl<'l> Drawing<'l> {
+    /// Everything that is to be seen.
+    fn of(layout: &'l Layout, direction: Direction) -> Self {
+        let mut drawing = Drawing::new(layout, direction);
+        drawing.frame();
+        drawing.spans();
+        drawing.arrows();
+        drawing.marks();
+        drawing.crimes();
+        drawing.headline();
+        drawing
+    }
+
     fn new(layout: &'l Layout, direction: Direction) -> Self {
         let labels = layout.crossings.iter().map(|crossing| width(&crossing.label()));
         let longest = labels.max().unwrap_or(0);
@@ -132,24 +168,15 @@ impl<'l> Drawing<'l> {
         text(&mut self.texts, center, "middle", says, class);
     }
 
-    fn finish(self) -> String {
-        let layout = self.layout;
+    /// What it is drawn upon, and what is drawn.
+    fn finish(self) -> (Sheet, String) {
         let pad = 14;
         let Area { left, top, right, bottom } = self.extent;
-        let (left, top) = (left - pad, top - pad);
-        let (wide, high) = (right + pad - left, bottom + pad - top);
-        let title = escaped(&layout.caption());
-        let told = escaped(&layout.summary());
-        let heads = self.heads();
-        format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"{left} {top} {wide} {high}\" \
-             width=\"{wide}\" height=\"{high}\" role=\"img\" aria-labelledby=\"title summary\">\n\
-             <title id=\"title\">{title}</title>\n<desc id=\"summary\">{told}</desc>\n\
-             <style>\n{STYLE}</style>\n<defs>\n{DEFINITIONS}{heads}</defs>\n\
-             <rect class=\"paper\" x=\"{left}\" y=\"{top}\" width=\"{wide}\" height=\"{high}\"/>\n\
-             {}{}{}{}</svg>\n",
-            self.ground, self.lines, self.dots, self.texts
-        )
+        let area =
+            Area { left: left - pad, top: top - pad, right: right + pad, bottom: bottom + pad };
+        let (title, told) = (self.layout.caption(), self.layout.summary());
+        let sheet = Sheet { area, title, told, heads: self.heads() };
+        (sheet, format!("{}{}{}{}", self.ground, self.lines, self.dots, self.texts))
     }
 }
 
