@@ -71,7 +71,7 @@ fn a_counterexample_shows_what_went_wrong_without_a_click() {
         let marks = "Array.from(document.querySelectorAll('.crime, .guilty, .verdict'), (each) => {
             const { width, height } = each.getBoundingClientRect(); return width * height > 20; })";
         let says = tab.value("document.querySelector('svg').textContent").to_string();
-        let again = "tenure check ricart-agrawala -n 2 --variant clock-only-strict";
+        let again = "tenure check ricart-agrawala -n 2";
         assert!(says.contains("ricart-agrawala, 2 processes") && says.contains(again), "{says}");
         let marks = tab.value(marks);
         let marks = marks.as_array().unwrap();

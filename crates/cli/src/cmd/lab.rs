@@ -15,7 +15,8 @@ use tenure_sim::{Settings, Steer};
 use tenure_trace::{Course, Trace};
 use tenure_web::Server;
 
-use super::failure::{self, Failure, Status};
+use super::failure::{Failure, Status};
+use super::misread;
 use super::output::print_file;
 use super::simulate;
 use super::trace::replay;
@@ -225,7 +226,7 @@ fn refused(error: &clap::Error) -> String {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             "`tenure simulate --help` in a terminal tells what can be said here".to_owned()
         }
-        _ => failure::of_usage(error).err().map_or(String::new(), |failure| failure.to_string()),
+        _ => misread::answer(error).err().map_or(String::new(), |failure| failure.to_string()),
     }
 }
 

@@ -19,6 +19,7 @@ mod locks;
 mod machine;
 mod manual;
 mod member;
+mod misread;
 mod node;
 mod notify;
 mod output;
@@ -86,7 +87,7 @@ pub fn main(own: Catalogue) -> ExitCode {
     let parsed = command.try_get_matches().and_then(|it| Command::from_arg_matches(&it));
     let done = match parsed {
         Ok(command) => command.command.run(),
-        Err(error) => failure::of_usage(&error),
+        Err(error) => misread::answer(&error),
     };
     match done {
         Ok(status) => status.into(),

@@ -305,6 +305,8 @@ fn notes(text: &mut Rows, row: &Row) {
     }
     if figures.outside {
         note("this is outside of what its card says");
+    } else if figures.theory.most.is_some_and(|most| figures.messages.mean() > most as f64 + 1e-9) {
+        note("more than the card's figure, which leaves out what happens but now and then");
     }
     let runs = |property: &Property| figures.violated.get(property).copied().unwrap_or(0);
     let broken = figures.broken.iter().zip(&figures.replay);

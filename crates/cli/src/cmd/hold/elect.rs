@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
 use serde::Serialize;
 use tenure_client::Office;
 
@@ -43,6 +44,7 @@ pub(crate) struct Options {
     #[arg(long, conflicts_with_all = ["command", "timeout", "value", "grace", "ttl"])]
     observe: bool,
     /// The election
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
     name: String,
     /// The command, and what it is given
     #[arg(last = true, required_unless_present = "observe", value_name = "COMMAND")]

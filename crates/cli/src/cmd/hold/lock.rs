@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
 
 use super::service::{Service, Task, end, run_held};
 use super::supervise::Held;
@@ -41,6 +42,7 @@ pub(crate) struct Options {
     #[arg(long = "try", conflicts_with = "timeout")]
     at_once: bool,
     /// The lock
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
     name: String,
     /// The command, and what it is given
     #[arg(last = true, required = true, value_name = "COMMAND")]
