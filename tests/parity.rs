@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex};
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::{
-    AtomicBroadcast, ChandraToueg, ChandyLamport, DisseminationBarrier, Paxos, RaftLog,
-    ReliableBroadcast, RicciardiBirman, StableVectors, raft_log, stable_vectors,
+    AtomicBroadcast, ChandraToueg, ChandyLamport, DijkstraScholten, DisseminationBarrier, Paxos,
+    RaftLog, ReliableBroadcast, RicciardiBirman, StableVectors, raft_log,
 };
 use tenure_algorithms::application::led::{self, Led};
 use tenure_algorithms::application::{
@@ -19,10 +19,11 @@ use tenure_algorithms::application::{
 };
 use tenure_algorithms::catalogue::{Configured, Parameters};
 use tenure_algorithms::election::{
-    Bully, ChangRoberts, HirschbergSinclair, bully, chang_roberts, hirschberg_sinclair,
+    Bully, ChangRoberts, HirschbergSinclair, RestartingChangRoberts, bully, chang_roberts,
+    hirschberg_sinclair,
 };
 use tenure_algorithms::mutex::{
-    Central, Lamport, Maekawa, RicartAgrawala, TokenRing, central, lamport, maekawa,
+    Central, Lamport, Lease, Maekawa, RicartAgrawala, TokenRing, central, lamport, maekawa,
     ricart_agrawala, token_ring,
 };
 use tenure_check::{Check, Checkable};
@@ -280,12 +281,24 @@ fn stories_of_agreements_are_the_same_everywhere() {
     assert!(judged.contains(&Property::TotalOrder));
 }
 
+/// As the command configures it where nothing is said.
+fn plain<C: Configured>(group: Group) -> C {
+    C::configured(&Parameters::plain(group.size())).expect("nothing else is needed")
+}
+
 #[test]
 fn stories_of_their_companions_are_the_same_everywhere() {
-    alike::<ChandyLamport>("chandy_lamport", |_| Variants::none());
-    alike::<DisseminationBarrier>("dissemination_barrier", |_| Variants::none());
-    alike::<RicciardiBirman>("ricciardi_birman", |_| Variants::none());
-    alike::<StableVectors>("stable_vectors", |group| stable_vectors::Config::plain(group.size()));
+    alike::<ChandyLamport>("chandy_lamport", plain);
+    alike::<DijkstraScholten>("dijkstra_scholten", plain);
+    alike::<DisseminationBarrier>("dissemination_barrier", plain);
+    alike::<RicciardiBirman>("ricciardi_birman", plain);
+    alike::<StableVectors>("stable_vectors", plain);
+}
+
+#[test]
+fn stories_of_leases_and_of_an_election_that_starts_again_are_the_same_everywhere() {
+    alike::<Lease>("lease", plain);
+    alike::<RestartingChangRoberts>("restarting_chang_roberts", plain);
 }
 
 /// Every rule of the paper's sections on elections, replication and safety has a story of its own.
