@@ -148,7 +148,7 @@ fn nor_where_a_hand_over_is_lost_or_comes_twice_or_timers_fire_at_any_time() {
     anytime.always(OneLeader::new(Scope::PerTerm)).run().assert_holds();
 }
 
-/// P1 starts the election that P3 wins. P3 is asked for one as well: before it leads, when it leads,
+/// P1 starts the election that P3 wins. P3 is asked for one as well: before it leads, when it leads
 /// so that it hands over to P2, or when it has left its office.
 fn bullies(lies: bool) -> Check<Fickle<Bully>> {
     let config = bully::Config::plain(3, TICKS_PER_UNIT);
