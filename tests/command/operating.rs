@@ -111,6 +111,14 @@ fn a_cluster_that_begins_with_a_backup_hands_out_no_fence_twice() {
     let says = String::from_utf8_lossy(&again.stderr).into_owned();
     assert_eq!(again.status.code(), Some(2), "{says}");
     assert!(says.contains("needs a folder of its own"), "{says}");
+    // Nor is a revision raised so far that fences would begin anew.
+    for bump in [u64::MAX, 1 << 63, 1 << 62] {
+        let options = format!("--data-dir {} --bump-revision {bump}", at("beyond"));
+        let refused = tenure(&format!("snapshot restore {} {options}", at("backup")));
+        let says = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert_eq!(refused.status.code(), Some(2), "{says}");
+        assert!(says.contains("beyond 2^62") && says.lines().count() == 1, "{says}");
+    }
     // Nor is what was hurt believed.
     let mut bytes = std::fs::read(at("backup")).expect("the backup");
     bytes[100] ^= 1;

@@ -28,6 +28,9 @@ const PAGE: usize = 512;
 /// The bytes of the hash behind them.
 const HASH: usize = 32;
 
+/// The highest revision that a cluster begins with: clients count to 2^63.
+const HIGHEST: u64 = 1 << 62;
+
 /// What a store was at some revision.
 #[derive(Clone, Debug)]
 pub struct Backup {
@@ -78,6 +81,17 @@ pub enum BackupError {
     Foreign {
         /// Which.
         path: PathBuf,
+    },
+    /// Its revision would be so high that there is no fence left to hand out.
+    #[error(
+        "{revision} and {bump} more are beyond 2^62, the highest revision to begin with; raise it \
+         by less"
+    )]
+    Beyond {
+        /// The revision of the backup.
+        revision: u64,
+        /// By how much it was to be raised.
+        bump: u64,
     },
     /// There is something already where the data are to be.
     #[error("{path} is there already and not empty; a restored member needs a folder of its own")]
@@ -168,6 +182,10 @@ impl Backup {
         let path = plan.directory.clone();
         if std::fs::read_dir(&path).is_ok_and(|mut files| files.next().is_some()) {
             return Err(BackupError::Inhabited { path });
+        }
+        let revision = self.store.revision();
+        if revision.checked_add(bump).is_none_or(|raised| raised > HIGHEST) {
+            return Err(BackupError::Beyond { revision, bump });
         }
         let owner = owner(config, &plan);
         let store = self.store.restored(bump);
