@@ -221,14 +221,18 @@ fn who_looks_on_sees_who_leads_and_that_nobody_does() {
         .stdout(Stdio::piped())
         .spawn()
         .expect("the command starts");
-    let mut seen = lines(&mut observer)
-        .map(|line| serde_json::from_str::<Value>(&line.expect("text")).expect("a line of JSON"));
+    let mut seen = lines(&mut observer).map(|line| {
+        let line = line.expect("text");
+        assert!(!line.contains(['\u{202e}', '\u{9b}']), "nor does it paint: {line:?}");
+        serde_json::from_str::<Value>(&line).expect("a line of JSON")
+    });
     assert_eq!(seen.next().expect("a line")["leader"], Value::Null);
-    let output = service.run("elect --value host-7 boss", "echo $TENURE_FENCE; exit 3");
+    let value = "host-7\u{202e}\u{9b}2J";
+    let output = service.run(&format!("elect --value {value} boss"), "echo $TENURE_FENCE; exit 3");
     assert_eq!(output.status.code(), Some(3));
     let fence = String::from_utf8(output.stdout).expect("text");
     let led = seen.next().expect("a line");
-    assert_eq!((&led["leader"], &led["election"]), (&"host-7".into(), &"boss".into()));
+    assert_eq!((&led["leader"], &led["election"]), (&value.into(), &"boss".into()));
     assert_eq!(led["fence"].to_string(), fence.trim());
     assert_eq!(seen.next().expect("a line")["leader"], Value::Null);
     assert!(signal("-INT", &observer.id().to_string()));

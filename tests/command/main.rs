@@ -7,6 +7,7 @@ mod doubtful;
 mod first_hour;
 mod hold;
 mod lab;
+mod liars;
 mod log;
 mod operating;
 mod prompt;

@@ -34,7 +34,7 @@ pub use format::{
     now, segment, units,
 };
 pub use merge::{MergeError, Merged, MergedFiles, Seams, merge, merge_files, merge_whole_files};
-pub use plain::plain;
+pub use plain::{plain, plain_json};
 pub use scripts::{
     Action, Asking, Block, Course, CourseError, Dice, FollowError, Heard, Impossible, Line, Link,
     ParseError, PerformError, Pick, Recorded, Script, Seen, Spoken, Stage, Theatre, golden,

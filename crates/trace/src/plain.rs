@@ -22,8 +22,12 @@ pub fn plain(text: &str) -> Cow<'_, str> {
 }
 
 /// JSON that means the same and shows nothing but what is plainly seen: such letters stand in
-/// strings only.
-pub(crate) fn plain_json(json: &str) -> String {
+/// strings only. For JSON in one line.
+///
+/// ```
+/// assert_eq!(tenure_trace::plain_json("\"\u{202e}\""), r#""\u202e""#);
+/// ```
+pub fn plain_json(json: &str) -> String {
     let mut seen = String::with_capacity(json.len());
     for letter in json.chars() {
         if is_plain(letter) {

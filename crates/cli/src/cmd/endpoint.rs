@@ -19,6 +19,12 @@ const REACHED: Duration = Duration::from_secs(2);
 /// How long it may say nothing: longer than it waits for a leader.
 const SILENCE: Duration = Duration::from_secs(15);
 
+/// How long the head of an answer may be, or one that has a token, in bytes.
+const LONGEST_HEAD: u64 = 64 << 10;
+
+/// How long an answer may be, or one of many: no member of Tenure makes one as long.
+const LONGEST_ANSWER: u64 = 128 << 20;
+
 /// Whom a command asks.
 #[derive(Debug, Args)]
 pub(crate) struct Endpoints {
@@ -90,7 +96,7 @@ fn authenticate(endpoint: &str, user: &User) -> Result<Option<String>, Silent> {
     let asked = json!({ "name": user.name, "password": user.password });
     match call(endpoint, "/v3/auth/authenticate", &asked, None) {
         Ok(answer) => {
-            let told: Value = serde_json::from_reader(answer)
+            let told: Value = serde_json::from_reader(answer.take(LONGEST_HEAD))
                 .map_err(|_| Silent::Away("its answer is no JSON".into()))?;
             Ok(told["token"].as_str().map(str::to_owned))
         }
@@ -108,16 +114,8 @@ fn call(endpoint: &str, path: &str, asked: &Value, token: Option<&str>) -> Resul
     }
     let answer = send(address, path, asked, token);
     let mut answer = answer.map_err(|it| Silent::Away(it.to_string()))?;
-    let mut head = Vec::new();
-    while !matches!(head.last().map(String::as_str), Some("")) {
-        let mut line = String::new();
-        match answer.by_ref().take(64 << 10).read_line(&mut line) {
-            Ok(0) => return Err(Silent::Away("it hung up".into())),
-            Ok(_) => head.push(line.trim_end().to_owned()),
-            Err(error) => return Err(Silent::Away(error.to_string())),
-        }
-    }
-    match head[0].split(' ').nth(1) {
+    let head = head(&mut answer).map_err(Silent::Away)?;
+    match head.lines().next().and_then(|first| first.split(' ').nth(1)) {
         Some("200") => Ok(answer),
         Some(status) => {
             let why = reason(&mut answer).unwrap_or_else(|| format!("HTTP {status}"));
@@ -128,6 +126,21 @@ fn call(endpoint: &str, path: &str, asked: &Value, token: Option<&str>) -> Resul
             }
         }
         None => Err(Silent::Away("what answered speaks no HTTP".into())),
+    }
+}
+
+/// What an answer begins with, up to the first empty line.
+fn head(answer: &mut Answer) -> Result<String, String> {
+    let mut head = String::new();
+    let mut answer = answer.take(LONGEST_HEAD);
+    loop {
+        match answer.read_line(&mut head) {
+            Ok(0) if answer.limit() == 0 => return Err("the head of its answer has no end".into()),
+            Ok(0) => return Err("it hung up".into()),
+            Ok(read) if head[head.len() - read..].trim_end().is_empty() => return Ok(head),
+            Ok(_) => {}
+            Err(error) => return Err(error.to_string()),
+        }
     }
 }
 
@@ -156,13 +169,21 @@ fn reason(answer: &mut Answer) -> Option<String> {
 }
 
 fn lines(
-    answer: Answer,
+    mut answer: Answer,
     endpoint: &str,
     told: &mut impl FnMut(Value) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let broken = |why: &str| Failure::environment(format!("{endpoint}: {why}"));
-    for line in answer.lines() {
-        let line = line.map_err(|error| broken(&error.to_string()))?;
+    loop {
+        let mut line = String::new();
+        match answer.by_ref().take(LONGEST_ANSWER).read_line(&mut line) {
+            Ok(0) => return Ok(()),
+            Ok(read) if read as u64 == LONGEST_ANSWER => {
+                return Err(broken("an answer of more than 128 MiB is not read"));
+            }
+            Ok(_) => {}
+            Err(error) => return Err(broken(&error.to_string())),
+        }
         let value: Value =
             serde_json::from_str(&line).map_err(|_| broken("its answer is no JSON"))?;
         if let Some(error) = value.get("error") {
@@ -176,7 +197,6 @@ fn lines(
             value => value,
         })?;
     }
-    Ok(())
 }
 
 /// Bytes as JSON has them.

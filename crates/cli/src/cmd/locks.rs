@@ -16,6 +16,9 @@ use super::output::{Format, print, print_json};
 /// How many keys are asked for at once.
 const PAGE: usize = 1000;
 
+/// How many keys are read.
+const MOST_KEYS: usize = 1 << 20;
+
 /// The locks and offices of a lock service, or of an etcd: who holds them, who waits, and why
 ///
 /// A lock is what clients of etcd make of it: the keys NAME/LEASE below its name, in the order in
@@ -135,16 +138,16 @@ fn locks(endpoints: &Endpoints, prefix: &str) -> Result<Vec<Lock>, Failure> {
     let mut locks = Vec::new();
     for name in names {
         let begin = [&name[..], b"/"].concat();
-        let below: Vec<KeyValue> =
-            all.iter().filter(|kv| kv.key.starts_with(&begin)).cloned().collect();
-        let mut lock = lock(&name, &below);
+        let first = all.partition_point(|kv| kv.key[..] < begin[..]);
+        let below = all[first..].partition_point(|kv| kv.key.starts_with(&begin));
+        let mut lock = lock(&name, &all[first..first + below]);
         lock.ask_for_leases(endpoints)?;
         locks.push(lock);
     }
     Ok(locks)
 }
 
-/// All keys that begin so, as of one moment, without their values.
+/// All keys that begin so, as of one moment, in their order, without their values.
 fn keys(endpoints: &Endpoints, prefix: &[u8]) -> Result<Vec<KeyValue>, Failure> {
     let mut keys: Vec<KeyValue> = Vec::new();
     let mut revision = Value::Null;
@@ -156,14 +159,25 @@ fn keys(endpoints: &Endpoints, prefix: &[u8]) -> Result<Vec<KeyValue>, Failure> 
         });
         let answer = endpoints.ask("/v3/kv/range", &asked)?;
         let found = answer["kvs"].as_array().map_or(&[][..], Vec::as_slice);
+        let before = keys.len().saturating_sub(1);
         keys.extend(found.iter().map(|kv| KeyValue {
             key: bytes(&kv["key"]).into(),
             create_revision: unsigned(&kv["create_revision"]),
             lease: u64::from_ne_bytes(number(&kv["lease"]).to_ne_bytes()),
             ..KeyValue::default()
         }));
+        // Whoever lies could go on for ever.
+        if !keys[before..].is_sorted_by(|one, next| one.key < next.key) {
+            return Err(Failure::environment("the keys of the answer are not in their order"));
+        }
+        if keys.len() > MOST_KEYS {
+            let says = format!("there are more than {MOST_KEYS} keys; ask for a longer PREFIX");
+            return Err(Failure::environment(says));
+        }
         match keys.last() {
-            Some(last) if answer["more"] == true => from = [&last.key[..], &[0]].concat(),
+            Some(last) if answer["more"] == true && !found.is_empty() => {
+                from = [&last.key[..], &[0]].concat();
+            }
             _ => return Ok(keys),
         }
         if revision.is_null() {

@@ -161,7 +161,11 @@ pub(crate) fn columns<const N: usize>(rows: &[[String; N]]) -> String {
     let widths: Vec<usize> = (0..N).map(|column| longest(column).unwrap_or(0)).collect();
     let mut text = String::new();
     for row in rows {
-        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
+        // Not by `{cell:width$}`, which has no room for a name of 64 KiB.
+        let padded = |cell: &String, width: usize| {
+            cell.to_owned() + &" ".repeat(width - cell.chars().count())
+        };
+        let cells = row.iter().zip(&widths).map(|(cell, width)| padded(cell, *width));
         text.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
         text.push('\n');
     }

@@ -4,6 +4,7 @@ use std::io::{self, ErrorKind, IsTerminal, Write};
 
 use clap::ValueEnum;
 use serde::Serialize;
+use tenure_trace::plain_json;
 
 use super::failure::Failure;
 use super::program::{self, with_own_name};
@@ -76,7 +77,10 @@ fn put(text: &str) -> Result<(), Failure> {
 /// Prints `value` as JSON.
 pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     let text = serde_json::to_string_pretty(value);
-    put(&(text.map_err(|error| Failure::environment(error.to_string()))? + "\n"))
+    let text = text.map_err(|error| Failure::environment(error.to_string()))?;
+    // Line feeds are between its parts only.
+    let lines: Vec<String> = text.lines().map(plain_json).collect();
+    put(&(lines.join("\n") + "\n"))
 }
 
 /// Says that something that was asked for makes no difference; what is done stays the same.

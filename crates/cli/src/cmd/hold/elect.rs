@@ -7,6 +7,7 @@ use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use serde::Serialize;
 use tenure_client::Office;
+use tenure_trace::plain_json;
 
 use super::service::{Service, Task, end, run_held};
 use super::supervise::Held;
@@ -100,7 +101,7 @@ async fn observe(options: &Options) -> Result<(), Failure> {
                 }
             };
             let line = serde_json::to_string(&line).map_err(Failure::environment)?;
-            print_file(&format!("{line}\n"))?;
+            print_file(&format!("{}\n", plain_json(&line)))?;
         }
     };
     tokio::select! {

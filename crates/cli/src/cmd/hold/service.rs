@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 use tenure_client::{Client, ClientError, Session};
+use tenure_trace::plain;
 
 use super::child::told;
 use super::signals::Signals;
@@ -155,7 +156,8 @@ fn of_signal(signal: rustix::process::Signal) -> u8 {
 }
 
 fn say(line: &str) {
-    eprintln!("{}: {line}", program::name());
+    // There may be words of the service in it.
+    eprintln!("{}: {}", program::name(), plain(line));
 }
 
 /// Ends this process with the status of a command, when nothing is left to do.
