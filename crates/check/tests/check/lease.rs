@@ -49,7 +49,6 @@ fn nor_are_they_where_one_is_cut_off_or_crashes_and_comes_back() {
 }
 
 #[test]
-#[ignore = "a minute of two cores"]
 fn nor_are_two_of_three() {
     let three = || exclusive(timed::<Lease>(3, config(&[]), 0..=1)).entries([0, 1, 1]);
     three().partitioning(P2).run().assert_holds();
