@@ -11,11 +11,12 @@ use prost_reflect::{
     DescriptorPool, DeserializeOptions, DynamicMessage, MessageDescriptor, MethodDescriptor,
     SerializeOptions,
 };
+use tokio::time::timeout;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::body::Body;
 use tonic::{Code, Status};
 
-use crate::listener::json;
+use crate::listener::{SILENCE, json};
 use crate::member::Member;
 use crate::router::{self, LONGEST_REQUEST};
 use tenure_etcd::DESCRIPTORS;
@@ -91,9 +92,11 @@ pub(crate) async fn answer(member: Arc<Member>, request: Request<Body>) -> Respo
     };
     let who = request.extensions().get::<std::net::SocketAddr>().copied();
     let token = request.headers().get(header::AUTHORIZATION).cloned();
-    let body = match Limited::new(request.into_body(), 2 * LONGEST_REQUEST).collect().await {
-        Ok(body) => body.to_bytes(),
-        Err(_) => return failure(&Status::resource_exhausted("the request is too large")),
+    let body = Limited::new(request.into_body(), 2 * LONGEST_REQUEST).collect();
+    let body = match timeout(SILENCE, body).await {
+        Ok(Ok(body)) => body.to_bytes(),
+        Ok(Err(_)) => return failure(&Status::resource_exhausted("the request is too large")),
+        Err(_) => return failure(&Status::deadline_exceeded("the request does not end")),
     };
     let asked = match read(&body, method.input()) {
         Ok(asked) => asked,

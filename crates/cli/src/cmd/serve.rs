@@ -7,6 +7,7 @@ use clap::Args;
 use tenure_server::{ClusterState, Config, ServeError, Server, Standing};
 
 use super::failure::{Failure, Status};
+use super::machine;
 use super::node::{self, interrupted};
 use super::notify::Manager;
 
@@ -128,6 +129,7 @@ fn cluster_state(text: &str) -> Result<ClusterState, String> {
 pub(crate) fn run(options: Options) -> Result<Status, Failure> {
     let config = options.config()?;
     node::log();
+    machine::take_descriptors();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
