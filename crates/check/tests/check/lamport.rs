@@ -67,7 +67,7 @@ fn without_a_tie_break_endless_requests_deadlock_as_two_do() {
 }
 
 #[test]
-#[ignore = "three processes without end take most of a minute"]
+#[ignore = "three processes without end: minutes of two cores, and more than 6 GB"]
 fn three_processes_of_lamport_starve_nobody_either() {
     lamport(3, None).entries(Entries::Unbounded).rebasing().fifo().run().assert_holds();
 }
