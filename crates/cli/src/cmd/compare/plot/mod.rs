@@ -95,7 +95,8 @@ pub(super) fn to_html(pictures: &[Picture]) -> String {
          <style>body{{margin:12px auto;max-width:900px;background:var(--paper);color:var(--ink);\
          font-family:sans-serif}}svg{{width:100%;height:auto}}\
          #told{{position:sticky;bottom:0;background:var(--paper);padding:6px 10px;\
-         min-height:1.4em}}</style>\n{svg}<p id=\"told\" role=\"status\">Point at a mark or a name.</p>\n\
+         min-height:1.4em}}</style>\n\
+         {svg}<p id=\"told\" role=\"status\">Point at a mark or a name.</p>\n\
          <script>{SCRIPT}</script>\n</html>\n",
         title(pictures),
     )
