@@ -265,7 +265,7 @@ fn what_cannot_be_is_refused_with_a_sentence() {
         ("elect a", "<COMMAND>"),
         ("lock --ttl 500ms a -- true", "--ttl is at least 1s"),
         ("lock --ttl 10s --grace 6s a -- true", "--grace is at most half of --ttl"),
-        ("lock --try --timeout 1s a -- true", "cannot be used with"),
+        ("lock --try --timeout 1s a -- true", "--try excludes --timeout"),
     ] {
         let refused = crate::shell::tenure(line);
         let told = String::from_utf8_lossy(&refused.stderr);

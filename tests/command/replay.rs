@@ -100,6 +100,7 @@ fn the_counterexample_of_every_mistake_happens_again_in_every_engine() {
         "raft --variant forgotten-vote",
         "raft-log -n 3 --crash 1 --recover 1 --entries 0",
         "raft-log -n 3 --crash 1 --recover 1 --entries 0",
+        "raft-log -n 3 --crash 1 --recover 1 --initiators 1 --property leader-completeness",
     ];
     assert_eq!(made_to.len(), outlive.len(), "{made_to:?}");
     for (check, begins) in made_to.iter().zip(outlive) {

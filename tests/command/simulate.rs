@@ -331,7 +331,7 @@ fn bad_input_takes_one_line_and_changes_nothing() {
     refused(&format!("{chang} --loads 50,0,25"), &["`0`", "load of 1 or more"]);
     refused(&format!("{chang} --ids 1,2 --loads 1,2"), &["--ids", "--loads"]);
     refused(&format!("{chang} --initiators 1,9"), &["P9", "P1 to P5"]);
-    refused(&format!("{chang} --initiators 0"), &["`0` is no process", "1 for P1"]);
+    refused(&format!("{chang} --initiators 0"), &["--initiators 0 is no process", "1 for P1"]);
     refused(&format!("{chang} --variant forward-last"), &["forward-last"]);
     refused(&format!("{chang} --property speed"), &["speed", "nearest are"]);
     refused("simulate paxoss", &["paxoss", "nearest are paxos"]);

@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn there_is_every_question_once() {
         let mut ids: Vec<_> =
-            (1..=37).chain(40..=49).map(|number| format!("Q-{number:02}")).collect();
+            (1..=38).chain(40..=49).map(|number| format!("Q-{number:02}")).collect();
         ids.extend(["Q-12n", "Q-22b"].map(str::to_owned));
         ids.sort();
         let mut known: Vec<_> = Question::all().map(|(_, question)| question.id.clone()).collect();

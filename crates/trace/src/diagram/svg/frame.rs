@@ -225,10 +225,15 @@ impl Drawing<'_> {
             Direction::Right => self.below(4, self.lane / 2 + 18 + LINE),
             Direction::Down => Point { x: 0, y: self.end() + 20 },
         };
-        let right = match self.direction {
+        let mut right = match self.direction {
             Direction::Right => self.end() - 170,
             Direction::Down => self.below(0, self.lane / 2).x,
         };
+        let two = entries.iter().map(|(_, says)| 2 * (56 + width(says))).max().unwrap_or(0);
+        if self.direction == Direction::Right && right < left + two {
+            // There is no room beside what the scale is called.
+            (top, right) = (top + LINE + 6, self.end());
+        }
         let begin = left;
         for (sign, says) in entries {
             let wide = 42 + width(&says) + 14;
