@@ -354,9 +354,9 @@ fn bad_input_takes_one_line_and_changes_nothing() {
     refused("simulate central --arrivals often", &["often", "exp:2"]);
     refused("simulate central --hot 9", &["--hot", "P9", "P1 to P5"]);
     refused("simulate central --hot 3:x", &["`x`", "3:50"]);
-    refused("simulate central --app-messages 2", &["`2`", "0 to 1"]);
+    refused("simulate central --app-messages 2", &["--app-messages 2", "0 to 1"]);
     refused("simulate central --link-latency 1-9=2", &["--link-latency", "P9", "P1 to P5"]);
-    refused("simulate central --link-latency 1=2", &["`1=2`", "1-2=5..9"]);
+    refused("simulate central --link-latency 1=2", &["1=2 is no link", "1-2=5..9"]);
     refused("simulate central --link-latency 2-2=2", &["`2-2`", "itself"]);
     refused("simulate central -n 2000 --link-latency 1-2=2", &["--link-latency", "1000"]);
     refused("simulate central --lose 1.5", &["1.5", "0 to 1"]);
