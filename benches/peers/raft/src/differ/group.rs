@@ -132,10 +132,6 @@ impl<P: Forced> Group<P> {
                 }
             }
             self.input(at, Input::Timer(P::ELECTION))?;
-            if self.pre_vote && self.under_way.is_empty() && !self.told[at].leads {
-                // It has heard a leader: from here on it would vote, and asks after the rest.
-                self.input(at, Input::Timer(P::ELECTION))?;
-            }
             self.carry(network)?;
         }
         Ok(())
