@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::hosted::{Cluster, Cut};
 use crate::hosts::Hosts;
-use crate::waiting::{alone, eventually};
+use crate::waiting::{eventually, place};
 
 /// A detector that is as patient after many mistakes as after none.
 const DETECTOR: &str = "[detector]\nincrement_ms = 0\n";
@@ -60,7 +60,7 @@ impl Cluster {
 
 #[test]
 fn after_a_cut_everybody_is_found_again_without_waiting_for_tcp() {
-    let _alone = alone();
+    let _place = place();
     let Some(mut cluster) = cluster() else { return Hosts::say_skipped() };
     // TCP's own attempts are seconds apart by then, and get rarer the longer it takes.
     let took = cluster.isolate_for(5, Duration::from_secs(8));
@@ -74,7 +74,7 @@ fn after_a_cut_everybody_is_found_again_without_waiting_for_tcp() {
 #[test]
 #[ignore = "two minutes"]
 fn twenty_cuts_heal_within_a_second_in_the_middle() {
-    let _alone = alone();
+    let _place = place();
     let Some(cluster) = cluster() else { return Hosts::say_skipped() };
     let mut took: Vec<Duration> = (0..20_u32)
         .map(|cut| {

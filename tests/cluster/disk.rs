@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use rustix::process::Signal;
 
 use crate::nodes::Nodes;
-use crate::waiting::alone;
+use crate::waiting::place;
 
 /// The ways in which the first change of a saved state fails: the system call, of which file, what
 /// it says, and what the node says then. The file of changes is made under another name.
@@ -60,7 +60,7 @@ pub(crate) fn can_make_calls_fail() -> bool {
 
 #[test]
 fn a_disk_that_fails_stops_the_node_before_anything_leaves() {
-    let _alone = alone();
+    let _place = place();
     if !can_make_calls_fail() {
         eprintln!("skipped: needs strace");
         return;

@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::waiting::alone;
+use crate::waiting::place;
 
 fn tenure(line: &str) -> (Option<i32>, String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
@@ -44,7 +44,7 @@ fn counts(line: &str) {
 
 #[test]
 fn every_lock_counts_to_a_hundred_with_five_processes() {
-    let _alone = alone();
+    let _place = place();
     let locks = listed("mutex");
     assert!(locks.len() >= 8, "the catalogue has more than {locks:?}");
     for (lock, promises) in locks {
@@ -60,7 +60,7 @@ fn every_lock_counts_to_a_hundred_with_five_processes() {
 
 #[test]
 fn every_election_gives_a_lock_of_its_own_a_leader() {
-    let _alone = alone();
+    let _place = place();
     for (election, _) in listed("election") {
         counts(&format!("--mutex central --election {election}"));
     }

@@ -10,7 +10,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use crate::running::Running;
-use crate::waiting::{alone, eventually};
+use crate::waiting::{eventually, place};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -104,7 +104,7 @@ fn assert_sound(result: &Value) {
 #[claims("I-23")]
 #[test]
 fn a_killed_leader_is_replaced_and_leads_again_when_it_is_back() {
-    let _alone = alone();
+    let _place = place();
     let line = "run --duration 6s --kill leader@1s --restart leader@2500ms --format json";
     let result = tenure(&words(line)).expect(0).json();
     assert_sound(&result);
@@ -118,7 +118,7 @@ fn a_killed_leader_is_replaced_and_leads_again_when_it_is_back() {
 #[claims("I-23")]
 #[test]
 fn without_a_lock_updates_get_lost() {
-    let _alone = alone();
+    let _place = place();
     let ended = tenure(&words("run --nodes 3 --no-lock --entries 500 --format json"));
     let result = ended.expect(1).json();
     assert!(result["counter"]["lost"].as_i64() > Some(0), "{result:#}");
@@ -130,7 +130,7 @@ fn without_a_lock_updates_get_lost() {
 
 #[test]
 fn ricart_agrawala_takes_eight_messages_per_entry_of_five() {
-    let _alone = alone();
+    let _place = place();
     let line = "run --mutex ricart-agrawala --entries 40 --format json";
     let result = tenure(&words(line)).expect(0).json();
     assert_sound(&result);
@@ -141,7 +141,7 @@ fn ricart_agrawala_takes_eight_messages_per_entry_of_five() {
 
 #[test]
 fn the_central_lock_takes_three_messages_per_entry_of_another() {
-    let _alone = alone();
+    let _place = place();
     let line = "run --mutex central --nodes 4 --entries 40 --format json";
     let result = tenure(&words(line)).expect(0).json();
     assert_sound(&result);
@@ -151,7 +151,7 @@ fn the_central_lock_takes_three_messages_per_entry_of_another() {
 
 #[test]
 fn a_stopped_leader_never_makes_the_counter_wrong() {
-    let _alone = alone();
+    let _place = place();
     let line = "run --nodes 3 --duration 5s --hold 2ms --pause leader@1s..2500ms --format json";
     let result = tenure(&words(line)).expect(0).json();
     assert_sound(&result);
@@ -160,7 +160,7 @@ fn a_stopped_leader_never_makes_the_counter_wrong() {
 
 #[test]
 fn who_is_stopped_under_a_card_that_needs_a_perfect_detector_is_judged_at_the_resource() {
-    let _alone = alone();
+    let _place = place();
     let line = "run --mutex tolerant-ricart-agrawala --duration 5s --hold 5ms \
                 --pause 4@1766ms..4353ms --pause 3@956ms..2805ms --format json";
     let result = tenure(&words(line)).expect(0).json();
@@ -172,7 +172,7 @@ fn who_is_stopped_under_a_card_that_needs_a_perfect_detector_is_judged_at_the_re
 
 #[test]
 fn what_was_judged_is_deleted_while_a_run_goes_on_and_the_verdict_is_of_the_whole() {
-    let _alone = alone();
+    let _place = place();
     let temporary = tempfile::tempdir().unwrap();
     let line = "run --nodes 3 --mutex lamport --entries 3000 --trace-mib 1 --format json";
     let run = Running::start_in(temporary.path(), &words(line));
@@ -189,7 +189,7 @@ fn what_was_judged_is_deleted_while_a_run_goes_on_and_the_verdict_is_of_the_whol
 
 #[test]
 fn messages_that_are_lost_and_duplicated_are_made_good_by_the_channel() {
-    let _alone = alone();
+    let _place = place();
     let line = "run --mutex ricart-agrawala --nodes 3 --entries 40 --fifo --lose 0.1 \
                 --duplicate 0.1 --format json";
     let result = tenure(&words(line)).expect(0).json();
@@ -203,7 +203,7 @@ fn messages_that_are_lost_and_duplicated_are_made_good_by_the_channel() {
 
 #[test]
 fn one_node_and_twenty_nodes_are_clusters_too() {
-    let _alone = alone();
+    let _place = place();
     let result = tenure(&words("run --nodes 1 --entries 20 --format json")).expect(0).json();
     assert_sound(&result);
     let result = tenure(&words("run --nodes 20 --entries 3 --format json")).expect(0).json();
@@ -213,7 +213,7 @@ fn one_node_and_twenty_nodes_are_clusters_too() {
 
 #[test]
 fn the_traces_of_a_run_can_be_judged_again_by_hand() {
-    let _alone = alone();
+    let _place = place();
     let (_directory, path) = directory();
     let line = format!("run --nodes 3 --entries 20 --dir {path} --format json");
     let result = tenure(&words(&line)).expect(0).json();
@@ -234,7 +234,7 @@ fn the_traces_of_a_run_can_be_judged_again_by_hand() {
 
 #[test]
 fn an_interrupted_run_ends_every_child_and_prints_what_was_measured() {
-    let _alone = alone();
+    let _place = place();
     let (_directory, path) = directory();
     let line =
         format!("run --nodes 3 --duration 60s --pause 2@500ms..50s --dir {path} --format json");
@@ -250,7 +250,7 @@ fn an_interrupted_run_ends_every_child_and_prints_what_was_measured() {
 #[test]
 #[cfg(target_os = "linux")]
 fn no_child_outlives_a_killed_parent_not_even_a_stopped_one() {
-    let _alone = alone();
+    let _place = place();
     let (_directory, path) = directory();
     let line = format!("run --nodes 3 --duration 60s --pause 2@500ms..50s --dir {path}");
     let run = Running::start(&words(&line));
@@ -264,7 +264,7 @@ fn no_child_outlives_a_killed_parent_not_even_a_stopped_one() {
 #[test]
 #[cfg(target_os = "linux")]
 fn a_node_that_somebody_else_kills_ends_the_run_with_one_line() {
-    let _alone = alone();
+    let _place = place();
     let (_directory, path) = directory();
     let line = format!("run --nodes 3 --pause 2@500ms..50s --duration 60s --dir {path}");
     let run = Running::start(&words(&line));
@@ -287,7 +287,7 @@ fn a_node_that_somebody_else_kills_ends_the_run_with_one_line() {
 
 #[test]
 fn a_corrupt_state_ends_the_run_with_one_line_that_names_it() {
-    let _alone = alone();
+    let _place = place();
     let (_directory, path) = directory();
     let line = format!("run --nodes 3 --kill 2@500ms --restart 2@2s --duration 20s --dir {path}");
     let run = Running::start(&words(&line));
@@ -304,7 +304,7 @@ fn a_corrupt_state_ends_the_run_with_one_line_that_names_it() {
 
 #[test]
 fn a_full_disk_ends_the_run_with_one_line() {
-    let _alone = alone();
+    let _place = place();
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().canonicalize().unwrap();
     let mount = Command::new("mount")

@@ -13,7 +13,7 @@ use tenure_trace::now;
 
 use crate::hosted::{CUTS, Cluster, Cut, SIZE};
 use crate::hosts::Hosts;
-use crate::waiting::{alone, eventually};
+use crate::waiting::{eventually, place};
 
 /// By this a test that is started by another knows that it is a server, and where to say its
 /// address.
@@ -154,7 +154,7 @@ impl Queue {
 
 #[test]
 fn who_is_inside_and_cut_off_lets_go_and_another_is_let_in() {
-    let _alone = alone();
+    let _place = place();
     let Some(queue) = Queue::new() else { return Hosts::say_skipped() };
     for cut in CUTS {
         queue.cut_the_holder_off(cut);
@@ -165,7 +165,7 @@ fn who_is_inside_and_cut_off_lets_go_and_another_is_let_in() {
 #[test]
 #[ignore = "a minute"]
 fn twenty_holders_that_are_cut_off_let_go_within_their_lease() {
-    let _alone = alone();
+    let _place = place();
     let Some(queue) = Queue::new() else { return Hosts::say_skipped() };
     for cut in CUTS.into_iter().cycle().take(20) {
         let Change { led, claimed, vacant } = queue.cut_the_holder_off(cut);

@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-use crate::waiting::{alone, eventually};
+use crate::waiting::{eventually, place};
 
 /// Its peers refuse a node for good.
 const EXPELLED: i32 = 5;
@@ -144,7 +144,7 @@ fn copy(from: &Path, to: &Path) {
 
 #[test]
 fn of_two_nodes_with_copies_of_one_state_the_later_ends_and_of_two_in_a_row_the_earlier() {
-    let _alone = alone();
+    let _place = place();
     let place = Place::new();
     drop(place.start_all());
     copy(&place.path("state-3"), &place.path("copy"));
@@ -162,7 +162,7 @@ fn of_two_nodes_with_copies_of_one_state_the_later_ends_and_of_two_in_a_row_the_
 
 #[test]
 fn a_node_that_lost_its_state_ends_while_its_peers_remember() {
-    let _alone = alone();
+    let _place = place();
     let place = Place::new();
     drop(place.start_all());
     let mut nodes = place.start_all();
@@ -180,7 +180,7 @@ fn a_node_that_lost_its_state_ends_while_its_peers_remember() {
 
 #[test]
 fn a_node_of_another_cluster_or_a_group_of_another_size_ends_and_the_others_go_on() {
-    let _alone = alone();
+    let _place = place();
     let place = Place::new();
     let mut nodes = place.start_all();
     nodes.pop();
@@ -198,7 +198,7 @@ fn a_node_of_another_cluster_or_a_group_of_another_size_ends_and_the_others_go_o
 
 #[test]
 fn a_node_takes_only_its_own_state_and_a_key_that_nobody_else_may_read() {
-    let _alone = alone();
+    let _place = place();
     let place = Place::new();
     let node = place.start("p1", &place.config(1, "state"));
     node.says("\"ready\"");
@@ -226,7 +226,7 @@ fn another_key_of_p3(place: &Place) -> String {
 
 #[test]
 fn a_node_changes_its_key_while_the_others_run() {
-    let _alone = alone();
+    let _place = place();
     let place = Place::new();
     let mut nodes = place.start_all();
     let line = another_key_of_p3(&place);
@@ -246,7 +246,7 @@ fn a_node_changes_its_key_while_the_others_run() {
 
 #[test]
 fn a_node_takes_its_new_key_without_a_restart_and_proves_it_from_then_on() {
-    let _alone = alone();
+    let _place = place();
     let place = Place::new();
     let mut nodes = place.start_all();
     let line = another_key_of_p3(&place);
@@ -277,7 +277,7 @@ fn a_node_takes_its_new_key_without_a_restart_and_proves_it_from_then_on() {
 
 #[test]
 fn beyond_loopback_a_node_needs_keys_or_somebody_who_does_not_want_them() {
-    let _alone = alone();
+    let _place = place();
     let place = Place::new();
     let free = TcpListener::bind("0.0.0.0:0").unwrap().local_addr().unwrap().to_string();
     let keys = |line: &&str| !line.starts_with("private_key") && !line.starts_with("public_keys");

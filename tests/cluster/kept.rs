@@ -13,7 +13,7 @@ use rustix::process::Signal;
 
 use crate::disk::can_make_calls_fail;
 use crate::nodes::{Node, Nodes};
-use crate::waiting::{alone, eventually};
+use crate::waiting::{eventually, place};
 
 /// A group of one, which keeps a log for clients there.
 struct Keeper {
@@ -91,7 +91,7 @@ fn failing(state: &Path, call: &str, number: u32, error: &str, calls: &Path) -> 
 
 #[test]
 fn what_a_disk_did_not_save_is_not_acknowledged_and_not_tried_again() {
-    let _alone = alone();
+    let _place = place();
     if !can_make_calls_fail() {
         eprintln!("skipped: needs strace");
         return;
@@ -238,7 +238,7 @@ fn hurt_at_each(hurt: impl Fn(&str) -> Option<String>) -> [u32; PARTS.len()] {
 #[test]
 #[ignore = "a hundred starts: cargo test -p tenure --test cluster -- --ignored kept:: --nocapture"]
 fn a_crash_before_any_call_while_snapshots_are_saved_loses_nothing_that_was_acknowledged() {
-    let _alone = alone();
+    let _place = place();
     let kills = hurt_at_each(|_| Some("signal=KILL".to_owned()));
     assert!(kills.iter().all(|kills| *kills > 0), "it was killed so often: {kills:?}");
 }
@@ -247,7 +247,7 @@ fn a_crash_before_any_call_while_snapshots_are_saved_loses_nothing_that_was_ackn
 #[test]
 #[ignore = "a hundred starts: cargo test -p tenure --test cluster -- --ignored kept:: --nocapture"]
 fn whatever_call_fails_that_saves_a_snapshot_stops_the_node_and_loses_nothing() {
-    let _alone = alone();
+    let _place = place();
     let failed = hurt_at_each(|call| match call {
         "fsync" | "fdatasync" | "rename" | "renameat" | "renameat2" => Some("error=EIO".to_owned()),
         "write" | "pwrite64" | "fallocate" | "ftruncate" => Some("error=ENOSPC".to_owned()),
@@ -268,7 +268,7 @@ fn places(rng: &mut Rng, bytes: &[u8]) -> Vec<usize> {
 
 #[test]
 fn a_bit_that_flipped_in_any_file_of_the_state_stops_the_node_or_changes_nothing() {
-    let _alone = alone();
+    let _place = place();
     flipped(&Keeper::new());
     // Of six entries or so a snapshot stands for the first ones.
     let refused = flipped(&Keeper::with_snapshots_after(3));
@@ -310,7 +310,7 @@ fn flipped(keeper: &Keeper) -> Vec<String> {
 
 #[test]
 fn a_disk_that_is_full_stops_the_node_with_a_sentence_and_what_it_said_stays() {
-    let _alone = alone();
+    let _place = place();
     let keeper = Keeper::new();
     let state = keeper.state();
     fs::create_dir(&state).unwrap();

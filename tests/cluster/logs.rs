@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::running::judged;
-use crate::waiting::alone;
+use crate::waiting::place;
 
 /// A run of a log, as data, once it has ended with this status.
 #[track_caller]
@@ -26,7 +26,7 @@ fn is_violated(result: &Value, property: &str) -> bool {
 
 #[test]
 fn a_leader_of_a_log_is_killed_and_comes_back_and_nothing_is_lost() {
-    let _alone = alone();
+    let _place = place();
     let faults = "--kill leader@700ms --restart leader@1300ms --duration 2s";
     let result = run(&format!("--nodes 3 --clients 4 {faults}"), 0);
     assert_sound(&result);
@@ -37,7 +37,7 @@ fn a_leader_of_a_log_is_killed_and_comes_back_and_nothing_is_lost() {
 
 #[test]
 fn all_nodes_of_a_log_are_killed_at_once_and_nothing_is_lost() {
-    let _alone = alone();
+    let _place = place();
     let faults = "--kill all@700ms --restart all@1s --duration 2s";
     let result = run(&format!("--nodes 3 --clients 4 {faults}"), 0);
     assert_sound(&result);
@@ -47,7 +47,7 @@ fn all_nodes_of_a_log_are_killed_at_once_and_nothing_is_lost() {
 /// A log of a hundred entries and a few more: whoever comes back lacks its head.
 #[test]
 fn a_node_that_was_away_for_long_is_caught_up_by_a_snapshot() {
-    let _alone = alone();
+    let _place = place();
     let faults = "--kill 3@300ms --restart 3@1600ms --duration 2500ms";
     let result = run(&format!("--nodes 3 --clients 8 --snapshot-after 20 {faults}"), 0);
     assert_sound(&result);
@@ -63,7 +63,7 @@ fn a_node_that_was_away_for_long_is_caught_up_by_a_snapshot() {
 
 #[test]
 fn a_cut_and_lost_messages_do_no_harm_to_a_log() {
-    let _alone = alone();
+    let _place = place();
     let faults = "--partition leader@500ms..1500ms --lose 0.05 --duplicate 0.05 --duration 2500ms";
     let result = run(&format!("--nodes 3 --clients 4 {faults}"), 0);
     assert_sound(&result);
@@ -73,7 +73,7 @@ fn a_cut_and_lost_messages_do_no_harm_to_a_log() {
 /// The control: a leader that asks nobody answers reads as of old while it is cut off.
 #[test]
 fn stale_reads_of_a_deposed_leader_are_found_in_what_clients_saw() {
-    let _alone = alone();
+    let _place = place();
     let mistake = "--variant lonely-read,no-check-quorum";
     let faults = "--partition leader@500ms..2500ms --duration 3s";
     let result = run(&format!("--nodes 3 --clients 8 {mistake} {faults}"), 1);
@@ -86,7 +86,7 @@ fn stale_reads_of_a_deposed_leader_are_found_in_what_clients_saw() {
 /// The control: what is answered before it is saved is gone when all are killed.
 #[test]
 fn an_acknowledgement_before_the_save_is_found_lost_when_all_are_killed() {
-    let _alone = alone();
+    let _place = place();
     let faults = "--kill all@1500ms --restart all@1700ms --duration 2500ms";
     let result = run(
         &format!("--nodes 3 --clients 1 --think 100ms --variant unsaved-entry {faults} --seed 3"),
@@ -113,7 +113,7 @@ fn again_and_again(fault: &str, times: u32, every: u32) -> String {
 #[ignore = "measures for four minutes: cargo test -p tenure --release --test cluster -- --ignored \
             --nocapture how_long_clients_wait"]
 fn how_long_clients_wait_when_a_leader_is_killed_or_leaves() {
-    let _alone = alone();
+    let _place = place();
     for (fault, times, every) in [("kill", 100, 1_600), ("leave", 20, 1_600)] {
         let line = again_and_again(fault, times, every);
         let result = run(&format!("--nodes 3 --clients 8 --think 1ms {line}"), 0);

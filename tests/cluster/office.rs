@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::hosted::{CUTS, Cluster, Cut};
 use crate::hosts::Hosts;
-use crate::waiting::{alone, eventually};
+use crate::waiting::{eventually, place};
 
 /// Nothing where there can be no hosts.
 fn cluster() -> Option<Cluster> {
@@ -55,7 +55,7 @@ impl Cluster {
 
 #[test]
 fn a_leader_that_is_cut_off_leaves_its_office_and_another_has_it() {
-    let _alone = alone();
+    let _place = place();
     let Some(cluster) = cluster() else { return Hosts::say_skipped() };
     for cut in CUTS {
         let [claimed, vacant] = cluster.cut_the_leader_off(cut);
@@ -70,7 +70,7 @@ fn a_leader_that_is_cut_off_leaves_its_office_and_another_has_it() {
 #[test]
 #[ignore = "a minute"]
 fn twenty_leaders_that_are_cut_off_leave_their_office_within_their_lease() {
-    let _alone = alone();
+    let _place = place();
     let Some(cluster) = cluster() else { return Hosts::say_skipped() };
     for cut in CUTS.into_iter().cycle().take(20) {
         let [claimed, vacant] = cluster.cut_the_leader_off(cut);

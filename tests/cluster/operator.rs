@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::nodes::{Node, Nodes};
-use crate::waiting::{PATIENCE, alone, eventually};
+use crate::waiting::{PATIENCE, eventually, place};
 
 /// Whatever waits for a time out waits longer than a test does.
 const NO_TIME_OUT: &str = "[detector]\ntimeout_ms = 600000\nlongest_ms = 600000\n\
@@ -69,7 +69,7 @@ fn told(node: &Node, key: &str) -> Vec<Value> {
 
 #[test]
 fn a_node_tells_how_it_is_and_the_command_tells_who_leads() {
-    let _alone = alone();
+    let _place = place();
     let nodes = Nodes::on_loopback(3).electing("raft");
     let free = || TcpListener::bind("127.0.0.1:0").unwrap();
     let held: Vec<TcpListener> = (0..3).map(|_| free()).collect();
@@ -129,7 +129,7 @@ fn a_node_tells_how_it_is_and_the_command_tells_who_leads() {
 
 #[test]
 fn a_leader_that_is_asked_to_leave_hands_over_before_anybody_misses_it() {
-    let _alone = alone();
+    let _place = place();
     for election in ["raft", "bully"] {
         let nodes = Nodes::on_loopback(5).electing(election);
         let (mut running, leader) = led(&nodes, 5, NO_TIME_OUT);
@@ -153,7 +153,7 @@ fn a_leader_that_is_asked_to_leave_hands_over_before_anybody_misses_it() {
 
 #[test]
 fn whoever_says_goodbye_is_missed_at_once_and_whoever_is_killed_only_after_a_while() {
-    let _alone = alone();
+    let _place = place();
     let nodes = Nodes::on_loopback(3).electing("bully");
     let (running, _) = led(&nodes, 3, NO_TIME_OUT);
     let there = |it: &Value| it["process"] == 1 || it["process"] == 2;
@@ -172,7 +172,7 @@ fn whoever_says_goodbye_is_missed_at_once_and_whoever_is_killed_only_after_a_whi
 
 #[test]
 fn a_node_that_has_nothing_to_do_says_nothing() {
-    let _alone = alone();
+    let _place = place();
     let nodes = Nodes::on_loopback(3).electing("raft");
     let often = NO_TIME_OUT.replace("[detector]", "[detector]\nperiod_ms = 5");
     let sections = format!("[page]\nlisten = \"127.0.0.1:0\"\n{often}");
@@ -194,7 +194,7 @@ fn a_node_that_has_nothing_to_do_says_nothing() {
 
 #[test]
 fn a_service_manager_hears_that_a_node_is_ready_goes_on_and_stops() {
-    let _alone = alone();
+    let _place = place();
     let nodes = Nodes::on_loopback(1);
     nodes.configure(1, "");
     let path = nodes.directory().join("manager");
@@ -234,7 +234,7 @@ fn a_service_manager_hears_that_a_node_is_ready_goes_on_and_stops() {
 
 #[test]
 fn a_fourth_node_beside_three_is_never_granted_anything() {
-    let _alone = alone();
+    let _place = place();
     let nodes = Nodes::on_loopback(4).electing("bully");
     // Nobody answers there: whoever enters does not come out again.
     let resource = TcpListener::bind("127.0.0.1:0").unwrap();

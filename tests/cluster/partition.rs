@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::running::Running;
-use crate::waiting::alone;
+use crate::waiting::place;
 
 /// What came of a run of three whose leader is cut off for a while.
 fn cut(more: &str) -> Value {
@@ -32,7 +32,7 @@ fn heirs(result: &Value) -> [u64; 2] {
 
 #[test]
 fn each_side_of_a_cut_has_a_bully_that_grants_and_the_fences_keep_the_counter_right() {
-    let _alone = alone();
+    let _place = place();
     let result = cut("--election bully");
     let [heir, cut_off] = heirs(&result);
     assert_ne!(heir, cut_off);
@@ -42,7 +42,7 @@ fn each_side_of_a_cut_has_a_bully_that_grants_and_the_fences_keep_the_counter_ri
 
 #[test]
 fn of_a_leader_by_majority_that_is_cut_off_nothing_is_refused_and_nothing_overlaps() {
-    let _alone = alone();
+    let _place = place();
     let result = cut("--election raft");
     let [heir, cut_off] = heirs(&result);
     assert_ne!(heir, cut_off);
@@ -51,7 +51,7 @@ fn of_a_leader_by_majority_that_is_cut_off_nothing_is_refused_and_nothing_overla
 
 #[test]
 fn a_lock_that_asks_everybody_waits_for_the_end_of_a_cut_and_goes_on() {
-    let _alone = alone();
+    let _place = place();
     let result = cut("--mutex ricart-agrawala");
     assert!(result["latency_ms"]["max"].as_f64() > Some(1_400.0), "{result:#}");
     assert_eq!(result["verdicts"]["progress"], "holds", "{result:#}");

@@ -1,11 +1,11 @@
 //! A lock service and its clients as processes: `tenure run --service`.
 
 use crate::running::judged;
-use crate::waiting::alone;
+use crate::waiting::place;
 
 #[test]
 fn a_service_keeps_its_promises_while_its_leader_is_killed_and_comes_back() {
-    let _alone = alone();
+    let _place = place();
     let faults = "--kill leader@700ms --restart leader@1500ms --duration 3s";
     let result = judged(&format!("--service 3 --clients 4 {faults}"), 0);
     let verdicts = result["verdicts"].as_object().unwrap();
@@ -19,7 +19,7 @@ fn a_service_keeps_its_promises_while_its_leader_is_killed_and_comes_back() {
 
 #[test]
 fn a_member_that_is_stopped_and_one_that_leaves_take_nothing_with_them() {
-    let _alone = alone();
+    let _place = place();
     let faults = "--pause 1@500ms..1s --leave leader@1500ms --restart leader@2s --duration 3s";
     let result = judged(&format!("--service 3 --clients 3 {faults}"), 0);
     assert_eq!(result["violations"], 0, "{result:#}");
@@ -28,7 +28,7 @@ fn a_member_that_is_stopped_and_one_that_leaves_take_nothing_with_them() {
 
 #[test]
 fn without_the_lock_of_the_service_updates_are_lost() {
-    let _alone = alone();
+    let _place = place();
     let result = judged("--service 1 --clients 8 --no-lock --duration 1s", 1);
     assert!(result["counter"]["lost"].as_i64() > Some(0), "{result:#}");
     assert_eq!(result["lock"], false);

@@ -6,7 +6,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 
 use crate::running::Running;
-use crate::waiting::{PATIENCE, alone, eventually};
+use crate::waiting::{PATIENCE, eventually, place};
 use rustix::process::Signal;
 use serde_json::Value;
 use tenure_browser::Tab;
@@ -60,7 +60,7 @@ fn config(folder: &Path, more: &str) -> String {
 
 #[test]
 fn whoever_watches_a_run_sees_the_murder_the_next_leader_and_the_verdicts() {
-    let _alone = alone();
+    let _place = place();
     let line = ["run", "--watch", "--nodes", "3", "--duration", "4s", "--kill", "leader@1s"];
     let mut run = Running::start(&line);
     let told: Vec<Value> = told(&run.page()).collect();
@@ -98,7 +98,7 @@ fn whoever_watches_a_run_sees_the_murder_the_next_leader_and_the_verdicts() {
 
 #[test]
 fn a_node_serves_a_page_only_where_its_configuration_says_so() {
-    let _alone = alone();
+    let _place = place();
     let folder = tempfile::tempdir().unwrap();
     let config = config(folder.path(), "[page]\nlisten = \"127.0.0.1:0\"\n");
     let node = Running::start(&["node", "--config", &config]);
@@ -120,7 +120,7 @@ fn a_node_serves_a_page_only_where_its_configuration_says_so() {
 
 #[test]
 fn a_page_beyond_this_machine_wants_the_token_of_its_address() {
-    let _alone = alone();
+    let _place = place();
     let folder = tempfile::tempdir().unwrap();
     let config = config(folder.path(), "[page]\nlisten = \"0.0.0.0:0\"\n");
     let node = Running::start(&["node", "--config", &config]);
@@ -152,7 +152,7 @@ const CUT: &str = "Array.from(document.querySelectorAll('body, body *:not(#legen
 
 #[test]
 fn a_browser_shows_a_run_as_it_goes_and_how_it_ended() {
-    let _alone = alone();
+    let _place = place();
     let Some(mut tab) = Tab::open() else { return };
     tab.resize(1280, 900, "light");
     let line = ["run", "--watch", "--nodes", "3", "--duration", "9s", "--kill", "leader@3s"];
@@ -190,7 +190,7 @@ fn a_browser_shows_a_run_as_it_goes_and_how_it_ended() {
 
 #[test]
 fn a_browser_says_that_a_server_has_gone_and_finds_it_again() {
-    let _alone = alone();
+    let _place = place();
     let Some(mut tab) = Tab::open() else { return };
     tab.resize(1280, 900, "light");
     let folder = tempfile::tempdir().unwrap();

@@ -9,7 +9,7 @@ use std::time::Duration;
 use socket2::{Domain, Socket, Type};
 
 use crate::nodes::Nodes;
-use crate::waiting::{alone, eventually};
+use crate::waiting::{eventually, place};
 
 /// Passes on whoever connects, both ways, as a container's host does.
 fn forward(from: TcpListener, to: SocketAddr) {
@@ -28,7 +28,7 @@ fn forward(from: TcpListener, to: SocketAddr) {
 
 #[test]
 fn a_node_listens_elsewhere_than_where_the_others_reach_it() {
-    let _alone = alone();
+    let _place = place();
     let outside = TcpListener::bind("127.0.0.1:0").unwrap();
     let other = TcpListener::bind("127.0.0.1:0").unwrap();
     let inside = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
@@ -49,7 +49,7 @@ fn a_node_listens_elsewhere_than_where_the_others_reach_it() {
 #[test]
 #[cfg(target_os = "linux")]
 fn a_machine_that_is_too_far_away_is_said_once() {
-    let _alone = alone();
+    let _place = place();
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
     socket.bind(&"127.0.0.1:0".parse::<SocketAddr>().unwrap().into()).unwrap();
     socket.listen(0).unwrap();
