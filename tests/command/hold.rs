@@ -66,6 +66,11 @@ impl Service {
         told
     }
 
+    /// Who holds the lock `a`, or waits for it: the keys from `a/` to `a0`.
+    fn asking_for_a(&self) -> usize {
+        self.post("/v3/kv/range", r#"{"key":"YS8=","range_end":"YTA="}"#).matches("\"key\"").count()
+    }
+
     fn leases(&self) -> usize {
         self.post("/v3/lease/leases", "{}").matches("\"ID\"").count()
     }
@@ -147,9 +152,10 @@ fn what_is_not_acquired_starts_nothing_and_has_a_status_of_its_own() {
     }
     // Who is told to end while it waits leaves the queue.
     let waits = service.wrapper("lock a", "echo started").spawn().expect("it starts");
-    until(|| service.leases() == 2);
+    until(|| service.asking_for_a() == 2);
     assert!(signal("-TERM", &waits.id().to_string()));
     assert_eq!(ended(waits).0, 143);
+    assert_eq!(service.asking_for_a(), 1);
     assert_eq!(service.leases(), 1);
     assert!(signal("-TERM", &holder.id().to_string()));
     assert_eq!(holder.wait().expect("an end").code(), Some(143), "it was passed on");
