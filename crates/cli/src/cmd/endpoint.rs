@@ -1,6 +1,6 @@
 //! Asking a member of a lock service, or of an etcd: JSON over HTTP, which both serve.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::Duration;
@@ -38,6 +38,9 @@ pub(crate) struct Endpoints {
     /// The place of the one that answered last: it is asked first.
     #[arg(skip)]
     last: Cell<usize>,
+    /// What it gave for the password: hashing that takes it a while, by intention.
+    #[arg(skip)]
+    token: RefCell<Option<String>>,
 }
 
 /// Why a member gave no answer.
@@ -71,11 +74,7 @@ impl Endpoints {
         for turn in 0..self.endpoints.len() {
             let place = (first + turn) % self.endpoints.len();
             let endpoint = &self.endpoints[place];
-            let token = match user::or_of_environment(self.user.as_ref()) {
-                None => Ok(None),
-                Some(user) => authenticate(endpoint, &user),
-            };
-            match token.and_then(|token| call(endpoint, path, asked, token.as_deref())) {
+            match self.call_as_user(endpoint, path, asked, turn == 0) {
                 Ok(answer) => {
                     self.last.set(place);
                     return lines(answer, endpoint, &mut told);
@@ -85,6 +84,32 @@ impl Endpoints {
             }
         }
         Err(Failure::environment(away.join("; ")))
+    }
+
+    /// With the token that this member gave before, if it did and still takes it.
+    fn call_as_user(
+        &self,
+        endpoint: &str,
+        path: &str,
+        asked: &Value,
+        answered_last: bool,
+    ) -> Result<Answer, Silent> {
+        let Some(user) = user::or_of_environment(self.user.as_ref()) else {
+            return call(endpoint, path, asked, None);
+        };
+        if let Some(token) = self.token.take().filter(|_| answered_last) {
+            match call(endpoint, path, asked, Some(&token)) {
+                Err(Silent::Refused(why)) if why.contains("invalid auth token") => {}
+                answer => {
+                    self.token.replace(Some(token));
+                    return answer;
+                }
+            }
+        }
+        let token = authenticate(endpoint, &user)?;
+        let answer = call(endpoint, path, asked, token.as_deref());
+        self.token.replace(token);
+        answer
     }
 }
 
