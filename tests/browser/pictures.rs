@@ -79,9 +79,19 @@ fn a_counterexample_shows_what_went_wrong_without_a_click() {
     }
     let page = folder.path().join("drawn.html");
     fs::write(&page, tenure(&["trace", "diagram", trace, "--as", "html"])).unwrap();
-    tab.load(&page, "window.viewer");
-    assert_eq!(tab.text("#verdict"), "✗ violated");
-    assert!(tab.text("#event").contains("P1 enters"), "it opens there: {}", tab.text("#event"));
+    for (wide, look) in [(1280, "light"), (500, "dark")] {
+        tab.resize(wide, 900, look);
+        tab.load(&page, "window.viewer");
+        assert_eq!(tab.text("#verdict"), "✗ violated");
+        let says = tab.text("#crime");
+        let words = "✗ mutual-exclusion violated: P1 entered, and now {P1, P2} are inside";
+        assert!(says.contains(words), "{says}");
+        let in_sight = "['crime', 'picture'].every((id) =>
+            document.getElementById(id).getBoundingClientRect().bottom < innerHeight)";
+        assert_eq!(tab.value(in_sight), json!(true), "without a click, at {wide} pixels");
+        assert_eq!(tab.value(CUT), json!([]), "at {wide} pixels");
+        assert!(tab.text("#event").contains("P1 enters"), "it opens there: {}", tab.text("#event"));
+    }
     assert_eq!(tab.complaints, [""; 0]);
 }
 
@@ -168,6 +178,14 @@ fn a_page_of_real_nodes_shows_who_is_inside_without_a_click() {
         let inside = tab.value(INSIDE).as_u64().unwrap();
         assert!(inside > 300, "{inside} pixels at {wide}");
         assert_eq!(tab.value(CUT), json!([]), "at {wide} pixels");
+    }
+    let drawing = ["trace", "diagram", "--as", "svg", "--events", "1..60"];
+    let words: Vec<&str> = drawing.into_iter().chain(words.into_iter().skip(4)).collect();
+    let svg = folder.path().join("page.svg");
+    fs::write(&svg, tenure(&words)).unwrap();
+    for (wide, look) in [(1280, "light"), (500, "dark")] {
+        show(&mut tab, &svg, wide, look);
+        assert_eq!(tab.value(WORDS), json!([]), "drawn, at {wide} pixels");
     }
     assert_eq!(tab.complaints, [""; 0]);
 }

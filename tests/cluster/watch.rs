@@ -198,6 +198,11 @@ fn a_browser_says_that_a_server_has_gone_and_finds_it_again() {
     let config = config(folder.path(), &format!("[page]\nlisten = \"{port}\"\n"));
     let node = Running::start(&["node", "--config", &config]);
     tab.visit(&node.page(), "window.live?.told?.view.leader");
+    for (wide, look) in [(1280, "light"), (500, "dark")] {
+        tab.resize(wide, 900, look);
+        assert_eq!(tab.value(CUT), Value::Array(Vec::new()), "a node's own page, {wide} {look}");
+        shoot(&mut tab, &format!("own-{wide}-{look}"));
+    }
     node.signal(Signal::KILL);
     let mut looks = |look: &str| {
         // The browser complains of every attempt that fails, as it should.

@@ -24,8 +24,8 @@ pub struct View {
     fence: Option<(Fence, ProcessId)>,
     refused: u64,
     refusal: Option<(u64, String)>,
-    /// The highest term that anybody was told of.
-    term: Option<Term>,
+    /// The highest term that anybody was told of, and when.
+    term: Option<(Term, u64)>,
     latest: Latest,
     belt: Belt,
     /// When there were how many entries and messages, by process.
@@ -172,8 +172,8 @@ impl View {
                 Change::Boots => self.tell(record, "boot", Some(at)),
                 Change::Recovers => self.tell(record, "recover", Some(at)),
                 Change::Opines(..) => self.tell(record, "suspicion", Some(at)),
-                Change::Believes(Some(term)) if self.term < Some(term) => {
-                    self.term = Some(term);
+                Change::Believes(Some(term)) if self.term.is_none_or(|(last, _)| last < term) => {
+                    self.term = Some((term, record.time));
                     let says = format!("{} leads in term {}", term.leader, term.number);
                     self.latest.tell(
                         millis(record.time, start),
@@ -261,7 +261,17 @@ impl View {
                 until: None,
             })
         };
-        everybody.flat_map(open).collect()
+        everybody.flat_map(open).chain(self.led_unheard()).collect()
+    }
+
+    /// That somebody leads of whom nothing else is known: a node's own page has only what the node
+    /// was told itself.
+    fn led_unheard(&self) -> Option<Span> {
+        let (Term { number, leader: process }, from) = self.term?;
+        let leads = self.leader() == Some((process.number(), number));
+        let unheard = leads && self.standings.of(process).life == Life::Unknown;
+        let what = word(Hold::Leading(number));
+        unheard.then_some(Span { process, what, from, until: None })
     }
 
     /// Whom the live believe to lead, if whoever that is lives: the latest term counts.

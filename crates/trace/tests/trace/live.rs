@@ -83,6 +83,19 @@ fn a_crash_takes_a_leader_its_entry_and_its_opinions_and_a_later_term_brings_ano
     assert_eq!(news, told);
 }
 
+/// As on the page of a node, which has the word of that node alone.
+#[test]
+fn a_leader_of_whom_nothing_is_heard_leads_by_the_word_of_another() {
+    let mut view = View::new(2);
+    view.read(&record(0, 0, 1, elected(1, 1)));
+    let held = view.snapshot(at(6)).strip.held;
+    let leads: Vec<_> = held.iter().map(|held| (held.process, held.what, held.until)).collect();
+    assert_eq!(leads, [(2, "leading", None)]);
+    view.read(&record(7, 0, 1, elected(0, 2)));
+    let held = view.snapshot(at(9)).strip.held;
+    assert_eq!(held.iter().map(|held| held.process).collect::<Vec<_>>(), [1], "no longer");
+}
+
 #[test]
 fn a_crash_that_is_written_down_after_the_recovery_is_told_and_undoes_nothing() {
     let mut view = View::new(1);

@@ -44,6 +44,9 @@ class Panels {
     const verdict = header.violates ? "violated" : verification.verdict;
     byId("verdict").textContent = `${SIGNS[verdict]} ${verdict}`;
     byId("verdict").className = verdict;
+    const counts = verification.violations.filter((found) => found.counts);
+    byId("crime").replaceChildren(...counts.slice(0, 2).map(({ property, says }) =>
+      element("p", {}, `✗ ${property} violated: ${says}`)));
     const [first, last] = trace.shown ?? [0, 0];
     if (trace.shown && first === 1 && !trace.goesOn) return;
     const notice = byId("notice");
