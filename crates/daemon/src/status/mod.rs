@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 #[cfg(feature = "page")]
 pub(crate) use metrics::metrics;
 pub use observer::Observer;
+#[cfg(feature = "node")]
 pub(crate) use observer::Subject;
 
 /// Everything that a node tells of itself at one moment, as `GET /status` has it. Moments are
