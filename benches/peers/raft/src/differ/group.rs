@@ -19,6 +19,11 @@ pub trait Forced: Protocol<Command = Command, Event = Event> {
 
     /// So much time has passed that no leader is spared for having been heard of.
     fn let_time_pass(&mut self) {}
+
+    /// What makes whoever asks for itself leave that, where two who ask do not both go on.
+    fn better_asks(&self) -> Option<Self::Message> {
+        None
+    }
 }
 
 /// What the user of one process was told.
@@ -115,6 +120,9 @@ impl<P: Forced> Group<P> {
             if self.pre_vote && self.told[one].hears {
                 self.time_out_unheard(one)?;
             }
+            if self.pre_vote {
+                self.leave_asking(one, at)?;
+            }
         }
         let highest = self.processes.iter().flatten().map(P::term).max().unwrap_or(0);
         for _ in self.term(at)..if self.pre_vote { 0 } else { highest } {
@@ -139,6 +147,16 @@ impl<P: Forced> Group<P> {
 
     fn term(&self, at: usize) -> u64 {
         self.processes[at].as_ref().map_or(u64::MAX, P::term)
+    }
+
+    /// One that asks for itself does not any more; nobody hears what it says.
+    fn leave_asking(&mut self, one: usize, at: usize) -> Result<(), String> {
+        let asks = self.processes[one].as_ref().filter(|_| one != at).and_then(P::better_asks);
+        if let Some(message) = asks {
+            self.input(one, Input::Message { from: ProcessId::at(at), message })?;
+            self.under_way.clear();
+        }
+        Ok(())
     }
 
     fn time_out_unheard(&mut self, at: usize) -> Result<(), String> {

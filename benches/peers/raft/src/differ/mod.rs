@@ -20,6 +20,11 @@
 //!   know of no leader, one of `raft` to have heard of none for a while, and that for votes as
 //!   well. So time passes for those of `raft`, and the timeouts of the others fire as well where
 //!   candidates ask first.
+//! - **Who goes on of two who ask** whether they would be elected: of `raft-log` the one with the
+//!   better log, or else with the lower number, though another's timeout fired last; of `raft` each
+//!   would vote for the other, and the schedule says who stands. Whoever asks goes on asking until
+//!   its next timeout, which the schedule may never fire. So before somebody stands the others on
+//!   its side leave it, as if one with a better log had asked them, and was not heard of again.
 //! - **The first check of a quorum** counts for `raft-log` who voted, and for `raft` nobody. So a
 //!   heartbeat comes before it, and a second check after it.
 
@@ -31,7 +36,7 @@ use std::process::exit;
 use fastrand::Rng;
 use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::RaftLog;
-use tenure_algorithms::agreement::raft_log::{self, Switch};
+use tenure_algorithms::agreement::raft_log::{self, Place, Switch};
 use tenure_core::Algorithm;
 
 use crate::peer::{self, Peer};
@@ -48,6 +53,11 @@ impl Forced for RaftLog {
 
     fn term(&self) -> u64 {
         self.highest_term()
+    }
+
+    fn better_asks(&self) -> Option<raft_log::Message> {
+        let last = Place { index: u64::MAX, term: u64::MAX };
+        Some(raft_log::Message::RequestPreVote { term: self.highest_term() + 1, last })
     }
 }
 

@@ -14,9 +14,10 @@
 //! election timeout says no; from then on it would vote, and asks for itself after the rest of its
 //! own, which is drawn. So the first who asks is elected, and not the second, when all had the same
 //! leader. Of two who ask each other, the one with the better log goes on, or else the one with the
-//! lower number: it says no, and asks again who did not know yet that the leader is missed. With
-//! check-quorum a leader whom no majority has answered for an election timeout steps down, so that
-//! its users do not wait for ever. Safety needs none of it.
+//! lower number: it says no, and asks again who did not know yet that the leader is missed. Who has
+//! said yes to it and asks later has waited in vain, and is not refused: it may reach a majority
+//! where the other does not. With check-quorum a leader whom no majority has answered for an
+//! election timeout steps down, so that its users do not wait for ever. Safety needs none of it.
 
 use alloc::collections::VecDeque;
 use alloc::vec;
@@ -133,7 +134,7 @@ impl RaftLog {
     }
 
     /// Would we vote? Not while we hear a leader, nor for a log that lacks what ours has, nor for
-    /// somebody who is to vote for us.
+    /// somebody who is to vote for us and did not say yet that it would.
     pub(super) fn on_request_pre_vote(
         &mut self,
         from: ProcessId,
@@ -141,8 +142,12 @@ impl RaftLog {
         last: Place,
         fx: &mut impl Effects<Self>,
     ) {
-        let asks = matches!(self.role, Role::PreCandidate { .. });
-        let goes_on = asks && term <= self.term + 1 && self.comes_before(from, last);
+        let (asks, has_said_yes) = match &self.role {
+            Role::PreCandidate { votes } => (true, votes.contains(from)),
+            _ => (false, false),
+        };
+        let at_once = asks && !has_said_yes && term <= self.term + 1;
+        let goes_on = at_once && self.comes_before(from, last);
         let free = self.leader().is_none() && !goes_on;
         let granted = term > self.term && free && self.heeds_log(last);
         if granted && asks {

@@ -81,3 +81,15 @@ fn a_leader_whom_no_majority_answers_steps_down() {
         assert_eq!(told(&mut stage).contains(&(1, gone)), leaves, "{switches:?}");
     }
 }
+
+/// P3 hears nothing of P4, nor P4 of it, and P1 and P2 are gone: only P5 reaches a majority.
+#[test]
+fn who_goes_on_and_is_not_elected_stands_in_nobodys_way() {
+    let mut stage = led(5, &[]);
+    [1, 2].into_iter().for_each(|at| stage.crash(p(at)));
+    [3, 4, 5, 3].into_iter().for_each(|at| stage.fire(p(at), Timer::Election));
+    lose_all(&mut stage, 3, 4);
+    assert_eq!(leads_next(&mut stage, 0), [], "P3 has P5's word and its own");
+    stage.fire(p(5), Timer::Election);
+    assert_eq!(leads_next(&mut stage, 0), [(5, Event::Leading { term: 2 })]);
+}
