@@ -204,6 +204,29 @@ fn what_violates_any_property_that_a_checker_judges_happens_again() {
     assert_eq!(missing.collect::<Vec<_>>(), [""; 0], "{help}");
 }
 
+/// A runner that lets go before it saves is no mistake of an algorithm, and of no real node here.
+#[test]
+fn what_a_runner_had_not_saved_is_lost_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("found.ndjson");
+    for (check, property) in [
+        ("raft -n 3 --initiators 0 --term-max 1", "one-leader-per-term"),
+        (
+            "raft-log -n 3 --entries 0 --term-max 1 --variant no-pre-vote \
+             --property one-leader-per-term",
+            "one-leader-per-term",
+        ),
+    ] {
+        let check = format!("{check} --crash 1 --recover 1 --in-flight 2 --saving late");
+        let (found, _) = happens_again(&check, &file, &["simulator", "checker"]);
+        assert_eq!(found, property);
+        let over_tcp = tenure(&format!("trace replay {} --over tcp", file.display()));
+        assert_eq!(over_tcp.status.code(), Some(2), "{over_tcp:?}");
+        let says = String::from_utf8_lossy(&over_tcp.stderr).into_owned();
+        assert!(says.contains("unsaved p"), "{says}");
+    }
+}
+
 /// Somebody waits for ever although it could be served: the end of the run goes round, or stands.
 #[test]
 fn who_starves_in_a_check_starves_again() {

@@ -36,9 +36,9 @@ pub use format::{
 pub use merge::{MergeError, Merged, MergedFiles, Seams, merge, merge_files, merge_whole_files};
 pub use plain::{plain, plain_json};
 pub use scripts::{
-    Action, Asking, Block, Course, CourseError, Dice, FollowError, Heard, Impossible, Line, Link,
-    ParseError, PerformError, Pick, Recorded, Script, Seen, Spoken, Stage, Theatre, golden,
-    perform, timer_named,
+    Action, Asking, Block, Course, CourseError, Dice, FollowError, Heard, Impossible, Lapse, Line,
+    Link, ParseError, PerformError, Pick, Recorded, Script, Seen, Since, Spoken, Stage, Theatre,
+    golden, perform, timer_named,
 };
 pub use show::Show;
 pub use tenure_core::Service;

@@ -104,6 +104,10 @@ fn tell(f: &mut impl Write, record: &Record) -> fmt::Result {
             write!(f, "{at} suspects {peer}")
         }
         Kind::Suspicion { peer, verdict: Verdict::Trust } => write!(f, "{at} trusts {peer}"),
+        Kind::Mute => {
+            write!(f, "what {at} does from here on is saved, and nobody hears of it: it will crash")
+        }
+        Kind::Unsaved => write!(f, "{at} crashes before it saves what its last step changed"),
         Kind::Crash => write!(f, "{at} crashes"),
         Kind::Recover => write!(f, "{at} recovers"),
         Kind::Stop => write!(f, "{at} is stopped"),

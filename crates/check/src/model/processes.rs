@@ -4,7 +4,7 @@ use tenure_core::{
     Batch, Delay, Group, Input, Labelled, Layer, ProcessId, Protocol, TICKS_PER_UNIT, TimerChange,
     Topology, VectorClock, Verdict,
 };
-use tenure_trace::Choice;
+use tenure_trace::{Choice, Since};
 
 use crate::model::fingerprint::{Role, fingerprint};
 use crate::model::intern::{Interned, Interner};
@@ -17,7 +17,7 @@ use crate::users::stamping::Stamping;
 use crate::users::user::{Checkable, Service, Standing, User, Workload};
 use crate::world::action::{Cause, MOST_OUTCOMES};
 use crate::world::choices::Odometer;
-use crate::world::local::{Armed, Life, Local, Since, UserOf};
+use crate::world::local::{Armed, Life, Local, UserOf};
 use crate::world::parcel::{Freight, Parcel};
 use std::sync::Arc;
 

@@ -14,6 +14,7 @@ use crate::refusal::Refusal;
 use crate::tell::recorder::Recorder;
 use crate::tell::replay::{Replay, Taken, What};
 use crate::tell::told::header;
+use crate::users::crashing::Saving;
 use crate::users::entries::{Entries, EntriesOfAll};
 use crate::users::user::Checkable;
 use crate::world::action::{Action as Step, Kind};
@@ -62,6 +63,12 @@ impl<P: Checkable> Check<P> {
         self.detects = true;
         self.sessions = true;
         self.in_flight = ROOMY;
+        let any = |is: fn(&Action) -> bool| course.actions.iter().any(is);
+        self.saving = match () {
+            () if any(|action| matches!(action, Action::Mute(_))) => Saving::Apart,
+            () if any(|action| matches!(action, Action::Unsaved(_))) => Saving::Late,
+            () => Saving::AtOnce,
+        };
         self.judges.clear();
         self.selected.clear();
         self.side.clear();
@@ -92,6 +99,8 @@ pub(crate) struct Follower<'p, P: Checkable> {
     pub(crate) steps: Vec<(u64, Step)>,
     /// What is drawn in the next step, as far as it was said.
     drawn: Vec<u32>,
+    /// Whose last step is not saved when they crash.
+    unsaved: Vec<ProcessId>,
 }
 
 impl<P: Checkable> Theatre for Follower<'_, P> {
@@ -101,14 +110,22 @@ impl<P: Checkable> Theatre for Follower<'_, P> {
             self.recorder.of_all(kind);
             return Ok(());
         }
-        if let Action::Choose { value, .. } = action {
-            self.drawn.push(*value);
-            return Ok(());
+        match action {
+            Action::Choose { value, .. } => {
+                self.drawn.push(*value);
+                return Ok(());
+            }
+            Action::Unsaved(at) => {
+                self.unsaved.push(*at);
+                return Ok(());
+            }
+            _ => {}
         }
         let found = self.replay.steps().into_iter().find(|step| self.is(action, *step));
         self.drawn.clear();
         let step = found.ok_or_else(|| Impossible::Now(action.clone()))?;
         match action {
+            Action::Crash(at) => self.unsaved.retain(|unsaved| unsaved != at),
             Action::Deliver(pick) | Action::Lose(pick) | Action::Duplicate(pick) => {
                 self.recorder.mean(pick, false);
             }
@@ -133,7 +150,13 @@ impl<'p, P: Checkable> Follower<'p, P> {
     ) -> Self {
         let replay = Replay::beginning(processes, rules, world, fingerprint);
         let recorder = Recorder::new(processes.setting.size);
-        let mut follower = Follower { replay, recorder, steps: Vec::new(), drawn: Vec::new() };
+        let mut follower = Follower {
+            replay,
+            recorder,
+            steps: Vec::new(),
+            drawn: Vec::new(),
+            unsaved: Vec::new(),
+        };
         follower.boot(processes);
         follower
     }
@@ -174,7 +197,11 @@ impl<'p, P: Checkable> Follower<'p, P> {
             (Action::Tell { from, to }, What::Passage(sender, receiver, None), Kind::Send) => {
                 (*from, *to) == (sender, receiver)
             }
-            (Action::Crash(whose), _, Kind::Crash) | (Action::Recover(whose), _, Kind::Recover) => {
+            (Action::Crash(whose), what, Kind::Crash) => {
+                let is_unsaved = matches!(what, What::Unsaved);
+                *whose == at && is_unsaved == self.unsaved.contains(whose)
+            }
+            (Action::Mute(whose), _, Kind::Mute) | (Action::Recover(whose), _, Kind::Recover) => {
                 *whose == at
             }
             (Action::Suspicion { at: whose, peer, verdict }, What::Suspicion(of, says), _) => {

@@ -10,9 +10,6 @@ use crate::tell::replay::{TIME_PASSES, Taken, What};
 use crate::users::user::Checkable;
 use crate::world::action::Kind as Step;
 
-/// What is said of a process that crashes between a save and the release of what that lets go.
-const MUTE: &str = "what it does from here on is saved, and nobody hears of it: it will crash";
-
 /// A message that was sent, as the trace numbers it.
 #[derive(Clone, Debug)]
 struct Sent<M> {
@@ -90,7 +87,11 @@ impl<P: Checkable> Recorder<P> {
                 self.of_all(Kind::Partition(vec![one, other]));
             }
             (What::Nothing, Step::Crash) => self.note(at, Kind::Crash),
-            (What::Nothing, Step::Mute) => self.note(at, Kind::Note(MUTE.to_owned())),
+            (What::Unsaved, _) => {
+                self.note(at, Kind::Unsaved);
+                self.note(at, Kind::Crash);
+            }
+            (What::Nothing, Step::Mute) => self.note(at, Kind::Mute),
             (What::Nothing, Step::Recover) => {
                 self.sessions[at.index()] += 1;
                 self.numbers.retain(|(from, _), _| *from != at);

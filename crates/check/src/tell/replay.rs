@@ -62,6 +62,8 @@ pub(crate) enum What<P: Protocol> {
     Suspicion(ProcessId, Verdict),
     /// These, as bits, are cut off from the others.
     Split(u32),
+    /// A crash, before what the last step changed is saved.
+    Unsaved,
     Nothing,
 }
 
@@ -216,7 +218,10 @@ impl<'p, P: Checkable> Replay<'p, P> {
         };
         let process = self.process(action);
         let local = self.processes.locals.get(self.real[process]);
-        let what = self.what(&local, cause);
+        let what = match (cause, &local.life) {
+            (Cause::Crash, Life::Hasty { .. }) if action.outcome() == 0 => What::Unsaved,
+            _ => self.what(&local, cause),
+        };
         let ran = self.processes.runs(&local, cause).swap_remove(action.outcome());
         let taken = quiet(local.at, what);
         Taken { messages: ran.messages, events: ran.events, drawn: ran.drawn, ..taken }

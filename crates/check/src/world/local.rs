@@ -1,6 +1,7 @@
 //! One process of a world, with its timers and its user.
 
 use tenure_core::{ProcessId, Protocol};
+use tenure_trace::Since;
 
 use crate::reduce::shifts::Shifts;
 use crate::users::user::{Checkable, Service};
@@ -43,17 +44,6 @@ pub(crate) enum Life<P: Protocol> {
     },
     /// Down, with this saved.
     Down(P::Stable),
-}
-
-/// What a process has done since it is mute.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Since {
-    /// Nothing yet.
-    Nothing,
-    /// A step that was to be saved, for whose effects all after it wait.
-    Saved,
-    /// It was given what it would not have had to save, and so crashes before that.
-    Spent,
 }
 
 /// An armed timer.

@@ -5,13 +5,15 @@
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::election::{Raft, raft};
-use tenure_check::{Check, Report, Saving};
+use tenure_check::{Check, Checkable, Report, Saving};
 use tenure_core::monitors::{OneLeader, Scope};
 use tenure_core::service::election::{Command, Event};
 use tenure_core::{
     Algorithm, Card, Delay, Effects, Group, Monitor, Observed, ProcessId, Property, Protocol,
     TICKS_PER_UNIT, Term, Violation,
 };
+use tenure_sim::{Configs, Settings, Simulation};
+use tenure_trace::{Action, Course, Kind, Record, Recorded, merge_files};
 
 use crate::catalogue::violated;
 
@@ -102,13 +104,13 @@ fn of_what_is_saved_before_a_crash_nobody_hears_however_many_steps_share_the_sav
     counting(Saving::Apart, 3).assert_holds();
 }
 
+fn three() -> raft::Config {
+    let plain = raft::Config::plain(3, TICKS_PER_UNIT);
+    raft::Config { rounds: 1, variants: Variants::none(), ..plain }
+}
+
 fn raft(saving: Saving, in_flight: usize) -> Report {
-    let config = raft::Config {
-        rounds: 1,
-        variants: Variants::none(),
-        ..raft::Config::plain(3, TICKS_PER_UNIT)
-    };
-    let check = Check::<Raft>::with(3, config).term_max(1).in_flight(in_flight).initiators([]);
+    let check = Check::<Raft>::with(3, three()).term_max(1).in_flight(in_flight).initiators([]);
     let check = check.crashing(1).recovering(1).saving(saving);
     check.always(OneLeader::new(Scope::PerTerm)).run()
 }
@@ -125,4 +127,51 @@ fn raft_votes_once_wherever_a_crash_comes() {
 #[test]
 fn a_runner_that_releases_before_it_saves_is_found() {
     violated(&raft(Saving::Late, 2), "one-leader-per-term", 8);
+}
+
+/// What users were told, and what became of saves.
+fn told(records: &[Record]) -> Vec<Record> {
+    let of_note = |it: &&Record| {
+        matches!(it.kind, Kind::Event(_) | Kind::Mute | Kind::Unsaved | Kind::Crash | Kind::Recover)
+    };
+    let records = records.iter().filter(of_note);
+    records.map(|it| Record::new(0, it.process, it.kind.clone())).collect()
+}
+
+/// A counterexample happens again in checker and simulator, and does not without what was lost.
+fn happens_again<P: Checkable + Recorded>(size: u32, config: P::Config, report: &Report) {
+    let found = report.shortest().expect("it is violated");
+    let course = Course::of_trace(&found.trace).expect("a course");
+    assert_eq!(course.steps(), found.length(), "{found}");
+    let wanted = told(&found.trace.records);
+    let again = Check::<P>::with(size, config.clone()).follow(&course);
+    assert_eq!(told(&again.expect("each step is possible").records), wanted, "in the checker");
+    let folder = tempfile::tempdir().expect("a folder");
+    let simulated = |course: &Course| {
+        let file = folder.path().join("simulated.ndjson");
+        let to = std::fs::File::create(&file).expect("a file");
+        let simulation = Simulation::<P>::new(Configs::Shared(config.clone()), Settings::new(size));
+        simulation.follow(course, to).map(|_| merge_files(vec![file]).expect("a trace").records)
+    };
+    let records = simulated(&course).expect("each step is possible");
+    assert_eq!(told(&records), wanted, "in the simulator");
+    let lapses = |action: &Action| matches!(action, Action::Mute(_) | Action::Unsaved(_));
+    let mut other = course.clone();
+    other.actions.retain(|action| !lapses(action));
+    assert_ne!(other, course, "something was lost");
+    let other = simulated(&other).map(|records| told(&records));
+    let without: Vec<Record> = wanted
+        .iter()
+        .filter(|it| !matches!(it.kind, Kind::Mute | Kind::Unsaved))
+        .cloned()
+        .collect();
+    assert!(other.is_err() || other.is_ok_and(|other| other != without), "it made a difference");
+}
+
+#[test]
+fn what_a_crash_lost_is_lost_again_wherever_the_run_is_made_again() {
+    happens_again::<Raft>(3, three(), &raft(Saving::Late, 2));
+    for skipped in 0..3 {
+        happens_again::<Counting>(1, (), &counting(Saving::Apart, skipped));
+    }
 }

@@ -6,6 +6,7 @@ pub(crate) mod clocks;
 pub(crate) mod controls;
 pub(crate) mod core;
 pub(crate) mod happenings;
+pub(crate) mod lapses;
 pub(crate) mod links;
 pub(crate) mod post;
 pub(crate) mod queue;

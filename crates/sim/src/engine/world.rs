@@ -1,13 +1,13 @@
 //! The thin generic shell: processes, their messages and their timers.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use tenure_core::service::{election, mutex, office};
 use tenure_core::{
     Batch, Environment, Group, Input, Labelled, LocalTime, Observed, ProcessId, Protocol,
     TimerChange, Verdict,
 };
-use tenure_trace::{Choice, Heard, Kind, Recorded, Spoken};
+use tenure_trace::{Choice, Heard, Kind, Lapse, Recorded, Spoken};
 
 use crate::engine::agenda::Act;
 use crate::engine::chats::Stamping;
@@ -66,12 +66,14 @@ pub(crate) struct World<'a, P: Protocol> {
     pub(crate) core: Core,
     pub(crate) processes: Vec<P>,
     configs: &'a Configs<P::Config>,
-    batch: Batch<P, Sources>,
+    pub(crate) batch: Batch<P, Sources>,
     pub(crate) mail: Queue<Letter<P::Message>>,
     pub(crate) timers: Timers<P::Timer>,
     script: &'a [(u64, ProcessId, P::Command)],
     watchers: Vec<Watcher<P>>,
     stamping: Option<Stamping<P>>,
+    /// Whose saves go wrong, and how, where that is said.
+    pub(crate) lapses: BTreeMap<ProcessId, Lapse<P>>,
 }
 
 impl<'a, P: Protocol> World<'a, P>
@@ -89,7 +91,8 @@ where
         let batch = Batch::new(Sources::new(choices, core.clocks));
         let (mail, timers) = (Queue::new(), Timers::new());
         let processes = Vec::with_capacity(core.settings.size as usize);
-        World { core, processes, configs, batch, mail, timers, script, watchers, stamping }
+        let lapses = BTreeMap::new();
+        World { core, processes, configs, batch, mail, timers, script, watchers, stamping, lapses }
     }
 
     /// Runs to the end and says why it ended there.
@@ -315,6 +318,9 @@ where
     fn step(&mut self, at: ProcessId, input: Input<P>) {
         self.look_at(at);
         if !self.core.torn.is_empty() && self.is_torn(at, &input) {
+            return;
+        }
+        if !self.lapses.is_empty() && self.is_mute(at, &input) {
             return;
         }
         self.processes[at.index()].step(input, &mut self.batch.effects());

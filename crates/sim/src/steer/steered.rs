@@ -50,9 +50,17 @@ impl<M: Labelled> Sent<'_, M> {
 impl<P: Recorded> Theatre for Steered<'_, P> {
     /// Time passes with each step.
     fn perform(&mut self, action: &Action) -> Result<(), Impossible> {
-        if let Action::Choose { value, .. } = action {
-            self.drawn.push_back(*value);
-            return Ok(());
+        match action {
+            Action::Choose { value, .. } => {
+                self.drawn.push_back(*value);
+                return Ok(());
+            }
+            Action::Unsaved(at) => {
+                let up = self.up(*at).ok_or_else(|| Impossible::Now(action.clone()))?;
+                self.world.not_save(up);
+                return Ok(());
+            }
+            _ => {}
         }
         self.world.core.now += STEP;
         self.world.will_draw(std::mem::take(&mut self.drawn));
@@ -118,7 +126,9 @@ impl<'a, P: Recorded> Steered<'a, P> {
                 self.world.timers.cancel(*at, &timer);
                 self.world.fire(*at, timer);
             }
+            Action::Mute(at) => self.up(*at).map(|at| self.world.mute(at))?,
             Action::Crash(at) => {
+                self.up(*at).map(|at| self.world.end_lapse(at))?;
                 let todo = self.up(*at).map(|at| self.world.core.crash(at, None))?;
                 self.world.carry_out(todo);
             }
@@ -137,6 +147,7 @@ impl<'a, P: Recorded> Steered<'a, P> {
             Action::Group(_)
             | Action::Channel(_)
             | Action::Choose { .. }
+            | Action::Unsaved(_)
             | Action::Stabilize { .. }
             | Action::Look(_) => return None,
         }

@@ -77,6 +77,11 @@ pub enum Kind {
     },
     /// The process drew a number in the step that it began last.
     Choice(Choice),
+    /// The process will crash: what it does from here on is saved, and nobody hears of it.
+    Mute,
+    /// The process is about to crash, and has not saved what the step changed that it began last,
+    /// though all else came of that.
+    Unsaved,
     /// The process crashed or was killed.
     Crash,
     /// The process came back with what it had saved.
@@ -122,6 +127,8 @@ impl Kind {
             Kind::Timer(_) => "timer",
             Kind::Suspicion { .. } => "suspicion",
             Kind::Choice(_) => "choice",
+            Kind::Mute => "mute",
+            Kind::Unsaved => "unsaved",
             Kind::Crash => "crash",
             Kind::Recover => "recover",
             Kind::Stop => "stop",

@@ -67,6 +67,8 @@ fn decode_kind(
             Kind::Suspicion { peer, verdict }
         }
         "choice" => Kind::Choice(from_str(given()?.get())?),
+        "mute" => Kind::Mute,
+        "unsaved" => Kind::Unsaved,
         "crash" => Kind::Crash,
         "recover" => Kind::Recover,
         "stop" => Kind::Stop,
@@ -172,6 +174,8 @@ mod tests {
             Kind::Duplicate(passage()),
             Kind::Timer("Resend".into()),
             Kind::Suspicion { peer: ProcessId(2), verdict: Verdict::Trust },
+            Kind::Mute,
+            Kind::Unsaved,
             Kind::Crash,
             Kind::Recover,
             Kind::Stop,

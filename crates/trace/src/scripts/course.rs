@@ -246,6 +246,7 @@ fn begins(action: &Action, record: &Record) -> bool {
             passage.is_of_users() && (*from, *to) == (me, passage.peer)
         }
         (Action::Fire { at, .. }, Kind::Timer(_))
+        | (Action::Mute(at), Kind::Mute)
         | (Action::Crash(at), Kind::Crash)
         | (Action::Recover(at), Kind::Recover)
         | (Action::Suspicion { at, .. }, Kind::Suspicion { .. }) => *at == me,
@@ -322,13 +323,12 @@ impl Tracks {
                 self.actions.push(Action::Duplicate(pick(at, passage.peer, place)));
             }
             Kind::Timer(timer) => self.actions.push(Action::Fire { at, timer: timer.clone() }),
+            // What was drawn at the first boot is drawn before all that can be said.
             Kind::Choice(choice) => {
-                // What was drawn at the first boot is drawn before all that can be said.
-                let step = self.actions.iter().rposition(|action| action.actor() == Some(at));
-                if let Some(step) = step {
-                    self.actions.insert(step, Action::Choose { at, value: choice.value });
-                }
+                self.of_last_step(Action::Choose { at, value: choice.value }, at)
             }
+            Kind::Unsaved => self.of_last_step(Action::Unsaved(at), at),
+            Kind::Mute => self.actions.push(Action::Mute(at)),
             Kind::Suspicion { peer, verdict } => {
                 self.actions.push(Action::Suspicion { at, peer: *peer, verdict: *verdict });
             }
@@ -348,6 +348,14 @@ impl Tracks {
             _ => {}
         }
         Ok(())
+    }
+
+    /// Says something beforehand of the step that a process began last.
+    fn of_last_step(&mut self, says: Action, at: ProcessId) {
+        let step = self.actions.iter().rposition(|action| action.actor() == Some(at));
+        if let Some(step) = step {
+            self.actions.insert(step, says);
+        }
     }
 
     fn send(&mut self, from: ProcessId, session: u64, passage: &Passage) {

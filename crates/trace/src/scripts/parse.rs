@@ -97,6 +97,8 @@ impl FromStr for Action {
                 Ok(value) => Ok(Action::Choose { at: process(at)?, value }),
                 Err(_) => Err(form("choose")),
             },
+            ["mute", at] => Ok(Action::Mute(process(at)?)),
+            ["unsaved", at] => Ok(Action::Unsaved(process(at)?)),
             ["crash", at] => Ok(Action::Crash(process(at)?)),
             ["recover", at] => Ok(Action::Recover(process(at)?)),
             ["split", ref rest @ ..] => split(rest),
@@ -107,7 +109,8 @@ impl FromStr for Action {
             ["look", at] => Ok(Action::Look(process(at)?)),
             [
                 "group" | "channel" | "deliver" | "tell" | "hear" | "lose" | "duplicate" | "delay"
-                | "fire" | "choose" | "crash" | "recover" | "heal" | "suspect" | "trust" | "look",
+                | "fire" | "choose" | "mute" | "unsaved" | "crash" | "recover" | "heal" | "suspect"
+                | "trust" | "look",
                 ..,
             ] => Err(form(words[0])),
             [verb, target, ref rest @ ..] => ask(verb, target, rest),
@@ -127,7 +130,7 @@ fn form(verb: &str) -> String {
         "heal" => "heal",
         "delay" => "delay p2→p1 by 2.5` or `delay p2→p1 reply by 2.5",
         "tell" | "hear" => return format!("say `{verb} p1→p2`: their applications talk"),
-        "crash" | "recover" | "look" => return format!("say `{verb} p1`"),
+        "mute" | "unsaved" | "crash" | "recover" | "look" => return format!("say `{verb} p1`"),
         "suspect" | "trust" => return format!("say `{verb} p1 p2`: p1's detector speaks of p2"),
         _ => return format!("say `{verb} p2→p1`, `{verb} p2→p1 reply` or `{verb} p2→p1 reply 2`"),
     };

@@ -96,6 +96,16 @@ impl<P: Protocol<Command: Spoken>> Theatre for Stage<P> {
                 let timer = self.armed(*at, timer)?;
                 self.fire(*at, timer);
             }
+            Action::Mute(at) => {
+                self.up(*at)?;
+                self.mute(*at);
+            }
+            Action::Unsaved(at) => {
+                self.up(*at)?;
+                self.not_save(*at);
+                self.done.push(action.clone());
+                return Ok(());
+            }
             Action::Crash(at) => {
                 self.up(*at)?;
                 self.crash(*at);

@@ -106,6 +106,10 @@ pub enum Action {
         /// What, from 0.
         value: u32,
     },
+    /// `mute p1`: what it does from here on is saved, and nobody hears of it: it will crash.
+    Mute(ProcessId),
+    /// `unsaved p1`: what its next step changes is not saved when it crashes after that.
+    Unsaved(ProcessId),
     /// `crash p1`: it loses all but its stable state.
     Crash(ProcessId),
     /// `recover p1`: it boots with what it had saved.
@@ -237,9 +241,9 @@ impl Action {
         }
     }
 
-    /// Whether it is a step by itself, and not what is drawn in the next one.
+    /// Whether it is a step by itself, and not what is drawn in the next one, or said of it.
     pub fn is_step(&self) -> bool {
-        !matches!(self, Action::Choose { .. })
+        !matches!(self, Action::Choose { .. } | Action::Unsaved(_))
     }
 
     /// What a trace says of what happens to the network as a whole. Where every delivery is said,
@@ -268,6 +272,8 @@ impl fmt::Display for Action {
             Action::Delay { pick, by } => write!(f, "delay {pick} by {}", units::exact(*by)),
             Action::Fire { at, timer } => write!(f, "fire {} {timer}", Small(*at)),
             Action::Choose { at, value } => write!(f, "choose {} {value}", Small(*at)),
+            Action::Mute(at) => write!(f, "mute {}", Small(*at)),
+            Action::Unsaved(at) => write!(f, "unsaved {}", Small(*at)),
             Action::Crash(at) => write!(f, "crash {}", Small(*at)),
             Action::Recover(at) => write!(f, "recover {}", Small(*at)),
             Action::Split(sides) => {

@@ -9,6 +9,7 @@ use tenure_core::{
 };
 
 use crate::scripts::dice::Dice;
+use crate::scripts::lapse::{Lapse, Since};
 use crate::scripts::script::{Action, Pick};
 
 /// After so many steps, a group is taken never to come to rest.
@@ -42,6 +43,8 @@ pub struct Stage<P: Protocol> {
     lines: Option<Vec<String>>,
     /// What was done in the words of scripts, `stabilize` step by step.
     pub(crate) done: Vec<Action>,
+    /// Whose saves go wrong, and how.
+    lapses: BTreeMap<ProcessId, Lapse<P>>,
 }
 
 /// Two processes: from, to.
@@ -162,6 +165,7 @@ impl<P: Protocol> Stage<P> {
             sent: BTreeMap::new(),
             lines: tells.then(Vec::new),
             done: Vec::new(),
+            lapses: BTreeMap::new(),
         };
         for me in (0..size).map(ProcessId) {
             let up = stage.boot(me, None);
@@ -315,9 +319,28 @@ impl<P: Protocol> Stage<P> {
 
     #[track_caller]
     fn shut(&mut self, at: ProcessId) {
+        let lapse = self.lapses.remove(&at);
         let place = &mut self.places[at.index()];
         let Place::Up { process, .. } = place else { panic!("{at} is up") };
-        *place = Place::Down { stable: process.stable() };
+        let stable = match lapse {
+            Some(Lapse::Unsaved(before)) => before.stable(),
+            _ => process.stable(),
+        };
+        *place = Place::Down { stable };
+    }
+
+    /// What a process does from here on is saved, and nobody hears of it: it will crash.
+    pub fn mute(&mut self, at: ProcessId) {
+        self.note(|| format!("{at} is mute"));
+        self.lapses.insert(at, Lapse::Mute(Since::Nothing));
+    }
+
+    /// What a process does from here on is not saved when it crashes.
+    #[track_caller]
+    pub fn not_save(&mut self, at: ProcessId) {
+        let before = self.process(at).unwrap_or_else(|| panic!("{at} is up")).clone();
+        self.note(|| format!("{at} does not save its next step"));
+        self.lapses.insert(at, Lapse::Unsaved(before));
     }
 
     /// A process boots with what it had saved.
@@ -508,9 +531,26 @@ impl<P: Protocol> Stage<P> {
 
     #[track_caller]
     fn step(&mut self, at: ProcessId, input: Input<P>) {
-        let Place::Up { process, .. } = &mut self.places[at.index()] else { panic!("{at} is up") };
-        process.step(input, &mut self.batch.effects());
-        self.release(at);
+        let Place::Up { process, timers } = &mut self.places[at.index()] else {
+            panic!("{at} is up")
+        };
+        let Some(Lapse::Mute(since)) = self.lapses.get_mut(&at) else {
+            process.step(input, &mut self.batch.effects());
+            return self.release(at);
+        };
+        let mut after = process.clone();
+        after.step(input, &mut self.batch.effects());
+        *since = since.and(after.stable() != process.stable());
+        if *since == Since::Saved {
+            *process = after;
+            for change in &self.batch.timers {
+                let (TimerChange::Set(timer, _) | TimerChange::Cancel(timer)) = change;
+                timers.remove(timer);
+            }
+        } else {
+            timers.clear();
+        }
+        self.batch.clear();
     }
 
     #[track_caller]
