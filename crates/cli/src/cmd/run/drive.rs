@@ -15,6 +15,7 @@ use super::log::{Clients, boxes};
 use super::member::{Heard, Life, Member};
 use super::plan::Plan;
 use super::progress::Progress;
+use super::pulse::Pulse;
 use super::record::header;
 use super::schedule::{Action, Cut, Deed, Target};
 use super::workspace::Workspace;
@@ -26,6 +27,12 @@ const BOOTING: Duration = Duration::from_secs(60);
 
 /// How long nobody may enter, when somebody should, before the run is given up.
 const GRACE: Duration = Duration::from_secs(15);
+
+/// For how long at most, where the machine is late, for which nobody promises anything.
+const LONGEST: Duration = Duration::from_secs(120);
+
+/// After how long in which nobody enters it is watched whether the machine is late.
+const SOON: Duration = Duration::from_secs(1);
 
 /// How a run went, as far as its parent knows.
 #[derive(Clone, Debug, Default)]
@@ -50,6 +57,8 @@ pub(super) struct Course {
     pub(super) left_waiting: usize,
     /// Whether most nodes were up at the end.
     pub(super) has_majority: bool,
+    /// By how much the machine was late for as long as the run waited in vain.
+    pub(super) late: Option<Duration>,
 }
 
 /// Some who were cut off from all others.
@@ -80,7 +89,7 @@ pub(super) async fn drive(
         Some(server) => Work::Lock(server),
         None => Work::Log(Clients::new(cluster.desks().to_vec())),
     };
-    let mut run = Run::new(plan, cluster, work, heard);
+    let mut run = Run::new(plan, cluster, work, (heard, Pulse::of(workspace.path())));
     let went = run.go(interrupts).await;
     let ended = match &went {
         Ok(()) => tokio::select! {
@@ -138,6 +147,8 @@ struct Run<'a> {
     /// When the cluster last did something: entered, or was hurt.
     active: Instant,
     entries: u64,
+    /// Whether the machine is late.
+    pulse: Pulse,
     course: Course,
 }
 
@@ -146,7 +157,7 @@ impl<'a> Run<'a> {
         plan: &'a Plan,
         cluster: Cluster<'a>,
         work: Work<'a>,
-        heard: UnboundedReceiver<Heard>,
+        (heard, pulse): (UnboundedReceiver<Heard>, Pulse),
     ) -> Self {
         Run {
             plan,
@@ -161,6 +172,7 @@ impl<'a> Run<'a> {
             start: None,
             active: Instant::now(),
             entries: 0,
+            pulse,
             course: Course::default(),
         }
     }
@@ -373,6 +385,7 @@ impl<'a> Run<'a> {
             self.entries = entries;
             self.active = Instant::now();
         }
+        self.pulse.want(self.active.elapsed() > SOON);
         let leader = self.cluster.leader();
         self.progress.show(entries, leader);
         if self.plan.watch.is_some() && self.plan.log.is_some() && self.start.is_some() {
@@ -420,6 +433,10 @@ impl<'a> Run<'a> {
             || self.cuts.iter().any(|cut| cut.from > passed);
         let hurts = !(self.pauses.is_empty() && self.apart.is_empty());
         if early || due || hurts || self.active.elapsed() < grace {
+            return false;
+        }
+        self.course.late = self.pulse.late_within(grace);
+        if self.course.late.is_some() && self.active.elapsed() < LONGEST {
             return false;
         }
         self.course.left_waiting = working;

@@ -10,6 +10,7 @@ mod options;
 mod plan;
 mod ports;
 mod progress;
+mod pulse;
 mod record;
 mod schedule;
 mod service;
@@ -59,7 +60,7 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
         workspace.keep();
         failure.see(workspace.path())
     })?;
-    if !summary.held() {
+    if !summary.held() || summary.is_undecided() {
         workspace.keep();
     }
     summary.lies_in(workspace.is_kept().then(|| workspace.path().display().to_string()));
@@ -67,7 +68,11 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
         Format::Json => print_json(&summary)?,
         Format::Text => print(&summary.table())?,
     }
-    Ok(if summary.held() { Status::Held } else { Status::Violated })
+    Ok(match (summary.held(), summary.is_undecided()) {
+        (false, _) => Status::Violated,
+        (true, true) => Status::Incomplete,
+        (true, false) => Status::Held,
+    })
 }
 
 /// The result of a run, of a lock or of a log.
@@ -83,6 +88,14 @@ impl Outcome {
         match self {
             Outcome::Lock(summary) => summary.held(),
             Outcome::Log(summary) => summary.held(),
+        }
+    }
+
+    /// Whether nobody can say if there was progress: the machine was late.
+    fn is_undecided(&self) -> bool {
+        match self {
+            Outcome::Lock(summary) => summary.undecided,
+            Outcome::Log(summary) => summary.undecided,
         }
     }
 

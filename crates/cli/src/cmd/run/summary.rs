@@ -1,6 +1,7 @@
 //! What happened, in figures.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde::Serialize;
 use tenure_core::{Layer, ProcessId, Property};
@@ -48,6 +49,9 @@ pub(super) struct Summary {
     pub(super) verdicts: BTreeMap<Property, Judgement>,
     /// Which of the verdicts are about what nobody promised, and so count for nothing.
     pub(super) not_promised: Vec<Property>,
+    /// Whether the machine was too late to say if there was progress.
+    #[serde(skip)]
+    pub(super) undecided: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) channel: Option<Channel>,
     pub(super) crashes: u64,
@@ -106,8 +110,11 @@ impl Summary {
     /// What came of a run, and of judging it.
     pub(super) fn new(plan: &Plan, judged: Judged, course: Course) -> Summary {
         let Judged { verification, analysis, .. } = judged;
-        let violated = violated(&course, &verification);
+        let mut violated = violated(&course, &verification);
+        let late = course.late.and_then(|late| undecided(&mut violated, late));
         let mut notes = course.notes;
+        let undecided = late.is_some();
+        notes.extend(late);
         if plan.promises.len() < plan.card.promises.len() {
             notes.push(MISLED.to_owned());
         }
@@ -143,8 +150,9 @@ impl Summary {
             refused: verification.accesses.refused,
             overlaps: verification.overlaps,
             violations: violated.len(),
-            verdicts: verdicts(verification.properties, &violated),
+            verdicts: verdicts(verification.properties, &violated, undecided),
             violated,
+            undecided,
             not_promised,
             channel,
             crashes: verification.crashes,
@@ -191,12 +199,23 @@ fn violated(course: &Course, verification: &Verification) -> Vec<Violated> {
     violated
 }
 
+/// Takes away that there was no progress, where the machine was late all the while; gives what is
+/// to be said of that.
+pub(super) fn undecided(violated: &mut Vec<Violated>, late: Duration) -> Option<String> {
+    let waits = |it: &mut Violated| it.property == Property::Progress;
+    let says = violated.extract_if(.., waits).last()?.says;
+    let late = late.as_millis();
+    Some(format!("{says}, on a machine that was late by up to {late} ms: that decides nothing"))
+}
+
 /// What traces say of each property, unless it is known to be violated by what no trace says: that
-/// somebody waited for ever.
+/// somebody waited for ever; or that is not known.
 fn verdicts(
     mut judged: BTreeMap<Property, Judgement>,
     violated: &[Violated],
+    undecided: bool,
 ) -> BTreeMap<Property, Judgement> {
+    judged.extend(undecided.then_some((Property::Progress, Judgement::Incomplete)));
     judged.extend(violated.iter().map(|it| (it.property, Judgement::Violated)));
     judged
 }
@@ -254,8 +273,14 @@ mod tests {
         let judged = [Property::Progress, Property::Fencing].map(|it| (it, Judgement::Holds));
         let says = "P2 did not come to an end".to_owned();
         let waited = Violated { property: Property::Progress, at: 17.0, says, counts: true };
-        let verdicts = verdicts(judged.into(), &[waited]);
-        assert_eq!(verdicts[&Property::Progress], Judgement::Violated);
-        assert_eq!(verdicts[&Property::Fencing], Judgement::Holds);
+        let mut violated = vec![waited];
+        let known = verdicts(judged.into(), &violated, false);
+        assert_eq!(known[&Property::Progress], Judgement::Violated);
+        assert_eq!(known[&Property::Fencing], Judgement::Holds);
+        let says = undecided(&mut violated, Duration::from_millis(90));
+        assert!(says.is_some_and(|says| says.contains("late by up to 90 ms")));
+        let known = verdicts(judged.into(), &violated, true);
+        assert_eq!(known[&Property::Progress], Judgement::Incomplete);
+        assert_eq!(undecided(&mut violated, Duration::from_millis(90)), None, "nobody waited");
     }
 }

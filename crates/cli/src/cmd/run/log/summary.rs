@@ -12,7 +12,7 @@ use tenure_trace::{Election, Judgement, Violated};
 use crate::cmd::run::drive::{Apart, Course};
 use crate::cmd::run::judging::Judged;
 use crate::cmd::run::plan::{LogPlan, Plan};
-use crate::cmd::run::summary::{Counter, Latency, rounded, thousandths};
+use crate::cmd::run::summary::{Counter, Latency, rounded, thousandths, undecided};
 
 /// What is said of the network where it was cut.
 const WIRED: &str = "the nodes were connected through this command, which cut them: answers take \
@@ -50,6 +50,9 @@ pub(in crate::cmd::run) struct Summary {
     pub(super) verdicts: BTreeMap<Property, Judgement>,
     /// Which of the verdicts are about what nobody promised, and so count for nothing.
     pub(super) not_promised: Vec<Property>,
+    /// Whether the machine was too late to say if there was progress.
+    #[serde(skip)]
+    pub(in crate::cmd::run) undecided: bool,
     pub(super) crashes: u64,
     pub(super) interrupted: bool,
     pub(super) notes: Vec<String>,
@@ -126,7 +129,10 @@ impl Summary {
             verdicts.insert(property, Judgement::Violated);
             violated.push(Violated { property, at: verification.duration, says, counts: true });
         }
-        let mut notes = course.notes;
+        let late = course.late.and_then(|late| undecided(&mut violated, late));
+        verdicts.extend(late.as_ref().map(|_| (Property::Progress, Judgement::Incomplete)));
+        let (mut notes, undecided) = (course.notes, late.is_some());
+        notes.extend(late);
         if !plan.cuts.is_empty() {
             notes.push(WIRED.to_owned());
         }
@@ -151,6 +157,7 @@ impl Summary {
             counter: counter(operations, &ledger),
             violations: violated.len(),
             not_promised: idle.iter().map(|violated| violated.property).collect(),
+            undecided,
             violated,
             verdicts,
             crashes: verification.crashes,
