@@ -98,6 +98,8 @@ enum Role {
     Candidate {
         /// Those who have voted for it, itself included.
         votes: ProcessSet,
+        /// The term and the vote that are saved, where it has asked before it saves its own.
+        saved: Option<(u64, Option<ProcessId>)>,
     },
     Leader(Leadership),
 }
@@ -130,7 +132,7 @@ pub enum Timer {
     Election,
     /// A leader's next heartbeat is due.
     Heartbeat,
-    /// What a leader has sent ahead it stores itself.
+    /// What a leader has sent ahead it stores itself; a candidate, its own vote.
     Store,
 }
 

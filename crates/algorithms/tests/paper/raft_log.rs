@@ -27,6 +27,9 @@ fn led(size: u32, switches: &[Switch]) -> Stage<RaftLog> {
     let mut stage = stage(size, switches);
     stage.fire(p(1), Timer::Election);
     stage.drain(&mut Dice(0));
+    if switches.contains(&Switch::Ahead) {
+        stage.fire(p(1), Timer::Store);
+    }
     beat(&mut stage, 1);
     stage.take_seen();
     stage

@@ -18,6 +18,13 @@
 //! said yes to it and asks later has waited in vain, and is not refused: it may reach a majority
 //! where the other does not. With check-quorum a leader whom no majority has answered for an
 //! election timeout steps down, so that its users do not wait for ever. Safety needs none of it.
+//!
+//! **Ahead**: with that variant a candidate asks for votes before its own is saved, so that its disk
+//! and those of the others work at the same time. Whoever is elected saves its vote with that step
+//! at the latest, before anybody hears of it: so it never leads in that term again. Whoever crashes
+//! before has led nobody. It may vote for another in that term, as nobody has counted on its vote;
+//! or stand in it once more, and a vote that it was given before is as good as then, as what a log
+//! takes in between only makes it more up to date.
 
 use alloc::collections::VecDeque;
 use alloc::vec;
@@ -84,11 +91,17 @@ impl RaftLog {
 
     /// Begins a term, with a vote for ourselves.
     pub(super) fn stand(&mut self, fx: &mut impl Effects<Self>) {
+        let electors = self.electors();
+        let saved = (self.has(Switch::Ahead) && !electors.is_empty())
+            .then_some((self.term, self.voted_for));
+        if saved.is_some() {
+            fx.set_timer(Timer::Store, Delay::NONE);
+        }
         self.term += 1;
         self.voted_for = Some(self.group.me());
-        self.role = Role::Candidate { votes: self.only_me() };
+        self.role = Role::Candidate { votes: self.only_me(), saved };
         let (term, last) = (self.term, self.log.last());
-        fx.broadcast(&self.electors(), Message::RequestVote { term, last });
+        fx.broadcast(&electors, Message::RequestVote { term, last });
         self.lead_if_elected(fx);
     }
 
@@ -100,7 +113,7 @@ impl RaftLog {
         fx: &mut impl Effects<Self>,
     ) {
         self.notice(term, fx);
-        if let Role::Candidate { votes } = &mut self.role
+        if let Role::Candidate { votes, .. } = &mut self.role
             && granted
             && term == self.term
         {
@@ -111,11 +124,12 @@ impl RaftLog {
 
     /// Begins to lead, with an entry of our own term: once that is committed, so is all before it.
     pub(super) fn lead_if_elected(&mut self, fx: &mut impl Effects<Self>) {
-        let Role::Candidate { votes } = &self.role else { return };
+        let Role::Candidate { votes, .. } = &self.role else { return };
         if !self.are_majority(votes) {
             return;
         }
         let heard = votes.clone();
+        self.keep_ahead(fx);
         let progress = Progress::behind(self.log.last().index);
         self.role = Role::Leader(Leadership {
             peers: vec![progress; self.group.size() as usize],
@@ -128,7 +142,7 @@ impl RaftLog {
             changed: None,
         });
         fx.emit(Event::Leading { term: self.term });
-        self.store(Entry { term: self.term, content: Content::Nothing }, fx);
+        self.take(Entry { term: self.term, content: Content::Nothing }, fx);
         self.commit_by_majority(fx);
         self.beat(fx);
     }
@@ -203,6 +217,7 @@ impl RaftLog {
         }
         fx.set_timer(Timer::Election, self.patience());
         if self.leader() != Some(leader) {
+            self.keep_ahead(fx);
             self.role = Role::Follower { leader: Some(leader) };
             fx.emit(Event::Following { term: self.term, leader: Some(leader) });
         }

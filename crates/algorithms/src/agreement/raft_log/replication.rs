@@ -16,7 +16,7 @@
 //! not over an entry. A lost message is noticed by the next heartbeat, which comes behind what was
 //! lost.
 //!
-//! **Ahead** (10.2.1): a leader may send an entry before it stores it, so that its disk and those
+//! **Ahead** (10.2.1): a leader may send an entry before it stores it, the first of its term too, so that its disk and those
 //! of the others work at the same time. It stores it in the step after, and does not count its own
 //! copy before. Whoever crashes in between has lost an entry that was not committed, and never
 //! leads in that term again, so nobody makes another one of the same term at the same index.
@@ -82,14 +82,19 @@ impl RaftLog {
         }
         proposed.push_back((self.log.last().index + 1, ticket));
         let entry = Entry { term: self.term, content };
+        self.take(entry, fx);
+        self.commit_by_majority(fx);
+        for follower in &self.followers() {
+            self.send_news(follower, fx);
+        }
+    }
+
+    /// Takes an entry as a leader, to be stored before it is sent, or after.
+    pub(super) fn take(&mut self, entry: Entry, fx: &mut impl Effects<Self>) {
         let has_others = !self.followers().is_empty();
         match has_others && self.has(Switch::Ahead) {
             true => self.put_ahead(entry, fx),
             false => self.store(entry, fx),
-        }
-        self.commit_by_majority(fx);
-        for follower in &self.followers() {
-            self.send_news(follower, fx);
         }
     }
 
@@ -112,6 +117,11 @@ impl RaftLog {
     /// Nothing is ahead of what is stored any more.
     pub(super) fn keep_ahead(&mut self, fx: &mut impl Effects<Self>) {
         let first = self.durable() + 1;
+        if let Role::Candidate { saved, .. } = &mut self.role
+            && saved.take().is_some()
+        {
+            fx.cancel_timer(Timer::Store);
+        }
         let Role::Leader(Leadership { ahead, .. }) = &mut self.role else { return };
         if core::mem::take(ahead) == 0 {
             return;

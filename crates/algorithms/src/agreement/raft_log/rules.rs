@@ -102,9 +102,10 @@ impl RaftLog {
 
     /// What is saved: the term, the vote, the snapshot and every entry that was answered for.
     pub(super) fn saved(&self) -> Stable {
+        let (term, voted_for) = self.saved_vote();
         let mut saved = Stable {
-            term: self.term,
-            voted_for: self.voted_for,
+            term,
+            voted_for,
             snapshot: self.snapshot.clone(),
             head: self.log.base(),
             log: self.log.clone(),

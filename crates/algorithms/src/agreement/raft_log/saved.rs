@@ -8,9 +8,9 @@ use alloc::sync::Arc;
 
 use tenure_core::ProcessId;
 
-use super::RaftLog;
 use super::log::{Log, Place};
 use super::snapshot::Snapshot;
+use super::{RaftLog, Role};
 
 /// What survives a crash, or a change to it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -37,18 +37,27 @@ impl RaftLog {
         let keeps = self.log.alike(&saved.log);
         let is_all = keeps == self.durable() && keeps == saved.log.last().index;
         let heads = (self.log.base(), &self.snapshot) == (saved.head, &saved.snapshot);
-        if is_all && heads && (self.term, self.voted_for) == (saved.term, saved.voted_for) {
+        let (term, voted_for) = self.saved_vote();
+        if is_all && heads && (term, voted_for) == (saved.term, saved.voted_for) {
             return None;
         }
         let mut log = self.log.part(keeps);
         log.drop_from(self.durable() + 1);
         Some(Stable {
-            term: self.term,
-            voted_for: self.voted_for,
+            term,
+            voted_for,
             snapshot: self.snapshot.clone().filter(|now| saved.snapshot.as_ref() != Some(now)),
             head: self.log.base(),
             log,
         })
+    }
+
+    /// The term and the vote that are saved at the end of a step.
+    pub(super) fn saved_vote(&self) -> (u64, Option<ProcessId>) {
+        match &self.role {
+            Role::Candidate { saved: Some(saved), .. } => *saved,
+            _ => (self.term, self.voted_for),
+        }
     }
 }
 

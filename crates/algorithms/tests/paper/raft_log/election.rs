@@ -3,9 +3,10 @@
 use tenure_algorithms::agreement::RaftLog;
 use tenure_algorithms::agreement::raft_log::{Switch, Timer};
 use tenure_core::service::log::Event;
+use tenure_core::{Algorithm, Protocol};
 use tenure_trace::{Dice, Stage};
 
-use super::{append, cut_off, led, lose_all, told};
+use super::{append, commits, cut_off, led, lose_all, stage, told};
 use crate::support::p;
 
 /// 9.6.
@@ -92,4 +93,57 @@ fn who_goes_on_and_is_not_elected_stands_in_nobodys_way() {
     assert_eq!(leads_next(&mut stage, 0), [], "P3 has P5's word and its own");
     stage.fire(p(5), Timer::Election);
     assert_eq!(leads_next(&mut stage, 0), [(5, Event::Leading { term: 2 })]);
+}
+
+const AHEAD: &[Switch] = &[Switch::Ahead, Switch::NoPreVote];
+
+/// What P1 would come back with.
+fn saved(stage: &Stage<RaftLog>) -> <RaftLog as Protocol>::Stable {
+    stage.process(p(1)).expect("it is up").stable()
+}
+
+#[test]
+fn who_asks_ahead_saves_its_own_vote_while_others_save_theirs() {
+    let mut stage = stage(3, AHEAD);
+    let before = saved(&stage);
+    stage.fire(p(1), Timer::Election);
+    assert_eq!(stage.queue((p(1), p(2))).len(), 1, "it asks in the same step");
+    assert_eq!(saved(&stage), before, "for which nothing is to be saved");
+    stage.fire(p(1), Timer::Store);
+    assert_ne!(saved(&stage), before, "now its vote is");
+    let voted = saved(&stage);
+    assert_eq!(leads_next(&mut stage, 0), [(1, Event::Leading { term: 1 })]);
+    assert_eq!(saved(&stage), voted, "the first entry is sent before it is stored, too");
+    stage.fire(p(1), Timer::Store);
+    assert_eq!(commits(&told(&mut stage)), [(1, 1)]);
+}
+
+/// It may be elected before it saves its vote: then that is saved before anybody hears of it.
+#[test]
+fn whoever_leads_has_saved_its_vote() {
+    let mut stage = stage(3, AHEAD);
+    stage.fire(p(1), Timer::Election);
+    assert_eq!(leads_next(&mut stage, 0), [(1, Event::Leading { term: 1 })]);
+    stage.crash(p(1));
+    stage.recover(p(1));
+    stage.fire(p(1), Timer::Election);
+    let stands = stage.process(p(1)).expect("it is up").highest_term();
+    assert_eq!(stands, 2, "never again in the term in which it led");
+    // The others have its first entry, which it had sent ahead.
+    assert_eq!(leads_next(&mut stage, 0), []);
+    stage.fire(p(2), Timer::Election);
+    assert_eq!(leads_next(&mut stage, 0), [(2, Event::Leading { term: 3 })]);
+}
+
+#[test]
+fn who_crashes_before_its_vote_is_saved_may_stand_again_or_vote_for_another() {
+    let mut stage = stage(3, AHEAD);
+    stage.fire(p(1), Timer::Election);
+    lose_all(&mut stage, 1, 3);
+    stage.crash(p(1));
+    stage.recover(p(1));
+    stage.fire(p(3), Timer::Election);
+    stage.fire(p(3), Timer::Store);
+    lose_all(&mut stage, 1, 2);
+    assert_eq!(leads_next(&mut stage, 0), [(3, Event::Leading { term: 1 })], "with P1's vote");
 }
