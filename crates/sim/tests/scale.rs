@@ -3,11 +3,14 @@
 #[path = "sim/common/mod.rs"]
 mod common;
 
+use std::collections::VecDeque;
 use std::sync::atomic::AtomicBool;
 
 use allocation_counter::{AllocationInfo, measure};
 use common::{Extrema, Permission, Ring, Rule};
-use tenure_core::{ProcessId, Rank};
+use tenure_algorithms::agreement::{RaftLog, raft_log};
+use tenure_core::service::log::{self, Payload};
+use tenure_core::{Batch, Group, Input, ProcessId, Protocol, Rank, Still};
 use tenure_sim::{
     Chance, Configs, Controls, Ended, Random, Settings, Simulation, Span, Watched, Workload,
 };
@@ -108,4 +111,63 @@ fn whoever_stops_a_large_group_does_not_wait_until_all_have_asked() {
     let simulation = Simulation::<Permission>::new(Rule::Stamps, settings);
     let report = simulation.run_with(Controls::new().stopped_by(&stop)).unwrap();
     assert_eq!((report.ended, report.metrics.sent), (Ended::Stopped, 0));
+}
+
+/// A group that keeps a log, its messages carried one after the other; the first of it leads.
+struct Keepers {
+    processes: Vec<RaftLog>,
+    batch: Batch<RaftLog, Still>,
+    under_way: VecDeque<(ProcessId, ProcessId, raft_log::Message)>,
+}
+
+impl Keepers {
+    fn led(size: u32) -> Self {
+        let mut batch = Batch::default();
+        let config = raft_log::Config::plain(size, 1);
+        let boot = |me| RaftLog::boot(Group::new(ProcessId(me), size), &config, None, &mut batch);
+        let processes = (0..size).map(boot).collect();
+        batch.clear();
+        let mut group = Keepers { processes, batch, under_way: VecDeque::new() };
+        // The first misses its leader, then asks.
+        (0..2).for_each(|_| group.input(Input::Timer(raft_log::Timer::Election)));
+        group
+    }
+
+    fn append(&mut self, payload: &Payload) {
+        let payload = payload.clone();
+        self.input(Input::Command(log::Command::Append { ticket: 1, payload }));
+    }
+
+    fn input(&mut self, input: Input<RaftLog>) {
+        self.step(ProcessId(0), input);
+        while let Some((from, to, message)) = self.under_way.pop_front() {
+            self.step(to, Input::Message { from, message });
+        }
+    }
+
+    fn step(&mut self, at: ProcessId, input: Input<RaftLog>) {
+        self.processes[at.index()].step(input, &mut self.batch);
+        let messages = self.batch.messages.drain(..);
+        self.under_way.extend(messages.map(|(to, message)| (at, to, message)));
+        self.batch.clear();
+    }
+}
+
+/// What an entry allocates is a list in each message, which owns what it carries, and room in each
+/// log for 64 at a time.
+#[test]
+fn a_log_allocates_nothing_but_for_its_entries_and_for_those_that_it_sends() {
+    for size in [3, 5] {
+        let mut group = Keepers::led(size);
+        let payload = Payload::new([7; 16]);
+        (0..1000).for_each(|_| group.append(&payload));
+        let beat = || (0..1000).for_each(|_| group.input(Input::Timer(raft_log::Timer::Heartbeat)));
+        assert_eq!(measure(beat).count_total, 0, "nothing is appended");
+        let entries = 6400;
+        let appended = measure(|| (0..entries).for_each(|_| group.append(&payload)));
+        let others = u64::from(size) - 1;
+        let of_messages = entries * others;
+        let of_logs = appended.count_total - of_messages;
+        assert!(of_logs > 0 && of_logs <= entries * u64::from(size) / 8, "{size}: {of_logs}");
+    }
 }
