@@ -210,7 +210,9 @@ fn what_a_runner_had_not_saved_is_lost_again() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("found.ndjson");
     for (check, property) in [
-        ("raft -n 3 --initiators 0 --term-max 1", "one-leader-per-term"),
+        ("raft -n 3 --initiators 1 --term-max 1", "agreement"),
+        ("leased -n 2", "mutual-exclusion"),
+        ("bully -n 3", "progress"),
         (
             "raft-log -n 3 --entries 0 --term-max 1 --variant no-pre-vote \
              --property one-leader-per-term",
