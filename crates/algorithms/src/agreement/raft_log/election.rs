@@ -19,12 +19,12 @@
 //! where the other does not. With check-quorum a leader whom no majority has answered for an
 //! election timeout steps down, so that its users do not wait for ever. Safety needs none of it.
 //!
-//! **Ahead**: with that variant a candidate asks for votes before its own is saved, so that its disk
-//! and those of the others work at the same time. Whoever is elected saves its vote with that step
-//! at the latest, before anybody hears of it: so it never leads in that term again. Whoever crashes
-//! before has led nobody. It may vote for another in that term, as nobody has counted on its vote;
-//! or stand in it once more, and a vote that it was given before is as good as then, as what a log
-//! takes in between only makes it more up to date.
+//! **Ahead**: with that variant a candidate asks for votes before its own is saved, so that its
+//! disk and those of the others work at the same time. Whoever is elected saves its vote with that
+//! step at the latest, before anybody hears of it: so it never leads in that term again. Whoever
+//! crashes before has led nobody. It may vote for another in that term, as nobody has counted on
+//! its vote; or stand in it once more, and a vote that it was given before is as good as then, as
+//! what a log takes in between only makes it more up to date.
 
 use alloc::collections::VecDeque;
 use alloc::vec;

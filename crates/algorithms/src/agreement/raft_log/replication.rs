@@ -16,10 +16,11 @@
 //! not over an entry. A lost message is noticed by the next heartbeat, which comes behind what was
 //! lost.
 //!
-//! **Ahead** (10.2.1): a leader may send an entry before it stores it, the first of its term too, so that its disk and those
-//! of the others work at the same time. It stores it in the step after, and does not count its own
-//! copy before. Whoever crashes in between has lost an entry that was not committed, and never
-//! leads in that term again, so nobody makes another one of the same term at the same index.
+//! **Ahead** (10.2.1): a leader may send an entry before it stores it, the first of its term too,
+//! so that its disk and those of the others work at the same time. It stores it in the step after,
+//! and does not count its own copy before. Whoever crashes in between has lost an entry that was
+//! not committed, and never leads in that term again, so nobody makes another one of the same term
+//! at the same index.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
