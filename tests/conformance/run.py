@@ -69,6 +69,46 @@ defrag
 auth status
 user list
 move-leader 1
+elect president me
+elect --listen president
+watch --prefix w/ -- echo changed
+snapshot save saved
+snapshot status saved
+snapshot status nowhere
+member remove 1
+lease keep-alive 99 --once
+get a --consistency=s
+del "" --from-key
+put a 1 --prev-kv -w json
+user add root:one
+user add bob:two
+user add bob:two
+user list
+role add jobs
+role grant-permission jobs readwrite jobs/ --prefix=true
+role grant-permission jobs read only
+role get jobs
+role get nobody
+user grant-role bob jobs
+user grant-role root root
+user get bob
+auth enable
+put a 1
+--user bob:two put jobs/a 1
+--user bob:two put other 1
+--user bob:two get jobs/a
+--user bob:two get other
+--user bob:wrong get jobs/a
+--user bob:two lock jobs/lock echo inside
+--user bob:two user list
+--user root:one user passwd bob --interactive=false
+--user root:one role revoke-permission jobs only
+--user root:one user revoke-role bob jobs
+--user bob:two get jobs/a
+--user root:one user delete bob
+--user root:one role delete jobs
+--user root:one auth disable
+get jobs/a
 """.strip().splitlines()
 
 TXNS = [
@@ -115,13 +155,16 @@ POSTS = [
 
 # Where we say something else than etcd on purpose, by line: why.
 NAMED = {
-    "user list": "users are not kept in the store: it is not served",
+    "snapshot status saved": "the file is a store of Tenure: `tenure snapshot status` reads it",
     "auth status": "3.4 asks for nothing that has an answer here",
     "move-leader 1": "another sentence where there is nobody to lead",
     "lock lock/one sh -c \"exit 3\"": "the log of the client has the time in it",
     "/v3/cluster/member/list": "the names and addresses of members",
     "member list": "the names and addresses of members",
 }
+
+# Where clients write files.
+SCRATCH = tempfile.TemporaryDirectory()
 
 
 def normal(text):
@@ -136,7 +179,7 @@ def run(program, address, words, given=None):
         env.pop(name, None)
     try:
         done = subprocess.run([program] + words, env=env, input=given or "", text=True, timeout=3,
-                              capture_output=True)
+                              capture_output=True, cwd=SCRATCH.name)
         return f"{done.returncode}\n{done.stdout}{done.stderr}"
     except subprocess.TimeoutExpired as late:
         said = (late.stdout or b"").decode() + (late.stderr or b"").decode()
