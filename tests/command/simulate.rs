@@ -545,3 +545,19 @@ fn an_interrupted_run_is_partial_in_json_too() {
         std::fs::remove_file(&file).unwrap();
     }
 }
+
+#[test]
+fn a_group_that_does_not_fit_into_memory_ends_with_a_sentence() {
+    for (size, status, told) in [
+        (2_000_000, 2, "a group of 2000000 processes does not fit into memory"),
+        (100_000, 3, "half of the memory here; a smaller group takes less"),
+    ] {
+        let script = "ulimit -v 1000000; exec \"$0\" simulate bully -n \"$1\"";
+        let mut command = Command::new("sh");
+        command.args(["-c", script, env!("CARGO_BIN_EXE_tenure"), &size.to_string()]);
+        let ended = command.output().expect("a shell");
+        let error = String::from_utf8_lossy(&ended.stderr);
+        assert_eq!(ended.status.code(), Some(status), "{error}");
+        assert!(error.contains(told) && error.lines().count() == 1, "{error}");
+    }
+}

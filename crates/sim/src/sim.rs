@@ -210,7 +210,11 @@ impl<P: Recorded> Simulation<P> {
 
     pub(crate) fn check(&self) -> Result<(), SettingsError> {
         self.settings.check()?;
-        self.configs.check(self.settings.size)
+        let size = self.settings.size;
+        // Nothing else is as large from the beginning, and what is not to be had ends the program.
+        let room = Vec::<P>::new().try_reserve_exact(size as usize);
+        room.map_err(|_| SettingsError::Large { size })?;
+        self.configs.check(size)
     }
 
     fn run_settings(

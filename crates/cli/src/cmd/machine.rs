@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Once;
 use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
@@ -50,32 +51,42 @@ pub(crate) fn one_thread() -> Result<tokio::runtime::Runtime, Failure> {
 /// Interrupts this process when half of the machine's memory is taken, and ends it when that does
 /// not help, before the machine stands still.
 pub(crate) fn guard_memory() {
-    let Some(all) = memory() else { return };
-    thread::spawn(move || {
-        let mut told = 0;
-        while let Some(taken) = taken() {
-            if told > PATIENCE || taken > all / 4 * 3 {
-                std::process::exit(Status::Incomplete as i32);
-            }
-            told += u32::from(told > 0);
-            if taken > all / 2 && told == 0 {
-                told = 1;
-                let gigabytes = all as f64 / 2e9;
-                eprintln!(
-                    "{}: stopped: it takes more than {gigabytes:.1} GB, half of the memory here; \
-                     a smaller group takes less",
-                    program::name()
-                );
-                interrupt::flag().store(true, Ordering::Relaxed);
-            }
-            thread::sleep(OFTEN);
+    static GUARDED: Once = Once::new();
+    GUARDED.call_once(|| {
+        if let Some(all) = memory() {
+            thread::spawn(move || guard(all));
         }
     });
 }
 
-/// How much memory this process has.
-fn taken() -> Option<u64> {
-    kilobytes(&fs::read_to_string("/proc/self/status").ok()?, "VmRSS:")
+fn guard(all: u64) {
+    // Where addresses are few, those that were asked for count, used or not: a list that grows asks
+    // for twice of what it has, and what is not to be had ends the program without a word.
+    let is_tight = getrlimit(Resource::As).current.is_some_and(|limit| limit <= all);
+    let (counted, patience) = if is_tight { ("VmSize:", 1) } else { ("VmRSS:", PATIENCE) };
+    let mut told = 0;
+    while let Some(taken) = taken(counted) {
+        if told > patience || taken > all / 4 * 3 {
+            std::process::exit(Status::Incomplete as i32);
+        }
+        told += u32::from(told > 0);
+        if taken > all / 2 && told == 0 {
+            told = 1;
+            let gigabytes = all as f64 / 2e9;
+            eprintln!(
+                "{}: stopped: it takes more than {gigabytes:.1} GB, half of the memory here; \
+                 a smaller group takes less",
+                program::name()
+            );
+            interrupt::flag().store(true, Ordering::Relaxed);
+        }
+        thread::sleep(OFTEN);
+    }
+}
+
+/// How much memory this process has, by a line of what the system tells of it.
+fn taken(line: &str) -> Option<u64> {
+    kilobytes(&fs::read_to_string("/proc/self/status").ok()?, line)
 }
 
 /// A line of the files in which the system tells of memory, in bytes.
@@ -120,6 +131,6 @@ mod tests {
         assert_eq!(told("MemTotal:       24684084 kB\nMemFree: 1 kB\n"), Some(24_684_084 << 10));
         assert_eq!(told("MemFree: 1 kB\n"), None);
         assert!(memory().is_none_or(|bytes| bytes > 0));
-        assert!(taken().is_none_or(|bytes| bytes > 0));
+        assert!(taken("VmRSS:").is_none_or(|bytes| bytes > 0));
     }
 }

@@ -12,6 +12,12 @@ pub enum SettingsError {
     /// A group needs somebody.
     #[error("a group of 0 processes cannot run; give at least 1")]
     Nobody,
+    /// A group whose processes alone take more memory than there is.
+    #[error("a group of {size} processes does not fit into memory; give a smaller one")]
+    Large {
+        /// How many processes.
+        size: u32,
+    },
     /// A duration that cannot be read.
     #[error("“{text}” is no duration; write units as 1.5, 1..3, exp:2 or lognormal:1,0.5")]
     Duration {

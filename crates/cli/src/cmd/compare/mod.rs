@@ -17,6 +17,7 @@ use tenure_lessons::nearest;
 use super::failure::{Failure, Status};
 use super::group::Ids;
 use super::interrupt;
+use super::machine::guard_memory;
 use super::output::{Format, no_effect, print, print_json};
 use super::program;
 use super::simulate::experiment::{Interrupt, Outcome};
@@ -157,6 +158,7 @@ fn compared(options: &Options) -> Result<(Data, Status), Failure> {
     if group.ids.is_none() && group.loads.is_none() {
         group.ids = Some(Ids::Random);
     }
+    guard_memory();
     let interrupt = Interrupt::watch();
     let mut algorithms = Vec::new();
     let mut worst = Status::Held;
