@@ -95,3 +95,21 @@ fn names_of_a_service_neither_paint_nor_break_a_table() {
         assert!(both.contains(told) && !both.contains(obeys), "{line}: {seen}");
     }
 }
+
+#[test]
+fn a_backup_without_end_ends_with_a_sentence_and_leaves_nothing() {
+    let piece = format!("{{\"result\":{{\"blob\":\"{}\"}}}}\n", "AAAA".repeat(10_000));
+    let endless = liar(move |stream| {
+        stream.write_all(b"HTTP/1.0 200 OK\r\n\r\n")?;
+        loop {
+            stream.write_all(piece.as_bytes())?;
+        }
+    });
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("backup").display().to_string();
+    let ended = tenure(&format!("snapshot save --max-size 1M --endpoints {endless} {file}"));
+    let error = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(4), "{error}");
+    assert!(error.contains("longer than --max-size allows, 1048576 bytes"), "{error}");
+    assert_eq!(folder.path().read_dir().expect("a folder").count(), 0);
+}

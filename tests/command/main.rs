@@ -1,6 +1,7 @@
 //! The command `tenure` as a script meets it: what it prints, and the status that it ends with.
 
 mod agreements;
+mod calls;
 mod check;
 mod costs;
 mod doubtful;

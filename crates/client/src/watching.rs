@@ -89,7 +89,8 @@ impl Watching {
             Ok(Some(answer)) => {
                 self.told.extend(answer.events.into_iter().filter_map(news));
                 if let Some(News::Put(kv) | News::Deleted(kv)) = self.told.back() {
-                    self.asked.start_revision = self.asked.start_revision.max(kv.mod_revision + 1);
+                    let next = kv.mod_revision.saturating_add(1);
+                    self.asked.start_revision = self.asked.start_revision.max(next);
                 }
                 Ok(())
             }

@@ -11,6 +11,7 @@ use tenure_server::{Backup, BackupError, Config};
 use super::endpoint::{Endpoints, bytes};
 use super::failure::{Failure, Status};
 use super::output::{Format, print, print_json};
+use super::size::size;
 
 /// So many revisions more than the backup has: more than a cluster makes in weeks.
 const BUMP: u64 = 1_000_000_000;
@@ -38,6 +39,9 @@ struct Save {
     /// The file to make
     #[arg(value_name = "FILE")]
     file: PathBuf,
+    /// How large the file may become: whoever sends it may send without end
+    #[arg(long, value_name = "SIZE", value_parser = size, default_value = "8G")]
+    max_size: u64,
     #[command(flatten)]
     endpoints: Endpoints,
     /// How to print what was saved
@@ -119,14 +123,20 @@ fn tell(backup: &Backup, file: &Path, format: Format) -> Result<Status, Failure>
     Ok(Status::Held)
 }
 
-fn saved(Save { file, endpoints, format }: &Save) -> Result<Status, Failure> {
+fn saved(Save { file, max_size, endpoints, format }: &Save) -> Result<Status, Failure> {
     let part = PathBuf::from(format!("{}.part", file.display()));
     let cannot = |error: io::Error| {
         Failure::environment(format!("cannot write {}: {error}", part.display()))
     };
     let fetched = File::create(&part).map_err(cannot).and_then(|mut to| {
+        let mut left = *max_size;
         endpoints.ask_for_lines("/v3/maintenance/snapshot", &json!({}), |piece| {
-            to.write_all(&bytes(&piece["blob"])).map_err(cannot)
+            let piece = bytes(&piece["blob"]);
+            left = left.checked_sub(piece.len() as u64).ok_or_else(|| {
+                let says = "is longer than --max-size allows";
+                Failure::environment(format!("what is sent {says}, {max_size} bytes"))
+            })?;
+            to.write_all(&piece).map_err(cannot)
         })?;
         to.sync_all().map_err(cannot)?;
         let backup = read(&part)?;
