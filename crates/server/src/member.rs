@@ -124,8 +124,7 @@ pub(crate) struct Member {
 
 impl Member {
     /// Opens what it stands on, and starts its log. The task ends when the log does.
-    pub(crate) fn start(config: &Config) -> Result<(Arc<Member>, Log), ServeError> {
-        let plan = config.plan()?;
+    pub(crate) fn start(config: &Config, plan: Plan) -> Result<(Arc<Member>, Log), ServeError> {
         let owner = owner(config, &plan);
         let Owner { cluster, process: me, group_size: size } = owner.clone();
         let mut store = Store::open(&plan.directory, &owner, SCHEMA)?;

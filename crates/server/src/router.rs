@@ -1,6 +1,5 @@
 //! From the path of a request to what serves it.
 
-use std::fmt::Write;
 use std::future::Future;
 use std::net::SocketAddr;
 use std::pin::Pin;
@@ -33,11 +32,9 @@ type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
 pub(crate) async fn call(member: Arc<Member>, request: Request<Body>) -> Response<Body> {
     let time = request.headers().get("grpc-timeout").and_then(|it| time_of(it.to_str().ok()?));
     let (visited, path) = (member.clone(), request.uri().path().to_owned());
-    let mut who = request.extensions().get::<SocketAddr>().map_or_else(String::new, describe);
+    let address = request.extensions().get::<SocketAddr>().copied();
     let asker = asker(&member, request.headers());
-    if let Ok(Asker::User(name)) = &asker {
-        let _ = write!(who, "user {name:?}");
-    }
+    let who = described(address, asker.as_ref().ok());
     let called = async {
         match asker {
             Ok(asker) => route(Caller::new(member, asker), request).await,
@@ -57,8 +54,13 @@ pub(crate) async fn call(member: Arc<Member>, request: Request<Body>) -> Respons
     status.into_http()
 }
 
-fn describe(address: &SocketAddr) -> String {
-    format!("{address} ")
+/// Who asks, as the log says it.
+fn described(address: Option<SocketAddr>, asker: Option<&Asker>) -> String {
+    let address = address.map_or("somebody".to_owned(), |address| address.to_string());
+    match asker {
+        Some(Asker::User(name)) => format!("{address} user {name:?}"),
+        _ => address,
+    }
 }
 
 /// Who asks, as their token says where everybody has to say it.
@@ -362,6 +364,16 @@ where
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_is_refused_is_named_with_what_is_known_of_them() {
+        let address = Some(SocketAddr::from(([127, 0, 0, 1], 7)));
+        let user = Asker::User("a b".into());
+        assert_eq!(described(address, Some(&user)), "127.0.0.1:7 user \"a b\"");
+        assert_eq!(described(address, Some(&Asker::Anybody)), "127.0.0.1:7");
+        assert_eq!(described(address, None), "127.0.0.1:7");
+        assert_eq!(described(None, Some(&user)), "somebody user \"a b\"");
+    }
 
     #[test]
     fn times_are_read_as_grpc_writes_them() {

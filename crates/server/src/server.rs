@@ -56,15 +56,19 @@ impl Server {
     ///
     /// [`ServeError`]; nothing is left running.
     pub async fn start(config: &Config) -> Result<Server, ServeError> {
-        let plan = config.plan()?;
+        let mut plan = config.plan()?;
         let tls = plan.certificates.as_ref().map(Tls::read).transpose()?.map(Arc::new);
         let mut listeners = Vec::new();
-        for Place { address, is_sealed } in plan.clients {
-            let tls = tls.clone().filter(|_| is_sealed);
-            listeners.push((listener::bind(address).await?, tls));
+        for Place { address, is_sealed } in &plan.clients {
+            let tls = tls.clone().filter(|_| *is_sealed);
+            listeners.push((listener::bind(*address).await?, tls));
         }
-        let addresses = listeners.iter().filter_map(|(it, _)| it.local_addr().ok()).collect();
-        let (member, log) = Member::start(config)?;
+        let addresses = listeners.iter().filter_map(|(it, _)| it.local_addr().ok());
+        let addresses: Vec<SocketAddr> = addresses.collect();
+        if config.advertise_client_urls.is_none() {
+            plan.client_urls = chosen(&plan.client_urls, &addresses);
+        }
+        let (member, log) = Member::start(config, plan)?;
         Ok(Server { member, log, listeners, addresses })
     }
 
@@ -121,4 +125,14 @@ impl Server {
             },
         }
     }
+}
+
+/// URLs with the ports that the system chose, where it was to choose one.
+fn chosen(urls: &[String], addresses: &[SocketAddr]) -> Vec<String> {
+    let both = urls.iter().zip(addresses);
+    both.map(|(url, address)| match url.strip_suffix(":0") {
+        Some(host) => format!("{host}:{}", address.port()),
+        None => url.clone(),
+    })
+    .collect()
 }

@@ -38,3 +38,15 @@ fn everything_is_there_as_json() {
     assert_eq!(told["message"], "etcdserver: requested lease not found");
     assert_eq!(post(address, "/v3/nothing", &json!({})).expect("an answer").0, 404);
 }
+
+#[test]
+fn a_member_is_told_of_with_the_port_that_the_system_chose() {
+    let files = Files::alone();
+    let member = Member::start(&files.files[0]);
+    let told = || member.ask("/v3/cluster/member/list", &json!({}));
+    let (first, own) = (told(), format!("http://{}", member.address));
+    assert_eq!(first["members"][0]["clientURLs"], json!([own]), "{first}");
+    // All members know it by the time that something was committed.
+    member.put("a", "1");
+    assert_eq!(told()["members"][0]["clientURLs"], json!([own]));
+}
