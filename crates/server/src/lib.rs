@@ -23,6 +23,7 @@ mod errand;
 pub mod exercise;
 mod gateway;
 mod image;
+mod intake;
 mod leases;
 mod listener;
 mod member;
@@ -37,6 +38,7 @@ mod state;
 #[cfg_attr(not(feature = "tls"), path = "tls_none.rs")]
 mod tls;
 mod url;
+mod visits;
 
 pub use backup::{Backup, BackupError, Summary};
 pub use config::{Certificates, ClusterState, Config, ConfigError, Member, Place, Plan};

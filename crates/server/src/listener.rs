@@ -3,39 +3,35 @@
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::pin::pin;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use http::{Method, Request, Response, StatusCode, header};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
-use rustix::process::{Resource, getrlimit};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use tonic::body::Body;
-use tracing::warn;
 
 use crate::member::{Member, ServeError};
 use crate::tls::Tls;
 use crate::{gateway, metrics, router};
-
-/// How many connections there are at most.
-const CONNECTIONS: usize = 20_000;
-
-/// How many descriptors clients leave for the other members and for files, or half of all where
-/// that is less.
-const KEPT: usize = 256;
 
 /// How many calls one connection has under way at most.
 const CALLS: u32 = 20_000;
 
 /// How many bytes of one answer wait for a client at most, beside the piece that is under way.
 const AHEAD: usize = 64 << 10;
+
+/// How many bytes of one request wait to be read at most, and half of those of a connection.
+const UNREAD: u32 = 128 << 10;
+
+/// How long one who has to leave may take for what is under way.
+const PARTING: Duration = Duration::from_secs(1);
 
 /// How long a connection may be silent before it is asked whether somebody is there, and how long
 /// an answer may take.
@@ -47,50 +43,6 @@ pub(crate) async fn bind(address: SocketAddr) -> Result<TcpListener, ServeError>
     TcpListener::bind(address).await.map_err(failed)
 }
 
-/// What became of those who connected.
-#[derive(Debug)]
-pub(crate) struct Visits {
-    places: Arc<Semaphore>,
-    /// How many places there are in all.
-    most: usize,
-    /// Whose certificate was wrong or missing, or who spoke no TLS where that is needed.
-    pub(crate) refused: AtomicU64,
-    /// Who said what no client says.
-    pub(crate) broken: AtomicU64,
-    /// When the last of them was told of in the log.
-    told: Mutex<Option<Instant>>,
-}
-
-impl Visits {
-    pub(crate) fn new() -> Self {
-        let descriptors = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
-        let most = most_connections(usize::try_from(descriptors).unwrap_or(usize::MAX));
-        let places = Arc::new(Semaphore::new(most));
-        let (refused, broken) = (AtomicU64::new(0), AtomicU64::new(0));
-        Visits { places, most, refused, broken, told: Mutex::default() }
-    }
-
-    /// How many are connected.
-    pub(crate) fn now(&self) -> usize {
-        self.most - self.places.available_permits()
-    }
-
-    /// Somebody was refused: the log says so, once in a second.
-    fn note(&self, count: &AtomicU64, who: SocketAddr, why: &dyn std::fmt::Display) {
-        let number = count.fetch_add(1, Ordering::Relaxed) + 1;
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        if told.is_none_or(|told| told.elapsed() >= Duration::from_secs(1)) {
-            *told = Some(Instant::now());
-            warn!("{who} was refused, number {number} of its sort: {why}");
-        }
-    }
-}
-
-/// How many connections there may be where a process has so many descriptors.
-fn most_connections(descriptors: usize) -> usize {
-    descriptors.saturating_sub(KEPT).max(descriptors / 2).min(CONNECTIONS)
-}
-
 /// Serves whoever connects, for ever; over TLS, where certificates are given.
 pub(crate) async fn serve(
     listener: TcpListener,
@@ -98,13 +50,12 @@ pub(crate) async fn serve(
     member: Arc<Member>,
 ) -> Infallible {
     loop {
-        let places = member.visits.places.clone();
-        let place = places.acquire_owned().await.expect("nobody closes it");
         let Ok((stream, who)) = listener.accept().await else {
             // No descriptor is left, as likely as not: some of them are given back.
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
         };
+        let place = member.visits.place().await;
         let _ = stream.set_nodelay(true);
         let (member, tls) = (member.clone(), tls.clone());
         tokio::spawn(async move {
@@ -124,24 +75,28 @@ async fn converse<S>(stream: S, who: SocketAddr, member: Arc<Member>)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let answers = member.clone();
-    let answer = move |mut request: Request<Incoming>| {
+    let (answers, visit) = (member.clone(), member.visits.arrived());
+    let leaves = visit.leaves();
+    let answer = |mut request: Request<Incoming>| {
         request.extensions_mut().insert(who);
-        answer(answers.clone(), request.map(Body::new))
+        let (answers, call) = (answers.clone(), visit.asks());
+        async move { answer(answers, request).await.map(|body| call.answered_by(body)) }
     };
     // Whoever merely breaks a connection off knows about it.
-    if let Some(why) = attend(stream, answer, SILENCE).await.filter(hyper::Error::is_parse) {
+    let ended = attend(stream, answer, SILENCE, leaves).await;
+    if let Some(why) = ended.filter(hyper::Error::is_parse) {
         member.visits.note(&member.visits.broken, who, &why);
     }
 }
 
 /// Answers what is asked on a connection until it ends, and says what was wrong with it. One on
 /// which nothing is asked is ended, however little of a first request has come: a place is not for
-/// ever theirs who say nothing.
+/// ever theirs who say nothing. So is one that has to leave.
 async fn attend<S, F>(
     stream: S,
     answer: impl Fn(Request<Incoming>) -> F,
     silence: Duration,
+    leaves: impl Future<Output = ()>,
 ) -> Option<hyper::Error>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -162,23 +117,34 @@ where
         .keep_alive_timeout(silence)
         .max_concurrent_streams(CALLS)
         .max_send_buf_size(AHEAD)
-        .initial_connection_window_size(4 << 20)
-        .initial_stream_window_size(2 << 20);
+        .initial_connection_window_size(2 * UNREAD)
+        .initial_stream_window_size(UNREAD);
     let mut served = pin!(builder.serve_connection(TokioIo::new(stream), service));
-    let ended = match timeout(silence, served.as_mut()).await {
-        Ok(ended) => ended,
-        Err(_) if is_asked.load(Ordering::Relaxed) => served.await,
-        Err(_) => {
+    let is_silent = async {
+        tokio::time::sleep(silence).await;
+        if is_asked.load(Ordering::Relaxed) {
+            std::future::pending::<()>().await;
+        }
+    };
+    let parting = tokio::select! {
+        ended = served.as_mut() => Err(ended),
+        () = is_silent => Ok(silence),
+        () = leaves => Ok(silence.min(PARTING)),
+    };
+    let ended = match parting {
+        Err(ended) => ended,
+        Ok(parting) => {
             served.as_mut().graceful_shutdown();
-            timeout(silence, served).await.unwrap_or(Ok(()))
+            timeout(parting, served).await.unwrap_or(Ok(()))
         }
     };
     ended.err()?.downcast::<hyper::Error>().ok().map(|why| *why)
 }
 
-async fn answer(member: Arc<Member>, request: Request<Body>) -> Response<Body> {
+async fn answer(member: Arc<Member>, request: Request<Incoming>) -> Response<Body> {
     let kind = request.headers().get(header::CONTENT_TYPE);
     if kind.is_some_and(|it| it.as_bytes().starts_with(b"application/grpc")) {
+        let request = request.map(|body| member.intake.framed(body));
         return router::call(member, request).await;
     }
     match (request.method(), request.uri().path()) {
@@ -195,6 +161,7 @@ async fn answer(member: Arc<Member>, request: Request<Body>) -> Response<Body> {
             respond(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", text)
         }
         (&Method::POST, path) if gateway::method(path).is_some() => {
+            let request = request.map(|body| member.intake.whole(body));
             gateway::answer(member, request).await
         }
         _ => respond(
@@ -218,6 +185,8 @@ fn respond(status: StatusCode, kind: &'static str, text: String) -> Response<Bod
 
 #[cfg(test)]
 mod tests {
+    use std::future::pending;
+
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
     use super::*;
@@ -235,7 +204,7 @@ mod tests {
             let (mut client, server) = tokio::io::duplex(1 << 16);
             client.write_all(begun.as_bytes()).await.expect("room");
             // It stays connected until it is served no more.
-            attend(server, fine, SHORT).await;
+            attend(server, fine, SHORT, pending()).await;
             client.read_to_end(&mut Vec::new()).await.expect("an end");
         }
     }
@@ -248,15 +217,19 @@ mod tests {
             tokio::time::sleep(5 * SHORT).await;
             fine(request).await
         };
-        attend(server, late, SHORT).await;
+        attend(server, late, SHORT, pending()).await;
         let mut told = [0; 15];
         client.read_exact(&mut told).await.expect("an answer");
         assert_eq!(&told, b"HTTP/1.0 200 OK");
     }
 
-    #[test]
-    fn clients_leave_descriptors_for_the_other_members() {
-        let left = [64, 256, 1024, 1 << 20].map(|all| all - most_connections(all));
-        assert_eq!(left, [32, 128, KEPT, (1 << 20) - CONNECTIONS]);
+    #[tokio::test]
+    async fn who_has_to_leave_has_to_go_though_it_asked() {
+        let (mut client, server) = tokio::io::duplex(1 << 16);
+        client.write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n").await.expect("room");
+        attend(server, fine, SILENCE, tokio::time::sleep(SHORT)).await;
+        let mut told = Vec::new();
+        client.read_to_end(&mut told).await.expect("an end");
+        assert!(told.starts_with(b"HTTP/1.1 200 OK"));
     }
 }

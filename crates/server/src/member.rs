@@ -27,10 +27,11 @@ use crate::convert::signed;
 use crate::desk::{Ask, Desk};
 use crate::errand::{Change, Errand, Renewal, Return, Undone};
 use crate::image;
-use crate::listener::Visits;
+use crate::intake::Intake;
 use crate::refusal::{Refusal, Refusals};
 use crate::relayed::Relayed;
 use crate::state::{Shared, Standing, State};
+use crate::visits::Visits;
 use tenure_etcd::etcdserverpb::ResponseHeader;
 
 /// How long a request may take, besides an election.
@@ -116,6 +117,7 @@ pub(crate) struct Member {
     pub(crate) visits: Visits,
     pub(crate) refusals: Refusals,
     pub(crate) budget: Budget,
+    pub(crate) intake: Intake,
     /// How many passwords are looked at at once.
     pub(crate) hashing: Semaphore,
     /// How long a token counts, in seconds.
@@ -174,6 +176,7 @@ impl Member {
             visits,
             refusals,
             budget,
+            intake: Intake::default(),
             hashing: Semaphore::new(1),
             token_ttl: config.auth_token_ttl,
         });

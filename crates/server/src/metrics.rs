@@ -60,6 +60,8 @@ pub(crate) fn metrics(member: &Member) -> String {
     for (name, what, value) in numbers {
         say(name, "gauge", what, value);
     }
+    let what = "How many bytes of requests have come that are not complete.";
+    say("tenure_requests_begun_bytes", "gauge", what, member.intake.bytes() as u64);
     visits(member, &mut text);
     let saves = member.saves();
     for (name, kind, what, value) in [

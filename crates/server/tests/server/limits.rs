@@ -78,6 +78,45 @@ fn five_thousand_who_say_nothing_at_either_port_make_nobody_lose_the_lead() {
 }
 
 #[test]
+fn where_there_is_no_place_who_asks_nothing_any_more_makes_room() {
+    let files = Files::alone();
+    // Half of them are for clients.
+    let member = Member::start_with(&files.files[0], 100);
+    let asks = |_| {
+        let mut stream = TcpStream::connect(member.address).expect("it listens");
+        stream.write_all(b"GET /version HTTP/1.1\r\nhost: a\r\n\r\n").expect("it reads");
+        assert!(stream.read(&mut [0; 1000]).expect("an answer") > 0);
+        stream
+    };
+    let mut silent: Vec<TcpStream> = (0..60).map(asks).collect();
+    member.put("a", "1");
+    // The first had to go, and the last are there.
+    assert_eq!(silent[0].read(&mut [0]).expect("an end"), 0);
+    let last = silent.last_mut().expect("some");
+    last.write_all(b"GET /version HTTP/1.1\r\nhost: a\r\n\r\n").expect("it reads");
+    assert!(last.read(&mut [0; 1000]).expect("an answer") > 0);
+}
+
+#[test]
+fn messages_that_nobody_ends_are_bounded_together() {
+    let files = Files::alone();
+    let member = Member::start(&files.files[0]);
+    let head = "POST /v3/kv/put HTTP/1.1\r\nhost: a\r\ncontent-length: 3500001\r\n\r\n";
+    let begun = [head.as_bytes(), &[b' '; 3_500_000]].concat();
+    let begin = |_| {
+        let mut stream = TcpStream::connect(member.address).expect("it listens");
+        // Whoever is refused before the end need not read all of it.
+        let _ = stream.write_all(&begun);
+        stream
+    };
+    let _all: Vec<TcpStream> = (0..90).map(begin).collect();
+    // What is short is taken as always, and what is refused is counted.
+    member.put("a", "1");
+    while metric(member.address, "tenure_requests_begun_bytes") < 200 << 20 {}
+    assert!(metric(member.address, "tenure_requests_begun_bytes") <= 256 << 20);
+}
+
+#[test]
 fn bytes_at_the_port_for_members_are_refused_and_counted_by_reason() {
     let files = Files::of(3);
     let member = Member::start(&files.files[0]);

@@ -6,12 +6,16 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tenure_server::{Config, Server};
 
 /// By which a process of this program is told to be a member.
 const CONFIG: &str = "TENURE_TEST_MEMBER";
+
+/// By which it is told how many descriptors it has.
+const DESCRIPTORS: &str = "TENURE_TEST_DESCRIPTORS";
 
 /// What a member says when it serves.
 const SERVES: &str = "serves clients at ";
@@ -28,10 +32,16 @@ pub(crate) struct Member {
 impl Member {
     /// Starts one as a file says, and waits until it listens.
     pub(crate) fn start(file: &Path) -> Member {
+        Member::start_with(file, 1024)
+    }
+
+    /// The same with so many descriptors at most.
+    pub(crate) fn start_with(file: &Path, descriptors: u64) -> Member {
         let program = std::env::current_exe().expect("this program");
         let mut process = Command::new(program)
             .args(["member::in_a_process", "--exact", "--ignored", "--nocapture"])
             .env(CONFIG, file)
+            .env(DESCRIPTORS, descriptors.to_string())
             .stdout(Stdio::piped())
             .stdin(Stdio::null())
             .spawn()
@@ -100,6 +110,9 @@ impl Drop for Member {
 #[ignore = "a member for other tests, which start it"]
 fn in_a_process() {
     let Some(file) = std::env::var_os(CONFIG) else { return };
+    let most = std::env::var(DESCRIPTORS).expect("a number").parse().ok();
+    let limit = Rlimit { current: most, ..getrlimit(Resource::Nofile) };
+    setrlimit(Resource::Nofile, limit).expect("fewer descriptors");
     let config = Config::read(Path::new(&file)).expect("a configuration");
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     let runtime = runtime.enable_all().build().expect("a runtime");

@@ -1,0 +1,179 @@
+//! What clients have begun to say and have not ended: as little of it as of what they are told.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use hyper::body::{Bytes, Frame, Incoming};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tonic::Status;
+use tonic::body::Body;
+
+use crate::refusal::Refusal;
+
+/// How many bytes all messages have that are not complete.
+const ALL: usize = 256 << 20;
+
+/// How many bytes are counted as one.
+const UNIT: usize = 4 << 10;
+
+/// What there is for all messages that are not complete.
+#[derive(Debug)]
+pub(crate) struct Intake(Arc<Semaphore>);
+
+impl Default for Intake {
+    fn default() -> Self {
+        Intake(Arc::new(Semaphore::new(ALL / UNIT)))
+    }
+}
+
+impl Intake {
+    /// How many bytes there are of messages that are not complete.
+    pub(crate) fn bytes(&self) -> usize {
+        ALL - self.0.available_permits() * UNIT
+    }
+
+    /// A request that is one message.
+    pub(crate) fn whole(&self, body: Incoming) -> Body {
+        Body::new(Begun::new(body, self.0.clone(), Progress::Whole { begun: 0 }))
+    }
+
+    /// One of messages as gRPC frames them.
+    pub(crate) fn framed(&self, body: Incoming) -> Body {
+        Body::new(Begun::new(body, self.0.clone(), Progress::default()))
+    }
+}
+
+/// A request of which not all has come.
+struct Begun<B> {
+    body: B,
+    all: Arc<Semaphore>,
+    progress: Progress,
+    share: Option<OwnedSemaphorePermit>,
+}
+
+impl<B> Begun<B> {
+    fn new(body: B, all: Arc<Semaphore>, progress: Progress) -> Self {
+        Begun { body, all, progress, share: None }
+    }
+
+    /// Has the share be that of so many bytes; whether there is as much.
+    fn hold(&mut self, bytes: usize) -> bool {
+        let units = bytes / UNIT;
+        let held = self.share.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
+        if units < held {
+            self.share = self.share.take().and_then(|mut share| share.split(units));
+        } else if units > held {
+            let more = u32::try_from(units - held).unwrap_or(u32::MAX);
+            let Ok(more) = self.all.clone().try_acquire_many_owned(more) else { return false };
+            match &mut self.share {
+                Some(share) => share.merge(more),
+                None => self.share = Some(more),
+            }
+        }
+        true
+    }
+}
+
+impl<B> http_body::Body for Begun<B>
+where
+    B: http_body::Body<Data = Bytes, Error = hyper::Error> + Unpin,
+{
+    type Data = Bytes;
+    type Error = Status;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
+        let frame = match ready!(Pin::new(&mut self.body).poll_frame(context)) {
+            Some(Ok(frame)) => frame,
+            Some(Err(error)) => return Poll::Ready(Some(Err(Status::from_error(error.into())))),
+            None => return Poll::Ready(None),
+        };
+        let begun = frame.data_ref().map(|data| self.progress.follow(data));
+        Poll::Ready(Some(match begun.is_none_or(|begun| self.hold(begun)) {
+            true => Ok(frame),
+            false => Err(Refusal::TOO_MANY.into()),
+        }))
+    }
+}
+
+/// How much of a message has come.
+enum Progress {
+    /// Of one that ends with the request.
+    Whole { begun: usize },
+    /// Of one of which it is known how long it is, when its head is complete.
+    Framed { head: [u8; 5], begun: usize },
+}
+
+impl Default for Progress {
+    fn default() -> Self {
+        Progress::Framed { head: [0; 5], begun: 0 }
+    }
+}
+
+impl Progress {
+    /// More has come. Says how many bytes there are of what is not complete.
+    fn follow(&mut self, mut data: &[u8]) -> usize {
+        match self {
+            Progress::Whole { begun } => {
+                *begun += data.len();
+                *begun
+            }
+            Progress::Framed { head, begun } => {
+                while let Some((first, rest)) = data.split_first() {
+                    if *begun < head.len() {
+                        head[*begun] = *first;
+                        *begun += 1;
+                        data = rest;
+                    }
+                    if *begun >= head.len() {
+                        let length = u32::from_be_bytes([head[1], head[2], head[3], head[4]]);
+                        let left = head.len() + length as usize - *begun;
+                        let more = left.min(data.len());
+                        *begun = if more == left { 0 } else { *begun + more };
+                        data = &data[more..];
+                    }
+                }
+                *begun
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_complete_counts_no_longer_however_it_is_cut_into_pieces() {
+        let message = [&[0, 0, 0, 1, 4][..], &[7; 260]].concat();
+        let empty = [0; 5];
+        let all = [&message[..], &empty, &message, &empty[..3]].concat();
+        for size in [1, 2, 3, 5, 7, 264, 265, 266, all.len()] {
+            let (mut progress, mut last) = (Progress::default(), 0);
+            for piece in all.chunks(size) {
+                last = progress.follow(piece);
+                assert!(last < message.len(), "{size}");
+            }
+            assert_eq!(last, 3, "{size}");
+        }
+        let mut whole = Progress::Whole { begun: 0 };
+        assert_eq!((whole.follow(&all), whole.follow(&all)), (all.len(), 2 * all.len()));
+    }
+
+    #[test]
+    fn a_share_is_what_is_needed_and_no_more_than_there_is() {
+        let all = Arc::new(Semaphore::new(10));
+        let mut begun = Begun::new((), all.clone(), Progress::default());
+        for (bytes, left) in [(UNIT - 1, 10), (3 * UNIT, 7), (10 * UNIT, 0), (UNIT, 9), (0, 10)] {
+            assert!(begun.hold(bytes));
+            assert_eq!(all.available_permits(), left, "{bytes}");
+        }
+        assert!(!begun.hold(11 * UNIT));
+        assert!(begun.hold(2 * UNIT));
+        drop(begun);
+        assert_eq!(all.available_permits(), 10);
+    }
+}
