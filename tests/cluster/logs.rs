@@ -44,6 +44,15 @@ fn all_nodes_of_a_log_are_killed_at_once_and_nothing_is_lost() {
     assert_eq!(result["crashes"], 3);
 }
 
+/// Nobody knows in which session: who is killed so early may come back in the same.
+#[test]
+fn nodes_that_are_killed_while_they_boot_come_back() {
+    let _place = place();
+    let faults = "--kill all@500ms --restart all@800ms --kill all@801ms --restart all@1100ms";
+    let line = format!("--nodes 3 --clients 2 {faults} --duration 2s --think 5ms");
+    assert_sound(&run(&line, 0));
+}
+
 /// A log of a hundred entries and a few more: whoever comes back lacks its head.
 #[test]
 fn a_node_that_was_away_for_long_is_caught_up_by_a_snapshot() {

@@ -94,7 +94,11 @@ impl<'a> Cluster<'a> {
 
     /// Kills a process. The time of its crash is that of the attempt: elections count from there.
     pub(super) async fn kill(&mut self, process: ProcessId) -> Result<(), Failure> {
-        self.note(process, Kind::Crash)?;
+        let member = &mut self.members[process.index()];
+        member.fell_unseen = member.life == Life::Booting;
+        if !member.fell_unseen {
+            self.note(process, Kind::Crash)?;
+        }
         let killed = self.members[process.index()].kill().await;
         killed.map_err(|error| Failure::environment(format!("cannot kill {process}: {error}")))
     }
@@ -241,6 +245,11 @@ impl<'a> Cluster<'a> {
     /// Ends every node: what is suspended is resumed, everybody is asked, and whoever does not
     /// listen is killed.
     pub(super) async fn end(&mut self) -> Result<(), Failure> {
+        for place in 0..self.members.len() {
+            if self.members[place].fell_unseen {
+                self.note(ProcessId::at(place), Kind::Crash)?;
+            }
+        }
         self.diary.end().map_err(Failure::environment)?;
         self.members.iter_mut().for_each(Member::dismiss);
         let mut outcome = Ok(());

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use tenure_core::Service;
 use tenure_core::service::{agreement, log};
+use tenure_core::{ProcessId, Service};
 use tenure_daemon::log::ledger::Ledger;
 use tenure_trace::live::{Follow, Next};
 use tenure_trace::{Judge, Judgement, Kind, MergeError, Record, Told, Verification, segment};
@@ -103,7 +103,7 @@ impl Bench {
         }
         let mut judge = Judge::new(&header);
         let mut analysis = Analysis::default();
-        let mut ledger = Ledger::default();
+        let (mut ledger, mut sessions) = (Ledger::default(), HashMap::new());
         let mut shelf = Shelf::default();
         for read in 1_u64.. {
             if read.is_multiple_of(BREATH) {
@@ -117,7 +117,7 @@ impl Bench {
                 Next::Record(record) => {
                     judge.read(&record);
                     analysis.read(&record, self.coordinator);
-                    enter(&mut ledger, &record);
+                    enter(&mut ledger, &mut sessions, &record);
                 }
                 Next::Later => {
                     self.rest()?;
@@ -147,9 +147,14 @@ impl Bench {
     }
 }
 
-/// Takes down what a record says of a log.
-fn enter(ledger: &mut Ledger, record: &Record) {
+/// Takes down what a record says of a log. In another session than before, a process had crashed.
+fn enter(ledger: &mut Ledger, sessions: &mut HashMap<ProcessId, u64>, record: &Record) {
     let Some(at) = record.process.process() else { return };
+    let session = sessions.entry(at).or_insert(record.session);
+    if record.session > *session {
+        *session = record.session;
+        ledger.crashed(at);
+    }
     match &record.kind {
         Kind::Crash => ledger.crashed(at),
         Kind::Event(Told::Agreement(agreement::Event::Log(told))) => match told {

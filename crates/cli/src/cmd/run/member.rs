@@ -57,6 +57,10 @@ pub(super) struct Member {
     pub(super) known: Known,
     /// Whether it was killed because it led.
     pub(super) killed_as_leader: bool,
+    /// Whether it was killed before it was heard of in this boot. Then it may have begun a session
+    /// of its own or not: if it has, the next one says that it crashed, and otherwise it was down
+    /// all the while, and the next one has the same number.
+    pub(super) fell_unseen: bool,
     files: Files,
     child: Option<Child>,
     /// The node lives as long as this is open.
@@ -106,6 +110,7 @@ impl Member {
             entries_before: 0,
             known: Known::default(),
             killed_as_leader: false,
+            fell_unseen: false,
             files,
             child: None,
             lifeline: None,
@@ -137,6 +142,7 @@ impl Member {
         self.session += 1;
         self.life = Life::Booting;
         (self.done, self.belief, self.killed_as_leader) = (false, None, false);
+        self.fell_unseen = false;
         self.entries_before += std::mem::take(&mut self.entries);
         self.known = Known::default();
         self.lifeline = child.stdin.take();
