@@ -209,17 +209,14 @@ fn what_violates_any_property_that_a_checker_judges_happens_again() {
 fn what_a_runner_had_not_saved_is_lost_again() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("found.ndjson");
+    let first = "one-leader-per-term";
     for (check, property) in [
-        ("raft -n 3 --initiators 1 --term-max 1", "agreement"),
+        ("raft -n 3 --initiators 1 --term-max 1", first),
+        ("raft-log -n 3 --entries 0 --term-max 1 --variant no-pre-vote", first),
         ("leased -n 2", "mutual-exclusion"),
-        ("bully -n 3", "progress"),
-        (
-            "raft-log -n 3 --entries 0 --term-max 1 --variant no-pre-vote \
-             --property one-leader-per-term",
-            "one-leader-per-term",
-        ),
     ] {
-        let check = format!("{check} --crash 1 --recover 1 --in-flight 2 --saving late");
+        let check = format!("{check} --crash 1 --recover 1 --in-flight 2 --property {property}");
+        let check = format!("{check} --saving late");
         let (found, _) = happens_again(&check, &file, &["simulator", "checker"]);
         assert_eq!(found, property);
         let over_tcp = tenure(&format!("trace replay {} --over tcp", file.display()));
