@@ -136,6 +136,21 @@ pub struct Refused<'a> {
     pub sentence: &'a str,
 }
 
+impl Refused<'_> {
+    /// The sentence of somebody who may be anybody, harmless to a log, and with its quotation marks
+    /// as they are.
+    pub(super) fn told(&self) -> String {
+        let mut told = String::with_capacity(self.sentence.len());
+        for letter in self.sentence.chars() {
+            match letter {
+                '\'' | '"' => told.push(letter),
+                _ => told.extend(letter.escape_debug()),
+            }
+        }
+        told
+    }
+}
+
 /// What is wrong with the bytes of a connection, which is of no further use afterwards.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum FrameError {
@@ -279,6 +294,13 @@ impl Decoder {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_stranger_says_moves_no_cursor_and_keeps_its_apostrophes() {
+        let sentence = "this node's \"name\"\u{1b}[2J\n";
+        let refused = Refused { newest_version: 1, code: 1, sentence };
+        assert_eq!(refused.told(), "this node's \"name\"\\u{1b}[2J\\n");
+    }
 
     #[test]
     fn a_hostile_length_reserves_nothing() {

@@ -240,7 +240,6 @@ fn unproven(Unsealed: Unsealed) -> HandshakeError {
     HandshakeError::Refused(Refusal::Unproven)
 }
 
-/// The stranger's sentence, harmless to a log.
 fn refused_by_peer(refused: &Refused<'_>) -> HandshakeError {
-    HandshakeError::RefusedByPeer { sentence: refused.sentence.escape_debug().to_string() }
+    HandshakeError::RefusedByPeer { sentence: refused.told() }
 }

@@ -391,7 +391,7 @@ impl Link {
                 }
                 Some(Frame::Refused(refused)) => {
                     self.context.expulsion.heed(self.peer.process, refused.code);
-                    return Err(LinkError::Refused(refused.sentence.escape_debug().to_string()));
+                    return Err(LinkError::Refused(refused.told()));
                 }
                 Some(_) => return Err(LinkError::OutOfPlace),
             }
