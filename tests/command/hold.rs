@@ -303,7 +303,7 @@ fn a_user_holds_what_they_may_hold_and_others_are_told_why_not() {
     for (options, why) in [
         ("lock --user bob:one other", "permission denied"),
         ("lock --user bob:two jobs/nightly", "authentication failed"),
-        ("elect jobs/office", "user name is empty"),
+        ("elect jobs/office", "user name is empty; say --user NAME:PASSWORD"),
     ] {
         let refused = service.run(options, "echo inside");
         let text = String::from_utf8_lossy(&refused.stderr).into_owned();

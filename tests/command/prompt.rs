@@ -1,5 +1,9 @@
 //! What the prompt says to somebody who types something that is not quite right, or asks for help.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::process::Command;
+
 use crate::shell::{tenure, text};
 
 /// The one line on standard error of a usage error.
@@ -11,6 +15,17 @@ fn refused(line: &str) -> String {
     assert_eq!(says.trim_end().lines().count(), 1, "{line}: {says}");
     assert!(says.len() <= 220, "{line}: {says}");
     says
+}
+
+#[test]
+fn what_is_not_text_is_refused_in_a_line_of_our_own() {
+    let simulate = Command::new(env!("CARGO_BIN_EXE_tenure"))
+        .args([OsStr::new("simulate"), OsStr::from_bytes(b"\xff")])
+        .output()
+        .expect("the command runs");
+    assert_eq!(simulate.status.code(), Some(2));
+    let says = String::from_utf8_lossy(&simulate.stderr);
+    assert_eq!(says, "tenure: what was typed is not UTF-8 text\n");
 }
 
 #[test]

@@ -249,6 +249,9 @@ impl Config {
         if heartbeat == 0 || election < heartbeat.saturating_mul(3) {
             return Err(ConfigError::Times { heartbeat, election });
         }
+        if self.name.is_empty() {
+            return Err(ConfigError::Incomplete("--name is empty"));
+        }
         let clients = self.urls("--listen-client-urls", &self.listen_client_urls)?;
         let client_urls = match &self.advertise_client_urls {
             None => clients.iter().map(Url::to_string).collect(),
@@ -413,6 +416,8 @@ mod tests {
         assert_eq!(plan.clients, [Place { address, is_sealed: false }]);
         assert_eq!(plan.directory, PathBuf::from("default.tenure"));
         assert_eq!(plan.client_urls, ["http://127.0.0.1:2379"]);
+        let nameless = Config { name: String::new(), ..Config::default() };
+        assert!(matches!(nameless.plan(), Err(ConfigError::Incomplete(_))));
     }
 
     #[test]

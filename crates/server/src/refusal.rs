@@ -150,6 +150,7 @@ impl Refusals {
         if is_of_access && told.is_none_or(|told| told.elapsed() >= Duration::from_secs(1)) {
             *told = Some(Instant::now());
             let (code, why) = (i32::from(status.code()), status.message());
+            let who = who.trim_end();
             warn!("{who} was refused {path} with code {code}: {why}");
         }
     }

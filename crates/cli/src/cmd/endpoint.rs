@@ -80,7 +80,7 @@ impl Endpoints {
                     return lines(answer, endpoint, &mut told);
                 }
                 Err(Silent::Away(why)) => away.push(format!("{endpoint}: {why}")),
-                Err(Silent::Refused(why)) => return Err(Failure::usage(why)),
+                Err(Silent::Refused(why)) => return Err(Failure::usage(user::advised(why))),
             }
         }
         Err(Failure::environment(away.join("; ")))

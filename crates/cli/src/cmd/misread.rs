@@ -62,6 +62,7 @@ fn told(error: &Error) -> String {
             let others = all(ContextKind::PriorArg);
             conflict(&argument, &others)
         }
+        ErrorKind::InvalidUtf8 => "what was typed is not UTF-8 text".to_owned(),
         _ => condensed(&error.render().to_string()),
     }
 }

@@ -31,3 +31,10 @@ pub(crate) fn or_of_environment(given: Option<&User>) -> Option<User> {
     let of_environment = || parse(&env::var("TENURE_USER").ok()?).ok();
     given.cloned().or_else(of_environment)
 }
+
+/// What a service says to somebody who did not say who they are, and what they may do.
+pub(crate) fn advised(why: String) -> String {
+    let remedy =
+        if why.ends_with("user name is empty") { "; say --user NAME:PASSWORD" } else { "" };
+    why + remedy
+}

@@ -145,6 +145,7 @@ fn not_held(name: &str, why: NotHeld) -> u8 {
     match why {
         NotHeld::Signalled(code) => code,
         NotHeld::Refused(why) => {
+            let why = user::advised(why);
             say(&format!("`{name}` was not acquired: {why}; the command was not started"));
             status::NOT_ACQUIRED
         }
