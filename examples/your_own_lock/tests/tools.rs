@@ -60,6 +60,16 @@ fn every_schedule_of_it_is_right_and_its_mistake_is_found_drawn_and_happens_agai
     check("simulate doorkeeper -n 3 --variant second-key --entries 2 --hold 2", 1, &["VIOLATED"]);
 }
 
+/// The whole program on the front page of the crate, which is compiled there.
+#[test]
+fn the_program_on_the_front_page_has_at_most_thirty_lines() {
+    let page = include_str!("../../../crates/cli/README.md");
+    let program = page.split("```").find(|part| part.contains("tenure::main("));
+    let program = program.expect("a program").lines().skip(1);
+    let lines = program.filter(|line| !line.trim().is_empty()).count();
+    assert!((20..=30).contains(&lines), "{lines} lines");
+}
+
 /// A program that ends with it.
 struct Running(Child);
 
