@@ -214,6 +214,9 @@ impl RicciardiBirman {
             Message::Refuse { ballot, .. } => {
                 if ballot > self.promised {
                     self.promise(ballot);
+                }
+                // Whom we have promised it as well may have given up, and nobody else would ask.
+                if ballot == self.promised {
                     self.act(fx);
                 }
             }

@@ -166,6 +166,23 @@ fn a_minority_waits_and_comes_back_when_it_is_trusted() {
     assert!(views.iter().all(|view| *view == views[0]), "{views:?}");
 }
 
+/// P1 proposes that P3 leaves, and promises P2, who takes it for dead, before anybody has heard of
+/// that. P2 trusts it again, and has nothing to propose. P1 is to make its proposal again.
+#[test]
+fn who_is_refused_for_the_sake_of_somebody_who_gave_up_asks_again() {
+    let mut stage = stage(3);
+    stage.suspicion(p(2), p(1), Verdict::Suspect);
+    stage.pass((p(2), p(1)), 0);
+    stage.pass((p(2), p(3)), 0);
+    stage.pass((p(2), p(3)), 0);
+    stage.command(p(3), Command::Leave);
+    stage.pass((p(3), p(1)), 0);
+    stage.pass((p(2), p(1)), 0);
+    stage.suspicion(p(2), p(1), Verdict::Trust);
+    stage.drain(&mut Dice(0));
+    assert_eq!(views(&stage), vec![view(2, &[1, 2]); 3]);
+}
+
 #[test]
 fn whatever_is_suspected_there_is_one_view_of_a_number_and_in_the_end_one_of_all_who_are_up() {
     for seed in 0..1000 {
