@@ -92,12 +92,15 @@ fn a_leader_that_is_well_is_deposed_by_who_comes_back_without_pre_votes() {
     assert_eq!(data(&with, 0)["violations"], Value::Null);
 }
 
-/// A fault that a card says is survived breaks nothing.
+/// A fault that a card says is survived breaks nothing; and that one of two is no majority, or that
+/// one is cut off for ever, breaks no card.
 #[test]
 fn the_matrix_of_faults_agrees_with_the_cards() {
-    for line in
-        ["mutex --faults --only central,nishio-li-manning", "election --faults --only bully"]
-    {
+    for line in [
+        "mutex --faults --only central,nishio-li-manning,majority,lease",
+        "election --faults --only bully",
+        "agreement --faults --only chandra-toueg",
+    ] {
         assert_eq!(tenure(&format!("compare {line}")).status.code(), Some(0), "{line}");
     }
 }

@@ -273,6 +273,8 @@ pub struct Faults {
     pub absence: bool,
     /// Processes may crash.
     pub crashes: Crashes,
+    /// Whoever is left has to be a majority, or else waits.
+    pub majority: bool,
     /// The same in a sentence that a refusal can quote.
     pub says: &'static str,
 }
@@ -280,12 +282,18 @@ pub struct Faults {
 impl Faults {
     /// None of them.
     pub const fn none(says: &'static str) -> Self {
-        Faults { loss: false, duplication: false, absence: false, crashes: Crashes::None, says }
+        let (loss, duplication, absence, majority) = (false, false, false, false);
+        Faults { loss, duplication, absence, crashes: Crashes::None, majority, says }
     }
 
     /// Only that messages are duplicated.
     pub const fn duplication(says: &'static str) -> Self {
         Faults { duplication: true, ..Faults::none(says) }
+    }
+
+    /// The same, while a majority is up.
+    pub const fn of_majority(self) -> Self {
+        Faults { majority: true, ..self }
     }
 
     /// The same, and processes may have failed before it begins.

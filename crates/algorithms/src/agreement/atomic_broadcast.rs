@@ -234,6 +234,7 @@ impl Algorithm for AtomicBroadcast {
             faults: Faults {
                 crashes: Crashes::Stop,
                 ..Faults::duplication("survives the crash of a minority; more cost progress")
+                    .of_majority()
             },
             detection: Detection::EventuallyPerfect,
             messages: Cost::per_agreement(

@@ -318,6 +318,7 @@ impl Algorithm for ChandraToueg {
                     "survives the crash of a minority; a lost message or more crashes cost \
                      progress, and never agreement",
                 )
+                .of_majority()
             },
             detection: Detection::EventuallyPerfect,
             messages: Cost::per_agreement("(N+3)(N−1), more for rounds", n * (n - 1), None),

@@ -366,6 +366,7 @@ impl Algorithm for Paxos {
                     "survives the crash of a minority, and its return; a lost message or more \
                      crashes cost progress, and never agreement",
                 )
+                .of_majority()
             },
             detection: Detection::EventuallyPerfect,
             messages: Cost::per_agreement("5(N−1) where one leads", 5 * (n - 1), None),

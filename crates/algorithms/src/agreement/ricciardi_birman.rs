@@ -372,6 +372,7 @@ impl Algorithm for RicciardiBirman {
             faults: Faults {
                 crashes: Crashes::Stop,
                 ..Faults::none("survives crashes without return of a minority of each view")
+                    .of_majority()
             },
             messages: Cost::per_agreement(formula, least, None).in_part(),
             variants: Variants::<Switch>::declared(),

@@ -229,7 +229,7 @@ impl Algorithm for StableVectors {
             order: Order::Fifo,
             faults: Faults {
                 crashes: Crashes::Stop,
-                ..Faults::duplication("survives crashes without return of a minority")
+                ..Faults::duplication("survives crashes without return of a minority").of_majority()
             },
             messages: Cost::per_agreement("at least 3(N−1) for each", least, None),
             variants: Variants::<Switch>::declared(),

@@ -121,6 +121,7 @@ impl<M: Mutex + Algorithm, E: Election + Algorithm> Algorithm for Side<M, E> {
         faults.loss &= election.faults.loss;
         faults.duplication &= election.faults.duplication;
         faults.crashes = Crashes::min(faults.crashes, election.faults.crashes);
+        faults.majority |= election.faults.majority;
         let clocked = [&mutex, &election].into_iter().filter(|card| !card.clocked.is_empty());
         let drift_ppm = clocked.map(|card| card.drift_ppm).min().unwrap_or(0);
         Card {

@@ -196,6 +196,7 @@ impl<C: Patience> Algorithm for Beating<C> {
                 duplication: true,
                 absence: true,
                 crashes: Crashes::Recovery,
+                majority: false,
                 says: "survives crashes, recovery and lost messages",
             },
             topology: Topology::Complete,

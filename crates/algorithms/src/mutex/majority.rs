@@ -262,6 +262,7 @@ impl Algorithm for Majority {
                     "survives as long as a quorum is up: ⌊(N−1)/2⌋ crashes with majorities; \
                      after a suspicion that was wrong two may be inside, with different fences",
                 )
+                .of_majority()
             },
             detection: Detection::Perfect,
             variants: Variants::<Switch>::declared(),

@@ -308,6 +308,7 @@ impl<E: Election + Algorithm> Algorithm for MutexFromElection<E> {
                 duplication: election.faults.duplication,
                 absence: false,
                 crashes: Crashes::None,
+                majority: false,
                 says: "stops when the process crashes that calls the next election",
             },
             // What is left of an election when the next is called is not sent any more.

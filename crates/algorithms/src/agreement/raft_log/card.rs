@@ -19,6 +19,7 @@ impl Algorithm for RaftLog {
                     "takes entries while a majority is up and connected; what is acknowledged is \
                      never lost",
                 )
+                .of_majority()
             },
             messages: Cost::per_agreement("2(N−1), and heartbeats", 2 * (n - 1), None)
                 .in_part()

@@ -17,6 +17,7 @@ impl Algorithm for Raft {
                 ..Faults::duplication(
                     "elects while a majority is up and connected; never two leaders in one term",
                 )
+                .of_majority()
             },
             messages: Cost::per_election("4(N−1) … no bound", 4 * (n - 1), None).none_alone(size),
             promises: [Property::Agreement, Property::Progress].into(),

@@ -209,6 +209,8 @@ fn cell(kind: Kind, name: &'static str, fault: &Fault) -> Result<Cell, Failure> 
         match (worst.verdict, found.verdict) {
             (Verdict::Ok, Verdict::Unknown) => worst.verdict = Verdict::OkForTwo,
             (worse, verdict) if verdict > worse => worst = found,
+            // Of two groups that wait, the one that should not is told.
+            (worse, verdict) if verdict == worse && found.breaks_the_card => worst = found,
             _ => {}
         }
     }
@@ -236,9 +238,25 @@ fn judged(words: &str) -> Result<Cell, Failure> {
     let length = property
         .and_then(|property| report.counterexample(property.name()))
         .map(Counterexample::length);
-    let broken = matches!(verdict, Verdict::Blocked | Verdict::Unsafe);
+    let broken = match verdict {
+        Verdict::Blocked => !may_wait(words),
+        Verdict::Unsafe => true,
+        Verdict::None | Verdict::Ok | Verdict::OkForTwo | Verdict::Unknown => false,
+    };
     let breaks_the_card = broken && is_survived(words)?;
     Ok(Cell { verdict, check, property, length, breaks_the_card })
+}
+
+/// Whether somebody may wait for ever and no card is broken: a cut lasts for ever, and one of two
+/// is no majority.
+fn may_wait(words: &str) -> bool {
+    let of_majority = |name: &str| {
+        let card = tenure_instances::card(name, &Parameters::plain(2));
+        card.is_ok_and(|card| card.faults.majority)
+    };
+    let one_of_two = words.contains(" -n 2 ") && words.contains(" --crash ");
+    words.contains(" --partition ")
+        || (one_of_two && words.split(' ').next().is_some_and(of_majority))
 }
 
 /// Whether a card says that what happens in a check is survived: it is refused otherwise.
