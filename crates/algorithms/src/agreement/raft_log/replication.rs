@@ -175,6 +175,7 @@ impl RaftLog {
 
     /// How many more entries may be under way to a process.
     fn room(&self, progress: &Progress) -> u64 {
+        assert!(progress.next > progress.matched, "nobody is sent again what it is known to have");
         let under_way = progress.next - 1 - progress.matched;
         self.config.window.saturating_sub(under_way)
     }

@@ -38,7 +38,8 @@ impl Monitor<Command, Event> for OneLeading {
 }
 
 /// *Log matching*: two logs that have an entry of the same term at the same index are alike up to
-/// there. As each entry was compared when it was stored, only its neighbour is looked at.
+/// there. As each entry was compared when it was stored, only its neighbour is looked at. Nor is
+/// anything stored where there is an entry already: whoever replaces one tells that it drops it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct LogMatching(Books);
 
@@ -59,8 +60,17 @@ impl Monitor<Command, Event> for LogMatching {
         at: ProcessId,
         seen: Observed<'_, Command, Event>,
     ) -> Result<(), Violation> {
+        let Observed::Event(Event::Stored { index, entry }) = seen else {
+            self.0.note(at, seen);
+            return Ok(());
+        };
+        let is_there = self.0.entry(at, *index).is_some();
         self.0.note(at, seen);
-        let Observed::Event(Event::Stored { index, entry }) = seen else { return Ok(()) };
+        if is_there {
+            let says =
+                format!("{at} stores at {index}, where it has an entry that it never dropped");
+            return Err(Violation { at, says });
+        }
         let before = index.saturating_sub(1);
         // Where a snapshot stands for the one before, nobody can tell.
         let meet = |process| match (self.0.term(process, before), self.0.term(at, before)) {
@@ -102,6 +112,7 @@ mod tests {
         assert_eq!(monitor.observe(TWO, Observed::Event(&Event::Dropped { from: 1 })), Ok(()));
         assert!(store(&mut monitor, TWO, 1, 1));
         assert!(store(&mut monitor, TWO, 2, 3));
+        assert!(!store(&mut monitor, TWO, 2, 3), "what is there was not dropped");
     }
 
     #[test]
