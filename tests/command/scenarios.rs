@@ -435,7 +435,25 @@ fn three_phase_commit() {
 
 #[test]
 fn lease() {
-    assert_eq!(seen("lease")["who_is_stopped_is_one_of_two"], "violated");
+    let seen = seen("lease");
+    assert_eq!(seen["who_is_stopped_is_one_of_two"], "violated");
+    assert_eq!(seen["delay_from_exit_to_entry"], 4);
+}
+
+#[test]
+fn leased() {
+    let seen = seen("leased");
+    assert_eq!(seen["delay_from_exit_to_entry"], 5);
+    assert_eq!(seen["counted_from_the_answer"], "violated");
+}
+
+/// An answer to the question before last names another question: it lets nobody in for longer.
+#[test]
+fn a_late_answer_of_a_lease_counts_from_its_own_question() {
+    for faults in ["-n 2 --entries 2 --crash 1 --recover 1", "-n 3 --partition 1"] {
+        let line = format!("check lease {faults} --property mutual-exclusion");
+        assert_eq!(tenure(&line).status.code(), Some(0), "{line}");
+    }
 }
 
 #[claims("I-52")]

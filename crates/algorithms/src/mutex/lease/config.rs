@@ -39,10 +39,15 @@ impl Config {
     }
 }
 
+/// How many questions late an answer may be: whose turn it is asks again at once.
+const LATE: u64 = 1;
+
 impl Configured for Config {
     fn configured(parameters: &Parameters) -> Result<Self, Unknown> {
         let (grantor, variants) = (parameters.coordinator, parameters.variants()?);
-        Ok(Config { grantor, times: Times::of(parameters), variants })
+        let times = Times::of(parameters);
+        let rounds = times.rounds.max(LATE + 1);
+        Ok(Config { grantor, times: Times { rounds, ..times }, variants })
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tenure_algorithms::agreement::{RaftLog, raft_log};
+use tenure_algorithms::application::{Led, ThreePhaseCommit, led, three_phase_commit};
 use tenure_algorithms::catalogue::{Configured, Parameters};
 use tenure_algorithms::election::{
     Bully, ChangRoberts, HirschbergSinclair, bully, chang_roberts, hirschberg_sinclair,
@@ -45,6 +46,9 @@ const STORIES: &[(&str, &str)] = stories! {
     "raft-log/waiting-read" => "raft-log-waiting-read.txt"
     "ricart-agrawala/replies" => "ricart-agrawala-replies.txt"
     "ricart-agrawala/7-15" => "ricart-agrawala-7-15.txt"
+    "three-phase-commit/parted" => "three-phase-commit-parted.txt"
+    "three-phase-commit/ready" => "three-phase-commit-ready.txt"
+    "three-phase-commit/uncertain" => "three-phase-commit-uncertain.txt"
 };
 
 #[derive(Deserialize)]
@@ -76,7 +80,7 @@ pub(super) fn perform(with: Story) -> Result<Made, String> {
         None => script,
     };
     let ranks = || with.ids.iter().map(|id| Rank::of_id(*id)).collect();
-    let story = With { algorithm: &with.algorithm, script };
+    let story = With { algorithm: &with.algorithm, script, ranked: |_| Vec::new() };
     match with.algorithm.as_str() {
         "bully" => {
             let variants = variants(&with)?.with(bully::Switch::NoTerms);
@@ -119,6 +123,15 @@ pub(super) fn perform(with: Story) -> Result<Made, String> {
                 story.on_all::<RicartAgrawala>(config)
             }
         },
+        "three-phase-commit" => {
+            let story = With { ranked: first_wins, ..story };
+            story.on::<Led<ThreePhaseCommit, Bully>>(|group| {
+                let plain = bully::Config::plain(group.size(), TICKS_PER_UNIT);
+                let election = bully::Config { ranks: first_wins(group.size()).into(), ..plain };
+                let application = three_phase_commit::Config { variants: Variants::none() };
+                led::Config { application, election }
+            })
+        }
         other => Err(format!("there are no stories of {other}")),
     }
 }
@@ -132,6 +145,13 @@ fn variants<S: Switch>(with: &Story) -> Result<Variants<S>, String> {
 struct With<'a> {
     algorithm: &'a str,
     script: &'a str,
+    /// The ranks of so many; none where they are those of their numbers.
+    ranked: fn(u32) -> Vec<Rank>,
+}
+
+/// The ranks of so many, of whom the first has the highest.
+fn first_wins(size: u32) -> Vec<Rank> {
+    (1..=size).rev().map(Rank::of_id).collect()
 }
 
 impl With<'_> {
@@ -158,7 +178,9 @@ impl With<'_> {
         let course = course.last().ok_or("the story has no group")?;
         let page = Page::default();
         let group = Group::new(ProcessId(0), course.size);
-        let simulation = Simulation::<P>::new(config(group), Settings::new(course.size));
+        let ranks = (self.ranked)(course.size).into();
+        let settings = Settings { ranks, ..Settings::new(course.size) };
+        let simulation = Simulation::<P>::new(config(group), settings);
         let report = simulation.named(self.algorithm.to_owned()).follow(course, page.clone());
         let mut data = serde_json::to_value(report.map_err(said)?).map_err(said)?;
         let sends =
