@@ -28,8 +28,9 @@ usage: cargo xtask <command>
   proto [--check]           make Rust of the protobufs of the server, or see whether it is current
   attack [KIND] [--seeds A..B] [--seconds N]
                             hurt and lie to real processes: files, faults, lasting, bytes, messages
-  mutants [--seed S] [--count N] [FILE …]
+  mutants [--seed S] [--count N] [--more M] [FILE …]
                             change algorithms by one operator: which default command shows it?
+                            N of all files and M more of those named, or N of those named
                             (`cargo mutate`, which builds this with the feature `mutants`)
   expect FILE KEY=VALUE …   check figures in a JSON report, as in `counter.lost=0`
 

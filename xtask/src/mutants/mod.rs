@@ -6,6 +6,7 @@
 
 mod sites;
 
+use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
@@ -15,8 +16,9 @@ use serde_json::Value;
 
 use sites::Site;
 
-/// How long a command may take to show a mutant.
-const MOST: Duration = Duration::from_secs(10);
+/// How long a command may take to show a mutant, in hundredths of a second of a processor: what
+/// else the machine does has no part in it.
+const MOST: u64 = 1_000;
 
 /// The sources of the algorithms.
 const SOURCES: &str = "crates/algorithms/src";
@@ -32,27 +34,36 @@ pub(crate) fn mutated(number: u32) -> bool {
 }
 "#;
 
-/// `cargo mutants --seed S --count N [FILE …]`.
+/// `cargo mutate --seed S --count N --more M [FILE …]`: N of all files, or of those named where
+/// there are no more; and then M more, of those named.
 pub(crate) fn main(root: &Path, words: &[&str]) -> ExitCode {
-    let (mut seed, mut count, mut only) = (1, 50, Vec::new());
+    let (mut seed, mut count, mut more, mut only) = (1, 50, 0, Vec::new());
     let mut words = words.iter();
     while let Some(word) = words.next() {
         let mut number = || words.next().and_then(|number| number.parse::<usize>().ok());
         match *word {
             "--seed" => seed = number().expect("--seed takes a number"),
             "--count" => count = number().expect("--count takes a number"),
+            "--more" => more = number().expect("--more takes a number"),
             file => only.push(file),
         }
     }
-    let mut sites = all(&root.join(SOURCES), &only);
+    let named = |file: &str| only.is_empty() || only.iter().any(|it| file.contains(it));
+    let mut sites = all(&root.join(SOURCES));
+    if more == 0 {
+        sites.retain(|site| named(&site.file));
+    }
     shuffle(&mut sites, seed as u64);
     println!("{} places to change; seed {seed}\n", sites.len());
     let copy = root.join("target/mutants");
-    let (drawn, unbuildable) = built(root, &copy, sites, count);
+    let (drawn, unbuildable) = built(root, &copy, sites, &|drawn, file| {
+        drawn < count || (drawn < count + more && named(file))
+    });
     println!("| # | where | change | shown by |\n|---|---|---|---|");
     let mut survivors = 0;
+    let mut unchanged = HashMap::new();
     for (place, site) in drawn.iter().enumerate() {
-        let shown = shown_by(&copy.join("tenure"), &site.file, place + 1);
+        let shown = shown_by(&copy.join("tenure"), &site.file, place + 1, &mut unchanged);
         survivors += usize::from(shown.is_none());
         let shown = shown.unwrap_or_else(|| "**nothing**".to_owned());
         let Site { file, line, says, .. } = site;
@@ -65,14 +76,13 @@ pub(crate) fn main(root: &Path, words: &[&str]) -> ExitCode {
 }
 
 /// Every change of every algorithm that has a name on the command line.
-fn all(sources: &Path, only: &[&str]) -> Vec<Site> {
+fn all(sources: &Path) -> Vec<Site> {
     let mut files = walk(sources);
     files.sort();
     let mut sites = Vec::new();
     for path in files {
         let file = path.strip_prefix(sources).expect("it is below").to_string_lossy().into_owned();
-        let wanted = only.is_empty() || only.iter().any(|it| file.contains(it));
-        if wanted && !names(&file).is_empty() {
+        if !names(&file).is_empty() {
             sites.extend(sites::of(&file, &fs::read_to_string(&path).expect("it is text")));
         }
     }
@@ -90,6 +100,8 @@ fn names(file: &str) -> Vec<String> {
         ("mutex", "voter") => &["maekawa", "majority"],
         ("mutex", "candidate") => &["maekawa", "majority"],
         ("mutex", "generations") => &["nishio-li-manning", "repaired-ring"],
+        ("mutex", "questions") => &["lease", "coordinated:raft"],
+        ("agreement", "omega") => &["paxos", "chandra-toueg"],
         ("election", "ring") => &["chang-roberts", "hirschberg-sinclair", "franklin"],
         ("mutex" | "election" | "agreement", stem) => return vec![stem.replace('_', "-")],
         ("channel", "fifo") => &["fifo:lamport"],
@@ -101,8 +113,14 @@ fn names(file: &str) -> Vec<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
 
-/// Builds a copy in which a running program chooses among the first that build, in their order.
-fn built(root: &Path, copy: &Path, mut sites: Vec<Site>, count: usize) -> (Vec<Site>, Vec<Site>) {
+/// Builds a copy in which a running program chooses among the first that build, in their order, of
+/// those that are wanted, which depends on how many there are and on their file.
+fn built(
+    root: &Path,
+    copy: &Path,
+    mut sites: Vec<Site>,
+    is_wanted: &dyn Fn(usize, &str) -> bool,
+) -> (Vec<Site>, Vec<Site>) {
     let mut unbuildable = Vec::new();
     loop {
         let mut drawn: Vec<Site> = Vec::new();
@@ -111,15 +129,16 @@ fn built(root: &Path, copy: &Path, mut sites: Vec<Site>, count: usize) -> (Vec<S
                 let (one, other) = (&it.place, &site.place);
                 it.file != site.file || one.end <= other.start || other.end <= one.start
             };
-            if drawn.len() < count && drawn.iter().all(apart) {
+            if is_wanted(drawn.len(), &site.file) && drawn.iter().all(apart) {
                 drawn.push(site.clone());
             }
         }
         let written = write(root, copy, &drawn);
         let failed = failures(&cargo(copy, &["check", "-p", "tenure-algorithms"]), &written);
         if failed.is_empty() {
-            cargo(copy, &["build", "--bin", "tenure"]);
-            let binary = root.join("target/debug/tenure");
+            let said = cargo(copy, &["build", "--release", "--bin", "tenure"]);
+            assert!(failures(&said, &written).is_empty(), "what can be checked can be built");
+            let binary = root.join("target/release/tenure");
             fs::copy(binary, copy.join("tenure")).expect("it was built");
             return (drawn, unbuildable);
         }
@@ -141,6 +160,14 @@ fn write(root: &Path, copy: &Path, drawn: &[Site]) -> Vec<(String, usize, usize)
     for file in String::from_utf8_lossy(&listed.stdout).lines() {
         let (from, to) = (root.join(file), copy.join(file));
         fs::create_dir_all(to.parent().expect("it has a folder")).expect("it can be made");
+        if from.is_symlink() && from.is_dir() {
+            if !to.exists() {
+                let _ = fs::remove_file(&to);
+                let target = fs::read_link(&from).expect("it is a link");
+                std::os::unix::fs::symlink(target, &to).expect("it can be linked");
+            }
+            continue;
+        }
         let mut text = fs::read(&from).unwrap_or_default();
         if file == "Cargo.toml" {
             // What is built of the copy is nothing that the repository itself is built of.
@@ -221,20 +248,34 @@ fn failures(messages: &str, written: &[(String, usize, usize)]) -> Vec<usize> {
 }
 
 /// The first command that shows a mutant of a file, and how: the defaults, and then those by which
-/// a card shows its mistakes, without the mistake.
-fn shown_by(tenure: &Path, file: &str, number: usize) -> Option<String> {
+/// a card shows its mistakes, without the mistake. What the unchanged program does is remembered.
+fn shown_by(
+    tenure: &Path,
+    file: &str,
+    number: usize,
+    unchanged: &mut HashMap<String, Option<i32>>,
+) -> Option<String> {
     names(file).iter().find_map(|name| {
         let elects = file.starts_with("election") || name.starts_with("election");
-        let service = if elects { "election" } else { "mutex" };
+        let agrees = file.starts_with("agreement");
+        let service = match () {
+            () if elects => "election",
+            () if agrees => "agreement",
+            () => "mutex",
+        };
         let mut lines = vec![format!("simulate {name}"), format!("check {name}")];
-        if !name.contains(':') && !file.starts_with("agreement") {
+        if !name.contains(':') {
             lines.insert(1, format!("compare {service} --only {name}"));
             lines.push(format!("compare {service} --faults --only {name}"));
         }
+        lines.extend(documented(tenure.parent().expect("it is in the copy"), name));
         let defaults = lines.len();
         lines.extend(controls(tenure, name));
         lines.into_iter().enumerate().find_map(|(place, line)| {
-            let [control, mutant] = [0, number].map(|number| done(tenure, &line, number));
+            // Who takes as long as that without the change may take too long without its fault.
+            let control = || done(tenure, &line, 0, MOST / 2);
+            let control = (*unchanged.entry(line.clone()).or_insert_with(control))?;
+            let (control, mutant) = (Some(control), done(tenure, &line, number, MOST));
             let shows = mutant != control && matches!(mutant, Some(1 | 101) | None);
             let how = match mutant {
                 Some(1) => "",
@@ -245,6 +286,40 @@ fn shown_by(tenure: &Path, file: &str, number: usize) -> Option<String> {
             shows.then(|| format!("`{line}`{how}{whose}"))
         })
     })
+}
+
+/// The commands of the documents that are about an algorithm: scenarios and questions whose
+/// experiments name it, and what stands in the pages on the mission and on `raft-log`.
+fn documented(copy: &Path, name: &str) -> Vec<String> {
+    let is_about = |text: &str| {
+        let ends =
+            |letter: Option<char>| !letter.is_some_and(|it| it.is_alphanumeric() || it == '-');
+        text.match_indices(name).any(|(at, _)| {
+            let (before, after) = (&text[..at], &text[at + name.len()..]);
+            ends(before.chars().next_back()) && ends(after.chars().next())
+        })
+    };
+    let mut lines = Vec::new();
+    for page in ["mission", "raft-log"] {
+        let text = fs::read_to_string(copy.join(format!("docs/{page}.md"))).expect("it is there");
+        let commands = text.split('`').filter_map(|code| code.strip_prefix("tenure "));
+        let commands = commands.filter(|line| line.split(' ').nth(1) == Some(name));
+        lines.extend(commands.map(|line| line.split(" # exit").next().unwrap_or(line).to_owned()));
+    }
+    for (folder, verb, key) in [("scenarios", "scenario", "name"), ("questions", "question", "id")]
+    {
+        let mut files = walk(&copy.join("docs").join(folder));
+        files.sort();
+        for file in files {
+            let text = fs::read_to_string(file).expect("it is text");
+            for lesson in text.split(&format!("[[{folder}]]\n")).filter(|lesson| is_about(lesson)) {
+                let called = lesson.lines().find_map(|line| line.strip_prefix(key));
+                let called = called.and_then(|rest| rest.split('"').nth(1));
+                lines.extend(called.map(|called| format!("{verb} {called}")));
+            }
+        }
+    }
+    lines
 }
 
 /// The commands by which a card shows its mistakes, each without the last of its variants.
@@ -275,13 +350,13 @@ fn controls(tenure: &Path, name: &str) -> Vec<String> {
 }
 
 /// The status of a command; nothing where it does not end in time.
-fn done(tenure: &Path, line: &str, number: usize) -> Option<i32> {
+fn done(tenure: &Path, line: &str, number: usize, most: u64) -> Option<i32> {
     let mut command = Command::new(tenure);
     command.args(line.split(' ')).env("TENURE_MUTANT", number.to_string());
     let mut child =
         command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it can be run");
     let started = Instant::now();
-    while started.elapsed() < MOST {
+    while spent(child.id(), started) < most {
         if let Some(status) = child.try_wait().expect("it can be waited for") {
             return status.code().or(Some(101));
         }
@@ -289,6 +364,16 @@ fn done(tenure: &Path, line: &str, number: usize) -> Option<i32> {
     }
     child.kill().and_then(|()| child.wait()).expect("it can be ended");
     None
+}
+
+/// What a process has used of processors, by Linux's account; elsewhere the time since it began.
+/// Whoever uses nothing for two minutes waits for ever.
+fn spent(process: u32, started: Instant) -> u64 {
+    let passed = started.elapsed().as_millis() as u64 / 10;
+    let account = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    let Some((_, account)) = account.rsplit_once(')') else { return passed };
+    let used = account.split_whitespace().skip(11).take(2).filter_map(|it| it.parse::<u64>().ok());
+    used.sum::<u64>().max(passed / 12)
 }
 
 /// By a seed, as `SplitMix64` draws.
