@@ -33,7 +33,7 @@ fn parted(times: Option<Times>, entries: [u32; 3]) -> Report {
 }
 
 #[test]
-#[ignore = "some minutes of two cores"]
+#[ignore = "two minutes of a core when optimised"]
 fn while_clocks_keep_time_two_are_never_inside_wherever_the_cut_is() {
     parted(Some(times()), [1, 1, 0]).assert_holds();
 }

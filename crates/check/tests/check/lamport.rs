@@ -67,7 +67,8 @@ fn without_a_tie_break_endless_requests_deadlock_as_two_do() {
 }
 
 #[test]
-#[ignore = "three processes without end: minutes of two cores, and more than 6 GB"]
+#[ignore = "a minute of two cores"]
 fn three_processes_of_lamport_starve_nobody_either() {
-    lamport(3, None).entries(Entries::Unbounded).rebasing().fifo().run().assert_holds();
+    let check = lamport(3, None).entries(Entries::Unbounded).rebasing().fifo();
+    check.in_flight(1).run().assert_holds();
 }

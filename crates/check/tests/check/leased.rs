@@ -126,9 +126,10 @@ fn a_message_that_arrives_twice_lets_nobody_in_beside_another() {
     assert_eq!(report.states, 137_585, "{report}");
 }
 
+/// Where a message is lost there is no end within 5 GB, and nothing is violated within 4.8 million
+/// worlds.
 #[test]
-#[ignore = "some minutes of two cores"]
-fn nor_are_they_where_a_message_is_lost_or_there_are_three() {
+#[ignore = "ten seconds of a core when optimised"]
+fn nor_are_they_where_each_enters_twice() {
     two(&[]).entries(2).in_flight(2).progress().run().assert_holds();
-    two(&[]).losing(1).in_flight(2).progress().run().assert_holds();
 }
