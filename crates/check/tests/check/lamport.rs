@@ -65,10 +65,3 @@ fn without_a_tie_break_endless_requests_deadlock_as_two_do() {
     let found = report.counterexample("progress").expect("it is violated");
     assert_eq!((found.length(), found.manner), (2, Manner::Deadlock));
 }
-
-#[test]
-#[ignore = "a minute of two cores"]
-fn three_processes_of_lamport_starve_nobody_either() {
-    let check = lamport(3, None).entries(Entries::Unbounded).rebasing().fifo();
-    check.in_flight(1).run().assert_holds();
-}

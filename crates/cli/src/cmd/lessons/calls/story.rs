@@ -123,15 +123,7 @@ pub(super) fn perform(with: Story) -> Result<Made, String> {
                 story.on_all::<RicartAgrawala>(config)
             }
         },
-        "three-phase-commit" => {
-            let story = With { ranked: first_wins, ..story };
-            story.on::<Led<ThreePhaseCommit, Bully>>(|group| {
-                let plain = bully::Config::plain(group.size(), TICKS_PER_UNIT);
-                let election = bully::Config { ranks: first_wins(group.size()).into(), ..plain };
-                let application = three_phase_commit::Config { variants: Variants::none() };
-                led::Config { application, election }
-            })
-        }
+        "three-phase-commit" => story.of_transactions(),
         other => Err(format!("there are no stories of {other}")),
     }
 }
@@ -155,6 +147,17 @@ fn first_wins(size: u32) -> Vec<Rank> {
 }
 
 impl With<'_> {
+    /// Of a transaction in three phases, which the first begins.
+    fn of_transactions(self) -> Result<Made, String> {
+        let story = With { ranked: first_wins, ..self };
+        story.on::<Led<ThreePhaseCommit, Bully>>(|group| {
+            let plain = bully::Config::plain(group.size(), TICKS_PER_UNIT);
+            let election = bully::Config { ranks: first_wins(group.size()).into(), ..plain };
+            let application = three_phase_commit::Config { variants: Variants::none() };
+            led::Config { application, election }
+        })
+    }
+
     fn on_all<P>(&self, config: P::Config) -> Result<Made, String>
     where
         P: Recorded<Config: Clone>,
