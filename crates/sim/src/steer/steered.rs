@@ -127,11 +127,7 @@ impl<'a, P: Recorded> Steered<'a, P> {
                 self.world.fire(*at, timer);
             }
             Action::Mute(at) => self.up(*at).map(|at| self.world.mute(at))?,
-            Action::Crash(at) => {
-                self.up(*at).map(|at| self.world.end_lapse(at))?;
-                let todo = self.up(*at).map(|at| self.world.core.crash(at, None))?;
-                self.world.carry_out(todo);
-            }
+            Action::Crash(at) => self.crash(*at)?,
             Action::Recover(at) => {
                 let is_down = !self.world.core.up.get(at.index())?;
                 is_down.then(|| {
@@ -151,6 +147,14 @@ impl<'a, P: Recorded> Steered<'a, P> {
             | Action::Stabilize { .. }
             | Action::Look(_) => return None,
         }
+        Some(())
+    }
+
+    fn crash(&mut self, at: ProcessId) -> Option<()> {
+        let at = self.up(at)?;
+        self.world.end_lapse(at);
+        let todo = self.world.core.crash(at, None);
+        self.world.carry_out(todo);
         Some(())
     }
 

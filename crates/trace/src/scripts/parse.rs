@@ -217,7 +217,7 @@ lose p1→p3; duplicate p1→p3
 tell p1→p3; hear p1→p3; hear p1→p3 2
 delay p1→p3 by 2; delay p1→p3 reply 2 by 0.25
 fire p1 answer
-crash p1; recover p1
+mute p1; unsaved p1; crash p1; recover p1
 split p1 | p2 p3; heal
 suspect p1 p2; trust p1 p2
 stabilize; stabilize timers; stabilize 20; stabilize timers 20

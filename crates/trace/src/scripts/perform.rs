@@ -96,23 +96,8 @@ impl<P: Protocol<Command: Spoken>> Theatre for Stage<P> {
                 let timer = self.armed(*at, timer)?;
                 self.fire(*at, timer);
             }
-            Action::Mute(at) => {
-                self.up(*at)?;
-                self.mute(*at);
-            }
-            Action::Unsaved(at) => {
-                self.up(*at)?;
-                self.not_save(*at);
-                self.done.push(action.clone());
-                return Ok(());
-            }
-            Action::Crash(at) => {
-                self.up(*at)?;
-                self.crash(*at);
-            }
-            Action::Recover(at) => {
-                self.down(*at)?;
-                self.recover(*at);
+            Action::Mute(_) | Action::Unsaved(_) | Action::Crash(_) | Action::Recover(_) => {
+                self.fare(action)?;
             }
             Action::Split(sides) => {
                 sides.iter().flatten().try_for_each(|at| self.exists(*at))?;
@@ -135,6 +120,8 @@ impl<P: Protocol<Command: Spoken>> Theatre for Stage<P> {
         }
         match action {
             Action::Group(_) | Action::Channel(_) | Action::Stabilize { .. } | Action::Look(_) => {}
+            // It is said of the next step, as what is drawn in that.
+            Action::Unsaved(_) => self.done.push(action.clone()),
             action => self.did(action.clone()),
         }
         Ok(())
@@ -142,6 +129,17 @@ impl<P: Protocol<Command: Spoken>> Theatre for Stage<P> {
 }
 
 impl<P: Protocol<Command: Spoken>> Stage<P> {
+    /// A process crashes, or comes back, or will crash and has not saved or told what it does.
+    fn fare(&mut self, action: &Action) -> Result<(), Impossible> {
+        match action {
+            Action::Recover(at) => self.down(*at).map(|()| self.recover(*at)),
+            Action::Mute(at) => self.up(*at).map(|()| self.mute(*at)),
+            Action::Unsaved(at) => self.up(*at).map(|()| self.not_save(*at)),
+            Action::Crash(at) => self.up(*at).map(|()| self.crash(*at)),
+            _ => Ok(()),
+        }
+    }
+
     fn choose(&mut self, at: ProcessId, value: u32) -> Result<(), Impossible> {
         self.exists(at)?;
         self.batch.environment.said.push_back(value);
