@@ -437,13 +437,13 @@ fn three_phase_commit() {
 fn lease() {
     let seen = seen("lease");
     assert_eq!(seen["who_is_stopped_is_one_of_two"], "violated");
-    assert_eq!(seen["delay_from_exit_to_entry"], 4);
+    assert_eq!(seen["delay_from_exit_to_entry"], 4.0);
 }
 
 #[test]
 fn leased() {
     let seen = seen("leased");
-    assert_eq!(seen["delay_from_exit_to_entry"], 5);
+    assert_eq!(seen["delay_from_exit_to_entry"], 5.0);
     assert_eq!(seen["counted_from_the_answer"], "violated");
 }
 
