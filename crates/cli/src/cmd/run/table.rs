@@ -106,10 +106,11 @@ impl Table {
             let MessagesPerEntry { measured, formula, away_from_coordinator, .. } = messages;
             let away = away_from_coordinator
                 .map_or(String::new(), |away| format!(" ({away:.2} away from the coordinator)"));
-            self.row(
-                "messages per entry",
-                &format!("{measured:.2}{away}; the card says {formula}"),
-            );
+            let theory = match formula.is_empty() {
+                true => String::new(),
+                false => format!("; the card says {formula}"),
+            };
+            self.row("messages per entry", &format!("{measured:.2}{away}{theory}"));
         }
         if let Some(channel) = &summary.channel {
             self.channel(channel);

@@ -244,10 +244,11 @@ impl Table<'_> {
             true => format!(" ({} with what it stands on)", figure(all)),
             false => String::new(),
         };
-        let says = format!(
-            "{} {unit}{all}; the card says {formula}, here {range}{note}",
-            figure(measured)
-        );
+        let theory = match formula.is_empty() {
+            true => String::new(),
+            false => format!("; the card says {formula}, here {range}{note}"),
+        };
+        let says = format!("{} {unit}{all}{theory}", figure(measured));
         self.rows.row("messages, theory", &says);
         if self.outcome.first.ended == Ended::Stopped {
             return self.rows.row("", "theory has nothing to say of a part of a run");
