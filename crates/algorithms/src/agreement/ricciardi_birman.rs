@@ -216,6 +216,7 @@ impl RicciardiBirman {
                     self.promise(ballot);
                 }
                 // Whom we have promised it as well may have given up, and nobody else would ask.
+                // Two who suspect each other may refuse each other so for as long as they do.
                 if ballot == self.promised {
                     self.act(fx);
                 }
