@@ -19,12 +19,16 @@ fn faults(rng: &mut Rng, members: u32) -> String {
             return line;
         }
         let who = rng.u32(1..=members);
-        line += &match rng.u8(0..8) {
+        line += &match rng.u8(0..12) {
             0 | 1 => format!(" --kill all@{at}ms --restart all@{until}ms"),
             2 | 3 => format!(" --kill leader@{at}ms --restart leader@{until}ms"),
             4 => format!(" --kill {who}@{at}ms --restart {who}@{until}ms"),
             5 => format!(" --leave {who}@{at}ms --restart {who}@{until}ms"),
             6 => format!(" --pause leader@{at}ms..{until}ms"),
+            7 => format!(" --partition leader@{at}ms..{until}ms"),
+            8 => format!(" --partition {who}@{at}ms..{until}ms"),
+            9 => format!(" --full-disk leader@{at}ms..{until}ms"),
+            10 => format!(" --full-disk {who}@{at}ms..{until}ms"),
             _ => format!(" --pause {who}@{at}ms..{until}ms"),
         };
         at = until + rng.u64(200..1_000);

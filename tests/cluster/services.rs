@@ -27,6 +27,30 @@ fn a_member_that_is_stopped_and_one_that_leaves_take_nothing_with_them() {
 }
 
 #[test]
+fn a_leader_that_is_cut_off_from_the_others_takes_nothing_with_it() {
+    let _place = place();
+    let faults = "--partition leader@500ms..1700ms --duration 3s";
+    let result = judged(&format!("--service 3 --clients 4 {faults}"), 0);
+    let verdicts = result["verdicts"].as_object().unwrap();
+    assert!(verdicts.values().all(|verdict| verdict == "holds"), "{result:#}");
+    assert_eq!(result["partitions"].as_array().map(Vec::len), Some(1), "{result:#}");
+    assert_eq!(result["counter"]["lost"], 0, "{result:#}");
+    assert!(result["entries"].as_u64() > Some(0), "{result:#}");
+}
+
+#[test]
+fn a_leader_whose_disk_is_full_ends_and_takes_nothing_with_it() {
+    let _place = place();
+    let faults = "--full-disk leader@500ms..1500ms --duration 3s";
+    let result = judged(&format!("--service 3 --clients 4 {faults}"), 0);
+    let verdicts = result["verdicts"].as_object().unwrap();
+    assert!(verdicts.values().all(|verdict| verdict == "holds"), "{result:#}");
+    assert_eq!(result["counter"]["lost"], 0, "{result:#}");
+    let notes = result["notes"].to_string();
+    assert!(notes.contains("could not write, and ended with exit status: 4"), "{result:#}");
+}
+
+#[test]
 fn without_the_lock_of_the_service_updates_are_lost() {
     let _place = place();
     let result = judged("--service 1 --clients 8 --no-lock --duration 1s", 1);

@@ -27,6 +27,9 @@ pub struct Config {
     pub listen_peer_urls: Option<String>,
     /// The members: `NAME=URL` of each, with commas between them, the same on all.
     pub initial_cluster: Option<String>,
+    /// Where this member dials others if not at their URLs: `NAME=HOST:PORT` with commas between
+    /// them. Somebody stands between members then, and may cut them off from each other.
+    pub dial_peers: Option<String>,
     /// What the cluster is called: members of another are refused.
     pub initial_cluster_token: String,
     /// Whether this member begins with the others, or takes the place of one that was removed.
@@ -65,6 +68,7 @@ impl Default for Config {
             advertise_client_urls: None,
             listen_peer_urls: None,
             initial_cluster: None,
+            dial_peers: None,
             initial_cluster_token: "tenure".into(),
             initial_cluster_state: ClusterState::New,
             heartbeat_interval: 50,
@@ -366,11 +370,12 @@ impl Config {
             let wrong = || ConfigError::Member { item: item.to_owned() };
             let (name, url) = item.split_once('=').ok_or_else(wrong)?;
             let url = self.urls_of_peers("--initial-cluster", url)?.remove(0);
+            let address = self.dialed(name)?.unwrap_or_else(|| url.address());
             members.push(Member {
                 id: number(&[&self.initial_cluster_token, name, &url.to_string()]),
                 name: name.to_owned(),
                 peer_url: url.to_string(),
-                address: url.address(),
+                address,
             });
         }
         members.sort_by(|one, other| one.name.cmp(&other.name));
@@ -379,6 +384,18 @@ impl Config {
             return Err(ConfigError::Twice(pair[0].name.clone()));
         }
         Ok(members)
+    }
+
+    /// Where to dial a member, if not at its URL.
+    fn dialed(&self, name: &str) -> Result<Option<String>, ConfigError> {
+        for item in self.dial_peers.iter().flat_map(|all| all.split(',')) {
+            let says = "--dial-peers: say NAME=HOST:PORT, with commas between them";
+            let (whom, address) = item.split_once('=').ok_or(ConfigError::Incomplete(says))?;
+            if whom == name {
+                return Ok(Some(address.to_owned()));
+            }
+        }
+        Ok(None)
     }
 
     fn cluster_id(&self, members: &[Member]) -> u64 {
@@ -431,6 +448,22 @@ mod tests {
         assert_eq!((a.me, c.me, &a.members, a.cluster_id), (0, 2, &c.members, c.cluster_id));
         assert_eq!(a.peers, "127.0.0.1:1".parse().unwrap());
         assert!(matches!(plan("d"), Err(ConfigError::Stranger { .. })));
+    }
+
+    #[test]
+    fn who_dials_others_elsewhere_is_of_the_same_cluster() {
+        let initial_cluster = Some("a=http://127.0.0.1:1,b=http://127.0.0.1:2".into());
+        let plain = Config { name: "a".into(), initial_cluster, ..Config::default() };
+        let plan = plain.plan().expect("a plan");
+        let dial_peers = Some("b=127.0.0.1:9".into());
+        let wired = Config { dial_peers, ..plain.clone() }.plan().expect("a plan");
+        assert_eq!((wired.cluster_id, wired.peers), (plan.cluster_id, plan.peers));
+        let addresses: Vec<&str> = wired.members.iter().map(|it| it.address.as_str()).collect();
+        assert_eq!(addresses, ["127.0.0.1:1", "127.0.0.1:9"]);
+        assert_eq!(wired.members[1].peer_url, plan.members[1].peer_url);
+        let dial_peers = Some("127.0.0.1:9".into());
+        let wrong = Config { dial_peers, ..plain }.plan();
+        assert!(matches!(wrong, Err(ConfigError::Incomplete(_))));
     }
 
     #[test]

@@ -4,7 +4,9 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::Args;
+use rustix::process::Signal;
 use tenure_server::{ClusterState, Config, ServeError, Server, Standing};
+use tokio::signal::unix::SignalKind;
 
 use super::failure::{Failure, Status};
 use super::machine;
@@ -43,6 +45,9 @@ pub(crate) struct Options {
     /// All members, the same on each of them [default: this one alone]
     #[arg(long, value_name = "NAME=URL,…")]
     initial_cluster: Option<String>,
+    /// Where to dial others, if not at their URLs
+    #[arg(long, value_name = "NAME=HOST:PORT,…", hide = true)]
+    dial_peers: Option<String>,
     /// What the cluster is called: members of another are refused [default: tenure]
     #[arg(long, value_name = "TOKEN")]
     initial_cluster_token: Option<String>,
@@ -97,6 +102,7 @@ impl Options {
             advertise_client_urls: self.advertise_client_urls.or(of_file.advertise_client_urls),
             listen_peer_urls: self.listen_peer_urls.or(of_file.listen_peer_urls),
             initial_cluster: self.initial_cluster.or(of_file.initial_cluster),
+            dial_peers: self.dial_peers.or(of_file.dial_peers),
             initial_cluster_token: self
                 .initial_cluster_token
                 .unwrap_or(of_file.initial_cluster_token),
@@ -144,6 +150,9 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
 
 async fn serve(config: &Config) -> Result<(), ServeError> {
     let manager = Manager::of_environment();
+    // A file that may not grow any more is an error that says so, and not an end without a word.
+    let too_large = SignalKind::from_raw(Signal::XFSZ.as_raw());
+    let _too_large = tokio::signal::unix::signal(too_large);
     let server = Server::start(config).await?;
     let addresses = server.urls().join(", ");
     say(&format!("{} serves clients at {addresses}", config.name));

@@ -117,6 +117,14 @@ pub(crate) struct Options {
     #[arg(long, value_name = "LIST@FROM..UNTIL")]
     #[arg(help_heading = "Faults")]
     pub(super) partition: Vec<Cut>,
+    /// With --service: a member can write to no file for some time: 2@1s..3s, leader@1s..3s;
+    /// repeatable
+    ///
+    /// As on a full disk: whoever cannot save ends and says why (status 4). After that time it is
+    /// started again, with what it had saved.
+    #[arg(long, value_name = "WHO@FROM..UNTIL", requires = "service")]
+    #[arg(help_heading = "Faults")]
+    pub(super) full_disk: Vec<Pause>,
     /// How long to stay inside, between the read and the write
     #[arg(long, value_name = "TIME", value_parser = duration::parse, default_value = "0ms")]
     #[arg(help_heading = "The work")]

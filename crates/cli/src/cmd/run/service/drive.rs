@@ -1,11 +1,13 @@
 //! What happens in a run, in order.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tenure_client::{Change, Client};
+use tenure_core::ProcessId;
 use tenure_daemon::resource::{Server, Tally};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::Command;
@@ -19,6 +21,7 @@ use super::members::{Members, Said};
 use super::plan::{Does, Plan, Step};
 use crate::cmd::failure::Failure;
 use crate::cmd::interrupt::Interrupts;
+use crate::cmd::run::drive::Apart;
 
 /// How long the members may take to elect somebody at first, and clients to end.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -31,8 +34,10 @@ pub(super) struct Course {
     pub(super) tally: Tally,
     /// When the leader was killed, or somebody was.
     pub(super) kills: Vec<u64>,
-    /// How many times somebody was killed, asked to leave, or stopped.
+    /// How many times somebody was killed, asked to leave, stopped, kept from writing or cut off.
     pub(super) faults: u64,
+    /// Who was cut off, and when.
+    pub(super) apart: Vec<Apart>,
     /// Whether clients did not come to an end though a majority was up.
     pub(super) left_waiting: usize,
     pub(super) interrupted: bool,
@@ -55,7 +60,7 @@ pub(super) async fn drive(
     interrupts: &mut Interrupts,
 ) -> Result<Course, Failure> {
     let (said, mut saying) = unbounded_channel();
-    let mut members = Members::start(plan.members, folder, said)?;
+    let mut members = Members::start(plan.members, !plan.cuts.is_empty(), folder, said).await?;
     let elected = async {
         while members.leader().is_none() {
             match saying.recv().await {
@@ -78,7 +83,8 @@ pub(super) async fn drive(
     for number in 1..=plan.clients {
         start_client(plan, number, &members, &resource, claimed.clone(), &mut clients)?;
     }
-    let mut run = Run { plan, members, course: Course::default(), begun: Instant::now() };
+    let (course, apart) = (Course::default(), BTreeMap::new());
+    let mut run = Run { plan, members, course, apart, begun: Instant::now() };
     run.work(saying, claiming, &mut clients, interrupts).await?;
     if plan.lock && !run.course.interrupted {
         run.course.last = recorder.finish().await;
@@ -95,6 +101,8 @@ struct Run<'a> {
     plan: &'a Plan,
     members: Members,
     course: Course,
+    /// Who is cut off at the moment, by the place of the cut.
+    apart: BTreeMap<usize, Vec<ProcessId>>,
     begun: Instant,
 }
 
@@ -150,7 +158,15 @@ impl Run<'_> {
 
     /// Does it, unless there is nobody to do it to yet.
     async fn act(&mut self, step: Step) -> Result<bool, Failure> {
-        let indices = self.members.targets(step.target, step.does);
+        let targets = match step.does {
+            Does::Part(place) => &self.plan.cuts[place].side[..],
+            _ => &[step.target],
+        };
+        let targets = targets.iter().map(|target| self.members.targets(*target, step.does));
+        let targets: Vec<Vec<usize>> = targets.collect();
+        // Whoever is meant among others has to be there too.
+        let all_there = targets.iter().all(|indices| !indices.is_empty());
+        let indices = if all_there { targets.concat() } else { Vec::new() };
         let late = self.begun + step.at + PATIENCE / 4;
         if indices.is_empty() && Instant::now() < late {
             // Somebody will lead soon, and say so.
@@ -160,14 +176,38 @@ impl Run<'_> {
         if indices.is_empty() {
             self.course.notes.push(format!("nobody was there for something at {:?}", step.at));
         }
-        if matches!(step.does, Does::Kill | Does::Leave | Does::Stop) {
+        if matches!(step.does, Does::Kill | Does::Leave | Does::Stop | Does::Fill) {
             self.course.faults += indices.len() as u64;
         }
+        self.part(step, &indices);
         if step.does == Does::Kill && !indices.is_empty() {
             self.course.kills.push(now());
         }
-        self.members.act(&indices, step.does).await?;
+        let notes = self.members.act(&indices, step.does).await?;
+        self.course.notes.extend(notes);
         Ok(true)
+    }
+
+    /// Cuts some off from all others, or no longer, if that is to be done.
+    fn part(&mut self, step: Step, indices: &[usize]) {
+        match step.does {
+            Does::Part(_) if indices.is_empty() => return,
+            Does::Part(place) => {
+                let side: Vec<ProcessId> = indices.iter().map(|at| ProcessId::at(*at)).collect();
+                let cut = &self.plan.cuts[place];
+                let [at, ms] = [self.begun.elapsed(), cut.until - cut.from];
+                let [at, ms] = [at, ms].map(|it| it.as_secs_f64() * 1e3);
+                let numbers = side.iter().map(|process| process.number()).collect();
+                self.course.apart.push(Apart { at: at.round(), ms, side: numbers });
+                self.course.faults += 1;
+                self.apart.insert(place, side);
+            }
+            Does::Join(place) => {
+                self.apart.remove(&place);
+            }
+            _ => return,
+        }
+        self.members.cut(self.apart.values().cloned().collect());
     }
 }
 

@@ -1,22 +1,25 @@
 //! The members of a service, as child processes.
 
 use std::fs::OpenOptions;
+use std::io::Write;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process};
 use tenure_core::ProcessId;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 use tokio::sync::mpsc::UnboundedSender;
+use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use super::plan::Does;
 use crate::cmd::failure::Failure;
 use crate::cmd::run::ports::Ports;
 use crate::cmd::run::schedule::Target;
+use crate::cmd::run::wires::Wires;
 
 /// How long a member may take to end in good order.
 const ENDING: Duration = Duration::from_secs(10);
@@ -32,6 +35,8 @@ pub(super) struct Said {
 #[derive(Debug, Default)]
 struct Member {
     child: Option<Child>,
+    /// Who writes down what it says of itself: it may be kept from writing to files.
+    log: Option<JoinHandle<()>>,
     boot: u32,
     is_stopped: bool,
 }
@@ -41,6 +46,8 @@ struct Member {
 pub(super) struct Members {
     members: Vec<Member>,
     ports: Ports,
+    /// The network between them, where it is to be cut.
+    wires: Option<Wires>,
     folder: PathBuf,
     said: UnboundedSender<Said>,
     /// Who leads in which term, as was said last.
@@ -50,16 +57,26 @@ pub(super) struct Members {
 }
 
 impl Members {
-    pub(super) fn start(
+    pub(super) async fn start(
         count: u32,
+        are_cut: bool,
         folder: &Path,
         said: UnboundedSender<Said>,
     ) -> Result<Members, Failure> {
         let ports = Ports::reserve(2 * count)
             .map_err(|error| Failure::environment(format!("cannot reserve ports: {error}")))?;
+        let wires = match are_cut {
+            true => {
+                Some(Wires::lay(&ports.addresses()[..count as usize]).await.map_err(|error| {
+                    Failure::environment(format!("cannot lay wires between members: {error}"))
+                })?)
+            }
+            false => None,
+        };
         let mut members = Members {
             members: (0..count).map(|_| Member::default()).collect(),
             ports,
+            wires,
             folder: folder.to_path_buf(),
             said,
             leader: None,
@@ -89,23 +106,24 @@ impl Members {
         }
         let name = format!("m{}", index + 1);
         let peers = &self.ports.addresses()[..self.members.len()];
-        let cluster: Vec<String> =
-            peers.iter().enumerate().map(|(at, it)| format!("m{}=http://{it}", at + 1)).collect();
+        let cluster = named(peers, "http://");
+        let dialed = self.wires.as_ref().map(|wires| named(wires.of(ProcessId::at(index)), ""));
         let failed =
             |error: std::io::Error| Failure::environment(format!("cannot start {name}: {error}"));
         let log = self.folder.join(format!("{name}.log"));
-        let log = OpenOptions::new().create(true).append(true).open(log).map_err(failed)?;
+        let mut log = OpenOptions::new().create(true).append(true).open(log).map_err(failed)?;
         let program = std::env::current_exe().map_err(failed)?;
         let mut child = Command::new(&program)
             .args(["exec-under", "--parent", &std::process::id().to_string(), "--"])
             .arg(&program)
-            .args(["serve", "--name", &name, "--initial-cluster", &cluster.join(",")])
+            .args(["serve", "--name", &name, "--initial-cluster", &cluster])
+            .args(dialed.iter().flat_map(|dialed| ["--dial-peers", dialed]))
             .args(["--listen-client-urls", &format!("http://{}", self.clients()[index])])
             .arg("--data-dir")
             .arg(self.folder.join(format!("{name}.tenure")))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            .stderr(log)
+            .stderr(Stdio::piped())
             .process_group(0)
             .kill_on_drop(true)
             .spawn()
@@ -120,6 +138,15 @@ impl Members {
                     let _ = said.send(Said { member: index, boot, line });
                 }
             });
+        }
+        if let Some(says) = child.stderr.take() {
+            member.log = Some(tokio::spawn(async move {
+                let mut lines = BufReader::new(says).lines();
+                while let Ok(Some(line)) = lines.next_line().await {
+                    // What cannot be written down is of no account for what is judged.
+                    let _ = writeln!(log, "{line}");
+                }
+            }));
         }
         member.child = Some(child);
         Ok(())
@@ -152,38 +179,62 @@ impl Members {
         match target {
             Target::All => (0..self.members.len()).collect(),
             Target::Process(process) => vec![ProcessId::index(process)],
-            Target::Leader if matches!(does, Does::Restart | Does::Resume) => {
+            Target::Leader if matches!(does, Does::Restart | Does::Resume | Does::Clear) => {
                 self.gone_leader.into_iter().collect()
             }
             Target::Leader => self.leader().into_iter().collect(),
         }
     }
 
-    /// Does something to some at once.
-    pub(super) async fn act(&mut self, indices: &[usize], does: Does) -> Result<(), Failure> {
+    /// From now on nothing passes but within the sides of each of these cuts.
+    pub(super) fn cut(&self, sides: Vec<Vec<ProcessId>>) {
+        if let Some(wires) = &self.wires {
+            wires.cut(sides);
+        }
+    }
+
+    /// Does something to some at once; gives what is worth a note.
+    pub(super) async fn act(
+        &mut self,
+        indices: &[usize],
+        does: Does,
+    ) -> Result<Vec<String>, Failure> {
+        let mut notes = Vec::new();
         for index in indices {
-            if self.leader() == Some(*index) && !matches!(does, Does::Restart | Does::Resume) {
+            let takes_away = matches!(does, Does::Kill | Does::Leave | Does::Stop | Does::Fill);
+            if self.leader() == Some(*index) && takes_away {
                 self.gone_leader = Some(*index);
             }
             let member = &mut self.members[*index];
             match does {
                 Does::Kill => member.signal(Signal::KILL),
-                Does::Leave => member.signal(Signal::TERM),
+                Does::Leave | Does::Clear => member.signal(Signal::TERM),
+                Does::Fill => member.fill().map_err(Failure::environment)?,
                 Does::Stop => member.signal(Signal::STOP),
                 Does::Resume => member.signal(Signal::CONT),
                 Does::Restart => self.start_one(*index)?,
+                Does::Part(_) | Does::Join(_) => {}
             }
         }
         for index in indices {
             let member = &mut self.members[*index];
             match does {
-                Does::Kill | Does::Leave => member.bury().await,
+                Does::Kill | Does::Leave => {
+                    member.bury().await;
+                }
+                Does::Clear => {
+                    if let Some(status) = member.bury().await.filter(|status| !status.success()) {
+                        let number = index + 1;
+                        notes.push(format!("m{number} could not write, and ended with {status}"));
+                    }
+                    self.start_one(*index)?;
+                }
                 Does::Stop => member.is_stopped = true,
                 Does::Resume => member.is_stopped = false,
-                Does::Restart => {}
+                Does::Restart | Does::Fill | Does::Part(_) | Does::Join(_) => {}
             }
         }
-        Ok(())
+        Ok(notes)
     }
 
     /// Ends all of them.
@@ -199,21 +250,57 @@ impl Members {
 }
 
 impl Member {
-    fn signal(&self, signal: Signal) {
+    fn id(&self) -> Option<Pid> {
         let id = self.child.as_ref().and_then(Child::id);
-        let id = id.and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
-        if let Some(id) = id {
+        id.and_then(|id| Pid::from_raw(i32::try_from(id).ok()?))
+    }
+
+    /// Lets it write to no file any more, whatever is free: a disk is as full for it.
+    fn fill(&self) -> rustix::io::Result<()> {
+        let Some(id) = self.id() else { return Ok(()) };
+        let maximum = getrlimit(Resource::Fsize).maximum;
+        limit(id, Rlimit { current: Some(0), maximum })
+    }
+
+    fn signal(&self, signal: Signal) {
+        if let Some(id) = self.id() {
             // Who has ended is not there to be told.
             let _ = kill_process(id, signal);
         }
     }
 
-    async fn bury(&mut self) {
-        if let Some(mut child) = self.child.take()
-            && timeout(ENDING, child.wait()).await.is_err()
-        {
-            let _ = child.kill().await;
-        }
+    /// Waits until it has ended, and ends it if that takes long.
+    async fn bury(&mut self) -> Option<ExitStatus> {
         self.is_stopped = false;
+        let mut child = self.child.take()?;
+        let ended = match timeout(ENDING, child.wait()).await {
+            Ok(ended) => ended.ok(),
+            Err(_) => {
+                let _ = child.kill().await;
+                None
+            }
+        };
+        if let Some(log) = self.log.take() {
+            let _ = timeout(ENDING, log).await;
+        }
+        ended
     }
+}
+
+/// The members at these addresses, as `tenure serve` is told of them.
+fn named(addresses: &[SocketAddr], scheme: &str) -> String {
+    let named = addresses.iter().enumerate().map(|(at, it)| format!("m{}={scheme}{it}", at + 1));
+    named.collect::<Vec<_>>().join(",")
+}
+
+/// Limits how far a process may write into a file.
+#[cfg(target_os = "linux")]
+fn limit(id: Pid, files: Rlimit) -> rustix::io::Result<()> {
+    rustix::process::prlimit(Some(id), Resource::Fsize, files).map(|_| ())
+}
+
+/// Other systems let nobody limit another process.
+#[cfg(not(target_os = "linux"))]
+fn limit(_: Pid, _: Rlimit) -> rustix::io::Result<()> {
+    Err(rustix::io::Errno::NOSYS)
 }

@@ -1,11 +1,12 @@
 //! What is to be done, after all that was asked for has been looked at.
 
+use std::fmt;
 use std::time::Duration;
 
 use crate::cmd::failure::Failure;
 use crate::cmd::output::no_effect;
 use crate::cmd::run::options::Options;
-use crate::cmd::run::schedule::{Action, Deed, Moment, Target};
+use crate::cmd::run::schedule::{Action, Cut, Deed, Moment, Pause, Target};
 
 /// How many members a service has at most.
 const MOST_MEMBERS: u32 = 9;
@@ -30,6 +31,14 @@ pub(super) enum Does {
     Restart,
     Stop,
     Resume,
+    /// It can write to no file.
+    Fill,
+    /// It can again, and is started again.
+    Clear,
+    /// Those of a cut are cut off from all others, by its place among the cuts.
+    Part(usize),
+    /// They no longer are.
+    Join(usize),
 }
 
 /// A run.
@@ -42,6 +51,8 @@ pub(super) struct Plan {
     pub(super) think: Duration,
     pub(super) lock: bool,
     pub(super) seed: u64,
+    /// Who is cut off from whom at some time.
+    pub(super) cuts: Vec<Cut>,
     /// In the order of time.
     pub(super) steps: Vec<Step>,
 }
@@ -61,9 +72,8 @@ impl Plan {
         if options.entries.is_some() {
             return Err(Failure::usage("a service is asked for a time: say --duration"));
         }
-        if !options.partition.is_empty() || options.watch.is_some() {
-            let says = "--partition and --watch are for nodes and logs; a service is hurt by \
-                        --kill, --leave, --restart and --pause";
+        if options.watch.is_some() {
+            let says = "--watch is for nodes and logs; a service has a table at the end";
             return Err(Failure::usage(says));
         }
         if options.states {
@@ -77,6 +87,7 @@ impl Plan {
             think: options.think,
             lock: !options.no_lock,
             seed: options.seed,
+            cuts: options.partition.clone(),
             steps: Vec::new(),
         };
         Ok(Plan { steps: plan.steps(options)?, ..plan })
@@ -88,27 +99,52 @@ impl Plan {
         actions.extend(options.leave.iter().map(|it| Action::leave(*it)));
         actions.extend(options.restart.iter().map(|it| Action::restart(*it, false)));
         actions.extend(options.pause.iter().map(|it| Action::pause(*it)));
-        if actions.is_empty() && self.members > 2 {
+        let is_hurt = !(actions.is_empty() && self.cuts.is_empty() && options.full_disk.is_empty());
+        if !is_hurt && self.members > 2 {
             actions.push(Action::kill(Moment::leader_at(2), true));
             actions.push(Action::restart(Moment::leader_at(5), true));
         }
         // What nobody asked for is left out where there is no time for it.
         actions.retain(|it| !it.by_default || it.end() < self.duration);
         for action in &actions {
-            if action.end() >= self.duration {
-                let says = format!("{action} is after the end; make --duration longer");
-                return Err(Failure::usage(says));
-            }
-            if let Target::Process(process) = action.target
-                && process.number() > self.members
-            {
-                let members = self.members;
-                return Err(Failure::usage(format!("{action}: there are {members} members")));
-            }
+            self.possible(action, action.end(), &[action.target])?;
         }
         let mut steps: Vec<Step> = actions.iter().flat_map(steps).collect();
+        for pause in &options.full_disk {
+            let Pause { target, from, until } = *pause;
+            self.possible(&format!("--full-disk {pause}"), until, &[target])?;
+            steps.push(Step { at: from, target, does: Does::Fill });
+            steps.push(Step { at: until, target, does: Does::Clear });
+        }
+        for (place, cut) in self.cuts.iter().enumerate() {
+            self.possible(cut, cut.until, &cut.side)?;
+            let step = |at, does| Step { at, target: Target::All, does };
+            steps.push(step(cut.from, Does::Part(place)));
+            steps.push(step(cut.until, Does::Join(place)));
+        }
         steps.sort_by_key(|step| step.at);
         Ok(steps)
+    }
+
+    /// Refuses what comes too late, or is done to somebody who is not there.
+    fn possible(
+        &self,
+        what: &impl fmt::Display,
+        end: Duration,
+        targets: &[Target],
+    ) -> Result<(), Failure> {
+        if end >= self.duration {
+            let says = format!("{what} is after the end; make --duration longer");
+            return Err(Failure::usage(says));
+        }
+        let is_there = |target: &Target| match target {
+            Target::Process(process) => process.number() <= self.members,
+            Target::Leader | Target::All => true,
+        };
+        match targets.iter().all(is_there) {
+            true => Ok(()),
+            false => Err(Failure::usage(format!("{what}: there are {} members", self.members))),
+        }
     }
 }
 

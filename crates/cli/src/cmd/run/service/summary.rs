@@ -10,6 +10,7 @@ use super::claim::Claim;
 use super::drive::Course;
 use super::judge::{Fault, Promise, judge};
 use super::plan::Plan;
+use crate::cmd::run::drive::Apart;
 use crate::cmd::run::summary::{Counter, Latency, thousandths};
 
 /// How long an answer of a leader that is gone may take to be seen, in nanoseconds.
@@ -31,8 +32,10 @@ pub(super) struct Summary {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) failover_ms: Option<Latency>,
     pub(super) kills: u64,
-    /// How many times somebody was killed, asked to leave or stopped.
+    /// How many times somebody was killed, asked to leave, stopped, kept from writing or cut off.
     pub(super) faults: u64,
+    /// Who was cut off from all others, and when.
+    pub(super) partitions: Vec<Apart>,
     pub(super) counter: Counter,
     /// How often the resource refused somebody.
     pub(super) refused: u64,
@@ -80,6 +83,7 @@ impl Summary {
             ),
             kills: course.kills.len() as u64,
             faults: course.faults,
+            partitions: course.apart,
             counter: counter(course.tally),
             refused: course.tally.refused,
             violations: violated.len(),

@@ -16,6 +16,7 @@ pub(super) fn table(summary: &Summary) -> String {
         "faults",
         &if faults == 0 { "none".into() } else { format!("{faults}, {kills} kills") },
     );
+    table.partitions(&summary.partitions);
     table.counter(summary.counter);
     let refused = match summary.refused {
         0 => "none".to_owned(),
