@@ -66,10 +66,15 @@ impl Member {
         self.process.wait().expect("a process that was killed");
     }
 
+    /// Sends it a signal: `STOP`, `CONT`, `TERM`.
+    pub(crate) fn signal(&self, name: &str) {
+        let (signal, id) = (format!("-{name}"), self.process.id().to_string());
+        assert!(Command::new("kill").args([&signal, &id]).status().expect("kill").success());
+    }
+
     /// Ends it in good order.
     pub(crate) fn terminate(mut self) {
-        let id = self.process.id().to_string();
-        assert!(Command::new("kill").args(["-TERM", &id]).status().expect("kill").success());
+        self.signal("TERM");
         assert!(self.process.wait().expect("a process that ends").success());
     }
 

@@ -70,3 +70,18 @@ fn a_leader_that_is_asked_to_end_is_followed_at_once() {
     members[0].put("a", "2");
     assert_eq!(members[1].get("a"), Some(base64("2")));
 }
+
+#[test]
+fn a_member_that_reads_nothing_holds_up_nobody_and_has_all_of_it_afterwards() {
+    let files = Files::of(3);
+    let members: Vec<Member> = files.files.iter().map(|file| Member::start(file)).collect();
+    members[0].put("a", "1");
+    let leads = leader(&members);
+    let slow = &members[(leads + 1) % 3];
+    slow.signal("STOP");
+    // More than the sockets between them hold.
+    let value = "x".repeat(1 << 18);
+    (0..50).for_each(|_| drop(members[leads].put("a", &value)));
+    slow.signal("CONT");
+    assert_eq!(slow.get("a"), Some(base64(&value)));
+}
