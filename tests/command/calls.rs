@@ -19,6 +19,8 @@ use tenure_etcd::etcdserverpb as rpc;
 use tenure_etcd::etcdserverpb::response_op::Response as Done;
 use tenure_etcd::mvccpb::{Event, KeyValue};
 
+use crate::shell::said;
+
 /// What is answered to a call.
 #[derive(Clone)]
 enum Told {
@@ -202,9 +204,7 @@ fn whoever_lies_in_calls_is_left_with_a_sentence() {
         for (address, told) in &lies {
             scope.spawn(move || {
                 let ended = confined(&format!("lock --timeout 1s --endpoints {address} a -- true"));
-                let error = String::from_utf8_lossy(&ended.stderr);
-                assert_eq!(ended.status.code(), Some(120), "{told}: {error}");
-                assert!(error.contains(told) && error.lines().count() == 1, "{told}: {error}");
+                said(&ended, 120, told);
             });
         }
     });

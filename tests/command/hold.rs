@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::shell::said;
+
 /// Whatever is to happen has happened by then.
 const LONG: Duration = Duration::from_secs(30);
 
@@ -273,10 +275,7 @@ fn what_cannot_be_is_refused_with_a_sentence() {
         ("lock --ttl 10s --grace 6s a -- true", "--grace is at most half of --ttl"),
         ("lock --try --timeout 1s a -- true", "--try excludes --timeout"),
     ] {
-        let refused = crate::shell::tenure(line);
-        let told = String::from_utf8_lossy(&refused.stderr);
-        assert_eq!(refused.status.code(), Some(2), "{line}: {told}");
-        assert!(told.contains(says) && told.lines().count() == 1, "{line}: {told}");
+        said(&crate::shell::tenure(line), 2, says);
     }
 }
 

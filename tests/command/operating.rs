@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::shell::{data, tenure, text};
+use crate::shell::{data, said, tenure, text};
 
 /// A member that serves, until this is dropped.
 struct Member {
@@ -115,19 +115,14 @@ fn a_cluster_that_begins_with_a_backup_hands_out_no_fence_twice() {
     for bump in [u64::MAX, 1 << 63, 1 << 62] {
         let options = format!("--data-dir {} --bump-revision {bump}", at("beyond"));
         let refused = tenure(&format!("snapshot restore {} {options}", at("backup")));
-        let says = String::from_utf8_lossy(&refused.stderr).into_owned();
-        assert_eq!(refused.status.code(), Some(2), "{says}");
-        assert!(says.contains("beyond 2^62") && says.lines().count() == 1, "{says}");
+        said(&refused, 2, "beyond 2^62");
     }
     // Nor is what was hurt believed.
     let mut bytes = std::fs::read(at("backup")).expect("the backup");
     bytes[100] ^= 1;
     for (hurt, says) in [(&bytes[..], "is damaged"), (&bytes[..20], "is damaged")] {
         std::fs::write(at("hurt"), hurt).expect("room");
-        let refused = tenure(&format!("snapshot status {}", at("hurt")));
-        let told = String::from_utf8_lossy(&refused.stderr).into_owned();
-        assert_eq!(refused.status.code(), Some(2), "{told}");
-        assert!(told.contains(says) && told.lines().count() == 1, "{told}");
+        said(&tenure(&format!("snapshot status {}", at("hurt"))), 2, says);
     }
 }
 

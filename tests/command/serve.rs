@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Command, Stdio};
 
-use crate::shell::tenure;
+use crate::shell::{said, tenure};
 
 #[test]
 fn one_line_is_a_durable_member() {
@@ -54,9 +54,6 @@ fn what_cannot_be_served_is_refused_with_a_sentence() {
         ("--election-timeout 10", "must be at least 3 times"),
         ("--config /no/such/file", "cannot be read"),
     ] {
-        let refused = tenure(&format!("serve {options}"));
-        let told = String::from_utf8_lossy(&refused.stderr);
-        assert_eq!(refused.status.code(), Some(2), "{options}: {told}");
-        assert!(told.contains(says) && told.lines().count() == 1, "{options}: {told}");
+        said(&tenure(&format!("serve {options}")), 2, says);
     }
 }

@@ -9,6 +9,14 @@ pub(crate) fn tenure(line: &str) -> Output {
     command.args(line.split_whitespace()).output().expect("the command starts")
 }
 
+/// A command has ended with this status and one line, which says this.
+#[track_caller]
+pub(crate) fn said(ended: &Output, status: i32, says: &str) {
+    let told = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(status), "{says}: {told}");
+    assert!(told.contains(says) && told.lines().count() == 1, "{says}: {told}");
+}
+
 /// What a line prints that ends with this status.
 #[track_caller]
 pub(crate) fn text(line: &str, status: i32) -> String {

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-use crate::shell::{data as data_with, tenure, text};
+use crate::shell::{data as data_with, said, tenure, text};
 use serde_json::{Value, json};
 
 #[track_caller]
@@ -555,9 +555,6 @@ fn a_group_that_does_not_fit_into_memory_ends_with_a_sentence() {
         let script = "ulimit -v 1000000; exec \"$0\" simulate bully -n \"$1\"";
         let mut command = Command::new("sh");
         command.args(["-c", script, env!("CARGO_BIN_EXE_tenure"), &size.to_string()]);
-        let ended = command.output().expect("a shell");
-        let error = String::from_utf8_lossy(&ended.stderr);
-        assert_eq!(ended.status.code(), Some(status), "{error}");
-        assert!(error.contains(told) && error.lines().count() == 1, "{error}");
+        said(&command.output().expect("a shell"), status, told);
     }
 }
