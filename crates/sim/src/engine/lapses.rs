@@ -28,6 +28,44 @@ where
         }
     }
 
+    /// Whether a process crashes while it saves what comes of an input: by which fault, and whether
+    /// that is saved.
+    #[cold]
+    pub(super) fn torn(&mut self, at: ProcessId, input: &Input<P>) -> Option<(u32, bool)> {
+        self.core.torn.iter().find(|torn| torn.process == at)?;
+        // Tried on a copy: choices are drawn once.
+        let sources = self.batch.environment.clone();
+        let mut after = self.processes[at.index()].clone();
+        after.step(input.clone(), &mut self.batch.effects());
+        self.batch.clear();
+        self.batch.environment = sources;
+        let saves = after.stable() != self.processes[at.index()].stable();
+        saves.then(|| self.core.saves(at)).flatten()
+    }
+
+    /// A process crashes while it saves what comes of an input. What is saved has happened, and
+    /// nobody hears of it; otherwise it is as if the input had not come, which is given back.
+    #[cold]
+    pub(super) fn tear(
+        &mut self,
+        at: ProcessId,
+        input: Input<P>,
+        (fault, is_kept): (u32, bool),
+        note: impl FnOnce(&mut Self, &Input<P>),
+    ) -> Option<Input<P>> {
+        let mut untaken = Some(input);
+        if is_kept && let Some(input) = untaken.take() {
+            self.core.trace_event(at, Kind::Mute);
+            note(self, &input);
+            self.processes[at.index()].step(input, &mut self.batch.effects());
+            self.trace_choices(at);
+            self.batch.clear();
+        }
+        let crashed = self.core.crash(at, Some(fault));
+        self.carry_out(crashed);
+        untaken
+    }
+
     /// Whether a process is mute, and takes an input as such.
     #[cold]
     pub(crate) fn is_mute(&mut self, at: ProcessId, input: &Input<P>) -> bool {
@@ -44,6 +82,7 @@ where
         } else {
             self.timers.clear(at);
         }
+        self.trace_choices(at);
         self.batch.clear();
         true
     }

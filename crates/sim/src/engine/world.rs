@@ -305,51 +305,43 @@ where
             return;
         }
         let Letter { from, to, tag, message } = letter;
-        let core = &mut self.core;
-        core.metrics.received += u64::from(from != to);
-        if core.tagging {
-            receive(core, from, to, tag, &message);
+        let untaken = self.step(to, Input::Message { from, message }, |world, input| {
+            let core = &mut world.core;
+            core.metrics.received += u64::from(from != to);
+            if core.tagging
+                && let Input::Message { message, .. } = input
+            {
+                receive(core, from, to, tag, message);
+            }
+        });
+        if let Some(Input::Message { message, .. }) = untaken {
+            self.core.dead_letters += 1;
+            self.lose(&Letter { from, to, tag, message });
         }
-        self.step(to, Input::Message { from, message });
     }
 
-    /// Gives a process an input, and carries out what it asks for.
+    /// Gives a process an input, and carries out what it asks for; before that, notes that it came.
+    /// Gives the input back where the process crashed instead.
     #[inline]
-    fn step(&mut self, at: ProcessId, input: Input<P>) {
+    fn step(
+        &mut self,
+        at: ProcessId,
+        input: Input<P>,
+        note: impl FnOnce(&mut Self, &Input<P>),
+    ) -> Option<Input<P>> {
         self.look_at(at);
-        if !self.core.torn.is_empty() && self.is_torn(at, &input) {
-            return;
+        if !self.core.torn.is_empty()
+            && let Some(torn) = self.torn(at, &input)
+        {
+            return self.tear(at, input, torn, note);
         }
+        note(self, &input);
         if !self.lapses.is_empty() && self.is_mute(at, &input) {
-            return;
+            return None;
         }
         self.processes[at.index()].step(input, &mut self.batch.effects());
         self.release(at);
-    }
-
-    /// Whether a process crashes while it saves what comes of an input: nobody hears of that, saved
-    /// or not.
-    #[cold]
-    fn is_torn(&mut self, at: ProcessId, input: &Input<P>) -> bool {
-        if self.core.torn.iter().all(|torn| torn.process != at) {
-            return false;
-        }
-        // Tried on a copy: choices are drawn once.
-        let sources = self.batch.environment.clone();
-        let mut after = self.processes[at.index()].clone();
-        after.step(input.clone(), &mut self.batch.effects());
-        self.batch.clear();
-        self.batch.environment = sources;
-        if after.stable() == self.processes[at.index()].stable() {
-            return false;
-        }
-        let Some((fault, is_kept)) = self.core.saves(at) else { return false };
-        if is_kept {
-            self.processes[at.index()] = after;
-        }
-        let crashed = self.core.crash(at, Some(fault));
-        self.carry_out(crashed);
-        true
+        None
     }
 
     /// Whether a message reaches its receiver in a run where something may be broken.
@@ -370,16 +362,22 @@ where
                 self.watch(|watcher, time| watcher.observe(time, to, Observed::Crashed));
             }
         }
-        let core = &mut self.core;
         if !admitted {
-            if from != to {
-                core.dropped(letter.message.label());
-            }
-            if core.tagging {
-                lose(core, from, to, letter.tag, &letter.message);
-            }
+            self.lose(letter);
         }
         admitted
+    }
+
+    /// A message that had come this far arrives nowhere.
+    #[cold]
+    fn lose(&mut self, letter: &Letter<P::Message>) {
+        let core = &mut self.core;
+        if letter.from != letter.to {
+            core.dropped(letter.message.label());
+        }
+        if core.tagging {
+            lose(core, letter.from, letter.to, letter.tag, &letter.message);
+        }
     }
 
     fn act(&mut self, act: Option<(u64, Act)>) {
@@ -430,17 +428,21 @@ where
     }
 
     pub(crate) fn fire(&mut self, at: ProcessId, timer: P::Timer) {
-        if self.core.recorder.is_some() {
-            self.core.trace_event(at, Kind::Timer(format!("{timer:?}")));
-        }
-        self.step(at, Input::Timer(timer));
+        self.step(at, Input::Timer(timer), |world, input| {
+            if world.core.recorder.is_some()
+                && let Input::Timer(timer) = input
+            {
+                world.core.trace_event(at, Kind::Timer(format!("{timer:?}")));
+            }
+        });
     }
 
     fn suspect(&mut self, at: ProcessId, peer: ProcessId, verdict: Verdict) {
-        if self.core.recorder.is_some() {
-            self.core.trace_event(at, Kind::Suspicion { peer, verdict });
-        }
-        self.step(at, Input::Suspicion { peer, verdict });
+        self.step(at, Input::Suspicion { peer, verdict }, |world, _| {
+            if world.core.recorder.is_some() {
+                world.core.trace_event(at, Kind::Suspicion { peer, verdict });
+            }
+        });
     }
 
     fn recover(&mut self, process: ProcessId, lost: bool) {
@@ -473,26 +475,35 @@ where
             return;
         }
         let ask = command.ask();
+        self.step(at, Input::Command(command), |world, input| {
+            if let Input::Command(command) = input {
+                world.asks(at, command);
+            }
+        });
+        if ask == Some(mutex::Command::Enter.into())
+            && self.core.settings.workload.chatter.is_some()
+            && self.core.up[at.index()]
+        {
+            let process = &self.processes[at.index()];
+            let clock = self.stamping.map(|stamping| (stamping.clock)(process));
+            self.core.tell_others(at, clock);
+        }
+    }
+
+    /// A user asks, and the protocol is about to hear it.
+    fn asks(&mut self, at: ProcessId, command: &P::Command) {
         if self.core.recorder.is_some() {
             self.core.trace_event(at, Kind::Command(command.asked()));
         }
-        if let Some(ask) = ask {
+        if let Some(ask) = command.ask() {
             self.core.asked(at, ask);
         }
         if let Some(command) = command.agreed() {
             self.core.asked_to_agree(at, &command);
         }
         self.watch(|watcher, time| {
-            watcher.observe(time, at, Observed::Command { command: &command, clock: None });
+            watcher.observe(time, at, Observed::Command { command, clock: None });
         });
-        self.step(at, Input::Command(command));
-        if ask == Some(mutex::Command::Enter.into())
-            && self.core.settings.workload.chatter.is_some()
-        {
-            let process = &self.processes[at.index()];
-            let clock = self.stamping.map(|stamping| (stamping.clock)(process));
-            self.core.tell_others(at, clock);
-        }
     }
 
     #[inline]
@@ -531,7 +542,7 @@ where
 
     /// Writes down what was drawn, where that is wanted.
     #[cold]
-    fn trace_choices(&mut self, at: ProcessId) {
+    pub(crate) fn trace_choices(&mut self, at: ProcessId) {
         for choice in std::mem::take(&mut self.batch.environment.drawn) {
             if self.core.recorder.is_some() {
                 self.core.trace(at, Kind::Choice(choice));

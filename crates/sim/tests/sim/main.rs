@@ -3,6 +3,7 @@
 mod applications;
 mod common;
 mod detectors;
+mod lapses;
 mod laws;
 mod models;
 mod more_locks;

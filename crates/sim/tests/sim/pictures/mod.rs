@@ -9,7 +9,7 @@ use crate::common::page::Page;
 use tenure_trace::{Reader, Trace};
 
 impl Page {
-    fn trace(&self) -> Trace {
+    pub(crate) fn trace(&self) -> Trace {
         let bytes = self.0.lock().unwrap();
         let mut reader = Reader::new(bytes.as_slice(), "memory").unwrap();
         let header = reader.header().clone();
