@@ -431,6 +431,26 @@ fn three_phase_commit() {
     let seen = seen("three-phase-commit -n 5");
     assert_eq!(seen["who_is_blocked"], json!([]));
     assert_eq!(seen["one_commits_the_others_abort"], json!([true, false, false, false, false]));
+    // The picture of who was parted says what became of the transaction, and nothing of elections.
+    let told = String::from_utf8(tenure("scenario three-phase-commit").stdout).expect("text");
+    let violated: Vec<&str> = told.lines().filter(|line| line.contains(" violated: ")).collect();
+    let [atomicity] = violated[..] else { panic!("{violated:?}") };
+    assert!(atomicity.contains("✗ atomicity violated: P1 commits"), "{atomicity}");
+}
+
+#[test]
+fn hand_over() {
+    let seen = seen("hand-over");
+    assert_eq!(seen["raft_who_leads_then"], json!(["P2"]));
+    assert_eq!(seen["bully_who_leads_then"], json!(["P2"]));
+}
+
+#[test]
+fn locks_by_name() {
+    let seen = seen("locks-by-name");
+    assert_eq!(seen["elections_meanwhile"], 0);
+    assert_eq!(seen["who_leads_then"], json!(["P2"]));
+    assert_eq!(seen["cut_off_inside_one_inside"], "holds");
 }
 
 #[test]

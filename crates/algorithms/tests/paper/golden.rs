@@ -6,7 +6,7 @@ use std::fs;
 
 use tenure_algorithms::catalogue::{self, Parameters, Visitor};
 use tenure_algorithms::channel::{Fifo, fifo};
-use tenure_algorithms::compose::Coordinated;
+use tenure_algorithms::compose::{Coordinated, Named};
 use tenure_algorithms::election::{Bully, bully};
 use tenure_algorithms::mutex::dijkstra_ring::State;
 use tenure_algorithms::mutex::{Central, DijkstraRing, central, dijkstra_ring};
@@ -152,6 +152,12 @@ fn dijkstra_ring_from_any_start() {
 fn coordinated() {
     let config = |group: Group| bully::Config::plain(group.size(), TICKS_PER_UNIT).into();
     golden::<Coordinated<Bully>>("tests/golden/coordinated", config);
+}
+
+#[test]
+fn named() {
+    let config = |group: Group| bully::Config::plain(group.size(), TICKS_PER_UNIT).into();
+    golden::<Named<Bully>>("tests/golden/named", config);
 }
 
 #[test]

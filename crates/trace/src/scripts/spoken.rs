@@ -1,7 +1,7 @@
 //! The face of a service: how its commands are said, what a workload can ask of it, and how a
 //! trace holds what its users ask and are told.
 
-use std::fmt::Debug;
+use std::fmt::{Debug, Display};
 use std::str::FromStr;
 
 use serde::Serialize;
@@ -346,12 +346,25 @@ impl Spoken for () {
     }
 }
 
-/// A trace is judged as one lock or one election, so nothing judges many by their names.
+/// The last word says of which it is: `enter p1 printer`. A trace is judged as one lock or one
+/// election, so nothing judges many by their names.
 impl<K, C> Spoken for Of<K, C>
 where
-    K: Clone + Debug + PartialEq + Serialize + 'static,
+    K: Clone + Debug + Display + FromStr + PartialEq + Serialize + 'static,
     C: Spoken + Serialize,
 {
+    fn understand(asking: &Asking) -> Option<Self> {
+        let (key, words) = asking.words.split_last()?;
+        let inner = C::understand(&Asking { words: words.to_vec(), ..asking.clone() })?;
+        Some(Of { key: key.parse().ok()?, inner })
+    }
+
+    fn say(&self, at: ProcessId) -> Asking {
+        let mut asking = self.inner.say(at);
+        asking.words.push(self.key.to_string());
+        asking
+    }
+
     fn asked(&self) -> Asked {
         Asked::Other(serde_json::to_value(self).unwrap_or_default())
     }
@@ -424,6 +437,8 @@ mod tests {
         understood_as_said(&locks);
         understood_as_said(&elections);
         understood_as_said(&locks.map(office::Command::Mutex));
+        let named = |inner| Of { key: "printer".parse::<tenure_core::Name>().unwrap(), inner };
+        understood_as_said(&locks.map(named));
         understood_as_said(&elections.map(office::Command::Election));
         understood_as_said(&[stream::Command::Send { to: ProcessId(1), item: 7 }]);
         understood_as_said(&elections.map(led::Command::<clock::Command>::Election));

@@ -8,14 +8,15 @@ use serde_json::{Map, Value, json};
 use tenure_algorithms::agreement::{RaftLog, raft_log};
 use tenure_algorithms::application::{Led, ThreePhaseCommit, led, three_phase_commit};
 use tenure_algorithms::catalogue::{Configured, Parameters};
+use tenure_algorithms::compose::Named;
 use tenure_algorithms::election::{
-    Bully, ChangRoberts, HirschbergSinclair, bully, chang_roberts, hirschberg_sinclair,
+    Bully, ChangRoberts, HirschbergSinclair, Raft, bully, chang_roberts, hirschberg_sinclair, raft,
 };
 use tenure_algorithms::mutex::{
     Central, Lamport, RicartAgrawala, central, lamport, ricart_agrawala,
 };
 use tenure_algorithms::{Switch, UnknownVariant, Variants};
-use tenure_core::{Group, ProcessId, Rank, TICKS_PER_UNIT};
+use tenure_core::{Group, ProcessId, Rank, Service, TICKS_PER_UNIT};
 use tenure_lessons::Made;
 use tenure_sim::{Settings, Simulation};
 use tenure_trace::diagram::{Direction, LogPicture, Margin, Moment, View, lay_out};
@@ -37,6 +38,8 @@ const STORIES: &[(&str, &str)] = stories! {
     "chang-roberts/cases" => "chang-roberts-cases.txt"
     "hirschberg-sinclair/phases" => "hirschberg-sinclair-phases.txt"
     "lamport/first-entry" => "lamport-first-entry.txt"
+    "named/leader-dies" => "named-leader-dies.txt"
+    "raft/hand-over" => "raft-hand-over.txt"
     "raft-log/figure-3-6" => "raft-log-figure-3-6.txt"
     "raft-log/figure-3-7" => "raft-log-figure-3-7.txt"
     "raft-log/figure-3-7-d2" => "raft-log-figure-3-7-d2.txt"
@@ -80,7 +83,8 @@ pub(super) fn perform(with: Story) -> Result<Made, String> {
         None => script,
     };
     let ranks = || with.ids.iter().map(|id| Rank::of_id(*id)).collect();
-    let story = With { algorithm: &with.algorithm, script, ranked: |_| Vec::new() };
+    let algorithm = &with.algorithm;
+    let story = With { algorithm, script, ranked: |_| Vec::new(), judged: None };
     match with.algorithm.as_str() {
         "bully" => {
             let variants = variants(&with)?.with(bully::Switch::NoTerms);
@@ -103,18 +107,14 @@ pub(super) fn perform(with: Story) -> Result<Made, String> {
             let variants = variants(&with)?;
             story.on_all::<Lamport>(lamport::Config { variants })
         }
-        "raft-log" => {
-            let config = |group: Group| {
-                let variants = with.variants.clone();
-                raft_log::Config::configured(&Parameters {
-                    variants,
-                    ..Parameters::plain(group.size())
-                })
-            };
-            config(Group::new(ProcessId(0), 1)).map_err(said)?;
-            let known = |group| config(group).expect("its variants are known for one process");
-            story.on::<RaftLog>(known)
+        "named:coordinated:bully" => story
+            .on::<Named<Bully>>(|group| bully::Config::plain(group.size(), TICKS_PER_UNIT).into()),
+        "raft" => {
+            let variants = variants(&with)?;
+            let plain = |group: Group| raft::Config::plain(group.size(), TICKS_PER_UNIT);
+            story.on::<Raft>(|group| raft::Config { variants, ..plain(group) })
         }
+        "raft-log" => story.of_a_log(&with.variants),
         "ricart-agrawala" => match with.clocks {
             Some(clocks) => story.on_all::<Aged>(clocks),
             None => {
@@ -139,6 +139,8 @@ struct With<'a> {
     script: &'a str,
     /// The ranks of so many; none where they are those of their numbers.
     ranked: fn(u32) -> Vec<Rank>,
+    /// The service by which it is judged; by all that it offers where none is said.
+    judged: Option<Service>,
 }
 
 /// The ranks of so many, of whom the first has the highest.
@@ -147,15 +149,27 @@ fn first_wins(size: u32) -> Vec<Rank> {
 }
 
 impl With<'_> {
-    /// Of a transaction in three phases, which the first begins.
+    /// Of a transaction in three phases, which the first begins. What is judged is the transaction:
+    /// whom those who are parted elect is no part of what they decide.
     fn of_transactions(self) -> Result<Made, String> {
-        let story = With { ranked: first_wins, ..self };
+        let story = With { ranked: first_wins, judged: Some(Service::Other), ..self };
         story.on::<Led<ThreePhaseCommit, Bully>>(|group| {
             let plain = bully::Config::plain(group.size(), TICKS_PER_UNIT);
             let election = bully::Config { ranks: first_wins(group.size()).into(), ..plain };
             let application = three_phase_commit::Config { variants: Variants::none() };
             led::Config { application, election }
         })
+    }
+
+    /// Of a log with these variants.
+    fn of_a_log(&self, variants: &[String]) -> Result<Made, String> {
+        let config = |group: Group| {
+            let variants = variants.to_vec();
+            let parameters = Parameters { variants, ..Parameters::plain(group.size()) };
+            raft_log::Config::configured(&parameters)
+        };
+        config(Group::new(ProcessId(0), 1)).map_err(said)?;
+        self.on::<RaftLog>(|group| config(group).expect("its variants are known for one process"))
     }
 
     fn on_all<P>(&self, config: P::Config) -> Result<Made, String>
@@ -183,7 +197,10 @@ impl With<'_> {
         let group = Group::new(ProcessId(0), course.size);
         let ranks = (self.ranked)(course.size).into();
         let settings = Settings { ranks, ..Settings::new(course.size) };
-        let simulation = Simulation::<P>::new(config(group), settings);
+        let mut simulation = Simulation::<P>::new(config(group), settings);
+        if let Some(service) = self.judged {
+            simulation = simulation.serving(service);
+        }
         let report = simulation.named(self.algorithm.to_owned()).follow(course, page.clone());
         let mut data = serde_json::to_value(report.map_err(said)?).map_err(said)?;
         let sends =
