@@ -34,12 +34,19 @@ pub(crate) fn mutated(number: u32) -> bool {
 }
 "#;
 
-/// `cargo mutate --seed S --count N --more M [FILE …]`: N of all files, or of those named where
-/// there are no more; and then M more, of those named.
+/// `cargo mutate --seed S --count N --more M [--rows 5,20] [FILE …]`: N of all files, or of those
+/// named where there are no more; and then M more, of those named. Of rows that are named only
+/// these are run.
 pub(crate) fn main(root: &Path, words: &[&str]) -> ExitCode {
     let (mut seed, mut count, mut more, mut only) = (1, 50, 0, Vec::new());
+    let mut rows: Vec<usize> = Vec::new();
     let mut words = words.iter();
     while let Some(word) = words.next() {
+        if *word == "--rows" {
+            let listed = words.next().expect("--rows takes numbers").split(',');
+            rows.extend(listed.map(|row| row.parse::<usize>().expect("a number of a row")));
+            continue;
+        }
         let mut number = || words.next().and_then(|number| number.parse::<usize>().ok());
         match *word {
             "--seed" => seed = number().expect("--seed takes a number"),
@@ -62,14 +69,16 @@ pub(crate) fn main(root: &Path, words: &[&str]) -> ExitCode {
     println!("| # | where | change | shown by |\n|---|---|---|---|");
     let mut survivors = 0;
     let mut unchanged = HashMap::new();
-    for (place, site) in drawn.iter().enumerate() {
+    let runs = |place: usize| rows.is_empty() || rows.contains(&(place + 1));
+    for (place, site) in drawn.iter().enumerate().filter(|(place, _)| runs(*place)) {
         let shown = shown_by(&copy.join("tenure"), &site.file, place + 1, &mut unchanged);
         survivors += usize::from(shown.is_none());
         let shown = shown.unwrap_or_else(|| "**nothing**".to_owned());
         let Site { file, line, says, .. } = site;
         println!("| {} | {file}:{line} | {} | {shown} |", place + 1, says.replace('|', "\\|"));
     }
-    println!("\n{} shown, {survivors} survive", drawn.len() - survivors);
+    let run = (0..drawn.len()).filter(|place| runs(*place)).count();
+    println!("\n{} shown, {survivors} survive", run - survivors);
     println!("{} more could not be built", unbuildable.len());
     unbuildable.iter().for_each(|it| println!("  {}:{} {}", it.file, it.line, it.says));
     ExitCode::SUCCESS
