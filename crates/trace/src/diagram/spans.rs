@@ -14,6 +14,10 @@ pub(super) struct Spans {
     open: BTreeMap<(ProcessId, Sort), Span>,
     /// Who was seen with a token, or without one.
     token_known: BTreeSet<ProcessId>,
+    /// Who was inside before all others.
+    first_inside: Option<ProcessId>,
+    /// With which step each began to be inside for the last time.
+    inside_since: BTreeMap<ProcessId, Option<usize>>,
     regions: Vec<Region>,
     split: Option<Region>,
 }
@@ -37,7 +41,13 @@ impl Spans {
     /// Whatever begins or ends with a step.
     pub(super) fn hear(&mut self, at: ProcessId, change: Change, step: Option<usize>) {
         match change {
-            Change::Begins(hold) => self.begin(at, hold, step),
+            Change::Begins(hold) => {
+                if hold == Hold::Inside {
+                    self.first_inside.get_or_insert(at);
+                    self.inside_since.insert(at, step);
+                }
+                self.begin(at, hold, step);
+            }
             Change::Ends(hold, _) => self.end(at, hold.sort(), step),
             _ => {}
         }
@@ -61,10 +71,16 @@ impl Spans {
         self.begin(at, Hold::Token, step);
     }
 
-    /// A token leaves. Whoever sends the first one had it before.
+    /// A token leaves. Whoever sends the first one had it before; but whoever got in without one
+    /// when another had been inside made it then.
     pub(super) fn give_token(&mut self, at: ProcessId, step: Option<usize>) {
         if self.token_known.insert(at) && step.is_some() {
-            self.done.push(Span { at, hold: Hold::Token, from: None, until: step });
+            let made = self.first_inside.is_some_and(|first| first != at);
+            let since = self.inside_since.get(&at).copied().flatten();
+            if !made || since.is_some() {
+                let from = since.filter(|_| made);
+                self.done.push(Span { at, hold: Hold::Token, from, until: step });
+            }
         }
         self.end(at, Sort::Token, step);
     }

@@ -9,10 +9,14 @@ use tenure_algorithms::catalogue::{Configured, Parameters};
 use tenure_algorithms::election::{
     Bully, ChangRoberts, HirschbergSinclair, bully, chang_roberts, hirschberg_sinclair,
 };
-use tenure_algorithms::mutex::{Lamport, lamport};
+use tenure_algorithms::mutex::{
+    CarvalhoRoucairol, Lamport, NaimiTrehel, NishioLiManning, Raymond, carvalho_roucairol, lamport,
+    raymond,
+};
+use tenure_core::tree::Shape;
 use tenure_core::{Group, ProcessId, Protocol, Rank, TICKS_PER_UNIT};
 use tenure_sim::{Settings, Simulation};
-use tenure_trace::diagram::{Direction, LogPicture, Moment, Scale, View, lay_out};
+use tenure_trace::diagram::{Direction, Hold, LogPicture, Moment, Scale, View, lay_out};
 use tenure_trace::{Course, Kind, Line, Record, Recorded, Script, Spoken, Trace, Who, golden};
 
 use super::Page;
@@ -52,13 +56,6 @@ fn pictures() -> Vec<Picture> {
     let stamps = story::<Aged>("ricart-agrawala", "tests/sim/pictures/stories", clocks);
     let lamport = |_| lamport::Config::default();
     let golden = |folder: &str| format!("{GOLDEN}/{folder}");
-    let picture = |name, trace, direction, fields| Picture {
-        name,
-        trace,
-        direction,
-        scale: Scale::Time,
-        fields,
-    };
     vec![
         picture("ricart-agrawala", stamps("stamps_7_and_15"), right, &["stamp"]),
         picture(
@@ -91,6 +88,35 @@ fn pictures() -> Vec<Picture> {
             right,
             &["stamp"],
         ),
+    ]
+}
+
+fn picture(
+    name: &'static str,
+    trace: Trace,
+    direction: Direction,
+    fields: &'static [&'static str],
+) -> Picture {
+    Picture { name, trace, direction, scale: Scale::Time, fields }
+}
+
+/// Locks that are told in the book beside those that it begins with.
+fn more_locks() -> Vec<Picture> {
+    let golden = |folder: &str| format!("{GOLDEN}/{folder}");
+    let path = |group: Group| raymond::Config::of(Shape::Path, group.size());
+    let plain = |_| carvalho_roucairol::Config::default();
+    let (carvalho, nishio) = (golden("carvalho_roucairol"), golden("nishio_li_manning"));
+    let (tree, queue) = (golden("raymond"), golden("naimi_trehel"));
+    let permissions = story::<CarvalhoRoucairol>("carvalho-roucairol", &carvalho, plain);
+    let tree = story::<Raymond>("raymond", &tree, path);
+    let queue = story::<NaimiTrehel>("naimi-trehel", &queue, |_| ());
+    let anew = story::<NishioLiManning>("nishio-li-manning", &nishio, |_| ());
+    let right = Direction::Right;
+    vec![
+        picture("carvalho-roucairol", permissions("permissions"), right, &["stamp"]),
+        picture("raymond", tree("path"), right, &[]),
+        picture("naimi-trehel", queue("queue"), right, &[]),
+        picture("nishio-li-manning", anew("holder_dies_inside"), right, &[]),
     ]
 }
 
@@ -154,7 +180,8 @@ impl Logs {
 /// Every picture, and its name.
 fn drawn() -> Vec<(&'static str, String)> {
     let logs = LOGS.iter().map(|logs| (logs.name, logs.svg()));
-    pictures().iter().map(|picture| (picture.name, picture.svg())).chain(logs).collect()
+    let all = pictures().into_iter().chain(more_locks());
+    all.map(|picture| (picture.name, picture.svg())).chain(logs).collect()
 }
 
 /// P2 has heard of clock 14 and P3 of clock 6.
@@ -264,6 +291,21 @@ fn in_rounds(records: &mut [Record]) {
 #[test]
 fn the_story_of_two_stamps_comes_out_as_it_is_written() {
     golden::<Aged>("tests/sim/pictures/stories", clocks);
+}
+
+/// P1 has the token of a tree from the beginning, and whoever makes another has it from then on.
+#[test]
+fn a_token_that_is_made_anew_lasts_from_then_on() {
+    let since = |name: &str, at: ProcessId| {
+        let picture = more_locks().into_iter().find(|it| it.name == name).expect("it is drawn");
+        let layout = lay_out(&picture.trace.header, &picture.trace.records, View::default());
+        let mut spans = layout.spans.iter().filter(|it| (it.at, it.hold) == (at, Hold::Token));
+        let first = spans.next().expect("it has the token");
+        (first.from, layout.steps.iter().position(|step| step.at == Some(at) && step.enters))
+    };
+    assert_eq!(since("raymond", ProcessId(0)).0, None);
+    let (made, enters) = since("nishio-li-manning", ProcessId(1));
+    assert!(made.is_some() && made == enters, "{made:?} {enters:?}");
 }
 
 /// `cargo xtask pictures` makes them.
