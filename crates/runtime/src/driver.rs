@@ -239,6 +239,8 @@ where
             self.outlet.ends(&why);
             return Err(why);
         }
+        // Whoever asks from now on is told at once that nobody answers any more.
+        drop(asks);
         self.outlet.close(GRACE).await
     }
 
@@ -285,13 +287,18 @@ where
             self.settle().await?;
         }
         let round_trip = self.outlet.mesh.round_trip().min(ROUND_TRIP);
-        let mut until = tokio::time::Instant::now() + 4 * round_trip;
-        let mut followed = false;
+        // Nobody can answer before the disk has let go of what is said.
+        let latest = tokio::time::Instant::now() + GRACE;
+        let (mut until, mut is_said, mut followed) = (latest, false, false);
         // Whoever leads on says whom to ask now; of anybody else nothing is asked any more.
         let (_open, mut nobody) = mpsc::unbounded_channel();
         let mut asks = if leads_on { asks } else { &mut nobody };
         while (leads_on || !self.leads()) && self.outlet.presence.is_anybody_there() {
             leads_on &= self.leads();
+            if !is_said && !self.node.is_waiting() {
+                is_said = true;
+                until = latest.min(tokio::time::Instant::now() + 4 * round_trip);
+            }
             if !followed && !leads_on && self.outlet.local.leader().is_some() {
                 followed = true;
                 until = tokio::time::Instant::now() + round_trip;

@@ -8,7 +8,7 @@ use std::time::Instant;
 use tenure_core::service::log::{
     Command as Asked, Content, Entry, Event as Said, Members, Payload, Reason,
 };
-use tenure_core::{ProcessId, ProcessSet, Term};
+use tenure_core::{ProcessId, Term};
 use tenure_runtime::Local;
 use tenure_store::{At, Command as Stored, Outcome};
 use tokio::sync::oneshot;
@@ -364,21 +364,12 @@ impl Local<Relayed> for Desk {
     }
 
     fn farewell(&mut self) -> Option<Command> {
-        let voters = self.shared.lock().members.voters.clone();
-        let to = next_of(&voters, self.me)?;
-        let ticket = self.ticket();
-        Some(Command::Log(Asked::Transfer { ticket, to }))
+        Some(Command::Log(Asked::HandOver { ticket: self.ticket() }))
     }
 
     fn leads_on_until_relieved(&self) -> bool {
         true
     }
-}
-
-/// Who comes behind a process, in a ring; nobody, where nobody else is.
-fn next_of(processes: &ProcessSet, me: ProcessId) -> Option<ProcessId> {
-    let others = || processes.iter().filter(|process| *process != me);
-    others().find(|process| *process > me).or_else(|| others().next())
 }
 
 /// Who keeps the log after a change.

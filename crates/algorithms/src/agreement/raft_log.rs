@@ -191,7 +191,8 @@ impl Protocol for RaftLog {
                 self.propose(ticket, Content::Payload(payload), fx);
             }
             Command::Read { ticket } => self.read(ticket, fx),
-            Command::Transfer { ticket, to } => self.hand_over(ticket, to, fx),
+            Command::Transfer { ticket, to } => self.hand_over(ticket, Some(to), fx),
+            Command::HandOver { ticket } => self.hand_over(ticket, None, fx),
             Command::Compact { ticket, index, state } => self.compact(ticket, index, state, fx),
             Command::ChangeMembers { ticket, voters, learners } => {
                 let to = Members { learners, ..Members::of(voters) };

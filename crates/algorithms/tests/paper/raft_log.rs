@@ -469,6 +469,36 @@ fn a_leader_gives_the_lead_to_whoever_has_all_of_its_log() {
     assert_eq!(stage.sent_of("request-pre-vote"), 2, "only those of the first election");
 }
 
+/// 3.10: whoever is down or behind would have everybody wait.
+#[test]
+fn a_lead_that_anybody_may_have_goes_to_the_first_who_has_all_of_the_log() {
+    let mut stage = led(5, &[]);
+    stage.crash(p(2));
+    append(&mut stage, 1, 1);
+    stage.lose((p(1), p(3)));
+    stage.drain(&mut Dice(0));
+    stage.take_seen();
+    stage.command(p(1), Command::HandOver { ticket: 2 });
+    assert_eq!(stage.sent_of("timeout-now"), 0, "who is there has to be seen");
+    stage.drain(&mut Dice(0));
+    assert_eq!(stage.sent_of("timeout-now"), 1);
+    let told = told(&mut stage);
+    assert!(told.contains(&(1, Event::HandedOver { ticket: 2 })), "{told:?}");
+    let leads = |at| told.contains(&(at, Event::Leading { term: 2 }));
+    assert!(leads(4) || leads(5), "{told:?}");
+}
+
+/// Whoever is alone in its group has nobody to give the lead to; who only learns does not take it.
+#[test]
+fn a_lead_that_nobody_can_have_is_kept_at_once() {
+    let mut stage = led(1, &[]);
+    stage.command(p(1), Command::HandOver { ticket: 1 });
+    let (reason, leader) = (Reason::NotTaken, Some(p(1)));
+    assert_eq!(told(&mut stage), [(1, Event::Declined { ticket: 1, reason, leader })]);
+    append(&mut stage, 1, 2);
+    assert!(told(&mut stage).contains(&(1, Event::Acknowledged { ticket: 2, index: 2 })));
+}
+
 /// 3.10: a leader whose successor does not stand goes on.
 #[test]
 fn a_lead_that_nobody_takes_is_kept() {

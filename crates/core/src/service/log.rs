@@ -49,6 +49,11 @@ pub enum Command {
         /// To whom.
         to: ProcessId,
     },
+    /// Give the lead to whoever is the first to have all that this process has.
+    HandOver {
+        /// By which the answer is known.
+        ticket: u64,
+    },
     /// Keep this in place of all entries up to an index, which this process was told of. Every
     /// process is asked for itself, whether it leads or not.
     Compact {
@@ -76,6 +81,7 @@ impl Command {
         let (Command::Append { ticket, .. }
         | Command::Read { ticket }
         | Command::Transfer { ticket, .. }
+        | Command::HandOver { ticket }
         | Command::Compact { ticket, .. }
         | Command::ChangeMembers { ticket, .. }) = self;
         *ticket
@@ -291,6 +297,7 @@ impl fmt::Display for Command {
             Command::Append { ticket, payload } => write!(f, "appends {payload} as {ticket}"),
             Command::Read { ticket } => write!(f, "reads as {ticket}"),
             Command::Transfer { ticket, to } => write!(f, "gives {to} the lead as {ticket}"),
+            Command::HandOver { ticket } => write!(f, "gives the lead away as {ticket}"),
             Command::Compact { ticket, index, state } => {
                 write!(f, "compacts all up to {index} to {state} as {ticket}")
             }

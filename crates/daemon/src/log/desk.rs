@@ -1,12 +1,10 @@
 //! Between the clients of a member and its log.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, OnceLock};
 
 use tenure_core::service::log::{Command, Content, Entry, Event, Payload, Reason};
 use tenure_core::{ProcessId, Protocol, Term};
 use tenure_runtime::Local;
-use tenure_runtime::transport::View;
 use tokio::sync::{oneshot, watch};
 
 use super::machine::{Change, Machine, Outcome};
@@ -93,17 +91,13 @@ pub(super) struct Desk {
     outcomes: VecDeque<(u64, Outcome)>,
     leader: watch::Sender<Option<Term>>,
     standing: watch::Sender<Standing>,
-    /// Who is connected, as soon as it can be known.
-    view: Arc<OnceLock<View>>,
     is_over: bool,
-    /// To whom it gives the lead, before it leaves.
-    successor: Option<ProcessId>,
-    /// Who is to ask the successor, as soon as that stands for election.
+    /// Who is to ask the next leader, as soon as somebody else stands for election.
     sent_on: Vec<oneshot::Sender<Answer>>,
 }
 
 impl Desk {
-    pub(super) fn new(me: ProcessId, view: Arc<OnceLock<View>>) -> Self {
+    pub(super) fn new(me: ProcessId) -> Self {
         Desk {
             me,
             machine: Machine::default(),
@@ -112,9 +106,7 @@ impl Desk {
             outcomes: VecDeque::new(),
             leader: watch::Sender::new(None),
             standing: watch::Sender::new(Standing::default()),
-            view,
             is_over: false,
-            successor: None,
             sent_on: Vec::new(),
         }
     }
@@ -146,7 +138,7 @@ impl Desk {
         let _ = user.send(answer);
     }
 
-    /// The lead is about to be the successor's, who would not know yet.
+    /// The lead is about to be another's, who would not know yet.
     fn send_on(&mut self, ticket: u64) {
         if let Some(Waiting::Change(user) | Waiting::Get(_, user)) = self.waiting.remove(&ticket) {
             self.sent_on.push(user);
@@ -193,20 +185,13 @@ impl Desk {
 
     fn follows(&mut self, term: u64, leader: Option<ProcessId>) {
         for user in self.sent_on.drain(..) {
-            let next = leader.or(self.successor).map(ProcessId::number);
-            let _ = user.send(Answer::Refused { leader: next });
+            let _ = user.send(Answer::Refused { leader: leader.map(ProcessId::number) });
         }
         self.leader.send_replace(leader.map(|leader| Term { number: term, leader }));
     }
 
     fn number_of_leader(&self, known: Option<ProcessId>) -> Option<u32> {
         known.filter(|leader| *leader != self.me).map(ProcessId::number)
-    }
-
-    /// A peer that is connected, to whom the lead can be given.
-    fn heir(&self) -> Option<ProcessId> {
-        let peers = self.view.get()?.peers();
-        peers.into_iter().find(|it| it.connected).map(|it| it.peer)
     }
 }
 
@@ -278,10 +263,7 @@ impl<P: Protocol<Command = Command, Event = Event>> Local<P> for Desk {
     }
 
     fn farewell(&mut self) -> Option<Command> {
-        let to = self.heir()?;
-        self.successor = Some(to);
-        let ticket = self.ticket(Waiting::Nobody);
-        Some(Command::Transfer { ticket, to })
+        Some(Command::HandOver { ticket: self.ticket(Waiting::Nobody) })
     }
 
     fn leads_on_until_relieved(&self) -> bool {

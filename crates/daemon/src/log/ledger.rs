@@ -1,6 +1,7 @@
 //! The one log, as its members were told of it, beside what its clients were told.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use tenure_core::service::log::{Content, Entry, Payload};
 use tenure_core::{ProcessId, Property};
@@ -14,6 +15,8 @@ use super::machine::{Change, Machine, Tag};
 pub struct Ledger {
     /// From index 1: what each entry changes, and its term.
     entries: Vec<(Option<Change>, u64)>,
+    /// By term: who led.
+    leaders: BTreeMap<u64, ProcessId>,
     /// By member that is up: how much of that it was told in this life.
     told: BTreeMap<ProcessId, u64>,
     /// Of which entries a member has a snapshot, or had: the last one for which it stands.
@@ -27,6 +30,16 @@ pub struct Ledger {
 }
 
 impl Ledger {
+    /// A member leads.
+    pub fn leads(&mut self, at: ProcessId, term: u64) {
+        self.leaders.insert(term, at);
+    }
+
+    /// Whether a member led in one of these terms.
+    pub fn has_led(&self, at: ProcessId, terms: Range<u64>) -> bool {
+        self.leaders.range(terms).any(|(_, leader)| *leader == at)
+    }
+
     /// A member is told that an entry is committed.
     pub fn committed(&mut self, at: ProcessId, index: u64, entry: &Entry) {
         self.told.insert(at, index);

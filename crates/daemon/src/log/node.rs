@@ -1,7 +1,6 @@
 //! A node that keeps a log, as a process.
 
 use std::num::NonZeroU64;
-use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use tenure_algorithms::agreement::raft_log::{self, RaftLog};
@@ -45,8 +44,7 @@ pub(crate) async fn run(
         address: log.clients.to_string(),
         says: error.to_string(),
     })?;
-    let view = Arc::new(OnceLock::new());
-    let desk = Desk::new(config.me(), view.clone());
+    let desk = Desk::new(config.me());
     let (leadership, standing) = (desk.leadership(), desk.standing());
     let (ask, asks) = mpsc::unbounded_channel();
     let running = start::<RaftLog, Desk>(Parts {
@@ -59,8 +57,7 @@ pub(crate) async fn run(
         injection,
         suspected: None,
     })?;
-    let Running { address, view: seen, present, mut task, .. } = running;
-    let _ = view.set(seen);
+    let Running { address, present, mut task, .. } = running;
     report(Report::Ready { process: config.me().number(), address, session });
     let watching = Watching { leadership: leadership.clone(), standing, present };
     let serving = serve(listener, ask.clone(), leadership);

@@ -138,6 +138,9 @@ spoken! {
                 let ticket = ticket.parse().ok()?;
                 Some(log::Command::ChangeMembers { ticket, voters, learners })
             }
+            ("hand-over", None, [ticket]) => {
+                Some(log::Command::HandOver { ticket: ticket.parse().ok()? })
+            }
             _ => number(asking, "read").map(|ticket| log::Command::Read { ticket }),
         },
         say |command, at| match command {
@@ -149,6 +152,7 @@ spoken! {
             log::Command::Transfer { ticket, to } => {
                 Asking { peer: Some(*to), ..say_number("transfer", ticket, at) }
             }
+            log::Command::HandOver { ticket } => say_number("hand-over", ticket, at),
             log::Command::Compact { ticket, index, state } => {
                 let words = vec![index.to_string(), state.to_string(), ticket.to_string()];
                 Asking { words, ..say("compact", at) }

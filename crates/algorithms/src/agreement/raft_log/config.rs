@@ -99,7 +99,8 @@ switches! {
     Announcing = "announcing", sound,
         "a leader tells the others at once what is committed, and not with its next message";
     Ahead = "ahead", sound,
-        "a leader sends an entry before it stores it, so that all disks work at the same time";
+        "a leader sends an entry before it stores it, and a candidate asks for votes before its \
+         own is saved, so that all disks work at the same time";
     Newcomer = "newcomer", sound,
         "the last process is no member at first; whoever leads has it take the place of the one \
          before it";

@@ -265,7 +265,7 @@ impl RaftLog {
         self.commit_by_majority(fx);
         self.hear(from, round, fx);
         self.send_news(from, fx);
-        self.go_on_handing_over(fx);
+        self.go_on_handing_over(from, fx);
     }
 
     /// A process lacks what we took it to have: asks further back.

@@ -50,9 +50,10 @@ pub(super) struct Course {
     pub(super) operations: Vec<Operation>,
     pub(super) refusals: u64,
     pub(super) repeats: u64,
-    /// When a leader was killed, and when one was asked to leave, from the start.
-    pub(super) kills: Vec<Duration>,
-    pub(super) departures: Vec<Duration>,
+    /// When a leader was killed, and when one was asked to leave, from the start; and who it was,
+    /// as far as was known then.
+    pub(super) kills: Vec<(Duration, ProcessId)>,
+    pub(super) departures: Vec<(Duration, ProcessId)>,
     /// How many of them were left without an answer.
     pub(super) left_waiting: usize,
     /// Whether most nodes were up at the end.
@@ -340,9 +341,10 @@ impl<'a> Run<'a> {
                 self.cluster.members[process.index()].killed_as_leader = of_leader;
             }
             let now = self.start.map_or(Duration::ZERO, |start| start.elapsed());
+            let them = processes.iter().map(|process| (now, *process));
             match action.deed {
-                Deed::Kill if of_leader => self.course.kills.push(now),
-                Deed::Leave if of_leader => self.course.departures.push(now),
+                Deed::Kill if of_leader => self.course.kills.extend(them),
+                Deed::Leave if of_leader => self.course.departures.extend(them),
                 _ => {}
             }
         }

@@ -158,6 +158,7 @@ fn enter(ledger: &mut Ledger, sessions: &mut HashMap<ProcessId, u64>, record: &R
     match &record.kind {
         Kind::Crash => ledger.crashed(at),
         Kind::Event(Told::Agreement(agreement::Event::Log(told))) => match told {
+            log::Event::Leading { term } => ledger.leads(at, *term),
             log::Event::Committed { index, entry } => ledger.committed(at, *index, entry),
             log::Event::Compacted { index, .. } => ledger.compacted(at, *index),
             log::Event::Restored { index, state, .. } => ledger.restored(at, *index, state),

@@ -131,11 +131,12 @@ impl Summary {
         }
         let late = course.late.and_then(|late| undecided(&mut violated, late));
         verdicts.extend(late.as_ref().map(|_| (Property::Progress, Judgement::Incomplete)));
-        let (mut notes, undecided) = (course.notes, late.is_some());
+        let (mut notes, undecided) = (course.notes.clone(), late.is_some());
         notes.extend(late);
         if !plan.cuts.is_empty() {
             notes.push(WIRED.to_owned());
         }
+        let [failovers, handovers] = waited(&course, &ledger, &mut notes);
         let seconds = seconds(operations);
         let asked = count(operations, course.refusals, course.repeats);
         let rate = if seconds > 0.0 { asked.answered as f64 / seconds } else { 0.0 };
@@ -149,8 +150,8 @@ impl Summary {
             operations: asked,
             operations_per_second: thousandths(rate),
             latency_ms: latency(operations),
-            failover_ms: gap(operations, &ledger, &course.kills),
-            handover_ms: gap(operations, &ledger, &course.departures),
+            failover_ms: quantiles(failovers),
+            handover_ms: quantiles(handovers),
             elections: verification.elections.into_iter().map(rounded).collect(),
             partitions: course.apart,
             entries: Entries::of(&ledger),
@@ -258,22 +259,47 @@ fn latency(operations: &[Operation]) -> Option<Latency> {
     quantiles(operations.iter().filter_map(|it| Some(answered(it)? - it.asked)).collect())
 }
 
-/// How long it took after each of these moments until anybody was answered who had changed
-/// something under a leader of a later term than those of before.
-fn gap(operations: &[Operation], ledger: &Ledger, moments: &[Duration]) -> Option<Latency> {
+/// How long clients waited each time when a leader was killed, and when one was asked to leave.
+fn waited(course: &Course, ledger: &Ledger, notes: &mut Vec<String>) -> [Vec<u64>; 2] {
+    let of = |moments| gaps(&course.operations, ledger, moments);
+    let waited = [of(&course.kills), of(&course.departures)];
+    notes.extend(note_of_gaps(&waited.concat()));
+    waited.map(|gaps| gaps.into_iter().flatten().collect())
+}
+
+/// How long it took after each of these moments, in which somebody was killed or asked to leave,
+/// until anybody was answered who had changed something under a leader of a later term than those
+/// of before. Nothing where it was not the leader any more: then nobody had to be elected.
+fn gaps(
+    operations: &[Operation],
+    ledger: &Ledger,
+    moments: &[(Duration, ProcessId)],
+) -> Vec<Option<u64>> {
     let terms = ledger.terms_of_changes();
     let changes = operations.iter().filter(|it| matches!(it.what, What::Add | What::Set));
     let by_term = |it: &Operation| Some((answered(it)?, *terms.get(&it.tag)?));
     let mut answers: Vec<(u64, u64)> = changes.filter_map(by_term).collect();
     answers.sort_unstable();
-    let after = |moment: &Duration| {
+    let after = |(moment, process): &(Duration, ProcessId)| {
         let moment = u64::try_from(moment.as_nanos()).ok()?;
         let (before, since) = answers.split_at(answers.partition_point(|(at, _)| *at < moment));
         let last = before.iter().map(|(_, term)| *term).max().unwrap_or(0);
-        let (at, _) = since.iter().find(|(_, term)| *term > last)?;
-        Some(at - moment)
+        let (at, next) = since.iter().find(|(_, term)| *term > last)?;
+        ledger.has_led(*process, last..*next).then(|| at - moment)
     };
-    quantiles(moments.iter().filter_map(after).collect())
+    moments.iter().map(after).collect()
+}
+
+/// What is said where whoever was meant as the leader was not.
+fn note_of_gaps(gaps: &[Option<u64>]) -> Option<String> {
+    let missed = gaps.iter().filter(|gap| gap.is_none()).count();
+    (missed > 0).then(|| {
+        format!(
+            "{missed} of {} times whoever was killed or left as the leader led no longer, or \
+             nobody changed anything afterwards: clients did not wait for the next one then",
+            gaps.len()
+        )
+    })
 }
 
 fn quantiles(mut took: Vec<u64>) -> Option<Latency> {
@@ -281,4 +307,34 @@ fn quantiles(mut took: Vec<u64>) -> Option<Latency> {
     let at = |part: usize| took.get((took.len() * part / 100).min(took.len().checked_sub(1)?));
     let ms = |nanoseconds: &u64| thousandths(*nanoseconds as f64 / 1e6);
     Some(Latency { p50: ms(at(50)?), p99: ms(at(99)?), max: ms(took.last()?) })
+}
+
+#[cfg(test)]
+mod tests {
+    use tenure_core::service::log::{Content, Entry};
+    use tenure_daemon::log::history::Saw;
+    use tenure_daemon::log::{Change, Tag};
+
+    use super::*;
+
+    #[test]
+    fn nobody_waits_for_the_next_leader_where_another_was_killed() {
+        let (mut ledger, mut operations) = (Ledger::default(), Vec::new());
+        for (number, (at, term)) in (1..).zip([(10, 1), (20, 1), (50, 2), (90, 3)]) {
+            let tag = Tag { client: 1, number };
+            ledger.leads(ProcessId(term as u32), term);
+            let content = Content::Payload(Change::Set(tag).payload());
+            ledger.committed(ProcessId(0), number, &Entry { term, content });
+            let end = End::Answered(at, Saw::Written);
+            operations.push(Operation { tag, what: What::Set, asked: at - 1, end });
+        }
+        let moment = |at, process| (Duration::from_nanos(at), ProcessId(process));
+        let waited = |at, process| gaps(&operations, &ledger, &[moment(at, process)])[0];
+        assert_eq!(waited(30, 1), Some(20));
+        assert_eq!(waited(30, 2), None, "it did not lead yet");
+        assert_eq!(waited(60, 2), Some(30));
+        assert_eq!(waited(60, 1), None, "it led no longer");
+        assert_eq!(note_of_gaps(&[Some(20)]), None);
+        assert!(note_of_gaps(&[Some(20), None]).is_some_and(|says| says.starts_with("1 of 2")));
+    }
 }
