@@ -63,11 +63,18 @@ use crate::protocol::{Input, Protocol};
 /// while let Some(released) = node.release() { /* send, arm, tell */ }
 /// # }
 /// ```
+///
+/// # Beside that
+///
+/// [`Node::rewrite`] gives all there is as one, to be written beside the changes that come from
+/// then on, however long it takes; after [`Node::rewritten`] those before are not needed any more.
 #[derive(Debug)]
 pub struct Node<P: Protocol, E = Still> {
     process: P,
     /// What is durable, or on its way to the disk.
     written: Option<P::Stable>,
+    /// What is being written as one, with the changes that came since.
+    rewriting: Option<P::Stable>,
     /// By what it must be changed before the effects of the step just taken may leave.
     unsaved: Option<P::Stable>,
     batch: Batch<P, E>,
@@ -124,8 +131,17 @@ impl<P: Protocol, E: Environment> Node<P, E> {
         let written = stable.clone();
         let process = P::boot(group, config, stable, &mut batch.effects());
         let (kept, spare) = (VecDeque::new(), Vec::new());
-        let mut node =
-            Node { process, written, unsaved: None, batch, kept, free: 0, saving: None, spare };
+        let mut node = Node {
+            process,
+            written,
+            rewriting: None,
+            unsaved: None,
+            batch,
+            kept,
+            free: 0,
+            saving: None,
+            spare,
+        };
         node.unsaved = node.change();
         node
     }
@@ -185,6 +201,31 @@ impl<P: Protocol, E: Environment> Node<P, E> {
         Some(Saving { change, whole })
     }
 
+    /// Whether what was saved says more than it needs to: [`Node::rewrite`] makes it shorter.
+    pub fn is_long(&self) -> bool {
+        let unsaved = |written| self.process.unsaved(written).is_some();
+        self.rewriting.is_none() && self.written.as_ref().is_some_and(unsaved)
+    }
+
+    /// All there is, to be written as one beside the changes that are saved from now on; nothing
+    /// where another is being written, or a change has to be saved first.
+    pub fn rewrite(&mut self) -> Option<P::Stable> {
+        if self.rewriting.is_some() || self.change().is_some() {
+            return None;
+        }
+        let mut whole = self.written.clone()?;
+        if let Some(rest) = self.process.unsaved(&whole) {
+            P::amend(&mut whole, rest);
+        }
+        self.rewriting = Some(whole.clone());
+        Some(whole)
+    }
+
+    /// Declares that what was rewritten is durable, in the place of what was saved before.
+    pub fn rewritten(&mut self) {
+        self.written = Some(self.rewriting.take().expect("something was being written"));
+    }
+
     /// Declares that a save is durable: what it covers may leave.
     pub fn saved(&mut self, _: Saving<P::Stable>) {
         let covered = self.saving.take().expect("a save that has begun");
@@ -215,17 +256,29 @@ impl<P: Protocol, E: Environment> Node<P, E> {
             return None;
         }
         match &self.written {
-            Some(written) => self.process.unsaved(written),
+            Some(written) => self.process.urgent(written),
             None => Some(self.process.stable()),
         }
     }
 
     fn write(&mut self, change: P::Stable) {
+        if let Some(rewriting) = &mut self.rewriting {
+            P::amend(rewriting, change.clone());
+        }
         write::<P>(&mut self.written, change);
         debug_assert!(
-            self.written.as_ref() == Some(&self.process.stable()),
+            self.written.iter().chain(&self.rewriting).all(|saved| self.is_known_by(saved)),
             "what was saved and what changed since make the stable state"
         );
+    }
+
+    /// Whether this, and what need not be saved, make the stable state.
+    fn is_known_by(&self, saved: &P::Stable) -> bool {
+        let mut saved = saved.clone();
+        if let Some(rest) = self.process.unsaved(&saved) {
+            P::amend(&mut saved, rest);
+        }
+        saved == self.process.stable()
     }
 }
 
@@ -278,6 +331,9 @@ impl<'a, P: Protocol, E> Step<'a, P, E> {
             "the effects of a step leave after those of the steps before it"
         );
         if let Some(change) = node.unsaved.take() {
+            if let Some(rewriting) = &mut node.rewriting {
+                P::amend(rewriting, change.clone());
+            }
             write::<P>(&mut node.written, change);
         }
         let batch = &mut node.batch;
@@ -427,6 +483,103 @@ mod tests {
         node.saved(saving);
         assert_eq!(released(&mut node), [2, 0]);
         assert!(node.step(Input::Command(0)).may_leave());
+    }
+
+    /// A list of which the head may be cut, which nobody has to know.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    struct Short {
+        first: usize,
+        list: Vec<u64>,
+    }
+
+    impl Protocol for Short {
+        type Config = ();
+        type Command = Option<u64>;
+        type Event = u64;
+        type Message = ();
+        type Timer = ();
+        /// Where it begins, where what is said begins, and that.
+        type Stable = (usize, usize, Vec<u64>);
+
+        fn boot(
+            _: Group,
+            (): &(),
+            stable: Option<Self::Stable>,
+            _: &mut impl Effects<Self>,
+        ) -> Self {
+            let (first, _, list) = stable.unwrap_or_default();
+            Short { first, list }
+        }
+
+        fn stable(&self) -> Self::Stable {
+            (self.first, self.first, self.list.clone())
+        }
+
+        fn unsaved(&self, saved: &Self::Stable) -> Option<Self::Stable> {
+            let (_, from, rest) = self.urgent(saved).unwrap_or((0, self.end(), Vec::new()));
+            (self.first != saved.0 || !rest.is_empty()).then_some((self.first, from, rest))
+        }
+
+        fn urgent(&self, (first, _, list): &Self::Stable) -> Option<Self::Stable> {
+            let from = first + list.len();
+            (self.end() > from).then(|| (*first, from, self.list[from - self.first..].to_vec()))
+        }
+
+        fn amend((first, begins, saved): &mut Self::Stable, change: Self::Stable) {
+            saved.truncate(change.1 - *first);
+            saved.extend(change.2);
+            let cut = change.0.saturating_sub(*first);
+            saved.drain(..cut);
+            (*first, *begins) = (*first + cut, *first + cut);
+        }
+
+        /// Asked for nothing, all but the last are cut.
+        fn on_command(&mut self, number: Option<u64>, fx: &mut impl Effects<Self>) {
+            match number {
+                Some(number) => self.list.push(number),
+                None => {
+                    let cut = self.list.len().saturating_sub(1);
+                    self.list.drain(..cut);
+                    self.first += cut;
+                }
+            }
+            fx.emit(number.unwrap_or(0));
+        }
+
+        fn on_message(&mut self, _: ProcessId, (): (), _: &mut impl Effects<Self>) {}
+    }
+
+    impl Short {
+        fn end(&self) -> usize {
+            self.first + self.list.len()
+        }
+    }
+
+    #[test]
+    fn what_need_not_be_saved_keeps_nobody_back_and_is_written_beside_what_must_be() {
+        let saved = Some((0, 0, vec![1, 2]));
+        let mut node: Node<Short> = Node::boot(Group::new(ProcessId(0), 1), &(), saved, Still);
+        assert!(!node.is_long());
+        let step = node.step(Input::Command(None));
+        assert!(step.may_leave(), "whoever cuts its list promises nothing");
+        drop(step.saved());
+        assert!(node.is_long());
+        node.step(Input::Command(Some(3))).keep_back();
+        assert_eq!(node.rewrite(), None, "a change has to be saved first");
+        let saving = node.save().expect("something to save");
+        assert_eq!(saving.change(), &(0, 2, vec![3]), "and not that the head is gone");
+        assert_eq!(node.rewrite(), Some((1, 1, vec![2, 3])));
+        assert_eq!((node.rewrite(), node.is_long()), (None, false), "one at a time");
+        node.saved(saving);
+        // While that is written: a change to what was there before, and to what comes after it.
+        node.step(Input::Command(Some(4))).keep_back();
+        let saving = node.save().expect("something to save");
+        assert_eq!(saving.change(), &(0, 3, vec![4]));
+        node.saved(saving);
+        assert_eq!(node.written(), Some(&(0, 0, vec![1, 2, 3, 4])));
+        node.rewritten();
+        assert_eq!(node.written(), Some(&(1, 1, vec![2, 3, 4])));
+        assert!(!node.is_long());
     }
 
     #[test]

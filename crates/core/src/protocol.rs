@@ -90,6 +90,17 @@ pub trait Protocol: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'static {
         (stable != *saved).then_some(stable)
     }
 
+    /// What of that must be durable before the effects of a step leave: a change as well, to which
+    /// [`Protocol::amend`] is the same.
+    ///
+    /// By default that is all of it. Who has let a snapshot stand for entries that are saved owes
+    /// nobody to have that saved as well: a crash before leaves the entries, of which the same is
+    /// made. A runner writes all there is beside such changes, when it likes, and those that come
+    /// meanwhile are changes to either.
+    fn urgent(&self, saved: &Self::Stable) -> Option<Self::Stable> {
+        self.unsaved(saved)
+    }
+
     /// Makes of what was saved what is saved after a change to it.
     ///
     /// It is asked at boot, too, for what is on the disk: whatever change comes from there is

@@ -16,6 +16,17 @@ pub(crate) enum Job {
     Whole(Vec<u8>),
     /// A change to it.
     Change(Vec<u8>),
+    /// The whole of it, beside the changes that come from now on.
+    Rewrite(Vec<u8>),
+}
+
+/// What the disk has done.
+#[derive(Debug)]
+pub(crate) enum Done {
+    /// What was to be saved, or why not.
+    Saved(Result<(), SaveError>),
+    /// What was to be rewritten, or why not.
+    Rewritten(Result<(), SaveError>),
 }
 
 /// A store, and the thread in which it is, from the first save on.
@@ -29,23 +40,23 @@ pub(crate) struct Disk {
 #[derive(Debug)]
 enum Place {
     Here(Box<Store>),
-    Thread { jobs: mpsc::Sender<Job>, done: UnboundedReceiver<Done>, thread: JoinHandle<()> },
+    Thread { jobs: mpsc::Sender<Job>, done: UnboundedReceiver<Told>, thread: JoinHandle<()> },
 }
 
-/// What came of a job: whether the store has become long.
-type Done = Result<bool, SaveError>;
+/// What came of a job, and whether the store has become long.
+type Told = (Done, bool);
 
 impl Disk {
     pub(crate) fn new(store: Store) -> Self {
         Disk { place: Some(Place::Here(Box::new(store))), is_long: false }
     }
 
-    /// Whether a change would be better written as the whole.
+    /// Whether changes have become longer than the whole.
     pub(crate) fn is_long(&self) -> bool {
         self.is_long
     }
 
-    /// Begins to write. Whoever does waits for [`Disk::done`] before the next.
+    /// Begins to write. Whoever does waits for [`Disk::done`] before the next of its kind.
     pub(crate) fn begin(&mut self, job: Job) {
         let place = self.place.take().expect("a disk is somewhere");
         let place = match place {
@@ -59,34 +70,31 @@ impl Disk {
         self.place = Some(place);
     }
 
-    /// Waits for what was begun. Dropping the future loses nothing.
-    ///
-    /// # Errors
-    ///
-    /// [`SaveError`], after which nothing is written any more.
-    pub(crate) async fn done(&mut self) -> Result<(), SaveError> {
+    /// Waits for something that was begun. Dropping the future loses nothing. After an error
+    /// nothing is written any more.
+    pub(crate) async fn done(&mut self) -> Done {
         match &mut self.place {
             Some(Place::Thread { done, .. }) => {
-                let done = done.recv().await.expect("the thread of a disk outlives its jobs");
-                self.note(done)
+                let told = done.recv().await.expect("the thread of a disk outlives its jobs");
+                self.note(told)
             }
             _ => std::future::pending().await,
         }
     }
 
-    /// The same without waiting; nothing where it is not done.
-    pub(crate) fn try_done(&mut self) -> Option<Result<(), SaveError>> {
+    /// The same without waiting; nothing where nothing is done.
+    pub(crate) fn try_done(&mut self) -> Option<Done> {
         let Some(Place::Thread { done, .. }) = &mut self.place else { return None };
         match done.try_recv() {
-            Ok(done) => Some(self.note(done)),
+            Ok(told) => Some(self.note(told)),
             Err(TryRecvError::Empty) => None,
             Err(TryRecvError::Disconnected) => panic!("the thread of a disk outlives its jobs"),
         }
     }
 
-    fn note(&mut self, done: Done) -> Result<(), SaveError> {
-        self.is_long = done?;
-        Ok(())
+    fn note(&mut self, (done, is_long): Told) -> Done {
+        self.is_long = is_long;
+        done
     }
 }
 
@@ -100,14 +108,20 @@ fn started(store: Store) -> Place {
     Place::Thread { jobs, done, thread }
 }
 
-fn work(mut store: Store, todo: &mpsc::Receiver<Job>, done: &UnboundedSender<Done>) {
+fn work(mut store: Store, todo: &mpsc::Receiver<Job>, done: &UnboundedSender<Told>) {
     for job in todo {
         let saved = match job {
             Job::Whole(state) => store.save(&state),
             Job::Change(change) => store.append(&change),
+            Job::Rewrite(state) => {
+                let done = done.clone();
+                // Nobody listens any more where the node has ended.
+                store.rewrite(state, move |it| drop(done.send((Done::Rewritten(it), false))));
+                continue;
+            }
         };
         let has_failed = saved.is_err();
-        let _ = done.send(saved.map(|()| store.is_long()));
+        let _ = done.send((Done::Saved(saved), store.is_long()));
         if has_failed {
             return;
         }

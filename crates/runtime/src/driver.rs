@@ -18,6 +18,7 @@ use tokio::time::timeout_at;
 use tracing::warn;
 
 use crate::account::Account;
+use crate::disk::Done;
 use crate::envelope::Envelope;
 use crate::environment::System;
 use crate::injection::Injection;
@@ -219,7 +220,7 @@ pub(crate) struct Driver<P: Protocol, L> {
 enum Wake<A> {
     Incoming(Option<Incoming>),
     Ask(Option<A>),
-    Saved(Result<(), SaveError>),
+    Disk(Done),
     Clock,
 }
 
@@ -258,7 +259,7 @@ where
             match self.sleep(inbox, asks).await? {
                 Wake::Incoming(Some(incoming)) => self.take(incoming)?,
                 Wake::Ask(Some(ask)) => self.outlet.ask(ask),
-                Wake::Saved(done) => self.saved(done)?,
+                Wake::Disk(done) => self.done(done)?,
                 Wake::Clock => {}
                 Wake::Incoming(None) | Wake::Ask(None) => break,
             }
@@ -309,7 +310,7 @@ where
                 Ok(wake) => match wake? {
                     Wake::Incoming(Some(incoming)) => self.take(incoming)?,
                     Wake::Incoming(None) => break,
-                    Wake::Saved(done) => self.saved(done)?,
+                    Wake::Disk(done) => self.done(done)?,
                     Wake::Ask(Some(ask)) => self.outlet.ask(ask),
                     Wake::Ask(None) => asks = &mut nobody,
                     Wake::Clock => {}
@@ -333,7 +334,7 @@ where
         asks: &mut mpsc::UnboundedReceiver<L::Ask>,
     ) -> Result<Wake<L::Ask>, Failure> {
         if let Some(done) = self.outlet.disk.try_done() {
-            return Ok(Wake::Saved(done));
+            return Ok(Wake::Disk(done));
         }
         if (self.outlet.accounts.len() < STEPS_BEFORE_SAVING || self.saving.is_some())
             && let Some(wake) = self.ready(inbox, asks)
@@ -356,7 +357,7 @@ where
         };
         let room = mesh.has_room();
         Ok(tokio::select! {
-            done = disk.done(), if self.saving.is_some() => Wake::Saved(done),
+            done = disk.done() => Wake::Disk(done),
             incoming = inbox.receive(), if takes => Wake::Incoming(incoming),
             ask = asks.recv(), if takes && room => Wake::Ask(ask),
             () = mesh.room(), if !room => Wake::Clock,
@@ -518,20 +519,35 @@ where
         self.outlet.take(self.node.step(input), account)
     }
 
-    /// Begins to save what is kept back, unless that is being done.
+    /// Begins to save what is kept back, unless that is being done; and to write all of it as one,
+    /// where there is more than need be.
     fn save(&mut self) -> Result<(), Failure> {
         if let Some(saving) = self.node.save() {
             self.outlet.write(&saving, self.node.written())?;
             self.saving = Some(saving);
+            let is_long = self.outlet.disk.is_long() || self.node.is_long();
+            if let Some(whole) = is_long.then(|| self.node.rewrite()).flatten() {
+                self.outlet.rewrite(&whole)?;
+            }
         }
         self.let_go()
     }
 
-    /// A save has come to its end: what it covers leaves.
-    fn saved(&mut self, done: Result<(), SaveError>) -> Result<(), Failure> {
-        done?;
-        self.node.saved(self.saving.take().expect("what was saved was on its way"));
-        self.let_go()
+    /// The disk has done something.
+    fn done(&mut self, done: Done) -> Result<(), Failure> {
+        match done {
+            // What this covers leaves.
+            Done::Saved(done) => {
+                done?;
+                self.node.saved(self.saving.take().expect("what was saved was on its way"));
+                self.let_go()
+            }
+            Done::Rewritten(done) => {
+                done?;
+                self.node.rewritten();
+                Ok(())
+            }
+        }
     }
 
     fn let_go(&mut self) -> Result<(), Failure> {
@@ -547,7 +563,7 @@ where
             self.save()?;
             if self.saving.is_some() {
                 let done = self.outlet.disk.done().await;
-                self.saved(done)?;
+                self.done(done)?;
             }
         }
         Ok(())

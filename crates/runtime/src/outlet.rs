@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 use std::vec;
 
+use postcard::ser_flavors::Flavor;
 use serde::Serialize;
 use tenure_core::{
     Labelled, Layer, ProcessId, ProcessSet, Protocol, Released, Saving, Step, TimerChange, Verdict,
@@ -148,19 +149,23 @@ where
         whole: Option<&P::Stable>,
     ) -> Result<(), Failure> {
         self.plausible.save(saving.change())?;
-        let encode = |stable: &P::Stable| {
-            postcard::to_stdvec(stable).expect("a stable state can always be encoded")
-        };
-        if let Some(whole) = whole.filter(|_| saving.is_whole() || self.disk.is_long()) {
-            self.disk.begin(Job::Whole(encode(whole)));
+        let change = encode(saving.change());
+        if saving.is_whole() {
+            self.disk.begin(Job::Whole(change));
             return Ok(());
         }
-        let change = encode(saving.change());
-        let large = whole.filter(|_| change.len() > LARGE_CHANGE).map(encode);
-        self.disk.begin(match large.filter(|whole| whole.len() < 2 * change.len()) {
+        let whole = whole.filter(|_| change.len() > LARGE_CHANGE);
+        self.disk.begin(match whole.and_then(|whole| encode_within(whole, 2 * change.len())) {
             Some(whole) => Job::Whole(whole),
             None => Job::Change(change),
         });
+        Ok(())
+    }
+
+    /// Begins to write the whole beside the changes that come from now on.
+    pub(crate) fn rewrite(&mut self, whole: &P::Stable) -> Result<(), Failure> {
+        self.plausible.save(whole)?;
+        self.disk.begin(Job::Rewrite(encode(whole)));
         Ok(())
     }
 
@@ -302,6 +307,41 @@ where
             self.commands.extend(command);
         }
         Ok(())
+    }
+}
+
+fn encode(stable: &impl Serialize) -> Vec<u8> {
+    postcard::to_stdvec(stable).expect("a stable state can always be encoded")
+}
+
+/// The same in fewer bytes than so many, or nothing: what is longer is not looked at to its end.
+fn encode_within(stable: &impl Serialize, bytes: usize) -> Option<Vec<u8>> {
+    postcard::serialize_with_flavor(stable, Within { bytes, written: Vec::new() }).ok()
+}
+
+/// Bytes that are written, as long as there are not too many.
+struct Within {
+    bytes: usize,
+    written: Vec<u8>,
+}
+
+impl Flavor for Within {
+    type Output = Vec<u8>;
+
+    fn try_push(&mut self, byte: u8) -> postcard::Result<()> {
+        self.try_extend(&[byte])
+    }
+
+    fn try_extend(&mut self, bytes: &[u8]) -> postcard::Result<()> {
+        if self.written.len() + bytes.len() >= self.bytes {
+            return Err(postcard::Error::SerializeBufferFull);
+        }
+        self.written.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn finalize(self) -> postcard::Result<Vec<u8>> {
+        Ok(self.written)
     }
 }
 

@@ -415,10 +415,12 @@ impl Member {
     }
 }
 
-/// As much as the entries of one message may have.
+/// As much as the entries of one message may have. Nobody waits for a member whose queue is full:
+/// the log sends it again what it lacks.
 fn limits() -> Limits {
     let longest_body = BATCH as usize * (LONGEST_COMMAND + 1024);
-    Limits { longest_body, queue_bytes: 2 * longest_body, ..Limits::default() }
+    let (queue_bytes, patience) = (2 * longest_body, Duration::ZERO);
+    Limits { longest_body, queue_bytes, patience, ..Limits::default() }
 }
 
 /// By what members know each other.

@@ -104,6 +104,10 @@ impl Protocol for Relayed {
         self.log.unsaved(saved)
     }
 
+    fn urgent(&self, saved: &Stable) -> Option<Stable> {
+        self.log.urgent(saved)
+    }
+
     fn amend(saved: &mut Stable, change: Stable) {
         RaftLog::amend(saved, change);
     }

@@ -181,6 +181,10 @@ impl Protocol for RaftLog {
         self.change(saved)
     }
 
+    fn urgent(&self, saved: &Stable) -> Option<Stable> {
+        self.urgent_change(saved)
+    }
+
     fn amend(saved: &mut Stable, change: Stable) {
         saved.amend(change);
     }

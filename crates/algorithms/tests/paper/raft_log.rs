@@ -6,7 +6,7 @@ mod membership;
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::RaftLog;
-use tenure_algorithms::agreement::raft_log::{Config, Message, Place, Switch, Timer};
+use tenure_algorithms::agreement::raft_log::{Config, Message, Place, Stable, Switch, Timer};
 use tenure_core::service::log::{Command, Content, Entry, Event, Payload, Reason};
 use tenure_core::{Algorithm, Order, ProcessId, Protocol, TICKS_PER_UNIT};
 use tenure_trace::{Dice, Seen, Stage};
@@ -536,6 +536,54 @@ fn only_what_is_new_is_saved_and_all_that_was_saved_is_what_there_is() {
         assert_eq!(saved, process.stable(), "round {round}");
         assert_eq!(process.unsaved(&saved), None);
     }
+}
+
+/// What is urgent, and whole logs that are written beside it, make what there is, at any moment:
+/// whoever crashes has all that it owes.
+#[test]
+fn a_snapshot_is_owed_to_nobody_and_is_written_beside_what_is() {
+    let config = Config { trailing: 2, ..config(3, &[]) };
+    let mut stage = Stage::<RaftLog>::alike(3, Order::Reordered, config);
+    let mut dice = Dice(7);
+    let mut saved = stage.process(p(2)).expect("it is up").stable();
+    let (mut rewriting, mut lags) = (None, 0);
+    for round in 0..400_u64 {
+        let candidate = 1 + u32::try_from(dice.below(3)).expect("a small number");
+        if dice.one_in(2) {
+            stage.fire(p(candidate), Timer::Election);
+            stage.drain(&mut dice);
+        }
+        (1..=3).for_each(|at| append(&mut stage, at, round));
+        if round % 5 == 0 {
+            (1..=3).for_each(|at| compact(&mut stage, at));
+        }
+        for link in stage.busy_links() {
+            if dice.one_in(2) { stage.lose(link) } else { stage.deliver(link, &mut dice) }
+        }
+        let process = stage.process(p(2)).expect("it is up");
+        if let Some(change) = process.urgent(&saved) {
+            for written in rewriting.iter_mut().chain([&mut saved]) {
+                RaftLog::amend(written, change.clone());
+            }
+        }
+        assert_eq!(process.urgent(&saved), None, "round {round}");
+        let with_the_rest = |written: &Stable| {
+            let mut whole = written.clone();
+            let rest = process.unsaved(written);
+            rest.into_iter().for_each(|rest| RaftLog::amend(&mut whole, rest));
+            whole
+        };
+        for written in rewriting.iter().chain([&saved]) {
+            assert_eq!(with_the_rest(written), process.stable(), "round {round}");
+        }
+        lags += u32::from(saved != process.stable());
+        if rewriting.is_none() && dice.one_in(4) {
+            rewriting = Some(with_the_rest(&saved));
+        } else if dice.one_in(4) {
+            saved = rewriting.take().unwrap_or(saved);
+        }
+    }
+    assert!((50..350).contains(&lags), "it lags in {lags} of 400 rounds");
 }
 
 /// A process makes a snapshot of all that its user was told.

@@ -243,6 +243,16 @@ pub enum Content {
     Members(Box<Members>),
 }
 
+impl Content {
+    /// How many bytes of users it has.
+    pub fn weight(&self) -> usize {
+        match self {
+            Content::Payload(payload) => payload.bytes().len(),
+            Content::Nothing | Content::Members(_) => 0,
+        }
+    }
+}
+
 impl Event {
     /// The command that it answers, if it answers one.
     pub fn answers(&self) -> Option<u64> {

@@ -3,6 +3,7 @@
 use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
+use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
 use thiserror::Error;
@@ -36,6 +37,8 @@ pub struct Store {
     /// not keep a state from being saved.
     reserve: Option<File>,
     saves: Saves,
+    /// Who writes all there is, beside the changes.
+    rewriting: Option<JoinHandle<Option<Image>>>,
 }
 
 /// Why a store was not opened. Nothing in the directory was changed, unless the error is
@@ -202,7 +205,9 @@ impl Store {
         image.session += 1;
         image.changes.extend(changes);
         let saves = Saves::default();
-        let mut store = Store { directory, image, tail, lost: false, lock, reserve: None, saves };
+        let (reserve, rewriting) = (None, None);
+        let mut store =
+            Store { directory, image, tail, lost: false, lock, reserve, saves, rewriting };
         // All that was found is written once more: what a flush failed to make durable before a
         // crash of the process alone may have been found in memory.
         store.write().map_err(OpenError::Unbegun)?;
@@ -259,6 +264,7 @@ impl Store {
     ///
     /// [`SaveError`] says what is on the disk; [`Store::state`] stays as it was.
     pub fn save(&mut self, state: &[u8]) -> Result<(), SaveError> {
+        self.wait();
         let state = self.image.state.replace(state.to_vec());
         let changes = std::mem::take(&mut self.image.changes);
         let saved = self.write();
@@ -280,14 +286,65 @@ impl Store {
     ///
     /// When nothing was saved that could be changed, or a change has 4 GiB or more.
     pub fn append(&mut self, change: &[u8]) -> Result<(), SaveError> {
+        if self.rewriting.as_ref().is_some_and(JoinHandle::is_finished) {
+            self.wait();
+        }
         assert!(self.image.state.is_some(), "only what was saved can be changed");
         let whole = self.length();
         self.saving(|store| store.tail.append(change, whole))
     }
 
+    /// Begins to replace the state by one that says the same as it and all that was added so far,
+    /// in a thread of its own: what is added from now on comes behind it. `done` is told when it is
+    /// durable, or why it cannot be; a crash before finds what was there and all that was added.
+    ///
+    /// # Panics
+    ///
+    /// When the system starts no thread.
+    pub fn rewrite(
+        &mut self,
+        state: Vec<u8>,
+        done: impl FnOnce(Result<(), SaveError>) + Send + 'static,
+    ) {
+        self.wait();
+        let (segment, records) = self.tail.turn_over();
+        let image = Image {
+            owner: self.image.owner.clone(),
+            schema: self.image.schema.clone(),
+            session: self.image.session,
+            state: Some(state),
+            changes: Vec::new(),
+            segment,
+            records,
+        };
+        let (directory, older) = (self.directory.clone(), self.tail.older());
+        let reserve = std::mem::replace(&mut self.reserve, self.lock.0.try_clone().ok());
+        let write = move || {
+            drop(reserve);
+            let written = replace(&directory, &image);
+            let is_written = written.is_ok();
+            if is_written {
+                older.remove();
+            }
+            done(written);
+            is_written.then_some(image)
+        };
+        let thread = thread::Builder::new().name("tenure-rewrite".into()).spawn(write);
+        self.rewriting = Some(thread.expect("the system starts a thread"));
+    }
+
+    /// Waits until nothing is being rewritten.
+    fn wait(&mut self) {
+        let Some(rewriting) = self.rewriting.take() else { return };
+        // Whoever panics while it writes a state has said why.
+        if let Ok(Some(image)) = rewriting.join() {
+            self.image = image;
+        }
+    }
+
     /// Whether so much was added that the whole should be saved instead.
     pub fn is_long(&self) -> bool {
-        self.tail.is_long(self.length())
+        self.rewriting.is_none() && self.tail.is_long(self.length())
     }
 
     /// How many bytes there are in the state file.
@@ -308,7 +365,7 @@ impl Store {
 
     fn write(&mut self) -> Result<(), SaveError> {
         (self.image.segment, self.image.records) = (self.tail.next(), self.tail.records());
-        self.saving(|store| store.replace())?;
+        self.saving(|store| replace(&store.directory, &store.image))?;
         self.tail.begin_anew();
         Ok(())
     }
@@ -331,24 +388,31 @@ impl Store {
         self.lost = matches!(saved, Err(SaveError::Undurable { .. } | SaveError::Unknown { .. }));
         saved
     }
+}
 
-    fn replace(&self) -> Result<(), SaveError> {
-        let next = self.directory.join(NEXT);
-        let state = self.directory.join(STATE);
-        let write = || {
-            let mut file = File::create(&next)?;
-            file.write_all(&self.image.encode())?;
-            file.sync_all()?;
-            fs::rename(&next, &state)
-        };
-        if let Err(source) = write() {
-            // A rest that stays is overwritten by the next attempt; the full disk needs the room.
-            let _ = fs::remove_file(&next);
-            return Err(SaveError::of_file(next, source));
-        }
-        let undurable = |source| SaveError::Undurable { path: self.directory.clone(), source };
-        sync_directory(&self.directory).map_err(undurable)
+impl Drop for Store {
+    /// The directory is free when nobody writes there any more.
+    fn drop(&mut self) {
+        self.wait();
     }
+}
+
+/// Writes a state file, in place of the one that is there.
+fn replace(directory: &Path, image: &Image) -> Result<(), SaveError> {
+    let next = directory.join(NEXT);
+    let write = || {
+        let mut file = File::create(&next)?;
+        file.write_all(&image.encode())?;
+        file.sync_all()?;
+        fs::rename(&next, directory.join(STATE))
+    };
+    if let Err(source) = write() {
+        // A rest that stays is overwritten by the next attempt; the full disk needs the room.
+        let _ = fs::remove_file(&next);
+        return Err(SaveError::of_file(next, source));
+    }
+    let undurable = |source| SaveError::Undurable { path: directory.to_owned(), source };
+    sync_directory(directory).map_err(undurable)
 }
 
 /// The lock of a directory, for as long as this lives: whoever is being started in this moment has

@@ -57,7 +57,7 @@ impl Tail {
         let open = None;
         let longest = LONGEST;
         let mut tail = Tail { directory, owner, open, next: first, records, bytes: 0, longest };
-        let mut there = tail.numbers().map_err(|source| {
+        let mut there = numbers(&tail.directory).map_err(|source| {
             let path = tail.directory.clone();
             OpenError::Unusable { path, source }
         })?;
@@ -164,12 +164,20 @@ impl Tail {
 
     /// Begins anew, for all that was changed is in the state file now.
     pub(super) fn begin_anew(&mut self) {
+        self.turn_over();
+        self.older().remove();
+    }
+
+    /// Goes on in a segment of its own: gives its number, and how many records are before it.
+    pub(super) fn turn_over(&mut self) -> (u64, u64) {
         self.open = None;
         self.bytes = 0;
-        // What stays is older than what the state file names, and is removed another time.
-        for number in self.numbers().unwrap_or_default() {
-            let _ = fs::remove_file(self.path(number));
-        }
+        (self.next, self.records)
+    }
+
+    /// The segments that are there by now.
+    pub(super) fn older(&self) -> Older {
+        Older { directory: self.directory.clone(), next: self.next }
     }
 
     /// Goes on in another file, to see what it does when that fails.
@@ -179,21 +187,44 @@ impl Tail {
     }
 
     fn path(&self, number: u64) -> PathBuf {
-        self.directory.join(format!("{NAME}{number:010}"))
+        path(&self.directory, number)
     }
+}
 
-    /// The numbers of the segments that are there, in order.
-    fn numbers(&self) -> io::Result<Vec<u64>> {
-        let mut numbers = Vec::new();
-        for entry in fs::read_dir(&self.directory)? {
-            let name = entry?.file_name();
-            let number: Option<u64> =
-                name.to_str().and_then(|name| name.strip_prefix(NAME)?.parse().ok());
-            numbers.extend(number);
+/// Segments for which a state file stands.
+#[derive(Debug)]
+pub(super) struct Older {
+    directory: PathBuf,
+    /// The first that it does not stand for.
+    next: u64,
+}
+
+impl Older {
+    /// Removes them. What stays is older than what the state file names, and is removed another
+    /// time.
+    pub(super) fn remove(&self) {
+        let there = numbers(&self.directory).unwrap_or_default();
+        for number in there.into_iter().filter(|number| *number < self.next) {
+            let _ = fs::remove_file(path(&self.directory, number));
         }
-        numbers.sort_unstable();
-        Ok(numbers)
     }
+}
+
+fn path(directory: &Path, number: u64) -> PathBuf {
+    directory.join(format!("{NAME}{number:010}"))
+}
+
+/// The numbers of the segments that are there, in order.
+fn numbers(directory: &Path) -> io::Result<Vec<u64>> {
+    let mut numbers = Vec::new();
+    for entry in fs::read_dir(directory)? {
+        let name = entry?.file_name();
+        let number: Option<u64> =
+            name.to_str().and_then(|name| name.strip_prefix(NAME)?.parse().ok());
+        numbers.extend(number);
+    }
+    numbers.sort_unstable();
+    Ok(numbers)
 }
 
 /// Makes a file of zeros behind a heading, all of it on the disk.

@@ -83,6 +83,9 @@ fn after_a_crash(directory: &Path) -> Vec<u64> {
     // The change that is being written now may be seen in part: that is a torn one.
     for entry in fs::read_dir(directory).unwrap() {
         let entry = entry.unwrap();
+        if !entry.file_type().unwrap().is_file() {
+            continue;
+        }
         let _ = fs::copy(entry.path(), copy.path().join(entry.file_name()));
     }
     entries(&open(copy.path()))
@@ -214,4 +217,27 @@ async fn many_steps_share_a_save() {
     assert_eq!(entries(&store).len(), 2_000);
     // At most 256 steps are taken before a save that could begin.
     assert!(store.changes().len() <= 200, "{} saves", store.changes().len());
+}
+
+/// A pipe in its place takes the whole when somebody reads it, and cannot be flushed to any disk.
+#[cfg(unix)]
+#[tokio::test]
+async fn nobody_waits_while_the_whole_is_written() {
+    let directory = TempDir::new().unwrap();
+    let (asks, mut told, running) = boot(directory.path());
+    asks.send(Command::Enter).unwrap();
+    assert_eq!(next(&mut told).await, 1);
+    let pipe = directory.path().join("state.next");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+    assert!(made.success());
+    // Changes become longer than the whole, and than 32 KiB.
+    (0..30_000).for_each(|_| asks.send(Command::Enter).unwrap());
+    for number in 2..=30_001 {
+        assert_eq!(next(&mut told).await, number);
+    }
+    assert!(after_a_crash(directory.path()).len() > 30_000);
+    let whole = tokio::task::spawn_blocking(move || fs::read(pipe)).await.unwrap().unwrap();
+    assert!(whole.starts_with(b"TENSTATE"), "the whole was being written");
+    let error = running.task.await.unwrap().expect_err("it is unknown what is on the disk");
+    assert!(error.to_string().contains("state.next"), "{error}");
 }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::mpsc;
 
 use sha2::{Digest, Sha256};
 use tenure_core::ProcessId;
@@ -252,6 +253,53 @@ fn changes_go_on_in_another_file_when_one_is_full() {
     let store = open().expect("all is there again");
     let lengths: Vec<usize> = store.changes().iter().map(Vec::len).collect();
     assert_eq!(lengths, [[20 << 10; 9].as_slice(), &[200 << 10]].concat());
+}
+
+/// Replaces a state by one that has what was added to it, while more is added.
+fn rewritten(store: &mut Store) -> Result<(), SaveError> {
+    store.save(b"one").expect("room");
+    store.append(b"two").expect("room");
+    let (done, wait) = mpsc::channel();
+    store.rewrite(b"one two".to_vec(), move |it| done.send(it).expect("somebody waits"));
+    store.append(b"three").expect("room");
+    let done = wait.recv().expect("it ends");
+    store.append(b"four").expect("room");
+    done
+}
+
+#[test]
+fn what_is_added_while_all_is_rewritten_comes_behind_it() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let mut store = Store::open(directory.path(), &owner(), "token 1").expect("a store");
+    rewritten(&mut store).expect("room");
+    assert_eq!(segments(directory.path()).len(), 1, "what came before is not needed");
+    drop(store);
+    let store = Store::open(directory.path(), &owner(), "token 1").expect("a store");
+    assert_eq!(store.state(), Some(b"one two".as_slice()));
+    assert_eq!(store.changes(), [b"three".to_vec(), b"four".to_vec()]);
+}
+
+/// As a crash leaves it before the new state takes its place.
+#[test]
+fn until_all_is_rewritten_what_was_there_is_found_with_all_that_was_added() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let mut store = Store::open(directory.path(), &owner(), "token 1").expect("a store");
+    let next = directory.path().join("state.next");
+    store.save(b"nothing").expect("room");
+    store.append(b"nothing").expect("room");
+    let (done, wait) = mpsc::channel();
+    fs::create_dir(&next).expect("room");
+    store.rewrite(b"all".to_vec(), move |it| done.send(it).expect("somebody waits"));
+    store.append(b"more").expect("it is not held up");
+    let error = wait.recv().expect("it ends").expect_err("a folder is in its place");
+    assert!(matches!(error, SaveError::Unwritten { .. }), "{error}");
+    store.append(b"and more").expect("room");
+    drop(store);
+    fs::remove_dir(&next).expect("it is there");
+    let store = Store::open(directory.path(), &owner(), "token 1").expect("a store");
+    assert_eq!(store.state(), Some(b"nothing".as_slice()));
+    let added = [b"nothing".to_vec(), b"more".to_vec(), b"and more".to_vec()];
+    assert_eq!(store.changes(), added);
 }
 
 #[test]

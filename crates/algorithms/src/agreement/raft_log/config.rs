@@ -18,7 +18,7 @@ pub struct Config {
     pub election: Delay,
     /// How often a leader says that it is there: longer than a message and its answer take.
     pub heartbeat: Delay,
-    /// How many entries one message has at most.
+    /// How many entries one message has at most, unless they have more than 1 MiB.
     pub batch: u64,
     /// How many entries are under way to one process at most.
     pub window: u64,
@@ -27,7 +27,8 @@ pub struct Config {
     /// After how many entries that were committed our user is told that a snapshot is needed;
     /// never, if nothing.
     pub snapshot_after: Option<NonZeroU64>,
-    /// How many entries before the end of a snapshot are kept, for those who are a little behind.
+    /// How many entries before the end of a snapshot are kept, for those who are a little behind,
+    /// unless they have more than 16 MiB.
     pub trailing: u64,
     /// How many bytes of a snapshot one message has at most; 1 or more.
     pub piece: usize,

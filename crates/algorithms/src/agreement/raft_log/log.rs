@@ -171,10 +171,31 @@ impl Log {
         self.chunks.is_empty()
     }
 
-    /// The entries from an index on, at most so many.
-    pub fn from(&self, index: u64, most: u64) -> Vec<Entry> {
+    /// The entries from an index on, at most so many, and of so many bytes of users unless the
+    /// first has more.
+    pub fn from(&self, index: u64, most: u64, bytes: usize) -> Vec<Entry> {
         let end = self.last().index.min(index.saturating_add(most).saturating_sub(1));
-        (index..=end).filter_map(|index| self.entry(index).cloned()).collect()
+        let there = (index..=end).filter_map(|index| self.entry(index));
+        let mut room = bytes;
+        let fits = |(place, entry): &(usize, &Entry)| {
+            let left = room.checked_sub(entry.content.weight());
+            room = left.unwrap_or(0);
+            left.is_some() || *place == 0
+        };
+        there.enumerate().take_while(fits).map(|(_, entry)| entry.clone()).collect()
+    }
+
+    /// Where the longest part begins that ends at an index and has no more than so many entries,
+    /// and so many bytes of users: before its first entry.
+    pub fn before_the_last(&self, index: u64, most: u64, bytes: usize) -> u64 {
+        let first = index.saturating_sub(most).max(self.base.index);
+        let mut room = bytes;
+        let fits = |place: &u64| {
+            let left = self.entry(*place).and_then(|it| room.checked_sub(it.content.weight()));
+            room = left.unwrap_or(0);
+            left.is_some()
+        };
+        (first + 1..=index).rev().take_while(fits).last().map_or(index, |place| place - 1)
     }
 
     /// The first entry that is here of the term of the one at `index`.
@@ -220,7 +241,9 @@ impl From<Log> for Plain {
 
 #[cfg(test)]
 mod tests {
-    use tenure_core::service::log::Content;
+    use alloc::vec;
+
+    use tenure_core::service::log::{Content, Payload};
 
     use super::*;
 
@@ -299,10 +322,26 @@ mod tests {
         assert_eq!(log.last_of(3, 6), Some(Place { index: 5, term: 3 }));
         assert_eq!(log.last_of(3, 4), Some(Place { index: 4, term: 3 }));
         assert_eq!(log.last_of(2, 6), None);
-        assert_eq!(log.from(4, 2).len(), 2);
-        assert_eq!(log.from(6, 9).len(), 1);
-        assert_eq!(log.from(7, 9), []);
+        assert_eq!(log.from(4, 2, 0).len(), 2);
+        assert_eq!(log.from(6, 9, 0).len(), 1);
+        assert_eq!(log.from(7, 9, 0), []);
         assert!(log.has(Place::default()) && !log.has(Place { index: 6, term: 3 }));
+    }
+
+    #[test]
+    fn what_is_sent_and_what_is_kept_is_bounded_by_bytes() {
+        let mut log = Log::behind(Place { index: 100, term: 1 });
+        for bytes in [30, 10, 10, 50, 10] {
+            let content = Content::Payload(Payload::new(vec![0; bytes]));
+            log.push(Entry { term: 1, content });
+        }
+        let sent = |index, most, bytes| log.from(index, most, bytes).len();
+        assert_eq!((sent(101, 9, 49), sent(101, 9, 50), sent(101, 2, 50)), (2, 3, 2));
+        assert_eq!((sent(104, 9, 20), sent(104, 9, 60)), (1, 2), "one, however long it is");
+        let kept = |index, most, bytes| log.before_the_last(index, most, bytes);
+        assert_eq!((kept(105, 9, 59), kept(105, 9, 60), kept(105, 9, 80)), (104, 103, 101));
+        assert_eq!((kept(105, 1, 80), kept(105, 0, 80), kept(103, 9, 999)), (104, 105, 100));
+        assert_eq!(kept(104, 9, 49), 104, "none, where the last has more");
     }
 
     #[test]

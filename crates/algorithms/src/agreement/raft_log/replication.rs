@@ -34,6 +34,9 @@ use super::message::Message;
 use super::snapshot::Sending;
 use super::{Leadership, RaftLog, Role, Timer};
 
+/// How many bytes of users one message has at most, unless a single entry has more.
+const BATCH_BYTES: usize = 1 << 20;
+
 /// What a leader knows of another process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Progress {
@@ -128,7 +131,7 @@ impl RaftLog {
             return;
         }
         fx.cancel_timer(Timer::Store);
-        for (index, entry) in (first..).zip(self.log.from(first, u64::MAX)) {
+        for (index, entry) in (first..).zip(self.log.from(first, u64::MAX, usize::MAX)) {
             fx.emit(Event::Stored { index, entry });
         }
     }
@@ -190,7 +193,7 @@ impl RaftLog {
         };
         let first = progress.next;
         let Some(behind) = self.log.place(first - 1) else { return self.begin_sending(to, fx) };
-        let entries = self.log.from(first, most);
+        let entries = self.log.from(first, most, BATCH_BYTES);
         let (term, commit, sent) = (self.term, self.commit, entries.len() as u64);
         if let Role::Leader(Leadership { peers, .. }) = &mut self.role {
             let progress = &mut peers[to.index()];

@@ -52,6 +52,20 @@ impl RaftLog {
         })
     }
 
+    /// The same but for a snapshot of what is saved already: who crashes before it is saved has
+    /// those entries, and owes nobody to be without them.
+    pub(super) fn urgent_change(&self, saved: &Stable) -> Option<Stable> {
+        let change = self.change(saved)?;
+        let is_there = |snapshot: &Arc<Snapshot>| saved.log.has(snapshot.last);
+        if self.forgets() || !saved.log.has(change.head) || !change.snapshot.iter().all(is_there) {
+            return Some(change);
+        }
+        let is_short = change.log.is_empty() && change.log.base() == saved.log.last();
+        let has_voted = (change.term, change.voted_for) != (saved.term, saved.voted_for);
+        let urgent = Stable { snapshot: None, head: saved.head, ..change };
+        (!is_short || has_voted).then_some(urgent)
+    }
+
     /// The term and the vote that are saved at the end of a step.
     pub(super) fn saved_vote(&self) -> (u64, Option<ProcessId>) {
         match &self.role {
@@ -72,9 +86,13 @@ impl Stable {
     /// Becomes what it is after a change.
     pub(super) fn amend(&mut self, change: Stable) {
         let Stable { term, voted_for, snapshot, head, log } = change;
-        (self.term, self.voted_for, self.head) = (term, voted_for, head);
+        (self.term, self.voted_for) = (term, voted_for);
         self.snapshot = snapshot.or(self.snapshot.take());
-        self.log.drop_to(head);
+        // A change that was made before the head was dropped says where that was then.
+        if head.index > self.head.index {
+            self.head = head;
+            self.log.drop_to(head);
+        }
         self.log.amend(&log);
     }
 }

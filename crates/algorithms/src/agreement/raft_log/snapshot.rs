@@ -24,6 +24,9 @@ use super::message::{Message, Piece};
 use super::replication::Flow;
 use super::{Leadership, RaftLog, Role};
 
+/// How many bytes of users the entries before the end of a snapshot have at most that are kept.
+const TRAILING_BYTES: usize = 16 << 20;
+
 /// What stands for all entries up to one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -80,7 +83,8 @@ impl RaftLog {
         };
         let members = self.members_of_snapshot(index);
         self.snapshot = Some(Arc::new(Snapshot { last, members, state }));
-        let head = self.log.place(index.saturating_sub(self.config.trailing));
+        let trailing = self.log.before_the_last(index, self.config.trailing, TRAILING_BYTES);
+        let head = self.log.place(trailing);
         head.into_iter().for_each(|head| self.log.drop_to(head));
         fx.emit(Event::Compacted { ticket, index });
     }
