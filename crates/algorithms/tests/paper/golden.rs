@@ -83,6 +83,8 @@ impl Story<'_> {
             "raft_log_one_entry" => {
                 it.variants.extend(["one-entry", "no-pre-vote"].map(String::from));
             }
+            // Apart, as users of the checker do not resign.
+            "bully_resigns" => {}
             "bully_without_terms" => it.variants.push("no-terms".into()),
             "chang_roberts_decreasing" => it.ranks = (1..=size).rev().map(Rank::of_id).collect(),
             "chang_roberts_28" => it.ranks = ranks(&[17, 9, 28, 3, 24, 15]),
