@@ -522,13 +522,7 @@ fn only_what_is_new_is_saved_and_all_that_was_saved_is_what_there_is() {
         let candidate = 1 + u32::try_from(dice.below(3)).expect("a small number");
         stage.fire(p(candidate), Timer::Election);
         stage.drain(&mut dice);
-        (1..=3).for_each(|at| append(&mut stage, at, round));
-        if round % 5 == 0 {
-            (1..=3).for_each(|at| compact(&mut stage, at));
-        }
-        for link in stage.busy_links() {
-            if dice.one_in(2) { stage.lose(link) } else { stage.deliver(link, &mut dice) }
-        }
+        go_on(&mut stage, &mut dice, round);
         let process = stage.process(p(2)).expect("it is up");
         if let Some(change) = process.unsaved(&saved) {
             RaftLog::amend(&mut saved, change);
@@ -553,13 +547,7 @@ fn a_snapshot_is_owed_to_nobody_and_is_written_beside_what_is() {
             stage.fire(p(candidate), Timer::Election);
             stage.drain(&mut dice);
         }
-        (1..=3).for_each(|at| append(&mut stage, at, round));
-        if round % 5 == 0 {
-            (1..=3).for_each(|at| compact(&mut stage, at));
-        }
-        for link in stage.busy_links() {
-            if dice.one_in(2) { stage.lose(link) } else { stage.deliver(link, &mut dice) }
-        }
+        go_on(&mut stage, &mut dice, round);
         let process = stage.process(p(2)).expect("it is up");
         if let Some(change) = process.urgent(&saved) {
             for written in rewriting.iter_mut().chain([&mut saved]) {
@@ -584,6 +572,17 @@ fn a_snapshot_is_owed_to_nobody_and_is_written_beside_what_is() {
         }
     }
     assert!((50..350).contains(&lags), "it lags in {lags} of 400 rounds");
+}
+
+/// Each is asked for an entry, at times for a snapshot, and half of what they say is lost.
+fn go_on(stage: &mut Stage<RaftLog>, dice: &mut Dice, round: u64) {
+    (1..=3).for_each(|at| append(stage, at, round));
+    if round.is_multiple_of(5) {
+        (1..=3).for_each(|at| compact(stage, at));
+    }
+    for link in stage.busy_links() {
+        if dice.one_in(2) { stage.lose(link) } else { stage.deliver(link, dice) }
+    }
 }
 
 /// A process makes a snapshot of all that its user was told.
