@@ -8,11 +8,11 @@ use std::time::Duration;
 use futures_util::{Stream, StreamExt, stream};
 use http::uri::PathAndQuery;
 use http::{Request, Response, Uri};
-use hyper::body::Incoming;
+use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http2::{Builder, SendRequest};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use prost::Message;
 use tenure_etcd::etcdserverpb::{AuthenticateRequest, AuthenticateResponse};
+use tenure_etcd::frames::{self, Frames};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::timeout;
@@ -20,7 +20,6 @@ use tonic::body::Body;
 use tonic::client::Grpc;
 use tonic::metadata::{Ascii, MetadataValue};
 use tonic::{Status, Streaming};
-use tonic_prost::ProstCodec;
 
 use crate::endpoint::Endpoint;
 use crate::user::User;
@@ -37,6 +36,10 @@ const SILENCE: Duration = Duration::from_secs(1);
 
 /// The longest answer: what most who speak gRPC take. In memory it may be a hundred times as long.
 const LONGEST_ANSWER: usize = 4 << 20;
+
+/// The answers that will follow.
+pub(crate) type Following<'a> =
+    Pin<Box<dyn Future<Output = Result<Streaming<Bytes>, Status>> + Send + 'a>>;
 
 /// A connection.
 #[derive(Debug)]
@@ -80,8 +83,9 @@ impl Connection {
         let User { name, password } = user.clone();
         let asked = AuthenticateRequest { name, password };
         let path = "/etcdserverpb.Auth/Authenticate";
-        match self.ask::<_, AuthenticateResponse>(path, asked, AUTHENTICATED).await {
-            Ok(AuthenticateResponse { token, .. }) => {
+        match self.ask(path, frames::written(&asked), AUTHENTICATED).await {
+            Ok(answer) => {
+                let AuthenticateResponse { token, .. } = frames::read(answer)?;
                 let token = token.parse().map_err(|_| Status::unavailable("its token is none"))?;
                 Ok(Some(token))
             }
@@ -116,65 +120,45 @@ impl Connection {
     }
 
     /// One question, one answer.
-    pub(crate) async fn ask<Asked, Answer>(
+    pub(crate) async fn ask(
         &self,
         path: &'static str,
-        asked: Asked,
+        asked: Bytes,
         within: Duration,
-    ) -> Result<Answer, Status>
-    where
-        Asked: Message + 'static,
-        Answer: Message + Default + 'static,
-    {
+    ) -> Result<Bytes, Status> {
         let mut request = self.request(asked);
         request.set_timeout(within);
         let mut grpc = self.grpc().await?;
         let path = PathAndQuery::from_static(path);
-        Ok(grpc.unary(request, path, codec::<Asked, Answer>()).await?.into_inner())
+        Ok(grpc.unary(request, path, Frames).await?.into_inner())
     }
 
     /// One question, on which answers follow for as long as they are taken.
-    pub(crate) async fn follow<Asked, Answer>(
-        &self,
-        path: &'static str,
-        asked: Asked,
-    ) -> Result<Streaming<Answer>, Status>
-    where
-        Asked: Message + 'static,
-        Answer: Message + Default + 'static,
-    {
-        self.stream(path, stream::once(async { asked }).chain(stream::pending())).await
+    pub(crate) fn follow(&self, path: &'static str, asked: Bytes) -> Following<'_> {
+        Box::pin(self.stream(path, stream::iter([asked]).chain(stream::pending())))
     }
 
     /// One question to a service that would take more, and one answer.
-    pub(crate) async fn ask_streaming<Asked, Answer>(
+    pub(crate) async fn ask_streaming(
         &self,
         path: &'static str,
-        asked: Asked,
-    ) -> Result<Answer, Status>
-    where
-        Asked: Message + 'static,
-        Answer: Message + Default + 'static,
-    {
-        let mut answers = self.stream(path, stream::once(async { asked })).await?;
+        asked: Bytes,
+    ) -> Result<Bytes, Status> {
+        let mut answers = self.stream(path, stream::iter([asked])).await?;
         answers.message().await?.ok_or_else(|| Status::unavailable("it hung up"))
     }
 
     /// A member that knows no leader is no use here, and says so.
-    async fn stream<Asked, Answer>(
+    async fn stream(
         &self,
         path: &'static str,
-        asked: impl Stream<Item = Asked> + Send + 'static,
-    ) -> Result<Streaming<Answer>, Status>
-    where
-        Asked: Message + 'static,
-        Answer: Message + Default + 'static,
-    {
+        asked: impl Stream<Item = Bytes> + Send + 'static,
+    ) -> Result<Streaming<Bytes>, Status> {
         let mut request = self.request(asked);
         request.metadata_mut().insert("hasleader", MetadataValue::from_static("true"));
         let mut grpc = self.grpc().await?;
         let path = PathAndQuery::from_static(path);
-        Ok(grpc.streaming(request, path, codec::<Asked, Answer>()).await?.into_inner())
+        Ok(grpc.streaming(request, path, Frames).await?.into_inner())
     }
 
     async fn grpc(&self) -> Result<Grpc<Stub>, Status> {
@@ -183,14 +167,6 @@ impl Connection {
         grpc.ready().await.map_err(|error| Status::from_error(error.into()))?;
         Ok(grpc)
     }
-}
-
-fn codec<Asked, Answer>() -> ProstCodec<Asked, Answer>
-where
-    Asked: Message + 'static,
-    Answer: Message + Default + 'static,
-{
-    ProstCodec::default()
 }
 
 /// What calls are sent by.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tenure_etcd::etcdserverpb as rpc;
+use tenure_etcd::frames;
 use tenure_session::{Act, Session, Side, Timer, Times};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep_until, timeout_at};
@@ -110,8 +111,12 @@ impl Keeper {
         keeper.core.is_alive().then_some((keeper, watching))
     }
 
-    /// Keeps it alive until it is over, or nobody wants it any more.
-    pub(crate) async fn run(mut self, mut closing: mpsc::Receiver<()>) {
+    /// Has it kept alive until it is over, or nobody wants it any more.
+    pub(crate) fn start(self, closing: mpsc::Receiver<()>) {
+        tokio::spawn(self.run(closing));
+    }
+
+    async fn run(mut self, mut closing: mpsc::Receiver<()>) {
         while self.core.ended().is_none() {
             // A deadline that has passed comes before anything that has arrived: this process may
             // have been stopped.
@@ -214,15 +219,16 @@ impl Keeper {
             let Ok(connection) = line.connection(until).await else { return Answer::Nothing };
             let path = "/etcdserverpb.Lease/LeaseKeepAlive";
             let asked = rpc::LeaseKeepAliveRequest { id };
-            let answer = connection.ask_streaming(path, asked);
+            let answer = connection.ask_streaming(path, frames::written(&asked));
             let answer = tokio::select! {
                 answer = timeout_at(until, answer) => answer,
                 () = connection.left() => return Answer::Nothing,
             };
+            let answer = answer.ok().and_then(Result::ok).and_then(|it| frames::read(it).ok());
             match answer {
-                Ok(Ok(rpc::LeaseKeepAliveResponse { ttl, .. })) if ttl > 0 => Answer::Lives,
-                Ok(Ok(_)) => Answer::Gone,
-                Ok(Err(_)) | Err(_) => {
+                Some(rpc::LeaseKeepAliveResponse { ttl, .. }) if ttl > 0 => Answer::Lives,
+                Some(_) => Answer::Gone,
+                None => {
                     connection.leave();
                     Answer::Nothing
                 }

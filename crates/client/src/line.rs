@@ -1,10 +1,13 @@
 //! The line to a service: whichever of its members answers.
 
 use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use hyper::body::Bytes;
 use prost::Message;
+use tenure_etcd::frames;
 use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep, timeout_at};
 use tonic::{Code, Status};
@@ -19,6 +22,10 @@ pub(crate) const TRY: Duration = Duration::from_secs(2);
 
 /// The shortest and the longest pause before something is asked again.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(10), Duration::from_millis(500));
+
+/// What comes, if it does. In a box, as a future without one is compiled anew in each crate that
+/// awaits it, with all that is below it.
+pub(crate) type Coming<'a, T> = Pin<Box<dyn Future<Output = Result<T, ClientError>> + Send + 'a>>;
 
 /// The line to a service.
 #[derive(Debug)]
@@ -38,10 +45,11 @@ impl Line {
     }
 
     /// A connection to a member, if one accepts it by then.
-    pub(crate) async fn connection(
-        &self,
-        deadline: Instant,
-    ) -> Result<Arc<Connection>, ClientError> {
+    pub(crate) fn connection(&self, deadline: Instant) -> Coming<'_, Arc<Connection>> {
+        Box::pin(self.connect(deadline))
+    }
+
+    async fn connect(&self, deadline: Instant) -> Result<Arc<Connection>, ClientError> {
         let Ok(mut open) = timeout_at(deadline, self.open.lock()).await else {
             return Err(self.silence("others wait for a connection"));
         };
@@ -83,8 +91,8 @@ impl Line {
         deadline: Instant,
     ) -> Result<Answer, ClientError>
     where
-        Asked: Message + Clone + 'static,
-        Answer: Message + Default + 'static,
+        Asked: Message,
+        Answer: Message + Default,
     {
         Ok(self.ask_counting(path, asked, deadline).await?.0)
     }
@@ -97,26 +105,29 @@ impl Line {
         deadline: Instant,
     ) -> Result<(Answer, u32), ClientError>
     where
-        Asked: Message + Clone + 'static,
-        Answer: Message + Default + 'static,
+        Asked: Message,
+        Answer: Message + Default,
     {
-        self.try_until(deadline, |connection, within| {
-            let asked = asked.clone();
-            async move { connection.ask(path, asked, within).await }
-        })
-        .await
+        let (answer, tries) = self.exchange(path, frames::written(&asked), deadline).await?;
+        Ok((frames::read(answer).map_err(|status| refused(&status))?, tries))
     }
 
-    /// Does something with one connection after the other until it is done, refused, or too late.
-    async fn try_until<T, F, Tried>(
+    fn exchange(
         &self,
+        path: &'static str,
+        asked: Bytes,
         deadline: Instant,
-        mut ask: F,
-    ) -> Result<(T, u32), ClientError>
-    where
-        F: FnMut(Arc<Connection>, Duration) -> Tried,
-        Tried: Future<Output = Result<T, Status>>,
-    {
+    ) -> Coming<'_, (Bytes, u32)> {
+        Box::pin(self.try_until(path, asked, deadline))
+    }
+
+    /// Asks on one connection after the other until it is done, refused, or too late.
+    async fn try_until(
+        &self,
+        path: &'static str,
+        asked: Bytes,
+        deadline: Instant,
+    ) -> Result<(Bytes, u32), ClientError> {
         let mut pauses = Pauses::default();
         let mut tries = 0;
         loop {
@@ -124,8 +135,9 @@ impl Line {
             tries += 1;
             let until = deadline.min(Instant::now() + TRY);
             let within = until.saturating_duration_since(Instant::now());
+            let answer = connection.ask(path, asked.clone(), within);
             let status = tokio::select! {
-                tried = timeout_at(until, ask(connection.clone(), within)) => match tried {
+                tried = timeout_at(until, answer) => match tried {
                     Ok(Ok(answer)) => return Ok((answer, tries)),
                     Ok(Err(status)) => status,
                     Err(_) => Status::deadline_exceeded("it did not answer"),

@@ -57,7 +57,7 @@ impl Session {
             let keeper = Keeper::new(client.line.clone(), granted.id, times, sent);
             // An answer that took longer than the lease is none.
             let Some((keeper, standing)) = keeper else { continue };
-            tokio::spawn(keeper.run(closing));
+            keeper.start(closing);
             let shared = Shared {
                 client: client.clone(),
                 id: granted.id,

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use tenure_etcd::etcdserverpb as rpc;
 use tenure_etcd::etcdserverpb::watch_request::RequestUnion;
+use tenure_etcd::frames::{self, Messages};
 use tenure_etcd::mvccpb::event::EventType;
 use tenure_etcd::mvccpb::{Event, KeyValue};
 use tokio::time::{Instant, timeout};
-use tonic::{Status, Streaming};
+use tonic::Status;
 
 use crate::client::PATIENCE;
 use crate::connection::Connection;
@@ -27,7 +28,7 @@ pub(crate) enum News {
     Broken,
 }
 
-type Open = (Arc<Connection>, Streaming<rpc::WatchResponse>);
+type Open = (Arc<Connection>, Messages<rpc::WatchResponse>);
 
 /// Somebody who watches.
 pub(crate) struct Watching {
@@ -72,9 +73,10 @@ impl Watching {
             let connection = connection.map_err(|_| News::Broken)?;
             let create = RequestUnion::CreateRequest(self.asked.clone());
             let asked = rpc::WatchRequest { request_union: Some(create) };
-            let answers = timeout(TRY, connection.follow("/etcdserverpb.Watch/Watch", asked)).await;
+            let following = connection.follow("/etcdserverpb.Watch/Watch", frames::written(&asked));
+            let answers = timeout(TRY, following).await;
             let silent = |_| Status::deadline_exceeded("it did not answer");
-            let answers = answers.map_err(silent).and_then(|answers| answers);
+            let answers = answers.map_err(silent).and_then(|answers| answers).map(Messages::new);
             self.open = Some((connection.clone(), answers.map_err(|it| broken(&connection, &it))?));
         }
         let Some((connection, answers)) = &mut self.open else { return Ok(()) };

@@ -1,6 +1,7 @@
 //! One node: what `tenure node` runs.
 
 use std::convert::Infallible;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
@@ -43,8 +44,36 @@ pub async fn run(
     config: Config,
     offices: Offices,
     telling: Telling,
-    stop: impl Future<Output = ()>,
-    mut report: impl FnMut(Report),
+    stop: impl Future<Output = ()> + Send,
+    mut report: impl FnMut(Report) + Send,
+) -> Result<(), NodeError> {
+    running(config, offices, telling, pin!(stop), &mut report).await
+}
+
+/// In a box, so that a node is compiled here and as this crate is. What an `async fn` does is
+/// compiled where somebody polls it.
+fn running<'a>(
+    config: Config,
+    offices: Offices,
+    telling: Telling,
+    stop: Stop<'a>,
+    report: Reports<'a>,
+) -> Pin<Box<dyn Future<Output = Result<(), NodeError>> + Send + 'a>> {
+    Box::pin(run_until(config, offices, telling, stop, report))
+}
+
+/// When it is to end.
+pub(crate) type Stop<'a> = Pin<&'a mut (dyn Future<Output = ()> + Send + 'a)>;
+
+/// Who is told how it goes.
+pub(crate) type Reports<'a> = &'a mut (dyn FnMut(Report) + Send + 'a);
+
+async fn run_until(
+    config: Config,
+    offices: Offices,
+    telling: Telling,
+    stop: Stop<'_>,
+    report: Reports<'_>,
 ) -> Result<(), NodeError> {
     if let Some(log) = config.log.clone() {
         return crate::log::run(config, log, stop, report).await;
@@ -80,7 +109,7 @@ pub async fn run(
     let watching = Watching { leadership, present, works, figures, granted };
     let ended = tokio::select! {
         () = stop => Ok(()),
-        failed = watch(watching, &mut labour, &mut report) => Err(failed),
+        failed = watch(watching, &mut labour, report) => Err(failed),
         never = reread_keys(&config, keyring) => match never {},
         stopped = &mut task => return Ok(outcome(stopped)?),
     };

@@ -12,6 +12,7 @@ use tokio::task::JoinHandle;
 use tokio::time::interval;
 
 use crate::boot::NodeError;
+use crate::node::Reports;
 use crate::report::Report;
 use crate::work::{Figures, WorkError};
 
@@ -32,7 +33,7 @@ pub(crate) struct Watching {
 pub(crate) async fn watch(
     mut watching: Watching,
     labour: &mut JoinHandle<Result<(), WorkError>>,
-    report: &mut impl FnMut(Report),
+    report: Reports<'_>,
 ) -> NodeError {
     let mut ticks = interval(PROGRESS);
     let mut works = watching.works;

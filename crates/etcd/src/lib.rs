@@ -2,6 +2,8 @@
 //! them, made of the protobufs in `proto/etcd` by `cargo xtask proto`.
 #![allow(missing_docs, clippy::all, reason = "the files beside this one are made by a program")]
 
+pub mod frames;
+
 #[rustfmt::skip]
 pub mod authpb {
     include!("authpb.rs");

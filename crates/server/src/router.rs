@@ -4,16 +4,18 @@ use std::future::Future;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
-use futures_util::Stream;
+use futures_util::{Stream, StreamExt};
 use http::{HeaderMap, Request, Response};
+use hyper::body::Bytes;
 use prost::Message;
+use tenure_etcd::frames::{self, Frames, Messages};
 use tenure_store::Asker;
 use tonic::body::Body;
 use tonic::server::{Grpc, ServerStreamingService, StreamingService, UnaryService};
 use tonic::{Code, Status, Streaming};
-use tonic_prost::ProstCodec;
 
 use crate::budget;
 use crate::caller::Caller;
@@ -24,9 +26,6 @@ use crate::secrets;
 
 /// The longest message of a client: what etcd takes by default, and what goes with it.
 pub(crate) const LONGEST_REQUEST: usize = (3 << 20) / 2 + (512 << 10);
-
-type Boxed<T> = Pin<Box<dyn Future<Output = Result<tonic::Response<T>, Status>> + Send>>;
-type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
 
 /// Serves a call of gRPC; in time, where the client says how much there is.
 pub(crate) async fn call(member: Arc<Member>, request: Request<Body>) -> Response<Body> {
@@ -98,267 +97,262 @@ fn time_of(text: &str) -> Option<Duration> {
     })
 }
 
-async fn route(member: Caller, request: Request<Body>) -> Response<Body> {
+fn route(member: Caller, request: Request<Body>) -> Called {
     let wants_leader = request.headers().get("hasleader").is_some_and(|it| it == "true");
     if wants_leader && member.standing().leader.is_none() {
-        return Status::from(Refusal::NO_LEADER).into_http();
+        return refused(Refusal::NO_LEADER);
     }
     let path = request.uri().path().to_owned();
     let Some((service, method)) = path.trim_start_matches('/').split_once('/') else {
         return unknown(&path);
     };
     match service {
-        "etcdserverpb.KV" => keys(member, request, method).await,
-        "etcdserverpb.Lease" => leases(member, request, method).await,
+        "etcdserverpb.KV" => keys(member, request, method),
+        "etcdserverpb.Lease" => leases(member, request, method),
         "etcdserverpb.Watch" if method == "Watch" => {
-            let watch =
-                move |member, asked| async move { Ok(watch::watch(member, asked, wants_leader)) };
-            streaming(member, request, watch).await
+            let watch = move |member, asked| watch::watch(member, asked, wants_leader);
+            streaming(member, request, watch)
         }
-        "v3lockpb.Lock" => locks(member, request, method).await,
-        "v3electionpb.Election" => elections(member, request, method).await,
-        "etcdserverpb.Cluster" => clusters(member, request, method).await,
-        "etcdserverpb.Maintenance" => maintenances(member, request, method).await,
-        "etcdserverpb.Auth" => access(member, request, method).await,
-        "grpc.health.v1.Health" if method == "Check" => unary(member, request, health::check).await,
+        "v3lockpb.Lock" => locks(member, request, method),
+        "v3electionpb.Election" => elections(member, request, method),
+        "etcdserverpb.Cluster" => clusters(member, request, method),
+        "etcdserverpb.Maintenance" => maintenances(member, request, method),
+        "etcdserverpb.Auth" => access(member, request, method),
+        "grpc.health.v1.Health" if method == "Check" => unary(member, request, health::check),
         "grpc.health.v1.Health" if method == "Watch" => {
             let watch = |member, asked| async { Ok(health::watch(member, asked)) };
-            server_streaming(member, request, watch).await
+            server_streaming(member, request, watch)
         }
         _ => unknown(&path),
     }
 }
 
-async fn keys(member: Caller, request: Request<Body>, method: &str) -> Response<Body> {
+fn keys(member: Caller, request: Request<Body>, method: &str) -> Called {
     match method {
-        "Range" => large(member, request, kv::read).await,
-        "Put" => unary(member, request, kv::write).await,
-        "DeleteRange" => large(member, request, kv::remove).await,
-        "Txn" => large(member, request, kv::transact).await,
-        "Compact" => unary(member, request, kv::compact).await,
+        "Range" => large(member, request, kv::read),
+        "Put" => unary(member, request, kv::write),
+        "DeleteRange" => large(member, request, kv::remove),
+        "Txn" => large(member, request, kv::transact),
+        "Compact" => unary(member, request, kv::compact),
         other => unknown(other),
     }
 }
 
-async fn leases(member: Caller, request: Request<Body>, method: &str) -> Response<Body> {
+fn leases(member: Caller, request: Request<Body>, method: &str) -> Called {
     match method {
-        "LeaseGrant" => unary(member, request, lease::grant).await,
-        "LeaseRevoke" => unary(member, request, lease::revoke).await,
-        "LeaseKeepAlive" => {
-            let renew = |member, asked| async { Ok(lease::keep_alive(member, asked)) };
-            streaming(member, request, renew).await
-        }
-        "LeaseTimeToLive" => unary(member, request, lease::time_to_live).await,
-        "LeaseLeases" => unary(member, request, lease::list).await,
+        "LeaseGrant" => unary(member, request, lease::grant),
+        "LeaseRevoke" => unary(member, request, lease::revoke),
+        "LeaseKeepAlive" => streaming(member, request, lease::keep_alive),
+        "LeaseTimeToLive" => unary(member, request, lease::time_to_live),
+        "LeaseLeases" => unary(member, request, lease::list),
         other => unknown(other),
     }
 }
 
-async fn locks(member: Caller, request: Request<Body>, method: &str) -> Response<Body> {
+fn locks(member: Caller, request: Request<Body>, method: &str) -> Called {
     match method {
-        "Lock" => unary(member, request, lock::lock).await,
-        "Unlock" => unary(member, request, lock::unlock).await,
+        "Lock" => unary(member, request, lock::lock),
+        "Unlock" => unary(member, request, lock::unlock),
         other => unknown(other),
     }
 }
 
-async fn elections(member: Caller, request: Request<Body>, method: &str) -> Response<Body> {
+fn elections(member: Caller, request: Request<Body>, method: &str) -> Called {
     match method {
-        "Campaign" => unary(member, request, election::campaign).await,
-        "Proclaim" => unary(member, request, election::proclaim).await,
-        "Leader" => unary(member, request, election::leader).await,
+        "Campaign" => unary(member, request, election::campaign),
+        "Proclaim" => unary(member, request, election::proclaim),
+        "Leader" => unary(member, request, election::leader),
         "Observe" => {
             let observe = |member, asked| async { Ok(observe::observe(member, asked)) };
-            server_streaming(member, request, observe).await
+            server_streaming(member, request, observe)
         }
-        "Resign" => unary(member, request, election::resign).await,
+        "Resign" => unary(member, request, election::resign),
         other => unknown(other),
     }
 }
 
-async fn clusters(member: Caller, request: Request<Body>, method: &str) -> Response<Body> {
+fn clusters(member: Caller, request: Request<Body>, method: &str) -> Called {
     match method {
-        "MemberList" => unary(member, request, cluster::list).await,
-        "MemberAdd" => unary(member, request, cluster::add).await,
-        "MemberRemove" => unary(member, request, cluster::remove).await,
-        "MemberPromote" => unary(member, request, cluster::promote).await,
+        "MemberList" => unary(member, request, cluster::list),
+        "MemberAdd" => unary(member, request, cluster::add),
+        "MemberRemove" => unary(member, request, cluster::remove),
+        "MemberPromote" => unary(member, request, cluster::promote),
         other => unknown(other),
     }
 }
 
-async fn access(member: Caller, request: Request<Body>, method: &str) -> Response<Body> {
+fn access(member: Caller, request: Request<Body>, method: &str) -> Called {
     match method {
-        "AuthEnable" => unary(member, request, auth::enable).await,
-        "AuthDisable" => unary(member, request, auth::disable).await,
-        "AuthStatus" => unary(member, request, auth::status).await,
-        "Authenticate" => unary(member, request, auth::authenticate).await,
-        "UserAdd" => unary(member, request, auth::add_user).await,
-        "UserGet" => unary(member, request, auth::get_user).await,
-        "UserList" => unary(member, request, auth::list_users).await,
-        "UserDelete" => unary(member, request, auth::delete_user).await,
-        "UserChangePassword" => unary(member, request, auth::change_password).await,
-        "UserGrantRole" => unary(member, request, auth::grant_role).await,
-        "UserRevokeRole" => unary(member, request, auth::revoke_role).await,
-        "RoleAdd" => unary(member, request, auth::add_role).await,
-        "RoleGet" => unary(member, request, auth::get_role).await,
-        "RoleList" => unary(member, request, auth::list_roles).await,
-        "RoleDelete" => unary(member, request, auth::delete_role).await,
-        "RoleGrantPermission" => unary(member, request, auth::grant).await,
-        "RoleRevokePermission" => unary(member, request, auth::revoke).await,
+        "AuthEnable" => unary(member, request, auth::enable),
+        "AuthDisable" => unary(member, request, auth::disable),
+        "AuthStatus" => unary(member, request, auth::status),
+        "Authenticate" => unary(member, request, auth::authenticate),
+        "UserAdd" => unary(member, request, auth::add_user),
+        "UserGet" => unary(member, request, auth::get_user),
+        "UserList" => unary(member, request, auth::list_users),
+        "UserDelete" => unary(member, request, auth::delete_user),
+        "UserChangePassword" => unary(member, request, auth::change_password),
+        "UserGrantRole" => unary(member, request, auth::grant_role),
+        "UserRevokeRole" => unary(member, request, auth::revoke_role),
+        "RoleAdd" => unary(member, request, auth::add_role),
+        "RoleGet" => unary(member, request, auth::get_role),
+        "RoleList" => unary(member, request, auth::list_roles),
+        "RoleDelete" => unary(member, request, auth::delete_role),
+        "RoleGrantPermission" => unary(member, request, auth::grant),
+        "RoleRevokePermission" => unary(member, request, auth::revoke),
         other => unknown(other),
     }
 }
 
-async fn maintenances(member: Caller, request: Request<Body>, method: &str) -> Response<Body> {
+fn maintenances(member: Caller, request: Request<Body>, method: &str) -> Called {
     match method {
-        "Alarm" => unary(member, request, maintenance::alarm).await,
-        "Status" => unary(member, request, maintenance::status).await,
-        "Defragment" => unary(member, request, maintenance::defragment).await,
-        "HashKV" => unary(member, request, maintenance::hash).await,
-        "Snapshot" => server_streaming(member, request, maintenance::snapshot).await,
-        "MoveLeader" => unary(member, request, maintenance::move_leader).await,
+        "Alarm" => unary(member, request, maintenance::alarm),
+        "Status" => unary(member, request, maintenance::status),
+        "Defragment" => unary(member, request, maintenance::defragment),
+        "HashKV" => unary(member, request, maintenance::hash),
+        "Snapshot" => server_streaming(member, request, maintenance::snapshot),
+        "MoveLeader" => unary(member, request, maintenance::move_leader),
         other => unknown(other),
     }
 }
 
-fn unknown(what: &str) -> Response<Body> {
-    Status::from(Refusal::unimplemented(what)).into_http()
+fn unknown(what: &str) -> Called {
+    refused(Refusal::unimplemented(what))
 }
 
-/// A function that serves, with what it needs.
-struct Serving<F> {
-    member: Caller,
-    serve: F,
+fn refused(refusal: Refusal) -> Called {
+    let response = Status::from(refusal).into_http();
+    Box::pin(async { response })
 }
 
-impl<Asked, Answer, F, Served> UnaryService<Asked> for Serving<F>
+/// What a call of gRPC is answered by. Only this reads and writes messages of the kind that is
+/// meant; all that it is handed to is the same for all of them.
+struct Serving<In, Out>(Box<dyn FnMut(In) -> Served<Out> + Send>);
+
+/// What comes of a call: one message, or many.
+type Served<Out> = Pin<Box<dyn Future<Output = Result<tonic::Response<Out>, Status>> + Send>>;
+
+/// Many messages, one after the other.
+struct Answers(Pin<Box<dyn Stream<Item = Result<Bytes, Status>> + Send>>);
+
+impl Stream for Answers {
+    type Item = Result<Bytes, Status>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.0.as_mut().poll_next(context)
+    }
+}
+
+/// The answer to a call, when it has come.
+type Called = Pin<Box<dyn Future<Output = Response<Body>> + Send>>;
+
+impl UnaryService<Bytes> for Serving<Bytes, Bytes> {
+    type Response = Bytes;
+    type Future = Served<Bytes>;
+
+    fn call(&mut self, request: tonic::Request<Bytes>) -> Self::Future {
+        self.0(request.into_inner())
+    }
+}
+
+impl ServerStreamingService<Bytes> for Serving<Bytes, Answers> {
+    type Response = Bytes;
+    type ResponseStream = Answers;
+    type Future = Served<Answers>;
+
+    fn call(&mut self, request: tonic::Request<Bytes>) -> Self::Future {
+        self.0(request.into_inner())
+    }
+}
+
+impl StreamingService<Bytes> for Serving<Streaming<Bytes>, Answers> {
+    type Response = Bytes;
+    type ResponseStream = Answers;
+    type Future = Served<Answers>;
+
+    fn call(&mut self, request: tonic::Request<Streaming<Bytes>>) -> Self::Future {
+        self.0(request.into_inner())
+    }
+}
+
+fn grpc() -> Grpc<Frames> {
+    Grpc::new(Frames).max_decoding_message_size(LONGEST_REQUEST)
+}
+
+fn unary<Asked, Answer, F, Served>(member: Caller, request: Request<Body>, mut serve: F) -> Called
 where
-    F: FnMut(Caller, Asked) -> Served,
+    Asked: Message + Default + 'static,
+    Answer: Message + 'static,
+    F: FnMut(Caller, Asked) -> Served + Send + 'static,
     Served: Future<Output = Result<Answer, Refusal>> + Send + 'static,
 {
-    type Response = Answer;
-    type Future = Boxed<Answer>;
-
-    fn call(&mut self, request: tonic::Request<Asked>) -> Self::Future {
-        let served = (self.serve)(self.member.clone(), request.into_inner());
-        Box::pin(async { Ok(tonic::Response::new(served.await?)) })
-    }
+    one(request, move |asked| {
+        let served = frames::read(asked).map(|asked| serve(member.clone(), asked));
+        Box::pin(async { Ok(tonic::Response::new(frames::written(&served?.await?))) })
+    })
 }
 
 /// The same, whose answers may have a share of what there is for large ones.
-struct Weighing<F>(Serving<F>);
-
-impl<Asked, Answer, F, Served> UnaryService<Asked> for Weighing<F>
+fn large<Asked, Answer, F, Served>(member: Caller, request: Request<Body>, mut serve: F) -> Called
 where
-    F: FnMut(Caller, Asked) -> Served,
+    Asked: Message + Default + 'static,
+    Answer: Message + 'static,
+    F: FnMut(Caller, Asked) -> Served + Send + 'static,
     Served: Future<Output = Result<tonic::Response<Answer>, Refusal>> + Send + 'static,
 {
-    type Response = Answer;
-    type Future = Boxed<Answer>;
-
-    fn call(&mut self, request: tonic::Request<Asked>) -> Self::Future {
-        let served = (self.0.serve)(self.0.member.clone(), request.into_inner());
-        Box::pin(async { Ok(served.await?) })
-    }
+    let called = one(request, move |asked| {
+        let served = frames::read(asked).map(|asked| serve(member.clone(), asked));
+        Box::pin(async { Ok(served?.await?.map(|answer| frames::written(&answer))) })
+    });
+    Box::pin(async { budget::hold(called.await) })
 }
 
-impl<Asked, Answer, All, F, Served> ServerStreamingService<Asked> for Serving<F>
-where
-    F: FnMut(Caller, Asked) -> Served,
-    Served: Future<Output = Result<All, Refusal>> + Send + 'static,
-    All: Stream<Item = Result<Answer, Status>> + Send + 'static,
-{
-    type Response = Answer;
-    type ResponseStream = Answers<Answer>;
-    type Future = Boxed<Self::ResponseStream>;
-
-    fn call(&mut self, request: tonic::Request<Asked>) -> Self::Future {
-        let served = (self.serve)(self.member.clone(), request.into_inner());
-        Box::pin(async { Ok(tonic::Response::new(Box::pin(served.await?) as Answers<Answer>)) })
-    }
-}
-
-impl<Asked, Answer, All, F, Served> StreamingService<Asked> for Serving<F>
-where
-    F: FnMut(Caller, Streaming<Asked>) -> Served,
-    Served: Future<Output = Result<All, Refusal>> + Send + 'static,
-    All: Stream<Item = Result<Answer, Status>> + Send + 'static,
-{
-    type Response = Answer;
-    type ResponseStream = Answers<Answer>;
-    type Future = Boxed<Self::ResponseStream>;
-
-    fn call(&mut self, request: tonic::Request<Streaming<Asked>>) -> Self::Future {
-        let served = (self.serve)(self.member.clone(), request.into_inner());
-        Box::pin(async { Ok(tonic::Response::new(Box::pin(served.await?) as Answers<Answer>)) })
-    }
-}
-
-fn grpc<Asked, Answer>() -> Grpc<ProstCodec<Answer, Asked>>
-where
-    Asked: Message + Default + Send + 'static,
-    Answer: Message + Send + 'static,
-{
-    Grpc::new(ProstCodec::default()).max_decoding_message_size(LONGEST_REQUEST)
-}
-
-async fn unary<Asked, Answer, F, Served>(
+fn server_streaming<Asked, Answer, All, F, Served>(
     member: Caller,
     request: Request<Body>,
-    serve: F,
-) -> Response<Body>
+    mut serve: F,
+) -> Called
 where
-    Asked: Message + Default + Send + 'static,
-    Answer: Message + Send + 'static,
-    F: FnMut(Caller, Asked) -> Served + Send,
-    Served: Future<Output = Result<Answer, Refusal>> + Send + 'static,
-{
-    grpc::<Asked, Answer>().unary(Serving { member, serve }, request).await
-}
-
-async fn large<Asked, Answer, F, Served>(
-    member: Caller,
-    request: Request<Body>,
-    serve: F,
-) -> Response<Body>
-where
-    Asked: Message + Default + Send + 'static,
-    Answer: Message + Send + 'static,
-    F: FnMut(Caller, Asked) -> Served + Send,
-    Served: Future<Output = Result<tonic::Response<Answer>, Refusal>> + Send + 'static,
-{
-    let serving = Weighing(Serving { member, serve });
-    budget::hold(grpc::<Asked, Answer>().unary(serving, request).await)
-}
-
-async fn server_streaming<Asked, Answer, All, F, Served>(
-    member: Caller,
-    request: Request<Body>,
-    serve: F,
-) -> Response<Body>
-where
-    Asked: Message + Default + Send + 'static,
-    Answer: Message + Send + 'static,
+    Asked: Message + Default + 'static,
+    Answer: Message + 'static,
     All: Stream<Item = Result<Answer, Status>> + Send + 'static,
-    F: FnMut(Caller, Asked) -> Served + Send,
+    F: FnMut(Caller, Asked) -> Served + Send + 'static,
     Served: Future<Output = Result<All, Refusal>> + Send + 'static,
 {
-    grpc::<Asked, Answer>().server_streaming(Serving { member, serve }, request).await
+    let serving = Serving(Box::new(move |asked| {
+        let served = frames::read(asked).map(|asked| serve(member.clone(), asked));
+        Box::pin(async { Ok(tonic::Response::new(answers(served?.await?))) })
+    }));
+    Box::pin(async { grpc().server_streaming(serving, request).await })
 }
 
-async fn streaming<Asked, Answer, All, F, Served>(
-    member: Caller,
-    request: Request<Body>,
-    serve: F,
-) -> Response<Body>
+fn streaming<Asked, Answer, All, F>(member: Caller, request: Request<Body>, mut serve: F) -> Called
 where
-    Asked: Message + Default + Send + 'static,
-    Answer: Message + Send + 'static,
+    Asked: Message + Default + 'static,
+    Answer: Message + 'static,
     All: Stream<Item = Result<Answer, Status>> + Send + 'static,
-    F: FnMut(Caller, Streaming<Asked>) -> Served + Send,
-    Served: Future<Output = Result<All, Refusal>> + Send + 'static,
+    F: FnMut(Caller, Messages<Asked>) -> All + Send + 'static,
 {
-    grpc::<Asked, Answer>().streaming(Serving { member, serve }, request).await
+    let serving = Serving(Box::new(move |asked| {
+        let all = answers(serve(member.clone(), Messages::new(asked)));
+        Box::pin(async { Ok(tonic::Response::new(all)) })
+    }));
+    Box::pin(async { grpc().streaming(serving, request).await })
+}
+
+/// A call of one message that is answered by one.
+fn one(
+    request: Request<Body>,
+    serve: impl FnMut(Bytes) -> Served<Bytes> + Send + 'static,
+) -> Called {
+    let serving = Serving(Box::new(serve));
+    Box::pin(async { grpc().unary(serving, request).await })
+}
+
+fn answers<Answer: Message>(
+    all: impl Stream<Item = Result<Answer, Status>> + Send + 'static,
+) -> Answers {
+    Answers(Box::pin(all.map(|answer| answer.map(|answer| frames::written(&answer)))))
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! A member as a whole: its log, its store, and the ports for clients.
 
+use std::convert::Infallible;
 use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -15,12 +16,15 @@ use crate::member::{Member, ServeError};
 use crate::state;
 use crate::tls::Tls;
 
+/// A port, and what seals what is said there.
+type Listening = (TcpListener, Option<Arc<Tls>>);
+
 /// A member that has started.
 #[derive(Debug)]
 pub struct Server {
     member: Arc<Member>,
     log: JoinHandle<Result<(), Failure>>,
-    listeners: Vec<(TcpListener, Option<Arc<Tls>>)>,
+    listeners: Vec<Listening>,
     addresses: Vec<SocketAddr>,
 }
 
@@ -100,10 +104,7 @@ impl Server {
     /// [`ServeError::Failure`].
     pub async fn run(self, stop: impl Future<Output = ()>) -> Result<(), ServeError> {
         let Server { member, mut log, listeners, .. } = self;
-        let mut serving = JoinSet::new();
-        for (listener, tls) in listeners {
-            serving.spawn(listener::serve(listener, tls, member.clone()));
-        }
+        let serving = serve(listeners, &member);
         let ended = tokio::select! {
             ended = &mut log => Some(ended),
             () = stop => None,
@@ -125,6 +126,16 @@ impl Server {
             },
         }
     }
+}
+
+/// Serves at all ports until what is returned is dropped. It is a function of its own, so that all
+/// of it is compiled here: what an `async fn` awaits is compiled where that is polled.
+fn serve(listeners: Vec<Listening>, member: &Arc<Member>) -> JoinSet<Infallible> {
+    let mut serving = JoinSet::new();
+    for (listener, tls) in listeners {
+        serving.spawn(listener::serve(listener, tls, member.clone()));
+    }
+    serving
 }
 
 /// URLs with the ports that the system chose, where it was to choose one.

@@ -1,6 +1,7 @@
 //! A client: asks, and repeats what may be repeated.
 
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -132,7 +133,11 @@ struct Working<'a> {
 impl Client {
     /// Asks one operation after the other, and writes them down with times since `begun`. What is
     /// under way when the future is dropped stays without an answer.
-    pub async fn work(self, begun: Instant, course: Course) {
+    pub fn work(self, begun: Instant, course: Course) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        Box::pin(self.ask_all(begun, course))
+    }
+
+    async fn ask_all(self, begun: Instant, course: Course) {
         let rng = fastrand::Rng::with_seed(self.seed ^ u64::from(self.number) << 32);
         let mut working = Working { client: &self, rng, member: 0, connection: None };
         working.member = working.rng.usize(..self.members.len());

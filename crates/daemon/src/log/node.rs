@@ -16,6 +16,7 @@ use super::desk::{Ask, Desk, SHOWN, Standing};
 use super::server::serve;
 use crate::boot::{Ground, NodeError, outcome, recorder};
 use crate::config::{Config, Log};
+use crate::node::{Reports, Stop};
 use crate::report::Report;
 use crate::watching::changes;
 
@@ -33,8 +34,8 @@ const PROGRESS: Duration = Duration::from_millis(100);
 pub(crate) async fn run(
     config: Config,
     log: Log,
-    stop: impl Future<Output = ()>,
-    mut report: impl FnMut(Report),
+    stop: Stop<'_>,
+    report: Reports<'_>,
 ) -> Result<(), NodeError> {
     let protocol = protocol(&config, &log)?;
     let card = RaftLog::card(&protocol, config.size());
@@ -65,7 +66,7 @@ pub(crate) async fn run(
     tokio::select! {
         () = stop => {}
         () = &mut serving => {}
-        () = watching.watch(&mut report) => {}
+        () = watching.watch(report) => {}
         stopped = &mut task => return Ok(outcome(stopped)?),
     }
     tracing::info!("{} leaves", config.me());
@@ -107,7 +108,7 @@ struct Watching {
 
 impl Watching {
     /// Reports what changes; returns when the node has ended.
-    async fn watch(mut self, report: &mut impl FnMut(Report)) {
+    async fn watch(mut self, report: Reports<'_>) {
         let mut ticks = interval(PROGRESS);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let (mut term, mut there) = (0, Present::new());

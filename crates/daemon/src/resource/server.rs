@@ -68,8 +68,12 @@ impl Server {
         let book = Book { counter: Counter::default(), trace, segments: None, failure: None };
         let book = Mutex::new(book);
         let desk = Arc::new(Desk { size, book, failing: Notify::new() });
+        Ok(Server::on(listener, address, desk))
+    }
+
+    fn on(listener: TcpListener, address: SocketAddr, desk: Arc<Desk>) -> Server {
         let accepting = tokio::spawn(accept(listener, desk.clone())).abort_handle();
-        Ok(Server { address, desk, accepting })
+        Server { address, desk, accepting }
     }
 
     /// Lets the trace go on in another file whenever one is long enough.

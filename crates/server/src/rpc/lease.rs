@@ -2,12 +2,13 @@
 
 use futures_util::{Stream, StreamExt};
 use tenure_store::{Answer, Command, Error, Span};
-use tonic::{Status, Streaming};
+use tonic::Status;
 
 use crate::caller::Caller;
 use crate::convert::{lease, lease_id, signed, unsigned};
 use crate::refusal::Refusal;
 use tenure_etcd::etcdserverpb as rpc;
+use tenure_etcd::frames::Messages;
 
 /// How many renewals of one stream are under way at most.
 const AT_ONCE: usize = 64;
@@ -43,7 +44,7 @@ pub(crate) async fn revoke(
 /// One answer for each renewal; one of a lease that is gone has no time to live.
 pub(crate) fn keep_alive(
     member: Caller,
-    asked: Streaming<rpc::LeaseKeepAliveRequest>,
+    asked: Messages<rpc::LeaseKeepAliveRequest>,
 ) -> impl Stream<Item = Result<rpc::LeaseKeepAliveResponse, Status>> + Send + 'static {
     let renewed = asked.map(move |asked| {
         let member = member.clone();

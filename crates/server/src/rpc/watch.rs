@@ -12,7 +12,7 @@ use tenure_store::{Bytes, Error, Forgotten, Span, Store, Watch};
 use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_stream::wrappers::ReceiverStream;
-use tonic::{Status, Streaming};
+use tonic::Status;
 
 use crate::caller::Caller;
 use crate::convert::{self, signed, unsigned};
@@ -22,6 +22,7 @@ use crate::state::{Signal, WatcherId};
 use tenure_etcd::etcdserverpb as rpc;
 use tenure_etcd::etcdserverpb::watch_create_request::FilterType;
 use tenure_etcd::etcdserverpb::watch_request::RequestUnion;
+use tenure_etcd::frames::Messages;
 
 /// How many answers wait for a client at most. The next is read from the store when this one is
 /// taken, and not before.
@@ -49,7 +50,7 @@ struct Gone;
 
 pub(crate) fn watch(
     member: Caller,
-    asked: Streaming<rpc::WatchRequest>,
+    asked: Messages<rpc::WatchRequest>,
     wants_leader: bool,
 ) -> ReceiverStream<Result<rpc::WatchResponse, Status>> {
     let (answers, receiver) = mpsc::channel(AHEAD);
@@ -94,7 +95,7 @@ struct Watcher {
 impl Session {
     async fn run(
         mut self,
-        mut asked: Streaming<rpc::WatchRequest>,
+        mut asked: Messages<rpc::WatchRequest>,
         wants_leader: bool,
     ) -> Result<(), Gone> {
         let mut progress = interval(PROGRESS);
