@@ -14,6 +14,8 @@ mod environment;
 pub mod exercise;
 mod front;
 mod injection;
+#[cfg(test)]
+mod leaving;
 mod local;
 mod lock;
 mod outlet;

@@ -3,6 +3,10 @@
 use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
+#[cfg(test)]
+use std::sync::Arc;
+#[cfg(test)]
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
@@ -39,6 +43,9 @@ pub struct Store {
     saves: Saves,
     /// Who writes all there is, beside the changes.
     rewriting: Option<JoinHandle<Option<Image>>>,
+    /// Whether the disk does nothing for now, as a test wants it.
+    #[cfg(test)]
+    pub(crate) is_stuck: Arc<AtomicBool>,
 }
 
 /// Why a store was not opened. Nothing in the directory was changed, unless the error is
@@ -206,8 +213,18 @@ impl Store {
         image.changes.extend(changes);
         let saves = Saves::default();
         let (reserve, rewriting) = (None, None);
-        let mut store =
-            Store { directory, image, tail, lost: false, lock, reserve, saves, rewriting };
+        let mut store = Store {
+            directory,
+            image,
+            tail,
+            lost: false,
+            lock,
+            reserve,
+            saves,
+            rewriting,
+            #[cfg(test)]
+            is_stuck: Arc::default(),
+        };
         // All that was found is written once more: what a flush failed to make durable before a
         // crash of the process alone may have been found in memory.
         store.write().map_err(OpenError::Unbegun)?;
@@ -380,6 +397,10 @@ impl Store {
         }
         self.reserve = None;
         let begun = Instant::now();
+        #[cfg(test)]
+        while self.is_stuck.load(Ordering::SeqCst) {
+            thread::sleep(std::time::Duration::from_millis(1));
+        }
         let saved = save(self);
         if saved.is_ok() {
             self.saves.note(begun.elapsed());

@@ -60,15 +60,53 @@ fn any_of_three_serves_everything_and_two_go_on() {
     assert_eq!(hash(&members[0]), hash(&members[2]));
 }
 
-#[test]
-fn a_leader_that_is_asked_to_end_is_followed_at_once() {
+/// Three members of which the first leads, and the others miss no leader within an hour: whoever
+/// leads after it was told to stand.
+fn led_by_the_first() -> (Files, [Member; 3]) {
     let files = Files::of(3);
-    let mut members: Vec<Member> = files.files.iter().map(|file| Member::start(file)).collect();
+    for (file, timeout) in files.files.iter().zip([1_500, 3_600_000, 3_600_000]) {
+        let text = std::fs::read_to_string(file).expect("a file");
+        let text = format!("{text}election-timeout = {timeout}\n");
+        std::fs::write(file, text).expect("room");
+    }
+    let members: Vec<Member> = files.files.iter().map(|file| Member::start(file)).collect();
     members[0].put("a", "1");
-    let leads = leader(&members);
-    members.remove(leads).terminate();
-    members[0].put("a", "2");
-    assert_eq!(members[1].get("a"), Some(base64("2")));
+    assert_eq!(leader(&members), 0);
+    (files, members.try_into().unwrap_or_else(|_| unreachable!("three members")))
+}
+
+impl Member {
+    /// The term, as it knows.
+    fn term(&self) -> u64 {
+        let status = self.ask("/v3/maintenance/status", &json!({}));
+        status["raftTerm"].as_str().and_then(|term| term.parse().ok()).expect("a term")
+    }
+}
+
+#[test]
+fn a_leader_that_is_asked_to_end_has_another_stand() {
+    let (_files, [first, second, third]) = led_by_the_first();
+    let term = second.term();
+    first.terminate();
+    second.put("a", "2");
+    assert_eq!(third.get("a"), Some(base64("2")));
+    assert_eq!((second.term(), third.term()), (term + 1, term + 1), "one election");
+}
+
+#[test]
+fn a_leader_that_is_asked_to_end_asks_nobody_to_stand_who_does_not_answer() {
+    let (_files, [first, second, third]) = led_by_the_first();
+    let term = third.term();
+    // The next in any order but that of answers.
+    second.signal("STOP");
+    first.terminate();
+    let members = [third];
+    assert_eq!(leader(&members), 0, "with the vote of the first");
+    assert_eq!(members[0].term(), term + 1);
+    second.signal("CONT");
+    second.put("a", "2");
+    assert_eq!(members[0].get("a"), Some(base64("2")));
+    assert_eq!(second.term(), term + 1, "one election");
 }
 
 #[test]
