@@ -204,7 +204,7 @@ impl<P: Protocol, E: Environment> Node<P, E> {
     /// Whether what was saved says more than it needs to: [`Node::rewrite`] makes it shorter.
     pub fn is_long(&self) -> bool {
         let unsaved = |written| self.process.unsaved(written).is_some();
-        self.rewriting.is_none() && self.written.as_ref().is_some_and(unsaved)
+        P::DEFERS && self.rewriting.is_none() && self.written.as_ref().is_some_and(unsaved)
     }
 
     /// All there is, to be written as one beside the changes that are saved from now on; nothing
@@ -213,10 +213,7 @@ impl<P: Protocol, E: Environment> Node<P, E> {
         if self.rewriting.is_some() || self.change().is_some() {
             return None;
         }
-        let mut whole = self.written.clone()?;
-        if let Some(rest) = self.process.unsaved(&whole) {
-            P::amend(&mut whole, rest);
-        }
+        let whole = self.whole(self.written.as_ref()?);
         self.rewriting = Some(whole.clone());
         Some(whole)
     }
@@ -256,36 +253,39 @@ impl<P: Protocol, E: Environment> Node<P, E> {
             return None;
         }
         match &self.written {
-            Some(written) => self.process.urgent(written),
+            Some(written) if P::DEFERS => self.process.urgent(written),
+            Some(written) => self.process.unsaved(written),
             None => Some(self.process.stable()),
         }
     }
+}
 
+impl<P: Protocol, E> Node<P, E> {
+    /// Takes note of a change that is durable, or on its way to the disk.
     fn write(&mut self, change: P::Stable) {
         if let Some(rewriting) = &mut self.rewriting {
             P::amend(rewriting, change.clone());
         }
-        write::<P>(&mut self.written, change);
+        match &mut self.written {
+            Some(written) => P::amend(written, change),
+            None => self.written = Some(change),
+        }
         debug_assert!(
-            self.written.iter().chain(&self.rewriting).all(|saved| self.is_known_by(saved)),
+            self.written
+                .iter()
+                .chain(&self.rewriting)
+                .all(|it| self.whole(it) == self.process.stable()),
             "what was saved and what changed since make the stable state"
         );
     }
 
-    /// Whether this, and what need not be saved, make the stable state.
-    fn is_known_by(&self, saved: &P::Stable) -> bool {
-        let mut saved = saved.clone();
-        if let Some(rest) = self.process.unsaved(&saved) {
-            P::amend(&mut saved, rest);
+    /// What was saved, together with what need not be.
+    fn whole(&self, saved: &P::Stable) -> P::Stable {
+        let mut whole = saved.clone();
+        if let Some(rest) = self.process.unsaved(saved) {
+            P::amend(&mut whole, rest);
         }
-        saved == self.process.stable()
-    }
-}
-
-fn write<P: Protocol>(written: &mut Option<P::Stable>, change: P::Stable) {
-    match written {
-        Some(written) => P::amend(written, change),
-        None => *written = Some(change),
+        whole
     }
 }
 
@@ -331,10 +331,7 @@ impl<'a, P: Protocol, E> Step<'a, P, E> {
             "the effects of a step leave after those of the steps before it"
         );
         if let Some(change) = node.unsaved.take() {
-            if let Some(rewriting) = &mut node.rewriting {
-                P::amend(rewriting, change.clone());
-            }
-            write::<P>(&mut node.written, change);
+            node.write(change);
         }
         let batch = &mut node.batch;
         Released {
@@ -519,6 +516,8 @@ mod tests {
             let (_, from, rest) = self.urgent(saved).unwrap_or((0, self.end(), Vec::new()));
             (self.first != saved.0 || !rest.is_empty()).then_some((self.first, from, rest))
         }
+
+        const DEFERS: bool = true;
 
         fn urgent(&self, (first, _, list): &Self::Stable) -> Option<Self::Stable> {
             let from = first + list.len();

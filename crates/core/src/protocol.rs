@@ -96,10 +96,14 @@ pub trait Protocol: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'static {
     /// By default that is all of it. Who has let a snapshot stand for entries that are saved owes
     /// nobody to have that saved as well: a crash before leaves the entries, of which the same is
     /// made. A runner writes all there is beside such changes, when it likes, and those that come
-    /// meanwhile are changes to either.
+    /// meanwhile are changes to either. It asks for this only of who [defers](Protocol::DEFERS).
     fn urgent(&self, saved: &Self::Stable) -> Option<Self::Stable> {
         self.unsaved(saved)
     }
+
+    /// Whether something may be unsaved that is not [`Protocol::urgent`]. Of who says no nobody
+    /// compares what is saved with what there is once more than need be.
+    const DEFERS: bool = false;
 
     /// Makes of what was saved what is saved after a change to it.
     ///

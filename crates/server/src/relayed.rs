@@ -104,6 +104,8 @@ impl Protocol for Relayed {
         self.log.unsaved(saved)
     }
 
+    const DEFERS: bool = RaftLog::DEFERS;
+
     fn urgent(&self, saved: &Stable) -> Option<Stable> {
         self.log.urgent(saved)
     }

@@ -181,6 +181,8 @@ impl Protocol for RaftLog {
         self.change(saved)
     }
 
+    const DEFERS: bool = true;
+
     fn urgent(&self, saved: &Stable) -> Option<Stable> {
         self.urgent_change(saved)
     }
