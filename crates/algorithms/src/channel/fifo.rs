@@ -170,11 +170,13 @@ impl<P: Protocol> Protocol for Fifo<P> {
     }
 
     fn unsaved(&self, saved: &Self::Stable) -> Option<Self::Stable> {
-        let session = self.post.session;
-        match self.inner.unsaved(&saved.inner) {
-            Some(inner) => Some(Stable { session, inner }),
-            None => (session != saved.session).then(|| self.stable()),
-        }
+        self.change(saved.session, self.inner.unsaved(&saved.inner))
+    }
+
+    const DEFERS: bool = P::DEFERS;
+
+    fn urgent(&self, saved: &Self::Stable) -> Option<Self::Stable> {
+        self.change(saved.session, self.inner.urgent(&saved.inner))
     }
 
     fn amend(saved: &mut Self::Stable, change: Self::Stable) {
@@ -220,6 +222,13 @@ impl<P: Protocol> Protocol for Fifo<P> {
 }
 
 impl<P: Protocol> Fifo<P> {
+    /// A change of the protocol inside, with the session; all there is, where only that is new.
+    fn change(&self, last: u64, inner: Option<P::Stable>) -> Option<Stable<P::Stable>> {
+        let session = self.post.session;
+        let inner = inner.or_else(|| (session != last).then(|| self.inner.stable()))?;
+        Some(Stable { session, inner })
+    }
+
     /// The protocol inside.
     pub fn inner(&self) -> &P {
         &self.inner

@@ -86,13 +86,13 @@ impl<D: Detector, P: Protocol> Protocol for Detected<D, P> {
     }
 
     fn unsaved(&self, (detector, inner): &Self::Stable) -> Option<Self::Stable> {
-        match (self.detector.unsaved(detector), self.inner.unsaved(inner)) {
-            (None, None) => None,
-            (detector, inner) => Some((
-                detector.unwrap_or_else(|| self.detector.stable()),
-                inner.unwrap_or_else(|| self.inner.stable()),
-            )),
-        }
+        self.change(self.detector.unsaved(detector), self.inner.unsaved(inner))
+    }
+
+    const DEFERS: bool = D::DEFERS || P::DEFERS;
+
+    fn urgent(&self, (detector, inner): &Self::Stable) -> Option<Self::Stable> {
+        self.change(self.detector.urgent(detector), self.inner.urgent(inner))
     }
 
     fn amend((detector, inner): &mut Self::Stable, change: Self::Stable) {
@@ -157,6 +157,19 @@ impl<D: Detector, P: Protocol> Detected<D, P> {
     /// The detector.
     pub fn detector(&self) -> &D {
         &self.detector
+    }
+
+    /// A change of both, where one of them changes.
+    fn change(
+        &self,
+        detector: Option<D::Stable>,
+        inner: Option<P::Stable>,
+    ) -> Option<(D::Stable, P::Stable)> {
+        if detector.is_none() && inner.is_none() {
+            return None;
+        }
+        let detector = detector.unwrap_or_else(|| self.detector.stable());
+        Some((detector, inner.unwrap_or_else(|| self.inner.stable())))
     }
 
     /// Passes on what the detector said.

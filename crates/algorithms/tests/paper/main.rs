@@ -15,6 +15,7 @@ mod phi_accrual;
 #[path = "../support/mod.rs"]
 mod support;
 mod worked_examples;
+mod wrapped;
 
 /// Every algorithm has a file here, of its name; one that is missing does not compile.
 macro_rules! each {
