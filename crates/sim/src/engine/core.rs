@@ -64,6 +64,8 @@ pub(crate) struct Core {
     pub(crate) torn: Vec<Torn>,
     /// How often each fault of the settings has happened.
     pub(crate) fired: Vec<u64>,
+    /// How often somebody came back as its crash was to be followed by that.
+    pub(crate) comebacks: u64,
     pub(crate) crashes: u64,
     pub(crate) recoveries: u64,
     pub(crate) dead_letters: u64,
@@ -172,7 +174,6 @@ impl Core {
         let metrics = roomy(&settings, offers, users.as_ref());
         let fragile = !settings.faults.is_empty() || !settings.down.is_empty();
         let sessions = if fragile { vec![0; size as usize] } else { Vec::new() };
-        let neighbours = settings.watch.ring.map(|ring| Juror::new(Neighbours::of(ring, size)));
         let mut core = Core {
             now: 0,
             live: up.iter().filter(|up| **up).count() as u64,
@@ -192,13 +193,14 @@ impl Core {
             tagging: causality.is_some() || recorder.is_some(),
             causality,
             metrics,
-            neighbours,
+            neighbours: settings.watch.ring.map(|ring| Juror::new(Neighbours::of(ring, size))),
             recorder,
             fragile,
             sessions,
             tripwires: Vec::new(),
             torn: Vec::new(),
             fired: vec![0; settings.faults.len()],
+            comebacks: 0,
             crashes: 0,
             recoveries: 0,
             dead_letters: 0,

@@ -83,7 +83,10 @@ impl Core {
                 if self.up[process.index()] {
                     return Todo::Nothing;
                 }
-                self.fired[fault as usize] += 1;
+                match self.settings.faults[fault as usize] {
+                    Fault::Crash { .. } => self.comebacks += 1,
+                    _ => self.fired[fault as usize] += 1,
+                }
                 Todo::Recover { process, lost }
             }
             Act::Script { index } => {

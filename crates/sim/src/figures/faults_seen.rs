@@ -33,6 +33,8 @@ pub(crate) fn count_faults(core: &Core) -> Vec<FaultCount> {
     let twice = (metrics.received + core.under_way + missing).saturating_sub(metrics.sent);
     let (crash_asked, crashed) = fired(|fault| matches!(fault, Fault::Crash { .. }));
     let (recover_asked, recovered) = fired(|fault| matches!(fault, Fault::Recover { .. }));
+    let (back_asked, _) = fired(|fault| matches!(fault, Fault::Crash { recovery: Some(_), .. }));
+    let (recover_asked, recovered) = (recover_asked || back_asked, recovered + core.comebacks);
     let (partition_asked, begun) = fired(|fault| matches!(fault, Fault::Partition { .. }));
     let (suspicion_asked, lied) = fired(|fault| matches!(fault, Fault::Suspicion { .. }));
     let network = &core.settings.network;

@@ -39,7 +39,7 @@ fn along(course: &Course) -> Option<Vec<(Who, Kind)>> {
 
 #[test]
 fn what_a_crash_in_the_middle_of_a_save_lost_is_lost_again() {
-    for (save, is_kept) in [(1, true), (2, true), (2, false)] {
+    for (save, is_kept) in [(1, true), (1, false), (2, true), (2, false)] {
         let page = Page::default();
         three(vec![crash(save, is_kept)]).run_traced(page.clone(), Controls::new()).unwrap();
         let trace = page.trace();

@@ -168,6 +168,20 @@ fn crashes_come_at_a_time_on_a_message_inside_and_while_waiting() {
 }
 
 #[test]
+fn a_comeback_is_a_recovery_and_not_another_crash() {
+    let mut settings = Settings::new(3);
+    settings.workload = Workload::entries(1);
+    let recovery = Some(tenure_sim::Recovery { after: 3_000_000, memory: Memory::Stable });
+    settings.faults = vec![Fault::Crash { process: P1, when: When::At(1_500_000), recovery }];
+    let report = permission(settings);
+    let seen = |fault| {
+        let count = report.faults.iter().find(|count| count.fault == fault).unwrap();
+        (count.asked, count.injected, count.observed)
+    };
+    assert_eq!(["crash", "recovery"].map(seen), [(true, 1, 1), (true, 1, 1)]);
+}
+
+#[test]
 fn a_fault_that_never_fires_is_a_warning() {
     let mut settings = Settings::new(2);
     settings.workload = Workload::entries(1);

@@ -6,7 +6,7 @@ use tenure_core::service::mutex;
 use tenure_core::{Facts, Group, Observed, Order, ProcessId, Protocol};
 
 use crate::fold::standing::{Hold, Standings};
-use crate::format::{Kind, Passage, Record, Trace, Who};
+use crate::format::{Kind, Passage, Record, Source, Trace, Who};
 use crate::scripts::perform::{PerformError, perform_on};
 use crate::scripts::script::{Action, Pick, Script};
 use crate::scripts::spoken::{Recorded, Spoken};
@@ -76,12 +76,18 @@ impl Course {
     ///
     /// [`CourseError`] at the first record that no engine could make happen.
     pub fn of_trace(trace: &Trace) -> Result<Self, CourseError> {
+        let is_searched = trace.header.source == Source::Checker;
         let (mut tracks, mut standings) = (Tracks::default(), Standings::default());
         for (place, record) in trace.records.iter().enumerate() {
             let refused = |says| CourseError { record: place + 1, says };
             may_ask(&standings, record).map_err(refused)?;
             standings.read(record);
             let followed = match (record.process, &record.kind) {
+                // Of who is down from the start the checker writes that it boots and crashes.
+                (Who::Process(at), Kind::Crash) if is_searched && record.time == 0 => {
+                    tracks.is_down_at_first(at);
+                    Ok(())
+                }
                 (Who::Process(at), kind) => tracks.follow(at, record.session, kind),
                 (Who::Parent, Kind::Partition(sides)) => {
                     tracks.actions.push(Action::Split(sides.clone()));
@@ -275,20 +281,12 @@ fn may_ask(standings: &Standings, record: &Record) -> Result<(), String> {
 /// The session and the number of a message.
 type SentAs = (u64, u64);
 
-/// How a process stands while a trace is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Life {
-    /// It booted, and nothing came of that.
-    Booted,
-    Up,
-    Down,
-}
-
 /// What is under way, and who is up, while a trace is read.
 #[derive(Default)]
 struct Tracks {
     actions: Vec<Action>,
-    lives: BTreeMap<ProcessId, Life>,
+    /// Who has booted, and whether they are up.
+    lives: BTreeMap<ProcessId, bool>,
     down_at_first: Vec<ProcessId>,
     /// By link and layer: session and number of what is under way, the oldest first.
     links: BTreeMap<(ProcessId, ProcessId, bool), Vec<SentAs>>,
@@ -297,8 +295,7 @@ struct Tracks {
 impl Tracks {
     fn follow(&mut self, at: ProcessId, session: u64, kind: &Kind) -> Result<(), String> {
         match kind {
-            Kind::Boot => drop(self.lives.insert(at, Life::Booted)),
-            Kind::Event(_) => drop(self.lives.insert(at, Life::Up)),
+            Kind::Boot => drop(self.lives.insert(at, true)),
             Kind::Command(asked) => {
                 let asking = asked.say(at);
                 let asking = asking.ok_or_else(|| "a command that no script can say".to_owned())?;
@@ -312,7 +309,7 @@ impl Tracks {
             }
             Kind::Drop(passage) => {
                 let pick = self.take((at, session), passage.peer, passage)?;
-                let is_up = self.lives.get(&passage.peer).is_some_and(|life| *life != Life::Down);
+                let is_up = self.lives.get(&passage.peer).is_some_and(|is_up| *is_up);
                 // Whoever is down gets it and does nothing: no fault of the network.
                 self.actions.push(if is_up { Action::Lose(pick) } else { Action::Deliver(pick) });
             }
@@ -333,21 +330,21 @@ impl Tracks {
                 self.actions.push(Action::Suspicion { at, peer: *peer, verdict: *verdict });
             }
             Kind::Crash => {
-                let was = self.lives.insert(at, Life::Down);
-                // What it sent when it booted is under way; otherwise nobody knows that it did.
-                if self.actions.is_empty() && was == Some(Life::Booted) {
-                    self.down_at_first.push(at);
-                } else {
-                    self.actions.push(Action::Crash(at));
-                }
+                self.lives.insert(at, false);
+                self.actions.push(Action::Crash(at));
             }
             Kind::Recover => {
-                self.lives.insert(at, Life::Up);
+                self.lives.insert(at, true);
                 self.actions.push(Action::Recover(at));
             }
             _ => {}
         }
         Ok(())
+    }
+
+    fn is_down_at_first(&mut self, at: ProcessId) {
+        self.lives.insert(at, false);
+        self.down_at_first.push(at);
     }
 
     /// Says something beforehand of the step that a process began last.
@@ -360,7 +357,6 @@ impl Tracks {
 
     fn send(&mut self, from: ProcessId, session: u64, passage: &Passage) {
         let applications = passage.is_of_users();
-        self.lives.insert(from, Life::Up);
         if applications {
             self.actions.push(Action::Tell { from, to: passage.peer });
         }
@@ -407,7 +403,7 @@ mod tests {
 
     use super::*;
     use crate::Service;
-    use crate::format::{Asked, Header, Record, Source};
+    use crate::format::{Asked, Header, Record};
 
     fn asked(asked: Asked) -> Result<Vec<Action>, CourseError> {
         let header = Header::new("primary-backup", Service::Other, 1, Source::Simulator);

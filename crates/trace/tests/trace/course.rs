@@ -37,12 +37,19 @@ fn actions(words: &[&str]) -> Vec<Action> {
     words.iter().map(|word| word.parse().expect("an action")).collect()
 }
 
+/// The checker writes that it boots and crashes before the first step, and takes one for a crash.
 #[test]
-fn who_boots_and_crashes_before_anything_happens_was_down_from_the_start() {
+fn who_crashes_before_the_first_step_of_a_search_was_down_from_the_start() {
     let records = [of(P1, Kind::Boot), of(P2, Kind::Boot), of(P2, Kind::Crash), of(P1, enter())];
-    let course = Course::of_trace(&trace(0, records)).expect("a course");
-    assert_eq!(course.down, [P3, P2], "nobody ever wrote of the third");
-    assert_eq!(course.actions, actions(&["enter p1"]));
+    let mut run = trace(0, records);
+    let course = |run: &Trace| Course::of_trace(run).expect("a course");
+    let crashes = actions(&["crash p2", "enter p1"]);
+    assert_eq!((course(&run).down, course(&run).actions), (vec![P3], crashes.clone()));
+    run.header.source = Source::Checker;
+    assert_eq!((course(&run).down, course(&run).actions), (vec![P3], crashes));
+    run.records[..3].iter_mut().for_each(|record| record.time = 0);
+    let (down, asked) = (vec![P3, P2], actions(&["enter p1"]));
+    assert_eq!((course(&run).down, course(&run).actions), (down, asked));
 }
 
 /// What was sent at a boot is under way: the crash that followed was a step.
