@@ -498,8 +498,8 @@ where
     }
 
     pub(crate) fn command(&mut self, command: P::Command) -> Result<(), Failure> {
-        let cause = Kind::Command(command.clone().into());
-        self.step(Input::Command(command), Account::of(cause))
+        let cause = self.outlet.diary.told(|| Kind::Command(command.clone().into()));
+        self.step(Input::Command(command), Account { cause, ..Account::default() })
     }
 
     pub(crate) fn suspicion(&mut self, peer: ProcessId, verdict: Verdict) -> Result<(), Failure> {
@@ -510,8 +510,8 @@ where
 
     /// A timer that is no longer armed fires.
     pub(crate) fn fire(&mut self, timer: P::Timer) -> Result<(), Failure> {
-        let name = Some(format!("{timer:?}"));
-        self.step(Input::Timer(timer), Account { timer: name, ..Account::default() })
+        let timer_name = self.outlet.diary.told(|| format!("{timer:?}"));
+        self.step(Input::Timer(timer), Account { timer: timer_name, ..Account::default() })
     }
 
     /// The only place where a node is stepped.

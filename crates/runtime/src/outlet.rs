@@ -299,7 +299,8 @@ where
             return Ok(());
         }
         for event in events.as_slice() {
-            self.diary.note(Kind::Event(event.clone().into()))?;
+            let told = self.diary.told(|| Kind::Event(event.clone().into()));
+            told.map_or(Ok(()), |told| self.diary.note(told))?;
         }
         self.diary.flush()?;
         for event in events {

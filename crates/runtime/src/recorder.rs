@@ -86,6 +86,11 @@ impl Diary {
         Diary { recorder, me, session, clock }
     }
 
+    /// How something is told, where it is to be written down: what has many bytes is long in words.
+    pub(crate) fn told<T>(&self, tell: impl FnOnce() -> T) -> Option<T> {
+        self.recorder.is_on().then(tell)
+    }
+
     /// Writes down that something happened now.
     pub(crate) fn note(&mut self, kind: Kind) -> Result<(), WriteError> {
         if let Some(clock) = &mut self.clock {

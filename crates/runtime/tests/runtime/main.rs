@@ -9,6 +9,7 @@ mod named;
 mod node;
 mod saving;
 mod store;
+mod telling;
 mod transport;
 
 /// Which seeds to take: those of `cargo xtask attack … --seeds A..B`, or these.
