@@ -22,6 +22,8 @@ fn chandra_toueg() {
 fn reliable_broadcast() {
     let seen = seen("reliable-broadcast");
     assert_eq!((&seen["messages"], &seen["messages_uniformly"]), (&json!(16), &json!(20)));
+    assert_eq!(seen["after_one_delay_p2_delivers"], json!([]));
+    assert_eq!(seen["after_two_p2_delivers"], json!(["delivers item 1 of P1"]));
 }
 
 #[test]
@@ -75,6 +77,13 @@ fn raft_log() {
     let seen = seen("raft-log");
     assert_eq!(seen["one_history"], "holds");
     assert_eq!(seen["a_shorter_log_leads"], "violated");
+    assert_eq!(seen["idle_votes_that_were_asked_for"], 4);
+    assert_eq!(seen["idle_messages_of_the_leader"], 380);
+    assert_eq!(seen["both_ask_who_leads"], 1);
+    assert_eq!(seen["p4_is_down_p1_is_told"], json!(["NotCaughtUp"]));
+    assert_eq!(seen["p4_is_there_p1_is_told"], json!(["4"]));
+    let changed = "commits 4: members P1,P2,P4 of term 1";
+    assert_eq!(seen["the_new_one"], json!([changed]));
 }
 
 /// Messages of one unit each: what the papers say of delays is what is measured.

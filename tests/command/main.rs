@@ -11,6 +11,7 @@ mod lab;
 mod liars;
 mod log;
 mod operating;
+mod permissions;
 mod prompt;
 mod questions;
 mod replay;

@@ -13,7 +13,8 @@ use tenure_algorithms::election::{
     Bully, ChangRoberts, HirschbergSinclair, Raft, bully, chang_roberts, hirschberg_sinclair, raft,
 };
 use tenure_algorithms::mutex::{
-    Central, Lamport, RicartAgrawala, central, lamport, ricart_agrawala,
+    Central, Lamport, RepairedRing, RicartAgrawala, TolerantRicartAgrawala, central, lamport,
+    ricart_agrawala, token_ring,
 };
 use tenure_algorithms::{Switch, UnknownVariant, Variants};
 use tenure_core::{Group, ProcessId, Rank, Service, TICKS_PER_UNIT};
@@ -39,19 +40,25 @@ const STORIES: &[(&str, &str)] = stories! {
     "hirschberg-sinclair/phases" => "hirschberg-sinclair-phases.txt"
     "lamport/first-entry" => "lamport-first-entry.txt"
     "named/leader-dies" => "named-leader-dies.txt"
+    "raft/a-promise-is-kept" => "raft-a-promise-is-kept.txt"
     "raft/hand-over" => "raft-hand-over.txt"
+    "raft-log/a-member-that-does-not-catch-up" => "raft-log-a-member-that-does-not-catch-up.txt"
     "raft-log/figure-3-6" => "raft-log-figure-3-6.txt"
     "raft-log/figure-3-7" => "raft-log-figure-3-7.txt"
     "raft-log/figure-3-7-d2" => "raft-log-figure-3-7-d2.txt"
     "raft-log/members" => "raft-log-members.txt"
+    "raft-log/given-to-one" => "raft-log-given-to-one.txt"
     "raft-log/slow-follower" => "raft-log-slow-follower.txt"
+    "raft-log/two-ask-at-once" => "raft-log-two-ask-at-once.txt"
     "raft-log/two-leaders" => "raft-log-two-leaders.txt"
     "raft-log/waiting-read" => "raft-log-waiting-read.txt"
+    "repaired-ring/overtaken" => "repaired-ring-overtaken.txt"
     "ricart-agrawala/replies" => "ricart-agrawala-replies.txt"
     "ricart-agrawala/7-15" => "ricart-agrawala-7-15.txt"
     "three-phase-commit/parted" => "three-phase-commit-parted.txt"
     "three-phase-commit/ready" => "three-phase-commit-ready.txt"
     "three-phase-commit/uncertain" => "three-phase-commit-uncertain.txt"
+    "tolerant-ricart-agrawala/asks-once-more" => "tolerant-ricart-agrawala-asks-once-more.txt"
 };
 
 #[derive(Deserialize)]
@@ -115,6 +122,7 @@ pub(super) fn perform(with: Story) -> Result<Made, String> {
             story.on::<Raft>(|group| raft::Config { variants, ..plain(group) })
         }
         "raft-log" => story.of_a_log(&with.variants),
+        "repaired-ring" => story.on_all::<RepairedRing>(token_ring::Config::default()),
         "ricart-agrawala" => match with.clocks {
             Some(clocks) => story.on_all::<Aged>(clocks),
             None => {
@@ -124,6 +132,7 @@ pub(super) fn perform(with: Story) -> Result<Made, String> {
             }
         },
         "three-phase-commit" => story.of_transactions(),
+        "tolerant-ricart-agrawala" => story.on_all::<TolerantRicartAgrawala>(()),
         other => Err(format!("there are no stories of {other}")),
     }
 }
@@ -179,19 +188,39 @@ impl With<'_> {
         self.on::<P>(|_| config.clone())
     }
 
+    /// What comes of it; why nothing does where a step of it is not possible: then whatever is
+    /// expected of it fails.
     fn on<P>(&self, config: impl Fn(Group) -> P::Config) -> Result<Made, String>
     where
         P: Recorded,
     {
         let script: Script = self.script.parse().map_err(said)?;
-        let told = performed::<P>(&script, &config).map_err(said)?;
+        match performed::<P>(&script, &config) {
+            Ok(told) => self.followed::<P>(&script, &told, config),
+            Err(impossible) => {
+                let why = impossible.to_string();
+                let data = json!({ "told": [[why]] });
+                Ok(Made { data, picture: Some(format!("This cannot be told: {why}.\n")) })
+            }
+        }
+    }
+
+    fn followed<P>(
+        &self,
+        script: &Script,
+        told: &[String],
+        config: impl Fn(Group) -> P::Config,
+    ) -> Result<Made, String>
+    where
+        P: Recorded,
+    {
         let told: Vec<Vec<&str>> = told
             .iter()
             .zip(&script.blocks)
             .filter(|(_, block)| block.actions().next().is_some())
             .map(|(told, _)| told.lines().collect())
             .collect();
-        let course = Course::of_script::<P>(&script, &config).map_err(said)?;
+        let course = Course::of_script::<P>(script, &config).map_err(said)?;
         let course = course.last().ok_or("the story has no group")?;
         let page = Page::default();
         let group = Group::new(ProcessId(0), course.size);
@@ -207,7 +236,7 @@ impl With<'_> {
             |lines: &Vec<&str>| lines.iter().filter(|it| it.starts_with("  sends ")).count();
         let sent: Vec<usize> = told.iter().map(sends).collect();
         let (header, records) = page.read()?;
-        let behind = Course::behind_blocks::<P>(&script, &config, &records).map_err(said)?;
+        let behind = Course::behind_blocks::<P>(script, &config, &records).map_err(said)?;
         let moments: Vec<Moment> = behind.into_iter().map(Moment::Behind).collect();
         let logs = LogPicture::of(&header, &records, &moments);
         if let Value::Object(fields) = &mut data {
@@ -278,6 +307,15 @@ impl Page {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_cannot_be_told_is_not_what_is_expected() {
+        let script = "group 3\nelect p1; lose p2→p3\n----\n";
+        let with = json!({ "algorithm": "bully", "script": script });
+        let made = perform(serde_json::from_value(with).expect("a story")).expect("it is made");
+        assert_eq!(made.data["told"][0][0], "line 2: no such message is under way: p2→p3");
+        assert!(made.data.get("sent").is_none(), "and nothing else is said of it");
+    }
 
     #[test]
     fn who_changes_places_does_so_everywhere() {
