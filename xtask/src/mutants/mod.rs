@@ -5,6 +5,7 @@
 //! variable; the crate itself knows nothing of it.
 
 mod sites;
+mod table;
 
 use std::collections::HashMap;
 use std::fs;
@@ -36,15 +37,21 @@ pub(crate) fn mutated(number: u32) -> bool {
 
 /// `cargo mutate --seed S --count N --more M [--rows 5,20] [FILE …]`: N of all files, or of those
 /// named where there are no more; and then M more, of those named. Of rows that are named only
-/// these are run.
+/// these are run. `--again WORDS` draws nothing: it takes the changes of `docs/mutants.md` of which
+/// that says these words.
 pub(crate) fn main(root: &Path, words: &[&str]) -> ExitCode {
     let (mut seed, mut count, mut more, mut only) = (1, 50, 0, Vec::new());
+    let mut again: Option<&str> = None;
     let mut rows: Vec<usize> = Vec::new();
     let mut words = words.iter();
     while let Some(word) = words.next() {
         if *word == "--rows" {
             let listed = words.next().expect("--rows takes numbers").split(',');
             rows.extend(listed.map(|row| row.parse::<usize>().expect("a number of a row")));
+            continue;
+        }
+        if *word == "--again" {
+            again = Some(words.next().expect("--again takes words"));
             continue;
         }
         let mut number = || words.next().and_then(|number| number.parse::<usize>().ok());
@@ -60,8 +67,16 @@ pub(crate) fn main(root: &Path, words: &[&str]) -> ExitCode {
     if more == 0 {
         sites.retain(|site| named(&site.file));
     }
-    shuffle(&mut sites, seed as u64);
-    println!("{} places to change; seed {seed}\n", sites.len());
+    let places = sites.len();
+    if let Some(words) = again {
+        let (found, gone) = table::again(root, words, &sites);
+        (sites, count) = (found, usize::MAX / 2);
+        println!("{} of {places} places, and {} are gone\n", sites.len(), gone.len());
+        gone.iter().for_each(|it| println!("  {it}"));
+    } else {
+        shuffle(&mut sites, seed as u64);
+        println!("{places} places to change; seed {seed}\n");
+    }
     let copy = root.join("target/mutants");
     let (drawn, unbuildable) = built(root, &copy, sites, &|drawn, file| {
         drawn < count || (drawn < count + more && named(file))
@@ -105,7 +120,7 @@ fn names(file: &str) -> Vec<String> {
     let names: &[&str] = match (folder, stem) {
         (_, "mod" | "card" | "config") => &[],
         _ if parts.last() == Some(&"card") || parts.last() == Some(&"message") => &[],
-        ("mutex", "desk") => &["central"],
+        ("mutex", "desk") => &["central", "lease", "edge-chasing", "coordinated:bully"],
         ("mutex", "voter") => &["maekawa", "majority"],
         ("mutex", "candidate") => &["maekawa", "majority"],
         ("mutex", "generations") => &["nishio-li-manning", "repaired-ring"],
@@ -114,7 +129,7 @@ fn names(file: &str) -> Vec<String> {
         ("election", "ring") => &["chang-roberts", "hirschberg-sinclair", "franklin"],
         ("mutex" | "election" | "agreement", stem) => return vec![stem.replace('_', "-")],
         ("channel", "fifo") => &["fifo:lamport"],
-        ("compose", "coordinated" | "coordinator") => &["coordinated:bully"],
+        ("compose", "coordinated" | "coordinator") => &["coordinated:bully", "coordinated:raft"],
         ("reduction", "election_from_mutex") => &["election-from-mutex:central"],
         ("reduction", "mutex_from_election") => &["mutex-from-election:bully"],
         _ => &[],
