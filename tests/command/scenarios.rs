@@ -41,7 +41,12 @@ fn the_list_has_a_name_a_source_and_a_sentence_for_each() {
 /// Whoever adds a scenario writes a test of it, here or beside this.
 #[test]
 fn every_scenario_has_a_test() {
-    let tests = concat!(include_str!("scenarios.rs"), include_str!("agreements.rs"));
+    let tests = [
+        include_str!("scenarios.rs"),
+        include_str!("agreements.rs"),
+        include_str!("permissions.rs"),
+    ]
+    .concat();
     for name in names() {
         // As itself, or followed by options.
         let tested = ["\"", " "].iter().any(|end| tests.contains(&format!("(\"{name}{end}")));
