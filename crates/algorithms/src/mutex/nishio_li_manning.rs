@@ -18,9 +18,11 @@
 //! anybody accepts, nobody is inside, and exactly one process makes the next one. Each answer also
 //! says how many requests of its sender have been served: that is the `LN` of the new token, so
 //! nobody who waits has to ask again. If the maker crashes, the next smallest begins again, with a
-//! higher number. Every crash is suspected in the end by everybody, also by whoever sent the token
-//! to a process that was down; so no loss goes unnoticed, and as there are finitely many
-//! suspicions, one generation lasts. All but one may crash.
+//! higher number, unless it has the token; and also then when the dead one's question comes after
+//! it was suspected, for whoever heeds that accepts the token no more. Every crash is suspected in
+//! the end by everybody, also by whoever sent the token to a process that was down; so no loss goes
+//! unnoticed, and as there are finitely many suspicions, one generation lasts. All but one may
+//! crash.
 //!
 //! The paper detects a loss by timeouts, and looks for the token before it makes another. Here the
 //! detector is a module of its own, and the token is given up rather than looked for: that takes
@@ -185,6 +187,11 @@ impl Protocol for NishioLiManning {
                     self.send_answer(from, fx);
                 } else {
                     self.heed(generation, fx);
+                    // Its maker was suspected before: whoever makes tokens now may have an older
+                    // one, which we no longer accept.
+                    if !self.generations.trusts(from) {
+                        self.pass_on_doubt(generation, fx);
+                    }
                 }
             }
             Message::Answer { generation, requests, served } => {
@@ -207,13 +214,10 @@ impl Protocol for NishioLiManning {
         match verdict {
             Verdict::Suspect => {
                 self.generations.suspect(peer);
-                let maker = self.generations.maker();
                 if self.generations.is_making() {
                     self.count(peer, fx);
-                } else if maker == self.group.me() {
-                    self.doubt(generation, fx);
                 } else {
-                    fx.send(maker, Message::Doubt { generation });
+                    self.pass_on_doubt(generation, fx);
                 }
             }
             Verdict::Trust => {
@@ -291,6 +295,16 @@ impl NishioLiManning {
         fx.broadcast(&asked, Message::Inquire { generation });
         self.give_up();
         self.answer(fx);
+    }
+
+    /// Tells whoever makes tokens that the one of this generation may be lost.
+    fn pass_on_doubt(&mut self, generation: Term, fx: &mut impl Effects<Self>) {
+        let maker = self.generations.maker();
+        if maker == self.group.me() {
+            self.doubt(generation, fx);
+        } else {
+            fx.send(maker, Message::Doubt { generation });
+        }
     }
 
     /// Somebody makes the token of this generation, which is news unless we know of it.

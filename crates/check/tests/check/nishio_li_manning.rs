@@ -34,7 +34,13 @@ fn one_crash_of_two_and_of_three_is_survived_wherever_it_hits() {
 
 #[test]
 fn two_crashes_of_three_are_survived() {
-    assert_eq!(survives(check(3).entries([0, 1, 1]).crashing(2)), 10_480);
+    assert_eq!(survives(check(3).entries([0, 1, 1]).crashing(2)), 10_372);
+}
+
+/// Who keeps the token and makes the next gives it up when the dead one's question comes late.
+#[test]
+fn two_crashes_of_three_are_survived_by_who_enters_twice() {
+    assert_eq!(survives(check(3).entries([1, 2, 0]).crashing(2)), 13_115);
 }
 
 /// 5.6: what blocks the plain algorithm, by who crashes and when.
