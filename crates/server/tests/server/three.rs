@@ -71,6 +71,8 @@ fn led_by_the_first() -> (Files, [Member; 3]) {
     }
     let members: Vec<Member> = files.files.iter().map(|file| Member::start(file)).collect();
     members[0].put("a", "1");
+    // Who can read has heard of the leader and of its term.
+    members.iter().for_each(|member| assert_eq!(member.get("a"), Some(base64("1"))));
     assert_eq!(leader(&members), 0);
     (files, members.try_into().unwrap_or_else(|_| unreachable!("three members")))
 }
