@@ -1,7 +1,6 @@
 //! When a node saves, and what leaves it before: nothing that a crash would take back.
 
 use std::fs;
-use std::net::TcpListener;
 use std::path::Path;
 use std::time::Duration;
 
@@ -10,10 +9,11 @@ use tempfile::TempDir;
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{Effects, Fence, Group, Input, Node, ProcessId, Protocol, Still};
 use tenure_runtime::store::Owner;
-use tenure_runtime::transport::{Limits, Listen, Settings, Trust};
 use tenure_runtime::{Injection, Parts, Raw, Recorder, Running, Store, start};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
+
+use crate::alone;
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -95,22 +95,12 @@ type Asks = mpsc::UnboundedSender<Command>;
 type Told = mpsc::UnboundedReceiver<Event>;
 
 fn boot(directory: &Path) -> (Asks, Told, Running) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let addresses = vec![listener.local_addr().unwrap().to_string()];
     let store = open(directory);
     let (local, told) = Raw::<Counting>::new();
     let (asks, asked) = mpsc::unbounded_channel();
     let running = start::<Counting, Raw<Counting>>(Parts {
         config: (),
-        transport: Settings {
-            cluster: "test".into(),
-            me: ProcessId(0),
-            session: store.session(),
-            listen: Listen::Listener(listener),
-            addresses,
-            trust: Trust::Machine,
-            limits: Limits::default(),
-        },
+        transport: alone(store.session()),
         store,
         local,
         asks: asked,

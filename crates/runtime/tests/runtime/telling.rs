@@ -1,7 +1,6 @@
 //! What is put into words: only what somebody writes down or watches. Commands and events of a
 //! service have its users' bytes in them, and a member without a trace must not spell them.
 
-use std::net::TcpListener;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -9,11 +8,12 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tenure_core::{Effects, Facts, Group, ProcessId, Protocol};
 use tenure_runtime::store::Owner;
-use tenure_runtime::transport::{Limits, Listen, Settings, Trust};
 use tenure_runtime::{Injection, Parts, Raw, Recorder, Store, start};
 use tenure_trace::{Asked, Heard, Spoken, Told};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
+
+use crate::alone;
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -85,19 +85,9 @@ async fn spelt(recorder: Recorder) -> u64 {
     let directory = TempDir::new().unwrap();
     let owner = Owner { cluster: "test".into(), process: ProcessId(0), group_size: 1 };
     let store = Store::open(directory.path(), &owner, "echo 1").unwrap();
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let addresses = vec![listener.local_addr().unwrap().to_string()];
     let (local, mut told) = Raw::<Echo>::new();
     let (asks, asked) = mpsc::unbounded_channel();
-    let transport = Settings {
-        cluster: "test".into(),
-        me: ProcessId(0),
-        session: store.session(),
-        listen: Listen::Listener(listener),
-        addresses,
-        trust: Trust::Machine,
-        limits: Limits::default(),
-    };
+    let transport = alone(store.session());
     let (injection, suspected) = (Injection::none(), None);
     let config = ();
     let parts =
