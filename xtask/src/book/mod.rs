@@ -7,7 +7,8 @@
 //! - What follows is what it prints, on standard output and standard error. A line `…` stands
 //!   for any lines, `…` within a line for any text: seconds, memory, whatever a real run draws.
 //! - The commands of one page run one after the other, in an empty folder of their own, where
-//!   `tenure` is the release build. Those that begin with `cargo` run in the repository. There are
+//!   `tenure` is the release build. Those that begin with `cargo` run in the repository, where
+//!   `--built target/debug` takes what `cargo test` has built, and builds nothing again. There are
 //!   as many pages at a time as the machine has cores.
 
 mod compare;
@@ -33,6 +34,8 @@ const BOOK: &str = "docs/book/src/";
 struct Wish {
     checks: bool,
     tenure: Option<PathBuf>,
+    /// Where the programs are that `cargo run` would build.
+    built: Option<PathBuf>,
     /// Parts of the paths of the pages to run; none means all.
     pages: Vec<String>,
 }
@@ -45,6 +48,7 @@ impl Wish {
             match *argument {
                 "--check" => wish.checks = true,
                 "--tenure" => wish.tenure = Some(PathBuf::from(rest.next()?)),
+                "--built" => wish.built = Some(std::path::absolute(rest.next()?).ok()?),
                 page if !page.starts_with('-') => wish.pages.push(page.to_owned()),
                 _ => return None,
             }
@@ -63,7 +67,9 @@ impl Wish {
 /// 2 if the arguments make no sense.
 pub(crate) fn main(root: &Path, arguments: &[&str]) -> ExitCode {
     let Some(wish) = Wish::new(arguments) else {
-        eprintln!("usage: cargo xtask book [--check] [--tenure FILE] [PART-OF-A-PATH …]");
+        eprintln!(
+            "usage: cargo xtask book [--check] [--tenure FILE] [--built DIR] [PART-OF-A-PATH …]"
+        );
         return ExitCode::from(2);
     };
     match run(root, &wish) {
@@ -91,25 +97,25 @@ fn run(root: &Path, wish: &Wish) -> Result<usize, String> {
     };
     let pages = tree.files().iter().filter(|file| holds_commands(&file.path));
     let pages: Vec<&File> = pages.filter(|file| wish.names(&file.path)).collect();
-    let turned = on_each(&pages, |file| turn(root, file, &tenure, wish.checks));
+    let turned = on_each(&pages, |file| turn(root, file, &tenure, wish));
     let found: Result<usize, String> = turned.into_iter().sum();
     Ok(findings.len() + found?)
 }
 
 /// Runs the commands of a file, and says at its end what was found there.
-fn turn(root: &Path, file: &File, tenure: &Path, checks: bool) -> Result<usize, String> {
+fn turn(root: &Path, file: &File, tenure: &Path, wish: &Wish) -> Result<usize, String> {
     let mut page = Page::new(&file.path, &file.text)?;
     if page.commands.is_empty() {
         return Ok(0);
     }
     let began = Instant::now();
-    let shell = Shell::new(root, tenure)?;
-    let complaints = follow(&mut page, &shell, checks)?;
+    let shell = Shell::new(root, tenure, wish.built.as_deref())?;
+    let complaints = follow(&mut page, &shell, wish.checks)?;
     let (count, seconds) = (page.commands.len(), began.elapsed().as_secs_f64());
     eprint!("{}", complaints.concat());
     println!("{}: {count} commands, {seconds:.1} s", file.path);
     let text = page.text();
-    if !checks && text != file.text {
+    if !wish.checks && text != file.text {
         std::fs::write(root.join(&file.path), text)
             .map_err(|error| format!("{}: {error}", file.path))?;
     }
@@ -180,9 +186,9 @@ mod tests {
     fn outcome(text: &str) -> (usize, String) {
         let path = std::path::Path::new("tenure");
         let mut page = Page::new("docs/book/src/a.md", text).unwrap();
-        let shell = Shell::new(std::path::Path::new("."), path).unwrap();
+        let shell = Shell::new(std::path::Path::new("."), path, None).unwrap();
         let found = follow(&mut page, &shell, true).unwrap().len();
-        let shell = Shell::new(std::path::Path::new("."), path).unwrap();
+        let shell = Shell::new(std::path::Path::new("."), path, None).unwrap();
         follow(&mut page, &shell, false).unwrap();
         (found, page.text())
     }

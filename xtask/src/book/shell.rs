@@ -1,7 +1,9 @@
 //! Runs what the reader would type.
 
+use std::borrow::Cow;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::symlink;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
@@ -9,8 +11,10 @@ use tempfile::TempDir;
 /// A shell in an empty folder, which goes with it.
 pub(super) struct Shell<'a> {
     root: &'a Path,
-    /// The folder of the command `tenure`.
-    tools: PathBuf,
+    /// Where programs are that need not be built.
+    built: Option<&'a Path>,
+    /// A folder with the command `tenure`, and nothing else.
+    tools: TempDir,
     folder: TempDir,
 }
 
@@ -22,24 +26,30 @@ pub(super) struct Said {
 }
 
 impl<'a> Shell<'a> {
-    /// A shell where `tenure` is the program of that path.
-    pub(super) fn new(root: &'a Path, tenure: &Path) -> Result<Shell<'a>, String> {
+    /// A shell where `tenure` is the program of that path, and where what `cargo run` would build
+    /// is taken from a folder, if there is one.
+    pub(super) fn new(
+        root: &'a Path,
+        tenure: &Path,
+        built: Option<&'a Path>,
+    ) -> Result<Shell<'a>, String> {
         let failed = |error: io::Error| format!("no folder to run in: {error}");
-        if tenure.file_name().is_none_or(|name| name != "tenure") {
-            return Err(format!("{}: the command is called `tenure`", tenure.display()));
-        }
-        let tools = std::path::absolute(tenure).map_err(failed)?;
-        let tools = tools.parent().unwrap_or(Path::new("/")).to_path_buf();
+        let tools = TempDir::with_prefix("tenure-tools-").map_err(failed)?;
+        let tenure = std::path::absolute(tenure).map_err(failed)?;
+        symlink(tenure, tools.path().join("tenure")).map_err(failed)?;
         let folder = TempDir::with_prefix("tenure-book-").map_err(failed)?;
-        Ok(Shell { root, tools, folder })
+        Ok(Shell { root, built, tools, folder })
     }
 
     /// Runs a command to its end.
     pub(super) fn run(&self, command: &str) -> io::Result<Said> {
         let inherited = std::env::var_os("PATH").unwrap_or_default();
-        let path = std::iter::once(self.tools.clone()).chain(std::env::split_paths(&inherited));
+        let tools = self.tools.path().to_path_buf();
+        let path = std::iter::once(tools).chain(std::env::split_paths(&inherited));
         let path = std::env::join_paths(path).map_err(io::Error::other)?;
         let folder = if command.starts_with("cargo ") { self.root } else { self.folder.path() };
+        let command =
+            self.built.map_or(Cow::Borrowed(command), |built| without_cargo(command, built));
         let output = Command::new("sh")
             .args(["-c", &format!("exec 2>&1\n{command}")])
             .current_dir(folder)
@@ -52,5 +62,35 @@ impl<'a> Shell<'a> {
         let text = String::from_utf8_lossy(&output.stdout);
         let lines = text.lines().map(|line| line.trim_end().to_owned()).collect();
         Ok(Said { lines, status: output.status.code().unwrap_or(-1) })
+    }
+}
+
+/// What `cargo run` would run, from a folder where it has been built.
+fn without_cargo<'c>(command: &'c str, built: &Path) -> Cow<'c, str> {
+    let Some(line) = command.strip_prefix("cargo run ") else { return Cow::Borrowed(command) };
+    let (options, words) = line.split_once("-- ").unwrap_or((line, ""));
+    let behind = |option: &str| {
+        let mut options = options.split_whitespace().skip_while(|it| *it != option);
+        options.nth(1)
+    };
+    let program = match (behind("--example"), behind("-p")) {
+        (Some(example), _) => built.join("examples").join(example),
+        (None, Some(package)) => built.join(package),
+        (None, None) => return Cow::Borrowed(command),
+    };
+    Cow::Owned(format!("{} {words}", program.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_been_built_is_not_built_again() {
+        let without = |command| without_cargo(command, Path::new("/built")).into_owned();
+        let own = without("cargo run -q -p own-lock -- check mine -n 2 -- x");
+        assert_eq!(own, "/built/own-lock check mine -n 2 -- x");
+        assert_eq!(without("cargo run -q -p tenure --example 01_a"), "/built/examples/01_a ");
+        assert_eq!(without("cargo test -p own-lock"), "cargo test -p own-lock");
     }
 }
