@@ -1,6 +1,6 @@
 //! One process, stepped by hand: tell it something, save, release.
 //!
-//! `cargo run --example 01_single_step`
+//! `cargo run -p tenure --example 01_single_step`
 #![allow(clippy::print_stdout, reason = "an example is here to print")]
 
 use tenure::algorithms::mutex::{RicartAgrawala, ricart_agrawala};

@@ -3,7 +3,7 @@
 //! UDP may lose, repeat and reorder datagrams, so the algorithm runs over the reliable-channel
 //! adapter. The loop below is all that it takes to run any protocol for real.
 //!
-//! `cargo run --example 04_bring_your_own_io`
+//! `cargo run -p tenure --example 04_bring_your_own_io`
 #![allow(clippy::print_stdout, reason = "an example is here to print")]
 
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! A lock in your own service. Three nodes run in this process so that the example needs no
 //! other; each is started by the few lines of `serve`, which is all that a service needs.
 //!
-//! `cargo run --example 05_cluster`
+//! `cargo run -p tenure --example 05_cluster`
 #![allow(clippy::print_stdout, reason = "an example is here to print")]
 
 use std::error::Error;

@@ -4,7 +4,7 @@
 //! machine, a long pause of a garbage collector), and wakes up believing that it is still inside.
 //! Without fences its late write destroys an update; with fences the resource refuses it.
 //!
-//! `cargo run --example 06_fencing`
+//! `cargo run -p tenure --example 06_fencing`
 #![allow(clippy::print_stdout, reason = "an example is here to print")]
 
 use tenure::core::{Fence, ProcessId};

@@ -1,4 +1,4 @@
-//! The command `tenure` as users have it, which generators and checks start.
+//! The command as newcomers have it, which generators and checks start.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -10,7 +10,7 @@ use serde_json::Value;
 pub(crate) fn build(root: &Path) -> Result<PathBuf, String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
-        .args(["build", "--release", "--locked", "--quiet", "--bin", "tenure"])
+        .args(["build", "--release", "--locked", "--quiet", "--bin", "tenure-textbook"])
         .args(["--message-format", "json"])
         .current_dir(root)
         .stdin(Stdio::null())

@@ -50,7 +50,9 @@
 //! | `file` | configurations that are files |
 //! | `page` | a page on which a browser shows what a node does |
 //! | `sim`, `check` | the engines of these names |
-//! | `command` (default) | all of them, and the command `tenure`, as a program and as a function |
+//! | `command` | all of them, and the command `tenure`, as a program and as a function |
+//! | `service` (default) | `command`, and the lock service: `tenure serve`, `run --service` |
+//! | `tls` | the same for clients who speak TLS |
 //!
 //! A program whose `main` is
 //! `tenure::main(tenure::catalogue![MyLock])` is that command, with an algorithm of its own in it.

@@ -51,6 +51,8 @@ const HOUSE: &[(&str, &[&str])] = &[
     ("tenure-claims", &[]),
     ("tenure-browser", &[]),
     ("tenure", EVERYTHING),
+    // The store only for a feature that the service asks of it.
+    ("tenure-textbook", &["tenure", "tenure-store"]),
     ("your-own-lock", &["tenure"]),
     ("xtask", EVERYTHING),
 ];

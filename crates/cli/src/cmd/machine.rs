@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::process::{Resource, getrlimit};
 
 use super::failure::{Failure, Status};
 use super::{interrupt, program};
@@ -29,14 +29,6 @@ pub(crate) fn memory() -> Option<u64> {
         fs::read_to_string(file).ok()?.trim().parse().ok()
     });
     Some(limits.fold(all, u64::min))
-}
-
-/// Lets this process have as many descriptors as the system allows: what most are given is meant
-/// for programs that few connect to.
-pub(crate) fn take_descriptors() {
-    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
-    // Who may not goes on with fewer.
-    let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
 }
 
 /// Who carries out what waits, on the thread that asks: the system ties the life of what is started

@@ -5,20 +5,16 @@ mod choose;
 mod compare;
 mod completions;
 mod duration;
-mod endpoint;
 mod failure;
 mod group;
-mod hold;
 mod interrupt;
 mod keys;
 mod known;
 mod lab;
 mod lessons;
 mod list;
-mod locks;
 mod machine;
 mod manual;
-mod member;
 mod misread;
 mod node;
 mod notify;
@@ -26,13 +22,15 @@ mod output;
 mod program;
 mod property;
 mod run;
-mod serve;
+#[cfg(feature = "service")]
+mod service;
+#[cfg(not(feature = "service"))]
+#[path = "no_service.rs"]
+mod service;
 mod simulate;
 mod size;
-mod snapshot;
 mod status;
 mod trace;
-mod user;
 
 use std::process::ExitCode;
 
@@ -59,16 +57,8 @@ enum Subcommands {
     Question(lessons::question::Options),
     Lab(lab::Options),
     Node(node::Options),
-    Serve(Box<serve::Options>),
-    Locks(locks::Options),
-    Member(member::Options),
-    Snapshot(snapshot::Options),
-    Lock(hold::LockOptions),
-    Elect(hold::ElectOptions),
-    #[command(hide = true)]
-    ExecUnder(hold::ExecOptions),
-    #[command(hide = true)]
-    ServiceClient(run::ClientOptions),
+    #[command(flatten)]
+    Service(service::Subcommands),
     Status(status::Options),
     Keys(keys::Options),
     Choose(choose::Options),
@@ -83,7 +73,7 @@ enum Subcommands {
 pub fn main(own: Catalogue) -> ExitCode {
     program::is_called(!own.is_empty());
     own.install();
-    let command = Command::command().name(program::name());
+    let command = Command::command().name(program::name()).bin_name(program::name());
     let parsed = command.try_get_matches().and_then(|it| Command::from_arg_matches(&it));
     let done = match parsed {
         Ok(command) => command.command.run(),
@@ -137,14 +127,7 @@ impl Subcommands {
             Subcommands::Question(options) => lessons::question::run(&options),
             Subcommands::Lab(options) => lab::run(&options),
             Subcommands::Node(options) => node::run(options),
-            Subcommands::Serve(options) => serve::run(*options),
-            Subcommands::Locks(options) => locks::run(&options),
-            Subcommands::Member(options) => member::run(&options),
-            Subcommands::Snapshot(options) => snapshot::run(options),
-            Subcommands::Lock(options) => hold::lock(&options),
-            Subcommands::Elect(options) => hold::elect(&options),
-            Subcommands::ExecUnder(options) => hold::exec(&options),
-            Subcommands::ServiceClient(options) => run::client(&options),
+            Subcommands::Service(subcommand) => subcommand.run(),
             Subcommands::Status(options) => status::run(&options),
             Subcommands::Keys(options) => keys::run(&options),
             Subcommands::Choose(options) => choose::run(&options),

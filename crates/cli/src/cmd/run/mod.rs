@@ -13,6 +13,7 @@ mod progress;
 mod pulse;
 mod record;
 mod schedule;
+#[cfg(feature = "service")]
 mod service;
 mod summary;
 mod table;
@@ -20,6 +21,7 @@ mod wires;
 mod workspace;
 
 pub(crate) use options::Options;
+#[cfg(feature = "service")]
 pub(crate) use service::{ClientOptions, client};
 
 use serde::Serialize;
@@ -39,8 +41,13 @@ use workspace::Workspace;
 ///
 /// One thread does it all: the system ties a child's life to the thread that started it.
 pub(crate) fn run(options: Options) -> Result<Status, Failure> {
+    #[cfg(feature = "service")]
     if options.service.is_some() {
         return service::run(&options);
+    }
+    #[cfg(not(feature = "service"))]
+    if options.service.is_some() {
+        return Err(super::service::absent("run --service"));
     }
     let format = options.format;
     let plan = Plan::new(options)?;

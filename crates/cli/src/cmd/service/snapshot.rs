@@ -9,9 +9,9 @@ use serde_json::json;
 use tenure_server::{Backup, BackupError, Config};
 
 use super::endpoint::{Endpoints, bytes};
-use super::failure::{Failure, Status};
-use super::output::{Format, print, print_json};
-use super::size::size;
+use crate::cmd::failure::{Failure, Status};
+use crate::cmd::output::{Format, print, print_json};
+use crate::cmd::size::size;
 
 /// So many revisions more than the backup has: more than a cluster makes in weeks.
 const BUMP: u64 = 1_000_000_000;

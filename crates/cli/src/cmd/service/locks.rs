@@ -9,9 +9,9 @@ use tenure_store::{Bytes, KeyValue, Share, claim_of};
 use tenure_trace::plain;
 
 use super::endpoint::{Endpoints, base64, bytes, number, unsigned};
-use super::failure::{Failure, Status};
 use super::member::columns;
-use super::output::{Format, print, print_json};
+use crate::cmd::failure::{Failure, Status};
+use crate::cmd::output::{Format, print, print_json};
 
 /// How many keys are asked for at once.
 const PAGE: usize = 1000;

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use tenure_trace::plain;
 
 use super::endpoint::{Endpoints, unsigned};
-use super::failure::{Failure, Status};
-use super::output::{Format, print, print_json};
+use crate::cmd::failure::{Failure, Status};
+use crate::cmd::output::{Format, print, print_json};
 
 /// The members of a lock service: list, add, promote and remove them
 #[derive(Debug, Args)]

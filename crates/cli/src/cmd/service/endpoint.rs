@@ -10,8 +10,8 @@ use base64::prelude::BASE64_STANDARD;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::failure::Failure;
 use super::user::{self, User};
+use crate::cmd::failure::Failure;
 
 /// How long a member may take to be reached.
 const REACHED: Duration = Duration::from_secs(2);

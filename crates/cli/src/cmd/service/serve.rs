@@ -4,14 +4,13 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::Args;
-use rustix::process::Signal;
+use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
 use tenure_server::{ClusterState, Config, ServeError, Server, Standing};
 use tokio::signal::unix::SignalKind;
 
-use super::failure::{Failure, Status};
-use super::machine;
-use super::node::{self, interrupted};
-use super::notify::Manager;
+use crate::cmd::failure::{Failure, Status};
+use crate::cmd::node::{self, interrupted};
+use crate::cmd::notify::Manager;
 
 /// A lock and election server that clients of etcd talk to
 ///
@@ -135,7 +134,7 @@ fn cluster_state(text: &str) -> Result<ClusterState, String> {
 pub(crate) fn run(options: Options) -> Result<Status, Failure> {
     let config = options.config()?;
     node::log();
-    machine::take_descriptors();
+    take_descriptors();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -186,6 +185,14 @@ fn tell(manager: Option<&Manager>, state: &str) {
     if let Some(manager) = manager {
         manager.tell(state);
     }
+}
+
+/// Lets this process have as many descriptors as the system allows: what most are given is meant
+/// for programs that few connect to.
+fn take_descriptors() {
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    // Who may not goes on with fewer.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
 }
 
 /// A line on standard output. If nobody reads it any more, there is nobody to tell.

@@ -15,7 +15,7 @@ use super::supervise::{End, Held, supervise};
 use crate::cmd::duration;
 use crate::cmd::failure::Failure;
 use crate::cmd::program;
-use crate::cmd::user::{self, User};
+use crate::cmd::service::user::{self, User};
 
 /// Where the service is and how long its leases are.
 #[derive(Clone, Debug, Args)]

@@ -1,0 +1,44 @@
+//! The lock service: its members, its clients, and what operates it.
+
+mod endpoint;
+mod hold;
+mod locks;
+mod member;
+mod serve;
+mod snapshot;
+mod user;
+
+use clap::Subcommand;
+
+use super::failure::{Failure, Status};
+use super::run;
+
+/// What is done at a lock service.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Subcommands {
+    Serve(Box<serve::Options>),
+    Locks(locks::Options),
+    Member(member::Options),
+    Snapshot(snapshot::Options),
+    Lock(hold::LockOptions),
+    Elect(hold::ElectOptions),
+    #[command(hide = true)]
+    ExecUnder(hold::ExecOptions),
+    #[command(hide = true)]
+    ServiceClient(run::ClientOptions),
+}
+
+impl Subcommands {
+    pub(super) fn run(self) -> Result<Status, Failure> {
+        match self {
+            Subcommands::Serve(options) => serve::run(*options),
+            Subcommands::Locks(options) => locks::run(&options),
+            Subcommands::Member(options) => member::run(&options),
+            Subcommands::Snapshot(options) => snapshot::run(options),
+            Subcommands::Lock(options) => hold::lock(&options),
+            Subcommands::Elect(options) => hold::elect(&options),
+            Subcommands::ExecUnder(options) => hold::exec(&options),
+            Subcommands::ServiceClient(options) => run::client(&options),
+        }
+    }
+}
