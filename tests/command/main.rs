@@ -1,6 +1,8 @@
 //! The command `tenure` as a script meets it: what it prints, and the status that it ends with.
 
 mod agreements;
+#[path = "../../crates/server/tests/server/authority.rs"]
+mod authority;
 mod calls;
 mod check;
 mod costs;
@@ -16,6 +18,7 @@ mod prompt;
 mod questions;
 mod replay;
 mod scenarios;
+mod sealed;
 mod serve;
 mod shell;
 mod simulate;

@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::access::Access;
 use crate::changes::Changes;
 use crate::endpoint::Endpoint;
 use crate::error::ClientError;
 use crate::line::Line;
 use crate::observer::Observer;
 use crate::session::Session;
-use crate::user::User;
 
 /// How long a request may take, whoever answers it.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
@@ -40,26 +40,37 @@ impl Client {
         I: IntoIterator,
         I::Item: AsRef<str>,
     {
-        Client::connect_as(endpoints, None).await
+        Client::connect_as(endpoints, Access::default()).await
     }
 
-    /// The same as a user, if one is given, for a service where everybody says who they are.
+    /// The same as a user, or to members that speak TLS: with a [`User`](crate::User), with
+    /// [`Certificates`](crate::Certificates), or with an [`Access`] that has both.
     ///
     /// # Errors
     ///
-    /// As [`Client::connect`], and [`ClientError::Refused`] if the password is another.
-    pub async fn connect_as<I>(endpoints: I, user: Option<User>) -> Result<Client, ClientError>
+    /// As [`Client::connect`], [`ClientError::Unvouched`] for an `https` endpoint without
+    /// certificates, and [`ClientError::Refused`] if the password is another.
+    pub async fn connect_as<I>(
+        endpoints: I,
+        access: impl Into<Access>,
+    ) -> Result<Client, ClientError>
     where
         I: IntoIterator,
         I::Item: AsRef<str>,
     {
+        let access = access.into();
         let endpoints: Result<Vec<Endpoint>, ClientError> =
             endpoints.into_iter().map(|it| Endpoint::parse(it.as_ref())).collect();
         let endpoints = endpoints?;
         if endpoints.is_empty() {
             return Err(ClientError::Endpoint { endpoint: String::new() });
         }
-        let line = Arc::new(Line::new(endpoints, user));
+        if access.certificates.is_none()
+            && let Some(sealed) = endpoints.iter().find(|it| it.is_sealed())
+        {
+            return Err(ClientError::Unvouched { endpoint: sealed.origin().to_string() });
+        }
+        let line = Arc::new(Line::new(endpoints, access));
         line.connection(Instant::now() + AT_FIRST).await?;
         Ok(Client { line })
     }

@@ -1,6 +1,7 @@
 //! One connection to one member of a service: calls of gRPC over HTTP/2.
 
 use std::future::Future;
+use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -21,10 +22,12 @@ use tonic::client::Grpc;
 use tonic::metadata::{Ascii, MetadataValue};
 use tonic::{Status, Streaming};
 
+use crate::access::Access;
 use crate::endpoint::Endpoint;
 use crate::user::User;
+use crate::wire::Wire;
 
-/// How long a member may take to accept a connection.
+/// How long a member may take to accept a connection, and to prove who it is.
 const CONNECT: Duration = Duration::from_secs(1);
 
 /// How long it may take to look at a password.
@@ -53,18 +56,17 @@ pub(crate) struct Connection {
 
 impl Connection {
     /// Connects, and says who asks, if that is given.
-    pub(crate) async fn open(at: &Endpoint, user: Option<&User>) -> Result<Connection, Status> {
-        let connected = timeout(CONNECT, TcpStream::connect(at.address())).await;
-        let stream = connected
+    pub(crate) async fn open(at: &Endpoint, access: &Access) -> Result<Connection, Status> {
+        let wire = timeout(CONNECT, reached(at, access)).await;
+        let wire = wire
             .map_err(|_| Status::unavailable("it does not accept the connection"))?
             .map_err(|error| Status::unavailable(error.to_string()))?;
-        let _ = stream.set_nodelay(true);
         let (send, driver) = Builder::new(TokioExecutor::new())
             .timer(TokioTimer::new())
             .keep_alive_interval(SILENCE)
             .keep_alive_timeout(SILENCE)
             .keep_alive_while_idle(true)
-            .handshake(TokioIo::new(stream))
+            .handshake(TokioIo::new(wire))
             .await
             .map_err(|error| Status::unavailable(error.to_string()))?;
         // Whoever asks on it is told when it breaks.
@@ -72,7 +74,7 @@ impl Connection {
         let (is_left, _) = watch::channel(false);
         let (stub, origin) = (Stub(send), at.origin().clone());
         let mut connection = Connection { stub, origin, is_left, token: None };
-        if let Some(user) = user {
+        if let Some(user) = &access.user {
             connection.token = connection.authenticate(user).await?;
         }
         Ok(connection)
@@ -166,6 +168,16 @@ impl Connection {
         let mut grpc = grpc.max_decoding_message_size(LONGEST_ANSWER);
         grpc.ready().await.map_err(|error| Status::from_error(error.into()))?;
         Ok(grpc)
+    }
+}
+
+/// The bytes to a member and back.
+async fn reached(at: &Endpoint, access: &Access) -> io::Result<Wire> {
+    let stream = TcpStream::connect(at.address()).await?;
+    let _ = stream.set_nodelay(true);
+    match &access.certificates {
+        Some(certificates) if at.is_sealed() => certificates.wire(at.host(), stream).await,
+        _ => Ok(Box::new(stream)),
     }
 }
 

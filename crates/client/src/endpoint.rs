@@ -12,10 +12,11 @@ const PORT: u16 = 2379;
 pub(crate) struct Endpoint {
     origin: Uri,
     address: String,
+    is_sealed: bool,
 }
 
 impl Endpoint {
-    /// What `http://host:port` or `host:port` means.
+    /// What `http://host:port`, `https://host:port` or `host:port` means.
     pub(crate) fn parse(text: &str) -> Result<Endpoint, ClientError> {
         let wrong = || ClientError::Endpoint { endpoint: text.to_owned() };
         let full = if text.contains("://") { text.to_owned() } else { format!("http://{text}") };
@@ -23,21 +24,30 @@ impl Endpoint {
         let host = uri.host().filter(|host| !host.is_empty()).ok_or_else(wrong)?;
         let is_bare = uri.authority().is_some_and(|it| it.as_str() == host);
         let is_clear = is_bare || uri.port_u16().is_some();
-        if !is_clear
-            || uri.scheme_str() != Some("http")
-            || uri.path() != "/"
-            || uri.query().is_some()
-        {
+        let is_sealed = uri.scheme_str() == Some("https");
+        let is_served = is_sealed || uri.scheme_str() == Some("http");
+        if !is_clear || !is_served || uri.path() != "/" || uri.query().is_some() {
             return Err(wrong());
         }
         let address = format!("{host}:{}", uri.port_u16().unwrap_or(PORT));
-        let origin = format!("http://{address}").parse().map_err(|_| wrong())?;
-        Ok(Endpoint { origin, address })
+        let scheme = if is_sealed { "https" } else { "http" };
+        let origin = format!("{scheme}://{address}").parse().map_err(|_| wrong())?;
+        Ok(Endpoint { origin, address, is_sealed })
     }
 
     /// It as a URL.
     pub(crate) const fn origin(&self) -> &Uri {
         &self.origin
+    }
+
+    /// Whether it speaks TLS.
+    pub(crate) const fn is_sealed(&self) -> bool {
+        self.is_sealed
+    }
+
+    /// What it is called.
+    pub(crate) fn host(&self) -> &str {
+        self.origin.host().expect("an origin has a host")
     }
 
     /// It as `host:port`.
@@ -57,10 +67,11 @@ mod tests {
             ("http://etcd.example/", "etcd.example:2379"),
             ("localhost:7", "localhost:7"),
             ("http://[::1]:7", "[::1]:7"),
+            ("https://a:1", "a:1"),
         ] {
             assert_eq!(Endpoint::parse(text).expect(text).address(), address);
         }
-        for text in ["", "http://", "https://a:1", "http://a:1/v3", "a b", "http://a:99999"] {
+        for text in ["", "http://", "ftp://a:1", "http://a:1/v3", "a b", "http://a:99999"] {
             assert!(Endpoint::parse(text).is_err(), "{text}");
         }
     }

@@ -12,6 +12,13 @@ pub enum ClientError {
         /// What was given.
         endpoint: String,
     },
+    /// An address where TLS is spoken, and nothing is known of whom to believe there: nothing was
+    /// asked.
+    #[error("`{endpoint}` speaks TLS, and there is no certificate of who vouches for it")]
+    Unvouched {
+        /// What was given.
+        endpoint: String,
+    },
     /// Nobody answered in time. What was asked may have been done, or may yet be.
     #[error("no answer from {endpoints}: {why}")]
     Silence {

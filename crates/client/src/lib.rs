@@ -2,6 +2,8 @@
 //!
 #![doc = include_str!("../README.md")]
 
+mod access;
+mod certificates;
 mod changes;
 mod claim;
 mod client;
@@ -14,10 +16,15 @@ mod leading;
 mod line;
 mod observer;
 mod session;
+#[cfg_attr(not(feature = "tls"), path = "tls_none.rs")]
+mod tls;
 mod txn;
 mod user;
 mod watching;
+mod wire;
 
+pub use access::Access;
+pub use certificates::{CertificateError, Certificates};
 pub use changes::{Change, Changes};
 pub use client::Client;
 pub use error::{ClientError, Lost};
@@ -27,3 +34,4 @@ pub use observer::{Observer, Office};
 pub use session::Session;
 pub use tonic::Code;
 pub use user::User;
+pub use wire::{BlockingWire, ReadWrite};

@@ -12,10 +12,10 @@ use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep, timeout_at};
 use tonic::{Code, Status};
 
+use crate::access::Access;
 use crate::connection::Connection;
 use crate::endpoint::Endpoint;
 use crate::error::ClientError;
-use crate::user::User;
 
 /// How long one member may take to answer before another is asked.
 pub(crate) const TRY: Duration = Duration::from_secs(2);
@@ -31,17 +31,16 @@ pub(crate) type Coming<'a, T> = Pin<Box<dyn Future<Output = Result<T, ClientErro
 #[derive(Debug)]
 pub(crate) struct Line {
     endpoints: Vec<Endpoint>,
-    /// Who asks, if that is to be said.
-    user: Option<User>,
+    access: Access,
     /// On which it is asked, and where to look for the next one.
     open: Mutex<(Option<Arc<Connection>>, usize)>,
 }
 
 impl Line {
-    pub(crate) fn new(endpoints: Vec<Endpoint>, user: Option<User>) -> Self {
+    pub(crate) fn new(endpoints: Vec<Endpoint>, access: Access) -> Self {
         // Not all clients begin with the same member.
         let first = fastrand::usize(..endpoints.len());
-        Line { endpoints, user, open: Mutex::new((None, first)) }
+        Line { endpoints, access, open: Mutex::new((None, first)) }
     }
 
     /// A connection to a member, if one accepts it by then.
@@ -64,7 +63,7 @@ impl Line {
                 let endpoint = open.1 % self.endpoints.len();
                 // Whoever fails is asked last.
                 open.1 = endpoint + 1;
-                match Connection::open(&self.endpoints[endpoint], self.user.as_ref()).await {
+                match Connection::open(&self.endpoints[endpoint], &self.access).await {
                     Ok(connection) => {
                         let connection = Arc::new(connection);
                         open.0 = Some(connection.clone());

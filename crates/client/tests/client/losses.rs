@@ -89,7 +89,7 @@ async fn nothing_is_left_of_a_session_that_nobody_has_any_more() {
 
 #[tokio::test]
 async fn what_is_no_endpoint_and_who_does_not_answer_is_said() {
-    let wrong = Client::connect(["https://127.0.0.1:1"]).await.expect_err("no TLS yet");
+    let wrong = Client::connect(["https://127.0.0.1:1"]).await.expect_err("nobody to believe");
     assert!(wrong.to_string().contains("https://127.0.0.1:1"), "{wrong}");
     assert!(Client::connect(Vec::<String>::new()).await.is_err());
 }

@@ -30,7 +30,7 @@ async fn closed() -> Service {
 }
 
 async fn session(service: &Service, user: User) -> Result<Session, ClientError> {
-    let client = Client::connect_as([&service.address], Some(user)).await?;
+    let client = Client::connect_as([&service.address], user).await?;
     client.session(Duration::from_secs(2)).await
 }
 

@@ -1,7 +1,7 @@
 //! Asking a member of a lock service, or of an etcd: JSON over HTTP, which both serve.
 
-use std::cell::{Cell, RefCell};
-use std::io::{BufRead, BufReader, Read, Write};
+use std::cell::{Cell, OnceCell, RefCell};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
@@ -9,7 +9,9 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use clap::Args;
 use serde_json::{Value, json};
+use tenure_client::{BlockingWire, Certificates};
 
+use super::certificates::Files;
 use super::user::{self, User};
 use crate::cmd::failure::Failure;
 
@@ -35,6 +37,11 @@ pub(crate) struct Endpoints {
     /// Who asks, where members want to know: NAME:PASSWORD [default: TENURE_USER]
     #[arg(long, value_name = "NAME:PASSWORD", value_parser = user::parse)]
     user: Option<User>,
+    #[command(flatten)]
+    files: Files,
+    /// What is in them, if somebody has looked.
+    #[arg(skip)]
+    certificates: OnceCell<Option<Certificates>>,
     /// The place of the one that answered last: it is asked first.
     #[arg(skip)]
     last: Cell<usize>,
@@ -69,6 +76,9 @@ impl Endpoints {
         asked: &Value,
         mut told: impl FnMut(Value) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
+        if self.certificates.get().is_none() {
+            let _ = self.certificates.set(self.files.read()?);
+        }
         let mut away = Vec::new();
         let first = self.last.get();
         for turn in 0..self.endpoints.len() {
@@ -95,10 +105,10 @@ impl Endpoints {
         answered_last: bool,
     ) -> Result<Answer, Silent> {
         let Some(user) = user::or_of_environment(self.user.as_ref()) else {
-            return call(endpoint, path, asked, None);
+            return self.call(endpoint, path, asked, None);
         };
         if let Some(token) = self.token.take().filter(|_| answered_last) {
-            match call(endpoint, path, asked, Some(&token)) {
+            match self.call(endpoint, path, asked, Some(&token)) {
                 Err(Silent::Refused(why)) if why.contains("invalid auth token") => {}
                 answer => {
                     self.token.replace(Some(token));
@@ -106,53 +116,76 @@ impl Endpoints {
                 }
             }
         }
-        let token = authenticate(endpoint, &user)?;
-        let answer = call(endpoint, path, asked, token.as_deref());
+        let token = self.authenticate(endpoint, &user)?;
+        let answer = self.call(endpoint, path, asked, token.as_deref());
         self.token.replace(token);
         answer
+    }
+
+    /// The token of a user; none, where nobody has to say who they are.
+    fn authenticate(&self, endpoint: &str, user: &User) -> Result<Option<String>, Silent> {
+        let asked = json!({ "name": user.name, "password": user.password });
+        match self.call(endpoint, "/v3/auth/authenticate", &asked, None) {
+            Ok(answer) => {
+                let told: Value = serde_json::from_reader(answer.take(LONGEST_HEAD))
+                    .map_err(|_| Silent::Away("its answer is no JSON".into()))?;
+                Ok(told["token"].as_str().map(str::to_owned))
+            }
+            Err(Silent::Refused(why)) if why.contains("authentication is not enabled") => Ok(None),
+            Err(why) => Err(why),
+        }
+    }
+
+    /// HTTP 1.0 wants no answer in pieces, and ends with it.
+    fn call(
+        &self,
+        endpoint: &str,
+        path: &str,
+        asked: &Value,
+        token: Option<&str>,
+    ) -> Result<Answer, Silent> {
+        let answer = self.wire(endpoint)?;
+        let answer = answer.and_then(|wire| send(wire, address_of(endpoint), path, asked, token));
+        let mut answer = answer.map_err(|it| Silent::Away(it.to_string()))?;
+        let head = head(&mut answer).map_err(Silent::Away)?;
+        match head.lines().next().and_then(|first| first.split(' ').nth(1)) {
+            Some("200") => Ok(answer),
+            Some(status) => {
+                let why = reason(&mut answer).unwrap_or_else(|| format!("HTTP {status}"));
+                // 5xx but for "not served": another member may be better off.
+                match status.starts_with('5') && status != "501" {
+                    true => Err(Silent::Away(why)),
+                    false => Err(Silent::Refused(format!("{endpoint}: {why}"))),
+                }
+            }
+            None => Err(Silent::Away("what answered speaks no HTTP".into())),
+        }
+    }
+
+    /// The bytes to a member and back, sealed where it speaks TLS.
+    fn wire(&self, endpoint: &str) -> Result<io::Result<BlockingWire>, Silent> {
+        let address = address_of(endpoint);
+        match endpoint.split_once("://") {
+            None | Some(("http", _)) => {
+                return Ok(reached(address).map(|stream| Box::new(stream) as BlockingWire));
+            }
+            Some(("https", _)) => {}
+            Some(_) => {
+                let says = format!("`{endpoint}` is not served; say http://ADDRESS:PORT");
+                return Err(Silent::Refused(says));
+            }
+        }
+        let Some(Some(certificates)) = self.certificates.get() else {
+            let says = format!("`{endpoint}` speaks TLS: --cacert says who vouches for it");
+            return Err(Silent::Refused(says));
+        };
+        let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
+        Ok(reached(address).and_then(|stream| certificates.over(host, stream)))
     }
 }
 
 /// What comes behind the head of an answer.
-type Answer = BufReader<TcpStream>;
-
-/// The token of a user; none, where nobody has to say who they are.
-fn authenticate(endpoint: &str, user: &User) -> Result<Option<String>, Silent> {
-    let asked = json!({ "name": user.name, "password": user.password });
-    match call(endpoint, "/v3/auth/authenticate", &asked, None) {
-        Ok(answer) => {
-            let told: Value = serde_json::from_reader(answer.take(LONGEST_HEAD))
-                .map_err(|_| Silent::Away("its answer is no JSON".into()))?;
-            Ok(told["token"].as_str().map(str::to_owned))
-        }
-        Err(Silent::Refused(why)) if why.contains("authentication is not enabled") => Ok(None),
-        Err(why) => Err(why),
-    }
-}
-
-/// HTTP 1.0 wants no answer in pieces, and ends with it.
-fn call(endpoint: &str, path: &str, asked: &Value, token: Option<&str>) -> Result<Answer, Silent> {
-    let address = endpoint.strip_prefix("http://").unwrap_or(endpoint).trim_end_matches('/');
-    if address.contains("://") {
-        let says = format!("`{endpoint}` is not served; say http://ADDRESS:PORT");
-        return Err(Silent::Refused(says));
-    }
-    let answer = send(address, path, asked, token);
-    let mut answer = answer.map_err(|it| Silent::Away(it.to_string()))?;
-    let head = head(&mut answer).map_err(Silent::Away)?;
-    match head.lines().next().and_then(|first| first.split(' ').nth(1)) {
-        Some("200") => Ok(answer),
-        Some(status) => {
-            let why = reason(&mut answer).unwrap_or_else(|| format!("HTTP {status}"));
-            // 5xx but for "not served": another member may be better off.
-            match status.starts_with('5') && status != "501" {
-                true => Err(Silent::Away(why)),
-                false => Err(Silent::Refused(format!("{endpoint}: {why}"))),
-            }
-        }
-        None => Err(Silent::Away("what answered speaks no HTTP".into())),
-    }
-}
+type Answer = BufReader<BlockingWire>;
 
 /// What an answer begins with, up to the first empty line.
 fn head(answer: &mut Answer) -> Result<String, String> {
@@ -169,20 +202,37 @@ fn head(answer: &mut Answer) -> Result<String, String> {
     }
 }
 
-fn send(address: &str, path: &str, asked: &Value, token: Option<&str>) -> std::io::Result<Answer> {
-    let nowhere = || std::io::Error::other("the name has no address");
+/// What `scheme://address/` names.
+fn address_of(endpoint: &str) -> &str {
+    let behind = endpoint.split_once("://").map_or(endpoint, |(_, behind)| behind);
+    behind.trim_end_matches('/')
+}
+
+fn reached(address: &str) -> io::Result<TcpStream> {
+    let nowhere = || io::Error::other("the name has no address");
     let to = address.to_socket_addrs()?.next().ok_or_else(nowhere)?;
-    let mut stream = TcpStream::connect_timeout(&to, REACHED)?;
+    let stream = TcpStream::connect_timeout(&to, REACHED)?;
     stream.set_read_timeout(Some(SILENCE))?;
     stream.set_write_timeout(Some(SILENCE))?;
+    Ok(stream)
+}
+
+fn send(
+    mut wire: BlockingWire,
+    address: &str,
+    path: &str,
+    asked: &Value,
+    token: Option<&str>,
+) -> io::Result<Answer> {
     let body = asked.to_string();
     let length = body.len();
-    write!(stream, "POST {path} HTTP/1.0\r\nHost: {to}\r\n")?;
+    write!(wire, "POST {path} HTTP/1.0\r\nHost: {address}\r\n")?;
     if let Some(token) = token {
-        write!(stream, "Authorization: {token}\r\n")?;
+        write!(wire, "Authorization: {token}\r\n")?;
     }
-    write!(stream, "Content-Length: {length}\r\n\r\n{body}")?;
-    Ok(BufReader::new(stream))
+    write!(wire, "Content-Length: {length}\r\n\r\n{body}")?;
+    wire.flush()?;
+    Ok(BufReader::new(wire))
 }
 
 /// What an answer says that is none.

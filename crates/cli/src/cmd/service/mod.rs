@@ -1,5 +1,6 @@
 //! The lock service: its members, its clients, and what operates it.
 
+mod certificates;
 mod endpoint;
 mod hold;
 mod locks;

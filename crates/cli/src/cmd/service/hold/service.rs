@@ -5,7 +5,7 @@ use std::future::Future;
 use std::time::Duration;
 
 use clap::Args;
-use tenure_client::{Client, ClientError, Session};
+use tenure_client::{Access, Client, ClientError, Session};
 use tenure_trace::plain;
 
 use super::child::told;
@@ -15,6 +15,7 @@ use super::supervise::{End, Held, supervise};
 use crate::cmd::duration;
 use crate::cmd::failure::Failure;
 use crate::cmd::program;
+use crate::cmd::service::certificates::Files;
 use crate::cmd::service::user::{self, User};
 
 /// Where the service is and how long its leases are.
@@ -27,6 +28,8 @@ pub(super) struct Service {
     /// Who asks, where members want to know: NAME:PASSWORD [default: TENURE_USER]
     #[arg(long, value_name = "NAME:PASSWORD", value_parser = user::parse)]
     user: Option<User>,
+    #[command(flatten)]
+    files: Files,
     /// How long the lease is: for so long at most it is held when nothing is heard any more
     #[arg(long, value_name = "TIME", value_parser = duration::parse, default_value = "10s")]
     pub(super) ttl: Duration,
@@ -37,11 +40,20 @@ pub(super) struct Service {
 }
 
 impl Service {
-    /// Connects to it.
-    pub(super) async fn client(&self) -> Result<Client, ClientError> {
-        let user = user::or_of_environment(self.user.as_ref());
-        let user = user.map(|User { name, password }| tenure_client::User::new(name, password));
-        Client::connect_as(&self.endpoints, user).await
+    /// Connects to it; says why not.
+    pub(super) async fn client(&self) -> Result<Client, String> {
+        let mut access = Access::default();
+        if let Some(User { name, password }) = user::or_of_environment(self.user.as_ref()) {
+            access = access.user(tenure_client::User::new(name, password));
+        }
+        if let Some(certificates) = self.files.read().map_err(|it| it.to_string())? {
+            access = access.certificates(certificates);
+        }
+        let client = Client::connect_as(&self.endpoints, access).await;
+        client.map_err(|error| match error {
+            ClientError::Unvouched { .. } => format!("{error}: --cacert says whose does"),
+            error => error.to_string(),
+        })
     }
 
     /// How long the command may take to end.
@@ -130,15 +142,14 @@ where
 async fn session(service: &Service, within: Option<Duration>) -> Result<Session, String> {
     let begun = async {
         let client = service.client().await?;
-        client.session(service.ttl).await
+        client.session(service.ttl).await.map_err(|error| error.to_string())
     };
-    let begun = match within {
-        None => Ok(begun.await),
-        Some(within) => tokio::time::timeout(within, begun).await,
-    };
-    let begun: Result<Session, ClientError> =
-        begun.map_err(|_| format!("no answer from {}", service.endpoints.join(", ")))?;
-    begun.map_err(|error| error.to_string())
+    match within {
+        None => begun.await,
+        Some(within) => tokio::time::timeout(within, begun)
+            .await
+            .unwrap_or_else(|_| Err(format!("no answer from {}", service.endpoints.join(", ")))),
+    }
 }
 
 fn not_held(name: &str, why: NotHeld) -> u8 {

@@ -1,0 +1,28 @@
+//! In place of TLS, where the feature `tls` is off.
+
+use std::io;
+use std::net;
+use std::path::Path;
+
+use tokio::net::TcpStream;
+
+use crate::certificates::CertificateError;
+use crate::wire::{BlockingWire, Wire};
+
+/// What there is not.
+#[derive(Clone, Debug)]
+pub(crate) enum Tls {}
+
+impl Tls {
+    pub(crate) fn read(_: &Path, _: Option<(&Path, &Path)>) -> Result<Tls, CertificateError> {
+        Err(CertificateError::Absent)
+    }
+
+    pub(crate) async fn over(&self, _: &str, _: TcpStream) -> io::Result<Wire> {
+        match *self {}
+    }
+
+    pub(crate) fn over_blocking(&self, _: &str, _: net::TcpStream) -> io::Result<BlockingWire> {
+        match *self {}
+    }
+}
