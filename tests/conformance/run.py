@@ -6,7 +6,9 @@ they say.
     apt-get install etcd-client             # etcdctl 3.4
     pip install etcd3                       # of Python
     npm install etcd3; export NODE_PATH=$PWD/node_modules
-    cargo build && tests/conformance/run.py target/debug/tenure
+    apt-get install protobuf-compiler       # which etcd-client of Rust is built with
+    cargo build --manifest-path tests/conformance/rust/Cargo.toml
+    cargo build -p tenure && tests/conformance/run.py target/debug/tenure
 
 What must differ is named below (`DIFFERS`), and so is what differs for the better. A client that is
 not there is said to be skipped. Status 0: nothing else differs.
@@ -283,6 +285,21 @@ def node(_, address):
     yield "node etcd3", f"{done.returncode}\n{done.stdout}{done.stderr[-2000:]}"
 
 
+def rust(program, address):
+    done = subprocess.run([program, address], text=True, timeout=60, capture_output=True)
+    said = f"{done.stdout}{done.stderr[-2000:]}".splitlines()
+    for number, line in enumerate([f"status {done.returncode}", *said]):
+        yield f"etcd-client {number}", line
+
+
+def of_rust():
+    """The program that speaks by etcd-client of Rust, where it was built."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    target = os.environ.get("CARGO_TARGET_DIR", os.path.join(here, "rust", "target"))
+    path = os.path.join(target, "debug", "tenure-conformance-rust")
+    return path if os.path.exists(path) else None
+
+
 def has_node():
     """Whether node is there, and finds the package etcd3 (NODE_PATH says where)."""
     try:
@@ -339,7 +356,8 @@ def main():
     ]
     clients = [("etcdctl 3.4 of Debian", shutil.which("etcdctl"), etcdctl),
                ("etcdctl 3.5.1", os.environ.get("ETCDCTL") or of_distro("etcdctl"), etcdctl),
-               ("JSON", "", gateway)]
+               ("JSON", "", gateway),
+               ("etcd-client of Rust", of_rust(), rust)]
     os.environ["PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION"] = "python"
     try:
         import etcd3  # noqa: F401

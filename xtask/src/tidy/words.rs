@@ -8,7 +8,8 @@ const LEFTOVERS: &[&str] = &["todo", "unimplemented", "dbg"];
 /// Macros that write to standard output, which belongs to the command's answer.
 const PRINTING: &[&str] = &["print", "println"];
 /// Where standard output is the point.
-const PRINTERS: &[&str] = &["crates/cli/", "xtask/", "examples/", "benches/", "fuzz/"];
+const PRINTERS: &[&str] =
+    &["crates/cli/", "xtask/", "examples/", "benches/", "fuzz/", "tests/conformance/"];
 
 /// Names that are written out.
 const ABBREVIATIONS: &[(&str, &str)] = &[
