@@ -2,6 +2,7 @@
 //! threads.
 
 mod steered;
+mod steps;
 pub(crate) mod successors;
 pub(crate) mod visited;
 

@@ -32,6 +32,30 @@ impl Lasting {
     }
 }
 
+/// Somebody who waits for ever.
+pub(crate) enum Unserved {
+    /// These, from a world on from which there is no way to serve them.
+    Doomed { who: Vec<u32>, world: u32 },
+    /// This one, on a circle through these worlds, though it could be served.
+    Starving { who: u32, circle: Vec<u32> },
+}
+
+/// Who of so many processes waits for ever, where that begins first.
+pub(crate) fn unserved(graph: &Graph, size: u32) -> Option<Unserved> {
+    let waits: Vec<Lasting> = (0..size).map(|process| lasting(graph, process)).collect();
+    let doomed = waits.iter().flat_map(|lasting| lasting.doomed.iter().copied());
+    if let Some(world) = doomed.min() {
+        let who = waits.iter().filter(|lasting| lasting.doomed.binary_search(&world).is_ok());
+        return Some(Unserved::Doomed { who: who.map(|lasting| lasting.mark).collect(), world });
+    }
+    let circles = waits
+        .iter()
+        .flat_map(|lasting| lasting.circles.iter().map(move |circle| (lasting.mark, circle)));
+    // Members are sorted, and numbered level by level: the first is the shallowest.
+    let (who, circle) = circles.min_by_key(|(mark, circle)| (circle[0], *mark))?;
+    Some(Unserved::Starving { who, circle: circle.clone() })
+}
+
 /// Where the thing marked by the bit `mark` can last for ever.
 ///
 /// A message that a full link drops is only held up by a declared bound, so no fair run drops

@@ -1,6 +1,6 @@
 //! A run as a trace: the same lines that a simulator or a real node would have written.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use tenure_core::{Labelled, ProcessId, Protocol, TICKS_PER_UNIT, VectorClock};
 use tenure_trace::state::States;
@@ -27,7 +27,9 @@ pub(crate) struct Recorder<P: Protocol> {
     sessions: Vec<u64>,
     clocks: Vec<VectorClock>,
     numbers: BTreeMap<(ProcessId, ProcessId), u64>,
-    under_way: BTreeMap<(ProcessId, ProcessId), VecDeque<Sent<P::Message>>>,
+    /// What is under way, link by link: a list of few, which costs every protocol less to compile
+    /// than a map does.
+    under_way: Vec<Vec<Sent<P::Message>>>,
     states: States,
     /// Where on its link the message of the next step is, if that was said.
     meant: Option<usize>,
@@ -41,7 +43,7 @@ impl<P: Checkable> Recorder<P> {
             sessions: vec![0; size as usize],
             clocks: vec![VectorClock::new(size); size as usize],
             numbers: BTreeMap::new(),
-            under_way: BTreeMap::new(),
+            under_way: (0..size * size).map(|_| Vec::new()).collect(),
             states: States::default(),
             meant: None,
         }
@@ -121,7 +123,7 @@ impl<P: Checkable> Recorder<P> {
     /// The message under way that is picked (`None` for one of the application), if there is one.
     pub(crate) fn picked(&self, pick: &Pick, applications: bool) -> Option<Option<P::Message>> {
         let place = self.place(pick, applications)?;
-        Some(self.under_way[&(pick.from, pick.to)][place].message.clone())
+        Some(self.under_way[self.link(pick.from, pick.to)][place].message.clone())
     }
 
     /// The next step is about this one, and about none of those that say the same.
@@ -130,10 +132,10 @@ impl<P: Checkable> Recorder<P> {
     }
 
     fn place(&self, pick: &Pick, applications: bool) -> Option<usize> {
-        let link = self.under_way.get(&(pick.from, pick.to))?;
+        let link = self.under_way.get(self.link(pick.from, pick.to))?;
         let mut places = (0..link.len()).filter(|at| link[*at].message.is_none() == applications);
         let kind = |message: &P::Message| message.label().kind;
-        let named = |at| (pick.from, pick.to, link[at].message.as_ref().map_or("", kind));
+        let named = |at: usize| (pick.from, pick.to, link[at].message.as_ref().map_or("", kind));
         let place = pick.among(places.clone().map(named))?;
         places.nth(place)
     }
@@ -157,7 +159,8 @@ impl<P: Checkable> Recorder<P> {
             self.send(from, to, None);
             return;
         }
-        let queue = self.under_way.entry((from, to)).or_default();
+        let link = self.link(from, to);
+        let queue = &mut self.under_way[link];
         let first = || queue.iter().position(|sent| sent.message.as_ref() == message);
         let place = self.meant.take().or_else(first);
         let place = place.expect("what arrives was sent");
@@ -177,6 +180,11 @@ impl<P: Checkable> Recorder<P> {
                 self.note(to, Kind::Receive(passage(from)));
             }
         }
+    }
+
+    /// The place of a link among all of them.
+    fn link(&self, from: ProcessId, to: ProcessId) -> usize {
+        from.index() * self.sessions.len() + to.index()
     }
 
     fn effects(
@@ -201,7 +209,8 @@ impl<P: Checkable> Recorder<P> {
         self.note(from, Kind::Send(passage));
         let clock = self.clocks[from.index()].clone();
         let sent = Sent { message, number, session, clock };
-        self.under_way.entry((from, to)).or_default().push_back(sent);
+        let link = self.link(from, to);
+        self.under_way[link].push(sent);
     }
 
     fn note(&mut self, at: ProcessId, kind: Kind) {

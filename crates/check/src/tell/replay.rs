@@ -136,13 +136,7 @@ impl<'p, P: Checkable> Replay<'p, P> {
     ) -> Option<Action> {
         let world = self.world.clone();
         let seed = Seed { world: &world, fingerprint: self.fingerprint };
-        let mut found = None;
-        self.reduced.successors(seed, &mut |successor| {
-            let id = explored.find(successor.fate.key, successor.world);
-            if found.is_none() && successor.label == label && id == Some(to) {
-                found = Some(successor.action);
-            }
-        });
+        let found = self.reduced.step_to(seed, explored, to, label);
         if found.is_some() || label != TIME {
             return found;
         }
@@ -282,10 +276,7 @@ impl<'p, P: Checkable> Replay<'p, P> {
     /// Every step that may be taken now.
     pub(crate) fn steps(&mut self) -> Vec<Action> {
         let world = self.world.clone();
-        let seed = Seed { world: &world, fingerprint: self.fingerprint };
-        let mut steps = Vec::new();
-        self.reduced.successors(seed, &mut |successor| steps.push(successor.action));
-        steps
+        self.reduced.steps(Seed { world: &world, fingerprint: self.fingerprint })
     }
 
     /// A step that nobody lived to tell the effects of.

@@ -8,7 +8,7 @@ use tenure_trace::{Header, Source, Trace};
 use crate::check::{Asked, Selected};
 use crate::explore::{Explored, Panicked};
 use crate::liveness::circle::around;
-use crate::liveness::fairness::{Lasting, lasting};
+use crate::liveness::fairness::{Unserved, lasting, unserved};
 use crate::liveness::graph::Graph;
 use crate::model::processes::Processes;
 use crate::report::{Counterexample, Manner};
@@ -89,29 +89,22 @@ impl<P: Checkable> Told<'_, P> {
 
     /// Somebody who waits for ever.
     fn progress(&mut self, graph: &Graph) -> Option<Counterexample> {
-        let size = self.rules.layout.size as u32;
-        let waits: Vec<Lasting> = (0..size).map(|process| lasting(graph, process)).collect();
-        let doomed = waits.iter().flat_map(|lasting| lasting.doomed.iter().copied());
-        if let Some(world) = doomed.min() {
-            let who = waits.iter().filter(|lasting| lasting.doomed.binary_search(&world).is_ok());
-            let who: Vec<ProcessId> = who.map(|lasting| ProcessId(lasting.mark)).collect();
-            let way = way_to(&self.explored, graph.id(world));
-            let manner = if who.len() > 1 { Manner::Deadlock } else { Manner::Blocked };
-            let says = format!("{} can never be served from here", together(&who));
-            return Some(self.counterexample(Property::Progress, manner, says, &way, None));
-        }
-        let circles = waits
-            .iter()
-            .flat_map(|lasting| lasting.circles.iter().map(move |circle| (lasting.mark, circle)));
-        // Members are sorted, and numbered level by level: the first is the shallowest.
-        let (mark, circle) = circles.min_by_key(|(mark, circle)| (circle[0], *mark))?;
-        let entry = circle[0];
-        let says = format!(
-            "{} can wait for ever although it could be served: the end of the run repeats",
-            ProcessId(mark)
-        );
-        let (way, stem) = self.starvation(graph, circle, entry);
-        Some(self.counterexample(Property::Progress, Manner::Starvation, says, &way, Some(stem)))
+        let (manner, says, way, stem) = match unserved(graph, self.rules.layout.size as u32)? {
+            Unserved::Doomed { who, world } => {
+                let way = way_to(&self.explored, graph.id(world));
+                let manner = if who.len() > 1 { Manner::Deadlock } else { Manner::Blocked };
+                (manner, format!("{} can never be served from here", together(&who)), way, None)
+            }
+            Unserved::Starving { who, circle } => {
+                let (way, stem) = self.starvation(graph, &circle, circle[0]);
+                let says = format!(
+                    "{} can wait for ever although it could be served: the end of the run repeats",
+                    ProcessId(who)
+                );
+                (Manner::Starvation, says, way, Some(stem))
+            }
+        };
+        Some(self.counterexample(Property::Progress, manner, says, &way, stem))
     }
 
     /// The way into a circle and once around it, and how long the way in is.
@@ -210,8 +203,8 @@ pub(crate) fn header(algorithm: &str, service: Service, size: u32) -> Header {
     Header::new(algorithm, service, size, Source::Checker)
 }
 
-fn together(who: &[ProcessId]) -> String {
-    let names: Vec<String> = who.iter().map(ProcessId::to_string).collect();
+fn together(who: &[u32]) -> String {
+    let names: Vec<String> = who.iter().map(|process| ProcessId(*process).to_string()).collect();
     match names.as_slice() {
         [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
         names => names.concat(),

@@ -2,8 +2,9 @@
 
 use tenure_core::ProcessId;
 
+use crate::model::Outcome;
+use crate::model::intern::Interned;
 use crate::model::processes::Processes;
-use crate::model::{Model, Outcome};
 use crate::users::user::Checkable;
 use crate::world::Fault;
 use crate::world::parcel::EMPTY;
@@ -25,12 +26,23 @@ pub(crate) fn first_worlds<P: Checkable>(
             processes.boots(at)
         })
         .collect();
+    let judges: Vec<Interned> = processes.judges.iter().map(|judge| judge.first()).collect();
+    every_combination(&boots, &judges, rules, down)
+}
+
+/// The same of what is known by number: nothing here is generic, so it is compiled once.
+fn every_combination(
+    boots: &[Vec<Outcome>],
+    judges: &[Interned],
+    rules: &Rules,
+    down: &[ProcessId],
+) -> Vec<(Vec<u32>, u64)> {
     let mut wheels = vec![0; boots.len()];
     let mut worlds = Vec::new();
     loop {
         let chosen: Vec<&Outcome> =
             boots.iter().zip(&wheels).map(|(outcomes, wheel)| &outcomes[*wheel]).collect();
-        worlds.push(assemble(processes, rules, &chosen, down));
+        worlds.push(assemble(judges, rules, &chosen, down));
         let Some(turned) =
             (0..wheels.len()).rev().find(|place| wheels[*place] + 1 < boots[*place].len())
         else {
@@ -41,8 +53,8 @@ pub(crate) fn first_worlds<P: Checkable>(
     }
 }
 
-fn assemble<P: Checkable>(
-    processes: &Processes<P>,
+fn assemble(
+    judges: &[Interned],
     rules: &Rules,
     chosen: &[&Outcome],
     down: &[ProcessId],
@@ -50,8 +62,7 @@ fn assemble<P: Checkable>(
     let layout = rules.layout;
     let mut world = vec![0; layout.stride()];
     let mut prints = vec![0u64; layout.stride()];
-    for (place, judge) in processes.judges.iter().enumerate() {
-        let first = judge.first();
+    for (place, first) in judges.iter().enumerate() {
         world[layout.monitor(place)] = first.id;
         prints[layout.monitor(place)] = first.fingerprint;
     }
@@ -74,7 +85,7 @@ fn assemble<P: Checkable>(
         }
         for place in 0..layout.monitors {
             let slot = layout.monitor(place);
-            let judged = processes.judge(place, world[slot], outcome.observation);
+            let judged = rules.model.judge(place, world[slot], outcome.observation);
             let judged = judged.expect("booting violates no property");
             (world[slot], prints[slot]) = (judged.id, judged.fingerprint);
         }
