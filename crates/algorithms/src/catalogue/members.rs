@@ -37,6 +37,8 @@ macro_rules! members {
             }
 
             $crate::catalogue::sum::sum!(any, $call: $($Type),+);
+
+            $($crate::catalogue::member::among_all!($call: $Type);)+
         }
     };
 }
@@ -57,48 +59,85 @@ macro_rules! composed {
 pub(crate) use {composed, members};
 
 /// All locks and all compositions that are locks, as one type.
-pub(super) mod bare_locks {
+pub(crate) mod bare_locks {
     use crate::compose::{Coordinated, MutexOnly};
     use crate::election::members::any::Any as Election;
     use crate::reduction::MutexFromElection;
 
-    pub(super) use crate::mutex::members::any::Any as Plain;
-    pub(super) type AtLeader = MutexOnly<Coordinated<Election>>;
-    pub(super) type ByElection = MutexFromElection<Election>;
+    pub(crate) use crate::mutex::members::any::Any as Plain;
+    pub(crate) type AtLeader = MutexOnly<Coordinated<Election>>;
+    pub(crate) type ByElection = MutexFromElection<Election>;
 
     crate::catalogue::sum::sum!(any, mutex: Plain, AtLeader, ByElection);
 }
 
 /// All elections and all compositions that are elections, as one type.
-pub(super) mod bare_elections {
+pub(crate) mod bare_elections {
     use crate::reduction::ElectionFromMutex;
 
-    pub(super) use crate::election::members::any::Any as Plain;
-    pub(super) type ByLock = ElectionFromMutex<crate::mutex::members::any::Any>;
+    pub(crate) use crate::election::members::any::Any as Plain;
+    pub(crate) type ByLock = ElectionFromMutex<crate::mutex::members::any::Any>;
 
     crate::catalogue::sum::sum!(any, election: Plain, ByLock);
 }
 
 /// The same over links as they are, or over reliable channels made of unreliable ones.
-pub(super) mod all_locks {
-    pub(super) type Bare = super::bare_locks::any::Any;
-    pub(super) type OverFifo = crate::channel::Fifo<Bare>;
+pub(crate) mod all_locks {
+    use super::bare_locks::any as bare_locks;
+    use crate::catalogue::member::around;
+    use crate::channel::fifo;
+    use crate::compose::coordinated;
+    use crate::election::members::any::Config as AnyElection;
+    use crate::mutex::members::any::Config as AnyMutex;
+
+    pub(crate) type Bare = super::bare_locks::any::Any;
+    pub(crate) type OverFifo = crate::channel::Fifo<Bare>;
 
     crate::catalogue::sum::sum!(every, mutex: Bare, OverFifo);
+
+    pub(crate) fn plain(config: AnyMutex) -> every::Config {
+        every::Config::Bare(bare_locks::Config::Plain(config))
+    }
+
+    pub(crate) fn at_leader(config: coordinated::Config<AnyElection>) -> every::Config {
+        every::Config::Bare(bare_locks::Config::AtLeader(config))
+    }
+
+    pub(crate) fn over_fifo(config: fifo::Config<AnyMutex>) -> every::Config {
+        every::Config::OverFifo(around(config, bare_locks::Config::Plain))
+    }
 }
 
 /// The same of elections.
-pub(super) mod all_elections {
-    pub(super) type Bare = super::bare_elections::any::Any;
-    pub(super) type OverFifo = crate::channel::Fifo<Bare>;
+pub(crate) mod all_elections {
+    use super::bare_elections::any as bare_elections;
+    use crate::catalogue::member::around;
+    use crate::channel::fifo;
+    use crate::election::members::any::Config as AnyElection;
+    use crate::mutex::members::any::Config as AnyMutex;
+
+    pub(crate) type Bare = super::bare_elections::any::Any;
+    pub(crate) type OverFifo = crate::channel::Fifo<Bare>;
 
     crate::catalogue::sum::sum!(every, election: Bare, OverFifo);
+
+    pub(crate) fn plain(config: AnyElection) -> every::Config {
+        every::Config::Bare(bare_elections::Config::Plain(config))
+    }
+
+    pub(crate) fn by_lock(config: AnyMutex) -> every::Config {
+        every::Config::Bare(bare_elections::Config::ByLock(config))
+    }
+
+    pub(crate) fn over_fifo(config: fifo::Config<AnyElection>) -> every::Config {
+        every::Config::OverFifo(around(config, bare_elections::Config::Plain))
+    }
 }
 
 /// The same of what agrees.
-pub(super) mod all_agreements {
-    pub(super) use crate::agreement::members::any::Any as Bare;
-    pub(super) type OverFifo = crate::channel::Fifo<Bare>;
+pub(crate) mod all_agreements {
+    pub(crate) use crate::agreement::members::any::Any as Bare;
+    pub(crate) type OverFifo = crate::channel::Fifo<Bare>;
 
     crate::catalogue::sum::sum!(every, agreement: Bare, OverFifo);
 }

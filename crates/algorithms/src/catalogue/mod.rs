@@ -5,6 +5,7 @@
 //! and the configuration that the parameters ask for. Adding an algorithm adds one line to
 //! the list in `mutex`, `election` or `agreement`.
 
+pub(crate) mod member;
 pub(crate) mod members;
 mod offices;
 mod parameters;
@@ -30,6 +31,7 @@ use members::{all_agreements, all_elections, all_locks, bare_elections, bare_loc
 
 pub(crate) use members::members;
 
+pub use member::{ConfigOfAll, Member};
 pub use offices::{
     NamedVisitor, OfficeVisitor, office_card, visit_beside, visit_led, visit_named, visit_office,
 };

@@ -8,6 +8,7 @@
 /// configuration names.
 macro_rules! sum {
     ($module:ident, $service:ident: $($Member:ident),+) => {
+        #[allow(unreachable_pub, reason = "who is no `Member` has a sum as well")]
         pub(crate) mod $module {
             use core::fmt;
 
@@ -25,26 +26,26 @@ macro_rules! sum {
             /// One process of any of them.
             #[derive(Clone, PartialEq, Eq, Hash)]
             #[allow(clippy::large_enum_variant, reason = "all of a group are of one kind")]
-            pub(crate) enum Any {
+            pub enum Any {
                 $($Member($Member)),+
             }
 
             /// Which of them, and what is fixed for its life.
             #[derive(Clone, Debug)]
-            pub(crate) enum Config {
+            pub enum Config {
                 $($Member(<$Member as Protocol>::Config)),+
             }
 
             /// What processes say to each other.
             #[derive(Clone, PartialEq, Eq, Hash)]
             #[cfg_attr(feature = "serde", derive(serde::Deserialize))]
-            pub(crate) enum Message {
+            pub enum Message {
                 $($Member(<$Member as Protocol>::Message)),+
             }
 
             /// The timers.
             #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-            pub(crate) enum Timer {
+            pub enum Timer {
                 $($Member(<$Member as Protocol>::Timer)),+
             }
 
@@ -52,7 +53,7 @@ macro_rules! sum {
             #[derive(Clone, Debug, PartialEq, Eq, Hash)]
             #[allow(clippy::enum_variant_names, reason = "members have the names of papers")]
             #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-            pub(crate) enum Stable {
+            pub enum Stable {
                 $($Member(<$Member as Protocol>::Stable)),+
             }
 

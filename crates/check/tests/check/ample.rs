@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use tenure_algorithms::Variants;
+use tenure_algorithms::catalogue::Member;
 use tenure_algorithms::election::{
     ChangRoberts, DolevKlaweRodeh, Franklin, LeLann, chang_roberts, dolev_klawe_rodeh, franklin,
     lelann,
@@ -18,6 +19,7 @@ use tenure_core::{
     Protocol, Rank, Violation, labelled,
 };
 
+use crate::among::{of, with};
 use crate::elections::{judged, ranks};
 use crate::verdicts::verdicts;
 
@@ -32,10 +34,13 @@ struct Tally {
 }
 
 impl Tally {
-    fn compare<P: Election>(&mut self, ids: &[u32], starting: u32, config: &P::Config) {
+    fn compare<P>(&mut self, ids: &[u32], starting: u32, config: &P::Config)
+    where
+        P: Member + Election,
+    {
         let initiators = (0..ids.len() as u32).filter(|place| starting >> place & 1 != 0);
         let check = || {
-            let check = Check::<P>::with(ids.len() as u32, config.clone()).fifo();
+            let check = with::<P>(ids.len() as u32, config.clone()).fifo();
             judged(check.initiators(initiators.clone().map(ProcessId)), ids)
         };
         let (plain, reduced) = (check().run(), check().ample().run());
@@ -233,7 +238,7 @@ fn on_a_ring_that_never_rests_the_verdicts_are_those_of_the_plain_search() {
 #[test]
 fn a_protocol_that_leaves_the_ring_is_searched_plainly() {
     let config = || franklin::Config::of(ranks(&[1, 2, 3]));
-    let check = || judged(Check::<Franklin>::with(3, config()).fifo(), &[1, 2, 3]);
+    let check = || judged(with::<Franklin>(3, config()).fifo(), &[1, 2, 3]);
     let (plain, reduced) = (check().run(), check().ample().run());
     assert!(!reduced.reduced);
     assert_eq!((plain.states, plain.transitions), (reduced.states, reduced.transitions));
@@ -242,7 +247,7 @@ fn a_protocol_that_leaves_the_ring_is_searched_plainly() {
 #[test]
 fn where_the_environment_can_interfere_nothing_is_reduced() {
     let config = || lelann::Config::plain(3);
-    let check = || Check::<LeLann>::with(3, config()).in_the_end(Agreement::new());
+    let check = || with::<LeLann>(3, config()).in_the_end(Agreement::new());
     let calm = check().fifo();
     assert!(calm.ample().run().reduced);
     let hostile = [
@@ -266,7 +271,7 @@ fn an_election_started_by_one_of_six_has_fewer_worlds_by_a_factor_of_seventeen()
     let ids = [1, 2, 3, 4, 5, 6];
     let started_by = |most: u32| {
         let check = || {
-            let check = Check::<LeLann>::with(6, lelann::Config::plain(6)).fifo();
+            let check = with::<LeLann>(6, lelann::Config::plain(6)).fifo();
             judged(check.initiators((0..most).map(ProcessId)), &ids)
         };
         (check().run().states, check().ample().run().states)
@@ -284,7 +289,7 @@ fn within_a_bound_on_links_the_verdicts_are_those_of_the_plain_search() {
     for (most, variants) in (1..=3).flat_map(|most| [(most, Variants::none()), (most, wrong)]) {
         for ids in all_ranks(3) {
             let config = || lelann::Config::of(ranks(&ids), variants);
-            let check = || judged(Check::<LeLann>::with(3, config()).fifo().in_flight(most), &ids);
+            let check = || judged(with::<LeLann>(3, config()).fifo().in_flight(most), &ids);
             let (plain, reduced) = (check().run(), check().ample().run());
             assert_eq!(verdicts(&plain), verdicts(&reduced), "{most}: {plain}{reduced}");
             assert!(plain.bounds.in_flight.is_some() || reduced.bounds.in_flight.is_none());
@@ -327,7 +332,7 @@ fn every_order_of_what_is_seen_is_found() {
             let check = || {
                 let config = lelann::Config::of(ranks(&ids), Variants::none());
                 let initiators = (0..3).filter(|place| starting >> place & 1 != 0);
-                let check = Check::<LeLann>::with(3, config).fifo();
+                let check = with::<LeLann>(3, config).fifo();
                 let monitor = ToldInOrder { ascending, last: None };
                 check.initiators(initiators.map(ProcessId)).always(monitor)
             };
@@ -350,14 +355,14 @@ fn locks_on_a_ring_keep_their_verdicts() {
     }
     for (size, entries) in [(2, 1), (2, 2), (3, 1), (3, 2)] {
         let check = || {
-            let check = Check::<TokenRing>::of(size).fifo().entries(entries);
+            let check = of::<TokenRing>(size).fifo().entries(entries);
             check.always(MutualExclusion::new()).always(Fencing::new()).progress()
         };
         assert_eq!(same(check), Judgement::Holds);
     }
     let misra = |variants, size| {
         let config = misra_ring::Config { variants, ..misra_ring::Config::default() };
-        Check::<MisraRing>::with(size, config).fifo().always(MutualExclusion::new())
+        with::<MisraRing>(size, config).fifo().always(MutualExclusion::new())
     };
     assert_eq!(same(|| misra(Variants::none(), 2).progress()), Judgement::Holds);
     let few = Variants::none().with(misra_ring::Switch::FewNumbers);

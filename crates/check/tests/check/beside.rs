@@ -8,6 +8,7 @@ use tenure_check::{Check, Checkable, Report};
 use tenure_core::monitors::{Agreement, MutualExclusion, OnElection, OnMutex};
 use tenure_core::{Election, Mutex, ProcessId, TICKS_PER_UNIT};
 
+use crate::among::with;
 use crate::catalogue::violated;
 
 fn bully(switches: &[bully::Switch]) -> bully::Config {
@@ -38,8 +39,8 @@ fn a_pair_has_as_many_worlds_as_its_parts_multiplied() {
         report.states
     }
     let ring = || chang_roberts::Config::plain(2);
-    let alone = Check::<RicartAgrawala>::with(2, lock(&[])).always(MutualExclusion::new());
-    let election = Check::<ChangRoberts>::with(2, ring()).initiators([ProcessId(0)]);
+    let alone = with::<RicartAgrawala>(2, lock(&[])).always(MutualExclusion::new());
+    let election = with::<ChangRoberts>(2, ring()).initiators([ProcessId(0)]);
     let (alone, election) = (states(alone), states(election.in_the_end(Agreement::new())));
     let both = judged(pair::<RicartAgrawala, ChangRoberts>(lock(&[]), ring()));
     both.assert_holds();

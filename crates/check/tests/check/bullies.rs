@@ -5,19 +5,20 @@
 use tenure_algorithms::Variants;
 use tenure_algorithms::election::bully::Switch;
 use tenure_algorithms::election::{Bully, bully};
-use tenure_check::{Check, Judgement, Report};
+use tenure_check::{Judgement, Report};
 use tenure_claims::claims;
 use tenure_core::monitors::{Agreement, OneLeader, Scope};
 use tenure_core::{ProcessId, TICKS_PER_UNIT};
 
+use crate::among::{Among, with};
 use crate::catalogue::violated;
 use crate::elections::judged;
 
 /// P1 starts, and one process may crash and come back.
-fn restarted(size: u32, switches: &[Switch]) -> Check<Bully> {
+fn restarted(size: u32, switches: &[Switch]) -> Among<Bully> {
     let plain = bully::Config::plain(size, TICKS_PER_UNIT);
     let variants = switches.iter().fold(Variants::none(), |all, one| all.with(*one));
-    let check = Check::with(size, bully::Config { variants, ..plain }).detecting();
+    let check = with::<Bully>(size, bully::Config { variants, ..plain }).detecting();
     check.initiators([ProcessId(0)]).crashing(1).recovering(1)
 }
 

@@ -9,6 +9,7 @@ use tenure_claims::claims;
 use tenure_core::monitors::{OneLeader, Scope};
 use tenure_core::{ProcessId, TICKS_PER_UNIT};
 
+use crate::among::{Among, with};
 use crate::elections::judged;
 use crate::rings::Cell::{self, Fine, Stuck, Unsafe};
 use crate::rings::classified;
@@ -18,14 +19,14 @@ use crate::rings::classified;
 const RULES: [&[Switch]; 3] = [&[Switch::NoTerms], &[Switch::NoTerms, Switch::AcceptLower], &[]];
 
 /// Ranks are in the order of the names; messages should take at most a unit of time.
-fn bully(size: u32, switches: &[Switch]) -> Check<Bully> {
+fn bully(size: u32, switches: &[Switch]) -> Among<Bully> {
     let plain = bully::Config::plain(size, TICKS_PER_UNIT);
     let variants = switches.iter().fold(Variants::none(), |all, one| all.with(*one));
-    let check = Check::with(size, bully::Config { variants, ..plain }).detecting();
+    let check = with::<Bully>(size, bully::Config { variants, ..plain }).detecting();
     check.synchronous(0..=1).initiators([ProcessId(0)])
 }
 
-type Fault = fn(Check<Bully>) -> Check<Bully>;
+type Fault = fn(Among<Bully>) -> Among<Bully>;
 
 /// What becomes of an election under each of the rules, and whether two lead at once on the way.
 /// The ids are those of the live.

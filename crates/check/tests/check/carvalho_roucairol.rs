@@ -6,21 +6,22 @@ use tenure_algorithms::Variants;
 use tenure_algorithms::channel::{Fifo, fifo};
 use tenure_algorithms::mutex::CarvalhoRoucairol;
 use tenure_algorithms::mutex::carvalho_roucairol::{Config, Switch};
-use tenure_check::{Check, Judgement, Manner};
+use tenure_check::{Judgement, Manner};
 use tenure_claims::claims;
 use tenure_core::ProcessId;
 use tenure_core::monitors::{Fencing, Order};
 
+use crate::among::{Among, of, with};
 use crate::catalogue::{holds, safe_and_live, violated};
 use crate::faults::Cell::{Blocked, Fine, Unsafe};
 use crate::faults::cell;
 
-fn check(size: u32) -> Check<CarvalhoRoucairol> {
-    Check::of(size)
+fn check(size: u32) -> Among<CarvalhoRoucairol> {
+    of::<CarvalhoRoucairol>(size)
 }
 
 /// How many states and steps there are, all of them safe and none of them stuck.
-fn explored(check: Check<CarvalhoRoucairol>) -> (u64, u64) {
+fn explored(check: Among<CarvalhoRoucairol>) -> (u64, u64) {
     let report = safe_and_live(check).always(Fencing::new()).run();
     report.assert_holds();
     (report.states, report.transitions)
@@ -40,7 +41,7 @@ fn two_and_three_are_safe_and_live_in_any_order_with_the_known_numbers_of_states
 fn whoever_does_not_ask_again_is_never_served() {
     let config = Config { variants: Variants::none().with(Switch::NoRerequest) };
     for fifo in [true, false] {
-        let check = Check::<CarvalhoRoucairol>::with(3, config.clone());
+        let check = with::<CarvalhoRoucairol>(3, config.clone());
         let check = if fifo { check.fifo() } else { check };
         let report = safe_and_live(check).run();
         assert_eq!(violated(&report, "progress", 4), Manner::Blocked);
@@ -87,7 +88,7 @@ fn a_process_that_is_down_is_missed_only_by_those_who_lack_its_permission() {
 fn over_the_reliable_channel_loss_and_duplication_do_no_harm() {
     let check = |entries: [u32; 2]| {
         let inner = fifo::Config { window: 2, ..fifo::Config::around(Config::default()) };
-        Check::<Fifo<CarvalhoRoucairol>>::with(2, inner).entries(entries).in_flight(2)
+        with::<Fifo<CarvalhoRoucairol>>(2, inner).entries(entries).in_flight(2)
     };
     let report = safe_and_live(check([1, 1]).losing(1).duplicating(1)).run();
     report.assert_holds();

@@ -17,6 +17,8 @@ use tenure_core::monitors::{MutualExclusion, Order};
 use tenure_core::quorum::{Kind, Quorums};
 use tenure_core::{Mutex, Order as channel};
 
+use crate::among::{Among, of, with};
+
 pub(crate) fn safe_and_live<P: Mutex>(check: Check<P>) -> Check<P> {
     check.always(MutualExclusion::new()).progress()
 }
@@ -32,8 +34,8 @@ pub(crate) fn holds(report: &Report, property: &str) {
     assert_eq!(report.of(property), Judgement::Holds, "{report}");
 }
 
-fn central_with(size: u32) -> Check<Central> {
-    Check::with(size, central::Config::default())
+fn central_with(size: u32) -> Among<Central> {
+    with::<Central>(size, central::Config::default())
 }
 
 #[claims("7-C1")]
@@ -58,7 +60,7 @@ fn c2_central_breaks_the_order_of_requests_that_applications_told_each_other_of(
 fn c3_a_duplicate_lets_two_into_central_where_grants_are_not_tagged() {
     let variants = Variants::none().with(central::Switch::UntaggedGrant);
     let config = central::Config { variants, ..central::Config::default() };
-    let check = Check::<Central>::with(3, config).entries([0, 2, 2]).duplicating(1);
+    let check = with::<Central>(3, config).entries([0, 2, 2]).duplicating(1);
     violated(&safe_and_live(check).run(), "mutual-exclusion", 11);
     // Where requests are numbered and grants name theirs, duplicates do no harm (2.1).
     let tagged = central_with(3).entries([0, 2, 2]).duplicating(1);
@@ -68,16 +70,16 @@ fn c3_a_duplicate_lets_two_into_central_where_grants_are_not_tagged() {
 #[claims("7-T1")]
 #[test]
 fn t1_the_ring_breaks_the_order_of_requests_that_applications_told_each_other_of() {
-    let check = Check::<TokenRing>::of(2).application_messages(1).always(Order::new());
+    let check = of::<TokenRing>(2).application_messages(1).always(Order::new());
     violated(&check.run(), "order", 4);
-    let ring = Check::<TokenRing>::of(3).entries(2);
+    let ring = of::<TokenRing>(3).entries(2);
     safe_and_live(ring).run().assert_holds();
 }
 
 #[claims("7-T2")]
 #[test]
 fn t2_a_duplicated_token_lets_two_in() {
-    let check = safe_and_live(Check::<TokenRing>::of(2).duplicating(1)).run();
+    let check = safe_and_live(of::<TokenRing>(2).duplicating(1)).run();
     violated(&check, "mutual-exclusion", 8);
 }
 
@@ -163,8 +165,8 @@ fn l8_lamport_with_unstamped_application_messages_loses_the_order_and_stays_safe
     holds(&report, "mutual-exclusion");
 }
 
-fn ricart_agrawala_with(size: u32, switches: &[ricart_agrawala::Switch]) -> Check<RicartAgrawala> {
-    Check::with(size, ricart_agrawala::Config { variants: all(switches) })
+fn ricart_agrawala_with(size: u32, switches: &[ricart_agrawala::Switch]) -> Among<RicartAgrawala> {
+    with::<RicartAgrawala>(size, ricart_agrawala::Config { variants: all(switches) })
 }
 
 #[claims("7-R1")]
@@ -255,9 +257,9 @@ fn r8_an_untagged_reply_serves_the_next_request() {
     safe_and_live(tagged).run().assert_holds();
 }
 
-fn maekawa_with(kind: Kind, size: u32, switches: &[maekawa::Switch]) -> Check<Maekawa> {
+fn maekawa_with(kind: Kind, size: u32, switches: &[maekawa::Switch]) -> Among<Maekawa> {
     let quorums = Arc::new(Quorums::of(kind, size).expect("there are such quorums"));
-    Check::with(size, maekawa::Config { quorums, variants: all(switches) }).fifo()
+    with::<Maekawa>(size, maekawa::Config { quorums, variants: all(switches) }).fifo()
 }
 
 #[claims("7-M1")]

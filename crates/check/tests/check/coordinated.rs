@@ -5,9 +5,11 @@
 use tenure_algorithms::compose::{Coordinated, MutexOnly, coordinated};
 use tenure_algorithms::election::{Raft, raft};
 use tenure_algorithms::mutex::Times;
-use tenure_check::{Check, Judgement, Report};
+use tenure_check::{Judgement, Report};
 use tenure_core::monitors::MutualExclusion;
 use tenure_core::{Delay, ProcessId, TICKS_PER_UNIT};
+
+use crate::among::with;
 
 type Lock = MutexOnly<Coordinated<Raft>>;
 
@@ -27,7 +29,7 @@ fn parted(times: Option<Times>, entries: [u32; 3]) -> Report {
         ..raft::Config::plain(3, TICKS_PER_UNIT)
     };
     let config = coordinated::Config { election, times };
-    let check = Check::<Lock>::with(3, config).entries(entries).initiators([]);
+    let check = with::<Lock>(3, config).entries(entries).initiators([]);
     let check = check.fifo().detecting().term_max(2).in_flight(2).synchronous(0..=0);
     check.partitioning([ProcessId(0)]).always(MutualExclusion::new()).run()
 }

@@ -12,6 +12,7 @@ use tenure_core::quorum::Kind;
 use tenure_core::tree::Shape;
 use tenure_core::{Mutex, ProcessId};
 
+use crate::among::{Among, of, with};
 use crate::faults::Cell::{self, Blocked, Fine};
 use crate::faults::cell;
 
@@ -42,27 +43,27 @@ const MISSES_NO_IDLE_ONE: [Cell; 4] = [Fine, Blocked, Blocked, Blocked];
 #[claims("5.6-crash-idle", "5.6-crash-waiting", "5.6-crash-inside", "5.6-crash-holder")]
 #[test]
 fn a_crash_is_missed_by_all_where_everybody_is_asked_or_passes_the_token() {
-    let three = |entries: [u32; 3]| Check::<Lamport>::of(3).entries(entries).fifo();
+    let three = |entries: [u32; 3]| of::<Lamport>(3).entries(entries).fifo();
     assert_eq!(row(three), NEEDS_EVERYBODY);
-    let three = |entries: [u32; 3]| Check::<RicartAgrawala>::of(3).entries(entries);
+    let three = |entries: [u32; 3]| of::<RicartAgrawala>(3).entries(entries);
     assert_eq!(row(three), NEEDS_EVERYBODY);
-    let three = |entries: [u32; 3]| Check::<TokenRing>::of(3).entries(entries);
+    let three = |entries: [u32; 3]| of::<TokenRing>(3).entries(entries);
     assert_eq!(row(three), NEEDS_EVERYBODY);
-    let three = |entries: [u32; 3]| Check::<DijkstraRing>::of(3).entries(entries);
+    let three = |entries: [u32; 3]| of::<DijkstraRing>(3).entries(entries);
     assert_eq!(row(|entries| three(entries).fifo().in_flight(1)), NEEDS_EVERYBODY);
 }
 
 #[claims("5.6-crash-idle", "5.6-crash-waiting", "5.6-crash-inside", "5.6-crash-holder")]
 #[test]
 fn a_crash_of_an_idle_one_does_no_harm_where_only_one_has_what_others_need() {
-    let three = |entries: [u32; 3]| Check::<Central>::of(3).entries(entries);
+    let three = |entries: [u32; 3]| of::<Central>(3).entries(entries);
     assert_eq!(row(three), MISSES_NO_IDLE_ONE);
-    let three = |entries: [u32; 3]| Check::<SuzukiKasami>::of(3).entries(entries);
+    let three = |entries: [u32; 3]| of::<SuzukiKasami>(3).entries(entries);
     assert_eq!(row(three), MISSES_NO_IDLE_ONE);
-    let three = |entries: [u32; 3]| Check::<NaimiTrehel>::of(3).entries(entries);
+    let three = |entries: [u32; 3]| of::<NaimiTrehel>(3).entries(entries);
     assert_eq!(row(three), MISSES_NO_IDLE_ONE);
     // P1 and P2 hold the permissions of P3 from the start, and P3 never asks for them.
-    let three = |entries: [u32; 3]| Check::<CarvalhoRoucairol>::of(3).entries(entries);
+    let three = |entries: [u32; 3]| of::<CarvalhoRoucairol>(3).entries(entries);
     assert_eq!(row(three), MISSES_NO_IDLE_ONE);
 }
 
@@ -70,7 +71,7 @@ fn a_crash_of_an_idle_one_does_no_harm_where_only_one_has_what_others_need() {
 #[test]
 fn on_a_tree_an_idle_leaf_is_not_missed_and_one_between_is() {
     let tree = |shape, entries: [u32; 3]| {
-        Check::<Raymond>::with(3, raymond::Config::of(shape, 3)).entries(entries)
+        with::<Raymond>(3, raymond::Config::of(shape, 3)).entries(entries)
     };
     assert_eq!(row(|entries| tree(Shape::Star, entries)), MISSES_NO_IDLE_ONE);
     assert_eq!(row(|entries| tree(Shape::Path, entries)), MISSES_NO_IDLE_ONE);
@@ -82,7 +83,7 @@ fn on_a_tree_an_idle_leaf_is_not_missed_and_one_between_is() {
 fn a_quorum_misses_its_members_and_nobody_else() {
     let pairs = |entries: [u32; 3]| {
         let config = maekawa::Config::of(Kind::Pairs, 3).expect("there are pairs");
-        Check::<Maekawa>::with(3, config).entries(entries).fifo()
+        with::<Maekawa>(3, config).entries(entries).fifo()
     };
     // P1's quorum is P1 and P2, P2's is P2 and P3, P3's is P3 and P1.
     assert_eq!(row(pairs), NEEDS_EVERYBODY);
@@ -92,7 +93,7 @@ fn a_quorum_misses_its_members_and_nobody_else() {
 
 #[test]
 fn two_tokens_do_not_survive_the_process_that_has_one() {
-    let two = |entries: [u32; 2]| Check::<MisraRing>::of(2).entries(entries).fifo();
+    let two = |entries: [u32; 2]| of::<MisraRing>(2).entries(entries).fifo();
     assert_eq!(idle(two([1, 0]), 1), Blocked);
     assert_eq!(idle(two([0, 1]), 0), Blocked);
     for moment in [Moment::Waiting, Moment::Inside] {
@@ -104,10 +105,10 @@ fn two_tokens_do_not_survive_the_process_that_has_one() {
 fn of_two_places_a_crash_takes_one_and_the_others_go_on() {
     let places = |most| {
         let config = k_mutex::Config::at_most(std::num::NonZeroU32::new(most).unwrap());
-        move |entries: [u32; 3]| Check::<KMutex>::with(3, config.clone()).entries(entries).fifo()
+        move |entries: [u32; 3]| with::<KMutex>(3, config.clone()).entries(entries).fifo()
     };
     assert_eq!(row(places(1)), NEEDS_EVERYBODY);
-    let goes_on = |check: Check<KMutex>| {
+    let goes_on = |check: Among<KMutex>| {
         let check = check.crashing(1).always(MutualExclusion::at_most(2)).progress();
         check.run().assert_holds();
     };
@@ -120,11 +121,11 @@ fn of_two_places_a_crash_takes_one_and_the_others_go_on() {
 /// The restrictions restrict: without them, the first of these is blocked by its coordinator.
 #[test]
 fn crashes_happen_where_and_when_they_are_allowed_and_nowhere_else() {
-    let one = || Check::<Central>::of(3).entries([0, 1, 0]).crashing(1);
+    let one = || of::<Central>(3).entries([0, 1, 0]).crashing(1);
     assert_eq!(cell(one()), Blocked);
     assert_eq!(cell(one().crashing_at([ProcessId(1)])), Fine, "nobody else waits");
     assert_eq!(cell(one().crashing_while(Moment::Inside)), Fine, "nobody else waits");
-    let two = || Check::<Central>::of(3).entries([0, 1, 1]).crashing(1);
+    let two = || of::<Central>(3).entries([0, 1, 1]).crashing(1);
     let report = two().crashing_while(Moment::Inside).progress().run();
     let steps = report.counterexample("progress").expect("P3 is never served").steps();
     let known = [
@@ -141,7 +142,7 @@ fn crashes_happen_where_and_when_they_are_allowed_and_nowhere_else() {
 
 #[test]
 fn a_crash_of_a_stranger_is_refused() {
-    let stranger = Check::<Central>::of(2).crashing(1).crashing_at([ProcessId(2)]);
+    let stranger = of::<Central>(2).crashing(1).crashing_at([ProcessId(2)]);
     let refused = stranger.try_run().expect_err("it does not exist");
     assert_eq!(refused, Refusal::Stranger { process: ProcessId(2), size: 2 });
 }

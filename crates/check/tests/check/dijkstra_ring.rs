@@ -4,15 +4,17 @@
 
 use tenure_algorithms::mutex::DijkstraRing;
 use tenure_algorithms::mutex::dijkstra_ring::{Config, State};
-use tenure_check::{Check, Judgement, Report};
+use tenure_check::{Judgement, Report};
 use tenure_core::monitors::{Bypass, MutualExclusion};
 
-fn judged(check: Check<DijkstraRing>) -> Report {
+use crate::among::{Among, of, with};
+
+fn judged(check: Among<DijkstraRing>) -> Report {
     check.always(MutualExclusion::new()).progress().run()
 }
 
-fn check(size: u32) -> Check<DijkstraRing> {
-    Check::<DijkstraRing>::of(size).fifo().in_flight(1)
+fn check(size: u32) -> Among<DijkstraRing> {
+    of::<DijkstraRing>(size).fifo().in_flight(1)
 }
 
 #[test]
@@ -27,7 +29,7 @@ fn a_converged_ring_is_safe_and_live_and_nobody_is_passed_twice() {
 #[test]
 fn a_lost_and_a_duplicated_message_do_no_harm() {
     judged(check(2).losing(1)).assert_holds();
-    judged(Check::<DijkstraRing>::of(2).fifo().in_flight(2).duplicating(1)).assert_holds();
+    judged(of::<DijkstraRing>(2).fifo().in_flight(2).duplicating(1)).assert_holds();
 }
 
 #[test]
@@ -43,7 +45,7 @@ fn a_crash_breaks_the_ring_and_one_that_comes_back_makes_it_converge_again() {
 fn a_start_that_is_not_converged_lets_two_in_and_still_serves_everybody() {
     let start = [State { own: 0, left: 0 }, State { own: 1, left: 0 }];
     let config = Config { start: start.into(), ..Config::default() };
-    let report = judged(Check::<DijkstraRing>::with(2, config).fifo().in_flight(1));
+    let report = judged(with::<DijkstraRing>(2, config).fifo().in_flight(1));
     assert_eq!(report.of("mutual-exclusion"), Judgement::Violated, "{report}");
     assert_eq!(report.of("progress"), Judgement::Holds, "{report}");
 }

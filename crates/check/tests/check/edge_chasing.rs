@@ -17,6 +17,7 @@ use tenure_claims::claims;
 use tenure_core::monitors::Fencing;
 use tenure_core::{Algorithm, Mutex};
 
+use crate::among;
 use crate::catalogue::{holds, safe_and_live, violated};
 
 fn check(size: u32) -> Check<EdgeChasing> {
@@ -98,7 +99,7 @@ fn a_lost_message_blocks_and_lets_nobody_in() {
 #[test]
 fn over_the_reliable_channel_a_loss_and_a_duplicate_do_no_harm() {
     let config = fifo::Config { window: 2, ..fifo::Config::around(Config::default()) };
-    let check = Check::<Fifo<EdgeChasing>>::with(2, config).entries([1, 0]).in_flight(2);
+    let check = among::with::<Fifo<EdgeChasing>>(2, config).entries([1, 0]).in_flight(2);
     safe_and_live(check.losing(1).duplicating(1)).run().assert_holds();
 }
 

@@ -10,6 +10,7 @@ use tenure_claims::claims;
 use tenure_core::monitors::{Agreement, OneLeader, Scope, Validity};
 use tenure_core::{Algorithm, Election, ProcessId, Rank, TICKS_PER_UNIT};
 
+use crate::among::{Among, with};
 use crate::catalogue::{holds, violated};
 
 pub(crate) fn ranks(ids: &[u32]) -> Arc<[Rank]> {
@@ -21,9 +22,9 @@ pub(crate) fn judged<P: Election>(check: Check<P>, ids: &[u32]) -> Check<P> {
     check.in_the_end(Agreement::new()).in_the_end(validity).progress()
 }
 
-fn chang_roberts(ids: &[u32], switches: Variants<chang_roberts::Switch>) -> Check<ChangRoberts> {
+fn chang_roberts(ids: &[u32], switches: Variants<chang_roberts::Switch>) -> Among<ChangRoberts> {
     let config = chang_roberts::Config::of(ranks(ids), switches);
-    Check::with(ids.len() as u32, config)
+    with::<ChangRoberts>(ids.len() as u32, config)
 }
 
 #[claims("7-CR-LE")]
@@ -52,11 +53,11 @@ fn hirschberg_sinclair_elects_the_largest() {
     judged(hirschberg_sinclair(&[2, 3, 1]).fifo(), &[2, 3, 1]).run().assert_holds();
 }
 
-fn bully(size: u32, switches: &[bully::Switch]) -> Check<Bully> {
+fn bully(size: u32, switches: &[bully::Switch]) -> Among<Bully> {
     let plain = bully::Config::plain(size, TICKS_PER_UNIT);
     let variants =
         switches.iter().fold(Variants::none(), |variants, switch| variants.with(*switch));
-    Check::with(size, bully::Config { variants, ..plain }).detecting()
+    with::<Bully>(size, bully::Config { variants, ..plain }).detecting()
 }
 
 #[claims("7-B1")]
@@ -120,10 +121,10 @@ fn the_column_of_chang_and_roberts() {
     }
 }
 
-fn hirschberg_sinclair(ids: &[u32]) -> Check<HirschbergSinclair> {
+fn hirschberg_sinclair(ids: &[u32]) -> Among<HirschbergSinclair> {
     let ranks = ranks(ids);
     let config = tenure_algorithms::election::hirschberg_sinclair::Config::of(ranks);
-    Check::with(ids.len() as u32, config)
+    with::<HirschbergSinclair>(ids.len() as u32, config)
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! fault does to a lock that is not made for it.
 
 use tenure_algorithms::Variants;
+use tenure_algorithms::catalogue::Member;
 use tenure_algorithms::channel::{Fifo, fifo};
 use tenure_algorithms::mutex::{
     CarvalhoRoucairol, Central, Lamport, Maekawa, NaimiTrehel, Raymond, RicartAgrawala,
@@ -14,6 +15,7 @@ use tenure_core::quorum::Kind;
 use tenure_core::tree::Shape;
 use tenure_core::{Mutex, ProcessId};
 
+use crate::among::{Among, of, with};
 use crate::symmetry::Desk;
 
 /// What the matrix says of a cell.
@@ -36,31 +38,31 @@ pub(crate) fn cell<P: Mutex>(check: Check<P>) -> Cell {
     }
 }
 
-fn central(entries: [u32; 3]) -> Check<Central> {
-    Check::<Central>::of(3).entries(entries)
+fn central(entries: [u32; 3]) -> Among<Central> {
+    of::<Central>(3).entries(entries)
 }
 
-fn untagged_central(entries: [u32; 3]) -> Check<Central> {
+fn untagged_central(entries: [u32; 3]) -> Among<Central> {
     let variants = Variants::none().with(central::Switch::UntaggedGrant);
     let config = central::Config { variants, ..central::Config::default() };
-    Check::with(3, config).entries(entries)
+    with::<Central>(3, config).entries(entries)
 }
 
-fn ring() -> Check<TokenRing> {
-    Check::<TokenRing>::of(2)
+fn ring() -> Among<TokenRing> {
+    of::<TokenRing>(2)
 }
 
-fn maekawa(size: u32, entries: [u32; 3]) -> Check<Maekawa> {
+fn maekawa(size: u32, entries: [u32; 3]) -> Among<Maekawa> {
     let config = maekawa::Config::of(Kind::Pairs, size).expect("there are pairs");
-    Check::with(size, config).entries(entries)
+    with::<Maekawa>(size, config).entries(entries)
 }
 
-fn lamport(entries: [u32; 2]) -> Check<Lamport> {
-    Check::<Lamport>::of(2).entries(entries)
+fn lamport(entries: [u32; 2]) -> Among<Lamport> {
+    of::<Lamport>(2).entries(entries)
 }
 
-fn ricart_agrawala(entries: [u32; 2]) -> Check<RicartAgrawala> {
-    Check::<RicartAgrawala>::of(2).entries(entries)
+fn ricart_agrawala(entries: [u32; 2]) -> Among<RicartAgrawala> {
+    of::<RicartAgrawala>(2).entries(entries)
 }
 
 #[claims("5.6-loss")]
@@ -90,7 +92,7 @@ fn a_duplicated_message_lets_two_in_where_messages_do_not_name_their_request() {
     assert_eq!(cell(lamport([1, 1]).fifo().duplicating(1)), Fine);
     assert_eq!(cell(lamport([1, 1]).duplicating(1)), Unsafe);
     assert_eq!(cell(ricart_agrawala([2, 2]).duplicating(2)), Fine);
-    let three = Check::<RicartAgrawala>::of(3).entries([2, 1, 1]).fifo();
+    let three = of::<RicartAgrawala>(3).entries([2, 1, 1]).fifo();
     assert_eq!(cell(three.duplicating(1)), Fine);
 }
 
@@ -116,7 +118,7 @@ fn the_column_of_a_bare_counter() {
     let check = |entries: &[u32]| {
         let size = entries.len() as u32;
         let entries: Vec<Entries> = entries.iter().copied().map(Entries::AtMost).collect();
-        Check::<RicartAgrawala>::with(size, ricart_agrawala::Config { variants }).entries(entries)
+        with::<RicartAgrawala>(size, ricart_agrawala::Config { variants }).entries(entries)
     };
     assert_eq!(cell(check(&[1, 1, 1]).fifo()), Fine);
     assert_eq!(cell(check(&[1, 1, 1])), Fine);
@@ -151,8 +153,8 @@ fn whoever_crashes_inside_or_waiting_blocks_all_who_wait() {
     // One asks, may crash at any moment, and only then the other asks: see who is blocked.
     for (blocked, check) in [
         (Blocked, cell(central([0, 1, 1]).crashing(1))),
-        (Blocked, cell(Check::<Lamport>::of(3).entries([1, 1, 0]).fifo().crashing(1))),
-        (Blocked, cell(Check::<RicartAgrawala>::of(3).entries([1, 1, 0]).crashing(1))),
+        (Blocked, cell(of::<Lamport>(3).entries([1, 1, 0]).fifo().crashing(1))),
+        (Blocked, cell(of::<RicartAgrawala>(3).entries([1, 1, 0]).crashing(1))),
         (Blocked, cell(maekawa(3, [1, 1, 0]).crashing(1))),
     ] {
         assert_eq!(check, blocked);
@@ -176,11 +178,11 @@ fn a_partition_blocks_all_but_the_side_that_has_what_it_needs() {
     // The last one is cut off; only the first two ask.
     assert_eq!(cell(central([0, 1, 0]).partitioning(cut(2))), Fine);
     assert_eq!(cell(central([0, 1, 1]).partitioning(cut(2))), Blocked);
-    let ring = Check::<TokenRing>::of(3).entries([1, 1, 0]);
+    let ring = of::<TokenRing>(3).entries([1, 1, 0]);
     assert_eq!(cell(ring.partitioning(cut(2))), Blocked);
-    let lamport = Check::<Lamport>::of(3).entries([1, 1, 0]).fifo();
+    let lamport = of::<Lamport>(3).entries([1, 1, 0]).fifo();
     assert_eq!(cell(lamport.partitioning(cut(2))), Blocked);
-    let ricart_agrawala = Check::<RicartAgrawala>::of(3).entries([1, 1, 0]);
+    let ricart_agrawala = of::<RicartAgrawala>(3).entries([1, 1, 0]);
     assert_eq!(cell(ricart_agrawala.partitioning(cut(2))), Blocked);
     // P1's quorum is P1 and P2: it is on one side as a whole. P2's is not.
     assert_eq!(cell(maekawa(3, [1, 0, 0]).partitioning(cut(2))), Fine);
@@ -197,13 +199,13 @@ fn a_partition_leaves_a_token_to_those_who_are_with_it() {
         };
         [cut([1, 1, 0], 2), cut([1, 0, 0], 0), cut([0, 1, 1], 0)]
     }
-    assert_eq!(cut(|| Check::<SuzukiKasami>::of(3)), [Fine, Fine, Blocked]);
-    assert_eq!(cut(|| Check::<NaimiTrehel>::of(3)), [Fine, Fine, Blocked]);
-    let raymond = |shape| move || Check::<Raymond>::with(3, raymond::Config::of(shape, 3));
+    assert_eq!(cut(|| of::<SuzukiKasami>(3)), [Fine, Fine, Blocked]);
+    assert_eq!(cut(|| of::<NaimiTrehel>(3)), [Fine, Fine, Blocked]);
+    let raymond = |shape| move || with::<Raymond>(3, raymond::Config::of(shape, 3));
     assert_eq!(cut(raymond(Shape::Star)), [Fine, Fine, Blocked]);
     assert_eq!(cut(raymond(Shape::Path)), [Fine, Fine, Blocked]);
     // Permissions are on both sides: whoever lacks one that is beyond never gets it.
-    assert_eq!(cut(|| Check::<CarvalhoRoucairol>::of(3)), [Fine, Fine, Blocked]);
+    assert_eq!(cut(|| of::<CarvalhoRoucairol>(3)), [Fine, Fine, Blocked]);
 }
 
 #[test]
@@ -219,16 +221,16 @@ fn the_column_of_maekawa() {
     assert_eq!(cell(maekawa(3, [1, 1, 1]).duplicating(1)), Fine);
 }
 
-fn over_fifo(entries: [u32; 2]) -> Check<Fifo<RicartAgrawala>> {
+fn over_fifo(entries: [u32; 2]) -> Among<Fifo<RicartAgrawala>> {
     let inner = tenure_algorithms::mutex::ricart_agrawala::Config::default();
-    Check::with(2, fifo::Config { window: 2, ..fifo::Config::around(inner) })
+    with::<Fifo<RicartAgrawala>>(2, fifo::Config { window: 2, ..fifo::Config::around(inner) })
         .entries(entries)
         .in_flight(2)
 }
 
 #[test]
 fn over_the_reliable_channel_loss_and_duplication_do_no_harm() {
-    let report = |check: Check<Fifo<RicartAgrawala>>| -> Report {
+    let report = |check: Among<Fifo<RicartAgrawala>>| -> Report {
         check.always(MutualExclusion::new()).progress().run()
     };
     let lossy = report(over_fifo([1, 1]).fifo().losing(1));
@@ -242,10 +244,13 @@ fn over_the_reliable_channel_loss_and_duplication_do_no_harm() {
 /// token would go round for ever, under ever higher numbers of the channel.)
 #[test]
 fn over_the_reliable_channel_the_rows_of_order_loss_and_duplication_are_fine() {
-    fn over<P: Mutex>(inner: P::Config) -> [Cell; 2] {
+    fn over<P: Mutex>(inner: P::Config) -> [Cell; 2]
+    where
+        Fifo<P>: Member<Config = fifo::Config<P::Config>> + Mutex,
+    {
         [([0, 1], 2), ([1, 1], 1)].map(|(entries, room)| {
             let config = fifo::Config { window: 1, ..fifo::Config::around(inner.clone()) };
-            let check = Check::<Fifo<P>>::with(2, config).entries(entries).in_flight(room);
+            let check = with::<Fifo<P>>(2, config).entries(entries).in_flight(room);
             cell(check.losing(1).duplicating(1))
         })
     }

@@ -16,6 +16,7 @@ use tenure_core::quorum::Kind;
 use tenure_core::tree::Shape;
 use tenure_core::{Mutex, ProcessId, TICKS_PER_UNIT};
 
+use crate::among::{Among, of, with};
 use crate::elections::ranks;
 use searches::search::Links::{AnyOrder, InOrder};
 use searches::search::{Process, count};
@@ -55,11 +56,11 @@ fn agree<P: Mutex, S: Process>(
 
 #[test]
 fn token_algorithms_have_as_many_worlds_and_steps_as_their_papers_told_once_more() {
-    agree("suzuki-kasami", Check::<SuzukiKasami>::of, suzuki_kasami::sites);
-    agree("token-ring", Check::<TokenRing>::of, token_ring::sites);
-    agree("naimi-trehel", Check::<NaimiTrehel>::of, naimi_trehel::sites);
+    agree("suzuki-kasami", of::<SuzukiKasami>, suzuki_kasami::sites);
+    agree("token-ring", of::<TokenRing>, token_ring::sites);
+    agree("naimi-trehel", of::<NaimiTrehel>, naimi_trehel::sites);
     let raymond_on =
-        |shape| move |size| Check::<Raymond>::with(size, tree_of_tokens::Config::of(shape, size));
+        |shape| move |size| with::<Raymond>(size, tree_of_tokens::Config::of(shape, size));
     agree("raymond, star", raymond_on(Shape::Star), |wishes| raymond::sites(wishes, |_| 0));
     agree("raymond, path", raymond_on(Shape::Path), |wishes| raymond::sites(wishes, |me| me - 1));
 }
@@ -67,7 +68,7 @@ fn token_algorithms_have_as_many_worlds_and_steps_as_their_papers_told_once_more
 #[test]
 fn ricart_and_agrawala_have_as_many_worlds_and_steps_as_in_1981() {
     let variants = Variants::none().with(ra::Switch::Reference);
-    let check = |size| Check::<RicartAgrawala>::with(size, ra::Config { variants });
+    let check = |size| with::<RicartAgrawala>(size, ra::Config { variants });
     agree("ricart-agrawala", check, ricart_agrawala::sites);
     let theirs = count(ricart_agrawala::sites(&[2, 2, 2]), InOrder);
     assert_eq!(checked(check(3).fifo(), &[2, 2, 2]), theirs);
@@ -77,7 +78,7 @@ fn ricart_and_agrawala_have_as_many_worlds_and_steps_as_in_1981() {
 fn lamport_has_as_many_worlds_and_steps_as_in_1978() {
     for wishes in [&[1, 1][..], &[2, 2], &[3, 2], &[1, 1, 0], &[2, 1, 0]] {
         let theirs = count(lamport::sites(wishes), InOrder);
-        let check = Check::<Lamport>::of(size(wishes)).fifo();
+        let check = of::<Lamport>(size(wishes)).fifo();
         assert_eq!(checked(check, wishes), theirs, "entries {wishes:?}");
     }
 }
@@ -86,25 +87,25 @@ fn lamport_has_as_many_worlds_and_steps_as_in_1978() {
 #[ignore = "some seconds: 167 334 worlds, kept in full"]
 fn lamport_has_as_many_worlds_and_steps_where_three_enter() {
     let theirs = count(lamport::sites(&[1, 1, 1]), InOrder);
-    assert_eq!(checked(Check::<Lamport>::of(3).fifo(), &[1, 1, 1]), theirs);
+    assert_eq!(checked(of::<Lamport>(3).fifo(), &[1, 1, 1]), theirs);
 }
 
 #[test]
 fn chang_and_roberts_have_as_many_worlds_and_steps_as_in_1979() {
     for ids in [&[1, 2][..], &[1, 2, 3], &[3, 2, 1], &[2, 4, 1, 3]] {
         let config = ring::Config::of(ranks(ids), Variants::none());
-        let check = Check::<ChangRoberts>::with(size(ids), config).fifo();
+        let check = with::<ChangRoberts>(size(ids), config).fifo();
         let ours = found(&check.in_the_end(Agreement::new()).progress().run());
         assert_eq!(ours, count(chang_roberts::sites(ids), InOrder), "ring {ids:?}");
     }
 }
 
 /// Maekawa's votes in quorums of one kind, as Tenure has them, and the same lists.
-fn voting(kind: Kind, size: u32, variants: Variants<votes::Switch>) -> (Check<Maekawa>, Lists) {
+fn voting(kind: Kind, size: u32, variants: Variants<votes::Switch>) -> (Among<Maekawa>, Lists) {
     let plain = votes::Config::of(kind, size).expect("there are such quorums");
     let of = |at| plain.quorums.quorum(ProcessId(at)).iter().map(ProcessId::index).collect();
     let lists = (0..size).map(of).collect();
-    (Check::with(size, votes::Config { variants, ..plain }).fifo(), lists)
+    (with::<Maekawa>(size, votes::Config { variants, ..plain }).fifo(), lists)
 }
 
 /// By process, its quorum.
@@ -134,7 +135,7 @@ fn the_bully_has_as_many_worlds_and_steps_as_in_1982_whatever_the_timeouts() {
         [(2, 2, AnyOrder), (2, 2, InOrder), (2, 3, AnyOrder), (3, 1, AnyOrder), (3, 1, InOrder)]
     {
         let config = garcia::Config::plain(size, TICKS_PER_UNIT);
-        let check = Check::<Bully>::with(size, config).in_flight(64).term_max(most).progress();
+        let check = with::<Bully>(size, config).in_flight(64).term_max(most).progress();
         let ours = found(&if order == InOrder { check.fifo() } else { check }.run());
         let theirs = count(bully::sites(size as usize, most), order);
         assert_eq!(ours, theirs, "{size}, numbers up to {most}, {order:?}");
@@ -146,7 +147,7 @@ fn the_bully_has_as_many_worlds_and_steps_as_in_1982_whatever_the_timeouts() {
 fn a_search_that_leaves_a_rule_out_has_another_number_of_worlds() {
     let unmarked = Variants::none().with(ring::Switch::UnmarkedForward);
     let config = ring::Config::of(ranks(&[1, 2, 3]), unmarked);
-    let check = Check::<ChangRoberts>::with(3, config).fifo();
+    let check = with::<ChangRoberts>(3, config).fifo();
     let ours = found(&check.in_the_end(Agreement::new()).progress().run());
     assert_ne!(ours, count(chang_roberts::sites(&[1, 2, 3]), InOrder));
 }

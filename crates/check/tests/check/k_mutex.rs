@@ -7,18 +7,20 @@ use std::num::NonZeroU32;
 use tenure_algorithms::Variants;
 use tenure_algorithms::channel::{Fifo, fifo};
 use tenure_algorithms::mutex::{KMutex, k_mutex};
-use tenure_check::{Check, Judgement, Report};
+use tenure_check::{Judgement, Report};
 use tenure_core::monitors::MutualExclusion;
+
+use crate::among::{Among, with};
 
 fn config(most: u32) -> k_mutex::Config {
     k_mutex::Config::at_most(NonZeroU32::new(most).unwrap())
 }
 
-fn check(size: u32, most: u32) -> Check<KMutex> {
-    Check::with(size, config(most))
+fn check(size: u32, most: u32) -> Among<KMutex> {
+    with::<KMutex>(size, config(most))
 }
 
-fn judged(check: Check<KMutex>, most: u32) -> Report {
+fn judged(check: Among<KMutex>, most: u32) -> Report {
     check.always(MutualExclusion::at_most(most)).progress().run()
 }
 
@@ -47,7 +49,7 @@ fn mutual_exclusion_does_not_hold_and_two_requests_with_their_replies_show_it() 
 #[test]
 fn a_surplus_reply_that_serves_the_next_request_lets_three_in() {
     let variants = Variants::none().with(k_mutex::Switch::UntaggedReply);
-    let wrong = Check::<KMutex>::with(3, k_mutex::Config { variants, ..config(2) });
+    let wrong = with::<KMutex>(3, k_mutex::Config { variants, ..config(2) });
     let report = judged(wrong.entries([2, 1, 1]).fifo(), 2);
     assert_eq!(report.of("at-most-k"), Judgement::Violated, "{report}");
 }
@@ -69,7 +71,7 @@ fn one_crash_leaves_k_minus_one_places() {
 #[test]
 fn over_the_reliable_channel_a_loss_and_a_duplicate_do_no_harm() {
     let config = fifo::Config { window: 2, ..fifo::Config::around(config(1)) };
-    let check = Check::<Fifo<KMutex>>::with(2, config).entries([1, 0]).in_flight(2);
+    let check = with::<Fifo<KMutex>>(2, config).entries([1, 0]).in_flight(2);
     let check = check.losing(1).duplicating(1);
     check.always(MutualExclusion::new()).progress().run().assert_holds();
 }

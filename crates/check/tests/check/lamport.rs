@@ -2,9 +2,10 @@
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::mutex::{Lamport, lamport};
-use tenure_check::{Check, Entries, Judgement, Manner};
+use tenure_check::{Entries, Judgement, Manner};
 use tenure_core::monitors::{Fencing, MutualExclusion};
 
+use crate::among::{Among, with};
 use crate::verdicts::verdicts;
 
 const SWITCHES: [Option<lamport::Switch>; 8] = [
@@ -18,9 +19,9 @@ const SWITCHES: [Option<lamport::Switch>; 8] = [
     Some(lamport::Switch::ReplyFromAll),
 ];
 
-fn lamport(size: u32, switch: Option<lamport::Switch>) -> Check<Lamport> {
+fn lamport(size: u32, switch: Option<lamport::Switch>) -> Among<Lamport> {
     let variants = switch.into_iter().fold(Variants::none(), Variants::with);
-    let check = Check::with(size, lamport::Config { variants });
+    let check = with::<Lamport>(size, lamport::Config { variants });
     check.always(MutualExclusion::new()).progress()
 }
 

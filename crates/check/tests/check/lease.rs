@@ -8,9 +8,11 @@ use tenure_algorithms::Variants;
 use tenure_algorithms::mutex::lease::{Config, Switch};
 use tenure_algorithms::mutex::{Lease, Times};
 use tenure_algorithms::reduction::ElectionFromMutex;
-use tenure_check::{Check, Checkable, Judgement};
+use tenure_check::{Check, Judgement};
 use tenure_core::monitors::{Fencing, MutualExclusion, OneLeader, Scope};
-use tenure_core::{Mutex, ProcessId, Protocol, TICKS_PER_UNIT};
+use tenure_core::{Mutex, ProcessId, TICKS_PER_UNIT};
+
+use crate::among::{Among, with};
 
 fn config(switches: &[Switch]) -> Config {
     let variants = switches.iter().fold(Variants::none(), |all, one| all.with(*one));
@@ -19,18 +21,15 @@ fn config(switches: &[Switch]) -> Config {
 }
 
 /// Time passes for all alike.
-fn timed<P>(size: u32, config: P::Config, latency: RangeInclusive<u32>) -> Check<P>
-where
-    P: Protocol + Checkable,
-{
-    Check::with(size, config).synchronous(latency)
+fn timed(size: u32, config: Config, latency: RangeInclusive<u32>) -> Among<Lease> {
+    with::<Lease>(size, config).synchronous(latency)
 }
 
 fn exclusive<P: Mutex>(check: Check<P>) -> Check<P> {
     check.always(MutualExclusion::new()).always(Fencing::new())
 }
 
-fn two(switches: &[Switch]) -> Check<Lease> {
+fn two(switches: &[Switch]) -> Among<Lease> {
     exclusive(timed(2, config(switches), 0..=1))
 }
 
@@ -50,7 +49,7 @@ fn nor_are_they_where_one_is_cut_off_or_crashes_and_comes_back() {
 
 #[test]
 fn nor_are_two_of_three() {
-    let three = || exclusive(timed::<Lease>(3, config(&[]), 0..=1)).entries([0, 1, 1]);
+    let three = || exclusive(timed(3, config(&[]), 0..=1)).entries([0, 1, 1]);
     three().partitioning(P2).run().assert_holds();
     three().crashing(1).recovering(1).run().assert_holds();
 }
@@ -59,9 +58,7 @@ fn nor_are_two_of_three() {
 #[test]
 fn without_one_of_its_rules_two_are_inside() {
     use Switch::{DeadlineFromAnswer, ForgottenGrants, Impatient, NoMargin, RenewalIgnored};
-    let group = |size, switch| {
-        timed::<Lease>(size, config(&[switch]), 0..=1).always(MutualExclusion::new())
-    };
+    let group = |size, switch| timed(size, config(&[switch]), 0..=1).always(MutualExclusion::new());
     let found = [
         group(2, DeadlineFromAnswer).partitioning(P2).run(),
         group(2, NoMargin).partitioning(P2).run(),
@@ -79,7 +76,7 @@ fn without_one_of_its_rules_two_are_inside() {
 /// Where timers fire at any time, a holder may be stopped: it wakes up inside, and believes it.
 #[test]
 fn whoever_is_stopped_inside_is_one_of_two_when_it_wakes_up() {
-    let check = Check::<Lease>::with(2, config(&[])).always(MutualExclusion::new());
+    let check = with::<Lease>(2, config(&[])).always(MutualExclusion::new());
     let report = check.in_flight(2).run();
     assert_eq!(report.of("mutual-exclusion"), Judgement::Violated, "{report}");
 }
@@ -88,7 +85,7 @@ fn whoever_is_stopped_inside_is_one_of_two_when_it_wakes_up() {
 #[test]
 fn whoever_leads_by_a_lease_is_out_of_office_before_another_is_in() {
     let office = |switches: &[Switch]| {
-        let check = timed::<ElectionFromMutex<Lease>>(2, config(switches), 0..=1);
+        let check = with::<ElectionFromMutex<Lease>>(2, config(switches)).synchronous(0..=1);
         check.always(OneLeader::new(Scope::Overall)).partitioning(P2).run()
     };
     office(&[]).assert_holds();

@@ -7,22 +7,24 @@
 use tenure_algorithms::Variants;
 use tenure_algorithms::mutex::Leased;
 use tenure_algorithms::mutex::leased::{Config, Switch};
-use tenure_check::{Check, Judgement};
+use tenure_check::Judgement;
 use tenure_core::monitors::{Fencing, MutualExclusion};
 use tenure_core::{ProcessId, TICKS_PER_UNIT};
 use tenure_sim::{Configs, Settings, Simulation};
 use tenure_trace::{Action, Course, Header, Kind, Record, Service, Source, merge_files};
 
+use crate::among::{Among, with};
+
 /// Two, of whom the first is the service, where time passes for all alike.
-fn two(switches: &[Switch]) -> Check<Leased> {
+fn two(switches: &[Switch]) -> Among<Leased> {
     exclusive(switches).always(Fencing::new())
 }
 
 /// Of whom nothing is asked but that.
-fn exclusive(switches: &[Switch]) -> Check<Leased> {
+fn exclusive(switches: &[Switch]) -> Among<Leased> {
     let variants = switches.iter().fold(Variants::none(), |all, one| all.with(*one));
     let config = Config { rounds: 1, variants, ..Config::plain(TICKS_PER_UNIT) };
-    Check::with(2, config).synchronous(0..=1).always(MutualExclusion::new())
+    with::<Leased>(2, config).synchronous(0..=1).always(MutualExclusion::new())
 }
 
 const P2: [ProcessId; 1] = [ProcessId(1)];
@@ -84,7 +86,7 @@ fn a_counterexample_in_which_something_is_drawn_happens_again_in_every_engine() 
     let nodes =
         tenure_runtime::follow::<Leased>(&course, |_| config.clone(), folder.path(), &header);
     let nodes = merge_files(nodes.expect("each step is possible")).expect("traces of one run");
-    let checker = Check::<Leased>::with(2, config.clone()).follow(&course);
+    let checker = with::<Leased>(2, config.clone()).follow(&course);
     let file = folder.path().join("simulated.ndjson");
     let to = std::fs::File::create(&file).expect("a file");
     let simulation = Simulation::<Leased>::new(Configs::Shared(config), Settings::new(2));
@@ -108,7 +110,7 @@ fn a_counterexample_in_which_something_is_drawn_happens_again_in_every_engine() 
     assert_ne!(other, course, "something is drawn");
     let variants = Variants::none().with(Switch::DeadlineFromAnswer);
     let config = Config { rounds: 1, variants, ..Config::plain(TICKS_PER_UNIT) };
-    assert!(Check::<Leased>::with(2, config).follow(&other).is_err());
+    assert!(with::<Leased>(2, config).follow(&other).is_err());
 }
 
 #[test]

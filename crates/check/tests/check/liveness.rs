@@ -9,6 +9,7 @@ use tenure_core::monitors::{Fencing, MutualExclusion};
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{Algorithm, Card, Effects, Fence, Group, ProcessId, Protocol, labelled};
 
+use crate::among::{Among, of};
 use crate::textbook::{Mistake, Textbook};
 
 /// A coordinator (P1) that serves whoever it prefers: always the smallest that waits.
@@ -102,7 +103,7 @@ fn with_finitely_many_requests_even_favourites_serve_everybody() {
 
 #[test]
 fn nobody_starves_on_a_ring_although_the_token_circles_for_ever() {
-    Check::<TokenRing>::of(3).entries(2).progress().run().assert_holds();
+    of::<TokenRing>(3).entries(2).progress().run().assert_holds();
 }
 
 #[test]
@@ -115,8 +116,8 @@ fn with_endless_requests_the_textbook_lets_nobody_starve() {
 
 #[test]
 fn with_endless_requests_nobody_starves_in_the_algorithm_that_ships() {
-    let check = || Check::<RicartAgrawala>::of(3).entries(Entries::Unbounded).rebasing();
-    let judged = |check: Check<RicartAgrawala>| {
+    let check = || of::<RicartAgrawala>(3).entries(Entries::Unbounded).rebasing();
+    let judged = |check: Among<RicartAgrawala>| {
         check.always(MutualExclusion::new()).always(Fencing::new()).progress().run()
     };
     judged(check().fifo()).assert_holds();
@@ -149,11 +150,11 @@ fn a_deadlock_of_two_is_told_from_one_that_is_blocked() {
 
 #[test]
 fn the_bypass_bound_is_that_of_the_catalogue() {
-    let ring = Check::<TokenRing>::of(3).entries(2).measuring_bypass(9).run();
+    let ring = of::<TokenRing>(3).entries(2).measuring_bypass(9).run();
     assert_eq!(ring.bypass.expect("measured").most, 1);
-    let stamped = Check::<RicartAgrawala>::of(2).entries(4).measuring_bypass(9).run();
+    let stamped = of::<RicartAgrawala>(2).entries(4).measuring_bypass(9).run();
     assert_eq!(stamped.bypass.expect("measured").most, 2);
-    let central = Check::<Central>::of(3).entries([0, 5, 1]).measuring_bypass(9).run();
+    let central = of::<Central>(3).entries([0, 5, 1]).measuring_bypass(9).run();
     let central = central.bypass.expect("measured");
     assert_eq!((central.most, central.at_least), (5, false));
     assert!(!central.story.steps().is_empty());

@@ -1,5 +1,6 @@
 //! The checker, checked: known figures, known verdicts, and mistakes that it must find.
 
+mod among;
 mod ample;
 mod applications;
 mod beside;

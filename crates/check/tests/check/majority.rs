@@ -6,20 +6,21 @@ use tenure_algorithms::Variants;
 use tenure_algorithms::channel::{Fifo, fifo};
 use tenure_algorithms::mutex::Majority;
 use tenure_algorithms::mutex::majority::{Config, Switch};
-use tenure_check::{Check, Judgement, Report};
+use tenure_check::{Judgement, Report};
 use tenure_core::monitors::{Fencing, MutualExclusion};
 use tenure_core::quorum::Kind;
 
+use crate::among::{Among, with};
 use crate::catalogue::violated;
 use crate::survival::{DifferentFences, judged, survives};
 
 const KINDS: [Kind; 2] = [Kind::Majority, Kind::Tree];
 
-fn reordered(kind: Kind, size: u32) -> Check<Majority> {
-    Check::with(size, Config::of(kind, size).unwrap()).detecting()
+fn reordered(kind: Kind, size: u32) -> Among<Majority> {
+    with::<Majority>(size, Config::of(kind, size).unwrap()).detecting()
 }
 
-fn check(kind: Kind, size: u32) -> Check<Majority> {
+fn check(kind: Kind, size: u32) -> Among<Majority> {
     reordered(kind, size).fifo()
 }
 
@@ -69,7 +70,7 @@ fn two_crashes_of_three_block_and_nothing_worse() {
 #[test]
 fn without_a_detector_one_crash_blocks() {
     let config = Config::of(Kind::Majority, 3).unwrap();
-    let report = judged(Check::<Majority>::with(3, config).fifo().crashing(1).entries([1, 0, 0]));
+    let report = judged(with::<Majority>(3, config).fifo().crashing(1).entries([1, 0, 0]));
     assert_eq!(report.of("progress"), Judgement::Violated, "{report}");
 }
 
@@ -80,7 +81,7 @@ fn a_suspicion_in_vain_lets_two_in_and_their_fences_differ() {
     let report = wrong(3, 1).entries([1, 1, 0]).always(MutualExclusion::new()).run();
     violated(&report, "mutual-exclusion", 7);
     let different =
-        |check: Check<Majority>| check.always(DifferentFences::default()).progress().run();
+        |check: Among<Majority>| check.always(DifferentFences::default()).progress().run();
     different(wrong(2, 2).entries([2, 1])).assert_holds();
     different(wrong(3, 1)).assert_holds();
     // Twice: that a process which gives its own vote back does not give it to whom it suspects.
@@ -90,7 +91,7 @@ fn a_suspicion_in_vain_lets_two_in_and_their_fences_differ() {
 fn switched(kind: Kind, switch: Switch) -> Report {
     let variants = Variants::none().with(switch);
     let config = Config { variants, ..Config::of(kind, 3).unwrap() };
-    judged(Check::<Majority>::with(3, config).fifo().detecting().crashing(1))
+    judged(with::<Majority>(3, config).fifo().detecting().crashing(1))
 }
 
 /// Negative controls: what the two rules are for.
@@ -111,7 +112,7 @@ fn quorums_that_need_not_meet_let_two_in_and_without_generations_a_fence_comes_t
 fn over_the_reliable_channel_a_loss_and_a_duplicate_do_no_harm() {
     let inner = Config::of(Kind::Majority, 2).unwrap();
     let config = fifo::Config { window: 2, ..fifo::Config::around(inner) };
-    let check = Check::<Fifo<Majority>>::with(2, config).in_flight(2).fifo();
+    let check = with::<Fifo<Majority>>(2, config).in_flight(2).fifo();
     let check = check.losing(1).duplicating(1).always(MutualExclusion::new());
     check.always(Fencing::new()).progress().run().assert_holds();
 }

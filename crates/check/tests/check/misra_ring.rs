@@ -4,13 +4,14 @@
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::mutex::{MisraRing, misra_ring};
-use tenure_check::{Check, Judgement};
+use tenure_check::Judgement;
 use tenure_core::monitors::{Bypass, MutualExclusion, Order};
 
+use crate::among::{Among, of, with};
 use crate::survival::judged;
 
-fn check(size: u32) -> Check<MisraRing> {
-    Check::<MisraRing>::of(size).fifo()
+fn check(size: u32) -> Among<MisraRing> {
+    of::<MisraRing>(size).fifo()
 }
 
 #[test]
@@ -40,7 +41,7 @@ fn n_plus_one_numbers_are_the_fewest() {
     let variants = Variants::none().with(misra_ring::Switch::FewNumbers);
     let few = || misra_ring::Config { variants, ..misra_ring::Config::default() };
     for size in 2..=3 {
-        let wrong = Check::<MisraRing>::with(size, few()).fifo();
+        let wrong = with::<MisraRing>(size, few()).fifo();
         let report = wrong.always(MutualExclusion::new()).run();
         assert_eq!(report.of("mutual-exclusion"), Judgement::Violated, "n = {size}: {report}");
     }
@@ -48,7 +49,7 @@ fn n_plus_one_numbers_are_the_fewest() {
 
 #[test]
 fn without_first_in_first_out_the_tokens_pass_each_other_unseen() {
-    let report = Check::<MisraRing>::of(2).entries(2).always(MutualExclusion::new()).run();
+    let report = of::<MisraRing>(2).entries(2).always(MutualExclusion::new()).run();
     assert_eq!(report.of("mutual-exclusion"), Judgement::Violated, "{report}");
 }
 

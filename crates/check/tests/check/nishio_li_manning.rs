@@ -4,24 +4,25 @@
 
 use tenure_algorithms::channel::{Fifo, fifo};
 use tenure_algorithms::mutex::{NishioLiManning, SuzukiKasami};
-use tenure_check::{Check, Moment};
+use tenure_check::Moment;
 use tenure_core::ProcessId;
 use tenure_core::monitors::MutualExclusion;
 
+use crate::among::{Among, of, with};
 use crate::catalogue::violated;
 use crate::faults::Cell::{Blocked, Fine};
 use crate::faults::cell;
 use crate::survival::{DifferentFences, judged, survives};
 
-fn check(size: u32) -> Check<NishioLiManning> {
-    Check::<NishioLiManning>::of(size).detecting()
+fn check(size: u32) -> Among<NishioLiManning> {
+    of::<NishioLiManning>(size).detecting()
 }
 
 #[test]
 fn without_a_crash_its_states_are_those_of_the_plain_algorithm() {
     for (size, entries, states) in [(2, 2, 83), (3, 1, 725)] {
         assert_eq!(survives(check(size).entries(entries)), states);
-        let plain = Check::<SuzukiKasami>::of(size).entries(entries);
+        let plain = of::<SuzukiKasami>(size).entries(entries);
         assert_eq!(survives(plain), states);
     }
 }
@@ -49,7 +50,7 @@ fn whoever_crashes_with_the_token_or_waiting_blocks_the_plain_algorithm_and_not_
     for moment in [Moment::Idle, Moment::Waiting, Moment::Inside] {
         let tolerant = check(3).entries([1, 1, 0]).crashing(1).crashing_while(moment);
         assert_eq!(cell(tolerant), Fine, "{moment:?}");
-        let plain = Check::<SuzukiKasami>::of(3).entries([1, 1, 0]).detecting();
+        let plain = of::<SuzukiKasami>(3).entries([1, 1, 0]).detecting();
         assert_eq!(cell(plain.crashing(1).crashing_while(moment)), Blocked, "{moment:?}");
     }
 }
@@ -58,13 +59,13 @@ fn whoever_crashes_with_the_token_or_waiting_blocks_the_plain_algorithm_and_not_
 fn a_holder_that_is_down_from_the_start_is_replaced() {
     let down = [ProcessId(0)];
     assert_eq!(cell(check(3).entries([0, 1, 1]).down(down)), Fine);
-    let plain = Check::<SuzukiKasami>::of(3).entries([0, 1, 1]).detecting();
+    let plain = of::<SuzukiKasami>(3).entries([0, 1, 1]).detecting();
     assert_eq!(cell(plain.down(down)), Blocked);
 }
 
 #[test]
 fn without_a_detector_a_crash_blocks() {
-    assert_eq!(cell(Check::<NishioLiManning>::of(2).crashing(1)), Blocked);
+    assert_eq!(cell(of::<NishioLiManning>(2).crashing(1)), Blocked);
 }
 
 /// 3.6: with a detector that can be wrong, safety is by the fence alone.
@@ -92,7 +93,7 @@ fn whoever_comes_back_takes_an_old_token_for_a_new_one() {
 fn a_loss_and_a_duplicate_do_no_harm_over_the_reliable_channel() {
     let config = fifo::Config { window: 2, ..fifo::Config::around(()) };
     let over = || {
-        let check = Check::<Fifo<NishioLiManning>>::with(2, config.clone());
+        let check = with::<Fifo<NishioLiManning>>(2, config.clone());
         check.in_flight(2).detecting()
     };
     assert_eq!(survives(over().entries([0, 1]).losing(1).duplicating(1)), 3_131);

@@ -8,11 +8,12 @@ use std::ops::RangeInclusive;
 use tenure_algorithms::Variants;
 use tenure_algorithms::election::raft::Switch;
 use tenure_algorithms::election::{Raft, raft};
-use tenure_check::{Check, Judgement, Report};
+use tenure_check::{Judgement, Report};
 use tenure_claims::claims;
 use tenure_core::monitors::{Agreement, OneLeader, Scope};
 use tenure_core::{Delay, ProcessId, TICKS_PER_UNIT};
 
+use crate::among::{Among, with};
 use crate::catalogue::violated;
 
 fn config(size: u32, switches: &[Switch]) -> raft::Config {
@@ -23,22 +24,22 @@ fn config(size: u32, switches: &[Switch]) -> raft::Config {
 
 /// Timers fire at any time: nothing is known of delays. Terms beyond `terms` are cut off, and
 /// worlds with more than two messages on a link.
-fn raft(size: u32, terms: u64, switches: &[Switch]) -> Check<Raft> {
-    let check = Check::with(size, config(size, switches));
+fn raft(size: u32, terms: u64, switches: &[Switch]) -> Among<Raft> {
+    let check = with::<Raft>(size, config(size, switches));
     check.term_max(terms).in_flight(2).initiators([])
 }
 
-fn per_term(check: Check<Raft>) -> Report {
+fn per_term(check: Among<Raft>) -> Report {
     check.always(OneLeader::new(Scope::PerTerm)).run()
 }
 
-fn at_a_time(check: Check<Raft>) -> Report {
+fn at_a_time(check: Among<Raft>) -> Report {
     check.always(OneLeader::new(Scope::Overall)).run()
 }
 
 /// Time passes for all alike; clocks differ by what is between the least and the most of a delay.
 /// As in [`raft::Config::plain`], heartbeat and lease together are shorter than the timeout.
-fn timed(switches: &[Switch], latency: RangeInclusive<u32>) -> Check<Raft> {
+fn timed(switches: &[Switch], latency: RangeInclusive<u32>) -> Among<Raft> {
     // Heartbeats are longer than a message and its answer take.
     let heartbeat = 2 * u64::from(*latency.end()) + 1;
     let config = raft::Config {
@@ -47,7 +48,7 @@ fn timed(switches: &[Switch], latency: RangeInclusive<u32>) -> Check<Raft> {
         lease: Delay::units(1),
         ..config(3, switches)
     };
-    let check = Check::with(3, config).term_max(2).in_flight(2).initiators([]);
+    let check = with::<Raft>(3, config).term_max(2).in_flight(2).initiators([]);
     check.synchronous(latency).partitioning([ProcessId(0)])
 }
 
@@ -106,7 +107,7 @@ fn a_forgotten_vote_makes_two_leaders_of_one_term() {
 #[ignore = "ten seconds of two cores"]
 fn in_time_three_agree_and_are_told_whoever_crashes_and_comes_back() {
     let check = |switches: &[Switch]| {
-        let check = Check::<Raft>::with(3, config(3, switches)).term_max(2);
+        let check = with::<Raft>(3, config(3, switches)).term_max(2);
         check.initiators([ProcessId(0)]).synchronous(1..=1).crashing(1).recovering(1)
     };
     let overall = OneLeader::new(Scope::Overall);
@@ -153,7 +154,7 @@ fn without_check_quorum_or_with_too_long_a_lease_a_partition_has_two_leaders() {
 /// 5.7, the column of Raft: reordering, loss, duplication, wrong timeouts and restarts.
 #[test]
 fn within_the_terms_that_are_explored_all_agree_and_are_told() {
-    let agreed = |check: Check<Raft>| {
+    let agreed = |check: Among<Raft>| {
         check.in_the_end(Agreement::new()).progress().run().assert_holds();
     };
     agreed(raft(2, 2, &[]).initiators([ProcessId(0)]));

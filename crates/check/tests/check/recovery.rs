@@ -12,6 +12,7 @@ use tenure_core::quorum::Kind;
 use tenure_core::tree::Shape;
 use tenure_core::{Algorithm, Mutex};
 
+use crate::among::{of, with};
 use crate::faults::Cell::{self, Blocked, Unsafe};
 use crate::faults::cell;
 
@@ -23,12 +24,12 @@ fn back<P: Mutex>(check: Check<P>) -> Cell {
 #[claims("5.6-recovery")]
 #[test]
 fn whoever_forgets_what_it_granted_lets_another_in() {
-    assert_eq!(back(Check::<Central>::of(3).entries([0, 1, 1])), Unsafe);
-    assert_eq!(back(Check::<Lamport>::of(2).fifo()), Unsafe);
-    assert_eq!(back(Check::<RicartAgrawala>::of(2)), Unsafe);
-    assert_eq!(back(Check::<CarvalhoRoucairol>::of(2).entries(2)), Unsafe);
+    assert_eq!(back(of::<Central>(3).entries([0, 1, 1])), Unsafe);
+    assert_eq!(back(of::<Lamport>(2).fifo()), Unsafe);
+    assert_eq!(back(of::<RicartAgrawala>(2)), Unsafe);
+    assert_eq!(back(of::<CarvalhoRoucairol>(2).entries(2)), Unsafe);
     let pairs = maekawa::Config::of(Kind::Pairs, 3).expect("there are pairs");
-    assert_eq!(back(Check::<Maekawa>::with(3, pairs).entries([1, 1, 0]).fifo()), Unsafe);
+    assert_eq!(back(with::<Maekawa>(3, pairs).entries([1, 1, 0]).fifo()), Unsafe);
 }
 
 /// No token is made anew, so there are never two, and a lost one stays lost.
@@ -36,13 +37,13 @@ fn whoever_forgets_what_it_granted_lets_another_in() {
 #[test]
 fn a_token_that_crashed_with_its_process_is_not_made_anew() {
     for size in 2..=3 {
-        assert_eq!(back(Check::<TokenRing>::of(size)), Blocked);
-        assert_eq!(back(Check::<SuzukiKasami>::of(size)), Blocked);
-        assert_eq!(back(Check::<NaimiTrehel>::of(size)), Blocked);
+        assert_eq!(back(of::<TokenRing>(size)), Blocked);
+        assert_eq!(back(of::<SuzukiKasami>(size)), Blocked);
+        assert_eq!(back(of::<NaimiTrehel>(size)), Blocked);
         let star = raymond::Config::of(Shape::Star, size);
-        assert_eq!(back(Check::<Raymond>::with(size, star)), Blocked);
+        assert_eq!(back(with::<Raymond>(size, star)), Blocked);
     }
-    assert_eq!(back(Check::<MisraRing>::of(2).fifo()), Blocked);
+    assert_eq!(back(of::<MisraRing>(2).fifo()), Blocked);
 }
 
 /// A clock that begins at zero again is not the smallest stamp of the others' shifted to zero.
@@ -60,14 +61,14 @@ fn whoever_comes_back_with_a_clock_of_zero_changes_no_verdict_where_stamps_are_r
     }
     let faults = |entries: [u32; 2]| {
         move || {
-            let check = Check::<RicartAgrawala>::of(2).entries(entries).crashing(1).recovering(1);
+            let check = of::<RicartAgrawala>(2).entries(entries).crashing(1).recovering(1);
             check.always(MutualExclusion::new()).progress()
         }
     };
     agrees(faults([1, 1]));
     agrees(faults([2, 2]));
     agrees(|| {
-        let check = Check::<CarvalhoRoucairol>::of(2).entries(2).crashing(1).recovering(1);
+        let check = of::<CarvalhoRoucairol>(2).entries(2).crashing(1).recovering(1);
         check.always(MutualExclusion::new()).progress()
     });
 }

@@ -9,9 +9,11 @@ use tenure_algorithms::reduction::mutex_from_election;
 use tenure_algorithms::reduction::{ElectionFromMutex, MutexFromElection};
 use tenure_check::{Check, Judgement, Report};
 use tenure_core::monitors::{Agreement, Fencing, MutualExclusion, OneLeader, Scope, Validity};
-use tenure_core::{Mutex, Rank};
+use tenure_core::{Election, Rank};
 
-fn elects<M: Mutex>(check: Check<ElectionFromMutex<M>>, size: u32) -> Report {
+use crate::among::{of, with};
+
+fn elects<P: Election>(check: Check<P>, size: u32) -> Report {
     let ranks: Vec<Rank> = (1..=size).map(Rank::of_id).collect();
     check
         .in_the_end(Agreement::new())
@@ -24,11 +26,9 @@ fn elects<M: Mutex>(check: Check<ElectionFromMutex<M>>, size: u32) -> Report {
 #[test]
 fn whoever_enters_first_leads_alone_and_everybody_learns_of_it() {
     for size in [2, 3] {
-        let central = Check::<ElectionFromMutex<Central>>::of(size);
-        let everybody = Check::<ElectionFromMutex<RicartAgrawala>>::with(
-            size,
-            ricart_agrawala::Config::default(),
-        );
+        let central = of::<ElectionFromMutex<Central>>(size);
+        let everybody =
+            with::<ElectionFromMutex<RicartAgrawala>>(size, ricart_agrawala::Config::default());
         for report in [elects(central, size), elects(everybody, size)] {
             for property in ["agreement", "one-leader-at-a-time", "progress"] {
                 assert_eq!(report.of(property), Judgement::Holds, "{report}");
@@ -43,7 +43,7 @@ fn an_election_over_a_lock_that_is_wrong_is_wrong() {
     let mistake = ricart_agrawala::Switch::ClockOnlyStrict;
     let variants = Variants::none().with(mistake);
     let config = ricart_agrawala::Config { variants };
-    let report = elects(Check::<ElectionFromMutex<RicartAgrawala>>::with(2, config), 2);
+    let report = elects(with::<ElectionFromMutex<RicartAgrawala>>(2, config), 2);
     assert_eq!(report.of("one-leader-at-a-time"), Judgement::Violated, "{report}");
 }
 

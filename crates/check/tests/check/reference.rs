@@ -1,6 +1,7 @@
 //! The figures that independent tools agreed on for the textbook's Ricart–Agrawala. One of them is
 //! here, and counts other algorithms too: `tests/independent`.
 
+use crate::among::with;
 use crate::textbook::{Mistake, Textbook};
 use tenure_algorithms::Variants;
 use tenure_algorithms::mutex::{RicartAgrawala, ricart_agrawala};
@@ -24,7 +25,7 @@ fn the_shipped_algorithm_as_of_1981_has_the_same_numbers_of_states() {
     let variants = Variants::none().with(ricart_agrawala::Switch::Reference);
     for (entries, known) in [(1, (2_049, 5_489)), (2, (25_674, 71_373))] {
         let config = ricart_agrawala::Config { variants };
-        let check = Check::<RicartAgrawala>::with(3, config).entries(entries).fifo();
+        let check = with::<RicartAgrawala>(3, config).entries(entries).fifo();
         assert_eq!(counts(&check.always(MutualExclusion::new()).run()), known);
     }
 }

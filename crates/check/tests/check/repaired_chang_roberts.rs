@@ -12,6 +12,7 @@ use tenure_check::Check;
 use tenure_core::monitors::{Fencing, MutualExclusion, OneLeader, Scope};
 use tenure_core::{Election, Order, ProcessId};
 
+use crate::among::{Among, with};
 use crate::catalogue::violated;
 use crate::elections::{judged, ranks};
 
@@ -20,8 +21,8 @@ fn config(ids: &[u32]) -> repaired_chang_roberts::Config {
 }
 
 /// More messages are under way on a link than four, where elections are begun one after another.
-fn ring(ids: &[u32]) -> Check<RepairedChangRoberts> {
-    Check::with(ids.len() as u32, config(ids)).detecting().in_flight(6)
+fn ring(ids: &[u32]) -> Among<RepairedChangRoberts> {
+    with::<RepairedChangRoberts>(ids.len() as u32, config(ids)).detecting().in_flight(6)
 }
 
 /// How many states there are, in none of which two lead in one term, and all of which lead to
@@ -35,7 +36,7 @@ fn states<P: Election>(check: Check<P>, ids: &[u32]) -> u64 {
 /// The same for the ring of two, and for both rings of three, on links that keep the order and on
 /// links that do not.
 fn on_all(
-    change: impl Fn(Check<RepairedChangRoberts>) -> Check<RepairedChangRoberts>,
+    change: impl Fn(Among<RepairedChangRoberts>) -> Among<RepairedChangRoberts>,
 ) -> [[u64; 3]; 2] {
     [Order::Fifo, Order::Reordered].map(|order| {
         [&[1, 2][..], &[1, 2, 3], &[3, 2, 1]]
@@ -75,7 +76,7 @@ fn two_crashes_of_three_leave_the_third_to_lead() {
 /// 5.7 *restart within election*: worlds beyond the third term are cut off.
 #[test]
 fn whoever_comes_back_leads_if_it_is_the_largest() {
-    let back = |ring: Check<RepairedChangRoberts>| {
+    let back = |ring: Among<RepairedChangRoberts>| {
         ring.crashing(1).recovering(1).initiators(ONE).term_max(3)
     };
     let order = Order::Fifo;
@@ -96,7 +97,7 @@ fn whoever_comes_back_leads_if_it_is_the_largest_in_any_order_of_delivery() {
 /// 5.7 *wrong timeouts*: extra elections only.
 #[test]
 fn a_suspicion_in_vain_costs_elections_and_nothing_else_also_beside_a_crash() {
-    let wrong = |ring: Check<RepairedChangRoberts>| ring.suspecting_falsely(1).initiators(ONE);
+    let wrong = |ring: Among<RepairedChangRoberts>| ring.suspecting_falsely(1).initiators(ONE);
     assert_eq!(on_all(|ring| wrong(ring).term_max(4)), [[64, 642, 417], [91, 1_382, 1_026]]);
     let beside = on_all(|ring| wrong(ring).crashing(1).term_max(3));
     assert_eq!(beside, [[186, 10_022, 6_482], [249, 26_454, 20_018]]);
@@ -108,7 +109,7 @@ fn a_suspicion_in_vain_costs_elections_and_nothing_else_also_beside_a_crash() {
 fn without_repair_a_crash_leaves_somebody_waiting_or_believing_in_the_dead() {
     let ids = [3, 2, 1];
     let config = chang_roberts::Config::of(ranks(&ids), Variants::none());
-    let check = Check::<ChangRoberts>::with(3, config).fifo().detecting().crashing(1);
+    let check = with::<ChangRoberts>(3, config).fifo().detecting().crashing(1);
     let report = judged(check, &ids).run();
     violated(&report, "progress", 2);
     violated(&report, "validity", 6);
@@ -118,7 +119,7 @@ fn without_repair_a_crash_leaves_somebody_waiting_or_believing_in_the_dead() {
 #[test]
 fn without_a_detector_a_crash_leaves_somebody_waiting() {
     let ids = [3, 2, 1];
-    let check = Check::<RepairedChangRoberts>::with(3, config(&ids)).fifo().crashing(1);
+    let check = with::<RepairedChangRoberts>(3, config(&ids)).fifo().crashing(1);
     violated(&judged(check, &ids).run(), "progress", 2);
 }
 
@@ -128,7 +129,7 @@ fn a_lost_message_leaves_somebody_waiting_and_over_the_reliable_channel_nobody()
     let ids = [2, 1];
     violated(&judged(ring(&ids).losing(1), &ids).run(), "progress", 2);
     let over = fifo::Config { window: 2, ..fifo::Config::around(config(&ids)) };
-    let check = || Check::<Fifo<RepairedChangRoberts>>::with(2, over.clone()).in_flight(2);
+    let check = || with::<Fifo<RepairedChangRoberts>>(2, over.clone()).in_flight(2);
     let faulty = check().initiators(ONE).detecting().losing(1).duplicating(1);
     assert_eq!(states(faulty, &ids), 19_460);
     let faulty = check().initiators(ONE).detecting().losing(1).duplicating(1).crashing(1);
@@ -140,11 +141,10 @@ fn a_lost_message_leaves_somebody_waiting_and_over_the_reliable_channel_nobody()
 #[test]
 fn a_lock_at_its_leader_is_safe_and_live_while_one_crashes_and_comes_back() {
     let lock = || {
-        let check =
-            Check::<MutexOnly<Coordinated<RepairedChangRoberts>>>::with(2, config(&[1, 2]).into());
+        let check = with::<MutexOnly<Coordinated<RepairedChangRoberts>>>(2, config(&[1, 2]).into());
         check.fifo().detecting().in_flight(8).always(MutualExclusion::new()).always(Fencing::new())
     };
-    let states = |check: Check<MutexOnly<Coordinated<RepairedChangRoberts>>>| {
+    let states = |check: Among<MutexOnly<Coordinated<RepairedChangRoberts>>>| {
         let report = check.progress().run();
         report.assert_holds();
         report.states

@@ -3,14 +3,15 @@
 //! Numbers of states are pins against regressions: the program printed them, and nobody else did.
 
 use tenure_algorithms::mutex::RepairedRing;
-use tenure_check::{Check, Judgement};
+use tenure_check::Judgement;
 use tenure_core::monitors::MutualExclusion;
 
+use crate::among::{Among, of};
 use crate::catalogue::violated;
 use crate::survival::{DifferentFences, judged};
 
-fn check(size: u32) -> Check<RepairedRing> {
-    Check::<RepairedRing>::of(size).detecting()
+fn check(size: u32) -> Among<RepairedRing> {
+    of::<RepairedRing>(size).detecting()
 }
 
 #[test]
@@ -36,7 +37,7 @@ fn two_crashes_of_three_are_survived() {
 
 #[test]
 fn without_a_detector_a_crash_blocks() {
-    let report = judged(Check::<RepairedRing>::of(3).crashing(1));
+    let report = judged(of::<RepairedRing>(3).crashing(1));
     assert_eq!(report.of("mutual-exclusion"), Judgement::Holds, "{report}");
     assert_eq!(report.of("progress"), Judgement::Violated, "{report}");
 }

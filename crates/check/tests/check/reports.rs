@@ -7,6 +7,7 @@ use tenure_core::Property;
 use tenure_core::monitors::{MutualExclusion, Order};
 use tenure_trace::{Judgement, Kind, Trace, merge, verify, verify_files};
 
+use crate::among::with;
 use crate::textbook::{Mistake, Textbook};
 
 fn wrong() -> Check<Textbook> {
@@ -110,7 +111,7 @@ fn a_counterexample_is_a_trace_that_is_judged_alike() {
 #[test]
 fn a_trace_carries_the_causality_that_its_property_was_judged_by() {
     let central = tenure_algorithms::mutex::central::Config::default();
-    let check = Check::<Central>::with(3, central).entries([0, 1, 1]).application_messages(1);
+    let check = with::<Central>(3, central).entries([0, 1, 1]).application_messages(1);
     let report = check.always(Order::new()).run();
     let found = report.counterexample("order").expect("it is violated");
     let merged = merge(vec![found.trace.clone()]).expect("one trace is one");

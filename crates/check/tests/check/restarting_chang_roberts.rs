@@ -4,10 +4,10 @@
 use tenure_algorithms::Variants;
 use tenure_algorithms::election::restarting_chang_roberts::{Config, Switch};
 use tenure_algorithms::election::{ChangRoberts, RestartingChangRoberts, chang_roberts};
-use tenure_check::Check;
 use tenure_core::monitors::{OneLeader, Scope, Validity};
 use tenure_core::{ProcessId, TICKS_PER_UNIT};
 
+use crate::among::{Among, with};
 use crate::catalogue::violated;
 use crate::elections::{judged, ranks};
 
@@ -18,8 +18,8 @@ fn config(ids: &[u32]) -> Config {
 }
 
 /// Worlds beyond the second attempt are cut off.
-fn ring(ids: &[u32]) -> Check<RestartingChangRoberts> {
-    Check::with(ids.len() as u32, config(ids)).initiators(SECOND).term_max(2)
+fn ring(ids: &[u32]) -> Among<RestartingChangRoberts> {
+    with::<RestartingChangRoberts>(ids.len() as u32, config(ids)).initiators(SECOND).term_max(2)
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn whichever_message_is_lost_or_repeated_the_largest_leads_in_any_order_of_deliv
 #[test]
 fn whoever_starts_and_whenever_all_are_told() {
     for losses in [0, 1] {
-        let check = Check::<RestartingChangRoberts>::with(2, config(&[1, 2])).term_max(2);
+        let check = with::<RestartingChangRoberts>(2, config(&[1, 2])).term_max(2);
         judged(check.losing(losses), &[1, 2]).run().assert_holds();
     }
 }
@@ -43,7 +43,7 @@ fn whoever_starts_and_whenever_all_are_told() {
 fn attempts_without_numbers_are_swallowed() {
     let ids = [3, 1, 2];
     let variants = Variants::none().with(Switch::Unnumbered);
-    let check = Check::<RestartingChangRoberts>::with(3, Config { variants, ..config(&ids) });
+    let check = with::<RestartingChangRoberts>(3, Config { variants, ..config(&ids) });
     let check = check.initiators(SECOND).losing(1);
     let report = judged(check, &ids).run();
     assert!(report.counterexample("progress").is_some(), "{report}");
@@ -58,7 +58,7 @@ fn a_ring_is_one_of_those_who_are_alive_if_they_know_it() {
     let formed = chang_roberts::Config { absent: down.into_iter().collect(), ..config.clone() };
     let validity = || Validity::new(ranks(&ids).to_vec()).without(&down);
     let check = |config| {
-        let check = Check::<ChangRoberts>::with(4, config).fifo().down(down);
+        let check = with::<ChangRoberts>(4, config).fifo().down(down);
         check.in_the_end(validity()).progress().run()
     };
     check(formed).assert_holds();

@@ -4,6 +4,7 @@
 //! Numbers of states are pins against regressions: the program printed them, and nobody else did.
 
 use tenure_algorithms::Variants;
+use tenure_algorithms::catalogue::Member;
 use tenure_algorithms::channel::{Fifo, fifo};
 use tenure_algorithms::compose::{Coordinated, MutexOnly};
 use tenure_algorithms::election::{
@@ -13,8 +14,9 @@ use tenure_algorithms::election::{
 use tenure_check::Check;
 use tenure_claims::claims;
 use tenure_core::monitors::{Agreement, Fencing, MutualExclusion};
-use tenure_core::{Algorithm, Election, Order, ProcessId};
+use tenure_core::{Election, Mutex, Order, ProcessId};
 
+use crate::among::{Among, of, with};
 use crate::catalogue::{holds, violated};
 use crate::elections::{judged, ranks};
 
@@ -25,42 +27,42 @@ fn lelann_config(ids: &[u32]) -> lelann::Config {
     lelann::Config::of(ranks(ids), Variants::none())
 }
 
-fn lelann(ids: &[u32]) -> Check<LeLann> {
-    Check::with(ids.len() as u32, lelann_config(ids)).fifo()
+fn lelann(ids: &[u32]) -> Among<LeLann> {
+    with::<LeLann>(ids.len() as u32, lelann_config(ids)).fifo()
 }
 
-fn chang_roberts(ids: &[u32]) -> Check<ChangRoberts> {
+fn chang_roberts(ids: &[u32]) -> Among<ChangRoberts> {
     let config = chang_roberts::Config::of(ranks(ids), Variants::none());
-    Check::with(ids.len() as u32, config).fifo()
+    with::<ChangRoberts>(ids.len() as u32, config).fifo()
 }
 
-fn hirschberg_sinclair(ids: &[u32]) -> Check<HirschbergSinclair> {
+fn hirschberg_sinclair(ids: &[u32]) -> Among<HirschbergSinclair> {
     let config = hirschberg_sinclair::Config::of(ranks(ids));
-    Check::with(ids.len() as u32, config)
+    with::<HirschbergSinclair>(ids.len() as u32, config)
 }
 
 fn dolev_klawe_rodeh_config(ids: &[u32]) -> dolev_klawe_rodeh::Config {
     dolev_klawe_rodeh::Config::of(ranks(ids))
 }
 
-fn dolev_klawe_rodeh(ids: &[u32]) -> Check<DolevKlaweRodeh> {
-    Check::with(ids.len() as u32, dolev_klawe_rodeh_config(ids)).fifo()
+fn dolev_klawe_rodeh(ids: &[u32]) -> Among<DolevKlaweRodeh> {
+    with::<DolevKlaweRodeh>(ids.len() as u32, dolev_klawe_rodeh_config(ids)).fifo()
 }
 
 fn franklin_config(ids: &[u32]) -> franklin::Config {
     franklin::Config::of(ranks(ids))
 }
 
-fn franklin(ids: &[u32]) -> Check<Franklin> {
-    Check::with(ids.len() as u32, franklin_config(ids))
+fn franklin(ids: &[u32]) -> Among<Franklin> {
+    with::<Franklin>(ids.len() as u32, franklin_config(ids))
 }
 
 /// Worlds in which somebody draws a third time are cut off.
-fn itai_rodeh(size: u32) -> Check<ItaiRodeh> {
-    Check::<ItaiRodeh>::of(size).term_max(2)
+fn itai_rodeh(size: u32) -> Among<ItaiRodeh> {
+    of::<ItaiRodeh>(size).term_max(2)
 }
 
-fn agreed(check: Check<ItaiRodeh>) -> Check<ItaiRodeh> {
+fn agreed(check: Among<ItaiRodeh>) -> Among<ItaiRodeh> {
     check.in_the_end(Agreement::new()).progress()
 }
 
@@ -88,7 +90,7 @@ fn every_schedule_of_two_and_three_elects_the_largest() {
 fn lelann_that_passes_on_first_decides_wrongly() {
     let variants = Variants::none().with(lelann::Switch::ForwardFirst);
     let config = lelann::Config { variants, ..lelann_config(&[1, 2, 3]) };
-    let check = Check::<LeLann>::with(3, config).fifo().initiators([ProcessId(0)]);
+    let check = with::<LeLann>(3, config).fifo().initiators([ProcessId(0)]);
     let report = judged(check, &[1, 2, 3]).run();
     violated(&report, "agreement", 8);
     violated(&report, "validity", 4);
@@ -96,7 +98,7 @@ fn lelann_that_passes_on_first_decides_wrongly() {
 
 #[test]
 fn lots_elect_one_of_two_and_of_three_in_every_draw_within_two_rounds() {
-    let states = |check: Check<ItaiRodeh>| {
+    let states = |check: Among<ItaiRodeh>| {
         let report = agreed(check).run();
         report.assert_holds();
         assert_eq!(report.bounds.term_max, Some(2), "some draw is a tie twice");
@@ -211,9 +213,12 @@ fn on_a_ring_that_was_repaired_before_the_start_the_rest_elect() {
     assert_eq!(classified(agreed(itai_rodeh(2))), Fine);
 }
 
-fn over_fifo<P: Election>(config: P::Config) -> Check<Fifo<P>> {
+fn over_fifo<P: Election>(config: P::Config) -> Among<Fifo<P>>
+where
+    Fifo<P>: Member<Config = fifo::Config<P::Config>> + Election,
+{
     let config = fifo::Config { window: 2, ..fifo::Config::around(config) };
-    Check::with(2, config).in_flight(2).initiators([ProcessId(0)])
+    with::<Fifo<P>>(2, config).in_flight(2).initiators([ProcessId(0)])
 }
 
 #[test]
@@ -229,8 +234,10 @@ fn over_the_reliable_channel_loss_duplication_and_reordering_do_no_harm() {
     faulty(lots.losing(1).duplicating(1).in_the_end(Agreement::new()).progress().run());
 }
 
+type AtLeader<E> = MutexOnly<Coordinated<E>>;
+
 /// Two who lock at the leader of such an election, each once.
-fn states_at_the_leader<E: Election + Algorithm>(check: Check<MutexOnly<Coordinated<E>>>) -> u64 {
+fn states_at_the_leader<P: Mutex>(check: Check<P>) -> u64 {
     let safe = check.fifo().always(MutualExclusion::new()).always(Fencing::new());
     let report = safe.progress().run();
     report.assert_holds();
@@ -240,9 +247,12 @@ fn states_at_the_leader<E: Election + Algorithm>(check: Check<MutexOnly<Coordina
 #[test]
 fn a_lock_at_the_leader_of_any_ring_is_safe_and_live() {
     let ids = [1, 2];
-    assert_eq!(states_at_the_leader::<LeLann>(Check::with(2, lelann_config(&ids).into())), 46);
-    let dolev = Check::with(2, dolev_klawe_rodeh_config(&ids).into());
-    assert_eq!(states_at_the_leader::<DolevKlaweRodeh>(dolev), 60);
-    assert_eq!(states_at_the_leader::<Franklin>(Check::with(2, franklin_config(&ids).into())), 85);
-    assert_eq!(states_at_the_leader::<ItaiRodeh>(Check::with(2, ().into()).term_max(2)), 105);
+    assert_eq!(states_at_the_leader(with::<AtLeader<LeLann>>(2, lelann_config(&ids).into())), 46);
+    let dolev = with::<AtLeader<DolevKlaweRodeh>>(2, dolev_klawe_rodeh_config(&ids).into());
+    assert_eq!(states_at_the_leader(dolev), 60);
+    assert_eq!(
+        states_at_the_leader(with::<AtLeader<Franklin>>(2, franklin_config(&ids).into())),
+        85
+    );
+    assert_eq!(states_at_the_leader(with::<AtLeader<ItaiRodeh>>(2, ().into()).term_max(2)), 105);
 }

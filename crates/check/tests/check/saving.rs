@@ -13,8 +13,9 @@ use tenure_core::{
     TICKS_PER_UNIT, Term, Violation,
 };
 use tenure_sim::{Configs, Settings, Simulation};
-use tenure_trace::{Action, Course, Kind, Record, Recorded, merge_files};
+use tenure_trace::{Action, Course, Kind, Record, merge_files};
 
+use crate::among::with;
 use crate::catalogue::violated;
 
 /// Counts when any of three timers fires, and tells the number: what was counted is saved.
@@ -110,7 +111,7 @@ fn three() -> raft::Config {
 }
 
 fn raft(saving: Saving, in_flight: usize) -> Report {
-    let check = Check::<Raft>::with(3, three()).term_max(1).in_flight(in_flight).initiators([]);
+    let check = with::<Raft>(3, three()).term_max(1).in_flight(in_flight).initiators([]);
     let check = check.crashing(1).recovering(1).saving(saving);
     check.always(OneLeader::new(Scope::PerTerm)).run()
 }
@@ -139,12 +140,16 @@ fn told(records: &[Record]) -> Vec<Record> {
 }
 
 /// A counterexample happens again in checker and simulator, and does not without what was lost.
-fn happens_again<P: Checkable + Recorded>(size: u32, config: P::Config, report: &Report) {
+fn happens_again<P: Checkable>(
+    (size, config): (u32, P::Config),
+    check: Check<impl Checkable>,
+    report: &Report,
+) {
     let found = report.shortest().expect("it is violated");
     let course = Course::of_trace(&found.trace).expect("a course");
     assert_eq!(course.steps(), found.length(), "{found}");
     let wanted = told(&found.trace.records);
-    let again = Check::<P>::with(size, config.clone()).follow(&course);
+    let again = check.follow(&course);
     assert_eq!(told(&again.expect("each step is possible").records), wanted, "in the checker");
     let folder = tempfile::tempdir().expect("a folder");
     let simulated = |course: &Course| {
@@ -170,8 +175,9 @@ fn happens_again<P: Checkable + Recorded>(size: u32, config: P::Config, report: 
 
 #[test]
 fn what_a_crash_lost_is_lost_again_wherever_the_run_is_made_again() {
-    happens_again::<Raft>(3, three(), &raft(Saving::Late, 2));
+    happens_again::<Raft>((3, three()), with::<Raft>(3, three()), &raft(Saving::Late, 2));
     for skipped in 0..3 {
-        happens_again::<Counting>(1, (), &counting(Saving::Apart, skipped));
+        let check = Check::<Counting>::with(1, ());
+        happens_again::<Counting>((1, ()), check, &counting(Saving::Apart, skipped));
     }
 }

@@ -6,6 +6,7 @@
 
 use std::fmt::Debug;
 
+use tenure_algorithms::catalogue::Member;
 use tenure_algorithms::channel::{Fifo, fifo};
 use tenure_algorithms::mutex::{NaimiTrehel, Raymond, SuzukiKasami, raymond};
 use tenure_check::{Check, Judgement, Manner};
@@ -14,27 +15,28 @@ use tenure_core::monitors::{Fencing, Order};
 use tenure_core::tree::Shape;
 use tenure_core::{Mutex, ProcessId};
 
+use crate::among::{Among, of, with};
 use crate::catalogue::{holds, safe_and_live, violated};
 use crate::faults::Cell::{Blocked, Fine, Unsafe};
 use crate::faults::{Cell, cell};
 
-fn suzuki_kasami(size: u32) -> Check<SuzukiKasami> {
-    Check::of(size)
+fn suzuki_kasami(size: u32) -> Among<SuzukiKasami> {
+    of::<SuzukiKasami>(size)
 }
 
-fn naimi_trehel(size: u32) -> Check<NaimiTrehel> {
-    Check::of(size)
+fn naimi_trehel(size: u32) -> Among<NaimiTrehel> {
+    of::<NaimiTrehel>(size)
 }
 
-fn raymond(shape: Shape, size: u32) -> Check<Raymond> {
-    Check::with(size, raymond::Config::of(shape, size))
+fn raymond(shape: Shape, size: u32) -> Among<Raymond> {
+    with::<Raymond>(size, raymond::Config::of(shape, size))
 }
 
-fn star(size: u32) -> Check<Raymond> {
+fn star(size: u32) -> Among<Raymond> {
     raymond(Shape::Star, size)
 }
 
-fn path(size: u32) -> Check<Raymond> {
+fn path(size: u32) -> Among<Raymond> {
     raymond(Shape::Path, size)
 }
 
@@ -186,9 +188,12 @@ fn an_idle_process_is_missed_by_whoever_has_to_pass_it() {
     assert_eq!(without(star(3), 0, [0, 1, 1]), Blocked, "it has the token");
 }
 
-fn over_the_channel<P: Mutex>(config: P::Config) -> Judgement {
+fn over_the_channel<P: Mutex>(config: P::Config) -> Judgement
+where
+    Fifo<P>: Member<Config = fifo::Config<P::Config>> + Mutex,
+{
     let config = fifo::Config { window: 2, ..fifo::Config::around(config) };
-    let check = Check::<Fifo<P>>::with(2, config).entries(1).in_flight(2);
+    let check = with::<Fifo<P>>(2, config).entries(1).in_flight(2);
     let report = safe_and_live(check.losing(1).duplicating(1)).run();
     report.assert_holds();
     report.of("progress")

@@ -4,17 +4,18 @@
 
 use tenure_algorithms::channel::{Fifo, fifo};
 use tenure_algorithms::mutex::{RicartAgrawala, TolerantRicartAgrawala};
-use tenure_check::{Check, Moment};
+use tenure_check::Moment;
 use tenure_core::ProcessId;
 use tenure_core::monitors::{MutualExclusion, Order};
 
+use crate::among::{Among, of, with};
 use crate::catalogue::{holds, violated};
 use crate::faults::Cell::{Blocked, Fine, Unsafe};
 use crate::faults::cell;
 use crate::survival::{DifferentFences, judged, survives};
 
-fn check(size: u32) -> Check<TolerantRicartAgrawala> {
-    Check::<TolerantRicartAgrawala>::of(size).detecting()
+fn check(size: u32) -> Among<TolerantRicartAgrawala> {
+    of::<TolerantRicartAgrawala>(size).detecting()
 }
 
 /// It remembers its last entry, so that there are a few more states.
@@ -49,21 +50,21 @@ fn whoever_crashes_blocks_the_plain_algorithm_and_not_this_one() {
     for moment in [Moment::Idle, Moment::Waiting, Moment::Inside] {
         let tolerant = check(3).entries([1, 1, 0]).crashing(1).crashing_while(moment);
         assert_eq!(cell(tolerant), Fine, "{moment:?}");
-        let plain = Check::<RicartAgrawala>::of(3).entries([1, 1, 0]).detecting();
+        let plain = of::<RicartAgrawala>(3).entries([1, 1, 0]).detecting();
         assert_eq!(cell(plain.crashing(1).crashing_while(moment)), Blocked, "{moment:?}");
     }
 }
 
 #[test]
 fn without_a_detector_a_crash_blocks() {
-    let blind = Check::<TolerantRicartAgrawala>::of(2).crashing(1);
+    let blind = of::<TolerantRicartAgrawala>(2).crashing(1);
     assert_eq!(cell(blind), Blocked);
 }
 
 /// 3.15, 5.6: recovery makes the plain algorithm unsafe.
 #[test]
 fn whoever_comes_back_is_let_in_again_with_a_higher_fence() {
-    let plain = Check::<RicartAgrawala>::of(2).detecting().crashing(1).recovering(1);
+    let plain = of::<RicartAgrawala>(2).detecting().crashing(1).recovering(1);
     assert_eq!(cell(plain), Unsafe);
     assert_eq!(survives(check(2).entries(2).crashing(1).recovering(1)), 61_537);
     for (process, states) in [(0, 13_105), (1, 14_047), (2, 26_047)] {
@@ -84,7 +85,7 @@ fn if_all_crash_by_turns_they_exclude_each_other_and_their_fences_are_not_in_ord
 /// 3.6: with a detector that can be wrong, safety is by the fence alone.
 #[test]
 fn a_suspicion_in_vain_lets_two_in_and_their_fences_differ() {
-    let lets_two_in = |wrong: &dyn Fn() -> Check<TolerantRicartAgrawala>, length| {
+    let lets_two_in = |wrong: &dyn Fn() -> Among<TolerantRicartAgrawala>, length| {
         let report = wrong().always(MutualExclusion::new()).run();
         violated(&report, "mutual-exclusion", length);
         let named = wrong().always(DifferentFences::default());
@@ -98,7 +99,7 @@ fn a_suspicion_in_vain_lets_two_in_and_their_fences_differ() {
 fn a_loss_and_a_duplicate_do_no_harm_over_the_reliable_channel() {
     let config = fifo::Config { window: 2, ..fifo::Config::around(()) };
     let over = || {
-        let check = Check::<Fifo<TolerantRicartAgrawala>>::with(2, config.clone());
+        let check = with::<Fifo<TolerantRicartAgrawala>>(2, config.clone());
         check.in_flight(2).detecting()
     };
     assert_eq!(survives(over().entries([1, 0]).losing(1).duplicating(1)), 3_131);

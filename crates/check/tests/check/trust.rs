@@ -9,6 +9,7 @@ use tenure_check::{Check, Entries, Judgement, Limit, Refusal, Report};
 use tenure_core::monitors::{Fencing, MutualExclusion, Order};
 use tenure_core::{Algorithm, Order as Channel, ProcessId};
 
+use crate::among::of;
 use crate::textbook::{Mistake, Textbook};
 use crate::verdicts::verdicts;
 
@@ -138,7 +139,7 @@ fn what_was_found_before_a_limit_stays_found() {
 #[test]
 fn a_check_that_assumes_a_card_is_refused_where_more_may_happen() {
     let card = Lamport::card(&Default::default(), 2);
-    let check = || Check::<Lamport>::of(2).always(MutualExclusion::new());
+    let check = || of::<Lamport>(2).always(MutualExclusion::new());
     assert_eq!(check().fifo().assuming(&card).run().judgement(), Judgement::Holds);
     assert_eq!(check().run().judgement(), Judgement::Violated, "nothing was assumed");
     for (beyond, says) in [
@@ -152,7 +153,7 @@ fn a_check_that_assumes_a_card_is_refused_where_more_may_happen() {
         assert!(refused.contains(says), "{refused}");
     }
     let card = RicartAgrawala::card(&Default::default(), 2);
-    assert!(Check::<RicartAgrawala>::of(2).duplicating(1).assuming(&card).try_run().is_ok());
+    assert!(of::<RicartAgrawala>(2).duplicating(1).assuming(&card).try_run().is_ok());
 }
 
 #[test]
@@ -175,9 +176,9 @@ fn checks_that_make_no_sense_are_refused_in_a_sentence() {
 
 #[test]
 fn the_algorithms_that_ship_are_safe_and_live_for_three_with_two_entries_of_one() {
-    let lamport = Check::<Lamport>::of(3).entries([2, 1, 0]).fifo();
+    let lamport = of::<Lamport>(3).entries([2, 1, 0]).fifo();
     lamport.always(MutualExclusion::new()).always(Fencing::new()).progress().run().assert_holds();
-    let ricart_agrawala = Check::<RicartAgrawala>::of(3).entries([2, 1, 1]);
+    let ricart_agrawala = of::<RicartAgrawala>(3).entries([2, 1, 1]);
     let report = ricart_agrawala.always(MutualExclusion::new()).always(Fencing::new()).progress();
     report.run().assert_holds();
 }

@@ -18,6 +18,13 @@ pub struct Config<C> {
     pub times: Option<Times>,
 }
 
+impl<C> Config<C> {
+    /// The same at the leader of what the election becomes.
+    pub(crate) fn map<D>(self, election: impl FnOnce(C) -> D) -> Config<D> {
+        Config { election: election(self.election), times: self.times }
+    }
+}
+
 impl<C> From<C> for Config<C> {
     fn from(election: C) -> Self {
         Config { election, times: None }
