@@ -77,11 +77,23 @@ fn b2_with_perfect_timeouts_crashes_alone_do_no_harm() {
     report.assert_holds();
 }
 
+fn alarmed(size: u32, alarms: u32) -> Check<impl Election> {
+    let check = bully(size, &[bully::Switch::NoTerms]).synchronous(0..=1);
+    let ids: Vec<u32> = (1..=size).collect();
+    judged(check.suspecting_falsely(alarms).initiators([ProcessId(0)]), &ids)
+}
+
 #[claims("7-B2")]
 #[test]
-fn b2_with_perfect_timeouts_two_false_alarms_do_no_harm() {
-    let check = bully(3, &[bully::Switch::NoTerms]).synchronous(0..=1).suspecting_falsely(2);
-    judged(check.initiators([ProcessId(0)]), &[1, 2, 3]).run().assert_holds();
+fn b2_with_perfect_timeouts_false_alarms_do_no_harm() {
+    alarmed(3, 1).run().assert_holds();
+    alarmed(2, 2).run().assert_holds();
+}
+
+#[test]
+#[ignore = "half a minute of two cores"]
+fn b2_with_perfect_timeouts_two_false_alarms_do_no_harm_to_three() {
+    alarmed(3, 2).run().assert_holds();
 }
 
 #[claims("7-B3")]
@@ -127,13 +139,24 @@ fn hirschberg_sinclair(ids: &[u32]) -> Among<HirschbergSinclair> {
     with::<HirschbergSinclair>(ids.len() as u32, config)
 }
 
+/// In any order of delivery one of them starts, whichever it is; where all do there are five
+/// million worlds.
 #[test]
 fn the_column_of_hirschberg_and_sinclair() {
     let ids = [3, 1, 2];
     let ring = || hirschberg_sinclair(&ids);
-    judged(ring(), &ids).run().assert_holds();
+    for first in 0..3 {
+        judged(ring().initiators([ProcessId(first)]), &ids).run().assert_holds();
+    }
     judged(ring().fifo().duplicating(1), &ids).run().assert_holds();
     violated(&judged(ring().fifo().losing(1), &ids).run(), "progress", 2);
     violated(&judged(ring().fifo().crashing(1), &ids).run(), "progress", 2);
     violated(&judged(ring().fifo().down([ProcessId(1)]), &ids).run(), "progress", 1);
+}
+
+#[test]
+#[ignore = "half a minute of two cores"]
+fn hirschberg_and_sinclair_elect_in_any_order_of_delivery_where_all_start() {
+    let ids = [3, 1, 2];
+    judged(hirschberg_sinclair(&ids), &ids).run().assert_holds();
 }

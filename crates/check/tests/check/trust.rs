@@ -78,7 +78,8 @@ fn rebasing_changes_no_verdict_and_no_length_in_two_hundred_cases() {
                     let entries: Vec<Entries> =
                         entries.iter().copied().map(Entries::AtMost).collect();
                     let check = || {
-                        let check = Check::<Textbook>::with(size, mistake).channel(order);
+                        let check =
+                            Check::<Textbook>::with(size, mistake).channel(order).threads(1);
                         let check =
                             check.entries(entries.clone()).losing(lost).duplicating(doubled);
                         check.always(MutualExclusion::new()).always(Fencing::new()).progress()
