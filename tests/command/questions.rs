@@ -1,9 +1,32 @@
 //! The questions of `tenure question`: the figures of each answer, and that every experiment fails
 //! when one thing about it is changed.
 
+use std::sync::LazyLock;
+use std::thread;
+
 use crate::shell::{data, tenure};
 use serde_json::{Value, json};
 use tenure_claims::claims;
+
+/// All questions with their experiments, and with one thing changed about each of these: the status
+/// of the command, and what it printed. Both are made once for all tests, side by side.
+static ALL: LazyLock<[(Option<i32>, Value); 2]> = LazyLock::new(|| {
+    let made = |line: &str| {
+        let output = tenure(line);
+        let told = serde_json::from_slice(&output.stdout);
+        (output.status.code(), told.unwrap_or_else(|error| panic!("{line}: {error}: {output:?}")))
+    };
+    thread::scope(|scope| {
+        let broken = scope.spawn(|| made("question --all --broken --format json"));
+        [made("question --all --format json"), broken.join().expect("they are broken")]
+    })
+});
+
+/// What was told of a question when all were asked.
+fn told_of(all: &'static Value, id: &str) -> &'static Value {
+    let mut all = all.as_array().expect("a list").iter();
+    all.find(|told| told["id"] == id).unwrap_or_else(|| panic!("nothing was told of {id}"))
+}
 
 /// What was seen in the experiments of a question, one after the other.
 struct Answer(Vec<Value>);
@@ -11,13 +34,12 @@ struct Answer(Vec<Value>);
 /// Answers a question. Each of its experiments holds, and does not when it is broken.
 #[track_caller]
 fn answer(id: &str) -> Answer {
-    let told = data(&format!("question {id}"), 0);
-    assert_eq!((&told["id"], &told["holds"]), (&id.into(), &true.into()), "{told}");
-    let broken = data(&format!("question {id} --broken"), 1);
+    let [told, broken] = ALL.each_ref().map(|(_, all)| told_of(all, id));
+    assert_eq!(told["holds"], true, "{told}");
     assert_eq!(broken["holds"], false, "{id}");
     let experiments = |told: &Value| told["experiments"].as_array().expect("a list").clone();
-    assert_eq!(experiments(&told).len(), experiments(&broken).len(), "{id}");
-    for (experiment, broken) in experiments(&told).iter().zip(experiments(&broken)) {
+    assert_eq!(experiments(told).len(), experiments(broken).len(), "{id}");
+    for (experiment, broken) in experiments(told).iter().zip(experiments(broken)) {
         let says = experiment["says"].as_str().expect("a sentence");
         assert!(says.ends_with(['.', '?', ')']), "{id}: {says:?}");
         assert_eq!(
@@ -31,7 +53,7 @@ fn answer(id: &str) -> Answer {
         assert_eq!(experiment["expected"], broken["expected"], "{id}: {says}");
         assert_ne!(experiment["observed"], broken["observed"], "{id}: {says}");
     }
-    Answer(experiments(&told).iter().map(|it| it["observed"].clone()).collect())
+    Answer(experiments(told).iter().map(|it| it["observed"].clone()).collect())
 }
 
 impl Answer {
@@ -116,13 +138,22 @@ fn a_page_has_the_answer_commands_to_copy_and_lines_of_a_screen_s_width() {
 
 #[test]
 fn all_of_them_hold_and_none_of_them_when_broken() {
-    let all = tenure("question --all");
-    let text = String::from_utf8(all.stdout).expect("text");
-    assert_eq!(all.status.code(), Some(0), "{text}");
-    assert_eq!(text.matches('✓').count(), ids().len(), "{text}");
-    let broken = data("question --all --broken", 1);
-    for question in broken.as_array().expect("a list") {
-        assert_eq!(question["holds"], false, "{}", question["id"]);
+    for ((status, all), expected) in ALL.iter().zip([true, false]) {
+        assert_eq!(*status, Some(i32::from(!expected)));
+        let all = all.as_array().expect("a list");
+        let told: Vec<_> = all.iter().map(|question| question["id"].as_str()).collect();
+        assert_eq!(told, ids().iter().map(|id| Some(id.as_str())).collect::<Vec<_>>());
+        for question in all {
+            assert_eq!(question["holds"], expected, "{}", question["id"]);
+        }
+    }
+}
+
+/// What is told of one that is asked alone is what is told of it among all.
+#[test]
+fn one_of_them_is_answered_as_it_is_among_all() {
+    for ((status, all), words) in ALL.iter().zip(["question Q-16", "question Q-16 --broken"]) {
+        assert_eq!(&data(words, status.expect("it ended")), told_of(all, "Q-16"), "{words}");
     }
 }
 

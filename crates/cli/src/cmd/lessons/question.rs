@@ -189,3 +189,18 @@ impl Shown {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Among all, a question is a line, with a sign of what came of it.
+    #[test]
+    fn what_holds_takes_a_line() {
+        for (_, question) in Question::all() {
+            let line = line(question, &Results(Vec::new()));
+            assert!(line.starts_with(&question.id) && line.contains("  ✓  "), "{line}");
+            assert!(line.lines().count() == 1 && line.chars().count() <= 101, "{line}");
+        }
+    }
+}
