@@ -25,29 +25,15 @@ const OVER: &str = "(() => {
         .map(([two]) => `${one} and ${two}`));
 })()";
 
-#[test]
-fn nothing_is_cut_and_nothing_overlaps_in_light_and_dark_at_any_width() {
+/// Looks at the picture of each of these runs in the middle of it, in windows of all widths.
+fn nothing_is_cut_and_nothing_overlaps(runs: &[(&str, u32)]) {
     let Some(mut visit) = Visit::first() else { return };
-    let mut papers = Vec::new();
-    for words in [
-        "ricart-agrawala -n 3 --entries 2 --latency 1..4",
-        "chang-roberts -n 8 --latency 1..4",
-        "coordinated:bully -n 4 --latency 1..4",
-        "raymond -n 7 --tree heap --latency 1..4",
-        "maekawa -n 9 --latency 1..4",
-        "central -n 7 --latency 1..4",
-        "lamport -n 30",
-        "raft-log -n 3 --entries 3 --latency 1..4",
-    ] {
+    for (words, steps) in runs {
         visit.tab.value(&format!("lab.begin({{words: {words:?}}}, 'form-error')"));
         visit.answered();
-        for _ in 0..8 {
-            visit.click("#step");
-        }
-        if words.contains("30") {
-            visit.tab.value("lab.session.step(32)");
-            visit.answered();
-        }
+        visit.tab.value(&format!("lab.session.step({steps})"));
+        visit.answered();
+        assert_eq!(visit.view("view.moment"), json!(steps), "{words}");
         assert_ne!(visit.view("view.messages.length"), json!(0), "{words}");
         for (wide, look) in [(1280, "light"), (900, "dark"), (400, "dark")] {
             visit.tab.resize(wide, 800, look);
@@ -57,10 +43,40 @@ fn nothing_is_cut_and_nothing_overlaps_in_light_and_dark_at_any_width() {
             assert_eq!(visit.tab.value(OVER), json!([]), "{words} at {wide} pixels");
         }
     }
-    for look in ["light", "dark"] {
+    visit.well();
+}
+
+#[test]
+fn nothing_is_cut_and_nothing_overlaps_at_any_width_where_a_group_locks() {
+    nothing_is_cut_and_nothing_overlaps(&[
+        ("ricart-agrawala -n 3 --entries 2 --latency 1..4", 8),
+        ("raymond -n 7 --tree heap --latency 1..4", 8),
+        ("maekawa -n 9 --latency 1..4", 8),
+        ("central -n 7 --latency 1..4", 8),
+    ]);
+}
+
+#[test]
+fn nothing_is_cut_and_nothing_overlaps_at_any_width_where_a_group_elects() {
+    nothing_is_cut_and_nothing_overlaps(&[
+        ("chang-roberts -n 8 --latency 1..4", 8),
+        ("coordinated:bully -n 4 --latency 1..4", 8),
+        ("raft-log -n 3 --entries 3 --latency 1..4", 8),
+    ]);
+}
+
+#[test]
+fn nothing_is_cut_and_nothing_overlaps_at_any_width_where_a_group_is_large() {
+    nothing_is_cut_and_nothing_overlaps(&[("lamport -n 30", 40)]);
+}
+
+#[test]
+fn light_and_dark_are_not_the_same() {
+    let Some(mut visit) = Visit::first() else { return };
+    let papers = ["light", "dark"].map(|look| {
         visit.tab.resize(1280, 800, look);
-        papers.push(visit.tab.value("getComputedStyle(document.body).backgroundColor"));
-    }
+        visit.tab.value("getComputedStyle(document.body).backgroundColor")
+    });
     assert_ne!(papers[0], papers[1]);
     visit.well();
 }

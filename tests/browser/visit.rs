@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
@@ -157,13 +157,15 @@ impl Visit {
     pub(crate) fn download(&mut self, selector: &str, end: &str) -> String {
         self.click(selector);
         let folder = self.downloads.path().to_owned();
-        let arrived = || -> Option<PathBuf> {
+        let arrived = || -> Option<String> {
             let mut files = fs::read_dir(&folder).unwrap().map(|file| file.unwrap().path());
-            files.find(|file| file.to_string_lossy().ends_with(end))
+            let file = files.find(|file| file.to_string_lossy().ends_with(end))?;
+            // Until it has arrived as a whole, an empty one has its name.
+            Some(fs::read_to_string(file).unwrap()).filter(|text| !text.is_empty())
         };
         for _ in 0..200 {
-            if let Some(file) = arrived() {
-                return fs::read_to_string(file).unwrap();
+            if let Some(text) = arrived() {
+                return text;
             }
             std::thread::sleep(std::time::Duration::from_millis(50));
         }
