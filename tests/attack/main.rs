@@ -7,9 +7,11 @@ mod lasting;
 mod logs;
 mod running;
 mod services;
+#[path = "../cluster/waiting.rs"]
+#[allow(dead_code, reason = "commands are waited for here, and nothing is asked of them")]
+mod waiting;
 
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
 
 /// Which seeds to take: those of `cargo xtask attack … --seeds A..B`, or these.
 fn seeds(short: Range<u64>) -> Range<u64> {
@@ -21,9 +23,8 @@ fn seeds(short: Range<u64>) -> Range<u64> {
 
 /// Does this for each seed, and says in the end which of them went wrong and how to see it again.
 fn attack(kind: &str, seeds: Range<u64>, attack: impl Fn(u64) -> Result<(), String>) {
-    // One at a time: the machine is part of the experiment.
-    static ALONE: Mutex<()> = Mutex::new(());
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    // A long run takes one kind after the other: there, the machine is part of the experiment.
+    let _place = waiting::place();
     let total = seeds.clone().count();
     let mut wrong = Vec::new();
     for seed in seeds {

@@ -24,7 +24,7 @@ const FAULTS: [(&str, File, &str, &str); 8] = [
 ];
 
 /// A file of changes, before and after it has its name.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum File {
     Next,
     Changes,
@@ -60,12 +60,21 @@ pub(crate) fn can_make_calls_fail() -> bool {
 
 #[test]
 fn a_disk_that_fails_stops_the_node_before_anything_leaves() {
+    stops_the_node_before_anything_leaves(File::Next);
+}
+
+#[test]
+fn a_disk_that_fails_a_change_stops_the_node_before_anything_leaves() {
+    stops_the_node_before_anything_leaves(File::Changes);
+}
+
+fn stops_the_node_before_anything_leaves(kind: File) {
     let _place = place();
     if !can_make_calls_fail() {
         eprintln!("skipped: needs strace");
         return;
     }
-    for (call, file, error, says) in FAULTS {
+    for (call, file, error, says) in FAULTS.into_iter().filter(|(_, file, ..)| *file == kind) {
         let nodes = Nodes::on_loopback(2);
         (1..=2).for_each(|me| nodes.configure(me, ""));
         let state = nodes.directory().join("p2.state");
