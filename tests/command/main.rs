@@ -1,6 +1,7 @@
 //! The command `tenure` as a script meets it: what it prints, and the status that it ends with.
 
 mod agreements;
+mod answers;
 #[path = "../../crates/server/tests/server/authority.rs"]
 mod authority;
 mod calls;

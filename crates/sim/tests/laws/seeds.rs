@@ -214,9 +214,9 @@ fn every_lock_is_safe_and_live_over_a_channel_that_was_made_reliable() {
     }
 }
 
-/// Those that say much at every timer. Timers fire as often as messages arrive here, and all that is
+/// Those that say much at every timer. Timers fire as often as messages arrive here, and what is
 /// not acknowledged is said again: a run of these takes as long as a hundred of the others, so they
-/// get a third of the seeds. Each has hundreds of its own, beside this or in the tests of its paper.
+/// get a third of the seeds. Each has hundreds of its own, beside this or in tests of its paper.
 const LONG: [&str; 2] = ["edge-chasing", "coordinated:bully"];
 
 #[test]
