@@ -37,7 +37,13 @@ fn counts(line: &str) {
     let (status, out, told) = tenure(&line);
     assert_eq!(status, Some(0), "tenure {line}\n{out}{told}");
     let report: Value = serde_json::from_str(&out).unwrap();
-    assert_eq!(report["counter"]["found"], 5 * entries, "tenure {line}\n{out}");
+    // A run that takes more than two seconds loses its leader, where its card survives that: who
+    // comes back enters again if it was inside.
+    let crashes = report["crashes"].as_u64().unwrap();
+    let found = report["counter"]["found"].as_u64().unwrap();
+    let all = 5 * entries;
+    assert!((all..=all + crashes).contains(&found), "tenure {line}\n{out}");
+    assert_eq!(report["counter"]["lost"], 0, "tenure {line}\n{out}");
     assert_eq!(report["violations"], 0, "tenure {line}\n{out}");
     assert!(!report["elections"].as_array().unwrap().is_empty(), "tenure {line}\n{out}");
 }
