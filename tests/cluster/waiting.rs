@@ -7,9 +7,8 @@ use std::time::{Duration, Instant};
 /// Nothing here takes that long, unless it hangs.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
-/// How many clusters there may be at a time: each waits more than it works, and two of them leave
-/// a third of two cores idle.
-const ROOM: usize = 3;
+/// How many clusters there may be at a time: each waits more than it works.
+const ROOM: usize = 2;
 
 /// How much of the room is free.
 static FREE: Mutex<usize> = Mutex::new(ROOM);
