@@ -115,8 +115,12 @@ impl Shared {
 
 impl State {
     /// Takes an entry of the log, and tells whoever is concerned but the one who asked.
+    ///
+    /// That it was taken is known together with what it did: a snapshot that had the one without
+    /// the other would be handed the entry again, by the log behind it.
     pub(crate) fn apply(&mut self, at: At, asker: &Asker, command: Command) -> Outcome {
         let outcome = self.store.apply_for(at, asker, command);
+        self.taken = at.index;
         for event in &outcome.events {
             for watcher in self.watchers.of(&event.kv.key) {
                 if let Some(signal) = self.signals.get(watcher) {
@@ -205,4 +209,25 @@ impl State {
 /// Whoever panicked with the lock in hand has ended the member.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use tenure_core::ProcessSet;
+
+    use super::*;
+
+    /// A snapshot is made of what somebody sees who looks between any two of these calls.
+    #[test]
+    fn an_entry_counts_as_taken_as_soon_as_the_store_has_it() {
+        let shared = Shared::new(Members::of(ProcessSet::first(1)));
+        for index in 1..=3 {
+            let at = At { index, term: 1 };
+            let command = Command::Grant { lease: index, ttl: 60 };
+            let outcome = shared.lock().apply(at, &Asker::Member, command);
+            assert!(outcome.answer.is_ok());
+            let state = shared.lock();
+            assert_eq!((state.taken, state.store.applied()), (index, at));
+        }
+    }
 }
