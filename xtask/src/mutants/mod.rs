@@ -160,7 +160,7 @@ fn built(
         let written = write(root, copy, &drawn);
         let failed = failures(&cargo(copy, &["check", "-p", "tenure-algorithms"]), &written);
         if failed.is_empty() {
-            let said = cargo(copy, &["build", "--release", "--bin", "tenure"]);
+            let said = cargo(copy, &["build", "--release", "-p", "tenure"]);
             assert!(failures(&said, &written).is_empty(), "what can be checked can be built");
             let binary = root.join("target/release/tenure");
             fs::copy(binary, copy.join("tenure")).expect("it was built");
