@@ -16,7 +16,12 @@ use crate::wire::{BlockingWire, Wire};
 
 /// What was in the files.
 #[derive(Clone, Debug)]
-pub(crate) struct Tls(Arc<ClientConfig>);
+pub(crate) struct Tls {
+    /// To speak whatever a stream is for.
+    plain: Arc<ClientConfig>,
+    /// To speak HTTP/2.
+    http2: Arc<ClientConfig>,
+}
 
 impl Tls {
     pub(crate) fn read(
@@ -40,14 +45,14 @@ impl Tls {
                 builder.with_client_auth_cert(own, secret).map_err(|it| wrong(key, it))?
             }
         };
-        Ok(Tls(Arc::new(config)))
+        let mut http2 = config.clone();
+        http2.alpn_protocols = vec![b"h2".to_vec()];
+        Ok(Tls { plain: Arc::new(config), http2: Arc::new(http2) })
     }
 
     /// Shakes hands with a member that is called so, to speak HTTP/2.
     pub(crate) async fn over(&self, host: &str, stream: TcpStream) -> io::Result<Wire> {
-        let mut config = (*self.0).clone();
-        config.alpn_protocols = vec![b"h2".to_vec()];
-        let connector = TlsConnector::from(Arc::new(config));
+        let connector = TlsConnector::from(self.http2.clone());
         Ok(Box::new(connector.connect(name(host)?, stream).await?))
     }
 
@@ -57,7 +62,7 @@ impl Tls {
         host: &str,
         stream: net::TcpStream,
     ) -> io::Result<BlockingWire> {
-        let connection = ClientConnection::new(self.0.clone(), name(host)?);
+        let connection = ClientConnection::new(self.plain.clone(), name(host)?);
         let connection = connection.map_err(io::Error::other)?;
         Ok(Box::new(StreamOwned::new(connection, stream)))
     }

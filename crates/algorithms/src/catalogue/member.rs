@@ -2,7 +2,6 @@
 
 use tenure_core::{Algorithm, Protocol};
 
-use crate::channel::fifo;
 use crate::compose::{Coordinated, MutexOnly};
 
 /// A lock or an election, among all that offer its service.
@@ -20,11 +19,6 @@ pub trait Member: Algorithm {
 
 /// How all that offer the service of this one are configured.
 pub type ConfigOfAll<P> = <<P as Member>::All as Protocol>::Config;
-
-/// The same channel around another protocol.
-pub(crate) fn around<C, D>(config: fifo::Config<C>, inner: impl FnOnce(C) -> D) -> fifo::Config<D> {
-    fifo::Config { window: config.window, resend: config.resend, inner: inner(config.inner) }
-}
 
 /// A lock at the leader of an election.
 pub(crate) type AtLeader<E> = MutexOnly<Coordinated<E>>;
@@ -71,7 +65,7 @@ macro_rules! among_all {
             type All = $crate::catalogue::members::$all::every::Any;
 
             fn among_all(config: Self::Config) -> $crate::catalogue::member::ConfigOfAll<Self> {
-                let config = $crate::catalogue::member::around(config, any::Config::$Type);
+                let config = config.map(any::Config::$Type);
                 $crate::catalogue::members::$all::over_fifo(config)
             }
         }

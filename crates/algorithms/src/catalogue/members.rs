@@ -84,7 +84,6 @@ pub(crate) mod bare_elections {
 /// The same over links as they are, or over reliable channels made of unreliable ones.
 pub(crate) mod all_locks {
     use super::bare_locks::any as bare_locks;
-    use crate::catalogue::member::around;
     use crate::channel::fifo;
     use crate::compose::coordinated;
     use crate::election::members::any::Config as AnyElection;
@@ -104,14 +103,13 @@ pub(crate) mod all_locks {
     }
 
     pub(crate) fn over_fifo(config: fifo::Config<AnyMutex>) -> every::Config {
-        every::Config::OverFifo(around(config, bare_locks::Config::Plain))
+        every::Config::OverFifo(config.map(bare_locks::Config::Plain))
     }
 }
 
 /// The same of elections.
 pub(crate) mod all_elections {
     use super::bare_elections::any as bare_elections;
-    use crate::catalogue::member::around;
     use crate::channel::fifo;
     use crate::election::members::any::Config as AnyElection;
     use crate::mutex::members::any::Config as AnyMutex;
@@ -130,7 +128,7 @@ pub(crate) mod all_elections {
     }
 
     pub(crate) fn over_fifo(config: fifo::Config<AnyElection>) -> every::Config {
-        every::Config::OverFifo(around(config, bare_elections::Config::Plain))
+        every::Config::OverFifo(config.map(bare_elections::Config::Plain))
     }
 }
 

@@ -24,8 +24,10 @@ impl Worker {
     ) -> Option<Action> {
         let mut found = None;
         self.successors(seed, &mut |successor| {
-            let id = explored.find(successor.fate.key, successor.world);
-            if found.is_none() && successor.label == label && id == Some(to) {
+            if found.is_none()
+                && successor.label == label
+                && explored.find(successor.fate.key, successor.world) == Some(to)
+            {
                 found = Some(successor.action);
             }
         });

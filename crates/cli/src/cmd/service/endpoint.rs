@@ -58,6 +58,12 @@ enum Silent {
     Refused(String),
 }
 
+impl From<io::Error> for Silent {
+    fn from(error: io::Error) -> Self {
+        Silent::Away(error.to_string())
+    }
+}
+
 impl Endpoints {
     /// The answer to a request.
     pub(crate) fn ask(&self, path: &str, asked: &Value) -> Result<Value, Failure> {
@@ -144,9 +150,7 @@ impl Endpoints {
         asked: &Value,
         token: Option<&str>,
     ) -> Result<Answer, Silent> {
-        let answer = self.wire(endpoint)?;
-        let answer = answer.and_then(|wire| send(wire, address_of(endpoint), path, asked, token));
-        let mut answer = answer.map_err(|it| Silent::Away(it.to_string()))?;
+        let mut answer = send(self.wire(endpoint)?, address_of(endpoint), path, asked, token)?;
         let head = head(&mut answer).map_err(Silent::Away)?;
         match head.lines().next().and_then(|first| first.split(' ').nth(1)) {
             Some("200") => Ok(answer),
@@ -163,24 +167,24 @@ impl Endpoints {
     }
 
     /// The bytes to a member and back, sealed where it speaks TLS.
-    fn wire(&self, endpoint: &str) -> Result<io::Result<BlockingWire>, Silent> {
+    fn wire(&self, endpoint: &str) -> Result<BlockingWire, Silent> {
         let address = address_of(endpoint);
-        match endpoint.split_once("://") {
-            None | Some(("http", _)) => {
-                return Ok(reached(address).map(|stream| Box::new(stream) as BlockingWire));
+        let scheme = endpoint.split_once("://").map_or("http", |(scheme, _)| scheme);
+        match (scheme, self.certificates.get().and_then(Option::as_ref)) {
+            ("http", _) => Ok(Box::new(reached(address)?)),
+            ("https", Some(certificates)) => {
+                let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
+                Ok(certificates.over(host, reached(address)?)?)
             }
-            Some(("https", _)) => {}
-            Some(_) => {
+            ("https", None) => {
+                let says = format!("`{endpoint}` speaks TLS: --cacert says who vouches for it");
+                Err(Silent::Refused(says))
+            }
+            _ => {
                 let says = format!("`{endpoint}` is not served; say http://ADDRESS:PORT");
-                return Err(Silent::Refused(says));
+                Err(Silent::Refused(says))
             }
         }
-        let Some(Some(certificates)) = self.certificates.get() else {
-            let says = format!("`{endpoint}` speaks TLS: --cacert says who vouches for it");
-            return Err(Silent::Refused(says));
-        };
-        let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
-        Ok(reached(address).and_then(|stream| certificates.over(host, stream)))
     }
 }
 
