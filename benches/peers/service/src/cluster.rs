@@ -1,6 +1,6 @@
 //! Three members of a service as child processes, with their data below one folder.
 
-use std::fs::{File, create_dir_all};
+use std::fs::{File, create_dir_all, write};
 use std::net::{SocketAddr, TcpListener};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -25,13 +25,16 @@ pub struct Cluster {
     folder: PathBuf,
     clients: Vec<SocketAddr>,
     peers: Vec<SocketAddr>,
+    /// Where members of ZooKeeper elect a leader.
+    votes: Vec<SocketAddr>,
     members: Vec<Option<Child>>,
 }
 
 impl Cluster {
     /// Starts all members, and waits until somebody leads.
     pub async fn start(kind: Kind, programs: &Programs, folder: &Path) -> Cluster {
-        let mut ports = free_ports(2 * MEMBERS);
+        let mut ports = free_ports(3 * MEMBERS);
+        let votes = ports.split_off(2 * MEMBERS);
         let clients = ports.split_off(MEMBERS);
         let mut cluster = Cluster {
             kind,
@@ -39,6 +42,7 @@ impl Cluster {
             folder: folder.to_owned(),
             clients,
             peers: ports,
+            votes,
             members: (0..MEMBERS).map(|_| None).collect(),
         };
         for index in 0..MEMBERS {
@@ -61,6 +65,7 @@ impl Cluster {
         let log = log.expect("a file for what members say");
         let mut command = match self.kind {
             Kind::Etcd => self.etcd(index, &folder),
+            Kind::ZooKeeper => self.zookeeper(index, &folder),
             Kind::Tenure => self.tenure(index, &folder),
         };
         let said = log.try_clone().expect("the file once more");
@@ -87,6 +92,35 @@ impl Cluster {
             .args(["--initial-advertise-peer-urls", &format!("http://{peer}")])
             .args(["--initial-cluster", &self.list("http://")])
             .args(["--initial-cluster-token", "bench"]);
+        command
+    }
+
+    /// With the settings of its documentation; its transaction log is flushed before anything is
+    /// answered, as everywhere.
+    fn zookeeper(&self, index: usize, folder: &Path) -> Command {
+        let number = |at: usize| at + 1;
+        let mut config = format!(
+            "tickTime=2000\ninitLimit=10\nsyncLimit=5\ndataDir={}\nclientPortAddress={}\n\
+             clientPort={}\nmaxClientCnxns=0\nadmin.enableServer=false\n\
+             4lw.commands.whitelist=srvr\n",
+            folder.display(),
+            self.clients[index].ip(),
+            self.clients[index].port(),
+        );
+        for (at, (peer, vote)) in self.peers.iter().zip(&self.votes).enumerate() {
+            config += &format!("server.{}={peer}:{}\n", number(at), vote.port());
+        }
+        let file = folder.with_extension("cfg");
+        write(&file, config).expect("a file for the settings of a member");
+        write(folder.join("myid"), number(index).to_string()).expect("a file for its number");
+        let library = self.programs.zookeeper.as_ref().expect("ZooKeeper, if it is asked for");
+        let mut command = Command::new("java");
+        command
+            .arg("-cp")
+            .arg(library)
+            .args(["-Xmx512m", "-Dzookeeper.jmx.log4j.disable=true"])
+            .arg("org.apache.zookeeper.server.quorum.QuorumPeerMain")
+            .arg(file);
         command
     }
 
@@ -122,8 +156,22 @@ impl Cluster {
 
     /// Whom a member takes for the leader.
     async fn leader_of(&self, index: usize) -> Option<usize> {
+        if self.kind == Kind::ZooKeeper {
+            return self.leader_in_zookeeper().await;
+        }
         let asked = crate::recipe::leader(&self.clients, index).await;
         asked.filter(|it| self.members[*it].is_some())
+    }
+
+    /// Each of its members knows only whether it leads itself.
+    async fn leader_in_zookeeper(&self) -> Option<usize> {
+        let mut leader = None;
+        for index in (0..MEMBERS).filter(|at| self.members[*at].is_some()) {
+            if crate::zookeeper::leads(self.clients[index]).await? {
+                leader = Some(index);
+            }
+        }
+        leader
     }
 
     /// The number of a member's process.

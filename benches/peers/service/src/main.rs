@@ -1,18 +1,20 @@
-//! `tenure serve` beside etcd, three members each, in one run, in turns.
+//! `tenure serve` beside etcd and ZooKeeper, three members each, in one run, in turns.
 
+mod away;
 mod cluster;
 mod load;
 mod outage;
 mod recipe;
 mod sessions;
 mod side;
+mod zookeeper;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use cluster::Cluster;
 use load::LOADS;
-use side::{Programs, Side};
+use side::{Kind, Programs, Side};
 
 /// How often each measurement is repeated.
 const ROUNDS: usize = 5;
@@ -26,18 +28,24 @@ struct Options {
     kills: usize,
     only: Option<String>,
     sessions: usize,
+    away: usize,
     without_etcd: bool,
 }
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
 async fn main() {
     let options = options();
-    let mut sides = vec![Side::Etcd, Side::TenureByRecipe, Side::Tenure];
-    if options.without_etcd {
-        sides.remove(0);
-    }
+    let mut sides = vec![Side::Etcd, Side::ZooKeeper, Side::TenureByRecipe, Side::Tenure];
+    sides.retain(|side| match side.kind() {
+        Kind::Etcd => !options.without_etcd,
+        Kind::ZooKeeper => options.programs.zookeeper.is_some(),
+        Kind::Tenure => true,
+    });
     if options.sessions > 0 {
         return sessions::report(&options).await;
+    }
+    if options.away > 0 {
+        return away::report(&options).await;
     }
     if options.kills > 0 {
         outage::table(&sides, &options).await;
@@ -85,13 +93,14 @@ fn median(mut of: Vec<f64>) -> f64 {
 
 fn options() -> Options {
     let mut options = Options {
-        programs: Programs { etcd: "etcd".into(), tenure: "tenure".into() },
+        programs: Programs { etcd: "etcd".into(), zookeeper: None, tenure: "tenure".into() },
         place: std::env::temp_dir(),
         rounds: ROUNDS,
         long: Duration::from_secs(4),
         kills: 0,
         only: None,
         sessions: 0,
+        away: 0,
         without_etcd: false,
     };
     let mut words = std::env::args().skip(1);
@@ -99,6 +108,7 @@ fn options() -> Options {
         let mut value = || words.next().unwrap_or_else(|| panic!("{word} has a value"));
         match word.as_str() {
             "--etcd" => options.programs.etcd = value().into(),
+            "--zookeeper" => options.programs.zookeeper = Some(value().into()),
             "--tenure" => options.programs.tenure = value().into(),
             "--place" => options.place = value().into(),
             "--rounds" => options.rounds = value().parse().expect("a number of rounds"),
@@ -107,6 +117,7 @@ fn options() -> Options {
             }
             "--kills" => options.kills = value().parse().expect("a number of kills"),
             "--sessions" => options.sessions = value().parse().expect("a number of sessions"),
+            "--away" => options.away = value().parse().expect("a number of entries"),
             "--without-etcd" => options.without_etcd = true,
             "--only" => options.only = Some(value()),
             _ => panic!("{word} is not known; see README.md"),

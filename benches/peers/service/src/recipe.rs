@@ -175,11 +175,19 @@ pub async fn leader(members: &[SocketAddr], asked: usize) -> Option<usize> {
     None
 }
 
-async fn status(of: SocketAddr) -> Option<rpc::StatusResponse> {
+/// What a member says of itself, if it answers.
+pub async fn status(of: SocketAddr) -> Option<rpc::StatusResponse> {
     let asked = rpc::StatusRequest::default();
     let path = "/etcdserverpb.Maintenance/Status";
     let answer = timeout(Duration::from_secs(1), ask(&line_to(of), path, asked)).await;
     answer.ok()?.ok()
+}
+
+/// Puts a value.
+pub async fn put(channel: &Channel, key: Vec<u8>, value: Vec<u8>) -> Result<(), Status> {
+    let asked = rpc::PutRequest { key, value, ..Default::default() };
+    let _: rpc::PutResponse = ask(channel, "/etcdserverpb.KV/Put", asked).await?;
+    Ok(())
 }
 
 /// Renews a lease three times in its length, on one stream.

@@ -8,12 +8,15 @@ use tenure_client::{Client, Session};
 use tokio::time::sleep;
 
 use crate::recipe::Recipe;
+use crate::zookeeper::Queue;
 
 /// A service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// etcd.
     Etcd,
+    /// ZooKeeper.
+    ZooKeeper,
     /// `tenure serve`.
     Tenure,
 }
@@ -23,6 +26,8 @@ pub enum Kind {
 pub struct Programs {
     /// The program `etcd`.
     pub etcd: PathBuf,
+    /// The library of ZooKeeper, as Debian installs it; without it, that is left out.
+    pub zookeeper: Option<PathBuf>,
     /// The program `tenure`.
     pub tenure: PathBuf,
 }
@@ -32,6 +37,8 @@ pub struct Programs {
 pub enum Side {
     /// etcd with what its own client does.
     Etcd,
+    /// ZooKeeper with what its documentation says of locks.
+    ZooKeeper,
     /// `tenure serve` with what the client of etcd does.
     TenureByRecipe,
     /// `tenure serve` with `tenure-client`.
@@ -43,6 +50,7 @@ impl Side {
     pub const fn kind(self) -> Kind {
         match self {
             Side::Etcd => Kind::Etcd,
+            Side::ZooKeeper => Kind::ZooKeeper,
             Side::TenureByRecipe | Side::Tenure => Kind::Tenure,
         }
     }
@@ -51,6 +59,7 @@ impl Side {
     pub const fn name(self) -> &'static str {
         match self {
             Side::Etcd => "etcd",
+            Side::ZooKeeper => "ZooKeeper",
             Side::TenureByRecipe => "tenure, etcd's requests",
             Side::Tenure => "tenure, its client",
         }
@@ -61,6 +70,8 @@ impl Side {
 pub enum Claimant {
     /// What the client of etcd does.
     Recipe(Recipe),
+    /// What the documentation of ZooKeeper describes.
+    Queue(Queue),
     /// `tenure-client`.
     Own { session: Session, name: String },
 }
@@ -72,6 +83,7 @@ impl Claimant {
             Side::Etcd | Side::TenureByRecipe => {
                 Claimant::Recipe(Recipe::begin(members, first, name).await)
             }
+            Side::ZooKeeper => Claimant::Queue(Queue::begin(members, name).await),
             Side::Tenure => {
                 let endpoints = members.iter().map(|it| format!("http://{it}"));
                 let client = Client::connect(endpoints).await.expect("a member accepts");
@@ -85,6 +97,7 @@ impl Claimant {
     pub async fn cycle(&mut self) -> Result<(), String> {
         match self {
             Claimant::Recipe(recipe) => recipe.cycle().await.map_err(|it| it.to_string()),
+            Claimant::Queue(queue) => queue.cycle().await.map_err(|it| it.to_string()),
             Claimant::Own { session, name } => {
                 let guard = session.lock(name).await.map_err(|it| it.to_string())?;
                 guard.release().await.map_err(|it| it.to_string())

@@ -1,0 +1,134 @@
+//! How a member comes back that was away for many entries, and what the others do meanwhile.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+use tonic::transport::Channel;
+
+use crate::Options;
+use crate::cluster::{Cluster, MEMBERS};
+use crate::recipe::{line_to, put, status};
+use crate::side::Kind;
+
+/// How many put at a time while the member is away.
+const WRITERS: usize = 64;
+
+/// How many put at a time when it comes back.
+const FEW: usize = 4;
+
+/// How many keys there are.
+const KEYS: usize = 10_000;
+
+/// How many bytes each value has.
+const VALUE: usize = 64;
+
+/// How long what is put is looked at before the member comes back, and after it has caught up.
+const CALM: Duration = Duration::from_secs(5);
+
+/// How long a member may take.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// Prints what came of it.
+pub async fn report(options: &Options) {
+    let folder = tempfile::tempdir_in(&options.place).expect("a folder");
+    let mut cluster = Cluster::start(Kind::Tenure, &options.programs, folder.path()).await;
+    let leader = cluster.led().await;
+    let away = (leader + 1) % MEMBERS;
+    let there: Vec<SocketAddr> =
+        (0..MEMBERS).filter(|at| *at != away).map(|at| cluster.clients()[at]).collect();
+    cluster.signal(away, Signal::KILL);
+    cluster.bury(away);
+    let begun = Instant::now();
+    let left = Arc::new(AtomicUsize::new(options.away));
+    let mut writing = JoinSet::new();
+    for writer in 0..WRITERS {
+        let (left, channel) = (left.clone(), line_to(there[writer % there.len()]));
+        writing.spawn(async move {
+            let take = |left: usize| left.checked_sub(1);
+            while left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok() {
+                put_one(&channel).await;
+            }
+        });
+    }
+    writing.join_all().await;
+    println!("{} entries were put in {:.0?}", options.away, begun.elapsed());
+
+    let mut load = Load::begin(&there);
+    load.told("before it came back", CALM).await;
+    let begun = Instant::now();
+    let goal = applied(cluster.clients()[leader]).await.expect("the leader answers");
+    cluster.restart(away);
+    let caught_up = async {
+        while applied(cluster.clients()[away]).await.is_none_or(|applied| applied < goal) {
+            assert!(begun.elapsed() < PATIENCE, "it has caught up");
+            sleep(Duration::from_millis(20)).await;
+        }
+    };
+    caught_up.await;
+    println!("it had all of them {:.2?} after it was started", begun.elapsed());
+    load.told("meanwhile", Duration::ZERO).await;
+    load.told("after that", CALM).await;
+    load.end().await;
+}
+
+/// A few who put all the time.
+struct Load {
+    is_over: Arc<AtomicBool>,
+    puts: Arc<AtomicU64>,
+    /// The longest that one took, in microseconds, since it was last told.
+    slowest: Arc<AtomicU64>,
+    since: Instant,
+    tasks: JoinSet<()>,
+}
+
+impl Load {
+    fn begin(members: &[SocketAddr]) -> Load {
+        let (is_over, puts, slowest) =
+            <(Arc<AtomicBool>, Arc<AtomicU64>, Arc<AtomicU64>)>::default();
+        let mut tasks = JoinSet::new();
+        for writer in 0..FEW {
+            let (is_over, puts, slowest) = (is_over.clone(), puts.clone(), slowest.clone());
+            let channel = line_to(members[writer % members.len()]);
+            tasks.spawn(async move {
+                while !is_over.load(Ordering::Relaxed) {
+                    let begun = Instant::now();
+                    put_one(&channel).await;
+                    let took = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
+                    slowest.fetch_max(took, Ordering::Relaxed);
+                    puts.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+        Load { is_over, puts, slowest, since: Instant::now(), tasks }
+    }
+
+    /// Prints how fast it was since the last time, in so long from now on.
+    async fn told(&mut self, when: &str, long: Duration) {
+        sleep(long).await;
+        let puts = self.puts.swap(0, Ordering::Relaxed);
+        let slowest = Duration::from_micros(self.slowest.swap(0, Ordering::Relaxed));
+        let since = std::mem::replace(&mut self.since, Instant::now());
+        let rate = puts as f64 / since.elapsed().as_secs_f64();
+        println!("{when}: {rate:.0} puts a second by {FEW}, the slowest took {slowest:.0?}");
+    }
+
+    async fn end(self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        self.tasks.join_all().await;
+    }
+}
+
+async fn put_one(channel: &Channel) {
+    let key = format!("away/{}", fastrand::usize(..KEYS)).into_bytes();
+    put(channel, key, vec![7; VALUE]).await.expect("what is put is taken");
+}
+
+/// Up to where a member has taken entries, if it answers.
+async fn applied(member: SocketAddr) -> Option<u64> {
+    Some(status(member).await?.raft_applied_index)
+}
