@@ -25,6 +25,14 @@ const AFTERWARDS: Duration = Duration::from_secs(1);
 /// How long nothing happens before the leader goes.
 const CALM: Duration = Duration::from_millis(1500);
 
+/// What happens to the leader. That nothing does is for comparison: a disk that pauses has everybody
+/// wait as well.
+const FATES: [(&str, Option<Signal>); 3] = [
+    ("is left alone", None),
+    ("is killed", Some(Signal::KILL)),
+    ("is sent TERM", Some(Signal::TERM)),
+];
+
 /// Prints what it takes each side.
 pub async fn table(sides: &[Side], options: &Options) {
     println!(
@@ -34,7 +42,7 @@ pub async fn table(sides: &[Side], options: &Options) {
         let folder = tempfile::tempdir_in(&options.place).expect("a folder");
         let mut cluster = Cluster::start(side.kind(), &options.programs, folder.path()).await;
         let (load, mut entries) = Load::begin(*side, &cluster).await;
-        for (name, signal) in [("is killed", Signal::KILL), ("is sent TERM", Signal::TERM)] {
+        for (name, signal) in FATES {
             let mut waits = Vec::new();
             for _ in 0..options.kills {
                 waits.extend(gone(&mut cluster, signal, &mut entries).await);
@@ -54,12 +62,18 @@ pub async fn table(sides: &[Side], options: &Options) {
 type Entries = mpsc::UnboundedReceiver<(usize, Instant)>;
 
 /// The longest that each client, and those who share a lock as one, did not enter and leave a lock.
-async fn gone(cluster: &mut Cluster, signal: Signal, entries: &mut Entries) -> Vec<Duration> {
+async fn gone(
+    cluster: &mut Cluster,
+    signal: Option<Signal>,
+    entries: &mut Entries,
+) -> Vec<Duration> {
     let leader = cluster.led().await;
     sleep(CALM).await;
     while entries.try_recv().is_ok() {}
     let begun = Instant::now();
-    cluster.signal(leader, signal);
+    if let Some(signal) = signal {
+        cluster.signal(leader, signal);
+    }
     let (mut last, mut waits) = ([begun; CLIENTS + 1], [Duration::ZERO; CLIENTS + 1]);
     let all = async {
         while last.iter().any(|last| *last < begun + AFTERWARDS) {
@@ -70,8 +84,10 @@ async fn gone(cluster: &mut Cluster, signal: Signal, entries: &mut Entries) -> V
         }
     };
     timeout(PATIENCE, all).await.expect("there is service again");
-    cluster.bury(leader);
-    cluster.restart(leader);
+    if signal.is_some() {
+        cluster.bury(leader);
+        cluster.restart(leader);
+    }
     waits.into()
 }
 
