@@ -25,6 +25,10 @@ const OVER: &str = "(() => {
         .map(([two]) => `${one} and ${two}`));
 })()";
 
+/// Waits until the picture is drawn for a new width: that is done at the end of a frame.
+const DRAWN: &str =
+    "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))";
+
 /// Looks at the picture of each of these runs in the middle of it, in windows of all widths.
 fn nothing_is_cut_and_nothing_overlaps(runs: &[(&str, u32)]) {
     let Some(mut visit) = Visit::first() else { return };
@@ -38,7 +42,7 @@ fn nothing_is_cut_and_nothing_overlaps(runs: &[(&str, u32)]) {
         for (wide, look) in [(1280, "light"), (900, "dark"), (400, "dark")] {
             visit.tab.resize(wide, 800, look);
             visit.until(&format!("innerWidth === {wide}"));
-            visit.tab.value("new Promise((done) => setTimeout(done, 100))");
+            visit.tab.value(DRAWN);
             assert_eq!(visit.tab.value(CUT), json!([]), "{words} at {wide} pixels");
             assert_eq!(visit.tab.value(OVER), json!([]), "{words} at {wide} pixels");
         }
