@@ -25,8 +25,7 @@ const AFTERWARDS: Duration = Duration::from_secs(1);
 /// How long nothing happens before the leader goes.
 const CALM: Duration = Duration::from_millis(1500);
 
-/// What happens to the leader. That nothing does is for comparison: a disk that pauses has everybody
-/// wait as well.
+/// What happens to the leader. That nothing does is for comparison: whoever is busy waits as well.
 const FATES: [(&str, Option<Signal>); 3] = [
     ("is left alone", None),
     ("is killed", Some(Signal::KILL)),

@@ -2,6 +2,7 @@
 
 use tenure_core::{Algorithm, Protocol};
 
+use crate::channel::fifo;
 use crate::compose::{Coordinated, MutexOnly};
 
 /// A lock or an election, among all that offer its service.
@@ -19,6 +20,13 @@ pub trait Member: Algorithm {
 
 /// How all that offer the service of this one are configured.
 pub type ConfigOfAll<P> = <<P as Member>::All as Protocol>::Config;
+
+impl<C> fifo::Config<C> {
+    /// The same channel around another protocol.
+    pub(crate) fn map<D>(self, inner: impl FnOnce(C) -> D) -> fifo::Config<D> {
+        fifo::Config { window: self.window, resend: self.resend, inner: inner(self.inner) }
+    }
+}
 
 /// A lock at the leader of an election.
 pub(crate) type AtLeader<E> = MutexOnly<Coordinated<E>>;

@@ -137,11 +137,6 @@ impl<C> Config<C> {
     pub fn around(inner: C) -> Self {
         Config { window: 64, resend: Delay::units(20), inner }
     }
-
-    /// The same channel around another protocol.
-    pub(crate) fn map<D>(self, inner: impl FnOnce(C) -> D) -> Config<D> {
-        Config { window: self.window, resend: self.resend, inner: inner(self.inner) }
-    }
 }
 
 impl<P: Protocol> Protocol for Fifo<P> {
