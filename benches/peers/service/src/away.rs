@@ -63,13 +63,10 @@ pub async fn report(options: &Options) {
     let begun = Instant::now();
     let goal = applied(cluster.clients()[leader]).await.expect("the leader answers");
     cluster.restart(away);
-    let caught_up = async {
-        while applied(cluster.clients()[away]).await.is_none_or(|applied| applied < goal) {
-            assert!(begun.elapsed() < PATIENCE, "it has caught up");
-            sleep(Duration::from_millis(20)).await;
-        }
-    };
-    caught_up.await;
+    while applied(cluster.clients()[away]).await.is_none_or(|applied| applied < goal) {
+        assert!(begun.elapsed() < PATIENCE, "it has caught up");
+        sleep(Duration::from_millis(20)).await;
+    }
     println!("it had all of them {:.2?} after it was started", begun.elapsed());
     load.told("meanwhile", Duration::ZERO).await;
     load.told("after that", CALM).await;
