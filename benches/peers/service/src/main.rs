@@ -29,6 +29,7 @@ struct Options {
     only: Option<String>,
     sessions: usize,
     away: usize,
+    pause: Duration,
     without_etcd: bool,
 }
 
@@ -101,6 +102,7 @@ fn options() -> Options {
         only: None,
         sessions: 0,
         away: 0,
+        pause: Duration::from_millis(1),
         without_etcd: false,
     };
     let mut words = std::env::args().skip(1);
@@ -118,6 +120,9 @@ fn options() -> Options {
             "--kills" => options.kills = value().parse().expect("a number of kills"),
             "--sessions" => options.sessions = value().parse().expect("a number of sessions"),
             "--away" => options.away = value().parse().expect("a number of entries"),
+            "--pause" => {
+                options.pause = Duration::from_millis(value().parse().expect("milliseconds"));
+            }
             "--without-etcd" => options.without_etcd = true,
             "--only" => options.only = Some(value()),
             _ => panic!("{word} is not known; see README.md"),

@@ -40,7 +40,7 @@ pub async fn table(sides: &[Side], options: &Options) {
     for side in sides {
         let folder = tempfile::tempdir_in(&options.place).expect("a folder");
         let mut cluster = Cluster::start(side.kind(), &options.programs, folder.path()).await;
-        let (load, mut entries) = Load::begin(*side, &cluster).await;
+        let (load, mut entries) = Load::begin(*side, &cluster, options.pause).await;
         for (name, signal) in FATES {
             let mut waits = Vec::new();
             for _ in 0..options.kills {
@@ -57,10 +57,11 @@ pub async fn table(sides: &[Side], options: &Options) {
     println!();
 }
 
-/// When a client has left a lock that it has entered after this moment.
-type Entries = mpsc::UnboundedReceiver<(usize, Instant)>;
+/// Who began a cycle when, and when it had left the lock again.
+type Entries = mpsc::UnboundedReceiver<(usize, Instant, Instant)>;
 
-/// The longest that each client, and those who share a lock as one, did not enter and leave a lock.
+/// The longest that each client, and those who share a lock as one, wanted to enter and leave a
+/// lock and did not.
 async fn gone(
     cluster: &mut Cluster,
     signal: Option<Signal>,
@@ -76,9 +77,9 @@ async fn gone(
     let (mut last, mut waits) = ([begun; CLIENTS + 1], [Duration::ZERO; CLIENTS + 1]);
     let all = async {
         while last.iter().any(|last| *last < begun + AFTERWARDS) {
-            let (who, at) = entries.recv().await.expect("clients go on");
+            let (who, since, at) = entries.recv().await.expect("clients go on");
             let who = who.min(CLIENTS);
-            waits[who] = waits[who].max(at.saturating_duration_since(last[who]));
+            waits[who] = waits[who].max(at.saturating_duration_since(since.max(last[who])));
             last[who] = at;
         }
     };
@@ -97,7 +98,7 @@ struct Load {
 }
 
 impl Load {
-    async fn begin(side: Side, cluster: &Cluster) -> (Load, Entries) {
+    async fn begin(side: Side, cluster: &Cluster, pause: Duration) -> (Load, Entries) {
         let is_over = Arc::new(AtomicBool::new(false));
         let (told, entries) = mpsc::unbounded_channel();
         let mut tasks = Vec::new();
@@ -108,9 +109,10 @@ impl Load {
             let (is_over, told) = (is_over.clone(), told.clone());
             tasks.push(tokio::spawn(async move {
                 while !is_over.load(Ordering::Relaxed) {
+                    let since = Instant::now();
                     claimant.cycle_at_last().await;
-                    let _ = told.send((client, Instant::now()));
-                    sleep(Duration::from_millis(1)).await;
+                    let _ = told.send((client, since, Instant::now()));
+                    sleep(pause).await;
                 }
             }));
         }
