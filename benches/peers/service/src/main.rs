@@ -10,6 +10,7 @@ mod side;
 mod zookeeper;
 
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::time::Duration;
 
 use cluster::Cluster;
@@ -107,26 +108,35 @@ fn options() -> Options {
     };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
-        let mut value = || words.next().unwrap_or_else(|| panic!("{word} has a value"));
+        let mut value =
+            || words.next().unwrap_or_else(|| refuse(&format!("{word} wants a value behind it")));
         match word.as_str() {
             "--etcd" => options.programs.etcd = value().into(),
             "--zookeeper" => options.programs.zookeeper = Some(value().into()),
             "--tenure" => options.programs.tenure = value().into(),
             "--place" => options.place = value().into(),
-            "--rounds" => options.rounds = value().parse().expect("a number of rounds"),
-            "--seconds" => {
-                options.long = Duration::from_secs(value().parse().expect("a number of seconds"));
-            }
-            "--kills" => options.kills = value().parse().expect("a number of kills"),
-            "--sessions" => options.sessions = value().parse().expect("a number of sessions"),
-            "--away" => options.away = value().parse().expect("a number of entries"),
-            "--pause" => {
-                options.pause = Duration::from_millis(value().parse().expect("milliseconds"));
-            }
+            "--rounds" => options.rounds = number(&word, &value()),
+            "--seconds" => options.long = Duration::from_secs(number(&word, &value())),
+            "--kills" => options.kills = number(&word, &value()),
+            "--sessions" => options.sessions = number(&word, &value()),
+            "--away" => options.away = number(&word, &value()),
+            "--pause" => options.pause = Duration::from_millis(number(&word, &value())),
             "--without-etcd" => options.without_etcd = true,
             "--only" => options.only = Some(value()),
-            _ => panic!("{word} is not known; see README.md"),
+            _ => refuse(&format!("{word} is not known; see README.md")),
         }
     }
     options
+}
+
+/// What stands behind an option that counts something.
+fn number<N: FromStr>(word: &str, value: &str) -> N {
+    let number = value.parse();
+    number.unwrap_or_else(|_| refuse(&format!("{word} wants a whole number, and {value} is none")))
+}
+
+/// The command line makes no sense.
+fn refuse(why: &str) -> ! {
+    eprintln!("error: {why}");
+    std::process::exit(2)
 }
