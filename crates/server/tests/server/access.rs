@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::etcdctl::etcdctl;
 use crate::limits::metric;
-use crate::member::{Files, Member, base64, post, post_as};
+use crate::member::{Files, Member, base64, eventually, post, post_as};
 
 /// What somebody is told who asks with a token: the code of gRPC, 0 where it is done, and why.
 fn told(member: &Member, token: &str, path: &str, asked: &Value) -> (u64, String) {
@@ -105,8 +105,8 @@ fn a_token_expires_and_rights_outlive_a_crash() {
     assert_eq!(void, (16, "etcdserver: invalid auth token".to_owned()));
     member.kill();
     let member = Member::start(&files.files[0]);
-    // It may take a moment until it has taken its log.
-    while post(member.address, "/v3/kv/put", &asked).is_none_or(|it| it.0 == 503) {}
+    let put = || post(member.address, "/v3/kv/put", &asked);
+    eventually("it has taken its log", || put().is_some_and(|it| it.0 != 503));
     assert_eq!(told(&member, "", "/v3/kv/put", &asked).0, 3);
     let bob = token(&member, "bob", "one");
     assert_ne!(told(&member, &bob, "/v3/kv/put", &key("other")).0, 0);

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::member::{Files, Member, base64, post};
+use crate::member::{Files, Member, base64, eventually, post};
 
 #[test]
 fn everything_is_there_as_json() {
@@ -24,7 +24,7 @@ fn everything_is_there_as_json() {
     let address = member.address;
     let waiter = std::thread::spawn(move || post(address, "/v3/lock/lock", &waiting));
     let below = json!({ "key": base64("jobs/"), "range_end": base64("jobs0") });
-    while member.ask("/v3/kv/range", &below)["count"] != "2" {}
+    eventually("it waits", || member.ask("/v3/kv/range", &below)["count"] == "2");
     member.ask("/v3/lock/unlock", &json!({ "key": locked["key"] }));
     let told = waiter.join().expect("a waiter").expect("an answer");
     assert_eq!(told.0, 200, "{told:?}");

@@ -11,6 +11,16 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tenure_server::{Config, Server};
 
+/// Waits until something is so, for 20 s at most. A connection ends before it is counted, say.
+#[track_caller]
+pub(crate) fn eventually(what: &str, is_so: impl Fn() -> bool) {
+    let until = Instant::now() + Duration::from_secs(20);
+    while !is_so() {
+        assert!(Instant::now() < until, "not so: {what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
 /// By which a process of this program is told to be a member.
 const CONFIG: &str = "TENURE_TEST_MEMBER";
 

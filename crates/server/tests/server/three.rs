@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::member::{Files, Member, base64, post};
+use crate::member::{Files, Member, base64, eventually, post};
 
 /// Which of some members leads.
 fn leader(members: &[Member]) -> usize {
@@ -40,7 +40,7 @@ fn any_of_three_serves_everything_and_two_go_on() {
     let waiter = std::thread::spawn(move || post(address, "/v3/lock/lock", &waiting));
     let below = json!({ "key": base64("jobs/"), "range_end": base64("jobs0") });
     // Where it waits: the leader knows of it first, and what only the leader knows may be lost.
-    while members[follower].ask("/v3/kv/range", &below)["count"] != "2" {}
+    eventually("it waits", || members[follower].ask("/v3/kv/range", &below)["count"] == "2");
     members.remove(leads).kill();
     members[0].put("a", "2");
     for member in &members {
