@@ -1,5 +1,5 @@
-use alloc::collections::BTreeMap;
-use alloc::format;
+use alloc::vec::Vec;
+use alloc::{format, vec};
 
 use crate::monitor::{Monitor, Observed, OfElection, Violation};
 use crate::process::ProcessId;
@@ -12,21 +12,27 @@ use crate::service::election;
 /// are well.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SteadyLeader {
-    size: u32,
-    beliefs: BTreeMap<ProcessId, ProcessId>,
+    /// By process: whom it believes in.
+    beliefs: Vec<Option<ProcessId>>,
 }
 
 impl SteadyLeader {
     /// In a group of `size` processes, before anybody was elected.
-    pub const fn of(size: u32) -> Self {
-        SteadyLeader { size, beliefs: BTreeMap::new() }
+    pub fn of(size: u32) -> Self {
+        SteadyLeader { beliefs: vec![None; size as usize] }
+    }
+
+    fn believes(&mut self, at: ProcessId, leader: Option<ProcessId>) {
+        if let Some(belief) = self.beliefs.get_mut(at.index()) {
+            *belief = leader;
+        }
     }
 
     fn deposed(&mut self, at: ProcessId) -> Result<(), Violation> {
-        let leads = self.beliefs.get(&at) == Some(&at);
-        let believers = self.beliefs.values().filter(|leader| **leader == at).count();
-        self.beliefs.remove(&at);
-        if !leads || 2 * believers <= self.size as usize {
+        let leads = self.beliefs.get(at.index()) == Some(&Some(at));
+        let believers = self.beliefs.iter().filter(|leader| **leader == Some(at)).count();
+        self.believes(at, None);
+        if !leads || 2 * believers <= self.beliefs.len() {
             return Ok(());
         }
         let others = believers - 1;
@@ -43,12 +49,10 @@ impl Monitor<election::Command, election::Event> for SteadyLeader {
     fn observe(&mut self, at: ProcessId, seen: OfElection<'_>) -> Result<(), Violation> {
         match seen {
             Observed::Event(election::Event::Elected { leader, .. }) => {
-                self.beliefs.insert(at, *leader);
+                self.believes(at, Some(*leader));
             }
             Observed::Event(election::Event::Deposed { .. }) => return self.deposed(at),
-            Observed::Crashed => {
-                self.beliefs.remove(&at);
-            }
+            Observed::Crashed => self.believes(at, None),
             Observed::Command { .. } | Observed::Recovered | Observed::Sent { .. } => {}
         }
         Ok(())
