@@ -17,6 +17,8 @@ use crate::world::rules::Rules;
 const BLOCK: usize = CHUNK * 64;
 /// Worlds that one thread expands at a time.
 const CHUNK: usize = 1 << 10;
+/// Candidates that are looked for at the same time.
+const FETCHED: usize = 64;
 
 /// The worlds of one level, in the order in which they were found.
 #[derive(Debug, Default)]
@@ -306,7 +308,12 @@ impl Run<'_, '_> {
             let mut shard = lock(&shards[number]);
             let mut fresh = Vec::new();
             for harvest in harvests {
-                for (place, candidate) in harvest.candidates[number].iter().enumerate() {
+                let candidates = &harvest.candidates[number];
+                for (place, candidate) in candidates.iter().enumerate() {
+                    if place % FETCHED == 0 {
+                        let next = candidates[place..].iter().take(FETCHED);
+                        shard.fetch(next.map(|candidate| candidate.key));
+                    }
                     let from = frontier.ids[candidate.parent as usize];
                     let origin = Origin { parent: from, action: candidate.action };
                     let world: &[u32] = if exact {

@@ -1,6 +1,8 @@
 //! The worlds that were seen: fingerprints in open-addressing tables, each with the step that
 //! found it first.
 
+use std::hint::black_box;
+
 use crate::world::action::Action;
 
 /// How many tables there are; which one a world belongs to is decided by its fingerprint, so
@@ -100,8 +102,17 @@ impl Shard {
         self.origins[place]
     }
 
-    /// Puts a world in, found by `origin`. `world` is needed in exact mode only.
+    /// Looks where each of some worlds would be: the slots lie far apart, and memory brings them at
+    /// the same time rather than one after the other.
     #[inline]
+    pub(crate) fn fetch(&self, fingerprints: impl Iterator<Item = u64>) {
+        let mask = self.keys.len() - 1;
+        let slots = fingerprints.map(|fingerprint| fingerprint.max(1) as usize & mask);
+        black_box(slots.fold(0, |all, slot| all | self.keys[slot]));
+    }
+
+    /// Puts a world in, found by `origin`. `world` is needed in exact mode only.
+    #[inline(always)]
     pub(crate) fn put(&mut self, fingerprint: u64, origin: Origin, world: &[u32]) -> Put {
         let key = fingerprint.max(1);
         let mask = self.keys.len() - 1;
