@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 /// How many clusters there may be at a time: each waits more than it works.
-const ROOM: usize = 2;
+const ROOM: usize = 3;
 
 /// How much of the room is free.
 static FREE: Mutex<usize> = Mutex::new(ROOM);
