@@ -11,16 +11,6 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tenure_server::{Config, Server};
 
-/// Waits until something is so, for 20 s at most. A connection ends before it is counted, say.
-#[track_caller]
-pub(crate) fn eventually(what: &str, is_so: impl Fn() -> bool) {
-    let until = Instant::now() + Duration::from_secs(20);
-    while !is_so() {
-        assert!(Instant::now() < until, "not so: {what}");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-}
-
 /// By which a process of this program is told to be a member.
 const CONFIG: &str = "TENURE_TEST_MEMBER";
 
@@ -220,6 +210,16 @@ pub(crate) fn post_as(
     let (head, body) = answer.split_once("\r\n\r\n")?;
     let status = head.split(' ').nth(1)?.parse().ok()?;
     Some((status, serde_json::from_str(body).unwrap_or(Value::String(body.to_owned()))))
+}
+
+/// Waits until something is so, for 20 s at most. A connection ends before it is counted, say.
+#[track_caller]
+pub(crate) fn eventually(what: &str, is_so: impl Fn() -> bool) {
+    let until = Instant::now() + Duration::from_secs(20);
+    while !is_so() {
+        assert!(Instant::now() < until, "not so: {what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
 }
 
 /// As JSON has bytes.
