@@ -20,6 +20,7 @@ mod batch;
 mod card;
 mod clock;
 mod cost;
+mod erased;
 mod fixed;
 mod jury;
 mod label;
@@ -53,6 +54,7 @@ pub use card::{
 };
 pub use clock::{Causality, LamportClock, Stamp, VectorClock};
 pub use cost::{Cost, Per, Price};
+pub use erased::Erased;
 pub use fixed::Fixed;
 pub use jury::{
     AgreementJury, Charge, ElectionJury, Finding, FirstViolation, Judgement, Juror, MutexJury,

@@ -17,8 +17,8 @@ macro_rules! sum {
             use tenure_core::service::$service::{Command, Event};
             use tenure_core::theory::{Expected, Scene};
             use tenure_core::{
-                Algorithm, Card, Effects, Group, Label, Labelled, ProcessId, Protocol, Rank,
-                Verdict,
+                Algorithm, Card, Effects, Erased, Group, Label, Labelled, ProcessId, Protocol,
+                Rank, Verdict,
             };
 
             use super::{$($Member),+};
@@ -90,6 +90,85 @@ macro_rules! sum {
                 }
             }
 
+            /// Handlers are compiled here, once for each member, whatever the effects are of.
+            impl Any {
+                fn booted(
+                    group: Group,
+                    config: &Config,
+                    stable: Option<Stable>,
+                    fx: &mut Erased<'_, Any>,
+                ) -> Any {
+                    match config {
+                        $(Config::$Member(config) => {
+                            let stable = stable.map(|stable| match stable {
+                                Stable::$Member(stable) => stable,
+                                _ => panic!("a process saved the state of another algorithm"),
+                            });
+                            let fx =
+                                &mut fx.wrap(Message::$Member, Timer::$Member, told::<$Member>);
+                            Any::$Member(<$Member>::boot(group, config, stable, fx))
+                        })+
+                    }
+                }
+
+                fn command(&mut self, command: Command, fx: &mut Erased<'_, Any>) {
+                    match self {
+                        $(Any::$Member(inner) => {
+                            let asked: Option<<$Member as Protocol>::Command> =
+                                command.try_into().ok();
+                            let fx =
+                                &mut fx.wrap(Message::$Member, Timer::$Member, told::<$Member>);
+                            if let Some(command) = asked {
+                                inner.on_command(command, fx);
+                            }
+                        })+
+                    }
+                }
+
+                fn message(
+                    &mut self,
+                    from: ProcessId,
+                    message: Message,
+                    fx: &mut Erased<'_, Any>,
+                ) {
+                    match (self, message) {
+                        $((Any::$Member(inner), Message::$Member(message)) => {
+                            let fx =
+                                &mut fx.wrap(Message::$Member, Timer::$Member, told::<$Member>);
+                            inner.on_message(from, message, fx);
+                        })+
+                        // Of a peer that was configured for another algorithm.
+                        _ => {}
+                    }
+                }
+
+                fn timer(&mut self, timer: Timer, fx: &mut Erased<'_, Any>) {
+                    match (self, timer) {
+                        $((Any::$Member(inner), Timer::$Member(timer)) => {
+                            let fx =
+                                &mut fx.wrap(Message::$Member, Timer::$Member, told::<$Member>);
+                            inner.on_timer(timer, fx);
+                        })+
+                        _ => unreachable!("a process arms its own timers and no others"),
+                    }
+                }
+
+                fn suspicion(
+                    &mut self,
+                    peer: ProcessId,
+                    verdict: Verdict,
+                    fx: &mut Erased<'_, Any>,
+                ) {
+                    match self {
+                        $(Any::$Member(inner) => {
+                            let fx =
+                                &mut fx.wrap(Message::$Member, Timer::$Member, told::<$Member>);
+                            inner.on_suspicion(peer, verdict, fx);
+                        })+
+                    }
+                }
+            }
+
             impl Protocol for Any {
                 type Config = Config;
                 type Command = Command;
@@ -104,17 +183,7 @@ macro_rules! sum {
                     stable: Option<Stable>,
                     fx: &mut impl Effects<Self>,
                 ) -> Self {
-                    match config {
-                        $(Config::$Member(config) => {
-                            let stable = stable.map(|stable| match stable {
-                                Stable::$Member(stable) => stable,
-                                _ => panic!("a process saved the state of another algorithm"),
-                            });
-                            let fx =
-                                &mut fx.wrap(Message::$Member, Timer::$Member, told::<$Member>);
-                            Any::$Member(<$Member>::boot(group, config, stable, fx))
-                        })+
-                    }
+                    Any::booted(group, config, stable, &mut Erased::new(fx))
                 }
 
                 fn stable(&self) -> Stable {
@@ -142,17 +211,7 @@ macro_rules! sum {
                 }
 
                 fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
-                    match self {
-                        $(Any::$Member(inner) => {
-                            let asked: Option<<$Member as Protocol>::Command> =
-                                command.try_into().ok();
-                            let fx =
-                                &mut fx.wrap(Message::$Member, Timer::$Member, told::<$Member>);
-                            if let Some(command) = asked {
-                                inner.on_command(command, fx);
-                            }
-                        })+
-                    }
+                    self.command(command, &mut Erased::new(fx));
                 }
 
                 fn on_message(
@@ -161,26 +220,11 @@ macro_rules! sum {
                     message: Message,
                     fx: &mut impl Effects<Self>,
                 ) {
-                    match (self, message) {
-                        $((Any::$Member(inner), Message::$Member(message)) => {
-                            let fx =
-                                &mut fx.wrap(Message::$Member, Timer::$Member, told::<$Member>);
-                            inner.on_message(from, message, fx);
-                        })+
-                        // Of a peer that was configured for another algorithm.
-                        _ => {}
-                    }
+                    self.message(from, message, &mut Erased::new(fx));
                 }
 
                 fn on_timer(&mut self, timer: Timer, fx: &mut impl Effects<Self>) {
-                    match (self, timer) {
-                        $((Any::$Member(inner), Timer::$Member(timer)) => {
-                            let fx =
-                                &mut fx.wrap(Message::$Member, Timer::$Member, told::<$Member>);
-                            inner.on_timer(timer, fx);
-                        })+
-                        _ => unreachable!("a process arms its own timers and no others"),
-                    }
+                    self.timer(timer, &mut Erased::new(fx));
                 }
 
                 fn fires_first(timer: &Timer) -> bool {
@@ -195,13 +239,7 @@ macro_rules! sum {
                     verdict: Verdict,
                     fx: &mut impl Effects<Self>,
                 ) {
-                    match self {
-                        $(Any::$Member(inner) => {
-                            let fx =
-                                &mut fx.wrap(Message::$Member, Timer::$Member, told::<$Member>);
-                            inner.on_suspicion(peer, verdict, fx);
-                        })+
-                    }
+                    self.suspicion(peer, verdict, &mut Erased::new(fx));
                 }
             }
 
