@@ -2,6 +2,7 @@
 
 mod away;
 mod cluster;
+mod floor;
 mod load;
 mod outage;
 mod recipe;
@@ -32,11 +33,18 @@ struct Options {
     away: usize,
     pause: Duration,
     without_etcd: bool,
+    floor: bool,
 }
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
 async fn main() {
+    if std::env::args().nth(1).as_deref() == Some(floor::ANSWERS) {
+        return floor::answer().await;
+    }
     let options = options();
+    if options.floor {
+        return floor::report(&options).await;
+    }
     let mut sides = vec![Side::Etcd, Side::ZooKeeper, Side::TenureByRecipe, Side::Tenure];
     sides.retain(|side| match side.kind() {
         Kind::Etcd => !options.without_etcd,
@@ -105,6 +113,7 @@ fn options() -> Options {
         away: 0,
         pause: Duration::from_millis(1),
         without_etcd: false,
+        floor: false,
     };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
@@ -122,6 +131,7 @@ fn options() -> Options {
             "--away" => options.away = number(&word, &value()),
             "--pause" => options.pause = Duration::from_millis(number(&word, &value())),
             "--without-etcd" => options.without_etcd = true,
+            "--floor" => options.floor = true,
             "--only" => options.only = Some(value()),
             _ => refuse(&format!("{word} is not known; see README.md")),
         }
