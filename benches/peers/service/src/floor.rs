@@ -1,8 +1,8 @@
-//! What requests cost where nothing is behind them: a server that answers each at once. No service
-//! of one connection a client and one request an answer is faster on the same machine.
+//! What requests cost where nothing is behind them: a server that answers each at once, made of the
+//! libraries that members are made of.
 
 use std::net::SocketAddr;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use http::{Request, Response};
 use hyper::body::{Bytes, Incoming};
@@ -13,6 +13,7 @@ use tenure_etcd::etcdserverpb as rpc;
 use tenure_etcd::frames::{self, Frames};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::net::TcpListener;
+use tokio::process::Command;
 use tonic::body::Body;
 use tonic::server::{Grpc, UnaryService};
 use tonic::{Request as Asked, Response as Answer, Status};
@@ -27,8 +28,8 @@ pub const ANSWERS: &str = "--answers";
 /// Prints how often a second clients go through it whom nobody keeps waiting.
 pub async fn report(options: &Options) {
     let myself = std::env::current_exe().expect("this program has a name");
-    let mut server = tokio::process::Command::from(Command::new(myself));
-    let server = server.arg(ANSWERS).stdout(Stdio::piped()).kill_on_drop(true).spawn();
+    let mut command = Command::new(myself);
+    let server = command.arg(ANSWERS).stdout(Stdio::piped()).kill_on_drop(true).spawn();
     let mut server = server.expect("this program starts once more");
     let said = server.stdout.take().expect("what it says");
     let line = BufReader::new(said).lines().next_line().await.expect("a line");
