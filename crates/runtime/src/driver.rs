@@ -30,7 +30,8 @@ use crate::recorder::{Diary, Recorder};
 use crate::store::{SaveError, Saves, Store};
 use crate::transport::{Expelled, Inbox, Incoming, Mesh, MeshError, Settings, View};
 
-/// How many messages that have already arrived are taken before the clock is looked at.
+/// How many messages that have already arrived are taken before the clock is looked at, and how
+/// much of what users have already asked.
 const MESSAGES_BEFORE_TIMERS: usize = 256;
 
 /// How many steps that have something to save are taken before it is saved, as long as more is
@@ -255,7 +256,7 @@ where
         self.boot(recovered)?;
         while !self.outlet.is_over() {
             self.give_commands()?;
-            self.fire_timers(inbox)?;
+            self.fire_timers(inbox, asks)?;
             match self.sleep(inbox, asks).await? {
                 Wake::Incoming(Some(incoming)) => self.take(incoming)?,
                 Wake::Ask(Some(ask)) => self.outlet.ask(ask),
@@ -305,7 +306,7 @@ where
                 until = tokio::time::Instant::now() + round_trip;
             }
             self.give_commands()?;
-            self.fire_timers(inbox)?;
+            self.fire_timers(inbox, asks)?;
             match timeout_at(until, self.sleep(inbox, asks)).await {
                 Ok(wake) => match wake? {
                     Wake::Incoming(Some(incoming)) => self.take(incoming)?,
@@ -398,8 +399,13 @@ where
     }
 
     /// Fires what is due; what has already arrived comes first, or a process that was stopped
-    /// for a while would find everybody late. What it may no longer claim comes before that.
-    fn fire_timers(&mut self, inbox: &mut Inbox) -> Result<(), Failure> {
+    /// for a while would find everybody late, and so does what users have already asked. What it
+    /// may no longer claim comes before that.
+    fn fire_timers(
+        &mut self,
+        inbox: &mut Inbox,
+        asks: &mut mpsc::UnboundedReceiver<L::Ask>,
+    ) -> Result<(), Failure> {
         if self.outlet.timers.next().is_none_or(|deadline| deadline > Instant::now()) {
             return Ok(());
         }
@@ -410,6 +416,12 @@ where
             let Some(incoming) = inbox.try_receive() else { break };
             self.take(incoming)?;
         }
+        for _ in 0..MESSAGES_BEFORE_TIMERS {
+            let takes = self.takes() && self.outlet.mesh.has_room();
+            let Some(ask) = takes.then(|| asks.try_recv().ok()).flatten() else { break };
+            self.outlet.ask(ask);
+        }
+        self.give_commands()?;
         while let Some(timer) = self.outlet.timers.fire(Instant::now()) {
             self.fire(timer)?;
         }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
-use std::vec;
+use std::{iter, vec};
 
 use postcard::ser_flavors::Flavor;
 use serde::Serialize;
@@ -277,8 +277,7 @@ where
         if let Some(posted) = &mut self.posted {
             posted.push(Posted { to, kind, number, payload: payload.clone() });
         }
-        for _ in 0..copies {
-            let payload = payload.clone();
+        for payload in iter::repeat_n(payload, copies) {
             let sent = if label.is_heartbeat() {
                 self.mesh.send_latest(to, label.layer, payload)
             } else {

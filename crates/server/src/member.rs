@@ -481,7 +481,10 @@ fn log_config(config: &Config, size: u32, members: Members) -> raft_log::Config 
         batch: BATCH,
         snapshot_after: NonZeroU64::new(config.snapshot_count),
         members: Some(members),
-        variants: Variants::none().with(Switch::Announcing).with(Switch::Ahead),
+        variants: Variants::none()
+            .with(Switch::Announcing)
+            .with(Switch::Ahead)
+            .with(Switch::Together),
         ..raft_log::Config::plain(size, 1)
     }
 }

@@ -92,9 +92,12 @@ fn ours() -> raft_log::Config {
     }
 }
 
-/// The same, with a leader whose disk works at the same time as those of the others.
+/// The same, with a leader whose disk works at the same time as those of the others, and that sends
+/// together what was proposed at the same time.
 fn ahead() -> raft_log::Config {
-    raft_log::Config { variants: Variants::none().with(Switch::Ahead), ..ours() }
+    let switches = [Switch::Ahead, Switch::Together, Switch::Announcing];
+    let variants = switches.into_iter().fold(Variants::none(), |all, one| all.with(one));
+    raft_log::Config { variants, ..ours() }
 }
 
 /// The same: an election after 6 to 12 ticks, a heartbeat at each.

@@ -132,6 +132,8 @@ pub enum Timer {
     Election,
     /// A leader's next heartbeat is due.
     Heartbeat,
+    /// A leader sends what was proposed.
+    Send,
     /// What a leader has sent ahead it stores itself; a candidate, its own vote.
     Store,
 }
@@ -212,18 +214,14 @@ impl Protocol for RaftLog {
             Message::RequestPreVote { term, last } => {
                 self.on_request_pre_vote(from, term, last, fx)
             }
-            Message::PreVote { term, granted: false } => self.notice(term, fx),
-            Message::PreVote { term, granted: true } => {
-                if let Role::PreCandidate { votes } = &mut self.role
-                    && term == self.term + 1
-                {
-                    votes.insert(from);
-                    self.stand_if_wanted(fx);
-                }
-            }
+            Message::PreVote { term, granted } => self.on_pre_vote(from, term, granted, fx),
             Message::RequestVote { term, last } => self.on_request_vote(from, term, last, fx),
             Message::Vote { term, granted } => self.on_vote(from, term, granted, fx),
-            Message::Append { term, .. } | Message::Piece { term, .. } if term < self.term => {
+            Message::Append { term, .. }
+            | Message::Committed { term, .. }
+            | Message::Piece { term, .. }
+                if term < self.term =>
+            {
                 fx.send(from, Message::Overtaken { term: self.term });
             }
             Message::Append { term, behind, entries, commit, round } => {
@@ -231,6 +229,12 @@ impl Protocol for RaftLog {
                 if self.follow(from, fx) {
                     let answer = self.accept(behind, entries, commit, round, fx);
                     fx.send(from, answer);
+                }
+            }
+            Message::Committed { term, last } => {
+                self.notice(term, fx);
+                if self.follow(from, fx) {
+                    self.hear_of_commit(last, fx);
                 }
             }
             Message::Piece { term, round, piece } => {
@@ -267,6 +271,7 @@ impl Protocol for RaftLog {
         match timer {
             Timer::Election => self.on_election_timeout(fx),
             Timer::Heartbeat => self.beat(fx),
+            Timer::Send => self.send_together(fx),
             Timer::Store => self.store_ahead(fx),
         }
     }
@@ -291,6 +296,7 @@ impl RaftLog {
         match was {
             Role::Leader(Leadership { proposed, reads, handover, change, changed, .. }) => {
                 fx.cancel_timer(Timer::Heartbeat);
+                fx.cancel_timer(Timer::Send);
                 fx.set_timer(Timer::Election, self.config.election);
                 fx.emit(Event::Following { term: self.term, leader: None });
                 proposed.iter().for_each(|(_, ticket)| fx.emit(Event::Unknown { ticket: *ticket }));

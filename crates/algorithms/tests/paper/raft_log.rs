@@ -3,6 +3,7 @@
 mod compaction;
 mod election;
 mod membership;
+mod pace;
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::RaftLog;
@@ -27,6 +28,9 @@ fn led(size: u32, switches: &[Switch]) -> Stage<RaftLog> {
     let mut stage = stage(size, switches);
     stage.fire(p(1), Timer::Election);
     stage.drain(&mut Dice(0));
+    if switches.contains(&Switch::Together) {
+        stage.fire(p(1), Timer::Send);
+    }
     if switches.contains(&Switch::Ahead) {
         stage.fire(p(1), Timer::Store);
     }
@@ -136,51 +140,6 @@ fn the_others_hear_what_is_committed_with_the_next_message() {
     told(&mut stage);
     beat(&mut stage, 1);
     assert_eq!(commits(&told(&mut stage)), [(2, 2), (3, 2)]);
-}
-
-#[test]
-fn who_announces_what_is_committed_has_nobody_wait_for_the_next_message() {
-    let mut stage = led(3, &[Switch::Announcing]);
-    append(&mut stage, 1, 1);
-    stage.drain(&mut Dice(0));
-    assert_eq!(commits(&told(&mut stage)), [(1, 2), (2, 2), (3, 2)]);
-}
-
-/// 10.2.1: disks work at the same time, and nobody counts a copy that is not there.
-#[test]
-fn what_is_sent_ahead_counts_for_its_leader_when_it_is_stored() {
-    for (switches, at_once) in
-        [(&[Switch::Ahead][..], false), (&[Switch::Ahead, Switch::CountedAhead], true)]
-    {
-        let mut stage = led(3, switches);
-        append(&mut stage, 1, 1);
-        assert_eq!(stage.queue((p(1), p(2))).len(), 1, "it is sent in the same step");
-        stage.drain(&mut Dice(0));
-        let counted: &[(u32, u64)] = if at_once { &[(1, 2)] } else { &[] };
-        assert_eq!(commits(&told(&mut stage)), counted, "{switches:?}");
-        stage.fire(p(1), Timer::Store);
-        assert_eq!(commits(&told(&mut stage)).is_empty(), at_once, "{switches:?}");
-    }
-}
-
-#[test]
-fn a_crash_loses_what_was_sent_ahead_by_its_leader_alone() {
-    let mut stage = led(3, &[Switch::Ahead]);
-    append(&mut stage, 1, 1);
-    stage.drain(&mut Dice(0));
-    append(&mut stage, 1, 2);
-    stage.fire(p(1), Timer::Store);
-    append(&mut stage, 1, 3);
-    stage.crash(p(1));
-    stage.recover(p(1));
-    assert_eq!(terms(&stage, 1), [1; 3], "the third was not stored");
-    // Who steps down instead keeps it.
-    let mut stage = led(3, &[Switch::Ahead]);
-    append(&mut stage, 1, 1);
-    stage.inject(p(2), p(1), Message::Overtaken { term: 2 });
-    stage.crash(p(1));
-    stage.recover(p(1));
-    assert_eq!(terms(&stage, 1), [1; 2]);
 }
 
 /// 3.5: several messages ahead of the answers, and several entries in one message.

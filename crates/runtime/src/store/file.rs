@@ -308,7 +308,8 @@ impl Store {
         }
         assert!(self.image.state.is_some(), "only what was saved can be changed");
         let whole = self.length();
-        self.saving(|store| store.tail.append(change, whole))
+        let opens = !self.tail.has_room(change);
+        self.saving(opens, |store| store.tail.append(change, whole))
     }
 
     /// Begins to replace the state by one that says the same as it and all that was added so far,
@@ -382,20 +383,23 @@ impl Store {
 
     fn write(&mut self) -> Result<(), SaveError> {
         (self.image.segment, self.image.records) = (self.tail.next(), self.tail.records());
-        self.saving(|store| replace(&store.directory, &store.image))?;
+        self.saving(true, |store| replace(&store.directory, &store.image))?;
         self.tail.begin_anew();
         Ok(())
     }
 
-    /// Saves in some way, unless one has failed for good.
+    /// Saves in some way, which opens a file or not, unless one has failed for good.
     fn saving(
         &mut self,
+        opens: bool,
         save: impl FnOnce(&mut Store) -> Result<(), SaveError>,
     ) -> Result<(), SaveError> {
         if self.lost {
             return Err(SaveError::Lost { path: self.directory.clone() });
         }
-        self.reserve = None;
+        if opens {
+            self.reserve = None;
+        }
         let begun = Instant::now();
         #[cfg(test)]
         while self.is_stuck.load(Ordering::SeqCst) {
@@ -405,7 +409,9 @@ impl Store {
         if saved.is_ok() {
             self.saves.note(begun.elapsed());
         }
-        self.reserve = self.lock.0.try_clone().ok();
+        if self.reserve.is_none() {
+            self.reserve = self.lock.0.try_clone().ok();
+        }
         self.lost = matches!(saved, Err(SaveError::Undurable { .. } | SaveError::Unknown { .. }));
         saved
     }

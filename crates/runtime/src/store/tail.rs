@@ -120,6 +120,12 @@ impl Tail {
         self.bytes > whole.max(SHORTEST / 2)
     }
 
+    /// Whether the next change goes into the segment that is open.
+    pub(super) fn has_room(&self, change: &[u8]) -> bool {
+        let length = segment::taken(change.len()) as u64;
+        self.open.as_ref().is_some_and(|open| open.room >= length)
+    }
+
     /// Adds a change to a state of `whole` bytes: it is durable when this returns.
     pub(super) fn append(&mut self, change: &[u8], whole: u64) -> Result<(), SaveError> {
         let record = segment::record(self.records + 1, change);

@@ -10,6 +10,7 @@ mod node;
 mod saving;
 mod store;
 mod telling;
+mod together;
 mod transport;
 
 use std::net::TcpListener;

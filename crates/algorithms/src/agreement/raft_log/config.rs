@@ -99,6 +99,9 @@ switches! {
         "a snapshot is wanted after every two entries, and is sent in pieces of four bytes";
     Announcing = "announcing", sound,
         "a leader tells the others at once what is committed, and not with its next message";
+    Together = "together", sound,
+        "a leader sends what is proposed in the step after, in one message with all that was \
+         proposed by then";
     Ahead = "ahead", sound,
         "a leader sends an entry before it stores it, and a candidate asks for votes before its \
          own is saved, so that all disks work at the same time";

@@ -174,6 +174,25 @@ impl RaftLog {
         }
     }
 
+    /// Somebody would vote for us, or knows a later term.
+    pub(super) fn on_pre_vote(
+        &mut self,
+        from: ProcessId,
+        term: u64,
+        granted: bool,
+        fx: &mut impl Effects<Self>,
+    ) {
+        if !granted {
+            return self.notice(term, fx);
+        }
+        if let Role::PreCandidate { votes } = &mut self.role
+            && term == self.term + 1
+        {
+            votes.insert(from);
+            self.stand_if_wanted(fx);
+        }
+    }
+
     /// Whether we are to be elected before another whose log ends there.
     fn comes_before(&self, other: ProcessId, last: Place) -> bool {
         let ours = self.log.last();

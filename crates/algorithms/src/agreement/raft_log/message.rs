@@ -118,6 +118,15 @@ pub enum Message {
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         term: u64,
     },
+    /// "I lead, and all up to this entry is committed." Nobody answers it, and nothing rests on it:
+    /// the next `Append` says the same.
+    Committed {
+        /// The leader's term.
+        #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
+        term: u64,
+        /// The entry.
+        last: Place,
+    },
 }
 
 /// A piece of a snapshot.
@@ -142,5 +151,5 @@ labelled!(
     RequestVote => "request-vote", Vote => "vote",
     Append => "append", Appended => "appended", Rejected => "rejected",
     Piece => "piece", HasPieces => "has-pieces",
-    TimeoutNow => "timeout-now", Overtaken => "overtaken",
+    TimeoutNow => "timeout-now", Overtaken => "overtaken", Committed => "committed",
 );

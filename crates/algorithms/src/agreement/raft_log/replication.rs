@@ -21,6 +21,10 @@
 //! and does not count its own copy before. Whoever crashes in between has lost an entry that was
 //! not committed, and never leads in that term again, so nobody makes another one of the same term
 //! at the same index.
+//!
+//! **Together**: what is proposed at the same time is sent in one message, and answered by one. A
+//! leader sends in the step after, which a timer without a delay begins: until then an entry is in
+//! no other log, which is as if it had been proposed later.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -88,6 +92,21 @@ impl RaftLog {
         let entry = Entry { term: self.term, content };
         self.take(entry, fx);
         self.commit_by_majority(fx);
+        if !self.has(Switch::Together) {
+            self.send_news_to_all(fx);
+        }
+    }
+
+    /// Sends what was proposed since it was sent last; what is ahead of what is stored is stored
+    /// in the step after.
+    pub(super) fn send_together(&mut self, fx: &mut impl Effects<Self>) {
+        self.send_news_to_all(fx);
+        if matches!(&self.role, Role::Leader(Leadership { ahead: 1.., .. })) {
+            fx.set_timer(Timer::Store, Delay::NONE);
+        }
+    }
+
+    fn send_news_to_all(&mut self, fx: &mut impl Effects<Self>) {
         for follower in &self.followers() {
             self.send_news(follower, fx);
         }
@@ -96,6 +115,9 @@ impl RaftLog {
     /// Takes an entry as a leader, to be stored before it is sent, or after.
     pub(super) fn take(&mut self, entry: Entry, fx: &mut impl Effects<Self>) {
         let has_others = !self.followers().is_empty();
+        if has_others && self.has(Switch::Together) {
+            fx.set_timer(Timer::Send, Delay::NONE);
+        }
         match has_others && self.has(Switch::Ahead) {
             true => self.put_ahead(entry, fx),
             false => self.store(entry, fx),
@@ -106,7 +128,7 @@ impl RaftLog {
     fn put_ahead(&mut self, entry: Entry, fx: &mut impl Effects<Self>) {
         let Role::Leader(Leadership { ahead, .. }) = &mut self.role else { return };
         *ahead += 1;
-        if *ahead == 1 {
+        if *ahead == 1 && !self.config.variants.has(Switch::Together) {
             fx.set_timer(Timer::Store, Delay::NONE);
         }
         self.log.push(entry);
@@ -334,13 +356,24 @@ impl RaftLog {
         self.go_on_changing(fx);
     }
 
-    /// Tells those who have what is committed that it is, without waiting for the next message.
+    /// Tells those who were sent what is committed that it is, without waiting for the next message
+    /// that they have to answer.
     fn announce(&mut self, fx: &mut impl Effects<Self>) {
+        let Some(last) = self.log.place(self.commit) else { return };
         for follower in &self.followers() {
             let Role::Leader(Leadership { peers, .. }) = &self.role else { return };
-            if peers[follower.index()].flow == Flow::Streaming {
-                self.send_batch(follower, fx);
+            let progress = &peers[follower.index()];
+            if progress.flow == Flow::Streaming && progress.next > last.index {
+                fx.send(follower, Message::Committed { term: self.term, last });
             }
+        }
+    }
+
+    /// The leader of our term says that all up to this entry is committed. Where our log has it,
+    /// all before it is as in the leader's; where it has not, the leader will send it.
+    pub(super) fn hear_of_commit(&mut self, last: Place, fx: &mut impl Effects<Self>) {
+        if self.log.has(last) {
+            self.commit_to(last.index, fx);
         }
     }
 

@@ -1,0 +1,123 @@
+//! When a leader sends, stores and tells: ahead (10.2.1), together, and at once.
+
+use tenure_algorithms::agreement::RaftLog;
+use tenure_algorithms::agreement::raft_log::{Message, Place, Switch, Timer};
+use tenure_core::service::log::Event;
+use tenure_trace::{Dice, Stage};
+
+use super::{append, commits, led, stage, terms, told};
+use crate::support::p;
+
+#[test]
+fn who_announces_what_is_committed_has_nobody_wait_for_the_next_message() {
+    let mut stage = led(3, &[Switch::Announcing]);
+    append(&mut stage, 1, 1);
+    stage.drain(&mut Dice(0));
+    assert_eq!(commits(&told(&mut stage)), [(1, 2), (2, 2), (3, 2)]);
+}
+
+/// An announcement goes to everybody once, and is not answered.
+#[test]
+fn an_announcement_is_not_answered() {
+    let sent = |switches: &[Switch]| {
+        let mut stage = led(3, switches);
+        let before = stage.total_sent();
+        append(&mut stage, 1, 1);
+        stage.drain(&mut Dice(0));
+        stage.total_sent() - before
+    };
+    assert_eq!((sent(&[]), sent(&[Switch::Announcing])), (4, 4 + 2));
+}
+
+#[test]
+fn an_announcement_commits_what_the_log_has_as_the_leader_does_and_nothing_else() {
+    let mut stage = led(3, &[Switch::Announcing]);
+    let committed = |stage: &Stage<RaftLog>| stage.process(p(2)).expect("it is up").committed();
+    let announce = |stage: &mut Stage<RaftLog>, term, index, of| {
+        let last = Place { index, term: of };
+        stage.inject(p(1), p(2), Message::Committed { term, last });
+        committed(stage)
+    };
+    assert_eq!(announce(&mut stage, 1, 2, 1), 1, "it lacks that entry");
+    append(&mut stage, 1, 1);
+    stage.pass((p(1), p(2)), 0);
+    assert_eq!(committed(&stage), 1, "it has the entry, and nobody said more");
+    assert_eq!(announce(&mut stage, 2, 2, 2), 1, "its entry there is of another term");
+    assert_eq!(announce(&mut stage, 2, 2, 1), 2);
+    assert_eq!(announce(&mut stage, 2, 1, 1), 2, "nothing is taken back");
+}
+
+/// 10.2.1: disks work at the same time, and nobody counts a copy that is not there.
+#[test]
+fn what_is_sent_ahead_counts_for_its_leader_when_it_is_stored() {
+    for (switches, at_once) in
+        [(&[Switch::Ahead][..], false), (&[Switch::Ahead, Switch::CountedAhead], true)]
+    {
+        let mut stage = led(3, switches);
+        append(&mut stage, 1, 1);
+        assert_eq!(stage.queue((p(1), p(2))).len(), 1, "it is sent in the same step");
+        stage.drain(&mut Dice(0));
+        let counted: &[(u32, u64)] = if at_once { &[(1, 2)] } else { &[] };
+        assert_eq!(commits(&told(&mut stage)), counted, "{switches:?}");
+        stage.fire(p(1), Timer::Store);
+        assert_eq!(commits(&told(&mut stage)).is_empty(), at_once, "{switches:?}");
+    }
+}
+
+#[test]
+fn a_crash_loses_what_was_sent_ahead_by_its_leader_alone() {
+    let mut stage = led(3, &[Switch::Ahead]);
+    append(&mut stage, 1, 1);
+    stage.drain(&mut Dice(0));
+    append(&mut stage, 1, 2);
+    stage.fire(p(1), Timer::Store);
+    append(&mut stage, 1, 3);
+    stage.crash(p(1));
+    stage.recover(p(1));
+    assert_eq!(terms(&stage, 1), [1; 3], "the third was not stored");
+    // Who steps down instead keeps it.
+    let mut stage = led(3, &[Switch::Ahead]);
+    append(&mut stage, 1, 1);
+    stage.inject(p(2), p(1), Message::Overtaken { term: 2 });
+    stage.crash(p(1));
+    stage.recover(p(1));
+    assert_eq!(terms(&stage, 1), [1; 2]);
+}
+
+/// As many messages as for one entry, whether the leader stores what it sends before or after.
+#[test]
+fn what_is_proposed_at_once_is_sent_in_one_message_and_answered_by_one() {
+    for ahead in [false, true] {
+        let mut switches = vec![Switch::Together];
+        switches.extend(ahead.then_some(Switch::Ahead));
+        let mut stage = stage(3, &switches);
+        stage.fire(p(1), Timer::Election);
+        stage.drain(&mut Dice(0));
+        let send = |stage: &mut Stage<RaftLog>| {
+            stage.fire(p(1), Timer::Send);
+            stage.drain(&mut Dice(0));
+            if ahead {
+                stage.fire(p(1), Timer::Store);
+            }
+        };
+        send(&mut stage);
+        assert_eq!(stage.process(p(1)).expect("it is up").committed(), 1, "its first entry");
+        let before = stage.total_sent();
+        (1..=5).for_each(|ticket| append(&mut stage, 1, ticket));
+        assert_eq!(stage.total_sent(), before, "nothing is sent yet");
+        send(&mut stage);
+        assert_eq!(stage.total_sent() - before, 4);
+        assert_eq!(stage.process(p(1)).expect("it is up").committed(), 6);
+    }
+}
+
+#[test]
+fn whoever_steps_down_before_it_sends_keeps_what_it_has_and_sends_nothing() {
+    let mut stage = led(3, &[Switch::Together]);
+    append(&mut stage, 1, 1);
+    stage.inject(p(2), p(1), Message::Overtaken { term: 2 });
+    assert!(!stage.armed_timers().contains(&(p(1), Timer::Send)));
+    assert!(stage.queue((p(1), p(2))).is_empty());
+    assert_eq!(terms(&stage, 1), [1; 2]);
+    assert!(told(&mut stage).contains(&(1, Event::Unknown { ticket: 1 })));
+}
