@@ -107,8 +107,9 @@ impl History {
             return;
         }
         self.first = first;
-        let kept = self.events.partition_point(|event| event.revision() < first);
-        self.bytes -= self.events.drain(..kept).map(|event| weight(&event)).sum::<usize>();
+        while let Some(oldest) = self.events.pop_front_if(|event| event.revision() < first) {
+            self.bytes -= weight(&oldest);
+        }
         if self.events.capacity() > 4 * self.events.len() + 64 {
             self.events.shrink_to(2 * self.events.len());
         }

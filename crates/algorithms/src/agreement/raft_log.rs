@@ -21,16 +21,17 @@
 //! the entry, once at that index, and a log takes it only where it has the entry before it. *What
 //! is committed in a term is in the log of every leader of a later one*: a majority has it, one of
 //! them voted for that leader, later than it stored the entry, and gives its vote only to a log
-//! that is as up to date as its own (`election.rs`, `replication.rs`). *Nobody is told of another
+//! that is as up to date as its own (`election.rs`, `commitment.rs`). *Nobody is told of another
 //! entry at an index where one is committed*: by the last two.
 //!
 //! That rests on what is saved before anything is said of it: term, vote and log. What is committed
 //! is not saved; whoever comes back hears of it again from a leader.
 //!
-//! The files beside this one have a chapter each: `election`, `replication`, `snapshot`, `members`,
-//! `reads`, `handover`; `saved` is what survives a crash.
+//! The files beside this one have a chapter each: `election`, `replication`, `commitment`,
+//! `snapshot`, `members`, `reads`, `handover`; `saved` is what survives a crash.
 
 mod card;
+mod commitment;
 mod config;
 mod election;
 mod handover;
@@ -113,6 +114,8 @@ struct Leadership {
     heard: ProcessSet,
     /// How many entries at the end of our log were sent and are not to be saved yet.
     ahead: u64,
+    /// Whether more is committed than was said since we sent together last.
+    untold: bool,
     /// Entries that our user waits for, the oldest first: index and ticket.
     proposed: VecDeque<(u64, u64)>,
     reads: Reads,
@@ -132,7 +135,7 @@ pub enum Timer {
     Election,
     /// A leader's next heartbeat is due.
     Heartbeat,
-    /// A leader sends what was proposed.
+    /// A leader sends what was proposed, and says what is committed.
     Send,
     /// What a leader has sent ahead it stores itself; a candidate, its own vote.
     Store,

@@ -135,6 +135,7 @@ impl RaftLog {
             peers: vec![progress; self.group.size() as usize],
             heard,
             ahead: 0,
+            untold: false,
             proposed: VecDeque::new(),
             reads: Reads::default(),
             handover: None,

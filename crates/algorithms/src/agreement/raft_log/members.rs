@@ -159,8 +159,7 @@ impl RaftLog {
         let stage = Stage::CatchingUp { to, goal, is_slow: false, patience: PATIENCE };
         let Role::Leader(Leadership { change, .. }) = &mut self.role else { return };
         *change = Some(Box::new(Change { ticket, stage }));
-        let newcomers = self.followers();
-        newcomers.iter().for_each(|newcomer| self.send_news(newcomer, fx));
+        self.send_news_to_all(fx);
         self.go_on_changing(fx);
     }
 
@@ -256,8 +255,7 @@ impl RaftLog {
             *changed = change.take().and_then(|change| Some((index, change.ticket?)));
         }
         self.commit_by_majority(fx);
-        let followers = self.followers();
-        followers.iter().for_each(|follower| self.send_news(follower, fx));
+        self.send_news_to_all(fx);
     }
 
     /// We are no member any more, and that is committed: somebody else stands.

@@ -1,14 +1,9 @@
-//! How logs become alike (3.5), and when an entry is committed (3.6.2).
+//! How logs become alike (3.5).
 //!
 //! **Why logs match.** An entry is sent with the place of the one before it, and taken only where
 //! that one is: by induction all before it is alike as well. A log is cut only where it has an
 //! entry of another term than the leader's at the same index. What a late or repeated message has
 //! is there already, and nothing behind it is touched, though the message be shorter than the log.
-//!
-//! **Why copies of an older term do not count.** A majority may have an entry of term 2 while a log
-//! that ends with one of term 3 exists elsewhere, made by a leader that reached nobody: it would be
-//! elected, and cut the entry (Figure 3.7). Once a majority has an entry of the leader's *own* term
-//! behind it, such a log is no longer as up to date as theirs.
 //!
 //! To a process that answers, a leader sends what is new at once, several messages ahead of the
 //! answers. One that rejects is asked, a message at a time, where its log begins to differ; it says
@@ -24,7 +19,8 @@
 //!
 //! **Together**: what is proposed at the same time is sent in one message, and answered by one. A
 //! leader sends in the step after, which a timer without a delay begins: until then an entry is in
-//! no other log, which is as if it had been proposed later.
+//! no other log, which is as if it had been proposed later. What is committed is announced in that
+//! step as well, to those whom no entry tells it.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -45,9 +41,9 @@ const BATCH_BYTES: usize = 1 << 20;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Progress {
     /// `matchIndex`: up to here its log is as ours.
-    matched: u64,
+    pub(super) matched: u64,
     /// `nextIndex`: what it is sent next.
-    next: u64,
+    pub(super) next: u64,
     pub(super) flow: Flow,
     /// The last round that it has answered.
     pub(super) round: u64,
@@ -97,16 +93,22 @@ impl RaftLog {
         }
     }
 
-    /// Sends what was proposed since it was sent last; what is ahead of what is stored is stored
-    /// in the step after.
+    /// Sends what was proposed since it was sent last, and whoever lacks nothing what is committed;
+    /// what is ahead of what is stored is stored in the step after.
     pub(super) fn send_together(&mut self, fx: &mut impl Effects<Self>) {
-        self.send_news_to_all(fx);
-        if matches!(&self.role, Role::Leader(Leadership { ahead: 1.., .. })) {
+        let Role::Leader(Leadership { untold, ahead, .. }) = &mut self.role else { return };
+        let (announces, stores) = (core::mem::take(untold), *ahead > 0);
+        for follower in &self.followers() {
+            if !self.send_news(follower, fx) && announces {
+                self.announce_to(follower, fx);
+            }
+        }
+        if stores {
             fx.set_timer(Timer::Store, Delay::NONE);
         }
     }
 
-    fn send_news_to_all(&mut self, fx: &mut impl Effects<Self>) {
+    pub(super) fn send_news_to_all(&mut self, fx: &mut impl Effects<Self>) {
         for follower in &self.followers() {
             self.send_news(follower, fx);
         }
@@ -182,8 +184,10 @@ impl RaftLog {
         }
     }
 
-    /// Sends a process what it was not sent yet, if there is something and it may be sent now.
-    pub(super) fn send_news(&mut self, to: ProcessId, fx: &mut impl Effects<Self>) {
+    /// Sends a process what it was not sent yet, if there is something and it may be sent now; says
+    /// whether it was sent something.
+    pub(super) fn send_news(&mut self, to: ProcessId, fx: &mut impl Effects<Self>) -> bool {
+        let mut sent = false;
         while let Role::Leader(Leadership { peers, .. }) = &self.role {
             let progress = &peers[to.index()];
             let waits = match progress.flow {
@@ -192,10 +196,12 @@ impl RaftLog {
                 Flow::Sending(_) => true,
             };
             if waits || progress.next > self.log.last().index {
-                return;
+                break;
             }
             self.send_batch(to, fx);
+            sent = true;
         }
+        sent
     }
 
     /// How many more entries may be under way to a process.
@@ -332,59 +338,5 @@ impl RaftLog {
         let progress = &mut peers[from.index()];
         progress.round = progress.round.max(round);
         self.answer_reads(fx);
-    }
-
-    /// Commits what a majority has.
-    pub(super) fn commit_by_majority(&mut self, fx: &mut impl Effects<Self>) {
-        let Role::Leader(Leadership { peers, .. }) = &self.role else { return };
-        let matched = |peer: ProcessId| peers[peer.index()].matched;
-        let own = self.counts_own();
-        let index = self.reached_by_majority(own, matched).min(own);
-        let before = self.commit;
-        if self.commits_by_counting(index) {
-            self.commit_to(index, fx);
-        }
-        if self.commit > before && self.has(Switch::Announcing) {
-            self.announce(fx);
-        }
-        let Role::Leader(Leadership { proposed, .. }) = &mut self.role else { return };
-        while let Some((index, ticket)) = proposed.pop_front_if(|(index, _)| *index <= self.commit)
-        {
-            fx.emit(Event::Acknowledged { ticket, index });
-        }
-        self.answer_change(fx);
-        self.go_on_changing(fx);
-    }
-
-    /// Tells those who were sent what is committed that it is, without waiting for the next message
-    /// that they have to answer.
-    fn announce(&mut self, fx: &mut impl Effects<Self>) {
-        let Some(last) = self.log.place(self.commit) else { return };
-        for follower in &self.followers() {
-            let Role::Leader(Leadership { peers, .. }) = &self.role else { return };
-            let progress = &peers[follower.index()];
-            if progress.flow == Flow::Streaming && progress.next > last.index {
-                fx.send(follower, Message::Committed { term: self.term, last });
-            }
-        }
-    }
-
-    /// The leader of our term says that all up to this entry is committed. Where our log has it,
-    /// all before it is as in the leader's; where it has not, the leader will send it.
-    pub(super) fn hear_of_commit(&mut self, last: Place, fx: &mut impl Effects<Self>) {
-        if self.log.has(last) {
-            self.commit_to(last.index, fx);
-        }
-    }
-
-    /// Tells our user what is committed.
-    pub(super) fn commit_to(&mut self, index: u64, fx: &mut impl Effects<Self>) {
-        while self.commit < index
-            && let Some(entry) = self.log.entry(self.commit + 1).cloned()
-        {
-            self.commit += 1;
-            fx.emit(Event::Committed { index: self.commit, entry });
-            self.want_snapshot(fx);
-        }
     }
 }

@@ -121,3 +121,26 @@ fn whoever_steps_down_before_it_sends_keeps_what_it_has_and_sends_nothing() {
     assert_eq!(terms(&stage, 1), [1; 2]);
     assert!(told(&mut stage).contains(&(1, Event::Unknown { ticket: 1 })));
 }
+
+/// Where something was proposed meanwhile, that says it.
+#[test]
+fn what_is_committed_is_announced_together_with_what_is_proposed() {
+    let mut stage = led(3, &[Switch::Together, Switch::Announcing]);
+    append(&mut stage, 1, 1);
+    stage.fire(p(1), Timer::Send);
+    stage.drain(&mut Dice(0));
+    stage.take_seen();
+    let before = stage.total_sent();
+    append(&mut stage, 1, 2);
+    assert_eq!(stage.total_sent(), before, "neither was said yet");
+    stage.fire(p(1), Timer::Send);
+    assert_eq!(stage.total_sent() - before, 2, "an entry each, which says what is committed");
+    stage.drain(&mut Dice(0));
+    assert_eq!(commits(&told(&mut stage)), [(1, 3), (2, 2), (3, 2)]);
+    let before = stage.total_sent();
+    stage.fire(p(1), Timer::Send);
+    assert_eq!(stage.total_sent() - before, 2, "and now nothing else says it");
+    stage.drain(&mut Dice(0));
+    assert_eq!(commits(&told(&mut stage)), [(2, 3), (3, 3)]);
+    assert!(!stage.armed_timers().contains(&(p(1), Timer::Send)), "it is said once");
+}
