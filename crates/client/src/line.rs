@@ -21,7 +21,7 @@ use crate::error::ClientError;
 pub(crate) const TRY: Duration = Duration::from_secs(2);
 
 /// The shortest and the longest pause before something is asked again.
-const PAUSE: (Duration, Duration) = (Duration::from_millis(10), Duration::from_millis(500));
+const PAUSE: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(500));
 
 /// What comes, if it does. In a box, as a future without one is compiled anew in each crate that
 /// awaits it, with all that is below it.

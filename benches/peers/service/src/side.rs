@@ -7,6 +7,7 @@ use std::time::Duration;
 use tenure_client::{Client, Session};
 use tokio::time::sleep;
 
+use crate::cluster::MEMBERS;
 use crate::recipe::Recipe;
 use crate::zookeeper::Queue;
 
@@ -105,13 +106,17 @@ impl Claimant {
         }
     }
 
-    /// The same, however often it takes.
+    /// The same, however often it takes: at once with each of the members, and then after a pause.
     pub async fn cycle_at_last(&mut self) {
+        let mut failures = 0;
         while self.cycle().await.is_err() {
+            failures += 1;
             if let Claimant::Recipe(recipe) = self {
                 recipe.move_on();
             }
-            sleep(Duration::from_millis(10)).await;
+            if failures % MEMBERS == 0 {
+                sleep(Duration::from_millis(10)).await;
+            }
         }
     }
 }
