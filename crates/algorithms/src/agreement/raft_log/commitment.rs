@@ -44,12 +44,13 @@ impl RaftLog {
     /// Has the others know what is committed without waiting for the next message that they have to
     /// answer; where it is sent together, in the step after, which may have such a message.
     fn announce(&mut self, fx: &mut impl Effects<Self>) {
-        if self.has(Switch::Together) {
+        let followers = self.followers();
+        if self.has(Switch::Together) && !followers.is_empty() {
             let Role::Leader(Leadership { untold, .. }) = &mut self.role else { return };
             *untold = true;
             return fx.set_timer(Timer::Send, Delay::NONE);
         }
-        for follower in &self.followers() {
+        for follower in &followers {
             self.announce_to(follower, fx);
         }
     }
