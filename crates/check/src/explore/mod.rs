@@ -6,9 +6,11 @@ mod steps;
 pub(crate) mod successors;
 pub(crate) mod visited;
 
+mod frontier;
 mod harvest;
 mod levels;
 mod notes;
+mod packed;
 mod parallel;
 mod sessions;
 
