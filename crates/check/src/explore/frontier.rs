@@ -37,6 +37,20 @@ impl Batch {
     }
 }
 
+/// The worlds of one chunk, as narrow as they can be.
+#[derive(Debug)]
+pub(super) struct Chunk {
+    ids: Box<[StateId]>,
+    fingerprints: Box<[u64]>,
+    worlds: Packed,
+}
+
+impl Chunk {
+    fn bytes(&self) -> usize {
+        self.ids.len() * 12 + size_of::<Self>() - size_of::<Packed>() + self.worlds.bytes()
+    }
+}
+
 /// The worlds of one level, in the order in which they were found.
 #[derive(Debug)]
 pub(super) struct Frontier {
@@ -44,7 +58,7 @@ pub(super) struct Frontier {
     /// How many of the first were expanded and let go, in chunks.
     gone: usize,
     /// Whole chunks.
-    packed: VecDeque<Packed>,
+    packed: VecDeque<Chunk>,
     packed_bytes: usize,
     /// The last ones.
     loose: Batch,
@@ -72,7 +86,10 @@ impl Frontier {
         let mut begin = places.start;
         while begin < places.end.min(loose) {
             let count = (CHUNK - begin % CHUNK).min(places.end - begin);
-            self.packed[begin / CHUNK - self.gone].unpack(begin % CHUNK, count, into);
+            let (chunk, first) = (&self.packed[begin / CHUNK - self.gone], begin % CHUNK);
+            into.ids.extend_from_slice(&chunk.ids[first..][..count]);
+            into.fingerprints.extend_from_slice(&chunk.fingerprints[first..][..count]);
+            chunk.worlds.unpack(first, count, &mut into.worlds);
             begin += count;
         }
         if begin < places.end {
@@ -86,7 +103,7 @@ impl Frontier {
 
     /// The worlds from a place on, by name.
     pub(super) fn ids_from(&self, begin: usize) -> impl Iterator<Item = StateId> {
-        let packed = self.packed.iter().flat_map(Packed::ids).chain(&self.loose.ids);
+        let packed = self.packed.iter().flat_map(|chunk| &chunk.ids).chain(&self.loose.ids);
         packed.copied().skip(begin - self.gone * CHUNK)
     }
 
@@ -117,23 +134,29 @@ impl Frontier {
     }
 
     /// One of the chunks that are to be packed.
-    pub(super) fn pack(&self, chunk: usize) -> Packed {
-        Packed::of(&self.loose, chunk * CHUNK, CHUNK, self.stride)
+    pub(super) fn pack(&self, chunk: usize) -> Chunk {
+        let (loose, begin) = (&self.loose, chunk * CHUNK);
+        let worlds = &loose.worlds[begin * self.stride..][..CHUNK * self.stride];
+        Chunk {
+            ids: loose.ids[begin..][..CHUNK].into(),
+            fingerprints: loose.fingerprints[begin..][..CHUNK].into(),
+            worlds: Packed::of(worlds, self.stride),
+        }
     }
 
     /// Keeps all chunks that were to be packed in place of their loose worlds.
-    pub(super) fn keep(&mut self, packed: Vec<Packed>) {
+    pub(super) fn keep(&mut self, packed: Vec<Chunk>) {
         let worlds = packed.len() * CHUNK;
         self.loose.ids.drain(..worlds);
         self.loose.fingerprints.drain(..worlds);
         self.loose.worlds.drain(..worlds * self.stride);
-        self.packed_bytes += packed.iter().map(Packed::bytes).sum::<usize>();
+        self.packed_bytes += packed.iter().map(Chunk::bytes).sum::<usize>();
         self.packed.extend(packed);
     }
 
     pub(super) fn bytes(&self) -> usize {
         let list = self.packed.capacity() - self.packed.len();
-        self.packed_bytes + list * size_of::<Packed>() + self.loose.bytes()
+        self.packed_bytes + list * size_of::<Chunk>() + self.loose.bytes()
     }
 }
 

@@ -10,6 +10,7 @@ mod frontier;
 mod harvest;
 mod levels;
 mod notes;
+mod origins;
 mod packed;
 mod parallel;
 mod sessions;

@@ -3,6 +3,7 @@
 
 use std::hint::black_box;
 
+use super::origins::Origins;
 use crate::world::action::Action;
 
 /// How many tables there are; which one a world belongs to is decided by its fingerprint, so
@@ -72,7 +73,7 @@ pub(crate) struct Shard {
     keys: Vec<u64>,
     /// The places of the worlds that the keys stand for, if they are asked for.
     places: Option<Vec<u32>>,
-    origins: Vec<Origin>,
+    origins: Origins,
     /// In exact mode the worlds themselves.
     worlds: Option<Vec<u32>>,
     /// What liveness asks of each world, as bits.
@@ -102,7 +103,7 @@ impl Shard {
             number,
             keys: vec![0; FIRST_SLOTS],
             places: (named || exact).then(|| vec![0; FIRST_SLOTS]),
-            origins: Vec::new(),
+            origins: Origins::default(),
             worlds: exact.then(Vec::new),
             marks: Vec::new(),
             edges: Vec::new(),
@@ -115,7 +116,7 @@ impl Shard {
     }
 
     pub(crate) fn origin(&self, place: usize) -> Origin {
-        self.origins[place]
+        self.origins.at(place)
     }
 
     /// Looks where each of some worlds would be: the slots lie far apart, and memory brings them at
@@ -150,9 +151,6 @@ impl Shard {
         self.keys[slot] = key;
         if let Some(places) = &mut self.places {
             places[slot] = place as u32;
-        }
-        if place == self.origins.capacity() {
-            self.origins.reserve_exact((place / 8).max(FIRST_SLOTS));
         }
         self.origins.push(origin);
         if let Some(worlds) = &mut self.worlds {
@@ -214,7 +212,7 @@ impl Shard {
     pub(crate) fn bytes(&self) -> usize {
         self.keys.capacity() * size_of::<u64>()
             + self.places.as_ref().map_or(0, |places| places.capacity() * size_of::<u32>())
-            + self.origins.capacity() * size_of::<Origin>()
+            + self.origins.bytes()
             + self.worlds.as_ref().map_or(0, |worlds| worlds.capacity() * size_of::<u32>())
             + self.marks.capacity() * size_of::<u32>()
             + self.edges.capacity() * size_of::<Edge>()
