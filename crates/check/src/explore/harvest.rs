@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use super::frontier::Batch;
 use crate::explore::successors::{Cut, Seed, TIME, Worker};
 use crate::explore::visited::{SHARDS, StateId, shard_of};
 use crate::world::action::{Action, Cause, Kind};
@@ -11,7 +12,7 @@ use crate::world::action::{Action, Cause, Kind};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Candidate {
     pub(super) key: u64,
-    /// The place of its parent in the frontier.
+    /// The place of its parent in the block.
     pub(super) parent: u32,
     pub(super) action: Action,
     pub(super) label: u32,
@@ -39,6 +40,8 @@ pub(crate) struct Panicked {
 
 /// What one thread found in one chunk.
 pub(super) struct Harvest {
+    /// The worlds of the chunk.
+    pub(super) parents: Batch,
     pub(super) candidates: Vec<Vec<Candidate>>,
     /// In exact mode, the candidates' worlds.
     pub(super) worlds: Vec<Vec<u32>>,
@@ -54,6 +57,7 @@ pub(super) struct Harvest {
 impl Harvest {
     pub(super) fn new() -> Self {
         Harvest {
+            parents: Batch::default(),
             candidates: vec![Vec::new(); SHARDS],
             worlds: vec![Vec::new(); SHARDS],
             outside: Vec::new(),
@@ -66,11 +70,18 @@ impl Harvest {
 
     /// The same, empty, with its memory kept.
     pub(super) fn cleared(mut self) -> Self {
+        self.parents.clear();
         self.candidates.iter_mut().for_each(Vec::clear);
         self.worlds.iter_mut().for_each(Vec::clear);
         self.outside.clear();
         self.violations.clear();
         Harvest { transitions: 0, cuts: [false; 2], panicked: None, ..self }
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        let candidates: usize = self.candidates.iter().map(Vec::capacity).sum();
+        let worlds: usize = self.worlds.iter().map(Vec::capacity).sum();
+        self.parents.bytes() + candidates * size_of::<Candidate>() + worlds * 4
     }
 
     /// Takes in every successor of one world; not if a handler panics, which ends the search.

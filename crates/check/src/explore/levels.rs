@@ -4,46 +4,25 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
+use super::frontier::{BLOCK, CHUNK, Frontier};
 use super::harvest::{Candidate, Harvest, Panicked, Violated};
 use super::notes::{Notes, note};
 use super::parallel::each;
-use crate::explore::successors::{Seed, Worker};
+use crate::explore::successors::Worker;
 use crate::explore::visited::{Edge, Origin, Put, SHARDS, Shard, StateId, shard_of};
 use crate::limits::{Limit, Limits, Progress, Stop};
 use crate::world::action::Action;
 use crate::world::rules::Rules;
 
-/// Worlds expanded between two looks at limits; a multiple of [`CHUNK`].
-const BLOCK: usize = CHUNK * 64;
-/// Worlds that one thread expands at a time.
-const CHUNK: usize = 1 << 10;
 /// Candidates that are looked for at the same time.
 const FETCHED: usize = 64;
-
-/// The worlds of one level, in the order in which they were found.
-#[derive(Debug, Default)]
-struct Frontier {
-    ids: Vec<StateId>,
-    fingerprints: Vec<u64>,
-    worlds: Vec<u32>,
-}
-
-impl Frontier {
-    fn seed(&self, place: usize, stride: usize) -> Seed<'_> {
-        let world = &self.worlds[place * stride..][..stride];
-        Seed { world, fingerprint: self.fingerprints[place] }
-    }
-
-    fn bytes(&self) -> usize {
-        self.ids.capacity() * 12 + self.worlds.capacity() * 4
-    }
-}
 
 /// A world that is new, and where it came from.
 #[derive(Clone, Copy, Debug)]
 struct Fresh {
     id: StateId,
     key: u64,
+    /// The place of its parent in the block.
     parent: u32,
     action: Action,
 }
@@ -91,7 +70,7 @@ pub(crate) struct Explored {
     pub(crate) cuts: [bool; 2],
     /// The level of each world, by shard: how many worlds it had when each level began.
     pub(crate) levels: Vec<Vec<u32>>,
-    /// The worlds that were found but not expanded.
+    /// The worlds that were found but not expanded, where edges are kept.
     pub(crate) open: Vec<StateId>,
     /// The most that was measured, and the first world that has it.
     pub(crate) measured: Option<(u64, StateId)>,
@@ -105,7 +84,7 @@ impl Explored {
         self.shards.iter().map(|shard| shard.len() as u64).sum()
     }
 
-    /// The name of a world that was seen.
+    /// The name of a world that was seen, where edges are kept.
     pub(crate) fn find(&self, key: u64, world: &[u32]) -> Option<StateId> {
         self.shards[shard_of(key)].find(key, world)
     }
@@ -134,8 +113,9 @@ impl Search<'_> {
         let threads = self.threads.max(1);
         let workers: Vec<Worker> =
             (0..threads).map(|_| Worker::new(Arc::clone(&self.rules))).collect();
-        let shards = (0..SHARDS).map(|number| Mutex::new(Shard::new(number, self.exact))).collect();
-        let monitors = self.rules.layout.monitors;
+        let shard = |number| Mutex::new(Shard::new(number, self.exact, self.keeps_edges));
+        let shards = (0..SHARDS).map(shard).collect();
+        let (monitors, stride) = (self.rules.layout.monitors, self.rules.layout.stride());
         let found = Explored {
             shards: Vec::new(),
             workers: Vec::new(),
@@ -155,8 +135,8 @@ impl Search<'_> {
             search: &mut self,
             shards,
             workers,
-            frontier: Frontier::default(),
-            next: Frontier::default(),
+            frontier: Frontier::new(stride),
+            next: Frontier::new(stride),
             found,
             spares: Mutex::new(Vec::new()),
             started: Instant::now(),
@@ -177,37 +157,31 @@ impl Run<'_, '_> {
             drop(shard);
             self.found.transitions += 1;
             self.found.first.push((id, world.clone(), fingerprint));
-            self.next.ids.push(id);
-            self.next.fingerprints.push(fingerprint);
-            self.next.worlds.extend(world);
+            self.next.add(std::iter::once(id), &[fingerprint], &world);
+            let notes = note(&mut self.workers[0], &world, self.search.measuring);
+            self.keep_notes(id, notes);
         }
-        let (next, stride) = (std::mem::take(&mut self.next), self.stride());
-        for place in 0..next.ids.len() {
-            let seed = next.seed(place, stride);
-            let notes = note(&mut self.workers[0], seed.world, self.search.measuring);
-            self.keep_notes(next.ids[place], notes);
-        }
-        self.next = next;
     }
 
     fn explore(&mut self) {
         for level in 0.. {
-            self.frontier = std::mem::take(&mut self.next);
+            let next = Frontier::new(self.stride());
+            self.frontier = std::mem::replace(&mut self.next, next);
             if self.search.rules.timed && !self.let_time_pass() {
                 return;
             }
-            if self.frontier.ids.is_empty() {
+            if self.frontier.len() == 0 {
                 return;
             }
             self.found.depth = level;
             self.mark_level();
             let mut begin = 0;
-            while begin < self.frontier.ids.len() {
+            while begin < self.frontier.len() {
                 if let Some(ended) = self.reason_to_end(level) {
                     self.end(ended, begin);
                     return;
                 }
-                let end = (begin + BLOCK).min(self.frontier.ids.len());
+                let end = (begin + BLOCK).min(self.frontier.len());
                 self.expand(begin..end, level + 1, false);
                 if self.found.panicked.is_some() {
                     return;
@@ -217,9 +191,10 @@ impl Run<'_, '_> {
                     return;
                 }
                 begin = end;
+                self.frontier.forget(begin);
             }
             if self.all_decided() {
-                self.end(Ended::Decided, self.frontier.ids.len());
+                self.end(Ended::Decided, self.frontier.len());
                 return;
             }
         }
@@ -228,12 +203,12 @@ impl Run<'_, '_> {
     /// Adds to the frontier every world that time alone leads to: it costs no step.
     fn let_time_pass(&mut self) -> bool {
         let mut begin = 0;
-        while begin < self.frontier.ids.len() {
+        while begin < self.frontier.len() {
             if let Some(ended) = self.reason_to_end(self.found.depth) {
                 self.end(ended, 0);
                 return false;
             }
-            let end = (begin + BLOCK).min(self.frontier.ids.len());
+            let end = (begin + BLOCK).min(self.frontier.len());
             self.expand(begin..end, self.found.depth, true);
             if self.found.panicked.is_some() {
                 return false;
@@ -243,16 +218,12 @@ impl Run<'_, '_> {
                 return false;
             }
             begin = end;
-            let later = std::mem::take(&mut self.next);
-            self.frontier.ids.extend(later.ids);
-            self.frontier.fingerprints.extend(later.fingerprints);
-            self.frontier.worlds.extend(later.worlds);
         }
         true
     }
 
     fn expand(&mut self, block: Range<usize>, length: u32, time: bool) {
-        let harvests = self.gather(block.clone(), time);
+        let harvests = self.gather(block, time);
         // Chunks come in their order, so it is the same panic for any number of threads.
         self.found.panicked = harvests.iter().find_map(|harvest| harvest.panicked.clone());
         // Of a block that was left in the middle nothing is counted.
@@ -270,12 +241,9 @@ impl Run<'_, '_> {
             }
         }
         let fresh = self.sow(&harvests);
-        let harvested = harvests.iter().flat_map(|harvest| &harvest.candidates);
-        let harvested: usize = harvested.map(|list| list.capacity() * 24).sum();
+        self.grow(&harvests, &fresh, time);
         lock(&self.spares).extend(harvests.into_iter().map(Harvest::cleared));
-        self.grow(block, &fresh);
-        let bytes = self.bytes() + harvested;
-        self.found.bytes_peak = self.found.bytes_peak.max(bytes);
+        self.found.bytes_peak = self.found.bytes_peak.max(self.bytes());
     }
 
     /// All threads expand chunks of the block.
@@ -286,16 +254,17 @@ impl Run<'_, '_> {
         each(&mut self.workers, chunks, |worker, chunk| {
             let spare = lock(spares).pop();
             let mut harvest = spare.unwrap_or_else(Harvest::new);
+            let mut parents = std::mem::take(&mut harvest.parents);
             let begin = block.start + chunk * CHUNK;
-            for place in begin..(begin + CHUNK).min(block.end) {
-                let seed = frontier.seed(place, stride);
-                let (id, modes) = (frontier.ids[place], (exact, time));
-                harvest.reap_safely(worker, seed, id, place as u32, modes);
+            frontier.read(begin..(begin + CHUNK).min(block.end), &mut parents);
+            for (place, id) in parents.ids.iter().enumerate() {
+                let (seed, parent) = (parents.seed(place, stride), chunk * CHUNK + place);
+                harvest.reap_safely(worker, seed, *id, parent as u32, (exact, time));
                 if harvest.panicked.is_some() || stop.is_raised() {
                     break;
                 }
             }
-            harvest
+            Harvest { parents, ..harvest }
         })
     }
 
@@ -303,7 +272,7 @@ impl Run<'_, '_> {
     fn sow(&mut self, harvests: &[Harvest]) -> Vec<Vec<Fresh>> {
         let (stride, exact) = (self.stride(), self.search.exact);
         let keeps_edges = self.search.keeps_edges;
-        let (frontier, shards) = (&self.frontier, &self.shards);
+        let shards = &self.shards;
         let fresh = each(&mut self.workers, SHARDS, |_, number| {
             let mut shard = lock(&shards[number]);
             let mut fresh = Vec::new();
@@ -314,7 +283,7 @@ impl Run<'_, '_> {
                         let next = candidates[place..].iter().take(FETCHED);
                         shard.fetch(next.map(|candidate| candidate.key));
                     }
-                    let from = frontier.ids[candidate.parent as usize];
+                    let from = harvest.parents.ids[candidate.parent as usize % CHUNK];
                     let origin = Origin { parent: from, action: candidate.action };
                     let world: &[u32] = if exact {
                         &harvest.worlds[number][place * stride..][..stride]
@@ -338,33 +307,34 @@ impl Run<'_, '_> {
         });
         if keeps_edges {
             let mut shard = lock(&shards[0]);
-            for (parent, label) in harvests.iter().flat_map(|harvest| &harvest.outside) {
-                let from = frontier.ids[*parent as usize];
-                shard.edges.push(Edge { from, to: StateId::OUTSIDE, label: *label });
+            for harvest in harvests {
+                for (parent, label) in &harvest.outside {
+                    let from = harvest.parents.ids[*parent as usize % CHUNK];
+                    shard.edges.push(Edge { from, to: StateId::OUTSIDE, label: *label });
+                }
             }
         }
         fresh
     }
 
     /// All threads build the new worlds, in the order of their parents, which keeps what they
-    /// have in common close together.
-    fn grow(&mut self, block: Range<usize>, fresh: &[Vec<Fresh>]) {
-        let (stride, frontier) = (self.stride(), &self.frontier);
+    /// have in common close together. Those that time led to belong to the level of their parents.
+    fn grow(&mut self, harvests: &[Harvest], fresh: &[Vec<Fresh>], time: bool) {
+        let stride = self.stride();
         let (measuring, stop) = (self.search.measuring, &self.search.stop);
         let noting = self.search.keeps_edges || measuring.is_some();
-        let chunks = block.len().div_ceil(CHUNK);
-        let grown = each(&mut self.workers, chunks, |worker, chunk| {
-            let begin = block.start + chunk * CHUNK;
+        let grown = each(&mut self.workers, harvests.len(), |worker, chunk| {
+            let begin = chunk * CHUNK;
             let mut grown = Grown::of_parents(fresh, begin..begin + CHUNK);
             grown.worlds.reserve(grown.fresh.len() * stride);
             for new in &grown.fresh {
                 if stop.is_raised() {
                     break;
                 }
-                let begin = grown.worlds.len();
-                let parent = frontier.seed(new.parent as usize, stride);
+                let first = grown.worlds.len();
+                let parent = harvests[chunk].parents.seed(new.parent as usize - begin, stride);
                 grown.worlds.extend_from_slice(parent.world);
-                let world = &mut grown.worlds[begin..];
+                let world = &mut grown.worlds[first..];
                 let fate = worker.advance(world, parent.fingerprint, new.action);
                 let fate = fate.expect("a step that was possible stays possible");
                 assert_eq!(fate.key, new.key, "a step does the same when it is taken again");
@@ -380,13 +350,16 @@ impl Run<'_, '_> {
             return;
         }
         for grown in grown {
-            self.next.ids.extend(grown.fresh.iter().map(|new| new.id));
-            self.next.fingerprints.extend(grown.fingerprints);
-            self.next.worlds.extend(grown.worlds);
+            let ids = grown.fresh.iter().map(|new| new.id);
+            let level = if time { &mut self.frontier } else { &mut self.next };
+            level.add(ids, &grown.fingerprints, &grown.worlds);
             for (new, notes) in grown.fresh.iter().zip(grown.notes) {
                 self.keep_notes(new.id, notes);
             }
         }
+        let level = if time { &mut self.frontier } else { &mut self.next };
+        let packed = each(&mut self.workers, level.chunks_to_pack(), |_, chunk| level.pack(chunk));
+        level.keep(packed);
     }
 
     fn keep_notes(&mut self, id: StateId, notes: Notes) {
@@ -424,7 +397,7 @@ impl Run<'_, '_> {
         let stopped = self.search.is_stopped();
         let elapsed = self.started.elapsed();
         if let Some(report) = &mut self.search.on_progress {
-            let waiting = self.frontier.ids.len() as u64;
+            let waiting = self.frontier.len() as u64;
             report(&Progress { states: states as u64, depth: level, waiting, bytes, elapsed });
         }
         // How runs end is judged afterwards, and wants its share of the time.
@@ -436,8 +409,10 @@ impl Run<'_, '_> {
     /// Ends the search with the frontier from `begin` on, and all of the next, not expanded.
     fn end(&mut self, ended: Ended, begin: usize) {
         self.found.ended = ended;
-        self.found.open = self.frontier.ids[begin..].to_vec();
-        self.found.open.extend(&self.next.ids);
+        // Only where edges are kept does anybody ask for them.
+        if self.search.keeps_edges {
+            self.found.open = self.frontier.ids_from(begin).chain(self.next.ids_from(0)).collect();
+        }
     }
 
     fn bytes(&self) -> usize {
@@ -445,7 +420,8 @@ impl Run<'_, '_> {
         let workers: usize = self.workers.iter().map(|worker| worker.memory.bytes()).sum();
         let rules = &self.search.rules;
         let interned = rules.model.bytes() + rules.freight.bytes();
-        shards + workers + interned + self.frontier.bytes() + self.next.bytes()
+        let harvests: usize = lock(&self.spares).iter().map(Harvest::bytes).sum();
+        shards + workers + interned + harvests + self.frontier.bytes() + self.next.bytes()
     }
 
     fn stride(&self) -> usize {

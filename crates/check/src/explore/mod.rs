@@ -6,9 +6,12 @@ mod steps;
 pub(crate) mod successors;
 pub(crate) mod visited;
 
+mod frontier;
 mod harvest;
 mod levels;
 mod notes;
+mod origins;
+mod packed;
 mod parallel;
 mod sessions;
 

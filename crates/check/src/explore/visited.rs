@@ -3,6 +3,7 @@
 
 use std::hint::black_box;
 
+use super::origins::Origins;
 use crate::world::action::Action;
 
 /// How many tables there are; which one a world belongs to is decided by its fingerprint, so
@@ -52,15 +53,27 @@ pub(crate) struct Edge {
     pub(crate) label: u32,
 }
 
+/// Where a world belongs in a table of so many slots: those of any number follow each other as
+/// their keys do, so that a table that grows is read and written from its begin to its end.
+#[inline]
+fn slot_of(key: u64, slots: usize) -> usize {
+    (((key & u64::from(u32::MAX)) * slots as u64) >> u32::BITS) as usize
+}
+
+#[inline]
+fn after(slot: usize, slots: usize) -> usize {
+    if slot + 1 == slots { 0 } else { slot + 1 }
+}
+
 /// One of the tables.
 #[derive(Debug)]
 pub(crate) struct Shard {
     number: usize,
     /// Fingerprints by slot; 0 means a free slot.
     keys: Vec<u64>,
-    /// The places of the worlds that the keys stand for.
-    places: Vec<u32>,
-    origins: Vec<Origin>,
+    /// The places of the worlds that the keys stand for, if they are asked for.
+    places: Option<Vec<u32>>,
+    origins: Origins,
     /// In exact mode the worlds themselves.
     worlds: Option<Vec<u32>>,
     /// What liveness asks of each world, as bits.
@@ -74,19 +87,23 @@ pub(crate) struct Shard {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Put {
     New(StateId),
-    /// It was there, at this slot: [`Shard::at`] tells its name.
+    /// It was there, at this slot: [`Shard::at`] tells its name, where places are kept.
     Known(usize),
 }
 
 const FIRST_SLOTS: usize = 64;
+/// From so many slots on a table grows by a quarter instead of a half, as it is most of what a
+/// search holds then.
+const LARGE: usize = 1 << 20;
 
 impl Shard {
-    pub(crate) fn new(number: usize, exact: bool) -> Self {
+    /// `named` says whether worlds that were seen are asked for their names.
+    pub(crate) fn new(number: usize, exact: bool, named: bool) -> Self {
         Shard {
             number,
             keys: vec![0; FIRST_SLOTS],
-            places: vec![0; FIRST_SLOTS],
-            origins: Vec::new(),
+            places: (named || exact).then(|| vec![0; FIRST_SLOTS]),
+            origins: Origins::default(),
             worlds: exact.then(Vec::new),
             marks: Vec::new(),
             edges: Vec::new(),
@@ -99,45 +116,47 @@ impl Shard {
     }
 
     pub(crate) fn origin(&self, place: usize) -> Origin {
-        self.origins[place]
+        self.origins.at(place)
     }
 
     /// Looks where each of some worlds would be: the slots lie far apart, and memory brings them at
     /// the same time rather than one after the other.
     #[inline]
     pub(crate) fn fetch(&self, fingerprints: impl Iterator<Item = u64>) {
-        let mask = self.keys.len() - 1;
-        let slots = fingerprints.map(|fingerprint| fingerprint.max(1) as usize & mask);
-        black_box(slots.fold(0, |all, slot| all | self.keys[slot]));
+        let slots = self.keys.len();
+        let all = fingerprints.map(|fingerprint| slot_of(fingerprint.max(1), slots));
+        black_box(all.fold(0, |all, slot| all | self.keys[slot]));
     }
 
     /// Puts a world in, found by `origin`. `world` is needed in exact mode only.
     #[inline(always)]
     pub(crate) fn put(&mut self, fingerprint: u64, origin: Origin, world: &[u32]) -> Put {
         let key = fingerprint.max(1);
-        let mask = self.keys.len() - 1;
-        let mut slot = key as usize & mask;
+        let slots = self.keys.len();
+        let mut slot = slot_of(key, slots);
         loop {
             let found = self.keys[slot];
             if found == 0 {
                 break;
             }
             if found == key {
-                if self.worlds.is_none() || self.is_same(self.places[slot] as usize, world) {
+                if self.worlds.is_none() || self.is_same(self.place_at(slot), world) {
                     return Put::Known(slot);
                 }
                 self.collisions += 1;
             }
-            slot = (slot + 1) & mask;
+            slot = after(slot, slots);
         }
         let place = self.origins.len();
         self.keys[slot] = key;
-        self.places[slot] = place as u32;
+        if let Some(places) = &mut self.places {
+            places[slot] = place as u32;
+        }
         self.origins.push(origin);
         if let Some(worlds) = &mut self.worlds {
             worlds.extend_from_slice(world);
         }
-        if self.origins.len() * 4 > self.keys.len() * 3 {
+        if self.origins.len() * 8 > self.keys.len() * 7 {
             self.grow();
         }
         Put::New(StateId::new(self.number, place))
@@ -145,20 +164,23 @@ impl Shard {
 
     /// The name of the world at a slot.
     pub(crate) fn at(&self, slot: usize) -> StateId {
-        StateId::new(self.number, self.places[slot] as usize)
+        StateId::new(self.number, self.place_at(slot))
+    }
+
+    fn place_at(&self, slot: usize) -> usize {
+        self.places.as_ref().expect("whoever asks for names has said so")[slot] as usize
     }
 
     /// The name of a world that was put in.
     pub(crate) fn find(&self, fingerprint: u64, world: &[u32]) -> Option<StateId> {
         let key = fingerprint.max(1);
-        let mask = self.keys.len() - 1;
-        let mut slot = key as usize & mask;
+        let slots = self.keys.len();
+        let mut slot = slot_of(key, slots);
         while self.keys[slot] != 0 {
-            let place = self.places[slot] as usize;
-            if self.keys[slot] == key && self.is_same(place, world) {
-                return Some(StateId::new(self.number, place));
+            if self.keys[slot] == key && self.is_same(self.place_at(slot), world) {
+                return Some(self.at(slot));
             }
-            slot = (slot + 1) & mask;
+            slot = after(slot, slots);
         }
         None
     }
@@ -169,24 +191,28 @@ impl Shard {
     }
 
     fn grow(&mut self) {
-        let slots = self.keys.len() * 2;
+        let slots = self.keys.len();
+        let slots = slots + slots / if slots < LARGE { 2 } else { 4 };
         let keys = std::mem::replace(&mut self.keys, vec![0; slots]);
-        let places = std::mem::replace(&mut self.places, vec![0; slots]);
-        let mask = slots - 1;
-        for (key, place) in keys.into_iter().zip(places).filter(|(key, _)| *key != 0) {
-            let mut slot = key as usize & mask;
+        let places = self.places.take();
+        self.places = places.as_ref().map(|_| vec![0; slots]);
+        for (from, key) in keys.into_iter().enumerate().filter(|(_, key)| *key != 0) {
+            let mut slot = slot_of(key, slots);
             while self.keys[slot] != 0 {
-                slot = (slot + 1) & mask;
+                slot = after(slot, slots);
             }
             self.keys[slot] = key;
-            self.places[slot] = place;
+            if let (Some(to), Some(places)) = (&mut self.places, &places) {
+                to[slot] = places[from];
+            }
         }
     }
 
     /// How much memory it takes.
     pub(crate) fn bytes(&self) -> usize {
-        self.keys.capacity() * (size_of::<u64>() + size_of::<u32>())
-            + self.origins.capacity() * size_of::<Origin>()
+        self.keys.capacity() * size_of::<u64>()
+            + self.places.as_ref().map_or(0, |places| places.capacity() * size_of::<u32>())
+            + self.origins.bytes()
             + self.worlds.as_ref().map_or(0, |worlds| worlds.capacity() * size_of::<u32>())
             + self.marks.capacity() * size_of::<u32>()
             + self.edges.capacity() * size_of::<Edge>()
@@ -201,7 +227,7 @@ mod tests {
 
     #[test]
     fn a_world_is_new_once() {
-        let mut shard = Shard::new(5, false);
+        let mut shard = Shard::new(5, false, true);
         for key in 0..1_000u64 {
             let key = key.wrapping_mul(0x9E37_79B9_7F4A_7C15);
             let Put::New(id) = shard.put(key, ORIGIN, &[]) else { panic!("{key} is new") };
@@ -213,8 +239,24 @@ mod tests {
     }
 
     #[test]
+    fn names_are_kept_where_they_are_asked_for() {
+        let (mut named, mut nameless) = (Shard::new(1, false, true), Shard::new(1, false, false));
+        // Keys that lie close to the end of the table, and go on at its begin.
+        for key in (1..=5_000u64).map(|key| u64::from(u32::MAX) - key * 1_000) {
+            assert_eq!(named.put(key, ORIGIN, &[]), nameless.put(key, ORIGIN, &[]));
+        }
+        for (place, key) in (1..=5_000u64).enumerate() {
+            let key = u64::from(u32::MAX) - key * 1_000;
+            assert_eq!(named.find(key, &[]), Some(StateId::new(1, place)));
+            assert!(matches!(nameless.put(key, ORIGIN, &[]), Put::Known(_)));
+        }
+        assert_eq!(named.find(77, &[]), None);
+        assert_eq!(named.bytes() - nameless.bytes(), named.keys.len() * size_of::<u32>());
+    }
+
+    #[test]
     fn exact_mode_tells_worlds_of_one_fingerprint_apart() {
-        let mut shard = Shard::new(0, true);
+        let mut shard = Shard::new(0, true, false);
         let first = shard.put(9, ORIGIN, &[1, 2]);
         let second = shard.put(9, ORIGIN, &[2, 1]);
         assert!(matches!((first, second), (Put::New(_), Put::New(_))));

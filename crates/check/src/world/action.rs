@@ -37,7 +37,7 @@ pub(crate) enum Kind {
     Mute,
 }
 
-const KINDS: [Kind; 14] = [
+pub(crate) const KINDS: [Kind; 14] = [
     Kind::Own,
     Kind::Deliver,
     Kind::Suspect,
