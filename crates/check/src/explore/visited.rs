@@ -53,8 +53,8 @@ pub(crate) struct Edge {
     pub(crate) label: u32,
 }
 
-/// Where a world belongs in a table of so many slots: those of any number follow each other as
-/// their keys do, so that a table that grows is read and written from its begin to its end.
+/// Where a world belongs in a table of so many slots: in the order of their keys, so that a table
+/// that grows is read and written from one end to the other.
 #[inline]
 fn slot_of(key: u64, slots: usize) -> usize {
     (((key & u64::from(u32::MAX)) * slots as u64) >> u32::BITS) as usize
