@@ -61,7 +61,7 @@ fn what_is_right_of_a_log_holds_in_the_largest_scope() {
     let free = memory.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
     let free = free.and_then(|it| it.trim().strip_suffix(" kB")?.parse::<u64>().ok());
     if free.is_none_or(|free| free < LARGE_TAKES) {
-        println!("skipped: needs 20 GB of free memory");
+        eprintln!("skipped: needs 20 GB of free memory");
         return;
     }
     assert_eq!(holds(scopes().into_iter().filter(|(_, states)| *states > LARGE)), 1);
