@@ -14,9 +14,14 @@ mod together;
 mod transport;
 
 use std::net::TcpListener;
+use std::path::Path;
 
-use tenure_core::ProcessId;
+use tenure_core::{ProcessId, Protocol};
+use tenure_runtime::store::Owner;
 use tenure_runtime::transport::{Limits, Listen, Settings, Trust};
+use tenure_runtime::{Injection, Parts, Raw, Recorder, Running, Store, start};
+use tenure_trace::Recorded;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 /// The transport of a node that is alone in its group, at a port that the system chose.
 fn alone(session: u64) -> Settings {
@@ -30,6 +35,35 @@ fn alone(session: u64) -> Settings {
         trust: Trust::Machine,
         limits: Limits::default(),
     }
+}
+
+/// The store of a node that is alone in its group.
+fn store_alone(directory: &Path, schema: &'static str) -> Store {
+    let owner = Owner { cluster: "test".into(), process: ProcessId(0), group_size: 1 };
+    Store::open(directory, &owner, schema).unwrap()
+}
+
+/// Starts a node that is alone in its group: what its user asks, and is told.
+fn start_alone<P>(
+    store: Store,
+    recorder: Recorder,
+) -> (UnboundedSender<P::Command>, UnboundedReceiver<P::Event>, Running)
+where
+    P: Recorded + Protocol<Config = ()>,
+{
+    let (local, told) = Raw::<P>::new();
+    let (asks, asked) = unbounded_channel();
+    let running = start::<P, Raw<P>>(Parts {
+        config: (),
+        transport: alone(store.session()),
+        store,
+        local,
+        asks: asked,
+        recorder,
+        injection: Injection::none(),
+        suspected: None,
+    });
+    (asks, told, running.unwrap())
 }
 
 /// Which seeds to take: those of `cargo xtask attack … --seeds A..B`, or these.

@@ -8,12 +8,11 @@ use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{Effects, Fence, Group, Input, Node, ProcessId, Protocol, Still};
-use tenure_runtime::store::Owner;
-use tenure_runtime::{Injection, Parts, Raw, Recorder, Running, Store, start};
+use tenure_runtime::{Recorder, Running, Store};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use crate::alone;
+use crate::{start_alone, store_alone};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -63,8 +62,7 @@ impl Protocol for Counting {
 }
 
 fn open(directory: &Path) -> Store {
-    let owner = Owner { cluster: "test".into(), process: ProcessId(0), group_size: 1 };
-    Store::open(directory, &owner, "counting 1").unwrap()
+    store_alone(directory, "counting 1")
 }
 
 /// What the store says that was counted.
@@ -95,20 +93,7 @@ type Asks = mpsc::UnboundedSender<Command>;
 type Told = mpsc::UnboundedReceiver<Event>;
 
 fn boot(directory: &Path) -> (Asks, Told, Running) {
-    let store = open(directory);
-    let (local, told) = Raw::<Counting>::new();
-    let (asks, asked) = mpsc::unbounded_channel();
-    let running = start::<Counting, Raw<Counting>>(Parts {
-        config: (),
-        transport: alone(store.session()),
-        store,
-        local,
-        asks: asked,
-        recorder: Recorder::none(),
-        injection: Injection::none(),
-        suspected: None,
-    });
-    (asks, told, running.unwrap())
+    start_alone::<Counting>(open(directory), Recorder::none())
 }
 
 async fn next(told: &mut Told) -> u64 {

@@ -7,13 +7,11 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 use tenure_core::{Effects, Facts, Group, ProcessId, Protocol};
-use tenure_runtime::store::Owner;
-use tenure_runtime::{Injection, Parts, Raw, Recorder, Store, start};
+use tenure_runtime::Recorder;
 use tenure_trace::{Asked, Heard, Spoken, Told};
-use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use crate::alone;
+use crate::{start_alone, store_alone};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -83,16 +81,8 @@ impl Protocol for Echo {
 /// How often the words of ten commands were spelt by a node with this recorder.
 async fn spelt(recorder: Recorder) -> u64 {
     let directory = TempDir::new().unwrap();
-    let owner = Owner { cluster: "test".into(), process: ProcessId(0), group_size: 1 };
-    let store = Store::open(directory.path(), &owner, "echo 1").unwrap();
-    let (local, mut told) = Raw::<Echo>::new();
-    let (asks, asked) = mpsc::unbounded_channel();
-    let transport = alone(store.session());
-    let (injection, suspected) = (Injection::none(), None);
-    let config = ();
-    let parts =
-        Parts { config, transport, store, local, asks: asked, recorder, injection, suspected };
-    let running = start::<Echo, Raw<Echo>>(parts).unwrap();
+    let store = store_alone(directory.path(), "echo 1");
+    let (asks, mut told, running) = start_alone::<Echo>(store, recorder);
     let words = Words(Arc::default());
     for _ in 0..10 {
         asks.send(words.clone()).unwrap();

@@ -5,12 +5,10 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{Delay, Effects, Fence, Group, ProcessId, Protocol};
-use tenure_runtime::store::Owner;
-use tenure_runtime::{Injection, Parts, Raw, Recorder, Store, start};
-use tokio::sync::mpsc;
+use tenure_runtime::Recorder;
 use tokio::time::timeout;
 
-use crate::alone;
+use crate::{start_alone, store_alone};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -47,22 +45,10 @@ impl Protocol for Gathering {
 #[tokio::test]
 async fn all_that_was_asked_is_taken_before_a_timer_that_is_due() {
     let directory = TempDir::new().unwrap();
-    let owner = Owner { cluster: "test".into(), process: ProcessId(0), group_size: 1 };
-    let store = Store::open(directory.path(), &owner, "gathering 1").unwrap();
-    let (local, mut told) = Raw::<Gathering>::new();
-    let (asks, asked) = mpsc::unbounded_channel();
+    let store = store_alone(directory.path(), "gathering 1");
+    // It runs when this test waits.
+    let (asks, mut told, _running) = start_alone::<Gathering>(store, Recorder::none());
     (0..64).for_each(|_| asks.send(Command::Enter).unwrap());
-    let _running = start::<Gathering, Raw<Gathering>>(Parts {
-        config: (),
-        transport: alone(store.session()),
-        store,
-        local,
-        asks: asked,
-        recorder: Recorder::none(),
-        injection: Injection::none(),
-        suspected: None,
-    })
-    .unwrap();
     let first = timeout(PATIENCE, told.recv()).await.expect("in time");
     assert_eq!(first, Some(Event::Entered { fence: Fence(0, 64) }));
 }
