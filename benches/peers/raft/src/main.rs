@@ -95,8 +95,8 @@ fn ours() -> raft_log::Config {
 /// The same, with a leader whose disk works at the same time as those of the others, and that sends
 /// together what was proposed at the same time.
 fn ahead() -> raft_log::Config {
-    let switches = [Switch::Ahead, Switch::Together, Switch::Announcing];
-    let variants = switches.into_iter().fold(Variants::none(), |all, one| all.with(one));
+    let variants =
+        Variants::none().with(Switch::Ahead).with(Switch::Together).with(Switch::Announcing);
     raft_log::Config { variants, ..ours() }
 }
 

@@ -130,7 +130,8 @@ impl Tail {
     pub(super) fn append(&mut self, change: &[u8], whole: u64) -> Result<(), SaveError> {
         let record = segment::record(self.records + 1, change);
         let length = record.len() as u64;
-        let mut open = match self.open.take().filter(|open| open.room >= length) {
+        let has_room = self.has_room(change);
+        let mut open = match self.open.take().filter(|_| has_room) {
             Some(open) => open,
             None => self.make(length, whole)?,
         };

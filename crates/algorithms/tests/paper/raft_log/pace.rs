@@ -5,7 +5,7 @@ use tenure_algorithms::agreement::raft_log::{Message, Place, Switch, Timer};
 use tenure_core::service::log::Event;
 use tenure_trace::{Dice, Stage};
 
-use super::{append, commits, led, stage, terms, told};
+use super::{append, commits, led, terms, told};
 use crate::support::p;
 
 #[test]
@@ -87,27 +87,21 @@ fn a_crash_loses_what_was_sent_ahead_by_its_leader_alone() {
 /// As many messages as for one entry, whether the leader stores what it sends before or after.
 #[test]
 fn what_is_proposed_at_once_is_sent_in_one_message_and_answered_by_one() {
-    for ahead in [false, true] {
-        let mut switches = vec![Switch::Together];
-        switches.extend(ahead.then_some(Switch::Ahead));
-        let mut stage = stage(3, &switches);
-        stage.fire(p(1), Timer::Election);
-        stage.drain(&mut Dice(0));
-        let send = |stage: &mut Stage<RaftLog>| {
-            stage.fire(p(1), Timer::Send);
-            stage.drain(&mut Dice(0));
-            if ahead {
-                stage.fire(p(1), Timer::Store);
-            }
-        };
-        send(&mut stage);
-        assert_eq!(stage.process(p(1)).expect("it is up").committed(), 1, "its first entry");
+    for (switches, ahead) in
+        [(&[Switch::Together][..], false), (&[Switch::Together, Switch::Ahead], true)]
+    {
+        let mut stage = led(3, switches);
+        let committed = |stage: &Stage<RaftLog>| stage.process(p(1)).expect("it is up").committed();
+        assert_eq!(committed(&stage), 1, "its first entry");
         let before = stage.total_sent();
         (1..=5).for_each(|ticket| append(&mut stage, 1, ticket));
         assert_eq!(stage.total_sent(), before, "nothing is sent yet");
-        send(&mut stage);
-        assert_eq!(stage.total_sent() - before, 4);
-        assert_eq!(stage.process(p(1)).expect("it is up").committed(), 6);
+        stage.fire(p(1), Timer::Send);
+        stage.drain(&mut Dice(0));
+        if ahead {
+            stage.fire(p(1), Timer::Store);
+        }
+        assert_eq!((stage.total_sent() - before, committed(&stage)), (4, 6));
     }
 }
 
