@@ -20,7 +20,7 @@
 //! **Together**: what is proposed at the same time is sent in one message, and answered by one. A
 //! leader sends in the step after, which a timer without a delay begins: until then an entry is in
 //! no other log, which is as if it had been proposed later. What is committed is announced in that
-//! step as well, to those whom no entry tells it.
+//! step as well, to those to whom it sends no entry.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
