@@ -55,10 +55,10 @@ fn guard(all: u64) {
     // Where addresses are few, those that were asked for count, used or not: a list that grows asks
     // for twice of what it has, and what is not to be had ends the program without a word.
     let is_tight = getrlimit(Resource::As).current.is_some_and(|limit| limit <= all);
-    let (counted, patience) = if is_tight { ("VmSize:", 1) } else { ("VmRSS:", PATIENCE) };
+    let counted = if is_tight { "VmSize:" } else { "VmRSS:" };
     let mut told = 0;
     while let Some(taken) = taken(counted) {
-        if told > patience || taken > all / 4 * 3 {
+        if told > PATIENCE || taken > all / 4 * 3 {
             std::process::exit(Status::Incomplete as i32);
         }
         told += u32::from(told > 0);
@@ -70,6 +70,10 @@ fn guard(all: u64) {
                  a smaller group takes less",
                 program::name()
             );
+            // The next list that grows may be one too many, before anybody looks again.
+            if is_tight {
+                std::process::exit(Status::Incomplete as i32);
+            }
             interrupt::flag().store(true, Ordering::Relaxed);
         }
         thread::sleep(OFTEN);
