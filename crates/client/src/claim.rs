@@ -231,7 +231,7 @@ impl Place {
         let Queued { seen, is_new, .. } = self.queued().await?;
         let own = seen.own.unwrap_or(0);
         // Only where the key is new it was said who is ahead.
-        let mut wish = if is_new { self.waiter.seen(seen) } else { self.look(own).await? };
+        let mut wish = if is_new { self.waiter.seen(seen) } else { self.look(own, 0).await? };
         loop {
             wish = match wish {
                 Some(Wish::Enter { fence }) => return Ok(fence),
@@ -239,21 +239,28 @@ impl Place {
                     self.is_there = false;
                     return Err(self.session.ended().unwrap_or(Lost::Deleted).into());
                 }
-                Some(Wish::Look) => self.look(own).await?,
+                Some(Wish::Look { since }) => self.look(own, since).await?,
                 Some(Wish::Watch { key, from }) => self.watch(key, from).await,
                 None => self.waiter.again(),
             };
         }
     }
 
-    async fn look(&mut self, own: u64) -> Result<Option<Wish<Vec<u8>>>, ClientError> {
-        let asked = txn::look(&self.key, Some((&self.name, own)));
+    /// Looks at the queue as it is; or as it was in a revision or later, if that is given, for
+    /// which the member that has told of it need ask nobody.
+    async fn look(&mut self, own: u64, since: u64) -> Result<Option<Wish<Vec<u8>>>, ClientError> {
+        let now = txn::look(&self.key, Some((&self.name, own)));
+        let asked = if since > 0 { txn::as_far_as_known(now) } else { now };
         let line = &self.session.client().line;
         loop {
             let deadline = Instant::now() + PATIENCE;
             match line.ask(TXN, asked.clone(), deadline).await {
                 Ok(answer) => {
                     let mut seen = txn::seen(&answer, &self.key);
+                    // Another member may not have come as far.
+                    if seen.revision < since {
+                        return Ok(self.waiter.again());
+                    }
                     // Of a key that was put once more it was not asked who is ahead.
                     seen.own = seen.own.filter(|found| *found == own);
                     return Ok(self.waiter.seen(seen));
@@ -273,7 +280,8 @@ impl Place {
             loop {
                 match watching.next().await {
                     News::Deleted(gone) => {
-                        if let Some(wish) = self.waiter.deleted(&gone.key) {
+                        let revision = txn::unsigned(gone.mod_revision);
+                        if let Some(wish) = self.waiter.deleted(&gone.key, revision) {
                             return Some(wish);
                         }
                     }

@@ -38,7 +38,17 @@ pub(crate) fn look(key: &[u8], ahead_of: Option<(&str, u64)>) -> rpc::TxnRequest
             rpc::RangeRequest { limit: 1, max_create_revision, ..queue(name, SortOrder::Descend) };
         success.push(op(Request::RequestRange(ahead)));
     }
-    rpc::TxnRequest { compare: Vec::new(), success, failure: Vec::new() }
+    rpc::TxnRequest { success, ..Default::default() }
+}
+
+/// The same question, which the member that is asked answers as far as it has come itself.
+pub(crate) fn as_far_as_known(mut look: rpc::TxnRequest) -> rpc::TxnRequest {
+    for op in &mut look.success {
+        if let Some(Request::RequestRange(range)) = &mut op.request {
+            range.serializable = true;
+        }
+    }
+    look
 }
 
 /// Gives a key another value, if it is still the one that was created in this revision.

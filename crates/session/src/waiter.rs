@@ -3,7 +3,12 @@
 //!
 //! **Why nobody waits for ever.** Whoever is ahead was seen in a revision. The key is watched from
 //! the next one on, so that its deletion is shown even if it comes before the watch; and when it is
-//! gone one looks again, for another may be ahead by then, and one's own key may be gone as well.
+//! gone one looks again, for another may be ahead still, and one's own key may be gone as well.
+//!
+//! **Why that look may be a little old.** Keys come behind all others, so whoever was once the first
+//! stays the first until their own key is deleted; and that they learn later, as anybody who is
+//! inside. So it is enough to see the queue as it was when whoever was ahead was gone, or at any
+//! time since, and whichever member has told of the deletion has that and need ask nobody.
 
 /// What was seen of the queue: in one look, in which one's own key was looked for too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -40,7 +45,10 @@ pub enum Place<K> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Wish<K> {
     /// Look at the queue.
-    Look,
+    Look {
+        /// As it was in this revision, or at any time since; as it is now, if 0.
+        since: u64,
+    },
     /// Watch this key for its deletion.
     Watch {
         /// Which.
@@ -104,12 +112,12 @@ impl<K: Clone + PartialEq> Waiter<K> {
         }
     }
 
-    /// A key was deleted.
-    pub fn deleted(&mut self, key: &K) -> Option<Wish<K>> {
+    /// A key was deleted, in this revision or before.
+    pub fn deleted(&mut self, key: &K, revision: u64) -> Option<Wish<K>> {
         match &self.place {
             Place::Behind { key: watched, .. } if watched == key => {
                 self.place = Place::Unknown;
-                Some(Wish::Look)
+                Some(Wish::Look { since: revision })
             }
             _ => None,
         }
@@ -119,7 +127,7 @@ impl<K: Clone + PartialEq> Waiter<K> {
     /// anew. The history may have been forgotten, and then one looks.
     pub fn again(&self) -> Option<Wish<K>> {
         match &self.place {
-            Place::Unknown => Some(Wish::Look),
+            Place::Unknown => Some(Wish::Look { since: 0 }),
             Place::Behind { key, from } => Some(Wish::Watch { key: key.clone(), from: *from }),
             Place::Inside { .. } => None,
         }
@@ -130,7 +138,7 @@ impl<K: Clone + PartialEq> Waiter<K> {
         match &self.place {
             Place::Behind { .. } => {
                 self.place = Place::Unknown;
-                Some(Wish::Look)
+                Some(Wish::Look { since: 0 })
             }
             Place::Unknown | Place::Inside { .. } => None,
         }
@@ -148,10 +156,11 @@ mod tests {
         assert_eq!(waiter.seen(seen(5, Some("a/2"))), Some(Wish::Watch { key: "a/2", from: 6 }));
         assert_eq!(waiter.again(), Some(Wish::Watch { key: "a/2", from: 6 }));
         assert_eq!(waiter.seen(seen(8, Some("a/2"))), None, "from where it was");
-        assert_eq!(waiter.deleted(&"a/9"), None);
-        assert_eq!(waiter.deleted(&"a/2"), Some(Wish::Look));
+        assert_eq!(waiter.deleted(&"a/9", 8), None);
+        assert_eq!(waiter.deleted(&"a/2", 9), Some(Wish::Look { since: 9 }));
+        assert_eq!(waiter.again(), Some(Wish::Look { since: 0 }));
         assert_eq!(waiter.seen(seen(9, Some("a/1"))), Some(Wish::Watch { key: "a/1", from: 10 }));
-        assert_eq!(waiter.forgotten(), Some(Wish::Look));
+        assert_eq!(waiter.forgotten(), Some(Wish::Look { since: 0 }));
         assert_eq!(waiter.seen(seen(9, None)), Some(Wish::Enter { fence: 5 }));
         assert_eq!((waiter.seen(seen(9, None)), waiter.fence()), (None, Some(5)));
     }

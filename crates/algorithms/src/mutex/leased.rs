@@ -161,7 +161,7 @@ impl Protocol for Leased {
         match message {
             Message::Open { ticket, round } => self.on_open(from, ticket, round, fx),
             Message::Renew { ticket, round } => self.on_renew(from, ticket, round, fx),
-            Message::Look { ticket } => self.on_look(from, ticket, fx),
+            Message::Look { ticket, at } => self.on_look(from, ticket, at, fx),
             Message::Watch { ticket, key, from: revision } => {
                 self.on_watch(from, ticket, key, revision, fx);
             }
@@ -182,9 +182,9 @@ impl Protocol for Leased {
                     self.grant(wish, fx);
                 }
             }
-            Message::Deleted { ticket, key } => {
+            Message::Deleted { ticket, key, revision } => {
                 if let Some(claim) = self.claim_of(ticket) {
-                    let wish = claim.waiter.deleted(&key);
+                    let wish = claim.waiter.deleted(&key, revision);
                     self.grant(wish, fx);
                 }
             }
@@ -261,7 +261,7 @@ impl Leased {
             match act {
                 Act::Arm(timer, after) => fx.set_timer(timer.into(), Delay::ticks(after)),
                 Act::Disarm(timer) => fx.cancel_timer(timer.into()),
-                Act::Alive => self.tell(service, Message::Look { ticket }, fx),
+                Act::Alive => self.tell(service, Message::Look { ticket, at: 0 }, fx),
                 Act::Lost(why) => self.lost(why, fx),
                 Act::Ask { round } => {
                     let lives = self.claim.is_some_and(|claim| claim.session.is_alive());
@@ -294,7 +294,8 @@ impl Leased {
         match wish {
             None => {}
             Some(Wish::Enter { fence }) => fx.emit(Event::Entered { fence: Fence(0, fence) }),
-            Some(Wish::Look) => self.tell(service, Message::Look { ticket }, fx),
+            // The oldest that will do, as a member may have come no further.
+            Some(Wish::Look { since: at }) => self.tell(service, Message::Look { ticket, at }, fx),
             Some(Wish::Watch { key, from }) => {
                 let from = self.watched_from(from);
                 self.tell(service, Message::Watch { ticket, key, from }, fx);

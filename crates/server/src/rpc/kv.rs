@@ -8,6 +8,7 @@ use crate::caller::Caller;
 use crate::convert::{delete, deleted, done, found, put, range, txn, unsigned, written};
 use crate::refusal::Refusal;
 use tenure_etcd::etcdserverpb as rpc;
+use tenure_etcd::etcdserverpb::request_op::Request;
 
 pub(crate) async fn read(
     member: Caller,
@@ -57,9 +58,12 @@ pub(crate) async fn transact(
     member: Caller,
     asked: rpc::TxnRequest,
 ) -> Result<Response<rpc::TxnResponse>, Refusal> {
+    let is_serializable = is_serializable(&asked);
     let txn = txn(asked);
     if txn.is_read_only() {
-        member.confirm().await?;
+        if !is_serializable {
+            member.confirm().await?;
+        }
         member.may(|access, asker| access.may_transact(asker, &txn))?;
         let it = member.look(|state| state.store.read_txn(&txn))?;
         return transacted(&member, &it).await;
@@ -68,6 +72,13 @@ pub(crate) async fn transact(
         (_, Answer::Txn(it)) => transacted(&member, &it).await,
         other => unreachable!("a transaction is answered as one, not by {other:?}"),
     }
+}
+
+/// Whether a transaction wants no more than what this member knows, as for etcd: each of its
+/// operations is a range that says so.
+fn is_serializable(asked: &rpc::TxnRequest) -> bool {
+    let mut all = asked.success.iter().chain(&asked.failure);
+    all.all(|op| matches!(&op.request, Some(Request::RequestRange(range)) if range.serializable))
 }
 
 async fn transacted(member: &Caller, it: &Done) -> Result<Response<rpc::TxnResponse>, Refusal> {

@@ -87,6 +87,28 @@ impl Member {
 }
 
 #[test]
+fn what_a_member_knows_it_says_without_the_others_if_that_is_asked() {
+    let (_files, [first, second, third]) = led_by_the_first();
+    [&first, &third].iter().for_each(|it| it.signal("STOP"));
+    let range = |serializable: bool| {
+        let range = json!({ "key": base64("a"), "serializable": serializable });
+        json!({ "requestRange": range })
+    };
+    let txn = |ranges: &[bool]| {
+        json!({ "success": ranges.iter().map(|it| range(*it)).collect::<Vec<_>>() })
+    };
+    let (address, asked) = (second.address, txn(&[true, false]));
+    let waiter = std::thread::spawn(move || post(address, "/v3/kv/txn", &asked));
+    let told = second.ask("/v3/kv/txn", &txn(&[true, true]));
+    let value = |told: &Value| told["responses"][1]["response_range"]["kvs"][0]["value"].clone();
+    assert_eq!(value(&told), base64("1"), "{told}");
+    assert!(!waiter.is_finished(), "one of its ranges is to be confirmed");
+    [&first, &third].iter().for_each(|it| it.signal("CONT"));
+    let told = waiter.join().expect("a waiter").expect("an answer");
+    assert_eq!(told.0, 200, "{told:?}");
+}
+
+#[test]
 fn a_leader_that_is_asked_to_end_has_another_stand() {
     let (_files, [first, second, third]) = led_by_the_first();
     let term = second.term();

@@ -34,10 +34,13 @@ pub enum Message {
         /// Of which session.
         ticket: Ticket,
     },
-    /// "Queue my key, if it is not there, and tell me who is ahead."
+    /// "Queue my key, if it is not there, and tell me who is ahead." "Tell me who was ahead", if it
+    /// is of the past.
     Look {
         /// Of which session.
         ticket: Ticket,
+        /// As of which revision; 0 for now.
+        at: u64,
     },
     /// "This is how it was."
     Place {
@@ -68,6 +71,8 @@ pub enum Message {
         /// The lease of the key.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
         key: u64,
+        /// In which revision, or before.
+        revision: u64,
     },
     /// "I have left: end my lease."
     Release {

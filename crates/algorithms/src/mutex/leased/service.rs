@@ -75,19 +75,20 @@ impl Service {
         outcome
     }
 
-    /// How the queue is, for the key of a lease.
-    fn place(&self, lease: u64) -> (u64, Option<u64>, Option<u64>) {
+    /// How the queue was in a revision, for the key of a lease.
+    fn place(&self, lease: u64, at: u64) -> (Option<u64>, Option<u64>) {
         let key = claim_key(NAME, lease, Share::Exclusive);
-        let own = self.store.get(&key).map(|kv| kv.create_revision);
-        let ahead = own.and_then(|own| self.last_before(own));
-        (self.store.revision(), own, ahead)
+        let found = self.store.range(&Range { revision: at, ..Range::of(Span::one(key)) }).ok();
+        let own = found.and_then(|found| found.kvs.first().map(|kv| kv.create_revision));
+        (own, own.and_then(|own| self.last_before(own, at)))
     }
 
-    /// The lease of the last key in the queue that was made before a revision.
-    fn last_before(&self, revision: u64) -> Option<u64> {
+    /// The lease of the last key that was in the queue then and was made before a revision.
+    fn last_before(&self, revision: u64, at: u64) -> Option<u64> {
         let span = Span::prefix([NAME, b"/"].concat());
         let range = Range {
             limit: 1,
+            revision: at,
             order: SortOrder::Descend,
             target: SortTarget::Create,
             max_create_revision: revision.checked_sub(1).filter(|most| *most > 0)?,
@@ -162,8 +163,9 @@ impl Leased {
         let gone: Vec<u64> =
             gone.filter_map(|event| event.prev.as_ref().map(|was| was.lease)).collect();
         let told: Vec<_> = service.watches.extract_if(.., |_, key| gone.contains(key)).collect();
+        let revision = service.store.revision();
         for ((process, ticket), key) in told {
-            self.tell(process, Message::Deleted { ticket, key }, fx);
+            self.tell(process, Message::Deleted { ticket, key, revision }, fx);
         }
     }
 
@@ -220,19 +222,26 @@ impl Leased {
         self.tell(from, Message::Alive { ticket, round }, fx);
     }
 
-    pub(super) fn on_look(&mut self, from: ProcessId, ticket: Ticket, fx: &mut impl Effects<Self>) {
+    pub(super) fn on_look(
+        &mut self,
+        from: ProcessId,
+        ticket: Ticket,
+        at: u64,
+        fx: &mut impl Effects<Self>,
+    ) {
         let lease = lease_of(from, ticket);
         let lives = self.service.as_ref().is_some_and(|it| it.store.lease(lease).is_some());
-        if lives {
+        if lives && at == 0 {
             let (name, value) = (NAME.into(), b"".into());
             let enqueue = Enqueue { name, lease, share: Share::Exclusive, value };
             self.commit(Command::Enqueue(enqueue), fx);
         }
         let minds = self.minds_its_session();
         let Some(service) = &self.service else { return };
-        let (revision, mut own, mut ahead) = service.place(lease);
+        let revision = if at == 0 { service.store.revision() } else { at };
+        let (mut own, mut ahead) = service.place(lease, revision);
         if !minds && own.is_none() {
-            (own, ahead) = (Some(revision), service.last_before(revision + 1));
+            (own, ahead) = (Some(revision), service.last_before(revision + 1, revision));
         }
         self.tell(from, Message::Place { ticket, revision, own, ahead }, fx);
     }
@@ -247,7 +256,8 @@ impl Leased {
     ) {
         let Some(service) = &mut self.service else { return };
         if service.has_deleted(key, revision) {
-            return self.tell(from, Message::Deleted { ticket, key }, fx);
+            let revision = service.store.revision();
+            return self.tell(from, Message::Deleted { ticket, key, revision }, fx);
         }
         service.watches.insert((from, ticket), key);
     }
