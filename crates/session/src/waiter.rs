@@ -5,8 +5,8 @@
 //! the next one on, so that its deletion is shown even if it comes before the watch; and when it is
 //! gone one looks again, for another may be ahead still, and one's own key may be gone as well.
 //!
-//! **Why that look may be a little old.** Keys come behind all others, so whoever was once the first
-//! stays the first until their own key is deleted; and that they learn later, as anybody who is
+//! **Why that look may be a little old.** Keys come behind all others, so whoever was once first
+//! stays first until their own key is deleted; and that they learn later, as anybody who is
 //! inside. So it is enough to see the queue as it was when whoever was ahead was gone, or at any
 //! time since, and whichever member has told of the deletion has that and need ask nobody.
 

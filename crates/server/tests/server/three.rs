@@ -90,12 +90,10 @@ impl Member {
 fn what_a_member_knows_it_says_without_the_others_if_that_is_asked() {
     let (_files, [first, second, third]) = led_by_the_first();
     [&first, &third].iter().for_each(|it| it.signal("STOP"));
-    let range = |serializable: bool| {
-        let range = json!({ "key": base64("a"), "serializable": serializable });
-        json!({ "requestRange": range })
-    };
+    let range = |it: &bool| json!({ "requestRange": { "key": base64("a"), "serializable": it } });
     let txn = |ranges: &[bool]| {
-        json!({ "success": ranges.iter().map(|it| range(*it)).collect::<Vec<_>>() })
+        let ranges: Vec<Value> = ranges.iter().map(range).collect();
+        json!({ "success": ranges })
     };
     let (address, asked) = (second.address, txn(&[true, false]));
     let waiter = std::thread::spawn(move || post(address, "/v3/kv/txn", &asked));
