@@ -36,6 +36,13 @@ struct Options {
     floor: bool,
 }
 
+impl Options {
+    /// Whether other rows were asked for than this.
+    fn leaves_out(&self, row: &str) -> bool {
+        self.only.as_ref().is_some_and(|only| !row.contains(only))
+    }
+}
+
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
 async fn main() {
     if std::env::args().nth(1).as_deref() == Some(floor::ANSWERS) {
@@ -73,7 +80,7 @@ async fn table(sides: &[Side], options: &Options) {
             let folder = tempfile::tempdir_in(&options.place).expect("a folder");
             let cluster = Cluster::start(side.kind(), &options.programs, folder.path()).await;
             for (row, load) in LOADS.iter().enumerate() {
-                if options.only.as_ref().is_some_and(|only| !load.name.contains(only)) {
+                if options.leaves_out(load.name) {
                     continue;
                 }
                 let leader = cluster.led().await;

@@ -42,6 +42,9 @@ pub async fn table(sides: &[Side], options: &Options) {
         let mut cluster = Cluster::start(side.kind(), &options.programs, folder.path()).await;
         let (load, mut entries) = Load::begin(*side, &cluster, options.pause).await;
         for (name, signal) in FATES {
+            if options.leaves_out(name) {
+                continue;
+            }
             let mut waits = Vec::new();
             for _ in 0..options.kills {
                 waits.extend(gone(&mut cluster, signal, &mut entries).await);
