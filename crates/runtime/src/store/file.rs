@@ -26,6 +26,10 @@ const NEXT: &str = "state.next";
 /// The file whose lock says that a node owns the directory. It stays empty.
 const LOCK: &str = "lock";
 
+/// How much of a state is written before it is flushed: a disk does one thing after another, so a
+/// change of this process, or of another on the same disk, waits behind so much and no more.
+const PIECE: usize = 64 << 10;
+
 /// The stable state of one process, in a directory that belongs to this value alone.
 #[derive(Debug)]
 pub struct Store {
@@ -231,14 +235,6 @@ impl Store {
         Ok(store)
     }
 
-    /// The same with changes in files of at most so many bytes, which are filled with zeros when
-    /// they are made; 16 MiB else. They are short while the state is.
-    #[must_use]
-    pub fn in_segments_of(mut self, bytes: u64) -> Self {
-        self.tail.in_segments_of(bytes);
-        self
-    }
-
     /// The same in a later session than it would be: for who takes the place of a process whose
     /// directory is lost, and must not be taken for an earlier boot of that. An earlier session
     /// than this one changes nothing.
@@ -429,7 +425,10 @@ fn replace(directory: &Path, image: &Image) -> Result<(), SaveError> {
     let next = directory.join(NEXT);
     let write = || {
         let mut file = File::create(&next)?;
-        file.write_all(&image.encode())?;
+        for piece in image.encode().chunks(PIECE) {
+            file.write_all(piece)?;
+            file.sync_data()?;
+        }
         file.sync_all()?;
         fs::rename(&next, directory.join(STATE))
     };

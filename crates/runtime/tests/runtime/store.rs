@@ -221,8 +221,7 @@ fn changes_are_found_behind_the_state_whatever_the_session() {
 #[test]
 fn changes_go_on_in_another_file_when_one_is_full() {
     let directory = saved(b"whole");
-    let store = Store::open(directory.path(), &owner(), "token 1").expect("a store");
-    let mut store = store.in_segments_of(0);
+    let mut store = Store::open(directory.path(), &owner(), "token 1").expect("a store");
     assert!(!store.is_long());
     for number in 0..9_u8 {
         store.append(&vec![number; 20 << 10]).expect("room");
@@ -253,6 +252,24 @@ fn changes_go_on_in_another_file_when_one_is_full() {
     let store = open().expect("all is there again");
     let lengths: Vec<usize> = store.changes().iter().map(Vec::len).collect();
     assert_eq!(lengths, [[20 << 10; 9].as_slice(), &[200 << 10]].concat());
+}
+
+/// A long file would keep what is saved from the disk while it is made.
+#[test]
+fn files_of_changes_are_longer_with_the_state_and_never_long() {
+    let kib = |of: u64| of << 10;
+    for (whole, expected) in [(5, kib(64)), (100 << 10, kib(200)), (3 << 20, kib(256))] {
+        let directory = saved(&vec![7; whole]);
+        let mut store = Store::open(directory.path(), &owner(), "token 1").expect("a store");
+        store.append(b"change").expect("room");
+        drop(store);
+        let made = segments(directory.path());
+        let lengths: Vec<u64> =
+            made.iter().map(|path| fs::metadata(path).expect("a file").len()).collect();
+        assert_eq!(lengths, [expected], "behind a state of {whole} bytes");
+        let store = Store::open(directory.path(), &owner(), "token 1").expect("a store");
+        assert_eq!(store.state(), Some(vec![7; whole].as_slice()));
+    }
 }
 
 /// Replaces a state by one that has what was added to it, while more is added.
