@@ -257,10 +257,6 @@ impl Place {
             match line.ask(TXN, asked.clone(), deadline).await {
                 Ok(answer) => {
                     let mut seen = txn::seen(&answer, &self.key);
-                    // Another member may not have come as far.
-                    if seen.revision < since {
-                        return Ok(self.waiter.again());
-                    }
                     // Of a key that was put once more it was not asked who is ahead.
                     seen.own = seen.own.filter(|found| *found == own);
                     return Ok(self.waiter.seen(seen));

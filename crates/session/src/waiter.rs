@@ -8,7 +8,8 @@
 //! **Why that look may be a little old.** Keys come behind all others, so whoever was once first
 //! stays first until their own key is deleted; and that they learn later, as anybody who is
 //! inside. So it is enough to see the queue as it was when whoever was ahead was gone, or at any
-//! time since, and whichever member has told of the deletion has that and need ask nobody.
+//! time since, and whichever member has told of the deletion has that and need ask nobody. Another
+//! may not have come as far: what it shows counts for nothing, and one looks at the queue as it is.
 
 /// What was seen of the queue: in one look, in which one's own key was looked for too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -22,11 +23,13 @@ pub struct Seen<K> {
 }
 
 /// Where one stands.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Place<K> {
     /// Nothing was seen yet, or what was seen has changed.
-    #[default]
-    Unknown,
+    Unknown {
+        /// In this revision; 0 if that is not known.
+        since: u64,
+    },
     /// Behind somebody.
     Behind {
         /// Whose key is watched.
@@ -66,7 +69,7 @@ pub enum Wish<K> {
 }
 
 /// Somebody who waits, or is inside.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Waiter<K> {
     place: Place<K>,
 }
@@ -74,7 +77,7 @@ pub struct Waiter<K> {
 impl<K: Clone + PartialEq> Waiter<K> {
     /// One who has a key in the queue and has not looked at it yet.
     pub const fn new() -> Self {
-        Waiter { place: Place::Unknown }
+        Waiter { place: Place::Unknown { since: 0 } }
     }
 
     /// Where one stands.
@@ -86,14 +89,17 @@ impl<K: Clone + PartialEq> Waiter<K> {
     pub const fn fence(&self) -> Option<u64> {
         match self.place {
             Place::Inside { fence } => Some(fence),
-            Place::Unknown | Place::Behind { .. } => None,
+            Place::Unknown { .. } | Place::Behind { .. } => None,
         }
     }
 
-    /// The queue was looked at.
+    /// The queue was looked at. What is older than what led to the look counts for nothing.
     pub fn seen(&mut self, seen: Seen<K>) -> Option<Wish<K>> {
+        if matches!(self.place, Place::Unknown { since } if seen.revision < since) {
+            return Some(Wish::Look { since: 0 });
+        }
         let Some(fence) = seen.own else {
-            self.place = Place::Unknown;
+            self.place = Place::Unknown { since: 0 };
             return Some(Wish::Gone);
         };
         match (seen.ahead, &self.place) {
@@ -115,10 +121,7 @@ impl<K: Clone + PartialEq> Waiter<K> {
     /// A key was deleted, in this revision or before.
     pub fn deleted(&mut self, key: &K, revision: u64) -> Option<Wish<K>> {
         match &self.place {
-            Place::Behind { key: watched, .. } if watched == key => {
-                self.place = Place::Unknown;
-                Some(Wish::Look { since: revision })
-            }
+            Place::Behind { key: watched, .. } if watched == key => Some(self.look(revision)),
             _ => None,
         }
     }
@@ -127,7 +130,7 @@ impl<K: Clone + PartialEq> Waiter<K> {
     /// anew. The history may have been forgotten, and then one looks.
     pub fn again(&self) -> Option<Wish<K>> {
         match &self.place {
-            Place::Unknown => Some(Wish::Look { since: 0 }),
+            Place::Unknown { .. } => Some(Wish::Look { since: 0 }),
             Place::Behind { key, from } => Some(Wish::Watch { key: key.clone(), from: *from }),
             Place::Inside { .. } => None,
         }
@@ -136,12 +139,20 @@ impl<K: Clone + PartialEq> Waiter<K> {
     /// The revision from which one watched is forgotten.
     pub fn forgotten(&mut self) -> Option<Wish<K>> {
         match &self.place {
-            Place::Behind { .. } => {
-                self.place = Place::Unknown;
-                Some(Wish::Look { since: 0 })
-            }
-            Place::Unknown | Place::Inside { .. } => None,
+            Place::Behind { .. } => Some(self.look(0)),
+            Place::Unknown { .. } | Place::Inside { .. } => None,
         }
+    }
+
+    fn look(&mut self, since: u64) -> Wish<K> {
+        self.place = Place::Unknown { since };
+        Wish::Look { since }
+    }
+}
+
+impl<K: Clone + PartialEq> Default for Waiter<K> {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
@@ -163,6 +174,21 @@ mod tests {
         assert_eq!(waiter.forgotten(), Some(Wish::Look { since: 0 }));
         assert_eq!(waiter.seen(seen(9, None)), Some(Wish::Enter { fence: 5 }));
         assert_eq!((waiter.seen(seen(9, None)), waiter.fence()), (None, Some(5)));
+    }
+
+    /// Of whoever is behind, the own key may be missing too.
+    #[test]
+    fn what_is_older_than_the_news_counts_for_nothing() {
+        for own in [None, Some(5)] {
+            let mut waiter = Waiter::new();
+            waiter.seen(Seen { revision: 5, own: Some(5), ahead: Some("a/2") });
+            assert_eq!(waiter.deleted(&"a/2", 9), Some(Wish::Look { since: 9 }));
+            let old = Seen { revision: 8, own, ahead: None };
+            assert_eq!((waiter.seen(old), waiter.fence()), (Some(Wish::Look { since: 0 }), None));
+            assert_eq!(waiter.seen(old), Some(Wish::Look { since: 0 }), "however often");
+            let now = Seen { revision: 9, own: Some(5), ahead: None };
+            assert_eq!(waiter.seen(now), Some(Wish::Enter { fence: 5 }));
+        }
     }
 
     #[test]
