@@ -28,7 +28,7 @@ const LOCK: &str = "lock";
 
 /// How much of a state is written before it is flushed: a disk does one thing after another, so a
 /// change of this process, or of another on the same disk, waits behind so much and no more.
-const PIECE: usize = 64 << 10;
+const PIECE: usize = 256 << 10;
 
 /// The stable state of one process, in a directory that belongs to this value alone.
 #[derive(Debug)]
