@@ -425,9 +425,11 @@ fn replace(directory: &Path, image: &Image) -> Result<(), SaveError> {
     let next = directory.join(NEXT);
     let write = || {
         let mut file = File::create(&next)?;
-        for piece in image.encode().chunks(PIECE) {
+        for (place, piece) in image.encode().chunks(PIECE).enumerate() {
+            if place > 0 {
+                file.sync_data()?;
+            }
             file.write_all(piece)?;
-            file.sync_data()?;
         }
         file.sync_all()?;
         fs::rename(&next, directory.join(STATE))
