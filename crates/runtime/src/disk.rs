@@ -10,14 +10,13 @@ use tokio::sync::mpsc::{
 use crate::store::{SaveError, Store};
 
 /// What is to be written.
-#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Job {
     /// The whole of a state.
     Whole(Vec<u8>),
     /// A change to it.
     Change(Vec<u8>),
     /// The whole of it, beside the changes that come from now on.
-    Rewrite(Vec<u8>),
+    Rewrite(Box<dyn FnOnce() -> Vec<u8> + Send>),
 }
 
 /// What the disk has done.

@@ -539,7 +539,7 @@ where
             self.saving = Some(saving);
             let is_long = self.outlet.disk.is_long() || self.node.is_long();
             if let Some(whole) = is_long.then(|| self.node.rewrite()).flatten() {
-                self.outlet.rewrite(&whole)?;
+                self.outlet.rewrite(whole)?;
             }
         }
         self.let_go()

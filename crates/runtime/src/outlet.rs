@@ -163,9 +163,9 @@ where
     }
 
     /// Begins to write the whole beside the changes that come from now on.
-    pub(crate) fn rewrite(&mut self, whole: &P::Stable) -> Result<(), Failure> {
-        self.plausible.save(whole)?;
-        self.disk.begin(Job::Rewrite(encode(whole)));
+    pub(crate) fn rewrite(&mut self, whole: P::Stable) -> Result<(), Failure> {
+        self.plausible.save(&whole)?;
+        self.disk.begin(Job::Rewrite(Box::new(move || encode(&whole))));
         Ok(())
     }
 

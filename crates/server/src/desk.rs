@@ -16,6 +16,7 @@ use tracing::{error, info};
 
 use crate::errand::{Change, Errand, Return, Undone, What, Written};
 use crate::image;
+use crate::length::Length;
 use crate::relayed::{Command, Event, Relayed};
 use crate::state::{Shared, Standing, State};
 
@@ -85,17 +86,14 @@ pub(crate) struct Desk {
     /// Those who are answered when so much is taken.
     behind: BTreeMap<(u64, u64), oneshot::Sender<Return>>,
     is_over: bool,
-    /// How many bytes the log has since a snapshot was last asked for.
-    bytes: usize,
+    length: Length,
 }
-
-/// How many bytes of entries the log has at most, before a snapshot stands for them.
-const LOG_BYTES: usize = 64 << 20;
 
 impl Desk {
     pub(crate) fn new(me: ProcessId, session: u64, shared: Arc<Shared>) -> Self {
         let (waiting, behind) = (HashMap::new(), BTreeMap::new());
-        Desk { me, session, shared, tickets: 0, waiting, behind, is_over: false, bytes: 0 }
+        let length = Length::default();
+        Desk { me, session, shared, tickets: 0, waiting, behind, is_over: false, length }
     }
 
     fn ticket(&mut self) -> u64 {
@@ -109,7 +107,10 @@ impl Desk {
             Content::Nothing => {}
             // Only a newer build writes what this one cannot read, and then all would differ.
             Content::Payload(payload) => {
-                self.weigh(payload.bytes().len());
+                // The log counts entries, which may be large.
+                if self.length.add(payload.bytes().len()) {
+                    self.shared.compaction.notify_one();
+                }
                 match postcard::from_bytes(payload.bytes()) {
                     Ok(written) => self.apply(At { index, term: *term }, written),
                     Err(_) => {
@@ -124,15 +125,6 @@ impl Desk {
         }
         self.shared.lock().taken = index;
         self.confirm_up_to(index);
-    }
-
-    /// The log counts entries, which may be large.
-    fn weigh(&mut self, bytes: usize) {
-        self.bytes += bytes;
-        if self.bytes >= LOG_BYTES {
-            self.bytes = 0;
-            self.shared.compaction.notify_one();
-        }
     }
 
     fn apply(&mut self, at: At, Written { by, what }: Written) {
@@ -264,15 +256,21 @@ impl Desk {
                 return self.learn(ticket, Return::Undone(Undone::Declined(reason)));
             }
             Said::Unknown { ticket } => return self.learn(ticket, Return::Undone(Undone::Unknown)),
-            Said::SnapshotNeeded { .. } => self.shared.compaction.notify_one(),
+            Said::SnapshotNeeded { .. } if self.length.is_due() => {
+                self.shared.compaction.notify_one();
+            }
             Said::Restored { index, state, members, .. } => self.restore(index, &state, *members),
-            Said::Stored { .. } | Said::Dropped { .. } | Said::Compacted { .. } => {}
+            Said::SnapshotNeeded { .. }
+            | Said::Stored { .. }
+            | Said::Dropped { .. }
+            | Said::Compacted { .. } => {}
         }
         None
     }
 
     /// The store is that of a snapshot.
     fn restore(&mut self, index: u64, state: &Payload, members: Members) {
+        self.length.replaced(state.bytes().len());
         match image::read(state.bytes()) {
             Ok((urls, store)) => {
                 let mut state = self.shared.lock();
@@ -316,6 +314,7 @@ impl Local<Relayed> for Desk {
                 self.send(ticket, append, Asker::Task(reply))
             }
             Ask::Compact { index, state } => {
+                self.length.replaced(state.len());
                 Command::Log(Asked::Compact { ticket, index, state: Payload::new(state) })
             }
             Ask::Know { errand, reply } => self.send(ticket, errand, Asker::Task(reply)),

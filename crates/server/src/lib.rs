@@ -25,6 +25,7 @@ mod gateway;
 mod image;
 mod intake;
 mod leases;
+mod length;
 mod listener;
 mod member;
 mod metrics;

@@ -4,6 +4,7 @@ use std::io;
 use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::sync::{Arc, Weak};
+use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use tenure_algorithms::Variants;
@@ -14,7 +15,7 @@ use tenure_runtime::store::{OpenError, Owner, SaveCounts, SaveError, Saves};
 use tenure_runtime::transport::{
     GroupKeys, Keyring, Keys, Limits, Listen, PrivateKey, Settings, Trust, View,
 };
-use tenure_runtime::{Failure, Injection, Parts, Recorder, StartError, Store, start};
+use tenure_runtime::{Failure, Injection, Parts, Recorder, StartError, Store, set_back, start};
 use tenure_store::{Asker, Command, LeaseChange, LeaseId, Note, Outcome};
 use thiserror::Error;
 use tokio::sync::{Semaphore, mpsc, oneshot};
@@ -149,7 +150,7 @@ impl Member {
         let shared = Arc::new(Shared::new(members.clone()));
         let (asks, asked) = mpsc::unbounded_channel();
         let running = start::<Relayed, Desk>(Parts {
-            config: log_config(config, size, members),
+            config: log_config(config, me, size, members),
             transport,
             store,
             local: Desk::new(me, session, shared.clone()),
@@ -466,8 +467,8 @@ fn session_of_newcomer() -> u64 {
     now.saturating_sub(begun).as_secs() / 60
 }
 
-fn log_config(config: &Config, size: u32, members: Members) -> raft_log::Config {
-    let Config { heartbeat_interval, election_timeout, .. } = *config;
+fn log_config(config: &Config, me: ProcessId, size: u32, members: Members) -> raft_log::Config {
+    let Config { heartbeat_interval, election_timeout, snapshot_count, .. } = *config;
     // Whoever is alone need not wait for anybody.
     let election = match size {
         1 => Delay::between_units(1, 2),
@@ -479,7 +480,9 @@ fn log_config(config: &Config, size: u32, members: Members) -> raft_log::Config 
         heartbeat: Delay::units(heartbeat_interval),
         backlog: BACKLOG,
         batch: BATCH,
-        snapshot_after: NonZeroU64::new(config.snapshot_count),
+        snapshot_after: NonZeroU64::new(snapshot_count),
+        // Members take turns: a majority of them has nothing else to do.
+        snapshot_sooner: snapshot_count / u64::from(size) * u64::from(me.0),
         members: Some(members),
         variants: Variants::none()
             .with(Switch::Announcing)
@@ -516,8 +519,15 @@ async fn keep_short(member: Weak<Member>) {
         let Some(member) = member.upgrade() else { return };
         let (index, urls, store) =
             member.look(|state| (state.taken, state.urls.clone(), state.store.clone()));
-        let written = tokio::task::spawn_blocking(move || image::write(&urls, &store)).await;
-        let Ok(state) = written else { return };
+        let (done, written) = oneshot::channel();
+        let write = move || {
+            set_back();
+            // Nobody waits for it any more where the member has ended.
+            let _ = done.send(image::write(&urls, &store));
+        };
+        let thread = thread::Builder::new().name("tenure-snapshot".into()).spawn(write);
+        thread.expect("the system starts a thread");
+        let Ok(state) = written.await else { return };
         let _ = member.asks.send(Ask::Compact { index, state });
     }
 }

@@ -1,4 +1,5 @@
-//! How a member comes back that was away for many entries, and what the others do meanwhile.
+//! How members take many entries, how one comes back that was away for them and what the others do
+//! meanwhile, and how all of them start again.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -22,10 +23,10 @@ const WRITERS: usize = 64;
 const FEW: usize = 4;
 
 /// How many keys there are.
-const KEYS: usize = 10_000;
+const KEYS: usize = 100_000;
 
 /// How many bytes each value has.
-const VALUE: usize = 64;
+const VALUE: usize = 24;
 
 /// How long what is put is looked at before the member comes back, and after it has caught up.
 const CALM: Duration = Duration::from_secs(5);
@@ -50,13 +51,21 @@ pub async fn report(options: &Options) {
         let (left, channel) = (left.clone(), line_to(there[writer % there.len()]));
         writing.spawn(async move {
             let take = |left: usize| left.checked_sub(1);
+            let mut took = Vec::new();
             while left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok() {
+                let begun = Instant::now();
                 put_one(&channel).await;
+                took.push(begun.elapsed());
             }
+            took
         });
     }
-    writing.join_all().await;
+    let mut took = writing.join_all().await.concat();
+    took.sort_unstable();
+    let part = |of: f64| took[((took.len() - 1) as f64 * of).round() as usize];
     println!("{} entries were put in {:.0?}", options.away, begun.elapsed());
+    let (median, most, longest) = (part(0.5), part(0.99), part(1.0));
+    println!("one took {median:.1?}, {most:.1?} at the 99th percentile, {longest:.1?} at most");
 
     let mut load = Load::begin(&there);
     load.told("before it came back", CALM).await;
@@ -71,6 +80,34 @@ pub async fn report(options: &Options) {
     load.told("meanwhile", Duration::ZERO).await;
     load.told("after that", CALM).await;
     load.end().await;
+    let all: Vec<usize> = (0..MEMBERS).collect();
+    for who in [&[away][..], &all] {
+        let took = started_again(&mut cluster, who).await;
+        println!("{} that were killed took a put {took:.2?} after they were started", who.len());
+    }
+}
+
+/// How long members take until the last of them takes a put that were killed at once and started
+/// again.
+async fn started_again(cluster: &mut Cluster, who: &[usize]) -> Duration {
+    for member in who {
+        cluster.signal(*member, Signal::KILL);
+    }
+    for member in who {
+        cluster.bury(*member);
+    }
+    let begun = Instant::now();
+    for member in who {
+        cluster.restart(*member);
+    }
+    for member in who {
+        let member = cluster.clients()[*member];
+        while put(&line_to(member), b"again".to_vec(), vec![7; VALUE]).await.is_err() {
+            assert!(begun.elapsed() < PATIENCE, "it serves again");
+            sleep(Duration::from_millis(2)).await;
+        }
+    }
+    begun.elapsed()
 }
 
 /// A few who put all the time.

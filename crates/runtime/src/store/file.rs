@@ -15,6 +15,7 @@ use thiserror::Error;
 use super::image::{Damage, Image, Owner};
 use super::saves::Saves;
 use super::tail::Tail;
+use crate::priority::set_back;
 use crate::transport::SESSIONS;
 
 /// The file that holds the state.
@@ -309,32 +310,30 @@ impl Store {
     }
 
     /// Begins to replace the state by one that says the same as it and all that was added so far,
-    /// in a thread of its own: what is added from now on comes behind it. `done` is told when it is
-    /// durable, or why it cannot be; a crash before finds what was there and all that was added.
+    /// in a thread of its own, which leaves the processor to others
+    /// ([`set_back`](crate::set_back)), and asks `state` for it: what is added from now on comes
+    /// behind it. `done` is told when it is durable, or why it cannot be; a crash before finds what
+    /// was there and all that was added.
     ///
     /// # Panics
     ///
     /// When the system starts no thread.
     pub fn rewrite(
         &mut self,
-        state: Vec<u8>,
+        state: impl FnOnce() -> Vec<u8> + Send + 'static,
         done: impl FnOnce(Result<(), SaveError>) + Send + 'static,
     ) {
         self.wait();
         let (segment, records) = self.tail.turn_over();
-        let image = Image {
-            owner: self.image.owner.clone(),
-            schema: self.image.schema.clone(),
-            session: self.image.session,
-            state: Some(state),
-            changes: Vec::new(),
-            segment,
-            records,
-        };
+        let (owner, schema) = (self.image.owner.clone(), self.image.schema.clone());
+        let session = self.image.session;
         let (directory, older) = (self.directory.clone(), self.tail.older());
         let reserve = std::mem::replace(&mut self.reserve, self.lock.0.try_clone().ok());
         let write = move || {
+            set_back();
             drop(reserve);
+            let (state, changes) = (Some(state()), Vec::new());
+            let image = Image { owner, schema, session, state, changes, segment, records };
             let written = replace(&directory, &image);
             let is_written = written.is_ok();
             if is_written {

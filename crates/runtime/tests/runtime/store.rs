@@ -277,11 +277,29 @@ fn rewritten(store: &mut Store) -> Result<(), SaveError> {
     store.save(b"one").expect("room");
     store.append(b"two").expect("room");
     let (done, wait) = mpsc::channel();
-    store.rewrite(b"one two".to_vec(), move |it| done.send(it).expect("somebody waits"));
+    store.rewrite(|| b"one two".to_vec(), move |it| done.send(it).expect("somebody waits"));
     store.append(b"three").expect("room");
     let done = wait.recv().expect("it ends");
     store.append(b"four").expect("room");
     done
+}
+
+/// Elsewhere threads have no priority of their own.
+#[cfg(target_os = "linux")]
+#[test]
+fn who_rewrites_all_leaves_the_processor_to_whoever_saves() {
+    let priority = || rustix::process::getpriority_process(None).expect("a thread has one");
+    let directory = saved(b"one");
+    let mut store = Store::open(directory.path(), &owner(), "token 1").expect("a store");
+    let (done, wait) = mpsc::channel();
+    let state = move || {
+        done.send(priority()).expect("somebody waits");
+        b"one".to_vec()
+    };
+    let before = priority();
+    store.rewrite(state, |it| it.expect("room"));
+    let of_rewriting = wait.recv().expect("it is asked for");
+    assert_eq!((of_rewriting, priority()), ((before + 10).min(19), before));
 }
 
 #[test]
@@ -306,7 +324,7 @@ fn until_all_is_rewritten_what_was_there_is_found_with_all_that_was_added() {
     store.append(b"nothing").expect("room");
     let (done, wait) = mpsc::channel();
     fs::create_dir(&next).expect("room");
-    store.rewrite(b"all".to_vec(), move |it| done.send(it).expect("somebody waits"));
+    store.rewrite(|| b"all".to_vec(), move |it| done.send(it).expect("somebody waits"));
     store.append(b"more").expect("it is not held up");
     let error = wait.recv().expect("it ends").expect_err("a folder is in its place");
     assert!(matches!(error, SaveError::Unwritten { .. }), "{error}");

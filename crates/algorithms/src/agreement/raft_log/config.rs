@@ -24,9 +24,12 @@ pub struct Config {
     pub window: u64,
     /// How many entries a leader takes at most before any of them is committed.
     pub backlog: usize,
-    /// After how many entries that were committed our user is told that a snapshot is needed;
+    /// After how many entries each that were committed our user is told that a snapshot is needed;
     /// never, if nothing.
     pub snapshot_after: Option<NonZeroU64>,
+    /// How many entries sooner than at a multiple of that: something else at each process, and not
+    /// all of them are busy with one at the same entry.
+    pub snapshot_sooner: u64,
     /// How many entries before the end of a snapshot are kept, for those who are a little behind,
     /// unless they have more than 16 MiB.
     pub trailing: u64,
@@ -53,6 +56,7 @@ impl Config {
             window: 1024,
             backlog: 4096,
             snapshot_after: None,
+            snapshot_sooner: 0,
             trailing: 1024,
             piece: 64 << 10,
             members: None,

@@ -15,10 +15,12 @@
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::num::NonZeroU64;
 
 use tenure_core::service::log::{Event, Members, Payload, Reason};
 use tenure_core::{Effects, ProcessId};
 
+use super::config::Config;
 use super::log::Place;
 use super::message::{Message, Piece};
 use super::replication::Flow;
@@ -89,10 +91,11 @@ impl RaftLog {
         fx.emit(Event::Compacted { ticket, index });
     }
 
-    /// Says that a snapshot would be welcome, when so much was committed.
+    /// Says that a snapshot would be welcome, whenever so much was committed.
     pub(super) fn want_snapshot(&self, fx: &mut impl Effects<Self>) {
-        let behind = self.commit - self.compacted();
-        if self.config.snapshot_after.is_some_and(|after| behind.is_multiple_of(after.get())) {
+        let Config { snapshot_after, snapshot_sooner: sooner, .. } = *self.config;
+        let is_time = |after: NonZeroU64| (self.commit + sooner).is_multiple_of(after.get());
+        if snapshot_after.is_some_and(is_time) {
             fx.emit(Event::SnapshotNeeded { index: self.commit });
         }
     }

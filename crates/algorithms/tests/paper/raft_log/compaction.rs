@@ -1,5 +1,7 @@
 //! Chapter 5: how a log stays short.
 
+use std::num::NonZeroU64;
+
 use tenure_algorithms::agreement::RaftLog;
 use tenure_algorithms::agreement::raft_log::{Config, Message, Piece, Place, Switch, Timer};
 use tenure_core::service::log::{Command, Event, Members, Payload, Reason};
@@ -23,6 +25,35 @@ fn compacted(switches: &[Switch], piece: usize) -> Stage<RaftLog> {
     stage.command(p(1), Command::Compact { ticket: 9, index: 4, state: Payload::new(*b"1,2,3") });
     assert!(told(&mut stage).contains(&(1, Event::Compacted { ticket: 9, index: 4 })));
     stage
+}
+
+/// Whoever compacts late is told at the next multiple all the same: processes stay apart.
+#[test]
+fn each_process_is_told_at_entries_of_its_own_that_a_snapshot_is_needed() {
+    let mut stage = Stage::<RaftLog>::new(3, Order::Reordered, |group| Config {
+        snapshot_after: NonZeroU64::new(6),
+        snapshot_sooner: 2 * u64::from(group.me().0),
+        ..config(3, &[])
+    });
+    stage.fire(p(1), Timer::Election);
+    stage.drain(&mut Dice(0));
+    let mut needed = vec![];
+    for ticket in 1..=13 {
+        append(&mut stage, 1, ticket);
+        stage.drain(&mut Dice(0));
+        beat(&mut stage, 1);
+        needed.extend(told(&mut stage).into_iter().filter_map(|(at, event)| match event {
+            Event::SnapshotNeeded { index } => Some((at, index)),
+            _ => None,
+        }));
+        if ticket == 7 {
+            let state = Payload::from(7);
+            stage.command(p(1), Command::Compact { ticket: 100, index: 7, state });
+        }
+    }
+    needed.sort_unstable();
+    let expected = [(1, 6), (1, 12), (2, 4), (2, 10), (3, 2), (3, 8), (3, 14)];
+    assert_eq!(needed, expected);
 }
 
 /// Chapter 5.
