@@ -12,10 +12,11 @@ use http::{Request, Response, Uri};
 use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http2::{Builder, SendRequest};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use prost::Message;
 use tenure_etcd::etcdserverpb::{AuthenticateRequest, AuthenticateResponse};
-use tenure_etcd::frames::{self, Frames};
+use tenure_etcd::frames::{self, Frames, Messages};
 use tokio::net::TcpStream;
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 use tokio::time::timeout;
 use tonic::body::Body;
 use tonic::client::Grpc;
@@ -41,8 +42,23 @@ const SILENCE: Duration = Duration::from_secs(1);
 const LONGEST_ANSWER: usize = 4 << 20;
 
 /// The answers that will follow.
-pub(crate) type Following<'a> =
-    Pin<Box<dyn Future<Output = Result<Streaming<Bytes>, Status>> + Send + 'a>>;
+pub(crate) type Following<'a, M> =
+    Pin<Box<dyn Future<Output = Result<Answers<M>, Status>> + Send + 'a>>;
+
+/// The answers to one question, as they come. Whoever drops them is told no more.
+#[derive(Debug)]
+pub(crate) struct Answers<M> {
+    messages: Messages<M>,
+    /// As long as more could be asked, the member would not be told that nobody listens.
+    _asks: oneshot::Sender<Bytes>,
+}
+
+impl<M: Message + Default> Answers<M> {
+    /// The next; nothing where no more will come.
+    pub(crate) async fn next(&mut self) -> Result<Option<M>, Status> {
+        self.messages.message().await
+    }
+}
 
 /// A connection.
 #[derive(Debug)]
@@ -135,9 +151,17 @@ impl Connection {
         Ok(grpc.unary(request, path, Frames).await?.into_inner())
     }
 
-    /// One question, on which answers follow for as long as they are taken.
-    pub(crate) fn follow(&self, path: &'static str, asked: Bytes) -> Following<'_> {
-        Box::pin(self.stream(path, stream::iter([asked]).chain(stream::pending())))
+    /// One question, on which answers follow for as long as they are not dropped.
+    pub(crate) fn follow<M>(&self, path: &'static str, asked: Bytes) -> Following<'_, M>
+    where
+        M: Message + Default + 'static,
+    {
+        let (asks, more) = oneshot::channel();
+        let more = stream::once(more).filter_map(async |more| more.ok());
+        Box::pin(async move {
+            let frames = self.stream(path, stream::iter([asked]).chain(more)).await?;
+            Ok(Answers { messages: Messages::new(frames), _asks: asks })
+        })
     }
 
     /// One question to a service that would take more, and one answer.

@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use tenure_etcd::etcdserverpb as rpc;
 use tenure_etcd::etcdserverpb::watch_request::RequestUnion;
-use tenure_etcd::frames::{self, Messages};
+use tenure_etcd::frames;
 use tenure_etcd::mvccpb::event::EventType;
 use tenure_etcd::mvccpb::{Event, KeyValue};
 use tokio::time::{Instant, timeout};
 use tonic::Status;
 
 use crate::client::PATIENCE;
-use crate::connection::Connection;
+use crate::connection::{Answers, Connection};
 use crate::line::{Fate, Line, TRY, fate};
 
 /// What has happened.
@@ -28,7 +28,7 @@ pub(crate) enum News {
     Broken,
 }
 
-type Open = (Arc<Connection>, Messages<rpc::WatchResponse>);
+type Open = (Arc<Connection>, Answers<rpc::WatchResponse>);
 
 /// Somebody who watches.
 pub(crate) struct Watching {
@@ -76,12 +76,12 @@ impl Watching {
             let following = connection.follow("/etcdserverpb.Watch/Watch", frames::written(&asked));
             let answers = timeout(TRY, following).await;
             let silent = |_| Status::deadline_exceeded("it did not answer");
-            let answers = answers.map_err(silent).and_then(|answers| answers).map(Messages::new);
+            let answers = answers.map_err(silent).and_then(|answers| answers);
             self.open = Some((connection.clone(), answers.map_err(|it| broken(&connection, &it))?));
         }
         let Some((connection, answers)) = &mut self.open else { return Ok(()) };
         let answer = tokio::select! {
-            answer = answers.message() => answer,
+            answer = answers.next() => answer,
             () = connection.left() => return Err(News::Broken),
         };
         match answer {

@@ -16,9 +16,11 @@ use tenure_etcd::etcdserverpb::range_request::{SortOrder, SortTarget};
 use tenure_etcd::etcdserverpb::request_op::Request;
 use tenure_etcd::etcdserverpb::response_op::Response;
 use tenure_etcd::etcdserverpb::watch_request::RequestUnion;
+use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{sleep, timeout};
-use tokio_stream::{StreamExt, once, pending};
+use tokio_stream::StreamExt;
+use tokio_stream::wrappers::ReceiverStream;
 use tonic::client::Grpc;
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Request as Asked, Status};
@@ -134,11 +136,14 @@ impl Recipe {
     async fn gone(&self, key: Vec<u8>, start_revision: i64) -> Result<(), Status> {
         let create = rpc::WatchCreateRequest { key, start_revision, ..Default::default() };
         let asked = rpc::WatchRequest { request_union: Some(RequestUnion::CreateRequest(create)) };
-        let asked = once(asked).chain(pending());
+        // As long as more could be asked, the member would not be told that nobody listens.
+        let (asks, more) = mpsc::channel(1);
+        asks.try_send(asked).expect("there is room for one");
         let mut grpc = ready(&self.channel).await?;
         let codec = ProstCodec::<rpc::WatchRequest, rpc::WatchResponse>::default();
         let path = PathAndQuery::from_static("/etcdserverpb.Watch/Watch");
-        let mut answers = grpc.streaming(Asked::new(asked), path, codec).await?.into_inner();
+        let asked = Asked::new(ReceiverStream::new(more));
+        let mut answers = grpc.streaming(asked, path, codec).await?.into_inner();
         while let Some(answer) = answers.message().await? {
             // One event tells of a deletion; the first answer has none.
             if answer.events.iter().any(|event| event.r#type == 1) {

@@ -37,6 +37,25 @@ async fn a_lock_is_had_in_turn_by_fences_that_grow() {
 }
 
 #[tokio::test]
+async fn who_has_waited_is_told_no_more() {
+    let service = Service::start().await;
+    let (one, other) = (service.session().await, service.session().await);
+    let mut held = one.lock("a").await.expect("the lock");
+    for next in [&other, &one].into_iter().cycle().take(20) {
+        let waits = tokio::spawn({
+            let next = next.clone();
+            async move { next.lock("a").await }
+        });
+        timeout(SOON, async { while service.watchers().await == 0 {} }).await.expect("it watches");
+        held.release().await.expect("released");
+        let next = timeout(SOON, waits).await.expect("in time").expect("no panic");
+        held = next.expect("the lock");
+    }
+    let nobody = async { while service.watchers().await > 0 {} };
+    timeout(SOON, nobody).await.expect("nobody watches whom nobody is ahead of");
+}
+
+#[tokio::test]
 async fn who_stops_waiting_leaves_the_queue() {
     let service = Service::start().await;
     let (one, other, third) =

@@ -46,9 +46,19 @@ impl Service {
 
     /// What it says to something that is posted as JSON.
     pub(crate) async fn post(&self, path: &str, body: &str) -> String {
-        let mut stream = TcpStream::connect(&self.address).await.expect("it listens");
         let length = body.len();
-        let asked = format!("POST {path} HTTP/1.0\r\ncontent-length: {length}\r\n\r\n{body}");
+        self.told(&format!("POST {path} HTTP/1.0\r\ncontent-length: {length}\r\n\r\n{body}")).await
+    }
+
+    /// How many watch.
+    pub(crate) async fn watchers(&self) -> usize {
+        let told = self.told("GET /metrics HTTP/1.0\r\n\r\n").await;
+        let count = told.lines().find_map(|line| line.strip_prefix("tenure_watchers "));
+        count.and_then(|count| count.parse().ok()).expect("a number")
+    }
+
+    async fn told(&self, asked: &str) -> String {
+        let mut stream = TcpStream::connect(&self.address).await.expect("it listens");
         stream.write_all(asked.as_bytes()).await.expect("it reads");
         let mut told = String::new();
         stream.read_to_string(&mut told).await.expect("an answer");
