@@ -8,8 +8,14 @@ use std::task::{Context, Poll};
 use bytes::{Buf, BufMut, Bytes};
 use futures_core::Stream;
 use prost::Message;
-use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
+use tonic::codec::{BufferSettings, Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
 use tonic::{Status, Streaming};
+
+/// Most messages have less than 200 bytes, and a call that waits has two buffers of this all the
+/// while; they grow. Frames that are there at once go out together up to 32 KiB.
+fn small() -> BufferSettings {
+    BufferSettings::new(256, 32 << 10)
+}
 
 /// What a frame has in it is not looked at.
 #[derive(Clone, Copy, Debug, Default)]
@@ -38,6 +44,10 @@ impl Encoder for Frames {
         frame.put(message);
         Ok(())
     }
+
+    fn buffer_settings(&self) -> BufferSettings {
+        small()
+    }
 }
 
 impl Decoder for Frames {
@@ -46,6 +56,10 @@ impl Decoder for Frames {
 
     fn decode(&mut self, frame: &mut DecodeBuf<'_>) -> Result<Option<Bytes>, Status> {
         Ok(Some(frame.copy_to_bytes(frame.remaining())))
+    }
+
+    fn buffer_settings(&self) -> BufferSettings {
+        small()
     }
 }
 
