@@ -18,7 +18,7 @@ use tenure_runtime::transport::{
 use tenure_runtime::{Failure, Injection, Parts, Recorder, StartError, Store, set_back, start};
 use tenure_store::{Asker, Command, LeaseChange, LeaseId, Note, Outcome};
 use thiserror::Error;
-use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout_at};
 
@@ -259,14 +259,14 @@ impl Member {
         let room = u32::try_from(bytes.div_ceil(ROOM)).unwrap_or(u32::MAX);
         let _place = self.backlog.try_acquire().map_err(|_| Refusal::TOO_MANY)?;
         let _room = self.room.try_acquire_many(room).map_err(|_| Refusal::TOO_MANY)?;
-        let deadline = self.deadline();
+        let (mut standing, deadline) = (self.shared.standing.subscribe(), self.deadline());
         loop {
-            self.somebody_leads(deadline).await?;
+            led(&mut standing, deadline).await?;
             let (reply, answer) = oneshot::channel();
             let ask = Ask::Do { asker: asker.clone(), command: command.clone(), reply };
             match self.ask(ask, answer, deadline).await? {
                 Ok(outcome) => return Ok(outcome),
-                Err(undone) => self.may_try_again(undone, deadline).await?,
+                Err(undone) => may_try_again(undone, &mut standing, deadline).await?,
             }
         }
     }
@@ -287,16 +287,16 @@ impl Member {
 
     /// What the leader says to something that changes nothing.
     async fn know(&self, errand: Errand) -> Result<Return, Refusal> {
-        let deadline = self.deadline();
+        let (mut standing, deadline) = (self.shared.standing.subscribe(), self.deadline());
         loop {
-            self.somebody_leads(deadline).await?;
+            led(&mut standing, deadline).await?;
             let (reply, answer) = oneshot::channel();
             let ask = Ask::Know { errand: errand.clone(), reply };
             match self.ask(ask, answer, deadline).await? {
                 // It changes nothing, so it may be asked again whatever became of it.
                 Return::Undone(_) => {
                     let declined = Undone::Declined(Reason::NotLeading);
-                    self.may_try_again(declined, deadline).await?;
+                    may_try_again(declined, &mut standing, deadline).await?;
                 }
                 known => return Ok(known),
             }
@@ -305,9 +305,9 @@ impl Member {
 
     /// Has the log kept by others.
     pub(crate) async fn change(&self, change: Change) -> Result<(), Refusal> {
-        let deadline = self.deadline();
+        let (mut standing, deadline) = (self.shared.standing.subscribe(), self.deadline());
         loop {
-            self.somebody_leads(deadline).await?;
+            led(&mut standing, deadline).await?;
             let (reply, answer) = oneshot::channel();
             let ask = Ask::Know { errand: Errand::Change(change), reply };
             match self.ask(ask, answer, deadline).await? {
@@ -320,7 +320,9 @@ impl Member {
                 Return::Undone(Undone::Declined(Reason::NoGroup)) => {
                     return Err(Refusal::NOBODY_LEFT);
                 }
-                Return::Undone(undone) => self.may_try_again(undone, deadline).await?,
+                Return::Undone(undone) => {
+                    may_try_again(undone, &mut standing, deadline).await?;
+                }
                 _ => return Ok(()),
             }
         }
@@ -365,16 +367,6 @@ impl Member {
         tokio::time::Instant::now() + PATIENCE + 2 * self.election
     }
 
-    async fn somebody_leads(&self, deadline: tokio::time::Instant) -> Result<(), Refusal> {
-        let mut standing = self.shared.standing.subscribe();
-        let led = standing.wait_for(|standing| standing.leader.is_some());
-        match timeout_at(deadline, led).await {
-            Ok(Ok(_)) => Ok(()),
-            Ok(Err(_)) => Err(Refusal::STOPPED),
-            Err(_) => Err(Refusal::NO_LEADER),
-        }
-    }
-
     async fn ask<T>(
         &self,
         ask: Ask,
@@ -388,31 +380,43 @@ impl Member {
         }
     }
 
-    /// Waits a moment where what was declined may be taken soon.
-    async fn may_try_again(
-        &self,
-        undone: Undone,
-        deadline: tokio::time::Instant,
-    ) -> Result<(), Refusal> {
-        match undone {
-            Undone::Unknown => Err(Refusal::LEADER_FAILED),
-            Undone::Declined(Reason::Full) => Err(Refusal::TOO_MANY),
-            Undone::Declined(_) if tokio::time::Instant::now() >= deadline => {
-                Err(Refusal::LEADER_CHANGED)
-            }
-            Undone::Declined(_) => {
-                let mut standing = self.shared.standing.subscribe();
-                let soon = tokio::time::Instant::now() + Duration::from_millis(10);
-                let _ = timeout_at(soon, standing.changed()).await;
-                Ok(())
-            }
-        }
-    }
-
     /// A number that no lease of this cluster has, as good as certainly, and that clients take for
     /// a positive one.
     pub(crate) fn new_lease(&self) -> LeaseId {
         (fastrand::u64(..) ^ self.session << 40) & (i64::MAX as u64) | 1
+    }
+}
+
+/// Waits until somebody leads. What changes after that is news to this watcher.
+async fn led(
+    standing: &mut watch::Receiver<Standing>,
+    deadline: tokio::time::Instant,
+) -> Result<(), Refusal> {
+    match timeout_at(deadline, standing.wait_for(|it| it.leader.is_some())).await {
+        Ok(Ok(_)) => Ok(()),
+        Ok(Err(_)) => Err(Refusal::STOPPED),
+        Err(_) => Err(Refusal::NO_LEADER),
+    }
+}
+
+/// Waits a moment where what was declined may be taken soon, or until there is news of who leads,
+/// which may be older than the answer.
+async fn may_try_again(
+    undone: Undone,
+    standing: &mut watch::Receiver<Standing>,
+    deadline: tokio::time::Instant,
+) -> Result<(), Refusal> {
+    match undone {
+        Undone::Unknown => Err(Refusal::LEADER_FAILED),
+        Undone::Declined(Reason::Full) => Err(Refusal::TOO_MANY),
+        Undone::Declined(_) if tokio::time::Instant::now() >= deadline => {
+            Err(Refusal::LEADER_CHANGED)
+        }
+        Undone::Declined(_) => {
+            let soon = tokio::time::Instant::now() + Duration::from_millis(10);
+            let _ = timeout_at(soon, standing.changed()).await;
+            Ok(())
+        }
     }
 }
 
@@ -542,7 +546,8 @@ async fn introduce(member: Weak<Member>) {
             let is_member = state.members.everybody().contains(me);
             !is_member || state.urls.get(&me.0) == Some(&urls)
         });
-        if !is_known && member.somebody_leads(member.deadline()).await.is_ok() {
+        let mut standing = member.shared.standing.subscribe();
+        if !is_known && led(&mut standing, member.deadline()).await.is_ok() {
             let (reply, answer) = oneshot::channel();
             // It is seen in a moment whether that worked.
             let _ = member.ask(Ask::Introduce { urls, reply }, answer, member.deadline()).await;

@@ -36,7 +36,7 @@ pub(crate) async fn call(member: Arc<Member>, request: Request<Body>) -> Respons
     let who = described(address, asker.as_ref().ok());
     let called = async {
         match asker {
-            Ok(asker) => route(Caller::new(member, asker), request).await,
+            Ok(asker) => led(Caller::new(member, asker), request).await,
             Err(refused) => Status::from(refused).into_http(),
         }
     };
@@ -97,11 +97,23 @@ fn time_of(text: &str) -> Option<Duration> {
     })
 }
 
-fn route(member: Caller, request: Request<Body>) -> Called {
+/// How long who wants a leader waits for one: a lead is handed over in less.
+const HANDED_OVER: Duration = Duration::from_millis(100);
+
+/// Serves a call, where somebody leads if that is wanted.
+async fn led(member: Caller, request: Request<Body>) -> Response<Body> {
     let wants_leader = request.headers().get("hasleader").is_some_and(|it| it == "true");
-    if wants_leader && member.standing().leader.is_none() {
-        return refused(Refusal::NO_LEADER);
+    if wants_leader {
+        let mut standing = member.shared.standing.subscribe();
+        let led = standing.wait_for(|standing| standing.leader.is_some());
+        if tokio::time::timeout(HANDED_OVER, led).await.is_err() {
+            return Status::from(Refusal::NO_LEADER).into_http();
+        }
     }
+    route(member, request, wants_leader).await
+}
+
+fn route(member: Caller, request: Request<Body>, wants_leader: bool) -> Called {
     let path = request.uri().path().to_owned();
     let Some((service, method)) = path.trim_start_matches('/').split_once('/') else {
         return unknown(&path);
