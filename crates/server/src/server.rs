@@ -113,10 +113,13 @@ impl Server {
             Some(ended) => ended,
             None => {
                 member.leave();
+                // Clients go to other members while this one does what it was asked, and passes on
+                // what another leads by then.
+                drop(serving);
+                member.visits.end();
                 log.await
             }
         };
-        drop(serving);
         match ended {
             Ok(ended) => Ok(ended?),
             Err(failed) => match failed.try_into_panic() {

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use hyper::body::{Bytes, Frame, SizeHint};
 use rustix::process::{Resource, getrlimit};
-use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::timeout;
 use tonic::Status;
 use tonic::body::Body;
@@ -41,6 +41,8 @@ pub(crate) struct Visits {
     pub(crate) broken: AtomicU64,
     /// When the last of them was told of in the log.
     told: Mutex<Option<Instant>>,
+    /// Everybody has to go.
+    is_over: watch::Sender<bool>,
 }
 
 /// Who has nothing under way, by when that began.
@@ -56,7 +58,13 @@ impl Visits {
         let most = most_connections(usize::try_from(descriptors).unwrap_or(usize::MAX));
         let places = Arc::new(Semaphore::new(most));
         let (refused, broken) = (AtomicU64::new(0), AtomicU64::new(0));
-        Visits { places, most, idle: Arc::default(), refused, broken, told: Mutex::default() }
+        let (idle, told, is_over) = (Arc::default(), Mutex::default(), watch::Sender::default());
+        Visits { places, most, idle, refused, broken, told, is_over }
+    }
+
+    /// Everybody has to go, and is to ask nothing more here; what was asked is answered.
+    pub(crate) fn end(&self) {
+        self.is_over.send_replace(true);
     }
 
     /// How many are connected.
@@ -84,7 +92,8 @@ impl Visits {
     /// Somebody has connected.
     pub(crate) fn arrived(&self) -> Arc<Visit> {
         let (idle, leave) = (self.idle.clone(), Arc::default());
-        let visit = Visit { idle, leave, under_way: Mutex::default() };
+        let is_over = self.is_over.subscribe();
+        let visit = Visit { idle, leave, is_over, under_way: Mutex::default() };
         visit.rest(&mut locked(&visit.under_way));
         Arc::new(visit)
     }
@@ -114,6 +123,7 @@ fn locked<T>(it: &Mutex<T>) -> MutexGuard<'_, T> {
 pub(crate) struct Visit {
     idle: Arc<Mutex<Idle>>,
     leave: Arc<Notify>,
+    is_over: watch::Receiver<bool>,
     under_way: Mutex<UnderWay>,
 }
 
@@ -127,7 +137,11 @@ struct UnderWay {
 impl Visit {
     /// Waits until it has to go.
     pub(crate) async fn leaves(&self) {
-        self.leave.notified().await;
+        let mut is_over = self.is_over.clone();
+        tokio::select! {
+            () = self.leave.notified() => {}
+            _ = is_over.wait_for(|is_over| *is_over) => {}
+        }
     }
 
     /// It asks something.
@@ -211,6 +225,18 @@ mod tests {
     fn clients_leave_descriptors_for_the_other_members() {
         let left = [64, 256, 1024, 1 << 20].map(|all| all - most_connections(all));
         assert_eq!(left, [32, 128, KEPT, (1 << 20) - CONNECTIONS]);
+    }
+
+    #[tokio::test]
+    async fn at_the_end_everybody_has_to_go_and_so_has_who_still_comes() {
+        let visits = Visits::new();
+        let (idle, busy) = (visits.arrived(), visits.arrived());
+        let call = busy.asks();
+        visits.end();
+        for visit in [idle, busy, visits.arrived()] {
+            visit.leaves().await;
+        }
+        drop(call);
     }
 
     #[tokio::test]
