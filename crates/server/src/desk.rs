@@ -270,7 +270,7 @@ impl Desk {
 
     /// The store is that of a snapshot.
     fn restore(&mut self, index: u64, state: &Payload, members: Members) {
-        self.length.replaced(state.bytes().len());
+        self.length = Length::behind(state.bytes().len());
         match image::read(state.bytes()) {
             Ok((urls, store)) => {
                 let mut state = self.shared.lock();

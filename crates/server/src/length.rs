@@ -11,6 +11,11 @@ pub(crate) struct Length {
 }
 
 impl Length {
+    /// Of a log that begins behind a snapshot of so many bytes.
+    pub(crate) fn behind(snapshot: usize) -> Self {
+        Length { entries: 0, snapshot }
+    }
+
     /// There is one more entry, of so many bytes. Says whether a snapshot has to stand for them
     /// now, however few they are.
     pub(crate) fn add(&mut self, bytes: usize) -> bool {
@@ -56,8 +61,7 @@ mod tests {
 
     #[test]
     fn however_large_the_last_one_is_entries_have_a_most() {
-        let mut length = Length::default();
-        length.replaced(usize::MAX);
+        let mut length = Length::behind(usize::MAX);
         assert!(!length.add(MOST - 1));
         assert!(!length.is_due());
         assert!(length.add(1));
