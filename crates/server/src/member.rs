@@ -367,6 +367,13 @@ impl Member {
         tokio::time::Instant::now() + PATIENCE + 2 * self.election
     }
 
+    pub(crate) async fn somebody_leads(
+        &self,
+        deadline: tokio::time::Instant,
+    ) -> Result<(), Refusal> {
+        led(&mut self.shared.standing.subscribe(), deadline).await
+    }
+
     async fn ask<T>(
         &self,
         ask: Ask,
@@ -546,8 +553,7 @@ async fn introduce(member: Weak<Member>) {
             let is_member = state.members.everybody().contains(me);
             !is_member || state.urls.get(&me.0) == Some(&urls)
         });
-        let mut standing = member.shared.standing.subscribe();
-        if !is_known && led(&mut standing, member.deadline()).await.is_ok() {
+        if !is_known && member.somebody_leads(member.deadline()).await.is_ok() {
             let (reply, answer) = oneshot::channel();
             // It is seen in a moment whether that worked.
             let _ = member.ask(Ask::Introduce { urls, reply }, answer, member.deadline()).await;

@@ -104,10 +104,9 @@ const HANDED_OVER: Duration = Duration::from_millis(100);
 async fn led(member: Caller, request: Request<Body>) -> Response<Body> {
     let wants_leader = request.headers().get("hasleader").is_some_and(|it| it == "true");
     if wants_leader {
-        let mut standing = member.shared.standing.subscribe();
-        let led = standing.wait_for(|standing| standing.leader.is_some());
-        if tokio::time::timeout(HANDED_OVER, led).await.is_err() {
-            return Status::from(Refusal::NO_LEADER).into_http();
+        let deadline = tokio::time::Instant::now() + HANDED_OVER;
+        if let Err(refused) = member.somebody_leads(deadline).await {
+            return Status::from(refused).into_http();
         }
     }
     route(member, request, wants_leader).await

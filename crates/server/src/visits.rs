@@ -234,7 +234,7 @@ mod tests {
         let call = busy.asks();
         visits.end();
         for visit in [idle, busy, visits.arrived()] {
-            visit.leaves().await;
+            timeout(Duration::from_secs(20), visit.leaves()).await.expect("it has to go");
         }
         drop(call);
     }
