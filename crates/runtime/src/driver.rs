@@ -132,6 +132,9 @@ pub enum Failure {
     /// lost it, and it knows no leader.
     #[error("this node is out of its group, so it stops: {0}")]
     Expelled(#[from] Expelled),
+    /// The users' side cannot take what the protocol told it. It has taken nothing since.
+    #[error("{0}, so this node stops")]
+    Refused(String),
 }
 
 /// Boots a process, with what it saved if it had run before, and drives it in a task.
@@ -255,6 +258,7 @@ where
     ) -> Result<(), Failure> {
         self.boot(recovered)?;
         while !self.outlet.is_over() {
+            self.outlet.refuses()?;
             self.give_commands()?;
             self.fire_timers(inbox, asks)?;
             match self.sleep(inbox, asks).await? {

@@ -26,6 +26,12 @@ pub trait Local<P: Protocol>: Send + 'static {
         false
     }
 
+    /// What the protocol told and the users' side cannot take: the node stops before it tells
+    /// anything else.
+    fn refuses(&self) -> Option<&str> {
+        None
+    }
+
     /// The node cannot go on, and this is dropped next.
     fn ends(&mut self, why: &Failure) {
         let _ = why;

@@ -115,6 +115,11 @@ where
         self.local.is_over()
     }
 
+    /// What the users' side cannot take.
+    pub(crate) fn refuses(&self) -> Result<(), Failure> {
+        self.local.refuses().map_or(Ok(()), |what| Err(Failure::Refused(what.into())))
+    }
+
     /// Tells the users' side why the node cannot go on.
     pub(crate) fn ends(&mut self, why: &Failure) {
         self.local.ends(why);

@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use tenure_algorithms::agreement::raft_log::{Place, Snapshot, Stable};
 use tenure_core::ProcessSet;
 use tenure_core::service::log::{Members, Payload};
-use tenure_runtime::store::{OpenError, SaveError};
+use tenure_runtime::store::{OpenError, Owner, SaveError};
 use tenure_store::Store;
 use thiserror::Error;
 
@@ -118,7 +118,7 @@ impl BackupError {
 }
 
 /// A store as it lies in a file.
-pub(crate) fn written(store: &Store) -> Vec<u8> {
+pub(crate) fn written(store: &tenure_store::Snapshot) -> Vec<u8> {
     let mut bytes = store.encode();
     let length = bytes.len() as u64;
     bytes.resize((bytes.len() + 8).next_multiple_of(PAGE) - 8, 0);
@@ -190,13 +190,18 @@ impl Backup {
         let owner = owner(config, &plan);
         let store = self.store.restored(bump);
         let revision = store.revision();
-        let members = Members::of(ProcessSet::first(owner.group_size));
-        let state = Payload::new(image::write(&Urls::new(), &store));
-        let last = Place { index: 1, term: 1 };
-        let stable = Stable::of_snapshot(Snapshot { last, members, state });
-        let stable = postcard::to_stdvec(&stable).expect("a state can be encoded");
-        let mut folder = tenure_runtime::Store::open(&path, &owner, SCHEMA)?;
-        folder.save(&stable)?;
+        let state = image::write(&Urls::new(), &store.snapshot());
+        begin_with(&path, &owner, state)?;
         Ok(revision)
     }
+}
+
+/// Makes the data of a member whose log begins with a snapshot.
+pub(crate) fn begin_with(path: &Path, owner: &Owner, state: Vec<u8>) -> Result<(), BackupError> {
+    let members = Members::of(ProcessSet::first(owner.group_size));
+    let last = Place { index: 1, term: 1 };
+    let stable = Stable::of_snapshot(Snapshot { last, members, state: Payload::new(state) });
+    let stable = postcard::to_stdvec(&stable).expect("a state can be encoded");
+    tenure_runtime::Store::open(path, owner, SCHEMA)?.save(&stable)?;
+    Ok(())
 }

@@ -39,7 +39,8 @@ pub struct Config {
     /// How long a leader may be silent at least before the others elect one, in milliseconds; they
     /// wait at most twice as long.
     pub election_timeout: u64,
-    /// After how many entries the log is replaced by a snapshot of the store.
+    /// After how many entries the log is replaced by a snapshot of the store; 0 for however many,
+    /// until they have 64 MiB.
     pub snapshot_count: u64,
     /// The certificate that clients are shown at `https`, and those that vouch for it: a PEM file.
     pub cert_file: Option<PathBuf>,

@@ -12,7 +12,7 @@ use tenure_core::{ProcessId, Term};
 use tenure_runtime::Local;
 use tenure_store::{At, Command as Stored, Outcome};
 use tokio::sync::oneshot;
-use tracing::{error, info};
+use tracing::info;
 
 use crate::errand::{Change, Errand, Return, Undone, What, Written};
 use crate::image;
@@ -86,6 +86,8 @@ pub(crate) struct Desk {
     /// Those who are answered when so much is taken.
     behind: BTreeMap<(u64, u64), oneshot::Sender<Return>>,
     is_over: bool,
+    /// What was committed that this build cannot read.
+    refused: Option<String>,
     length: Length,
 }
 
@@ -93,7 +95,8 @@ impl Desk {
     pub(crate) fn new(me: ProcessId, session: u64, shared: Arc<Shared>) -> Self {
         let (waiting, behind) = (HashMap::new(), BTreeMap::new());
         let length = Length::default();
-        Desk { me, session, shared, tickets: 0, waiting, behind, is_over: false, length }
+        let (is_over, refused) = (false, None);
+        Desk { me, session, shared, tickets: 0, waiting, behind, is_over, refused, length }
     }
 
     fn ticket(&mut self) -> u64 {
@@ -105,7 +108,6 @@ impl Desk {
     fn take(&mut self, index: u64, Entry { term, content }: &Entry) {
         match content {
             Content::Nothing => {}
-            // Only a newer build writes what this one cannot read, and then all would differ.
             Content::Payload(payload) => {
                 // The log counts entries, which may be large.
                 if self.length.add(payload.bytes().len()) {
@@ -113,9 +115,7 @@ impl Desk {
                 }
                 match postcard::from_bytes(payload.bytes()) {
                     Ok(written) => self.apply(At { index, term: *term }, written),
-                    Err(_) => {
-                        error!("entry {index} cannot be understood; run the build that wrote it");
-                    }
+                    Err(_) => return self.refuse(format!("entry {index} of the log")),
                 }
             }
             Content::Members(members) => {
@@ -243,7 +243,16 @@ impl Desk {
         self.shared.standing.send_replace(Standing { leader, term });
     }
 
+    /// Only another build writes what this one cannot read. Whoever left it out would differ from
+    /// all others from then on.
+    fn refuse(&mut self, what: String) {
+        self.refused = Some(format!("{what} is of another build of tenure"));
+    }
+
     fn said(&mut self, event: Said) -> Option<Command> {
+        if self.refused.is_some() {
+            return None;
+        }
         match event {
             Said::Leading { term } => self.stands(Some(self.me), term),
             Said::Following { term, leader } => self.stands(leader, term),
@@ -277,8 +286,7 @@ impl Desk {
                 state.replace(store, index);
                 (state.urls, state.members) = (urls, members);
             }
-            // Only a newer build writes what this one cannot read, and then all would differ.
-            Err(why) => return error!("the snapshot up to entry {index}: {why}"),
+            Err(_) => return self.refuse(format!("the snapshot up to entry {index}")),
         }
         // What is part of it was not told one by one.
         for (ticket, (errand, asker)) in std::mem::take(&mut self.waiting) {
@@ -357,6 +365,10 @@ impl Local<Relayed> for Desk {
         self.is_over
     }
 
+    fn refuses(&self) -> Option<&str> {
+        self.refused.as_deref()
+    }
+
     fn leader(&self) -> Option<Term> {
         let Standing { leader, term } = *self.shared.standing.borrow();
         leader.map(|leader| Term { number: term, leader: ProcessId::at(leader) })
@@ -390,4 +402,48 @@ fn changed(mut members: Members, change: Change) -> Members {
 
 fn payload(said: &impl serde::Serialize) -> Payload {
     Payload::new(postcard::to_stdvec(said).expect("what members say can be encoded"))
+}
+
+#[cfg(test)]
+mod tests {
+    use tenure_core::ProcessSet;
+    use tenure_runtime::Failure;
+
+    use super::*;
+    use crate::backup::begin_with;
+    use crate::config::Config;
+    use crate::member::{ServeError, owner};
+    use crate::server::Server;
+
+    #[test]
+    fn what_another_build_appended_is_refused_and_so_is_all_behind_it() {
+        let shared = Arc::new(Shared::new(Members::of(ProcessSet::first(1))));
+        let mut desk = Desk::new(ProcessId(0), 1, shared.clone());
+        let grant = desk.append(1, What::Command(tenure_store::Asker::Member, grant()));
+        let Errand::Append(grant) = grant else { panic!("an append") };
+        for (index, payload) in [(1, grant.as_slice()), (2, b"\xff\xff"), (3, &grant)] {
+            let content = Content::Payload(Payload::new(payload));
+            desk.told(Event::Log(Said::Committed { index, entry: Entry { term: 1, content } }));
+        }
+        assert_eq!(desk.refuses(), Some("entry 2 of the log is of another build of tenure"));
+        assert_eq!(shared.lock().taken, 1);
+    }
+
+    fn grant() -> Stored {
+        Stored::Grant { lease: 1, ttl: 60 }
+    }
+
+    #[tokio::test]
+    async fn a_member_that_another_build_wrote_the_snapshot_of_ends() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut config = Config { data_dir: Some(folder.path().into()), ..Config::default() };
+        config.listen_client_urls = "http://127.0.0.1:0".into();
+        let plan = config.plan().expect("a plan");
+        let begun = begin_with(folder.path(), &owner(&config, &plan), b"\0tnstore\x01".to_vec());
+        begun.expect("data of a member");
+        let server = Server::start(&config).await.expect("a member");
+        let ended = server.run(std::future::pending()).await;
+        let Err(ServeError::Failure(Failure::Refused(why))) = ended else { panic!("{ended:?}") };
+        assert_eq!(why, "the snapshot up to entry 1 is of another build of tenure");
+    }
 }

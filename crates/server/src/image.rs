@@ -1,11 +1,11 @@
 //! What a member has come to, as bytes: what stands for the head of its log.
 
-use tenure_store::{DamagedSnapshot, Store};
+use tenure_store::{DamagedSnapshot, Snapshot, Store};
 
 use crate::state::Urls;
 
 /// A store, and where clients reach members.
-pub(crate) fn write(urls: &Urls, store: &Store) -> Vec<u8> {
+pub(crate) fn write(urls: &Urls, store: &Snapshot) -> Vec<u8> {
     let head = postcard::to_stdvec(urls).expect("URLs can be encoded");
     [head, store.encode()].concat()
 }

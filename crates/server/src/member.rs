@@ -54,7 +54,7 @@ const BATCH: u64 = 32;
 const LONGEST_COMMAND: usize = (3 << 20) / 2;
 
 /// What state the log's directory is of.
-pub(crate) const SCHEMA: &str = "raft-log, entries of tenure-server 3";
+pub(crate) const SCHEMA: &str = "raft-log, entries of tenure-server 4";
 
 /// Why a member did not start, or could not go on.
 #[derive(Debug, Error)]
@@ -521,15 +521,15 @@ async fn keep_time(member: Weak<Member>) {
     }
 }
 
-/// Has a snapshot stand for the head of the log, whenever one is wanted. The store is copied while
-/// nobody else has it, which shares what is in it, and is written while commands go on.
+/// Has a snapshot stand for the head of the log, whenever one is wanted. What it is made
+/// of is taken while nobody else has the store, and is written while commands go on.
 async fn keep_short(member: Weak<Member>) {
     let Some(shared) = member.upgrade().map(|member| member.shared.clone()) else { return };
     loop {
         shared.compaction.notified().await;
         let Some(member) = member.upgrade() else { return };
         let (index, urls, store) =
-            member.look(|state| (state.taken, state.urls.clone(), state.store.clone()));
+            member.look(|state| (state.taken, state.urls.clone(), state.store.snapshot()));
         let (done, written) = oneshot::channel();
         let write = move || {
             set_back();

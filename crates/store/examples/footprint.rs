@@ -1,6 +1,9 @@
-//! What a key, a lease, a claim and a watcher hold in memory, and what a command allocates:
-//! `cargo run --release -p tenure-store --example footprint`.
+//! What a key, a lease, a claim and a watcher hold in memory, what a command allocates, and how
+//! long it takes to copy a store and to take a snapshot of it:
+//! `cargo run --release -p tenure-store --features snapshot --example footprint`.
 #![allow(clippy::print_stdout, reason = "an example is here to print")]
+
+use std::time::Instant;
 
 use allocation_counter::{AllocationInfo, measure};
 use tenure_store::{At, Command, Enqueue, Limits, Put, Share, Span, Store, Watchers};
@@ -38,6 +41,22 @@ fn tell(what: &str, info: &AllocationInfo) {
     );
 }
 
+/// How long something takes, the fastest of five times, and what it holds then.
+fn time<T>(what: &str, mut make: impl FnMut() -> T) {
+    let mut made = Vec::new();
+    let info = measure(|| made.push(make()));
+    let times = (0..5).map(|_| {
+        let begun = Instant::now();
+        made.push(make());
+        let took = begun.elapsed();
+        made.clear();
+        took
+    });
+    let fastest = times.min().unwrap_or_default();
+    let (allocations, mib) = (info.count_total, info.bytes_current as f64 / f64::from(1 << 20));
+    println!("{what}: {fastest:.1?}, {mib:.1} MiB in {allocations} allocations");
+}
+
 fn main() {
     let mut keys = Log::new();
     let info = measure(|| {
@@ -58,6 +77,8 @@ fn main() {
     };
     let info = measure(|| (1..=MANY).for_each(|lease| leases.take(enqueue(lease))));
     tell("a claim on a lock of its own, beside its lease", &info);
+    time("  a copy of all these", || leases.store.clone());
+    time("  a snapshot of all these", || leases.store.snapshot());
     let mut queue = Log::new();
     (1..=MANY).for_each(|lease| queue.take(grant(lease)));
     let enqueue = |lease: u64| {

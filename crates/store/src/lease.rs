@@ -22,13 +22,22 @@ pub struct Lease {
     pub left: u64,
     /// The index of the entry that granted it, or last renewed it or noted what is left.
     pub renewed: u64,
-    /// The keys that end with it.
+    /// The keys that end with it. They are not written with it, as each knows its lease.
+    #[cfg_attr(feature = "serde", serde(skip))]
     pub keys: BTreeSet<Bytes>,
+}
+
+impl Lease {
+    /// The same, but for its keys.
+    #[cfg(feature = "serde")]
+    pub(crate) fn without_keys(&self) -> Self {
+        let Lease { ttl, left, renewed, .. } = *self;
+        Lease { ttl, left, renewed, keys: BTreeSet::new() }
+    }
 }
 
 /// All leases.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Leases(pub(crate) BTreeMap<LeaseId, Lease>);
 
 impl Leases {

@@ -25,14 +25,12 @@ mod outcome;
 mod queue;
 mod range;
 mod read;
-#[cfg(feature = "snapshot")]
+#[cfg(feature = "serde")]
 mod snapshot;
 mod span;
 mod store;
 mod txn;
 mod watch;
-#[cfg(feature = "serde")]
-mod wire;
 
 pub use access::{Access, Asker, Change, ROOT, Rights, User};
 pub use bytes::Bytes;
@@ -47,8 +45,8 @@ pub use lease::{LONGEST_TTL, Lease, LeaseId};
 pub use outcome::{Answer, Deleted, Done, LeaseChange, Outcome, Reply, Written};
 pub use queue::Queue;
 pub use range::{Found, Range, SortOrder, SortTarget};
-#[cfg(feature = "snapshot")]
-pub use snapshot::DamagedSnapshot;
+#[cfg(feature = "serde")]
+pub use snapshot::{DamagedSnapshot, Snapshot};
 pub use span::Span;
 pub use store::{At, Store};
 pub use watch::{Forgotten, Replay, Watch, Watchers};

@@ -30,6 +30,11 @@ pub struct At {
 /// What is replicated: keys with their revisions, what changed lately, leases, and the queues of
 /// locks and offices. Equal commands at equal places make equal stores.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Deserialize),
+    serde(from = "crate::snapshot::Snapshot")
+)]
 pub struct Store {
     pub(crate) limits: Limits,
     /// The last entry that was taken.

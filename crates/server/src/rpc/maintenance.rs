@@ -108,21 +108,17 @@ pub(crate) async fn snapshot(
 ) -> Result<impl Stream<Item = Result<rpc::SnapshotResponse, Status>> + Send + 'static, Refusal> {
     member.confirm().await?;
     member.may_all()?;
-    let store = member.look(|state| state.store.clone());
+    let store = member.look(|state| state.store.snapshot());
     let revision = store.revision();
     let written = tokio::task::spawn_blocking(move || backup::written(&store)).await;
     let bytes = written.map_err(|_| Refusal::STOPPED)?;
     let header = member.header(revision);
     let total = bytes.len();
-    let pieces: Vec<_> = bytes
-        .chunks(PIECE)
-        .enumerate()
-        .map(|(index, piece)| {
-            let sent = index * PIECE + piece.len();
-            let remaining_bytes = (total - sent) as u64;
-            Ok(rpc::SnapshotResponse { header, remaining_bytes, blob: piece.to_vec() })
-        })
-        .collect();
+    let pieces = (0..total).step_by(PIECE).map(move |from| {
+        let to = total.min(from + PIECE);
+        let remaining_bytes = (total - to) as u64;
+        Ok(rpc::SnapshotResponse { header, remaining_bytes, blob: bytes[from..to].to_vec() })
+    });
     Ok(stream::iter(pieces))
 }
 

@@ -45,7 +45,12 @@ fn agree(bytes: &[u8], mistake: Option<Mistake>) -> Result<(), String> {
     same("what is there", &keys, model.now(), || "the end".to_owned())?;
     compare_leases(&store, &model)?;
     #[cfg(feature = "snapshot")]
-    same("what was read back", &Store::decode(&store.encode()), &Ok(store.clone()), String::new)?;
+    same(
+        "what was read back",
+        &Store::decode(&store.snapshot().encode()),
+        &Ok(store.clone()),
+        String::new,
+    )?;
     Ok(())
 }
 
