@@ -11,11 +11,14 @@ use std::time::Duration;
 
 use http::Response;
 use hyper::body::{Bytes, Frame};
+use prost::Message;
+use tenure_etcd::frames;
 use tenure_store::{Deleted, Done, Found, KeyValue, Reply, Written};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tonic::Status;
 use tonic::body::Body;
 
+use crate::beside::beside;
 use crate::refusal::Refusal;
 
 /// How many bytes of keys and values one answer has at most.
@@ -62,13 +65,13 @@ struct Share {
 
 impl Budget {
     /// An answer of so many bytes, which is made when there is room for it.
-    pub(crate) async fn answer<T>(
+    pub(crate) async fn answer<T: Message>(
         &self,
         bytes: usize,
-        make: impl FnOnce() -> T,
-    ) -> Result<tonic::Response<T>, Refusal> {
+        make: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<tonic::Response<Bytes>, Refusal> {
         if bytes <= SMALL {
-            return Ok(tonic::Response::new(make()));
+            return Ok(tonic::Response::new(frames::written(&make())));
         }
         if bytes > LONGEST {
             return Err(Refusal::ANSWER_TOO_LARGE);
@@ -77,7 +80,8 @@ impl Budget {
         let units = self.units.clone().acquire_many_owned(units);
         let units = tokio::time::timeout(PATIENCE, units).await.map_err(|_| Refusal::TOO_MANY)?;
         let units = Arc::new(units.map_err(|_| Refusal::STOPPED)?);
-        let mut response = tonic::Response::new(make());
+        let made = beside(move || frames::written(&make())).await?;
+        let mut response = tonic::Response::new(made);
         let share = Share { _units: units, dropped: self.dropped.clone() };
         response.extensions_mut().insert(share);
         Ok(response)

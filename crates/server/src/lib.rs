@@ -14,6 +14,7 @@
 //! ```
 
 mod backup;
+mod beside;
 mod budget;
 mod caller;
 mod config;

@@ -304,16 +304,15 @@ where
 }
 
 /// The same, whose answers may have a share of what there is for large ones.
-fn large<Asked, Answer, F, Served>(member: Caller, request: Request<Body>, mut serve: F) -> Called
+fn large<Asked, F, Served>(member: Caller, request: Request<Body>, mut serve: F) -> Called
 where
     Asked: Message + Default + 'static,
-    Answer: Message + 'static,
     F: FnMut(Caller, Asked) -> Served + Send + 'static,
-    Served: Future<Output = Result<tonic::Response<Answer>, Refusal>> + Send + 'static,
+    Served: Future<Output = Result<tonic::Response<Bytes>, Refusal>> + Send + 'static,
 {
     let called = one(request, move |asked| {
         let served = frames::read(asked).map(|asked| serve(member.clone(), asked));
-        Box::pin(async { Ok(served?.await?.map(|answer| frames::written(&answer))) })
+        Box::pin(async { Ok(served?.await?) })
     });
     Box::pin(async { budget::hold(called.await) })
 }

@@ -45,6 +45,7 @@ pub use lease::{LONGEST_TTL, Lease, LeaseId};
 pub use outcome::{Answer, Deleted, Done, LeaseChange, Outcome, Reply, Written};
 pub use queue::Queue;
 pub use range::{Found, Range, SortOrder, SortTarget};
+pub use read::Reading;
 #[cfg(feature = "serde")]
 pub use snapshot::{DamagedSnapshot, Snapshot};
 pub use span::Span;

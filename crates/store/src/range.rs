@@ -130,17 +130,28 @@ impl Range {
         Found { kvs, ..found }
     }
 
-    fn sort(&self, kvs: &mut [Arc<KeyValue>]) {
-        let compare = |a: &Arc<KeyValue>, b: &Arc<KeyValue>| match self.target {
+    /// Sorts keys, those of equal rank by their names. With a limit only so many, and one more
+    /// where there are more.
+    fn sort(&self, kvs: &mut Vec<Arc<KeyValue>>) {
+        let rank = |a: &KeyValue, b: &KeyValue| match self.target {
             SortTarget::Key => a.key.cmp(&b.key),
             SortTarget::Version => a.version.cmp(&b.version),
             SortTarget::Create => a.create_revision.cmp(&b.create_revision),
             SortTarget::Mod => a.mod_revision.cmp(&b.mod_revision),
             SortTarget::Value => a.value.cmp(&b.value),
         };
-        match self.order {
-            SortOrder::None | SortOrder::Ascend => kvs.sort_by(compare),
-            SortOrder::Descend => kvs.sort_by(|a, b| compare(b, a)),
+        let compare = |a: &Arc<KeyValue>, b: &Arc<KeyValue>| {
+            let order = match self.order {
+                SortOrder::None | SortOrder::Ascend => rank(a, b),
+                SortOrder::Descend => rank(b, a),
+            };
+            order.then_with(|| a.key.cmp(&b.key))
+        };
+        let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
+        if limit > 0 && limit < kvs.len() {
+            kvs.select_nth_unstable_by(limit, compare);
+            kvs.truncate(limit + 1);
         }
+        kvs.sort_unstable_by(compare);
     }
 }

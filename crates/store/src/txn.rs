@@ -99,7 +99,9 @@ impl<'a> Revision<'a> {
         let mut replies = Vec::new();
         for operation in taken(txn, succeeded) {
             replies.push(match operation {
-                Operation::Range(range) => Reply::Range(self.store.read(range, &self.events)),
+                Operation::Range(range) => {
+                    Reply::Range(self.store.read(range, &self.events).found())
+                }
                 Operation::Put(put) => Reply::Put(self.put(put)),
                 Operation::Delete(delete) => Reply::Delete(self.delete(delete)),
                 Operation::Txn(txn) => Reply::Txn(self.run(txn, way)),
@@ -125,7 +127,9 @@ impl Store {
         let mut replies = Vec::new();
         for operation in taken(txn, succeeded) {
             match operation {
-                Operation::Range(range) => replies.push(Reply::Range(self.read(range, &[]))),
+                Operation::Range(range) => {
+                    replies.push(Reply::Range(self.read(range, &[]).found()));
+                }
                 Operation::Txn(txn) => replies.push(Reply::Txn(self.run_reads(txn, way))),
                 Operation::Put(_) | Operation::Delete(_) => {}
             }

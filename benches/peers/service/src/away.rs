@@ -3,30 +3,21 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
-use tonic::transport::Channel;
 
 use crate::Options;
 use crate::cluster::{Cluster, MEMBERS};
+use crate::puts::{FEW, Load, Pace, VALUE, put_one};
 use crate::recipe::{line_to, put, status};
 use crate::side::Kind;
 
 /// How many put at a time while the member is away.
 const WRITERS: usize = 64;
-
-/// How many put at a time when it comes back.
-const FEW: usize = 4;
-
-/// How many keys there are.
-const KEYS: usize = 100_000;
-
-/// How many bytes each value has.
-const VALUE: usize = 24;
 
 /// How long what is put is looked at before the member comes back, and after it has caught up.
 const CALM: Duration = Duration::from_secs(5);
@@ -67,8 +58,8 @@ pub async fn report(options: &Options) {
     let (median, most, longest) = (part(0.5), part(0.99), part(1.0));
     println!("one took {median:.1?}, {most:.1?} at the 99th percentile, {longest:.1?} at most");
 
-    let mut load = Load::begin(&there);
-    load.told("before it came back", CALM).await;
+    let mut load = Load::begin(&there, Duration::ZERO);
+    tell(&mut load, "before it came back", CALM).await;
     let begun = Instant::now();
     let goal = applied(cluster.clients()[leader]).await.expect("the leader answers");
     cluster.restart(away);
@@ -77,8 +68,8 @@ pub async fn report(options: &Options) {
         sleep(Duration::from_millis(20)).await;
     }
     println!("it had all of them {:.2?} after it was started", begun.elapsed());
-    load.told("meanwhile", Duration::ZERO).await;
-    load.told("after that", CALM).await;
+    tell(&mut load, "meanwhile", Duration::ZERO).await;
+    tell(&mut load, "after that", CALM).await;
     load.end().await;
     let all: Vec<usize> = (0..MEMBERS).collect();
     for who in [&[away][..], &all] {
@@ -110,56 +101,11 @@ async fn started_again(cluster: &mut Cluster, who: &[usize]) -> Duration {
     begun.elapsed()
 }
 
-/// A few who put all the time.
-struct Load {
-    is_over: Arc<AtomicBool>,
-    puts: Arc<AtomicU64>,
-    /// The longest that one took, in microseconds, since it was last told.
-    slowest: Arc<AtomicU64>,
-    since: Instant,
-    tasks: JoinSet<()>,
-}
-
-impl Load {
-    fn begin(members: &[SocketAddr]) -> Load {
-        let (is_over, puts, slowest) =
-            <(Arc<AtomicBool>, Arc<AtomicU64>, Arc<AtomicU64>)>::default();
-        let mut tasks = JoinSet::new();
-        for writer in 0..FEW {
-            let (is_over, puts, slowest) = (is_over.clone(), puts.clone(), slowest.clone());
-            let channel = line_to(members[writer % members.len()]);
-            tasks.spawn(async move {
-                while !is_over.load(Ordering::Relaxed) {
-                    let begun = Instant::now();
-                    put_one(&channel).await;
-                    let took = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
-                    slowest.fetch_max(took, Ordering::Relaxed);
-                    puts.fetch_add(1, Ordering::Relaxed);
-                }
-            });
-        }
-        Load { is_over, puts, slowest, since: Instant::now(), tasks }
-    }
-
-    /// Prints how fast it was since the last time, in so long from now on.
-    async fn told(&mut self, when: &str, long: Duration) {
-        sleep(long).await;
-        let puts = self.puts.swap(0, Ordering::Relaxed);
-        let slowest = Duration::from_micros(self.slowest.swap(0, Ordering::Relaxed));
-        let since = std::mem::replace(&mut self.since, Instant::now());
-        let rate = puts as f64 / since.elapsed().as_secs_f64();
-        println!("{when}: {rate:.0} puts a second by {FEW}, the slowest took {slowest:.0?}");
-    }
-
-    async fn end(self) {
-        self.is_over.store(true, Ordering::Relaxed);
-        self.tasks.join_all().await;
-    }
-}
-
-async fn put_one(channel: &Channel) {
-    let key = format!("away/{}", fastrand::usize(..KEYS)).into_bytes();
-    put(channel, key, vec![7; VALUE]).await.expect("what is put is taken");
+/// Prints how fast some were who put, since the last time, in so long from now on.
+async fn tell(load: &mut Load, when: &str, long: Duration) {
+    sleep(long).await;
+    let Pace { rate, slowest } = load.pace();
+    println!("{when}: {rate:.0} puts a second by {FEW}, the slowest took {slowest:.0?}");
 }
 
 /// Up to where a member has taken entries, if it answers.

@@ -3,8 +3,10 @@
 mod away;
 mod cluster;
 mod floor;
+mod giants;
 mod load;
 mod outage;
+mod puts;
 mod recipe;
 mod sessions;
 mod side;
@@ -31,6 +33,7 @@ struct Options {
     only: Option<String>,
     sessions: usize,
     away: usize,
+    keys: usize,
     pause: Duration,
     without_etcd: bool,
     floor: bool,
@@ -63,6 +66,9 @@ async fn main() {
     }
     if options.away > 0 {
         return away::report(&options).await;
+    }
+    if options.keys > 0 {
+        return giants::report(&options).await;
     }
     if options.kills > 0 {
         outage::table(&sides, &options).await;
@@ -118,6 +124,7 @@ fn options() -> Options {
         only: None,
         sessions: 0,
         away: 0,
+        keys: 0,
         pause: Duration::from_millis(1),
         without_etcd: false,
         floor: false,
@@ -136,6 +143,7 @@ fn options() -> Options {
             "--kills" => options.kills = number(&word, &value()),
             "--sessions" => options.sessions = number(&word, &value()),
             "--away" => options.away = number(&word, &value()),
+            "--keys" => options.keys = number(&word, &value()),
             "--pause" => options.pause = Duration::from_millis(number(&word, &value())),
             "--without-etcd" => options.without_etcd = true,
             "--floor" => options.floor = true,

@@ -31,8 +31,8 @@ use crate::sessions::Seen;
 /// The time to live of a session, as `etcdctl lock` has it.
 const TTL: i64 = 10;
 
-const RANGE: &str = "/etcdserverpb.KV/Range";
-const TXN: &str = "/etcdserverpb.KV/Txn";
+pub const RANGE: &str = "/etcdserverpb.KV/Range";
+pub const TXN: &str = "/etcdserverpb.KV/Txn";
 
 /// One client with one session, and one connection at a time.
 pub struct Recipe {
@@ -283,12 +283,13 @@ async fn ready(channel: &Channel) -> Result<Grpc<Channel>, Status> {
     Ok(grpc)
 }
 
-async fn ask<Q, A>(channel: &Channel, path: &'static str, asked: Q) -> Result<A, Status>
+/// Asks something, whose answer may be large.
+pub async fn ask<Q, A>(channel: &Channel, path: &'static str, asked: Q) -> Result<A, Status>
 where
     Q: Message + 'static,
     A: Message + Default + 'static,
 {
-    let mut grpc = ready(channel).await?;
+    let mut grpc = ready(channel).await?.max_decoding_message_size(usize::MAX);
     let codec = ProstCodec::<Q, A>::default();
     let path = PathAndQuery::from_static(path);
     Ok(grpc.unary(Asked::new(asked), path, codec).await?.into_inner())

@@ -5,8 +5,8 @@ use std::time::Duration;
 use tenure_etcd::authpb::{self, permission::Type};
 use tenure_etcd::etcdserverpb as rpc;
 use tenure_store::{Change, Command, Error, Rights, Span};
-use tokio::task::spawn_blocking;
 
+use crate::beside::beside;
 use crate::caller::Caller;
 use crate::convert::span;
 use crate::refusal::Refusal;
@@ -22,7 +22,7 @@ async fn change(member: &Caller, change: Change) -> Result<Header, Refusal> {
 /// A password as it is kept. One is made after the other: each takes memory and time.
 async fn kept(member: &Caller, password: String) -> Result<tenure_store::Bytes, Refusal> {
     let _turn = member.hashing.acquire().await.map_err(|_| Refusal::STOPPED)?;
-    spawn_blocking(move || secrets::kept(&password)).await.map_err(|_| Refusal::STOPPED)
+    beside(move || secrets::kept(&password)).await
 }
 
 pub(crate) async fn enable(
@@ -67,8 +67,7 @@ pub(crate) async fn authenticate(
     });
     let known = known.ok_or(Error::AccessDisabled)?;
     let _turn = member.hashing.acquire().await.map_err(|_| Refusal::STOPPED)?;
-    let is_theirs = spawn_blocking(move || secrets::is_password(&known, &password)).await;
-    if !is_theirs.map_err(|_| Refusal::STOPPED)? {
+    if !beside(move || secrets::is_password(&known, &password)).await? {
         return Err(Refusal::AUTH_FAILED);
     }
     let ttl = Duration::from_secs(member.token_ttl);

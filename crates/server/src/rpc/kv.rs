@@ -1,8 +1,10 @@
 //! Keys: reading, writing, transactions.
 
-use tenure_store::{Answer, Command, Done, Error};
+use hyper::body::Bytes;
+use tenure_store::{Answer, Command, Done, Error, Reading};
 use tonic::Response;
 
+use crate::beside::looking_at;
 use crate::budget::Weighed;
 use crate::caller::Caller;
 use crate::convert::{delete, deleted, done, found, put, range, txn, unsigned, written};
@@ -13,7 +15,7 @@ use tenure_etcd::etcdserverpb::request_op::Request;
 pub(crate) async fn read(
     member: Caller,
     asked: rpc::RangeRequest,
-) -> Result<Response<rpc::RangeResponse>, Refusal> {
+) -> Result<Response<Bytes>, Refusal> {
     if asked.key.is_empty() {
         return Err(Error::EmptyKey.into());
     }
@@ -22,10 +24,14 @@ pub(crate) async fn read(
     }
     let range = range(asked);
     member.may(|access, asker| access.may_range(asker, &range))?;
-    let read = member.look(|state| state.store.range(&range))?;
+    let reading = member.look(|state| state.store.reading(&range))?;
+    let weighed = |reading: Reading| {
+        let found = reading.found();
+        (found.weight(), found)
+    };
+    let (bytes, read) = looking_at(reading.len(), move || weighed(reading)).await?;
     let header = member.header(read.revision);
-    let make = || rpc::RangeResponse { header, ..found(&read) };
-    member.budget.answer(read.weight(), make).await
+    member.budget.answer(bytes, move || rpc::RangeResponse { header, ..found(&read) }).await
 }
 
 pub(crate) async fn write(
@@ -43,12 +49,13 @@ pub(crate) async fn write(
 pub(crate) async fn remove(
     member: Caller,
     asked: rpc::DeleteRangeRequest,
-) -> Result<Response<rpc::DeleteRangeResponse>, Refusal> {
+) -> Result<Response<Bytes>, Refusal> {
     match member.answer(Command::Delete(delete(asked))).await? {
         (_, Answer::Delete(it)) => {
             let header = member.header(it.revision);
-            let make = || rpc::DeleteRangeResponse { header, ..deleted(&it) };
-            member.budget.answer(it.weight(), make).await
+            let bytes = it.weight();
+            let make = move || rpc::DeleteRangeResponse { header, ..deleted(&it) };
+            member.budget.answer(bytes, make).await
         }
         other => unreachable!("a deletion is answered as one, not by {other:?}"),
     }
@@ -57,7 +64,7 @@ pub(crate) async fn remove(
 pub(crate) async fn transact(
     member: Caller,
     asked: rpc::TxnRequest,
-) -> Result<Response<rpc::TxnResponse>, Refusal> {
+) -> Result<Response<Bytes>, Refusal> {
     let is_serializable = is_serializable(&asked);
     let txn = txn(asked);
     if txn.is_read_only() {
@@ -66,10 +73,10 @@ pub(crate) async fn transact(
         }
         member.may(|access, asker| access.may_transact(asker, &txn))?;
         let it = member.look(|state| state.store.read_txn(&txn))?;
-        return transacted(&member, &it).await;
+        return transacted(&member, it).await;
     }
     match member.answer(Command::Txn(txn)).await? {
-        (_, Answer::Txn(it)) => transacted(&member, &it).await,
+        (_, Answer::Txn(it)) => transacted(&member, it).await,
         other => unreachable!("a transaction is answered as one, not by {other:?}"),
     }
 }
@@ -81,10 +88,10 @@ fn is_serializable(asked: &rpc::TxnRequest) -> bool {
     all.all(|op| matches!(&op.request, Some(Request::RequestRange(range)) if range.serializable))
 }
 
-async fn transacted(member: &Caller, it: &Done) -> Result<Response<rpc::TxnResponse>, Refusal> {
+async fn transacted(member: &Caller, it: Done) -> Result<Response<Bytes>, Refusal> {
     let header = member.header(it.revision);
-    let make = || rpc::TxnResponse { header, ..done(it) };
-    member.budget.answer(it.weight(), make).await
+    let bytes = it.weight();
+    member.budget.answer(bytes, move || rpc::TxnResponse { header, ..done(&it) }).await
 }
 
 pub(crate) async fn compact(

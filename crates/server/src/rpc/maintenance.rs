@@ -5,10 +5,11 @@ use std::fs;
 use futures_util::{Stream, stream};
 use sha2::{Digest, Sha256};
 use tenure_core::ProcessId;
-use tenure_store::{Range, Span};
+use tenure_store::{Range, Reading, Span};
 use tonic::Status;
 
 use crate::backup;
+use crate::beside::{beside, looking_at};
 use crate::caller::Caller;
 use crate::convert::{signed, unsigned};
 use crate::refusal::Refusal;
@@ -80,9 +81,20 @@ pub(crate) async fn hash(
 ) -> Result<rpc::HashKvResponse, Refusal> {
     member.may_all()?;
     let range = Range { revision: unsigned(asked.revision), ..Range::of(Span::all()) };
-    let (found, compacted) =
-        member.look(|state| (state.store.range(&range), state.store.compacted()));
-    let found = found?;
+    let (reading, compacted) =
+        member.look(|state| (state.store.reading(&range), state.store.compacted()));
+    let reading = reading?;
+    let (revision, hash) = looking_at(reading.len(), move || hashed(reading)).await?;
+    Ok(rpc::HashKvResponse {
+        header: member.header(revision),
+        hash,
+        compact_revision: signed(compacted),
+    })
+}
+
+/// The revision of the store when keys were read, and the first bytes of their hash.
+fn hashed(reading: Reading) -> (u64, u32) {
+    let found = reading.found();
     let mut hash = Sha256::new();
     for kv in &found.kvs {
         for part in [&kv.key[..], &kv.value[..]] {
@@ -94,11 +106,7 @@ pub(crate) async fn hash(
         }
     }
     let first: [u8; 4] = hash.finalize()[..4].try_into().expect("a hash has more than 4 bytes");
-    Ok(rpc::HashKvResponse {
-        header: member.header(found.revision),
-        hash: u32::from_be_bytes(first),
-        compact_revision: signed(compacted),
-    })
+    (found.revision, u32::from_be_bytes(first))
 }
 
 /// The whole store, as `tenure-store` writes it, in pages and with its hash.
@@ -110,8 +118,7 @@ pub(crate) async fn snapshot(
     member.may_all()?;
     let store = member.look(|state| state.store.snapshot());
     let revision = store.revision();
-    let written = tokio::task::spawn_blocking(move || backup::written(&store)).await;
-    let bytes = written.map_err(|_| Refusal::STOPPED)?;
+    let bytes = beside(move || backup::written(&store)).await?;
     let header = member.header(revision);
     let total = bytes.len();
     let pieces = (0..total).step_by(PIECE).map(move |from| {

@@ -1,8 +1,8 @@
 //! Queues: who is inside, and whom a change lets in.
 
 use tenure_store::{
-    Answer, At, Command, Delete, Enqueue, Error, Expiry, LeaseChange, Limits, Note, Outcome, Put,
-    Share, Span, Store,
+    Answer, At, Command, Delete, Enqueue, Error, Expiry, LeaseChange, Limits, Note, Operation,
+    Outcome, Put, Range, Share, SortOrder, SortTarget, Span, Store, Txn,
 };
 
 struct Log {
@@ -94,6 +94,28 @@ fn a_key_below_a_name_has_its_place_in_the_queue_though_it_claims_nothing() {
     assert!(log.enqueue("a/b", 2, Share::Exclusive).1, "of another name, below this one");
     assert_eq!(admitted(&log.delete("a/note")), vec![1]);
     assert_eq!(admitted(&log.delete("a/1")), vec![], "the one below is next, and claims another");
+}
+
+#[test]
+fn keys_that_came_into_a_queue_together_are_read_by_their_names_whichever_way_it_is_read() {
+    let mut log = Log::new();
+    log.grant(1);
+    log.enqueue("a", 1, Share::Exclusive);
+    let put = |key: &str| Operation::Put(Put { key: key.into(), ..Put::default() });
+    let success = vec![put("a/x"), put("a/y"), put("a/z")];
+    log.take(Command::Txn(Txn { success, ..Txn::default() }));
+    for (order, limit, keys) in [
+        (SortOrder::Ascend, 2, &["a/1", "a/x"][..]),
+        (SortOrder::Descend, 1, &["a/x"]),
+        (SortOrder::Descend, 2, &["a/x", "a/y"]),
+    ] {
+        let (span, target) = (Span::prefix("a/"), SortTarget::Create);
+        let found = log.store.range(&Range { order, target, limit, ..Range::of(span) });
+        let found = found.expect("what is known is asked for");
+        let read: Vec<_> = found.kvs.iter().map(|kv| kv.key.to_string()).collect();
+        assert_eq!(read, keys, "{order:?}");
+        assert_eq!((found.more, found.count), (true, 4));
+    }
 }
 
 #[test]

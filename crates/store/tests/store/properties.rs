@@ -6,7 +6,8 @@ use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, any};
 use proptest::test_runner::{TestError, TestRunner};
 use tenure_store::{
-    At, Bytes, Claim, Event, Forgotten, LeaseChange, Limits, Outcome, Span, Store, Watch,
+    At, Bytes, Claim, Event, Forgotten, Found, LeaseChange, Limits, Outcome, Range, Reading, Span,
+    Store, Watch,
 };
 
 use crate::draw::Draw;
@@ -21,6 +22,7 @@ fn agree(bytes: &[u8], mistake: Option<Mistake>) -> Result<(), String> {
     let mut draw = Draw(bytes);
     let (mut store, mut model) = (Store::new(limits()), Model::new(mistake));
     let mut at = At { index: 0, term: 1 };
+    let mut begun: Option<(Reading, Found)> = None;
     while !draw.is_empty() {
         at.index += 1;
         at.term += u64::from(draw.below(20) == 1);
@@ -33,10 +35,14 @@ fn agree(bytes: &[u8], mistake: Option<Mistake>) -> Result<(), String> {
         same("the revision", &outcome.revision, &model.revision(), told)?;
         compare_outcome(&outcome, &did, told)?;
         compare_moves(&outcome, &model, &before, told)?;
-        compare_reads(&mut draw, &store, &model)?;
+        let range = compare_reads(&mut draw, &store, &model)?;
+        if let Some((reading, found)) = begun.take() {
+            same("what was read before that", &reading.found(), &found, told)?;
+        }
+        begun = store.reading(&range).ok().zip(model.range(&range).ok());
     }
     let keys: Keys = store
-        .range(&tenure_store::Range::of(Span::all()))
+        .range(&Range::of(Span::all()))
         .map_err(|error| error.to_string())?
         .kvs
         .iter()
@@ -102,7 +108,8 @@ fn compare_moves(
     same("whose claims are over", &places(&outcome.ended), &ended, &told)
 }
 
-fn compare_reads(draw: &mut Draw<'_>, store: &Store, model: &Model) -> Result<(), String> {
+/// Reads keys, and what changed; says which keys.
+fn compare_reads(draw: &mut Draw<'_>, store: &Store, model: &Model) -> Result<Range, String> {
     let range = draw.range(store.revision());
     let told = || format!("{range:?} of {:?}", model.now());
     same("what was read", &store.range(&range), &model.range(&range), told)?;
@@ -120,7 +127,7 @@ fn compare_reads(draw: &mut Draw<'_>, store: &Store, model: &Model) -> Result<()
                 next = replay.next;
             }
             Err(Forgotten { first }) => {
-                return same("the oldest", &first, &model.compacted, told);
+                return same("the oldest", &first, &model.compacted, told).map(|()| range.clone());
             }
         }
     }
@@ -128,7 +135,8 @@ fn compare_reads(draw: &mut Draw<'_>, store: &Store, model: &Model) -> Result<()
         .changes
         .iter()
         .filter(|(revision, (_, kv, _))| from > 0 && *revision >= from && range.span.has(&kv.key));
-    same("what was watched", &shown, &all.map(|(_, change)| change.clone()).collect(), told)
+    same("what was watched", &shown, &all.map(|(_, change)| change.clone()).collect(), told)?;
+    Ok(range)
 }
 
 fn compare_leases(store: &Store, model: &Model) -> Result<(), String> {
