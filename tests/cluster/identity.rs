@@ -1,13 +1,14 @@
 //! Who is who among real nodes: one that is not what it should be says so and ends.
 
 use std::fs::{self, File, Permissions};
-use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
+
+use tenure_ports::reserved;
 
 use crate::waiting::{eventually, place};
 
@@ -30,10 +31,7 @@ struct Node {
 impl Place {
     /// With keys for the group and nothing else.
     fn new() -> Place {
-        let bind = |_| TcpListener::bind("127.0.0.1:0").unwrap();
-        let listeners: Vec<TcpListener> = (0..3).map(bind).collect();
-        let address = |it: &TcpListener| it.local_addr().unwrap().to_string();
-        let addresses = listeners.iter().map(address).collect();
+        let addresses = (0..3).map(|_| reserved().to_string()).collect();
         let place = Place { directory: tempfile::tempdir().unwrap(), addresses };
         let keys = place.path("keys").display().to_string();
         let made = Command::new(env!("CARGO_BIN_EXE_tenure"))
@@ -62,8 +60,7 @@ impl Place {
 
     /// The same, listening elsewhere: on another machine it would be at the same address.
     fn elsewhere(&self, me: usize, state: &str) -> String {
-        let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
-        self.config(me, state).replace(&self.addresses[me - 1], &free)
+        self.config(me, state).replace(&self.addresses[me - 1], &reserved().to_string())
     }
 
     fn start(&self, name: &str, config: &str) -> Node {
@@ -279,7 +276,7 @@ fn a_node_takes_its_new_key_without_a_restart_and_proves_it_from_then_on() {
 fn beyond_loopback_a_node_needs_keys_or_somebody_who_does_not_want_them() {
     let _place = place();
     let place = Place::new();
-    let free = TcpListener::bind("0.0.0.0:0").unwrap().local_addr().unwrap().to_string();
+    let free = std::net::TcpListener::bind("0.0.0.0:0").unwrap().local_addr().unwrap().to_string();
     let keys = |line: &&str| !line.starts_with("private_key") && !line.starts_with("public_keys");
     let sealed = place.config(1, "state").replace(&place.addresses[0], &free);
     let plain = sealed.lines().filter(keys).collect::<Vec<_>>().join("\n");

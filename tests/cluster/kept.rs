@@ -4,12 +4,14 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use fastrand::Rng;
 use rustix::process::Signal;
+
+use tenure_ports::reserved;
 
 use crate::disk::can_make_calls_fail;
 use crate::nodes::{Node, Nodes};
@@ -28,7 +30,7 @@ impl Keeper {
 
     fn with_snapshots_after(entries: u64) -> Keeper {
         let nodes = Nodes::on_loopback(1);
-        let clients = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let clients = reserved();
         let section = format!(
             "[log]\nalgorithm = \"raft-log\"\nclients = \"{clients}\"\nelection_ms = [20, 40]\n\
              snapshot_after = {entries}\n"

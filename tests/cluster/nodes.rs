@@ -1,13 +1,15 @@
 //! Nodes of one cluster as somebody starts them by hand: `tenure node`, with a file each.
 
 use std::fs::{self, File};
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
+
+use tenure_ports::reserved;
 
 use crate::waiting::eventually;
 
@@ -41,11 +43,9 @@ impl Nodes {
         Nodes { election, ..self }
     }
 
-    /// A cluster on loopback, on ports that were free a moment ago.
+    /// A cluster on loopback.
     pub(crate) fn on_loopback(size: u32) -> Nodes {
-        let listeners = (0..size).map(|_| TcpListener::bind("127.0.0.1:0").unwrap());
-        let held: Vec<TcpListener> = listeners.collect();
-        Nodes::at(held.iter().map(|it| it.local_addr().unwrap().to_string()).collect())
+        Nodes::at((0..size).map(|_| reserved().to_string()).collect())
     }
 
     /// Where a node listens.

@@ -9,6 +9,8 @@ use std::process::{Command, Output, Stdio};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
+use tenure_ports::reserved;
+
 use crate::nodes::{Node, Nodes};
 use crate::waiting::{PATIENCE, eventually, place};
 
@@ -71,10 +73,7 @@ fn told(node: &Node, key: &str) -> Vec<Value> {
 fn a_node_tells_how_it_is_and_the_command_tells_who_leads() {
     let _place = place();
     let nodes = Nodes::on_loopback(3).electing("raft");
-    let free = || TcpListener::bind("127.0.0.1:0").unwrap();
-    let held: Vec<TcpListener> = (0..3).map(|_| free()).collect();
-    let pages: Vec<String> = held.iter().map(|it| it.local_addr().unwrap().to_string()).collect();
-    drop(held);
+    let pages = [(); 3].map(|()| reserved().to_string());
     let mut running = Vec::new();
     for (me, own) in (1..).zip(&pages) {
         nodes.configure(me, &format!("[page]\nlisten = {own:?}\naddresses = {pages:?}\n"));

@@ -5,6 +5,8 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 
+use tenure_ports::reserved;
+
 use crate::running::Running;
 use crate::waiting::{PATIENCE, eventually, place};
 use rustix::process::Signal;
@@ -47,7 +49,7 @@ fn fence(told: &Value) -> Option<(u64, u64)> {
 
 /// The configuration of a cluster of one node.
 fn config(folder: &Path, more: &str) -> String {
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let port = reserved();
     let store = folder.join("store");
     let text = format!(
         "version = 1\n[cluster]\nname = \"alone\"\nme = 1\naddresses = [\"{port}\"]\n\
@@ -194,7 +196,7 @@ fn a_browser_says_that_a_server_has_gone_and_finds_it_again() {
     let Some(mut tab) = Tab::open() else { return };
     tab.resize(1280, 900, "light");
     let folder = tempfile::tempdir().unwrap();
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let port = reserved();
     let config = config(folder.path(), &format!("[page]\nlisten = \"{port}\"\n"));
     let node = Running::start(&["node", "--config", &config]);
     tab.visit(&node.page(), "window.live?.told?.view.leader");

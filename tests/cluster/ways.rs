@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use socket2::{Domain, Socket, Type};
 
+use tenure_ports::reserved;
+
 use crate::nodes::Nodes;
 use crate::waiting::{eventually, place};
 
@@ -30,11 +32,8 @@ fn forward(from: TcpListener, to: SocketAddr) {
 fn a_node_listens_elsewhere_than_where_the_others_reach_it() {
     let _place = place();
     let outside = TcpListener::bind("127.0.0.1:0").unwrap();
-    let other = TcpListener::bind("127.0.0.1:0").unwrap();
-    let inside = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let address = |it: &TcpListener| it.local_addr().unwrap().to_string();
-    let nodes = Nodes::at(vec![address(&outside), address(&other)]);
-    drop(other);
+    let inside = reserved();
+    let nodes = Nodes::at(vec![outside.local_addr().unwrap().to_string(), reserved().to_string()]);
     (1..=2).for_each(|me| nodes.configure(me, ""));
     nodes.change(1, "[service]", &format!("listen = \"{inside}\"\n[service]"));
     spawn(move || forward(outside, inside));
@@ -58,8 +57,7 @@ fn a_machine_that_is_too_far_away_is_said_once() {
     let full = || TcpStream::connect_timeout(&at, Duration::from_millis(100));
     let held: Vec<TcpStream> = std::iter::from_fn(|| full().ok()).collect();
     assert!(held.len() < 10, "it has room for {}", held.len());
-    let own = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
-    let nodes = Nodes::at(vec![at.to_string(), own]);
+    let nodes = Nodes::at(vec![at.to_string(), reserved().to_string()]);
     nodes.configure(2, "[channel]\nconnect_ms = 20000\n");
     let node = nodes.start(2, &[]);
     node.listens();

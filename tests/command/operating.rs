@@ -1,7 +1,7 @@
 //! A lock service, as whoever operates it meets it: backups, members, and who waits for whom.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -149,17 +149,12 @@ fn three_members_begin_with_one_backup() {
 struct Three {
     folder: std::path::PathBuf,
     cluster: String,
-    urls: Vec<String>,
+    urls: [String; 3],
 }
 
 impl Three {
     fn of(folder: &Path) -> Three {
-        // Ports that were free a moment ago.
-        let listeners: Vec<TcpListener> =
-            (0..3).map(|_| TcpListener::bind("127.0.0.1:0").expect("a port")).collect();
-        let address = |it: &TcpListener| it.local_addr().expect("an address");
-        let urls: Vec<String> =
-            listeners.iter().map(|it| format!("http://{}", address(it))).collect();
+        let urls = [(); 3].map(|()| format!("http://{}", tenure_ports::reserved()));
         let named = ["a", "b", "c"].iter().zip(&urls).map(|(name, url)| format!("{name}={url}"));
         let cluster = named.collect::<Vec<_>>().join(",");
         Three { folder: folder.to_owned(), cluster, urls }

@@ -50,6 +50,7 @@ const HOUSE: &[(&str, &[&str])] = &[
     ),
     ("tenure-claims", &[]),
     ("tenure-browser", &[]),
+    ("tenure-ports", &[]),
     ("tenure", EVERYTHING),
     // The store only for a feature that the service asks of it.
     ("tenure-textbook", &["tenure", "tenure-store"]),

@@ -1,7 +1,7 @@
 //! A member in a process of its own, and how it is asked over JSON.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -153,10 +153,7 @@ impl Files {
     pub(crate) fn of(size: usize) -> Files {
         let folder = tempfile::tempdir().expect("a folder");
         let names = ["a", "b", "c", "d", "e"];
-        // Ports that were free a moment ago.
-        let listeners: Vec<TcpListener> =
-            (0..size).map(|_| TcpListener::bind("127.0.0.1:0").expect("a port")).collect();
-        let peers = listeners.iter().map(|it| it.local_addr().expect("an address"));
+        let peers = (0..size).map(|_| tenure_ports::reserved());
         let members = names.iter().zip(peers).map(|(name, peer)| format!("{name}=http://{peer}"));
         let members: Vec<String> = members.collect();
         let write = |name: &&str| {
