@@ -3,7 +3,7 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-use tenure_store::{Access, Answer, Asker, Command, Error, Outcome};
+use tenure_store::{Access, Answer, Asker, Command, Error, Outcome, Store};
 
 use crate::member::Member;
 use crate::refusal::Refusal;
@@ -45,6 +45,18 @@ impl Caller {
         check: impl FnOnce(&Access, &Asker) -> Result<(), Error>,
     ) -> Result<(), Refusal> {
         Ok(self.look(|state| check(state.store.access(), &self.asker))?)
+    }
+
+    /// Reads the store, if they may: as both are at one place of the log.
+    pub(crate) fn read<T>(
+        &self,
+        check: impl FnOnce(&Access, &Asker) -> Result<(), Error>,
+        read: impl FnOnce(&Store) -> Result<T, Error>,
+    ) -> Result<T, Refusal> {
+        Ok(self.look(|state| {
+            check(state.store.access(), &self.asker)?;
+            read(&state.store)
+        })?)
     }
 
     /// Whether they have said who they are, where everybody has to.

@@ -1,7 +1,7 @@
 //! Keys: reading, writing, transactions.
 
 use hyper::body::Bytes;
-use tenure_store::{Answer, Command, Done, Error, Reading};
+use tenure_store::{Access, Answer, Asker, Command, Done, Error, Reading};
 use tonic::Response;
 
 use crate::beside::looking_at;
@@ -23,8 +23,8 @@ pub(crate) async fn read(
         member.confirm().await?;
     }
     let range = range(asked);
-    member.may(|access, asker| access.may_range(asker, &range))?;
-    let reading = member.look(|state| state.store.reading(&range))?;
+    let may = |access: &Access, asker: &Asker| access.may_range(asker, &range);
+    let reading = member.read(may, |store| store.reading(&range))?;
     let weighed = |reading: Reading| {
         let found = reading.found();
         (found.weight(), found)
@@ -71,8 +71,8 @@ pub(crate) async fn transact(
         if !is_serializable {
             member.confirm().await?;
         }
-        member.may(|access, asker| access.may_transact(asker, &txn))?;
-        let it = member.look(|state| state.store.read_txn(&txn))?;
+        let may = |access: &Access, asker: &Asker| access.may_transact(asker, &txn);
+        let it = member.read(may, |store| store.read_txn(&txn))?;
         return transacted(&member, it).await;
     }
     match member.answer(Command::Txn(txn)).await? {

@@ -69,8 +69,8 @@ pub(crate) async fn time_to_live(
         let known = state.store.lease(lease(asked.id)).filter(|_| asked.keys);
         known.into_iter().flat_map(|known| &known.keys).cloned().collect::<Vec<_>>()
     });
-    for key in keys {
-        member.may(|access, asker| access.may_read(asker, &Span::one(key)))?;
+    for key in &keys {
+        member.may(|access, asker| access.may_read(asker, &Span::one(key.clone())))?;
     }
     let header = member.header_now();
     let gone = rpc::LeaseTimeToLiveResponse { header, id: asked.id, ttl: -1, ..Default::default() };
@@ -78,11 +78,12 @@ pub(crate) async fn time_to_live(
         let Some((known, left)) = state.store.lease(lease(asked.id)).zip(left) else {
             return gone;
         };
-        let keys = known.keys.iter().filter(|_| asked.keys).map(|key| key.to_vec());
+        // Those that were looked at: whoever asks may not read others that it has by now.
+        let keys = keys.iter().map(|key| key.to_vec()).collect();
         rpc::LeaseTimeToLiveResponse {
             ttl: signed(left),
             granted_ttl: signed(known.ttl),
-            keys: keys.collect(),
+            keys,
             ..gone
         }
     }))
