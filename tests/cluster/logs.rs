@@ -68,6 +68,9 @@ fn a_node_that_was_away_for_long_is_caught_up_by_a_snapshot() {
     let result = run(&format!("--nodes 3 --clients 8 --snapshot-after 100000 {faults}"), 0);
     assert_sound(&result);
     assert_eq!(result["entries"]["snapshots"], 0, "{result:#}");
+    // Nobody takes over from the leader of a run that ends.
+    let last = result["elections"].as_array().unwrap().last().unwrap();
+    assert_eq!(result["entries"]["terms"][1], last["term"], "{result:#}");
 }
 
 #[test]

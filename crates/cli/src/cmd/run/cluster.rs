@@ -243,7 +243,8 @@ impl<'a> Cluster<'a> {
     }
 
     /// Ends every node: what is suspended is resumed, everybody is asked, and whoever does not
-    /// listen is killed.
+    /// listen is killed. The leader is asked last, when nobody is there who could take over: what
+    /// a successor did then would be part of the run, and others would have gone before it.
     pub(super) async fn end(&mut self) -> Result<(), Failure> {
         for place in 0..self.members.len() {
             if self.members[place].fell_unseen {
@@ -251,11 +252,20 @@ impl<'a> Cluster<'a> {
             }
         }
         self.diary.end().map_err(Failure::environment)?;
-        self.members.iter_mut().for_each(Member::dismiss);
+        let leader = self.leader();
+        let (last, first): (Vec<usize>, Vec<usize>) =
+            (0..self.members.len()).partition(|place| leader == Some(ProcessId::at(*place)));
+        let ended = self.end_these(&first).await;
+        ended.and(self.end_these(&last).await)
+    }
+
+    /// Ends these.
+    async fn end_these(&mut self, places: &[usize]) -> Result<(), Failure> {
+        places.iter().for_each(|place| self.members[*place].dismiss());
         let mut outcome = Ok(());
-        for place in 0..self.members.len() {
-            let process = self.members[place].process;
-            let ended = match self.members[place].ended(ENDING).await {
+        for place in places {
+            let process = self.members[*place].process;
+            let ended = match self.members[*place].ended(ENDING).await {
                 Ok(Some(status)) if !status.success() => Err(self.gone(process, Some(status))),
                 Ok(_) => Ok(()),
                 Err(error) => {
