@@ -204,6 +204,17 @@ impl Drop for Cluster {
     }
 }
 
+/// How many bytes each member has in memory.
+pub fn memory(cluster: &Cluster) -> [u64; MEMBERS] {
+    std::array::from_fn(|member| {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", cluster.id(member)));
+        let status = status.expect("a member runs");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+        kib.expect("Linux says how much") * 1024
+    })
+}
+
 fn free_ports(count: usize) -> Vec<SocketAddr> {
     let listeners: Vec<_> = (0..count).map(|_| TcpListener::bind("127.0.0.1:0")).collect();
     let address = |it: std::io::Result<TcpListener>| it.and_then(|it| it.local_addr());

@@ -4,6 +4,7 @@ mod away;
 mod cluster;
 mod floor;
 mod giants;
+mod idle;
 mod load;
 mod outage;
 mod puts;
@@ -34,6 +35,7 @@ struct Options {
     sessions: usize,
     away: usize,
     keys: usize,
+    watchers: usize,
     pause: Duration,
     without_etcd: bool,
     floor: bool,
@@ -66,6 +68,9 @@ async fn main() {
     }
     if options.away > 0 {
         return away::report(&options).await;
+    }
+    if options.watchers > 0 {
+        return idle::report(&options).await;
     }
     if options.keys > 0 {
         return giants::report(&options).await;
@@ -125,6 +130,7 @@ fn options() -> Options {
         sessions: 0,
         away: 0,
         keys: 0,
+        watchers: 0,
         pause: Duration::from_millis(1),
         without_etcd: false,
         floor: false,
@@ -144,6 +150,7 @@ fn options() -> Options {
             "--sessions" => options.sessions = number(&word, &value()),
             "--away" => options.away = number(&word, &value()),
             "--keys" => options.keys = number(&word, &value()),
+            "--watchers" => options.watchers = number(&word, &value()),
             "--pause" => options.pause = Duration::from_millis(number(&word, &value())),
             "--without-etcd" => options.without_etcd = true,
             "--floor" => options.floor = true,

@@ -23,7 +23,7 @@ use tokio_stream::StreamExt;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::client::Grpc;
 use tonic::transport::{Channel, Endpoint};
-use tonic::{Request as Asked, Status};
+use tonic::{Request as Asked, Status, Streaming};
 use tonic_prost::ProstCodec;
 
 use crate::sessions::Seen;
@@ -135,15 +135,8 @@ impl Recipe {
 
     async fn gone(&self, key: Vec<u8>, start_revision: i64) -> Result<(), Status> {
         let create = rpc::WatchCreateRequest { key, start_revision, ..Default::default() };
-        let asked = rpc::WatchRequest { request_union: Some(RequestUnion::CreateRequest(create)) };
         // As long as more could be asked, the member would not be told that nobody listens.
-        let (asks, more) = mpsc::channel(1);
-        asks.try_send(asked).expect("there is room for one");
-        let mut grpc = ready(&self.channel).await?;
-        let codec = ProstCodec::<rpc::WatchRequest, rpc::WatchResponse>::default();
-        let path = PathAndQuery::from_static("/etcdserverpb.Watch/Watch");
-        let asked = Asked::new(ReceiverStream::new(more));
-        let mut answers = grpc.streaming(asked, path, codec).await?.into_inner();
+        let (_asks, mut answers) = watch(&self.channel, create).await?;
         while let Some(answer) = answers.message().await? {
             // One event tells of a deletion; the first answer has none.
             if answer.events.iter().any(|event| event.r#type == 1) {
@@ -158,6 +151,21 @@ impl Drop for Recipe {
     fn drop(&mut self) {
         self.keeper.abort();
     }
+}
+
+/// Watches: what more could be asked with, and what is answered.
+pub async fn watch(
+    channel: &Channel,
+    create: rpc::WatchCreateRequest,
+) -> Result<(mpsc::Sender<rpc::WatchRequest>, Streaming<rpc::WatchResponse>), Status> {
+    let asked = rpc::WatchRequest { request_union: Some(RequestUnion::CreateRequest(create)) };
+    let (asks, more) = mpsc::channel(1);
+    asks.try_send(asked).expect("there is room for one");
+    let mut grpc = ready(channel).await?;
+    let codec = ProstCodec::<rpc::WatchRequest, rpc::WatchResponse>::default();
+    let path = PathAndQuery::from_static("/etcdserverpb.Watch/Watch");
+    let asked = Asked::new(ReceiverStream::new(more));
+    Ok((asks, grpc.streaming(asked, path, codec).await?.into_inner()))
 }
 
 /// A connection to a member, made when it is wanted, and once more where it broke.

@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 use crate::Options;
-use crate::cluster::{Cluster, MEMBERS};
+use crate::cluster::{Cluster, MEMBERS, memory};
 use crate::recipe::{Leases, line_to};
 use crate::side::Kind;
 
@@ -62,15 +62,4 @@ pub async fn report(options: &Options) {
     println!("the slowest took {} ms", seen.slowest.load(Ordering::Relaxed) / 1000);
     println!("{} were over before their time", seen.expired.load(Ordering::Relaxed));
     println!("bytes a session, at each member: {}", bytes.join(", "));
-}
-
-/// How many bytes each member has in memory.
-fn memory(cluster: &Cluster) -> [u64; MEMBERS] {
-    std::array::from_fn(|member| {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", cluster.id(member)));
-        let status = status.expect("a member runs");
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-        let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
-        kib.expect("Linux says how much") * 1024
-    })
 }

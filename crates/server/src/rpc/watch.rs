@@ -32,7 +32,7 @@ const AHEAD: usize = 1;
 const MOST: usize = 1000;
 
 /// How many bytes of keys and values one answer has, or one revision more.
-const MOST_BYTES: usize = 128 << 10;
+const MOST_BYTES: usize = 32 << 10;
 
 /// How many watchers one stream has at most.
 const WATCHERS: usize = 10_000;

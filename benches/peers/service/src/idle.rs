@@ -1,0 +1,80 @@
+//! What watchers cost a member that never read what they are told.
+
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use tenure_etcd::etcdserverpb as rpc;
+use tokio::sync::mpsc::Sender;
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+use tonic::transport::Endpoint;
+use tonic::{Status, Streaming};
+
+use crate::Options;
+use crate::cluster::{Cluster, MEMBERS, memory};
+use crate::recipe::{line_to, put, watch};
+use crate::side::Kind;
+
+/// How many put at a time, how often each, and how long each value is.
+const WRITERS: usize = 16;
+const TIMES: usize = 3_000;
+const VALUE: usize = 1024;
+
+/// How many keys each of them has.
+const KEYS: usize = 1_000;
+
+/// A watcher, as long as it is kept.
+type Watcher = (Sender<rpc::WatchRequest>, Streaming<rpc::WatchResponse>);
+
+/// Prints what came of it: the same puts are made with nobody who watches, and with all.
+pub async fn report(options: &Options) {
+    let mut grown = Vec::new();
+    for watchers in [0, options.watchers] {
+        let folder = tempfile::tempdir_in(&options.place).expect("a folder");
+        let cluster = Cluster::start(Kind::Tenure, &options.programs, folder.path()).await;
+        let watched = (cluster.led().await + 1) % MEMBERS;
+        let begun = memory(&cluster)[watched];
+        let mut open = Vec::new();
+        for _ in 0..watchers {
+            open.push(begin(cluster.clients()[watched]).await.expect("a watcher"));
+        }
+        sleep(Duration::from_secs(1)).await;
+        let opened = memory(&cluster)[watched];
+        let took = put_all(cluster.clients()).await;
+        let after = memory(&cluster)[watched];
+        let grew =
+            [(opened, begun), (after, opened)].map(|(now, before)| now.saturating_sub(before));
+        let [opening, putting] = grew.map(|bytes| bytes >> 20);
+        println!("{watchers} watchers: {opening} MiB for them, {putting} MiB more in {took:.1?}");
+        grown.push(after.saturating_sub(begun));
+    }
+    let each = grown[1].saturating_sub(grown[0]) / options.watchers as u64;
+    println!("{} puts of {VALUE} bytes; {each} bytes for each watcher", WRITERS * TIMES);
+}
+
+/// Watches all keys from a connection of its own, and is told that it does.
+async fn begin(member: SocketAddr) -> Result<Watcher, Status> {
+    let endpoint = Endpoint::from_shared(format!("http://{member}")).expect("an address");
+    let connection = endpoint.connect().await.map_err(|error| Status::from_error(error.into()))?;
+    let (key, range_end) = (b"k/".to_vec(), b"k0".to_vec());
+    let create = rpc::WatchCreateRequest { key, range_end, ..Default::default() };
+    let mut watcher = watch(&connection, create).await?;
+    watcher.1.message().await?;
+    Ok(watcher)
+}
+
+async fn put_all(members: &[SocketAddr]) -> Duration {
+    let begun = Instant::now();
+    let mut writing = JoinSet::new();
+    for writer in 0..WRITERS {
+        let channel = line_to(members[writer % members.len()]);
+        writing.spawn(async move {
+            for time in 0..TIMES {
+                let key = format!("k/{writer}/{}", time % KEYS).into_bytes();
+                while put(&channel, key.clone(), vec![7; VALUE]).await.is_err() {}
+            }
+        });
+    }
+    writing.join_all().await;
+    begun.elapsed()
+}
