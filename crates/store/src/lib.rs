@@ -30,6 +30,7 @@ mod snapshot;
 mod span;
 mod store;
 mod txn;
+mod txn_reading;
 mod watch;
 
 pub use access::{Access, Asker, Change, ROOT, Rights, User};
@@ -50,4 +51,5 @@ pub use read::Reading;
 pub use snapshot::{DamagedSnapshot, Snapshot};
 pub use span::Span;
 pub use store::{At, Store};
+pub use txn_reading::TxnReading;
 pub use watch::{Forgotten, Replay, Watch, Watchers};

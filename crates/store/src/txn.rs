@@ -111,41 +111,14 @@ impl<'a> Revision<'a> {
     }
 }
 
-impl Store {
-    /// What a transaction finds that only reads.
-    pub fn read_txn(&self, txn: &Txn) -> Result<Done, Error> {
-        txn.check(self.limits.operations)?;
-        assert!(txn.is_read_only(), "a transaction that writes goes through the log");
-        let mut way = Vec::new();
-        find_way(self, txn, &mut way);
-        check_ranges(self, txn, &mut way.iter().copied())?;
-        Ok(self.run_reads(txn, &mut way.into_iter()))
-    }
-
-    fn run_reads(&self, txn: &Txn, way: &mut impl Iterator<Item = bool>) -> Done {
-        let succeeded = way.next().unwrap_or(false);
-        let mut replies = Vec::new();
-        for operation in taken(txn, succeeded) {
-            match operation {
-                Operation::Range(range) => {
-                    replies.push(Reply::Range(self.read(range, &[]).found()));
-                }
-                Operation::Txn(txn) => replies.push(Reply::Txn(self.run_reads(txn, way))),
-                Operation::Put(_) | Operation::Delete(_) => {}
-            }
-        }
-        Done { revision: self.revision, succeeded, replies }
-    }
-}
-
 /// What a transaction does, by whether what it compares holds.
-fn taken(txn: &Txn, succeeded: bool) -> &[Operation] {
+pub(crate) fn taken(txn: &Txn, succeeded: bool) -> &[Operation] {
     if succeeded { &txn.success } else { &txn.failure }
 }
 
 /// Whether what it compares holds, and of what it does then what is nested in it, in that order.
 /// All is compared with what was there before.
-fn find_way(store: &Store, txn: &Txn, way: &mut Vec<bool>) {
+pub(crate) fn find_way(store: &Store, txn: &Txn, way: &mut Vec<bool>) {
     let succeeded = txn.compare.iter().all(|compare| holds(store, compare));
     way.push(succeeded);
     for operation in taken(txn, succeeded) {
@@ -171,7 +144,7 @@ fn check_puts(store: &Store, txn: &Txn, way: &mut impl Iterator<Item = bool>) ->
 }
 
 /// Whether all reads on the way ask for what is known.
-fn check_ranges(
+pub(crate) fn check_ranges(
     store: &Store,
     txn: &Txn,
     way: &mut impl Iterator<Item = bool>,

@@ -93,7 +93,9 @@ fn questions(revision: i64) -> Vec<(&'static str, Question)> {
     let old = rpc::RangeRequest { revision: revision - 20, ..one.clone() };
     let names = rpc::RangeRequest { keys_only: true, ..all.clone() };
     let put = rpc::PutRequest { key: b"x".to_vec(), ..Default::default() };
-    let success = vec![op(Request::RequestRange(least.clone())), op(Request::RequestPut(put))];
+    let reads = vec![op(Request::RequestRange(least.clone()))];
+    let success = [&reads[..], &[op(Request::RequestPut(put))]].concat();
+    let txn = |success| Question::Txn(rpc::TxnRequest { success, ..Default::default() });
     let delete = rpc::DeleteRangeRequest { key: first, range_end: end, ..Default::default() };
     vec![
         ("nothing", Question::Nothing),
@@ -103,10 +105,8 @@ fn questions(revision: i64) -> Vec<(&'static str, Question)> {
         ("the names of all", Question::Range(names)),
         ("all", Question::Range(all)),
         ("their hash", Question::Hash),
-        (
-            "the one with the least value, in a transaction that writes",
-            Question::Txn(rpc::TxnRequest { success, ..Default::default() }),
-        ),
+        ("the one with the least value, in a transaction", txn(reads)),
+        ("the same in a transaction that writes", txn(success)),
         ("to delete all", Question::Delete(delete)),
     ]
 }

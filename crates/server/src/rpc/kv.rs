@@ -72,8 +72,9 @@ pub(crate) async fn transact(
             member.confirm().await?;
         }
         let may = |access: &Access, asker: &Asker| access.may_transact(asker, &txn);
-        let it = member.read(may, |store| store.read_txn(&txn))?;
-        return transacted(&member, it).await;
+        let reading = member.read(may, |store| store.reading_txn(txn.clone()))?;
+        let done = looking_at(reading.len(), move || reading.done()).await?;
+        return transacted(&member, done).await;
     }
     match member.answer(Command::Txn(txn)).await? {
         (_, Answer::Txn(it)) => transacted(&member, it).await,

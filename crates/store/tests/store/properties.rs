@@ -6,8 +6,8 @@ use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, any};
 use proptest::test_runner::{TestError, TestRunner};
 use tenure_store::{
-    At, Bytes, Claim, Event, Forgotten, Found, LeaseChange, Limits, Outcome, Range, Reading, Span,
-    Store, Watch,
+    Answer, At, Bytes, Claim, Command, Event, Forgotten, Found, LeaseChange, Limits, Outcome,
+    Range, Reading, Span, Store, Watch,
 };
 
 use crate::draw::Draw;
@@ -29,9 +29,17 @@ fn agree(bytes: &[u8], mistake: Option<Mistake>) -> Result<(), String> {
         let command = draw.command(at, store.revision());
         let before = model.now().clone();
         let (answer, did) = model.take(at, &command);
+        let read = match &command {
+            Command::Txn(txn) if txn.is_read_only() => Some(store.reading_txn(txn.clone())),
+            _ => None,
+        };
         let outcome = store.apply(at, command.clone());
         let told = || format!("{command:?} of {before:?}");
         same("the answer", &outcome.answer, &answer, told)?;
+        if let Some(read) = read {
+            let done = read.map(|read| Answer::Txn(read.done()));
+            same("what a transaction read", &done, &outcome.answer, told)?;
+        }
         same("the revision", &outcome.revision, &model.revision(), told)?;
         compare_outcome(&outcome, &did, told)?;
         compare_moves(&outcome, &model, &before, told)?;
