@@ -118,7 +118,7 @@ impl Range {
             kvs.truncate(limit.saturating_add(1));
         }
         if self.order != SortOrder::None || self.target != SortTarget::Key {
-            self.sort(&mut kvs);
+            self.sort(&mut kvs, limit);
         }
         found.more = limit > 0 && kvs.len() > limit;
         if limit > 0 {
@@ -132,7 +132,7 @@ impl Range {
 
     /// Sorts keys, those of equal rank by their names. With a limit only so many, and one more
     /// where there are more.
-    fn sort(&self, kvs: &mut Vec<Arc<KeyValue>>) {
+    fn sort(&self, kvs: &mut Vec<Arc<KeyValue>>, limit: usize) {
         let rank = |a: &KeyValue, b: &KeyValue| match self.target {
             SortTarget::Key => a.key.cmp(&b.key),
             SortTarget::Version => a.version.cmp(&b.version),
@@ -147,7 +147,6 @@ impl Range {
             };
             order.then_with(|| a.key.cmp(&b.key))
         };
-        let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
         if limit > 0 && limit < kvs.len() {
             kvs.select_nth_unstable_by(limit, compare);
             kvs.truncate(limit + 1);

@@ -1,7 +1,7 @@
 //! Keys: reading, writing, transactions.
 
 use hyper::body::Bytes;
-use tenure_store::{Access, Answer, Asker, Command, Done, Error, Reading};
+use tenure_store::{Access, Answer, Asker, Command, Done, Error};
 use tonic::Response;
 
 use crate::beside::looking_at;
@@ -25,11 +25,7 @@ pub(crate) async fn read(
     let range = range(asked);
     let may = |access: &Access, asker: &Asker| access.may_range(asker, &range);
     let reading = member.read(may, |store| store.reading(&range))?;
-    let weighed = |reading: Reading| {
-        let found = reading.found();
-        (found.weight(), found)
-    };
-    let (bytes, read) = looking_at(reading.len(), move || weighed(reading)).await?;
+    let (bytes, read) = looking_at(reading.len(), move || weighed(reading.found())).await?;
     let header = member.header(read.revision);
     member.budget.answer(bytes, move || rpc::RangeResponse { header, ..found(&read) }).await
 }
@@ -73,11 +69,11 @@ pub(crate) async fn transact(
         }
         let may = |access: &Access, asker: &Asker| access.may_transact(asker, &txn);
         let reading = member.read(may, |store| store.reading_txn(txn.clone()))?;
-        let done = looking_at(reading.len(), move || reading.done()).await?;
+        let done = looking_at(reading.len(), move || weighed(reading.done())).await?;
         return transacted(&member, done).await;
     }
     match member.answer(Command::Txn(txn)).await? {
-        (_, Answer::Txn(it)) => transacted(&member, it).await,
+        (_, Answer::Txn(it)) => transacted(&member, weighed(it)).await,
         other => unreachable!("a transaction is answered as one, not by {other:?}"),
     }
 }
@@ -89,9 +85,16 @@ fn is_serializable(asked: &rpc::TxnRequest) -> bool {
     all.all(|op| matches!(&op.request, Some(Request::RequestRange(range)) if range.serializable))
 }
 
-async fn transacted(member: &Caller, it: Done) -> Result<Response<Bytes>, Refusal> {
+/// With how many bytes it has, which takes as long as to look at all of it.
+fn weighed<T: Weighed>(it: T) -> (usize, T) {
+    (it.weight(), it)
+}
+
+async fn transacted(
+    member: &Caller,
+    (bytes, it): (usize, Done),
+) -> Result<Response<Bytes>, Refusal> {
     let header = member.header(it.revision);
-    let bytes = it.weight();
     member.budget.answer(bytes, move || rpc::TxnResponse { header, ..done(&it) }).await
 }
 

@@ -5,7 +5,7 @@ use std::fs;
 use futures_util::{Stream, stream};
 use sha2::{Digest, Sha256};
 use tenure_core::ProcessId;
-use tenure_store::{Range, Reading, Span};
+use tenure_store::{Access, Range, Reading, Span, Store};
 use tonic::Status;
 
 use crate::backup;
@@ -79,11 +79,9 @@ pub(crate) async fn hash(
     member: Caller,
     asked: rpc::HashKvRequest,
 ) -> Result<rpc::HashKvResponse, Refusal> {
-    member.may_all()?;
     let range = Range { revision: unsigned(asked.revision), ..Range::of(Span::all()) };
-    let (reading, compacted) =
-        member.look(|state| (state.store.reading(&range), state.store.compacted()));
-    let reading = reading?;
+    let read = |store: &Store| Ok((store.reading(&range)?, store.compacted()));
+    let (reading, compacted) = member.read(Access::may_all, read)?;
     let (revision, hash) = looking_at(reading.len(), move || hashed(reading)).await?;
     Ok(rpc::HashKvResponse {
         header: member.header(revision),
@@ -115,8 +113,7 @@ pub(crate) async fn snapshot(
     _: rpc::SnapshotRequest,
 ) -> Result<impl Stream<Item = Result<rpc::SnapshotResponse, Status>> + Send + 'static, Refusal> {
     member.confirm().await?;
-    member.may_all()?;
-    let store = member.look(|state| state.store.snapshot());
+    let store = member.read(Access::may_all, |store| Ok(store.snapshot()))?;
     let revision = store.revision();
     let bytes = beside(move || backup::written(&store)).await?;
     let header = member.header(revision);
