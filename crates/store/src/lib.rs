@@ -17,6 +17,8 @@ mod bytes;
 mod check;
 mod claim;
 mod command;
+#[cfg(feature = "snapshot")]
+mod encoded;
 mod error;
 mod history;
 mod kv;
@@ -39,6 +41,8 @@ pub use claim::{Claim, Share, claim_key, claim_of};
 pub use command::{
     Command, Compare, Delete, Enqueue, Expiry, Note, Operation, Put, Relation, Target, Txn,
 };
+#[cfg(feature = "snapshot")]
+pub use encoded::DamagedSnapshot;
 pub use error::{Code, Error};
 pub use history::Limits;
 pub use kv::{Event, KeyValue, Kind};
@@ -48,7 +52,7 @@ pub use queue::Queue;
 pub use range::{Found, Range, SortOrder, SortTarget};
 pub use read::Reading;
 #[cfg(feature = "serde")]
-pub use snapshot::{DamagedSnapshot, Snapshot};
+pub use snapshot::Snapshot;
 pub use span::Span;
 pub use store::{At, Store};
 pub use txn_reading::TxnReading;
