@@ -406,8 +406,11 @@ fn payload(said: &impl serde::Serialize) -> Payload {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use tenure_core::ProcessSet;
     use tenure_runtime::Failure;
+    use tokio::time::timeout;
 
     use super::*;
     use crate::backup::begin_with;
@@ -442,7 +445,8 @@ mod tests {
         let begun = begin_with(folder.path(), &owner(&config, &plan), b"\0tnstore\x01".to_vec());
         begun.expect("data of a member");
         let server = Server::start(&config).await.expect("a member");
-        let ended = server.run(std::future::pending()).await;
+        let ended = timeout(Duration::from_secs(20), server.run(std::future::pending())).await;
+        let ended = ended.expect("it ends");
         let Err(ServeError::Failure(Failure::Refused(why))) = ended else { panic!("{ended:?}") };
         assert_eq!(why, "the snapshot up to entry 1 is of another build of tenure");
     }
