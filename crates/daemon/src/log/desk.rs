@@ -92,6 +92,8 @@ pub(super) struct Desk {
     leader: watch::Sender<Option<Term>>,
     standing: watch::Sender<Standing>,
     is_over: bool,
+    /// What was committed that this build cannot read.
+    refused: Option<String>,
     /// Who is to ask the next leader, as soon as somebody else stands for election.
     sent_on: Vec<oneshot::Sender<Answer>>,
 }
@@ -107,6 +109,7 @@ impl Desk {
             leader: watch::Sender::new(None),
             standing: watch::Sender::new(Standing::default()),
             is_over: false,
+            refused: None,
             sent_on: Vec::new(),
         }
     }
@@ -147,15 +150,23 @@ impl Desk {
 
     /// What the log has at an index is done.
     fn apply(&mut self, index: u64, entry: &Entry) {
-        self.standing.send_modify(|standing| standing.committed = index);
-        let Content::Payload(payload) = &entry.content else { return };
-        let Some(change) = Change::of(payload) else { return };
-        let outcome = self.machine.apply(change);
-        if self.waiting.is_empty() {
-            self.outcomes.clear();
-        } else {
-            self.outcomes.push_back((index, outcome));
+        if let Content::Payload(payload) = &entry.content {
+            let Some(change) = Change::of(payload) else {
+                return self.refuse(format!("entry {index} of the log"));
+            };
+            let outcome = self.machine.apply(change);
+            if self.waiting.is_empty() {
+                self.outcomes.clear();
+            } else {
+                self.outcomes.push_back((index, outcome));
+            }
         }
+        self.standing.send_modify(|standing| standing.committed = index);
+    }
+
+    /// What all members have and this one cannot read: without it, it would be another state.
+    fn refuse(&mut self, what: String) {
+        self.refused = Some(what + " is of another build of tenure");
     }
 
     /// What came of the entry at an index, for which somebody here has waited.
@@ -178,7 +189,10 @@ impl Desk {
 
     /// The state is that of a snapshot.
     fn restore(&mut self, index: u64, state: &Payload) {
-        self.machine = Machine::of(state).expect("a log has snapshots of its own members only");
+        let Some(machine) = Machine::of(state) else {
+            return self.refuse(format!("the snapshot up to entry {index}"));
+        };
+        self.machine = machine;
         self.outcomes.clear();
         self.standing.send_modify(|standing| standing.restore(index));
     }
@@ -216,6 +230,9 @@ impl<P: Protocol<Command = Command, Event = Event>> Local<P> for Desk {
     }
 
     fn told(&mut self, event: Event) -> Option<Command> {
+        if self.refused.is_some() {
+            return None;
+        }
         match event {
             Event::Leading { term } => self.follows(term, Some(self.me)),
             Event::Following { term, leader } => self.follows(term, leader),
@@ -258,6 +275,10 @@ impl<P: Protocol<Command = Command, Event = Event>> Local<P> for Desk {
         self.is_over
     }
 
+    fn refuses(&self) -> Option<&str> {
+        self.refused.as_deref()
+    }
+
     fn leader(&self) -> Option<Term> {
         *self.leader.borrow()
     }
@@ -268,5 +289,46 @@ impl<P: Protocol<Command = Command, Event = Event>> Local<P> for Desk {
 
     fn leads_on_until_relieved(&self) -> bool {
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tenure_algorithms::agreement::raft_log::RaftLog;
+    use tenure_core::ProcessSet;
+    use tenure_core::service::log::Members;
+
+    use super::*;
+
+    fn desk_told(events: impl IntoIterator<Item = Event>) -> Desk {
+        let mut desk = Desk::new(ProcessId(0));
+        for event in events {
+            Local::<RaftLog>::told(&mut desk, event);
+        }
+        desk
+    }
+
+    fn refusal(desk: &Desk) -> Option<&str> {
+        Local::<RaftLog>::refuses(desk)
+    }
+
+    #[test]
+    fn what_another_build_appended_is_refused_and_so_is_all_behind_it() {
+        let desk =
+            desk_told((1..).zip(["add-1.1", "multiply-1.2", "add-1.3"]).map(|(index, word)| {
+                let content = Content::Payload(Payload::new(word.as_bytes()));
+                Event::Committed { index, entry: Entry { term: 1, content } }
+            }));
+        assert_eq!(refusal(&desk), Some("entry 2 of the log is of another build of tenure"));
+        assert_eq!((desk.machine.counter(), desk.standing.borrow().committed), (1, 1));
+    }
+
+    #[test]
+    fn a_snapshot_of_another_build_is_refused() {
+        let state = Payload::new(*b"42");
+        let members = Box::new(Members::of(ProcessSet::first(1)));
+        let desk = desk_told([Event::Restored { index: 9, term: 1, members, state }]);
+        let why = "the snapshot up to entry 9 is of another build of tenure";
+        assert_eq!(refusal(&desk), Some(why));
     }
 }
