@@ -19,6 +19,7 @@ const HOUSE: &[(&str, &[&str])] = &[
         &["tenure-core", "tenure-trace", "tenure-algorithms", "tenure-runtime", "tenure-web"],
     ),
     ("tenure-web", &[]),
+    ("tenure-ports", &[]),
     ("tenure-lab", &["tenure-core", "tenure-trace", "tenure-sim", "tenure-web"]),
     (
         "tenure-instances",
@@ -50,7 +51,6 @@ const HOUSE: &[(&str, &[&str])] = &[
     ),
     ("tenure-claims", &[]),
     ("tenure-browser", &[]),
-    ("tenure-ports", &[]),
     ("tenure", EVERYTHING),
     // The store only for a feature that the service asks of it.
     ("tenure-textbook", &["tenure", "tenure-store"]),
@@ -69,6 +69,7 @@ const EVERYTHING: &[&str] = &[
     "tenure-runtime",
     "tenure-daemon",
     "tenure-web",
+    "tenure-ports",
     "tenure-lab",
     "tenure-instances",
     "tenure-lessons",

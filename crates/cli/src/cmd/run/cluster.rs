@@ -12,12 +12,12 @@ use tenure_daemon::{
     Channel, Config, Detector, Log, Report, Store, Trace, VERSION, Work, make_keys,
     private_key_file, public_keys_file,
 };
+use tenure_ports::Ports;
 use tenure_trace::Kind;
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::member::{Files, Heard, Known, Life, Member, What};
 use super::plan::Plan;
-use super::ports::Ports;
 use super::record::Diary;
 use super::schedule::Target;
 use super::wires::Wires;

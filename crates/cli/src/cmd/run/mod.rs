@@ -8,7 +8,6 @@ mod log;
 mod member;
 mod options;
 mod plan;
-mod ports;
 mod progress;
 mod pulse;
 mod record;

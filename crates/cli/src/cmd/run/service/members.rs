@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process};
 use tenure_core::ProcessId;
+use tenure_ports::Ports;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 use tokio::sync::mpsc::UnboundedSender;
@@ -17,7 +18,6 @@ use tokio::time::timeout;
 
 use super::plan::Does;
 use crate::cmd::failure::Failure;
-use crate::cmd::run::ports::Ports;
 use crate::cmd::run::schedule::Target;
 use crate::cmd::run::wires::Wires;
 
