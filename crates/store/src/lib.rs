@@ -32,7 +32,6 @@ mod snapshot;
 mod span;
 mod store;
 mod txn;
-mod txn_reading;
 mod watch;
 
 pub use access::{Access, Asker, Change, ROOT, Rights, User};
@@ -55,5 +54,4 @@ pub use read::Reading;
 pub use snapshot::Snapshot;
 pub use span::Span;
 pub use store::{At, Store};
-pub use txn_reading::TxnReading;
 pub use watch::{Forgotten, Replay, Watch, Watchers};

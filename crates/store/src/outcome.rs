@@ -8,6 +8,7 @@ use crate::error::Error;
 use crate::kv::{Event, KeyValue};
 use crate::lease::LeaseId;
 use crate::range::Found;
+use crate::read::Reading;
 
 /// What came of a command: the answer to whoever asked, and what others are to be told at once.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -52,14 +53,13 @@ pub enum LeaseChange {
 
 /// What whoever asked is told.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Answer {
     /// It was written.
     Put(Written),
     /// So many were deleted.
     Delete(Deleted),
     /// What the transaction did.
-    Txn(Done),
+    Txn(Done<Reading>),
     /// What was before is forgotten.
     Compacted,
     /// The lease begins.
@@ -91,7 +91,6 @@ pub enum Answer {
 
 /// What a write did.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Written {
     /// Its revision.
     pub revision: u64,
@@ -101,7 +100,6 @@ pub struct Written {
 
 /// What a deletion did.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Deleted {
     /// The revision of the store after it: a new one only if something was written so far.
     pub revision: u64,
@@ -111,28 +109,56 @@ pub struct Deleted {
     pub prev: Vec<Arc<KeyValue>>,
 }
 
-/// What a transaction did.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Done {
+/// What a transaction did. What it read comes as a [`Reading`] first, of which [`Done::found`] makes
+/// what is answered.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Done<R = Found> {
     /// The revision of the store after it.
     pub revision: u64,
     /// Whether everything that it compared held.
     pub succeeded: bool,
     /// What each of its operations did.
-    pub replies: Vec<Reply>,
+    pub replies: Vec<Reply<R>>,
 }
 
 /// What one operation of a transaction did.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum Reply {
+pub enum Reply<R = Found> {
     /// What was read.
-    Range(Found),
+    Range(R),
     /// What was written.
     Put(Written),
     /// What was deleted.
     Delete(Deleted),
     /// What another transaction did.
-    Txn(Done),
+    Txn(Done<R>),
+}
+
+impl Done<Reading> {
+    /// How many keys and changes have to be looked at.
+    pub fn len(&self) -> usize {
+        let len = |reply: &Reply<Reading>| match reply {
+            Reply::Range(reading) => reading.len(),
+            Reply::Txn(done) => done.len(),
+            Reply::Put(_) | Reply::Delete(_) => 0,
+        };
+        self.replies.iter().map(len).sum()
+    }
+
+    /// Whether there is nothing to be looked at.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// What is answered.
+    pub fn found(self) -> Done {
+        let found = |reply| match reply {
+            Reply::Range(reading) => Reply::Range(Reading::found(reading)),
+            Reply::Put(written) => Reply::Put(written),
+            Reply::Delete(deleted) => Reply::Delete(deleted),
+            Reply::Txn(done) => Reply::Txn(done.found()),
+        };
+        let Done { revision, succeeded, replies } = self;
+        Done { revision, succeeded, replies: replies.into_iter().map(found).collect() }
+    }
 }

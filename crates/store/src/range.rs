@@ -66,7 +66,6 @@ pub enum SortTarget {
 
 /// What was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Found {
     /// The revision of the store then: that of the header, and not the one that was asked for.
     pub revision: u64,

@@ -13,7 +13,7 @@ use crate::store::Store;
 
 /// What there was when keys were read. What is answered is made of it beside the store, which
 /// others may write meanwhile: it may have to be sorted, or changes be taken back.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Reading {
     range: Range,
     /// The revision of the store.

@@ -9,6 +9,7 @@ use crate::kv::{Event, KeyValue, Kind};
 use crate::outcome::{Deleted, Done, Reply, Written};
 use crate::queue::Moves;
 use crate::range::Range;
+use crate::read::Reading;
 use crate::store::Store;
 
 /// A revision that is being made.
@@ -86,7 +87,7 @@ impl<'a> Revision<'a> {
         self.note(Event { kind: Kind::Delete, kv, prev: Some(was.clone()) });
     }
 
-    pub(crate) fn txn(&mut self, txn: &Txn) -> Result<Done, Error> {
+    pub(crate) fn txn(&mut self, txn: &Txn) -> Result<Done<Reading>, Error> {
         let mut way = Vec::new();
         find_way(self.store, txn, &mut way);
         check_puts(self.store, txn, &mut way.iter().copied())?;
@@ -94,20 +95,46 @@ impl<'a> Revision<'a> {
         Ok(self.run(txn, &mut way.into_iter()))
     }
 
-    fn run(&mut self, txn: &Txn, way: &mut impl Iterator<Item = bool>) -> Done {
+    fn run(&mut self, txn: &Txn, way: &mut impl Iterator<Item = bool>) -> Done<Reading> {
         let succeeded = way.next().unwrap_or(false);
         let mut replies = Vec::new();
         for operation in taken(txn, succeeded) {
             replies.push(match operation {
-                Operation::Range(range) => {
-                    Reply::Range(self.store.read(range, &self.events).found())
-                }
+                Operation::Range(range) => Reply::Range(self.store.read(range, &self.events)),
                 Operation::Put(put) => Reply::Put(self.put(put)),
                 Operation::Delete(delete) => Reply::Delete(self.delete(delete)),
                 Operation::Txn(txn) => Reply::Txn(self.run(txn, way)),
             });
         }
         Done { revision: self.now(), succeeded, replies }
+    }
+}
+
+impl Store {
+    /// Has a transaction read that only reads, as far as the store is needed for it.
+    ///
+    /// # Panics
+    ///
+    /// If it writes something.
+    pub fn reading_txn(&self, txn: &Txn) -> Result<Done<Reading>, Error> {
+        txn.check(self.limits.operations)?;
+        let mut way = Vec::new();
+        find_way(self, txn, &mut way);
+        check_ranges(self, txn, &mut way.iter().copied())?;
+        Ok(self.run(txn, &mut way.into_iter()))
+    }
+
+    fn run(&self, txn: &Txn, way: &mut impl Iterator<Item = bool>) -> Done<Reading> {
+        let succeeded = way.next().unwrap_or(false);
+        let reply = |operation: &Operation| match operation {
+            Operation::Range(range) => Reply::Range(self.read(range, &[])),
+            Operation::Txn(txn) => Reply::Txn(self.run(txn, way)),
+            Operation::Put(_) | Operation::Delete(_) => {
+                panic!("a transaction that writes goes through the log")
+            }
+        };
+        let replies = taken(txn, succeeded).iter().map(reply).collect();
+        Done { revision: self.revision, succeeded, replies }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Keys: reading, writing, transactions.
 
 use hyper::body::Bytes;
-use tenure_store::{Access, Answer, Asker, Command, Done, Error};
+use tenure_store::{Access, Answer, Asker, Command, Done, Error, Reading};
 use tonic::Response;
 
 use crate::beside::looking_at;
@@ -68,12 +68,11 @@ pub(crate) async fn transact(
             member.confirm().await?;
         }
         let may = |access: &Access, asker: &Asker| access.may_transact(asker, &txn);
-        let reading = member.read(may, |store| store.reading_txn(txn.clone()))?;
-        let done = looking_at(reading.len(), move || weighed(reading.done())).await?;
-        return transacted(&member, done).await;
+        let reading = member.read(may, |store| store.reading_txn(&txn))?;
+        return transacted(&member, reading).await;
     }
     match member.answer(Command::Txn(txn)).await? {
-        (_, Answer::Txn(it)) => transacted(&member, weighed(it)).await,
+        (_, Answer::Txn(it)) => transacted(&member, it).await,
         other => unreachable!("a transaction is answered as one, not by {other:?}"),
     }
 }
@@ -90,10 +89,8 @@ fn weighed<T: Weighed>(it: T) -> (usize, T) {
     (it.weight(), it)
 }
 
-async fn transacted(
-    member: &Caller,
-    (bytes, it): (usize, Done),
-) -> Result<Response<Bytes>, Refusal> {
+async fn transacted(member: &Caller, read: Done<Reading>) -> Result<Response<Bytes>, Refusal> {
+    let (bytes, it) = looking_at(read.len(), move || weighed(read.found())).await?;
     let header = member.header(it.revision);
     member.budget.answer(bytes, move || rpc::TxnResponse { header, ..done(&it) }).await
 }

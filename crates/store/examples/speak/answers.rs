@@ -83,7 +83,7 @@ pub(crate) fn of(answer: &Answer) -> Value {
             object([("prev_kv", put.prev.as_ref().map_or(Value::Null, |kv| key_value(kv)))])
         }
         Answer::Delete(delete) => deleted(delete),
-        Answer::Txn(txn) => done(txn),
+        Answer::Txn(txn) => done(&txn.clone().found()),
         Answer::Granted { lease, ttl } => object([("ID", number(*lease)), ("TTL", number(*ttl))]),
         _ => object([]),
     }

@@ -73,6 +73,24 @@ pub(crate) struct Did {
     pub(crate) leases: Vec<LeaseChange>,
 }
 
+/// What somebody is told in the end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Told {
+    /// What a transaction did.
+    Done(Done),
+    /// All else.
+    Answer(Answer),
+}
+
+impl Told {
+    pub(crate) fn of(answer: Answer) -> Told {
+        match answer {
+            Answer::Txn(read) => Told::Done(read.found()),
+            answer => Told::Answer(answer),
+        }
+    }
+}
+
 impl Model {
     pub(crate) fn new(mistake: Option<Mistake>) -> Self {
         Model {
@@ -97,9 +115,12 @@ impl Model {
         self.mistake == Some(mistake)
     }
 
-    pub(crate) fn take(&mut self, at: At, command: &Command) -> (Result<Answer, Error>, Did) {
+    pub(crate) fn take(&mut self, at: At, command: &Command) -> (Result<Told, Error>, Did) {
         let mut step = Step { keys: self.now().clone(), did: Did::default(), revises: false };
-        let answer = self.answer(at, command, &mut step);
+        let answer = match command {
+            Command::Txn(txn) => self.transact(txn, &mut step).map(Told::Done),
+            command => self.answer(at, command, &mut step).map(Told::Answer),
+        };
         let Step { keys, did, revises } = step;
         if revises || !did.changes.is_empty() {
             self.states.push(keys);
@@ -121,12 +142,6 @@ impl Model {
                 has_key(&delete.span)?;
                 Ok(Answer::Delete(self.delete(delete, step)))
             }
-            Command::Txn(txn) => {
-                check_txn(txn)?;
-                self.check_way(txn, &step.keys.clone(), step)?;
-                let before = step.keys.clone();
-                Ok(Answer::Txn(self.txn(txn, &before, step)))
-            }
             Command::Compact { revision } if *revision <= self.compacted => Err(Error::Compacted),
             Command::Compact { revision } if *revision > self.revision() => {
                 Err(Error::FutureRevision)
@@ -147,6 +162,7 @@ impl Model {
                 step.did.leases.push(LeaseChange::Left { lease, seconds: ttl });
                 Ok(Answer::Granted { lease, ttl })
             }
+            Command::Txn(txn) => unreachable!("{txn:?} is taken by `transact`"),
             Command::Access(change) => unreachable!("{change:?} is not drawn: see `access`"),
             Command::Revoke { lease } => match self.end(*lease, step) {
                 true => Ok(Answer::Revoked),
@@ -312,6 +328,13 @@ impl Model {
             }
         }
         Ok(())
+    }
+
+    fn transact(&mut self, txn: &Txn, step: &mut Step) -> Result<Done, Error> {
+        check_txn(txn)?;
+        let before = step.keys.clone();
+        self.check_way(txn, &before, step)?;
+        Ok(self.txn(txn, &before, step))
     }
 
     fn txn(&mut self, txn: &Txn, before: &Keys, step: &mut Step) -> Done {

@@ -11,7 +11,7 @@ use tenure_store::{
 };
 
 use crate::draw::Draw;
-use crate::model::{Change, Did, Keys, Mistake, Model, claims};
+use crate::model::{Change, Did, Keys, Mistake, Model, Told, claims};
 
 fn limits() -> Limits {
     Limits { operations: 6, ..Limits::default() }
@@ -30,16 +30,15 @@ fn agree(bytes: &[u8], mistake: Option<Mistake>) -> Result<(), String> {
         let before = model.now().clone();
         let (answer, did) = model.take(at, &command);
         let read = match &command {
-            Command::Txn(txn) if txn.is_read_only() => Some(store.reading_txn(txn.clone())),
+            Command::Txn(txn) if txn.is_read_only() => Some(store.reading_txn(txn)),
             _ => None,
         };
         let outcome = store.apply(at, command.clone());
         let told = || format!("{command:?} of {before:?}");
-        same("the answer", &outcome.answer, &answer, told)?;
         if let Some(read) = read {
-            let done = read.map(|read| Answer::Txn(read.done()));
-            same("what a transaction read", &done, &outcome.answer, told)?;
+            same("what a transaction read", &read.map(Answer::Txn), &outcome.answer, told)?;
         }
+        same("the answer", &outcome.answer.clone().map(Told::of), &answer, told)?;
         same("the revision", &outcome.revision, &model.revision(), told)?;
         compare_outcome(&outcome, &did, told)?;
         compare_moves(&outcome, &model, &before, told)?;
