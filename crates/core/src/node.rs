@@ -180,6 +180,13 @@ impl<P: Protocol, E: Environment> Node<P, E> {
         self.written.as_ref()
     }
 
+    /// What may be written in the place of all that was saved so far; nothing while
+    /// [`Node::rewrite`] goes on. Changes that come then are changes to that whole as well, and may
+    /// leave out what only it says.
+    pub fn replacement(&self) -> Option<&P::Stable> {
+        self.written.as_ref().filter(|_| self.rewriting.is_none())
+    }
+
     /// Where choices and clocks come from.
     pub fn environment(&mut self) -> &mut E {
         &mut self.batch.environment
@@ -576,8 +583,10 @@ mod tests {
         assert_eq!(saving.change(), &(0, 3, vec![4]));
         node.saved(saving);
         assert_eq!(node.written(), Some(&(0, 0, vec![1, 2, 3, 4])));
+        assert_eq!(node.replacement(), None, "the other whole is to replace what there is");
         node.rewritten();
         assert_eq!(node.written(), Some(&(1, 1, vec![2, 3, 4])));
+        assert_eq!(node.replacement(), node.written());
         assert!(!node.is_long());
     }
 

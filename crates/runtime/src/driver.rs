@@ -539,7 +539,7 @@ where
     /// where there is more than need be.
     fn save(&mut self) -> Result<(), Failure> {
         if let Some(saving) = self.node.save() {
-            self.outlet.write(&saving, self.node.written())?;
+            self.outlet.write(&saving, self.node.replacement())?;
             self.saving = Some(saving);
             let is_long = self.outlet.disk.is_long() || self.node.is_long();
             if let Some(whole) = is_long.then(|| self.node.rewrite()).flatten() {

@@ -146,8 +146,9 @@ where
         Ok(())
     }
 
-    /// Begins to write a change, or the whole where that is hardly longer: a snapshot that is a
-    /// change takes the place of the state file, and is not written behind it first.
+    /// Begins to write a change, or the whole where that may take the place of all and is hardly
+    /// longer: a snapshot that is a change becomes the state file, and is not written behind it
+    /// first.
     pub(crate) fn write(
         &mut self,
         saving: &Saving<P::Stable>,

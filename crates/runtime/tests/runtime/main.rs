@@ -7,6 +7,7 @@ mod bytes;
 mod handles;
 mod named;
 mod node;
+mod rewriting;
 mod saving;
 mod store;
 mod telling;

@@ -88,8 +88,10 @@ impl Stable {
         let Stable { term, voted_for, snapshot, head, log } = change;
         (self.term, self.voted_for) = (term, voted_for);
         self.snapshot = snapshot.or(self.snapshot.take());
-        // A change that was made before the head was dropped says where that was then.
-        if head.index > self.head.index {
+        // A change that was made before the head was dropped says where that was then. Nothing is
+        // dropped that no snapshot stands for, whatever a disk says.
+        let stands = self.snapshot.as_ref().map_or(0, |snapshot| snapshot.last.index);
+        if head.index > self.head.index && head.index <= stands {
             self.head = head;
             self.log.drop_to(head);
         }

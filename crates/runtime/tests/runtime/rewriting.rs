@@ -1,0 +1,216 @@
+//! What is saved while the whole is written beside it.
+
+use std::fs;
+use std::path::Path;
+use std::sync::{Condvar, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize, Serializer};
+use tempfile::TempDir;
+use tenure_core::service::replication::{Command, Event};
+use tenure_core::{Effects, Group, ProcessId, Protocol, Term};
+use tenure_runtime::{Recorder, Store};
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::time::timeout;
+
+use crate::{start_alone, store_alone};
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+const TERM: Term = Term { number: 1, leader: ProcessId(0) };
+
+/// Whether the thread that writes the whole may go on.
+static GATE: (Mutex<bool>, Condvar) = (Mutex::new(false), Condvar::new());
+
+fn pass_the_gate() {
+    if thread::current().name() == Some("tenure-rewrite") {
+        let is_shut = |open: &mut bool| !*open;
+        drop(GATE.1.wait_while(GATE.0.lock().unwrap(), is_shut).unwrap());
+    }
+}
+
+fn open_the_gate() {
+    *GATE.0.lock().unwrap() = true;
+    GATE.1.notify_all();
+}
+
+/// A list of bytes; a sum stands for its head, from some moment on, which need not be saved. Asked
+/// to write 0 it lets the sum stand for all but the last, and any other number adds as many bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Sums {
+    sum: Sum,
+    list: Vec<Vec<u8>>,
+}
+
+/// So many elements, with so many bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+struct Sum {
+    count: u64,
+    bytes: u64,
+}
+
+/// What is saved, or a change to it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+struct Saved {
+    #[serde(serialize_with = "at_the_gate")]
+    head: u64,
+    /// Of a change: if it is another.
+    sum: Option<Sum>,
+    /// Where the list begins, which a change says from some place on.
+    from: u64,
+    list: Vec<Vec<u8>>,
+}
+
+fn at_the_gate<S: Serializer>(head: &u64, to: S) -> Result<S::Ok, S::Error> {
+    pass_the_gate();
+    head.serialize(to)
+}
+
+impl Saved {
+    fn end(&self) -> u64 {
+        self.from + self.list.len() as u64
+    }
+
+    /// What all that there ever was comes to, as far as it is known.
+    fn total(&self) -> Sum {
+        let Sum { count, bytes } = self.sum.unwrap_or_default();
+        Sum { count: count + self.list.len() as u64, bytes: bytes + bytes_of(&self.list) }
+    }
+}
+
+fn bytes_of(list: &[Vec<u8>]) -> u64 {
+    list.iter().map(Vec::len).sum::<usize>() as u64
+}
+
+impl Sums {
+    fn change(&self, saved: &Saved) -> Option<Saved> {
+        let Saved { list, .. } = self.stable();
+        let from = saved.end();
+        let list = list[usize::try_from(from - self.sum.count).unwrap()..].to_vec();
+        let sum = Some(self.sum).filter(|sum| saved.sum != Some(*sum));
+        let is_same = self.sum.count == saved.head && sum.is_none() && list.is_empty();
+        (!is_same).then_some(Saved { head: self.sum.count, sum, from, list })
+    }
+}
+
+impl Protocol for Sums {
+    type Config = ();
+    type Command = Command;
+    type Event = Event;
+    type Message = ();
+    type Timer = ();
+    type Stable = Saved;
+
+    fn boot(_: Group, (): &(), saved: Option<Saved>, _: &mut impl Effects<Self>) -> Self {
+        let saved = saved.map(|saved| (saved.sum.unwrap_or_default(), saved.list));
+        let (sum, list) = saved.unwrap_or_default();
+        Sums { sum, list }
+    }
+
+    fn stable(&self) -> Saved {
+        let Sums { sum, list } = self.clone();
+        Saved { head: sum.count, sum: Some(sum), from: sum.count, list }
+    }
+
+    fn unsaved(&self, saved: &Saved) -> Option<Saved> {
+        self.change(saved)
+    }
+
+    const DEFERS: bool = true;
+
+    fn urgent(&self, saved: &Saved) -> Option<Saved> {
+        let change = self.change(saved)?;
+        let urgent = Saved { head: saved.head, sum: None, ..change };
+        (!urgent.list.is_empty()).then_some(urgent)
+    }
+
+    fn amend(saved: &mut Saved, change: Saved) {
+        saved.sum = change.sum.or(saved.sum);
+        saved.list.truncate(usize::try_from(change.from - saved.from).unwrap());
+        saved.list.extend(change.list);
+        let cut = change.head.saturating_sub(saved.head);
+        saved.list.drain(..usize::try_from(cut).unwrap());
+        (saved.head, saved.from) = (saved.head + cut, saved.from + cut);
+    }
+
+    fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
+        let Command::Write { value } = command;
+        if value == 0 {
+            let cut: Vec<_> = self.list.drain(..self.list.len() - 1).collect();
+            self.sum.count += cut.len() as u64;
+            self.sum.bytes += bytes_of(&cut);
+        } else {
+            self.list.push(vec![7; usize::try_from(value).unwrap()]);
+        }
+        let Sum { count: place, bytes: value } = self.stable().total();
+        fx.emit(Event::Acknowledged { term: TERM, place, value });
+    }
+
+    fn on_message(&mut self, _: ProcessId, (): (), _: &mut impl Effects<Self>) {}
+}
+
+fn open(directory: &Path) -> Store {
+    store_alone(directory, "sums 1")
+}
+
+/// What a crash at this moment would leave.
+fn after_a_crash(directory: &Path) -> Sum {
+    let copy = TempDir::new().unwrap();
+    for entry in fs::read_dir(directory).unwrap() {
+        let entry = entry.unwrap();
+        let _ = fs::copy(entry.path(), copy.path().join(entry.file_name()));
+    }
+    let store = open(copy.path());
+    let mut saved: Saved = postcard::from_bytes(store.state().unwrap()).unwrap();
+    for change in store.changes() {
+        Sums::amend(&mut saved, postcard::from_bytes(change).unwrap());
+    }
+    saved.total()
+}
+
+async fn next(told: &mut UnboundedReceiver<Event>) -> Sum {
+    match timeout(PATIENCE, told.recv()).await.expect("in time").expect("a node that runs") {
+        Event::Acknowledged { place: count, value: bytes, .. } => Sum { count, bytes },
+        other => panic!("{other:?} is not told"),
+    }
+}
+
+/// A change as large as the whole is written in its place, but not in that of a newer whole, to
+/// which all changes behind it are made as well.
+#[tokio::test]
+async fn a_large_change_while_the_whole_is_written_takes_nothing_away() {
+    let directory = TempDir::new().unwrap();
+    let path = directory.path();
+    let (asks, mut told, running) = start_alone::<Sums>(open(path), Recorder::none());
+    let mut write = async |value| {
+        asks.send(Command::Write { value }).unwrap();
+        let sum = next(&mut told).await;
+        // What is cut need not be saved, and nobody was told of more.
+        assert_eq!(after_a_crash(path), sum, "after {value} bytes");
+        sum
+    };
+    for value in [100, 200, 300, 0, 1] {
+        write(value).await;
+    }
+    // The sum is on its way to the disk, and stays there until the gate is opened, which is for
+    // whoever waits for that.
+    let opened = tokio::spawn(async {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        open_the_gate();
+    });
+    for value in [100_000, 2] {
+        write(value).await;
+    }
+    opened.await.unwrap();
+    for value in 3..40 {
+        write(value).await;
+    }
+    while path.join("state.next").exists() {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    let sum = write(50).await;
+    drop(asks);
+    running.task.await.unwrap().unwrap();
+    assert_eq!(after_a_crash(path), sum);
+}
