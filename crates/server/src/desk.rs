@@ -17,7 +17,7 @@ use tracing::info;
 use crate::errand::{Change, Errand, Return, Undone, What, Written};
 use crate::image;
 use crate::length::Length;
-use crate::relayed::{Command, Event, Relayed};
+use crate::relayed::{Command, Event, Relayed, Ticket};
 use crate::state::{Shared, Standing, State};
 
 /// What a task of this member asks.
@@ -72,7 +72,7 @@ enum Asker {
     /// A task of this member.
     Task(oneshot::Sender<Return>),
     /// Another member, which knows it by its own number.
-    Member(ProcessId, u64),
+    Member(ProcessId, Ticket),
 }
 
 /// The local side of a member's log.
@@ -170,7 +170,10 @@ impl Desk {
         let leads_elsewhere =
             self.shared.standing.borrow().leader.is_some_and(|leader| leader != self.me.index());
         let command = match leads_elsewhere {
-            true => Command::Ask { ticket, question: payload(&errand) },
+            true => {
+                let ticket = Ticket { session: self.session, number: ticket };
+                Command::Ask { ticket, question: payload(&errand) }
+            }
             false => Command::Log(self.asked(ticket, &errand)),
         };
         self.waiting.insert(ticket, (errand, asker));
@@ -350,13 +353,13 @@ impl Local<Relayed> for Desk {
             }
             Event::Answered { ticket, answer } => {
                 let answer = postcard::from_bytes(answer.bytes());
-                self.learn(ticket, answer.unwrap_or(Return::Undone(Undone::Unknown)))
+                self.learn(ticket.number, answer.unwrap_or(Return::Undone(Undone::Unknown)))
             }
             Event::Unanswered { ticket, sent: true } => {
-                self.learn(ticket, Return::Undone(Undone::Unknown))
+                self.learn(ticket.number, Return::Undone(Undone::Unknown))
             }
             Event::Unanswered { ticket, sent: false } => {
-                self.learn(ticket, Return::Undone(Undone::Declined(Reason::NotLeading)))
+                self.learn(ticket.number, Return::Undone(Undone::Declined(Reason::NotLeading)))
             }
         }
     }

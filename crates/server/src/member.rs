@@ -281,7 +281,7 @@ impl Member {
     pub(crate) async fn left(&self, lease: LeaseId) -> Result<Option<u64>, Refusal> {
         match self.know(Errand::Left(lease)).await? {
             Return::Left(left) => Ok(left),
-            other => unreachable!("the leader says what is left, not {other:?}"),
+            _ => Err(Refusal::LEADER_FAILED),
         }
     }
 
@@ -342,7 +342,7 @@ impl Member {
         let deadline = self.deadline();
         while tokio::time::Instant::now() < deadline {
             let Return::Renewed { term, renewal } = self.know(Errand::Renew(lease)).await? else {
-                unreachable!("the leader says what comes of a renewal")
+                return Err(Refusal::LEADER_FAILED);
             };
             match renewal {
                 Renewal::Renewed(ttl) => return Ok(Some(ttl)),

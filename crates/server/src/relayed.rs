@@ -21,7 +21,17 @@ pub(crate) struct Relayed {
     leader: Option<ProcessId>,
     me: ProcessId,
     /// Whom we asked what.
-    asked: BTreeMap<u64, ProcessId>,
+    asked: BTreeMap<Ticket, ProcessId>,
+}
+
+/// By what a question is known, and its answer: no two of a process have the same, in whatever
+/// life. Who asked may have crashed by the time of the answer, and ask something else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub(crate) struct Ticket {
+    /// The session of who asks.
+    pub(crate) session: u64,
+    /// Its number in that.
+    pub(crate) number: u64,
 }
 
 /// What the local user may ask.
@@ -30,9 +40,9 @@ pub(crate) enum Command {
     /// Something of the log.
     Log(log::Command),
     /// Something of the leader, if that is another.
-    Ask { ticket: u64, question: Payload },
+    Ask { ticket: Ticket, question: Payload },
     /// To answer a question of another process.
-    Answer { to: ProcessId, ticket: u64, answer: Payload },
+    Answer { to: ProcessId, ticket: Ticket, answer: Payload },
 }
 
 /// What the local user is told.
@@ -41,11 +51,11 @@ pub(crate) enum Event {
     /// Something by the log.
     Log(log::Event),
     /// Another process asks.
-    Asked { by: ProcessId, ticket: u64, question: Payload },
+    Asked { by: ProcessId, ticket: Ticket, question: Payload },
     /// The leader has answered.
-    Answered { ticket: u64, answer: Payload },
+    Answered { ticket: Ticket, answer: Payload },
     /// Nobody will answer. What was not sent has had no effect.
-    Unanswered { ticket: u64, sent: bool },
+    Unanswered { ticket: Ticket, sent: bool },
 }
 
 /// What processes send each other.
@@ -54,9 +64,9 @@ pub(crate) enum Message {
     /// Something of the log.
     Log(raft_log::Message),
     /// "You lead: what do you say to this?"
-    Ask { ticket: u64, question: Payload },
+    Ask { ticket: Ticket, question: Payload },
     /// "This."
-    Answer { ticket: u64, answer: Payload },
+    Answer { ticket: Ticket, answer: Payload },
 }
 
 impl Labelled for Message {
@@ -202,11 +212,45 @@ impl Relayed {
 
     /// Nobody waits for these any more.
     fn give_up(&mut self, whom: impl Fn(ProcessId) -> bool, fx: &mut impl Effects<Self>) {
-        let lost: Vec<u64> =
+        let lost: Vec<Ticket> =
             self.asked.iter().filter(|(_, asked)| whom(**asked)).map(|(it, _)| *it).collect();
         for ticket in lost {
             self.asked.remove(&ticket);
             fx.emit(Event::Unanswered { ticket, sent: true });
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tenure_core::Batch;
+
+    use super::*;
+
+    const LEADER: ProcessId = ProcessId(1);
+
+    fn word(word: &str) -> Payload {
+        Payload::new(word.as_bytes())
+    }
+
+    /// What is left of a process that asks the leader, and is answered with this ticket.
+    fn answered(asked: Ticket, answered: Ticket) -> Vec<Event> {
+        let mut batch: Batch<Relayed> = Batch::default();
+        let (group, config) = (Group::new(ProcessId(0), 3), raft_log::Config::plain(3, 1));
+        let mut process = Relayed::boot(group, &config, None, &mut batch.effects());
+        process.leader = Some(LEADER);
+        let ask = Command::Ask { ticket: asked, question: word("how long?") };
+        process.on_command(ask, &mut batch.effects());
+        let answer = Message::Answer { ticket: answered, answer: word("for ever") };
+        process.on_message(LEADER, answer, &mut batch.effects());
+        batch.events.retain(|event| matches!(event, Event::Answered { .. }));
+        batch.events
+    }
+
+    #[test]
+    fn who_comes_back_is_not_told_what_it_had_asked_in_an_earlier_life() {
+        let [before, now] = [4, 5].map(|session| Ticket { session, number: 1 });
+        assert_eq!(answered(now, before), []);
+        assert_eq!(answered(now, now), [Event::Answered { ticket: now, answer: word("for ever") }]);
     }
 }
