@@ -24,6 +24,7 @@ mod history;
 mod kv;
 mod lease;
 mod outcome;
+mod prefixes;
 mod queue;
 mod range;
 mod read;

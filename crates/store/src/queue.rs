@@ -17,6 +17,7 @@ use alloc::vec::Vec;
 use crate::bytes::Bytes;
 use crate::claim::{Claim, Share, claim_of, form_of};
 use crate::kv::{Event, KeyValue, Kind};
+use crate::prefixes::prefixes;
 use crate::span::Span;
 
 /// All queues, by name.
@@ -79,10 +80,10 @@ impl Queues {
             moves.touched.push(claim.name.clone());
             self.0.insert(claim.name, queue);
         }
-        let slashes = kv.key.iter().enumerate().filter(|(_, byte)| **byte == b'/');
-        for name in slashes.map(|(at, _)| &kv.key[..at]) {
-            let Some(queue) = self.0.get_mut(name) else { continue };
-            let name = Bytes::from(name);
+        let above = prefixes(&self.0, &kv.key).map(|(name, _)| name);
+        let above = above.filter(|name| kv.key.get(name.len()) == Some(&b'/'));
+        for name in above.cloned().collect::<Vec<_>>() {
+            let Some(queue) = self.0.get_mut(&name) else { continue };
             match (kind, prev) {
                 (Kind::Put, _) => queue.put(&name, kv, moves),
                 (Kind::Delete, Some(was)) => queue.delete(&name, was, moves),

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 
 use crate::bytes::Bytes;
 use crate::kv::{Event, Kind};
+use crate::prefixes::prefixes;
 use crate::span::Span;
 
 /// What somebody watches.
@@ -105,10 +106,9 @@ impl<W: Ord + Clone> Watchers<W> {
     }
 
     /// Everybody who watches a key, each as often as they do.
-    pub fn of(&self, key: &[u8]) -> impl Iterator<Item = &W> {
+    pub fn of<'a>(&'a self, key: &'a [u8]) -> impl Iterator<Item = &'a W> {
         let ones = self.ones.get(key);
-        let lengths = if self.prefixes.is_empty() { 0..0 } else { 0..key.len() + 1 };
-        let prefixes = lengths.filter_map(move |length| self.prefixes.get(&key[..length]));
+        let prefixes = prefixes(&self.prefixes, key).map(|(_, set)| set);
         let ranges = self.ranges.iter().filter(move |(span, _)| span.has(key));
         ones.into_iter().chain(prefixes).chain(ranges.map(|(_, set)| set)).flatten()
     }
