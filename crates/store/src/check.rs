@@ -8,6 +8,10 @@ use crate::error::Error;
 use crate::range::Range;
 use crate::span::Span;
 
+/// How many times as many operations all of a transaction may have as any one way through it: who
+/// nests them could have as many as fit into a request, and each is held against the others.
+const WITH_NESTED: usize = 8;
+
 impl Command {
     /// Whether it makes sense, whatever is in the store; `operations` is how many a transaction may
     /// have. A server asks before it proposes; the store refuses the same.
@@ -47,9 +51,21 @@ impl Put {
 impl Txn {
     /// Whether it makes sense, whatever is in the store.
     pub fn check(&self, operations: usize) -> Result<(), Error> {
+        if self.size() > WITH_NESTED * operations {
+            return Err(Error::TooManyOperations);
+        }
         self.check_sizes(operations)?;
         writes(&self.success)?;
         writes(&self.failure).map(drop)
+    }
+
+    /// How many things it compares and does, whichever way it takes, with all that is nested in it.
+    fn size(&self) -> usize {
+        let size = |operation: &Operation| match operation {
+            Operation::Txn(txn) => 1 + txn.size(),
+            Operation::Range(_) | Operation::Put(_) | Operation::Delete(_) => 1,
+        };
+        self.compare.len() + self.success.iter().chain(&self.failure).map(size).sum::<usize>()
     }
 
     /// What is nested counts with what is around it.
@@ -111,4 +127,21 @@ fn add<'a>(
         let twice = !written.insert(key) || deleted.iter().any(|span| span.has(key));
         if twice { Err(Error::DuplicateKey) } else { Ok(()) }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use super::*;
+
+    #[test]
+    fn what_is_nested_in_a_transaction_is_bounded_together() {
+        let read = || Operation::Range(Range::of(Span::one("a")));
+        let txn = |success| Txn { success, ..Txn::default() };
+        let nested = |many, each| txn(vec![Operation::Txn(txn(vec![read(); each])); many]);
+        assert_eq!(nested(8, 120).check(128), Ok(()));
+        assert_eq!(nested(8, 121).check(128), Err(Error::TooManyOperations), "of one way");
+        assert_eq!(nested(9, 119).check(128), Err(Error::TooManyOperations), "of all");
+    }
 }
