@@ -22,6 +22,7 @@ use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout_at};
 
+use crate::beside::Turns;
 use crate::budget::Budget;
 use crate::config::{ClusterState, Config, ConfigError, Plan};
 use crate::convert::signed;
@@ -119,6 +120,7 @@ pub(crate) struct Member {
     pub(crate) refusals: Refusals,
     pub(crate) budget: Budget,
     pub(crate) intake: Intake,
+    pub(crate) turns: Turns,
     /// How many passwords are looked at at once.
     pub(crate) hashing: Semaphore,
     /// How long a token counts, in seconds.
@@ -178,6 +180,7 @@ impl Member {
             refusals,
             budget,
             intake: Intake::default(),
+            turns: Turns::default(),
             hashing: Semaphore::new(1),
             token_ttl: config.auth_token_ttl,
         });

@@ -39,6 +39,11 @@ impl Refusal {
         Code::ResourceExhausted,
         "tenure: the answer has more than 64 MiB; ask for fewer keys at a time, by a limit",
     );
+    /// A transaction would compare and read more keys than one may.
+    pub(crate) const TOO_MANY_KEYS: Refusal = known(
+        Code::ResourceExhausted,
+        "tenure: the transaction looks at more than 1048576 keys; ask for fewer at a time",
+    );
     /// The client took nothing of an answer for a while.
     pub(crate) const NOT_TAKEN: Refusal =
         known(Code::ResourceExhausted, "tenure: nobody took the answer, and it was dropped");

@@ -20,6 +20,7 @@ mod command;
 #[cfg(feature = "snapshot")]
 mod encoded;
 mod error;
+mod extent;
 mod history;
 mod kv;
 mod lease;

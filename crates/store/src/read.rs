@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use crate::bytes::Bytes;
 use crate::error::Error;
 use crate::kv::{Event, KeyValue};
+use crate::queue::Queue;
 use crate::range::{Found, Range, SortOrder, SortTarget};
 use crate::span::Span;
 use crate::store::Store;
@@ -113,12 +114,8 @@ impl Store {
     /// The oldest or the newest few of a queue: what whoever waits for a lock asks, and what would
     /// take the longer the more of them wait.
     fn read_queue(&self, range: &Range, now: u64) -> Option<Reading> {
-        let Range { span, limit, order, target, max_create_revision: most, .. } = range;
-        let others = [range.min_mod_revision, range.max_mod_revision, range.min_create_revision];
-        let asks = *target == SortTarget::Create && *limit > 0 && others == [0; 3];
-        let asks = asks && *order != SortOrder::None;
-        let name = span.key.strip_suffix(b"/").filter(|_| asks && span.is_prefix())?;
-        let queue = self.queues.get(name)?;
+        let Range { limit, order, max_create_revision: most, .. } = range;
+        let queue = self.queue_asked_for(range)?;
         let all = queue.keys(*most).filter_map(|key| self.keys.get(key));
         let wanted = usize::try_from(*limit).unwrap_or(usize::MAX).saturating_add(1);
         let kvs = match order {
@@ -126,6 +123,16 @@ impl Store {
             SortOrder::Descend => first(all.rev(), wanted),
         };
         Some(Reading { range: range.clone(), now, kvs, count: queue.len(), later: None })
+    }
+
+    /// The queue of which a range asks the oldest or the newest few.
+    pub(crate) fn queue_asked_for(&self, range: &Range) -> Option<&Queue> {
+        let Range { span, limit, order, target, .. } = range;
+        let others = [range.min_mod_revision, range.max_mod_revision, range.min_create_revision];
+        let asks = *target == SortTarget::Create && *limit > 0 && others == [0; 3];
+        let asks = asks && *order != SortOrder::None;
+        let name = span.key.strip_suffix(b"/").filter(|_| asks && span.is_prefix())?;
+        self.queues.get(name)
     }
 }
 

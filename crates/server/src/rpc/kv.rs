@@ -4,13 +4,17 @@ use hyper::body::Bytes;
 use tenure_store::{Access, Answer, Asker, Command, Done, Error, Reading};
 use tonic::Response;
 
-use crate::beside::looking_at;
+use crate::beside::{FEW, looking_at};
 use crate::budget::Weighed;
 use crate::caller::Caller;
 use crate::convert::{delete, deleted, done, found, put, range, txn, unsigned, written};
 use crate::refusal::Refusal;
 use tenure_etcd::etcdserverpb as rpc;
 use tenure_etcd::etcdserverpb::request_op::Request;
+
+/// How many keys a transaction may look at: all members do so, one after the other, where it writes,
+/// and each of its ranges could be all there is.
+const MOST: usize = 1 << 20;
 
 pub(crate) async fn read(
     member: Caller,
@@ -24,6 +28,8 @@ pub(crate) async fn read(
     }
     let range = range(asked);
     let may = |access: &Access, asker: &Asker| access.may_range(asker, &range);
+    let keys = member.look(|state| state.store.looks_at(&range, FEW + 1));
+    let _turn = member.turns.take(keys).await?;
     let reading = member.read(may, |store| store.reading(&range))?;
     let (bytes, read) = looking_at(reading.len(), move || weighed(reading.found())).await?;
     let header = member.header(read.revision);
@@ -63,6 +69,11 @@ pub(crate) async fn transact(
 ) -> Result<Response<Bytes>, Refusal> {
     let is_serializable = is_serializable(&asked);
     let txn = txn(asked);
+    let keys = member.look(|state| state.store.txn_looks_at(&txn, MOST + 1));
+    if keys > MOST {
+        return Err(Refusal::TOO_MANY_KEYS);
+    }
+    let _turn = member.turns.take(keys).await?;
     if txn.is_read_only() {
         if !is_serializable {
             member.confirm().await?;

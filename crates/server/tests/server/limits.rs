@@ -234,3 +234,34 @@ fn an_answer_of_any_length_is_refused_by_name() {
     let read = member.ask("/v3/kv/txn", &reading(2));
     assert_eq!(read["responses"].as_array().map(Vec::len), Some(2));
 }
+
+#[test]
+fn a_transaction_that_looks_at_too_many_keys_is_refused_by_name() {
+    let files = Files::alone();
+    let member = Member::start(&files.files[0]);
+    for hundred in 0..90 {
+        let put = |key: i32| {
+            let key = base64(&format!("k/{hundred:02}{key:02}"));
+            json!({ "request_put": { "key": key, "value": base64("v") } })
+        };
+        let puts: Vec<_> = (0..100).map(put).collect();
+        member.ask("/v3/kv/txn", &json!({ "success": puts }));
+    }
+    // All of them so often, and a key that is written, or not.
+    let counting = |times, writes| {
+        let key = json!({ "key": base64("k/"), "range_end": base64("k0"), "count_only": true });
+        let mut all = vec![json!({ "request_range": key }); times];
+        if writes {
+            all.push(json!({ "request_put": { "key": base64("a"), "value": base64("1") } }));
+        }
+        post(member.address, "/v3/kv/txn", &json!({ "success": all })).expect("an answer")
+    };
+    for writes in [false, true] {
+        let (status, told) = counting(117, writes);
+        let why = told["message"].as_str().expect("words");
+        assert!(status == 429 && why.contains("more than 1048576 keys"), "{status}: {why}");
+    }
+    assert_eq!(member.get("a"), None);
+    let (status, told) = counting(116, true);
+    assert_eq!((status, &told["responses"][0]["response_range"]["count"]), (200, &json!("9000")));
+}
