@@ -30,7 +30,16 @@ impl Caller {
 
     /// Has a command committed, and says what came of it.
     pub(crate) async fn propose(&self, command: Command) -> Result<Outcome, Refusal> {
-        self.member.propose_for(&self.asker, command).await
+        self.member.propose_for(&self.asker, command, None).await
+    }
+
+    /// The same, and says what is to be done about it if it was done and they had stopped waiting.
+    pub(crate) async fn propose_or(
+        &self,
+        command: Command,
+        unheard: impl FnOnce(Outcome) + Send + 'static,
+    ) -> Result<Outcome, Refusal> {
+        self.member.propose_for(&self.asker, command, Some(Box::new(unheard))).await
     }
 
     /// The same, of a command that says what is wrong with it.

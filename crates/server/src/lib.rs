@@ -30,6 +30,7 @@ mod length;
 mod listener;
 mod member;
 mod metrics;
+mod proposal;
 mod refusal;
 mod relayed;
 mod router;

@@ -30,6 +30,7 @@ use crate::desk::{Ask, Desk};
 use crate::errand::{Change, Errand, Renewal, Return, Undone};
 use crate::image;
 use crate::intake::Intake;
+use crate::proposal::{BACKLOG, Backlog, Unheard};
 use crate::refusal::{Refusal, Refusals};
 use crate::relayed::Relayed;
 use crate::state::{Shared, Standing, State};
@@ -38,15 +39,6 @@ use tenure_etcd::etcdserverpb::ResponseHeader;
 
 /// How long a request may take, besides an election.
 const PATIENCE: Duration = Duration::from_secs(5);
-
-/// How many commands may wait to be committed.
-const BACKLOG: usize = 4000;
-
-/// How many bytes they may have, in pieces of a KiB.
-const BACKLOG_ROOM: usize = (64 << 20) / ROOM;
-
-/// How many bytes are counted as one.
-const ROOM: usize = 1 << 10;
 
 /// How many entries one message of the log has.
 const BATCH: u64 = 32;
@@ -106,10 +98,7 @@ pub(crate) struct Member {
     pub(crate) plan: Plan,
     pub(crate) shared: Arc<Shared>,
     asks: mpsc::UnboundedSender<Ask>,
-    /// One for each command that may wait.
-    backlog: Semaphore,
-    /// One for each KiB of them.
-    room: Semaphore,
+    backlog: Backlog,
     /// The longest that a leader may be silent.
     election: Duration,
     session: u64,
@@ -162,16 +151,13 @@ impl Member {
             suspected: None,
         })?;
         let election = Duration::from_millis(2 * config.election_timeout);
-        let backlog = Semaphore::new(BACKLOG);
-        let room = Semaphore::new(BACKLOG_ROOM);
         let budget = Budget::default();
         let (visits, refusals) = (Visits::new(), Refusals::default());
         let member = Arc::new(Member {
             plan,
             shared,
             asks,
-            backlog,
-            room,
+            backlog: Backlog::default(),
             election,
             session,
             saves,
@@ -246,28 +232,29 @@ impl Member {
 
     /// Has a command of the service itself committed, and says what came of it.
     pub(crate) async fn propose(&self, command: Command) -> Result<Outcome, Refusal> {
-        self.propose_for(&Asker::Member, command).await
+        self.propose_for(&Asker::Member, command, None).await
     }
 
-    /// The same for somebody, who may have it done when it is.
+    /// The same for somebody, who may have it done when it is. What is to be done if they do not
+    /// wait for it, and it was done, is done.
     pub(crate) async fn propose_for(
         &self,
         asker: &Asker,
         command: Command,
+        unheard: Option<Unheard>,
     ) -> Result<Outcome, Refusal> {
         let bytes = postcard::experimental::serialized_size(&command).unwrap_or_default();
         if bytes > LONGEST_COMMAND {
             return Err(Refusal::TOO_LARGE);
         }
-        let room = u32::try_from(bytes.div_ceil(ROOM)).unwrap_or(u32::MAX);
-        let _place = self.backlog.try_acquire().map_err(|_| Refusal::TOO_MANY)?;
-        let _room = self.room.try_acquire_many(room).map_err(|_| Refusal::TOO_MANY)?;
+        let mut proposal = self.backlog.admit(bytes, unheard)?;
         let (mut standing, deadline) = (self.shared.standing.subscribe(), self.deadline());
         loop {
             led(&mut standing, deadline).await?;
             let (reply, answer) = oneshot::channel();
             let ask = Ask::Do { asker: asker.clone(), command: command.clone(), reply };
-            match self.ask(ask, answer, deadline).await? {
+            self.asks.send(ask).map_err(|_| Refusal::STOPPED)?;
+            match proposal.told(answer, deadline).await? {
                 Ok(outcome) => return Ok(outcome),
                 Err(undone) => may_try_again(undone, &mut standing, deadline).await?,
             }

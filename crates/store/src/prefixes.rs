@@ -18,8 +18,8 @@ pub(crate) fn prefixes<'a, V>(
     core::iter::from_fn(move || {
         loop {
             let rest = &key[..left?];
-            let before = map.range::<[u8], _>((Unbounded, Included(rest)));
-            let (found, value) = before.rev().next()?;
+            let mut before = map.range::<[u8], _>((Unbounded, Included(rest)));
+            let (found, value) = before.next_back()?;
             if rest.starts_with(found) {
                 left = found.len().checked_sub(1);
                 return Some((found, value));

@@ -1,8 +1,8 @@
 //! Locks that the server queues for: whoever asks is answered when they are inside.
 
 use tenure_store::{
-    Answer, Bytes, Claim, Command, Compare, Delete, Enqueue, Operation, Relation, Share, Span,
-    Target, Txn,
+    Answer, Bytes, Claim, Command, Compare, Delete, Enqueue, Operation, Outcome, Relation, Share,
+    Span, Target, Txn,
 };
 
 use crate::caller::Caller;
@@ -41,14 +41,18 @@ pub(crate) async fn enter(
     enqueue: Enqueue,
     over: Refusal,
 ) -> Result<(Claim, u64), Refusal> {
-    let queued = member.answer(Command::Enqueue(enqueue)).await.map_err(Refusal::into_unknown)?;
-    let (revision, Answer::Enqueued { claim, inside }) = queued else {
+    let leaving = member.clone();
+    let leave = move |outcome| drop(new_claim(outcome).map(|claim| Waiter::of(leaving, claim)));
+    let queued = member.propose_or(Command::Enqueue(enqueue), leave).await;
+    let Outcome { revision, answer, .. } = queued.map_err(Refusal::into_unknown)?;
+    let answer = answer.map_err(|error| Refusal::from(error).into_unknown())?;
+    let Answer::Enqueued { claim, inside } = answer else {
         unreachable!("who queues is told of the place in the queue")
     };
     if inside {
         return Ok((claim, revision));
     }
-    let mut waiter = Waiter { member: member.clone(), claim: Some(claim.clone()) };
+    let mut waiter = Waiter::of(member.clone(), claim.clone());
     loop {
         let verdict = member.look(|state| state.await_claim(&claim));
         match verdict.await {
@@ -71,6 +75,21 @@ struct Waiter {
     member: Caller,
     /// Taken back when they stop waiting.
     claim: Option<Claim>,
+}
+
+impl Waiter {
+    fn of(member: Caller, claim: Claim) -> Self {
+        Waiter { member, claim: Some(claim) }
+    }
+}
+
+/// The claim that an outcome has made, and that nobody had before.
+fn new_claim(outcome: Outcome) -> Option<Claim> {
+    let is_new = |claim: &Claim| claim.fence == outcome.revision;
+    match outcome.answer {
+        Ok(Answer::Enqueued { claim, .. }) => Some(claim).filter(is_new),
+        _ => None,
+    }
 }
 
 impl Drop for Waiter {

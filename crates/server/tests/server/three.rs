@@ -1,5 +1,7 @@
 //! Three members, of which one is killed.
 
+use std::io::Write;
+use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -145,4 +147,39 @@ fn a_member_that_reads_nothing_holds_up_nobody_and_has_all_of_it_afterwards() {
     (0..50).for_each(|_| drop(members[leads].put("a", &value)));
     slow.signal("CONT");
     assert_eq!(slow.get("a"), Some(base64(&value)));
+}
+
+#[test]
+fn whoever_stops_waiting_before_the_claim_is_committed_leaves_the_queue() {
+    let (_files, [first, second, third]) = led_by_the_first();
+    let lease = first.ask("/v3/lease/grant", &json!({ "TTL": 600 }));
+    let asked = json!({ "name": base64("jobs"), "lease": lease["ID"] });
+    let below = json!({ "key": base64("jobs/"), "range_end": base64("jobs0") });
+    let revision = || {
+        let found = first.ask("/v3/kv/range", &below);
+        let revision = found["header"]["revision"].as_str().map(str::to_owned);
+        (revision.expect("a revision").parse::<u64>().expect("a number"), found["count"] == "1")
+    };
+    let begun = revision();
+    // Nothing is committed while the others stand still; the leader waits for them long enough.
+    let try_once = || {
+        [&second, &third].iter().for_each(|it| it.signal("STOP"));
+        let mut stream = TcpStream::connect(first.address).expect("it listens");
+        let body = asked.to_string();
+        let head = format!("POST /v3/lock/lock HTTP/1.0\r\ncontent-length: {}\r\n", body.len());
+        write!(stream, "{head}\r\n{body}").expect("it reads");
+        std::thread::sleep(Duration::from_millis(50));
+        drop(stream);
+        std::thread::sleep(Duration::from_millis(50));
+        [&second, &third].iter().for_each(|it| it.signal("CONT"));
+    };
+    let until = Instant::now() + Duration::from_secs(20);
+    while revision() == begun {
+        assert!(Instant::now() < until, "it never queued");
+        try_once();
+    }
+    eventually("the claim was made, and is gone", || {
+        let (now, is_there) = revision();
+        now >= begun.0 + 2 && !is_there
+    });
 }
