@@ -2,7 +2,8 @@
 //! itself.
 
 use serde::{Deserialize, Serialize};
-use tenure_core::service::log::Reason;
+use tenure_core::ProcessId;
+use tenure_core::service::log::{Members, Reason};
 use tenure_store::{Asker, Command, LeaseId};
 
 /// What a member wants of the leader.
@@ -31,6 +32,17 @@ pub(crate) enum Change {
     Promote(u32),
     /// Who is not to have it any more.
     Remove(u32),
+}
+
+impl Change {
+    /// Whether these are who it wants to keep the log.
+    pub(crate) fn is_done(self, members: &Members) -> bool {
+        match self {
+            Change::Add(who) | Change::Promote(who) => members.voters.contains(ProcessId(who)),
+            Change::AddLearner(who) => members.learners.contains(ProcessId(who)),
+            Change::Remove(who) => !members.everybody().contains(ProcessId(who)),
+        }
+    }
 }
 
 /// What it gets.

@@ -41,8 +41,7 @@ pub(crate) async fn add(
         true => Change::AddLearner(process.0),
         false => Change::Add(process.0),
     };
-    member.change(change).await?;
-    member.confirm().await?;
+    changed(&member, change).await?;
     let added = described(&member, index);
     let (header, members) = (member.header(0), members(&member));
     Ok(rpc::MemberAddResponse { header, member: Some(added), members })
@@ -56,8 +55,7 @@ pub(crate) async fn remove(
     member.confirm().await?;
     member.may_all()?;
     let process = known(&member, asked.id)?;
-    member.change(Change::Remove(process.0)).await?;
-    member.confirm().await?;
+    changed(&member, Change::Remove(process.0)).await?;
     Ok(rpc::MemberRemoveResponse { header: member.header(0), members: members(&member) })
 }
 
@@ -72,9 +70,26 @@ pub(crate) async fn promote(
     if !member.look(|state| state.members.learners.contains(process)) {
         return Err(Refusal::NO_LEARNER);
     }
-    member.change(Change::Promote(process.0)).await?;
-    member.confirm().await?;
+    changed(&member, Change::Promote(process.0)).await?;
     Ok(rpc::MemberPromoteResponse { header: member.header(0), members: members(&member) })
+}
+
+/// Has the log kept by others, and waits until this member knows that they do. Who is removed is
+/// told of nothing any more; and a leader that is may be gone before it says that it was.
+async fn changed(member: &Caller, change: Change) -> Result<(), Refusal> {
+    let done = member.change(change).await;
+    let is_unknown = |why: &Refusal| [Refusal::LEADER_FAILED, Refusal::TIMED_OUT].contains(why);
+    if let Err(why) = done.as_ref()
+        && !is_unknown(why)
+    {
+        return done;
+    }
+    if change == Change::Remove(ProcessId::at(member.plan.me).0) {
+        return done;
+    }
+    let confirmed = member.confirm().await;
+    let is_so = confirmed.is_ok() && member.look(|state| change.is_done(&state.members));
+    if is_so { Ok(()) } else { done }
 }
 
 /// The process of a member.

@@ -150,6 +150,26 @@ fn a_member_that_reads_nothing_holds_up_nobody_and_has_all_of_it_afterwards() {
 }
 
 #[test]
+fn a_leader_is_removed_by_whomever_that_is_asked() {
+    let files = Files::of(3);
+    let mut members: Vec<Member> = files.files.iter().map(|file| Member::start(file)).collect();
+    members[0].put("a", "1");
+    // Of three at a follower, and of the two that are left at the leader itself.
+    for asks_another in [true, false] {
+        let leads = leader(&members);
+        let status = members[leads].ask("/v3/maintenance/status", &json!({}));
+        let remove = json!({ "ID": status["leader"] });
+        let asked = if asks_another { (leads + 1) % members.len() } else { leads };
+        let told = post(members[asked].address, "/v3/cluster/member/remove", &remove);
+        let (status, told) = told.expect("an answer");
+        assert_eq!(status, 200, "{told}");
+        members.remove(leads);
+        assert_eq!(told["members"].as_array().map(Vec::len), Some(members.len()));
+        members[0].put("a", "2");
+    }
+}
+
+#[test]
 fn whoever_stops_waiting_before_the_claim_is_committed_leaves_the_queue() {
     let (_files, [first, second, third]) = led_by_the_first();
     let lease = first.ask("/v3/lease/grant", &json!({ "TTL": 600 }));
