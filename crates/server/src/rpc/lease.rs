@@ -65,6 +65,10 @@ pub(crate) async fn time_to_live(
 ) -> Result<rpc::LeaseTimeToLiveResponse, Refusal> {
     member.is_named()?;
     let left = member.left(lease(asked.id)).await?;
+    // The leader may have taken entries that this member has not: those of the keys are behind them.
+    if left.is_some() {
+        member.confirm().await?;
+    }
     let keys = member.look(|state| {
         let known = state.store.lease(lease(asked.id)).filter(|_| asked.keys);
         known.into_iter().flat_map(|known| &known.keys).cloned().collect::<Vec<_>>()
