@@ -13,6 +13,7 @@ use std::time::Instant;
 use thiserror::Error;
 
 use super::image::{Damage, Image, Owner};
+use super::private;
 use super::saves::Saves;
 use super::tail::Tail;
 use crate::priority::set_back;
@@ -423,7 +424,7 @@ impl Drop for Store {
 fn replace(directory: &Path, image: &Image) -> Result<(), SaveError> {
     let next = directory.join(NEXT);
     let write = || {
-        let mut file = File::create(&next)?;
+        let mut file = private::create(&next)?;
         for (place, piece) in image.encode().chunks(PIECE).enumerate() {
             if place > 0 {
                 file.sync_data()?;
@@ -478,7 +479,7 @@ fn make(directory: &Path) -> io::Result<()> {
     };
     let missing = directory.ancestors().take_while(|path| !path.exists());
     let missing: Vec<&Path> = missing.filter(|path| !path.as_os_str().is_empty()).collect();
-    fs::create_dir_all(directory)?;
+    private::create_directory(directory)?;
     missing.into_iter().try_for_each(|path| sync_directory(&above(path)))
 }
 
@@ -498,14 +499,22 @@ fn read(path: &Path) -> Result<Option<Image>, OpenError> {
 }
 
 /// Makes a rename in the directory survive a loss of power.
+///
+/// # Errors
+///
+/// What the system says; the rename may or may not survive then.
 #[cfg(unix)]
-pub(super) fn sync_directory(directory: &Path) -> io::Result<()> {
+pub fn sync_directory(directory: &Path) -> io::Result<()> {
     File::open(directory)?.sync_all()
 }
 
 /// Elsewhere a directory cannot be opened as a file; the rename is as durable as it gets.
+///
+/// # Errors
+///
+/// None.
 #[cfg(not(unix))]
-pub(super) fn sync_directory(_: &Path) -> io::Result<()> {
+pub fn sync_directory(_: &Path) -> io::Result<()> {
     Ok(())
 }
 

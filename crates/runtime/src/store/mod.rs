@@ -10,11 +10,12 @@
 
 mod file;
 mod image;
+mod private;
 mod saves;
 mod segment;
 mod tail;
 
-pub use file::{OpenError, SaveError, Store};
+pub use file::{OpenError, SaveError, Store, sync_directory};
 pub use image::{Damage, FORMAT_VERSION, Owner};
 pub use saves::{SaveCounts, Saves};
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::file::{OpenError, SaveError, sync_directory};
 use super::image::{Damage, Owner};
+use super::private;
 use super::segment::{self, Heading};
 
 /// The name of a segment is this and its number.
@@ -230,7 +231,7 @@ fn numbers(directory: &Path) -> io::Result<Vec<u64>> {
 
 /// Makes a file of zeros behind a heading, all of it on the disk.
 fn fill(path: &Path, heading: &[u8], length: u64) -> io::Result<File> {
-    let mut file = File::create(path)?;
+    let mut file = private::create(path)?;
     file.write_all(heading)?;
     let zeros = vec![0; SHORTEST as usize];
     let mut left = length - heading.len() as u64;

@@ -2,10 +2,12 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use serde_json::json;
+use tenure_runtime::store::sync_directory;
 use tenure_server::{Backup, BackupError, Config};
 
 use super::endpoint::{Endpoints, bytes};
@@ -128,7 +130,10 @@ fn saved(Save { file, max_size, endpoints, format }: &Save) -> Result<Status, Fa
     let cannot = |error: io::Error| {
         Failure::environment(format!("cannot write {}: {error}", part.display()))
     };
-    let fetched = File::create(&part).map_err(cannot).and_then(|mut to| {
+    // As a backup is a secret, nobody else may read it.
+    let mut part_file = File::options();
+    let part_file = part_file.write(true).create(true).truncate(true).mode(0o600);
+    let fetched = part_file.open(&part).map_err(cannot).and_then(|mut to| {
         let mut left = *max_size;
         endpoints.ask_for_lines("/v3/maintenance/snapshot", &json!({}), |piece| {
             let piece = bytes(&piece["blob"]);
@@ -140,7 +145,9 @@ fn saved(Save { file, max_size, endpoints, format }: &Save) -> Result<Status, Fa
         })?;
         to.sync_all().map_err(cannot)?;
         let backup = read(&part)?;
-        fs::rename(&part, file).map_err(cannot)?;
+        let above = file.parent().filter(|it| !it.as_os_str().is_empty());
+        let above = above.unwrap_or(Path::new("."));
+        fs::rename(&part, file).and_then(|()| sync_directory(above)).map_err(cannot)?;
         Ok(backup)
     });
     if fetched.is_err() {
