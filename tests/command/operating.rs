@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -124,6 +125,36 @@ fn a_cluster_that_begins_with_a_backup_hands_out_no_fence_twice() {
         std::fs::write(at("hurt"), hurt).expect("room");
         said(&tenure(&format!("snapshot status {}", at("hurt"))), 2, says);
     }
+}
+
+/// Nobody but the owner may read what a member keeps, which signs for others.
+fn is_private(path: &Path) -> bool {
+    let mode = std::fs::metadata(path).expect("it is there").permissions().mode();
+    mode & 0o077 == 0
+}
+
+#[test]
+fn a_restore_that_is_ended_leaves_nothing_that_could_be_served() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    let member = Member::start(&format!("--data-dir {}", at("old").display()));
+    let value = "x".repeat(64 << 10);
+    member.ask("/v3/kv/put", &json!({ "key": "YQ==", "value": value }));
+    let backup = at("backup").display().to_string();
+    text(&format!("snapshot save {backup} --endpoints http://{}", member.address), 0);
+    assert!([at("old"), at("old/state"), at("backup")].iter().all(|path| is_private(path)));
+    let restore = format!("snapshot restore {backup} --data-dir {}", at("new").display());
+    // It is ended by a signal as soon as a file has 16 KiB.
+    let program = env!("CARGO_BIN_EXE_tenure");
+    let line = format!("ulimit -f 16; exec {program} {restore}");
+    let ended = Command::new("bash").args(["-c", &line]).output().expect("bash");
+    assert_eq!(ended.status.code(), None, "{ended:?}");
+    assert!(!at("new").exists() && at("new.part").exists());
+    said(&tenure(&restore), 2, "is left of a restore that was ended");
+    std::fs::remove_dir_all(at("new.part")).expect("what is left of it");
+    text(&restore, 0);
+    let member = Member::start(&format!("--data-dir {}", at("new").display()));
+    assert_eq!(member.ask("/v3/kv/range", &json!({ "key": "YQ==" }))["count"], "1");
 }
 
 #[test]

@@ -5,6 +5,8 @@
 //! bytes of the last page say how many bytes of the pages count. Those are a store as
 //! `tenure-store` writes it, and not the database of etcd.
 
+use std::ffi::OsStr;
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -13,7 +15,7 @@ use sha2::{Digest, Sha256};
 use tenure_algorithms::agreement::raft_log::{Place, Snapshot, Stable};
 use tenure_core::ProcessSet;
 use tenure_core::service::log::{Members, Payload};
-use tenure_runtime::store::{OpenError, Owner, SaveError};
+use tenure_runtime::store::{OpenError, Owner, SaveError, sync_directory};
 use tenure_store::Store;
 use thiserror::Error;
 
@@ -99,6 +101,12 @@ pub enum BackupError {
         /// The folder.
         path: PathBuf,
     },
+    /// Somebody began to make the data and did not come to an end.
+    #[error("{path} is left of a restore that was ended; nothing is lost with it: remove it")]
+    Unfinished {
+        /// The folder that was being made.
+        path: PathBuf,
+    },
     /// The member that is to begin with it cannot be.
     #[error(transparent)]
     Config(#[from] ConfigError),
@@ -136,7 +144,7 @@ impl Backup {
     /// [`BackupError::Unreadable`], [`BackupError::Damaged`] and [`BackupError::Foreign`].
     pub fn read(path: &Path) -> Result<Backup, BackupError> {
         let path = path.to_owned();
-        let file = match std::fs::read(&path) {
+        let file = match fs::read(&path) {
             Ok(file) => file,
             Err(source) => return Err(BackupError::Unreadable { path, source }),
         };
@@ -180,7 +188,7 @@ impl Backup {
     pub fn restore(self, config: &Config, bump: u64) -> Result<u64, BackupError> {
         let plan = config.plan()?;
         let path = plan.directory.clone();
-        if std::fs::read_dir(&path).is_ok_and(|mut files| files.next().is_some()) {
+        if fs::read_dir(&path).is_ok_and(|mut files| files.next().is_some()) {
             return Err(BackupError::Inhabited { path });
         }
         let revision = self.store.revision();
@@ -196,8 +204,28 @@ impl Backup {
     }
 }
 
-/// Makes the data of a member whose log begins with a snapshot.
+/// Makes the data of a member whose log begins with a snapshot: all of them, or none. In a folder
+/// that had nothing of them yet a member would begin with nothing.
 pub(crate) fn begin_with(path: &Path, owner: &Owner, state: Vec<u8>) -> Result<(), BackupError> {
+    let Some(name) = path.file_name() else { return fill(path, owner, state) };
+    let part = path.with_file_name([name, OsStr::new(".part")].join(OsStr::new("")));
+    if part.exists() {
+        return Err(BackupError::Unfinished { path: part });
+    }
+    let unusable = |source| OpenError::Unusable { path: path.to_owned(), source };
+    let above = path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let begun = fill(&part, owner, state).and_then(|()| {
+        fs::rename(&part, path).and_then(|()| sync_directory(above)).map_err(unusable)?;
+        Ok(())
+    });
+    if begun.is_err() {
+        // It has nothing that the backup has not.
+        let _ = fs::remove_dir_all(&part);
+    }
+    begun
+}
+
+fn fill(path: &Path, owner: &Owner, state: Vec<u8>) -> Result<(), BackupError> {
     let members = Members::of(ProcessSet::first(owner.group_size));
     let last = Place { index: 1, term: 1 };
     let stable = Stable::of_snapshot(Snapshot { last, members, state: Payload::new(state) });
