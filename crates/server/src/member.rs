@@ -110,6 +110,8 @@ pub(crate) struct Member {
     pub(crate) budget: Budget,
     pub(crate) intake: Intake,
     pub(crate) turns: Turns,
+    /// Whether it has come back to what it had told anybody in its last life.
+    is_back: watch::Sender<bool>,
     /// How many passwords are looked at at once.
     pub(crate) hashing: Semaphore,
     /// How long a token counts, in seconds.
@@ -167,9 +169,11 @@ impl Member {
             budget,
             intake: Intake::default(),
             turns: Turns::default(),
+            is_back: watch::Sender::new(false),
             hashing: Semaphore::new(1),
             token_ttl: config.auth_token_ttl,
         });
+        tokio::spawn(come_back(Arc::downgrade(&member)));
         tokio::spawn(keep_time(Arc::downgrade(&member)));
         tokio::spawn(keep_short(Arc::downgrade(&member)));
         tokio::spawn(introduce(Arc::downgrade(&member)));
@@ -265,6 +269,16 @@ impl Member {
     /// confirmed who leads.
     pub(crate) async fn confirm(&self) -> Result<(), Refusal> {
         self.know(Errand::Confirm).await.map(drop)
+    }
+
+    /// Waits until this member has come back to what it knew in its last life, and may say what it
+    /// knows: of entries that are stored only a leader says that they are committed.
+    pub(crate) async fn is_back(&self) -> Result<(), Refusal> {
+        let mut back = self.is_back.subscribe();
+        match timeout_at(self.deadline(), back.wait_for(|back| *back)).await {
+            Ok(back) => back.map(drop).map_err(|_| Refusal::STOPPED),
+            Err(_) => Err(Refusal::NO_LEADER),
+        }
     }
 
     /// How many seconds are left of a lease, as the leader counts.
@@ -530,6 +544,19 @@ async fn keep_short(member: Weak<Member>) {
         thread.expect("the system starts a thread");
         let Ok(state) = written.await else { return };
         let _ = member.asks.send(Ask::Compact { index, state });
+    }
+}
+
+/// Says when this member has come back to what it knew in its last life.
+async fn come_back(member: Weak<Member>) {
+    loop {
+        let Some(member) = member.upgrade() else { return };
+        if member.confirm().await.is_ok() {
+            member.is_back.send_replace(true);
+            return;
+        }
+        drop(member);
+        sleep(Duration::from_millis(100)).await;
     }
 }
 

@@ -23,9 +23,7 @@ pub(crate) async fn read(
     if asked.key.is_empty() {
         return Err(Error::EmptyKey.into());
     }
-    if !asked.serializable {
-        member.confirm().await?;
-    }
+    up_to_date(&member, asked.serializable).await?;
     let range = range(asked);
     let may = |access: &Access, asker: &Asker| access.may_range(asker, &range);
     let keys = member.look(|state| state.store.looks_at(&range, FEW + 1));
@@ -34,6 +32,12 @@ pub(crate) async fn read(
     let (bytes, read) = looking_at(reading.len(), move || weighed(reading.found())).await?;
     let header = member.header(read.revision);
     member.budget.answer(bytes, move || rpc::RangeResponse { header, ..found(&read) }).await
+}
+
+/// Waits until a member knows all that anybody was told of before; or, if that is enough, all that
+/// it has ever told anybody itself.
+async fn up_to_date(member: &Caller, is_serializable: bool) -> Result<(), Refusal> {
+    if is_serializable { member.is_back().await } else { member.confirm().await }
 }
 
 pub(crate) async fn write(
@@ -75,9 +79,7 @@ pub(crate) async fn transact(
     }
     let _turn = member.turns.take(keys).await?;
     if txn.is_read_only() {
-        if !is_serializable {
-            member.confirm().await?;
-        }
+        up_to_date(&member, is_serializable).await?;
         let may = |access: &Access, asker: &Asker| access.may_transact(asker, &txn);
         let reading = member.read(may, |store| store.reading_txn(&txn))?;
         return transacted(&member, reading).await;

@@ -109,6 +109,21 @@ fn what_a_member_knows_it_says_without_the_others_if_that_is_asked() {
 }
 
 #[test]
+fn a_member_that_comes_back_alone_does_not_tell_of_what_was_long_ago() {
+    let files = Files::of(3);
+    let members: Vec<Member> = files.files.iter().map(|file| Member::start(file)).collect();
+    members[0].put("a", "1");
+    assert_eq!(members[1].get("a"), Some(base64("1")));
+    members.into_iter().for_each(Member::kill);
+    let second = Member::start(&files.files[1]);
+    let asked = json!({ "key": base64("a"), "serializable": true });
+    let (status, told) = post(second.address, "/v3/kv/range", &asked).expect("an answer");
+    assert_eq!((status, &told["message"]), (503, &json!("etcdserver: no leader")), "{told}");
+    let _third = Member::start(&files.files[2]);
+    assert_eq!(second.ask("/v3/kv/range", &asked)["kvs"][0]["value"], base64("1"));
+}
+
+#[test]
 fn a_leader_that_is_asked_to_end_has_another_stand() {
     let (_files, [first, second, third]) = led_by_the_first();
     let term = second.term();
