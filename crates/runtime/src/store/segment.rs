@@ -172,7 +172,7 @@ fn next(file: &[u8], at: usize, last: usize, number: u64) -> Next<'_> {
     else {
         // The rest of a head that was begun, or a sector of it that was never written.
         let begun = last < HEAD;
-        let unwritten = is_unwritten(file, at, (at + HEAD).min(file.len()));
+        let unwritten = lacks_a_sector(file, at, (at + HEAD).min(file.len()));
         let torn = begun || unwritten && !has_record_after(rest, number);
         return if torn { Next::Torn } else { Next::Hurt };
     };
@@ -182,11 +182,8 @@ fn next(file: &[u8], at: usize, last: usize, number: u64) -> Next<'_> {
         let is_clean = rest[end..filled].iter().all(|byte| *byte == 0);
         return if is_clean { Next::Record { content, end: at + filled } } else { Next::Hurt };
     }
-    if end <= rest.len() && last < end && is_unwritten(file, at, at + end) {
-        Next::Torn
-    } else {
-        Next::Hurt
-    }
+    let lacks_its_end = |end: usize| file[end - 1] == 0 || lacks_a_sector(file, at, end);
+    if end <= rest.len() && last < end && lacks_its_end(at + end) { Next::Torn } else { Next::Hurt }
 }
 
 /// The number and the length in the head of a record, if it is one.
@@ -211,8 +208,8 @@ fn content(rest: &[u8], length: usize) -> Option<&[u8]> {
     is_whole.then(|| &covered[HEAD..])
 }
 
-/// Whether a part of a record that a disk writes at once was not written, or its end was not.
-fn is_unwritten(file: &[u8], from: usize, to: usize) -> bool {
+/// Whether a part of a record that a disk writes at once was not written.
+fn lacks_a_sector(file: &[u8], from: usize, to: usize) -> bool {
     let mut at = from;
     while at < to {
         let end = ((at / SECTOR + 1) * SECTOR).min(to);
@@ -221,7 +218,7 @@ fn is_unwritten(file: &[u8], from: usize, to: usize) -> bool {
         }
         at = end;
     }
-    file[to - 1] == 0
+    false
 }
 
 /// Whether a whole record of a later number lies anywhere behind: it was written after this one was
@@ -338,6 +335,20 @@ mod tests {
                 }
                 Err(_) => assert!(place < starts[0], "bit {bit}"),
             }
+        }
+    }
+
+    /// As that of one in 256 does, so that a head may look as if its end had not been written.
+    #[test]
+    fn a_flipped_bit_is_noticed_also_in_a_head_that_ends_with_a_zero() {
+        let ends_with_zero = |length: &usize| record(7, &vec![1; *length])[HEAD - 1] == 0;
+        let length = (0..10_000).find(ends_with_zero).expect("1 of 256");
+        let (whole, starts) = segment(&[vec![1; length]], 16 << 10);
+        for bit in starts[0] * 8..(starts[0] + HEAD) * 8 {
+            let mut hurt = whole.clone();
+            hurt[bit / 8] ^= 1 << (bit % 8);
+            let damage = Damage::Record { offset: starts[0] as u64 };
+            assert_eq!(read(&hurt, true).err(), Some(damage), "bit {bit}");
         }
     }
 
