@@ -109,8 +109,8 @@ pub struct Deleted {
     pub prev: Vec<Arc<KeyValue>>,
 }
 
-/// What a transaction did. What it read comes as a [`Reading`] first, of which [`Done::found`] makes
-/// what is answered.
+/// What a transaction did. What it read comes as a [`Reading`] first: [`Done::found`] makes
+/// what is answered of it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Done<R = Found> {
     /// The revision of the store after it.
