@@ -23,6 +23,7 @@ mod desk;
 mod errand;
 pub mod exercise;
 mod gateway;
+mod hashing;
 mod image;
 mod intake;
 mod leases;

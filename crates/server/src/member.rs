@@ -28,6 +28,7 @@ use crate::config::{ClusterState, Config, ConfigError, Plan};
 use crate::convert::signed;
 use crate::desk::{Ask, Desk};
 use crate::errand::{Change, Errand, Renewal, Return, Undone};
+use crate::hashing::Hashing;
 use crate::image;
 use crate::intake::Intake;
 use crate::proposal::{BACKLOG, Backlog, Unheard};
@@ -112,8 +113,7 @@ pub(crate) struct Member {
     pub(crate) turns: Turns,
     /// Whether it has come back to what it had told anybody in its last life.
     is_back: watch::Sender<bool>,
-    /// How many passwords are looked at at once.
-    pub(crate) hashing: Semaphore,
+    pub(crate) hashing: Hashing,
     /// How long a token counts, in seconds.
     pub(crate) token_ttl: u64,
 }
@@ -170,7 +170,7 @@ impl Member {
             intake: Intake::default(),
             turns: Turns::default(),
             is_back: watch::Sender::new(false),
-            hashing: Semaphore::new(1),
+            hashing: Hashing::default(),
             token_ttl: config.auth_token_ttl,
         });
         tokio::spawn(come_back(Arc::downgrade(&member)));

@@ -6,7 +6,6 @@ use tenure_etcd::authpb::{self, permission::Type};
 use tenure_etcd::etcdserverpb as rpc;
 use tenure_store::{Change, Command, Error, Rights, Span};
 
-use crate::beside::beside;
 use crate::caller::Caller;
 use crate::convert::span;
 use crate::refusal::Refusal;
@@ -19,10 +18,9 @@ async fn change(member: &Caller, change: Change) -> Result<Header, Refusal> {
     Ok(member.header(revision))
 }
 
-/// A password as it is kept. One is made after the other: each takes memory and time.
+/// A password as it is kept.
 async fn kept(member: &Caller, password: String) -> Result<tenure_store::Bytes, Refusal> {
-    let _turn = member.hashing.acquire().await.map_err(|_| Refusal::STOPPED)?;
-    beside(move || secrets::kept(&password)).await
+    member.hashing.in_turn(move || secrets::kept(&password)).await
 }
 
 pub(crate) async fn enable(
@@ -66,8 +64,7 @@ pub(crate) async fn authenticate(
         access.is_enabled().then(|| password.unwrap_or_default())
     });
     let known = known.ok_or(Error::AccessDisabled)?;
-    let _turn = member.hashing.acquire().await.map_err(|_| Refusal::STOPPED)?;
-    if !beside(move || secrets::is_password(&known, &password)).await? {
+    if !member.hashing.in_turn(move || secrets::is_password(&known, &password)).await? {
         return Err(Refusal::AUTH_FAILED);
     }
     let ttl = Duration::from_secs(member.token_ttl);

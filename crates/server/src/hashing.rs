@@ -1,0 +1,82 @@
+//! Passwords are looked at one at a time: each takes memory and time.
+
+use std::sync::Arc;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::beside::beside;
+use crate::refusal::Refusal;
+
+/// How many may wait for their turn, or have it: as many as are served in some seconds.
+const PLACES: usize = 256;
+
+/// The turns of all who have a password looked at.
+#[derive(Debug)]
+pub(crate) struct Hashing {
+    turn: Arc<Semaphore>,
+    places: Arc<Semaphore>,
+}
+
+impl Default for Hashing {
+    fn default() -> Self {
+        Hashing { turn: Arc::new(Semaphore::new(1)), places: Arc::new(Semaphore::new(PLACES)) }
+    }
+}
+
+impl Hashing {
+    /// Does some work when it is its turn. A turn ends with its work, though nobody may wait for
+    /// that any more.
+    pub(crate) async fn in_turn<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let place = self.places.clone().try_acquire_owned().map_err(|_| Refusal::TOO_MANY)?;
+        let turn = self.turn.clone().acquire_owned().await.map_err(|_| Refusal::STOPPED)?;
+        beside(move || {
+            let _held: [OwnedSemaphorePermit; 2] = [place, turn];
+            work()
+        })
+        .await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use futures_util::FutureExt;
+    use futures_util::future::join_all;
+    use tokio::sync::oneshot;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_turn_ends_with_its_work_and_not_with_who_waits_for_it() {
+        let hashing = Hashing::default();
+        let ((go_on, held), (begins, begun)) = (mpsc::channel::<()>(), oneshot::channel());
+        let mut first = Box::pin(hashing.in_turn(move || {
+            begins.send(()).expect("somebody waits");
+            held.recv()
+        }));
+        assert!((&mut first).now_or_never().is_none());
+        begun.await.expect("the work begins");
+        drop(first);
+        assert_eq!(hashing.turn.available_permits(), 0);
+        go_on.send(()).expect("the work goes on");
+        assert_eq!(hashing.in_turn(|| ()).await, Ok(()));
+    }
+
+    #[tokio::test]
+    async fn who_finds_no_place_is_refused_at_once() {
+        let hashing = Hashing::default();
+        let (go_on, held) = mpsc::channel::<()>();
+        let first = hashing.in_turn(move || held.recv().unwrap_or_default()).boxed();
+        let others = (1..PLACES).map(|_| hashing.in_turn(|| ()).boxed());
+        let mut all = join_all([first].into_iter().chain(others));
+        assert!((&mut all).now_or_never().is_none());
+        assert_eq!(hashing.in_turn(|| ()).now_or_never(), Some(Err(Refusal::TOO_MANY)));
+        go_on.send(()).expect("the work goes on");
+        assert!(all.await.iter().all(Result::is_ok));
+        assert_eq!(hashing.in_turn(|| ()).await, Ok(()));
+    }
+}
