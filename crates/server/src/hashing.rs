@@ -38,6 +38,14 @@ impl Hashing {
         })
         .await
     }
+
+    /// Waits until so many wait for their turn, besides the one who has it.
+    #[cfg(test)]
+    pub(crate) async fn until_waiting(&self, many: usize) {
+        while self.places.available_permits() > PLACES - 1 - many {
+            tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+        }
+    }
 }
 
 #[cfg(test)]

@@ -70,9 +70,17 @@ fn is_equal(one: &[u8], other: &[u8]) -> bool {
     one.len() == other.len() && differ == 0
 }
 
-/// A token of a user, who has that password, for so long.
-pub(crate) fn token(access: &Access, name: &str, ttl: Duration) -> Result<String, Refusal> {
-    let expires = now() + ttl.as_secs();
+/// A token of a user, who has proved to have that password, for so long; none if it is another by
+/// now.
+pub(crate) fn token(
+    access: &Access,
+    name: &str,
+    proved: &[u8],
+    ttl: Duration,
+) -> Result<String, Refusal> {
+    let is_theirs = access.user(name).is_ok_and(|user| user.password[..] == *proved);
+    is_theirs.then_some(()).ok_or(Refusal::AUTH_FAILED)?;
+    let expires = now().saturating_add(ttl.as_secs());
     let signed = signature(access, name, expires).ok_or(Refusal::AUTH_FAILED)?;
     Ok(format!("{}.{expires}.{}", hex(name.as_bytes()), hex(&signed)))
 }
@@ -154,7 +162,10 @@ mod tests {
             Change::Enable { secret: key() },
         ];
         let known = store(changes.clone());
-        let token = |ttl| token(known.access(), "bob", Duration::from_secs(ttl)).expect("a token");
+        let token_of = |store: &Store, proved, ttl| {
+            token(store.access(), "bob", proved, Duration::from_secs(ttl))
+        };
+        let token = |ttl| token_of(&known, b"one", ttl).expect("a token");
         let whose = |token: &str| user_of(known.access(), token);
         assert_eq!(whose(&token(60)).as_deref(), Ok("bob"));
         assert_eq!(whose(&token(0)), Err(Refusal::INVALID_TOKEN));
@@ -165,5 +176,7 @@ mod tests {
         changes.push(Change::ChangePassword { name: user, password: Bytes::from(b"two") });
         let changed = store(changes);
         assert_eq!(user_of(changed.access(), &token(60)), Err(Refusal::INVALID_TOKEN));
+        assert_eq!(token_of(&changed, b"one", 60), Err(Refusal::AUTH_FAILED));
+        assert!(token_of(&changed, b"two", 60).is_ok());
     }
 }

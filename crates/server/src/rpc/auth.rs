@@ -10,6 +10,7 @@ use crate::caller::Caller;
 use crate::convert::span;
 use crate::refusal::Refusal;
 use crate::secrets;
+use crate::state::State;
 
 type Header = Option<rpc::ResponseHeader>;
 
@@ -58,18 +59,24 @@ pub(crate) async fn authenticate(
 ) -> Result<rpc::AuthenticateResponse, Refusal> {
     member.confirm().await?;
     let rpc::AuthenticateRequest { name, password } = asked;
-    let known = member.look(|state| {
-        let access = state.store.access();
-        let password = access.user(&name).map(|user| user.password.clone());
-        access.is_enabled().then(|| password.unwrap_or_default())
-    });
-    let known = known.ok_or(Error::AccessDisabled)?;
-    if !member.hashing.in_turn(move || secrets::is_password(&known, &password)).await? {
-        return Err(Refusal::AUTH_FAILED);
+    if !member.look(|state| state.store.access().is_enabled()) {
+        return Err(Error::AccessDisabled.into());
     }
+    let (shared, user) = (member.shared.clone(), name.clone());
+    // It may be another password by the time that it is its turn.
+    let tried = move || {
+        let known = password_of(&shared.lock(), &user);
+        secrets::is_password(&known, &password).then_some(known)
+    };
+    let proved = member.hashing.in_turn(tried).await?.ok_or(Refusal::AUTH_FAILED)?;
     let ttl = Duration::from_secs(member.token_ttl);
-    let token = member.look(|state| secrets::token(state.store.access(), &name, ttl))?;
+    let token = member.look(|state| secrets::token(state.store.access(), &name, &proved, ttl))?;
     Ok(rpc::AuthenticateResponse { header: member.header_now(), token })
+}
+
+/// The password of a user as it is kept; an empty one if there is none.
+fn password_of(state: &State, name: &str) -> tenure_store::Bytes {
+    state.store.access().user(name).map(|user| user.password.clone()).unwrap_or_default()
 }
 
 pub(crate) async fn add_user(
@@ -231,4 +238,53 @@ fn permission(span: &Span, rights: Rights) -> authpb::Permission {
     };
     let (key, range_end) = (span.key.to_vec(), span.end.to_vec());
     authpb::Permission { perm_type: kind.into(), key, range_end }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use futures_util::FutureExt;
+    use tenure_store::{Asker, ROOT};
+
+    use super::*;
+    use crate::config::Config;
+    use crate::member::Member;
+
+    /// A member of its own, of which somebody asks everything.
+    fn alone(folder: &std::path::Path) -> Caller {
+        let config = Config { data_dir: Some(folder.into()), ..Config::default() };
+        let (member, _) = Member::start(&config, config.plan().expect("a plan")).expect("a member");
+        Caller::new(member, Asker::Member)
+    }
+
+    fn asked(password: &str) -> rpc::AuthenticateRequest {
+        rpc::AuthenticateRequest { name: ROOT.into(), password: password.into() }
+    }
+
+    #[tokio::test]
+    async fn the_password_that_counts_is_that_of_the_turn() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let member = alone(folder.path());
+        let (name, password) = (String::from(ROOT), secrets::kept("old"));
+        for it in [
+            Change::AddUser { name: name.clone(), password },
+            Change::GrantRole { user: name.clone(), role: name.clone() },
+            Change::Enable { secret: secrets::key() },
+        ] {
+            change(&member, it).await.expect("a change");
+        }
+        let (go_on, held) = mpsc::channel::<()>();
+        let mut other = Box::pin(member.hashing.in_turn(move || held.recv().is_ok()));
+        assert!((&mut other).now_or_never().is_none());
+        let old = tokio::spawn(authenticate(member.clone(), asked("old")));
+        let new = tokio::spawn(authenticate(member.clone(), asked("new")));
+        member.hashing.until_waiting(2).await;
+        let password = secrets::kept("new");
+        change(&member, Change::ChangePassword { name, password }).await.expect("a change");
+        go_on.send(()).expect("the turn is held");
+        assert_eq!(other.await, Ok(true));
+        assert_eq!(old.await.expect("an end"), Err(Refusal::AUTH_FAILED));
+        assert!(new.await.expect("an end").is_ok());
+    }
 }
