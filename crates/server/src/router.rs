@@ -32,7 +32,10 @@ pub(crate) async fn call(member: Arc<Member>, request: Request<Body>) -> Respons
     let time = request.headers().get("grpc-timeout").and_then(|it| time_of(it.to_str().ok()?));
     let (visited, path) = (member.clone(), request.uri().path().to_owned());
     let address = request.extensions().get::<SocketAddr>().copied();
-    let asker = asker(&member, request.headers());
+    let asker = match is_for_anybody(&path) {
+        true => Ok(Asker::Anybody),
+        false => asker(&member, request.headers()),
+    };
     let who = described(address, asker.as_ref().ok());
     let called = async {
         match asker {
@@ -51,6 +54,18 @@ pub(crate) async fn call(member: Arc<Member>, request: Request<Body>) -> Respons
     visited.refusals.note(status.code());
     visited.refusals.tell(&status, &who, &path);
     status.into_http()
+}
+
+/// Whether nobody is asked who they are, so that not even a token counts that is void: whoever has
+/// one asks for another by this.
+fn is_for_anybody(path: &str) -> bool {
+    let (service, _) = path.trim_start_matches('/').split_once('/').unwrap_or_default();
+    let known = [
+        "/etcdserverpb.Auth/Authenticate",
+        "/etcdserverpb.Cluster/MemberList",
+        "/etcdserverpb.Maintenance/Status",
+    ];
+    known.contains(&path) || service == "grpc.health.v1.Health"
 }
 
 /// Who asks, as the log says it.
@@ -377,6 +392,16 @@ mod tests {
         assert_eq!(described(address, Some(&Asker::Anybody)), "127.0.0.1:7");
         assert_eq!(described(address, None), "127.0.0.1:7");
         assert_eq!(described(None, Some(&user)), "somebody user \"a b\"");
+    }
+
+    #[test]
+    fn nobody_is_asked_for_a_name_to_get_a_token_and_to_see_how_a_member_is() {
+        for path in ["etcdserverpb.Auth/Authenticate", "grpc.health.v1.Health/Check"] {
+            assert!(is_for_anybody(&format!("/{path}")), "{path}");
+        }
+        for path in ["/etcdserverpb.Auth/AuthStatus", "/etcdserverpb.KV/Range", "/", ""] {
+            assert!(!is_for_anybody(path), "{path}");
+        }
     }
 
     #[test]

@@ -73,6 +73,12 @@ fn who_has_no_right_is_told_so_by_code_and_is_counted_and_holds_up_nobody() {
     let void = (16, "etcdserver: invalid auth token".to_owned());
     assert_eq!(told(&member, &bob, "/v3/kv/put", &key("jobs/a")), void);
     assert_eq!(told(&member, "1234", "/v3/kv/put", &key("jobs/a")), void);
+    // Whoever has such a one can ask for another, and see how the members are.
+    let asked = json!({ "name": "bob", "password": "two" });
+    assert_eq!(told(&member, &bob, "/v3/auth/authenticate", &asked).0, 0);
+    for path in ["/v3/cluster/member/list", "/v3/maintenance/status"] {
+        assert_eq!(told(&member, &bob, path, &json!({})).0, 0, "{path}");
+    }
     let nobody = (3, "etcdserver: user name is empty".to_owned());
     assert_eq!(told(&member, "", "/v3/kv/put", &key("jobs/a")), nobody);
     assert_eq!(told(&member, "", "/v3/lease/grant", &json!({ "TTL": 9 })), nobody);
