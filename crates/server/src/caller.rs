@@ -2,17 +2,21 @@
 
 use std::ops::Deref;
 use std::sync::Arc;
+use std::time::Instant;
 
 use tenure_store::{Access, Answer, Asker, Command, Error, Outcome, Store};
 
 use crate::member::Member;
 use crate::refusal::Refusal;
+use crate::secrets::{Seal, Token};
 
 /// A member, as somebody has it who asks: what they ask is done if they may ask it.
 #[derive(Clone, Debug)]
 pub(crate) struct Caller {
     member: Arc<Member>,
     asker: Asker,
+    /// Of the token by which they are known.
+    seal: Option<Seal>,
 }
 
 impl Deref for Caller {
@@ -25,7 +29,13 @@ impl Deref for Caller {
 
 impl Caller {
     pub(crate) fn new(member: Arc<Member>, asker: Asker) -> Self {
-        Caller { member, asker }
+        Caller { member, asker, seal: None }
+    }
+
+    /// Whoever has this token, if it still counts.
+    pub(crate) fn with(member: Arc<Member>, token: Token) -> Result<Self, Refusal> {
+        member.tokens.take(&token, Instant::now())?;
+        Ok(Caller { member, asker: Asker::User(token.name), seal: Some(token.seal) })
     }
 
     /// Has a command committed, and says what came of it.
@@ -68,9 +78,14 @@ impl Caller {
         })?)
     }
 
-    /// Whether they have said who they are, where everybody has to.
+    /// Whether they have said who they are, where everybody has to. That they ask for something
+    /// again, in a stream that goes on, is a use of their token as well.
     pub(crate) fn is_named(&self) -> Result<(), Refusal> {
-        self.may(|access, asker| access.named(asker).map(drop))
+        self.may(|access, asker| access.named(asker).map(drop))?;
+        if let Some(seal) = self.seal {
+            self.tokens.note(seal, Instant::now());
+        }
+        Ok(())
     }
 
     /// Whether they may do what only root may, where names count.
@@ -89,5 +104,44 @@ impl Caller {
             Asker::User(name) => Some(name),
             Asker::Member | Asker::Anybody => None,
         }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::path::Path;
+
+    use tenure_store::{Change, ROOT};
+
+    use super::*;
+    use crate::config::Config;
+    use crate::secrets;
+
+    /// A member of its own where everybody says who they are, and root has this password.
+    pub(crate) async fn closed(folder: &Path, password: &str) -> Arc<Member> {
+        let config = Config { data_dir: Some(folder.into()), ..Config::default() };
+        let (member, _) = Member::start(&config, config.plan().expect("a plan")).expect("a member");
+        let (name, password) = (String::from(ROOT), secrets::kept(password));
+        for change in [
+            Change::AddUser { name: name.clone(), password },
+            Change::GrantRole { user: name.clone(), role: name.clone() },
+            Change::Enable { secret: secrets::key() },
+        ] {
+            let outcome = member.propose(Command::Access(change)).await.expect("an outcome");
+            assert_eq!(outcome.answer, Ok(Answer::Access));
+        }
+        member
+    }
+
+    #[tokio::test]
+    async fn a_stream_that_goes_on_uses_the_token_that_it_began_with() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let member = closed(folder.path(), "secret").await;
+        let token = |has_expired| Token { name: ROOT.into(), seal: [1; 32], has_expired };
+        let caller = Caller::with(member.clone(), token(false)).expect("a token that counts");
+        member.tokens.forget();
+        assert!(Caller::with(member.clone(), token(true)).is_err());
+        assert_eq!(caller.is_named(), Ok(()));
+        assert!(Caller::with(member, token(true)).is_ok());
     }
 }

@@ -74,5 +74,5 @@ pub fn snapshot(bytes: &[u8]) {
 pub fn token(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let store = tenure_store::Store::default();
-    assert!(secrets::user_of(store.access(), &text).is_err(), "nobody has a token");
+    assert!(secrets::read(store.access(), &text).is_err(), "nobody has a token");
 }

@@ -41,6 +41,7 @@ mod server;
 mod state;
 #[cfg_attr(not(feature = "tls"), path = "tls_none.rs")]
 mod tls;
+mod tokens;
 mod url;
 mod visits;
 

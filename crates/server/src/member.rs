@@ -35,6 +35,7 @@ use crate::proposal::{BACKLOG, Backlog, Unheard};
 use crate::refusal::{Refusal, Refusals};
 use crate::relayed::Relayed;
 use crate::state::{Shared, Standing, State};
+use crate::tokens::Tokens;
 use crate::visits::Visits;
 use tenure_etcd::etcdserverpb::ResponseHeader;
 
@@ -114,8 +115,7 @@ pub(crate) struct Member {
     /// Whether it has come back to what it had told anybody in its last life.
     is_back: watch::Sender<bool>,
     pub(crate) hashing: Hashing,
-    /// How long a token counts, in seconds.
-    pub(crate) token_ttl: u64,
+    pub(crate) tokens: Tokens,
 }
 
 impl Member {
@@ -171,7 +171,7 @@ impl Member {
             turns: Turns::default(),
             is_back: watch::Sender::new(false),
             hashing: Hashing::default(),
-            token_ttl: config.auth_token_ttl,
+            tokens: Tokens::new(config.auth_token_ttl),
         });
         tokio::spawn(come_back(Arc::downgrade(&member)));
         tokio::spawn(keep_time(Arc::downgrade(&member)));

@@ -32,14 +32,14 @@ pub(crate) async fn call(member: Arc<Member>, request: Request<Body>) -> Respons
     let time = request.headers().get("grpc-timeout").and_then(|it| time_of(it.to_str().ok()?));
     let (visited, path) = (member.clone(), request.uri().path().to_owned());
     let address = request.extensions().get::<SocketAddr>().copied();
-    let asker = match is_for_anybody(&path) {
-        true => Ok(Asker::Anybody),
-        false => asker(&member, request.headers()),
+    let caller = match is_for_anybody(&path) {
+        true => Ok(Caller::new(member, Asker::Anybody)),
+        false => caller(member, request.headers()),
     };
-    let who = described(address, asker.as_ref().ok());
+    let who = described(address, caller.as_ref().ok().and_then(Caller::name));
     let called = async {
-        match asker {
-            Ok(asker) => led(Caller::new(member, asker), request).await,
+        match caller {
+            Ok(caller) => led(caller, request).await,
             Err(refused) => Status::from(refused).into_http(),
         }
     };
@@ -69,24 +69,28 @@ fn is_for_anybody(path: &str) -> bool {
 }
 
 /// Who asks, as the log says it.
-fn described(address: Option<SocketAddr>, asker: Option<&Asker>) -> String {
+fn described(address: Option<SocketAddr>, name: Option<&str>) -> String {
     let address = address.map_or("somebody".to_owned(), |address| address.to_string());
-    match asker {
-        Some(Asker::User(name)) => format!("{address} user {name:?}"),
-        _ => address,
+    match name {
+        Some(name) => format!("{address} user {name:?}"),
+        None => address,
     }
 }
 
 /// Who asks, as their token says where everybody has to say it.
-fn asker(member: &Member, headers: &HeaderMap) -> Result<Asker, Refusal> {
+fn caller(member: Arc<Member>, headers: &HeaderMap) -> Result<Caller, Refusal> {
     let token = headers.get("token").or_else(|| headers.get("authorization"));
-    let Some(token) = token else { return Ok(Asker::Anybody) };
+    let Some(token) = token else { return Ok(Caller::new(member, Asker::Anybody)) };
     let token = token.to_str().unwrap_or_default();
     let token = token.strip_prefix("Bearer ").unwrap_or(token);
-    member.look(|state| match state.store.access() {
-        access if access.is_enabled() => secrets::user_of(access, token).map(Asker::User),
-        _ => Ok(Asker::Anybody),
-    })
+    let known = member.look(|state| {
+        let access = state.store.access();
+        access.is_enabled().then(|| secrets::read(access, token))
+    });
+    match known {
+        Some(known) => Caller::with(member, known?),
+        None => Ok(Caller::new(member, Asker::Anybody)),
+    }
 }
 
 /// What is too long to be read is refused with another code by etcd than by the library.
@@ -382,16 +386,40 @@ fn answers<Answer: Message>(
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
+    use http::{HeaderName, HeaderValue};
+
     use super::*;
+    use crate::caller::tests::closed;
 
     #[test]
     fn who_is_refused_is_named_with_what_is_known_of_them() {
         let address = Some(SocketAddr::from(([127, 0, 0, 1], 7)));
-        let user = Asker::User("a b".into());
-        assert_eq!(described(address, Some(&user)), "127.0.0.1:7 user \"a b\"");
-        assert_eq!(described(address, Some(&Asker::Anybody)), "127.0.0.1:7");
+        assert_eq!(described(address, Some("a b")), "127.0.0.1:7 user \"a b\"");
         assert_eq!(described(address, None), "127.0.0.1:7");
-        assert_eq!(described(None, Some(&user)), "somebody user \"a b\"");
+        assert_eq!(described(None, Some("a b")), "somebody user \"a b\"");
+    }
+
+    #[tokio::test]
+    async fn a_token_counts_beyond_its_own_time_as_long_as_it_is_used() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let member = closed(folder.path(), "secret").await;
+        // The time is over that it says itself.
+        let token = member.look(|state| {
+            let access = state.store.access();
+            let kept = &access.user("root").expect("root").password;
+            secrets::token(access, "root", kept, Duration::ZERO).expect("a token")
+        });
+        let headers = [("token", &token)].map(|(name, token)| {
+            (HeaderName::from_static(name), token.parse::<HeaderValue>().expect("a header"))
+        });
+        let headers = HeaderMap::from_iter(headers);
+        let called = || caller(member.clone(), &headers).map(|it| it.name().map(str::to_owned));
+        assert_eq!(called(), Err(Refusal::INVALID_TOKEN));
+        let read = member.look(|state| secrets::read(state.store.access(), &token));
+        member.tokens.note(read.expect("a token").seal, Instant::now());
+        assert_eq!(called(), Ok(Some("root".into())));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! A password is kept as its salt and what Argon2id makes of both, which takes 12 MiB and some time
 //! to try. A token says who and until when, and is signed by a key that all members have, so that
 //! each of them knows the tokens of the others; it is void as soon as the password is another one.
+//! One that is used counts for longer: see `tokens`.
 
 use std::fmt::Write;
 use std::time::{Duration, SystemTime};
@@ -85,20 +86,34 @@ pub(crate) fn token(
     Ok(format!("{}.{expires}.{}", hex(name.as_bytes()), hex(&signed)))
 }
 
-/// Whose token this is, if it still counts.
-pub(crate) fn user_of(access: &Access, token: &str) -> Result<String, Refusal> {
+/// What a token is signed with, which no other one has.
+pub(crate) type Seal = [u8; 32];
+
+/// A token that was given, by what its user has for a password still.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Token {
+    /// Whose it is.
+    pub(crate) name: String,
+    pub(crate) seal: Seal,
+    /// Whether the time is over that it says itself.
+    pub(crate) has_expired: bool,
+}
+
+/// What a token says, if it was given for the password that counts.
+pub(crate) fn read(access: &Access, token: &str) -> Result<Token, Refusal> {
     let read = || {
         let mut parts = token.splitn(3, '.');
         let name = String::from_utf8(bytes_of(parts.next()?)?).ok()?;
         let expires: u64 = parts.next()?.parse().ok()?;
         let given = bytes_of(parts.next()?)?;
-        let signed = signature(access, &name, expires)?;
-        (is_equal(&given, &signed) && now() < expires).then_some(name)
+        let seal = signature(access, &name, expires)?;
+        let has_expired = now() >= expires;
+        is_equal(&given, &seal).then_some(Token { name, seal, has_expired })
     };
     read().ok_or(Refusal::INVALID_TOKEN)
 }
 
-fn signature(access: &Access, name: &str, expires: u64) -> Option<[u8; 32]> {
+fn signature(access: &Access, name: &str, expires: u64) -> Option<Seal> {
     let password = &access.user(name).ok()?.password;
     let mut mac = <Blake2sMac256 as KeyInit>::new_from_slice(access.secret()).ok()?;
     for part in [name.as_bytes(), password, &expires.to_be_bytes()] {
@@ -166,16 +181,17 @@ mod tests {
             token(store.access(), "bob", proved, Duration::from_secs(ttl))
         };
         let token = |ttl| token_of(&known, b"one", ttl).expect("a token");
-        let whose = |token: &str| user_of(known.access(), token);
-        assert_eq!(whose(&token(60)).as_deref(), Ok("bob"));
-        assert_eq!(whose(&token(0)), Err(Refusal::INVALID_TOKEN));
+        let whose =
+            |token: &str| read(known.access(), token).map(|token| (token.name, token.has_expired));
+        assert_eq!(whose(&token(60)), Ok(("bob".into(), false)));
+        assert_eq!(whose(&token(0)), Ok(("bob".into(), true)));
         let later = token(60).replace('.', ".9");
         for wrong in ["", ".", "..", "626f62.1.00", "ä.1.1", "0.0.0", later.as_str()] {
             assert_eq!(whose(wrong), Err(Refusal::INVALID_TOKEN), "{wrong}");
         }
         changes.push(Change::ChangePassword { name: user, password: Bytes::from(b"two") });
         let changed = store(changes);
-        assert_eq!(user_of(changed.access(), &token(60)), Err(Refusal::INVALID_TOKEN));
+        assert_eq!(read(changed.access(), &token(60)), Err(Refusal::INVALID_TOKEN));
         assert_eq!(token_of(&changed, b"one", 60), Err(Refusal::AUTH_FAILED));
         assert!(token_of(&changed, b"two", 60).is_ok());
     }

@@ -1,7 +1,5 @@
 //! Users and roles: who they are, and who proves to be one.
 
-use std::time::Duration;
-
 use tenure_etcd::authpb::{self, permission::Type};
 use tenure_etcd::etcdserverpb as rpc;
 use tenure_store::{Change, Command, Error, Rights, Span};
@@ -69,7 +67,7 @@ pub(crate) async fn authenticate(
         secrets::is_password(&known, &password).then_some(known)
     };
     let proved = member.hashing.in_turn(tried).await?.ok_or(Refusal::AUTH_FAILED)?;
-    let ttl = Duration::from_secs(member.token_ttl);
+    let ttl = member.tokens.ttl();
     let token = member.look(|state| secrets::token(state.store.access(), &name, &proved, ttl))?;
     Ok(rpc::AuthenticateResponse { header: member.header_now(), token })
 }
@@ -248,15 +246,7 @@ mod tests {
     use tenure_store::{Asker, ROOT};
 
     use super::*;
-    use crate::config::Config;
-    use crate::member::Member;
-
-    /// A member of its own, of which somebody asks everything.
-    fn alone(folder: &std::path::Path) -> Caller {
-        let config = Config { data_dir: Some(folder.into()), ..Config::default() };
-        let (member, _) = Member::start(&config, config.plan().expect("a plan")).expect("a member");
-        Caller::new(member, Asker::Member)
-    }
+    use crate::caller::tests::closed;
 
     fn asked(password: &str) -> rpc::AuthenticateRequest {
         rpc::AuthenticateRequest { name: ROOT.into(), password: password.into() }
@@ -265,22 +255,14 @@ mod tests {
     #[tokio::test]
     async fn the_password_that_counts_is_that_of_the_turn() {
         let folder = tempfile::tempdir().expect("a folder");
-        let member = alone(folder.path());
-        let (name, password) = (String::from(ROOT), secrets::kept("old"));
-        for it in [
-            Change::AddUser { name: name.clone(), password },
-            Change::GrantRole { user: name.clone(), role: name.clone() },
-            Change::Enable { secret: secrets::key() },
-        ] {
-            change(&member, it).await.expect("a change");
-        }
+        let member = Caller::new(closed(folder.path(), "old").await, Asker::Member);
         let (go_on, held) = mpsc::channel::<()>();
         let mut other = Box::pin(member.hashing.in_turn(move || held.recv().is_ok()));
         assert!((&mut other).now_or_never().is_none());
         let old = tokio::spawn(authenticate(member.clone(), asked("old")));
         let new = tokio::spawn(authenticate(member.clone(), asked("new")));
         member.hashing.until_waiting(2).await;
-        let password = secrets::kept("new");
+        let (name, password) = (ROOT.into(), secrets::kept("new"));
         change(&member, Change::ChangePassword { name, password }).await.expect("a change");
         go_on.send(()).expect("the turn is held");
         assert_eq!(other.await, Ok(true));
