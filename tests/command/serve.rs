@@ -52,6 +52,7 @@ fn what_cannot_be_served_is_refused_with_a_sentence() {
         ("--listen-client-urls https://127.0.0.1:0", "needs --cert-file"),
         ("--name z --initial-cluster a=http://127.0.0.1:1", "has no member `z`"),
         ("--election-timeout 10", "must be at least 3 times"),
+        ("--auth-token-ttl 0", "no token would ever count"),
         ("--config /no/such/file", "cannot be read"),
     ] {
         said(&tenure(&format!("serve {options}")), 2, says);

@@ -257,6 +257,11 @@ impl Config {
         if self.name.is_empty() {
             return Err(ConfigError::Incomplete("--name is empty"));
         }
+        if self.auth_token_ttl == 0 {
+            let says =
+                "--auth-token-ttl 0: no token would ever count; say how many seconds one does";
+            return Err(ConfigError::Incomplete(says));
+        }
         let clients = self.urls("--listen-client-urls", &self.listen_client_urls)?;
         let client_urls = match &self.advertise_client_urls {
             None => clients.iter().map(Url::to_string).collect(),
@@ -436,6 +441,8 @@ mod tests {
         assert_eq!(plan.client_urls, ["http://127.0.0.1:2379"]);
         let nameless = Config { name: String::new(), ..Config::default() };
         assert!(matches!(nameless.plan(), Err(ConfigError::Incomplete(_))));
+        let timeless = Config { auth_token_ttl: 0, ..Config::default() };
+        assert!(matches!(timeless.plan(), Err(ConfigError::Incomplete(_))));
     }
 
     #[test]
