@@ -1,11 +1,11 @@
 //! What somebody may do.
 
-use crate::access::coverage::cover;
-use crate::access::{Access, Asker, Change, ROOT, Rights};
+use crate::access::coverage::{cover, cover_keys};
+use crate::access::{Access, Asker, Change, ROOT, Rights, User};
 use crate::claim::claim_key;
 use crate::command::{Command, Delete, Operation, Put, Txn};
 use crate::error::Error;
-use crate::lease::Leases;
+use crate::lease::{LeaseId, Leases};
 use crate::range::Range;
 use crate::span::Span;
 
@@ -23,12 +23,12 @@ impl Access {
 
     /// Whether somebody may read these keys.
     pub fn may_read(&self, asker: &Asker, span: &Span) -> Result<(), Error> {
-        self.may(asker, Rights::Read, span)
+        self.may(asker, |user| cover(&self.spans(user, Rights::Read), span))
     }
 
     /// Whether somebody may write these keys.
     pub fn may_write(&self, asker: &Asker, span: &Span) -> Result<(), Error> {
-        self.may(asker, Rights::Write, span)
+        self.may(asker, |user| cover(&self.spans(user, Rights::Write), span))
     }
 
     /// Whether somebody may do what needs no more than a name; which it is, where names count.
@@ -41,10 +41,10 @@ impl Access {
         }
     }
 
-    fn may(&self, asker: &Asker, what: Rights, span: &Span) -> Result<(), Error> {
+    fn may(&self, asker: &Asker, has: impl FnOnce(&User) -> bool) -> Result<(), Error> {
         let Some(name) = self.named(asker)? else { return Ok(()) };
         let user = self.users.get(name).ok_or(Error::PermissionDenied)?;
-        let may = user.roles.contains(ROOT) || cover(&self.spans(user, what), span);
+        let may = user.roles.contains(ROOT) || has(user);
         may.then_some(()).ok_or(Error::PermissionDenied)
     }
 
@@ -77,6 +77,22 @@ impl Access {
         if delete.prev_kv { self.may_read(asker, &delete.span) } else { Ok(()) }
     }
 
+    /// Whether somebody may end a lease, and so have keys end with it: whoever has it could end
+    /// it no longer if others gave it theirs.
+    fn may_end(&self, asker: &Asker, lease: LeaseId, leases: &Leases) -> Result<(), Error> {
+        let Some(lease) = leases.0.get(&lease) else { return Ok(()) };
+        self.may(asker, |user| cover_keys(&self.spans(user, Rights::Write), &lease.keys))
+    }
+
+    /// The same of all leases with which a transaction writes.
+    fn may_end_all(&self, asker: &Asker, txn: &Txn, leases: &Leases) -> Result<(), Error> {
+        txn.success.iter().chain(&txn.failure).try_for_each(|operation| match operation {
+            Operation::Put(put) => self.may_end(asker, put.lease, leases),
+            Operation::Txn(txn) => self.may_end_all(asker, txn, leases),
+            Operation::Range(_) | Operation::Delete(_) => Ok(()),
+        })
+    }
+
     /// Whether somebody may have a command done. Whoever queues has to be able to see the queue.
     pub(crate) fn may_command(
         &self,
@@ -88,18 +104,22 @@ impl Access {
             return Ok(());
         }
         match command {
-            Command::Put(put) => self.may_put(asker, put),
-            Command::Delete(delete) => self.may_delete(asker, delete),
-            Command::Txn(txn) => self.may_transact(asker, txn),
-            Command::Compact { .. } | Command::Grant { .. } => Ok(()),
-            Command::Revoke { lease } => {
-                let keys = leases.0.get(lease).into_iter().flat_map(|lease| &lease.keys);
-                keys.into_iter().try_for_each(|key| self.may_write(asker, &Span::one(key.clone())))
+            Command::Put(put) => {
+                self.may_put(asker, put)?;
+                self.may_end(asker, put.lease, leases)
             }
+            Command::Delete(delete) => self.may_delete(asker, delete),
+            Command::Txn(txn) => {
+                self.may_transact(asker, txn)?;
+                self.may_end_all(asker, txn, leases)
+            }
+            Command::Compact { .. } | Command::Grant { .. } => Ok(()),
+            Command::Revoke { lease } => self.may_end(asker, *lease, leases),
             Command::Expire { .. } | Command::Checkpoint { .. } => Err(Error::PermissionDenied),
             Command::Enqueue(it) => {
                 self.may_write(asker, &Span::one(claim_key(&it.name, it.lease, it.share)))?;
-                self.may_read(asker, &Span::prefix([&it.name[..], b"/"].concat()))
+                self.may_read(asker, &Span::prefix([&it.name[..], b"/"].concat()))?;
+                self.may_end(asker, it.lease, leases)
             }
             Command::Access(Change::ChangePassword { name, .. })
                 if *asker == Asker::User(name.clone()) =>

@@ -121,3 +121,37 @@ fn a_lease_ends_by_itself_and_by_who_may_write_its_keys() {
     assert!(log.take(&Asker::Member, expire).answer.is_ok());
     assert!(log.take(&root, revoke).answer.is_ok());
 }
+
+#[test]
+fn nobody_gives_a_key_to_a_lease_that_they_may_not_end() {
+    let (mut log, bob) = Log::with(Rights::Both);
+    let root = Asker::User("root".into());
+    for (lease, key) in [(7, "b"), (8, "a/1")] {
+        assert!(log.take(&root, Command::Grant { lease, ttl: 10 }).answer.is_ok());
+        assert!(log.take(&root, Command::Put(Put { lease, ..put(key) })).answer.is_ok());
+    }
+    let writes = |lease| {
+        let put = Put { lease, ..put("a/2") };
+        let write = |put| Txn { success: vec![Operation::Put(put)], ..Txn::default() };
+        let nested = Txn { failure: vec![Operation::Txn(write(put.clone()))], ..Txn::default() };
+        let (share, value) = (Share::Exclusive, Bytes::default());
+        let enqueue = Enqueue { name: "a/lock".into(), lease, share, value };
+        [
+            Command::Txn(write(put.clone())),
+            Command::Txn(nested),
+            Command::Put(put),
+            Command::Enqueue(enqueue),
+        ]
+    };
+    for command in writes(7) {
+        let answer = log.take(&bob, command.clone()).answer;
+        assert_eq!(answer, Err(Error::PermissionDenied), "{command:?}");
+    }
+    for command in writes(8) {
+        let answer = log.take(&bob, command.clone()).answer;
+        assert!(answer.is_ok(), "{command:?}: {answer:?}");
+    }
+    let gone = log.take(&bob, Command::Put(Put { lease: 9, ..put("a/2") }));
+    assert_eq!(gone.answer, Err(Error::LeaseNotFound));
+    assert!(log.take(&bob, Command::Revoke { lease: 8 }).answer.is_ok());
+}
