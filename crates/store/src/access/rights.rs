@@ -121,6 +121,7 @@ impl Access {
                 self.may_read(asker, &Span::prefix([&it.name[..], b"/"].concat()))?;
                 self.may_end(asker, it.lease, leases)
             }
+            // Their own, which at etcd is for root as all others.
             Command::Access(Change::ChangePassword { name, .. })
                 if *asker == Asker::User(name.clone()) =>
             {
