@@ -31,13 +31,15 @@ impl Access {
         self.may(asker, |user| cover(&self.spans(user, Rights::Write), span))
     }
 
-    /// Whether somebody may do what needs no more than a name; which it is, where names count.
+    /// Whether somebody may do what needs no more than the name of a user; which it is, where names
+    /// count.
     pub fn named<'a>(&self, asker: &'a Asker) -> Result<Option<&'a str>, Error> {
         match asker {
             _ if !self.is_enabled() => Ok(None),
             Asker::Member => Ok(None),
             Asker::Anybody => Err(Error::UserEmpty),
-            Asker::User(name) => Ok(Some(name)),
+            Asker::User(name) if self.users.contains_key(name) => Ok(Some(name)),
+            Asker::User(_) => Err(Error::PermissionDenied),
         }
     }
 

@@ -77,6 +77,24 @@ fn who_has_no_right_changes_nothing() {
 }
 
 #[test]
+fn who_is_deleted_does_nothing_more() {
+    let (mut log, bob) = Log::with(Rights::Both);
+    assert!(log.take(&bob, Command::Grant { lease: 7, ttl: 10 }).answer.is_ok());
+    assert_eq!(log.store.access().named(&bob), Ok(Some("bob")));
+    assert!(log.change(Change::DeleteUser { name: "bob".into() }).is_ok());
+    assert_eq!(log.store.access().named(&bob), Err(Error::PermissionDenied));
+    for command in [
+        Command::Grant { lease: 8, ttl: 10 },
+        Command::Revoke { lease: 7 },
+        Command::Compact { revision: 1 },
+        Command::Txn(Txn::default()),
+    ] {
+        let answer = log.take(&bob, command.clone()).answer;
+        assert_eq!(answer, Err(Error::PermissionDenied), "{command:?}");
+    }
+}
+
+#[test]
 fn a_right_counts_at_its_place_in_the_log() {
     let (mut log, bob) = Log::with(Rights::Both);
     assert!(log.take(&bob, Command::Put(put("a/1"))).answer.is_ok());
