@@ -209,10 +209,12 @@ pub(crate) async fn grant(
     asked: rpc::AuthRoleGrantPermissionRequest,
 ) -> Result<rpc::AuthRoleGrantPermissionResponse, Refusal> {
     let given = asked.perm.ok_or(Refusal::PERMISSION_MISSING)?;
-    let rights = match given.perm_type() {
-        Type::Read => Rights::Read,
-        Type::Write => Rights::Write,
-        Type::Readwrite => Rights::Both,
+    let rights = match Type::try_from(given.perm_type) {
+        Ok(Type::Read) => Rights::Read,
+        Ok(Type::Write) => Rights::Write,
+        Ok(Type::Readwrite) => Rights::Both,
+        // What nobody knows is no right to read.
+        Err(_) => return Err(Refusal::PERMISSION_MISSING),
     };
     let span = span(given.key, given.range_end);
     let header = change(&member, Change::Grant { role: asked.name, span, rights }).await?;
@@ -250,6 +252,20 @@ mod tests {
 
     fn asked(password: &str) -> rpc::AuthenticateRequest {
         rpc::AuthenticateRequest { name: ROOT.into(), password: password.into() }
+    }
+
+    #[tokio::test]
+    async fn a_right_that_nobody_knows_is_not_granted() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let member = Caller::new(closed(folder.path(), "secret").await, Asker::Member);
+        change(&member, Change::AddRole { name: "jobs".into() }).await.expect("a change");
+        let granted = async |perm_type| {
+            let perm = Some(authpb::Permission { perm_type, key: b"a".into(), range_end: vec![] });
+            let asked = rpc::AuthRoleGrantPermissionRequest { name: "jobs".into(), perm };
+            grant(member.clone(), asked).await.map(drop)
+        };
+        assert_eq!(granted(9).await, Err(Refusal::PERMISSION_MISSING));
+        assert_eq!(granted(Type::Write.into()).await, Ok(()));
     }
 
     #[tokio::test]
