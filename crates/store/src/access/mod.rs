@@ -85,7 +85,8 @@ pub enum Change {
         /// Which.
         name: String,
     },
-    /// Another password. Tokens that were given for the one before are void.
+    /// Another password. Tokens that were given for the one before are void. Who was made without
+    /// one has none after this either.
     ChangePassword {
         /// Whose.
         name: String,
@@ -180,7 +181,12 @@ impl Access {
                 self.spares_root(name == ROOT)?;
                 self.users.remove(&name).map(drop).ok_or(Error::UserNotFound)?;
             }
-            Change::ChangePassword { name, password } => self.known(&name)?.password = password,
+            Change::ChangePassword { name, password } => {
+                let user = self.known(&name)?;
+                if !user.password.is_empty() {
+                    user.password = password;
+                }
+            }
             Change::GrantRole { user, role } => {
                 let is_there = role == ROOT || self.roles.contains_key(&role);
                 let user = self.known(&user)?;

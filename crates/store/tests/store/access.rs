@@ -77,6 +77,20 @@ fn who_has_no_right_changes_nothing() {
 }
 
 #[test]
+fn who_was_made_without_a_password_has_none_later() {
+    let (mut log, _) = Log::with(Rights::Both);
+    let (name, password) = (String::from("eve"), Bytes::from("one"));
+    assert!(log.change(Change::AddUser { name, password }).is_ok());
+    for (name, kept) in [("bob", ""), ("eve", "two")] {
+        let (name, password) = (String::from(name), Bytes::from("two"));
+        let change = Change::ChangePassword { name: name.clone(), password };
+        assert_eq!(log.change(change), Ok(Answer::Access));
+        let user = log.store.access().user(&name).expect("a user");
+        assert_eq!(user.password, Bytes::from(kept), "{name}");
+    }
+}
+
+#[test]
 fn who_is_deleted_does_nothing_more() {
     let (mut log, bob) = Log::with(Rights::Both);
     assert!(log.take(&bob, Command::Grant { lease: 7, ttl: 10 }).answer.is_ok());
