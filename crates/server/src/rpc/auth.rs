@@ -42,6 +42,7 @@ pub(crate) async fn status(
     member: Caller,
     _: rpc::AuthStatusRequest,
 ) -> Result<rpc::AuthStatusResponse, Refusal> {
+    member.may_all()?;
     let header = member.header_now();
     Ok(member.look(|state| {
         let access = state.store.access();

@@ -67,6 +67,7 @@ fn who_has_no_right_is_told_so_by_code_and_is_counted_and_holds_up_nobody() {
     assert_eq!(told(&member, &bob, "/v3/auth/user/add", &json!({ "name": "eve" })), denied);
     assert_eq!(told(&member, &bob, "/v3/auth/user/list", &json!({})), denied);
     assert_eq!(told(&member, &bob, "/v3/auth/disable", &json!({})), denied);
+    assert_eq!(told(&member, &bob, "/v3/auth/status", &json!({})), denied);
     let own = json!({ "name": "bob", "password": "two" });
     assert_eq!(told(&member, &bob, "/v3/auth/user/changepw", &own).0, 0);
     // That made the token void, as one that nobody gave is.
@@ -82,6 +83,9 @@ fn who_has_no_right_is_told_so_by_code_and_is_counted_and_holds_up_nobody() {
     let nobody = (3, "etcdserver: user name is empty".to_owned());
     assert_eq!(told(&member, "", "/v3/kv/put", &key("jobs/a")), nobody);
     assert_eq!(told(&member, "", "/v3/lease/grant", &json!({ "TTL": 9 })), nobody);
+    assert_eq!(told(&member, "", "/v3/auth/status", &json!({})), nobody);
+    let root = token(&member, "root", "secret");
+    assert_eq!(told(&member, &root, "/v3/auth/status", &json!({})).0, 0);
     for (name, password) in [("bob", "one"), ("eve", ""), ("root", "")] {
         let asked = json!({ "name": name, "password": password });
         let (code, words) = told(&member, "", "/v3/auth/authenticate", &asked);
