@@ -7,6 +7,7 @@ use std::time::Instant;
 use tenure_store::{Access, Answer, Asker, Command, Error, Outcome, Store};
 
 use crate::member::Member;
+use crate::proposal::Unheard;
 use crate::refusal::Refusal;
 use crate::secrets::{Seal, Token};
 
@@ -38,9 +39,10 @@ impl Caller {
         Ok(Caller { member, asker: Asker::User(token.name), seal: Some(token.seal) })
     }
 
-    /// Has a command committed, and says what came of it.
+    /// Has a command committed, and says what came of it. Who is nobody is refused here already,
+    /// so that strangers do not fill the log; all rights are looked at where it is taken.
     pub(crate) async fn propose(&self, command: Command) -> Result<Outcome, Refusal> {
-        self.member.propose_for(&self.asker, command, None).await
+        self.propose_with(command, None).await
     }
 
     /// The same, and says what is to be done about it if it was done and they had stopped waiting.
@@ -49,7 +51,16 @@ impl Caller {
         command: Command,
         unheard: impl FnOnce(Outcome) + Send + 'static,
     ) -> Result<Outcome, Refusal> {
-        self.member.propose_for(&self.asker, command, Some(Box::new(unheard))).await
+        self.propose_with(command, Some(Box::new(unheard))).await
+    }
+
+    async fn propose_with(
+        &self,
+        command: Command,
+        unheard: Option<Unheard>,
+    ) -> Result<Outcome, Refusal> {
+        self.is_named()?;
+        self.member.propose_for(&self.asker, command, unheard).await
     }
 
     /// The same, of a command that says what is wrong with it.
@@ -131,6 +142,25 @@ pub(crate) mod tests {
             assert_eq!(outcome.answer, Ok(Answer::Access));
         }
         member
+    }
+
+    #[tokio::test]
+    async fn what_a_stranger_asks_is_no_entry_of_the_log() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let member = closed(folder.path(), "secret").await;
+        let applied = || member.look(|state| state.store.applied());
+        let (before, grant) = (applied(), Command::Grant { lease: 7, ttl: 60 });
+        for (asker, why) in [
+            (Asker::Anybody, Error::UserEmpty),
+            (Asker::User("eve".into()), Error::PermissionDenied),
+        ] {
+            let asked = Caller::new(member.clone(), asker).answer(grant.clone()).await;
+            assert_eq!(asked, Err(why.into()));
+        }
+        assert_eq!(applied(), before);
+        let root = Caller::new(member.clone(), Asker::User(ROOT.into()));
+        assert!(root.answer(grant).await.is_ok());
+        assert!(applied().index > before.index);
     }
 
     #[tokio::test]
