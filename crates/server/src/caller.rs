@@ -126,13 +126,14 @@ pub(crate) mod tests {
 
     use super::*;
     use crate::config::Config;
-    use crate::secrets;
+    use crate::secrets::{self, Memory};
 
     /// A member of its own where everybody says who they are, and root has this password.
     pub(crate) async fn closed(folder: &Path, password: &str) -> Arc<Member> {
         let config = Config { data_dir: Some(folder.into()), ..Config::default() };
         let (member, _) = Member::start(&config, config.plan().expect("a plan")).expect("a member");
-        let (name, password) = (String::from(ROOT), secrets::kept(password));
+        let (name, password) =
+            (String::from(ROOT), secrets::kept(password, &mut Memory::default()));
         for change in [
             Change::AddUser { name: name.clone(), password },
             Change::GrantRole { user: name.clone(), role: name.clone() },

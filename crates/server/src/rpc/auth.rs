@@ -7,7 +7,7 @@ use tenure_store::{Change, Command, Error, Rights, Span};
 use crate::caller::Caller;
 use crate::convert::span;
 use crate::refusal::Refusal;
-use crate::secrets;
+use crate::secrets::{self, Memory};
 use crate::state::State;
 
 type Header = Option<rpc::ResponseHeader>;
@@ -19,7 +19,7 @@ async fn change(member: &Caller, change: Change) -> Result<Header, Refusal> {
 
 /// A password as it is kept.
 async fn kept(member: &Caller, password: String) -> Result<tenure_store::Bytes, Refusal> {
-    member.hashing.in_turn(move || secrets::kept(&password)).await
+    member.hashing.in_turn(move |memory| secrets::kept(&password, memory)).await
 }
 
 pub(crate) async fn enable(
@@ -63,9 +63,9 @@ pub(crate) async fn authenticate(
     }
     let (shared, user) = (member.shared.clone(), name.clone());
     // It may be another password by the time that it is its turn.
-    let tried = move || {
+    let tried = move |memory: &mut Memory| {
         let known = password_of(&shared.lock(), &user);
-        secrets::is_password(&known, &password).then_some(known)
+        secrets::is_password(&known, &password, memory).then_some(known)
     };
     let proved = member.hashing.in_turn(tried).await?.ok_or(Refusal::AUTH_FAILED)?;
     let ttl = member.tokens.ttl();
@@ -274,12 +274,12 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let member = Caller::new(closed(folder.path(), "old").await, Asker::Member);
         let (go_on, held) = mpsc::channel::<()>();
-        let mut other = Box::pin(member.hashing.in_turn(move || held.recv().is_ok()));
+        let mut other = Box::pin(member.hashing.in_turn(move |_| held.recv().is_ok()));
         assert!((&mut other).now_or_never().is_none());
         let old = tokio::spawn(authenticate(member.clone(), asked("old")));
         let new = tokio::spawn(authenticate(member.clone(), asked("new")));
         member.hashing.until_waiting(2).await;
-        let (name, password) = (ROOT.into(), secrets::kept("new"));
+        let (name, password) = (ROOT.into(), secrets::kept("new", &mut Memory::default()));
         change(&member, Change::ChangePassword { name, password }).await.expect("a change");
         go_on.send(()).expect("the turn is held");
         assert_eq!(other.await, Ok(true));
