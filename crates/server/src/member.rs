@@ -18,7 +18,7 @@ use tenure_runtime::transport::{
 use tenure_runtime::{Failure, Injection, Parts, Recorder, StartError, Store, set_back, start};
 use tenure_store::{Asker, Command, LeaseChange, LeaseId, Note, Outcome};
 use thiserror::Error;
-use tokio::sync::{Semaphore, mpsc, oneshot, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout_at};
 
