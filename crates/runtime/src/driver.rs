@@ -300,6 +300,7 @@ where
         let (_open, mut nobody) = mpsc::unbounded_channel();
         let mut asks = if leads_on { asks } else { &mut nobody };
         while (leads_on || !self.leads()) && self.outlet.presence.is_anybody_there() {
+            self.outlet.refuses()?;
             leads_on &= self.leads();
             if !is_said && !self.node.is_waiting() {
                 is_said = true;

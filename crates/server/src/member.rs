@@ -21,6 +21,7 @@ use thiserror::Error;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout_at};
+use tracing::warn;
 
 use crate::beside::Turns;
 use crate::budget::Budget;
@@ -540,10 +541,13 @@ async fn keep_short(member: Weak<Member>) {
             // Nobody waits for it any more where the member has ended.
             let _ = done.send(image::write(&urls, &store));
         };
-        let thread = thread::Builder::new().name("tenure-snapshot".into()).spawn(write);
-        thread.expect("the system starts a thread");
-        let Ok(state) = written.await else { return };
-        let _ = member.asks.send(Ask::Compact { index, state });
+        // Where it is not made, one is wanted again after as many entries.
+        if let Err(why) = thread::Builder::new().name("tenure-snapshot".into()).spawn(write) {
+            warn!("a snapshot up to entry {index} is not made, as no thread starts: {why}");
+        }
+        if let Ok(state) = written.await {
+            let _ = member.asks.send(Ask::Compact { index, state });
+        }
     }
 }
 
