@@ -34,8 +34,10 @@ use super::message::Message;
 use super::snapshot::Sending;
 use super::{Leadership, RaftLog, Role, Timer};
 
-/// How many bytes of users one message has at most, unless a single entry has more.
-const BATCH_BYTES: usize = 1 << 20;
+/// How many bytes of users one message has at most, unless a single entry has more: with what is
+/// around them that is well below the MiB that a transport takes unless it is told otherwise, which
+/// would drop what is longer each time that it is sent again.
+const BATCH_BYTES: usize = 1 << 19;
 
 /// What a leader knows of another process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
