@@ -12,8 +12,8 @@ use crate::refusal::Refusal;
 use tenure_etcd::etcdserverpb as rpc;
 use tenure_etcd::etcdserverpb::request_op::Request;
 
-/// How many keys a transaction may look at: all members do so, one after the other, where it writes,
-/// and each of its ranges could be all there is.
+/// How many keys a transaction may look at: all members do so, one after the other, where it
+/// writes, and each of its ranges could be all there is.
 const MOST: usize = 1 << 20;
 
 pub(crate) async fn read(

@@ -65,7 +65,7 @@ pub(crate) async fn time_to_live(
 ) -> Result<rpc::LeaseTimeToLiveResponse, Refusal> {
     member.is_named()?;
     let left = member.left(lease(asked.id)).await?;
-    // The leader may have taken entries that this member has not: those of the keys are behind them.
+    // The leader may have taken entries that this member has not: of the lease, and of its keys.
     if left.is_some() {
         member.confirm().await?;
     }
