@@ -335,6 +335,12 @@ impl Member {
 
     /// Gives the lead to another member.
     pub(crate) async fn transfer(&self, to: usize) -> Result<(), Refusal> {
+        if !self.leads() {
+            return Err(Refusal::LEADS_NOT);
+        }
+        if to == self.plan.me {
+            return Ok(());
+        }
         let (reply, answer) = oneshot::channel();
         match self.ask(Ask::Transfer { to, reply }, answer, self.deadline()).await? {
             Return::Undone(_) => Err(Refusal::NO_TRANSFEREE),

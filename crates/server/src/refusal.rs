@@ -50,6 +50,8 @@ impl Refusal {
     /// The lead can be given only by who has it, to somebody else.
     pub(crate) const NO_TRANSFEREE: Refusal =
         known(Code::FailedPrecondition, "etcdserver: bad leader transferee");
+    /// Another leads, and only who leads gives the lead away.
+    pub(crate) const LEADS_NOT: Refusal = known(Code::FailedPrecondition, "etcdserver: not leader");
     /// There is no member with that number.
     pub(crate) const NO_MEMBER: Refusal = known(Code::NotFound, "etcdserver: member not found");
     /// Somebody who is a member has that URL.

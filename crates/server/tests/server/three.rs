@@ -124,6 +124,19 @@ fn a_member_that_comes_back_alone_does_not_tell_of_what_was_long_ago() {
 }
 
 #[test]
+fn the_lead_is_given_by_who_has_it_and_to_itself_by_doing_nothing() {
+    let (_files, [first, second, _third]) = led_by_the_first();
+    let term = first.term();
+    let own = first.ask("/v3/maintenance/status", &json!({}))["leader"].clone();
+    let asked = json!({ "targetID": own });
+    let told = post(second.address, "/v3/maintenance/transfer-leadership", &asked);
+    let (status, told) = told.expect("an answer");
+    assert_eq!((status, &told["message"]), (400, &json!("etcdserver: not leader")));
+    first.ask("/v3/maintenance/transfer-leadership", &asked);
+    assert_eq!(first.term(), term);
+}
+
+#[test]
 fn a_leader_that_is_asked_to_end_has_another_stand() {
     let (_files, [first, second, third]) = led_by_the_first();
     let term = second.term();
