@@ -1,7 +1,5 @@
 //! A claim: a key in the queue of a lock or an election, which counts while its session lives.
 
-use std::time::Duration;
-
 use tenure_etcd::etcdserverpb as rpc;
 use tenure_session::{Seen, Waiter, Wish};
 use tokio::task::JoinHandle;
@@ -9,15 +7,13 @@ use tokio::time::{Instant, sleep};
 
 use crate::client::PATIENCE;
 use crate::error::{ClientError, Lost};
+use crate::leaving::leave;
 use crate::line::Pauses;
 use crate::session::Session;
 use crate::txn;
 use crate::watching::{News, Watching};
 
-const TXN: &str = "/etcdserverpb.KV/Txn";
-
-/// How long after a key was deleted it is deleted again, if it was asked for more than once.
-const SWEEPS: [Duration; 2] = [Duration::from_secs(3), Duration::from_secs(12)];
+pub(crate) const TXN: &str = "/etcdserverpb.KV/Txn";
 
 /// A claim that is first in its queue.
 #[derive(Debug)]
@@ -56,15 +52,16 @@ impl Claim {
         }
     }
 
-    /// Gives it up.
+    /// Gives it up. That goes on when nobody waits any more.
     pub(crate) async fn leave(mut self) -> Result<(), ClientError> {
+        let leaving = self.begin_to_leave();
+        // The task ends in another way only with its runtime.
+        leaving.await.unwrap_or(Err(Lost::Closed.into()))
+    }
+
+    fn begin_to_leave(&mut self) -> JoinHandle<Result<(), ClientError>> {
         self.is_left = true;
-        let left = delete(&self.session, &self.key).await;
-        if self.is_doubtful {
-            let (session, key) = (self.session.clone(), std::mem::take(&mut self.key));
-            self.session.runtime().spawn(sweep(session, key));
-        }
-        left
+        leave(&self.session, std::mem::take(&mut self.key), self.is_doubtful)
     }
 
     /// Waits until it is over, with its session or by somebody who deletes its key.
@@ -112,18 +109,9 @@ impl Claim {
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        if self.is_left {
-            return;
+        if !self.is_left {
+            drop(self.begin_to_leave());
         }
-        let (session, key) = (self.session.clone(), std::mem::take(&mut self.key));
-        let (runtime, is_doubtful) = (session.runtime().clone(), self.is_doubtful);
-        runtime.spawn(async move {
-            // If that fails, the end of its session ends it.
-            let _ = delete(&session, &key).await;
-            if is_doubtful {
-                sweep(session, key).await;
-            }
-        });
     }
 }
 
@@ -310,11 +298,7 @@ impl Drop for Place {
                 let queued = queueing.await;
                 is_doubtful = !queued.is_ok_and(|it| it.is_ok_and(|it| !it.is_doubtful));
             }
-            // If that fails, the end of the session ends it.
-            let _ = delete(&session, &key).await;
-            if is_doubtful {
-                sweep(session, key).await;
-            }
+            drop(leave(&session, key, is_doubtful));
         });
     }
 }
@@ -339,25 +323,5 @@ async fn queue(
             Err(ClientError::Silence { .. }) if session.ended().is_none() => is_doubtful = true,
             Err(error) => return Err(error),
         }
-    }
-}
-
-/// Deletes the key of a claim, unless its session does.
-async fn delete(session: &Session, key: &[u8]) -> Result<(), ClientError> {
-    if session.ended().is_some() {
-        return Ok(());
-    }
-    let line = &session.client().line;
-    let deadline = Instant::now() + PATIENCE;
-    let _: rpc::TxnResponse = line.ask(TXN, txn::delete(key), deadline).await?;
-    Ok(())
-}
-
-/// Deletes a key again that a member may have put once more: who was asked first may have been
-/// stopped, and do what it was asked when it goes on.
-async fn sweep(session: Session, key: Vec<u8>) {
-    for pause in SWEEPS {
-        sleep(pause).await;
-        let _ = delete(&session, &key).await;
     }
 }

@@ -41,11 +41,12 @@ impl Guard {
         self.claim.lost().await
     }
 
-    /// Gives it up.
+    /// Gives it up. That goes on when this future is dropped.
     ///
     /// # Errors
     ///
-    /// [`ClientError::Silence`] if nobody confirms it; then it ends with its session.
+    /// [`ClientError::Silence`] if nobody confirms it for ten seconds; it is asked for again until
+    /// it is done or the session ends.
     pub async fn release(self) -> Result<(), ClientError> {
         self.claim.leave().await
     }

@@ -43,6 +43,14 @@ impl Standing {
         }
     }
 
+    /// Why it is over by now, if it is.
+    pub(crate) fn ended(self) -> Option<Lost> {
+        match self {
+            Standing::Until(deadline) => (deadline <= Instant::now()).then_some(Lost::Silence),
+            over => Some(over.lost()),
+        }
+    }
+
     /// What is wrong with how it ended.
     pub(crate) fn failure(self) -> Option<String> {
         let says = "nobody confirmed that the lease has ended";

@@ -46,11 +46,12 @@ impl Leading {
         self.claim.lost().await
     }
 
-    /// Leads no longer.
+    /// Leads no longer. That goes on when this future is dropped.
     ///
     /// # Errors
     ///
-    /// [`ClientError::Silence`] if nobody confirms it; then it ends with its session.
+    /// [`ClientError::Silence`] if nobody confirms it for ten seconds; it is asked for again until
+    /// it is done or the session ends.
     pub async fn resign(self) -> Result<(), ClientError> {
         self.claim.leave().await
     }

@@ -13,6 +13,7 @@ mod error;
 mod guard;
 mod keeper;
 mod leading;
+mod leaving;
 mod line;
 mod observer;
 mod session;

@@ -109,10 +109,7 @@ impl Session {
 
     /// Why it is over, if it is.
     pub fn ended(&self) -> Option<Lost> {
-        match *self.shared.standing.borrow() {
-            Standing::Until(deadline) => (deadline <= Instant::now()).then_some(Lost::Silence),
-            over => Some(over.lost()),
-        }
+        self.shared.standing.borrow().ended()
     }
 
     /// Ends it, and with it all that is held in it.
@@ -181,6 +178,11 @@ impl Session {
 
     pub(crate) fn client(&self) -> &Client {
         &self.shared.client
+    }
+
+    /// How it stands, for whoever does not keep it alive.
+    pub(crate) fn standing(&self) -> watch::Receiver<Standing> {
+        self.shared.standing.clone()
     }
 
     pub(crate) fn runtime(&self) -> &Handle {

@@ -96,3 +96,29 @@ async fn who_asks_twice_because_an_answer_was_lost_waits_as_before() {
     let next = timeout(SOON, waits).await.expect("in time").expect("no panic").expect("the lock");
     assert!(next.fence() > fence);
 }
+
+#[tokio::test]
+async fn what_is_given_up_while_nobody_answers_is_free_when_somebody_does() {
+    let service = Service::start().await;
+    let (relay, address) = Relay::start(&service.address).await;
+    let client = Client::connect([address]).await.expect("a connection");
+    let session = client.session(Duration::from_secs(60)).await.expect("a session");
+    let released = session.lock("released").await.expect("the lock");
+    let dropped = session.lock("dropped").await.expect("the lock");
+    let waits = tokio::spawn({
+        let session = session.clone();
+        async move { session.lock("dropped").await }
+    });
+    timeout(SOON, async { while service.watchers().await == 0 {} }).await.expect("it waits");
+    relay.is_down.store(true, Ordering::Relaxed);
+    let release = timeout(Duration::from_millis(100), released.release()).await;
+    assert!(release.is_err(), "nobody answers");
+    waits.abort();
+    drop(dropped);
+    // Longer than anything is asked for once.
+    tokio::time::sleep(Duration::from_secs(11)).await;
+    assert_eq!(service.keys().await, 3);
+    relay.is_down.store(false, Ordering::Relaxed);
+    timeout(SOON, async { while service.keys().await > 0 {} }).await.expect("no key is left");
+    assert!(session.deadline().is_some(), "the session goes on");
+}

@@ -17,6 +17,8 @@ pub(crate) struct Relay {
     pub(crate) is_cut: AtomicBool,
     /// The next answer is swallowed, and the connection broken off.
     pub(crate) swallows: AtomicBool,
+    /// Connections break, and there are no new ones.
+    pub(crate) is_down: AtomicBool,
 }
 
 impl Relay {
@@ -28,12 +30,16 @@ impl Relay {
         let relays = relay.clone();
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
+                if relays.is_down.load(Ordering::Relaxed) {
+                    continue;
+                }
                 let Ok(member) = TcpStream::connect(&to).await else { continue };
                 let (from_client, to_client) = client.into_split();
                 let (from_member, to_member) = member.into_split();
                 let (there, back) = (relays.clone(), relays.clone());
                 tokio::spawn(async move {
                     tokio::select! {
+                        () = there.goes_down() => {}
                         () = there.pass(from_client, to_member, false) => {}
                         () = back.pass(from_member, to_client, true) => {}
                     }
@@ -41,6 +47,12 @@ impl Relay {
             }
         });
         (relay, address)
+    }
+
+    async fn goes_down(&self) {
+        while !self.is_down.load(Ordering::Relaxed) {
+            sleep(Duration::from_millis(5)).await;
+        }
     }
 
     async fn pass(
@@ -51,7 +63,7 @@ impl Relay {
     ) {
         let mut bytes = vec![0; 1 << 16];
         while let Ok(count) = from.read(&mut bytes).await {
-            if count == 0 {
+            if count == 0 || self.is_down.load(Ordering::Relaxed) {
                 return;
             }
             while self.is_cut.load(Ordering::Relaxed) {
