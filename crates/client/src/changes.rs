@@ -55,7 +55,7 @@ impl Changes {
                     Change::Left { revision: txn::unsigned(kv.mod_revision), key: kv.key }
                 }
                 News::Forgotten => Change::Forgotten,
-                News::Broken => {
+                News::Refused | News::Broken => {
                     sleep(self.pauses.next()).await;
                     continue;
                 }

@@ -4,6 +4,7 @@ use tenure_etcd::etcdserverpb as rpc;
 use tenure_session::{Seen, Waiter, Wish};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
+use tonic::Code;
 
 use crate::client::PATIENCE;
 use crate::error::{ClientError, Lost};
@@ -69,32 +70,30 @@ impl Claim {
         tokio::select! {
             biased;
             lost = self.session.lost() => lost,
-            () = self.deleted() => match self.session.ended() {
-                Some(lost) => lost,
-                None => Lost::Deleted,
-            },
+            lost = self.key_lost() => self.session.ended().unwrap_or(lost),
         }
     }
 
-    /// Waits until its key is not there any more.
-    async fn deleted(&self) {
+    /// Waits until its key is not there any more, or may not be seen.
+    async fn key_lost(&self) -> Lost {
         let line = &self.session.client().line;
         let mut pauses = Pauses::default();
         loop {
             let mut watching = Watching::key(line.clone(), &self.key, self.fence + 1);
             loop {
                 match watching.next().await {
-                    News::Deleted(gone) if gone.key == self.key => return,
+                    News::Deleted(gone) if gone.key == self.key => return Lost::Deleted,
                     News::Deleted(_) | News::Put(_) => {}
-                    News::Forgotten | News::Broken => break,
+                    News::Forgotten | News::Refused | News::Broken => break,
                 }
             }
-            // It may have been deleted in what is forgotten.
-            let asked = txn::look(&self.key, None);
-            if let Ok(seen) = self.look(asked).await
-                && seen.own != Some(self.fence)
-            {
-                return;
+            // It may have been deleted in what is forgotten, or in what may not be seen.
+            match self.look(txn::look(&self.key, None)).await {
+                Ok(seen) if seen.own != Some(self.fence) => return Lost::Deleted,
+                Err(ClientError::Refused { code: Code::PermissionDenied, .. }) => {
+                    return Lost::Denied;
+                }
+                Ok(_) | Err(_) => {}
             }
             sleep(pauses.next()).await;
         }
@@ -184,6 +183,7 @@ struct Place {
     /// It goes on when nobody waits any more, so that it is known what there is to delete.
     queueing: Option<Queueing>,
     waiter: Waiter<Vec<u8>>,
+    pauses: Pauses,
     is_there: bool,
     is_doubtful: bool,
 }
@@ -197,6 +197,7 @@ impl Place {
             key,
             queueing: Some(queueing),
             waiter: Waiter::new(),
+            pauses: Pauses::default(),
             is_there: true,
             is_doubtful: false,
         }
@@ -258,7 +259,6 @@ impl Place {
     /// Watches whoever is ahead until they are gone.
     async fn watch(&mut self, key: Vec<u8>, from: u64) -> Option<Wish<Vec<u8>>> {
         let line = self.session.client().line.clone();
-        let mut pauses = Pauses::default();
         loop {
             let mut watching = Watching::key(line.clone(), &key, from);
             loop {
@@ -266,15 +266,20 @@ impl Place {
                     News::Deleted(gone) => {
                         let revision = txn::unsigned(gone.mod_revision);
                         if let Some(wish) = self.waiter.deleted(&gone.key, revision) {
+                            self.pauses = Pauses::default();
                             return Some(wish);
                         }
                     }
                     News::Put(_) => {}
                     News::Forgotten => return self.waiter.forgotten(),
+                    News::Refused => {
+                        sleep(self.pauses.next()).await;
+                        return self.waiter.forgotten();
+                    }
                     News::Broken => break,
                 }
             }
-            sleep(pauses.next()).await;
+            sleep(self.pauses.next()).await;
         }
     }
 

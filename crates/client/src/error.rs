@@ -53,6 +53,9 @@ pub enum Lost {
     /// Somebody has deleted the key of the claim. The session goes on.
     #[error("its key was deleted")]
     Deleted,
+    /// The service does not show its key any more: nobody would learn that it was deleted.
+    #[error("its key may not be seen any more")]
+    Denied,
     /// Its owner has ended the session.
     #[error("the session was closed")]
     Closed,

@@ -36,7 +36,7 @@ impl Guard {
     }
 
     /// Waits until it is lost, and says why: with its session, or because somebody has deleted
-    /// its key, of which only who waits here is told.
+    /// its key or it may not be seen any more, of which only who waits here is told.
     pub async fn lost(&self) -> Lost {
         self.claim.lost().await
     }

@@ -260,7 +260,7 @@ impl Keeper {
             }
             // Who was silent may be heard again; what is done under the lease until then may need
             // what is left of it.
-            Lost::Silence | Lost::Gone | Lost::Deleted => {}
+            Lost::Silence | Lost::Gone | Lost::Deleted | Lost::Denied => {}
         }
         self.standing.send_replace(Standing::Over(Ending { lost, is_unconfirmed }));
     }

@@ -80,7 +80,7 @@ impl Observer {
                 News::Put(_) if leader.is_some() => {}
                 News::Deleted(gone) if Some(&gone.key) != leader => {}
                 News::Put(_) | News::Deleted(_) => self.watching = None,
-                News::Forgotten | News::Broken => {
+                News::Forgotten | News::Refused | News::Broken => {
                     self.watching = None;
                     sleep(self.pauses.next()).await;
                 }

@@ -13,6 +13,7 @@ use tonic::Status;
 
 use crate::client::PATIENCE;
 use crate::connection::{Answers, Connection};
+use crate::error::ClientError;
 use crate::line::{Fate, Line, TRY, fate};
 
 /// What has happened.
@@ -24,6 +25,8 @@ pub(crate) enum News {
     Deleted(KeyValue),
     /// It is not known any more what happened from where it was watched.
     Forgotten,
+    /// The service will not have it watched, now or any longer. Who looks is told why.
+    Refused,
     /// The member says nothing more. Another may.
     Broken,
 }
@@ -52,8 +55,8 @@ impl Watching {
         Watching { line, asked, open: None, told: VecDeque::new() }
     }
 
-    /// Waits for the next that happens. After [`News::Forgotten`] and [`News::Broken`] it begins
-    /// again behind what it has told.
+    /// Waits for the next that happens. After [`News::Forgotten`], [`News::Refused`] and
+    /// [`News::Broken`] it begins again behind what it has told.
     pub(crate) async fn next(&mut self) -> News {
         loop {
             if let Some(news) = self.told.pop_front() {
@@ -70,7 +73,10 @@ impl Watching {
     async fn listen(&mut self) -> Result<(), News> {
         if self.open.is_none() {
             let connection = self.line.connection(Instant::now() + PATIENCE).await;
-            let connection = connection.map_err(|_| News::Broken)?;
+            let connection = connection.map_err(|error| match error {
+                ClientError::Refused { .. } => News::Refused,
+                _ => News::Broken,
+            })?;
             let create = RequestUnion::CreateRequest(self.asked.clone());
             let asked = rpc::WatchRequest { request_union: Some(create) };
             let following = connection.follow("/etcdserverpb.Watch/Watch", frames::written(&asked));
@@ -86,7 +92,7 @@ impl Watching {
         };
         match answer {
             Ok(Some(rpc::WatchResponse { canceled: true, compact_revision, .. })) => {
-                Err(if compact_revision > 0 { News::Forgotten } else { News::Broken })
+                Err(if compact_revision > 0 { News::Forgotten } else { News::Refused })
             }
             Ok(Some(answer)) => {
                 self.told.extend(answer.events.into_iter().filter_map(news));
@@ -103,10 +109,14 @@ impl Watching {
 }
 
 fn broken(connection: &Connection, status: &Status) -> News {
-    if fate(status) == Fate::Elsewhere {
-        connection.leave();
+    match fate(status) {
+        Fate::Refused => News::Refused,
+        Fate::Again => News::Broken,
+        Fate::Elsewhere => {
+            connection.leave();
+            News::Broken
+        }
     }
-    News::Broken
 }
 
 fn news(event: Event) -> Option<News> {

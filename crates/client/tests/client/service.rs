@@ -46,8 +46,15 @@ impl Service {
 
     /// What it says to something that is posted as JSON.
     pub(crate) async fn post(&self, path: &str, body: &str) -> String {
-        let length = body.len();
-        self.told(&format!("POST {path} HTTP/1.0\r\ncontent-length: {length}\r\n\r\n{body}")).await
+        self.post_as(path, body, "").await
+    }
+
+    /// The same to somebody who shows a token.
+    pub(crate) async fn post_as(&self, path: &str, body: &str, token: &str) -> String {
+        let (length, shown) = (body.len(), format!("authorization: {token}\r\n"));
+        let shown = if token.is_empty() { "" } else { &shown };
+        let head = format!("POST {path} HTTP/1.0\r\n{shown}content-length: {length}\r\n\r\n");
+        self.told(&(head + body)).await
     }
 
     /// How many watch.

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use tenure_client::{Client, ClientError, Code, Session, User};
+use tenure_client::{Client, ClientError, Code, Lost, Session, User};
 use tenure_server::Config;
 use tokio::time::timeout;
 
-use crate::service::Service;
+use crate::service::{SOON, Service};
 
 /// One where `bob` may do anything below `jobs/`, and a token counts for a second.
 async fn closed() -> Service {
@@ -27,6 +27,15 @@ async fn closed() -> Service {
         assert!(told.contains(" 200 "), "{path}: {told}");
     }
     service
+}
+
+/// Something that only `root` may have done.
+async fn as_root(service: &Service, path: &str, body: &str) {
+    let named = r#"{"name":"root","password":"secret"}"#;
+    let told = service.post("/v3/auth/authenticate", named).await;
+    let token = told.split("\"token\":\"").nth(1).and_then(|rest| rest.split('"').next());
+    let told = service.post_as(path, body, token.expect("a token")).await;
+    assert!(told.contains(" 200 "), "{path}: {told}");
 }
 
 async fn session(service: &Service, user: User) -> Result<Session, ClientError> {
@@ -59,4 +68,37 @@ async fn who_may_not_is_refused_by_code() {
     assert_eq!(code(wrong), Code::InvalidArgument);
     let nobody = service.client().await.session(Duration::from_secs(2)).await;
     assert_eq!(code(nobody.map(drop).expect_err("no name")), Code::InvalidArgument);
+}
+
+const NO_JOBS: &str = r#"{"name":"bob","role":"jobs"}"#;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_may_not_see_the_queue_any_more_waits_no_longer() {
+    let service = closed().await;
+    let root = session(&service, User::new("root", "secret")).await.expect("a session");
+    let bob = session(&service, User::new("bob", "one")).await.expect("a session");
+    let held = root.lock("jobs/nightly").await.expect("the lock");
+    let waits = tokio::spawn(async move { bob.lock("jobs/nightly").await.map(drop) });
+    timeout(SOON, async { while service.watchers().await == 0 {} }).await.expect("it waits");
+    as_root(&service, "/v3/auth/user/revoke", NO_JOBS).await;
+    held.release().await.expect("released");
+    let told = timeout(SOON, waits).await.expect("in time").expect("no panic");
+    assert!(matches!(told, Err(ClientError::Refused { code: Code::PermissionDenied, .. })));
+    // Bob's place is left with his lease.
+    let next = timeout(SOON, root.lock("jobs/nightly")).await.expect("in time");
+    next.expect("the lock").release().await.expect("released");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_may_not_see_their_key_any_more_does_not_go_on() {
+    let service = closed().await;
+    let bob = session(&service, User::new("bob", "one")).await.expect("a session");
+    let guard = bob.lock("jobs/nightly").await.expect("the lock");
+    let told = tokio::spawn(async move { guard.lost().await });
+    timeout(SOON, async { while service.watchers().await == 0 {} }).await.expect("it watches");
+    as_root(&service, "/v3/auth/user/revoke", NO_JOBS).await;
+    let jobs = r#"{"key":"am9icy8=","range_end":"am9iczA="}"#;
+    as_root(&service, "/v3/kv/deleterange", jobs).await;
+    assert_eq!(timeout(SOON, told).await.expect("in time").expect("no panic"), Lost::Denied);
+    assert!(bob.deadline().is_some(), "the session goes on");
 }
