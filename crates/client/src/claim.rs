@@ -158,7 +158,7 @@ pub(crate) async fn attempt(
     match queued.seen.own {
         Some(fence) => Ok(Some(place.into_claim(fence))),
         None => {
-            place.is_there = false;
+            place.is_there = place.is_doubtful;
             Ok(None)
         }
     }
@@ -169,11 +169,11 @@ struct Queued {
     seen: Seen<Vec<u8>>,
     /// Whether the look was of the moment in which the key was put.
     is_new: bool,
-    /// Whether it was asked more than once, so that it may be done once more.
-    is_doubtful: bool,
 }
 
-type Queueing = JoinHandle<Result<Queued, ClientError>>;
+/// Also whether it was asked more than once, so that it may be done once more, whatever was
+/// answered.
+type Queueing = JoinHandle<(Result<Queued, ClientError>, bool)>;
 
 /// A place in a queue, which is left when this is dropped.
 struct Place {
@@ -184,7 +184,9 @@ struct Place {
     queueing: Option<Queueing>,
     waiter: Waiter<Vec<u8>>,
     pauses: Pauses,
+    /// Whether its key is there, or may be.
     is_there: bool,
+    /// Whether its key may be put once more.
     is_doubtful: bool,
 }
 
@@ -209,15 +211,15 @@ impl Place {
         let queued = queueing.await;
         self.queueing = None;
         // The task ends in another way only with its runtime.
-        let queued = queued.unwrap_or(Err(Lost::Closed.into()));
-        self.is_there = queued.is_ok();
-        self.is_doubtful = queued.as_ref().is_ok_and(|it| it.is_doubtful);
+        let (queued, is_doubtful) = queued.unwrap_or((Err(Lost::Closed.into()), true));
+        self.is_there = queued.is_ok() || is_doubtful;
+        self.is_doubtful = is_doubtful;
         queued
     }
 
     /// Waits until it is first, and says by which fence.
     async fn wait(&mut self) -> Result<u64, ClientError> {
-        let Queued { seen, is_new, .. } = self.queued().await?;
+        let Queued { seen, is_new } = self.queued().await?;
         let own = seen.own.unwrap_or(0);
         // Only where the key is new it was said who is ahead.
         let mut wish = if is_new { self.waiter.seen(seen) } else { self.look(own, 0).await? };
@@ -225,7 +227,7 @@ impl Place {
             wish = match wish {
                 Some(Wish::Enter { fence }) => return Ok(fence),
                 Some(Wish::Gone) => {
-                    self.is_there = false;
+                    self.is_there = self.is_doubtful;
                     return Err(self.session.ended().unwrap_or(Lost::Deleted).into());
                 }
                 Some(Wish::Look { since }) => self.look(own, since).await?,
@@ -300,8 +302,7 @@ impl Drop for Place {
         let runtime = session.runtime().clone();
         runtime.spawn(async move {
             if let Some(queueing) = queueing {
-                let queued = queueing.await;
-                is_doubtful = !queued.is_ok_and(|it| it.is_ok_and(|it| !it.is_doubtful));
+                is_doubtful = queueing.await.map_or(true, |(_, is_doubtful)| is_doubtful);
             }
             drop(leave(&session, key, is_doubtful));
         });
@@ -313,20 +314,19 @@ async fn queue(
     session: Session,
     key: Vec<u8>,
     asked: rpc::TxnRequest,
-) -> Result<Queued, ClientError> {
+) -> (Result<Queued, ClientError>, bool) {
     let line = &session.client().line;
-    let mut is_doubtful = false;
-    loop {
+    let mut tries = 0;
+    let queued = loop {
         let deadline = Instant::now() + PATIENCE;
-        let answer: Result<(rpc::TxnResponse, u32), _> =
-            line.ask_counting(TXN, asked.clone(), deadline).await;
-        match answer {
-            Ok((answer, tries)) => {
-                let (seen, is_new) = (txn::seen(&answer, &key), answer.succeeded);
-                return Ok(Queued { seen, is_new, is_doubtful: is_doubtful || tries > 1 });
-            }
-            Err(ClientError::Silence { .. }) if session.ended().is_none() => is_doubtful = true,
-            Err(error) => return Err(error),
+        match line.ask_counting(TXN, asked.clone(), deadline, &mut tries).await {
+            Err(ClientError::Silence { .. }) if session.ended().is_none() => {}
+            answer => break answer,
         }
-    }
+    };
+    let queued = queued.map(|answer: rpc::TxnResponse| {
+        let (seen, is_new) = (txn::seen(&answer, &key), answer.succeeded);
+        Queued { seen, is_new }
+    });
+    (queued, tries > 1)
 }

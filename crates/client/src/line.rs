@@ -93,31 +93,33 @@ impl Line {
         Asked: Message,
         Answer: Message + Default,
     {
-        Ok(self.ask_counting(path, asked, deadline).await?.0)
+        self.ask_counting(path, asked, deadline, &mut 0).await
     }
 
-    /// The same; says as well how often it had to be asked.
+    /// The same; counts how often it had to be asked.
     pub(crate) async fn ask_counting<Asked, Answer>(
         &self,
         path: &'static str,
         asked: Asked,
         deadline: Instant,
-    ) -> Result<(Answer, u32), ClientError>
+        tries: &mut u32,
+    ) -> Result<Answer, ClientError>
     where
         Asked: Message,
         Answer: Message + Default,
     {
-        let (answer, tries) = self.exchange(path, frames::written(&asked), deadline).await?;
-        Ok((frames::read(answer).map_err(|status| refused(&status))?, tries))
+        let answer = self.exchange(path, frames::written(&asked), deadline, tries).await?;
+        frames::read(answer).map_err(|status| refused(&status))
     }
 
-    fn exchange(
-        &self,
+    fn exchange<'a>(
+        &'a self,
         path: &'static str,
         asked: Bytes,
         deadline: Instant,
-    ) -> Coming<'_, (Bytes, u32)> {
-        Box::pin(self.try_until(path, asked, deadline))
+        tries: &'a mut u32,
+    ) -> Coming<'a, Bytes> {
+        Box::pin(self.try_until(path, asked, deadline, tries))
     }
 
     /// Asks on one connection after the other until it is done, refused, or too late.
@@ -126,18 +128,18 @@ impl Line {
         path: &'static str,
         asked: Bytes,
         deadline: Instant,
-    ) -> Result<(Bytes, u32), ClientError> {
+        tries: &mut u32,
+    ) -> Result<Bytes, ClientError> {
         let mut pauses = Pauses::default();
-        let mut tries = 0;
         loop {
             let connection = self.connection(deadline).await?;
-            tries += 1;
+            *tries += 1;
             let until = deadline.min(Instant::now() + TRY);
             let within = until.saturating_duration_since(Instant::now());
             let answer = connection.ask(path, asked.clone(), within);
             let status = tokio::select! {
                 tried = timeout_at(until, answer) => match tried {
-                    Ok(Ok(answer)) => return Ok((answer, tries)),
+                    Ok(Ok(answer)) => return Ok(answer),
                     Ok(Err(status)) => status,
                     Err(_) => Status::deadline_exceeded("it did not answer"),
                 },

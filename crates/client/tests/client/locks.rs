@@ -1,9 +1,10 @@
 //! Locks, in turn.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use tenure_client::Client;
+use tenure_client::{Client, ClientError, Guard, Lost, Session};
 use tokio::time::timeout;
 
 use crate::relay::Relay;
@@ -121,4 +122,51 @@ async fn what_is_given_up_while_nobody_answers_is_free_when_somebody_does() {
     relay.is_down.store(false, Ordering::Relaxed);
     timeout(SOON, async { while service.keys().await > 0 {} }).await.expect("no key is left");
     assert!(session.deadline().is_some(), "the session goes on");
+}
+
+/// A service, a session whose first connection is held, and another that has the lock `a`.
+async fn held_back() -> (Service, Arc<Relay>, Session, Session, Guard) {
+    let service = Service::start().await;
+    let other = service.session().await;
+    let (relay, address) = Relay::start(&service.address).await;
+    let client = Client::connect([address]).await.expect("a connection");
+    let session = client.session(Duration::from_secs(60)).await.expect("a session");
+    let has = other.lock("a").await.expect("the lock");
+    relay.held.store(1, Ordering::Relaxed);
+    (service, relay, session, other, has)
+}
+
+/// What was held comes to the member; then the other gets the lock, although the session goes on.
+async fn too_late(service: &Service, relay: &Relay, session: &Session, other: &Session) {
+    let before = service.revision().await;
+    relay.held.store(0, Ordering::Relaxed);
+    let late = async { while service.revision().await == before {} };
+    timeout(SOON, late).await.expect("what was asked first is done");
+    let next = timeout(SOON, other.lock("a")).await.expect("nobody is ahead").expect("the lock");
+    assert!(session.deadline().is_some(), "the session goes on");
+    drop(next);
+}
+
+#[tokio::test]
+async fn a_lock_that_was_not_free_is_not_had_later() {
+    let (service, relay, session, other, has) = held_back().await;
+    assert!(session.try_lock("a").await.expect("an answer by another connection").is_none());
+    has.release().await.expect("released");
+    too_late(&service, &relay, &session, &other).await;
+}
+
+#[tokio::test]
+async fn a_place_that_was_lost_is_not_had_later() {
+    let (service, relay, session, other, has) = held_back().await;
+    let waits = tokio::spawn({
+        let session = session.clone();
+        async move { session.lock("a").await.map(drop) }
+    });
+    timeout(SOON, async { while service.watchers().await == 0 {} }).await.expect("it waits");
+    let all = r#"{"key":"YS8=","range_end":"YTA="}"#;
+    service.post("/v3/kv/deleterange", all).await;
+    let told = timeout(SOON, waits).await.expect("in time").expect("no panic");
+    assert_eq!(told, Err(ClientError::Lost(Lost::Deleted)));
+    drop(has);
+    too_late(&service, &relay, &session, &other).await;
 }

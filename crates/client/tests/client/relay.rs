@@ -1,11 +1,12 @@
 //! A network between a client and a member that can be made worse.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc;
 use tokio::time::sleep;
 
 /// What is wrong with it.
@@ -19,6 +20,10 @@ pub(crate) struct Relay {
     pub(crate) swallows: AtomicBool,
     /// Connections break, and there are no new ones.
     pub(crate) is_down: AtomicBool,
+    /// Of how many connections, the oldest, nothing passes to the member.
+    pub(crate) held: AtomicUsize,
+    /// How many connections there were.
+    connections: AtomicUsize,
 }
 
 impl Relay {
@@ -36,12 +41,14 @@ impl Relay {
                 let Ok(member) = TcpStream::connect(&to).await else { continue };
                 let (from_client, to_client) = client.into_split();
                 let (from_member, to_member) = member.into_split();
+                let number = relays.connections.fetch_add(1, Ordering::Relaxed);
                 let (there, back) = (relays.clone(), relays.clone());
                 tokio::spawn(async move {
+                    let asking = there.pass(from_client, to_member, Some(number));
+                    let answering = back.pass(from_member, to_client, None);
                     tokio::select! {
                         () = there.goes_down() => {}
-                        () = there.pass(from_client, to_member, false) => {}
-                        () = back.pass(from_member, to_client, true) => {}
+                        _ = async { tokio::join!(asking, answering) } => {}
                     }
                 });
             }
@@ -55,28 +62,58 @@ impl Relay {
         }
     }
 
+    /// Passes on what comes: what a connection of this number asks, or what is answered.
     async fn pass(
         &self,
         mut from: impl AsyncReadExt + Unpin,
-        mut to: impl AsyncWriteExt + Unpin,
-        is_answer: bool,
+        to: impl AsyncWriteExt + Unpin,
+        asks: Option<usize>,
     ) {
-        let mut bytes = vec![0; 1 << 16];
-        while let Ok(count) = from.read(&mut bytes).await {
-            if count == 0 || self.is_down.load(Ordering::Relaxed) {
-                return;
+        let (sender, pieces) = mpsc::unbounded_channel();
+        let reading = async move {
+            let mut bytes = vec![0; 1 << 16];
+            while let Ok(count @ 1..) = from.read(&mut bytes).await {
+                let _ = sender.send(bytes[..count].to_vec());
             }
-            while self.is_cut.load(Ordering::Relaxed) {
+        };
+        let reading = async {
+            reading.await;
+            std::future::pending().await
+        };
+        tokio::select! {
+            () = reading => {}
+            () = self.write(pieces, to, asks) => {}
+        }
+    }
+
+    async fn write(
+        &self,
+        mut pieces: mpsc::UnboundedReceiver<Vec<u8>>,
+        mut to: impl AsyncWriteExt + Unpin,
+        asks: Option<usize>,
+    ) {
+        let is_held = || asks.is_some_and(|number| number < self.held.load(Ordering::Relaxed));
+        let mut was_held = false;
+        while let Some(piece) = pieces.recv().await {
+            while self.is_cut.load(Ordering::Relaxed) || is_held() {
+                was_held |= is_held();
                 sleep(Duration::from_millis(5)).await;
             }
-            if is_answer {
+            if self.is_down.load(Ordering::Relaxed) {
+                return;
+            }
+            if asks.is_none() {
                 if self.swallows.swap(false, Ordering::Relaxed) {
                     return;
                 }
                 sleep(Duration::from_millis(self.delay.load(Ordering::Relaxed))).await;
             }
-            if to.write_all(&bytes[..count]).await.is_err() {
+            if to.write_all(&piece).await.is_err() {
                 return;
+            }
+            if was_held {
+                // What was asked is done before it is taken back.
+                sleep(Duration::from_millis(100)).await;
             }
         }
     }

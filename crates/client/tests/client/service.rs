@@ -74,7 +74,17 @@ impl Service {
 
     /// How many keys there are.
     pub(crate) async fn keys(&self) -> usize {
-        let all = r#"{"key":"AA==","range_end":"AA=="}"#;
-        self.post("/v3/kv/range", all).await.matches("\"create_revision\"").count()
+        self.everything().await.matches("\"create_revision\"").count()
+    }
+
+    /// The revision of the store.
+    pub(crate) async fn revision(&self) -> u64 {
+        let told = self.everything().await;
+        let revision = told.split("\"revision\":\"").nth(1).and_then(|it| it.split('"').next());
+        revision.and_then(|it| it.parse().ok()).expect("a revision")
+    }
+
+    async fn everything(&self) -> String {
+        self.post("/v3/kv/range", r#"{"key":"AA==","range_end":"AA=="}"#).await
     }
 }
