@@ -78,8 +78,9 @@ impl Claim {
     async fn key_lost(&self) -> Lost {
         let line = &self.session.client().line;
         let mut pauses = Pauses::default();
+        let mut from = self.fence + 1;
         loop {
-            let mut watching = Watching::key(line.clone(), &self.key, self.fence + 1);
+            let mut watching = Watching::key(line.clone(), &self.key, from);
             loop {
                 match watching.next().await {
                     News::Deleted(gone) if gone.key == self.key => return Lost::Deleted,
@@ -90,10 +91,11 @@ impl Claim {
             // It may have been deleted in what is forgotten, or in what may not be seen.
             match self.look(txn::look(&self.key, None)).await {
                 Ok(seen) if seen.own != Some(self.fence) => return Lost::Deleted,
+                Ok(seen) => from = seen.revision + 1,
                 Err(ClientError::Refused { code: Code::PermissionDenied, .. }) => {
                     return Lost::Denied;
                 }
-                Ok(_) | Err(_) => {}
+                Err(_) => {}
             }
             sleep(pauses.next()).await;
         }

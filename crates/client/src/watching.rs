@@ -55,8 +55,8 @@ impl Watching {
         Watching { line, asked, open: None, told: VecDeque::new() }
     }
 
-    /// Waits for the next that happens. After [`News::Forgotten`], [`News::Refused`] and
-    /// [`News::Broken`] it begins again behind what it has told.
+    /// Waits for the next that happens. After [`News::Refused`] and [`News::Broken`] it begins
+    /// again behind what it has told, after [`News::Forgotten`] behind what is forgotten.
     pub(crate) async fn next(&mut self) -> News {
         loop {
             if let Some(news) = self.told.pop_front() {
@@ -92,7 +92,11 @@ impl Watching {
         };
         match answer {
             Ok(Some(rpc::WatchResponse { canceled: true, compact_revision, .. })) => {
-                Err(if compact_revision > 0 { News::Forgotten } else { News::Refused })
+                if compact_revision <= 0 {
+                    return Err(News::Refused);
+                }
+                self.asked.start_revision = self.asked.start_revision.max(compact_revision);
+                Err(News::Forgotten)
             }
             Ok(Some(answer)) => {
                 self.told.extend(answer.events.into_iter().filter_map(news));

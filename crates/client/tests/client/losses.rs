@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use tenure_client::{Client, ClientError, Lost};
+use tenure_client::{Change, Client, ClientError, Lost};
 use tokio::time::timeout;
 
 use crate::relay::Relay;
@@ -70,6 +70,38 @@ async fn who_listens_is_told_that_the_key_was_deleted() {
     assert!(session.deadline().is_some(), "the session goes on");
     session.close().await.expect("revoked");
     assert_eq!(session.ended(), Some(Lost::Closed));
+}
+
+#[tokio::test]
+async fn who_listens_to_what_is_forgotten_goes_on_behind_it() {
+    let service = Service::start().await;
+    let session = service.session().await;
+    let guard = session.lock("a").await.expect("the lock");
+    for _ in 0..3 {
+        session.lock("b").await.expect("the lock").release().await.expect("released");
+    }
+    let compact = format!(r#"{{"revision":"{}"}}"#, service.revision().await);
+    service.post("/v3/kv/compaction", &compact).await;
+    let mut changes = service.client().await.changes("b", 1);
+    assert_eq!(timeout(SOON, changes.next()).await.expect("in time"), Change::Forgotten);
+    let after = timeout(SOON, async {
+        let change = changes.next().await;
+        if matches!(change, Change::Left { .. }) { changes.next().await } else { change }
+    });
+    let (after, next) = tokio::join!(after, session.lock("b"));
+    let fence = next.expect("the lock").fence();
+    let after = after.expect("in time");
+    assert!(matches!(&after, Change::Queued { fence: of, .. } if *of == fence), "{after:?}");
+    drop(changes);
+    timeout(SOON, async { while service.watchers().await > 0 {} }).await.expect("nobody watches");
+    let _told = tokio::spawn(async move { guard.lost().await });
+    let goes_on = timeout(SOON, async {
+        let mut in_a_row = 0;
+        while in_a_row < 50 {
+            in_a_row = if service.watchers().await == 1 { in_a_row + 1 } else { 0 };
+        }
+    });
+    goes_on.await.expect("it watches, and goes on");
 }
 
 #[tokio::test]
