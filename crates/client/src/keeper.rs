@@ -10,13 +10,14 @@ use tenure_etcd::frames;
 use tenure_session::{Act, Session, Side, Timer, Times};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep_until, timeout_at};
+use tonic::Code;
 
 use crate::client::PATIENCE;
-use crate::error::Lost;
+use crate::error::{ClientError, Lost};
 use crate::line::{Line, Pauses};
 
 /// How a session stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Standing {
     /// It may be claimed until then.
     Until(Instant),
@@ -27,38 +28,39 @@ pub(crate) enum Standing {
 }
 
 /// How a session has ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Ending {
     lost: Lost,
-    /// Whether the service did not confirm it.
-    is_unconfirmed: bool,
+    /// Why the service did not end the lease, where it was asked to.
+    failure: Option<ClientError>,
 }
 
 impl Standing {
     /// Why it is over.
-    pub(crate) const fn lost(self) -> Lost {
+    pub(crate) const fn lost(&self) -> Lost {
         match self {
-            Standing::Over(Ending { lost, .. }) => lost,
+            Standing::Over(Ending { lost, .. }) => *lost,
             Standing::Until(_) | Standing::Closing => Lost::Closed,
         }
     }
 
     /// Why it is over by now, if it is.
-    pub(crate) fn ended(self) -> Option<Lost> {
+    pub(crate) fn ended(&self) -> Option<Lost> {
         match self {
-            Standing::Until(deadline) => (deadline <= Instant::now()).then_some(Lost::Silence),
+            Standing::Until(deadline) => (*deadline <= Instant::now()).then_some(Lost::Silence),
             over => Some(over.lost()),
         }
     }
 
     /// What is wrong with how it ended.
-    pub(crate) fn failure(self) -> Option<String> {
-        let says = "nobody confirmed that the lease has ended";
-        let is_bad = match self {
-            Standing::Over(ending) => ending.is_unconfirmed,
-            Standing::Until(_) | Standing::Closing => true,
-        };
-        is_bad.then(|| says.to_owned())
+    pub(crate) fn failure(&self) -> Option<ClientError> {
+        match self {
+            Standing::Over(ending) => ending.failure.clone(),
+            Standing::Until(_) | Standing::Closing => Some(ClientError::Silence {
+                endpoints: "the service".into(),
+                why: "nobody confirmed that the lease has ended".into(),
+            }),
+        }
     }
 }
 
@@ -246,7 +248,7 @@ impl Keeper {
 
     /// Tells the service, unless it knows or cannot be told, and everybody here.
     async fn end(self, lost: Lost) {
-        let mut is_unconfirmed = false;
+        let mut failure = None;
         match lost {
             Lost::Closed => {
                 self.standing.send_replace(Standing::Closing);
@@ -255,14 +257,17 @@ impl Keeper {
                 let deadline = Instant::now() + PATIENCE;
                 let revoked: Result<rpc::LeaseRevokeResponse, _> =
                     self.line.ask(path, asked, deadline).await;
-                // Asked twice it may be gone already.
-                is_unconfirmed = matches!(revoked, Err(crate::ClientError::Silence { .. }));
+                failure = match revoked {
+                    // It is gone already, if only because it was asked twice.
+                    Ok(_) | Err(ClientError::Refused { code: Code::NotFound, .. }) => None,
+                    Err(error) => Some(error),
+                };
             }
             // Who was silent may be heard again; what is done under the lease until then may need
             // what is left of it.
             Lost::Silence | Lost::Gone | Lost::Deleted | Lost::Denied => {}
         }
-        self.standing.send_replace(Standing::Over(Ending { lost, is_unconfirmed }));
+        self.standing.send_replace(Standing::Over(Ending { lost, failure }));
     }
 }
 

@@ -95,7 +95,7 @@ impl Session {
     pub async fn lost(&self) -> Lost {
         let mut standing = self.shared.standing.clone();
         loop {
-            let now = *standing.borrow_and_update();
+            let now = standing.borrow_and_update().clone();
             let Standing::Until(deadline) = now else { return now.lost() };
             tokio::select! {
                 changed = standing.changed() => match changed {
@@ -116,17 +116,16 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// [`ClientError::Silence`] if nobody confirms it; then the lease ends by itself.
+    /// [`ClientError::Silence`] if nobody confirms it, and [`ClientError::Refused`] if the service
+    /// will not have it, as of a user who may not write what is held any more. Then the lease ends
+    /// by itself.
     pub async fn close(&self) -> Result<(), ClientError> {
         let _ = self.shared.close.try_send(());
         let mut standing = self.shared.standing.clone();
         let revoked = standing.wait_for(|standing| matches!(standing, Standing::Over(_)));
         // An error says that the keeper is gone, and it is so after it has revoked the lease.
         let _ = timeout(PATIENCE, revoked).await;
-        match self.shared.standing.borrow().failure() {
-            None => Ok(()),
-            Some(why) => Err(ClientError::Silence { endpoints: "the service".into(), why }),
-        }
+        self.shared.standing.borrow().failure().map_or(Ok(()), Err)
     }
 
     /// Enters the queue of a lock and waits until it is this session's turn. Whoever stops waiting

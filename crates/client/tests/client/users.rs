@@ -102,3 +102,18 @@ async fn who_may_not_see_their_key_any_more_does_not_go_on() {
     assert_eq!(timeout(SOON, told).await.expect("in time").expect("no panic"), Lost::Denied);
     assert!(bob.deadline().is_some(), "the session goes on");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_may_not_end_a_lease_any_more_is_told_so() {
+    let service = closed().await;
+    let bob = session(&service, User::new("bob", "one")).await.expect("a session");
+    let guard = bob.lock("jobs/nightly").await.expect("the lock");
+    as_root(&service, "/v3/auth/user/revoke", NO_JOBS).await;
+    let told = bob.close().await;
+    assert!(matches!(told, Err(ClientError::Refused { code: Code::PermissionDenied, .. })));
+    assert_eq!(bob.ended(), Some(Lost::Closed));
+    drop(guard);
+    let other = session(&service, User::new("bob", "one")).await.expect("a session");
+    as_root(&service, "/v3/lease/revoke", &format!(r#"{{"ID":"{}"}}"#, other.id())).await;
+    assert_eq!(other.close().await, Ok(()), "it is gone");
+}
