@@ -274,8 +274,17 @@ fn what_cannot_be_is_refused_with_a_sentence() {
         ("lock --ttl 500ms a -- true", "--ttl is at least 1s"),
         ("lock --ttl 10s --grace 6s a -- true", "--grace is at most half of --ttl"),
         ("lock --try --timeout 1s a -- true", "--try excludes --timeout"),
+        ("lock --endpoints ftp://foo a -- true", "`ftp://foo` is no endpoint such as http://"),
+        ("lock --endpoints https://127.0.0.1:1 a -- true", "--cacert says whose does"),
+        ("elect --observe --endpoints ftp://foo a", "`ftp://foo` is no endpoint"),
+        ("lock --user bob a -- true", "say NAME:PASSWORD"),
     ] {
         said(&crate::shell::tenure(line), 2, says);
+    }
+    for line in ["lock a -- true", "elect --observe a", "locks ls", "member list"] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
+        command.args(line.split(' ')).env("TENURE_USER", "bob");
+        said(&command.output().expect("the command starts"), 2, "TENURE_USER");
     }
 }
 

@@ -80,9 +80,9 @@ fn nobody_else_is_asked_or_answered() {
         // The member is none of those who are believed.
         ("--cacert other.pem --cert own.pem --key own.key", "invalid peer certificate"),
     ] {
-        said(&sealed.tenure(&format!("lock jobs/a --timeout 9s AT {given} -- true")), 120, says);
-        let status = if says == "invalid peer certificate" { 4 } else { 2 };
-        said(&sealed.tenure(&format!("locks ls AT {given}")), status, says);
+        let (lock, locks) = if says == "invalid peer certificate" { (120, 4) } else { (2, 2) };
+        said(&sealed.tenure(&format!("lock jobs/a --timeout 9s AT {given} -- true")), lock, says);
+        said(&sealed.tenure(&format!("locks ls AT {given}")), locks, says);
     }
     // Whoever asks is none of those whom the member believes.
     for given in ["--cacert ca.pem", "--cacert ca.pem --cert stranger.pem --key stranger.key"] {

@@ -85,12 +85,13 @@ impl Endpoints {
         if self.certificates.get().is_none() {
             let _ = self.certificates.set(self.files.read()?);
         }
+        let user = user::or_of_environment(self.user.as_ref())?;
         let mut away = Vec::new();
         let first = self.last.get();
         for turn in 0..self.endpoints.len() {
             let place = (first + turn) % self.endpoints.len();
             let endpoint = &self.endpoints[place];
-            match self.call_as_user(endpoint, path, asked, turn == 0) {
+            match self.call_as(user.as_ref(), endpoint, path, asked, turn == 0) {
                 Ok(answer) => {
                     self.last.set(place);
                     return lines(answer, endpoint, &mut told);
@@ -102,15 +103,16 @@ impl Endpoints {
         Err(Failure::environment(away.join("; ")))
     }
 
-    /// With the token that this member gave before, if it did and still takes it.
-    fn call_as_user(
+    /// As a user, with the token that this member gave before, if it did and still takes it.
+    fn call_as(
         &self,
+        user: Option<&User>,
         endpoint: &str,
         path: &str,
         asked: &Value,
         answered_last: bool,
     ) -> Result<Answer, Silent> {
-        let Some(user) = user::or_of_environment(self.user.as_ref()) else {
+        let Some(user) = user else {
             return self.call(endpoint, path, asked, None);
         };
         if let Some(token) = self.token.take().filter(|_| answered_last) {
@@ -122,7 +124,7 @@ impl Endpoints {
                 }
             }
         }
-        let token = self.authenticate(endpoint, &user)?;
+        let token = self.authenticate(endpoint, user)?;
         let answer = self.call(endpoint, path, asked, token.as_deref());
         self.token.replace(token);
         answer

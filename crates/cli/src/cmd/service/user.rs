@@ -2,6 +2,8 @@
 
 use std::env;
 
+use crate::cmd::failure::Failure;
+
 /// A user and their password.
 #[derive(Clone)]
 pub(crate) struct User {
@@ -27,9 +29,18 @@ pub(crate) fn parse(text: &str) -> Result<User, String> {
 }
 
 /// Who was named; or else in the environment, where others do not see the password.
-pub(crate) fn or_of_environment(given: Option<&User>) -> Option<User> {
-    let of_environment = || parse(&env::var("TENURE_USER").ok()?).ok();
-    given.cloned().or_else(of_environment)
+pub(crate) fn or_of_environment(given: Option<&User>) -> Result<Option<User>, Failure> {
+    let named = env::var_os("TENURE_USER").filter(|named| !named.is_empty());
+    match (given, named) {
+        (Some(given), _) => Ok(Some(given.clone())),
+        (None, None) => Ok(None),
+        (None, Some(named)) => {
+            let parsed = named.to_str().and_then(|named| parse(named).ok());
+            // It may be a password.
+            let wrong = || Failure::usage("what TENURE_USER has is no user; say NAME:PASSWORD");
+            parsed.ok_or_else(wrong).map(Some)
+        }
+    }
 }
 
 /// What a service says to somebody who did not say who they are, and what they may do.

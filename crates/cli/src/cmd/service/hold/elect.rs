@@ -86,8 +86,7 @@ struct Line {
 }
 
 async fn observe(options: &Options) -> Result<(), Failure> {
-    let client = options.service.client().await;
-    let client = client.map_err(Failure::environment)?;
+    let client = options.service.client().await?;
     let mut observer = client.observe(&options.name);
     let print = async {
         loop {

@@ -13,7 +13,7 @@ use super::signals::Signals;
 use super::status;
 use super::supervise::{End, Held, supervise};
 use crate::cmd::duration;
-use crate::cmd::failure::Failure;
+use crate::cmd::failure::{Failure, Status};
 use crate::cmd::program;
 use crate::cmd::service::certificates::Files;
 use crate::cmd::service::user::{self, User};
@@ -40,19 +40,22 @@ pub(super) struct Service {
 }
 
 impl Service {
-    /// Connects to it; says why not.
-    pub(super) async fn client(&self) -> Result<Client, String> {
+    /// Connects to it; says why not, and whether that is because of what was given.
+    pub(super) async fn client(&self) -> Result<Client, Failure> {
         let mut access = Access::default();
-        if let Some(User { name, password }) = user::or_of_environment(self.user.as_ref()) {
+        if let Some(User { name, password }) = user::or_of_environment(self.user.as_ref())? {
             access = access.user(tenure_client::User::new(name, password));
         }
-        if let Some(certificates) = self.files.read().map_err(|it| it.to_string())? {
+        if let Some(certificates) = self.files.read()? {
             access = access.certificates(certificates);
         }
         let client = Client::connect_as(&self.endpoints, access).await;
         client.map_err(|error| match error {
-            ClientError::Unvouched { .. } => format!("{error}: --cacert says whose does"),
-            error => error.to_string(),
+            ClientError::Unvouched { .. } => {
+                Failure::usage(format!("{error}: --cacert says whose does"))
+            }
+            ClientError::Endpoint { .. } => Failure::usage(error),
+            error => Failure::environment(error),
         })
     }
 
@@ -103,7 +106,10 @@ where
     let begun = tokio::select! {
         biased;
         signal = signals.fatal() => Err(NotHeld::Signalled(of_signal(signal))),
-        session = session(service, task.within) => session.map_err(NotHeld::Refused),
+        session = session(service, task.within) => match session {
+            Err(failure) if failure.status == Status::Usage => return Err(failure),
+            session => session.map_err(|failure| NotHeld::Refused(failure.to_string())),
+        },
     };
     let session = match begun {
         Ok(session) => session,
@@ -139,16 +145,17 @@ where
     Ok(code)
 }
 
-async fn session(service: &Service, within: Option<Duration>) -> Result<Session, String> {
+async fn session(service: &Service, within: Option<Duration>) -> Result<Session, Failure> {
     let begun = async {
         let client = service.client().await?;
-        client.session(service.ttl).await.map_err(|error| error.to_string())
+        client.session(service.ttl).await.map_err(Failure::environment)
     };
     match within {
         None => begun.await,
-        Some(within) => tokio::time::timeout(within, begun)
-            .await
-            .unwrap_or_else(|_| Err(format!("no answer from {}", service.endpoints.join(", ")))),
+        Some(within) => tokio::time::timeout(within, begun).await.unwrap_or_else(|_| {
+            let asked = service.endpoints.join(", ");
+            Err(Failure::environment(format!("no answer from {asked}")))
+        }),
     }
 }
 
@@ -173,9 +180,9 @@ fn say(line: &str) {
 }
 
 /// Ends this process with the status of a command, when nothing is left to do.
-pub(super) fn end(done: Result<u8, Failure>) -> Result<crate::cmd::failure::Status, Failure> {
+pub(super) fn end(done: Result<u8, Failure>) -> Result<Status, Failure> {
     match done? {
-        0 => Ok(crate::cmd::failure::Status::Held),
+        0 => Ok(Status::Held),
         code => std::process::exit(i32::from(code)),
     }
 }
