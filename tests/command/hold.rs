@@ -59,10 +59,25 @@ impl Service {
     }
 
     fn post(&self, path: &str, body: &str) -> String {
-        let mut stream = TcpStream::connect(&self.address).expect("it listens");
+        self.post_as(path, body, "")
+    }
+
+    /// With lines of a head that say who asks.
+    fn post_as(&self, path: &str, body: &str, who: &str) -> String {
         let length = body.len();
-        write!(stream, "POST {path} HTTP/1.0\r\ncontent-length: {length}\r\n\r\n{body}")
-            .expect("it reads");
+        let head = format!("POST {path} HTTP/1.0\r\n{who}content-length: {length}\r\n\r\n");
+        self.told(&(head + body))
+    }
+
+    fn watchers(&self) -> usize {
+        let told = self.told("GET /metrics HTTP/1.0\r\n\r\n");
+        let count = told.lines().find_map(|line| line.strip_prefix("tenure_watchers "));
+        count.and_then(|count| count.parse().ok()).expect("a number")
+    }
+
+    fn told(&self, asked: &str) -> String {
+        let mut stream = TcpStream::connect(&self.address).expect("it listens");
+        stream.write_all(asked.as_bytes()).expect("it reads");
         let mut told = String::new();
         stream.read_to_string(&mut told).expect("an answer");
         told
@@ -288,8 +303,8 @@ fn what_cannot_be_is_refused_with_a_sentence() {
     }
 }
 
-#[test]
-fn a_user_holds_what_they_may_hold_and_others_are_told_why_not() {
+/// One where `bob` may do anything below `jobs/`.
+fn closed() -> Service {
     let service = Service::start();
     // From `jobs/` up to `jobs0`.
     let permission = r#"{"name":"jobs","perm":
@@ -306,6 +321,12 @@ fn a_user_holds_what_they_may_hold_and_others_are_told_why_not() {
         let told = service.post(&format!("/v3/auth/{path}"), body);
         assert!(told.contains(" 200 "), "{path}: {told}");
     }
+    service
+}
+
+#[test]
+fn a_user_holds_what_they_may_hold_and_others_are_told_why_not() {
+    let service = closed();
     let held = service.run("lock --user bob:one jobs/nightly", "echo inside");
     assert_eq!((held.status.code(), &held.stdout[..]), (Some(0), &b"inside\n"[..]));
     for (options, why) in [
@@ -318,4 +339,36 @@ fn a_user_holds_what_they_may_hold_and_others_are_told_why_not() {
         assert_eq!(refused.status.code(), Some(120), "{options}: {text}");
         assert!(text.contains(why), "{options}: {text}");
     }
+}
+
+#[test]
+fn a_user_who_loses_a_right_waits_no_longer_and_stops_nobody() {
+    let service = closed();
+    let (root, _) = service.running("lock --user root:secret jobs/x", "echo in; exec sleep 60");
+    let mut waits = service.wrapper("lock --ttl 2s --user bob:one jobs/x", "echo inside");
+    let mut waits = waits.spawn().expect("it starts");
+    // One watches its own key, the other that of who is ahead: the same.
+    until(|| service.watchers() == 2);
+    let named = r#"{"name":"root","password":"secret"}"#;
+    let told = service.post("/v3/auth/authenticate", named);
+    let token = told.split("\"token\":\"").nth(1).and_then(|rest| rest.split('"').next());
+    let root_asks = format!("authorization: {}\r\n", token.expect("a token"));
+    let revoked =
+        service.post_as("/v3/auth/user/revoke", r#"{"name":"bob","role":"jobs"}"#, &root_asks);
+    assert!(revoked.contains(" 200 "), "{revoked}");
+    assert!(signal("-TERM", &root.id().to_string()));
+    let begun = Instant::now();
+    while waits.try_wait().expect("a child").is_none() {
+        if begun.elapsed() > LONG {
+            let _ = waits.kill();
+            panic!("it waits on");
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let (status, says) = ended(waits);
+    assert_eq!(status, 120, "{says}");
+    assert!(says.contains("permission denied"), "{says}");
+    assert_eq!(ended(root).0, 143);
+    let next = service.run("lock --timeout 30s --user root:secret jobs/x", "echo inside");
+    assert_eq!((next.status.code(), &next.stdout[..]), (Some(0), &b"inside\n"[..]));
 }
