@@ -71,12 +71,12 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// Connects, and says who asks, if that is given.
-    pub(crate) async fn open(at: &Endpoint, access: &Access) -> Result<Connection, Status> {
-        let wire = timeout(CONNECT, reached(at, access)).await;
-        let wire = wire
-            .map_err(|_| Status::unavailable("it does not accept the connection"))?
-            .map_err(|error| Status::unavailable(error.to_string()))?;
+    /// Begins on these bytes, and says who asks, if that is given.
+    pub(crate) async fn open(
+        at: &Endpoint,
+        wire: Wire,
+        access: &Access,
+    ) -> Result<Connection, Status> {
         let (send, driver) = Builder::new(TokioExecutor::new())
             .timer(TokioTimer::new())
             .keep_alive_interval(SILENCE)
@@ -195,8 +195,14 @@ impl Connection {
     }
 }
 
-/// The bytes to a member and back.
-async fn reached(at: &Endpoint, access: &Access) -> io::Result<Wire> {
+/// The bytes to a member and back, if it accepts the connection and is who it has to be.
+pub(crate) async fn reached(at: &Endpoint, access: &Access) -> Result<Wire, Status> {
+    let wire = timeout(CONNECT, wire(at, access)).await;
+    wire.map_err(|_| Status::unavailable("it does not accept the connection"))?
+        .map_err(|error| Status::unavailable(error.to_string()))
+}
+
+async fn wire(at: &Endpoint, access: &Access) -> io::Result<Wire> {
     let stream = TcpStream::connect(at.address()).await?;
     let _ = stream.set_nodelay(true);
     match &access.certificates {

@@ -224,9 +224,12 @@ impl Keeper {
     /// Asks one member for a renewal. Who has not answered after a quarter of the lease is left.
     fn ask(&self) -> Asking {
         let (line, id) = (self.line.clone(), self.id);
-        let until = Instant::now() + Duration::from_nanos(self.times.ttl / 4);
+        let patience = Duration::from_nanos(self.times.ttl / 4);
         Box::pin(async move {
-            let Ok(connection) = line.connection(until).await else { return Answer::Nothing };
+            let deadline = Instant::now() + patience;
+            let Ok(connection) = line.connection(deadline).await else { return Answer::Nothing };
+            // It may have taken that long to find somebody.
+            let until = Instant::now() + patience;
             let path = "/etcdserverpb.Lease/LeaseKeepAlive";
             let asked = rpc::LeaseKeepAliveRequest { id };
             let answer = connection.ask_streaming(path, frames::written(&asked));

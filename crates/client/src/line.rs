@@ -9,16 +9,21 @@ use hyper::body::Bytes;
 use prost::Message;
 use tenure_etcd::frames;
 use tokio::sync::Mutex;
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tonic::{Code, Status};
 
 use crate::access::Access;
-use crate::connection::Connection;
+use crate::connection::{Connection, reached};
 use crate::endpoint::Endpoint;
 use crate::error::ClientError;
+use crate::wire::Wire;
 
 /// How long one member may take to answer before another is asked.
 pub(crate) const TRY: Duration = Duration::from_secs(2);
+
+/// How long a member may take to accept a connection before another one is tried as well.
+const HEAD_START: Duration = Duration::from_millis(250);
 
 /// The shortest and the longest pause before something is asked again.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(500));
@@ -58,26 +63,53 @@ impl Line {
         open.0 = None;
         let mut pauses = Pauses::default();
         loop {
-            let mut why = String::new();
-            for _ in 0..self.endpoints.len() {
-                let endpoint = open.1 % self.endpoints.len();
-                // Whoever fails is asked last.
-                open.1 = endpoint + 1;
-                match Connection::open(&self.endpoints[endpoint], &self.access).await {
+            let mut left = self.endpoints.len();
+            let why = loop {
+                let (endpoint, wire) = match self.reach(&mut open.1, &mut left).await {
+                    Ok(reached) => reached,
+                    Err(status) => break status,
+                };
+                match Connection::open(endpoint, wire, &self.access).await {
                     Ok(connection) => {
                         let connection = Arc::new(connection);
                         open.0 = Some(connection.clone());
                         return Ok(connection);
                     }
                     Err(status) if fate(&status) == Fate::Refused => return Err(refused(&status)),
-                    Err(status) => status.message().clone_into(&mut why),
+                    Err(status) if left == 0 => break status,
+                    Err(_) => {}
                 }
-            }
+            };
             let pause = pauses.next();
             if Instant::now() + pause >= deadline {
-                return Err(self.silence(&why));
+                return Err(self.silence(why.message()));
             }
             sleep(pause).await;
+        }
+    }
+
+    /// Reaches the first of so many members, from the next one on, that accepts a connection. Who
+    /// does not at once is not waited for alone.
+    async fn reach(&self, next: &mut usize, left: &mut usize) -> Result<(&Endpoint, Wire), Status> {
+        let mut reaching = JoinSet::new();
+        let mut why = Status::unavailable("nobody was asked");
+        loop {
+            if *left > 0 {
+                *left -= 1;
+                let place = *next % self.endpoints.len();
+                // Whoever fails is asked last.
+                *next = place + 1;
+                let (endpoint, access) = (self.endpoints[place].clone(), self.access.clone());
+                reaching
+                    .spawn(async move { reached(&endpoint, &access).await.map(|it| (place, it)) });
+            }
+            match timeout(HEAD_START, reaching.join_next()).await {
+                Ok(Some(Ok(Ok((place, wire))))) => return Ok((&self.endpoints[place], wire)),
+                Ok(Some(Ok(Err(status)))) => why = status,
+                Ok(None) => return Err(why),
+                // It ends in another way only with its runtime.
+                Ok(Some(Err(_))) | Err(_) => {}
+            }
         }
     }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use tenure_client::{Change, Client, ClientError, Lost};
 use tokio::time::timeout;
 
-use crate::relay::Relay;
+use crate::relay::{BlackHole, Relay};
 use crate::service::{SOON, Service};
 
 #[tokio::test]
@@ -124,4 +124,37 @@ async fn what_is_no_endpoint_and_who_does_not_answer_is_said() {
     let wrong = Client::connect(["https://127.0.0.1:1"]).await.expect_err("nobody to believe");
     assert!(wrong.to_string().contains("https://127.0.0.1:1"), "{wrong}");
     assert!(Client::connect(Vec::<String>::new()).await.is_err());
+}
+
+/// A session whose member breaks off, while the next three do not even say that they are gone;
+/// whether it lives longer than its lease.
+async fn outlives_the_silent(listens: bool) -> bool {
+    let service = Service::start().await;
+    let (one, first) = Relay::start(&service.address).await;
+    let (other, second) = Relay::start(&service.address).await;
+    let silent = [BlackHole::open().await, BlackHole::open().await, BlackHole::open().await];
+    let mut endpoints = vec![&first];
+    endpoints.extend(silent.iter().map(|it| &it.address));
+    endpoints.push(&second);
+    endpoints.extend(silent.iter().map(|it| &it.address));
+    let client = Client::connect(endpoints).await.expect("a connection");
+    let session = client.session(Duration::from_secs(3)).await.expect("a session");
+    let guard = session.lock("a").await.expect("the lock");
+    if listens {
+        tokio::spawn(async move { guard.lost().await });
+        timeout(SOON, async { while service.watchers().await == 0 {} }).await.expect("it watches");
+    }
+    let used = if one.connections.load(Ordering::Relaxed) > 0 { one } else { other };
+    used.is_down.store(true, Ordering::Relaxed);
+    timeout(Duration::from_secs(4), session.lost()).await.is_err()
+}
+
+#[tokio::test]
+async fn a_session_outlives_members_that_do_not_say_that_they_are_gone() {
+    assert!(outlives_the_silent(false).await);
+}
+
+#[tokio::test]
+async fn a_session_outlives_them_while_others_look_for_a_member_too() {
+    assert!(outlives_the_silent(true).await);
 }

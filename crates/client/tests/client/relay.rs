@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::mpsc;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 /// What is wrong with it.
 #[derive(Debug, Default)]
@@ -23,7 +23,7 @@ pub(crate) struct Relay {
     /// Of how many connections, the oldest, nothing passes to the member.
     pub(crate) held: AtomicUsize,
     /// How many connections there were.
-    connections: AtomicUsize,
+    pub(crate) connections: AtomicUsize,
 }
 
 impl Relay {
@@ -116,5 +116,30 @@ impl Relay {
                 sleep(Duration::from_millis(100)).await;
             }
         }
+    }
+}
+
+/// An address at which nobody answers, nor says that nobody is there.
+#[derive(Debug)]
+pub(crate) struct BlackHole {
+    pub(crate) address: String,
+    _listener: TcpListener,
+    _waiting: Vec<TcpStream>,
+}
+
+impl BlackHole {
+    /// Nobody accepts what comes, and no more may wait for that.
+    pub(crate) async fn open() -> BlackHole {
+        let socket = TcpSocket::new_v4().expect("a socket");
+        socket.bind("127.0.0.1:0".parse().expect("an address")).expect("a port");
+        let listener = socket.listen(1).expect("it listens");
+        let address = listener.local_addr().expect("an address").to_string();
+        let mut waiting = Vec::new();
+        while let Ok(Ok(one)) =
+            timeout(Duration::from_millis(200), TcpStream::connect(&address)).await
+        {
+            waiting.push(one);
+        }
+        BlackHole { address, _listener: listener, _waiting: waiting }
     }
 }
