@@ -353,6 +353,11 @@ impl<'a, P: Protocol, E> Step<'a, P, E> {
         &self.node.batch.timers
     }
 
+    /// What the step tells the local user, to look at.
+    pub fn events(&self) -> &[P::Event] {
+        &self.node.batch.events
+    }
+
     /// Keeps the effects back, for [`Node::release`] to hand out after a save that covers them.
     pub fn keep_back(self) {
         let node = self.node;

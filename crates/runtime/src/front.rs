@@ -151,12 +151,17 @@ impl Queue {
         }
     }
 
-    /// The entry is over, by itself if nobody asked for that.
-    fn exited(&mut self, leader: Option<Term>) -> Option<mutex::Command> {
+    /// Whoever is inside is so no longer, by itself if nobody asked for that.
+    fn lose(&mut self, leader: Option<Term>) {
         if let Phase::Inside { under, stays, leaves: false } = &self.phase {
             let why = if *under == leader { Lost::LeaseOver } else { Lost::Deposed };
-            stays.send_replace(Some(why));
+            stays.send_if_modified(|lost| lost.is_none() && lost.replace(why).is_none());
         }
+    }
+
+    /// The entry is over.
+    fn exited(&mut self, leader: Option<Term>) -> Option<mutex::Command> {
+        self.lose(leader);
         self.phase = Phase::Outside;
         self.ask_next()
     }
@@ -214,6 +219,19 @@ where
             mutex::Event::Exited => {
                 let leader = *self.leader.borrow();
                 self.change(name, |queue| queue.exited(leader))
+            }
+        }
+    }
+
+    fn foretold(&mut self, events: &[P::Event]) {
+        let leaves_office =
+            |event: &P::Event| matches!(event.of_leader(), Some(election::Event::Deposed { .. }));
+        let leader = *self.leader.borrow();
+        let leader = leader.filter(|_| !events.iter().any(leaves_office));
+        for event in events {
+            let Some((name, mutex::Event::Exited)) = event.of_lock() else { continue };
+            if let Some(queue) = self.queues.get_mut(&name.cloned()) {
+                queue.lose(leader);
             }
         }
     }

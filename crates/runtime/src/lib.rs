@@ -9,6 +9,8 @@
 mod account;
 mod disk;
 mod driver;
+#[cfg(test)]
+mod ending;
 mod envelope;
 mod environment;
 pub mod exercise;

@@ -21,6 +21,12 @@ pub trait Local<P: Protocol>: Send + 'static {
     /// The protocol tells; it may be given another command at once.
     fn told(&mut self, event: P::Event) -> Option<P::Command>;
 
+    /// What the protocol will tell as soon as the disk has done what that rests on. Who may claim
+    /// less by it need not wait: a lease ends, and the disk may be slow. It is told all the same.
+    fn foretold(&mut self, events: &[P::Event]) {
+        let _ = events;
+    }
+
     /// Whether the node is to end in good order, whoever could ask it for something.
     fn is_over(&self) -> bool {
         false

@@ -141,6 +141,7 @@ where
         for change in step.timers() {
             self.timers.keep_back(timer_of(change));
         }
+        self.local.foretold(step.events());
         step.keep_back();
         self.accounts.push_back(account);
         Ok(())
