@@ -16,6 +16,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::body::Body;
 use tonic::{Code, Status};
 
+use crate::enums;
 use crate::listener::{SILENCE, json};
 use crate::member::Member;
 use crate::router::{self, LONGEST_REQUEST};
@@ -126,10 +127,12 @@ pub(crate) async fn answer(member: Arc<Member>, request: Request<Body>) -> Respo
     }
 }
 
-/// A message that is written as JSON; what it does not know is left out, as etcd does. An empty
-/// body is an empty message.
+/// A message that is written as JSON. As for etcd, fields that it does not have are left out, names
+/// of enums have to be known, and an empty body is an empty message.
 fn read(body: &[u8], kind: MessageDescriptor) -> Result<DynamicMessage, String> {
     let text = if body.iter().all(u8::is_ascii_whitespace) { &b"{}"[..] } else { body };
+    // Whoever reads leniently takes an unknown name for none.
+    enums::check(text, kind.clone()).map_err(|error| error.to_string())?;
     let mut from = serde_json::Deserializer::from_slice(text);
     let options = DeserializeOptions::new().deny_unknown_fields(false);
     let message = DynamicMessage::deserialize_with_options(kind, &mut from, &options);
@@ -282,5 +285,24 @@ mod tests {
             assert!(read(wrong.as_bytes(), kind.clone()).is_err(), "{wrong}");
         }
         assert!(read(b" ", kind).is_ok());
+    }
+
+    #[test]
+    fn enums_have_names_that_are_known_or_numbers() {
+        let txn = |target: &str| {
+            let kind = POOL.get_message_by_name("etcdserverpb.TxnRequest").expect("a message");
+            read(format!(r#"{{"compare":[{{"key":"YQ==","target":{target}}}]}}"#).as_bytes(), kind)
+        };
+        assert_eq!(txn(r#""MOD""#), txn("2"));
+        for right in ["null", "77", r#"2,"other":{"target":"MODREV"}"#] {
+            assert!(txn(right).is_ok(), "{right}");
+        }
+        for wrong in [r#""MODREV""#, r#""mod""#, r#""2""#, r#""""#, "true", "{}", "[2]"] {
+            assert!(txn(wrong).is_err(), "{wrong}");
+        }
+        let watch = POOL.get_message_by_name("etcdserverpb.WatchRequest").expect("a message");
+        let filters = |name| format!(r#"{{"createRequest":{{"filters":["NOPUT","{name}"]}}}}"#);
+        assert!(read(filters("NODELETE").as_bytes(), watch.clone()).is_ok());
+        assert!(read(filters("NODELETES").as_bytes(), watch).is_err());
     }
 }

@@ -20,6 +20,7 @@ mod caller;
 mod config;
 mod convert;
 mod desk;
+mod enums;
 mod errand;
 pub mod exercise;
 mod gateway;
