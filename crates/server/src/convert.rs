@@ -91,25 +91,18 @@ fn compare(asked: rpc::Compare) -> store::Compare {
         CompareResult::Less => store::Relation::Less,
         CompareResult::NotEqual => store::Relation::NotEqual,
     };
-    // What is not given is 0, or nothing.
-    let number = match &asked.target_union {
-        Some(
-            TargetUnion::Version(number)
-            | TargetUnion::CreateRevision(number)
-            | TargetUnion::ModRevision(number),
-        ) => unsigned(*number),
-        Some(TargetUnion::Lease(id)) => lease(*id),
-        Some(TargetUnion::Value(_)) | None => 0,
-    };
-    let target = match asked.target() {
-        CompareTarget::Version => store::Target::Version(number),
-        CompareTarget::Create => store::Target::Create(number),
-        CompareTarget::Mod => store::Target::Mod(number),
-        CompareTarget::Lease => store::Target::Lease(number),
-        CompareTarget::Value => match asked.target_union {
-            Some(TargetUnion::Value(value)) => store::Target::Value(Bytes::from(value)),
-            _ => store::Target::Value(Bytes::default()),
-        },
+    let target = match (asked.target(), asked.target_union) {
+        (CompareTarget::Version, Some(TargetUnion::Version(it))) => store::Target::Version(it),
+        (CompareTarget::Create, Some(TargetUnion::CreateRevision(it))) => store::Target::Create(it),
+        (CompareTarget::Mod, Some(TargetUnion::ModRevision(it))) => store::Target::Mod(it),
+        (CompareTarget::Lease, Some(TargetUnion::Lease(it))) => store::Target::Lease(it),
+        (CompareTarget::Value, Some(TargetUnion::Value(it))) => store::Target::Value(it.into()),
+        // What is not given is 0, or nothing; what is given of another target does not count.
+        (CompareTarget::Version, _) => store::Target::Version(0),
+        (CompareTarget::Create, _) => store::Target::Create(0),
+        (CompareTarget::Mod, _) => store::Target::Mod(0),
+        (CompareTarget::Lease, _) => store::Target::Lease(0),
+        (CompareTarget::Value, _) => store::Target::Value(Bytes::default()),
     };
     store::Compare { span: span(asked.key, asked.range_end), relation, target }
 }

@@ -50,7 +50,7 @@ const BATCH: u64 = 32;
 const LONGEST_COMMAND: usize = (3 << 20) / 2;
 
 /// What state the log's directory is of.
-pub(crate) const SCHEMA: &str = "raft-log, entries of tenure-server 4";
+pub(crate) const SCHEMA: &str = "raft-log, entries of tenure-server 5";
 
 /// Why a member did not start, or could not go on.
 #[derive(Debug, Error)]

@@ -162,21 +162,21 @@ pub enum Relation {
     NotEqual,
 }
 
-/// What of a key is compared, and with what. Of a key that is not there all numbers are 0, and its
-/// value is like no other.
+/// What of a key is compared, and with what: as clients say numbers, which may be below 0. Of a key
+/// that is not there all numbers are 0, and its value is like no other.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Target {
     /// How often it was written.
-    Version(u64),
+    Version(i64),
     /// The revision of its creation.
-    Create(u64),
+    Create(i64),
     /// The revision of its last change.
-    Mod(u64),
+    Mod(i64),
     /// What it is.
     Value(Bytes),
-    /// The lease with which it ends.
-    Lease(LeaseId),
+    /// The lease with which it ends, whose bits are those of this number.
+    Lease(i64),
 }
 
 /// Queues for a lock or an election.

@@ -204,10 +204,10 @@ pub(crate) fn keeps_something(store: &Store, put: &Put) -> Result<(), Error> {
 fn holds(store: &Store, Compare { span, relation, target }: &Compare) -> bool {
     let holds = |kv: &KeyValue| {
         let order = match target {
-            Target::Version(version) => kv.version.cmp(version),
-            Target::Create(revision) => kv.create_revision.cmp(revision),
-            Target::Mod(revision) => kv.mod_revision.cmp(revision),
-            Target::Lease(lease) => kv.lease.cmp(lease),
+            Target::Version(version) => kv.version.cast_signed().cmp(version),
+            Target::Create(revision) => kv.create_revision.cast_signed().cmp(revision),
+            Target::Mod(revision) => kv.mod_revision.cast_signed().cmp(revision),
+            Target::Lease(lease) => kv.lease.cast_signed().cmp(lease),
             Target::Value(value) => kv.value.cmp(value),
         };
         match relation {

@@ -6,6 +6,7 @@ use tenure_store::{
 };
 
 use crate::caller::Caller;
+use crate::convert::signed;
 use crate::member::Member;
 use crate::refusal::Refusal;
 use crate::rpc::lease;
@@ -119,6 +120,6 @@ pub(crate) fn is_of(key: &Bytes, fence: u64) -> Compare {
     Compare {
         span: Span::one(key.clone()),
         relation: Relation::Equal,
-        target: Target::Create(fence),
+        target: Target::Create(signed(fence)),
     }
 }

@@ -1,6 +1,7 @@
 //! Members as processes: they are asked as clients ask them, killed, and started again.
 
 mod access;
+mod answers;
 mod authority;
 mod bytes;
 mod crash;

@@ -14,6 +14,14 @@ pub(crate) fn number(of: &Value, field: &str) -> u64 {
     }
 }
 
+/// What is compared with may be below 0.
+fn signed(of: &Value, field: &str) -> i64 {
+    match &of[field] {
+        Value::String(text) => text.parse().unwrap_or(0),
+        other => other.as_i64().unwrap_or(0),
+    }
+}
+
 fn flag(of: &Value, field: &str) -> bool {
     of[field].as_bool().unwrap_or(false)
 }
@@ -122,11 +130,11 @@ fn compare(of: &Value) -> Compare {
         _ => Relation::Equal,
     };
     let target = match of["target"].as_str() {
-        Some("CREATE") => Target::Create(number(of, "create_revision")),
-        Some("MOD") => Target::Mod(number(of, "mod_revision")),
+        Some("CREATE") => Target::Create(signed(of, "create_revision")),
+        Some("MOD") => Target::Mod(signed(of, "mod_revision")),
         Some("VALUE") => Target::Value(bytes(of, "value")),
-        Some("LEASE") => Target::Lease(number(of, "lease")),
-        _ => Target::Version(number(of, "version")),
+        Some("LEASE") => Target::Lease(signed(of, "lease")),
+        _ => Target::Version(signed(of, "version")),
     };
     Compare { span: span(of), relation, target }
 }

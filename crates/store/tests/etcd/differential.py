@@ -75,12 +75,12 @@ class Draw:
 
     def compare(self):
         target, field, value = self.dice.choice([
-            ("VERSION", "version", str(self.dice.randrange(3))),
+            ("VERSION", "version", str(self.dice.randrange(-1, 3))),
             ("CREATE", "create_revision", self.some_revision()),
-            ("CREATE", "create_revision", "0"),
+            ("CREATE", "create_revision", str(self.dice.randrange(-1, 1))),
             ("MOD", "mod_revision", self.some_revision()),
             ("VALUE", "value", b64(self.dice.choice(["", "x", "y"]))),
-            ("LEASE", "lease", str(self.dice.choice(LEASES))),
+            ("LEASE", "lease", str(self.dice.choice([-1, *LEASES]))),
         ])
         relation = self.dice.choice(["EQUAL", "GREATER", "LESS", "NOT_EQUAL"])
         return {**self.span(), "target": target, "result": relation, field: value}

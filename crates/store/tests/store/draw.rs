@@ -56,6 +56,11 @@ impl Draw<'_> {
         if self.chance(2) { 0 } else { (now + 2).saturating_sub(self.below(12).into()) }
     }
 
+    /// The same, or what no revision is.
+    fn number(&mut self, now: u64) -> i64 {
+        if self.chance(8) { -1 } else { self.revision(now).cast_signed() }
+    }
+
     fn put(&mut self) -> Put {
         let (key, value, lease) = (self.key(), self.value(), self.lease());
         let (ignore_value, ignore_lease) = (self.chance(8), self.chance(8));
@@ -97,11 +102,11 @@ impl Draw<'_> {
     fn compare(&mut self, now: u64) -> Compare {
         let all = [Relation::Equal, Relation::NotEqual, Relation::Greater, Relation::Less];
         let target = match self.below(6) {
-            0 => Target::Version(self.below(3).into()),
-            1 => Target::Mod(self.revision(now)),
+            0 => Target::Version(i64::from(self.below(4)) - 1),
+            1 => Target::Mod(self.number(now)),
             2 => Target::Value(self.value()),
-            3 => Target::Lease(self.lease()),
-            _ => Target::Create(self.revision(now)),
+            3 => Target::Lease(self.of(&[-1, 0, 1, 1, 2, 3, 9])),
+            _ => Target::Create(self.number(now)),
         };
         Compare { span: self.span(), relation: self.of(&all), target }
     }

@@ -570,10 +570,10 @@ fn holds(keys: &Keys, Compare { span, relation, target }: &Compare) -> bool {
     };
     found.iter().all(|kv| {
         let order = match target {
-            Target::Version(number) => kv.version.cmp(number),
-            Target::Create(number) => kv.create_revision.cmp(number),
-            Target::Mod(number) => kv.mod_revision.cmp(number),
-            Target::Lease(number) => kv.lease.cmp(number),
+            Target::Version(number) => kv.version.cast_signed().cmp(number),
+            Target::Create(number) => kv.create_revision.cast_signed().cmp(number),
+            Target::Mod(number) => kv.mod_revision.cast_signed().cmp(number),
+            Target::Lease(number) => kv.lease.cast_signed().cmp(number),
             Target::Value(value) => kv.value.cmp(value),
         };
         match relation {
