@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use tenure_store::{
-    Answer, Bytes, Command, Delete, Enqueue, KeyValue, Operation, Put, Range, Share, SortOrder,
-    SortTarget, Span, Store, Txn,
+    Answer, Bytes, Command, Compare, Delete, Enqueue, KeyValue, Operation, Put, Range, Relation,
+    Share, SortOrder, SortTarget, Span, Store, Target, Txn,
 };
 
 use crate::caller::Caller;
-use crate::convert::{self, lease, lease_id, signed, unsigned};
+use crate::convert::{self, lease, lease_id, signed};
 use crate::refusal::Refusal;
 use crate::rpc::lease::given_or_hidden;
-use crate::rpc::lock::{enter, is_of};
+use crate::rpc::lock::enter;
 use tenure_etcd::v3electionpb as rpc;
 
 pub(crate) async fn campaign(
@@ -37,10 +37,16 @@ pub(crate) async fn proclaim(
 ) -> Result<rpc::ProclaimResponse, Refusal> {
     let leader = asked.leader.ok_or(Refusal::LEADER_MISSING)?;
     let key = Bytes::from(leader.key);
+    // No key that is there was created in such a revision.
+    if leader.rev <= 0 {
+        return Err(Refusal::NOT_LEADER);
+    }
     let put = Put {
         key: key.clone(),
         value: Bytes::from(asked.value),
         lease: lease(leader.lease),
+        // Who does not say with which lease it leads does so with the one that it has.
+        ignore_lease: leader.lease == 0,
         ..Put::default()
     };
     let (revision, succeeded) = if_leading(&member, key, leader.rev, Operation::Put(put)).await?;
@@ -68,7 +74,8 @@ async fn if_leading(
     revision: i64,
     operation: Operation,
 ) -> Result<(u64, bool), Refusal> {
-    let compare = vec![is_of(&key, unsigned(revision))];
+    let (relation, target) = (Relation::Equal, Target::Create(revision));
+    let compare = vec![Compare { span: Span::one(key), relation, target }];
     let txn = Txn { compare, success: vec![operation], failure: Vec::new() };
     match member.answer(Command::Txn(txn)).await.map_err(Refusal::into_unknown)? {
         (revision, Answer::Txn(done)) => Ok((revision, done.succeeded)),
