@@ -13,6 +13,8 @@
 //! # }
 //! ```
 
+#[cfg(test)]
+mod alone;
 mod backup;
 mod beside;
 mod budget;

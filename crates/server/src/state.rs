@@ -48,11 +48,15 @@ impl Signal {
         self.notify.notify_one();
     }
 
-    /// Waits until something happened, and says to whom: each with the first revision to look at.
-    /// Dropping the future loses nothing.
+    /// To whom something has happened: each with the first revision to look at.
+    pub(crate) fn take(&self) -> HashMap<WatcherId, u64> {
+        std::mem::take(&mut *locked(&self.dirty))
+    }
+
+    /// The same, when something has. Dropping the future loses nothing.
     pub(crate) async fn wait(&self) -> HashMap<WatcherId, u64> {
         loop {
-            let dirty = std::mem::take(&mut *locked(&self.dirty));
+            let dirty = self.take();
             if !dirty.is_empty() {
                 return dirty;
             }

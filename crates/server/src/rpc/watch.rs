@@ -18,7 +18,7 @@ use crate::caller::Caller;
 use crate::convert::{self, signed, unsigned};
 use crate::refusal::Refusal;
 use crate::router::as_etcd_says;
-use crate::state::{Signal, WatcherId};
+use crate::state::{Signal, State, WatcherId};
 use tenure_etcd::etcdserverpb as rpc;
 use tenure_etcd::etcdserverpb::watch_create_request::FilterType;
 use tenure_etcd::etcdserverpb::watch_request::RequestUnion;
@@ -115,7 +115,7 @@ impl Session {
                         return Err(Gone);
                     }
                 },
-                dirty = self.signal.wait() => self.catch_up(dirty).await?,
+                dirty = self.signal.wait() => self.catch_up(dirty, u64::MAX).await?,
                 _ = progress.tick() => self.tell_progress().await?,
                 _ = standing.changed(), if wants_leader => {}
                 () = tokio::time::sleep(patience), if wants_leader && !led => {
@@ -136,49 +136,31 @@ impl Session {
                 self.send(rpc::WatchResponse { watch_id, canceled: true, ..self.blank() }).await
             }
             Some(RequestUnion::ProgressRequest(_)) => {
-                self.send(rpc::WatchResponse { watch_id: NOBODY, ..self.blank() }).await
+                let header = self.told_up_to().await?;
+                let progress =
+                    rpc::WatchResponse { header, watch_id: NOBODY, ..Default::default() };
+                self.send(progress).await
             }
             None => Ok(()),
         }
     }
 
     async fn create(&mut self, asked: rpc::WatchCreateRequest) -> Result<(), Gone> {
-        let id = match asked.watch_id {
-            0 => self.free_id(),
-            given => given,
-        };
-        let refused = if self.watchers.contains_key(&id) {
-            Some("mvcc: duplicate watch ID provided on the WatchStream")
-        } else if self.watchers.len() >= WATCHERS {
-            Some("etcdserver: too many requests")
-        } else {
-            None
-        };
-        if let Some(why) = refused {
-            let blank = self.blank();
+        let watch = watch_of(&asked);
+        if let Some(cancel_reason) = self.refusal(asked.watch_id, &watch) {
             let refusal = rpc::WatchResponse {
                 watch_id: NOBODY,
                 created: true,
                 canceled: true,
-                cancel_reason: why.into(),
-                ..blank
-            };
-            return self.send(refusal).await;
-        }
-        let watch = watch_of(&asked);
-        if let Err(refused) = may_see(&self.member, &watch) {
-            self.member.refusals.note(Status::from(refused.clone()).code());
-            let blank = self.blank();
-            let (watch_id, cancel_reason) = (NOBODY, refused.in_words_of_grpc());
-            let refusal = rpc::WatchResponse {
-                watch_id,
-                created: true,
-                canceled: true,
                 cancel_reason,
-                ..blank
+                ..self.blank()
             };
             return self.send(refusal).await;
         }
+        let id = match asked.watch_id {
+            0 => self.free_id(),
+            given => given,
+        };
         let (at, revision) = self
             .member
             .look(|state| (state.subscribe(&watch.span, &self.signal), state.store.revision()));
@@ -194,7 +176,23 @@ impl Session {
             ..rpc::WatchResponse::default()
         };
         self.send(created).await?;
-        self.deliver(id).await
+        self.deliver(id, u64::MAX).await
+    }
+
+    /// Why somebody may not watch under a number that they gave, if they may not.
+    fn refusal(&self, id: i64, watch: &Watch) -> Option<String> {
+        if let Err(refused) = may_see(&self.member, watch) {
+            self.member.refusals.note(Status::from(refused.clone()).code());
+            return Some(refused.in_words_of_grpc());
+        }
+        let why = match () {
+            () if id != 0 && self.watchers.contains_key(&id) => {
+                "mvcc: duplicate watch ID provided on the WatchStream"
+            }
+            () if self.watchers.len() >= WATCHERS => "etcdserver: too many requests",
+            () => return None,
+        };
+        Some(why.into())
     }
 
     fn free_id(&mut self) -> i64 {
@@ -205,8 +203,9 @@ impl Session {
         self.next_id - 1
     }
 
-    /// Something has happened to these, first in these revisions.
-    async fn catch_up(&mut self, dirty: HashMap<WatcherId, u64>) -> Result<(), Gone> {
+    /// Something has happened to these, first in these revisions: they are told of it, up to a
+    /// revision.
+    async fn catch_up(&mut self, dirty: HashMap<WatcherId, u64>, last: u64) -> Result<(), Gone> {
         let known = dirty
             .into_iter()
             .filter_map(|(at, revision)| Some((*self.numbers.get(&at)?, revision)));
@@ -215,14 +214,24 @@ impl Session {
             if let Some(watcher) = self.watchers.get_mut(&id) {
                 // Nothing of it has happened between.
                 watcher.next = watcher.next.max(revision);
-                self.deliver(id).await?;
+                self.deliver(id, last).await?;
             }
         }
         Ok(())
     }
 
-    /// Tells a watcher all that it was not told.
-    async fn deliver(&mut self, id: i64) -> Result<(), Gone> {
+    /// Tells all watchers what they were not told. Says of what: who begins to watch behind that
+    /// misses nothing.
+    async fn told_up_to(&mut self) -> Result<Option<rpc::ResponseHeader>, Gone> {
+        let look = |state: &mut State| (state.store.revision(), self.signal.take());
+        let (revision, dirty) = self.member.look(look);
+        // What happens meanwhile is told behind it.
+        self.catch_up(dirty, revision).await?;
+        Ok(self.member.header(revision))
+    }
+
+    /// Tells a watcher all that it was not told, up to a revision.
+    async fn deliver(&mut self, id: i64, last: u64) -> Result<(), Gone> {
         let answers = self.answers.clone();
         loop {
             let room = answers.reserve().await.map_err(|_| Gone)?;
@@ -237,7 +246,7 @@ impl Session {
                 room.send(Ok(over));
                 return Ok(());
             }
-            let missed = self.member.look(|state| missed(&state.store, watcher));
+            let missed = self.member.look(|state| missed(&state.store, watcher, last));
             let answer = match missed {
                 Ok((revision, events)) if events.is_empty() => {
                     if watcher.next > revision {
@@ -270,8 +279,9 @@ impl Session {
     async fn tell_progress(&mut self) -> Result<(), Gone> {
         let wanting = self.watchers.iter().filter(|(_, it)| it.wants_progress);
         let ids: Vec<i64> = wanting.map(|(id, _)| *id).collect();
-        for watch_id in ids {
-            self.send(rpc::WatchResponse { watch_id, ..self.blank() }).await?;
+        let header = self.told_up_to().await?;
+        for watch_id in ids.into_iter().filter(|id| self.watchers.contains_key(id)) {
+            self.send(rpc::WatchResponse { header, watch_id, ..Default::default() }).await?;
         }
         Ok(())
     }
@@ -303,22 +313,25 @@ fn may_see(member: &Caller, watch: &Watch) -> Result<(), Refusal> {
     may.map_err(|_| Error::PermissionDenied.into())
 }
 
-/// The next changes that a watcher was not told, and the revision of the store.
+/// The next changes that a watcher was not told up to a revision, and the revision of the store if
+/// that is less.
 fn missed(
     store: &Store,
     watcher: &mut Watcher,
+    last: u64,
 ) -> Result<(u64, Vec<tenure_store::Event>), Forgotten> {
-    let revision = store.revision();
+    let revision = store.revision().min(last);
     if watcher.next > revision {
         return Ok((revision, Vec::new()));
     }
     let replay = store.replay(&watcher.watch, watcher.next, MOST)?;
     let (mut events, mut bytes) = (replay.events, 0);
-    watcher.next = replay.next;
+    events.truncate(events.partition_point(|event| event.revision() <= revision));
+    watcher.next = replay.next.min(revision + 1);
     let is_too_much = |at: &usize| {
         let begins = *at > 0 && events[at - 1].revision() < events[*at].revision();
         let is_full = begins && bytes >= MOST_BYTES;
-        bytes += events[*at].kv.key.len() + events[*at].kv.value.len();
+        bytes += events[*at].kv.weight();
         is_full
     };
     if let Some(end) = (0..events.len()).find(is_too_much) {
@@ -337,5 +350,57 @@ fn watch_of(asked: &rpc::WatchCreateRequest) -> Watch {
         prev_kv: asked.prev_kv,
         no_put: asked.filters().any(|it| it == FilterType::Noput),
         no_delete: asked.filters().any(|it| it == FilterType::Nodelete),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tenure_store::{Command, Put};
+
+    use super::*;
+    use crate::alone::{Alone, Call};
+
+    const WATCH: &str = "/etcdserverpb.Watch/Watch";
+
+    async fn ask(call: &Call<rpc::WatchResponse>, asked: RequestUnion) {
+        call.ask(&rpc::WatchRequest { request_union: Some(asked) }).await;
+    }
+
+    async fn next(call: &mut Call<rpc::WatchResponse>) -> rpc::WatchResponse {
+        call.next().await.expect("an answer").expect("more")
+    }
+
+    fn create(key: &str, range_end: &str) -> rpc::WatchCreateRequest {
+        let (key, range_end) = (key.into(), range_end.into());
+        rpc::WatchCreateRequest { key, range_end, ..Default::default() }
+    }
+
+    #[tokio::test]
+    async fn what_progress_says_was_told_was_told_before() {
+        let alone = Alone::start();
+        let mut call = alone.call(WATCH).await;
+        for key in ["a", "b"] {
+            ask(&call, RequestUnion::CreateRequest(create(key, ""))).await;
+            assert!(next(&mut call).await.created);
+        }
+        for _ in 0..100 {
+            let put = |key: &str| Command::Put(Put { key: key.into(), ..Put::default() });
+            alone.does(put("a")).await;
+            let revision = signed(alone.does(put("b")).await.revision);
+            let progress = rpc::WatchProgressRequest::default();
+            ask(&call, RequestUnion::ProgressRequest(progress)).await;
+            let mut told = Vec::new();
+            loop {
+                let answer = next(&mut call).await;
+                if answer.watch_id == NOBODY {
+                    assert_eq!(answer.header.expect("a header").revision, revision);
+                    break;
+                }
+                told.extend(answer.events.into_iter().filter_map(|event| event.kv));
+            }
+            told.sort_by_key(|kv| kv.mod_revision);
+            let told: Vec<i64> = told.into_iter().map(|kv| kv.mod_revision).collect();
+            assert_eq!(told, [revision - 1, revision]);
+        }
     }
 }
