@@ -186,6 +186,7 @@ impl Session {
             return Some(refused.in_words_of_grpc());
         }
         let why = match () {
+            () if is_empty(&watch.span) => "mvcc: watcher range is empty",
             () if id != 0 && self.watchers.contains_key(&id) => {
                 "mvcc: duplicate watch ID provided on the WatchStream"
             }
@@ -341,6 +342,11 @@ fn missed(
     Ok((revision, events))
 }
 
+/// Whether no key can be one of these.
+fn is_empty(Span { key, end }: &Span) -> bool {
+    !end.is_empty() && end[..] != *b"\0" && key >= end
+}
+
 /// An empty key means the first one there can be, as for etcd.
 fn watch_of(asked: &rpc::WatchCreateRequest) -> Watch {
     let key = if asked.key.is_empty() { &b"\0"[..] } else { &asked.key };
@@ -401,6 +407,23 @@ mod tests {
             told.sort_by_key(|kv| kv.mod_revision);
             let told: Vec<i64> = told.into_iter().map(|kv| kv.mod_revision).collect();
             assert_eq!(told, [revision - 1, revision]);
+        }
+    }
+
+    #[tokio::test]
+    async fn what_no_key_can_be_in_is_not_watched() {
+        let alone = Alone::start();
+        let mut call = alone.call(WATCH).await;
+        for (key, end) in [("b", "a"), ("a", "a")] {
+            ask(&call, RequestUnion::CreateRequest(create(key, end))).await;
+            let told = next(&mut call).await;
+            assert_eq!((told.created, told.canceled, told.watch_id), (true, true, NOBODY));
+            assert_eq!(told.cancel_reason, "mvcc: watcher range is empty");
+        }
+        for (id, (key, end)) in (0..).zip([("a", ""), ("b", "\0"), ("a", "b"), ("", "\0")]) {
+            ask(&call, RequestUnion::CreateRequest(create(key, end))).await;
+            let told = next(&mut call).await;
+            assert_eq!((told.canceled, told.watch_id), (false, id), "{key:?}..{end:?}");
         }
     }
 }
