@@ -332,7 +332,7 @@ fn missed(
     let is_too_much = |at: &usize| {
         let begins = *at > 0 && events[at - 1].revision() < events[*at].revision();
         let is_full = begins && bytes >= MOST_BYTES;
-        bytes += events[*at].kv.weight();
+        bytes += events[*at].kv.weight() + events[*at].prev.as_ref().map_or(0, |it| it.weight());
         is_full
     };
     if let Some(end) = (0..events.len()).find(is_too_much) {
@@ -424,6 +424,22 @@ mod tests {
             ask(&call, RequestUnion::CreateRequest(create(key, end))).await;
             let told = next(&mut call).await;
             assert_eq!((told.canceled, told.watch_id), (false, id), "{key:?}..{end:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn what_was_there_before_counts_as_what_an_answer_has() {
+        let alone = Alone::start();
+        for length in [20_000, 20_000, 20_000, 0, 0] {
+            let put = Put { key: "a".into(), value: vec![0; length].into(), ..Put::default() };
+            alone.does(Command::Put(put)).await;
+        }
+        let mut call = alone.call(WATCH).await;
+        let asked = rpc::WatchCreateRequest { start_revision: 3, prev_kv: true, ..create("a", "") };
+        ask(&call, RequestUnion::CreateRequest(asked)).await;
+        assert!(next(&mut call).await.created);
+        for count in [1, 1, 2] {
+            assert_eq!(next(&mut call).await.events.len(), count);
         }
     }
 }
