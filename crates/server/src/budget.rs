@@ -14,7 +14,7 @@ use hyper::body::{Bytes, Frame};
 use prost::Message;
 use tenure_etcd::frames;
 use tenure_store::{Deleted, Done, Found, KeyValue, Reply, Written};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 use tonic::Status;
 use tonic::body::Body;
 
@@ -26,6 +26,9 @@ const LONGEST: usize = 64 << 20;
 
 /// How many all answers have that were not taken yet.
 const ALL: usize = 256 << 20;
+
+/// How many are counted at most of an answer that is as long as it is.
+const MOST: usize = ALL / 2;
 
 /// What is not counted, as whoever asks takes as much.
 const SMALL: usize = 64 << 10;
@@ -46,19 +49,22 @@ const STALLED: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub(crate) struct Budget {
     units: Arc<Semaphore>,
+    /// Who makes text of a large answer, one at a time.
+    turns: Semaphore,
     /// How many answers were dropped since nobody took them.
     dropped: Arc<AtomicU64>,
 }
 
 impl Default for Budget {
     fn default() -> Self {
-        Budget { units: Arc::new(Semaphore::new(ALL / UNIT)), dropped: Arc::default() }
+        let (units, turns) = (Arc::new(Semaphore::new(ALL / UNIT)), Semaphore::new(1));
+        Budget { units, turns, dropped: Arc::default() }
     }
 }
 
 /// What one answer has of it, as long as this is kept.
 #[derive(Clone, Debug)]
-struct Share {
+pub(crate) struct Share {
     _units: Arc<OwnedSemaphorePermit>,
     dropped: Arc<AtomicU64>,
 }
@@ -76,15 +82,40 @@ impl Budget {
         if bytes > LONGEST {
             return Err(Refusal::ANSWER_TOO_LARGE);
         }
+        let units = self.units(bytes).await?;
+        let made = beside(move || frames::written(&make())).await?;
+        Ok(self.shared(made, units))
+    }
+
+    /// An answer of as many bytes as it has, which is made when there is room for the most that
+    /// are counted.
+    pub(crate) async fn answer_whole<T>(
+        &self,
+        make: impl AsyncFnOnce() -> Result<(usize, T), Refusal>,
+    ) -> Result<tonic::Response<T>, Refusal> {
+        let mut units = self.units(MOST).await?;
+        let (bytes, made) = make().await?;
+        let counted = units.split(bytes.div_ceil(UNIT)).unwrap_or(units);
+        Ok(self.shared(made, counted))
+    }
+
+    async fn units(&self, bytes: usize) -> Result<OwnedSemaphorePermit, Refusal> {
         let units = u32::try_from(bytes.div_ceil(UNIT)).unwrap_or(u32::MAX);
         let units = self.units.clone().acquire_many_owned(units);
         let units = tokio::time::timeout(PATIENCE, units).await.map_err(|_| Refusal::TOO_MANY)?;
-        let units = Arc::new(units.map_err(|_| Refusal::STOPPED)?);
-        let made = beside(move || frames::written(&make())).await?;
+        units.map_err(|_| Refusal::STOPPED)
+    }
+
+    fn shared<T>(&self, made: T, units: OwnedSemaphorePermit) -> tonic::Response<T> {
         let mut response = tonic::Response::new(made);
-        let share = Share { _units: units, dropped: self.dropped.clone() };
+        let share = Share { _units: Arc::new(units), dropped: self.dropped.clone() };
         response.extensions_mut().insert(share);
-        Ok(response)
+        response
+    }
+
+    /// Waits until nobody else makes text of a large answer, which takes as much again.
+    pub(crate) async fn turn(&self) -> Result<SemaphorePermit<'_>, Refusal> {
+        self.turns.acquire().await.map_err(|_| Refusal::STOPPED)
     }
 
     /// How many bytes were not taken yet.
@@ -99,8 +130,9 @@ impl Budget {
 }
 
 /// Has an answer that has a share keep it until it is taken, or dropped.
-pub(crate) fn hold(mut response: Response<Body>) -> Response<Body> {
-    let Some(share) = response.extensions_mut().remove::<Share>() else { return response };
+pub(crate) fn hold(response: Response<Body>) -> Response<Body> {
+    // It stays where it was: what is made of this answer may keep it further.
+    let Some(share) = response.extensions().get::<Share>().cloned() else { return response };
     response.map(|body| {
         let rest = Rest { body, piece: Bytes::new(), taken: 0, share };
         let rest = Arc::new(Mutex::new(Some(rest)));
@@ -205,5 +237,65 @@ impl Weighed for Done {
             Reply::Txn(it) => it.weight(),
         };
         self.replies.iter().map(weight).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::Request;
+    use http_body_util::BodyExt;
+    use tenure_etcd::etcdserverpb as rpc;
+    use tenure_store::{Command, Put};
+
+    use super::*;
+    use crate::alone::Alone;
+    use crate::gateway;
+
+    const LARGE: usize = 1 << 20;
+
+    async fn with_a_megabyte() -> Alone {
+        let alone = Alone::start();
+        let put = Put { key: "a".into(), value: vec![0; LARGE].into(), ..Put::default() };
+        alone.does(Command::Put(put)).await;
+        alone
+    }
+
+    #[tokio::test]
+    async fn a_large_answer_has_its_share_as_json_as_well_until_it_is_taken() {
+        let alone = with_a_megabyte().await;
+        let ask = async || {
+            let body = Body::new(http_body_util::Full::from(r#"{"key":"YQ=="}"#));
+            let request = Request::post("/v3/kv/range").body(body).expect("a request");
+            gateway::answer(alone.member.clone(), request).await
+        };
+        let held = ask().await;
+        assert!(alone.member.budget.bytes() >= LARGE);
+        drop(held);
+        assert_eq!(alone.member.budget.bytes(), 0);
+        let taken = ask().await;
+        let length = taken.headers().get("content-length").cloned().expect("how long it is");
+        let text = taken.into_body().collect().await.expect("all of it").to_bytes();
+        assert!(text.len() > LARGE * 4 / 3);
+        assert_eq!(length.to_str().ok(), Some(text.len().to_string().as_str()));
+        assert_eq!(alone.member.budget.bytes(), 0);
+    }
+
+    #[tokio::test]
+    async fn a_backup_has_a_share_of_its_length_until_it_is_taken() {
+        let alone = with_a_megabyte().await;
+        let mut call = alone.call("/etcdserverpb.Maintenance/Snapshot").await;
+        call.ask(&rpc::SnapshotRequest::default()).await;
+        call.end();
+        let first: rpc::SnapshotResponse = call.next().await.expect("an answer").expect("a piece");
+        let counted = alone.member.budget.bytes();
+        assert!((LARGE..2 * LARGE + (1 << 20)).contains(&counted), "{counted}");
+        let (mut left, mut last) = (first.remaining_bytes, first);
+        while let Some(piece) = call.next().await.expect("an answer") {
+            left -= piece.blob.len() as u64;
+            last = piece;
+        }
+        assert_eq!((left, last.remaining_bytes), (0, 0));
+        drop(call);
+        assert_eq!(alone.member.budget.bytes(), 0);
     }
 }

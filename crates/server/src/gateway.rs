@@ -7,6 +7,7 @@ use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header
 use http_body_util::{BodyExt, Full, Limited, StreamBody};
 use hyper::body::{Bytes, Frame};
 use prost::Message;
+use prost::bytes::{Buf, BytesMut};
 use prost_reflect::{
     DescriptorPool, DeserializeOptions, DynamicMessage, MessageDescriptor, MethodDescriptor,
     SerializeOptions,
@@ -16,6 +17,8 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::body::Body;
 use tonic::{Code, Status};
 
+use crate::beside::beside;
+use crate::budget::{self, Share};
 use crate::enums;
 use crate::listener::{SILENCE, json};
 use crate::member::Member;
@@ -107,24 +110,46 @@ pub(crate) async fn answer(member: Arc<Member>, request: Request<Body>) -> Respo
     if let Some(who) = who {
         call.extensions_mut().insert(who);
     }
-    let response = router::call(member, call).await;
+    let response = router::call(member.clone(), call).await;
     if let Some(status) = failed(response.headers()) {
         return failure(&status);
     }
     if method.is_server_streaming() {
         return stream(response.into_body(), method.output());
     }
-    let Ok(collected) = response.into_body().collect().await else {
-        return failure(&Status::unknown("the answer broke off"));
+    let written = written(&member, response, method.output()).await;
+    written.unwrap_or_else(|status| failure(&status))
+}
+
+/// The text of an answer of one message. That of a large one has its share of what there is for
+/// them, and is made where it keeps nobody waiting.
+async fn written(
+    member: &Member,
+    mut response: Response<Body>,
+    kind: MessageDescriptor,
+) -> Result<Response<Body>, Status> {
+    let share = response.extensions_mut().remove::<Share>();
+    let _turn = match share {
+        Some(_) => Some(member.budget.turn().await?),
+        None => None,
     };
+    let collected = response.into_body().collect().await;
+    let collected = collected.map_err(|_| Status::unknown("the answer broke off"))?;
     if let Some(status) = collected.trailers().and_then(failed) {
-        return failure(&status);
+        return Err(status);
     }
-    let mut bytes = collected.to_bytes().to_vec();
-    match next(&mut bytes).map(|message| write(&message, method.output())) {
-        Some(Ok(text)) => json(StatusCode::OK, text),
-        _ => failure(&Status::unknown("the answer cannot be written as JSON")),
-    }
+    let text = move || {
+        let text = next(&mut BytesMut::from(collected.to_bytes())).map(|it| write(it, kind));
+        let text = text.and_then(Result::ok);
+        text.ok_or_else(|| Status::unknown("the answer cannot be written as JSON"))
+    };
+    let Some(share) = share else { return Ok(json(StatusCode::OK, text()?)) };
+    let text = beside(text).await??;
+    let length = HeaderValue::from(text.len());
+    let mut response = json(StatusCode::OK, text);
+    response.headers_mut().insert(header::CONTENT_LENGTH, length);
+    response.extensions_mut().insert(share);
+    Ok(budget::hold(response))
 }
 
 /// A message that is written as JSON. As for etcd, fields that it does not have are left out, names
@@ -143,7 +168,7 @@ fn read(body: &[u8], kind: MessageDescriptor) -> Result<DynamicMessage, String> 
 
 /// With the names of the fields as the protobufs have them, numbers of 64 bits as strings, bytes as
 /// base64, and without what is as it is by default.
-fn write(message: &[u8], kind: MessageDescriptor) -> Result<String, String> {
+fn write(message: impl Buf, kind: MessageDescriptor) -> Result<String, String> {
     let message = DynamicMessage::decode(kind, message).map_err(|error| error.to_string())?;
     let mut text = Vec::new();
     let mut to = serde_json::Serializer::new(&mut text);
@@ -156,7 +181,7 @@ fn write(message: &[u8], kind: MessageDescriptor) -> Result<String, String> {
 pub(crate) fn reread(which: u8, text: &[u8]) -> Option<Result<String, String>> {
     let (path, ..) = PATHS[usize::from(which) % PATHS.len()];
     let asked = method(path)?.input();
-    Some(read(text, asked.clone()).and_then(|message| write(&message.encode_to_vec(), asked)))
+    Some(read(text, asked.clone()).and_then(|message| write(&message.encode_to_vec()[..], asked)))
 }
 
 fn call(
@@ -186,11 +211,13 @@ fn failed(headers: &HeaderMap) -> Option<Status> {
 }
 
 /// The next whole message of an answer.
-fn next(bytes: &mut Vec<u8>) -> Option<Vec<u8>> {
+fn next(bytes: &mut BytesMut) -> Option<Bytes> {
     let length = u32::from_be_bytes(bytes.get(1..5)?.try_into().ok()?) as usize;
-    let message = bytes.get(5..5 + length)?.to_vec();
-    bytes.drain(..5 + length);
-    Some(message)
+    if bytes.len() < 5 + length {
+        return None;
+    }
+    bytes.advance(5);
+    Some(bytes.split_to(length).freeze())
 }
 
 /// Many answers, each in a line of its own.
@@ -215,13 +242,13 @@ async fn pass_on(
     kind: MessageDescriptor,
     lines: tokio::sync::mpsc::Sender<Result<Frame<Bytes>, Status>>,
 ) {
-    let mut bytes = Vec::new();
+    let mut bytes = BytesMut::new();
     while let Some(Ok(frame)) = body.frame().await {
         let said = match frame.into_data() {
             Ok(data) => {
                 bytes.extend_from_slice(&data);
                 let messages = std::iter::from_fn(|| next(&mut bytes));
-                let texts = messages.filter_map(|message| write(&message, kind.clone()).ok());
+                let texts = messages.filter_map(|message| write(message, kind.clone()).ok());
                 texts.map(|text| format!("{{\"result\":{text}}}\n")).collect::<String>()
             }
             Err(frame) => {
@@ -277,7 +304,7 @@ mod tests {
         let kind = POOL.get_message_by_name("mvccpb.KeyValue").expect("a message");
         let text = r#"{"key":"Zm9v","create_revision":"2","mod_revision":"3"}"#;
         let message = read(text.as_bytes(), kind.clone()).expect("JSON");
-        assert_eq!(write(&message.encode_to_vec(), kind.clone()), Ok(text.to_owned()));
+        assert_eq!(write(&message.encode_to_vec()[..], kind.clone()), Ok(text.to_owned()));
         let other = read(br#"{"key":"Zm9v","createRevision":2,"modRevision":"3"}"#, kind.clone());
         assert_eq!(other.as_ref(), Ok(&message));
         assert!(read(br#"{"other":1}"#, kind.clone()).is_ok());

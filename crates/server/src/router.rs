@@ -150,7 +150,8 @@ fn route(member: Caller, request: Request<Body>, wants_leader: bool) -> Called {
         "etcdserverpb.Auth" => access(member, request, method),
         "grpc.health.v1.Health" if method == "Check" => unary(member, request, health::check),
         "grpc.health.v1.Health" if method == "Watch" => {
-            let watch = |member, asked| async { Ok(health::watch(member, asked)) };
+            let watch =
+                |member, asked| async { Ok(tonic::Response::new(health::watch(member, asked))) };
             server_streaming(member, request, watch)
         }
         _ => unknown(&path),
@@ -193,7 +194,8 @@ fn elections(member: Caller, request: Request<Body>, method: &str) -> Called {
         "Proclaim" => unary(member, request, election::proclaim),
         "Leader" => unary(member, request, election::leader),
         "Observe" => {
-            let observe = |member, asked| async { Ok(observe::observe(member, asked)) };
+            let observe =
+                |member, asked| async { Ok(tonic::Response::new(observe::observe(member, asked))) };
             server_streaming(member, request, observe)
         }
         "Resign" => unary(member, request, election::resign),
@@ -346,13 +348,13 @@ where
     Answer: Message + 'static,
     All: Stream<Item = Result<Answer, Status>> + Send + 'static,
     F: FnMut(Caller, Asked) -> Served + Send + 'static,
-    Served: Future<Output = Result<All, Refusal>> + Send + 'static,
+    Served: Future<Output = Result<tonic::Response<All>, Refusal>> + Send + 'static,
 {
     let serving = Serving(Box::new(move |asked| {
         let served = frames::read(asked).map(|asked| serve(member.clone(), asked));
-        Box::pin(async { Ok(tonic::Response::new(answers(served?.await?))) })
+        Box::pin(async { Ok(served?.await?.map(answers)) })
     }));
-    Box::pin(async { grpc().server_streaming(serving, request).await })
+    Box::pin(async { budget::hold(grpc().server_streaming(serving, request).await) })
 }
 
 fn streaming<Asked, Answer, All, F>(member: Caller, request: Request<Body>, mut serve: F) -> Called

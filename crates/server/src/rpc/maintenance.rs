@@ -6,7 +6,7 @@ use futures_util::{Stream, stream};
 use sha2::{Digest, Sha256};
 use tenure_core::ProcessId;
 use tenure_store::{Access, Range, Reading, Span, Store};
-use tonic::Status;
+use tonic::{Response, Status};
 
 use crate::backup;
 use crate::beside::{beside, looking_at};
@@ -111,19 +111,29 @@ fn hashed(reading: Reading) -> (u64, u32) {
 pub(crate) async fn snapshot(
     member: Caller,
     _: rpc::SnapshotRequest,
-) -> Result<impl Stream<Item = Result<rpc::SnapshotResponse, Status>> + Send + 'static, Refusal> {
+) -> Result<
+    Response<impl Stream<Item = Result<rpc::SnapshotResponse, Status>> + Send + 'static>,
+    Refusal,
+> {
     member.confirm().await?;
-    let store = member.read(Access::may_all, |store| Ok(store.snapshot()))?;
-    let revision = store.revision();
-    let bytes = beside(move || backup::written(&store)).await?;
-    let header = member.header(revision);
-    let total = bytes.len();
-    let pieces = (0..total).step_by(PIECE).map(move |from| {
-        let to = total.min(from + PIECE);
-        let remaining_bytes = (total - to) as u64;
+    member.may_all()?;
+    let write = async || {
+        let store = member.read(Access::may_all, |store| Ok(store.snapshot()))?;
+        let revision = store.revision();
+        let bytes = beside(move || backup::written(&store)).await?;
+        Ok((bytes.len(), (revision, bytes)))
+    };
+    let written = member.budget.answer_whole(write).await?;
+    let piece = move |revision, bytes: &[u8], from: usize| {
+        let to = bytes.len().min(from + PIECE);
+        let remaining_bytes = (bytes.len() - to) as u64;
+        let header = member.header(revision);
         Ok(rpc::SnapshotResponse { header, remaining_bytes, blob: bytes[from..to].to_vec() })
-    });
-    Ok(stream::iter(pieces))
+    };
+    Ok(written.map(|(revision, bytes)| {
+        let pieces = (0..bytes.len()).step_by(PIECE);
+        stream::iter(pieces.map(move |from| piece(revision, &bytes, from)))
+    }))
 }
 
 pub(crate) async fn move_leader(
