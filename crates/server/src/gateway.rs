@@ -99,7 +99,7 @@ pub(crate) async fn answer(member: Arc<Member>, request: Request<Body>) -> Respo
     let body = Limited::new(request.into_body(), 2 * LONGEST_REQUEST).collect();
     let body = match timeout(SILENCE, body).await {
         Ok(Ok(body)) => body.to_bytes(),
-        Ok(Err(_)) => return failure(&Status::resource_exhausted("the request is too large")),
+        Ok(Err(error)) => return failure(&unread(error)),
         Err(_) => return failure(&Status::deadline_exceeded("the request does not end")),
     };
     let asked = match read(&body, method.input()) {
@@ -119,6 +119,12 @@ pub(crate) async fn answer(member: Arc<Member>, request: Request<Body>) -> Respo
     }
     let written = written(&member, response, method.output()).await;
     written.unwrap_or_else(|status| failure(&status))
+}
+
+/// Why a request was not read to its end.
+fn unread(error: Box<dyn std::error::Error + Send + Sync>) -> Status {
+    let too_large = |_| Box::new(Status::resource_exhausted("the request is too large"));
+    *error.downcast().unwrap_or_else(too_large)
 }
 
 /// The text of an answer of one message. That of a large one has its share of what there is for

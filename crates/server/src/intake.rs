@@ -1,11 +1,15 @@
 //! What clients have begun to say and have not ended: as little of it as of what they are told.
 
+use std::error::Error;
+use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use hyper::body::{Bytes, Frame, Incoming};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Sleep, sleep};
 use tonic::Status;
 use tonic::body::Body;
 
@@ -16,6 +20,10 @@ const ALL: usize = 256 << 20;
 
 /// How many bytes are counted as one.
 const UNIT: usize = 4 << 10;
+
+/// In which time something more has to come of a message that has a share, and how much.
+const PATIENCE: Duration = Duration::from_secs(10);
+const SOMETHING: usize = 64 << 10;
 
 /// What there is for all messages that are not complete.
 #[derive(Debug)]
@@ -50,11 +58,40 @@ struct Begun<B> {
     all: Arc<Semaphore>,
     progress: Progress,
     share: Option<OwnedSemaphorePermit>,
+    patience: Duration,
+    awaited: Option<Awaited>,
+}
+
+/// What has to come of a message that has a share.
+struct Awaited {
+    by: Pin<Box<Sleep>>,
+    bytes: usize,
 }
 
 impl<B> Begun<B> {
     fn new(body: B, all: Arc<Semaphore>, progress: Progress) -> Self {
-        Begun { body, all, progress, share: None }
+        Begun { body, all, progress, share: None, patience: PATIENCE, awaited: None }
+    }
+
+    /// So much has come.
+    fn came(&mut self, bytes: usize) {
+        let awaited = self.awaited.take().filter(|_| self.share.is_some());
+        self.awaited = awaited.and_then(|Awaited { by, bytes: left }| {
+            let left = left.checked_sub(bytes).filter(|left| *left > 0)?;
+            Some(Awaited { by, bytes: left })
+        });
+    }
+
+    /// Waits for more. Says whether it was waited for long enough, by which the share is free.
+    fn poll_patience(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        if self.share.is_none() {
+            return Poll::Pending;
+        }
+        let patience = self.patience;
+        let begin = || Awaited { by: Box::pin(sleep(patience)), bytes: SOMETHING };
+        ready!(self.awaited.get_or_insert_with(begin).by.as_mut().poll(context));
+        (self.share, self.awaited) = (None, None);
+        Poll::Ready(())
     }
 
     /// Has the share be that of so many bytes; whether there is as much.
@@ -62,7 +99,8 @@ impl<B> Begun<B> {
         let units = bytes / UNIT;
         let held = self.share.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
         if units < held {
-            self.share = self.share.take().and_then(|mut share| share.split(units));
+            let kept = self.share.take().and_then(|mut share| share.split(units));
+            self.share = kept.filter(|_| units > 0);
         } else if units > held {
             let more = u32::try_from(units - held).unwrap_or(u32::MAX);
             let Ok(more) = self.all.clone().try_acquire_many_owned(more) else { return false };
@@ -77,7 +115,8 @@ impl<B> Begun<B> {
 
 impl<B> http_body::Body for Begun<B>
 where
-    B: http_body::Body<Data = Bytes, Error = hyper::Error> + Unpin,
+    B: http_body::Body<Data = Bytes> + Unpin,
+    B::Error: Into<Box<dyn Error + Send + Sync>>,
 {
     type Data = Bytes;
     type Error = Status;
@@ -86,16 +125,23 @@ where
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
-        let frame = match ready!(Pin::new(&mut self.body).poll_frame(context)) {
-            Some(Ok(frame)) => frame,
-            Some(Err(error)) => return Poll::Ready(Some(Err(Status::from_error(error.into())))),
-            None => return Poll::Ready(None),
+        let frame = match Pin::new(&mut self.body).poll_frame(context) {
+            Poll::Ready(Some(Ok(frame))) => frame,
+            Poll::Ready(Some(Err(error))) => {
+                return Poll::Ready(Some(Err(Status::from_error(error.into()))));
+            }
+            Poll::Ready(None) => return Poll::Ready(None),
+            Poll::Pending => {
+                ready!(self.poll_patience(context));
+                return Poll::Ready(Some(Err(Refusal::NOT_ENDED.into())));
+            }
         };
-        let begun = frame.data_ref().map(|data| self.progress.follow(data));
-        Poll::Ready(Some(match begun.is_none_or(|begun| self.hold(begun)) {
-            true => Ok(frame),
-            false => Err(Refusal::TOO_MANY.into()),
-        }))
+        let Some(data) = frame.data_ref() else { return Poll::Ready(Some(Ok(frame))) };
+        let begun = self.progress.follow(data);
+        let has_room = self.hold(begun);
+        self.came(data.len());
+        let told = if has_room { Ok(frame) } else { Err(Refusal::TOO_MANY.into()) };
+        Poll::Ready(Some(told))
     }
 }
 
@@ -144,6 +190,9 @@ impl Progress {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::{StreamExt, stream};
+    use http_body_util::{BodyExt, StreamBody};
+
     use super::*;
 
     #[test]
@@ -175,5 +224,48 @@ mod tests {
         assert!(begun.hold(2 * UNIT));
         drop(begun);
         assert_eq!(all.available_permits(), 10);
+    }
+
+    /// A message of which these pieces come, and then nothing.
+    fn begun(all: &Arc<Semaphore>, pieces: &[usize]) -> Begun<Body> {
+        let frames = pieces.iter().map(|bytes| Frame::data(Bytes::from(vec![0; *bytes])));
+        let frames: Vec<Result<_, Status>> = frames.map(Ok).collect();
+        let frames = stream::iter(frames).chain(stream::pending());
+        let progress = Progress::Whole { begun: 0 };
+        let patience = Duration::from_millis(20);
+        Begun { patience, ..Begun::new(Body::new(StreamBody::new(frames)), all.clone(), progress) }
+    }
+
+    #[tokio::test]
+    async fn a_message_that_does_not_go_on_is_dropped_and_gives_back_its_share() {
+        let all = Arc::new(Semaphore::new(10));
+        let mut body = begun(&all, &[UNIT, UNIT + 1]);
+        for left in [9, 8] {
+            assert!(body.frame().await.expect("a frame").is_ok());
+            assert_eq!(all.available_permits(), left);
+        }
+        let told = body.frame().await.expect("it is told").map(drop);
+        assert_eq!(told.map_err(|it| it.code()), Err(tonic::Code::ResourceExhausted));
+        assert_eq!(all.available_permits(), 10);
+    }
+
+    #[tokio::test]
+    async fn what_is_short_may_take_as_long_as_it_takes_and_so_may_what_goes_on() {
+        let all = Arc::new(Semaphore::new(100));
+        let mut short = begun(&all, &[UNIT - 1]);
+        assert!(short.frame().await.expect("a frame").is_ok());
+        tokio::select! {
+            _ = short.frame() => panic!("nothing more comes"),
+            () = sleep(Duration::from_millis(100)) => {}
+        }
+        let mut long = begun(&all, &[UNIT; 30]);
+        assert!(long.frame().await.expect("a frame").is_ok());
+        long.awaited = Some(Awaited { by: Box::pin(sleep(Duration::ZERO)), bytes: SOMETHING });
+        for _ in 0..SOMETHING / UNIT - 1 {
+            assert!(long.frame().await.expect("a frame").is_ok());
+            assert!(long.awaited.is_some());
+        }
+        assert!(long.frame().await.expect("a frame").is_ok());
+        assert!(long.awaited.is_none());
     }
 }

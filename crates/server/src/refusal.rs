@@ -47,6 +47,11 @@ impl Refusal {
     /// The client took nothing of an answer for a while.
     pub(crate) const NOT_TAKEN: Refusal =
         known(Code::ResourceExhausted, "tenure: nobody took the answer, and it was dropped");
+    /// The client sent too little of a request for a while.
+    pub(crate) const NOT_ENDED: Refusal = known(
+        Code::ResourceExhausted,
+        "tenure: too little came of the request, and it was dropped",
+    );
     /// The lead can be given only by who has it, to somebody else.
     pub(crate) const NO_TRANSFEREE: Refusal =
         known(Code::FailedPrecondition, "etcdserver: bad leader transferee");
