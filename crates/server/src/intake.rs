@@ -193,6 +193,8 @@ mod tests {
     use futures_util::{StreamExt, stream};
     use http_body_util::{BodyExt, StreamBody};
 
+    use tokio::time::timeout;
+
     use super::*;
 
     #[test]
@@ -244,7 +246,8 @@ mod tests {
             assert!(body.frame().await.expect("a frame").is_ok());
             assert_eq!(all.available_permits(), left);
         }
-        let told = body.frame().await.expect("it is told").map(drop);
+        let told = timeout(Duration::from_secs(20), body.frame()).await.expect("it is told");
+        let told = told.expect("a word").map(drop);
         assert_eq!(told.map_err(|it| it.code()), Err(tonic::Code::ResourceExhausted));
         assert_eq!(all.available_permits(), 10);
     }

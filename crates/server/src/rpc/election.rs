@@ -90,16 +90,14 @@ pub(crate) async fn leader(
     member.confirm().await?;
     let name = Bytes::from(asked.name);
     member.may(|access, asker| access.may_read(asker, &below(&name)))?;
-    let (revision, kv) =
-        member.look(|state| (state.store.revision(), head(&state.store, &name, 0)));
+    let (revision, kv) = member.look(|state| (state.store.revision(), head(&state.store, &name)));
     let kv = kv.ok_or(Refusal::VACANT)?;
     Ok(rpc::LeaderResponse { header: member.header(revision), kv: Some(convert::kv(&kv)) })
 }
 
-/// The first key of an election, as of a revision; 0 for now.
-pub(crate) fn head(store: &Store, name: &Bytes, revision: u64) -> Option<Arc<KeyValue>> {
+/// The first key of an election.
+pub(crate) fn head(store: &Store, name: &Bytes) -> Option<Arc<KeyValue>> {
     let range = Range {
-        revision,
         limit: 1,
         order: SortOrder::Ascend,
         target: SortTarget::Create,
