@@ -54,10 +54,15 @@ pub(crate) fn range(asked: rpc::RangeRequest) -> store::Range {
         keys_only: asked.keys_only,
         count_only: asked.count_only,
         min_mod_revision: unsigned(asked.min_mod_revision),
-        max_mod_revision: unsigned(asked.max_mod_revision),
+        max_mod_revision: most(asked.max_mod_revision),
         min_create_revision: unsigned(asked.min_create_revision),
-        max_create_revision: unsigned(asked.max_create_revision),
+        max_create_revision: most(asked.max_create_revision),
     }
+}
+
+/// A last revision. No key has one below 0, and neither has any the first, which nothing wrote.
+fn most(revision: i64) -> u64 {
+    u64::try_from(revision).unwrap_or(1)
 }
 
 pub(crate) fn put(asked: rpc::PutRequest) -> store::Put {
@@ -75,12 +80,13 @@ pub(crate) fn delete(asked: rpc::DeleteRangeRequest) -> store::Delete {
     store::Delete { span: span(asked.key, asked.range_end), prev_kv: asked.prev_kv }
 }
 
-pub(crate) fn txn(asked: rpc::TxnRequest) -> store::Txn {
-    store::Txn {
+/// Refused where an operation says nothing, in the words of etcd.
+pub(crate) fn txn(asked: rpc::TxnRequest) -> Result<store::Txn, store::Error> {
+    Ok(store::Txn {
         compare: asked.compare.into_iter().map(compare).collect(),
-        success: asked.success.into_iter().filter_map(operation).collect(),
-        failure: asked.failure.into_iter().filter_map(operation).collect(),
-    }
+        success: asked.success.into_iter().map(operation).collect::<Result<_, _>>()?,
+        failure: asked.failure.into_iter().map(operation).collect::<Result<_, _>>()?,
+    })
 }
 
 fn compare(asked: rpc::Compare) -> store::Compare {
@@ -107,13 +113,13 @@ fn compare(asked: rpc::Compare) -> store::Compare {
     store::Compare { span: span(asked.key, asked.range_end), relation, target }
 }
 
-fn operation(asked: rpc::RequestOp) -> Option<store::Operation> {
+fn operation(asked: rpc::RequestOp) -> Result<store::Operation, store::Error> {
     use rpc::request_op::Request;
-    Some(match asked.request? {
+    Ok(match asked.request.ok_or(store::Error::KeyNotFound)? {
         Request::RequestRange(asked) => store::Operation::Range(range(asked)),
         Request::RequestPut(asked) => store::Operation::Put(put(asked)),
         Request::RequestDeleteRange(asked) => store::Operation::Delete(delete(asked)),
-        Request::RequestTxn(asked) => store::Operation::Txn(txn(asked)),
+        Request::RequestTxn(asked) => store::Operation::Txn(txn(asked)?),
     })
 }
 
@@ -174,7 +180,7 @@ pub(crate) fn done(done: &store::Done) -> rpc::TxnResponse {
     }
 }
 
-/// Inside a transaction headers say the revision only.
+/// Inside a transaction headers say the revision only, and that of another one not even that.
 fn reply(reply: &store::Reply) -> rpc::ResponseOp {
     use rpc::response_op::Response;
     let header =
@@ -191,7 +197,8 @@ fn reply(reply: &store::Reply) -> rpc::ResponseOp {
             ..deleted(it)
         }),
         store::Reply::Txn(it) => {
-            Response::ResponseTxn(rpc::TxnResponse { header: header(it.revision), ..done(it) })
+            let header = Some(rpc::ResponseHeader::default());
+            Response::ResponseTxn(rpc::TxnResponse { header, ..done(it) })
         }
     };
     rpc::ResponseOp { response: Some(response) }

@@ -72,7 +72,7 @@ pub(crate) async fn transact(
     asked: rpc::TxnRequest,
 ) -> Result<Response<Bytes>, Refusal> {
     let is_serializable = is_serializable(&asked);
-    let txn = txn(asked);
+    let txn = txn(asked)?;
     let keys = member.look(|state| state.store.txn_looks_at(&txn, MOST + 1));
     if keys > MOST {
         return Err(Refusal::TOO_MANY_KEYS);

@@ -1,5 +1,8 @@
 //! Answers that are those of etcd, where it matters for whoever counts on them.
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
 use serde_json::{Value, json};
 
 use crate::member::{Files, Member, base64, post};
@@ -81,4 +84,59 @@ fn whoever_proclaims_leads_and_does_so_no_longer_than_with_its_lease() {
         (&found["kvs"][0]["value"], &found["kvs"][0]["lease"]),
         (&json!(base64("2")), &lease)
     );
+}
+
+#[test]
+fn a_transaction_says_what_it_does_and_its_answer_what_etcd_says() {
+    let files = Files::alone();
+    let member = Member::start(&files.files[0]);
+    let txn = |success: &Value| {
+        let asked = json!({ "success": [success] });
+        post(member.address, "/v3/kv/txn", &asked).expect("an answer")
+    };
+    for nothing in [json!({}), json!({ "request_txn": { "failure": [{}] } })] {
+        let (status, told) = txn(&nothing);
+        assert_eq!((status, &told["code"]), (400, &json!(3)), "{nothing}");
+        assert_eq!(told["message"], "etcdserver: key not found");
+    }
+    let (_, told) = txn(&json!({ "request_txn": {} }));
+    assert_eq!(told["responses"][0]["response_txn"]["header"], json!({}), "{told}");
+}
+
+#[test]
+fn no_key_has_a_revision_below_zero() {
+    let files = Files::alone();
+    let member = Member::start(&files.files[0]);
+    member.put("a", "1");
+    let found = |field: &str| {
+        let found = member.ask("/v3/kv/range", &json!({ "key": base64("a"), field: "-1" }));
+        assert_eq!(found["count"], "1", "{found}");
+        found["kvs"].as_array().map_or(0, Vec::len)
+    };
+    assert_eq!([found("max_mod_revision"), found("max_create_revision")], [0, 0]);
+    assert_eq!([found("min_mod_revision"), found("min_create_revision")], [1, 1]);
+}
+
+#[test]
+fn a_path_has_its_method_and_another_is_not_allowed() {
+    let files = Files::alone();
+    let member = Member::start(&files.files[0]);
+    for (method, path, status) in [
+        ("HEAD", "/metrics", 200),
+        ("GET", "/v3/kv/range", 405),
+        ("PUT", "/v3beta/kv/range", 405),
+        ("POST", "/health", 405),
+        ("HEAD", "/version", 405),
+        ("GET", "/v3/kv/other", 404),
+    ] {
+        let mut stream = TcpStream::connect(member.address).expect("it listens");
+        write!(stream, "{method} {path} HTTP/1.0\r\n\r\n").expect("it reads");
+        let mut told = String::new();
+        stream.read_to_string(&mut told).expect("an answer");
+        let code = told.split(' ').nth(1).and_then(|code| code.parse().ok());
+        assert_eq!(code, Some(status), "{method} {path}");
+    }
+    let put = json!({ "key": base64("a"), "value": base64("1") });
+    let (status, _) = post(member.address, "/v3beta/kv/put", &put).expect("an answer");
+    assert_eq!((status, member.get("a")), (200, Some(base64("1"))));
 }
