@@ -81,9 +81,11 @@ static POOL: LazyLock<DescriptorPool> = LazyLock::new(|| {
     DescriptorPool::decode(DESCRIPTORS).expect("descriptors that a compiler has written")
 });
 
-/// What serves a path.
+/// What serves a path; one that begins as those of etcd 3.3 do means the same.
 pub(crate) fn method(path: &str) -> Option<MethodDescriptor> {
-    let (_, service, method) = PATHS.iter().find(|(known, ..)| *known == path)?;
+    let of = |path| str::strip_prefix(path, "/v3");
+    let path = path.strip_prefix("/v3beta").or_else(|| of(path))?;
+    let (_, service, method) = PATHS.iter().find(|(known, ..)| of(known) == Some(path))?;
     let service = POOL.get_service_by_name(service)?;
     service.methods().find(|it| it.name() == *method)
 }
@@ -95,7 +97,7 @@ pub(crate) async fn answer(member: Arc<Member>, request: Request<Body>) -> Respo
         return failure(&Status::new(Code::NotFound, "Not Found"));
     };
     let who = request.extensions().get::<std::net::SocketAddr>().copied();
-    let token = request.headers().get(header::AUTHORIZATION).cloned();
+    let token = token(request.headers());
     let body = Limited::new(request.into_body(), 2 * LONGEST_REQUEST).collect();
     let body = match timeout(SILENCE, body).await {
         Ok(Ok(body)) => body.to_bytes(),
@@ -119,6 +121,12 @@ pub(crate) async fn answer(member: Arc<Member>, request: Request<Body>) -> Respo
     }
     let written = written(&member, response, method.output()).await;
     written.unwrap_or_else(|status| failure(&status))
+}
+
+/// By what they are known who ask, as etcd takes it.
+fn token(headers: &HeaderMap) -> Option<HeaderValue> {
+    let names = ["grpc-metadata-token", "authorization", "grpc-metadata-authorization"];
+    names.into_iter().find_map(|name| headers.get(name)).cloned()
 }
 
 /// Why a request was not read to its end.
@@ -302,7 +310,10 @@ mod tests {
         for (path, ..) in PATHS {
             assert!(method(path).is_some(), "{path}");
         }
-        assert!(method("/v3/kv/other").is_none());
+        assert_eq!(method("/v3beta/kv/range"), method("/v3/kv/range"));
+        for unknown in ["/v3/kv/other", "/v3alpha/kv/range", "/kv/range", "/v3"] {
+            assert!(method(unknown).is_none(), "{unknown}");
+        }
     }
 
     #[test]
@@ -318,6 +329,16 @@ mod tests {
             assert!(read(wrong.as_bytes(), kind.clone()).is_err(), "{wrong}");
         }
         assert!(read(b" ", kind).is_ok());
+    }
+
+    #[test]
+    fn a_token_is_given_as_a_header_of_http_or_as_one_of_grpc() {
+        let names = ["Grpc-Metadata-Token", "Authorization", "Grpc-Metadata-Authorization"];
+        for name in names {
+            let request = Request::get("/").header(name, "a.1").body(()).expect("a request");
+            assert_eq!(token(request.headers()), Some(HeaderValue::from_static("a.1")), "{name}");
+        }
+        assert_eq!(token(&HeaderMap::new()), None);
     }
 
     #[test]

@@ -156,7 +156,7 @@ async fn answer(member: Arc<Member>, request: Request<Incoming>) -> Response<Bod
             json(status, metrics::health(&member))
         }
         (&Method::GET, "/version") => json(StatusCode::OK, metrics::version()),
-        (&Method::GET, "/metrics") => {
+        (&Method::GET | &Method::HEAD, "/metrics") => {
             let text = metrics::metrics(&member);
             respond(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", text)
         }
@@ -164,11 +164,14 @@ async fn answer(member: Arc<Member>, request: Request<Incoming>) -> Response<Bod
             let request = request.map(|body| member.intake.whole(body));
             gateway::answer(member, request).await
         }
-        _ => respond(
-            StatusCode::NOT_FOUND,
-            "text/plain; charset=utf-8",
-            "404 page not found\n".into(),
-        ),
+        (_, path) => {
+            let known = ["/health", "/version", "/metrics"];
+            let (code, text) = match known.contains(&path) || gateway::method(path).is_some() {
+                true => (StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed\n"),
+                false => (StatusCode::NOT_FOUND, "404 page not found\n"),
+            };
+            respond(code, "text/plain; charset=utf-8", text.into())
+        }
     }
 }
 
