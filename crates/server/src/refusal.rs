@@ -57,6 +57,8 @@ impl Refusal {
         known(Code::FailedPrecondition, "etcdserver: bad leader transferee");
     /// Another leads, and only who leads gives the lead away.
     pub(crate) const LEADS_NOT: Refusal = known(Code::FailedPrecondition, "etcdserver: not leader");
+    /// Nothing is known of the health of that service.
+    pub(crate) const NO_SERVICE: Refusal = known(Code::NotFound, "unknown service");
     /// There is no member with that number.
     pub(crate) const NO_MEMBER: Refusal = known(Code::NotFound, "etcdserver: member not found");
     /// Somebody who is a member has that URL.
