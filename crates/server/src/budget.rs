@@ -115,7 +115,8 @@ impl Budget {
 
     /// Waits until nobody else makes text of a large answer, which takes as much again.
     pub(crate) async fn turn(&self) -> Result<SemaphorePermit<'_>, Refusal> {
-        self.turns.acquire().await.map_err(|_| Refusal::STOPPED)
+        let turn = tokio::time::timeout(PATIENCE, self.turns.acquire()).await;
+        turn.map_err(|_| Refusal::TOO_MANY)?.map_err(|_| Refusal::STOPPED)
     }
 
     /// How many bytes were not taken yet.
