@@ -157,6 +157,13 @@ impl Session {
             };
             return self.send(refusal).await;
         }
+        // What a member was told long ago is no news, and it may not know yet that it was.
+        if watch.start_revision == 0
+            && let Err(refused) = self.member.is_back().await
+        {
+            let _ = self.answers.send(Err(refused.into())).await;
+            return Err(Gone);
+        }
         let id = match asked.watch_id {
             0 => self.free_id(),
             given => given,

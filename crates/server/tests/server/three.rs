@@ -119,6 +119,10 @@ fn a_member_that_comes_back_alone_does_not_tell_of_what_was_long_ago() {
     let asked = json!({ "key": base64("a"), "serializable": true });
     let (status, told) = post(second.address, "/v3/kv/range", &asked).expect("an answer");
     assert_eq!((status, &told["message"]), (503, &json!("etcdserver: no leader")), "{told}");
+    // Nor is what was long ago news to who watches from now on.
+    let watch = json!({ "create_request": { "key": base64("a") } });
+    let (_, told) = post(second.address, "/v3/watch", &watch).expect("an answer");
+    assert!(told.to_string().contains("no leader"), "{told}");
     let _third = Member::start(&files.files[2]);
     assert_eq!(second.ask("/v3/kv/range", &asked)["kvs"][0]["value"], base64("1"));
 }
