@@ -2,6 +2,7 @@
 
 mod access;
 mod answers;
+#[cfg(feature = "tls")]
 mod authority;
 mod bytes;
 mod crash;
