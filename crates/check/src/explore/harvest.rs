@@ -144,6 +144,7 @@ impl Harvest {
                 self.worlds[shard_of(fate.key)].extend_from_slice(successor.world);
             }
         });
+        self.cuts[0] |= std::mem::take(&mut worker.left_out);
     }
 
     fn add(&mut self, candidate: Candidate) {

@@ -6,6 +6,7 @@ mod steps;
 pub(crate) mod successors;
 pub(crate) mod visited;
 
+mod faults;
 mod frontier;
 mod harvest;
 mod levels;

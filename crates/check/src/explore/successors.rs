@@ -6,7 +6,6 @@ use tenure_core::Order;
 
 use crate::model::intern::{Change, NONE};
 use crate::model::memory::{LocalRow, Memory, OutcomeRow};
-use crate::model::processes::NOT_FAIR;
 use crate::reduce::canonical::{rebased, smallest_name};
 use crate::world::action::{Action, Cause, Kind};
 use crate::world::rules::Rules;
@@ -31,7 +30,7 @@ pub(crate) struct Seed<'a> {
 /// The world whose successors are being shown: changed, shown and changed back.
 pub(super) struct Place<'w> {
     pub(super) world: &'w mut [u32],
-    fingerprint: u64,
+    pub(super) fingerprint: u64,
 }
 
 /// What a step does to a link and to the budgets before a process is given anything.
@@ -46,7 +45,7 @@ impl Prelude {
         Prelude { link: Some((slot, change)), fault: None }
     }
 
-    fn of_fault(fault: Fault) -> Self {
+    pub(super) fn of_fault(fault: Fault) -> Self {
         Prelude { link: None, fault: Some(fault) }
     }
 }
@@ -103,7 +102,9 @@ pub(crate) struct Worker {
     /// What fairness calls the meetings, by process and peer.
     pub(super) meetings: Vec<u32>,
     /// What fairness calls the crash of a process that is mute, by process.
-    ends: Vec<u32>,
+    pub(super) ends: Vec<u32>,
+    /// Whether the second of a message found its link full, since somebody last asked.
+    pub(super) left_out: bool,
 }
 
 impl Worker {
@@ -114,7 +115,16 @@ impl Worker {
         let labels = |kind: u64| (0..pairs).map(|pair| rules.freight.label(kind, pair)).collect();
         let (suspicions, meetings) = (labels(3 << 40), labels(4 << 40));
         let ends = if rules.mutes { labels(5 << 40) } else { Vec::new() };
-        Worker { rules, memory, scratch, changed: Vec::new(), suspicions, meetings, ends }
+        Worker {
+            rules,
+            memory,
+            scratch,
+            changed: Vec::new(),
+            suspicions,
+            meetings,
+            ends,
+            left_out: false,
+        }
     }
 
     /// Shows every successor of a world but that by time, always in the same order.
@@ -212,77 +222,6 @@ impl Worker {
     /// Whether a detector is right to suspect a peer: it is down, or beyond a cut.
     fn is_out_of_reach(&mut self, world: &[u32], process: usize, peer: usize) -> bool {
         self.memory.local(world[peer]).down || self.rules.is_cut(world, process, peer)
-    }
-
-    fn faults(&mut self, place: &mut Place<'_>, visit: &mut impl FnMut(Successor<'_>)) {
-        let rules = Arc::clone(&self.rules);
-        let left = |world: &[u32], fault| rules.left(world, fault) > 0;
-        for (kind, fault) in [(Kind::Lose, Fault::Loss), (Kind::Duplicate, Fault::Duplication)] {
-            if left(place.world, fault) {
-                self.link_faults(place, kind, visit);
-            }
-        }
-        if left(place.world, Fault::Partition) {
-            let action = Action::new(Kind::Cut, 0, 0, 0);
-            if let Some(fate) = self.perform(place.world, place.fingerprint, action) {
-                visit(Successor { action, label: FAULT, world: place.world, fate });
-            }
-            self.undo(place.world);
-        }
-        for process in 0..rules.layout.size {
-            let row = self.memory.local(place.world[process]);
-            if row.mute {
-                // That it does was decided, and paid for, when it became mute.
-                let at = Action::new(Kind::Crash, process, 0, 0);
-                let fair = self.ends[process];
-                self.every_outcome(place, at, Prelude::default(), (fair, Cause::Crash), visit);
-            }
-            if row.may_crash && left(place.world, Fault::Crash) {
-                let prelude = Prelude::of_fault(Fault::Crash);
-                let at = Action::new(Kind::Crash, process, 0, 0);
-                self.every_outcome(place, at, prelude, (FAULT, Cause::Crash), visit);
-                if rules.mutes {
-                    let at = Action::new(Kind::Mute, process, 0, 0);
-                    self.every_outcome(place, at, prelude, (FAULT, Cause::Mute), visit);
-                }
-            }
-            if row.down && left(place.world, Fault::Recovery) {
-                let at = Action::new(Kind::Recover, process, 0, 0);
-                let prelude = Prelude::of_fault(Fault::Recovery);
-                self.every_outcome(place, at, prelude, (NOT_FAIR, Cause::Recover), visit);
-            }
-            let busy = row.down || rules.is_busy(place.world, process);
-            if busy || !left(place.world, Fault::ApplicationMessage) {
-                continue;
-            }
-            for peer in (0..rules.layout.size).filter(|peer| *peer != process) {
-                let at = Action::new(Kind::Send, process, peer, 0);
-                let prelude = Prelude::of_fault(Fault::ApplicationMessage);
-                let cause = Cause::Send(peer as u32);
-                self.every_outcome(place, at, prelude, (NOT_FAIR, cause), visit);
-            }
-        }
-    }
-
-    fn link_faults(
-        &mut self,
-        place: &mut Place<'_>,
-        kind: Kind,
-        visit: &mut impl FnMut(Successor<'_>),
-    ) {
-        for slot in self.rules.layout.link_slots() {
-            let row = self.memory.queue(place.world[slot]);
-            for item in 0..self.memory.items(row).len() {
-                if self.memory.item_of(row, item).application {
-                    continue;
-                }
-                let action = Action::new(kind, slot, item, 0);
-                if let Some(fate) = self.perform(place.world, place.fingerprint, action) {
-                    visit(Successor { action, label: FAULT, world: place.world, fate });
-                }
-                self.undo(place.world);
-            }
-        }
     }
 
     /// Shows every outcome of one cause; `at` is the action with the first of them.

@@ -100,6 +100,18 @@ fn a_duplicated_message_lets_two_in_where_messages_do_not_name_their_request() {
 /// twice, or takes somebody's second release for another's.
 #[claims("5.6-duplicate")]
 #[test]
+fn a_duplicate_that_finds_its_link_full_bounds_what_was_shown() {
+    let within = |most| ring().duplicating(1).in_flight(most).always(MutualExclusion::new()).run();
+    let one = within(1);
+    // The token fills its link, so that there never is a second one: nothing was shown beyond.
+    assert_eq!(one.bounds.in_flight, Some(1), "{one}");
+    assert_eq!(within(2).of("mutual-exclusion"), Judgement::Violated);
+    let none = ring().in_flight(1).always(MutualExclusion::new()).run();
+    assert_eq!(none.bounds.in_flight, None, "without duplicates the link is wide enough: {none}");
+}
+
+#[claims("5.6-duplicate")]
+#[test]
 fn a_duplicate_blocks_a_coordinator_without_numbers_or_lets_two_in() {
     let desk = |entries: &[u32]| {
         let size = entries.len() as u32;
