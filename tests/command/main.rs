@@ -8,6 +8,7 @@ mod calls;
 mod check;
 mod costs;
 mod doubtful;
+mod figures;
 mod first_hour;
 mod hold;
 mod lab;

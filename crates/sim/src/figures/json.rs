@@ -192,10 +192,10 @@ pub(crate) fn figures(report: &Report) -> impl Serialize + '_ {
         messages: Messages(&report.metrics),
         election: report.elects.then(|| Election::of(&report.metrics)),
         entries: Total { total: report.metrics.entered },
-        delays: Delays(&report.metrics),
+        delays: Measured::of(&report.metrics),
         bypass_max: report.bypass_max,
         finished_at: report.finished_at_units(),
-        election_time: in_units(report.metrics.election_time.mean()),
+        election_time: measured(&report.metrics.election_time).map(|time| in_units(time.mean())),
         agreement_time: agreement_time(report),
         waiting: Waiting {
             mean: report.metrics.waiting.mean(),
@@ -218,15 +218,42 @@ struct Figures<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     election: Option<Election>,
     entries: Total,
-    delays: Delays<'a>,
+    delays: Measured<'a>,
     bypass_max: u32,
     finished_at: f64,
-    election_time: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    election_time: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     agreement_time: Option<f64>,
     waiting: Waiting,
     throughput: f64,
     bytes: u64,
+}
+
+/// The delays that there were.
+#[derive(Serialize)]
+struct Measured<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    entry: Option<Delay<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exit: Option<Delay<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    synchronisation: Option<Delay<'a>>,
+}
+
+impl<'a> Measured<'a> {
+    fn of(metrics: &'a Metrics) -> Self {
+        Measured {
+            entry: measured(&metrics.entry_delay).map(Delay),
+            exit: measured(&metrics.exit_delay).map(Delay),
+            synchronisation: measured(&metrics.synchronisation_delay).map(Delay),
+        }
+    }
+}
+
+/// Nothing where nothing was measured, which is no 0.
+fn measured(tally: &Tally) -> Option<&Tally> {
+    (tally.count > 0).then_some(tally)
 }
 
 #[derive(Serialize)]

@@ -79,7 +79,8 @@ impl Moments {
 impl Serialize for Moments {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let (low, high) = self.confidence();
-        let mut moments = to.serialize_struct("Moments", 5)?;
+        let mut moments = to.serialize_struct("Moments", 6)?;
+        moments.serialize_field("count", &self.count)?;
         moments.serialize_field("mean", &self.mean)?;
         moments.serialize_field("stddev", &self.deviation())?;
         moments.serialize_field("min", &self.min)?;

@@ -11,7 +11,9 @@ use crate::figures::report::Report;
 use tenure_core::Judgement;
 
 /// What many runs have in common: every figure of the report with its mean, deviation, extremes
-/// and confidence interval, and how often each property was violated.
+/// and confidence interval, and how often each property was violated, or was not decided.
+///
+/// A figure is of the runs in which it was measured: a run in which nobody entered has no delay.
 ///
 /// Serialized, it is nested as the run is: `messages.total.mean`.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -19,6 +21,7 @@ pub struct Summary {
     runs: u64,
     figures: BTreeMap<String, Moments>,
     violated: BTreeMap<Property, Violations>,
+    incomplete: BTreeMap<Property, u64>,
 }
 
 /// How often a property was violated.
@@ -47,12 +50,17 @@ impl Summary {
             collect("", &value, &mut found);
         }
         for (name, value) in found {
-            let moments = self.figures.entry(name).or_insert_with(|| zeros(self.runs));
+            let before = if is_a_kind(&name) { self.runs } else { 0 };
+            let moments = self.figures.entry(name).or_insert_with(|| zeros(before));
             moments.add(value);
         }
         self.runs += 1;
-        for moments in self.figures.values_mut().filter(|moments| moments.count() < self.runs) {
+        let kinds = self.figures.iter_mut().filter(|(name, _)| is_a_kind(name));
+        for (_, moments) in kinds.filter(|(_, moments)| moments.count() < self.runs) {
             moments.add(0.0);
+        }
+        for finding in report.findings.iter().filter(|f| f.judgement == Judgement::Incomplete) {
+            *self.incomplete.entry(finding.property).or_default() += 1;
         }
         for finding in report.failures() {
             self.violated.entry(finding.property).or_default().counts = true;
@@ -87,6 +95,11 @@ impl Summary {
     pub fn violated(&self) -> impl Iterator<Item = (Property, &Violations)> {
         self.violated.iter().map(|(property, violations)| (*property, violations))
     }
+
+    /// The properties that were not decided in some run, and in how many.
+    pub fn incomplete(&self) -> impl Iterator<Item = (Property, u64)> {
+        self.incomplete.iter().map(|(property, runs)| (*property, *runs))
+    }
 }
 
 /// Finds every number in nested objects.
@@ -105,7 +118,12 @@ fn collect(path: &str, value: &Value, figures: &mut BTreeMap<String, f64>) {
     }
 }
 
-/// A figure that the first runs did not have was 0 in them.
+/// Whether a figure is how many messages of a kind there were: none, where it is not there.
+fn is_a_kind(path: &str) -> bool {
+    path.starts_with("messages.by_kind.")
+}
+
+/// A kind that the first runs did not have was sent by nobody in them.
 fn zeros(runs: u64) -> Moments {
     let mut moments = Moments::new();
     (0..runs).for_each(|_| moments.add(0.0));
@@ -126,6 +144,11 @@ impl Serialize for Summary {
             .map(|(property, violations)| (property.name().to_owned(), violations.runs.into()))
             .collect();
         nested.insert("violated".into(), violated.into());
+        let incomplete: Map<String, Value> = self
+            .incomplete()
+            .map(|(property, runs)| (property.name().to_owned(), runs.into()))
+            .collect();
+        nested.insert("incomplete".into(), incomplete.into());
         nested.serialize(to)
     }
 }

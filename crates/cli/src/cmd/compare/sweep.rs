@@ -59,8 +59,9 @@ pub(super) fn sweep(
             }
             sent.measured(*size, outcome.messages.mean());
             sent.predicted(*size, theory(&plan));
-            let delay = outcome.summary.figure(figure).map_or(0.0, Moments::mean);
-            delayed.measured(*size, delay);
+            if let Some(delay) = outcome.summary.figure(figure).map(Moments::mean) {
+                delayed.measured(*size, delay);
+            }
             delayed.predicted(*size, books::delays(&plan));
         }
         messages.push(sent);

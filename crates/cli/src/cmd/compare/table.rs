@@ -77,9 +77,12 @@ struct Theory {
 
 #[derive(Debug, Serialize)]
 struct Delays {
-    entry: f64,
-    exit: f64,
-    synchronisation: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    entry: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exit: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    synchronisation: Option<f64>,
 }
 
 impl Row {
@@ -90,7 +93,7 @@ impl Row {
         let expected = books::expected(plan);
         let cost = &plan.card.messages;
         let summary = &outcome.summary;
-        let mean = |path| summary.figure(path).map_or(0.0, Moments::mean);
+        let mean = |path| summary.figure(path).map(Moments::mean);
         let theory = Theory {
             formula: cost.formula,
             least: cost.least,
@@ -114,7 +117,8 @@ impl Row {
             messages: outcome.messages,
             total: summary.figure("messages.total").copied().unwrap_or_default(),
             received: summary.figure("messages.received").copied().unwrap_or_default(),
-            outside: books::is_outside(cost, outcome.messages.mean()),
+            outside: measured(&outcome.messages)
+                .is_some_and(|messages| books::is_outside(cost, messages)),
             theory,
             delays,
             election_time: summary.figure("election_time").copied().unwrap_or_default(),
@@ -159,7 +163,7 @@ pub(super) fn table(kind: Kind, size: u32, runs: u64, seed: u64, rows: &[Row]) -
     head(&mut text, kind);
     for row in rows {
         match &row.figures {
-            Some(figures) => measured(&mut text, row.name, figures, kind, runs),
+            Some(figures) => tell(&mut text, row.name, figures, kind, runs),
             None => text.line(&format!("{:<32}(see below)", row.name)),
         }
     }
@@ -226,24 +230,33 @@ fn of_agreement(cells: [&str; 7]) -> String {
     format!("{name:<23}{offers:<12}{messages:>10}  {theory:<11}{time:>7}  {delay:<11}{broken}")
 }
 
-fn measured(text: &mut Rows, name: &str, figures: &Figures, kind: Kind, runs: u64) {
-    let messages = figure(figures.messages.mean());
+/// A mean; nothing where nothing was measured, which is no 0.
+fn measured(moments: &Moments) -> Option<f64> {
+    (moments.count() > 0).then(|| moments.mean())
+}
+
+fn shown(measured: Option<f64>) -> String {
+    measured.map_or("–".to_owned(), figure)
+}
+
+fn tell(text: &mut Rows, name: &str, figures: &Figures, kind: Kind, runs: u64) {
+    let messages = shown(measured(&figures.messages));
     let theory = figures.theory.short();
     let broken = if figures.broken.is_empty() { "nothing" } else { "VIOLATED" };
     if kind == Kind::Election {
-        let time = figure(figures.election_time.mean());
+        let time = shown(measured(&figures.election_time));
         text.line(&of_election([name, &messages, &theory, &time, broken]));
         return;
     }
     if kind == Kind::Agreement {
-        let time = figure(figures.agreement_time.map_or(0.0, |time| time.mean()));
+        let time = shown(figures.agreement_time.as_ref().and_then(measured));
         let (offers, delay) = (figures.offers.unwrap_or(""), figures.theory.delay.unwrap_or("–"));
         text.line(&of_agreement([name, offers, &messages, &theory, &time, delay, broken]));
         return;
     }
     let delays = &figures.delays;
-    let [entry, exit] = [delays.entry, delays.exit].map(figure);
-    let [synchronisation, bypass] = [delays.synchronisation, figures.bypass_max].map(figure);
+    let delays = [delays.entry, delays.exit, delays.synchronisation].map(shown);
+    let ([entry, exit, synchronisation], bypass) = (delays, figure(figures.bypass_max));
     let order = match figures.out_of_order() {
         0 => "kept".to_owned(),
         violated => format!("lost {violated}/{runs}"),

@@ -87,15 +87,23 @@ pub(crate) fn is_outside(cost: &Cost, measured: f64) -> bool {
     cost.whole && (below || above)
 }
 
-/// Messages per entry, or per election, of a run: those of the lock or of the election itself,
-/// not of what it stands on.
-pub(crate) fn measured(plan: &Plan, report: &Report) -> f64 {
-    match plan.card.service {
-        Service::Election => report.metrics.sent_in(Layer::Election) as f64,
-        service if service.is_agreement() => {
-            let agreements = report.metrics.agreements.max(1);
-            report.metrics.sent_in(Layer::Agreement) as f64 / agreements as f64
-        }
-        _ => report.metrics.messages_per_entry(Layer::Mutex),
-    }
+/// Messages per entry, election or agreement of a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Measured {
+    /// Those of the lock, the election or the agreement itself, not of what it stands on.
+    pub(crate) own: f64,
+    /// All of them.
+    pub(crate) all: f64,
+}
+
+/// What a run sent per entry, election or agreement; nothing where nobody entered or asked.
+pub(crate) fn measured(plan: &Plan, report: &Report) -> Option<Measured> {
+    let metrics = &report.metrics;
+    let (layer, times) = match plan.card.service {
+        Service::Election => (Layer::Election, 1),
+        service if service.is_agreement() => (Layer::Agreement, metrics.agreements),
+        _ => (Layer::Mutex, metrics.entered),
+    };
+    let per = |sent: u64| sent as f64 / times as f64;
+    (times > 0).then(|| Measured { own: per(metrics.sent_in(layer)), all: per(metrics.sent) })
 }

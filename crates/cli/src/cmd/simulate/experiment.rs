@@ -24,8 +24,10 @@ pub(crate) struct Outcome {
     pub(crate) first: Report,
     /// What all runs have in common.
     pub(crate) summary: Summary,
-    /// Messages per entry, or per election.
+    /// Messages per entry, election or agreement, of the runs that have any.
     pub(crate) messages: Moments,
+    /// The same with the messages of what it stands on.
+    pub(crate) all: Moments,
     /// What theory predicts for the very rings that were drawn.
     pub(crate) predicted: Option<Moments>,
     /// By sort of fault: injected and observed, all runs together.
@@ -116,6 +118,7 @@ struct Tally {
     failure: Option<Failure>,
     summary: Summary,
     messages: Moments,
+    all: Moments,
     predicted: Moments,
     faults: BTreeMap<&'static str, (u64, u64)>,
     warnings: BTreeMap<String, u64>,
@@ -138,7 +141,10 @@ impl Tally {
             return ControlFlow::Break(());
         }
         self.summary.add(&report);
-        self.messages.add(books::measured(plan, &report));
+        if let Some(measured) = books::measured(plan, &report) {
+            self.messages.add(measured.own);
+            self.all.add(measured.all);
+        }
         if let Some(predicted) = predicted {
             self.predicted.add(predicted as f64);
         }
@@ -191,6 +197,7 @@ impl Tally {
             warnings: always.map(|(warning, _)| warning).collect(),
             incomplete: self.incomplete,
             messages: self.messages,
+            all: self.all,
             summary: self.summary,
             faults: self.faults,
             first,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tenure_core::theory::Precision;
 use tenure_core::{ProcessId, Property, Service, TICKS_PER_UNIT};
-use tenure_sim::{Ended, Judgement, Moments, Report, Stuck, Tally};
+use tenure_sim::{Ended, Moments, Report, Stuck, Tally};
 
 use super::books;
 use super::experiment::{Outcome, Violation};
@@ -151,6 +151,9 @@ impl Table<'_> {
         let page = books::of_lock(&self.plan.card);
         let metrics = &report.metrics;
         let delay = |tally: &Tally| {
+            if tally.count == 0 {
+                return "nothing was measured".to_owned();
+            }
             let (mean, longest) = (units(tally.mean()), units(tally.longest as f64));
             format!("mean {}, at most {}", figure(mean), figure(longest))
         };
@@ -204,14 +207,35 @@ impl Table<'_> {
             path if path.starts_with("messages") => (2, path),
             path => (3, path),
         });
-        let figures = figures.iter().map(|(path, moments)| (named(path), *moments));
-        for (name, moments) in figures.collect::<Vec<_>>() {
-            self.moments(&name, &moments);
+        let figures: Vec<(String, Moments)> =
+            figures.iter().map(|(path, moments)| (named(path), *moments)).collect();
+        for (name, moments) in &figures {
+            self.moments(name, moments);
         }
         self.rows.line("");
+        let first = (format!("messages {unit}"), messages);
+        self.measured_in(std::iter::once(&first).chain(&figures));
+    }
+
+    /// In how many runs those figures were measured that not every run has.
+    fn measured_in<'a>(&mut self, figures: impl Iterator<Item = &'a (String, Moments)>) {
+        let runs = self.outcome.summary.runs();
+        let mut by_count: BTreeMap<u64, Vec<&str>> = BTreeMap::new();
+        for (name, moments) in figures.filter(|(_, moments)| moments.count() < runs) {
+            by_count.entry(moments.count()).or_default().push(name);
+        }
+        let mut name = "measured";
+        for (count, names) in by_count.into_iter().rev() {
+            let says = format!("in {count} of {runs} runs: {}", names.join(", "));
+            self.rows.row(name, &says);
+            name = "";
+        }
     }
 
     fn moments(&mut self, name: &str, moments: &Moments) {
+        if moments.count() == 0 {
+            return;
+        }
         let (low, high) = moments.confidence();
         let confidence = format!("{} … {}", figure(low), figure(high));
         let figures = [moments.mean(), moments.deviation(), moments.min(), moments.max()];
@@ -229,17 +253,13 @@ impl Table<'_> {
             Some(most) => format!("{} to {most}", cost.least),
             None => format!("{} or more", cost.least),
         };
-        let note = if books::is_outside(cost, measured) { "; this is outside" } else { "" };
-        let formula = cost.formula;
-        let all = self.outcome.summary.figure("messages.total").map_or(0.0, Moments::mean);
-        let entries = self.outcome.summary.figure("entries.total").map_or(0.0, Moments::mean);
-        let all = match self.plan.card.service {
-            Service::Election => all,
-            service if service.is_agreement() => {
-                all / self.outcome.first.metrics.agreements.max(1) as f64
-            }
-            _ => all / entries.max(1.0),
+        let is_counted = self.outcome.messages.count() > 0;
+        let note = match is_counted && books::is_outside(cost, measured) {
+            true => "; this is outside",
+            false => "",
         };
+        let formula = cost.formula;
+        let all = self.outcome.all.mean();
         let all = match (all - measured).abs() > 1e-9 {
             true => format!(" ({} with what it stands on)", figure(all)),
             false => String::new(),
@@ -248,10 +268,17 @@ impl Table<'_> {
             true => String::new(),
             false => format!("; the card says {formula}, here {range}{note}"),
         };
-        let says = format!("{} {unit}{all}{theory}", figure(measured));
+        let says = match is_counted {
+            true => format!("{} {unit}{all}{theory}", figure(measured)),
+            false if self.is_agreement() => format!("nobody asked for anything{theory}"),
+            false => format!("nobody entered{theory}"),
+        };
         self.rows.row("messages, theory", &says);
         if self.outcome.first.ended == Ended::Stopped {
             return self.rows.row("", "theory has nothing to say of a part of a run");
+        }
+        if !is_counted {
+            return;
         }
         if let Some(predicted) = self.outcome.predicted {
             let predicted = figure(predicted.mean());
@@ -290,15 +317,20 @@ impl Table<'_> {
         let report = &self.outcome.first;
         let violated: BTreeMap<Property, u64> =
             self.outcome.summary.violated().map(|(property, it)| (property, it.runs)).collect();
+        let incomplete: BTreeMap<Property, u64> = self.outcome.summary.incomplete().collect();
         let runs = self.outcome.summary.runs();
-        for (verdict, name) in [(Judgement::Holds, "holds"), (Judgement::Incomplete, "incomplete")]
-        {
-            let same = report.findings.iter().filter(|finding| {
-                finding.judgement == verdict && !violated.contains_key(&finding.property)
-            });
-            let same: Vec<&str> = same.map(|finding| finding.property.name()).collect();
-            if !same.is_empty() {
-                self.rows.row(name, &same.join(", "));
+        let (mut holds, mut undecided) = (Vec::new(), Vec::new());
+        let judged = report.findings.iter().map(|finding| finding.property);
+        for property in judged.filter(|property| !violated.contains_key(property)) {
+            match incomplete.get(&property).copied() {
+                None => holds.push(property.to_string()),
+                Some(times) if times == runs => undecided.push(property.to_string()),
+                Some(times) => undecided.push(format!("{property} (in {times} of {runs} runs)")),
+            }
+        }
+        for (name, properties) in [("holds", holds), ("incomplete", undecided)] {
+            if !properties.is_empty() {
+                self.rows.row(name, &properties.join(", "));
             }
         }
         let unexpected = violated.iter().filter(|(property, _)| !self.plan.counts(**property));

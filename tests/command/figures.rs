@@ -1,0 +1,53 @@
+//! What `tenure simulate` says of many runs: of each figure in how many runs it was measured, and
+//! of each verdict in how many it was reached.
+
+use crate::shell::{data, text};
+
+/// Cut off so early that few runs see anybody enter.
+const SHORT: &str =
+    "simulate ricart-agrawala -n 3 --entries 1 --latency 1..9 --until 9 --seed 1 --runs 20";
+
+/// Cut off so late that most runs, and the first of them, see everybody enter.
+const LONG: &str =
+    "simulate ricart-agrawala -n 3 --entries 1 --latency 1..9 --until 26 --seed 1 --runs 20";
+
+#[test]
+fn what_was_not_measured_is_no_zero() {
+    let summary = &data(SHORT, 3)["summary"];
+    let entry = &summary["delays"]["entry"]["max"];
+    assert_eq!(entry["count"], 3, "{summary}");
+    assert!(entry["min"].as_f64() > Some(1.0), "a request takes two messages: {entry}");
+    assert!(summary["delays"]["synchronisation"].is_null(), "nobody handed it on: {summary}");
+    assert_eq!(summary["messages"]["total"]["count"], 20);
+    let shown = text(SHORT, 3);
+    assert!(shown.contains("in 3 of 20 runs: messages per entry"), "{shown}");
+
+    let elected = &data("simulate raft -n 3 --until 30 --seed 1 --runs 40", 3)["summary"];
+    let time = &elected["election_time"];
+    assert_eq!(time["count"], 38, "{time}");
+    assert!(time["min"].as_f64() > Some(1.0), "{time}");
+}
+
+#[test]
+fn a_run_in_which_nobody_enters_is_not_outside_of_the_theory() {
+    for more in ["", " --runs 3"] {
+        let shown = text(&format!("simulate ricart-agrawala -n 3 --until 1{more}"), 3);
+        assert!(shown.contains("nobody entered; the card says 2(N−1)"), "{shown}");
+        assert!(!shown.contains("outside") && !shown.contains("0 per entry"), "{shown}");
+    }
+}
+
+#[test]
+fn what_holds_in_the_first_run_only_does_not_hold() {
+    let shown = text(LONG, 3);
+    let row = |name: &str| {
+        let row = shown.lines().find(|line| line.trim_start().starts_with(name));
+        row.unwrap_or_else(|| panic!("no {name} in {shown}")).to_owned()
+    };
+    assert!(!row("holds").contains("progress"), "{shown}");
+    assert!(row("incomplete").contains("progress (in 8 of 20 runs)"), "{shown}");
+    let told = data(LONG, 3);
+    assert_eq!(told["verdicts"]["progress"], "holds", "that of the first run");
+    assert_eq!(told["summary"]["incomplete"]["progress"], 8, "{told}");
+    assert!(told["summary"]["incomplete"]["mutual-exclusion"].is_null(), "{told}");
+}
