@@ -51,3 +51,13 @@ fn what_holds_in_the_first_run_only_does_not_hold() {
     assert_eq!(told["summary"]["incomplete"]["progress"], 8, "{told}");
     assert!(told["summary"]["incomplete"]["mutual-exclusion"].is_null(), "{told}");
 }
+
+#[test]
+fn nobody_is_handed_a_lock_for_which_he_no_longer_waits() {
+    // The only one who waits at the first exit crashes before the message reaches him.
+    let line = "simulate tolerant-ricart-agrawala -n 3 --entries 2,0,1 --think 10 --crash 3@13.5 \
+                --beyond-assumptions";
+    let told = data(line, 0);
+    assert_eq!(told["entries"]["order"], serde_json::json!([1, 1]), "{told}");
+    assert_eq!(told["delays"]["synchronisation"]["max"], 0.0, "{told}");
+}

@@ -187,6 +187,10 @@ impl Core {
             && users.crashed(process) == Phase::Waiting
         {
             self.metrics.waiting.change(self.now, false);
+            if self.metrics.waiting.now() == 0 {
+                // Nobody is left who waits for what was given back.
+                self.last_exit = None;
+            }
         }
         self.beliefs.forget(process, &self.up);
         self.beliefs.recount(&self.up);
