@@ -96,6 +96,7 @@ fn hurt(rng: &mut Rng, text: &str) -> Vec<u8> {
                 let other = rng.usize(0..lines.len());
                 lines.swap(place, other);
             }
+            3 if place == 0 => lines[0] = with_a_field(rng, &lines[0]),
             _ => lines[place] = with_another_value(rng, &lines[place]),
         }
     }
@@ -110,6 +111,24 @@ fn hurt(rng: &mut Rng, text: &str) -> Vec<u8> {
         _ => {}
     }
     bytes
+}
+
+/// What a header may say, and these do not.
+const FIELDS: [&str; 8] = [
+    "\"ranks\":[{\"weight\":1,\"id\":1}]",
+    "\"ranks\":[]",
+    "\"most_inside\":0",
+    "\"most_inside\":4294967295",
+    "\"topology\":\"unidirectional-ring\"",
+    "\"repeats\":4294967295",
+    "\"most_messages\":0",
+    "\"most_bypass\":0",
+];
+
+/// The header with one more field, which may stand there twice now.
+fn with_a_field(rng: &mut Rng, header: &str) -> String {
+    let field = FIELDS[rng.usize(0..FIELDS.len())];
+    header.replacen('{', &format!("{{{field},"), 1)
 }
 
 /// The line with another number, or something absurd, in the place of one of its numbers.
@@ -167,6 +186,23 @@ fn a_damaged_file_ends_no_command_in_an_undocumented_way() {
             hurt_trace(folder.path(), seed)
         }
     });
+}
+
+/// Every field of a header on its own, to every command: seeds need not come upon it.
+#[test]
+fn what_a_header_may_say_ends_no_command_in_an_undocumented_way() {
+    let (_, traces) = &*WHOLE;
+    let text = fs::read_to_string(&traces[0]).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    fs::copy(&traces[0], folder.path().join("whole.ndjson")).unwrap();
+    for field in FIELDS {
+        let hurt = text.replacen('{', &format!("{{{field},"), 1);
+        fs::write(folder.path().join("hurt.ndjson"), hurt).unwrap();
+        for line in READERS {
+            let ended = start_confined(folder.path(), line).wait();
+            judged(line, &ended).unwrap_or_else(|says| panic!("{field}: {says}"));
+        }
+    }
 }
 
 /// The control: what is not damaged is read.

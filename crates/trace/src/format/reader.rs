@@ -200,6 +200,15 @@ fn decode_header(line: &[u8], path: &Path) -> Result<Header, ReadError> {
         );
         return Err(malformed(says));
     }
+    if let Some(ranks) = header.ranks.as_ref().map(Vec::len)
+        && ranks != 0
+        && ranks != header.n as usize
+    {
+        let n = header.n;
+        return Err(malformed(format!(
+            "a group of {n} processes has {n} ranks, and here are {ranks}"
+        )));
+    }
     Ok(header)
 }
 

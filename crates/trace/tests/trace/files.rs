@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use tenure_core::service::election::Event;
 use tenure_core::service::mutex::Command;
 use tenure_core::service::{office, stream};
-use tenure_core::{ProcessId, Term, Verdict};
+use tenure_core::{ProcessId, Rank, Term, Verdict};
 use tenure_trace::diagram::{Page, View, Window, lay_out_files};
 use tenure_trace::{
     AppendError, Header, Kind, MOST_PROCESSES, Passage, ReadError, Reader, Record, Service, Source,
@@ -153,6 +153,23 @@ fn a_group_that_does_not_fit_into_memory_is_refused_and_one_that_fits_no_drawing
     assert_eq!(wide, "a group of 1048576 processes is not drawn; a drawing has room for 1024");
     let wide = Page::of_files(&[&path], Window::default()).unwrap_err().to_string();
     assert!(wide.ends_with("a drawing has room for 1024"), "{wide}");
+}
+
+#[test]
+fn a_header_has_a_rank_for_each_process_or_none() {
+    let (_folder, path) = folder();
+    let opened = |ranks: usize| {
+        let ranks = Some((0..ranks).map(|id| Rank::of_id(id as u32)).collect());
+        let head = serde_json::to_string(&Header { ranks, ..header() }).unwrap();
+        fs::write(&path, head + "\n").unwrap();
+        Reader::open(&path).map(drop).map_err(|error| error.to_string())
+    };
+    for ranks in [1, 2, 4] {
+        let error = opened(ranks).unwrap_err();
+        let says = format!(":1: a group of 3 processes has 3 ranks, and here are {ranks}");
+        assert!(error.ends_with(&says), "{error}");
+    }
+    assert_eq!((opened(0), opened(3)), (Ok(()), Ok(())));
 }
 
 #[test]
