@@ -307,6 +307,39 @@ fn what_a_simulated_run_violated_happens_again() {
 }
 
 /// The negative control, wherever: the same steps, and the mistake taken out of the head.
+/// Of a user who asks what nobody may ask, an engine says so: an algorithm need not check it.
+#[test]
+fn what_no_user_may_ask_is_refused_and_no_engine_panics() {
+    let folder = tempfile::tempdir().unwrap();
+    let (whole, hurt) = (folder.path().join("whole.ndjson"), folder.path().join("hurt.ndjson"));
+    let (mut said, mut ended) = (0, 0);
+    for made in [
+        "check token-ring -n 2 --entries 2,1 --property bypass=1 --variant keeps-token",
+        "simulate dissemination-barrier -n 3 --entries 2",
+    ] {
+        let made = tenure(&format!("{made} --trace {}", whole.display()));
+        assert!(made.status.code() < Some(2), "{made:?}");
+        let text = fs::read_to_string(&whole).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        let asks = |place: &usize| lines[*place].contains("\"command\"");
+        for place in (0..lines.len()).filter(asks) {
+            let twice = [&lines[..=place], &lines[place..]].concat();
+            let never = [&lines[..place], &lines[place + 1..]].concat();
+            for (lines, over) in [(twice, "simulator"), (never, "checker")] {
+                fs::write(&hurt, lines.join("\n") + "\n").unwrap();
+                let property = "--property mutual-exclusion";
+                let line = format!("trace replay {} --over {over} {property}", hurt.display());
+                let again = tenure(&line);
+                let told = String::from_utf8_lossy(&again.stderr).into_owned();
+                assert!(again.status.code() <= Some(2) && !told.contains("panicked"), "{told}");
+                said += usize::from(told.contains("is not possible now"));
+                ended += 1;
+            }
+        }
+    }
+    assert!(said > 0 && said < ended, "{said} of {ended}");
+}
+
 #[test]
 fn without_the_mistake_nothing_happens_again() {
     let folder = tempfile::tempdir().expect("a folder");

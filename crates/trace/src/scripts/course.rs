@@ -1,9 +1,9 @@
 //! The course of a run: what must be done, step by step, for it to happen again.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use tenure_core::service::mutex;
-use tenure_core::{Facts, Group, Observed, Order, ProcessId, Protocol};
+use tenure_core::{Group, Order, ProcessId, Protocol};
 
 use crate::fold::standing::{Hold, Standings};
 use crate::format::{Kind, Passage, Record, Source, Trace, Who};
@@ -12,6 +12,7 @@ use crate::scripts::script::{Action, Pick, Script};
 use crate::scripts::spoken::{Recorded, Spoken};
 use crate::scripts::stage::Stage;
 use crate::scripts::theatre::{FollowError, Theatre};
+use crate::scripts::users::Staged;
 
 /// What was done in a run, step by step, and nothing of what came of it.
 ///
@@ -177,39 +178,28 @@ impl Course {
         most: u32,
     ) -> Result<Self, FollowError> {
         let (size, down) = (self.size, &self.down);
-        let mut stage = Stage::<P>::booted(size, down, Order::Reordered, config, false);
-        stage.follow(self)?;
-        if self.circle > 0 && self.goes_round(&mut stage, most) {
-            return Ok(Course { actions: stage.done, ..self.clone() });
+        let stage = Stage::<P>::booted(size, down, Order::Reordered, config, false);
+        let mut staged = Staged::new(stage);
+        staged.follow(self)?;
+        if self.circle > 0 && self.goes_round(&mut staged, most) {
+            return Ok(Course { actions: staged.stage.done, ..self.clone() });
         }
-        let mut inside = BTreeSet::new();
         let mut left = most;
         loop {
-            while left > 0 && stage.go_on(true) {
+            while left > 0 && staged.go_on() {
                 left -= 1;
             }
-            for (at, seen) in stage.take_seen() {
-                match seen.observed() {
-                    Observed::Event(event) => match event.of_mutex() {
-                        Some(mutex::Event::Entered { .. }) => drop(inside.insert(at)),
-                        Some(mutex::Event::Exited) => drop(inside.remove(&at)),
-                        None => {}
-                    },
-                    Observed::Crashed => drop(inside.remove(&at)),
-                    _ => {}
-                }
-            }
-            let Some(at) = inside.pop_first() else { break };
-            let step = stage.done.len() + 1;
-            let exit = stage.perform(&Action::Ask(mutex::Command::Exit.say(at)));
+            let Some(at) = staged.inside() else { break };
+            let step = staged.stage.done.len() + 1;
+            let exit = staged.perform(&Action::Ask(mutex::Command::Exit.say(at)));
             exit.map_err(|why| FollowError::Impossible { step, why })?;
         }
-        Ok(Course { actions: stage.done, ..self.clone() })
+        Ok(Course { actions: staged.stage.done, ..self.clone() })
     }
 
     /// Goes round the circle as often as `most` steps allow, or not at all: where processes are
     /// alike it may be another that takes the same step in the next round.
-    fn goes_round<P: Protocol<Command: Spoken>>(&self, stage: &mut Stage<P>, most: u32) -> bool {
+    fn goes_round(&self, stage: &mut impl Theatre, most: u32) -> bool {
         let circle = &self.actions[self.actions.len() - self.circle..];
         let rounds = (most as usize / self.circle).max(1);
         let goes = circle.iter().all(|action| stage.perform(action).is_ok());

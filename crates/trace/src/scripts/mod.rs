@@ -12,6 +12,7 @@ mod script;
 mod spoken;
 mod stage;
 mod theatre;
+mod users;
 
 pub use course::{Course, CourseError};
 pub use dice::Dice;

@@ -209,8 +209,12 @@ fn again(
     let subject = tenure_instances::subject(&trace.header.algorithm, parameters);
     let subject = subject.map_err(Failure::usage)?;
     let mut course = Course::of_trace(trace).map_err(Failure::usage)?;
-    if trace.records.last().is_some_and(|last| last.kind == Kind::End) {
-        course = subject.carried_on(&course, FURTHER_STEPS).map_err(Failure::usage)?;
+    let ended = trace.records.last().is_some_and(|last| last.kind == Kind::End);
+    // On a stage first, whose users ask only what they may: a protocol does not check that.
+    let further = if ended { FURTHER_STEPS } else { 0 };
+    let whole = subject.carried_on(&course, further).map_err(Failure::usage)?;
+    if ended {
+        course = whole;
     }
     let merged = match over {
         Over::Simulator => {
