@@ -5,6 +5,7 @@ mod answers;
 #[path = "../../crates/server/tests/server/authority.rs"]
 mod authority;
 mod calls;
+mod cards;
 mod check;
 mod costs;
 mod doubtful;

@@ -62,7 +62,16 @@ struct Listed<'a> {
     name: &'a str,
     service: Service,
     card: &'a Card,
-    variants: &'a [Variant],
+    variants: Vec<Shown<'a>>,
+}
+
+/// A variant, and the words behind `tenure` that show what it does.
+#[derive(Debug, Serialize)]
+struct Shown<'a> {
+    #[serde(flatten)]
+    variant: &'a Variant,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    command: Option<String>,
 }
 
 pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
@@ -97,7 +106,23 @@ pub(crate) fn data(options: &Options) -> Result<Value, Failure> {
 }
 
 fn listed(card: &Card) -> Listed<'_> {
-    Listed { name: &card.name, service: card.service, card, variants: &card.variants }
+    let shown = |variant| Shown { variant, command: shown_by(card, variant) };
+    let variants = card.variants.iter().map(shown).collect();
+    Listed { name: &card.name, service: card.service, card, variants }
+}
+
+/// The command that shows a variant, if there is one. A mistake of a part is shown in the part: in
+/// the whole users ask something else, and something else is judged.
+fn shown_by(card: &Card, variant: &Variant) -> Option<String> {
+    let parameters = Parameters::plain(SIZE);
+    let mut whole: &str = &card.name;
+    while let Some((_, part)) = whole.split_once(':')
+        && let Ok(card) = tenure_instances::card(part, &parameters)
+        && card.variants.contains(variant)
+    {
+        whole = part;
+    }
+    variant.command(whole)
 }
 
 /// All cards, two lines each, and the names of compositions.
@@ -190,7 +215,7 @@ fn whole(card: &Card) -> String {
         let verdict = if verdict.is_empty() { String::new() } else { format!(", {verdict}") };
         row("variant", &format!("{variant}{warning}{verdict}"));
         row("", &format!("  {says}"));
-        if let Some(command) = shown.command(&card.name) {
+        if let Some(command) = shown_by(card, shown) {
             row("", &format!("  tenure {command}"));
         }
     }
