@@ -236,16 +236,20 @@ fn the_traces_of_a_run_can_be_judged_again_by_hand() {
 #[test]
 fn an_interrupted_run_ends_every_child_and_prints_what_was_measured() {
     let _place = place();
-    let (_directory, path) = directory();
-    let line =
-        format!("run --nodes 3 --duration 60s --pause 2@500ms..50s --dir {path} --format json");
-    let run = Running::start(&words(&line));
-    recorded(Path::new(&format!("{path}/parent.ndjson")), "stop");
-    run.signal(Signal::INT);
-    let result = end(run).expect(0).json();
-    assert_sound(&result);
-    assert_eq!(result["interrupted"], true);
-    assert_eq!(nodes_of(Path::new(&path)), [""; 0]);
+    for signal in [Signal::INT, Signal::TERM] {
+        let (_directory, path) = directory();
+        let line =
+            format!("run --nodes 3 --duration 60s --pause 2@500ms..50s --dir {path} --format json");
+        let run = Running::start(&words(&line));
+        recorded(Path::new(&format!("{path}/parent.ndjson")), "stop");
+        run.signal(signal);
+        let result = end(run).expect(3).json();
+        assert_eq!(result["violations"], 0, "{result}");
+        assert_eq!(result["interrupted"], true);
+        assert_eq!(result["verdicts"]["mutual-exclusion"], "holds", "{result}");
+        assert_eq!(result["verdicts"]["progress"], "incomplete", "who waited may have been served");
+        assert_eq!(nodes_of(Path::new(&path)), [""; 0]);
+    }
 }
 
 #[test]

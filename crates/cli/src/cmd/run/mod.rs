@@ -74,7 +74,7 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
         Format::Json => print_json(&summary)?,
         Format::Text => print(&summary.table())?,
     }
-    Ok(match (summary.held(), summary.is_undecided()) {
+    Ok(match (summary.held(), summary.is_undecided() || summary.was_interrupted()) {
         (false, _) => Status::Violated,
         (true, true) => Status::Incomplete,
         (true, false) => Status::Held,
@@ -102,6 +102,13 @@ impl Outcome {
         match self {
             Outcome::Lock(summary) => summary.undecided,
             Outcome::Log(summary) => summary.undecided,
+        }
+    }
+
+    fn was_interrupted(&self) -> bool {
+        match self {
+            Outcome::Lock(summary) => summary.interrupted,
+            Outcome::Log(summary) => summary.interrupted,
         }
     }
 

@@ -150,7 +150,7 @@ impl Summary {
             refused: verification.accesses.refused,
             overlaps: verification.overlaps,
             violations: violated.len(),
-            verdicts: verdicts(verification.properties, &violated, undecided),
+            verdicts: verdicts(verification.properties, &violated, undecided || course.interrupted),
             violated,
             undecided,
             not_promised,

@@ -54,7 +54,7 @@ pub(in crate::cmd::run) struct Summary {
     #[serde(skip)]
     pub(in crate::cmd::run) undecided: bool,
     pub(super) crashes: u64,
-    pub(super) interrupted: bool,
+    pub(in crate::cmd::run) interrupted: bool,
     pub(super) notes: Vec<String>,
     pub(super) records: u64,
     /// Where the files are, if they were kept.
@@ -130,7 +130,8 @@ impl Summary {
             violated.push(Violated { property, at: verification.duration, says, counts: true });
         }
         let late = course.late.and_then(|late| undecided(&mut violated, late));
-        verdicts.extend(late.as_ref().map(|_| (Property::Progress, Judgement::Incomplete)));
+        let is_partial = late.is_some() || course.interrupted;
+        verdicts.extend(is_partial.then_some((Property::Progress, Judgement::Incomplete)));
         let (mut notes, undecided) = (course.notes.clone(), late.is_some());
         notes.extend(late);
         if !plan.cuts.is_empty() {

@@ -32,8 +32,10 @@ pub(super) struct Course {
     pub(super) claims: Vec<Claim>,
     pub(super) changes: Vec<Change>,
     pub(super) tally: Tally,
-    /// When the leader was killed, or somebody was.
-    pub(super) kills: Vec<u64>,
+    /// When somebody was killed.
+    pub(super) kills: Vec<Kill>,
+    /// When members began to lead, each in a term of its own.
+    pub(super) terms: Vec<u64>,
     /// How many times somebody was killed, asked to leave, stopped, kept from writing or cut off.
     pub(super) faults: u64,
     /// Who was cut off, and when.
@@ -45,6 +47,15 @@ pub(super) struct Course {
     /// The fence of an entry after all others.
     pub(super) last: Option<u64>,
     pub(super) notes: Vec<String>,
+}
+
+/// A member was killed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Kill {
+    /// When, in nanoseconds since 1970.
+    pub(super) at: u64,
+    /// Whether it led.
+    pub(super) of_leader: bool,
 }
 
 /// What is heard while it runs.
@@ -139,7 +150,13 @@ impl Run<'_> {
                 },
             };
             match heard {
-                Heard::Said(said) => self.members.hear(&said),
+                Heard::Said(said) => {
+                    let before = self.members.term();
+                    self.members.hear(&said);
+                    if self.members.term() > before {
+                        self.course.terms.push(said.at);
+                    }
+                }
                 Heard::Claimed(claim) => self.course.claims.push(*claim),
             }
         }
@@ -181,7 +198,9 @@ impl Run<'_> {
         }
         self.part(step, &indices);
         if step.does == Does::Kill && !indices.is_empty() {
-            self.course.kills.push(now());
+            let leader = self.members.leader();
+            let of_leader = leader.is_some_and(|leader| indices.contains(&leader));
+            self.course.kills.push(Kill { at: now(), of_leader });
         }
         let notes = self.members.act(&indices, step.does).await?;
         self.course.notes.extend(notes);

@@ -16,6 +16,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
+use super::claim::now;
 use super::plan::Does;
 use crate::cmd::failure::Failure;
 use crate::cmd::run::schedule::Target;
@@ -29,6 +30,8 @@ const ENDING: Duration = Duration::from_secs(10);
 pub(super) struct Said {
     pub(super) member: usize,
     pub(super) boot: u32,
+    /// When that was heard, in nanoseconds since 1970.
+    pub(super) at: u64,
     pub(super) line: String,
 }
 
@@ -135,7 +138,7 @@ impl Members {
             tokio::spawn(async move {
                 let mut lines = BufReader::new(out).lines();
                 while let Ok(Some(line)) = lines.next_line().await {
-                    let _ = said.send(Said { member: index, boot, line });
+                    let _ = said.send(Said { member: index, boot, at: now(), line });
                 }
             });
         }
@@ -165,6 +168,11 @@ impl Members {
         {
             self.leader = Some((term, leader - 1));
         }
+    }
+
+    /// The last term in which somebody led, as far as anybody said.
+    pub(super) fn term(&self) -> Option<u64> {
+        self.leader.map(|(term, _)| term)
     }
 
     /// Who leads and is up, as far as anybody said.

@@ -48,5 +48,5 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
         Format::Json => print_json(&summary)?,
         Format::Text => print(&table::table(&summary))?,
     }
-    Ok(if summary.held() { Status::Held } else { Status::Violated })
+    Ok(summary.status())
 }

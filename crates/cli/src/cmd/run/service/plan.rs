@@ -42,7 +42,7 @@ pub(super) enum Does {
 }
 
 /// A run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Plan {
     pub(super) members: u32,
     pub(super) clients: u32,

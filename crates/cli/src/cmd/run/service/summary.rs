@@ -7,14 +7,12 @@ use tenure_client::Change;
 use tenure_daemon::resource::Tally;
 
 use super::claim::Claim;
-use super::drive::Course;
+use super::drive::{Course, Kill};
 use super::judge::{Fault, Promise, judge};
 use super::plan::Plan;
+use crate::cmd::failure::Status;
 use crate::cmd::run::drive::Apart;
 use crate::cmd::run::summary::{Counter, Latency, thousandths};
-
-/// How long an answer of a leader that is gone may take to be seen, in nanoseconds.
-const ON_ITS_WAY: u64 = 1_000_000;
 
 /// The result of a run. Scripts depend on the names; more may be added.
 #[derive(Clone, Debug, Serialize)]
@@ -28,7 +26,8 @@ pub(super) struct Summary {
     pub(super) entries_per_second: f64,
     /// From asking for the lock to having it.
     pub(super) latency_ms: Option<Latency>,
-    /// From the kill of a member to the next entry of a client that waited.
+    /// From the kill of a member to the next entry of a client that waited: where it led, to the
+    /// first that the next leader granted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) failover_ms: Option<Latency>,
     pub(super) kills: u64,
@@ -61,6 +60,7 @@ impl Summary {
         let verdict = |promise: Promise| match () {
             () if violated.iter().any(|fault| fault.promise == promise) => "violated",
             () if is_partial && of_log.contains(&promise) => "incomplete",
+            () if course.interrupted && promise == Promise::Progress => "incomplete",
             () => "holds",
         };
         let verdicts = Promise::ALL.iter().filter(|_| plan.lock);
@@ -79,7 +79,7 @@ impl Summary {
             entries_per_second: thousandths(rate),
             latency_ms: quantiles(latency.collect()),
             failover_ms: quantiles(
-                course.kills.iter().filter_map(|kill| again(*kill, claims)).collect(),
+                course.kills.iter().filter_map(|kill| again(kill, &course.terms, claims)).collect(),
             ),
             kills: course.kills.len() as u64,
             faults: course.faults,
@@ -99,6 +99,16 @@ impl Summary {
     pub(super) fn held(&self) -> bool {
         self.violations == 0 && self.counter.lost == 0
     }
+
+    /// What the run means to whoever started it.
+    pub(super) fn status(&self) -> Status {
+        let is_open = self.verdicts.values().any(|verdict| *verdict == "incomplete");
+        match self.held() {
+            false => Status::Violated,
+            true if is_open || self.interrupted => Status::Incomplete,
+            true => Status::Held,
+        }
+    }
 }
 
 fn counter(Tally { value, puts, .. }: Tally) -> Counter {
@@ -106,10 +116,15 @@ fn counter(Tally { value, puts, .. }: Tally) -> Counter {
     Counter { expected: puts, found: value, lost }
 }
 
-/// How long it took after a moment until somebody was let in who had waited since before.
-fn again(moment: u64, claims: &[Claim]) -> Option<u64> {
-    let waited = claims.iter().filter(|it| it.asked < moment);
-    waited.map(|it| it.granted).filter(|it| *it > moment + ON_ITS_WAY).min().map(|it| it - moment)
+/// How long it took after a kill until somebody was let in who had waited since before. What a
+/// leader had granted may still be on its way when it is killed: then the next one has to lead.
+fn again(kill: &Kill, terms: &[u64], claims: &[Claim]) -> Option<u64> {
+    let since = match kill.of_leader {
+        true => terms.iter().copied().filter(|began| *began > kill.at).min()?,
+        false => kill.at,
+    };
+    let waited = claims.iter().filter(|it| it.asked < kill.at && it.granted > since);
+    waited.map(|it| it.granted - kill.at).min()
 }
 
 fn quantiles(mut took: Vec<u64>) -> Option<Latency> {
@@ -117,4 +132,41 @@ fn quantiles(mut took: Vec<u64>) -> Option<Latency> {
     let at = |part: usize| took.get((took.len() * part / 100).min(took.len().checked_sub(1)?));
     let ms = |nanoseconds: &u64| thousandths(*nanoseconds as f64 / 1e6);
     Some(Latency { p50: ms(at(50)?), p99: ms(at(99)?), max: ms(took.last()?) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn claims() -> Vec<Claim> {
+        let claim = |asked, granted| Claim { asked, granted, ..Claim::default() };
+        // The first was granted by who is killed at 100, and hears it late.
+        vec![claim(50, 103), claim(60, 400), claim(310, 350), claim(70, 500)]
+    }
+
+    #[test]
+    fn after_the_kill_of_a_leader_it_takes_until_the_next_one_grants() {
+        let took = |kill: Kill, terms: &[u64]| again(&kill, terms, &claims());
+        let leader = Kill { at: 100, of_leader: true };
+        assert_eq!(took(leader, &[10, 300]), Some(300), "to 400, when one was let in who waited");
+        assert_eq!(took(leader, &[10]), None, "nobody led any more");
+        let other = Kill { at: 100, of_leader: false };
+        assert_eq!(took(other, &[10]), Some(3));
+    }
+
+    #[test]
+    fn what_is_not_known_is_no_success() {
+        let of = |verdict, lost, interrupted| {
+            let course = Course { interrupted, ..Course::default() };
+            let plan = Plan::default();
+            let mut summary = Summary::new(&plan, course);
+            summary.counter.lost = lost;
+            summary.verdicts = [("progress", verdict)].into();
+            summary.status()
+        };
+        assert_eq!(of("holds", 0, false), Status::Held);
+        assert_eq!(of("incomplete", 0, false), Status::Incomplete);
+        assert_eq!(of("holds", 0, true), Status::Incomplete);
+        assert_eq!(of("incomplete", 1, true), Status::Violated);
+    }
 }

@@ -11,11 +11,7 @@ pub(super) fn table(summary: &Summary) -> String {
     table.row("entries per second", &grouped(summary.entries_per_second.round() as u64));
     table.latency("waiting", summary.latency_ms);
     table.latency("after a kill", summary.failover_ms);
-    let (faults, kills) = (summary.faults, summary.kills);
-    table.row(
-        "faults",
-        &if faults == 0 { "none".into() } else { format!("{faults}, {kills} kills") },
-    );
+    table.row("faults", &faults(summary));
     table.partitions(&summary.partitions);
     table.counter(summary.counter);
     let refused = match summary.refused {
@@ -47,6 +43,14 @@ pub(super) fn table(summary: &Summary) -> String {
         table.row("files", directory);
     }
     table.finish()
+}
+
+fn faults(summary: &Summary) -> String {
+    match (summary.faults, summary.kills) {
+        (0, _) => "none".to_owned(),
+        (faults, 1) => format!("{faults}, 1 kill"),
+        (faults, kills) => format!("{faults}, {kills} kills"),
+    }
 }
 
 fn head(summary: &Summary) -> String {
