@@ -3,6 +3,7 @@
 mod ask;
 mod table;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use clap::Args;
@@ -71,7 +72,7 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
             }
         }
     }
-    let nodes = ask::all(&targets);
+    let nodes = without_guesses(ask::all(&targets));
     let answers = Answers { leader: leader(&nodes), nodes };
     match options.format {
         Format::Json => print_json(&answers)?,
@@ -87,6 +88,14 @@ impl Target {
         let same = self.node.is_some() && self.node == other.node;
         if other.page.is_none() { same } else { self.page == other.page }
     }
+}
+
+/// Without those whose page one argument does not know, and another does.
+fn without_guesses(mut answers: Vec<Answer>) -> Vec<Answer> {
+    let asked = answers.iter().filter(|answer| answer.page.is_some());
+    let asked: BTreeSet<Option<u32>> = asked.map(|answer| answer.node).collect();
+    answers.retain(|answer| answer.page.is_some() || !asked.contains(&answer.node));
+    answers
 }
 
 /// Whom an argument means.
@@ -142,6 +151,20 @@ fn leader(answers: &[Answer]) -> Option<Leading> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_node_that_an_argument_names_is_there_once() {
+        let answer = |node: u32, page: Option<&str>| {
+            let page = page.map(str::to_owned);
+            Answer { node: Some(node), page, status: None, error: None }
+        };
+        // Two files of a group of three, neither of which knows where the others are.
+        let all =
+            vec![answer(1, Some("a")), answer(2, None), answer(3, None), answer(2, Some("b"))];
+        let left = without_guesses(all);
+        let left: Vec<_> = left.iter().map(|it| (it.node, it.page.as_deref())).collect();
+        assert_eq!(left, [(Some(1), Some("a")), (Some(3), None), (Some(2), Some("b"))]);
+    }
 
     #[test]
     fn an_address_may_have_a_token() {
