@@ -155,6 +155,8 @@ fn an_option_without_effect_is_told() {
         ("check lamport -n 2 --initiators 1", "--initiators has no effect on lamport"),
         ("check bully -n 2 --entries 2", "--entries has no effect on bully"),
         ("check lamport -n 2 --latency 1", "--latency has no effect on lamport"),
+        ("check bully -n 2 --recover 1", "--recover has no effect on bully"),
+        ("simulate bully --recover 3@5", "--recover has no effect on bully"),
         ("compare election --coordinator 2 --runs 1", "--coordinator has no effect on any"),
         (&format!("compare election --runs 1 --plot {}", picture.display()), ".html has no effect"),
         (&format!("trace show {file} --kind nosuch"), "--kind nosuch has no effect on this trace"),

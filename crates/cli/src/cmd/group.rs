@@ -26,7 +26,8 @@ const MOST_THREADS: usize = 1024;
 #[command(next_help_heading = "The group")]
 pub(crate) struct GroupOptions {
     /// How many processes [default: 5, or as many as --ids or --loads list]
-    #[arg(short, long = "nodes", value_name = "N", allow_hyphen_values = true)]
+    #[arg(short, long = "nodes", value_name = "N", value_parser = nodes)]
+    #[arg(allow_hyphen_values = true)]
     pub(crate) n: Option<u32>,
     /// Ranks by place on the ring, in the direction of messages: 8,1,5 or random [default: 1..n]
     #[arg(long, value_name = "LIST|random", value_parser = ids, conflicts_with = "loads")]
@@ -145,12 +146,7 @@ impl GroupOptions {
     /// The options that are given and make no difference to an algorithm.
     pub(crate) fn idle(&self, algorithm: &str, service: Service) -> Vec<&'static str> {
         let plain = Parameters { variants: self.variant.clone(), ..Parameters::plain(7) };
-        let config = |parameters: &Parameters| {
-            let subject = tenure_instances::subject(algorithm, parameters).ok()?;
-            Some(subject.configuration())
-        };
-        let usual = config(&plain);
-        let ignored = |other: Parameters| usual.is_some() && config(&other) == usual;
+        let ignored = |other: Parameters| ignores(algorithm, &plain, &other);
         let (tree, quorums, other) = (Shape::Path, Kind::Plane, ProcessId(1));
         let three = plain.most_inside.saturating_add(1);
         let elects = service == Service::Election;
@@ -321,6 +317,24 @@ fn ids(text: &str) -> Result<Ids, String> {
         return Ok(Ids::Random);
     }
     numbers(text, "rank").map(|ids| Ids::Listed(Listed(ids)))
+}
+
+/// Whether an algorithm is configured by other parameters as by these.
+pub(crate) fn ignores(algorithm: &str, plain: &Parameters, other: &Parameters) -> bool {
+    let config = |parameters: &Parameters| {
+        let subject = tenure_instances::subject(algorithm, parameters).ok()?;
+        Some(subject.configuration())
+    };
+    let usual = config(plain);
+    usual.is_some() && config(other) == usual
+}
+
+/// A number of processes, which is looked at again where it is known how many there may be.
+pub(crate) fn nodes(text: &str) -> Result<u32, String> {
+    match text.parse::<i128>() {
+        Ok(below) if below < 0 => Err(format!("`{text}` is too small; 1 is the least")),
+        _ => text.parse().map_err(|error: std::num::ParseIntError| error.to_string()),
+    }
 }
 
 fn loads(text: &str) -> Result<Listed<NonZeroU32>, String> {

@@ -58,6 +58,9 @@ fn idle(options: &Options) -> Result<Vec<&'static str>, Failure> {
     if options.saving != Default::default() && (options.crash == 0 || options.recover == 0) {
         idle.push("--saving");
     }
+    if options.recover > 0 && options.crash == 0 && options.group.down().is_empty() {
+        idle.push("--recover");
+    }
     if options.new_sessions && options.recover == 0 {
         idle.push("--new-sessions");
     }

@@ -110,6 +110,7 @@ pub(crate) struct Options {
     pub(crate) max_time: Option<Duration>,
     /// A declared bound: a link holds at most so many messages
     #[arg(long, value_name = "K", default_value_t = 4)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     #[arg(help_heading = "The search")]
     pub(crate) in_flight: u32,
     /// What becomes of a message that finds its link full [default: drop where some may be lost,

@@ -3,6 +3,7 @@
 mod analysis;
 mod cluster;
 mod drive;
+mod idle;
 mod judging;
 mod log;
 mod member;
@@ -29,7 +30,7 @@ use tenure_daemon::page::{About, LivePage, Source};
 
 use super::failure::{Failure, Status};
 use super::interrupt::Interrupts;
-use super::output::{Format, print, print_json};
+use super::output::{Format, no_effect, print, print_json};
 use judging::Judging;
 use plan::Plan;
 use progress::JudgingLine;
@@ -48,8 +49,13 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
     if options.service.is_some() {
         return Err(super::service::absent("run --service"));
     }
-    let format = options.format;
+    let asked = options.clone();
     let plan = Plan::new(options)?;
+    let lock = plan.log.is_none().then_some(&*plan.service.mutex);
+    for option in idle::of_nodes(&asked, lock) {
+        no_effect(option, lock.unwrap_or("a log"));
+    }
+    let format = asked.format;
     let mut workspace = Workspace::new(plan.directory.as_deref(), plan.size)?;
     let runtime = super::machine::one_thread()?;
     let page = watch(&plan, &workspace)?;

@@ -9,6 +9,7 @@ use clap::Args;
 
 use super::schedule::{Cut, Moment, Pause, Timeouts};
 use crate::cmd::duration;
+use crate::cmd::group::nodes;
 use crate::cmd::known::algorithm;
 use crate::cmd::output::Format;
 
@@ -29,10 +30,10 @@ Examples:
 #[derive(Clone, Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
-    /// How many nodes
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 5)]
+    /// How many nodes [default: 5]
+    #[arg(short = 'n', long, value_name = "N", value_parser = nodes, allow_hyphen_values = true)]
     #[arg(help_heading = "The cluster")]
-    pub(super) nodes: u32,
+    pub(super) nodes: Option<u32>,
     /// The lock: any that `tenure list` shows [default: coordinated:ELECTION]
     #[arg(long, value_name = "NAME", value_parser = algorithm(), hide_possible_values = true)]
     #[arg(help_heading = "The cluster")]
@@ -71,14 +72,14 @@ pub(crate) struct Options {
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     #[arg(help_heading = "The cluster")]
     pub(super) variant: Vec<String>,
-    /// The quorums of a lock that needs them: pairs, fpp, grid, majority or tree
-    #[arg(long, value_name = "NAME", default_value = "grid")]
+    /// The quorums of a lock that needs them: pairs, fpp, grid, majority or tree [default: grid]
+    #[arg(long, value_name = "NAME")]
     #[arg(help_heading = "The cluster")]
-    pub(super) quorums: String,
-    /// The tree of a lock that needs one: star, path or heap
-    #[arg(long, value_name = "NAME", default_value = "star")]
+    pub(super) quorums: Option<String>,
+    /// The tree of a lock that needs one: star, path or heap [default: star]
+    #[arg(long, value_name = "NAME")]
     #[arg(help_heading = "The cluster")]
-    pub(super) tree: String,
+    pub(super) tree: Option<String>,
     /// How often every node enters, or every client asks, instead of a time or within it
     #[arg(long, value_name = "N")]
     #[arg(help_heading = "The work")]
@@ -154,13 +155,13 @@ pub(crate) struct Options {
     #[arg(long, value_name = "DIR")]
     #[arg(help_heading = "Written and told")]
     pub(super) dir: Option<PathBuf>,
-    /// Without --dir: how much of each trace is kept on disk, in MiB
+    /// Without --dir: how much of each trace is kept on disk, in MiB [default: 64]
     ///
     /// Traces are judged while the run goes on; what was judged is deleted beyond this, except
     /// around the first violation. A run may so last as long as you like.
-    #[arg(long, value_name = "N", default_value_t = 64, conflicts_with = "dir")]
+    #[arg(long, value_name = "N", conflicts_with = "dir")]
     #[arg(help_heading = "Written and told")]
-    pub(super) trace_mib: u64,
+    pub(super) trace_mib: Option<u64>,
     /// In the traces, what each process holds after every step that changed it
     #[arg(long)]
     #[arg(help_heading = "Written and told")]
@@ -190,4 +191,11 @@ pub(crate) struct Options {
     #[arg(long, value_enum, default_value_t)]
     #[arg(help_heading = "Written and told")]
     pub(super) format: Format,
+}
+
+impl Options {
+    /// How many nodes there are.
+    pub(super) fn size(&self) -> u32 {
+        self.nodes.unwrap_or(5)
+    }
 }

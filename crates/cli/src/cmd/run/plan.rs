@@ -43,6 +43,9 @@ const TIMEOUTS: Timeouts =
 /// After how many entries a snapshot stands for them, where nobody says after how many.
 const SNAPSHOT_AFTER: NonZeroU64 = NonZeroU64::new(1_000).expect("it is not 0");
 
+/// How much of a trace is kept where nobody says how much, in MiB.
+const TRACE_MIB: u64 = 64;
+
 /// A log that is kept in place of a lock.
 #[derive(Clone, Debug)]
 pub(super) struct LogPlan {
@@ -91,11 +94,11 @@ impl Plan {
         validate(&options, fifo)?;
         let log = log(&options)?;
         let card = match &log {
-            Some(log) => card_of_log(options.nodes, log)?,
-            None => card(options.nodes, &service)?,
+            Some(log) => card_of_log(options.size(), log)?,
+            None => card(options.size(), &service)?,
         };
         let name = log.as_ref().map_or(&service.mutex, |log| &log.name);
-        let lock = tenure_instances::card(&service.mutex, &Parameters::plain(options.nodes));
+        let lock = tenure_instances::card(&service.mutex, &Parameters::plain(options.size()));
         let coordinator = lock.map_or(Coordinator::Nobody, |lock| Coordinator::of(&lock));
         let duration = match (options.duration, options.entries) {
             (None, None) if options.watch.is_some() => Some(WATCHED_DURATION),
@@ -114,7 +117,7 @@ impl Plan {
         promises.retain(|promise| log.is_none() || *promise != Property::NoCreation);
         Ok(Plan {
             promises,
-            size: options.nodes,
+            size: options.size(),
             service,
             card,
             coordinator,
@@ -131,7 +134,10 @@ impl Plan {
             states: options.states,
             watch: options.watch,
             // Of each trace there are two parts that were judged, or one and the one being written.
-            segment_kib: options.dir.is_none().then_some(options.trace_mib.saturating_mul(512)),
+            segment_kib: options
+                .dir
+                .is_none()
+                .then_some(options.trace_mib.unwrap_or(TRACE_MIB).saturating_mul(512)),
             directory: options.dir,
             actions,
             cuts,
@@ -159,13 +165,15 @@ fn service(options: &Options) -> (bool, Service) {
 
 fn of(options: &Options, mutex: String, election: String) -> Service {
     let Options { variant, quorums, tree, .. } = options.clone();
+    let quorums = quorums.unwrap_or_else(|| "grid".to_owned());
+    let tree = tree.unwrap_or_else(|| "star".to_owned());
     Service { mutex, election, variants: variant, quorums, tree, named: false }
 }
 
 fn validate(options: &Options, fifo: bool) -> Result<(), Failure> {
     let require =
         |holds: bool, says: String| if holds { Ok(()) } else { Err(Failure::usage(says)) };
-    let Options { nodes, lose, duplicate, .. } = *options;
+    let (nodes, lose, duplicate) = (options.size(), options.lose, options.duplicate);
     require(
         (1..=MOST_NODES).contains(&nodes),
         format!("--nodes {nodes} is too few or too many; 1 to {MOST_NODES} are possible"),
@@ -181,7 +189,7 @@ fn validate(options: &Options, fifo: bool) -> Result<(), Failure> {
         )?;
     }
     require(
-        options.trace_mib > 0,
+        options.trace_mib != Some(0),
         "--trace-mib 0 leaves no room for a trace; 1 or more are needed".into(),
     )?;
     require(
@@ -269,7 +277,7 @@ fn asks_for_faults(options: &Options) -> bool {
 
 /// When the network is cut, if that is possible.
 fn cuts(options: &Options, duration: Option<Duration>) -> Result<Vec<Cut>, Failure> {
-    let (nodes, mut cuts) = (options.nodes, options.partition.clone());
+    let (nodes, mut cuts) = (options.size(), options.partition.clone());
     cuts.sort_by_key(|cut| cut.from);
     if !cuts.is_empty() && nodes > MOST_WIRED {
         return Err(Failure::usage(format!("--partition is for {MOST_WIRED} nodes at most")));
@@ -331,9 +339,9 @@ fn check(
 ) -> Result<(), Failure> {
     let Action { target, deed, .. } = *action;
     if let Target::Process(process) = target
-        && process.0 >= options.nodes
+        && process.0 >= options.size()
     {
-        let nodes = options.nodes;
+        let nodes = options.size();
         return Err(Failure::usage(format!("{action}: there are only processes 1 to {nodes}")));
     }
     in_time(action, action.end(), duration)?;

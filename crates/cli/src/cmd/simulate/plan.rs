@@ -114,6 +114,10 @@ impl Plan {
         let given = given.into_iter().filter(|(_, given)| elects && *given);
         let mut idle = options.group.idle(&self.card.name, self.card.service);
         idle.extend(given.map(|(option, _)| option));
+        let nobody_crashes = options.crash.is_empty() && options.group.down().is_empty();
+        if nobody_crashes && !options.recover.is_empty() {
+            idle.push("--recover");
+        }
         idle
     }
 

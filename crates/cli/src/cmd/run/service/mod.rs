@@ -12,12 +12,13 @@ mod table;
 
 pub(crate) use client::{Options as ClientOptions, run as client};
 
+use super::idle;
 use super::options::Options;
 use super::workspace::Workspace;
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::interrupt::Interrupts;
 use crate::cmd::machine;
-use crate::cmd::output::{Format, print, print_json};
+use crate::cmd::output::{Format, no_effect, print, print_json};
 use plan::Plan;
 use summary::Summary;
 
@@ -29,6 +30,9 @@ const LOCK: &str = "counter";
 /// One thread does it all: the system ties a child's life to the thread that started it.
 pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     let plan = Plan::new(options)?;
+    for option in idle::of_service(options) {
+        no_effect(option, "a service");
+    }
     let mut workspace = Workspace::new(options.dir.as_deref(), plan.members)?;
     let runtime = machine::one_thread()?;
     let outcome = runtime.block_on(async {

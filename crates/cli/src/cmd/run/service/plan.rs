@@ -4,7 +4,6 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::cmd::failure::Failure;
-use crate::cmd::output::no_effect;
 use crate::cmd::run::options::Options;
 use crate::cmd::run::schedule::{Action, Cut, Deed, Moment, Pause, Target};
 
@@ -75,9 +74,6 @@ impl Plan {
         if options.watch.is_some() {
             let says = "--watch is for nodes and logs; a service has a table at the end";
             return Err(Failure::usage(says));
-        }
-        if options.states {
-            no_effect("--states", "a service: members write no traces");
         }
         let plan = Plan {
             members,
