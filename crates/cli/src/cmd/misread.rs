@@ -85,9 +85,9 @@ fn near(names: &[String], otherwise: &str) -> String {
     }
 }
 
-/// An option without what it takes: `--seed <S>` from `--seed`.
+/// An option without what it takes: `--seed` from `--seed <S>`, `--watch` from `--watch[=<AT>]`.
 fn named(argument: &str) -> &str {
-    argument.split([' ', '=']).next().unwrap_or(argument)
+    argument.split([' ', '=', '[']).next().unwrap_or(argument)
 }
 
 fn needs_a_value(argument: &str) -> String {
@@ -182,11 +182,12 @@ fn condensed(rendered: &str) -> String {
 }
 
 /// What the standard library says of a value that it cannot read, and what would be right.
-const OWN_WORDS: [(&str, &str); 7] = [
+const OWN_WORDS: [(&str, &str); 8] = [
     ("invalid digit found in string", "a whole number is needed, such as 3"),
     ("cannot parse integer from empty string", "a whole number is needed, such as 3"),
     ("number too large to fit in target type", "that is too large"),
     ("number too small to fit in target type", "that is too small"),
+    ("number would be zero for non-zero type", "1 is the least"),
     ("invalid float literal", "a number is needed, such as 0.1"),
     ("invalid socket address syntax", "an address and a port are needed: 127.0.0.1:7101"),
     ("invalid IP address syntax", "an address is needed, such as 127.0.0.1"),
@@ -209,7 +210,11 @@ mod tests {
         for (line, says) in [
             ("run --nods 3", "`tenure run` has no option --nods; nearest is --nodes"),
             ("simulate central -n x", "--nodes x: a whole number is needed, such as 3"),
-            ("simulate central -n -1", "--nodes -1 is too small; 0 is the least"),
+            ("simulate central -n -1", "--nodes -1 is too small; 1 is the least"),
+            ("run -n -3", "--nodes -3 is too small; 1 is the least"),
+            ("simulate k-mutex --k 0", "--k 0: 1 is the least"),
+            ("run --watch=1", "--watch 1: an address and a port are needed: 127.0.0.1:7101"),
+            ("check lamport --in-flight 0", "--in-flight 0 is too small; 1 is the least"),
             ("simulate central --seed -1", "`tenure simulate` takes no number below 0 there: -1"),
             ("simulate central --seed", "--seed needs something behind it: --seed <S>"),
             ("simulate central 3", "`3` is one word too many; `tenure simulate --help` lists all"),
@@ -232,6 +237,18 @@ mod tests {
             ("keys foo", "there is no command `foo`; `tenure keys --help` lists all"),
         ] {
             assert_eq!(of(line), says, "tenure {line}");
+        }
+    }
+
+    #[test]
+    fn no_two_commands_say_the_same_of_themselves() {
+        let mut groups = vec![super::super::Command::command()];
+        while let Some(group) = groups.pop() {
+            let says = |command: &clap::Command| command.get_about().map(ToString::to_string);
+            let all: Vec<_> = group.get_subcommands().filter_map(says).collect();
+            let different: std::collections::BTreeSet<&String> = all.iter().collect();
+            assert_eq!(different.len(), all.len(), "{}: {all:?}", group.get_name());
+            groups.extend(group.get_subcommands().cloned());
         }
     }
 }

@@ -60,7 +60,7 @@ enum Silent {
 
 impl From<io::Error> for Silent {
     fn from(error: io::Error) -> Self {
-        Silent::Away(error.to_string())
+        Silent::Away(silence(&error))
     }
 }
 
@@ -203,8 +203,17 @@ fn head(answer: &mut Answer) -> Result<String, String> {
             Ok(0) => return Err("it hung up".into()),
             Ok(read) if head[head.len() - read..].trim_end().is_empty() => return Ok(head),
             Ok(_) => {}
-            Err(error) => return Err(error.to_string()),
+            Err(error) => return Err(silence(&error)),
         }
+    }
+}
+
+/// Why nothing more came. What the system says of one that is silent is no word for people.
+fn silence(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::WouldBlock => format!("no answer within {} s", SILENCE.as_secs()),
+        io::ErrorKind::TimedOut => format!("not reached within {} s", REACHED.as_secs()),
+        _ => error.to_string(),
     }
 }
 
@@ -263,7 +272,7 @@ fn lines(
                 return Err(broken("an answer of more than 128 MiB is not read"));
             }
             Ok(_) => {}
-            Err(error) => return Err(broken(&error.to_string())),
+            Err(error) => return Err(broken(&silence(&error))),
         }
         let value: Value =
             serde_json::from_str(&line).map_err(|_| broken("its answer is no JSON"))?;

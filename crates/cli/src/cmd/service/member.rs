@@ -20,7 +20,15 @@ pub(crate) struct Options {
 enum Task {
     List(List),
     Add(Add),
+    /// Have a learner count
+    ///
+    /// It has to have the log by then, or it is refused. A majority of those before and of those
+    /// after has to be there.
     Promote(Chosen),
+    /// Have somebody no longer take part
+    ///
+    /// A majority of those before and of those after has to be there. A member that was removed is
+    /// to be stopped; it may be added again with an empty folder.
     Remove(Chosen),
 }
 
@@ -47,10 +55,6 @@ struct Add {
     asked: Asked,
 }
 
-/// Have a learner count, or somebody no longer take part
-///
-/// A majority of those before and of those after has to be there. A member that was removed is to
-/// be stopped; it may be added again with an empty folder.
 #[derive(Debug, Args)]
 struct Chosen {
     /// Its name, or its number as `tenure member list` has it

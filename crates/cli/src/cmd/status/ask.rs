@@ -1,6 +1,6 @@
 //! Asking a page how its node is.
 
-use std::io::{Read, Write};
+use std::io::{Error, ErrorKind, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::thread;
 use std::time::Duration;
@@ -37,7 +37,7 @@ fn answer(target: &Target) -> Answer {
 
 /// HTTP 1.0 wants no answer in pieces, and ends with it.
 fn ask(page: &str, query: &str) -> Result<NodeStatus, String> {
-    let told = exchange(page, query).map_err(|error| format!("no answer: {error}"))?;
+    let told = exchange(page, query).map_err(|error| unanswered(&error))?;
     let (head, body) = told.split_once("\r\n\r\n").ok_or("what answered speaks no HTTP")?;
     match head.split(' ').nth(1) {
         Some("200") => serde_json::from_str(body)
@@ -46,6 +46,16 @@ fn ask(page: &str, query: &str) -> Result<NodeStatus, String> {
         Some("503") => Err("it does not run yet, or has ended".into()),
         Some(code) => Err(format!("what answered is no page of a node (HTTP {code})")),
         None => Err("what answered speaks no HTTP".into()),
+    }
+}
+
+/// Why nobody answered. What the system says of one that is silent is no word for people.
+fn unanswered(error: &Error) -> String {
+    match error.kind() {
+        ErrorKind::WouldBlock | ErrorKind::TimedOut => {
+            format!("no answer within {} s", PATIENCE.as_secs())
+        }
+        _ => format!("no answer: {error}"),
     }
 }
 
@@ -59,4 +69,21 @@ fn exchange(page: &str, query: &str) -> std::io::Result<String> {
     let mut told = String::new();
     stream.take(LONGEST).read_to_string(&mut told)?;
     Ok(told)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn of_one_that_says_nothing_it_is_told_for_how_long() {
+        let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+        let page = silent.local_addr().unwrap().to_string();
+        assert_eq!(ask(&page, "").unwrap_err(), "no answer within 2 s");
+        drop(silent);
+        let gone = ask(&page, "").unwrap_err();
+        assert!(gone.starts_with("no answer: "), "{gone}");
+    }
 }
