@@ -19,7 +19,8 @@ const ABOUT_FAULTS: &str = "\
 Each cell is an exhaustive check of groups of two and three: *ok* means that every promise of the
 card holds in every schedule, *blocked* that somebody may wait for ever, *UNSAFE* that another
 promise is broken; the number is that of the steps of a shortest schedule. With *(n = 2)* groups of
-three have more worlds than were searched, with *?* groups of two have. A dash means that the fault
+three have more worlds than were searched, with *?* groups of two have; *blocked (n = 2)* is a group
+of two that a crash leaves without a majority. A dash means that the fault
 does not exist for this algorithm. `tenure compare SERVICE --faults` makes the table, and with
 `--format json` names the check behind each cell.
 
@@ -207,6 +208,10 @@ fn verdict(cell: &Value) -> String {
         "none" => "–".into(),
         "unknown" => "?".into(),
         "ok-for-two" => "ok (n = 2)".into(),
+        "blocked" if cell["without_majority"] == true => match cell["length"].as_u64() {
+            Some(steps) => format!("blocked (n = 2, {steps})"),
+            None => "blocked (n = 2)".into(),
+        },
         "unsafe" => format!("**UNSAFE**{steps}"),
         other => format!("{other}{steps}"),
     }
@@ -334,6 +339,8 @@ mod tests {
         let cell = |verdict: &str, length: u64| json!({"verdict": verdict, "length": length});
         assert_eq!(verdict(&cell("unsafe", 6)), "**UNSAFE** (6)");
         assert_eq!(verdict(&cell("blocked", 2)), "blocked (2)");
+        let of_two = json!({"verdict": "blocked", "length": 2, "without_majority": true});
+        assert_eq!(verdict(&of_two), "blocked (n = 2, 2)");
         assert_eq!(verdict(&json!({"verdict": "ok"})), "ok");
         assert_eq!(verdict(&json!({"verdict": "none"})), "–");
     }

@@ -118,6 +118,9 @@ struct Cell {
     /// Whether the card says that this fault is survived.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     breaks_the_card: bool,
+    /// Whether it is blocked where one of two crashes, as one of two is no majority.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    without_majority: bool,
 }
 
 /// One algorithm against all faults.
@@ -198,6 +201,7 @@ fn cell(kind: Kind, name: &'static str, fault: &Fault) -> Result<Cell, Failure> 
         property: None,
         length: None,
         breaks_the_card: false,
+        without_majority: false,
     };
     if fault.options.contains("--false-suspicion") && !suspects(name) {
         return Ok(worst);
@@ -211,6 +215,9 @@ fn cell(kind: Kind, name: &'static str, fault: &Fault) -> Result<Cell, Failure> 
             (worse, verdict) if verdict > worse => worst = found,
             // Of two groups that wait, the one that should not is told.
             (worse, verdict) if verdict == worse && found.breaks_the_card => worst = found,
+            (worse, verdict) if verdict == worse => {
+                worst.without_majority &= found.without_majority;
+            }
             _ => {}
         }
     }
@@ -244,19 +251,24 @@ fn judged(words: &str) -> Result<Cell, Failure> {
         Verdict::None | Verdict::Ok | Verdict::OkForTwo | Verdict::Unknown => false,
     };
     let breaks_the_card = broken && is_survived(words)?;
-    Ok(Cell { verdict, check, property, length, breaks_the_card })
+    let without_majority = verdict == Verdict::Blocked && loses_its_majority(words);
+    Ok(Cell { verdict, check, property, length, breaks_the_card, without_majority })
 }
 
 /// Whether somebody may wait for ever and no card is broken: a cut lasts for ever, and one of two
 /// is no majority.
 fn may_wait(words: &str) -> bool {
+    words.contains(" --partition ") || loses_its_majority(words)
+}
+
+/// Whether one of two may crash where a majority is needed.
+fn loses_its_majority(words: &str) -> bool {
     let of_majority = |name: &str| {
         let card = tenure_instances::card(name, &Parameters::plain(2));
         card.is_ok_and(|card| card.faults.majority)
     };
     let one_of_two = words.contains(" -n 2 ") && words.contains(" --crash ");
-    words.contains(" --partition ")
-        || (one_of_two && words.split(' ').next().is_some_and(of_majority))
+    one_of_two && words.split(' ').next().is_some_and(of_majority)
 }
 
 /// Whether a card says that what happens in a check is survived: it is refused otherwise.
