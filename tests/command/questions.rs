@@ -33,6 +33,24 @@ fn every_question_has_a_test_that_claims_it() {
     }
 }
 
+/// The pages of the book say in which chapter to look: of every question, by its name or among those
+/// of a row, "Q-04 to Q-08".
+#[test]
+fn the_book_says_of_every_question_where_to_look() {
+    let page = include_str!("../../docs/book/src/questions.md");
+    let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("| ")).collect();
+    let words: Vec<&str> = rows.iter().flat_map(|row| row.split([' ', ',', ':', ';'])).collect();
+    let number = |id: &str| id.strip_prefix("Q-")?.parse::<u32>().ok();
+    let is_between = |of: &[&str], id: u32| match *of {
+        [first, "to", last] => number(first) <= Some(id) && Some(id) <= number(last),
+        _ => false,
+    };
+    for id in ids() {
+        let in_a_row = |id: u32| words.windows(3).any(|three| is_between(three, id));
+        assert!(words.contains(&&*id) || number(&id).is_some_and(in_a_row), "{id}");
+    }
+}
+
 #[test]
 fn case_does_not_matter_and_what_does_not_exist_is_refused_in_a_line() {
     assert_eq!(data("question q-22B", 0)["id"], "Q-22b");
