@@ -155,6 +155,7 @@ fn an_option_without_effect_is_told() {
         ("check lamport -n 2 --initiators 1", "--initiators has no effect on lamport"),
         ("check bully -n 2 --entries 2", "--entries has no effect on bully"),
         ("check lamport -n 2 --latency 1", "--latency has no effect on lamport"),
+        ("check lamport -n 2 --term-max 5", "--term-max has no effect on lamport"),
         ("check bully -n 2 --recover 1", "--recover has no effect on bully"),
         ("simulate bully --recover 3@5", "--recover has no effect on bully"),
         ("compare election --coordinator 2 --runs 1", "--coordinator has no effect on any"),
@@ -167,7 +168,12 @@ fn an_option_without_effect_is_told() {
         let told = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success() && told.contains(says), "{line}: {told}");
     }
-    for line in ["check maekawa -n 3 --quorums pairs", "check k-mutex -n 2 --k 1", "list lamport"] {
+    for line in [
+        "check maekawa -n 3 --quorums pairs",
+        "check k-mutex -n 2 --k 1",
+        "check bully -n 2 --term-max 1",
+        "list lamport",
+    ] {
         let output = tenure(line);
         assert!(output.status.success() && output.stderr.is_empty(), "{line}: {output:?}");
     }

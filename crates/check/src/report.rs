@@ -34,6 +34,8 @@ pub struct Report {
     pub counterexamples: Vec<Counterexample>,
     /// The declared bounds that cut something off.
     pub bounds: Bounds,
+    /// Whether any process was ever in a term: where none is, no bound on terms cuts anything.
+    pub has_terms: bool,
     /// The limit that cut the search, if one did.
     pub limit: Option<Limit>,
     /// The probability that a world was missed because it was taken for another; 0 in exact
@@ -178,6 +180,7 @@ impl Report {
         self.seconds += other.seconds;
         self.bounds.in_flight = self.bounds.in_flight.or(other.bounds.in_flight);
         self.bounds.term_max = self.bounds.term_max.or(other.bounds.term_max);
+        self.has_terms |= other.has_terms;
         self.limit = self.limit.or(other.limit);
         self.missed += other.missed;
         self.bypass = self.bypass.or(other.bypass);

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use tenure_core::ProcessId;
@@ -253,6 +254,7 @@ impl<P: Checkable> Check<P> {
             seconds: 0.0,
             counterexamples: Vec::new(),
             bounds: self.bounds(&told.explored),
+            has_terms: told.processes.has_terms.load(Ordering::Relaxed),
             limit,
             missed: if self.exact { 0.0 } else { probability_of_a_missed_state(states) },
             bypass: self.bypassing(told),

@@ -20,6 +20,7 @@ use crate::world::choices::Odometer;
 use crate::world::local::{Armed, Life, Local, UserOf};
 use crate::world::parcel::{Freight, Parcel};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What is fixed about the processes of a search.
 pub(crate) struct Setting<P: Protocol> {
@@ -63,6 +64,8 @@ pub(crate) struct Processes<P: Checkable> {
     pub(crate) observations: Interner<Observation<P::Command, P::Event>>,
     pub(crate) judges: Judges<P>,
     pub(crate) freight: Arc<Freight>,
+    /// Whether any of them was ever in a term.
+    pub(crate) has_terms: AtomicBool,
 }
 
 /// One handler's run, before it is interned.
@@ -85,6 +88,7 @@ impl<P: Checkable> Processes<P> {
             observations: Interner::new(),
             judges,
             freight,
+            has_terms: AtomicBool::new(false),
         }
     }
 
@@ -464,7 +468,11 @@ impl<P: Checkable> Model for Processes<P> {
         let down = process.is_none();
         let mute = matches!(local.life, Life::Mute { .. });
         let bound = self.setting.term.zip(process);
-        let beyond = bound.is_some_and(|((term, most), process)| term(process) > most);
+        let term = bound.map_or(0, |((term, _), process)| term(process));
+        let beyond = bound.is_some_and(|((_, most), _)| term > most);
+        if term > 0 {
+            self.has_terms.store(true, Ordering::Relaxed);
+        }
         LocalFacts {
             fingerprint: self.locals.fingerprint(id),
             down,

@@ -18,7 +18,7 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
     let is_bare = options.is_bare()?;
     let options = options.limited();
     let report = perform(&options)?;
-    for option in idle(&options)? {
+    for option in idle(&options, &report)? {
         no_effect(option, &options.algorithm);
     }
     if options.trace.is_some() && report.shortest().is_none() {
@@ -47,7 +47,7 @@ pub(crate) fn perform(options: &Options) -> Result<Report, Failure> {
 }
 
 /// The options that were given and make no difference.
-fn idle(options: &Options) -> Result<Vec<&'static str>, Failure> {
+fn idle(options: &Options, report: &Report) -> Result<Vec<&'static str>, Failure> {
     let parameters = options.group.parameters()?;
     let card = tenure_instances::card(&options.algorithm, &parameters).map_err(Failure::usage)?;
     let mut idle = options.group.idle(&options.algorithm, card.service);
@@ -60,6 +60,10 @@ fn idle(options: &Options) -> Result<Vec<&'static str>, Failure> {
     }
     if options.recover > 0 && options.crash == 0 && options.group.down().is_empty() {
         idle.push("--recover");
+    }
+    let is_whole = report.limit.is_none() && report.counterexamples.is_empty();
+    if options.term_max.is_some() && is_whole && !report.has_terms {
+        idle.push("--term-max");
     }
     if options.new_sessions && options.recover == 0 {
         idle.push("--new-sessions");

@@ -123,10 +123,10 @@ pub(crate) struct Options {
     #[arg(long, value_name = "STEPS", value_parser = steps)]
     #[arg(help_heading = "The search")]
     pub(crate) after: Option<Steps>,
-    /// A declared bound: worlds with a higher term are cut
-    #[arg(long, value_name = "T", default_value_t = 2)]
+    /// A declared bound: worlds with a higher term are cut [default: 2]
+    #[arg(long, value_name = "T")]
     #[arg(help_heading = "The search")]
-    pub(crate) term_max: u64,
+    pub(crate) term_max: Option<u64>,
     /// Where to write the shortest counterexample, as a trace
     #[arg(long, value_name = "FILE")]
     #[arg(help_heading = "Judged and told")]

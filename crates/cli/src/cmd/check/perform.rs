@@ -11,6 +11,9 @@ use tenure_instances::{Examination, Watch};
 use super::options::{Options, Reduce, WhenFull};
 use crate::cmd::interrupt;
 
+/// The highest term that is explored where nobody says.
+const TERM_MAX: u64 = 2;
+
 /// What the options ask of the checker.
 pub(super) fn examination(
     options: &Options,
@@ -40,7 +43,7 @@ pub(super) fn examination(
         in_flight: options.in_flight as usize,
         cuts_when_full: options.when_full == Some(WhenFull::Cut),
         after: options.after.as_ref().map_or_else(Vec::new, |steps| steps.0.clone()),
-        term_max: options.term_max,
+        term_max: options.term_max.unwrap_or(TERM_MAX),
         beyond_assumptions: group.beyond_assumptions,
         reduces: options.reduce == Reduce::Auto,
         exact: options.exact,
