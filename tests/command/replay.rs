@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use serde_json::Value;
 
@@ -338,6 +339,16 @@ fn what_no_user_may_ask_is_refused_and_no_engine_panics() {
         }
     }
     assert!(said > 0 && said < ended, "{said} of {ended}");
+}
+
+#[test]
+fn nobody_who_waits_at_a_barrier_arrives_again() {
+    let line = ["simulate", "dissemination-barrier", "-n", "3", "--steer", "2 arrive p1"];
+    let steered = Command::new(env!("CARGO_BIN_EXE_tenure")).args(line).output().unwrap();
+    let told = String::from_utf8_lossy(&steered.stderr);
+    assert_eq!(steered.status.code(), Some(2), "{told}");
+    assert!(told.contains("`2 arrive p1` is not possible"), "{told}");
+    assert_eq!(told.lines().count(), 1, "{told}");
 }
 
 #[test]

@@ -325,6 +325,11 @@ impl Users {
         self.users.get(at.index())?.next()
     }
 
+    /// Whether the user at `at` must be told something before anything is asked there.
+    pub fn must_wait(&self, at: ProcessId) -> bool {
+        self.users[at.index()].must_wait()
+    }
+
     /// This was asked.
     pub fn asked(&mut self, at: ProcessId, command: &Command) {
         self.asked[at.index()] += u64::from(User::is_counted(command));

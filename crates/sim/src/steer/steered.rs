@@ -178,8 +178,12 @@ impl<'a, P: Recorded> Steered<'a, P> {
         self.world.core.up.get(at.index())?.then_some(at)
     }
 
-    /// The user of a lock asks to enter only outside, and to exit only inside.
+    /// The user of a lock asks to enter only outside, and to exit only inside; that of a barrier
+    /// arrives only where it does not wait.
     fn may_ask(&self, at: ProcessId, ask: Option<office::Command>) -> Option<()> {
+        if self.world.core.agreeing.as_ref().is_some_and(|users| users.must_wait(at)) {
+            return None;
+        }
         let Some(users) = &self.world.core.users else { return Some(()) };
         let may = match ask {
             Some(office::Command::Mutex(mutex::Command::Enter)) => {
