@@ -33,8 +33,8 @@ fn every_question_has_a_test_that_claims_it() {
     }
 }
 
-/// The pages of the book say in which chapter to look: of every question, by its name or among those
-/// of a row, "Q-04 to Q-08".
+/// The pages of the book say in which chapter to look: of every question, by its name or among
+/// those of a row, "Q-04 to Q-08".
 #[test]
 fn the_book_says_of_every_question_where_to_look() {
     let page = include_str!("../../docs/book/src/questions.md");

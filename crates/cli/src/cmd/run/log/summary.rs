@@ -130,9 +130,8 @@ impl Summary {
             violated.push(Violated { property, at: verification.duration, says, counts: true });
         }
         let late = course.late.and_then(|late| undecided(&mut violated, late));
-        let is_partial = late.is_some() || course.interrupted;
-        verdicts.extend(is_partial.then_some((Property::Progress, Judgement::Incomplete)));
         let (mut notes, undecided) = (course.notes.clone(), late.is_some());
+        leave_open(&mut verdicts, undecided, course.interrupted);
         notes.extend(late);
         if !plan.cuts.is_empty() {
             notes.push(WIRED.to_owned());
@@ -178,6 +177,15 @@ impl Summary {
     /// Says where the files are.
     pub(in crate::cmd::run) fn lies_in(&mut self, directory: Option<String>) {
         self.directory = directory;
+    }
+}
+
+/// Whether there was progress is not known where the machine was late, and, unless it is known that
+/// there was none, where the run was interrupted.
+fn leave_open(verdicts: &mut BTreeMap<Property, Judgement>, late: bool, interrupted: bool) {
+    let is_violated = verdicts.get(&Property::Progress) == Some(&Judgement::Violated);
+    if late || (interrupted && !is_violated) {
+        verdicts.insert(Property::Progress, Judgement::Incomplete);
     }
 }
 
@@ -337,5 +345,18 @@ mod tests {
         assert_eq!(waited(60, 1), None, "it led no longer");
         assert_eq!(note_of_gaps(&[Some(20)]), None);
         assert!(note_of_gaps(&[Some(20), None]).is_some_and(|says| says.starts_with("1 of 2")));
+    }
+
+    #[test]
+    fn whoever_interrupts_is_not_told_that_there_was_progress() {
+        let after = |known, late, interrupted| {
+            let mut verdicts = BTreeMap::from([(Property::Progress, known)]);
+            leave_open(&mut verdicts, late, interrupted);
+            verdicts[&Property::Progress]
+        };
+        assert_eq!(after(Judgement::Holds, false, false), Judgement::Holds);
+        assert_eq!(after(Judgement::Holds, false, true), Judgement::Incomplete);
+        assert_eq!(after(Judgement::Holds, true, false), Judgement::Incomplete);
+        assert_eq!(after(Judgement::Violated, false, true), Judgement::Violated);
     }
 }
