@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use fastrand::Rng;
+use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::running::{Ended, start, start_confined};
@@ -96,7 +97,9 @@ fn hurt(rng: &mut Rng, text: &str) -> Vec<u8> {
                 let other = rng.usize(0..lines.len());
                 lines.swap(place, other);
             }
-            3 if place == 0 => lines[0] = with_a_field(rng, &lines[0]),
+            3 if place == 0 => {
+                lines[0] = with_a_field(&lines[0], FIELDS[rng.usize(0..FIELDS.len())]);
+            }
             _ => lines[place] = with_another_value(rng, &lines[place]),
         }
     }
@@ -114,21 +117,24 @@ fn hurt(rng: &mut Rng, text: &str) -> Vec<u8> {
 }
 
 /// What a header may say, and these do not.
-const FIELDS: [&str; 8] = [
-    "\"ranks\":[{\"weight\":1,\"id\":1}]",
-    "\"ranks\":[]",
-    "\"most_inside\":0",
-    "\"most_inside\":4294967295",
-    "\"topology\":\"unidirectional-ring\"",
-    "\"repeats\":4294967295",
-    "\"most_messages\":0",
-    "\"most_bypass\":0",
+const FIELDS: [(&str, &str); 8] = [
+    ("ranks", "[{\"weight\":1,\"id\":1}]"),
+    ("ranks", "[]"),
+    ("most_inside", "0"),
+    ("most_inside", "4294967295"),
+    ("topology", "\"unidirectional-ring\""),
+    ("repeats", "4294967295"),
+    ("most_messages", "0"),
+    ("most_bypass", "0"),
 ];
 
-/// The header with one more field, which may stand there twice now.
-fn with_a_field(rng: &mut Rng, header: &str) -> String {
-    let field = FIELDS[rng.usize(0..FIELDS.len())];
-    header.replacen('{', &format!("{{{field},"), 1)
+/// The header with another value in a field, or one more field; what is no header stays as it is.
+fn with_a_field(header: &str, (name, value): (&str, &str)) -> String {
+    let Ok(Value::Object(mut fields)) = serde_json::from_str(header) else {
+        return header.to_owned();
+    };
+    fields.insert(name.to_owned(), serde_json::from_str(value).unwrap());
+    Value::Object(fields).to_string()
 }
 
 /// The line with another number, or something absurd, in the place of one of its numbers.
@@ -192,15 +198,19 @@ fn a_damaged_file_ends_no_command_in_an_undocumented_way() {
 #[test]
 fn what_a_header_may_say_ends_no_command_in_an_undocumented_way() {
     let (_, traces) = &*WHOLE;
-    let text = fs::read_to_string(&traces[0]).unwrap();
     let folder = tempfile::tempdir().unwrap();
-    fs::copy(&traces[0], folder.path().join("whole.ndjson")).unwrap();
-    for field in FIELDS {
-        let hurt = text.replacen('{', &format!("{{{field},"), 1);
-        fs::write(folder.path().join("hurt.ndjson"), hurt).unwrap();
-        for line in READERS {
-            let ended = start_confined(folder.path(), line).wait();
-            judged(line, &ended).unwrap_or_else(|says| panic!("{field}: {says}"));
+    // Of a lock and of an election.
+    for whole in [&traces[0], &traces[2]] {
+        let text = fs::read_to_string(whole).unwrap();
+        let (header, records) = text.split_once('\n').unwrap();
+        fs::copy(whole, folder.path().join("whole.ndjson")).unwrap();
+        for field in FIELDS {
+            let hurt = format!("{}\n{records}", with_a_field(header, field));
+            fs::write(folder.path().join("hurt.ndjson"), hurt).unwrap();
+            for line in READERS {
+                let ended = start_confined(folder.path(), line).wait();
+                judged(line, &ended).unwrap_or_else(|says| panic!("{field:?}: {says}"));
+            }
         }
     }
 }
