@@ -28,8 +28,8 @@ pub enum CertificateError {
     },
     /// The feature `tls` is off.
     #[error(
-        "this program was built without TLS; `cargo install tenure --features tls` builds one \
-         with it"
+        "this program was built without TLS; `cargo install --path crates/cli \
+         --features tls` builds one with it"
     )]
     Absent,
 }

@@ -13,8 +13,8 @@ pub(crate) enum Tls {}
 impl Tls {
     pub(crate) fn read(_: &Certificates) -> Result<Tls, ConfigError> {
         Err(ConfigError::Incomplete(
-            "this program was built without TLS; `cargo install tenure --features tls` builds one \
-             with it",
+            "this program was built without TLS; `cargo install --path crates/cli \
+             --features tls` builds one with it",
         ))
     }
 
