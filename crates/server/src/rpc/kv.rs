@@ -73,13 +73,15 @@ pub(crate) async fn transact(
 ) -> Result<Response<Bytes>, Refusal> {
     let is_serializable = is_serializable(&asked);
     let txn = txn(asked)?;
+    if txn.is_read_only() {
+        up_to_date(&member, is_serializable).await?;
+    }
     let keys = member.look(|state| state.store.txn_looks_at(&txn, MOST + 1));
     if keys > MOST {
         return Err(Refusal::TOO_MANY_KEYS);
     }
     let _turn = member.turns.take(keys).await?;
     if txn.is_read_only() {
-        up_to_date(&member, is_serializable).await?;
         let may = |access: &Access, asker: &Asker| access.may_transact(asker, &txn);
         let reading = member.read(may, |store| store.reading_txn(&txn))?;
         return transacted(&member, reading).await;
