@@ -8,7 +8,7 @@ use tonic::Code;
 
 use crate::client::PATIENCE;
 use crate::error::{ClientError, Lost};
-use crate::leaving::leave;
+use crate::leaving::Leaving;
 use crate::line::Pauses;
 use crate::session::Session;
 use crate::txn;
@@ -55,14 +55,15 @@ impl Claim {
 
     /// Gives it up. That goes on when nobody waits any more.
     pub(crate) async fn leave(mut self) -> Result<(), ClientError> {
-        let leaving = self.begin_to_leave();
-        // The task ends in another way only with its runtime.
-        leaving.await.unwrap_or(Err(Lost::Closed.into()))
+        let leaving = self.leaving();
+        let deleted = leaving.delete().await;
+        self.is_left = true;
+        leaving.go_on(deleted.is_ok(), self.session.runtime());
+        deleted
     }
 
-    fn begin_to_leave(&mut self) -> JoinHandle<Result<(), ClientError>> {
-        self.is_left = true;
-        leave(&self.session, std::mem::take(&mut self.key), self.is_doubtful)
+    fn leaving(&self) -> Leaving {
+        Leaving::of(&self.session, self.key.clone(), self.is_doubtful)
     }
 
     /// Waits until it is over, with its session or by somebody who deletes its key.
@@ -111,7 +112,7 @@ impl Claim {
 impl Drop for Claim {
     fn drop(&mut self) {
         if !self.is_left {
-            drop(self.begin_to_leave());
+            self.leaving().go_on(false, self.session.runtime());
         }
     }
 }
@@ -306,7 +307,7 @@ impl Drop for Place {
             if let Some(queueing) = queueing {
                 is_doubtful = queueing.await.map_or(true, |(_, is_doubtful)| is_doubtful);
             }
-            drop(leave(&session, key, is_doubtful));
+            Leaving::of(&session, key, is_doubtful).go_on(false, session.runtime());
         });
     }
 }

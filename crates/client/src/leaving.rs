@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tenure_etcd::etcdserverpb as rpc;
+use tokio::runtime::Handle;
 use tokio::sync::watch;
-use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::claim::TXN;
@@ -20,44 +20,39 @@ use crate::txn;
 /// How long after a key was deleted it is deleted again, if it was asked for more than once.
 const SWEEPS: [Duration; 2] = [Duration::from_secs(3), Duration::from_secs(12)];
 
-/// Gives up a key, and says what came of the first attempt. It goes on whether or not anybody
-/// waits for that.
-///
-/// A key is doubtful that a member may put once more: who was asked first may have been stopped,
-/// and does what it was asked when it goes on.
-pub(crate) fn leave(
-    session: &Session,
-    key: Vec<u8>,
-    is_doubtful: bool,
-) -> JoinHandle<Result<(), ClientError>> {
-    let leaving =
-        Leaving { line: session.client().line.clone(), standing: session.standing(), key };
-    session.runtime().spawn(async move {
-        let deleted = leaving.delete().await;
-        let is_deleted = deleted.is_ok();
-        tokio::spawn(leaving.go_on(is_deleted, is_doubtful));
-        deleted
-    })
-}
-
 /// A key that is given up. Nothing of the session is held, which may be closed meanwhile.
-struct Leaving {
+pub(crate) struct Leaving {
     line: Arc<Line>,
     standing: watch::Receiver<Standing>,
     key: Vec<u8>,
+    /// Whether a member may put it once more: who was asked first may have been stopped, and does
+    /// what it was asked when it goes on.
+    is_doubtful: bool,
 }
 
 impl Leaving {
-    async fn go_on(self, is_deleted: bool, is_doubtful: bool) {
-        if !is_deleted {
-            self.insist().await;
+    pub(crate) fn of(session: &Session, key: Vec<u8>, is_doubtful: bool) -> Self {
+        let (line, standing) = (session.client().line.clone(), session.standing());
+        Leaving { line, standing, key, is_doubtful }
+    }
+
+    /// Sees to it that it is deleted and stays so, in a task of its own if there is anything left
+    /// to be done.
+    pub(crate) fn go_on(self, is_deleted: bool, runtime: &Handle) {
+        if is_deleted && !self.is_doubtful {
+            return;
         }
-        if is_doubtful {
-            for pause in SWEEPS {
-                sleep(pause).await;
+        runtime.spawn(async move {
+            if !is_deleted {
                 self.insist().await;
             }
-        }
+            if self.is_doubtful {
+                for pause in SWEEPS {
+                    sleep(pause).await;
+                    self.insist().await;
+                }
+            }
+        });
     }
 
     /// Deletes it until that is done; also where it is refused, for rights come back.
@@ -72,7 +67,7 @@ impl Leaving {
     }
 
     /// Deletes it, unless its session does.
-    async fn delete(&self) -> Result<(), ClientError> {
+    pub(crate) async fn delete(&self) -> Result<(), ClientError> {
         if self.standing.borrow().ended().is_some() {
             return Ok(());
         }
