@@ -385,6 +385,25 @@ fn a_wrong_configuration_is_one_line_with_its_place() {
 }
 
 #[test]
+fn a_wrong_name_of_an_algorithm_is_told_with_the_nearest_and_a_pair_that_does_not_fit_as_such() {
+    let directory = tempfile::tempdir().unwrap();
+    let config = configuration(directory.path(), "127.0.0.1:47198");
+    let text = fs::read_to_string(&config).unwrap();
+    for (mutex, election, part) in [
+        ("coordinated:raft", "bully", "do not go together"),
+        ("lamprot", "raft", "nearest are lamport"),
+        ("lamport", "bulli", "nearest are bully"),
+    ] {
+        let service = format!("[service]\nmutex = \"{mutex}\"\nelection = \"{election}\"\n");
+        fs::write(&config, format!("{text}{service}")).unwrap();
+        let ended = tenure(&["node", "--config", &config]);
+        let says = ended.expect(2).err.trim_end();
+        assert!(says.contains("node.toml: ") && says.contains(part), "{says}");
+        assert!(says.len() < directory.path().as_os_str().len() + 250, "{says}");
+    }
+}
+
+#[test]
 fn a_wrong_command_line_is_one_line_that_says_what_would_be_right() {
     for (line, says) in [
         ("", "tenure run"),

@@ -76,6 +76,44 @@ fn read_algorithm(text: &str) -> Result<String, String> {
     })
 }
 
+/// Why these are no lock and no election that go together; `write` says how one is asked for.
+pub(crate) fn misplaced(
+    mutex: &str,
+    election: &str,
+    write: impl Fn(&str, &str) -> String,
+) -> String {
+    let (lock, elects) = (write("mutex", mutex), write("election", election));
+    if tenure_instances::elections().any(|name| name == mutex) {
+        let election = write("election", mutex);
+        let follows = write("mutex", &format!("coordinated:{mutex}"));
+        return format!(
+            "{mutex} is an election and no lock; write {election}, or the lock {follows}"
+        );
+    }
+    if tenure_instances::locks().any(|name| name == election) {
+        let mutex = write("mutex", election);
+        return format!("{election} is a lock and no election; write {mutex}");
+    }
+    format!(
+        "{lock} and {elects} do not go together; `tenure list` shows all, and coordinated:NAME is \
+         the lock of the election NAME"
+    )
+}
+
+/// The same of names that nothing has read before, one of which may be misspelt.
+pub(crate) fn misnamed(
+    mutex: &str,
+    election: &str,
+    write: impl Fn(&str, &str) -> String,
+) -> String {
+    let unknown = [mutex, election].into_iter().find_map(|name| match read_algorithm(name) {
+        Ok(spelt) if spelt == name => None,
+        Ok(spelt) => Some(format!("there is no algorithm `{name}`; it is spelt {spelt}")),
+        Err(says) => Some(says),
+    });
+    unknown.unwrap_or_else(|| misplaced(mutex, election, write))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -94,5 +132,25 @@ mod tests {
         assert!(says.contains("nearest are lamport,") && says.len() < 200, "{says}");
         let says = read_algorithm("fifo:lamprot").unwrap_err();
         assert!(says.contains("nearest are fifo:lamport,"), "{says}");
+    }
+
+    #[test]
+    fn names_that_do_not_fit_are_told_as_they_are_written() {
+        let write = |key: &str, name: &str| format!("{key} = \"{name}\"");
+        for (mutex, election, part) in [
+            (
+                "coordinated:raft",
+                "bully",
+                "mutex = \"coordinated:raft\" and election = \"bully\" do",
+            ),
+            ("raft", "raft", "write election = \"raft\", or the lock mutex = \"coordinated:raft\""),
+            ("lamport", "central", "write mutex = \"central\""),
+            ("lamprot", "raft", "nearest are lamport,"),
+            ("lamport", "bulli", "nearest are bully,"),
+            ("Lamport", "raft", "it is spelt lamport"),
+        ] {
+            let says = misnamed(mutex, election, write);
+            assert!(says.contains(part) && says.len() < 200, "{mutex}, {election}: {says}");
+        }
     }
 }

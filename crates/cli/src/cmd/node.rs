@@ -6,7 +6,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 use rustix::process::{Pid, getppid};
-use tenure_daemon::{Config, Line, Report, Telling};
+use tenure_algorithms::catalogue::Unknown;
+use tenure_daemon::{Config, Line, NodeError, Report, Service, Telling};
 use tenure_instances::office;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
@@ -16,6 +17,7 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
 use super::failure::{Failure, Status};
+use super::known::misnamed;
 use super::notify::{Manager, watchdog};
 use super::output::print_file;
 
@@ -63,6 +65,7 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
         stop(options.parent.is_some()).await;
         tell(manager.as_ref(), "STOPPING=1");
     };
+    let service = config.service.clone();
     let report_both = |said: Report| {
         tell_of(manager.as_ref(), &said);
         report(said);
@@ -75,8 +78,8 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
     });
     ran.map(|()| Status::Held).map_err(|error| {
         let misconfigured = error.is_misconfiguration();
-        let says =
-            if misconfigured { format!("{}: {error}", path.display()) } else { error.to_string() };
+        let says = explained(&error, &service);
+        let says = if misconfigured { format!("{}: {says}", path.display()) } else { says };
         report(Report::Failed { says: says.clone() });
         match () {
             () if misconfigured => Failure::usage(says),
@@ -84,6 +87,18 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
             () => Failure::environment(says),
         }
     })
+}
+
+/// What is wrong. Names of algorithms are told as the command line tells them: the nearest, or that
+/// these do not go together.
+fn explained(error: &NodeError, service: &Service) -> String {
+    match error {
+        NodeError::Unknown(Unknown::Algorithm { .. }) => {
+            let key = |what: &str, name: &str| format!("{what} = \"{name}\"");
+            misnamed(&service.mutex, &service.election, key)
+        }
+        error => error.to_string(),
+    }
 }
 
 /// What a service manager makes of a report.

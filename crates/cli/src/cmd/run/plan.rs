@@ -14,6 +14,7 @@ use super::analysis::Coordinator;
 use super::options::Options;
 use super::schedule::{Action, Cut, Deed, Moment, Target, Timeouts};
 use crate::cmd::failure::Failure;
+use crate::cmd::known::misplaced;
 
 /// More processes than this on one machine measure the machine.
 const MOST_NODES: u32 = 64;
@@ -237,7 +238,10 @@ fn card(size: u32, service: &Service) -> Result<Card, Failure> {
     let parameters = service.parameters(size, TICKS_PER_UNIT).map_err(Failure::usage)?;
     let office = tenure_instances::office(service, &parameters);
     let office = office.map_err(|unknown| match unknown {
-        Unknown::Algorithm { .. } => Failure::usage(misplaced(mutex, election)),
+        Unknown::Algorithm { .. } => {
+            let option = |what: &str, name: &str| format!("--{what} {name}");
+            Failure::usage(misplaced(mutex, election, option))
+        }
         other => Failure::usage(other),
     })?;
     let card = office.card(size);
@@ -248,23 +252,6 @@ fn card(size: u32, service: &Service) -> Result<Card, Failure> {
         )));
     }
     Ok(card)
-}
-
-/// Why these are no lock and no election that go together.
-fn misplaced(mutex: &str, election: &str) -> String {
-    if tenure_instances::elections().any(|name| name == mutex) {
-        return format!(
-            "{mutex} is an election and no lock; write --election {mutex}, or the lock \
-             --mutex coordinated:{mutex}"
-        );
-    }
-    if tenure_instances::locks().any(|name| name == election) {
-        return format!("{election} is a lock and no election; write --mutex {election}");
-    }
-    format!(
-        "--mutex {mutex} and --election {election} do not go together; `tenure list` shows all, \
-         and coordinated:NAME is the lock of the election NAME"
-    )
 }
 
 /// Whether any fault is asked for: it takes the place of the default ones.
