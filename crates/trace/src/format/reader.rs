@@ -30,6 +30,8 @@ pub struct Reader<R = BufReader<File>> {
     line: Vec<u8>,
     /// The number of the last line that was read.
     number: usize,
+    /// The first record, where somebody has looked at it before it is told.
+    first: Option<Result<Record, ReadError>>,
     contents: Contents,
     torn: bool,
     done: bool,
@@ -65,7 +67,8 @@ impl<R: BufRead> Reader<R> {
         }
         let header = decode_header(&line, &path)?;
         let contents = Contents::Kept;
-        Ok(Reader { from, path, header, line, number: 1, contents, torn: false, done: false })
+        let (number, first) = (1, None);
+        Ok(Reader { from, path, header, line, number, first, contents, torn: false, done: false })
     }
 
     /// The same reader, passing over what messages say. Judging a run needs none of it.
@@ -83,6 +86,14 @@ impl<R: BufRead> Reader<R> {
     /// What errors call it.
     pub(crate) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// A look at the first record, before any was read.
+    pub(crate) fn first(&mut self) -> Option<&Record> {
+        if self.number == 1 {
+            self.first = Iterator::next(self);
+        }
+        self.first.as_ref()?.as_ref().ok()
     }
 
     /// Whether the last line was torn. Known when the records are exhausted.
@@ -148,6 +159,9 @@ impl<R: BufRead> Iterator for Reader<R> {
     type Item = Result<Record, ReadError>;
 
     fn next(&mut self) -> Option<Self::Item> {
+        if let Some(first) = self.first.take() {
+            return Some(first);
+        }
         if self.done {
             return None;
         }

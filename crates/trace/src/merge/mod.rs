@@ -71,9 +71,10 @@ fn gather(mut files: MergedFiles) -> Result<Merged, MergeError> {
 ///
 /// # Errors
 ///
-/// [`MergeError`] when there is none, or when they are not of one run.
+/// [`MergeError`] when there is none, when they are not of one run, or one is there twice.
 pub fn merge(traces: Vec<Trace>) -> Result<Merged, MergeError> {
     let header = common_header(traces.iter().map(|trace| &trace.header))?;
+    differ(traces.iter().map(|trace| (trace.header.source, trace.records.first())))?;
     let torn = traces.iter().filter_map(|trace| trace.torn.clone()).collect();
     let feeds = traces.into_iter().map(|trace| (trace.header.source, trace.records.into_iter()));
     let mut merging = Merging::new(feeds, usize::MAX);
@@ -132,6 +133,7 @@ impl MergedFiles {
             }
         }
         let header = common_header(readers.iter().map(Reader::header))?;
+        differ(readers.iter_mut().map(|reader| (reader.header().source, reader.first())))?;
         let feeds = readers.into_iter().map(|reader| (reader.header().source, reader));
         Ok(MergedFiles { header, merging: Merging::new(feeds, LOOK_AHEAD), empty })
     }
@@ -192,11 +194,46 @@ pub(crate) fn common_header<'a>(
         };
         return Err(MergeError::DifferentRuns { what });
     }
+    made_alike(headers.clone())?;
     let fenced = headers.clone().all(|header| header.fenced);
     // Whoever hurts a run knows what is still promised of it.
     let mut parents = headers.filter(|header| header.source == Source::Parent);
     let told = parents.find(|header| !header.promises.is_empty()).unwrap_or(first);
     Ok(Header { fenced, promises: told.promises.clone(), ..first.clone() })
+}
+
+/// Refuses runs that were made differently. Nodes say nothing of that: the seed in the
+/// configuration of each is its own.
+fn made_alike<'a>(headers: impl Iterator<Item = &'a Header> + Clone) -> Result<(), MergeError> {
+    let made = headers.filter(|header| header.source != Source::Node);
+    let seeds = made.clone().filter_map(|header| header.seed);
+    let differ = other_than_first(seeds).map(|(one, other)| format!("seeds {one} and {other}"));
+    let commands = made.filter_map(|header| header.replay.as_ref());
+    let differ = differ.or_else(|| {
+        other_than_first(commands).map(|(one, other)| format!("`{one}` and `{other}`"))
+    });
+    differ.map_or(Ok(()), |what| Err(MergeError::DifferentRuns { what }))
+}
+
+fn other_than_first<T: PartialEq>(mut all: impl Iterator<Item = T>) -> Option<(T, T)> {
+    let first = all.next()?;
+    let other = all.find(|it| *it != first)?;
+    Some((first, other))
+}
+
+/// Refuses a trace that is given twice, or with a copy of it: both begin with the same record.
+fn differ<'a>(
+    firsts: impl Iterator<Item = (Source, Option<&'a Record>)>,
+) -> Result<(), MergeError> {
+    let mut seen: Vec<(Source, &Record)> = Vec::new();
+    for (source, first) in firsts {
+        let Some(first) = first else { continue };
+        if seen.contains(&(source, first)) {
+            return Err(MergeError::Twice { record: first.in_words() });
+        }
+        seen.push((source, first));
+    }
+    Ok(())
 }
 
 /// Traces could not be merged.
@@ -210,6 +247,12 @@ pub enum MergeError {
     DifferentRuns {
         /// What differs.
         what: String,
+    },
+    /// One of them is there twice.
+    #[error("a trace is given twice, or with a copy of it: two begin with the record `{record}`")]
+    Twice {
+        /// What happened first in both.
+        record: String,
     },
     /// They can be judged, but not looked at.
     #[error("a group of {n} processes is not drawn; a drawing has room for {MOST_DRAWN}")]

@@ -3,7 +3,8 @@
 use tenure_core::service::mutex::Command;
 use tenure_core::{Layer, ProcessId};
 use tenure_trace::{
-    ClockUnit, Header, Kind, MergeError, Passage, Record, Service, Source, Trace, Who, merge,
+    ClockUnit, Header, Kind, MergeError, Passage, Record, Service, Source, Trace, Who, Writer,
+    merge, merge_files,
 };
 
 const P1: ProcessId = ProcessId(0);
@@ -136,6 +137,48 @@ fn traces_of_different_runs_are_refused_with_what_differs() {
     assert!(other(|header| header.algorithm = "lamport".into()).ends_with("central and lamport"));
     assert!(other(|header| header.clock = ClockUnit::Tick).ends_with("virtual and real time"));
     assert!(matches!(merge(vec![]), Err(MergeError::Nothing)));
+}
+
+#[test]
+fn runs_that_were_made_differently_are_no_one_run_and_the_seed_of_a_node_is_its_own() {
+    let made = |source: Source, seed: u64, replay: &str| {
+        let mut made = trace(source, vec![]);
+        (made.header.seed, made.header.replay) = (Some(seed), Some(replay.into()));
+        made
+    };
+    let says = |one, other| merge(vec![one, other]).unwrap_err().to_string();
+    let simulated = made(Source::Simulator, 1, "a");
+    let other_seed = made(Source::Simulator, 2, "b");
+    assert!(says(simulated.clone(), other_seed).ends_with("seeds 1 and 2"));
+    let other_command = made(Source::Simulator, 1, "b");
+    assert!(says(simulated, other_command).ends_with("`a` and `b`"));
+    let nodes = vec![made(Source::Node, 1, "a"), made(Source::Node, 2, "b")];
+    let run = [nodes, vec![made(Source::Parent, 3, "c"), made(Source::Resource, 3, "c")]].concat();
+    assert!(merge(run).is_ok());
+}
+
+#[test]
+fn a_trace_that_is_given_twice_is_refused() {
+    let one = node(vec![at(1, P1), at(2, P1)]);
+    let copy = node(vec![at(1, P1)]);
+    let twice = merge(vec![one.clone(), node(vec![at(1, P2)]), copy]).unwrap_err();
+    assert!(twice.to_string().ends_with("`P1 asks to enter`"), "{twice}");
+    let told_by_both = trace(Source::Parent, vec![at(1, P1)]);
+    assert_eq!(times(&merge(vec![one, told_by_both]).unwrap().records), [1, 1, 2]);
+}
+
+#[test]
+fn a_file_that_is_given_twice_is_refused_and_one_that_is_given_once_is_read_from_its_start() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("p1.ndjson");
+    let Trace { header, records, .. } = node(vec![at(1, P1), at(2, P1)]);
+    let mut writer = Writer::create(&path, &header).unwrap();
+    for record in records {
+        writer.write(record).unwrap();
+    }
+    writer.flush().unwrap();
+    assert_eq!(times(&merge_files([&path]).unwrap().records), [1, 2]);
+    assert!(matches!(merge_files([&path, &path]), Err(MergeError::Twice { .. })));
 }
 
 #[test]
