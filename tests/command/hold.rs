@@ -282,6 +282,14 @@ fn it_queues_with_clients_of_etcd() {
 }
 
 #[test]
+fn nobody_asks_for_a_lock_without_a_name() {
+    for line in [["locks", "show", ""], ["locks", "queue", ""], ["locks", "why", ""]] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
+        said(&command.args(line).output().expect("the command starts"), 2, "<NAME> is empty");
+    }
+}
+
+#[test]
 fn what_cannot_be_is_refused_with_a_sentence() {
     for (line, says) in [
         ("lock a", "<COMMAND>"),

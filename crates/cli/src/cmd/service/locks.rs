@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -50,7 +51,7 @@ enum Task {
 #[derive(Debug, Args)]
 struct Named {
     /// The lock, as it was named when it was asked for
-    #[arg(value_name = "NAME")]
+    #[arg(value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     name: String,
     #[command(flatten)]
     asked: Asked,
