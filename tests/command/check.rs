@@ -10,6 +10,8 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
+use crate::shell::said;
+
 fn tenure(arguments: &str) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
     command.args(arguments.split_whitespace()).output().expect("the command starts")
@@ -145,7 +147,6 @@ fn an_option_without_effect_is_told() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("run.ndjson");
     let file = path.display();
-    let picture = folder.path().join("a.pdf");
     let traced = format!("simulate raymond -n 3 --tree path --states --trace {file}");
     assert!(tenure(&traced).stderr.is_empty());
     for (line, says) in [
@@ -159,9 +160,8 @@ fn an_option_without_effect_is_told() {
         ("check bully -n 2 --recover 1", "--recover has no effect on bully"),
         ("simulate bully --recover 3@5", "--recover has no effect on bully"),
         ("compare election --coordinator 2 --runs 1", "--coordinator has no effect on any"),
-        (&format!("compare election --runs 1 --plot {}", picture.display()), ".html has no effect"),
-        (&format!("trace show {file} --kind nosuch"), "--kind nosuch has no effect on this trace"),
-        (&format!("trace show {file} --process 9"), "--process P9 has no effect on this trace"),
+        (&format!("trace show {file} --kind crash"), "this trace has nothing of the kind crash"),
+        (&format!("trace show {file} --process resource"), "nothing of the resource"),
         (&format!("trace diagram {file} --fields nosuch"), "--fields nosuch has no effect"),
     ] {
         let output = tenure(line);
@@ -177,6 +177,30 @@ fn an_option_without_effect_is_told() {
         let output = tenure(line);
         assert!(output.status.success() && output.stderr.is_empty(), "{line}: {output:?}");
     }
+}
+
+/// What would hide everything, or be written as something else than its name says, is refused.
+#[test]
+fn what_is_not_there_cannot_be_shown_nor_drawn() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("run.ndjson");
+    let (file, picture) = (path.display(), folder.path().join("a.png"));
+    assert!(tenure(&format!("simulate raymond -n 3 --tree path --trace {file}")).stderr.is_empty());
+    for (line, says) in [
+        (format!("trace show {file} --kind nosuch"), "no such kind; it has boot, command,"),
+        (format!("trace show {file} --kind event,nosuch"), "--kind nosuch"),
+        (format!("trace show {file} --process 9"), "the processes of this trace are P1 to P3"),
+        (
+            format!("trace diff {file} {file} --process 9"),
+            "the processes of this trace are P1 to P3",
+        ),
+        (format!("trace diagram {file} --from 50 --to 20"), "--from is later than --to"),
+        (format!("trace verify {file} {file}"), "a trace is given twice"),
+        (format!("compare election --runs 1 --plot {}", picture.display()), ".svg or .html"),
+    ] {
+        said(&tenure(&line), 2, says);
+    }
+    assert!(!picture.exists());
 }
 
 /// Five take longer than anybody waits, and more memory than there is.

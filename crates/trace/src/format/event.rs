@@ -114,6 +114,32 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// The names of all kinds that this program writes.
+    pub const NAMES: &[&str] = &[
+        "boot",
+        "command",
+        "event",
+        "send",
+        "receive",
+        "drop",
+        "duplicate",
+        "timer",
+        "suspicion",
+        "choice",
+        "mute",
+        "unsaved",
+        "crash",
+        "recover",
+        "stop",
+        "continue",
+        "partition",
+        "heal",
+        "access",
+        "note",
+        "state",
+        "end",
+    ];
+
     /// The name in the trace.
     pub fn name(&self) -> &str {
         match self {

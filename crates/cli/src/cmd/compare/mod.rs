@@ -99,8 +99,11 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
         return Ok(matrix.status);
     }
     let is_drawn = |path: &Path| ENDINGS.iter().any(|end| path.extension() == Some(end.as_ref()));
-    if options.plot.as_deref().is_some_and(|path| !is_drawn(path)) {
-        no_effect("another ending than .svg or .html", "what --plot draws");
+    if let Some(path) = options.plot.as_deref().filter(|path| !is_drawn(path)) {
+        let path = path.display();
+        return Err(Failure::usage(format!(
+            "--plot {path}: what is drawn is SVG or a page; write a name that ends in .svg or .html"
+        )));
     }
     for option in idle(options)? {
         no_effect(option, "any of them");

@@ -108,6 +108,9 @@ enum ClockName {
 }
 
 pub(super) fn run(options: &Options) -> Result<Status, Failure> {
+    if options.from.zip(options.to).is_some_and(|(from, to)| from > to) {
+        return Err(Failure::usage("--from is later than --to: nothing lies between; swap them"));
+    }
     if options.logs {
         let columns = options.width.map_or_else(width, usize::from);
         return logs::run(&options.files, options.form, &moments(options), columns);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use tenure_trace::{Contrast, Contrasted, Merged, Run, Who, merge_files};
 
-use super::{of_input, process};
+use super::{is_there, of_input, process};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::output::{Format, print, print_file, print_json, width, wrapped};
 
@@ -52,7 +52,10 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
         merged.records.retain(|record| wanted(&record.process));
         Ok(merged)
     });
-    let contrast = Contrast::of(&first?.records, &second?.records);
+    let (first, second) = (first?, second?);
+    let most = first.header.n.max(second.header.n);
+    options.process.iter().try_for_each(|who| is_there(*who, most))?;
+    let contrast = Contrast::of(&first.records, &second.records);
     let names = [&options.first, &options.second].map(|path| path.display().to_string());
     match (options.format, options.form) {
         (Format::Json, _) => print_json(&contrast)?,

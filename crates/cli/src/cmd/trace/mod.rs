@@ -7,18 +7,20 @@ mod logs;
 mod page;
 pub(crate) mod replay;
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use tenure_core::ProcessId;
 use tenure_trace::{
-    Judgement, MOST_PROCESSES, MergeError, ReadError, ReadLimits, Show, Verification, Who,
-    merge_files, merge_whole_files, verify_files,
+    Judgement, Kind, MOST_PROCESSES, MergeError, Merged, ReadError, ReadLimits, Record, Show,
+    Verification, Who, merge_files, merge_whole_files, verify_files,
 };
 
 use super::failure::{Failure, Status};
-use super::output::{Format, no_effect, print, print_json};
+use super::output::{Format, print, print_json};
+use super::program;
 use super::size::size;
 
 /// Judge, show or draw traces, whoever wrote them: simulator, checker or real nodes
@@ -116,10 +118,12 @@ fn show(options: &ShowOptions) -> Result<Status, Failure> {
         merged.records.iter().any(|record| show.line(record).is_some())
     };
     for who in options.process.iter().filter(|who| !shows(&[**who], &[])) {
-        no_effect(&format!("--process {who}"), "this trace");
+        is_there(*who, merged.header.n)?;
+        nothing_of(&who.to_string());
     }
     for kind in options.kind.iter().filter(|kind| !shows(&[], &[(*kind).clone()])) {
-        no_effect(&format!("--kind {kind}"), "this trace");
+        is_a_kind(kind, &merged)?;
+        nothing_of(&format!("the kind {kind}"));
     }
     let mut text = String::new();
     for record in &merged.records {
@@ -136,6 +140,35 @@ fn show(options: &ShowOptions) -> Result<Status, Failure> {
     }
     print(&text)?;
     Ok(Status::Held)
+}
+
+/// Refuses a process that a group of `n` does not have.
+fn is_there(who: Who, n: u32) -> Result<(), Failure> {
+    match who {
+        Who::Process(process) if process.0 >= n => Err(Failure::usage(format!(
+            "--process {who}: the processes of this trace are P1 to P{n}"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses what is neither a kind of events nor a message of this trace.
+fn is_a_kind(kind: &str, merged: &Merged) -> Result<(), Failure> {
+    if Kind::NAMES.contains(&kind) {
+        return Ok(());
+    }
+    let of = |record: &'_ Record| -> Vec<String> {
+        let message = record.kind.passage().map(|passage| passage.message.to_string());
+        message.into_iter().chain([record.kind.name().to_owned()]).collect()
+    };
+    let there_are: BTreeSet<String> = merged.records.iter().flat_map(of).collect();
+    let there_are = there_are.into_iter().collect::<Vec<_>>().join(", ");
+    Err(Failure::usage(format!("--kind {kind}: this trace has no such kind; it has {there_are}")))
+}
+
+/// A choice that hides everything, for nothing of it has happened.
+fn nothing_of(asked: &str) {
+    eprintln!("{}: this trace has nothing of {asked}", program::name());
 }
 
 fn process(text: &str) -> Result<Who, String> {
