@@ -28,7 +28,9 @@ pub struct Config {
     /// The members: `NAME=URL` of each, with commas between them, the same on all.
     pub initial_cluster: Option<String>,
     /// Where this member dials others if not at their URLs: `NAME=HOST:PORT` with commas between
-    /// them. Somebody stands between members then, and may cut them off from each other.
+    /// them. Somebody stands between members then, and may cut them off from each other: for tests,
+    /// and nothing that a file says.
+    #[serde(skip)]
     pub dial_peers: Option<String>,
     /// What the cluster is called: members of another are refused.
     pub initial_cluster_token: String,
@@ -115,6 +117,9 @@ pub enum ConfigError {
         /// The part that is wrong.
         item: String,
     },
+    /// The name cannot be that of a folder, and no other was given.
+    #[error("--name {0}: no folder can be called so; say --data-dir, or another name")]
+    Folder(String),
     /// Two members have one name.
     #[error("--initial-cluster: two members are called `{0}`; each needs a name of its own")]
     Twice(String),
@@ -256,6 +261,9 @@ impl Config {
         }
         if self.name.is_empty() {
             return Err(ConfigError::Incomplete("--name is empty"));
+        }
+        if self.data_dir.is_none() && !is_folder(&self.name) {
+            return Err(ConfigError::Folder(self.name.clone()));
         }
         if self.auth_token_ttl == 0 {
             let says =
@@ -427,6 +435,11 @@ fn is_here(address: IpAddr) -> bool {
     address.is_loopback()
 }
 
+/// Whether a folder beside others can be called so, with an ending.
+fn is_folder(name: &str) -> bool {
+    !matches!(name, "." | "..") && !name.contains(['/', '\0'])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -493,5 +506,24 @@ mod tests {
             toml::from_str("name = \"a\"\nelection-timeout = 900\ninsecure = true").expect("TOML");
         assert_eq!((config.name.as_str(), config.election_timeout), ("a", 900));
         assert!(toml::from_str::<Config>("names = \"a\"").is_err());
+    }
+
+    #[test]
+    fn a_file_has_nothing_that_the_help_does_not_have() {
+        let unknown = toml::from_str::<Config>("names = \"a\"").unwrap_err().to_string();
+        assert!(unknown.contains("`data-dir`") && !unknown.contains("dial"), "{unknown}");
+        assert!(toml::from_str::<Config>("dial-peers = \"b=127.0.0.1:9\"").is_err());
+    }
+
+    #[test]
+    fn a_name_that_is_none_of_a_folder_needs_a_folder() {
+        let plan = |name: &str, data_dir: Option<PathBuf>| {
+            Config { name: name.into(), data_dir, ..Config::default() }.plan()
+        };
+        for name in ["a/b", "/a", "a/", "..", "../a", "a\0b"] {
+            assert!(matches!(plan(name, None), Err(ConfigError::Folder(_))), "{name}");
+            assert!(plan(name, Some("here".into())).is_ok(), "{name}");
+        }
+        assert!(plan("a b.c", None).is_ok());
     }
 }
