@@ -46,6 +46,18 @@ fn all_the_commands_on_cards_show_what_they_say() {
 }
 
 #[test]
+fn every_mistake_has_a_command_that_shows_it() {
+    let cards = data("list", 0);
+    let is_plain = |card: &&Value| !card["name"].as_str().expect("a name").contains(':');
+    for card in cards.as_array().expect("a list of cards").iter().filter(is_plain) {
+        for variant in card["variants"].as_array().into_iter().flatten() {
+            let is_shown = variant["sound"] == true || variant["command"].is_string();
+            assert!(is_shown, "{}: {variant}", card["name"]);
+        }
+    }
+}
+
+#[test]
 fn a_mistake_of_a_part_is_shown_in_the_part() {
     let commands = commands();
     let has = |command: &str| commands.contains_key(command);

@@ -117,7 +117,8 @@ impl Configured for Config {
 
 switches! {
     FewNumbers = "few-numbers", unsound,
-        "numbers count modulo N: a token that met the other everywhere takes it for lost";
+        "numbers count modulo N: a token that met the other everywhere takes it for lost"
+        => "", "-n 2 --property mutual-exclusion";
 }
 
 impl Protocol for MisraRing {
