@@ -491,6 +491,17 @@ fn the_picture_has_a_curve_for_each_algorithm() {
     assert!(!svg.contains("NaN") && !svg.contains("inf"), "every number is one");
 }
 
+#[test]
+fn what_theory_says_of_one_alone_is_not_drawn_beside_what_many_measure() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("mutex.svg");
+    let only = "compare mutex -n 4 --runs 1 --only edge-chasing --plot";
+    text(&format!("{only} {}", file.display()), 0);
+    let svg = std::fs::read_to_string(file).unwrap();
+    let lines = svg.matches("<polyline class=\"theory\"").count();
+    assert_eq!(lines, 1, "the fewest messages of an entry, and nothing of the delays");
+}
+
 /// Starts a command, interrupts it as soon as it has written so many bytes of trace, and waits.
 fn interrupted(line: &str, trace: &Path, after: u64) -> Output {
     use rustix::process::{Pid, Signal, kill_process};

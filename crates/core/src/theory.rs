@@ -31,7 +31,7 @@ impl Theory {
 
     /// Of an agreement that takes so many hops, in words and in number, when all ask at once.
     pub const fn agreement(words: &'static str, hops: u32) -> Self {
-        let delay = Hops { words, least: hops, most: hops };
+        let delay = Hops { words, least: hops, most: hops, whole: true };
         Theory { entry: "", delay, bypass: "", order: "" }
     }
 }
@@ -45,23 +45,26 @@ pub struct Hops {
     pub least: u32,
     /// The most.
     pub most: u32,
+    /// Whether it holds whatever else happens in a run. Else it is what one takes whom nobody
+    /// else delays.
+    pub whole: bool,
 }
 
 impl Hops {
     /// One message.
-    pub const ONE: Hops = Hops { words: "1", least: 1, most: 1 };
+    pub const ONE: Hops = Hops { words: "1", least: 1, most: 1, whole: true };
 
     /// One message, and another.
-    pub const TWO: Hops = Hops { words: "2", least: 2, most: 2 };
+    pub const TWO: Hops = Hops { words: "2", least: 2, most: 2, whole: true };
 
     /// From the next on the ring to all the way round.
     pub const fn ring(size: u32) -> Self {
-        Hops { words: "1…N", least: 1, most: size }
+        Hops { words: "1…N", least: 1, most: size, whole: true }
     }
 
     /// From a neighbour in the tree to its diameter.
     pub const fn tree(diameter: u32) -> Self {
-        Hops { words: "1…D", least: 1, most: diameter }
+        Hops { words: "1…D", least: 1, most: diameter, whole: true }
     }
 }
 

@@ -338,7 +338,7 @@ impl Algorithm for EdgeChasing {
             messages: messages.none_alone(size),
             theory: Some(Theory::lock(
                 ["4 (2 at a manager)", "not known", "no"],
-                Hops { words: "2…4", least: 2, most: 4 },
+                Hops { words: "2…4 (alone)", least: 2, most: 4, whole: false },
             )),
             variants: Variants::<Switch>::declared(),
             ..Card::mutex(

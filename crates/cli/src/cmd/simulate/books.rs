@@ -50,14 +50,15 @@ fn expected_in(plan: &Plan, settings: &Settings, drawn: bool) -> Option<Expected
 
 /// Delays that theory expects of these runs, in virtual units: from an exit to the next entry, or
 /// from the start of an election until all know its end. One number, or the least and the most;
-/// none where messages take no fixed time, or theory has none.
+/// none where messages take no fixed time, or theory has none of all that happens in a run.
 pub(crate) fn delays(plan: &Plan) -> Vec<f64> {
     let settings = plan.common();
     let latency = settings.network.latency.usual();
     if !is_plain(plan) || !latency.is_constant() || settings.time.step != Span::ZERO {
         return Vec::new();
     }
-    let Some(Theory { delay, .. }) = plan.card.theory else { return Vec::new() };
+    let theory = plan.card.theory.filter(|theory| theory.delay.whole);
+    let Some(Theory { delay, .. }) = theory else { return Vec::new() };
     let by_all = matches!(settings.workload.initiators, Some(Initiators::All));
     let agrees = plan.card.service.is_agreement();
     if agrees || plan.card.service == Service::Election && !by_all {
