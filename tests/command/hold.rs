@@ -290,6 +290,16 @@ fn nobody_asks_for_a_lock_without_a_name() {
 }
 
 #[test]
+fn what_is_no_endpoint_is_refused_by_whoever_asks() {
+    for (verb, what) in [("lock", "a -- true"), ("locks ls", ""), ("member list", "")] {
+        for endpoint in ["http://", "http://127.0.0.1:port"] {
+            let line = format!("{verb} --endpoints {endpoint} {what}");
+            said(&crate::shell::tenure(&line), 2, "is no endpoint such as http://");
+        }
+    }
+}
+
+#[test]
 fn what_cannot_be_is_refused_with_a_sentence() {
     for (line, says) in [
         ("lock a", "<COMMAND>"),

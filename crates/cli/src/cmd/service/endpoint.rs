@@ -15,6 +15,9 @@ use super::certificates::Files;
 use super::user::{self, User};
 use crate::cmd::failure::Failure;
 
+/// The port of a member where none is named.
+const PORT: u16 = 2379;
+
 /// How long a member may take to be reached.
 const REACHED: Duration = Duration::from_secs(2);
 
@@ -152,7 +155,7 @@ impl Endpoints {
         asked: &Value,
         token: Option<&str>,
     ) -> Result<Answer, Silent> {
-        let mut answer = send(self.wire(endpoint)?, address_of(endpoint), path, asked, token)?;
+        let mut answer = send(self.wire(endpoint)?, &address_of(endpoint), path, asked, token)?;
         let head = head(&mut answer).map_err(Silent::Away)?;
         match head.lines().next().and_then(|first| first.split(' ').nth(1)) {
             Some("200") => Ok(answer),
@@ -170,7 +173,16 @@ impl Endpoints {
 
     /// The bytes to a member and back, sealed where it speaks TLS.
     fn wire(&self, endpoint: &str) -> Result<BlockingWire, Silent> {
-        let address = address_of(endpoint);
+        let address = &*address_of(endpoint);
+        if address.starts_with(':') {
+            return Err(is_no_endpoint(endpoint));
+        }
+        let reached = |address| {
+            reached(address).map_err(|error| match error.kind() {
+                io::ErrorKind::InvalidInput => is_no_endpoint(endpoint),
+                _ => error.into(),
+            })
+        };
         let scheme = endpoint.split_once("://").map_or("http", |(scheme, _)| scheme);
         match (scheme, self.certificates.get().and_then(Option::as_ref)) {
             ("http", _) => Ok(Box::new(reached(address)?)),
@@ -217,10 +229,19 @@ fn silence(error: &io::Error) -> String {
     }
 }
 
-/// What `scheme://address/` names.
-fn address_of(endpoint: &str) -> &str {
+/// What `scheme://address/` names, at the port of etcd where it names none.
+fn address_of(endpoint: &str) -> String {
     let behind = endpoint.split_once("://").map_or(endpoint, |(_, behind)| behind);
-    behind.trim_end_matches('/')
+    let address = behind.trim_end_matches('/');
+    match address.rsplit_once(':') {
+        // Of `[::1]`, what stands behind the last colon is no port.
+        Some((_, port)) if !port.ends_with(']') => address.to_owned(),
+        _ => format!("{address}:{PORT}"),
+    }
+}
+
+fn is_no_endpoint(endpoint: &str) -> Silent {
+    Silent::Refused(format!("`{endpoint}` is no endpoint such as http://127.0.0.1:{PORT}"))
 }
 
 fn reached(address: &str) -> io::Result<TcpStream> {
@@ -310,4 +331,22 @@ pub(crate) fn number(value: &Value) -> i64 {
 pub(crate) fn unsigned(value: &Value) -> u64 {
     let text = value.as_str().and_then(|text| text.parse().ok());
     text.or(value.as_u64()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_without_a_port_is_at_that_of_etcd() {
+        for (endpoint, address) in [
+            ("http://127.0.0.1:1/", "127.0.0.1:1"),
+            ("https://locks", "locks:2379"),
+            ("locks", "locks:2379"),
+            ("http://[::1]", "[::1]:2379"),
+            ("http://[::1]:1", "[::1]:1"),
+        ] {
+            assert_eq!(address_of(endpoint), address);
+        }
+    }
 }
