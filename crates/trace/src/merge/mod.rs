@@ -13,7 +13,7 @@ pub use feed::Next;
 pub(crate) use merging::{LOOK_AHEAD, Merging};
 
 use crate::diagram::MOST_DRAWN;
-use crate::format::{Header, ReadError, Reader, Record, Source, Trace};
+use crate::format::{Header, Kind, ReadError, Reader, Record, Source, Trace};
 
 /// Many traces of one run as one.
 #[derive(Clone, Debug, PartialEq)]
@@ -221,7 +221,8 @@ fn other_than_first<T: PartialEq>(mut all: impl Iterator<Item = T>) -> Option<(T
     Some((first, other))
 }
 
-/// Refuses a trace that is given twice, or with a copy of it: both begin with the same record.
+/// Refuses a trace that is given twice, or with a copy of it: both begin with the same record. And
+/// that of a node of another run, which begins with a session of its process that is there.
 fn differ<'a>(
     firsts: impl Iterator<Item = (Source, Option<&'a Record>)>,
 ) -> Result<(), MergeError> {
@@ -231,9 +232,23 @@ fn differ<'a>(
         if seen.contains(&(source, first)) {
             return Err(MergeError::Twice { record: first.in_words() });
         }
+        let is_boot = source == Source::Node && first.kind == Kind::Boot;
+        if is_boot
+            && seen.iter().any(|(source, it)| *source == Source::Node && same_boot(it, first))
+        {
+            let Record { process, session, .. } = first;
+            let what = format!("{process} boots in session {session} of two");
+            return Err(MergeError::DifferentRuns { what });
+        }
         seen.push((source, first));
     }
     Ok(())
+}
+
+/// Whether these tell of the same session of a process, which has one boot in a run.
+fn same_boot(one: &Record, other: &Record) -> bool {
+    let boot = |it: &Record| (it.kind == Kind::Boot, it.process, it.session);
+    boot(one) == boot(other)
 }
 
 /// Traces could not be merged.

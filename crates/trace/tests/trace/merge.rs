@@ -168,6 +168,14 @@ fn a_trace_that_is_given_twice_is_refused() {
 }
 
 #[test]
+fn a_process_boots_once_in_a_session_of_a_run() {
+    let boot = |time, session| node(vec![Record::new(time, P1, Kind::Boot).in_session(session)]);
+    let says = merge(vec![boot(1, 1), boot(9, 1)]).unwrap_err().to_string();
+    assert!(says.ends_with("not of one run: P1 boots in session 1 of two"), "{says}");
+    assert!(merge(vec![boot(1, 1), boot(9, 2)]).is_ok());
+}
+
+#[test]
 fn a_file_that_is_given_twice_is_refused_and_one_that_is_given_once_is_read_from_its_start() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("p1.ndjson");
