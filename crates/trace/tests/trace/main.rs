@@ -2,6 +2,7 @@
 
 mod course;
 mod diagram;
+mod drawn;
 mod export;
 mod files;
 mod follow;

@@ -7,7 +7,7 @@ use tenure_core::ProcessId;
 use super::geometry::{Area, Line, Point};
 use super::kinds::look;
 use super::style::{CROSS, escaped, width};
-use super::{Drawing, LINE, path, shape, text};
+use super::{Drawing, LINE, path, shape};
 use crate::diagram::layout::{Crossing, Fate};
 use crate::diagram::view::Direction;
 
@@ -143,17 +143,34 @@ impl Drawing<'_> {
         let wide = width(&says);
         // On the line where that is possible, else a little beside it.
         let spots = self.spots(crossing, line);
-        let candidates = [0, -11, 11, -22, 22].into_iter().flat_map(|beside| {
+        let aside = wide / 2 + 5;
+        let beside: [(i64, i64); 13] = [
+            (0, 0),
+            (0, -11),
+            (0, 11),
+            (-aside, 0),
+            (aside, 0),
+            (-aside, -11),
+            (aside, -11),
+            (-aside, 11),
+            (aside, 11),
+            (0, -22),
+            (0, 22),
+            (0, -33),
+            (0, 33),
+        ];
+        let candidates = beside.into_iter().flat_map(|(x, y)| {
+            let away = if y.abs() > LINE { y.abs() - LINE / 2 } else { 0 };
             spots.iter().map(move |hundredths| {
                 let on = line.at(*hundredths);
-                let center = Point { y: on.y + beside, ..on };
-                (Area::around(center, wide + 4, LINE), center)
+                let center = Point { x: on.x + x, y: on.y + y };
+                (Area::around(center, wide + 4, LINE), away, center)
             })
         });
         let Some((area, center)) = self.places.best(candidates, own) else { return };
         self.places.take(area);
         self.extent = self.extent.with(area);
-        text(&mut self.texts, center, "middle", &says, "halo");
+        self.write_over(center, &says, "halo");
     }
 
     /// Where on its line a label may stand, in hundredths: in the middle of each gap between two

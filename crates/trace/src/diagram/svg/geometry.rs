@@ -94,6 +94,12 @@ impl Area {
         }
     }
 
+    /// With so many pixels more on each side.
+    pub(super) fn grown(self, by: i64) -> Area {
+        let Area { left, top, right, bottom } = self;
+        Area { left: left - by, top: top - by, right: right + by, bottom: bottom + by }
+    }
+
     pub(super) fn overlaps(self, other: Area) -> bool {
         self.left < other.right
             && other.left < self.right

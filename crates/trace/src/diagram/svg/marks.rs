@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::geometry::{Area, Point};
 use super::style::{CROSS, CROWN, escaped, width};
-use super::{Drawing, LINE, shape, text};
+use super::{Drawing, LINE, shape};
 use crate::diagram::layout::{Mark, Step};
 use crate::diagram::view::Direction;
 
@@ -63,14 +63,14 @@ impl Drawing<'_> {
                     shape(&mut self.texts, at, CROWN, class);
                 }
                 let at = Point { x: center.x + room / 2, ..center };
-                text(&mut self.texts, at, "middle", &says, "halo");
+                self.write_over(at, &says, "halo");
             }
             let clock = layout.clock(place);
             if !clock.is_empty() {
                 let (area, center) = self.beside(dot, width(&clock), false);
                 self.places.take(area);
                 self.extent = self.extent.with(area);
-                text(&mut self.texts, center, "middle", &clock, "small halo");
+                self.write_over(center, &clock, "small halo");
             }
         }
     }
@@ -103,7 +103,7 @@ impl Drawing<'_> {
         let high = if crowned { LINE + 2 } else { LINE };
         let candidates = offsets.into_iter().map(|(x, y)| {
             let center = Point { x: dot.x + x, y: dot.y + y };
-            (Area::around(center, wide + 4, high), center)
+            (Area::around(center, wide + 4, high), 0, center)
         });
         let around = Area::around(dot, wide, high);
         self.places.best(candidates, None).unwrap_or((around, dot))

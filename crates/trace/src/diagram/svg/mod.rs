@@ -16,7 +16,7 @@ use tenure_core::ProcessId;
 
 use self::geometry::{Area, Line, Point};
 use self::place::Places;
-use self::style::{DEFINITIONS, STYLE, escaped, width};
+use self::style::{DEFINITIONS, STYLE, escaped, ink, width};
 use super::layout::{Hold, Layout, Mark, Step};
 use super::view::Direction;
 
@@ -46,6 +46,8 @@ struct Drawing<'l> {
     /// Below everything else.
     ground: String,
     lines: String,
+    /// What lies between lines and the words on them.
+    papers: String,
     dots: String,
     texts: String,
     places: Places,
@@ -109,6 +111,7 @@ impl<'l> Drawing<'l> {
             lane,
             ground: String::new(),
             lines: String::new(),
+            papers: String::new(),
             dots: String::new(),
             texts: String::new(),
             places: Places::default(),
@@ -168,6 +171,21 @@ impl<'l> Drawing<'l> {
         text(&mut self.texts, center, "middle", says, class);
     }
 
+    /// Writes words that may lie over lines, centred at a point. A halo follows the letters, and
+    /// where there is none, between two words, a line would be seen: there is paper below them.
+    fn write_over(&mut self, center: Point, says: &str, class: &str) {
+        if says.is_empty() {
+            return;
+        }
+        let Area { left, top, right, bottom } = Area::around(center, ink(says) + 4, LINE - 2);
+        let (wide, high) = (right - left, bottom - top);
+        let _ = writeln!(
+            self.papers,
+            "<rect class=\"paper\" x=\"{left}\" y=\"{top}\" width=\"{wide}\" height=\"{high}\"/>"
+        );
+        text(&mut self.texts, center, "middle", says, class);
+    }
+
     /// What it is drawn upon, and what is drawn.
     fn finish(self) -> (Sheet, String) {
         let pad = 14;
@@ -176,7 +194,8 @@ impl<'l> Drawing<'l> {
             Area { left: left - pad, top: top - pad, right: right + pad, bottom: bottom + pad };
         let (title, told) = (self.layout.caption(), self.layout.summary());
         let sheet = Sheet { area, title, told, heads: self.heads() };
-        (sheet, format!("{}{}{}{}", self.ground, self.lines, self.dots, self.texts))
+        let Drawing { ground, lines, papers, dots, texts, .. } = self;
+        (sheet, format!("{ground}{lines}{papers}{dots}{texts}"))
     }
 }
 

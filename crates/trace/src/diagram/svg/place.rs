@@ -10,6 +10,8 @@ const COVERS: usize = 100;
 const ON_A_LANE: usize = 12;
 /// What it costs to cover the line of a message.
 const ON_A_LINE: usize = 3;
+/// What it costs to stand so far from its own line that another may be as near.
+const AWAY: usize = 4;
 /// The side of a cell: what is looked at for one label lies in few of them.
 const CELL: i64 = 160;
 
@@ -56,14 +58,16 @@ impl Places {
     }
 
     /// The best of several places, the first of equals; what belongs to line `own` may cover it.
+    /// A place is so many pixels away from what belongs there, and no other line is to be nearer.
     pub(super) fn best<T: Copy>(
         &self,
-        candidates: impl IntoIterator<Item = (Area, T)>,
+        candidates: impl IntoIterator<Item = (Area, i64, T)>,
         own: Option<usize>,
     ) -> Option<(Area, T)> {
         let mut best: Option<(usize, (Area, T))> = None;
-        for candidate in candidates {
-            let cost = self.cost(candidate.0, own);
+        for (area, away, place) in candidates {
+            let candidate = (area, place);
+            let cost = self.cost(area, away, own);
             if best.is_none_or(|(least, _)| cost < least) {
                 best = Some((cost, candidate));
             }
@@ -74,18 +78,20 @@ impl Places {
         best.map(|(_, candidate)| candidate)
     }
 
-    fn cost(&self, area: Area, own: Option<usize>) -> usize {
+    fn cost(&self, area: Area, away: i64, own: Option<usize>) -> usize {
         let mut hit: [BTreeSet<usize>; 3] = Default::default();
-        for cell in cells(area).filter_map(|cell| self.cells.get(&cell)) {
+        let near = area.grown(away);
+        for cell in cells(near).filter_map(|cell| self.cells.get(&cell)) {
             let covers = |number: &&usize| self.taken[**number].overlaps(area);
             hit[0].extend(cell.taken.iter().filter(covers));
             let covers = |number: &&usize| self.lanes[**number].overlaps(area);
             hit[1].extend(cell.lanes.iter().filter(covers));
             let others = cell.lines.iter().filter(|number| Some(**number) != own);
-            hit[2].extend(others.filter(|number| self.lines[**number].meets(area)));
+            hit[2].extend(others.filter(|number| self.lines[**number].meets(near)));
         }
         let [taken, lanes, lines] = hit.map(|hit| hit.len());
-        COVERS * taken + ON_A_LANE * lanes + ON_A_LINE * lines
+        let away = if away > 0 { AWAY } else { 0 };
+        COVERS * taken + ON_A_LANE * lanes + ON_A_LINE * lines + away
     }
 }
 
@@ -118,7 +124,7 @@ mod tests {
         let line = Line::straight(Point { x: 200, y: -50 }, Point { x: 200, y: 50 });
         let own = places.take_line(line);
         let best = |xs: &[i64], own| {
-            places.best(xs.iter().map(|x| (area(*x, 0), *x)), own).map(|(_, x)| x)
+            places.best(xs.iter().map(|x| (area(*x, 0), 0, *x)), own).map(|(_, x)| x)
         };
         assert_eq!(best(&[0, 100, 200, 300], None), Some(300));
         assert_eq!(best(&[0, 100, 200], None), Some(200));
@@ -126,5 +132,20 @@ mod tests {
         assert_eq!(best(&[300, 200, 400], Some(own)), Some(300), "the first of equals");
         assert_eq!(best(&[0, 200], Some(own)), Some(200), "its own line may be covered");
         assert_eq!(best(&[], None), None);
+    }
+
+    #[test]
+    fn a_label_away_from_its_line_is_nearer_to_no_other() {
+        let mut places = Places::default();
+        let level = |y| Line::straight(Point { x: -50, y }, Point { x: 400, y });
+        let own = places.take_line(level(0));
+        places.take_line(level(-36));
+        places.take(area(0, 0));
+        let best = |ys: [(i64, i64); 2]| {
+            let spots = ys.map(|(y, away)| (area(0, y), away, y));
+            places.best(spots, Some(own)).map(|(_, y)| y)
+        };
+        assert_eq!(best([(-22, 14), (22, 14)]), Some(22), "the other line lies 6 pixels above");
+        assert_eq!(best([(-22, 14), (0, 0)]), Some(-22), "rather than over a text");
     }
 }

@@ -120,3 +120,18 @@ pub(in crate::diagram) fn escaped(text: &str) -> String {
 pub(in crate::diagram) fn width(text: &str) -> i64 {
     text.chars().count() as i64 * 7
 }
+
+/// How wide a text is in Helvetica, in which most see it: what is drawn below it is not wider.
+pub(super) fn ink(text: &str) -> i64 {
+    let thousandths = |letter: char| match letter {
+        'i' | 'j' | 'l' | '\'' | '|' => 222,
+        ' ' | 'f' | 't' | 'I' | '.' | ',' | ':' | ';' | '/' | '!' | '[' | ']' => 278,
+        '(' | ')' | '-' | 'r' | '{' | '}' => 333,
+        'c' | 'k' | 's' | 'v' | 'x' | 'y' | 'z' => 500,
+        'm' | 'M' | 'W' => 889,
+        'w' | 'A'..='Z' => 722,
+        'a'..='z' | '0'..='9' | '_' | '?' | '‹' | '›' => 556,
+        _ => 600,
+    };
+    text.chars().map(thousandths).sum::<i64>() * 12 / 1_000
+}

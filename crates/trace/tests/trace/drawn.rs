@@ -1,0 +1,56 @@
+//! Drawings as SVG: words are read, and kinds are told apart.
+
+use serde_json::json;
+use tenure_core::{Layer, ProcessId, TICKS_PER_UNIT};
+use tenure_trace::diagram::{Direction, View, lay_out};
+use tenure_trace::{Header, Kind, Passage, Record, Service, Source, Who};
+
+const P1: ProcessId = ProcessId(0);
+const P3: ProcessId = ProcessId(2);
+
+fn header() -> Header {
+    Header::new("tiny", Service::Mutex, 3, Source::Simulator)
+}
+
+fn at(time: u64, who: impl Into<Who>, kind: Kind) -> Record {
+    Record::new(time * TICKS_PER_UNIT, who, kind)
+}
+
+fn passage(peer: ProcessId, message: &str, number: u64) -> Passage {
+    let (layer, message) = (Layer::Mutex, message.to_owned().into());
+    Passage { peer, layer, message, number, session: 0, content: None }
+}
+
+/// A message of P3's to P1 that takes a while, with what it says.
+fn stamped() -> Vec<Record> {
+    let content = json!({"Request": {"stamp": {"clock": 7, "process": 2}}});
+    let content = Some(Box::new(content));
+    let passage = |peer| Passage { content: content.clone(), ..passage(peer, "request", 1) };
+    vec![at(0, P3, Kind::Send(passage(P1))), at(4, P1, Kind::Receive(passage(P3)))]
+}
+
+fn number(of: &str, attribute: &str) -> i64 {
+    let start = of.find(&format!(" {attribute}=\"")).expect("it is there") + attribute.len() + 3;
+    of[start..].split('"').next().and_then(|it| it.parse().ok()).expect("a whole number")
+}
+
+/// A halo follows the letters; between two words there is none.
+#[test]
+fn below_the_words_on_a_message_lies_paper_that_no_line_pierces() {
+    let view = View { fields: vec!["stamp".to_owned()], ..View::default() };
+    for direction in [Direction::Down, Direction::Right] {
+        let svg = lay_out(&header(), &stamped(), view.clone()).to_svg(direction);
+        let place = |wanted: &str| svg.lines().position(|line| line.contains(wanted));
+        let words = place(">request (7, P3)</text>").expect("it is written");
+        let papers = svg.lines().enumerate().filter(|(_, it)| it.contains("class=\"paper\""));
+        let (paper, below) = papers.last().expect("a sheet at least");
+        let line = place("<title>request (7, P3) from P3 to P1</title>").expect("it is drawn");
+        assert!(line + 1 < paper && paper < words, "line, paper, words: {svg}");
+        let says = svg.lines().nth(words).expect("it is written");
+        let (left, wide) = (number(below, "x"), number(below, "width"));
+        let (top, high) = (number(below, "y"), number(below, "height"));
+        assert!((left + wide / 2 - number(says, "x")).abs() <= 1, "{below} {says}");
+        assert!((76..100).contains(&wide), "as wide as the words, and little more: {below}");
+        assert!((top + 8..top + high).contains(&number(says, "y")), "{below} {says}");
+    }
+}
