@@ -54,3 +54,24 @@ fn below_the_words_on_a_message_lies_paper_that_no_line_pierces() {
         assert!((top + 8..top + high).contains(&number(says, "y")), "{below} {says}");
     }
 }
+
+#[test]
+fn a_remark_stands_where_no_message_passes_and_is_as_long_as_there_is_room() {
+    let says = "Step 7: P2 and P3 answer P1; P2 asks P3 and P4; P3 asks P4, and leads again.";
+    let mut records = stamped();
+    records.insert(1, at(1, Who::Parent, Kind::Note(says.to_owned())));
+    let svg = lay_out(&header(), &records, View::default()).to_svg(Direction::Down);
+    let rule = svg.lines().find(|it| it.contains("class=\"cut\"")).expect("a rule");
+    let end = rule.split(['L', ' ', '"']).filter_map(|it| it.parse::<i64>().ok()).nth(2);
+    let begins = svg.lines().find(|it| it.contains(">Step 7: ")).expect("a remark");
+    assert!(Some(number(begins, "x")) > end, "behind its rule: {rule} {begins}");
+    let lines: Vec<&str> = svg
+        .lines()
+        .filter(|it| it.starts_with("<text") && number(it, "x") == number(begins, "x"))
+        .filter_map(|it| it.split(['>', '<']).nth(2))
+        .collect();
+    assert_eq!(lines.join(" "), says);
+    assert!(lines.len() > 1 && lines.iter().all(|it| it.len() <= 30), "{lines:?}");
+    let right = svg.lines().next().map(|it| number(it, "width")).expect("a head");
+    assert!(right < 900, "not much wider than without: {right}");
+}

@@ -55,7 +55,7 @@ impl Drawing<'_> {
 }
 
 /// Words in lines of at most so many letters, where no word is longer.
-fn broken(words: &str, letters: i64) -> Vec<String> {
+pub(super) fn broken(words: &str, letters: i64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in words.split_whitespace() {
         let fits = |line: &&mut String| {

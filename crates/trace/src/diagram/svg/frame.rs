@@ -8,7 +8,7 @@ use super::geometry::{Area, Line, Point};
 use super::kinds::look;
 use super::style::{CROSS, CROWN, GEM, width};
 use super::{AFTER, BEFORE, Drawing, LINE, path, shape, text};
-use crate::diagram::layout::{Crossing, Fate, Hold, Mark};
+use crate::diagram::layout::{Crossing, Fate, Hold};
 use crate::diagram::view::{Direction, Scale};
 
 /// A sign of the legend.
@@ -31,7 +31,7 @@ impl Drawing<'_> {
             self.line_of(at);
         }
         self.axis();
-        self.captions();
+        self.remarks();
         self.legend();
     }
 
@@ -109,12 +109,7 @@ impl Drawing<'_> {
         if self.direction == Direction::Right {
             return least;
         }
-        let remarks = self.layout.steps.iter().filter_map(|step| match &step.mark {
-            Mark::Network(says) | Mark::Note(says) if step.at.is_none() => Some(width(says)),
-            _ => None,
-        });
-        let remark = remarks.max().unwrap_or(0) - self.lane / 2 - self.below(0, 0).x;
-        least.max(remark + 10)
+        least.max(self.lane / 2 + self.room_aside() + 10)
     }
 
     /// The numbers of the scale, as many as fit.
@@ -161,39 +156,6 @@ impl Drawing<'_> {
             Direction::Down => self.below(8, beyond + width(&unit) / 2),
         };
         self.write(center, &unit, "small");
-    }
-
-    /// Remarks, and what befell the network: a line across all processes.
-    fn captions(&mut self) {
-        let layout = self.layout;
-        let mut ends: Vec<i64> = Vec::new();
-        for (place, step) in layout.steps.iter().enumerate() {
-            let (None, Mark::Network(says) | Mark::Note(says)) = (step.at, &step.mark) else {
-                continue;
-            };
-            let along = self.step_along(place);
-            let first = self.point(along, ProcessId(0), -self.lane / 2);
-            let last = self.below(along, self.lane / 2);
-            path(&mut self.ground, &Line::straight(first, last), "cut", "");
-            let start = match self.direction {
-                // Rows above the first process, the lowest that is free.
-                Direction::Right => {
-                    let row = ends.iter().position(|end| *end < along).unwrap_or(ends.len());
-                    if row == ends.len() {
-                        ends.push(0);
-                    }
-                    ends[row] = along + width(says) + 12;
-                    Point { x: along, y: first.y - 10 - row as i64 * (LINE + 2) }
-                }
-                Direction::Down => first,
-            };
-            let (left, right) = (start.x - 2, start.x + width(says));
-            let (top, bottom) = (start.y - LINE / 2, start.y + LINE / 2);
-            let area = Area { left, top, right, bottom };
-            self.places.take(area);
-            self.extent = self.extent.with(area);
-            text(&mut self.texts, start, "start", says, "halo");
-        }
     }
 
     /// What signs mean, those that are in the picture.

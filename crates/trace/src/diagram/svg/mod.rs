@@ -7,6 +7,7 @@ mod geometry;
 mod kinds;
 mod marks;
 mod place;
+mod remarks;
 mod rows;
 pub(in crate::diagram) mod style;
 
