@@ -1,5 +1,7 @@
 //! Drawings as SVG: words are read, and kinds are told apart.
 
+use std::collections::BTreeSet;
+
 use serde_json::json;
 use tenure_core::{Layer, ProcessId, TICKS_PER_UNIT};
 use tenure_trace::diagram::{Direction, View, lay_out};
@@ -74,4 +76,21 @@ fn a_remark_stands_where_no_message_passes_and_is_as_long_as_there_is_room() {
     assert!(lines.len() > 1 && lines.iter().all(|it| it.len() <= 30), "{lines:?}");
     let right = svg.lines().next().map(|it| number(it, "width")).expect("a head");
     assert!(right < 900, "not much wider than without: {right}");
+}
+
+#[test]
+fn thirty_six_kinds_of_messages_look_different() {
+    let send = |kind: u64| at(kind, P1, Kind::Send(passage(P3, &format!("m{kind}"), kind + 1)));
+    let hear = |kind: u64| at(kind, P3, Kind::Receive(passage(P1, &format!("m{kind}"), kind + 1)));
+    let records: Vec<Record> = (0..36).flat_map(|kind| [send(kind), hear(kind)]).collect();
+    let svg = lay_out(&header(), &records, View::default()).to_svg(Direction::Right);
+    let looks: BTreeSet<&str> = svg
+        .lines()
+        .filter_map(|line| line.strip_prefix("<path class=\"arrow"))
+        .filter_map(|line| line.split('"').next())
+        .collect();
+    assert_eq!(looks.len(), 36, "{looks:?}");
+    let styled = |class: &str| svg.contains(&format!("\n.{class}{{stroke"));
+    let classes = looks.iter().flat_map(|look| look.split_whitespace());
+    assert!(classes.into_iter().all(styled), "{looks:?}");
 }

@@ -5,17 +5,23 @@ use std::collections::BTreeMap;
 use super::Drawing;
 use crate::diagram::layout::Crossing;
 
-/// So many kinds look different from each other; with the next ones it begins anew.
+/// So many colours there are, and so many dashes. The first kinds have one of each; with the next
+/// ones the colours begin anew and have other dashes, until each colour had each dash.
 const LOOKS: usize = 6;
 
 /// What an arrow that arrives is drawn as: the class of its line, and the head at its end.
 pub(super) fn look(crossing: &Crossing) -> (String, String) {
     let head = |name: &str| format!(" marker-end=\"url(#{name})\"");
-    match (crossing.token, crossing.kind % LOOKS) {
-        (true, _) => ("carries".to_owned(), head("gemhead")),
-        (false, 0) => ("arrow".to_owned(), head("head")),
-        (false, look) => (format!("arrow kind{look}"), head(&format!("head{look}"))),
+    if crossing.token {
+        return ("carries".to_owned(), head("gemhead"));
     }
+    let (colour, turn) = (crossing.kind % LOOKS, crossing.kind / LOOKS % LOOKS);
+    let (class, head) = match colour {
+        0 => ("arrow".to_owned(), head("head")),
+        colour => (format!("arrow kind{colour}"), head(&format!("head{colour}"))),
+    };
+    let dash = (colour + turn) % LOOKS;
+    (if turn == 0 { class } else { format!("{class} dash{dash}") }, head)
 }
 
 impl<'l> Drawing<'l> {

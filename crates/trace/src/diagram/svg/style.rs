@@ -24,6 +24,12 @@ text{font:12px Helvetica,Arial,'Liberation Sans',sans-serif;fill:#1b1f24}
 .kind3{stroke:#00684c;stroke-dasharray:24 4}
 .kind4{stroke:#7a5600;stroke-dasharray:14 3 3 3 3 3}
 .kind5{stroke:#4b3fb5;stroke-dasharray:24 3 8 3}
+.dash0{stroke-dasharray:none}
+.dash1{stroke-dasharray:14 3}
+.dash2{stroke-dasharray:14 3 3 3}
+.dash3{stroke-dasharray:24 4}
+.dash4{stroke-dasharray:14 3 3 3 3 3}
+.dash5{stroke-dasharray:24 3 8 3}
 .carries{stroke:#007a59;stroke-width:2.6;fill:none}
 .lost{stroke:#b34d00;stroke-width:1.6;stroke-dasharray:6 4;fill:none}
 .open{stroke:#4d555e;stroke-width:1.4;stroke-dasharray:2 3;fill:none}

@@ -15,6 +15,13 @@ const KINDS = ["ink", "kind1", "kind2", "kind3", "kind4", "kind5"];
 /** And their dashes, longer than those of what is lost or under way. */
 const DASHES = [[], [14, 3], [14, 3, 3, 3], [24, 4], [14, 3, 3, 3, 3, 3], [24, 3, 8, 3]];
 
+/** Which of them a kind has: when the colours begin anew, they have other dashes. */
+function lookOf(kind) {
+  const colour = kind % KINDS.length;
+  const dash = (colour + Math.floor(kind / KINDS.length)) % DASHES.length;
+  return { colour: KINDS[colour], dash };
+}
+
 /** The colours of the page as it looks now. */
 function palette() {
   const style = getComputedStyle(document.documentElement);

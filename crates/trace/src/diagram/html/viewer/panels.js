@@ -118,11 +118,12 @@ class Panels {
     const { trace } = this;
     const { sent, dropped, duplicated } = trace.verification.messages;
     const layers = Object.keys(sent).length > 1;
+    const swatch = ({ colour, dash }) => `swatch ${colour} dash${dash}`;
     const rows = trace.kinds.map(({ name, layer }, kind) => element("tr", {},
       element("td", {}, element("label", {}, element("input", {
         type: "checkbox", checked: true, "data-kind": String(kind),
         onchange: (event) => this.act.showKind(kind, event.target.checked),
-      }), element("i", { class: `swatch ${KINDS[kind % KINDS.length]}` }), ` ${name}`)),
+      }), element("i", { class: swatch(lookOf(kind)) }), ` ${name}`)),
       layers ? element("td", { class: "soft" }, layer) : null,
       element("td", { class: "number" }, String(sent[layer]?.[name] ?? 0))));
     const head = element("tr", {}, element("th", { scope: "col" }, "kind"),

@@ -457,9 +457,9 @@ class Picture {
     context.globalAlpha = this.strength(sent < 0 ? ended : sent, ended < 0 ? sent : ended);
     const token = trace.token[message] === 1;
     const fate = trace.fate[message];
-    const look = trace.kind[message] % KINDS.length;
+    const look = lookOf(trace.kind[message]);
     let [colour, width, dashes] = token
-      ? [colours.token, 2.8, []] : [colours[KINDS[look]], 1.3, DASHES[look]];
+      ? [colours.token, 2.8, []] : [colours[look.colour], 1.3, DASHES[look.dash]];
     if (fate === FATE.lost) [colour, width, dashes] = [colours.lost, 1.8, [6, 4]];
     else if (fate === FATE.underWay) [colour, width, dashes] = [colours.soft, 1.3, [2, 3]];
     if (this.seen.length > LABELS) width = Math.min(width, 0.8);
@@ -491,7 +491,7 @@ class Picture {
       if (x - width / 2 < this.gutter || x + width / 2 > this.wide || y < AXIS + 8) continue;
       if (this.onLane(y)) continue;
       if (!this.labels.take(x, y, width, 15)) continue;
-      const kind = colours[KINDS[trace.kind[message] % KINDS.length]];
+      const kind = colours[lookOf(trace.kind[message]).colour];
       marks.text(says, x, y, FONT, lost ? colours.lost : kind);
       return;
     }
