@@ -94,3 +94,15 @@ fn thirty_six_kinds_of_messages_look_different() {
     let classes = looks.iter().flat_map(|look| look.split_whitespace());
     assert!(classes.into_iter().all(styled), "{looks:?}");
 }
+
+/// The names of the processes are at the left edge; the lab keeps them there.
+#[test]
+fn of_a_short_run_nothing_is_left_of_the_names() {
+    let records = [at(0, P1, Kind::Boot)];
+    let svg = lay_out(&header(), &records, View::default()).to_svg(Direction::Right);
+    let unit = svg.lines().find(|it| it.contains(">time in units")).expect("a name of the axis");
+    assert!(number(unit, "x") >= 80, "its middle, with room for half of it: {unit}");
+    let left = svg.split("viewBox=\"").nth(1).and_then(|it| it.split(' ').next()?.parse().ok());
+    let left: i64 = left.expect("a whole number");
+    assert!(left >= -40, "names, and air: {left}");
+}

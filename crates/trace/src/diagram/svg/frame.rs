@@ -151,7 +151,8 @@ impl Drawing<'_> {
         let center = match self.direction {
             Direction::Right => {
                 let center = self.below(self.end(), beyond + 4 + LINE);
-                Point { x: center.x - width(&unit) / 2, ..center }
+                // Behind the names, however short the axis is.
+                Point { x: (center.x - width(&unit) / 2).max(width(&unit) / 2), ..center }
             }
             Direction::Down => self.below(8, beyond + width(&unit) / 2),
         };
