@@ -1,6 +1,8 @@
 //! The page of a run, in a real browser. Skipped, with a word about it, where none is installed:
 //! `cargo test -p tenure-trace --test browser -- --nocapture`.
 
+mod words;
+
 use std::fs::File;
 use std::io::BufWriter;
 
@@ -314,6 +316,8 @@ fn logs_are_drawn_as_they_are_at_the_selected_event() {
         assert_eq!(tab.value(CUT), json!([]), "at {wide} pixels");
     }
     assert_eq!(tab.value("viewer.trace.cuts.length"), json!(1), "a pause is cut");
+    let phase = tab.text("#process");
+    assert!(phase.contains("leads") && !phase.contains("inside"), "nobody enters a log: {phase}");
     assert_eq!(tab.complaints, [""; 0]);
 }
 

@@ -5,6 +5,9 @@ const PHASES = {
   idle: "neither waits nor is inside", waiting: "waits to enter", inside: "is inside",
   down: "has crashed",
 };
+/** Services of which one process leads, and those in which processes enter. */
+const LED = ["election", "log"];
+const LOCKED = ["mutex", "office"];
 
 /** What a process holds, as a tree of terms: a struct by its name and its fields. */
 function tree(value) {
@@ -240,10 +243,10 @@ class Panels {
   phase({ phase, leads }) {
     const term = leads > 0 ? ` (term ${leads})` : "";
     const leading = leads === null ? "" : `leads${term}`;
-    if (this.trace.header.service !== "election" || phase === "down") {
-      return [PHASES[phase], leading].filter(Boolean).join(", ");
-    }
-    return leading || "does not lead";
+    const { service } = this.trace.header;
+    if (phase === "idle" && LED.includes(service)) return leading || "does not lead";
+    const idle = phase === "idle" && !LOCKED.includes(service);
+    return [idle ? "is up" : PHASES[phase], leading].filter(Boolean).join(", ");
   }
 
   leader({ belief }) {
