@@ -122,12 +122,22 @@ class Marks {
     context.fill();
   }
 
+  /** How wide a text is. */
+  width(says, font = SMALL) {
+    this.context.font = font;
+    return this.context.measureText(says).width;
+  }
+
   /** A text with a rim of the background, centred unless it is told otherwise. */
   text(says, x, y, font = FONT, colour = this.colours.ink, align = "center") {
     const { context } = this;
     context.font = font;
     context.textAlign = align;
     context.textBaseline = "middle";
+    // A rim follows the letters; between two words there is none.
+    const { width } = context.measureText(says);
+    context.fillStyle = this.colours.paper;
+    context.fillRect(align === "left" ? x : x - width / 2, y - 6, width, 12);
     context.lineJoin = "round";
     context.strokeStyle = this.colours.paper;
     context.lineWidth = 4;

@@ -10,6 +10,8 @@ const AFTER = 40;
 /** Up to so many arrows in sight have their kinds beside them. */
 const LABELS = 400;
 const FADED = 0.16;
+/** A step that is so many pixels away from its time is seen to be. */
+const SEEN = 12;
 
 class Picture {
   constructor(canvas, trace, states) {
@@ -212,6 +214,8 @@ class Picture {
     this.from = this.placeAt(this.gutter - 60);
     this.to = this.placeAt(this.wide + 60);
     this.labels = new Room();
+    // What is written when all lines are drawn.
+    this.words = [];
     this.drawRegions();
     this.drawCrimes();
     this.drawGrid();
@@ -220,8 +224,11 @@ class Picture {
     this.findMessages();
     if (this.many) this.drawThreads();
     this.drawSpans();
+    this.keepCrownsClear();
     if (!this.many) this.drawMessages();
     this.drawSteps();
+    context.globalAlpha = 1;
+    for (const write of this.words) write();
     this.drawNow();
     context.globalAlpha = 1;
     this.drawAxis();
@@ -284,26 +291,30 @@ class Picture {
     }
   }
 
-  /** Where the axis is marked where quiet stretches are cut short: at steps, with their times. */
-  foldedTicks() {
+  /** Where the axis is marked where it is not to scale: at steps, with their times. */
+  stepTicks() {
     const { trace } = this;
     const ticks = [];
     let last = -Infinity;
-    for (let place = upTo(trace.inOrder, this.placeAt(this.gutter), (step) => trace.folded[step]);
+    for (let place = upTo(trace.inOrder, this.placeAt(this.gutter), (step) => this.index.place[step]);
       place < trace.size; place++) {
       const step = trace.inOrder[place];
       const x = this.x(step);
       if (x > this.wide) break;
-      if (x < last + (this.narrow ? 60 : 90)) continue;
+      const says = String(Number(trace.time[step].toFixed(2)));
+      if (x < last + (this.narrow ? 60 : 90) || says === ticks.at(-1)?.says) continue;
       last = x;
-      ticks.push({ x, says: String(Number(trace.time[step].toFixed(2))) });
+      ticks.push({ x, says });
     }
     return ticks;
   }
 
   /** Where the axis is marked, in round numbers. */
   ticks() {
-    if (this.scaleName === "folded") return this.foldedTicks();
+    const { scaleName, trace } = this;
+    // Steps at the same time stand apart: so far that it is seen?
+    const apart = scaleName === "time" && trace.spread * this.zoom > SEEN;
+    if (scaleName === "folded" || apart) return this.stepTicks();
     const least = (this.narrow ? 60 : 90) / this.zoom;
     const power = 10 ** Math.floor(Math.log10(least));
     let distance = [1, 2, 5, 10].map((each) => each * power).find((each) => each >= least);
@@ -385,9 +396,16 @@ class Picture {
     else if (hold === HOLD.leading) {
       marks.line(x1, y - 11, x2, y - 11, colours.leads, 2.2);
       const x = Math.max(x1, this.gutter + 12);
-      if (x2 - x1 > 24 && term > 0 && x + 56 < this.wide) {
-        this.labels.take(x + 16, y - 22, 30, 12);
-        marks.text(`term ${term}`, x + 12, y - 21, SMALL, colours.ink, "left");
+      const says = `term ${term}`;
+      const width = marks.width(says);
+      if (x2 - x1 > 24 && term > 0 && x + width + 16 < this.wide
+        && this.labels.take(x + 12 + width / 2, y - 21, width + 4, 13)) {
+        const strength = this.context.globalAlpha;
+        this.words.push(() => {
+          this.context.globalAlpha = strength;
+          marks.text(says, x + 12, y - 21, SMALL, colours.ink, "left");
+          this.context.globalAlpha = 1;
+        });
       }
       if (from < 0 || this.x(from) < this.gutter) {
         marks.shape(CROWN, x, y - 20, colours.crown, colours.leads);
@@ -397,6 +415,15 @@ class Picture {
       marks.bar(x1, x2, y, 6, colours.paper);
       marks.line(x1, y, x2, y, colours.soft, 2, [2, 5]);
     } else marks.bar(x1, x2, y, 10, colours.paper, colours.soft);
+  }
+
+  /** Nothing is written where a crown will be. */
+  keepCrownsClear() {
+    for (const step of this.crowned) {
+      const [x, y] = [this.x(step), this.y(this.trace.at[step])];
+      const seen = x >= this.gutter && x <= this.wide && !Number.isNaN(y);
+      if (seen) this.labels.take(x, y - 20, 18, 14);
+    }
   }
 
   findMessages() {
@@ -479,7 +506,7 @@ class Picture {
     const { trace, marks, colours, context } = this;
     const [x1, y1, x2, y2] = this.ends(message);
     const says = trace.kinds[trace.kind[message]].name;
-    const width = says.length * 6.4 + 4;
+    const width = marks.width(says, FONT) + 4;
     const lost = trace.fate[message] === FATE.lost;
     if (!lost && Math.hypot(x2 - x1, y2 - y1) < width * 0.7) return;
     const [sent, ended] = [trace.sent[message], trace.ended[message]];
@@ -550,13 +577,15 @@ class Picture {
     const says = words[trace.mark[step]] ?? trace.texts[trace.says[step]];
     if (!says) return;
     const short = says.length > 28 ? `${says.slice(0, 27)}…` : says;
-    const width = short.length * 6.1 + 4;
+    const width = marks.width(short) + 4;
     for (const below of [20, -18, 32, -31]) {
-      const middle = Math.max(x, this.gutter + width / 2);
+      // Not on the line of the next process.
+      if (this.row - Math.abs(below) < 11) continue;
+      const middle = Math.max(x, this.gutter + width / 2 + 2);
       if (middle + width / 2 > this.wide || y + below > this.high - 6) continue;
       if (y + below < AXIS + 8) continue;
       if (!this.labels.take(middle, y + below, width, 13)) continue;
-      marks.text(short, middle, y + below, SMALL, colours.soft);
+      this.words.push(() => marks.text(short, middle, y + below, SMALL, colours.soft));
       return;
     }
   }

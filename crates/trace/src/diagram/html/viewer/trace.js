@@ -186,11 +186,13 @@ class Trace {
     pauses.sort((a, b) => a - b);
     const apart = (pauses[pauses.length >> 1] ?? 1) / 6;
     const placed = new Float64Array(this.size);
+    this.spread = 0;
     for (let step = 0; step < this.size; step++) {
       const [before, cause] = [this.previous[step], this.cause(step)];
       placed[step] = this.time[step];
       if (before >= 0) placed[step] = Math.max(placed[step], placed[before] + apart);
       if (cause >= 0) placed[step] = Math.max(placed[step], placed[cause] + apart);
+      this.spread = Math.max(this.spread, placed[step] - this.time[step]);
     }
     return placed;
   }

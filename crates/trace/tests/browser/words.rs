@@ -1,0 +1,105 @@
+//! What is written in the diagram of a page: nothing over it, and true.
+
+use serde_json::json;
+use tenure_core::service::election;
+use tenure_core::{ProcessId, TICKS_PER_UNIT, Term};
+use tenure_trace::diagram::Window;
+use tenure_trace::{Header, Kind, Record, Service, Source};
+
+use crate::{passage, showing};
+
+/// Draws the diagram again, and tells which words lie over each other or over a crown, or are cut.
+const OVER: &str = "(() => {
+    const { picture } = viewer;
+    const { marks, gutter } = picture;
+    const text = marks.text;
+    const words = [];
+    marks.text = function (says, x, y, font, colour, align = 'center') {
+        const width = marks.width(says, font);
+        const left = align === 'left' ? x : x - width / 2;
+        if (left > 20 && y > 34) words.push([says, left, y - 5, left + width, y + 5]);
+        text.call(marks, says, x, y, font, colour, align);
+    };
+    picture.draw(picture);
+    delete marks.text;
+    const cut = words.filter(([, left]) => left < gutter).map(([says]) => `${says} is cut`);
+    for (const step of picture.crowned) {
+        const [x, y] = [picture.x(step), picture.y(picture.trace.at[step]) - 20];
+        words.push(['crown', x - 7, y - 5, x + 7, y + 5]);
+    }
+    const over = words.flatMap(([one, ...a], place) => words.slice(place + 1)
+        .filter(([, ...b]) => a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3])
+        .map(([two]) => `${one} and ${two}`));
+    return [...cut, ...over, ...(words.length > 10 ? [] : ['few words'])];
+})()";
+
+fn at(time: u64, who: u32, kind: Kind) -> Record {
+    Record::new(time * TICKS_PER_UNIT, ProcessId(who), kind)
+}
+
+/// A message goes down a ring of twenty; in the middle of it P7 leads, as soon as it hears of it.
+fn ring() -> (Header, Vec<Record>) {
+    let mut records: Vec<Record> =
+        (0..20).map(|who| at(0, who, Kind::Command(election::Command::Elect.into()))).collect();
+    for who in 0..19 {
+        let time = u64::from(who);
+        records.push(at(time, who, Kind::Send(passage(who + 1, "election", 1))));
+        records.push(at(time + 1, who + 1, Kind::Receive(passage(who, "election", 1))));
+        if who == 5 {
+            let leader = ProcessId(who + 1);
+            let term = Term { number: 1, leader };
+            let elected = election::Event::Elected { leader, term };
+            records.push(at(time + 1, who + 1, Kind::Event(elected.into())));
+        }
+    }
+    (Header::new("ring", Service::Election, 20, Source::Simulator), records)
+}
+
+#[test]
+fn no_word_of_the_diagram_is_cut_or_lies_over_another_or_a_crown() {
+    let (header, records) = ring();
+    let Some((mut tab, _folder)) = showing(&header, &records, Window::default()) else { return };
+    for wide in [1280, 900] {
+        tab.resize(wide, 800, "light");
+        tab.until(&format!("innerWidth === {wide}"));
+        assert_eq!(tab.value(OVER), json!([]), "at {wide} pixels");
+    }
+    assert_eq!(tab.complaints, [""; 0]);
+}
+
+/// Steps at the same time stand beside each other, the last of many far from it.
+#[test]
+fn the_axis_says_when_the_steps_below_it_were_also_where_many_were_at_once() {
+    let mut records: Vec<Record> = Vec::new();
+    for time in 0..4 {
+        records.extend((0..9).map(|_| at(time, 0, Kind::Timer("Again".into()))));
+    }
+    let header = Header::new("busy", Service::Election, 1, Source::Simulator);
+    let Some((mut tab, _folder)) = showing(&header, &records, Window::default()) else { return };
+    let told = "(() => {
+        const { picture, trace } = viewer;
+        const steps = Array.from({ length: trace.size }, (_, step) => step);
+        const near = (x) => steps.filter((step) => Math.abs(picture.x(step) - x) < 12);
+        return picture.ticks().flatMap(({ x, says }) => near(x)
+            .filter((step) => Math.abs(trace.time[step] - says) > 0.5)
+            .map((step) => `${trace.time[step]} at ${says}`));
+    })()";
+    assert_eq!(tab.value(told), json!([]));
+    assert!(tab.value("viewer.picture.ticks().length").as_u64() > Some(1));
+    assert_eq!(tab.complaints, [""; 0]);
+}
+
+#[test]
+fn kinds_of_messages_look_as_different_on_the_page_as_in_a_drawing() {
+    let names = ["open", "alive", "look", "place", "renew", "watch", "deleted", "release"];
+    let records: Vec<Record> = (1..)
+        .zip(names)
+        .map(|(number, name)| at(number, 0, Kind::Send(passage(1, name, number))))
+        .collect();
+    let header = Header::new("leased", Service::Mutex, 2, Source::Simulator);
+    let Some((mut tab, _folder)) = showing(&header, &records, Window::default()) else { return };
+    let looks = "new Set(Array.from(document.querySelectorAll('.swatch'), (each) =>
+        getComputedStyle(each).background)).size";
+    assert_eq!(tab.value(looks), json!(8));
+    assert_eq!(tab.complaints, [""; 0]);
+}
