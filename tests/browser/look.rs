@@ -74,6 +74,29 @@ fn nothing_is_cut_and_nothing_overlaps_at_any_width_where_a_group_is_large() {
     nothing_is_cut_and_nothing_overlaps(&[("lamport -n 30", 40)]);
 }
 
+/// In a narrow window the command above the diagram is wider than a diagram that has just begun.
+#[test]
+fn the_names_in_the_diagram_stand_beside_their_lines_at_the_beginning_at_any_width() {
+    let Some(mut visit) = Visit::to(&["ricart-agrawala", "-n", "3"]) else { return };
+    visit.tab.resize(400, 800, "light");
+    visit.until("innerWidth === 400");
+    visit.tab.value("lab.begin({words: 'ricart-agrawala -n 3 --latency 1..4'}, 'form-error')");
+    visit.answered();
+    let beside = "(() => {
+        const box = document.getElementById('diagram');
+        const all = (which) => Array.from(box.shadowRoot.querySelectorAll(which));
+        const box_left = box.getBoundingClientRect().left;
+        const lines = all('.lane').map((each) => each.getBoundingClientRect().left);
+        const names = all('.name').filter((each) => /^P[0-9]+$/.test(each.textContent));
+        const words = all('text').map((each) => each.getBoundingClientRect());
+        return [names.length, lines.length,
+            names.every((each) => each.getBoundingClientRect().right < Math.min(...lines)),
+            words.every((each) => each.left >= box_left)];
+    })()";
+    assert_eq!(visit.tab.value(beside), json!([3, 3, true, true]));
+    visit.well();
+}
+
 #[test]
 fn light_and_dark_are_not_the_same() {
     let Some(mut visit) = Visit::first() else { return };

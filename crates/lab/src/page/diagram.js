@@ -2,6 +2,9 @@
 
 import { byId } from "./element.js";
 
+/** Behind the end of the lines of the processes words may stand, in pixels. */
+const BEHIND = 60;
+
 export class Diagram {
   constructor() {
     this.box = byId("diagram");
@@ -18,13 +21,21 @@ export class Diagram {
     }
   }
 
+  /** How far to scroll until what happened last is in sight; what is above may be wider. */
+  end() {
+    const edge = this.box.getBoundingClientRect().left - this.box.scrollLeft;
+    const lines = Array.from(this.root.querySelectorAll(".lane, .down"), (line) =>
+      line.getBoundingClientRect().right - edge);
+    return Math.max(0, ...lines) + BEHIND - this.box.clientWidth;
+  }
+
   show({ svg }) {
     if (svg === this.svg) return;
     this.svg = svg;
     this.root.innerHTML = svg ?? "";
     this.names = Array.from(this.root.querySelectorAll(".name"));
     for (const name of this.names) name.classList.add("halo");
-    this.box.scrollLeft = this.box.scrollWidth;
+    this.box.scrollLeft = this.end();
     this.follow();
   }
 }
