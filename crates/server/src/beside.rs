@@ -12,30 +12,31 @@ use crate::refusal::Refusal;
 /// How many keys are looked at at once, in well below a millisecond.
 pub(crate) const FEW: usize = 1_000;
 
-/// How many may look at more at a time: each has a list of all that it looks at.
-const AT_A_TIME: usize = 4;
-
 /// How long one waits for its turn.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Who may look at many keys.
+/// Who may do something that not all may do at a time.
 #[derive(Debug)]
 pub(crate) struct Turns(Semaphore);
 
-impl Default for Turns {
-    fn default() -> Self {
-        Turns(Semaphore::new(AT_A_TIME))
-    }
-}
-
 impl Turns {
-    /// Waits until as many keys may be looked at, for as long as what comes of it is kept.
-    pub(crate) async fn take(&self, keys: usize) -> Result<Option<SemaphorePermit<'_>>, Refusal> {
-        if keys <= FEW {
-            return Ok(None);
-        }
+    /// So many at a time.
+    pub(crate) fn of(many: usize) -> Self {
+        Turns(Semaphore::new(many))
+    }
+
+    /// Waits for one's turn, which lasts as long as this is kept.
+    pub(crate) async fn next(&self) -> Result<SemaphorePermit<'_>, Refusal> {
         let turn = timeout(PATIENCE, self.0.acquire()).await.map_err(|_| Refusal::TOO_MANY)?;
-        turn.map(Some).map_err(|_| Refusal::STOPPED)
+        turn.map_err(|_| Refusal::STOPPED)
+    }
+
+    /// The same for who looks at so many keys; who looks at few need not wait.
+    pub(crate) async fn looking_at(
+        &self,
+        keys: usize,
+    ) -> Result<Option<SemaphorePermit<'_>>, Refusal> {
+        if keys <= FEW { Ok(None) } else { self.next().await.map(Some) }
     }
 }
 

@@ -14,11 +14,11 @@ use hyper::body::{Bytes, Frame};
 use prost::Message;
 use tenure_etcd::frames;
 use tenure_store::{Deleted, Done, Found, KeyValue, Reply, Written};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tonic::Status;
 use tonic::body::Body;
 
-use crate::beside::beside;
+use crate::beside::{Turns, beside};
 use crate::refusal::Refusal;
 
 /// How many bytes of keys and values one answer has at most.
@@ -49,16 +49,16 @@ const STALLED: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub(crate) struct Budget {
     units: Arc<Semaphore>,
-    /// Who makes text of a large answer, one at a time.
-    turns: Semaphore,
+    /// Who makes text of a large answer, which takes as much again: one at a time.
+    pub(crate) texts: Turns,
     /// How many answers were dropped since nobody took them.
     dropped: Arc<AtomicU64>,
 }
 
 impl Default for Budget {
     fn default() -> Self {
-        let (units, turns) = (Arc::new(Semaphore::new(ALL / UNIT)), Semaphore::new(1));
-        Budget { units, turns, dropped: Arc::default() }
+        let (units, texts) = (Arc::new(Semaphore::new(ALL / UNIT)), Turns::of(1));
+        Budget { units, texts, dropped: Arc::default() }
     }
 }
 
@@ -111,12 +111,6 @@ impl Budget {
         let share = Share { _units: Arc::new(units), dropped: self.dropped.clone() };
         response.extensions_mut().insert(share);
         response
-    }
-
-    /// Waits until nobody else makes text of a large answer, which takes as much again.
-    pub(crate) async fn turn(&self) -> Result<SemaphorePermit<'_>, Refusal> {
-        let turn = tokio::time::timeout(PATIENCE, self.turns.acquire()).await;
-        turn.map_err(|_| Refusal::TOO_MANY)?.map_err(|_| Refusal::STOPPED)
     }
 
     /// How many bytes were not taken yet.

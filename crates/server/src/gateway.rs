@@ -144,7 +144,7 @@ async fn written(
 ) -> Result<Response<Body>, Status> {
     let share = response.extensions_mut().remove::<Share>();
     let _turn = match share {
-        Some(_) => Some(member.budget.turn().await?),
+        Some(_) => Some(member.budget.texts.next().await?),
         None => None,
     };
     let collected = response.into_body().collect().await;

@@ -40,6 +40,9 @@ use crate::tokens::Tokens;
 use crate::visits::Visits;
 use tenure_etcd::etcdserverpb::ResponseHeader;
 
+/// How many may look at many keys at a time: each has a list of all that it looks at.
+const LOOKING: usize = 4;
+
 /// How long a request may take, besides an election.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -112,6 +115,7 @@ pub(crate) struct Member {
     pub(crate) refusals: Refusals,
     pub(crate) budget: Budget,
     pub(crate) intake: Intake,
+    /// Who looks at many keys.
     pub(crate) turns: Turns,
     /// Whether it has come back to what it had told anybody in its last life.
     is_back: watch::Sender<bool>,
@@ -169,7 +173,7 @@ impl Member {
             refusals,
             budget,
             intake: Intake::default(),
-            turns: Turns::default(),
+            turns: Turns::of(LOOKING),
             is_back: watch::Sender::new(false),
             hashing: Hashing::default(),
             tokens: Tokens::new(config.auth_token_ttl),

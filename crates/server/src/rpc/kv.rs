@@ -27,7 +27,7 @@ pub(crate) async fn read(
     let range = range(asked);
     let may = |access: &Access, asker: &Asker| access.may_range(asker, &range);
     let keys = member.look(|state| state.store.looks_at(&range, FEW + 1));
-    let _turn = member.turns.take(keys).await?;
+    let _turn = member.turns.looking_at(keys).await?;
     let reading = member.read(may, |store| store.reading(&range))?;
     let (bytes, read) = looking_at(reading.len(), move || weighed(reading.found())).await?;
     let header = member.header(read.revision);
@@ -80,7 +80,7 @@ pub(crate) async fn transact(
     if keys > MOST {
         return Err(Refusal::TOO_MANY_KEYS);
     }
-    let _turn = member.turns.take(keys).await?;
+    let _turn = member.turns.looking_at(keys).await?;
     if txn.is_read_only() {
         let may = |access: &Access, asker: &Asker| access.may_transact(asker, &txn);
         let reading = member.read(may, |store| store.reading_txn(&txn))?;
