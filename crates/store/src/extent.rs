@@ -5,6 +5,20 @@ use crate::range::Range;
 use crate::span::Span;
 use crate::store::Store;
 
+impl Txn {
+    /// Whether it looks at single keys alone, however many those are: then there is no need to ask
+    /// a store how many there are.
+    pub fn is_of_single_keys(&self) -> bool {
+        let is_one = |operation: &Operation| match operation {
+            Operation::Range(range) => range.span.is_one() && range.revision == 0,
+            Operation::Txn(txn) => txn.is_of_single_keys(),
+            Operation::Put(_) | Operation::Delete(_) => true,
+        };
+        self.compare.iter().all(|compare| compare.span.is_one())
+            && self.success.iter().chain(&self.failure).all(is_one)
+    }
+}
+
 impl Store {
     /// How many keys and changes a range looks at, or `most` if it is more.
     pub fn looks_at(&self, range: &Range, most: usize) -> usize {
@@ -36,5 +50,26 @@ impl Store {
 
     fn keys_of(&self, span: &Span, most: usize) -> usize {
         if span.is_one() { most.min(1) } else { Store::span(&self.keys, span).take(most).count() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use super::*;
+
+    #[test]
+    fn a_store_is_asked_only_where_more_than_single_keys_are_looked_at() {
+        let read = |range: Range| Txn { success: vec![Operation::Range(range)], ..Txn::default() };
+        let one = read(Range::of(Span::one("a")));
+        let past = read(Range { revision: 1, ..Range::of(Span::one("a")) });
+        let many = read(Range::of(Span::prefix("a")));
+        let nested =
+            |txn: &Txn| Txn { failure: vec![Operation::Txn(txn.clone())], ..Txn::default() };
+        assert!(one.is_of_single_keys() && nested(&one).is_of_single_keys());
+        for wide in [past, many] {
+            assert!(!wide.is_of_single_keys() && !nested(&wide).is_of_single_keys());
+        }
     }
 }

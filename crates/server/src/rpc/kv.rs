@@ -76,7 +76,11 @@ pub(crate) async fn transact(
     if txn.is_read_only() {
         up_to_date(&member, is_serializable).await?;
     }
-    let keys = member.look(|state| state.store.txn_looks_at(&txn, MOST + 1));
+    // Most transactions need not wait for the store to know.
+    let keys = match txn.is_of_single_keys() {
+        true => 0,
+        false => member.look(|state| state.store.txn_looks_at(&txn, MOST + 1)),
+    };
     if keys > MOST {
         return Err(Refusal::TOO_MANY_KEYS);
     }
