@@ -34,6 +34,7 @@ mod length;
 mod listener;
 mod member;
 mod metrics;
+mod peers;
 mod proposal;
 mod refusal;
 mod relayed;

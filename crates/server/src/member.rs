@@ -12,9 +12,7 @@ use tenure_algorithms::agreement::raft_log::{self, Switch};
 use tenure_core::service::log::{Members, Reason};
 use tenure_core::{Delay, ProcessId, ProcessSet};
 use tenure_runtime::store::{OpenError, Owner, SaveCounts, SaveError, Saves};
-use tenure_runtime::transport::{
-    GroupKeys, Keyring, Keys, Limits, Listen, PrivateKey, Settings, Trust, View,
-};
+use tenure_runtime::transport::{Listen, Settings, View};
 use tenure_runtime::{Failure, Injection, Parts, Recorder, StartError, Store, set_back, start};
 use tenure_store::{Asker, Command, LeaseChange, LeaseId, Note, Outcome};
 use thiserror::Error;
@@ -32,6 +30,7 @@ use crate::errand::{Change, Errand, Renewal, Return, Undone};
 use crate::hashing::Hashing;
 use crate::image;
 use crate::intake::Intake;
+use crate::peers::{limits, trust};
 use crate::proposal::{BACKLOG, Backlog, Unheard};
 use crate::refusal::{Refusal, Refusals};
 use crate::relayed::Relayed;
@@ -47,10 +46,10 @@ const LOOKING: usize = 4;
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How many entries one message of the log has.
-const BATCH: u64 = 32;
+pub(crate) const BATCH: u64 = 32;
 
 /// How many bytes a command has at most: as many as etcd allows by default.
-const LONGEST_COMMAND: usize = (3 << 20) / 2;
+pub(crate) const LONGEST_COMMAND: usize = (3 << 20) / 2;
 
 /// What state the log's directory is of.
 pub(crate) const SCHEMA: &str = "raft-log, entries of tenure-server 5";
@@ -440,31 +439,6 @@ async fn may_try_again(
             Ok(())
         }
     }
-}
-
-/// As much as the entries of one message may have. Nobody waits for a member whose queue is full:
-/// the log sends it again what it lacks.
-fn limits() -> Limits {
-    let longest_body = BATCH as usize * (LONGEST_COMMAND + 1024);
-    let (queue_bytes, patience) = (2 * longest_body, Duration::ZERO);
-    Limits { longest_body, queue_bytes, patience, ..Limits::default() }
-}
-
-/// By what members know each other.
-fn trust(config: &Config, me: ProcessId, size: u32) -> Result<Trust, ConfigError> {
-    let (Some(private), Some(public)) = (&config.peer_private_key, &config.peer_public_keys) else {
-        return Ok(if config.insecure { Trust::Anybody } else { Trust::Machine });
-    };
-    let failed =
-        |path: &PathBuf, says: String| ConfigError::File { path: path.display().to_string(), says };
-    let read =
-        |path: &PathBuf| std::fs::read_to_string(path).map_err(|it| failed(path, it.to_string()));
-    let key = PrivateKey::parse(read(private)?.trim());
-    let key = key.map_err(|why| failed(private, why.to_string()))?;
-    let group = GroupKeys::parse(&read(public)?, size as usize);
-    let group = group.map_err(|why| failed(public, why.to_string()))?;
-    let keys = Keys::new(me, key, group).map_err(|why| failed(public, why.to_string()))?;
-    Ok(Trust::Keys(Keyring::from(keys)))
 }
 
 /// Whose the data are.
