@@ -18,7 +18,8 @@ pub(super) enum Promise {
     FencesGrow,
     /// Entries come in the order of the queue in the log.
     OrderOfTheQueue,
-    /// Nobody is let in whose claim was over before it was first.
+    /// Nobody is let in whose claim was over while one ahead of it was not, in the log or because
+    /// they had said so.
     GrantedAlive,
     /// The resource takes nothing with a lower fence than what it has taken before.
     FencedAccess,
@@ -160,8 +161,21 @@ fn order(claims: &[&Claim], places: &BTreeMap<u64, Place>) -> Option<Fault> {
 fn alive(claims: &[&Claim], places: &BTreeMap<u64, Place>) -> Option<Fault> {
     let never_first =
         |claim: &&&Claim| places.get(&claim.fence).is_some_and(|place| place.first.is_none());
-    let claim = claims.iter().find(never_first)?;
-    let says = format!("fence {} was let in, and in the log it was never first", claim.fence);
+    let (claim, ahead) = claims.iter().filter(never_first).find_map(|claim| {
+        let gone = |place: &Place| place.gone.unwrap_or(u64::MAX);
+        let own = gone(places.get(&claim.fence)?);
+        let ahead = places.range(..claim.fence).filter(|(_, it)| gone(it) >= own);
+        // Whoever had left when it was let in was out of its way, whenever that was written.
+        let had_left = |fence: u64| {
+            claims.iter().any(|other| other.fence == fence && other.until <= claim.granted)
+        };
+        let mut ahead = ahead.map(|(fence, _)| *fence);
+        ahead.find(|fence| !had_left(*fence)).map(|ahead| (claim, ahead))
+    })?;
+    let says = format!(
+        "fence {} was let in, and in the log it was never first, as {ahead} had not left",
+        claim.fence
+    );
     Some(Fault { promise: Promise::GrantedAlive, says })
 }
 
@@ -270,6 +284,11 @@ mod tests {
         // Gone while it waited: its session was over.
         let dead = vec![queued(2), queued(3), left(3, 4), left(2, 5)];
         assert_eq!(found(vec![claim(2, 3, 10, 20)], dead), [Promise::GrantedAlive]);
+        // The same where the one ahead of it was inside still, and where it had left before.
+        let dead = || vec![queued(2), queued(3), left(3, 4), left(2, 5)];
+        let both = vec![claim(1, 2, 10, 20), claim(2, 3, 19, 30)];
+        assert_eq!(found(both, dead()), [Promise::OneHolder, Promise::GrantedAlive]);
+        assert_eq!(found(vec![claim(1, 2, 10, 20), claim(2, 3, 20, 30)], dead()), []);
         let lost = vec![claim(1, 7, 10, 20)];
         assert_eq!(found(lost, changes()), [Promise::NothingAcknowledgedLost]);
         let kept = vec![claim(1, 2, 10, 20)];
