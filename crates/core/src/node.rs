@@ -358,6 +358,11 @@ impl<'a, P: Protocol, E> Step<'a, P, E> {
         &self.node.batch.events
     }
 
+    /// Takes out the messages that need not wait for a save, in order.
+    pub fn hurry(&mut self) -> impl Iterator<Item = (ProcessId, P::Message)> {
+        self.node.batch.messages.extract_if(.., |(_, message)| !P::rests_on_saves(message))
+    }
+
     /// Keeps the effects back, for [`Node::release`] to hand out after a save that covers them.
     pub fn keep_back(self) {
         let node = self.node;

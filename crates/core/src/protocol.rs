@@ -132,6 +132,14 @@ pub trait Protocol: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'static {
         false
     }
 
+    /// Whether a message rests on something that its sender must not forget, or on what it has
+    /// sent before. One that does not (a question; news that stay true whatever is lost) may leave
+    /// at once, ahead of all that waits for the disk.
+    fn rests_on_saves(message: &Self::Message) -> bool {
+        let _ = message;
+        true
+    }
+
     /// A failure detector changes its mind about a peer. It may be wrong.
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         let _ = (peer, verdict, fx);

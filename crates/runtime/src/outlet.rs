@@ -142,6 +142,10 @@ where
             self.timers.keep_back(timer_of(change));
         }
         self.local.foretold(step.events());
+        // Where things are written down, what is sent comes behind what led to it.
+        if !self.diary.is_on() {
+            step.hurry().try_for_each(|(to, message)| self.send(to, message))?;
+        }
         step.keep_back();
         self.accounts.push_back(account);
         Ok(())

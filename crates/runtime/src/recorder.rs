@@ -86,6 +86,11 @@ impl Diary {
         Diary { recorder, me, session, clock }
     }
 
+    /// Whether anything is written down.
+    pub(crate) fn is_on(&self) -> bool {
+        self.recorder.is_on()
+    }
+
     /// How something is told, where it is to be written down: what has many bytes is long in words.
     pub(crate) fn told<T>(&self, tell: impl FnOnce() -> T) -> Option<T> {
         self.recorder.is_on().then(tell)

@@ -101,6 +101,66 @@ fn what_needs_no_save_waits_only_for_those_before_it() {
     assert!(node.step(Input::Command(0)).may_leave());
 }
 
+/// Who must not forget how often it was asked, and tells another; questions rest on nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Teller(u64);
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+enum Said {
+    Promise(u64),
+    Question(u64),
+}
+
+crate::labelled!(Said, Application, Promise => "promise", Question => "question");
+
+impl Protocol for Teller {
+    type Config = ();
+    type Command = Said;
+    type Event = ();
+    type Message = Said;
+    type Timer = ();
+    type Stable = u64;
+
+    fn boot(_: Group, (): &(), stable: Option<u64>, _: &mut impl Effects<Self>) -> Self {
+        Teller(stable.unwrap_or_default())
+    }
+
+    fn stable(&self) -> u64 {
+        self.0
+    }
+
+    fn on_command(&mut self, said: Said, fx: &mut impl Effects<Self>) {
+        self.0 += 1;
+        fx.send(ProcessId(1), said);
+    }
+
+    fn on_message(&mut self, _: ProcessId, _: Said, _: &mut impl Effects<Self>) {}
+
+    fn rests_on_saves(message: &Said) -> bool {
+        matches!(message, Said::Promise(_))
+    }
+}
+
+#[test]
+fn what_rests_on_nothing_that_is_saved_may_leave_ahead_of_what_does() {
+    let mut node: Node<Teller> = Node::boot(Group::new(ProcessId(0), 2), &(), Some(0), Still);
+    for said in [Said::Promise(1), Said::Question(2), Said::Promise(3)] {
+        let is_question = said == Said::Question(2);
+        let mut step = node.step(Input::Command(said));
+        let hurried: Vec<_> = step.hurry().map(|(_, message)| message).collect();
+        assert_eq!(hurried, [Said::Question(2)][usize::from(!is_question)..]);
+        step.keep_back();
+    }
+    let saving = node.save().expect("something to save");
+    node.saved(saving);
+    let mut left = Vec::new();
+    while let Some(released) = node.release() {
+        left.extend(released.messages.map(|(_, message)| message));
+    }
+    assert_eq!(left, [Said::Promise(1), Said::Promise(3)]);
+}
+
 /// A list of which the head may be cut, which nobody has to know.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Short {
