@@ -136,6 +136,7 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
     node::log();
     take_descriptors();
     let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(workers())
         .enable_all()
         .build()
         .map_err(|error| Failure::environment(format!("cannot start: {error}")))?;
@@ -145,6 +146,13 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
         () if error.is_expulsion() => Failure::expelled(error),
         () => Failure::environment(error),
     })
+}
+
+/// How many threads serve: half as many as there are processors. What is asked is handed from one
+/// task to the next, and those that wake each other cost more than they do; the disk, and what is
+/// long, have threads of their own.
+fn workers() -> usize {
+    std::thread::available_parallelism().map_or(1, |processors| processors.get().div_ceil(2))
 }
 
 async fn serve(config: &Config) -> Result<(), ServeError> {
