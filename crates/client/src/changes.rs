@@ -54,6 +54,7 @@ impl Changes {
                 News::Deleted(kv) => {
                     Change::Left { revision: txn::unsigned(kv.mod_revision), key: kv.key }
                 }
+                News::Released => continue,
                 News::Forgotten => Change::Forgotten,
                 News::Refused | News::Broken => {
                     sleep(self.pauses.next()).await;

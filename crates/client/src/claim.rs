@@ -63,7 +63,7 @@ impl Claim {
     }
 
     fn leaving(&self) -> Leaving {
-        Leaving::of(&self.session, self.key.clone(), self.is_doubtful)
+        Leaving::of(&self.session, self.key.clone(), self.fence, self.is_doubtful)
     }
 
     /// Waits until it is over, with its session or by somebody who deletes its key.
@@ -85,7 +85,7 @@ impl Claim {
             loop {
                 match watching.next().await {
                     News::Deleted(gone) if gone.key == self.key => return Lost::Deleted,
-                    News::Deleted(_) | News::Put(_) => {}
+                    News::Deleted(_) | News::Put(_) | News::Released => {}
                     News::Forgotten | News::Refused | News::Broken => break,
                 }
             }
@@ -117,15 +117,25 @@ impl Drop for Claim {
     }
 }
 
+/// What of whoever is ahead is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Until {
+    /// That they have released the lock, or else that their key is deleted.
+    Released,
+    /// That their key is deleted, so that nobody who looks finds somebody else inside.
+    Deleted,
+}
+
 /// Queues, and waits for its turn.
 pub(crate) async fn wait(
     session: &Session,
     name: &str,
     value: Vec<u8>,
+    until: Until,
 ) -> Result<Claim, ClientError> {
     let key = session.new_key(name);
     let asked = txn::enqueue(name, &key, value, session.id());
-    let mut place = Place::ask(session, name, key, asked);
+    let mut place = Place::ask(session, name, key, asked, until);
     let lost = tokio::select! {
         biased;
         lost = session.lost() => lost,
@@ -149,7 +159,7 @@ pub(crate) async fn attempt(
 ) -> Result<Option<Claim>, ClientError> {
     let key = session.new_key(name);
     let asked = txn::enqueue_alone(name, &key, value, session.id());
-    let mut place = Place::ask(session, name, key, asked);
+    let mut place = Place::ask(session, name, key, asked, Until::Deleted);
     let queued = tokio::select! {
         biased;
         lost = session.lost() => return Err(lost.into()),
@@ -186,6 +196,7 @@ struct Place {
     /// It goes on when nobody waits any more, so that it is known what there is to delete.
     queueing: Option<Queueing>,
     waiter: Waiter<Vec<u8>>,
+    until: Until,
     pauses: Pauses,
     /// Whether its key is there, or may be.
     is_there: bool,
@@ -194,7 +205,13 @@ struct Place {
 }
 
 impl Place {
-    fn ask(session: &Session, name: &str, key: Vec<u8>, asked: rpc::TxnRequest) -> Place {
+    fn ask(
+        session: &Session,
+        name: &str,
+        key: Vec<u8>,
+        asked: rpc::TxnRequest,
+        until: Until,
+    ) -> Place {
         let queueing = session.runtime().spawn(queue(session.clone(), key.clone(), asked));
         Place {
             session: session.clone(),
@@ -202,6 +219,7 @@ impl Place {
             key,
             queueing: Some(queueing),
             waiter: Waiter::new(),
+            until,
             pauses: Pauses::default(),
             is_there: true,
             is_doubtful: false,
@@ -234,7 +252,7 @@ impl Place {
                     return Err(self.session.ended().unwrap_or(Lost::Deleted).into());
                 }
                 Some(Wish::Look { since }) => self.look(own, since).await?,
-                Some(Wish::Watch { key, from }) => self.watch(key, from).await,
+                Some(Wish::Watch { key, from }) => self.watch(own, key, from).await,
                 None => self.waiter.again(),
             };
         }
@@ -262,12 +280,20 @@ impl Place {
     }
 
     /// Watches whoever is ahead until they are gone.
-    async fn watch(&mut self, key: Vec<u8>, from: u64) -> Option<Wish<Vec<u8>>> {
+    async fn watch(&mut self, own: u64, key: Vec<u8>, from: u64) -> Option<Wish<Vec<u8>>> {
         let line = self.session.client().line.clone();
         loop {
             let mut watching = Watching::key(line.clone(), &key, from);
+            if self.until == Until::Released {
+                watching = watching.for_who_waits(&self.key, own);
+            }
             loop {
                 match watching.next().await {
+                    News::Released => {
+                        if let Some(wish) = self.waiter.released(&key) {
+                            return Some(wish);
+                        }
+                    }
                     News::Deleted(gone) => {
                         let revision = txn::unsigned(gone.mod_revision);
                         if let Some(wish) = self.waiter.deleted(&gone.key, revision) {
@@ -307,7 +333,7 @@ impl Drop for Place {
             if let Some(queueing) = queueing {
                 is_doubtful = queueing.await.map_or(true, |(_, is_doubtful)| is_doubtful);
             }
-            Leaving::of(&session, key, is_doubtful).go_on(false, session.runtime());
+            Leaving::of(&session, key, 0, is_doubtful).go_on(false, session.runtime());
         });
     }
 }

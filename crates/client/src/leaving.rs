@@ -25,15 +25,17 @@ pub(crate) struct Leaving {
     line: Arc<Line>,
     standing: watch::Receiver<Standing>,
     key: Vec<u8>,
+    /// By which fence a lock was held by it; 0 if none was.
+    fence: u64,
     /// Whether a member may put it once more: who was asked first may have been stopped, and does
     /// what it was asked when it goes on.
     is_doubtful: bool,
 }
 
 impl Leaving {
-    pub(crate) fn of(session: &Session, key: Vec<u8>, is_doubtful: bool) -> Self {
+    pub(crate) fn of(session: &Session, key: Vec<u8>, fence: u64, is_doubtful: bool) -> Self {
         let (line, standing) = (session.client().line.clone(), session.standing());
-        Leaving { line, standing, key, is_doubtful }
+        Leaving { line, standing, key, fence, is_doubtful }
     }
 
     /// Sees to it that it is deleted and stays so, in a task of its own if there is anything left
@@ -72,7 +74,8 @@ impl Leaving {
             return Ok(());
         }
         let deadline = Instant::now() + PATIENCE;
-        let _: rpc::TxnResponse = self.line.ask(TXN, txn::delete(&self.key), deadline).await?;
+        let _: rpc::TxnResponse =
+            self.line.ask(TXN, txn::delete(&self.key, self.fence), deadline).await?;
         Ok(())
     }
 }

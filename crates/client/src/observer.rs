@@ -78,6 +78,7 @@ impl Observer {
                 }
                 // Whoever stands behind the leader changes nothing.
                 News::Put(_) if leader.is_some() => {}
+                News::Released => {}
                 News::Deleted(gone) if Some(&gone.key) != leader => {}
                 News::Put(_) | News::Deleted(_) => self.watching = None,
                 News::Forgotten | News::Refused | News::Broken => {

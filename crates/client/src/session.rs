@@ -10,7 +10,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, timeout};
 
-use crate::claim;
+use crate::claim::{self, Until};
 use crate::client::{Client, PATIENCE};
 use crate::error::{ClientError, Lost};
 use crate::guard::Guard;
@@ -128,15 +128,16 @@ impl Session {
         self.shared.standing.borrow().failure().map_or(Ok(()), Err)
     }
 
-    /// Enters the queue of a lock and waits until it is this session's turn. Whoever stops waiting
-    /// (drops the future) leaves the queue.
+    /// Enters the queue of a lock and waits until it is this session's turn: until everybody
+    /// ahead has left, as they say themselves at `tenure serve`, or as the log does. Whoever stops
+    /// waiting (drops the future) leaves the queue.
     ///
     /// # Errors
     ///
     /// [`ClientError::Lost`] if the session ends meanwhile, [`ClientError::Refused`] if the service
     /// will not have it.
     pub async fn lock(&self, name: &str) -> Result<Guard, ClientError> {
-        claim::wait(self, name, Vec::new()).await.map(Guard::new)
+        claim::wait(self, name, Vec::new(), Until::Released).await.map(Guard::new)
     }
 
     /// The lock, if nobody has it and nobody waits for it.
@@ -172,7 +173,7 @@ impl Session {
         name: &str,
         value: impl Into<Vec<u8>>,
     ) -> Result<Leading, ClientError> {
-        claim::wait(self, name, value.into()).await.map(Leading::new)
+        claim::wait(self, name, value.into(), Until::Deleted).await.map(Leading::new)
     }
 
     pub(crate) fn client(&self) -> &Client {

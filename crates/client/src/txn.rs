@@ -60,9 +60,11 @@ pub(crate) fn put_own(key: &[u8], fence: u64, value: Vec<u8>, lease: i64) -> rpc
     }
 }
 
-/// Deletes a key.
-pub(crate) fn delete(key: &[u8]) -> rpc::TxnRequest {
-    let delete = rpc::DeleteRangeRequest { key: key.to_vec(), ..Default::default() };
+/// Deletes a key. Whoever held a lock by it, by this fence, does so no longer; nobody did, if it
+/// is 0.
+pub(crate) fn delete(key: &[u8], fence: u64) -> rpc::TxnRequest {
+    let (key, released) = (key.to_vec(), signed(fence));
+    let delete = rpc::DeleteRangeRequest { key, released, ..Default::default() };
     rpc::TxnRequest { success: vec![op(Request::RequestDeleteRange(delete))], ..Default::default() }
 }
 

@@ -23,6 +23,8 @@ pub(crate) enum News {
     Put(KeyValue),
     /// This key is not there any more; it has no value, and the revision is that of the deletion.
     Deleted(KeyValue),
+    /// Whoever held a lock by the key that is watched claims it no longer. It is deleted soon.
+    Released,
     /// It is not known any more what happened from where it was watched.
     Forgotten,
     /// The service will not have it watched, now or any longer. Who looks is told why.
@@ -45,6 +47,14 @@ impl Watching {
     /// Of one key, from a revision on.
     pub(crate) fn key(line: Arc<Line>, key: &[u8], from: u64) -> Self {
         Self::span(line, (key.to_vec(), Vec::new()), from)
+    }
+
+    /// For whoever waits behind the key that is watched: they are told when that is released, as
+    /// long as their own key is there. Only `tenure serve` knows of that.
+    pub(crate) fn for_who_waits(mut self, key: &[u8], create_revision: u64) -> Self {
+        let create_revision = i64::try_from(create_revision).unwrap_or(i64::MAX);
+        self.asked.waiting = Some(rpc::Waiting { key: key.to_vec(), create_revision });
+        self
     }
 
     /// Of all keys from one up to another.
@@ -103,6 +113,9 @@ impl Watching {
                 if let Some(News::Put(kv) | News::Deleted(kv)) = self.told.back() {
                     let next = kv.mod_revision.saturating_add(1);
                     self.asked.start_revision = self.asked.start_revision.max(next);
+                }
+                if answer.released > 0 {
+                    self.told.push_back(News::Released);
                 }
                 Ok(())
             }

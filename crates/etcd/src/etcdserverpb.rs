@@ -147,6 +147,8 @@ pub struct DeleteRangeRequest {
     pub range_end: ::prost::alloc::vec::Vec<u8>,
     #[prost(bool, tag = "3")]
     pub prev_kv: bool,
+    #[prost(int64, tag = "1001")]
+    pub released: i64,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct DeleteRangeResponse {
@@ -382,6 +384,8 @@ pub struct WatchCreateRequest {
     pub watch_id: i64,
     #[prost(bool, tag = "8")]
     pub fragment: bool,
+    #[prost(message, optional, tag = "1001")]
+    pub waiting: ::core::option::Option<Waiting>,
 }
 /// Nested message and enum types in `WatchCreateRequest`.
 pub mod watch_create_request {
@@ -412,6 +416,13 @@ pub mod watch_create_request {
         }
     }
 }
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Waiting {
+    #[prost(bytes = "vec", tag = "1")]
+    pub key: ::prost::alloc::vec::Vec<u8>,
+    #[prost(int64, tag = "2")]
+    pub create_revision: i64,
+}
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct WatchCancelRequest {
     #[prost(int64, tag = "1")]
@@ -438,6 +449,8 @@ pub struct WatchResponse {
     pub fragment: bool,
     #[prost(message, repeated, tag = "11")]
     pub events: ::prost::alloc::vec::Vec<super::mvccpb::Event>,
+    #[prost(int64, tag = "1001")]
+    pub released: i64,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct LeaseGrantRequest {

@@ -4,8 +4,9 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Instant;
 
-use tenure_store::{Access, Answer, Asker, Command, Error, Outcome, Store};
+use tenure_store::{Access, Answer, Asker, Command, Error, Outcome, Span, Store};
 
+use crate::errand::Released;
 use crate::member::Member;
 use crate::proposal::Unheard;
 use crate::refusal::Refusal;
@@ -61,6 +62,13 @@ impl Caller {
     ) -> Result<Outcome, Refusal> {
         self.is_named()?;
         self.member.propose_for(&self.asker, command, unheard).await
+    }
+
+    /// Tells whoever waits behind a key that it is claimed no longer, if they may delete it.
+    pub(crate) fn release(&self, released: Released) -> Result<(), Refusal> {
+        self.may(|access, asker| access.may_write(asker, &Span::one(released.key.clone())))?;
+        self.member.release(released);
+        Ok(())
     }
 
     /// The same, of a command that says what is wrong with it.
@@ -162,6 +170,21 @@ pub(crate) mod tests {
         let root = Caller::new(member.clone(), Asker::User(ROOT.into()));
         assert!(root.answer(grant).await.is_ok());
         assert!(applied().index > before.index);
+    }
+
+    #[tokio::test]
+    async fn who_may_not_delete_a_key_does_not_release_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let member = closed(folder.path(), "secret").await;
+        let released = || Released { key: "1".into(), fence: 2 };
+        for (asker, why) in [
+            (Asker::Anybody, Error::UserEmpty),
+            (Asker::User("eve".into()), Error::PermissionDenied),
+        ] {
+            let told = Caller::new(member.clone(), asker).release(released());
+            assert_eq!(told, Err(why.into()));
+        }
+        assert_eq!(Caller::new(member, Asker::User(ROOT.into())).release(released()), Ok(()));
     }
 
     #[tokio::test]

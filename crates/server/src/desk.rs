@@ -8,13 +8,13 @@ use std::time::Instant;
 use tenure_core::service::log::{
     Command as Asked, Content, Entry, Event as Said, Members, Payload, Reason,
 };
-use tenure_core::{ProcessId, Term};
+use tenure_core::{ProcessId, ProcessSet, Term};
 use tenure_runtime::Local;
 use tenure_store::{At, Command as Stored, Outcome};
 use tokio::sync::oneshot;
 use tracing::info;
 
-use crate::errand::{Change, Errand, Return, Undone, What, Written};
+use crate::errand::{Change, Errand, Released, Return, Undone, What, Written};
 use crate::image;
 use crate::length::Length;
 use crate::relayed::{Command, Event, Relayed, Ticket};
@@ -38,6 +38,13 @@ pub(crate) enum Ask {
         errand: Errand,
         /// Where the answer goes.
         reply: oneshot::Sender<Return>,
+    },
+    /// To have other members know that a lock is released.
+    Tell {
+        /// Which of them.
+        whom: ProcessSet,
+        /// Which lock.
+        released: Released,
     },
     /// To have all members know where clients reach this one.
     Introduce {
@@ -301,6 +308,14 @@ impl Desk {
         self.confirm_up_to(index);
     }
 
+    /// Another member has told of a lock that is released. Only a newer build tells what this one
+    /// cannot read.
+    fn hear(&self, what: &Payload) {
+        if let Ok(released) = postcard::from_bytes(what.bytes()) {
+            self.shared.lock().release(&released);
+        }
+    }
+
     fn confirm_up_to(&mut self, index: u64) {
         let later = self.behind.split_off(&(index + 1, 0));
         for ((index, _), reply) in std::mem::replace(&mut self.behind, later) {
@@ -319,6 +334,7 @@ impl Local<Relayed> for Desk {
                 let append = self.append(ticket, What::Command(asker, command));
                 self.send(ticket, append, Asker::Proposer(reply))
             }
+            Ask::Tell { whom, released } => Command::Tell { whom, what: payload(&released) },
             Ask::Introduce { urls, reply } => {
                 let introduction = What::Introduction { process: self.me.0, urls };
                 let append = self.append(ticket, introduction);
@@ -351,6 +367,10 @@ impl Local<Relayed> for Desk {
                 self.waiting.insert(ticket, (errand, Asker::Member(by, theirs)));
                 Some(Command::Log(command))
             }
+            Event::Told { what } => {
+                self.hear(&what);
+                None
+            }
             Event::Answered { ticket, answer } => {
                 let answer = postcard::from_bytes(answer.bytes());
                 self.learn(ticket.number, answer.unwrap_or(Return::Undone(Undone::Unknown)))
@@ -360,6 +380,15 @@ impl Local<Relayed> for Desk {
             }
             Event::Unanswered { ticket, sent: false } => {
                 self.learn(ticket.number, Return::Undone(Undone::Declined(Reason::NotLeading)))
+            }
+        }
+    }
+
+    /// What is released is so whatever this member has yet to save.
+    fn foretold(&mut self, events: &[Event]) {
+        for event in events {
+            if let Event::Told { what } = event {
+                self.hear(what);
             }
         }
     }

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use tenure_core::ProcessId;
 use tenure_core::service::log::{Members, Reason};
-use tenure_store::{Asker, Command, LeaseId};
+use tenure_store::{Asker, Bytes, Command, LeaseId};
 
 /// What a member wants of the leader.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -82,6 +82,16 @@ pub(crate) enum Undone {
     Declined(Reason),
     /// Nobody can say what becomes of it.
     Unknown,
+}
+
+/// A lock that its holder claims no longer. That stays so, whatever becomes of the entry by which
+/// its key is deleted, so it may be told before that is committed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Released {
+    /// The key by which it was held.
+    pub(crate) key: Bytes,
+    /// The revision that made it.
+    pub(crate) fence: u64,
 }
 
 /// What an entry of the log says, and whose it is.

@@ -26,7 +26,7 @@ use crate::budget::Budget;
 use crate::config::{ClusterState, Config, ConfigError, Plan};
 use crate::convert::signed;
 use crate::desk::{Ask, Desk};
-use crate::errand::{Change, Errand, Renewal, Return, Undone};
+use crate::errand::{Change, Errand, Released, Renewal, Return, Undone};
 use crate::hashing::Hashing;
 use crate::image;
 use crate::intake::Intake;
@@ -44,6 +44,9 @@ const LOOKING: usize = 4;
 
 /// How long a request may take, besides an election.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// For how few messages that a member has yet to take it is told what it need not know.
+const FEW_HELD: usize = 1000;
 
 /// How many entries one message of the log has.
 pub(crate) const BATCH: u64 = 32;
@@ -267,6 +270,15 @@ impl Member {
                 Err(undone) => may_try_again(undone, &mut standing, deadline).await?,
             }
         }
+    }
+
+    /// Tells whoever waits behind a key, at whichever member, that it is claimed no longer.
+    pub(crate) fn release(&self, released: Released) {
+        self.look(|state| state.release(&released));
+        // Who hears of it late hears of the deletion as well.
+        let whom = self.peers.near(FEW_HELD);
+        // Where the log has ended nobody is served any more.
+        let _ = self.asks.send(Ask::Tell { whom, released });
     }
 
     /// Waits until this member has taken all that anybody was told of before, and a majority has

@@ -10,7 +10,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use tenure_algorithms::agreement::raft_log::{self, RaftLog, Stable, Timer};
 use tenure_core::service::log::{self, Payload};
-use tenure_core::{Effects, Facts, Group, Label, Labelled, Layer, ProcessId, Protocol, Verdict};
+use tenure_core::{
+    Effects, Facts, Group, Label, Labelled, Layer, ProcessId, ProcessSet, Protocol, Verdict,
+};
 use tenure_trace::{Heard, Spoken};
 
 /// One process.
@@ -41,6 +43,8 @@ pub(crate) enum Command {
     Log(log::Command),
     /// Something of the leader, if that is another.
     Ask { ticket: Ticket, question: Payload },
+    /// To tell these something that needs no answer.
+    Tell { whom: ProcessSet, what: Payload },
     /// To answer a question of another process.
     Answer { to: ProcessId, ticket: Ticket, answer: Payload },
 }
@@ -52,6 +56,8 @@ pub(crate) enum Event {
     Log(log::Event),
     /// Another process asks.
     Asked { by: ProcessId, ticket: Ticket, question: Payload },
+    /// Another process tells something.
+    Told { what: Payload },
     /// The leader has answered.
     Answered { ticket: Ticket, answer: Payload },
     /// Nobody will answer. What was not sent has had no effect.
@@ -67,6 +73,8 @@ pub(crate) enum Message {
     Ask { ticket: Ticket, question: Payload },
     /// "This."
     Answer { ticket: Ticket, answer: Payload },
+    /// "You may want to know this."
+    Tell { what: Payload },
 }
 
 impl Labelled for Message {
@@ -74,6 +82,7 @@ impl Labelled for Message {
         let kind = match self {
             Message::Log(message) => return message.label(),
             Message::Ask { .. } => "ask",
+            Message::Tell { .. } => "tell",
             Message::Answer { .. } => "answer",
         };
         Label { layer: Layer::Application, kind }
@@ -136,6 +145,9 @@ impl Protocol for Relayed {
                     }
                 }
             }
+            Command::Tell { whom, what } => {
+                whom.iter().for_each(|to| fx.send(to, Message::Tell { what: what.clone() }));
+            }
             Command::Answer { to, ticket, answer } => {
                 fx.send(to, Message::Answer { ticket, answer });
             }
@@ -148,6 +160,7 @@ impl Protocol for Relayed {
             Message::Ask { ticket, question } => {
                 fx.emit(Event::Asked { by: from, ticket, question });
             }
+            Message::Tell { what } => fx.emit(Event::Told { what }),
             Message::Answer { ticket, answer } => {
                 if self.asked.get(&ticket) == Some(&from) {
                     self.asked.remove(&ticket);
@@ -159,6 +172,12 @@ impl Protocol for Relayed {
 
     fn on_timer(&mut self, timer: Timer, fx: &mut impl Effects<Self>) {
         self.step(fx, |log, fx| log.on_timer(timer, fx));
+    }
+
+    /// Whoever asks has nothing to remember but that they did, and may crash as well; what others
+    /// are told stays true.
+    fn rests_on_saves(message: &Message) -> bool {
+        !matches!(message, Message::Ask { .. } | Message::Tell { .. })
     }
 
     fn fires_first(timer: &Timer) -> bool {
@@ -245,6 +264,15 @@ mod tests {
         process.on_message(LEADER, answer, &mut batch.effects());
         batch.events.retain(|event| matches!(event, Event::Answered { .. }));
         batch.events
+    }
+
+    #[test]
+    fn what_is_asked_and_told_waits_for_no_disk_and_what_is_answered_does() {
+        let ticket = Ticket { session: 1, number: 1 };
+        let ask = Message::Ask { ticket, question: word("how long?") };
+        let answer = Message::Answer { ticket, answer: word("for ever") };
+        let rests = [ask, Message::Tell { what: word("so long") }, answer];
+        assert_eq!(rests.map(|message| Relayed::rests_on_saves(&message)), [false, false, true]);
     }
 
     #[test]

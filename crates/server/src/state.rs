@@ -8,6 +8,7 @@ use tenure_core::service::log::Members;
 use tenure_store::{Asker, At, Bytes, Claim, Command, Outcome, Store, Watchers};
 use tokio::sync::{Notify, oneshot, watch};
 
+use crate::errand::Released;
 use crate::leases::Leases;
 
 /// Who leads, as this member was told last.
@@ -34,27 +35,40 @@ pub(crate) enum Verdict {
 /// The number of somebody who watches.
 pub(crate) type WatcherId = u64;
 
+/// What has happened to a watcher.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct News {
+    /// The first revision that it has not seen, if there is one.
+    pub(crate) since: Option<u64>,
+    /// The revision that made the key it watches, if that is released.
+    pub(crate) released: Option<u64>,
+}
+
 /// Who is to look what happened, and to which of their watchers.
 #[derive(Debug, Default)]
 pub(crate) struct Signal {
     notify: Notify,
-    /// Each with the first revision that it has not seen.
-    dirty: Mutex<HashMap<WatcherId, u64>>,
+    dirty: Mutex<HashMap<WatcherId, News>>,
 }
 
 impl Signal {
     fn set(&self, watcher: WatcherId, revision: u64) {
-        locked(&self.dirty).entry(watcher).or_insert(revision);
+        locked(&self.dirty).entry(watcher).or_default().since.get_or_insert(revision);
         self.notify.notify_one();
     }
 
-    /// To whom something has happened: each with the first revision to look at.
-    pub(crate) fn take(&self) -> HashMap<WatcherId, u64> {
+    fn release(&self, watcher: WatcherId, fence: u64) {
+        locked(&self.dirty).entry(watcher).or_default().released = Some(fence);
+        self.notify.notify_one();
+    }
+
+    /// To whom something has happened, and what.
+    pub(crate) fn take(&self) -> HashMap<WatcherId, News> {
         std::mem::take(&mut *locked(&self.dirty))
     }
 
     /// The same, when something has. Dropping the future loses nothing.
-    pub(crate) async fn wait(&self) -> HashMap<WatcherId, u64> {
+    pub(crate) async fn wait(&self) -> HashMap<WatcherId, News> {
         loop {
             let dirty = self.take();
             if !dirty.is_empty() {
@@ -137,6 +151,15 @@ impl State {
         self.tell(&outcome.admitted, Verdict::Inside { revision });
         self.leases.take(&outcome.leases, &self.store, Instant::now());
         outcome
+    }
+
+    /// A lock is claimed no longer: whoever watches its key is told, if they wait behind it.
+    pub(crate) fn release(&mut self, Released { key, fence }: &Released) {
+        for watcher in self.watchers.of(key) {
+            if let Some(signal) = self.signals.get(watcher) {
+                signal.release(*watcher, *fence);
+            }
+        }
     }
 
     /// The store is another one, that stands for all entries up to an index.

@@ -36,6 +36,8 @@ pub enum Place<K> {
         key: K,
         /// From which revision on.
         from: u64,
+        /// The creation of one's own key.
+        own: u64,
     },
     /// Inside, by this fence.
     Inside {
@@ -112,7 +114,7 @@ impl<K: Clone + PartialEq> Waiter<K> {
             (Some(ahead), Place::Behind { key, .. }) if *key == ahead => None,
             (Some(key), _) => {
                 let from = seen.revision.saturating_add(1);
-                self.place = Place::Behind { key: key.clone(), from };
+                self.place = Place::Behind { key: key.clone(), from, own: fence };
                 Some(Wish::Watch { key, from })
             }
         }
@@ -126,12 +128,24 @@ impl<K: Clone + PartialEq> Waiter<K> {
         }
     }
 
+    /// Whoever held the lock by this key has said that they claim it no longer, while one's own
+    /// key was there.
+    pub fn released(&mut self, key: &K) -> Option<Wish<K>> {
+        match self.place {
+            Place::Behind { key: ref watched, own: fence, .. } if watched == key => {
+                self.place = Place::Inside { fence };
+                Some(Wish::Enter { fence })
+            }
+            _ => None,
+        }
+    }
+
     /// There is a connection again, to whichever server: what was asked of the last one is asked
     /// anew. The history may have been forgotten, and then one looks.
     pub fn again(&self) -> Option<Wish<K>> {
         match &self.place {
             Place::Unknown { .. } => Some(Wish::Look { since: 0 }),
-            Place::Behind { key, from } => Some(Wish::Watch { key: key.clone(), from: *from }),
+            Place::Behind { key, from, .. } => Some(Wish::Watch { key: key.clone(), from: *from }),
             Place::Inside { .. } => None,
         }
     }
@@ -174,6 +188,17 @@ mod tests {
         assert_eq!(waiter.forgotten(), Some(Wish::Look { since: 0 }));
         assert_eq!(waiter.seen(seen(9, None)), Some(Wish::Enter { fence: 5 }));
         assert_eq!((waiter.seen(seen(9, None)), waiter.fence()), (None, Some(5)));
+    }
+
+    #[test]
+    fn who_is_next_enters_when_the_one_ahead_has_released_the_lock() {
+        let mut waiter = Waiter::new();
+        assert_eq!(waiter.released(&"a/2"), None, "nothing was seen yet");
+        waiter.seen(Seen { revision: 5, own: Some(5), ahead: Some("a/2") });
+        assert_eq!(waiter.released(&"a/1"), None, "who was ahead of that one");
+        assert_eq!(waiter.released(&"a/2"), Some(Wish::Enter { fence: 5 }));
+        assert_eq!((waiter.released(&"a/2"), waiter.fence()), (None, Some(5)));
+        assert_eq!(waiter.deleted(&"a/2", 9), None);
     }
 
     /// Of whoever is behind, the own key may be missing too.

@@ -39,6 +39,11 @@
 //! - `mutual-exclusion`: nobody is let in whose session is over (who is next may be let in too)
 //! - `progress`: whoever waits and lives is served, if all who are inside leave or end
 //!
+//! **Who is let in before that is written** (variant `early-release`). That whoever was inside has
+//! left stays true, whatever becomes of the entry that says so. So the one behind them is let in
+//! as soon as the service hears of it, if their own key is there, and a delay sooner: early lock
+//! release, as databases have it, from the log to the next transaction.
+//!
 //! The service is one process here, with one log; `raft-log` is what makes it one where it is
 //! several. Another of it leads when a timer says so, and when the process comes back from a crash.
 
@@ -165,7 +170,15 @@ impl Protocol for Leased {
             Message::Watch { ticket, key, from: revision } => {
                 self.on_watch(from, ticket, key, revision, fx);
             }
-            Message::Release { ticket } => self.on_release(from, ticket, fx),
+            Message::Release { ticket, was_inside } => {
+                self.on_release(from, ticket, was_inside, fx);
+            }
+            Message::Released { ticket, key } => {
+                if let Some(claim) = self.claim_of(ticket) {
+                    let wish = claim.waiter.released(&key);
+                    self.grant(wish, fx);
+                }
+            }
             Message::Alive { ticket, round } => {
                 if let Some(claim) = self.claim_of(ticket) {
                     let acts = claim.session.answered(round);
@@ -282,7 +295,8 @@ impl Leased {
         if inside || why == Lost::Closed {
             fx.emit(Event::Exited);
         }
-        self.tell(self.config.service, Message::Release { ticket }, fx);
+        let release = Message::Release { ticket, was_inside: inside };
+        self.tell(self.config.service, release, fx);
         if !inside && why != Lost::Closed {
             self.begin(fx);
         }

@@ -95,6 +95,23 @@ fn from_exit_to_the_next_entry_it_takes_four_messages() {
     assert_eq!(entered(&mut stage), [3]);
 }
 
+/// Early lock release: the entry that ends the lease is written behind that.
+#[test]
+fn from_exit_to_an_early_entry_it_takes_two() {
+    let mut stage = with(3, Switch::EarlyRelease);
+    asks(&mut stage, 2);
+    asks(&mut stage, 3);
+    assert_eq!(entered(&mut stage), [2]);
+    stage.command(p(2), Command::Exit);
+    stage.pass((p(2), p(1)), 0);
+    assert_eq!(entered(&mut stage), NOBODY);
+    stage.pass((p(1), p(3)), 0);
+    assert_eq!(entered(&mut stage), [3]);
+    stage.fire(p(1), Timer::Commit(LEASE));
+    stage.drain(&mut Dice(0));
+    assert_eq!(entered(&mut stage), NOBODY, "nobody twice");
+}
+
 #[test]
 fn a_crash_inside_ends_with_the_lease_which_ends_part_by_part() {
     let mut stage = stage(3);

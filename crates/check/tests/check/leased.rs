@@ -54,6 +54,17 @@ fn what_is_said_to_happen_before_happens_before_time_passes() {
     assert_eq!(full.of("progress"), Judgement::Violated, "{full}");
 }
 
+/// What is written later may be forgotten by who leads next, and ends with the lease then.
+#[test]
+fn who_is_let_in_before_the_end_of_a_lease_is_written_is_alone() {
+    let early = || two(&[Switch::EarlyRelease]);
+    early().progress().run().assert_holds();
+    early().partitioning(P2).run().assert_holds();
+    let report = early().duplicating(1).in_flight(2).run();
+    report.assert_holds();
+    assert_eq!(report.states, 776_843, "{report}");
+}
+
 /// The negative controls: each rule is needed.
 #[test]
 fn without_one_of_its_rules_two_are_inside_or_somebody_is_never_served() {

@@ -56,6 +56,40 @@ async fn who_has_waited_is_told_no_more() {
     timeout(SOON, nobody).await.expect("nobody watches whom nobody is ahead of");
 }
 
+/// A key that was put by hand stands ahead. It is said to be released by what does not delete it.
+#[tokio::test]
+async fn a_lock_is_had_as_soon_as_it_is_released_and_an_office_when_everybody_sees_it() {
+    let service = Service::start().await;
+    service.post("/v3/kv/put", r#"{"key":"YS8x"}"#).await;
+    let made = service.revision().await;
+    let (one, other) = (service.session().await, service.session().await);
+    let locks = tokio::spawn({
+        let one = one.clone();
+        async move { one.lock("a").await }
+    });
+    timeout(SOON, async { while service.watchers().await == 0 {} }).await.expect("it watches");
+    let campaigns = tokio::spawn({
+        let other = other.clone();
+        async move { other.campaign("a", "me").await }
+    });
+    timeout(SOON, async { while service.watchers().await < 2 {} }).await.expect("it watches");
+    let never = r#"{"key":"YS8x","target":"VERSION","version":"9"}"#;
+    let released = |key: &str, revision: u64| {
+        let delete = format!(r#"{{"key":"{key}","released":"{revision}"}}"#);
+        format!(r#"{{"compare":[{never}],"success":[{{"request_delete_range":{delete}}}]}}"#)
+    };
+    service.post("/v3/kv/txn", &released("YS8x", made)).await;
+    let lock = timeout(SOON, locks).await.expect("in time").expect("no panic").expect("the lock");
+    assert!(!campaigns.is_finished() && service.keys().await == 3, "no key is deleted");
+    let key = String::from_utf8(lock.key().to_vec()).expect("a name");
+    assert!(key.starts_with("a/"), "{key}");
+    lock.release().await.expect("released");
+    assert!(!campaigns.is_finished(), "the one ahead of the lock is there still");
+    service.post("/v3/kv/deleterange", r#"{"key":"YS8x"}"#).await;
+    let leads = timeout(SOON, campaigns).await.expect("in time").expect("no panic");
+    leads.expect("the office").resign().await.expect("it resigns");
+}
+
 #[tokio::test]
 async fn who_stops_waiting_leaves_the_queue() {
     let service = Service::start().await;

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tenure_core::{Layer, ProcessId};
+use tenure_core::{Layer, ProcessId, ProcessSet};
 use thiserror::Error;
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
@@ -250,6 +250,14 @@ impl View {
     /// How things stand with every peer, in order of their ids.
     pub fn peers(&self) -> Vec<PeerStatus> {
         self.0.peers.iter().flatten().map(|peer| peer.status()).collect()
+    }
+
+    /// The peers that are connected and for whom no more than so many messages are held: whom
+    /// something new reaches soon.
+    pub fn near(&self, frames: usize) -> ProcessSet {
+        let peers = self.0.peers.iter().flatten();
+        let near = peers.filter(|it| it.is_connected() && it.outbox.held().frames <= frames);
+        near.map(|peer| peer.process).collect()
     }
 }
 

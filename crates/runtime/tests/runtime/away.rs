@@ -63,12 +63,14 @@ async fn heartbeats_do_not_queue_for_a_peer_that_is_away() {
         .enumerate()
         .map(|(me, listener)| boot(directory.path(), me, listener, &addresses))
         .collect();
-    for node in &nodes {
+    for (me, node) in nodes.iter().enumerate() {
         while node.view.counts().messages_sent < 500 {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
         let away = node.view.peers().into_iter().find(|it| it.peer == ProcessId(2)).unwrap();
         assert_eq!(away.held_frames, 1, "one heartbeat waits: {away:?}");
         assert_eq!(node.view.counts().overflowed, 0);
+        let near: Vec<ProcessId> = node.view.near(64).iter().collect();
+        assert_eq!(near, [ProcessId::at(1 - me)], "whoever is there");
     }
 }

@@ -8,6 +8,7 @@ use crate::beside::{FEW, looking_at};
 use crate::budget::Weighed;
 use crate::caller::Caller;
 use crate::convert::{delete, deleted, done, found, put, range, txn, unsigned, written};
+use crate::errand::Released;
 use crate::refusal::Refusal;
 use tenure_etcd::etcdserverpb as rpc;
 use tenure_etcd::etcdserverpb::request_op::Request;
@@ -56,6 +57,7 @@ pub(crate) async fn remove(
     member: Caller,
     asked: rpc::DeleteRangeRequest,
 ) -> Result<Response<Bytes>, Refusal> {
+    released(&asked).map_or(Ok(()), |released| member.release(released))?;
     match member.answer(Command::Delete(delete(asked))).await? {
         (_, Answer::Delete(it)) => {
             let header = member.header(it.revision);
@@ -72,6 +74,7 @@ pub(crate) async fn transact(
     asked: rpc::TxnRequest,
 ) -> Result<Response<Bytes>, Refusal> {
     let is_serializable = is_serializable(&asked);
+    let released: Vec<Released> = asked.success.iter().filter_map(released_by).collect();
     let txn = txn(asked)?;
     if txn.is_read_only() {
         up_to_date(&member, is_serializable).await?;
@@ -90,6 +93,7 @@ pub(crate) async fn transact(
         let reading = member.read(may, |store| store.reading_txn(&txn))?;
         return transacted(&member, reading).await;
     }
+    released.into_iter().try_for_each(|released| member.release(released))?;
     match member.answer(Command::Txn(txn)).await? {
         (_, Answer::Txn(it)) => transacted(&member, it).await,
         other => unreachable!("a transaction is answered as one, not by {other:?}"),
@@ -101,6 +105,21 @@ pub(crate) async fn transact(
 fn is_serializable(asked: &rpc::TxnRequest) -> bool {
     let mut all = asked.success.iter().chain(&asked.failure);
     all.all(|op| matches!(&op.request, Some(Request::RequestRange(range)) if range.serializable))
+}
+
+/// Whether an operation says that a lock is released.
+fn released_by(op: &rpc::RequestOp) -> Option<Released> {
+    match &op.request {
+        Some(Request::RequestDeleteRange(asked)) => released(asked),
+        _ => None,
+    }
+}
+
+/// The same of a deletion.
+fn released(asked: &rpc::DeleteRangeRequest) -> Option<Released> {
+    let is_one = asked.released > 0 && asked.range_end.is_empty();
+    let key = || tenure_store::Bytes::from(asked.key.as_slice());
+    is_one.then(|| Released { key: key(), fence: unsigned(asked.released) })
 }
 
 /// With how many bytes it has, which takes as long as to look at all of it.

@@ -18,7 +18,7 @@ use crate::caller::Caller;
 use crate::convert::{self, signed, unsigned};
 use crate::refusal::Refusal;
 use crate::router::as_etcd_says;
-use crate::state::{Signal, State, WatcherId};
+use crate::state::{News, Signal, State, WatcherId};
 use tenure_etcd::etcdserverpb as rpc;
 use tenure_etcd::etcdserverpb::watch_create_request::FilterType;
 use tenure_etcd::etcdserverpb::watch_request::RequestUnion;
@@ -90,6 +90,8 @@ struct Watcher {
     /// The first revision that was not told.
     next: u64,
     wants_progress: bool,
+    /// Who waits behind the key, if somebody does.
+    waiting: Option<rpc::Waiting>,
 }
 
 impl Session {
@@ -173,8 +175,8 @@ impl Session {
             .look(|state| (state.subscribe(&watch.span, &self.signal), state.store.revision()));
         let next = if watch.start_revision == 0 { revision + 1 } else { watch.start_revision };
         self.numbers.insert(at, id);
-        let wants_progress = asked.progress_notify;
-        self.watchers.insert(id, Watcher { watch, at, next, wants_progress });
+        let (wants_progress, waiting) = (asked.progress_notify, asked.waiting);
+        self.watchers.insert(id, Watcher { watch, at, next, wants_progress, waiting });
         let header = self.member.header(revision);
         let created = rpc::WatchResponse {
             header,
@@ -211,14 +213,16 @@ impl Session {
         self.next_id - 1
     }
 
-    /// Something has happened to these, first in these revisions: they are told of it, up to a
-    /// revision.
-    async fn catch_up(&mut self, dirty: HashMap<WatcherId, u64>, last: u64) -> Result<(), Gone> {
-        let known = dirty
-            .into_iter()
-            .filter_map(|(at, revision)| Some((*self.numbers.get(&at)?, revision)));
-        let mut known: VecDeque<(i64, u64)> = known.collect();
-        while let Some((id, revision)) = known.pop_front() {
+    /// Something has happened to these: they are told of it, up to a revision.
+    async fn catch_up(&mut self, dirty: HashMap<WatcherId, News>, last: u64) -> Result<(), Gone> {
+        let known =
+            dirty.into_iter().filter_map(|(at, news)| Some((*self.numbers.get(&at)?, news)));
+        let mut known: VecDeque<(i64, News)> = known.collect();
+        while let Some((id, News { since, released })) = known.pop_front() {
+            if let Some(fence) = released {
+                self.tell_released(id, fence).await?;
+            }
+            let Some(revision) = since else { continue };
             if let Some(watcher) = self.watchers.get_mut(&id) {
                 // Nothing of it has happened between.
                 watcher.next = watcher.next.max(revision);
@@ -226,6 +230,27 @@ impl Session {
             }
         }
         Ok(())
+    }
+
+    /// Tells who waits that the one ahead of them claims nothing any more, if their own key is
+    /// still there, and they may see both: else they wait for nothing, and will see that
+    /// themselves.
+    async fn tell_released(&mut self, watch_id: i64, fence: u64) -> Result<(), Gone> {
+        let Some(watcher) = self.watchers.get(&watch_id) else { return Ok(()) };
+        let Some(waiting) = &watcher.waiting else { return Ok(()) };
+        let own = Span::one(waiting.key.as_slice());
+        let is_next = self.member.read(
+            |access, asker| {
+                access.may_read(asker, &watcher.watch.span)?;
+                access.may_read(asker, &own)
+            },
+            |store| Ok(is_next(store, &watcher.watch.span, waiting, fence)),
+        );
+        if is_next != Ok(true) {
+            return Ok(());
+        }
+        let released = signed(fence);
+        self.send(rpc::WatchResponse { watch_id, released, ..self.blank() }).await
     }
 
     /// Tells all watchers what they were not told. Says of what: who begins to watch behind that
@@ -349,6 +374,14 @@ fn missed(
     Ok((revision, events))
 }
 
+/// Whether somebody waits behind the key that was made in this revision, and both are there.
+fn is_next(store: &Store, ahead: &Span, waiting: &rpc::Waiting, fence: u64) -> bool {
+    let made = |key: &[u8]| store.get(key).map(|kv| kv.create_revision);
+    let own = unsigned(waiting.create_revision);
+    let is_behind = ahead.end.is_empty() && fence < own;
+    is_behind && made(&ahead.key) == Some(fence) && made(&waiting.key) == Some(own)
+}
+
 /// Whether no key can be one of these.
 fn is_empty(Span { key, end }: &Span) -> bool {
     !end.is_empty() && end[..] != *b"\0" && key >= end
@@ -414,6 +447,65 @@ mod tests {
             told.sort_by_key(|kv| kv.mod_revision);
             let told: Vec<i64> = told.into_iter().map(|kv| kv.mod_revision).collect();
             assert_eq!(told, [revision - 1, revision]);
+        }
+    }
+
+    /// Who watches the key `1`: behind which of the keys it waits, with a creation, if it does.
+    async fn watching(alone: &Alone, waiting: Option<(&str, i64)>) -> Call<rpc::WatchResponse> {
+        let waiting =
+            waiting.map(|(key, create_revision)| rpc::Waiting { key: key.into(), create_revision });
+        let mut call = alone.call(WATCH).await;
+        let asked = rpc::WatchCreateRequest { waiting, ..create("1", "") };
+        ask(&call, RequestUnion::CreateRequest(asked)).await;
+        assert!(next(&mut call).await.created);
+        call
+    }
+
+    /// A transaction that would delete the key `1` if that were there in a revision in which it
+    /// was not, and says that a lock was held by it.
+    async fn release(alone: &Alone, released: i64) {
+        let compare = rpc::Compare {
+            key: "1".into(),
+            target: rpc::compare::CompareTarget::Create.into(),
+            target_union: Some(rpc::compare::TargetUnion::CreateRevision(99)),
+            ..Default::default()
+        };
+        let delete = rpc::DeleteRangeRequest { key: "1".into(), released, ..Default::default() };
+        let delete = rpc::request_op::Request::RequestDeleteRange(delete);
+        let success = vec![rpc::RequestOp { request: Some(delete) }];
+        let txn = rpc::TxnRequest { compare: vec![compare], success, ..Default::default() };
+        let mut call: Call<rpc::TxnResponse> = alone.call("/etcdserverpb.KV/Txn").await;
+        call.ask(&txn).await;
+        call.end();
+        assert!(!call.next().await.expect("an answer").expect("one").succeeded);
+    }
+
+    #[tokio::test]
+    async fn who_waits_is_told_of_a_release_whatever_becomes_of_the_entry() {
+        let alone = Alone::start();
+        let put = |key: &str| Command::Put(Put { key: key.into(), ..Put::default() });
+        let made = signed(alone.does(put("1")).await.revision);
+        let own = signed(alone.does(put("2")).await.revision);
+        let mut waits = watching(&alone, Some(("2", own))).await;
+        let others = [
+            // It does not wait, its key is another by now, it is not there, it is not behind.
+            watching(&alone, None).await,
+            watching(&alone, Some(("2", own - 1))).await,
+            watching(&alone, Some(("3", own))).await,
+            watching(&alone, Some(("1", made))).await,
+        ];
+        // Of a key that was there before, and of whoever held nothing.
+        release(&alone, made - 1).await;
+        release(&alone, 0).await;
+        release(&alone, made).await;
+        let told = next(&mut waits).await;
+        assert_eq!((told.released, told.events.len()), (made, 0));
+        let deleted = signed(alone.does(put("1")).await.revision);
+        for mut call in others.into_iter().chain([waits]) {
+            let told = next(&mut call).await;
+            let revisions = told.events.iter().filter_map(|event| event.kv.as_ref());
+            let revisions: Vec<i64> = revisions.map(|kv| kv.mod_revision).collect();
+            assert_eq!((told.released, revisions), (0, vec![deleted]));
         }
     }
 

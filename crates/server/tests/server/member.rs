@@ -209,6 +209,22 @@ pub(crate) fn post_as(
     Some((status, serde_json::from_str(body).unwrap_or(Value::String(body.to_owned()))))
 }
 
+/// Posts something that is answered bit by bit, each in a line.
+pub(crate) fn follow(
+    address: SocketAddr,
+    path: &str,
+    asked: &Value,
+) -> impl Iterator<Item = Value> + use<> {
+    let mut stream = TcpStream::connect(address).expect("it listens");
+    stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a time");
+    let (body, length) = (asked.to_string(), asked.to_string().len());
+    write!(stream, "POST {path} HTTP/1.0\r\ncontent-length: {length}\r\n\r\n{body}")
+        .expect("it reads");
+    let lines = BufReader::new(stream).lines().map(|line| line.expect("an answer"));
+    let body = lines.skip_while(|line| !line.is_empty()).skip(1);
+    body.map(|line| serde_json::from_str(&line).expect("JSON"))
+}
+
 /// Waits until something is so, for 20 s at most. A connection ends before it is counted, say.
 #[track_caller]
 pub(crate) fn eventually(what: &str, is_so: impl Fn() -> bool) {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::member::{Files, Member, base64, eventually, post};
+use crate::member::{Files, Member, base64, eventually, follow, post};
 
 /// Which of some members leads.
 fn leader(members: &[Member]) -> usize {
@@ -106,6 +106,34 @@ fn what_a_member_knows_it_says_without_the_others_if_that_is_asked() {
     [&first, &third].iter().for_each(|it| it.signal("CONT"));
     let told = waiter.join().expect("a waiter").expect("an answer");
     assert_eq!(told.0, 200, "{told:?}");
+}
+
+/// The leader is stopped, so that nothing is committed, and nobody misses it within an hour.
+#[test]
+fn who_waits_at_another_member_is_told_of_a_release_before_that_is_committed() {
+    let (_files, [first, second, third]) = led_by_the_first();
+    let [made, own] = ["1", "2"].map(|key| first.put(key, "")["header"]["revision"].clone());
+    second.get("2");
+    first.signal("STOP");
+    let waiting = json!({ "key": base64("2"), "create_revision": own });
+    let create = json!({ "key": base64("1"), "waiting": waiting });
+    let (address, watch) = (second.address, json!({ "create_request": create }));
+    let mut watching = follow(second.address, "/v3/watch", &watch);
+    assert_eq!(watching.next().expect("an answer")["result"]["created"], true);
+    let delete = json!({ "requestDeleteRange": { "key": base64("1"), "released": made } });
+    let (asked, third) = (json!({ "success": [delete] }), third.address);
+    let leaver = std::thread::spawn(move || post(third, "/v3/kv/txn", &asked));
+    let told = watching.next().expect("an answer");
+    assert_eq!(told["result"]["released"], made, "{told}");
+    let known = json!({ "key": base64("1"), "serializable": true });
+    let (_, there) = post(address, "/v3/kv/range", &known).expect("an answer");
+    assert_eq!(there["count"], "1", "{there}");
+    assert!(!leaver.is_finished());
+    first.signal("CONT");
+    let told = watching.next().expect("an answer");
+    assert_eq!(told["result"]["events"][0]["type"], "DELETE", "{told}");
+    let (status, _) = leaver.join().expect("who leaves").expect("an answer");
+    assert_eq!(status, 200);
 }
 
 #[test]

@@ -58,9 +58,18 @@ impl Configured for Config {
 }
 
 switches! {
+    EarlyRelease = "early-release", sound,
+        "the end of a lease is written after a while, and who is next is let in before, as soon as \
+         whoever was inside has left";
     GrantToDeadSession = "grant-to-dead-session", unsound,
         "who waits does not notice that its session is over, and is let in when it would be next"
         => "", "-n 2 --entries 2,1 --lose 3 --in-flight 2 --property mutual-exclusion";
+    AnyRelease = "any-release", unsound,
+        "who is next is let in early also when the one ahead had only waited"
+        => "", "-n 3 --variant any-release,early-release --lose 1 --in-flight 2 \
+                --property mutual-exclusion --after enter:p1,enter:p2,deliver:p2→p1,deliver:p1→p2,\
+                deliver:p2→p1,deliver:p1→p2,deliver:p2→p1,enter:p3,deliver:p3→p1,deliver:p1→p3,\
+                deliver:p3→p1,deliver:p1→p3,deliver:p3→p1";
     DeposedRenews = "deposed-renews", unsound,
         "a leader that was deposed answers renewals, of which the one that leads knows nothing"
         => "", "-n 2 --property mutual-exclusion";

@@ -78,6 +78,16 @@ pub enum Message {
     Release {
         /// Of which session.
         ticket: Ticket,
+        /// Whether the sender was inside.
+        was_inside: bool,
+    },
+    /// "Whoever had this key has left, and you wait behind it."
+    Released {
+        /// Of which session.
+        ticket: Ticket,
+        /// The lease of the key.
+        #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
+        key: u64,
     },
 }
 
@@ -85,4 +95,5 @@ labelled!(
     Message, Mutex,
     Open => "open", Renew => "renew", Alive => "alive", Gone => "gone", Look => "look",
     Place => "place", Watch => "watch", Deleted => "deleted", Release => "release",
+    Released => "released",
 );

@@ -9,6 +9,16 @@ impl Leased {
         !self.has(Switch::GrantToDeadSession)
     }
 
+    /// Whether the end of a lease is written after who is next was let in.
+    pub(super) fn lets_in_early(&self) -> bool {
+        self.has(Switch::EarlyRelease)
+    }
+
+    /// Whether nobody else is inside when one who was inside, or was not, has left.
+    pub(super) fn leaves_nobody(&self, was_inside: bool) -> bool {
+        was_inside || self.has(Switch::AnyRelease)
+    }
+
     /// Whether a leader that was deposed finds that out before it answers a renewal.
     pub(super) fn asks_a_majority(&self) -> bool {
         !self.has(Switch::DeposedRenews)

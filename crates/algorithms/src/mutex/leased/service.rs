@@ -28,8 +28,9 @@ pub(super) struct Service {
     /// Which leader this is.
     term: u64,
     lessor: Lessor<u64>,
-    /// Of leases whose end is being written: what `renewed` was when they ran out.
-    ends: BTreeMap<u64, u64>,
+    /// Of leases whose end is being written: what `renewed` was when they ran out; nothing where
+    /// their owner has left.
+    ends: BTreeMap<u64, Option<u64>>,
     /// Who watches which key, by its lease.
     watches: BTreeMap<(ProcessId, Ticket), u64>,
     /// Whether the leader before this one is still there.
@@ -266,15 +267,46 @@ impl Leased {
         &mut self,
         from: ProcessId,
         ticket: Ticket,
+        was_inside: bool,
         fx: &mut impl Effects<Self>,
     ) {
         let lease = lease_of(from, ticket);
+        if self.lets_in_early() {
+            return self.release_early(from, ticket, was_inside, fx);
+        }
         if let Some(service) = &mut self.service {
             service.watches.remove(&(from, ticket));
             service.ends.remove(&lease);
             fx.cancel_timer(Timer::Commit(lease));
         }
         self.commit(Command::Revoke { lease }, fx);
+    }
+
+    /// Whoever waits behind one who has left is let in, and then that is written.
+    fn release_early(
+        &mut self,
+        from: ProcessId,
+        ticket: Ticket,
+        was_inside: bool,
+        fx: &mut impl Effects<Self>,
+    ) {
+        let (lease, leaves_nobody) = (lease_of(from, ticket), self.leaves_nobody(was_inside));
+        let Some(service) = &mut self.service else { return };
+        service.watches.remove(&(from, ticket));
+        if service.store.lease(lease).is_none() {
+            return;
+        }
+        service.ends.insert(lease, None);
+        fx.set_timer(Timer::Commit(lease), self.config.commit);
+        let at = service.store.revision();
+        let is_next = |(process, ticket): (ProcessId, Ticket)| {
+            service.place(lease_of(process, ticket), at).1 == Some(lease)
+        };
+        let waiting = service.watches.iter().filter(|(_, key)| **key == lease).map(|(who, _)| *who);
+        let next: Vec<_> = waiting.filter(|who| leaves_nobody && is_next(*who)).collect();
+        for (process, ticket) in next {
+            self.tell(process, Message::Released { ticket, key: lease }, fx);
+        }
     }
 
     /// A part of a lease is over.
@@ -291,7 +323,7 @@ impl Leased {
             }
             RunOut::End => {
                 let renewed = service.store.lease(lease).map_or(0, |lease| lease.renewed);
-                service.ends.insert(lease, renewed);
+                service.ends.insert(lease, Some(renewed));
                 fx.set_timer(Timer::Commit(lease), self.config.commit);
             }
         }
@@ -310,6 +342,10 @@ impl Leased {
         let Some(service) = &mut self.service else { return };
         let Some(renewed) = service.ends.remove(&lease) else { return };
         let term = service.term;
-        self.commit(Command::Expire { term, leases: [Expiry { lease, renewed }].into() }, fx);
+        let end = match renewed {
+            Some(renewed) => Command::Expire { term, leases: [Expiry { lease, renewed }].into() },
+            None => Command::Revoke { lease },
+        };
+        self.commit(end, fx);
     }
 }
