@@ -3,27 +3,25 @@
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
+use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream};
+use http::Uri;
 use http::uri::PathAndQuery;
-use http::{Request, Response, Uri};
-use hyper::body::{Bytes, Incoming};
-use hyper::client::conn::http2::{Builder, SendRequest};
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use prost::Message;
 use tenure_etcd::etcdserverpb::{AuthenticateRequest, AuthenticateResponse};
 use tenure_etcd::frames::{self, Frames, Messages};
 use tokio::net::TcpStream;
 use tokio::sync::{oneshot, watch};
+use tokio::task::JoinHandle;
 use tokio::time::timeout;
-use tonic::body::Body;
 use tonic::client::Grpc;
 use tonic::metadata::{Ascii, MetadataValue};
 use tonic::{Status, Streaming};
 
 use crate::access::Access;
+use crate::calls::Calls;
 use crate::endpoint::Endpoint;
 use crate::user::User;
 use crate::wire::Wire;
@@ -63,7 +61,8 @@ impl<M: Message + Default> Answers<M> {
 /// A connection.
 #[derive(Debug)]
 pub(crate) struct Connection {
-    stub: Stub,
+    calls: Calls,
+    task: JoinHandle<()>,
     origin: Uri,
     is_left: watch::Sender<bool>,
     /// Which says who asks.
@@ -77,19 +76,11 @@ impl Connection {
         wire: Wire,
         access: &Access,
     ) -> Result<Connection, Status> {
-        let (send, driver) = Builder::new(TokioExecutor::new())
-            .timer(TokioTimer::new())
-            .keep_alive_interval(SILENCE)
-            .keep_alive_timeout(SILENCE)
-            .keep_alive_while_idle(true)
-            .handshake(TokioIo::new(wire))
-            .await
-            .map_err(|error| Status::unavailable(error.to_string()))?;
-        // Whoever asks on it is told when it breaks.
-        tokio::spawn(async { drop(driver.await) });
+        let begun = Calls::begin(wire, SILENCE).await;
+        let (calls, task) = begun.map_err(|error| Status::unavailable(error.to_string()))?;
         let (is_left, _) = watch::channel(false);
-        let (stub, origin) = (Stub(send), at.origin().clone());
-        let mut connection = Connection { stub, origin, is_left, token: None };
+        let origin = at.origin().clone();
+        let mut connection = Connection { calls, task, origin, is_left, token: None };
         if let Some(user) = &access.user {
             connection.token = connection.authenticate(user).await?;
         }
@@ -123,7 +114,7 @@ impl Connection {
 
     /// Whether nothing can be asked on it any more.
     pub(crate) fn is_over(&self) -> bool {
-        *self.is_left.borrow() || self.stub.0.is_closed()
+        *self.is_left.borrow() || self.task.is_finished()
     }
 
     /// Nobody relies on it any more: whoever waits on it is told.
@@ -187,8 +178,8 @@ impl Connection {
         Ok(grpc.streaming(request, path, Frames).await?.into_inner())
     }
 
-    async fn grpc(&self) -> Result<Grpc<Stub>, Status> {
-        let grpc = Grpc::with_origin(self.stub.clone(), self.origin.clone());
+    async fn grpc(&self) -> Result<Grpc<Calls>, Status> {
+        let grpc = Grpc::with_origin(self.calls.clone(), self.origin.clone());
         let mut grpc = grpc.max_decoding_message_size(LONGEST_ANSWER);
         grpc.ready().await.map_err(|error| Status::from_error(error.into()))?;
         Ok(grpc)
@@ -208,23 +199,5 @@ async fn wire(at: &Endpoint, access: &Access) -> io::Result<Wire> {
     match &access.certificates {
         Some(certificates) if at.is_sealed() => certificates.wire(at.host(), stream).await,
         _ => Ok(Box::new(stream)),
-    }
-}
-
-/// What calls are sent by.
-#[derive(Clone, Debug)]
-struct Stub(SendRequest<Body>);
-
-impl tower_service::Service<Request<Body>> for Stub {
-    type Response = Response<Incoming>;
-    type Error = hyper::Error;
-    type Future = Pin<Box<dyn Future<Output = Result<Response<Incoming>, hyper::Error>> + Send>>;
-
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), hyper::Error>> {
-        self.0.poll_ready(context)
-    }
-
-    fn call(&mut self, request: Request<Body>) -> Self::Future {
-        Box::pin(self.0.send_request(request))
     }
 }

@@ -3,6 +3,7 @@
 #![doc = include_str!("../README.md")]
 
 mod access;
+mod calls;
 mod certificates;
 mod changes;
 mod claim;

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyper::body::Bytes;
+use bytes::Bytes;
 use prost::Message;
 use tenure_etcd::frames;
 use tokio::sync::Mutex;

@@ -1,0 +1,248 @@
+//! Calls over HTTP/2, of which the head and what there is to say at once leave together.
+//!
+//! The client of `hyper` sends a head before it has room for a body, so that each call took two
+//! writes, and woke the member twice.
+
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::Bytes;
+use h2::client::{Builder, SendRequest};
+use h2::{Ping, PingPong, Reason, RecvStream, SendStream};
+use http::{Request, Response};
+use http_body::{Body as _, Frame};
+use tokio::task::JoinHandle;
+use tokio::time::{sleep, timeout};
+use tonic::body::Body;
+
+use crate::wire::Wire;
+
+/// How much of one answer, and of all together, may come before anybody has taken it.
+const WINDOWS: (u32, u32) = (2 << 20, 5 << 20);
+
+/// What calls are sent by.
+#[derive(Clone, Debug)]
+pub(crate) struct Calls(SendRequest<Bytes>);
+
+impl Calls {
+    /// Begins on a connection, which ends with the task: when nobody has this or an answer any
+    /// more, or when nothing comes for so long and nothing again when that is asked for.
+    pub(crate) async fn begin(
+        wire: Wire,
+        silence: Duration,
+    ) -> Result<(Calls, JoinHandle<()>), h2::Error> {
+        let mut builder = Builder::new();
+        builder.enable_push(false);
+        builder.initial_window_size(WINDOWS.0).initial_connection_window_size(WINDOWS.1);
+        let (send, mut connection) = builder.handshake(wire).await?;
+        let pings = connection.ping_pong().expect("nobody has taken it before");
+        let task = tokio::spawn(async move {
+            tokio::select! {
+                // Whoever waits for an answer is told why there is none.
+                _ = connection => {}
+                () = silent(pings, silence) => {}
+            }
+        });
+        Ok((Calls(send), task))
+    }
+}
+
+/// Asks again and again whether anybody is there, until nobody says so.
+async fn silent(mut pings: PingPong, silence: Duration) {
+    loop {
+        sleep(silence).await;
+        let Ok(Ok(_)) = timeout(silence, pings.ping(Ping::opaque())).await else { return };
+    }
+}
+
+impl tower_service::Service<Request<Body>> for Calls {
+    type Response = Response<Answer>;
+    type Error = h2::Error;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<Answer>, h2::Error>> + Send>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), h2::Error>> {
+        self.0.poll_ready(context)
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        let mut send = self.0.clone();
+        Box::pin(async move {
+            let (head, mut body) = request.into_parts();
+            let mut now = Vec::new();
+            let has_ended =
+                poll_fn(|context| Poll::Ready(take(&mut body, &mut now, context))).await;
+            let head = Request::from_parts(head, ());
+            let (answer, mut stream) = send.send_request(head, now.is_empty() && has_ended)?;
+            let last = now.len();
+            for (place, data) in (1..).zip(now) {
+                stream.send_data(data, place == last && has_ended)?;
+            }
+            if !has_ended {
+                tokio::spawn(go_on(body, stream));
+            }
+            Ok(answer.await?.map(Answer))
+        })
+    }
+}
+
+/// Takes what a body has by now; says whether that is all.
+fn take(body: &mut Body, now: &mut Vec<Bytes>, context: &mut Context<'_>) -> bool {
+    loop {
+        match Pin::new(&mut *body).poll_frame(context) {
+            Poll::Ready(Some(Ok(frame))) => now.extend(frame.into_data().ok()),
+            // What is asked is encoded already, which does not fail.
+            Poll::Ready(Some(Err(_)) | None) => return true,
+            Poll::Pending => return false,
+        }
+    }
+}
+
+/// Sends the rest of a body, as long as the member takes it.
+async fn go_on(mut body: Body, mut stream: SendStream<Bytes>) {
+    loop {
+        let frame = tokio::select! {
+            frame = poll_fn(|context| Pin::new(&mut body).poll_frame(context)) => frame,
+            _ = poll_fn(|context| stream.poll_reset(context)) => return,
+        };
+        let (data, is_last) = match frame {
+            Some(Ok(frame)) => (frame.into_data().unwrap_or_default(), false),
+            Some(Err(_)) | None => (Bytes::new(), true),
+        };
+        if stream.send_data(data, is_last).is_err() || is_last {
+            return;
+        }
+    }
+}
+
+/// What is answered, as it comes.
+#[derive(Debug)]
+pub(crate) struct Answer(RecvStream);
+
+impl http_body::Body for Answer {
+    type Data = Bytes;
+    type Error = h2::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, h2::Error>>> {
+        match ready!(self.0.poll_data(context)) {
+            Some(Ok(data)) => {
+                // It fails only where more is given back than was taken.
+                let _ = self.0.flow_control().release_capacity(data.len());
+                return Poll::Ready(Some(Ok(Frame::data(data))));
+            }
+            // Whoever has answered need not hear the rest of what it was asked.
+            Some(Err(error)) if error.reason() == Some(Reason::NO_ERROR) => {}
+            Some(Err(error)) => return Poll::Ready(Some(Err(error))),
+            None => {}
+        }
+        let trailers = ready!(self.0.poll_trailers(context));
+        Poll::Ready(trailers.transpose().map(|trailers| trailers.map(Frame::trailers)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::sync::{Arc, Mutex};
+
+    use http::uri::PathAndQuery;
+    use tenure_etcd::frames::Frames;
+    use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf, duplex};
+    use tonic::client::Grpc;
+
+    use super::*;
+
+    /// Writes down what is written, each time.
+    struct Noted(DuplexStream, Arc<Mutex<Vec<Vec<u8>>>>);
+
+    impl AsyncRead for Noted {
+        fn poll_read(
+            mut self: Pin<&mut Self>,
+            context: &mut Context<'_>,
+            into: &mut ReadBuf<'_>,
+        ) -> Poll<io::Result<()>> {
+            Pin::new(&mut self.0).poll_read(context, into)
+        }
+    }
+
+    impl AsyncWrite for Noted {
+        fn poll_write(
+            mut self: Pin<&mut Self>,
+            context: &mut Context<'_>,
+            bytes: &[u8],
+        ) -> Poll<io::Result<usize>> {
+            self.1.lock().expect("nobody panics").push(bytes.to_vec());
+            Pin::new(&mut self.0).poll_write(context, bytes)
+        }
+
+        fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Pin::new(&mut self.0).poll_flush(context)
+        }
+
+        fn poll_shutdown(
+            mut self: Pin<&mut Self>,
+            context: &mut Context<'_>,
+        ) -> Poll<io::Result<()>> {
+            Pin::new(&mut self.0).poll_shutdown(context)
+        }
+    }
+
+    /// The types of the frames of some bytes.
+    fn types(mut bytes: &[u8]) -> Vec<u8> {
+        let mut types = Vec::new();
+        while let [a, b, c, kind, rest @ ..] = bytes {
+            let length = u32::from_be_bytes([0, *a, *b, *c]) as usize;
+            types.push(*kind);
+            bytes = rest.get(5 + length..).unwrap_or_default();
+        }
+        types
+    }
+
+    /// Says the same to everybody.
+    async fn answer(wire: DuplexStream) {
+        let mut calls = h2::server::handshake(wire).await.expect("a client");
+        while let Some(Ok((asked, mut respond))) = calls.accept().await {
+            tokio::spawn(async move {
+                let mut body = asked.into_body();
+                while let Some(Ok(_)) = body.data().await {}
+                let mut said = respond.send_response(Response::new(()), false).expect("room");
+                said.send_data(Bytes::from_static(b"\0\0\0\0\x02ok"), false).expect("room");
+                let trailers = [("grpc-status", "0")].map(|(name, value)| {
+                    (name.parse().expect("a name"), value.parse().expect("a value"))
+                });
+                said.send_trailers(trailers.into_iter().collect()).expect("room");
+            });
+        }
+    }
+
+    #[tokio::test]
+    async fn a_question_leaves_in_one_write_with_its_head() {
+        let (ours, theirs) = duplex(1 << 16);
+        let written = Arc::new(Mutex::new(Vec::new()));
+        let wire = Box::new(Noted(ours, written.clone()));
+        tokio::spawn(answer(theirs));
+        let (calls, task) = Calls::begin(wire, Duration::from_secs(60)).await.expect("a member");
+        let mut grpc = Grpc::with_origin(calls, "http://a".parse().expect("an origin"));
+        for question in ["are you there?", "how long?", "for whom?"] {
+            written.lock().expect("nobody panics").clear();
+            grpc.ready().await.expect("it is ready");
+            let asked = tonic::Request::new(Bytes::from_static(question.as_bytes()));
+            let path = PathAndQuery::from_static("/a/b");
+            let told = grpc.unary(asked, path, Frames).await.expect("an answer");
+            assert_eq!(told.into_inner(), "ok");
+            let written = written.lock().expect("nobody panics");
+            let kinds: Vec<Vec<u8>> = written.iter().map(|bytes| types(bytes)).collect();
+            let (head, data) = (1, 0);
+            // What comes before the first says how the connection is to be.
+            let is_one = |kinds: &Vec<u8>| kinds.ends_with(&[head, data]);
+            assert_eq!(kinds.iter().filter(|it| is_one(it)).count(), 1, "{kinds:?}");
+            assert!(kinds.iter().all(|it| is_one(it) || !it.contains(&head)), "{kinds:?}");
+        }
+        drop(grpc);
+        task.await.expect("it ends when nobody asks any more");
+    }
+}
