@@ -1,8 +1,10 @@
 //! A claim: a key in the queue of a lock or an election, which counts while its session lives.
 
+use std::future::Future;
+use std::pin::Pin;
+
 use tenure_etcd::etcdserverpb as rpc;
 use tenure_session::{Seen, Waiter, Wish};
-use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 use tonic::Code;
 
@@ -186,7 +188,7 @@ struct Queued {
 
 /// Also whether it was asked more than once, so that it may be done once more, whatever was
 /// answered.
-type Queueing = JoinHandle<(Result<Queued, ClientError>, bool)>;
+type Queueing = Pin<Box<dyn Future<Output = (Result<Queued, ClientError>, bool)> + Send>>;
 
 /// A place in a queue, which is left when this is dropped.
 struct Place {
@@ -212,7 +214,7 @@ impl Place {
         asked: rpc::TxnRequest,
         until: Until,
     ) -> Place {
-        let queueing = session.runtime().spawn(queue(session.clone(), key.clone(), asked));
+        let queueing = Box::pin(queue(session.clone(), key.clone(), asked));
         Place {
             session: session.clone(),
             name: name.to_owned(),
@@ -229,10 +231,8 @@ impl Place {
     /// What the service said when this queued.
     async fn queued(&mut self) -> Result<Queued, ClientError> {
         let queueing = self.queueing.as_mut().expect("who queues is asked once what came of it");
-        let queued = queueing.await;
+        let (queued, is_doubtful) = queueing.await;
         self.queueing = None;
-        // The task ends in another way only with its runtime.
-        let (queued, is_doubtful) = queued.unwrap_or((Err(Lost::Closed.into()), true));
         self.is_there = queued.is_ok() || is_doubtful;
         self.is_doubtful = is_doubtful;
         queued
@@ -331,7 +331,7 @@ impl Drop for Place {
         let runtime = session.runtime().clone();
         runtime.spawn(async move {
             if let Some(queueing) = queueing {
-                is_doubtful = queueing.await.map_or(true, |(_, is_doubtful)| is_doubtful);
+                is_doubtful = queueing.await.1;
             }
             Leaving::of(&session, key, 0, is_doubtful).go_on(false, session.runtime());
         });
