@@ -4,7 +4,8 @@
 //! writes, and woke the member twice.
 
 use std::future::{Future, poll_fn};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -17,7 +18,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 use tonic::body::Body;
 
-use crate::wire::Wire;
+use crate::wire::{Heard, Wire};
 
 /// How much of one answer, and of all together, may come before anybody has taken it.
 const WINDOWS: (u32, u32) = (2 << 20, 5 << 20);
@@ -36,24 +37,41 @@ impl Calls {
         let mut builder = Builder::new();
         builder.enable_push(false);
         builder.initial_window_size(WINDOWS.0).initial_connection_window_size(WINDOWS.1);
+        let (wire, heard) = Heard::of(wire);
         let (send, mut connection) = builder.handshake(wire).await?;
         let pings = connection.ping_pong().expect("nobody has taken it before");
         let task = tokio::spawn(async move {
             tokio::select! {
                 // Whoever waits for an answer is told why there is none.
                 _ = connection => {}
-                () = silent(pings, silence) => {}
+                () = silent(pings, &heard, silence) => {}
             }
         });
         Ok((Calls(send), task))
     }
 }
 
-/// Asks again and again whether anybody is there, until nobody says so.
-async fn silent(mut pings: PingPong, silence: Duration) {
+/// Asks whether anybody is there, whenever nothing has come for so long, until nothing comes again.
+/// An answer to that may have much before it, so all that comes counts.
+async fn silent(mut pings: PingPong, heard: &AtomicUsize, silence: Duration) {
+    let mut before = 0;
+    let mut is_news = || {
+        let last = std::mem::replace(&mut before, heard.load(Ordering::Relaxed));
+        last != before
+    };
     loop {
         sleep(silence).await;
-        let Ok(Ok(_)) = timeout(silence, pings.ping(Ping::opaque())).await else { return };
+        if is_news() {
+            continue;
+        }
+        let mut answer = pin!(pings.ping(Ping::opaque()));
+        loop {
+            match timeout(silence, &mut answer).await {
+                Ok(Ok(_)) => break,
+                Err(_) if is_news() => {}
+                Ok(Err(_)) | Err(_) => return,
+            }
+        }
     }
 }
 
@@ -151,7 +169,7 @@ mod tests {
 
     use http::uri::PathAndQuery;
     use tenure_etcd::frames::Frames;
-    use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf, duplex};
+    use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, DuplexStream, ReadBuf, duplex};
     use tonic::client::Grpc;
 
     use super::*;
@@ -244,5 +262,20 @@ mod tests {
         }
         drop(grpc);
         task.await.expect("it ends when nobody asks any more");
+    }
+    /// Who answers no ping, as much comes before the answer.
+    #[tokio::test]
+    async fn who_says_something_is_not_silent() {
+        let (ours, mut theirs) = duplex(1 << 16);
+        let silence = Duration::from_millis(300);
+        let (_calls, task) = Calls::begin(Box::new(ours), silence).await.expect("a member");
+        // "My settings are the usual ones."
+        let settings = [0, 0, 0, 4, 0, 0, 0, 0, 0];
+        for _ in 0..20 {
+            theirs.write_all(&settings).await.expect("it reads");
+            sleep(silence / 5).await;
+        }
+        assert!(!task.is_finished());
+        timeout(Duration::from_secs(20), task).await.expect("it is silent").expect("no panic");
     }
 }

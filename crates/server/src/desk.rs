@@ -92,6 +92,8 @@ pub(crate) struct Desk {
     waiting: HashMap<u64, (Errand, Asker)>,
     /// Those who are answered when so much is taken.
     behind: BTreeMap<(u64, u64), oneshot::Sender<Return>>,
+    /// How much of what will be told was heard when it was foretold.
+    foretold: usize,
     is_over: bool,
     /// What was committed that this build cannot read.
     refused: Option<String>,
@@ -103,7 +105,18 @@ impl Desk {
         let (waiting, behind) = (HashMap::new(), BTreeMap::new());
         let length = Length::default();
         let (is_over, refused) = (false, None);
-        Desk { me, session, shared, tickets: 0, waiting, behind, is_over, refused, length }
+        Desk {
+            me,
+            session,
+            shared,
+            tickets: 0,
+            waiting,
+            behind,
+            foretold: 0,
+            is_over,
+            refused,
+            length,
+        }
     }
 
     fn ticket(&mut self) -> u64 {
@@ -368,7 +381,10 @@ impl Local<Relayed> for Desk {
                 Some(Command::Log(command))
             }
             Event::Told { what } => {
-                self.hear(&what);
+                match self.foretold.checked_sub(1) {
+                    Some(left) => self.foretold = left,
+                    None => self.hear(&what),
+                }
                 None
             }
             Event::Answered { ticket, answer } => {
@@ -384,11 +400,13 @@ impl Local<Relayed> for Desk {
         }
     }
 
-    /// What is released is so whatever this member has yet to save.
+    /// What is released is so whatever this member has yet to save. It is told in the same order
+    /// once more, and what comes later comes behind that.
     fn foretold(&mut self, events: &[Event]) {
         for event in events {
             if let Event::Told { what } = event {
                 self.hear(what);
+                self.foretold += 1;
             }
         }
     }
