@@ -4,7 +4,7 @@
 use prost::Message;
 use tenure_etcd::{etcdserverpb as rpc, v3electionpb, v3lockpb};
 
-use crate::errand::{Errand, Return, Written};
+use crate::errand::{Errand, Released, Return, Written};
 use crate::relayed::Message as Said;
 use crate::{gateway, image, secrets};
 
@@ -56,6 +56,7 @@ pub fn members(bytes: &[u8]) {
     again::<Errand>(bytes);
     again::<Return>(bytes);
     again::<Written>(bytes);
+    again::<Released>(bytes);
 }
 
 /// A snapshot, from another member or from the disk.

@@ -116,14 +116,15 @@ fn counter(Tally { value, puts, .. }: Tally) -> Counter {
     Counter { expected: puts, found: value, lost }
 }
 
-/// How long it took after a kill until somebody was let in who had waited since before. What a
-/// leader had granted may still be on its way when it is killed: then the next one has to lead.
+/// How long it took after a kill until somebody was let in who had waited: since before it, or of a
+/// leader until the next one leads. What a leader had granted may still be on its way when it is
+/// killed, and those who wait hand the lock on without one.
 fn again(kill: &Kill, terms: &[u64], claims: &[Claim]) -> Option<u64> {
     let since = match kill.of_leader {
         true => terms.iter().copied().filter(|began| *began > kill.at).min()?,
         false => kill.at,
     };
-    let waited = claims.iter().filter(|it| it.asked < kill.at && it.granted > since);
+    let waited = claims.iter().filter(|it| it.asked < since && it.granted > since);
     waited.map(|it| it.granted - kill.at).min()
 }
 
@@ -140,15 +141,17 @@ mod tests {
 
     fn claims() -> Vec<Claim> {
         let claim = |asked, granted| Claim { asked, granted, ..Claim::default() };
-        // The first was granted by who is killed at 100, and hears it late.
-        vec![claim(50, 103), claim(60, 400), claim(310, 350), claim(70, 500)]
+        // Granted by who is killed at 100.
+        let heard_late = claim(50, 103);
+        // The second asked when nobody led, the third the next leader.
+        vec![heard_late, claim(60, 400), claim(200, 390), claim(310, 350), claim(70, 500)]
     }
 
     #[test]
     fn after_the_kill_of_a_leader_it_takes_until_the_next_one_grants() {
         let took = |kill: Kill, terms: &[u64]| again(&kill, terms, &claims());
         let leader = Kill { at: 100, of_leader: true };
-        assert_eq!(took(leader, &[10, 300]), Some(300), "to 400, when one was let in who waited");
+        assert_eq!(took(leader, &[10, 300]), Some(290), "to 390, when one was let in who waited");
         assert_eq!(took(leader, &[10]), None, "nobody led any more");
         let other = Kill { at: 100, of_leader: false };
         assert_eq!(took(other, &[10]), Some(3));
