@@ -274,7 +274,10 @@ impl Member {
 
     /// Tells whoever waits behind a key, at whichever member, that it is claimed no longer.
     pub(crate) fn release(&self, released: Released) {
-        self.look(|state| state.release(&released));
+        // Of what is not there others need not hear.
+        if !self.look(|state| state.release(&released)) {
+            return;
+        }
         // Who hears of it late hears of the deletion as well.
         let whom = self.peers.near(FEW_HELD);
         // Where the log has ended nobody is served any more.

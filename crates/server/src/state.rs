@@ -153,13 +153,18 @@ impl State {
         outcome
     }
 
-    /// A lock is claimed no longer: whoever watches its key is told, if they wait behind it.
-    pub(crate) fn release(&mut self, Released { key, fence }: &Released) {
+    /// A lock is claimed no longer: whoever watches its key is told, if they wait behind it. Says
+    /// whether the key is there.
+    pub(crate) fn release(&mut self, Released { key, fence }: &Released) -> bool {
+        if self.store.get(key).is_none_or(|kv| kv.create_revision != *fence) {
+            return false;
+        }
         for watcher in self.watchers.of(key) {
             if let Some(signal) = self.signals.get(watcher) {
                 signal.release(*watcher, *fence);
             }
         }
+        true
     }
 
     /// The store is another one, that stands for all entries up to an index.
