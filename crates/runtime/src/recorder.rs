@@ -93,7 +93,7 @@ impl Diary {
 
     /// How something is told, where it is to be written down: what has many bytes is long in words.
     pub(crate) fn told<T>(&self, tell: impl FnOnce() -> T) -> Option<T> {
-        self.recorder.is_on().then(tell)
+        self.is_on().then(tell)
     }
 
     /// Writes down that something happened now.

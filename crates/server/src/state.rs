@@ -140,10 +140,8 @@ impl State {
         let outcome = self.store.apply_for(at, asker, command);
         self.taken = at.index;
         for event in &outcome.events {
-            for watcher in self.watchers.of(&event.kv.key) {
-                if let Some(signal) = self.signals.get(watcher) {
-                    signal.set(*watcher, event.revision());
-                }
+            for (watcher, signal) in self.watching(&event.kv.key) {
+                signal.set(watcher, event.revision());
             }
         }
         let revision = outcome.revision;
@@ -155,16 +153,20 @@ impl State {
 
     /// A lock is claimed no longer: whoever watches its key is told, if they wait behind it. Says
     /// whether the key is there.
-    pub(crate) fn release(&mut self, Released { key, fence }: &Released) -> bool {
+    pub(crate) fn release(&self, Released { key, fence }: &Released) -> bool {
         if self.store.get(key).is_none_or(|kv| kv.create_revision != *fence) {
             return false;
         }
-        for watcher in self.watchers.of(key) {
-            if let Some(signal) = self.signals.get(watcher) {
-                signal.release(*watcher, *fence);
-            }
+        for (watcher, signal) in self.watching(key) {
+            signal.release(watcher, *fence);
         }
         true
+    }
+
+    /// Who watches a key, and by what each is told.
+    fn watching<'a>(&'a self, key: &'a [u8]) -> impl Iterator<Item = (WatcherId, &'a Signal)> {
+        let told = |watcher| Some((watcher, &**self.signals.get(&watcher)?));
+        self.watchers.of(key).copied().filter_map(told)
     }
 
     /// The store is another one, that stands for all entries up to an index.

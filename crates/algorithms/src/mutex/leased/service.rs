@@ -270,12 +270,12 @@ impl Leased {
         was_inside: bool,
         fx: &mut impl Effects<Self>,
     ) {
-        let lease = lease_of(from, ticket);
-        if self.lets_in_early() {
-            return self.release_early(from, ticket, was_inside, fx);
-        }
+        let (lease, is_early) = (lease_of(from, ticket), self.lets_in_early());
         if let Some(service) = &mut self.service {
             service.watches.remove(&(from, ticket));
+            if is_early {
+                return self.release_early(lease, was_inside, fx);
+            }
             service.ends.remove(&lease);
             fx.cancel_timer(Timer::Commit(lease));
         }
@@ -283,16 +283,9 @@ impl Leased {
     }
 
     /// Whoever waits behind one who has left is let in, and then that is written.
-    fn release_early(
-        &mut self,
-        from: ProcessId,
-        ticket: Ticket,
-        was_inside: bool,
-        fx: &mut impl Effects<Self>,
-    ) {
-        let (lease, leaves_nobody) = (lease_of(from, ticket), self.leaves_nobody(was_inside));
+    fn release_early(&mut self, lease: u64, was_inside: bool, fx: &mut impl Effects<Self>) {
+        let leaves_nobody = self.leaves_nobody(was_inside);
         let Some(service) = &mut self.service else { return };
-        service.watches.remove(&(from, ticket));
         if service.store.lease(lease).is_none() {
             return;
         }
