@@ -245,7 +245,7 @@ pub(super) fn grouped(number: u64) -> String {
 }
 
 /// Milliseconds with as many digits as say something.
-fn millis(ms: f64) -> String {
+pub(super) fn millis(ms: f64) -> String {
     match ms {
         _ if ms < 10.0 => format!("{ms:.2} ms"),
         _ if ms < 100.0 => format!("{ms:.1} ms"),

@@ -27,9 +27,12 @@ pub(super) struct Summary {
     /// From asking for the lock to having it.
     pub(super) latency_ms: Option<Latency>,
     /// From the kill of a member to the next entry of a client that waited: where it led, to the
-    /// first that the next leader granted.
+    /// first entry once the next one leads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) failover_ms: Option<Latency>,
+    /// The longest time from one entry to the next, of whomever.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) longest_gap_ms: Option<f64>,
     pub(super) kills: u64,
     /// How many times somebody was killed, asked to leave, stopped, kept from writing or cut off.
     pub(super) faults: u64,
@@ -81,6 +84,7 @@ impl Summary {
             failover_ms: quantiles(
                 course.kills.iter().filter_map(|kill| again(kill, &course.terms, claims)).collect(),
             ),
+            longest_gap_ms: longest_gap(claims).map(millis),
             kills: course.kills.len() as u64,
             faults: course.faults,
             partitions: course.apart,
@@ -116,23 +120,37 @@ fn counter(Tally { value, puts, .. }: Tally) -> Counter {
     Counter { expected: puts, found: value, lost }
 }
 
-/// How long it took after a kill until somebody was let in who had waited: since before it, or of a
-/// leader until the next one leads. What a leader had granted may still be on its way when it is
-/// killed, and those who wait hand the lock on without one.
+/// How long it took after a kill until somebody was let in: who had waited since before it, or
+/// after the kill of a leader, whoever it was once the next one leads. What a leader had granted
+/// may still be on its way when it is killed, those who wait hand the lock on without one, and
+/// whoever was inside meanwhile waits for nothing but that its release is confirmed.
 fn again(kill: &Kill, terms: &[u64], claims: &[Claim]) -> Option<u64> {
-    let since = match kill.of_leader {
-        true => terms.iter().copied().filter(|began| *began > kill.at).min()?,
-        false => kill.at,
+    let next = match kill.of_leader {
+        true => Some(terms.iter().copied().filter(|began| *began > kill.at).min()?),
+        false => None,
     };
-    let waited = claims.iter().filter(|it| it.asked < since && it.granted > since);
-    waited.map(|it| it.granted - kill.at).min()
+    let is_next = |it: &&Claim| match next {
+        Some(began) => it.granted > began,
+        None => it.asked < kill.at && it.granted > kill.at,
+    };
+    claims.iter().filter(is_next).map(|it| it.granted - kill.at).min()
+}
+
+/// The longest time from one grant to the next.
+fn longest_gap(claims: &[Claim]) -> Option<u64> {
+    let mut granted: Vec<u64> = claims.iter().map(|it| it.granted).filter(|at| *at > 0).collect();
+    granted.sort_unstable();
+    granted.windows(2).map(|pair| pair[1] - pair[0]).max()
+}
+
+fn millis(nanoseconds: u64) -> f64 {
+    thousandths(nanoseconds as f64 / 1e6)
 }
 
 fn quantiles(mut took: Vec<u64>) -> Option<Latency> {
     took.sort_unstable();
     let at = |part: usize| took.get((took.len() * part / 100).min(took.len().checked_sub(1)?));
-    let ms = |nanoseconds: &u64| thousandths(*nanoseconds as f64 / 1e6);
-    Some(Latency { p50: ms(at(50)?), p99: ms(at(99)?), max: ms(took.last()?) })
+    Some(Latency { p50: millis(*at(50)?), p99: millis(*at(99)?), max: millis(*took.last()?) })
 }
 
 #[cfg(test)]
@@ -143,18 +161,26 @@ mod tests {
         let claim = |asked, granted| Claim { asked, granted, ..Claim::default() };
         // Granted by who is killed at 100.
         let heard_late = claim(50, 103);
-        // The second asked when nobody led, the third the next leader.
-        vec![heard_late, claim(60, 400), claim(200, 390), claim(310, 350), claim(70, 500)]
+        // Nobody waited when the next one led at 300: the second had been let in by the first.
+        vec![heard_late, claim(60, 110), claim(310, 350), claim(320, 360)]
     }
 
     #[test]
     fn after_the_kill_of_a_leader_it_takes_until_the_next_one_grants() {
         let took = |kill: Kill, terms: &[u64]| again(&kill, terms, &claims());
         let leader = Kill { at: 100, of_leader: true };
-        assert_eq!(took(leader, &[10, 300]), Some(290), "to 390, when one was let in who waited");
+        assert_eq!(took(leader, &[10, 300]), Some(250), "to 350, when one was let in");
         assert_eq!(took(leader, &[10]), None, "nobody led any more");
         let other = Kill { at: 100, of_leader: false };
         assert_eq!(took(other, &[10]), Some(3));
+    }
+
+    #[test]
+    fn a_gap_is_between_two_entries_in_the_order_of_their_grants() {
+        assert_eq!(longest_gap(&claims()), Some(240), "from 110 to 350");
+        assert_eq!(longest_gap(&claims()[..1]), None);
+        // Without a lock nothing is granted.
+        assert_eq!(longest_gap(&[Claim::default(), Claim::default()]), None);
     }
 
     #[test]

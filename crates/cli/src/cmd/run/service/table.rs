@@ -1,7 +1,7 @@
 //! The one table that a run of a service prints.
 
 use super::summary::Summary;
-use crate::cmd::run::table::{Table, grouped};
+use crate::cmd::run::table::{Table, grouped, millis};
 
 /// The table, ready to be printed.
 pub(super) fn table(summary: &Summary) -> String {
@@ -11,6 +11,9 @@ pub(super) fn table(summary: &Summary) -> String {
     table.row("entries per second", &grouped(summary.entries_per_second.round() as u64));
     table.latency("waiting", summary.latency_ms);
     table.latency("after a kill", summary.failover_ms);
+    if let Some(gap) = summary.longest_gap_ms {
+        table.row("longest gap", &format!("{} between two entries", millis(gap)));
+    }
     table.row("faults", &faults(summary));
     table.partitions(&summary.partitions);
     table.counter(summary.counter);
