@@ -7,7 +7,7 @@ use tenure_core::service::{election, led, mutex, office};
 use tenure_core::{Fence, Name, Of, Protocol, Term};
 use tokio::sync::{mpsc, watch};
 
-use crate::driver::Failure;
+use crate::failure::Failure;
 use crate::local::Local;
 use crate::lock::{Ask, Guard, Leadership, Lock, Lost, User, Wish};
 

@@ -14,6 +14,7 @@ mod ending;
 mod envelope;
 mod environment;
 pub mod exercise;
+mod failure;
 mod front;
 mod injection;
 #[cfg(test)]
@@ -31,8 +32,9 @@ pub mod store;
 mod timers;
 pub mod transport;
 
-pub use driver::{Failure, Parts, Running, StartError, Suspected, start};
+pub use driver::{Parts, Running, Suspected, start};
 pub use environment::System;
+pub use failure::{Failure, StartError};
 pub use front::{Asks, Demand, Front, Tidings};
 pub use injection::Injection;
 pub use local::{Local, Raw};

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use tenure_core::{Protocol, Term};
 use tokio::sync::mpsc;
 
-use crate::driver::Failure;
+use crate::failure::Failure;
 
 /// What stands between the local users and the protocol, inside the driver's task: it turns
 /// what they ask into commands, refuses misuse, and hands on what the protocol tells.

@@ -14,9 +14,10 @@ use tracing::warn;
 
 use crate::account::Account;
 use crate::disk::{Disk, Job};
-use crate::driver::{Failure, Suspected};
+use crate::driver::Suspected;
 use crate::envelope::Envelope;
 use crate::environment::{System, draw};
+use crate::failure::Failure;
 use crate::injection::{Fate, Injection};
 use crate::local::Local;
 use crate::plausible::Plausible;

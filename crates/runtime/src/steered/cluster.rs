@@ -14,7 +14,8 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::member::{Member, Move, Until, Which};
-use crate::driver::{Parts, StartError};
+use crate::driver::Parts;
+use crate::failure::StartError;
 use crate::injection::Injection;
 use crate::local::Raw;
 use crate::outlet::Posted;

@@ -5,8 +5,9 @@ use tenure_trace::{Kind, Passage, Recorded, timer_named};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
-use crate::driver::{Driver, Failure, Parts, StartError, prepare};
+use crate::driver::{Driver, Parts, prepare};
 use crate::envelope::Envelope;
+use crate::failure::{Failure, StartError};
 use crate::local::Local;
 use crate::outlet::Posted;
 use crate::transport::{Inbox, Incoming};
