@@ -17,6 +17,7 @@ use tokio::time::timeout_at;
 use tracing::warn;
 
 use crate::account::Account;
+use crate::clock::Clock;
 use crate::disk::Done;
 use crate::envelope::Envelope;
 use crate::environment::System;
@@ -37,6 +38,9 @@ const MESSAGES_BEFORE_TIMERS: usize = 256;
 /// How many steps that have something to save are taken before it is saved, as long as more is
 /// there to take.
 const STEPS_BEFORE_SAVING: usize = 256;
+
+/// How many turns others have at most before something is saved, as long as each brings more.
+const TURNS_BEFORE_SAVING: u32 = 4;
 
 /// How many steps wait at most for the disk: nothing more is taken then.
 const MOST_KEPT_BACK: usize = 4096;
@@ -131,7 +135,9 @@ where
     let outlet = Outlet::new(mesh, store, plausible, local, diary, injection, suspected);
     let sessions = vec![0; size as usize];
     let (left, disbelieved) = (ProcessSet::new(), ProcessSet::new());
-    let driver = Driver { me, node, outlet, saving: None, sessions, left, disbelieved };
+    let clock = Clock::new();
+    let (saving, turns) = (None, 0);
+    let driver = Driver { me, node, outlet, saving, turns, clock, sessions, left, disbelieved };
     Ok((driver, inbox, asks, recovered))
 }
 
@@ -163,6 +169,10 @@ pub(crate) struct Driver<P: Protocol, L> {
     pub(crate) outlet: Outlet<P, L>,
     /// What is on its way to the disk.
     saving: Option<Saving<P::Stable>>,
+    /// How many turns others have had since something was to be saved.
+    turns: u32,
+    /// What wakes it when a timer is due.
+    clock: Clock,
     /// By peer: the session whose messages we get, 0 before the first.
     pub(crate) sessions: Vec<u64>,
     /// Whose last session has said goodbye.
@@ -293,32 +303,37 @@ where
         if let Some(done) = self.outlet.disk.try_done() {
             return Ok(Wake::Disk(done));
         }
-        if (self.outlet.accounts.len() < STEPS_BEFORE_SAVING || self.saving.is_some())
-            && let Some(wake) = self.ready(inbox, asks)
-        {
+        let has_room = self.outlet.accounts.len() < STEPS_BEFORE_SAVING || self.saving.is_some();
+        if has_room && let Some(wake) = self.ready(inbox, asks) {
             return Ok(wake);
         }
+        let saves = self.saving.is_none() && !self.outlet.accounts.is_empty();
+        if saves && has_room && self.turns < TURNS_BEFORE_SAVING {
+            self.turns += 1;
+            // What was sent leaves before the disk's thread is woken, and what comes meanwhile is
+            // saved with the rest.
+            tokio::task::yield_now().await;
+            if let Some(wake) = self.ready(inbox, asks) {
+                return Ok(wake);
+            }
+        }
         self.save()?;
-        if !self.outlet.commands.is_empty() {
+        self.turns = 0;
+        let takes = self.takes();
+        // What a save lets go may be due at once, and a timer of the runtime takes a millisecond.
+        if !self.outlet.commands.is_empty() || takes && self.outlet.timers.are_due() {
             return Ok(Wake::Clock);
         }
-        let takes = self.takes();
         let Outlet { disk, mesh, timers, diary, .. } = &mut self.outlet;
         diary.flush()?;
-        let deadline = timers.next().map(tokio::time::Instant::from_std);
-        let clock = async {
-            match deadline {
-                Some(deadline) => tokio::time::sleep_until(deadline).await,
-                None => std::future::pending().await,
-            }
-        };
+        let strikes = self.clock.strikes(timers.next());
         let room = mesh.has_room();
         Ok(tokio::select! {
             done = disk.done() => Wake::Disk(done),
             incoming = inbox.receive(), if takes => Wake::Incoming(incoming),
             ask = asks.recv(), if takes && room => Wake::Ask(ask),
             () = mesh.room(), if !room => Wake::Clock,
-            () = clock, if takes => Wake::Clock,
+            () = strikes, if takes => Wake::Clock,
         })
     }
 
@@ -362,7 +377,7 @@ where
         inbox: &mut Inbox,
         asks: &mut mpsc::UnboundedReceiver<L::Ask>,
     ) -> Result<(), Failure> {
-        if self.outlet.timers.next().is_none_or(|deadline| deadline > Instant::now()) {
+        if !self.outlet.timers.are_due() {
             return Ok(());
         }
         while let Some(timer) = self.outlet.timers.fire_if(Instant::now(), P::fires_first) {

@@ -7,6 +7,7 @@
 #![doc = include_str!("../README.md")]
 
 mod account;
+mod clock;
 mod disk;
 mod driver;
 #[cfg(test)]

@@ -76,6 +76,11 @@ impl<T: Clone + Ord> Timers<T> {
         self.armed.iter().map(|armed| armed.deadline).min()
     }
 
+    /// Whether one should fire now.
+    pub(crate) fn are_due(&self) -> bool {
+        self.next().is_some_and(|deadline| deadline <= Instant::now())
+    }
+
     /// The names of those that are armed, in no order.
     pub(crate) fn armed(&self) -> impl Iterator<Item = &T> + Clone {
         self.armed.iter().map(|armed| &armed.timer)
@@ -109,6 +114,16 @@ mod tests {
         assert_eq!(timers.fire(start + Duration::from_nanos(50)), Some("early"));
         assert_eq!(timers.fire(start + Duration::from_nanos(50)), Some("late"));
         assert_eq!(timers.fire(start + Duration::from_secs(5)), None);
+    }
+
+    #[test]
+    fn a_timer_without_a_delay_is_due_at_once() {
+        let mut timers = Timers::new();
+        assert!(!timers.are_due());
+        timers.set("later", Delay::ticks(3_600_000_000_000), Instant::now(), |_| 0);
+        assert!(!timers.are_due());
+        timers.set("now", Delay::NONE, Instant::now(), |_| 0);
+        assert!(timers.are_due());
     }
 
     #[test]
