@@ -167,15 +167,13 @@ impl Desk {
 
     fn append(&self, ticket: u64, what: What) -> Errand {
         let written = Written { by: (self.me.0, self.session, ticket), what };
-        Errand::Append(postcard::to_stdvec(&written).expect("a command can be encoded"))
+        Errand::Append(payload(&written))
     }
 
     /// What an errand asks of the log where this process leads.
     fn asked(&self, ticket: u64, errand: &Errand) -> Asked {
         match errand {
-            Errand::Append(bytes) => {
-                Asked::Append { ticket, payload: Payload::new(bytes.as_slice()) }
-            }
+            Errand::Append(payload) => Asked::Append { ticket, payload: payload.clone() },
             Errand::Confirm | Errand::Renew(_) | Errand::Left(_) => Asked::Read { ticket },
             Errand::Change(change) => {
                 let Members { voters, learners, .. } =
@@ -474,8 +472,9 @@ mod tests {
         let mut desk = Desk::new(ProcessId(0), 1, shared.clone());
         let grant = desk.append(1, What::Command(tenure_store::Asker::Member, grant()));
         let Errand::Append(grant) = grant else { panic!("an append") };
-        for (index, payload) in [(1, grant.as_slice()), (2, b"\xff\xff"), (3, &grant)] {
-            let content = Content::Payload(Payload::new(payload));
+        let unread = Payload::new(&b"\xff\xff"[..]);
+        for (index, payload) in [(1, grant.clone()), (2, unread), (3, grant)] {
+            let content = Content::Payload(payload);
             desk.told(Event::Log(Said::Committed { index, entry: Entry { term: 1, content } }));
         }
         assert_eq!(desk.refuses(), Some("entry 2 of the log is of another build of tenure"));
