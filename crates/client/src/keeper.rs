@@ -9,10 +9,11 @@ use tenure_etcd::etcdserverpb as rpc;
 use tenure_etcd::frames;
 use tenure_session::{Act, Session, Side, Timer, Times};
 use tokio::sync::{mpsc, watch};
-use tokio::time::{Instant, sleep_until, timeout_at};
+use tokio::time::{Instant, timeout_at};
 use tonic::Code;
 
 use crate::client::PATIENCE;
+use crate::clock::now;
 use crate::error::{ClientError, Lost};
 use crate::line::{Line, Pauses};
 
@@ -47,7 +48,7 @@ impl Standing {
     /// Why it is over by now, if it is.
     pub(crate) fn ended(&self) -> Option<Lost> {
         match self {
-            Standing::Until(deadline) => (*deadline <= Instant::now()).then_some(Lost::Silence),
+            Standing::Until(deadline) => (*deadline <= now()).then_some(Lost::Silence),
             over => Some(over.lost()),
         }
     }
@@ -134,19 +135,20 @@ impl Keeper {
                 continue;
             }
             let timers = self.deadlines.into_iter().chain([self.renewal]).flatten();
-            let next = timers.min().unwrap_or_else(|| Instant::now() + PATIENCE);
+            let next = timers.min().unwrap_or_else(|| now() + PATIENCE);
             let asking = async {
                 match &mut self.asking {
                     Some((round, asking)) => (*round, asking.await),
                     None => std::future::pending().await,
                 }
             };
+            let waking = self.line.waking.clone();
             tokio::select! {
                 biased;
-                () = sleep_until(next) => self.fire_renewal(),
+                () = waking.reached(next) => self.fire_renewal(),
                 _ = closing.recv() => {
                     let acts = self.core.close();
-                    self.perform(acts, Instant::now());
+                    self.perform(acts, now());
                 }
                 (round, answer) = asking => {
                     self.asking = None;
@@ -160,7 +162,7 @@ impl Keeper {
     }
 
     fn take(&mut self, round: u64, answer: &Answer) {
-        let now = Instant::now();
+        let now = now();
         let acts = match answer {
             Answer::Lives => {
                 self.pauses = Pauses::default();
@@ -179,7 +181,7 @@ impl Keeper {
 
     /// Fires the deadlines that have passed; whether there were any.
     fn fire_deadlines(&mut self) -> bool {
-        let now = Instant::now();
+        let now = now();
         let mut any = false;
         for (place, side) in [(0, Side::Left), (1, Side::Right)] {
             if self.deadlines[place].take_if(|due| *due <= now).is_some() {
@@ -192,7 +194,7 @@ impl Keeper {
     }
 
     fn fire_renewal(&mut self) {
-        let now = Instant::now();
+        let now = now();
         if self.renewal.take_if(|due| *due <= now).is_some() {
             let acts = self.core.fired(Timer::Renewal, &self.times);
             self.perform(acts, now);

@@ -8,6 +8,7 @@ mod certificates;
 mod changes;
 mod claim;
 mod client;
+mod clock;
 mod connection;
 mod endpoint;
 mod error;

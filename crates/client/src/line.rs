@@ -14,6 +14,7 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tonic::{Code, Status};
 
 use crate::access::Access;
+use crate::clock::Waking;
 use crate::connection::{Connection, reached};
 use crate::endpoint::Endpoint;
 use crate::error::ClientError;
@@ -37,6 +38,8 @@ pub(crate) type Coming<'a, T> = Pin<Box<dyn Future<Output = Result<T, ClientErro
 pub(crate) struct Line {
     endpoints: Vec<Endpoint>,
     access: Access,
+    /// Who tells that the machine has slept.
+    pub(crate) waking: Arc<Waking>,
     /// On which it is asked, and where to look for the next one.
     open: Mutex<(Option<Arc<Connection>>, usize)>,
 }
@@ -45,7 +48,7 @@ impl Line {
     pub(crate) fn new(endpoints: Vec<Endpoint>, access: Access) -> Self {
         // Not all clients begin with the same member.
         let first = fastrand::usize(..endpoints.len());
-        Line { endpoints, access, open: Mutex::new((None, first)) }
+        Line { endpoints, access, waking: Waking::start(), open: Mutex::new((None, first)) }
     }
 
     /// A connection to a member, if one accepts it by then.

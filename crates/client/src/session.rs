@@ -12,6 +12,7 @@ use tokio::time::{Instant, timeout};
 
 use crate::claim::{self, Until};
 use crate::client::{Client, PATIENCE};
+use crate::clock::now;
 use crate::error::{ClientError, Lost};
 use crate::guard::Guard;
 use crate::keeper::{Keeper, Standing};
@@ -46,7 +47,7 @@ impl Session {
         let deadline = Instant::now() + PATIENCE;
         loop {
             // The lease is not shorter than what is left of it from here on.
-            let sent = Instant::now();
+            let sent = now();
             let asked = rpc::LeaseGrantRequest { ttl: seconds, id: 0 };
             let granted: rpc::LeaseGrantResponse =
                 client.line.ask("/etcdserverpb.Lease/LeaseGrant", asked, deadline).await?;
@@ -85,7 +86,10 @@ impl Session {
     /// when the last one that was answered was sent, less 2 % for clocks. Nothing if it is over.
     pub fn deadline(&self) -> Option<std::time::Instant> {
         match *self.shared.standing.borrow() {
-            Standing::Until(deadline) if Instant::now() < deadline => Some(deadline.into_std()),
+            Standing::Until(deadline) => {
+                let left = deadline.saturating_duration_since(now());
+                (!left.is_zero()).then(|| std::time::Instant::now() + left)
+            }
             _ => None,
         }
     }
@@ -102,7 +106,7 @@ impl Session {
                     Ok(()) => {}
                     Err(_) => return Lost::Closed,
                 },
-                () = tokio::time::sleep_until(deadline) => return Lost::Silence,
+                () = self.client().line.waking.reached(deadline) => return Lost::Silence,
             }
         }
     }
