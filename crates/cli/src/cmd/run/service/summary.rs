@@ -125,14 +125,11 @@ fn counter(Tally { value, puts, .. }: Tally) -> Counter {
 /// may still be on its way when it is killed, those who wait hand the lock on without one, and
 /// whoever was inside meanwhile waits for nothing but that its release is confirmed.
 fn again(kill: &Kill, terms: &[u64], claims: &[Claim]) -> Option<u64> {
-    let next = match kill.of_leader {
-        true => Some(terms.iter().copied().filter(|began| *began > kill.at).min()?),
-        false => None,
+    let since = match kill.of_leader {
+        true => terms.iter().copied().filter(|began| *began > kill.at).min()?,
+        false => kill.at,
     };
-    let is_next = |it: &&Claim| match next {
-        Some(began) => it.granted > began,
-        None => it.asked < kill.at && it.granted > kill.at,
-    };
+    let is_next = |it: &&Claim| it.granted > since && (kill.of_leader || it.asked < since);
     claims.iter().filter(is_next).map(|it| it.granted - kill.at).min()
 }
 
