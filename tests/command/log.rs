@@ -76,14 +76,15 @@ fn stories_of_a_log_are_on_its_page() {
         let name = |entry: fs::DirEntry| entry.file_name().into_string().expect("a name");
         entries.map(name).collect::<Vec<_>>()
     };
-    let folders = names(&golden).into_iter().filter(|folder| folder.starts_with("raft_log"));
+    let is_of_log = |name: &str| ["raft_log", "relayed_log"].iter().any(|it| name.starts_with(it));
+    let folders = names(&golden).into_iter().filter(|folder| is_of_log(folder));
     let story = |folder: &str, file: &str| Some(format!("{folder}/{}", file.strip_suffix(".txt")?));
     let of = |folder: String| {
         let files = names(&golden.join(&folder)).into_iter();
         files.filter_map(|file| story(&folder, &file)).collect::<Vec<_>>()
     };
     let told: BTreeSet<String> = folders.flat_map(of).collect();
-    let words = PAGE.split('`').filter(|word| word.starts_with("raft_log"));
+    let words = PAGE.split('`').filter(|word| is_of_log(word));
     let shown: BTreeSet<String> = words.map(str::to_owned).collect();
     assert_eq!(shown, told);
 }

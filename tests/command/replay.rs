@@ -162,7 +162,7 @@ fn the_simulator_shows_the_mistakes_that_no_check_does() {
 }
 
 /// Every property that `check --property` takes, and what violates it.
-const VIOLATED: [(&str, &str); 35] = [
+const VIOLATED: [(&str, &str); 36] = [
     ("mutual-exclusion", "k-mutex -n 3 --k 2"),
     ("mutual-exclusion", "lamport -n 2 --channel reordered --beyond-assumptions"),
     ("mutual-exclusion", "token-ring -n 2 --duplicate 1 --beyond-assumptions"),
@@ -216,6 +216,7 @@ const VIOLATED: [(&str, &str); 35] = [
         "raft-log -n 3 --partition 2 \
          --variant lonely-read,no-pre-vote --in-flight 1",
     ),
+    ("at-most-once", "relayed-log -n 3 --variant declined-in-doubt,no-pre-vote --in-flight 1"),
     ("bypass=1", "token-ring --variant keeps-token -n 2 --entries 2,1"),
     ("bypass=2", "central -n 3 --entries 3,1,0"),
 ];

@@ -88,6 +88,8 @@ pub enum Property {
     StateMachineSafety,
     /// A read sees all that anybody was told of before it was asked.
     LinearizableReads,
+    /// What is appended is committed once at most, and what is declined never.
+    AtMostOnce,
     /// The resource accepts no fence below one that it has seen.
     FencedAccess,
     /// No increment of the resource's counter is lost.
@@ -133,7 +135,7 @@ const BYPASS: &str = "Measure how often one enters while another waits; bypass=2
 impl Property {
     /// All but the reader's own; the *k* of [`Property::AtMost`] is for a card to say, and the
     /// bound of [`Property::Bypass`] for whoever asks.
-    pub const ALL: [Property; 40] = [
+    pub const ALL: [Property; 41] = [
         Property::MutualExclusion,
         Property::AtMost(1),
         Property::MutualExclusionStrict,
@@ -171,6 +173,7 @@ impl Property {
         Property::LeaderCompleteness,
         Property::StateMachineSafety,
         Property::LinearizableReads,
+        Property::AtMostOnce,
         Property::FencedAccess,
         Property::Counter,
         Property::Trace,
@@ -229,6 +232,7 @@ impl Property {
             | Property::LeaderCompleteness
             | Property::StateMachineSafety
             | Property::LinearizableReads
+            | Property::AtMostOnce
             | Property::TotalOrder
             | Property::NoCreation
             | Property::Integrity
@@ -261,6 +265,9 @@ impl Property {
             }
             Property::LinearizableReads => {
                 ("linearizable-reads", "A read sees what was known before it was asked")
+            }
+            Property::AtMostOnce => {
+                ("at-most-once", "What is appended is committed once at most, if not declined")
             }
             Property::TotalOrder => ("total-order", "All deliver in one order"),
             Property::NoCreation => ("no-creation", "What is delivered was broadcast"),
@@ -328,7 +335,8 @@ impl Property {
             Property::LogMatching
             | Property::LeaderCompleteness
             | Property::StateMachineSafety
-            | Property::LinearizableReads => matches!(service, Service::Log),
+            | Property::LinearizableReads
+            | Property::AtMostOnce => matches!(service, Service::Log),
             Property::UniformAgreement | Property::TotalOrder => {
                 matches!(service, Service::Broadcast)
             }

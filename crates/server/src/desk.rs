@@ -1,13 +1,15 @@
-//! Between the requests of a member and its log: what is asked goes in or to the leader, and what
-//! is committed goes to the store, in the task that steps the log.
+//! Between the requests of a member and its log: what is asked goes in, and what is committed goes
+//! to the store, in the task that steps the log.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
+use tenure_algorithms::agreement::RelayedLog;
 use tenure_core::service::log::{
-    Command as Asked, Content, Entry, Event as Said, Members, Payload, Reason,
+    Command as Asked, Content, Entry, Event as Said, Members, Payload,
 };
+use tenure_core::service::relayed_log::{Command, Event, Ticket};
 use tenure_core::{ProcessId, ProcessSet, Term};
 use tenure_runtime::Local;
 use tenure_store::{At, Command as Stored, Outcome};
@@ -17,7 +19,6 @@ use tracing::info;
 use crate::errand::{Change, Errand, Released, Return, Undone, What, Written};
 use crate::image;
 use crate::length::Length;
-use crate::relayed::{Command, Event, Relayed, Ticket};
 use crate::state::{Shared, Standing, State};
 
 /// What a task of this member asks.
@@ -32,8 +33,13 @@ pub(crate) enum Ask {
         /// Where the answer goes.
         reply: oneshot::Sender<Result<Outcome, Undone>>,
     },
-    /// To know something of the leader.
-    Know {
+    /// To have taken all that anybody was told of before.
+    Confirm {
+        /// Where the answer goes.
+        reply: oneshot::Sender<Return>,
+    },
+    /// To have the leader do something.
+    Run {
         /// What.
         errand: Errand,
         /// Where the answer goes.
@@ -78,7 +84,7 @@ enum Asker {
     Proposer(oneshot::Sender<Result<Outcome, Undone>>),
     /// A task of this member.
     Task(oneshot::Sender<Return>),
-    /// Another member, which knows it by its own number.
+    /// A member that had the members changed by this one, which leads.
     Member(ProcessId, Ticket),
 }
 
@@ -89,9 +95,7 @@ pub(crate) struct Desk {
     session: u64,
     shared: Arc<Shared>,
     tickets: u64,
-    waiting: HashMap<u64, (Errand, Asker)>,
-    /// Those who are answered when so much is taken.
-    behind: BTreeMap<(u64, u64), oneshot::Sender<Return>>,
+    waiting: HashMap<u64, Asker>,
     /// How much of what will be told was heard when it was foretold.
     foretold: usize,
     is_over: bool,
@@ -102,24 +106,27 @@ pub(crate) struct Desk {
 
 impl Desk {
     pub(crate) fn new(me: ProcessId, session: u64, shared: Arc<Shared>) -> Self {
-        let (waiting, behind) = (HashMap::new(), BTreeMap::new());
-        let length = Length::default();
-        let (is_over, refused) = (false, None);
         Desk {
             me,
             session,
             shared,
             tickets: 0,
-            waiting,
-            behind,
+            waiting: HashMap::new(),
             foretold: 0,
-            is_over,
-            refused,
-            length,
+            is_over: false,
+            refused: None,
+            length: Length::default(),
         }
     }
 
-    fn ticket(&mut self) -> u64 {
+    /// Somebody waits, under this ticket.
+    fn ticket(&mut self, asker: Asker) -> u64 {
+        let ticket = self.next_ticket();
+        self.waiting.insert(ticket, asker);
+        ticket
+    }
+
+    fn next_ticket(&mut self) -> u64 {
         self.tickets += 1;
         self.tickets
     }
@@ -144,7 +151,6 @@ impl Desk {
             }
         }
         self.shared.lock().taken = index;
-        self.confirm_up_to(index);
     }
 
     fn apply(&mut self, at: At, Written { by, what }: Written) {
@@ -159,77 +165,36 @@ impl Desk {
         if (ProcessId(process), session) != (self.me, self.session) {
             return;
         }
-        if let Some((_, Asker::Proposer(reply))) = self.waiting.remove(&ticket) {
+        if let Some(Asker::Proposer(reply)) = self.waiting.remove(&ticket) {
             // Whoever has gone away does not want to know.
             let _ = reply.send(Ok(outcome));
         }
     }
 
-    fn append(&self, ticket: u64, what: What) -> Errand {
+    fn append(&self, ticket: u64, what: What) -> Command {
         let written = Written { by: (self.me.0, self.session, ticket), what };
-        Errand::Append(payload(&written))
-    }
-
-    /// What an errand asks of the log where this process leads.
-    fn asked(&self, ticket: u64, errand: &Errand) -> Asked {
-        match errand {
-            Errand::Append(payload) => Asked::Append { ticket, payload: payload.clone() },
-            Errand::Confirm | Errand::Renew(_) | Errand::Left(_) => Asked::Read { ticket },
-            Errand::Change(change) => {
-                let Members { voters, learners, .. } =
-                    changed(self.shared.lock().members.clone(), *change);
-                Asked::ChangeMembers { ticket, voters, learners }
-            }
-        }
-    }
-
-    /// The command for an errand of somebody here.
-    fn send(&mut self, ticket: u64, errand: Errand, asker: Asker) -> Command {
-        let leads_elsewhere =
-            self.shared.standing.borrow().leader.is_some_and(|leader| leader != self.me.index());
-        let command = match leads_elsewhere {
-            true => {
-                let ticket = Ticket { session: self.session, number: ticket };
-                Command::Ask { ticket, question: payload(&errand) }
-            }
-            false => Command::Log(self.asked(ticket, &errand)),
-        };
-        self.waiting.insert(ticket, (errand, asker));
-        command
+        Command::Log(Asked::Append { ticket, payload: payload(&written) })
     }
 
     /// What the log said of a ticket of ours.
     fn learn(&mut self, ticket: u64, said: Return) -> Option<Command> {
-        let (_, asker) = self.waiting.remove(&ticket)?;
-        match asker {
+        match self.waiting.remove(&ticket)? {
             Asker::Member(to, ticket) => {
-                return Some(Command::Answer { to, ticket, answer: payload(&said) });
+                return Some(Command::Reply { to, ticket, reply: payload(&said) });
             }
-            Asker::Task(reply) => self.reply(ticket, reply, said),
-            Asker::Proposer(reply) => match said {
-                Return::Undone(undone) => drop(reply.send(Err(undone))),
-                // It is told when the entry is taken.
-                _ => drop(self.waiting.insert(ticket, (Errand::Confirm, Asker::Proposer(reply)))),
-            },
+            Asker::Task(reply) => drop(reply.send(said)),
+            Asker::Proposer(reply) => drop(reply.send(Err(match said {
+                Return::Undone(undone) => undone,
+                // It was taken as part of a snapshot, and not told one by one.
+                _ => Undone::Unknown,
+            }))),
         }
         None
     }
 
-    /// Answers a task, once this member has come as far as the answer is of.
-    fn reply(&mut self, ticket: u64, reply: oneshot::Sender<Return>, said: Return) {
-        match said {
-            Return::Confirmed { index } if index > self.shared.lock().taken => {
-                self.behind.insert((index, ticket), reply);
-            }
-            said => drop(reply.send(said)),
-        }
-    }
-
-    /// This member leads, as a majority has confirmed, and has taken all up to an index.
-    fn confirmed(&mut self, ticket: u64, index: u64) -> Option<Command> {
-        let errand = &self.waiting.get(&ticket)?.0;
-        let now = Instant::now();
-        let said = match *errand {
+    /// A member asks something of this one, which leads, as a majority has confirmed.
+    fn run(&mut self, by: ProcessId, theirs: Ticket, errand: Errand) -> Command {
+        let said = match errand {
             Errand::Renew(lease) => {
                 let term = self.shared.standing.borrow().term;
                 let mut state = self.shared.lock();
@@ -237,14 +202,19 @@ impl Desk {
                 Return::Renewed { term, renewal: leases.renew(lease, term, store) }
             }
             Errand::Left(lease) => {
-                let state = self.shared.lock();
+                let (state, now) = (self.shared.lock(), Instant::now());
                 let known = state.store.lease(lease);
                 let left = |ttl| state.leases.left(lease, now).map_or(ttl, |left| left.as_secs());
                 Return::Left(known.map(|known| left(known.left)))
             }
-            Errand::Confirm | Errand::Append(_) | Errand::Change(_) => Return::Confirmed { index },
+            Errand::Change(change) => {
+                let ticket = self.ticket(Asker::Member(by, theirs));
+                let Members { voters, learners, .. } =
+                    changed(self.shared.lock().members.clone(), change);
+                return Command::Log(Asked::ChangeMembers { ticket, voters, learners });
+            }
         };
-        self.learn(ticket, said)
+        Command::Reply { to: by, ticket: theirs, reply: payload(&said) }
     }
 
     fn stands(&self, leader: Option<ProcessId>, term: u64) {
@@ -277,11 +247,12 @@ impl Desk {
         match event {
             Said::Leading { term } => self.stands(Some(self.me), term),
             Said::Following { term, leader } => self.stands(leader, term),
+            Said::Relaying { term, leader } => self.stands(Some(leader), term),
             Said::Committed { index, entry } => self.take(index, &entry),
             Said::Acknowledged { ticket, .. }
+            | Said::Answered { ticket, .. }
             | Said::HandedOver { ticket }
-            | Said::MembersChanged { ticket, .. } => return self.learn(ticket, Return::Committed),
-            Said::Answered { ticket, index } => return self.confirmed(ticket, index),
+            | Said::MembersChanged { ticket, .. } => return self.learn(ticket, Return::Done),
             Said::Declined { ticket, reason, .. } => {
                 return self.learn(ticket, Return::Undone(Undone::Declined(reason)));
             }
@@ -307,16 +278,8 @@ impl Desk {
                 state.replace(store, index);
                 (state.urls, state.members) = (urls, members);
             }
-            Err(_) => return self.refuse(format!("the snapshot up to entry {index}")),
+            Err(_) => self.refuse(format!("the snapshot up to entry {index}")),
         }
-        // What is part of it was not told one by one.
-        for (ticket, (errand, asker)) in std::mem::take(&mut self.waiting) {
-            match asker {
-                Asker::Proposer(reply) => drop(reply.send(Err(Undone::Unknown))),
-                asker => drop(self.waiting.insert(ticket, (errand, asker))),
-            }
-        }
-        self.confirm_up_to(index);
     }
 
     /// Another member has told of a lock that is released. Only a newer build tells what this one
@@ -326,38 +289,36 @@ impl Desk {
             self.shared.lock().release(&released);
         }
     }
-
-    fn confirm_up_to(&mut self, index: u64) {
-        let later = self.behind.split_off(&(index + 1, 0));
-        for ((index, _), reply) in std::mem::replace(&mut self.behind, later) {
-            let _ = reply.send(Return::Confirmed { index });
-        }
-    }
 }
 
-impl Local<Relayed> for Desk {
+impl Local<RelayedLog> for Desk {
     type Ask = Ask;
 
     fn ask(&mut self, ask: Ask) -> Option<Command> {
-        let ticket = self.ticket();
         Some(match ask {
             Ask::Do { asker, command, reply } => {
-                let append = self.append(ticket, What::Command(asker, command));
-                self.send(ticket, append, Asker::Proposer(reply))
+                let ticket = self.ticket(Asker::Proposer(reply));
+                self.append(ticket, What::Command(asker, command))
             }
             Ask::Tell { whom, released } => Command::Tell { whom, what: payload(&released) },
             Ask::Introduce { urls, reply } => {
-                let introduction = What::Introduction { process: self.me.0, urls };
-                let append = self.append(ticket, introduction);
-                self.send(ticket, append, Asker::Task(reply))
+                let ticket = self.ticket(Asker::Task(reply));
+                self.append(ticket, What::Introduction { process: self.me.0, urls })
             }
             Ask::Compact { index, state } => {
+                let ticket = self.next_ticket();
                 self.length.replaced(state.len());
                 Command::Log(Asked::Compact { ticket, index, state: Payload::new(state) })
             }
-            Ask::Know { errand, reply } => self.send(ticket, errand, Asker::Task(reply)),
+            Ask::Confirm { reply } => {
+                Command::Log(Asked::Read { ticket: self.ticket(Asker::Task(reply)) })
+            }
+            Ask::Run { errand, reply } => {
+                let ticket = self.ticket(Asker::Task(reply));
+                Command::Ask { ticket, question: payload(&errand) }
+            }
             Ask::Transfer { to, reply } => {
-                self.waiting.insert(ticket, (Errand::Confirm, Asker::Task(reply)));
+                let ticket = self.ticket(Asker::Task(reply));
                 Command::Log(Asked::Transfer { ticket, to: ProcessId::at(to) })
             }
             Ask::Leave => {
@@ -370,13 +331,10 @@ impl Local<Relayed> for Desk {
     fn told(&mut self, event: Event) -> Option<Command> {
         match event {
             Event::Log(event) => self.said(event),
-            Event::Asked { by, ticket: theirs, question } => {
+            Event::Asked { by, ticket, question } => {
                 // Only a newer build asks what this one cannot read.
-                let errand: Errand = postcard::from_bytes(question.bytes()).ok()?;
-                let ticket = self.ticket();
-                let command = self.asked(ticket, &errand);
-                self.waiting.insert(ticket, (errand, Asker::Member(by, theirs)));
-                Some(Command::Log(command))
+                let errand = postcard::from_bytes(question.bytes()).ok()?;
+                Some(self.run(by, ticket, errand))
             }
             Event::Told { what } => {
                 match self.foretold.checked_sub(1) {
@@ -385,15 +343,9 @@ impl Local<Relayed> for Desk {
                 }
                 None
             }
-            Event::Answered { ticket, answer } => {
-                let answer = postcard::from_bytes(answer.bytes());
-                self.learn(ticket.number, answer.unwrap_or(Return::Undone(Undone::Unknown)))
-            }
-            Event::Unanswered { ticket, sent: true } => {
-                self.learn(ticket.number, Return::Undone(Undone::Unknown))
-            }
-            Event::Unanswered { ticket, sent: false } => {
-                self.learn(ticket.number, Return::Undone(Undone::Declined(Reason::NotLeading)))
+            Event::Replied { ticket, reply } => {
+                let said = postcard::from_bytes(reply.bytes());
+                self.learn(ticket, said.unwrap_or(Return::Undone(Undone::Unknown)))
             }
         }
     }
@@ -423,7 +375,7 @@ impl Local<Relayed> for Desk {
     }
 
     fn farewell(&mut self) -> Option<Command> {
-        Some(Command::Log(Asked::HandOver { ticket: self.ticket() }))
+        Some(Command::Log(Asked::HandOver { ticket: self.next_ticket() }))
     }
 
     fn leads_on_until_relieved(&self) -> bool {
@@ -471,7 +423,7 @@ mod tests {
         let shared = Arc::new(Shared::new(Members::of(ProcessSet::first(1))));
         let mut desk = Desk::new(ProcessId(0), 1, shared.clone());
         let grant = desk.append(1, What::Command(tenure_store::Asker::Member, grant()));
-        let Errand::Append(grant) = grant else { panic!("an append") };
+        let Command::Log(Asked::Append { payload: grant, .. }) = grant else { panic!("an append") };
         let unread = Payload::new(&b"\xff\xff"[..]);
         for (index, payload) in [(1, grant.clone()), (2, unread), (3, grant)] {
             let content = Content::Payload(payload);

@@ -1,18 +1,14 @@
-//! What a member wants of the leader, and what it gets: the same whether that is another member or
-//! itself.
+//! What a member wants of the leader besides its log, and what it gets: the same whether that is
+//! another member or itself.
 
 use serde::{Deserialize, Serialize};
 use tenure_core::ProcessId;
-use tenure_core::service::log::{Members, Payload, Reason};
+use tenure_core::service::log::{Members, Reason};
 use tenure_store::{Asker, Bytes, Command, LeaseId};
 
 /// What a member wants of the leader.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Errand {
-    /// To have an entry committed. Whoever it is by is answered when it takes the entry.
-    Append(Payload),
-    /// How far one must have come to see all that anybody was told of before.
-    Confirm,
     /// To renew a lease.
     Renew(LeaseId),
     /// How much is left of a lease.
@@ -48,10 +44,8 @@ impl Change {
 /// What it gets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Return {
-    /// The entry is committed.
-    Committed,
-    /// Who has taken all up to this index sees it.
-    Confirmed { index: u64 },
+    /// It is done.
+    Done,
     /// What came of a renewal, in which term.
     Renewed { term: u64, renewal: Renewal },
     /// How many seconds are left of a lease, if it is there.
@@ -110,17 +104,4 @@ pub(crate) enum What {
     Command(Asker, Command),
     /// To know where clients reach a member, whose process has this number.
     Introduction { process: u32, urls: Vec<String> },
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_entry_is_asked_for_as_builds_of_before_ask_for_it() {
-        let asked = Errand::Append(Payload::new(&b"ab\xff"[..]));
-        let written = [0, 3, b'a', b'b', 0xff];
-        assert_eq!(postcard::to_stdvec(&asked).expect("it can be encoded"), written);
-        assert_eq!(postcard::from_bytes(&written), Ok(asked));
-    }
 }

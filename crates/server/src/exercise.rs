@@ -2,10 +2,10 @@
 //! what it takes for something must be the same when it is written and read again.
 
 use prost::Message;
+use tenure_algorithms::agreement::relayed_log::Message as Said;
 use tenure_etcd::{etcdserverpb as rpc, v3electionpb, v3lockpb};
 
 use crate::errand::{Errand, Released, Return, Written};
-use crate::relayed::Message as Said;
 use crate::{gateway, image, secrets};
 
 fn again<M: Message + Default + PartialEq + std::fmt::Debug>(bytes: &[u8]) {

@@ -37,7 +37,6 @@ mod metrics;
 mod peers;
 mod proposal;
 mod refusal;
-mod relayed;
 mod router;
 mod rpc;
 mod secrets;

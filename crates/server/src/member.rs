@@ -9,6 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::raft_log::{self, Switch};
+use tenure_algorithms::agreement::{RelayedLog, relayed_log};
 use tenure_core::service::log::{Members, Reason};
 use tenure_core::{Delay, ProcessId, ProcessSet};
 use tenure_runtime::store::{OpenError, Owner, SaveCounts, SaveError, Saves};
@@ -33,7 +34,6 @@ use crate::intake::Intake;
 use crate::peers::{limits, trust};
 use crate::proposal::{BACKLOG, Backlog, Unheard};
 use crate::refusal::{Refusal, Refusals};
-use crate::relayed::Relayed;
 use crate::state::{Shared, Standing, State};
 use crate::tokens::Tokens;
 use crate::visits::Visits;
@@ -149,8 +149,8 @@ impl Member {
         };
         let shared = Arc::new(Shared::new(members.clone()));
         let (asks, asked) = mpsc::unbounded_channel();
-        let running = start::<Relayed, Desk>(Parts {
-            config: log_config(config, me, size, members),
+        let running = start::<RelayedLog, Desk>(Parts {
+            config: log_config(config, me, size, members).of_life(session),
             transport,
             store,
             local: Desk::new(me, session, shared.clone()),
@@ -287,7 +287,7 @@ impl Member {
     /// Waits until this member has taken all that anybody was told of before, and a majority has
     /// confirmed who leads.
     pub(crate) async fn confirm(&self) -> Result<(), Refusal> {
-        self.know(Errand::Confirm).await.map(drop)
+        self.know(|reply| Ask::Confirm { reply }).await.map(drop)
     }
 
     /// Waits until this member has come back to what it knew in its last life, and may say what it
@@ -302,20 +302,19 @@ impl Member {
 
     /// How many seconds are left of a lease, as the leader counts.
     pub(crate) async fn left(&self, lease: LeaseId) -> Result<Option<u64>, Refusal> {
-        match self.know(Errand::Left(lease)).await? {
+        match self.know(|reply| Ask::Run { errand: Errand::Left(lease), reply }).await? {
             Return::Left(left) => Ok(left),
             _ => Err(Refusal::LEADER_FAILED),
         }
     }
 
     /// What the leader says to something that changes nothing.
-    async fn know(&self, errand: Errand) -> Result<Return, Refusal> {
+    async fn know(&self, ask: impl Fn(oneshot::Sender<Return>) -> Ask) -> Result<Return, Refusal> {
         let (mut standing, deadline) = (self.shared.standing.subscribe(), self.deadline());
         loop {
             led(&mut standing, deadline).await?;
             let (reply, answer) = oneshot::channel();
-            let ask = Ask::Know { errand: errand.clone(), reply };
-            match self.ask(ask, answer, deadline).await? {
+            match self.ask(ask(reply), answer, deadline).await? {
                 // It changes nothing, so it may be asked again whatever became of it.
                 Return::Undone(_) => {
                     let declined = Undone::Declined(Reason::NotLeading);
@@ -332,7 +331,7 @@ impl Member {
         loop {
             led(&mut standing, deadline).await?;
             let (reply, answer) = oneshot::channel();
-            let ask = Ask::Know { errand: Errand::Change(change), reply };
+            let ask = Ask::Run { errand: Errand::Change(change), reply };
             match self.ask(ask, answer, deadline).await? {
                 Return::Undone(Undone::Declined(Reason::Changing)) => {
                     return Err(Refusal::CHANGING);
@@ -370,7 +369,8 @@ impl Member {
     pub(crate) async fn renew(&self, lease: LeaseId) -> Result<Option<u64>, Refusal> {
         let deadline = self.deadline();
         while tokio::time::Instant::now() < deadline {
-            let Return::Renewed { term, renewal } = self.know(Errand::Renew(lease)).await? else {
+            let renew = |reply| Ask::Run { errand: Errand::Renew(lease), reply };
+            let Return::Renewed { term, renewal } = self.know(renew).await? else {
                 return Err(Refusal::LEADER_FAILED);
             };
             match renewal {
@@ -482,7 +482,7 @@ fn session_of_newcomer() -> u64 {
     now.saturating_sub(begun).as_secs() / 60
 }
 
-fn log_config(config: &Config, me: ProcessId, size: u32, members: Members) -> raft_log::Config {
+fn log_config(config: &Config, me: ProcessId, size: u32, members: Members) -> relayed_log::Config {
     let Config { heartbeat_interval, election_timeout, snapshot_count, .. } = *config;
     // Whoever is alone need not wait for anybody.
     let election = match size {
@@ -490,7 +490,7 @@ fn log_config(config: &Config, me: ProcessId, size: u32, members: Members) -> ra
         // Of two who ask at once the better one goes on, so that little room is enough.
         _ => Delay::between_units(election_timeout, election_timeout * 3 / 2),
     };
-    raft_log::Config {
+    relayed_log::Config::around(raft_log::Config {
         election,
         heartbeat: Delay::units(heartbeat_interval),
         backlog: BACKLOG,
@@ -504,7 +504,7 @@ fn log_config(config: &Config, me: ProcessId, size: u32, members: Members) -> ra
             .with(Switch::Ahead)
             .with(Switch::Together),
         ..raft_log::Config::plain(size, 1)
-    }
+    })
 }
 
 /// Proposes what comes of the time of leases, for as long as there is a member.

@@ -9,6 +9,7 @@ pub mod dissemination_barrier;
 mod omega;
 pub mod paxos;
 pub mod raft_log;
+pub mod relayed_log;
 pub mod reliable_broadcast;
 pub mod ricciardi_birman;
 pub mod stable_vectors;
@@ -25,4 +26,5 @@ crate::catalogue::members! {
     "ricciardi-birman" => ricciardi_birman::RicciardiBirman;
     "stable-vectors" => stable_vectors::StableVectors;
     "raft-log" => raft_log::RaftLog;
+    "relayed-log" => relayed_log::RelayedLog;
 }

@@ -57,9 +57,9 @@ macro_rules! sum {
                 $($Member(<$Member as Protocol>::Stable)),+
             }
 
-            /// What a member tells, among what all of them tell.
-            fn told<P: Protocol<Event: Into<Event>>>(event: P::Event) -> Option<Event> {
-                Some(event.into())
+            /// What a member tells, among what all of them tell, if it is part of that.
+            fn told<P: Protocol<Event: TryInto<Event>>>(event: P::Event) -> Option<Event> {
+                event.try_into().ok()
             }
 
             $crate::catalogue::sum::shown!(Any, Message, Timer: $($Member),+);

@@ -7,7 +7,8 @@ use super::consistent_cut::ConsistentCut;
 use super::decisions::{DecidedOnce, OneDecision, Proposed};
 use super::deliveries::{AllDeliver, DeliveredOnce, NoCreation, OneOrder};
 use super::log::{
-    AnsweredOnce, Appended, Completeness, LinearizableReads, LogMatching, OneHistory, OneLeading,
+    AnsweredOnce, Appended, CommittedOnce, Completeness, LinearizableReads, LogMatching,
+    OneHistory, OneLeading,
 };
 use super::names::{SmallNames, UniqueNames};
 use super::one_view::OneView;
@@ -99,6 +100,7 @@ monitors! { size, down:
     LinearizableReads of Log: LinearizableReads = LinearizableReads::new();
     AnsweredOnce of Log: AnsweredOnce = AnsweredOnce::new();
     Appended of Log: Appended = Appended::new();
+    CommittedOnce of Log: CommittedOnce = CommittedOnce::new();
 }
 
 impl AnyAgreement {

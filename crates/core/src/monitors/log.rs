@@ -7,10 +7,12 @@ mod applied;
 mod books;
 mod completeness;
 mod matching;
+mod once;
 mod reads;
 
 pub use answers::{AnsweredOnce, Appended};
 pub use applied::OneHistory;
 pub use completeness::Completeness;
 pub use matching::{LogMatching, OneLeading};
+pub use once::CommittedOnce;
 pub use reads::LinearizableReads;

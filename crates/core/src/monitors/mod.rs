@@ -43,7 +43,8 @@ pub use fencing::Fencing;
 pub use fresh_terms::FreshTerms;
 pub use irrevocability::Irrevocability;
 pub use log::{
-    AnsweredOnce, Appended, Completeness, LinearizableReads, LogMatching, OneHistory, OneLeading,
+    AnsweredOnce, Appended, CommittedOnce, Completeness, LinearizableReads, LogMatching,
+    OneHistory, OneLeading,
 };
 pub use mutual_exclusion::MutualExclusion;
 pub use names::{SmallNames, UniqueNames};

@@ -1,9 +1,9 @@
 //! One log of a group: what is appended is committed at an index, the same one everywhere, and
 //! told to everybody in that order.
 //!
-//! Whoever leads takes what is appended; the others decline it and say who leads, for an entry that
-//! was passed on silently could be taken twice. Each command has a ticket of its user, and is
-//! answered once: with [`Event::Acknowledged`] or [`Event::Answered`], with [`Event::Declined`] if
+//! Whoever leads takes what is appended; the others decline it and say who leads, or have the
+//! leader take it ([`Event::Relaying`]). Each command has a ticket of its user, and is answered
+//! once: with [`Event::Acknowledged`] or [`Event::Answered`], with [`Event::Declined`] if
 //! it had no effect and will have none, or with [`Event::Unknown`] where nobody can tell yet. Only
 //! a crash leaves a command without an answer.
 //!
@@ -105,6 +105,14 @@ pub enum Event {
         term: u64,
         /// Who.
         leader: Option<ProcessId>,
+    },
+    /// Another process leads, and has done there what this one is asked.
+    Relaying {
+        /// In which term.
+        #[cfg_attr(feature = "serde", serde(serialize_with = "crate::mark::term_number"))]
+        term: u64,
+        /// Who.
+        leader: ProcessId,
     },
     /// An entry is in the log of this process. It may yet be dropped.
     Stored {
@@ -266,6 +274,7 @@ impl Event {
             | Event::MembersChanged { ticket, .. } => Some(*ticket),
             Event::Leading { .. }
             | Event::Following { .. }
+            | Event::Relaying { .. }
             | Event::Stored { .. }
             | Event::Dropped { .. }
             | Event::Committed { .. }
@@ -328,6 +337,7 @@ impl fmt::Display for Event {
                 write!(f, "follows {leader} in term {term}")
             }
             Event::Following { term, leader: None } => write!(f, "follows nobody in term {term}"),
+            Event::Relaying { term, leader } => write!(f, "relays to {leader} in term {term}"),
             Event::Stored { index, entry } => write!(f, "stores {index}: {entry}"),
             Event::Dropped { from } => write!(f, "drops all from {from} on"),
             Event::Committed { index, entry } => write!(f, "commits {index}: {entry}"),

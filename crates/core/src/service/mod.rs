@@ -16,6 +16,7 @@ mod fence;
 pub mod led;
 pub mod log;
 pub mod membership;
+pub mod relayed_log;
 pub mod renaming;
 pub mod replication;
 pub mod snapshot;

@@ -77,7 +77,7 @@ impl Kept {
                 self.leads = Some(*term);
                 self.last()
             }
-            Event::Following { .. } => {
+            Event::Following { .. } | Event::Relaying { .. } => {
                 self.leads = None;
                 self.last()
             }

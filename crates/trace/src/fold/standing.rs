@@ -258,6 +258,9 @@ impl Standing {
                 let term = leader.map(|leader| Term { number: *term, leader });
                 self.believes(term, changes);
             }
+            log::Event::Relaying { term, leader } => {
+                self.believes(Some(Term { number: *term, leader: *leader }), changes);
+            }
             _ => {}
         }
     }

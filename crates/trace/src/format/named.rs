@@ -54,6 +54,7 @@ fn in_agreement(event: &agreement::Event, look: &mut impl FnMut(ProcessId)) {
         agreement::Event::Log(
             log::Event::Following { leader, .. } | log::Event::Declined { leader, .. },
         ) => leader.iter().copied().for_each(look),
+        agreement::Event::Log(log::Event::Relaying { leader, .. }) => look(*leader),
         agreement::Event::Log(log::Event::Restored { members, .. }) => {
             members.everybody().iter().for_each(look);
         }

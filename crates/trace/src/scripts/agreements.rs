@@ -1,7 +1,8 @@
 //! The face of the services of agreement: what scripts say for their commands.
 
 use tenure_core::service::{
-    agreement, barrier, broadcast, consensus, log, membership, renaming, snapshot, termination,
+    agreement, barrier, broadcast, consensus, log, membership, relayed_log, renaming, snapshot,
+    termination,
 };
 use tenure_core::{ProcessId, Service};
 
@@ -168,6 +169,49 @@ spoken! {
 impl Heard for agreement::Event {
     fn told(&self) -> Told {
         Told::Agreement(self.clone())
+    }
+}
+
+/// Scripts say what is asked of the log, and nothing else.
+impl Spoken for relayed_log::Command {
+    const SERVICE: Service = Service::Log;
+
+    fn understand(asking: &Asking) -> Option<Self> {
+        log::Command::understand(asking).map(relayed_log::Command::Log)
+    }
+
+    fn say(&self, at: ProcessId) -> Asking {
+        match self {
+            relayed_log::Command::Log(command) => command.say(at),
+            other => say(format!("{other:?}"), at),
+        }
+    }
+
+    fn agreeing(command: agreement::Command) -> Option<Self> {
+        command.try_into().ok()
+    }
+
+    fn agreed(&self) -> Option<agreement::Command> {
+        match self {
+            relayed_log::Command::Log(command) => command.agreed(),
+            _ => None,
+        }
+    }
+
+    fn asked(&self) -> Asked {
+        match self {
+            relayed_log::Command::Log(command) => command.asked(),
+            other => Asked::Other(format!("{other:?}").into()),
+        }
+    }
+}
+
+impl Heard for relayed_log::Event {
+    fn told(&self) -> Told {
+        match self {
+            relayed_log::Event::Log(event) => event.told(),
+            other => Told::Other(format!("{other:?}").into()),
+        }
     }
 }
 

@@ -88,7 +88,7 @@ impl Monitor<Command, Event> for Completeness {
         self.books.note(at, seen);
         match seen {
             Observed::Event(Event::Leading { term }) => self.leads(at, *term),
-            Observed::Event(Event::Following { term, .. }) => {
+            Observed::Event(Event::Following { term, .. } | Event::Relaying { term, .. }) => {
                 self.terms.insert(at, *term);
                 self.leading.remove(&at);
                 Ok(())

@@ -6,9 +6,9 @@ use super::{Command, Content, Event, Payload};
 use crate::process::ProcessId;
 use crate::service::agreement::{Client, Seat, Standing};
 
-/// A user of a log: appends and reads in turn while its process leads, one after the other, and
-/// otherwise waits until it knows who leads. Every other process has one that begins with a read.
-/// When a snapshot is wanted, it gives one.
+/// A user of a log: appends and reads in turn, one after the other, while its process leads, or has
+/// whoever leads do what it is asked. Otherwise it waits until it knows who leads. Every other
+/// process has one that begins with a read. When a snapshot is wanted, it gives one.
 ///
 /// Its state machine is a number into which every payload went, in their order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -37,6 +37,8 @@ enum Belief {
     Nobody,
     Me,
     Another,
+    /// Another, which is asked through this process.
+    Relayed,
 }
 
 impl User {
@@ -53,6 +55,11 @@ impl User {
             let fold = |state: u32, byte: &u8| (state ^ u32::from(*byte)).wrapping_mul(0x0100_0193);
             self.state = payload.bytes().iter().fold(self.state, fold);
         }
+    }
+
+    /// Whether its process has done what it asks.
+    fn is_served(&self) -> bool {
+        matches!(self.belief, Belief::Me | Belief::Relayed)
     }
 
     fn snapshot(&self) -> Payload {
@@ -95,7 +102,7 @@ impl Client for User {
         if self.is_wanted && !self.waits {
             return Some(Command::Compact { ticket, index: self.applied, state: self.snapshot() });
         }
-        let may = self.belief == Belief::Me && !self.waits && self.asked < self.most;
+        let may = self.is_served() && !self.waits && self.asked < self.most;
         let appends = (self.asked + u64::from(self.at.0)).is_multiple_of(2);
         may.then(|| match appends {
             true => Command::Append { ticket, payload: self.payload(ticket) },
@@ -121,6 +128,7 @@ impl Client for User {
             Event::Leading { .. } => self.belief = Belief::Me,
             Event::Following { leader: Some(_), .. } => self.belief = Belief::Another,
             Event::Following { leader: None, .. } => self.belief = Belief::Nobody,
+            Event::Relaying { .. } => self.belief = Belief::Relayed,
             Event::Committed { index, entry } => self.apply(*index, &entry.content),
             Event::SnapshotNeeded { .. } => self.is_wanted = true,
             Event::Restored { index, state, .. } => {
@@ -168,5 +176,13 @@ mod tests {
         user.asked(&read);
         user.crashed();
         assert_eq!((user.next(), user.standing()), (None, Standing::Content));
+    }
+
+    #[test]
+    fn a_user_asks_where_it_is_relayed() {
+        let mut user =
+            User::new(&Seat { service: Service::Log, at: ProcessId(1), size: 3, times: 1 });
+        user.told(&Event::Relaying { term: 1, leader: ProcessId(0) });
+        assert_eq!(user.next(), Some(Command::Read { ticket: 1 }));
     }
 }

@@ -31,7 +31,9 @@ class States {
       if (told?.Elected) this.beliefs[at].push({ step, ...told.Elected });
       else if (told?.Deposed) this.beliefs[at].push({ step, leader: -1, term: told.Deposed.term });
       else if (told?.Leading) this.follows(at, step, at, told.Leading.term);
-      else if (told?.Following) {
+      else if (told?.Relaying) {
+        this.follows(at, step, told.Relaying.leader, told.Relaying.term);
+      } else if (told?.Following) {
         this.follows(at, step, told.Following.leader ?? -1, told.Following.term);
       }
     } else if (kind === "suspicion") {
