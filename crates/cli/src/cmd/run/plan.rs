@@ -230,6 +230,11 @@ fn card_of_log(size: u32, log: &LogPlan) -> Result<Card, Failure> {
         let name = &log.name;
         return Err(Failure::usage(format!("{name} keeps no log; write --log raft-log")));
     }
+    if log.name == "relayed-log" {
+        return Err(Failure::usage(
+            "relayed-log is what --service runs; write that, or --log raft-log",
+        ));
+    }
     Ok(card)
 }
 
@@ -470,6 +475,7 @@ mod tests {
             ("--partition 2@1s..10s", "10s"),
             ("--partition 6@1s..2s", "1 to 5"),
             ("--log bully", "--log raft-log"),
+            ("--log relayed-log", "--service"),
             ("--log raft-log --clients 0", "1 to 256"),
             ("--log raft-log --mutex central", "--mutex"),
             ("--log raft-log --variant quick", "no-check-quorum"),
