@@ -444,10 +444,7 @@ impl Config {
     fn validate_log(&self) -> Result<(), String> {
         let Some(log) = &self.log else { return Ok(()) };
         if log.algorithm != "raft-log" {
-            return Err(format!(
-                "log.algorithm = `{}` is no log of a node; raft-log is",
-                log.algorithm
-            ));
+            return Err(format!("log.algorithm = `{}` is not that: raft-log is", log.algorithm));
         }
         if !log.clients.ip().is_loopback() {
             return Err(format!(

@@ -1,8 +1,8 @@
 //! A replicated lock and election server that clients of etcd talk to.
 //!
-//! The shell around three things that decide: the log (`raft-log`, driven by `tenure-runtime`), the
-//! store (`tenure-store`), and nothing else. It has sockets and clocks, and turns requests into
-//! commands and what came of them into answers.
+//! The shell around what decides: the log (`relayed-log`, driven by `tenure-runtime`), the store
+//! (`tenure-store`), who counts the time of leases (`tenure-session`), and nothing else. It has
+//! sockets and clocks, and turns requests into commands and what came of them into answers.
 //!
 //! ```no_run
 //! # async fn run() -> Result<(), tenure_server::ServeError> {
