@@ -1,5 +1,9 @@
 //! A lock service under random faults, all members at once among them: what is promised is kept,
-//! and everybody is served in the end.
+//! and everybody is served in the end. Large values are put meanwhile, disks are slow, and some
+//! live only for a moment.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
 
 use fastrand::Rng;
 use serde_json::Value;
@@ -35,14 +39,72 @@ fn faults(rng: &mut Rng, members: u32) -> String {
     }
 }
 
-fn hurt(seed: u64) -> Result<(), String> {
+/// A member with short lives, or all, whatever else is done.
+fn short_lives(rng: &mut Rng, members: u32) -> String {
+    let who = match rng.u32(0..=members) {
+        0 => "all".to_owned(),
+        who => who.to_string(),
+    };
+    let (mut at, mut line) = (rng.u64(300..1_500), String::new());
+    for _ in 0..rng.u32(0..4) {
+        let back = at + rng.u64(5..150);
+        line += &format!(" --kill {who}@{at}ms --restart {who}@{back}ms");
+        at = back + rng.u64(100..900);
+    }
+    line
+}
+
+/// Disks that are slow for some time, one after the other.
+fn slow_disks(rng: &mut Rng, members: u32) -> String {
+    let (mut at, mut line) = (rng.u64(200..1_000), String::new());
+    let flush = [5, 15, 50][rng.usize(..3)];
+    line += &format!(" --slow-flush {flush}ms");
+    for _ in 0..rng.u32(1..4) {
+        let until = at + rng.u64(300..1_500);
+        if until < LENGTH {
+            let who = match rng.u32(0..4) {
+                0 => "all".to_owned(),
+                1 => "leader".to_owned(),
+                _ => rng.u32(1..=members).to_string(),
+            };
+            line += &format!(" --slow-disk {who}@{at}ms..{until}ms");
+        }
+        at = until + rng.u64(50..500);
+    }
+    line
+}
+
+/// Whether this machine lets one process slow another down.
+fn can_slow_disks() -> bool {
+    let Ok(mut slowed) = Command::new("sleep").arg("60").spawn() else { return false };
+    let mut tracer = Command::new("strace");
+    tracer.args(["-o", "/dev/null", "-p", &slowed.id().to_string()]);
+    let tracer = tracer.stderr(Stdio::piped()).spawn();
+    let says = tracer.ok().and_then(|mut tracer| {
+        let mut line = String::new();
+        let read = BufReader::new(tracer.stderr.take()?).read_line(&mut line);
+        let _ = (tracer.kill(), tracer.wait());
+        read.ok().map(|_| line)
+    });
+    let _ = (slowed.kill(), slowed.wait());
+    says.is_some_and(|line| line.contains(" attached"))
+}
+
+fn hurt(seed: u64, is_slow: bool) -> Result<(), String> {
     let mut rng = Rng::with_seed(seed);
     let members = [3, 5][rng.usize(..2)];
     let clients = rng.u32(1..=12);
-    let faults = faults(&mut rng, members);
+    let mut faults = faults(&mut rng, members);
+    faults += &short_lives(&mut rng, members);
+    let values = ["64K", "256K", "1M", "1400K"][rng.usize(..4)];
+    let snapshot = [10, 30, 100, 1_000][rng.usize(..4)];
+    let slow = slow_disks(&mut rng, members);
+    if is_slow {
+        faults += &slow;
+    }
     let line = format!(
-        "run --service {members} --clients {clients} --duration {LENGTH}ms --think \
-         5ms{faults} --seed {seed}"
+        "run --service {members} --clients {clients} --duration {LENGTH}ms --think 5ms --values \
+         {values} --snapshot-after {snapshot}{faults} --seed {seed}"
     );
     let ended = start(&format!("{line} --format json")).wait();
     let keeps = |result: &Value| {
@@ -52,9 +114,11 @@ fn hurt(seed: u64) -> Result<(), String> {
     };
     match serde_json::from_str::<Value>(&ended.out) {
         Ok(result) if ended.code == Some(0) && keeps(&result) => {
-            let [entries, faults] =
-                ["entries", "faults"].map(|at| result[at].as_u64().unwrap_or_default());
-            eprintln!("seed {seed}: {entries} entries, {faults} faults: tenure {line}");
+            let [entries, faults, kept] = ["/entries", "/faults", "/values/acknowledged"]
+                .map(|at| result.pointer(at).and_then(Value::as_u64).unwrap_or_default());
+            eprintln!(
+                "seed {seed}: {entries} entries, {kept} values, {faults} faults: tenure {line}"
+            );
             Ok(())
         }
         _ => Err(format!("tenure {line}\n{}", ended.last_words())),
@@ -63,5 +127,9 @@ fn hurt(seed: u64) -> Result<(), String> {
 
 #[test]
 fn what_a_service_promises_is_kept_whatever_happens_to_its_members() {
-    attack("services", seeds(0..1), hurt);
+    let is_slow = can_slow_disks();
+    if !is_slow {
+        eprintln!("slow disks are skipped: needs strace");
+    }
+    attack("services", seeds(0..1), |seed| hurt(seed, is_slow));
 }

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::disk::can_make_calls_fail;
 use crate::running::judged;
 use crate::waiting::place;
 
@@ -54,6 +55,32 @@ fn a_leader_whose_disk_is_full_ends_and_takes_nothing_with_it() {
     let result = kept("--full-disk leader@500ms..1500ms");
     let notes = result["notes"].to_string();
     assert!(notes.contains("could not write, and ended with exit status: 4"), "{result:#}");
+}
+
+#[test]
+fn values_that_were_acknowledged_are_at_each_member_after_all_were_killed() {
+    let _place = place();
+    let result = kept("--values 256K --snapshot-after 50 --kill all@1s --restart all@1300ms");
+    let of = |name: &str| result["values"][name].as_u64().unwrap();
+    assert!(of("acknowledged") > 0 && of("acknowledged") <= of("put"), "{result:#}");
+    assert!(of("bytes") > of("acknowledged"), "{result:#}");
+    // Each key, asked of each of three, in two ways.
+    assert_eq!(of("read_in_the_end") % 6, 0, "{result:#}");
+    assert!(of("read_in_the_end") > 0, "{result:#}");
+}
+
+#[test]
+fn a_disk_that_is_slow_takes_its_time_and_nothing_else() {
+    let _place = place();
+    if !can_make_calls_fail() {
+        eprintln!("skipped: needs strace");
+        return;
+    }
+    kept("--slow-disk leader@300ms..1500ms --kill leader@800ms --restart leader@1s --values 1M");
+    let slow = "--slow-disk 1@100ms..2500ms --slow-flush 300ms";
+    let result = judged(&format!("--service 1 --clients 2 {slow} --duration 3s"), 0);
+    assert_eq!(result["faults"], 1);
+    assert!(result["latency_ms"]["max"].as_f64() >= Some(300.0), "{result:#}");
 }
 
 #[test]

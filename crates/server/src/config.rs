@@ -44,6 +44,8 @@ pub struct Config {
     /// After how many entries the log is replaced by a snapshot of the store; 0 for however many,
     /// until they have 64 MiB.
     pub snapshot_count: u64,
+    /// How many entries before a snapshot are kept, for members that are a little behind.
+    pub snapshot_catchup_entries: u64,
     /// The certificate that clients are shown at `https`, and those that vouch for it: a PEM file.
     pub cert_file: Option<PathBuf>,
     /// The private key of that certificate: a PEM file.
@@ -77,6 +79,7 @@ impl Default for Config {
             heartbeat_interval: 50,
             election_timeout: 250,
             snapshot_count: 10_000,
+            snapshot_catchup_entries: 1024,
             cert_file: None,
             key_file: None,
             trusted_ca_file: None,

@@ -496,6 +496,7 @@ fn log_config(config: &Config, me: ProcessId, size: u32, members: Members) -> re
         backlog: BACKLOG,
         batch: BATCH,
         snapshot_after: NonZeroU64::new(snapshot_count),
+        trailing: config.snapshot_catchup_entries,
         // Members take turns: a majority of them has nothing else to do.
         snapshot_sooner: snapshot_count / u64::from(size) * u64::from(me.0),
         members: Some(members),

@@ -31,7 +31,6 @@ pub(super) fn of_service(options: &Options) -> Vec<&'static str> {
         ("--tree", options.tree.is_some()),
         ("--variant", !options.variant.is_empty()),
         ("--election-timeout", options.election_timeout.is_some()),
-        ("--snapshot-after", options.snapshot_after.is_some()),
         ("--lose", options.lose != 0.0),
         ("--duplicate", options.duplicate != 0.0),
         ("--trace-mib", options.trace_mib.is_some()),
@@ -79,7 +78,7 @@ mod tests {
         assert_eq!(idle(""), [""; 0]);
         let nodes = "--nodes 4 --quorums fpp --tree path --variant foo";
         assert_eq!(idle(nodes), ["--nodes", "--quorums", "--tree", "--variant"]);
-        let written = "--snapshot-after 10 --trace-mib 3 --states";
-        assert_eq!(idle(written), ["--snapshot-after", "--trace-mib", "--states"]);
+        let written = "--trace-mib 3 --states";
+        assert_eq!(idle(written), ["--trace-mib", "--states"]);
     }
 }

@@ -22,7 +22,7 @@ mod workspace;
 
 pub(crate) use options::Options;
 #[cfg(feature = "service")]
-pub(crate) use service::{ClientOptions, client};
+pub(crate) use service::{ClientOptions, WriterOptions, client, writer};
 
 use serde::Serialize;
 use serde_json::json;

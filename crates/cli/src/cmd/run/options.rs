@@ -12,6 +12,7 @@ use crate::cmd::duration;
 use crate::cmd::group::nodes;
 use crate::cmd::known::algorithm;
 use crate::cmd::output::Format;
+use crate::cmd::size::size;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -64,8 +65,11 @@ pub(crate) struct Options {
     #[arg(long, value_name = "FROM..UNTIL", requires = "log")]
     #[arg(help_heading = "The cluster")]
     pub(super) election_timeout: Option<Timeouts>,
-    /// With --log: after how many entries a snapshot stands for them [default: 1000]
-    #[arg(long, value_name = "N", requires = "log")]
+    /// With --log or --service: after how many entries a snapshot stands for them [default: 1000,
+    /// of a service 10000]
+    ///
+    /// A tenth as many before it are kept, for who is a little behind.
+    #[arg(long, value_name = "N")]
     #[arg(help_heading = "The cluster")]
     pub(super) snapshot_after: Option<NonZeroU64>,
     /// Variants of lock or log to switch on, separated by commas; `tenure list NAME` shows them
@@ -126,6 +130,27 @@ pub(crate) struct Options {
     #[arg(long, value_name = "WHO@FROM..UNTIL", requires = "service")]
     #[arg(help_heading = "Faults")]
     pub(super) full_disk: Vec<Pause>,
+    /// With --service: the disk of a member is slow for some time: 2@1s..3s, leader@1s..3s,
+    /// all@1s..2s; repeatable
+    ///
+    /// Each flush takes --slow-flush longer, also after a restart. strace does that, which has to
+    /// be there; some systems allow it to root alone.
+    #[arg(long, value_name = "WHO@FROM..UNTIL", requires = "service")]
+    #[arg(help_heading = "Faults")]
+    pub(super) slow_disk: Vec<Pause>,
+    /// With --slow-disk: how much longer a flush takes
+    #[arg(long, value_name = "TIME", value_parser = duration::parse, default_value = "15ms")]
+    #[arg(help_heading = "Faults")]
+    pub(super) slow_flush: Duration,
+    /// With --service: two more clients put values, some of so many bytes, such as 1M, and read
+    /// them
+    ///
+    /// They do many things at a time; most values are short, and some have half as many bytes or
+    /// more. In the end all members are killed and started again: what was acknowledged has to be
+    /// there at each of them. 1400K are the most.
+    #[arg(long, value_name = "SIZE", value_parser = size, requires = "service")]
+    #[arg(help_heading = "The work")]
+    pub(super) values: Option<u64>,
     /// How long to stay inside, between the read and the write
     #[arg(long, value_name = "TIME", value_parser = duration::parse, default_value = "0ms")]
     #[arg(help_heading = "The work")]

@@ -206,9 +206,10 @@ fn validate(options: &Options, fifo: bool) -> Result<(), Failure> {
 /// The log that is asked for.
 fn log(options: &Options) -> Result<Option<LogPlan>, Failure> {
     let Some(name) = options.log.clone() else {
-        return match options.clients {
-            None => Ok(None),
-            Some(_) => Err(Failure::usage("--clients goes with --log or --service")),
+        return match (options.clients, options.snapshot_after) {
+            (None, None) => Ok(None),
+            (Some(_), _) => Err(Failure::usage("--clients goes with --log or --service")),
+            _ => Err(Failure::usage("--snapshot-after goes with --log or --service")),
         };
     };
     let clients = options.clients.unwrap_or(CLIENTS);
@@ -480,6 +481,7 @@ mod tests {
             ("--log raft-log --mutex central", "--mutex"),
             ("--log raft-log --variant quick", "no-check-quorum"),
             ("--clients 3", "--log"),
+            ("--snapshot-after 3", "--service"),
             ("--restart all@5s", "--kill all"),
             ("--partition 2@1s..", "1,2@1s..3s"),
             ("--partition 2@1s..2s -n 17", "16"),

@@ -8,7 +8,7 @@ use tenure_client::Certificates;
 use crate::cmd::failure::Failure;
 
 /// Whom a command believes where members speak TLS, and what it shows them.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Files {
     /// Who vouches for the members, where URLs are https (PEM)
     #[arg(long, value_name = "FILE")]

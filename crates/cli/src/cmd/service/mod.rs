@@ -9,6 +9,8 @@ mod serve;
 mod snapshot;
 mod user;
 
+pub(super) use endpoint::{Endpoints, base64, bytes, unsigned};
+
 use clap::Subcommand;
 
 use super::failure::{Failure, Status};
@@ -27,6 +29,8 @@ pub(crate) enum Subcommands {
     ExecUnder(hold::ExecOptions),
     #[command(hide = true)]
     ServiceClient(run::ClientOptions),
+    #[command(hide = true)]
+    ServiceWriter(run::WriterOptions),
 }
 
 impl Subcommands {
@@ -40,6 +44,7 @@ impl Subcommands {
             Subcommands::Elect(options) => hold::elect(&options),
             Subcommands::ExecUnder(options) => hold::exec(&options),
             Subcommands::ServiceClient(options) => run::client(&options),
+            Subcommands::ServiceWriter(options) => run::writer(&options),
         }
     }
 }

@@ -64,6 +64,10 @@ pub(crate) struct Options {
     /// After how many entries the log is replaced by a snapshot [default: 10000]
     #[arg(long, value_name = "N")]
     snapshot_count: Option<u64>,
+    /// How many entries before a snapshot are kept for members that are a little behind
+    /// [default: 1024]
+    #[arg(long, value_name = "N")]
+    snapshot_catchup_entries: Option<u64>,
     /// The certificate that clients are shown at https, and those that vouch for it (PEM)
     #[arg(long, value_name = "FILE")]
     cert_file: Option<PathBuf>,
@@ -111,6 +115,9 @@ impl Options {
             heartbeat_interval: self.heartbeat_interval.unwrap_or(of_file.heartbeat_interval),
             election_timeout: self.election_timeout.unwrap_or(of_file.election_timeout),
             snapshot_count: self.snapshot_count.unwrap_or(of_file.snapshot_count),
+            snapshot_catchup_entries: self
+                .snapshot_catchup_entries
+                .unwrap_or(of_file.snapshot_catchup_entries),
             cert_file: self.cert_file.or(of_file.cert_file),
             key_file: self.key_file.or(of_file.key_file),
             trusted_ca_file: self.trusted_ca_file.or(of_file.trusted_ca_file),

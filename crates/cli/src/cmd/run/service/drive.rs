@@ -1,24 +1,23 @@
 //! What happens in a run, in order.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::process::Stdio;
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tenure_client::{Change, Client};
+use tenure_client::Change;
 use tenure_core::ProcessId;
 use tenure_daemon::resource::{Server, Tally};
-use tokio::io::{AsyncBufReadExt, BufReader};
-use tokio::process::Command;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use tokio::task::JoinSet;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use super::LOCK;
 use super::claim::{Claim, now};
+use super::clients::Clients;
 use super::members::{Members, Said};
 use super::plan::{Does, Plan, Step};
+use super::reader::{Found, read_all};
+use super::recorder::Recorder;
+use super::value::{Put, Seen, Word};
 use crate::cmd::failure::Failure;
 use crate::cmd::interrupt::Interrupts;
 use crate::cmd::run::drive::Apart;
@@ -31,12 +30,19 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub(super) struct Course {
     pub(super) claims: Vec<Claim>,
     pub(super) changes: Vec<Change>,
+    /// The values that were put.
+    pub(super) puts: Vec<Put>,
+    /// Those that were read.
+    pub(super) seen: Vec<Seen>,
+    /// What was read in the end, of each member.
+    pub(super) found: Option<Found>,
     pub(super) tally: Tally,
     /// When somebody was killed.
     pub(super) kills: Vec<Kill>,
     /// When members began to lead, each in a term of its own.
     pub(super) terms: Vec<u64>,
-    /// How many times somebody was killed, asked to leave, stopped, kept from writing or cut off.
+    /// How many times somebody was killed, asked to leave, stopped, kept from writing, slowed down
+    /// or cut off.
     pub(super) faults: u64,
     /// Who was cut off, and when.
     pub(super) apart: Vec<Apart>,
@@ -63,6 +69,7 @@ pub(super) struct Kill {
 enum Heard {
     Said(Said),
     Claimed(Box<Claim>),
+    Word(Word),
 }
 
 pub(super) async fn drive(
@@ -71,7 +78,7 @@ pub(super) async fn drive(
     interrupts: &mut Interrupts,
 ) -> Result<Course, Failure> {
     let (said, mut saying) = unbounded_channel();
-    let mut members = Members::start(plan.members, !plan.cuts.is_empty(), folder, said).await?;
+    let mut members = Members::start(plan, folder, said).await?;
     let elected = async {
         while members.leader().is_none() {
             match saying.recv().await {
@@ -88,23 +95,42 @@ pub(super) async fn drive(
     let resource = Server::start(plan.clients, None)
         .await
         .map_err(|error| Failure::environment(format!("cannot serve the counter: {error}")))?;
-    let recorder = Recorder::start(&members.endpoints()).await?;
-    let (claimed, claiming) = unbounded_channel();
-    let mut clients = JoinSet::new();
-    for number in 1..=plan.clients {
-        start_client(plan, number, &members, &resource, claimed.clone(), &mut clients)?;
+    let endpoints = members.endpoints();
+    let mut recorder = Recorder::start(&endpoints).await?;
+    let (claims, claiming) = unbounded_channel();
+    let (words, wording) = unbounded_channel();
+    let mut clients = Clients::of(plan, &endpoints);
+    clients.claim(&resource, &claims)?;
+    if let Some(most) = plan.values {
+        clients.write(most, &words)?;
+        recorder.forget(&endpoints);
     }
     let (course, apart) = (Course::default(), BTreeMap::new());
     let mut run = Run { plan, members, course, apart, begun: Instant::now() };
-    run.work(saying, claiming, &mut clients, interrupts).await?;
+    run.work(Hearing { saying, claiming, wording }, &mut clients, interrupts).await?;
+    if plan.values.is_some() && !run.course.interrupted {
+        run.members.begin_anew().await?;
+    }
     if plan.lock && !run.course.interrupted {
         run.course.last = recorder.finish().await;
     }
+    if plan.values.is_some() && !run.course.interrupted {
+        let keys: BTreeSet<String> = run.course.puts.iter().map(|put| put.key.clone()).collect();
+        let found = spawn_blocking(move || read_all(&endpoints, &keys)).await;
+        run.course.found = found.ok();
+    }
     run.course.changes = recorder.changes();
     run.course.tally = resource.tally();
-    clients.abort_all();
+    drop(clients);
     run.members.end().await;
     Ok(run.course)
+}
+
+/// What is to be heard of.
+struct Hearing {
+    saying: UnboundedReceiver<Said>,
+    claiming: UnboundedReceiver<Claim>,
+    wording: UnboundedReceiver<Word>,
 }
 
 /// A run under way.
@@ -120,19 +146,19 @@ struct Run<'a> {
 impl Run<'_> {
     async fn work(
         &mut self,
-        mut saying: UnboundedReceiver<Said>,
-        mut claiming: UnboundedReceiver<Claim>,
-        clients: &mut JoinSet<Result<(), Failure>>,
+        mut hearing: Hearing,
+        clients: &mut Clients<'_>,
         interrupts: &mut Interrupts,
     ) -> Result<(), Failure> {
         let mut steps = self.plan.steps.clone().into_iter().peekable();
         let end = self.begun + self.plan.duration + PATIENCE;
-        while !clients.is_empty() {
+        while !clients.running.is_empty() {
             let next = steps.peek().map_or(end, |step| self.begun + step.at);
             let heard = tokio::select! {
-                Some(said) = saying.recv() => Heard::Said(said),
-                Some(claim) = claiming.recv() => Heard::Claimed(Box::new(claim)),
-                Some(ended) = clients.join_next() => {
+                Some(said) = hearing.saying.recv() => Heard::Said(said),
+                Some(claim) = hearing.claiming.recv() => Heard::Claimed(Box::new(claim)),
+                Some(word) = hearing.wording.recv() => Heard::Word(word),
+                Some(ended) = clients.running.join_next() => {
                     // One that was aborted has not failed.
                     if let Ok(ended) = ended { ended? }
                     continue;
@@ -149,28 +175,37 @@ impl Run<'_> {
                     None => break,
                 },
             };
-            match heard {
-                Heard::Said(said) => {
-                    let before = self.members.term();
-                    self.members.hear(&said);
-                    if self.members.term() > before {
-                        self.course.terms.push(said.at);
-                    }
-                }
-                Heard::Claimed(claim) => self.course.claims.push(*claim),
-            }
+            self.hear(heard);
         }
         self.course.seconds = self.begun.elapsed().as_secs_f64();
         let has_majority = 2 * self.members.up() > self.plan.members as usize;
         if has_majority && !self.course.interrupted {
-            self.course.left_waiting = clients.len();
+            self.course.left_waiting = clients.running.len();
         } else if !has_majority {
             self.course.notes.push("no majority of the members was up at the end".to_owned());
         }
-        while let Ok(claim) = claiming.try_recv() {
+        while let Ok(claim) = hearing.claiming.try_recv() {
             self.course.claims.push(claim);
         }
+        while let Ok(word) = hearing.wording.try_recv() {
+            self.hear(Heard::Word(word));
+        }
         Ok(())
+    }
+
+    fn hear(&mut self, heard: Heard) {
+        match heard {
+            Heard::Said(said) => {
+                let before = self.members.term();
+                self.members.hear(&said);
+                if self.members.term() > before {
+                    self.course.terms.push(said.at);
+                }
+            }
+            Heard::Claimed(claim) => self.course.claims.push(*claim),
+            Heard::Word(Word::Put(put)) => self.course.puts.push(put),
+            Heard::Word(Word::Seen(seen)) => self.course.seen.push(seen),
+        }
     }
 
     /// Does it, unless there is nobody to do it to yet.
@@ -193,7 +228,7 @@ impl Run<'_> {
         if indices.is_empty() {
             self.course.notes.push(format!("nobody was there for something at {:?}", step.at));
         }
-        if matches!(step.does, Does::Kill | Does::Leave | Does::Stop | Does::Fill) {
+        if step.does.hurts() {
             self.course.faults += indices.len() as u64;
         }
         self.part(step, &indices);
@@ -227,100 +262,5 @@ impl Run<'_> {
             _ => return,
         }
         self.members.cut(self.apart.values().cloned().collect());
-    }
-}
-
-fn start_client(
-    plan: &Plan,
-    number: u32,
-    members: &Members,
-    resource: &Server,
-    claimed: UnboundedSender<Claim>,
-    clients: &mut JoinSet<Result<(), Failure>>,
-) -> Result<(), Failure> {
-    let failed = |error: std::io::Error| {
-        Failure::environment(format!("cannot start client {number}: {error}"))
-    };
-    let mut command = Command::new(std::env::current_exe().map_err(failed)?);
-    command
-        .args(["service-client", "--parent", &std::process::id().to_string()])
-        .args(["--number", &number.to_string(), "--endpoints", &members.endpoints().join(",")])
-        .args(["--resource", &resource.address().to_string()])
-        .args(["--millis", &plan.duration.as_millis().to_string()])
-        .args(["--hold-micros", &plan.hold.as_micros().to_string()])
-        .args(["--think-micros", &plan.think.as_micros().to_string()])
-        .args(["--seed", &plan.seed.to_string()])
-        .args((!plan.lock).then_some("--no-lock"))
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .process_group(0)
-        .kill_on_drop(true);
-    let mut child = command.spawn().map_err(failed)?;
-    clients.spawn(async move {
-        if let Some(out) = child.stdout.take() {
-            let mut lines = BufReader::new(out).lines();
-            while let Ok(Some(line)) = lines.next_line().await {
-                // A line that was cut off is of one that was killed.
-                if let Ok(claim) = serde_json::from_str(&line) {
-                    let _ = claimed.send(claim);
-                }
-            }
-        }
-        let status = child.wait().await.map_err(Failure::environment)?;
-        match status.success() {
-            true => Ok(()),
-            false => Err(Failure::environment(format!("client {number} ended with {status}"))),
-        }
-    });
-    Ok(())
-}
-
-/// Who writes down what happens in the queue, as the service tells it.
-struct Recorder {
-    client: Client,
-    changes: Arc<Mutex<Vec<Change>>>,
-    task: tokio::task::JoinHandle<()>,
-}
-
-impl Recorder {
-    async fn start(endpoints: &[String]) -> Result<Recorder, Failure> {
-        let client = Client::connect(endpoints).await.map_err(Failure::environment)?;
-        let changes: Arc<Mutex<Vec<Change>>> = Arc::default();
-        let (mut told, written) = (client.changes(LOCK, 1), changes.clone());
-        let task = tokio::spawn(async move {
-            loop {
-                let change = told.next().await;
-                written.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(change);
-            }
-        });
-        Ok(Recorder { client, changes, task })
-    }
-
-    /// Enters after all others, and waits until that is told.
-    async fn finish(&self) -> Option<u64> {
-        let last = async {
-            let session = self.client.session(Duration::from_secs(10)).await.ok()?;
-            let fence = session.lock(LOCK).await.ok()?.fence();
-            let is_told = |change: &Change| match change {
-                Change::Queued { fence: told, .. } => *told == fence,
-                _ => false,
-            };
-            while !self.changes().iter().any(is_told) {
-                sleep(Duration::from_millis(10)).await;
-            }
-            let _ = session.close().await;
-            Some(fence)
-        };
-        timeout(PATIENCE, last).await.ok().flatten()
-    }
-
-    fn changes(&self) -> Vec<Change> {
-        self.changes.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
-    }
-}
-
-impl Drop for Recorder {
-    fn drop(&mut self) {
-        self.task.abort();
     }
 }

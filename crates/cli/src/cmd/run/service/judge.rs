@@ -7,6 +7,8 @@ use tenure_client::Change;
 
 use super::claim::Claim;
 use super::drive::Course;
+use super::value::Seen;
+use super::values;
 
 /// What is promised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -23,9 +25,10 @@ pub(super) enum Promise {
     GrantedAlive,
     /// The resource takes nothing with a lower fence than what it has taken before.
     FencedAccess,
-    /// What a client was told is in the log, whoever was killed.
+    /// What a client was told is in the log, whoever was killed, and what it put is there, as it
+    /// was.
     NothingAcknowledgedLost,
-    /// Everybody is served in the end, where a majority is up.
+    /// Everybody is served in the end, where a majority is up, and each member has what all have.
     Progress,
 }
 
@@ -76,6 +79,10 @@ pub(super) fn judge(course: &Course) -> Vec<Fault> {
     let places = places(&course.changes);
     let seen = [one_holder(&claims), fences_grow(&claims), fenced(&claims), progress(course)];
     let mut faults: Vec<Fault> = seen.into_iter().flatten().collect();
+    let found = course.found.iter().flat_map(|found| &found.seen);
+    let values: Vec<&Seen> = course.seen.iter().chain(found).collect();
+    let lost = values::lost(&course.puts, &values);
+    faults.extend(lost.map(|says| Fault { promise: Promise::NothingAcknowledgedLost, says }));
     if let Some(last) = course.last.filter(|_| !course.changes.contains(&Change::Forgotten)) {
         let of_log = [
             order(&claims, &places),
@@ -116,7 +123,8 @@ fn places(changes: &[Change]) -> BTreeMap<u64, Place> {
     places
 }
 
-fn revision(change: &Change) -> Option<u64> {
+/// When something changed.
+pub(super) fn revision(change: &Change) -> Option<u64> {
     match change {
         Change::Queued { revision, .. } | Change::Left { revision, .. } => Some(*revision),
         Change::Forgotten => None,
@@ -236,8 +244,12 @@ fn kept(
 }
 
 fn progress(course: &Course) -> Option<Fault> {
+    let behind = course.found.iter().flat_map(|found| &found.behind).next();
     let says = match course.left_waiting {
-        0 => return None,
+        0 => {
+            let who = behind? + 1;
+            format!("m{who} did not come to have what all had, after it was started again")
+        }
         1 => "a client did not come to an end".to_owned(),
         many => format!("{many} clients did not come to an end"),
     };

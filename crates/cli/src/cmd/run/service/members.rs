@@ -1,7 +1,7 @@
 //! The members of a service, as child processes.
 
 use std::fs::OpenOptions;
-use std::io::Write;
+use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
@@ -17,7 +17,8 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use super::claim::now;
-use super::plan::Does;
+use super::plan::{Does, Plan};
+use super::slow::Slow;
 use crate::cmd::failure::Failure;
 use crate::cmd::run::schedule::Target;
 use crate::cmd::run::wires::Wires;
@@ -42,6 +43,11 @@ struct Member {
     log: Option<JoinHandle<()>>,
     boot: u32,
     is_stopped: bool,
+    /// Whether it can write to no file.
+    is_full: bool,
+    /// How much longer a flush takes, where its disk is slow.
+    flush: Option<Duration>,
+    slow: Option<Slow>,
 }
 
 /// All of them.
@@ -55,27 +61,35 @@ pub(super) struct Members {
     said: UnboundedSender<Said>,
     /// Who leads in which term, as was said last.
     leader: Option<(u64, usize)>,
-    /// Who was killed, stopped or asked to leave as the leader, and did not come back yet.
-    gone_leader: Option<usize>,
+    /// Who led when something was done to them, the last of them last.
+    led: Vec<usize>,
+    /// How much longer a flush takes where a disk is slow.
+    slow_flush: Duration,
+    /// What members are told beside who there is.
+    words: Vec<String>,
 }
 
 impl Members {
     pub(super) async fn start(
-        count: u32,
-        are_cut: bool,
+        plan: &Plan,
         folder: &Path,
         said: UnboundedSender<Said>,
     ) -> Result<Members, Failure> {
+        let count = plan.members;
         let ports = Ports::reserve(2 * count)
             .map_err(|error| Failure::environment(format!("cannot reserve ports: {error}")))?;
-        let wires = match are_cut {
-            true => {
+        let wires = match plan.cuts.is_empty() {
+            false => {
                 Some(Wires::lay(&ports.addresses()[..count as usize]).await.map_err(|error| {
                     Failure::environment(format!("cannot lay wires between members: {error}"))
                 })?)
             }
-            false => None,
+            true => None,
         };
+        let snapshot = plan.snapshot_after.iter().map(|it| it.get());
+        let words = snapshot
+            .flat_map(|it| [("--snapshot-count", it), ("--snapshot-catchup-entries", it / 10)]);
+        let words = words.flat_map(|(option, count)| [option.to_owned(), count.to_string()]);
         let mut members = Members {
             members: (0..count).map(|_| Member::default()).collect(),
             ports,
@@ -83,7 +97,9 @@ impl Members {
             folder: folder.to_path_buf(),
             said,
             leader: None,
-            gone_leader: None,
+            led: Vec::new(),
+            slow_flush: plan.slow_flush,
+            words: words.collect(),
         };
         (0..members.members.len()).try_for_each(|index| members.start_one(index))?;
         Ok(members)
@@ -112,7 +128,7 @@ impl Members {
         let cluster = named(peers, "http://");
         let dialed = self.wires.as_ref().map(|wires| named(wires.of(ProcessId::at(index)), ""));
         let failed =
-            |error: std::io::Error| Failure::environment(format!("cannot start {name}: {error}"));
+            |error: io::Error| Failure::environment(format!("cannot start {name}: {error}"));
         let log = self.folder.join(format!("{name}.log"));
         let mut log = OpenOptions::new().create(true).append(true).open(log).map_err(failed)?;
         let program = std::env::current_exe().map_err(failed)?;
@@ -122,6 +138,7 @@ impl Members {
             .args(["serve", "--name", &name, "--initial-cluster", &cluster])
             .args(dialed.iter().flat_map(|dialed| ["--dial-peers", dialed]))
             .args(["--listen-client-urls", &format!("http://{}", self.clients()[index])])
+            .args(&self.words)
             .arg("--data-dir")
             .arg(self.folder.join(format!("{name}.tenure")))
             .stdin(Stdio::null())
@@ -132,6 +149,7 @@ impl Members {
             .spawn()
             .map_err(failed)?;
         let member = &mut self.members[index];
+        (member.is_stopped, member.is_full) = (false, false);
         member.boot += 1;
         let (boot, said) = (member.boot, self.said.clone());
         if let Some(out) = child.stdout.take() {
@@ -187,11 +205,24 @@ impl Members {
         match target {
             Target::All => (0..self.members.len()).collect(),
             Target::Process(process) => vec![ProcessId::index(process)],
-            Target::Leader if matches!(does, Does::Restart | Does::Resume | Does::Clear) => {
-                self.gone_leader.into_iter().collect()
-            }
+            Target::Leader if does.heals() => self.hurt_leader(does).into_iter().collect(),
             Target::Leader => self.leader().into_iter().collect(),
         }
+    }
+
+    /// Who was the last to lead when that was done to them which this ends, and does not yet go on
+    /// without.
+    fn hurt_leader(&self, does: Does) -> Option<usize> {
+        let is_hurt = |index: &&usize| {
+            let member = &self.members[**index];
+            match does {
+                Does::Restart => member.child.is_none(),
+                Does::Resume => member.is_stopped,
+                Does::Clear => member.is_full,
+                _ => member.flush.is_some(),
+            }
+        };
+        self.led.iter().rfind(is_hurt).or(self.led.last()).copied()
     }
 
     /// From now on nothing passes but within the sides of each of these cuts.
@@ -209,18 +240,23 @@ impl Members {
     ) -> Result<Vec<String>, Failure> {
         let mut notes = Vec::new();
         for index in indices {
-            let takes_away = matches!(does, Does::Kill | Does::Leave | Does::Stop | Does::Fill);
-            if self.leader() == Some(*index) && takes_away {
-                self.gone_leader = Some(*index);
+            if self.leader() == Some(*index) && does.hurts() {
+                self.led.push(*index);
             }
+            let slow_flush = self.slow_flush;
             let member = &mut self.members[*index];
             match does {
                 Does::Kill => member.signal(Signal::KILL),
                 Does::Leave | Does::Clear => member.signal(Signal::TERM),
-                Does::Fill => member.fill().map_err(Failure::environment)?,
+                Does::Fill => {
+                    member.fill().map_err(Failure::environment)?;
+                    member.is_full = true;
+                }
                 Does::Stop => member.signal(Signal::STOP),
                 Does::Resume => member.signal(Signal::CONT),
                 Does::Restart => self.start_one(*index)?,
+                Does::Slow => member.flush = Some(slow_flush),
+                Does::Hasten => member.flush = None,
                 Does::Part(_) | Does::Join(_) => {}
             }
         }
@@ -239,10 +275,28 @@ impl Members {
                 }
                 Does::Stop => member.is_stopped = true,
                 Does::Resume => member.is_stopped = false,
-                Does::Restart | Does::Fill | Does::Part(_) | Does::Join(_) => {}
+                Does::Hasten => member.hasten().await,
+                Does::Restart | Does::Fill | Does::Slow => {}
+                Does::Part(_) | Does::Join(_) => {}
+            }
+        }
+        if matches!(does, Does::Slow | Does::Restart | Does::Clear) {
+            for index in indices {
+                self.members[*index].slow_down().await.map_err(|error| {
+                    Failure::environment(format!("cannot slow a disk with strace: {error}"))
+                })?;
             }
         }
         Ok(notes)
+    }
+
+    /// Kills all at once and starts them again, on disks that are quick.
+    pub(super) async fn begin_anew(&mut self) -> Result<(), Failure> {
+        let all: Vec<usize> = (0..self.members.len()).collect();
+        for does in [Does::Kill, Does::Hasten, Does::Restart] {
+            self.act(&all, does).await?;
+        }
+        Ok(())
     }
 
     /// Ends all of them.
@@ -270,6 +324,30 @@ impl Member {
         limit(id, Rlimit { current: Some(0), maximum })
     }
 
+    /// Has each of its flushes take longer, if its disk is slow.
+    async fn slow_down(&mut self) -> io::Result<()> {
+        let Some((flush, id)) = self.flush.zip(self.id()) else { return Ok(()) };
+        if self.slow.is_some() {
+            return Ok(());
+        }
+        match Slow::begin(id, flush).await {
+            Ok(slow) => self.slow = Some(slow),
+            Err(error) => {
+                // Of who has ended nothing is to be slowed.
+                let ended = self.child.as_mut().map(Child::try_wait);
+                return if matches!(ended, Some(Ok(Some(_)))) { Ok(()) } else { Err(error) };
+            }
+        }
+        Ok(())
+    }
+
+    /// Has them take as long as they do.
+    async fn hasten(&mut self) {
+        if let Some(slow) = self.slow.take() {
+            slow.end().await;
+        }
+    }
+
     fn signal(&self, signal: Signal) {
         if let Some(id) = self.id() {
             // Who has ended is not there to be told.
@@ -288,6 +366,7 @@ impl Member {
                 None
             }
         };
+        self.hasten().await;
         if let Some(log) = self.log.take() {
             let _ = timeout(ENDING, log).await;
         }

@@ -3,14 +3,22 @@
 
 mod claim;
 mod client;
+mod clients;
 mod drive;
 mod judge;
 mod members;
 mod plan;
+mod reader;
+mod recorder;
+mod slow;
 mod summary;
 mod table;
+mod value;
+mod values;
+mod writer;
 
 pub(crate) use client::{Options as ClientOptions, run as client};
+pub(crate) use writer::{Options as WriterOptions, run as writer};
 
 use super::idle;
 use super::options::Options;

@@ -1,6 +1,7 @@
 //! What is to be done, after all that was asked for has been looked at.
 
 use std::fmt;
+use std::num::NonZeroU64;
 use std::time::Duration;
 
 use crate::cmd::failure::Failure;
@@ -13,6 +14,9 @@ const MOST_MEMBERS: u32 = 9;
 /// How many clients there are where nobody says how many, and at most.
 const CLIENTS: u32 = 8;
 const MOST_CLIENTS: u32 = 64;
+
+/// How long a value may be: a request of etcd has a megabyte and a half at most.
+const MOST_BYTES: u32 = 1_400 << 10;
 
 /// What is done to somebody at some time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,10 +38,26 @@ pub(super) enum Does {
     Fill,
     /// It can again, and is started again.
     Clear,
+    /// Its disk is slow.
+    Slow,
+    /// It no longer is.
+    Hasten,
     /// Those of a cut are cut off from all others, by its place among the cuts.
     Part(usize),
     /// They no longer are.
     Join(usize),
+}
+
+impl Does {
+    /// Whether it hurts whom it is done to, and not only the network.
+    pub(super) fn hurts(self) -> bool {
+        matches!(self, Does::Kill | Does::Leave | Does::Stop | Does::Fill | Does::Slow)
+    }
+
+    /// Whether it ends that.
+    pub(super) fn heals(self) -> bool {
+        matches!(self, Does::Restart | Does::Resume | Does::Clear | Does::Hasten)
+    }
 }
 
 /// A run.
@@ -52,6 +72,12 @@ pub(super) struct Plan {
     pub(super) seed: u64,
     /// Who is cut off from whom at some time.
     pub(super) cuts: Vec<Cut>,
+    /// How much longer a flush takes where a disk is slow.
+    pub(super) slow_flush: Duration,
+    /// After how many entries of its log a member has a snapshot stand for them.
+    pub(super) snapshot_after: Option<NonZeroU64>,
+    /// Of how many bytes values are at most, where values are put.
+    pub(super) values: Option<u32>,
     /// In the order of time.
     pub(super) steps: Vec<Step>,
 }
@@ -84,6 +110,9 @@ impl Plan {
             lock: !options.no_lock,
             seed: options.seed,
             cuts: options.partition.clone(),
+            slow_flush: options.slow_flush,
+            snapshot_after: options.snapshot_after,
+            values: options.values.map(most_bytes).transpose()?,
             steps: Vec::new(),
         };
         Ok(Plan { steps: plan.steps(options)?, ..plan })
@@ -95,7 +124,12 @@ impl Plan {
         actions.extend(options.leave.iter().map(|it| Action::leave(*it)));
         actions.extend(options.restart.iter().map(|it| Action::restart(*it, false)));
         actions.extend(options.pause.iter().map(|it| Action::pause(*it)));
-        let is_hurt = !(actions.is_empty() && self.cuts.is_empty() && options.full_disk.is_empty());
+        let for_a_time = [
+            (&options.full_disk, "--full-disk", [Does::Fill, Does::Clear]),
+            (&options.slow_disk, "--slow-disk", [Does::Slow, Does::Hasten]),
+        ];
+        let are_disks_whole = for_a_time.iter().all(|(pauses, ..)| pauses.is_empty());
+        let is_hurt = !(actions.is_empty() && self.cuts.is_empty() && are_disks_whole);
         if !is_hurt && self.members > 2 {
             actions.push(Action::kill(Moment::leader_at(2), true));
             actions.push(Action::restart(Moment::leader_at(5), true));
@@ -106,11 +140,13 @@ impl Plan {
             self.possible(action, action.end(), &[action.target])?;
         }
         let mut steps: Vec<Step> = actions.iter().flat_map(steps).collect();
-        for pause in &options.full_disk {
-            let Pause { target, from, until } = *pause;
-            self.possible(&format!("--full-disk {pause}"), until, &[target])?;
-            steps.push(Step { at: from, target, does: Does::Fill });
-            steps.push(Step { at: until, target, does: Does::Clear });
+        for (pauses, option, [first, last]) in for_a_time {
+            for pause in pauses {
+                let Pause { target, from, until } = *pause;
+                self.possible(&format!("{option} {pause}"), until, &[target])?;
+                steps.push(Step { at: from, target, does: first });
+                steps.push(Step { at: until, target, does: last });
+            }
         }
         for (place, cut) in self.cuts.iter().enumerate() {
             self.possible(cut, cut.until, &cut.side)?;
@@ -142,6 +178,13 @@ impl Plan {
             false => Err(Failure::usage(format!("{what}: there are {} members", self.members))),
         }
     }
+}
+
+fn most_bytes(bytes: u64) -> Result<u32, Failure> {
+    let most = u32::try_from(bytes).ok().filter(|bytes| (1..=MOST_BYTES).contains(bytes));
+    most.ok_or_else(|| {
+        Failure::usage(format!("--values {bytes}: a value has 1 to {MOST_BYTES} bytes"))
+    })
 }
 
 fn steps(action: &Action) -> Vec<Step> {

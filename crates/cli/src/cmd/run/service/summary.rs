@@ -10,6 +10,7 @@ use super::claim::Claim;
 use super::drive::{Course, Kill};
 use super::judge::{Fault, Promise, judge};
 use super::plan::Plan;
+use super::value::Put;
 use crate::cmd::failure::Status;
 use crate::cmd::run::drive::Apart;
 use crate::cmd::run::summary::{Counter, Latency, thousandths};
@@ -34,11 +35,15 @@ pub(super) struct Summary {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) longest_gap_ms: Option<f64>,
     pub(super) kills: u64,
-    /// How many times somebody was killed, asked to leave, stopped, kept from writing or cut off.
+    /// How many times somebody was killed, asked to leave, stopped, kept from writing, slowed down
+    /// or cut off.
     pub(super) faults: u64,
     /// Who was cut off from all others, and when.
     pub(super) partitions: Vec<Apart>,
     pub(super) counter: Counter,
+    /// What came of values, where some were put.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) values: Option<Values>,
     /// How often the resource refused somebody.
     pub(super) refused: u64,
     pub(super) violations: usize,
@@ -51,6 +56,33 @@ pub(super) struct Summary {
     pub(super) directory: Option<String>,
 }
 
+/// What came of values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct Values {
+    pub(super) put: usize,
+    /// How many of these were confirmed.
+    pub(super) acknowledged: usize,
+    /// How many bytes those have.
+    pub(super) bytes: usize,
+    /// How often one was read meanwhile, and in the end.
+    pub(super) read: usize,
+    pub(super) read_in_the_end: usize,
+}
+
+impl Values {
+    fn new(course: &Course) -> Values {
+        let is_told = |put: &&Put| put.told.is_some();
+        let acknowledged = course.puts.iter().filter(is_told);
+        Values {
+            put: course.puts.len(),
+            acknowledged: acknowledged.clone().count(),
+            bytes: acknowledged.map(|put| put.value.bytes).sum(),
+            read: course.seen.len(),
+            read_in_the_end: course.found.as_ref().map_or(0, |found| found.seen.len()),
+        }
+    }
+}
+
 impl Summary {
     /// What came of a run, judged.
     pub(super) fn new(plan: &Plan, course: Course) -> Summary {
@@ -58,16 +90,19 @@ impl Summary {
         let violated = if plan.lock { judge(&course) } else { Vec::new() };
         let is_forgotten = course.changes.contains(&Change::Forgotten);
         let is_partial = course.interrupted || is_forgotten || course.last.is_none();
+        let is_unread = plan.values.is_some() && course.found.is_none();
         let of_log =
             [Promise::OrderOfTheQueue, Promise::GrantedAlive, Promise::NothingAcknowledgedLost];
         let verdict = |promise: Promise| match () {
             () if violated.iter().any(|fault| fault.promise == promise) => "violated",
             () if is_partial && of_log.contains(&promise) => "incomplete",
+            () if is_unread && promise == Promise::NothingAcknowledgedLost => "incomplete",
             () if course.interrupted && promise == Promise::Progress => "incomplete",
             () => "holds",
         };
         let verdicts = Promise::ALL.iter().filter(|_| plan.lock);
         let verdicts = verdicts.map(|promise| (promise.name(), verdict(*promise))).collect();
+        let values = plan.values.map(|_| Values::new(&course));
         let claims = &course.claims;
         let entries = claims.iter().filter(|it| it.written.is_some()).count() as u64;
         let rate = if course.seconds > 0.0 { entries as f64 / course.seconds } else { 0.0 };
@@ -89,6 +124,7 @@ impl Summary {
             faults: course.faults,
             partitions: course.apart,
             counter: counter(course.tally),
+            values,
             refused: course.tally.refused,
             violations: violated.len(),
             violated,

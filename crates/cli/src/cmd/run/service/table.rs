@@ -1,6 +1,6 @@
 //! The one table that a run of a service prints.
 
-use super::summary::Summary;
+use super::summary::{Summary, Values};
 use crate::cmd::run::table::{Table, grouped, millis};
 
 /// The table, ready to be printed.
@@ -17,6 +17,11 @@ pub(super) fn table(summary: &Summary) -> String {
     table.row("faults", &faults(summary));
     table.partitions(&summary.partitions);
     table.counter(summary.counter);
+    if let Some(Values { put, acknowledged, bytes, read, read_in_the_end }) = summary.values {
+        let mib = bytes as f64 / f64::from(1 << 20);
+        let says = format!("{acknowledged} of {put} put, {mib:.1} MiB");
+        table.row("values", &format!("{says}; {read} read, {read_in_the_end} in the end"));
+    }
     let refused = match summary.refused {
         0 => "none".to_owned(),
         many => format!("{} accesses, by their fence", grouped(many)),

@@ -1,0 +1,112 @@
+//! The clients of a run: processes that say a line for all that they did.
+
+use std::io;
+use std::process::Stdio;
+
+use serde::de::DeserializeOwned;
+use tenure_daemon::resource::Server;
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::Command;
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::task::JoinSet;
+
+use super::claim::Claim;
+use super::plan::Plan;
+use super::value::Word;
+use crate::cmd::failure::Failure;
+
+/// How many clients put values, where values are put.
+pub(super) const WRITERS: u32 = 2;
+
+/// All of them. Dropping this ends them.
+#[derive(Debug)]
+pub(super) struct Clients<'a> {
+    plan: &'a Plan,
+    endpoints: String,
+    /// Those that run.
+    pub(super) running: JoinSet<Result<(), Failure>>,
+}
+
+impl Clients<'_> {
+    pub(super) fn of<'a>(plan: &'a Plan, endpoints: &[String]) -> Clients<'a> {
+        Clients { plan, endpoints: endpoints.join(","), running: JoinSet::new() }
+    }
+
+    /// Starts those who want the lock.
+    pub(super) fn claim(
+        &mut self,
+        resource: &Server,
+        claims: &UnboundedSender<Claim>,
+    ) -> Result<(), Failure> {
+        let plan = self.plan;
+        for number in 1..=plan.clients {
+            let mut command = self.command("service-client", number)?;
+            command
+                .args(["--resource", &resource.address().to_string()])
+                .args(["--hold-micros", &plan.hold.as_micros().to_string()])
+                .args(["--think-micros", &plan.think.as_micros().to_string()])
+                .args((!plan.lock).then_some("--no-lock"));
+            self.start(command, number, claims.clone())?;
+        }
+        Ok(())
+    }
+
+    /// Starts those who put values of so many bytes at most.
+    pub(super) fn write(
+        &mut self,
+        most: u32,
+        words: &UnboundedSender<Word>,
+    ) -> Result<(), Failure> {
+        for number in (self.plan.clients + 1..).take(WRITERS as usize) {
+            let mut command = self.command("service-writer", number)?;
+            command.args(["--most-bytes", &most.to_string()]);
+            self.start(command, number, words.clone())?;
+        }
+        Ok(())
+    }
+
+    fn command(&self, name: &str, number: u32) -> Result<Command, Failure> {
+        let mut command =
+            Command::new(std::env::current_exe().map_err(|error| failed(number, &error))?);
+        command
+            .args([name, "--parent", &std::process::id().to_string()])
+            .args(["--number", &number.to_string(), "--endpoints", &self.endpoints])
+            .args(["--millis", &self.plan.duration.as_millis().to_string()])
+            .args(["--seed", &self.plan.seed.to_string()])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .process_group(0)
+            .kill_on_drop(true);
+        Ok(command)
+    }
+
+    fn start<T: DeserializeOwned + Send + 'static>(
+        &mut self,
+        mut command: Command,
+        number: u32,
+        said: UnboundedSender<T>,
+    ) -> Result<(), Failure> {
+        let mut child = command.spawn().map_err(|error| failed(number, &error))?;
+        self.running.spawn(async move {
+            if let Some(out) = child.stdout.take() {
+                let mut lines = BufReader::new(out).lines();
+                while let Ok(Some(line)) = lines.next_line().await {
+                    // A line that was cut off is of one that was killed.
+                    if let Ok(line) = serde_json::from_str(&line) {
+                        let _ = said.send(line);
+                    }
+                }
+            }
+            let status = child.wait().await.map_err(Failure::environment)?;
+            match status.success() {
+                true => Ok(()),
+                false => Err(Failure::environment(format!("client {number} ended with {status}"))),
+            }
+        });
+        Ok(())
+    }
+}
+
+fn failed(number: u32, error: &io::Error) -> Failure {
+    Failure::environment(format!("cannot start client {number}: {error}"))
+}
