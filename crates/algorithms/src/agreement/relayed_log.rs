@@ -185,8 +185,8 @@ impl Protocol for RelayedLog {
         }
     }
 
+    /// The log itself suspects nobody but by its timeouts.
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
-        self.step(fx, |log, fx| log.on_suspicion(peer, verdict, fx));
         if verdict == Verdict::Suspect {
             self.give_up(|of| of == peer, fx);
         }
