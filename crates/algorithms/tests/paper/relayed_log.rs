@@ -1,8 +1,8 @@
 //! A log that is asked at any process: what it adds to the log, which has tests of its own.
 
 use tenure_algorithms::agreement::RelayedLog;
-use tenure_algorithms::agreement::relayed_log::Config;
 use tenure_algorithms::agreement::raft_log::{self, Timer};
+use tenure_algorithms::agreement::relayed_log::Config;
 use tenure_core::service::log::{self, Payload, Reason};
 use tenure_core::service::relayed_log::{Command, Event, Ticket};
 use tenure_core::{Algorithm, Order, Protocol, TICKS_PER_UNIT, Verdict};
