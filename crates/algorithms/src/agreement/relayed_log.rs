@@ -2,7 +2,7 @@
 //! does, and tells its user what has become of it.
 //!
 //! D. Ongaro, *Consensus: bridging theory and practice*, Stanford 2014, has both ways: to turn
-//! clients away to the leader, as [`raft_log`](super::raft_log) does, and to pass on what they ask,
+//! clients away to the leader, as [`raft_log`] does, and to pass on what they ask,
 //! as here.
 //!
 //! | | |

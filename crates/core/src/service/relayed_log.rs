@@ -1,4 +1,4 @@
-//! A [log](super::log) that may be asked at any process, and whose leader is asked other things as
+//! A [`log`] that may be asked at any process, and whose leader is asked other things as
 //! well.
 //!
 //! Whoever does not lead has done by the leader what it is asked to append and to read, and says so
