@@ -30,6 +30,7 @@ mod hashing;
 mod image;
 mod intake;
 mod leases;
+mod led;
 mod length;
 mod listener;
 mod member;

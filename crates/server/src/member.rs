@@ -31,6 +31,7 @@ use crate::errand::{Change, Errand, Released, Renewal, Return, Undone};
 use crate::hashing::Hashing;
 use crate::image;
 use crate::intake::Intake;
+use crate::led::may_try_again;
 use crate::peers::{limits, trust};
 use crate::proposal::{BACKLOG, Backlog, Unheard};
 use crate::refusal::{Refusal, Refusals};
@@ -261,7 +262,7 @@ impl Member {
         let mut proposal = self.backlog.admit(bytes, unheard)?;
         let (mut standing, deadline) = (self.shared.standing.subscribe(), self.deadline());
         loop {
-            led(&mut standing, deadline).await?;
+            self.led(&mut standing, deadline).await?;
             let (reply, answer) = oneshot::channel();
             let ask = Ask::Do { asker: asker.clone(), command: command.clone(), reply };
             self.asks.send(ask).map_err(|_| Refusal::STOPPED)?;
@@ -312,7 +313,7 @@ impl Member {
     async fn know(&self, ask: impl Fn(oneshot::Sender<Return>) -> Ask) -> Result<Return, Refusal> {
         let (mut standing, deadline) = (self.shared.standing.subscribe(), self.deadline());
         loop {
-            led(&mut standing, deadline).await?;
+            self.led(&mut standing, deadline).await?;
             let (reply, answer) = oneshot::channel();
             match self.ask(ask(reply), answer, deadline).await? {
                 // It changes nothing, so it may be asked again whatever became of it.
@@ -329,7 +330,7 @@ impl Member {
     pub(crate) async fn change(&self, change: Change) -> Result<(), Refusal> {
         let (mut standing, deadline) = (self.shared.standing.subscribe(), self.deadline());
         loop {
-            led(&mut standing, deadline).await?;
+            self.led(&mut standing, deadline).await?;
             let (reply, answer) = oneshot::channel();
             let ask = Ask::Run { errand: Errand::Change(change), reply };
             match self.ask(ask, answer, deadline).await? {
@@ -396,13 +397,6 @@ impl Member {
         tokio::time::Instant::now() + PATIENCE + 2 * self.election
     }
 
-    pub(crate) async fn somebody_leads(
-        &self,
-        deadline: tokio::time::Instant,
-    ) -> Result<(), Refusal> {
-        led(&mut self.shared.standing.subscribe(), deadline).await
-    }
-
     async fn ask<T>(
         &self,
         ask: Ask,
@@ -420,39 +414,6 @@ impl Member {
     /// a positive one.
     pub(crate) fn new_lease(&self) -> LeaseId {
         (fastrand::u64(..) ^ self.session << 40) & (i64::MAX as u64) | 1
-    }
-}
-
-/// Waits until somebody leads. What changes after that is news to this watcher.
-async fn led(
-    standing: &mut watch::Receiver<Standing>,
-    deadline: tokio::time::Instant,
-) -> Result<(), Refusal> {
-    match timeout_at(deadline, standing.wait_for(|it| it.leader.is_some())).await {
-        Ok(Ok(_)) => Ok(()),
-        Ok(Err(_)) => Err(Refusal::STOPPED),
-        Err(_) => Err(Refusal::NO_LEADER),
-    }
-}
-
-/// Waits a moment where what was declined may be taken soon, or until there is news of who leads,
-/// which may be older than the answer.
-async fn may_try_again(
-    undone: Undone,
-    standing: &mut watch::Receiver<Standing>,
-    deadline: tokio::time::Instant,
-) -> Result<(), Refusal> {
-    match undone {
-        Undone::Unknown => Err(Refusal::LEADER_FAILED),
-        Undone::Declined(Reason::Full) => Err(Refusal::TOO_MANY),
-        Undone::Declined(_) if tokio::time::Instant::now() >= deadline => {
-            Err(Refusal::LEADER_CHANGED)
-        }
-        Undone::Declined(_) => {
-            let soon = tokio::time::Instant::now() + Duration::from_millis(10);
-            let _ = timeout_at(soon, standing.changed()).await;
-            Ok(())
-        }
     }
 }
 

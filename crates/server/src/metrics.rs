@@ -62,6 +62,7 @@ pub(crate) fn metrics(member: &Member) -> String {
     }
     let what = "How many bytes of requests have come that are not complete.";
     say("tenure_requests_begun_bytes", "gauge", what, member.intake.bytes() as u64);
+    links(member, &mut text);
     visits(member, &mut text);
     let saves = member.saves();
     for (name, kind, what, value) in [
@@ -73,6 +74,17 @@ pub(crate) fn metrics(member: &Member) -> String {
         let _ = writeln!(text, "# HELP {name} {what}\n# TYPE {name} {kind}\n{name} {value}");
     }
     text
+}
+
+/// Which other members are connected.
+fn links(member: &Member, text: &mut String) {
+    let name = "tenure_link_up";
+    let what = "Whether a connection with the member carries messages: 1 or 0.";
+    let _ = writeln!(text, "# HELP {name} {what}\n# TYPE {name} gauge");
+    for link in member.peers.peers() {
+        let peer = &member.plan.members[link.peer.index()].name;
+        let _ = writeln!(text, "{name}{{peer={peer:?}}} {}", u64::from(link.connected));
+    }
 }
 
 /// What waits for clients, who connected, who was refused, and what.

@@ -252,6 +252,13 @@ impl View {
         self.0.peers.iter().flatten().map(|peer| peer.status()).collect()
     }
 
+    /// Whether a peer is connected. One that was killed is not, as soon as the system says so; one
+    /// that is cut off still is for some time.
+    pub fn reaches(&self, peer: ProcessId) -> bool {
+        let peer = self.0.peers.get(peer.index()).and_then(Option::as_ref);
+        peer.is_some_and(|peer| peer.is_connected())
+    }
+
     /// The peers that are connected and for whom no more than so many messages are held: whom
     /// something new reaches soon.
     pub fn near(&self, frames: usize) -> ProcessSet {
