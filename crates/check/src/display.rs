@@ -66,7 +66,10 @@ impl fmt::Display for Report {
 
 impl Report {
     fn within(&self) -> String {
-        let in_flight = self.bounds.in_flight.map(|most| format!("{most} messages on a link"));
+        let in_flight = self.bounds.in_flight.map(|most| match most {
+            1 => "1 message on a link".to_owned(),
+            most => format!("{most} messages on a link"),
+        });
         let term = self.bounds.term_max.map(|most| format!("terms up to {most}"));
         let bounds: Vec<String> = in_flight.into_iter().chain(term).collect();
         bounds.join(" and ")

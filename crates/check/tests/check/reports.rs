@@ -70,7 +70,7 @@ fn declared_bounds_that_cut_something_off_are_part_of_the_verdict() {
     let json = serde_json::to_value(&report).expect("a report is data");
     assert_eq!(json["bounds"], json!({"in_flight": 1}));
     assert_eq!(json["verdict"], "holds");
-    assert!(report.to_string().contains("holds within 1 messages on a link"), "{report}");
+    assert!(report.to_string().contains("holds within 1 message on a link"), "{report}");
 }
 
 #[test]

@@ -140,7 +140,7 @@ pub(crate) struct Options {
     pub(super) slow_disk: Vec<Pause>,
     /// With --slow-disk: how much longer a flush takes
     #[arg(long, value_name = "TIME", value_parser = duration::parse, default_value = "15ms")]
-    #[arg(help_heading = "Faults")]
+    #[arg(help_heading = "Faults", requires = "slow_disk")]
     pub(super) slow_flush: Duration,
     /// With --service: two more clients put values, some of so many bytes, such as 1M, and read
     /// them
