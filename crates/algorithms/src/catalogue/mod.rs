@@ -188,7 +188,7 @@ fn named(name: &str, parameters: &Parameters) -> Result<Named, Unknown> {
         }
         None => Named::Lock(OfLock::Plain(mutexes::config(name, parameters)?)),
         Some(("coordinated", inner)) => {
-            let (variants, parameters) = coordinated::split(parameters)?;
+            let (variants, parameters) = parameters.split();
             let election = elections::config(inner, &parameters).map_err(whole)?;
             let config = coordinated::configured::<AnyElection>(election, variants, &parameters);
             Named::Lock(OfLock::AtLeader(config))

@@ -42,7 +42,7 @@ pub fn visit_named<V: NamedVisitor>(
 ) -> Result<V::Output, Unknown> {
     let (mutex, parameters) = unaliased(mutex, parameters);
     let election = mutex.strip_prefix("coordinated:").ok_or_else(|| Unknown::algorithm(&mutex))?;
-    let (own, parameters) = coordinated::split(&parameters)?;
+    let (own, parameters) = parameters.split();
     let elected = elections::config(election, &parameters.of_office(election))?;
     let config = coordinated::configured::<AnyElection>(elected, own, &parameters);
     Ok(visitor.named::<AnyElection>(config))
@@ -67,7 +67,7 @@ pub fn visit_office<V: OfficeVisitor>(
     let (election, of_election) = unaliased(election, parameters);
     of_mutex.variants.retain(|variant| of_election.variants.contains(variant));
     let (own, of_mutex) = match mutex.starts_with("coordinated:") {
-        true => coordinated::split(&of_mutex)?,
+        true => of_mutex.split(),
         false => (Variants::none(), of_mutex),
     };
     let (mutex, election, parameters) = (&*mutex, &*election, &of_mutex);

@@ -69,6 +69,17 @@ impl Parameters {
         Variants::named(self.variants.iter().map(String::as_str))
     }
 
+    /// Of an algorithm around another one: those of its own that are switched on, and the
+    /// parameters of the one inside, which has all others.
+    pub(crate) fn split<S: Switch>(&self) -> (Variants<S>, Self) {
+        let is = |switch: &S, name: &String| switch.declaration().name == name;
+        let is_on = |switch: &&S| self.variants.iter().any(|name| is(switch, name));
+        let ours = S::ALL.iter().filter(is_on).fold(Variants::none(), |all, it| all.with(*it));
+        let is_ours = |name: &&String| S::ALL.iter().any(|switch| is(switch, name));
+        let theirs = self.variants.iter().filter(|name| !is_ours(name)).cloned().collect();
+        (ours, Parameters { variants: theirs, ..self.clone() })
+    }
+
     /// For algorithms that declare none.
     ///
     /// # Errors

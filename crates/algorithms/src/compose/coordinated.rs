@@ -47,8 +47,8 @@ use tenure_core::{
     Effects, Election, Fence, Fixed, Group, Input, ProcessId, ProcessSet, Protocol, Term, Verdict,
 };
 
+pub(crate) use self::config::configured;
 pub use self::config::{Config, Switch};
-pub(crate) use self::config::{configured, split};
 pub use self::message::Message;
 use super::coordinator::{Coordinator, Standing};
 use crate::mutex::{Claim, Questions, Side, Ticket, Times};

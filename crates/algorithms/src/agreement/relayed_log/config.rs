@@ -1,11 +1,9 @@
 //! What is fixed about a log that is asked anywhere, and which mistakes are switched on.
 
-use alloc::string::String;
-
 use super::raft_log;
 use crate::Variants;
 use crate::catalogue::{Configured, Parameters, Unknown};
-use crate::variants::{Switch as _, switches};
+use crate::variants::switches;
 
 /// What is fixed for a life.
 #[derive(Clone, Debug)]
@@ -34,11 +32,8 @@ impl Config {
 impl Configured for Config {
     /// The variants of the log are those of this as well.
     fn configured(parameters: &Parameters) -> Result<Self, Unknown> {
-        let is_ours = |name: &String| Switch::ALL.iter().any(|it| it.declaration().name == name);
-        let (ours, theirs) = parameters.variants.iter().cloned().partition(is_ours);
-        let of = |variants| Parameters { variants, ..parameters.clone() };
-        let log = raft_log::Config::configured(&of(theirs))?;
-        Ok(Config { variants: of(ours).variants()?, ..Config::around(log) })
+        let (variants, of_log) = parameters.split();
+        Ok(Config { variants, ..Config::around(raft_log::Config::configured(&of_log)?) })
     }
 }
 

@@ -1,13 +1,11 @@
 //! What is fixed about a lock at a leader: whether entries end by themselves, and which mistakes
 //! are switched on.
 
-use alloc::string::String;
-
 use tenure_core::{Algorithm, Delay, Election, Property};
 
-use crate::catalogue::{Parameters, Unknown};
+use crate::catalogue::Parameters;
 use crate::mutex::Times;
-use crate::variants::{Switch as _, Variants, switches};
+use crate::variants::{Variants, switches};
 
 /// What is fixed for life.
 #[derive(Clone, Debug)]
@@ -38,14 +36,6 @@ switches! {
     GivenAtOnce = "given-at-once", unsound,
         "what a suspect has is given away at once, though its entry may last for a while"
         => "", "-n 2 --timing synchronous --latency 0 --partition 1 --property mutual-exclusion";
-}
-
-/// The names of the mistakes that are switched on, and the parameters of the election.
-pub(crate) fn split(parameters: &Parameters) -> Result<(Variants<Switch>, Parameters), Unknown> {
-    let is_ours = |name: &String| Switch::ALL.iter().any(|it| it.declaration().name == name);
-    let (ours, theirs) = parameters.variants.iter().cloned().partition(is_ours);
-    let of = |variants| Parameters { variants, ..parameters.clone() };
-    Ok((of(ours).variants()?, of(theirs)))
 }
 
 /// Entries end by themselves under a leader who leads at a time while clocks keep time.
