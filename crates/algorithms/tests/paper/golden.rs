@@ -80,13 +80,8 @@ impl Story<'_> {
                 let variants = ["old-term-commit", "one-entry", "no-pre-vote"];
                 it.variants.extend(variants.map(String::from));
             }
-            folder if folder.starts_with("relayed_log_") => {
-                it.variants.push("no-pre-vote".into());
-                if let Some(variant) = folder.strip_prefix("relayed_log_")
-                    && variant != "no_pre_vote"
-                {
-                    it.variants.push(variant.replace('_', "-"));
-                }
+            "relayed_log_asked_again" => {
+                it.variants.extend(["asked-again", "no-pre-vote"].map(String::from));
             }
             "raft_log_one_entry" => {
                 it.variants.extend(["one-entry", "no-pre-vote"].map(String::from));
