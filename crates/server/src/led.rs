@@ -48,14 +48,9 @@ async fn known(
     standing: &mut watch::Receiver<Standing>,
     deadline: Instant,
 ) -> Result<usize, Refusal> {
-    loop {
-        match timeout_at(deadline, standing.wait_for(|it| it.leader.is_some())).await {
-            Ok(Ok(standing)) if let Some(leader) = standing.leader => return Ok(leader),
-            Ok(Ok(_)) => {}
-            Ok(Err(_)) => return Err(Refusal::STOPPED),
-            Err(_) => return Err(Refusal::NO_LEADER),
-        }
-    }
+    let known = standing.wait_for(|it| it.leader.is_some());
+    let known = timeout_at(deadline, known).await.map_err(|_| Refusal::NO_LEADER)?;
+    known.map_err(|_| Refusal::STOPPED)?.leader.ok_or(Refusal::NO_LEADER)
 }
 
 /// Waits a moment, or until there is news of who leads.

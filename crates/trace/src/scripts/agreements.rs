@@ -172,48 +172,10 @@ impl Heard for agreement::Event {
     }
 }
 
-/// Scripts say what is asked of the log, and nothing else.
-impl Spoken for relayed_log::Command {
-    const SERVICE: Service = Service::Log;
+/// What searches and scripts ask of it they ask as of all that agree; else nobody records it.
+impl Spoken for relayed_log::Command {}
 
-    fn understand(asking: &Asking) -> Option<Self> {
-        log::Command::understand(asking).map(relayed_log::Command::Log)
-    }
-
-    fn say(&self, at: ProcessId) -> Asking {
-        match self {
-            relayed_log::Command::Log(command) => command.say(at),
-            other => say(format!("{other:?}"), at),
-        }
-    }
-
-    fn agreeing(command: agreement::Command) -> Option<Self> {
-        command.try_into().ok()
-    }
-
-    fn agreed(&self) -> Option<agreement::Command> {
-        match self {
-            relayed_log::Command::Log(command) => command.agreed(),
-            _ => None,
-        }
-    }
-
-    fn asked(&self) -> Asked {
-        match self {
-            relayed_log::Command::Log(command) => command.asked(),
-            other => Asked::Other(format!("{other:?}").into()),
-        }
-    }
-}
-
-impl Heard for relayed_log::Event {
-    fn told(&self) -> Told {
-        match self {
-            relayed_log::Event::Log(event) => event.told(),
-            other => Told::Other(format!("{other:?}").into()),
-        }
-    }
-}
+impl Heard for relayed_log::Event {}
 
 #[cfg(test)]
 mod tests {
