@@ -11,9 +11,9 @@ use tenure_daemon::resource;
 
 use super::LOCK;
 use super::claim::{Claim, now, now_or};
+use super::clients::Charge;
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::machine;
-use crate::cmd::node;
 
 /// How long the lease of a client is.
 const TTL: Duration = Duration::from_secs(3);
@@ -21,42 +21,34 @@ const TTL: Duration = Duration::from_secs(3);
 /// A client of `tenure run --service`
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    #[arg(long)]
-    parent: i32,
-    #[arg(long)]
-    number: u32,
-    #[arg(long, value_delimiter = ',')]
-    endpoints: Vec<String>,
+    #[command(flatten)]
+    charge: Charge,
     #[arg(long)]
     resource: SocketAddr,
-    #[arg(long)]
-    millis: u64,
     #[arg(long)]
     hold_micros: u64,
     #[arg(long)]
     think_micros: u64,
     #[arg(long)]
-    seed: u64,
-    #[arg(long)]
     no_lock: bool,
 }
 
 pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
-    node::end_with(options.parent)?;
+    let until = options.charge.begin()?;
     let runtime = machine::one_thread()?;
-    runtime.block_on(work(options)).map(|()| Status::Held)
+    runtime.block_on(work(options, until)).map(|()| Status::Held)
 }
 
-async fn work(options: &Options) -> Result<(), Failure> {
-    let until = Instant::now() + Duration::from_millis(options.millis);
-    let client = Client::connect(&options.endpoints).await.map_err(Failure::environment)?;
-    let process = ProcessId(options.number - 1);
+async fn work(options: &Options, until: Instant) -> Result<(), Failure> {
+    let Charge { number, ref endpoints, seed, .. } = options.charge;
+    let client = Client::connect(endpoints).await.map_err(Failure::environment)?;
+    let process = ProcessId(number - 1);
     let mut counter =
         resource::Client::connect(options.resource, process).await.map_err(Failure::environment)?;
-    let mut draws = fastrand::Rng::with_seed(options.seed ^ u64::from(options.number) << 32);
+    let mut draws = fastrand::Rng::with_seed(seed ^ u64::from(number) << 32);
     let mut session: Option<Session> = None;
     while Instant::now() < until {
-        let mut claim = Claim { client: options.number, asked: now(), ..Claim::default() };
+        let mut claim = Claim { client: number, asked: now(), ..Claim::default() };
         if options.no_lock {
             increment(&mut claim, &mut counter, options).await?;
             claim.until = now();

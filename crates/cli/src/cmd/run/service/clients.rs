@@ -2,7 +2,9 @@
 
 use std::io;
 use std::process::Stdio;
+use std::time::{Duration, Instant};
 
+use clap::Args;
 use serde::de::DeserializeOwned;
 use tenure_daemon::resource::Server;
 use tokio::io::{AsyncBufReadExt, BufReader};
@@ -14,9 +16,33 @@ use super::claim::Claim;
 use super::plan::Plan;
 use super::value::Word;
 use crate::cmd::failure::Failure;
+use crate::cmd::node;
 
 /// How many clients put values, where values are put.
 pub(super) const WRITERS: u32 = 2;
+
+/// What each of them is told, and does with it.
+#[derive(Debug, Args)]
+pub(super) struct Charge {
+    #[arg(long)]
+    parent: i32,
+    #[arg(long)]
+    pub(super) number: u32,
+    #[arg(long, value_delimiter = ',')]
+    pub(super) endpoints: Vec<String>,
+    #[arg(long)]
+    millis: u64,
+    #[arg(long)]
+    pub(super) seed: u64,
+}
+
+impl Charge {
+    /// From now on it ends with whoever started it; says until when it is to work.
+    pub(super) fn begin(&self) -> Result<Instant, Failure> {
+        node::end_with(self.parent)?;
+        Ok(Instant::now() + Duration::from_millis(self.millis))
+    }
+}
 
 /// All of them. Dropping this ends them.
 #[derive(Debug)]

@@ -10,10 +10,10 @@ use fastrand::Rng;
 use serde_json::json;
 
 use super::claim::now;
+use super::clients::Charge;
 use super::reader::read;
 use super::value::{Put, Told, Value, Word};
 use crate::cmd::failure::{Failure, Status};
-use crate::cmd::node;
 use crate::cmd::service::{Endpoints, base64, unsigned};
 
 /// How many ask at the same time: beside a large value there are many small ones.
@@ -31,23 +31,14 @@ const PAUSE: u64 = 30;
 /// A client of `tenure run --service --values`
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    #[arg(long)]
-    parent: i32,
-    #[arg(long)]
-    number: u32,
-    #[arg(long, value_delimiter = ',')]
-    endpoints: Vec<String>,
-    #[arg(long)]
-    millis: u64,
+    #[command(flatten)]
+    charge: Charge,
     #[arg(long)]
     most_bytes: u32,
-    #[arg(long)]
-    seed: u64,
 }
 
 pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
-    node::end_with(options.parent)?;
-    let until = Instant::now() + Duration::from_millis(options.millis);
+    let until = options.charge.begin()?;
     let ended: Vec<Result<(), Failure>> = thread::scope(|scope| {
         let start = |hand| scope.spawn(move || write(options, hand, until));
         let hands: Vec<_> = (0..HANDS).map(start).collect();
@@ -58,12 +49,12 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
 
 /// Puts values at a key of its own, and reads them; the first hand has large ones.
 fn write(options: &Options, hand: u32, until: Instant) -> Result<(), Failure> {
-    let number = options.number;
+    let Charge { number, ref endpoints, seed, .. } = options.charge;
     let key = format!("values/{number}/{hand}");
     let most = if hand == 0 { options.most_bytes } else { 0 };
-    let mut draws = Rng::with_seed(options.seed ^ u64::from(number) << 40 ^ u64::from(hand) << 32);
+    let mut draws = Rng::with_seed(seed ^ u64::from(number) << 40 ^ u64::from(hand) << 32);
     while Instant::now() < until {
-        let member = draws.choice(&options.endpoints).expect("a service has members");
+        let member = draws.choice(endpoints).expect("a service has members");
         let word = match draws.u8(..4) {
             0 => unless_away(read(member, &key, false))?.map(Word::Seen),
             _ => Some(Word::Put(put(member, &key, &drawn(&mut draws, most))?)),
