@@ -7,6 +7,9 @@ mod lasting;
 mod logs;
 mod running;
 mod services;
+#[path = "../cluster/strace.rs"]
+#[allow(dead_code, reason = "disks are slow here, and fail nowhere")]
+mod strace;
 #[path = "../cluster/waiting.rs"]
 #[allow(dead_code, reason = "commands are waited for here, and nothing is asked of them")]
 mod waiting;

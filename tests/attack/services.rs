@@ -2,13 +2,11 @@
 //! and everybody is served in the end. Large values are put meanwhile, disks are slow, and some
 //! live only for a moment.
 
-use std::io::{BufRead, BufReader};
-use std::process::{Command, Stdio};
-
 use fastrand::Rng;
 use serde_json::Value;
 
 use crate::running::start;
+use crate::strace::can_slow_disks;
 use crate::{attack, seeds};
 
 /// How long clients ask, in milliseconds.
@@ -72,22 +70,6 @@ fn slow_disks(rng: &mut Rng, members: u32) -> String {
         at = until + rng.u64(50..500);
     }
     line
-}
-
-/// Whether this machine lets one process slow another down.
-fn can_slow_disks() -> bool {
-    let Ok(mut slowed) = Command::new("sleep").arg("60").spawn() else { return false };
-    let mut tracer = Command::new("strace");
-    tracer.args(["-o", "/dev/null", "-p", &slowed.id().to_string()]);
-    let tracer = tracer.stderr(Stdio::piped()).spawn();
-    let says = tracer.ok().and_then(|mut tracer| {
-        let mut line = String::new();
-        let read = BufReader::new(tracer.stderr.take()?).read_line(&mut line);
-        let _ = (tracer.kill(), tracer.wait());
-        read.ok().map(|_| line)
-    });
-    let _ = (slowed.kill(), slowed.wait());
-    says.is_some_and(|line| line.contains(" attached"))
 }
 
 fn hurt(seed: u64, is_slow: bool) -> Result<(), String> {

@@ -3,11 +3,11 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 use rustix::process::Signal;
 
 use crate::nodes::Nodes;
+use crate::strace::can_make_calls_fail;
 use crate::waiting::place;
 
 /// The ways in which the first change of a saved state fails: the system call, of which file, what
@@ -49,13 +49,6 @@ fn failing(call: &str, error: &str, state: &Path, file: File) -> Vec<String> {
     }
     line.extend(["-e".to_owned(), format!("inject={call}:error={error}")]);
     line
-}
-
-/// Whether this machine can make system calls fail.
-pub(crate) fn can_make_calls_fail() -> bool {
-    let mut command = Command::new("strace");
-    command.args(["-D", "-qq", "-o", "/dev/null", "true"]).stderr(Stdio::null());
-    command.status().is_ok_and(|status| status.success())
 }
 
 #[test]

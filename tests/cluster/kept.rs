@@ -13,8 +13,8 @@ use rustix::process::Signal;
 
 use tenure_ports::reserved;
 
-use crate::disk::can_make_calls_fail;
 use crate::nodes::{Node, Nodes};
+use crate::strace::can_make_calls_fail;
 use crate::waiting::{eventually, place};
 
 /// A group of one, which keeps a log for clients there.

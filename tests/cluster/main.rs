@@ -17,6 +17,7 @@ mod operator;
 mod partition;
 mod running;
 mod services;
+mod strace;
 mod waiting;
 mod watch;
 mod ways;

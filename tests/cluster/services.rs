@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::disk::can_make_calls_fail;
 use crate::running::judged;
+use crate::strace::can_slow_disks;
 use crate::waiting::place;
 
 /// What came of a run of three members and four clients with these faults: every promise is kept,
@@ -72,7 +72,7 @@ fn values_that_were_acknowledged_are_at_each_member_after_all_were_killed() {
 #[test]
 fn a_disk_that_is_slow_takes_its_time_and_nothing_else() {
     let _place = place();
-    if !can_make_calls_fail() {
+    if !can_slow_disks() {
         eprintln!("skipped: needs strace");
         return;
     }
