@@ -79,6 +79,12 @@ pub(crate) fn form_of(key: &[u8]) -> Option<Form<'_>> {
     let slash = key.iter().rposition(|byte| *byte == b'/')?;
     let (name, last) = (&key[..slash], core::str::from_utf8(&key[slash + 1..]).ok()?);
     let (digits, rule) = last.split_once('.').unwrap_or((last, ""));
+    // A session that claims more than once numbers its claims.
+    let is_number = rule.parse::<u64>().is_ok() && rule.as_bytes()[0].is_ascii_digit();
+    let (rule, canonical) = match is_number && !rule.starts_with('0') {
+        true => ("", &key[..slash + 1 + digits.len()]),
+        false => (rule, key),
+    };
     let share = match rule.split_once('-') {
         None if rule.is_empty() => Share::Exclusive,
         None if rule == "shared" => Share::Shared,
@@ -87,7 +93,7 @@ pub(crate) fn form_of(key: &[u8]) -> Option<Form<'_>> {
     };
     let lease = u64::from_str_radix(digits, 16).ok().filter(|lease| *lease > 0)?;
     // There is one way to write it.
-    (claim_key(name, lease, share)[..] == *key).then_some(Form { name, lease, share })
+    (claim_key(name, lease, share)[..] == *canonical).then_some(Form { name, lease, share })
 }
 
 /// What a key claims, if it claims anything.
@@ -99,6 +105,8 @@ pub fn claim_of(kv: &KeyValue) -> Option<Claim> {
 
 #[cfg(test)]
 mod tests {
+    use alloc::format;
+
     use super::*;
 
     #[test]
@@ -112,6 +120,13 @@ mod tests {
                 assert_eq!(claim_of(&KeyValue { lease: 0x1a2c, ..kv.clone() }), None);
                 assert_eq!(claim_of(&KeyValue { lease: 0, ..kv }), None);
             }
+        }
+        for (number, is_claim) in
+            [("1", true), ("207", true), ("01", false), ("0", false), ("+1", false), ("1.1", false)]
+        {
+            let key = format!("a/1a.{number}");
+            let form = form_of(key.as_bytes()).map(|form| (form.name, form.lease));
+            assert_eq!(form, is_claim.then_some((&b"a"[..], 0x1a)), "{number}");
         }
         let others = ["a/01", "a/A", "a/", "a", "1", "a/1.", "a/1.slots-03", "a/1.slots", "a/+1"];
         for other in others.into_iter().chain(["a/0", "a/1.slots-0", "a/1.shared-1"]) {
