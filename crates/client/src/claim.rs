@@ -114,7 +114,7 @@ impl Claim {
 impl Drop for Claim {
     fn drop(&mut self) {
         if !self.is_left {
-            self.leaving().go_on(false, self.session.runtime());
+            self.session.left().add(self.leaving(), self.session.runtime());
         }
     }
 }
@@ -137,7 +137,8 @@ pub(crate) async fn wait(
 ) -> Result<Claim, ClientError> {
     let key = session.new_key(name);
     let asked = txn::enqueue(name, &key, value, session.id());
-    let mut place = Place::ask(session, name, key, asked, until);
+    let left = session.left().take();
+    let mut place = Place::ask(session, name, key, asked, left, until);
     let lost = tokio::select! {
         biased;
         lost = session.lost() => lost,
@@ -161,7 +162,8 @@ pub(crate) async fn attempt(
 ) -> Result<Option<Claim>, ClientError> {
     let key = session.new_key(name);
     let asked = txn::enqueue_alone(name, &key, value, session.id());
-    let mut place = Place::ask(session, name, key, asked, Until::Deleted);
+    // What is left in this queue must be gone before it is looked whether anybody is there.
+    let mut place = Place::ask(session, name, key, asked, Vec::new(), Until::Deleted);
     let queued = tokio::select! {
         biased;
         lost = session.lost() => return Err(lost.into()),
@@ -212,9 +214,10 @@ impl Place {
         name: &str,
         key: Vec<u8>,
         asked: rpc::TxnRequest,
+        left: Vec<Leaving>,
         until: Until,
     ) -> Place {
-        let queueing = Box::pin(queue(session.clone(), key.clone(), asked));
+        let queueing = Box::pin(queue(session.clone(), key.clone(), asked, left));
         Place {
             session: session.clone(),
             name: name.to_owned(),
@@ -338,24 +341,48 @@ impl Drop for Place {
     }
 }
 
-/// Puts a key into a queue, however long that takes while its session lives.
+/// Puts a key into a queue, however long that takes while its session lives; and deletes those that
+/// the session has left.
 async fn queue(
     session: Session,
     key: Vec<u8>,
     asked: rpc::TxnRequest,
+    left: Vec<Leaving>,
 ) -> (Result<Queued, ClientError>, bool) {
-    let line = &session.client().line;
-    let mut tries = 0;
-    let queued = loop {
-        let deadline = Instant::now() + PATIENCE;
-        match line.ask_counting(TXN, asked.clone(), deadline, &mut tries).await {
-            Err(ClientError::Silence { .. }) if session.ended().is_none() => {}
-            answer => break answer,
-        }
-    };
-    let queued = queued.map(|answer: rpc::TxnResponse| {
-        let (seen, is_new) = (txn::seen(&answer, &key), answer.succeeded);
+    let (mut tries, mut more_tries) = (0, 0);
+    let released: Vec<_> = left.iter().map(Leaving::released).collect();
+    let (with_left, has_left) = (txn::behind(&asked, &released), !released.is_empty());
+    let mut queued = put(&session, with_left, &mut tries).await;
+    left.into_iter().for_each(|it| it.go_on(queued.is_ok(), session.runtime()));
+    // It may be what was left that is refused.
+    if has_left && matches!(queued, Err(ClientError::Refused { .. })) {
+        queued = put(&session, asked, &mut more_tries).await;
+    }
+    let mut queued = queued.map(|answer| {
+        let (seen, is_new) = (txn::seen(&answer, &key), txn::is_new(&answer, &key));
         Queued { seen, is_new }
     });
-    (queued, tries > 1)
+    let is_doubtful = tries.max(more_tries) > 1;
+    // It was put before others that came meanwhile, and once more now.
+    if is_doubtful && matches!(&queued, Ok(Queued { seen: Seen { own: None, .. }, .. })) {
+        let look = put(&session, txn::look(&key, None), &mut more_tries).await;
+        queued = look.map(|answer| Queued { seen: txn::seen(&answer, &key), is_new: false });
+    }
+    (queued, is_doubtful)
+}
+
+/// Asks for it however long that takes while the session lives.
+async fn put(
+    session: &Session,
+    asked: rpc::TxnRequest,
+    tries: &mut u32,
+) -> Result<rpc::TxnResponse, ClientError> {
+    let line = &session.client().line;
+    loop {
+        let deadline = Instant::now() + PATIENCE;
+        match line.ask_counting(TXN, asked.clone(), deadline, tries).await {
+            Err(ClientError::Silence { .. }) if session.ended().is_none() => {}
+            answer => return answer,
+        }
+    }
 }

@@ -7,6 +7,9 @@ use crate::error::{ClientError, Lost};
 
 /// A lock that is held until this is dropped, or its session ends. It is claimed no longer than
 /// until its deadline, and the service lets nobody else in before, whatever the network does.
+///
+/// Whoever drops it need not wait: the session sees to it that it is given up, with the next lock
+/// that is asked for in it if that is at once.
 #[must_use = "the lock is given up when this is dropped"]
 #[derive(Debug)]
 pub struct Guard {
@@ -41,7 +44,7 @@ impl Guard {
         self.claim.lost().await
     }
 
-    /// Gives it up. That goes on when this future is dropped.
+    /// Gives it up, and waits until the log has that. It goes on when this future is dropped.
     ///
     /// # Errors
     ///

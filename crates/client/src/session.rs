@@ -17,6 +17,7 @@ use crate::error::{ClientError, Lost};
 use crate::guard::Guard;
 use crate::keeper::{Keeper, Standing};
 use crate::leading::Leading;
+use crate::leaving::Left;
 
 /// By how many parts in a million the clock of this machine and that of the service may differ.
 const DRIFT_PPM: u32 = 10_000;
@@ -38,6 +39,7 @@ struct Shared {
     close: mpsc::Sender<()>,
     /// How many claims were made.
     claims: AtomicU64,
+    left: Arc<Left>,
     runtime: Handle,
 }
 
@@ -66,6 +68,7 @@ impl Session {
                 standing,
                 close,
                 claims: AtomicU64::new(0),
+                left: Arc::default(),
                 runtime: Handle::current(),
             };
             return Ok(Session { shared: Arc::new(shared) });
@@ -187,6 +190,11 @@ impl Session {
     /// How it stands, for whoever does not keep it alive.
     pub(crate) fn standing(&self) -> watch::Receiver<Standing> {
         self.shared.standing.clone()
+    }
+
+    /// What was given up in it and is not yet being deleted.
+    pub(crate) fn left(&self) -> &Arc<Left> {
+        &self.shared.left
     }
 
     pub(crate) fn runtime(&self) -> &Handle {

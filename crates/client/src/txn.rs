@@ -8,15 +8,17 @@ use tenure_etcd::etcdserverpb::response_op::Response;
 use tenure_etcd::mvccpb::KeyValue;
 use tenure_session::Seen;
 
-/// Puts a key at the end of a queue, once however often it is asked. In the same look: this key,
-/// and who is ahead.
+/// Puts a key at the end of a queue, where it stays however often that is asked. In the same look:
+/// this key, and who is ahead.
 pub(crate) fn enqueue(name: &str, key: &[u8], value: Vec<u8>, lease: i64) -> rpc::TxnRequest {
     let newest = rpc::RangeRequest { limit: 2, ..queue(name, SortOrder::Descend) };
-    rpc::TxnRequest {
-        compare: vec![created(key, Vec::new(), 0)],
-        success: vec![op(put(key, value, lease)), op(Request::RequestRange(newest))],
-        failure: vec![op(range(key))],
-    }
+    // A value is not put again in the place of one that came later; to put none again is nothing.
+    let (compare, failure) = match value.is_empty() {
+        true => (Vec::new(), Vec::new()),
+        false => (vec![created(key, Vec::new(), 0)], vec![op(range(key))]),
+    };
+    let success = vec![op(put(key, value, lease)), op(Request::RequestRange(newest))];
+    rpc::TxnRequest { compare, success, failure }
 }
 
 /// The same, if nobody is in the queue.
@@ -68,6 +70,16 @@ pub(crate) fn delete(key: &[u8], fence: u64) -> rpc::TxnRequest {
     rpc::TxnRequest { success: vec![op(Request::RequestDeleteRange(delete))], ..Default::default() }
 }
 
+/// Deletes keys ahead of all else, whichever way it goes.
+pub(crate) fn behind(asked: &rpc::TxnRequest, left: &[(&[u8], u64)]) -> rpc::TxnRequest {
+    let deleted = || left.iter().flat_map(|(key, fence)| delete(key, *fence).success);
+    let with = |rest: &[rpc::RequestOp]| deleted().chain(rest.iter().cloned()).collect();
+    let compare = asked.compare.clone();
+    // Where nothing is compared it never goes the other way.
+    let failure = if compare.is_empty() { Vec::new() } else { with(&asked.failure) };
+    rpc::TxnRequest { compare, success: with(&asked.success), failure }
+}
+
 /// Who is first in the queue of a name.
 pub(crate) fn first(name: &str) -> rpc::RangeRequest {
     rpc::RangeRequest { limit: 1, ..queue(name, SortOrder::Ascend) }
@@ -78,19 +90,23 @@ pub(crate) fn span(name: &str) -> (Vec<u8>, Vec<u8>) {
     (format!("{name}/").into_bytes(), format!("{name}0").into_bytes())
 }
 
+/// Whether it is the first time that this put the key, so that it was the newest of all.
+pub(crate) fn is_new(answer: &rpc::TxnResponse, key: &[u8]) -> bool {
+    answer.succeeded && found(answer).any(|kv| kv.key == key && kv.version == 1)
+}
+
+fn found(answer: &rpc::TxnResponse) -> impl Iterator<Item = &KeyValue> {
+    let ranges = answer.responses.iter().filter_map(|it| match &it.response {
+        Some(Response::ResponseRange(range)) => Some(&range.kvs),
+        _ => None,
+    });
+    ranges.flatten()
+}
+
 /// What a look saw of a key and of who is ahead of it.
 pub(crate) fn seen(answer: &rpc::TxnResponse, key: &[u8]) -> Seen<Vec<u8>> {
-    let found: Vec<&KeyValue> = answer
-        .responses
-        .iter()
-        .filter_map(|it| match &it.response {
-            Some(Response::ResponseRange(range)) => Some(&range.kvs),
-            _ => None,
-        })
-        .flatten()
-        .collect();
-    let own = found.iter().find(|kv| kv.key == key);
-    let ahead = found.iter().find(|kv| kv.key != key);
+    let own = found(answer).find(|kv| kv.key == key);
+    let ahead = found(answer).find(|kv| kv.key != key);
     Seen {
         revision: answer.header.as_ref().map_or(0, |header| unsigned(header.revision)),
         own: own.map(|kv| unsigned(kv.create_revision)),

@@ -48,7 +48,7 @@ impl Options {
     }
 }
 
-#[tokio::main(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::main(flavor = "current_thread")]
 async fn main() {
     if std::env::args().nth(1).as_deref() == Some(floor::ANSWERS) {
         return floor::answer().await;
@@ -57,7 +57,7 @@ async fn main() {
     if options.floor {
         return floor::report(&options).await;
     }
-    let mut sides = vec![Side::Etcd, Side::ZooKeeper, Side::TenureByRecipe, Side::Tenure];
+    let mut sides = Vec::from(Side::ALL);
     sides.retain(|side| match side.kind() {
         Kind::Etcd => !options.without_etcd,
         Kind::ZooKeeper => options.programs.zookeeper.is_some(),

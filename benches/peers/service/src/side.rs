@@ -42,17 +42,28 @@ pub enum Side {
     ZooKeeper,
     /// `tenure serve` with what the client of etcd does.
     TenureByRecipe,
-    /// `tenure serve` with `tenure-client`.
-    Tenure,
+    /// `tenure serve` with `tenure-client`, which waits until a release is confirmed.
+    TenureReleased,
+    /// The same, which drops the guard and goes on.
+    TenureDropped,
 }
 
 impl Side {
+    /// All of them, in the order of the table.
+    pub const ALL: [Side; 5] = [
+        Side::Etcd,
+        Side::ZooKeeper,
+        Side::TenureByRecipe,
+        Side::TenureReleased,
+        Side::TenureDropped,
+    ];
+
     /// Which service that is.
     pub const fn kind(self) -> Kind {
         match self {
             Side::Etcd => Kind::Etcd,
             Side::ZooKeeper => Kind::ZooKeeper,
-            Side::TenureByRecipe | Side::Tenure => Kind::Tenure,
+            Side::TenureByRecipe | Side::TenureReleased | Side::TenureDropped => Kind::Tenure,
         }
     }
 
@@ -62,7 +73,8 @@ impl Side {
             Side::Etcd => "etcd",
             Side::ZooKeeper => "ZooKeeper",
             Side::TenureByRecipe => "tenure, etcd's requests",
-            Side::Tenure => "tenure, its client",
+            Side::TenureReleased => "tenure, its client, released",
+            Side::TenureDropped => "tenure, its client, dropped",
         }
     }
 }
@@ -74,7 +86,7 @@ pub enum Claimant {
     /// What the documentation of ZooKeeper describes.
     Queue(Queue),
     /// `tenure-client`.
-    Own { session: Session, name: String },
+    Own { session: Session, name: String, drops: bool },
 }
 
 impl Claimant {
@@ -85,11 +97,12 @@ impl Claimant {
                 Claimant::Recipe(Recipe::begin(members, first, name).await)
             }
             Side::ZooKeeper => Claimant::Queue(Queue::begin(members, name).await),
-            Side::Tenure => {
+            Side::TenureReleased | Side::TenureDropped => {
                 let endpoints = members.iter().map(|it| format!("http://{it}"));
                 let client = Client::connect(endpoints).await.expect("a member accepts");
                 let session = client.session(Duration::from_secs(10)).await.expect("a session");
-                Claimant::Own { session, name: name.to_owned() }
+                let drops = side == Side::TenureDropped;
+                Claimant::Own { session, name: name.to_owned(), drops }
             }
         }
     }
@@ -99,8 +112,11 @@ impl Claimant {
         match self {
             Claimant::Recipe(recipe) => recipe.cycle().await.map_err(|it| it.to_string()),
             Claimant::Queue(queue) => queue.cycle().await.map_err(|it| it.to_string()),
-            Claimant::Own { session, name } => {
+            Claimant::Own { session, name, drops } => {
                 let guard = session.lock(name).await.map_err(|it| it.to_string())?;
+                if *drops {
+                    return Ok(());
+                }
                 guard.release().await.map_err(|it| it.to_string())
             }
         }

@@ -133,6 +133,53 @@ async fn who_asks_twice_because_an_answer_was_lost_waits_as_before() {
 }
 
 #[tokio::test]
+async fn who_asks_again_when_others_have_come_is_ahead_of_them() {
+    let service = Service::start().await;
+    let (relay, address) = Relay::start(&service.address).await;
+    let client = Client::connect([address]).await.expect("a connection");
+    let session = client.session(Duration::from_secs(60)).await.expect("a session");
+    let others = [service.session().await, service.session().await];
+    let held = others[0].lock("a").await.expect("the lock");
+    relay.delay.store(60_000, Ordering::Relaxed);
+    let waits = tokio::spawn(async move { session.lock("a").await });
+    timeout(SOON, async { while service.keys().await < 2 {} }).await.expect("it queues");
+    let behind = others.map(|other| tokio::spawn(async move { other.lock("a").await }));
+    timeout(SOON, async { while service.keys().await < 4 {} }).await.expect("they queue");
+    // The answer does not arrive.
+    relay.is_down.store(true, Ordering::Relaxed);
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    relay.delay.store(0, Ordering::Relaxed);
+    relay.is_down.store(false, Ordering::Relaxed);
+    drop(held);
+    let mut last = timeout(SOON, waits).await.expect("in time").expect("no panic").expect("it");
+    for next in behind {
+        assert!(!next.is_finished(), "somebody is ahead");
+        let fence = last.fence();
+        drop(last);
+        last = timeout(SOON, next).await.expect("in time").expect("no panic").expect("the lock");
+        assert!(last.fence() > fence);
+    }
+}
+
+#[tokio::test]
+async fn who_goes_from_lock_to_lock_asks_once_for_each() {
+    let service = Service::start().await;
+    let session = service.session().await;
+    let mut held = session.lock("a").await.expect("the lock");
+    for name in ["a", "b", "a"] {
+        let before = service.revision().await;
+        drop(held);
+        held = session.lock(name).await.expect("the lock");
+        assert_eq!(held.fence(), before + 1, "one is left and the other entered at once");
+        assert_eq!((service.revision().await, service.keys().await), (before + 1, 1));
+    }
+    drop(held);
+    let office = session.campaign("b", "me").await.expect("the office");
+    office.resign().await.expect("it resigns");
+    assert_eq!(service.keys().await, 0);
+}
+
+#[tokio::test]
 async fn what_is_given_up_while_nobody_answers_is_free_when_somebody_does() {
     let service = Service::start().await;
     let (relay, address) = Relay::start(&service.address).await;

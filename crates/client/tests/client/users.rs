@@ -70,6 +70,9 @@ async fn who_may_not_is_refused_by_code() {
     assert_eq!(code(nobody.map(drop).expect_err("no name")), Code::InvalidArgument);
 }
 
+/// All keys below `jobs/`.
+const JOBS: &str = r#"{"key":"am9icy8=","range_end":"am9iczA="}"#;
+
 const NO_JOBS: &str = r#"{"name":"bob","role":"jobs"}"#;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -97,10 +100,27 @@ async fn who_may_not_see_their_key_any_more_does_not_go_on() {
     let told = tokio::spawn(async move { guard.lost().await });
     timeout(SOON, async { while service.watchers().await == 0 {} }).await.expect("it watches");
     as_root(&service, "/v3/auth/user/revoke", NO_JOBS).await;
-    let jobs = r#"{"key":"am9icy8=","range_end":"am9iczA="}"#;
-    as_root(&service, "/v3/kv/deleterange", jobs).await;
+    as_root(&service, "/v3/kv/deleterange", JOBS).await;
     assert_eq!(timeout(SOON, told).await.expect("in time").expect("no panic"), Lost::Denied);
     assert!(bob.deadline().is_some(), "the session goes on");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_may_not_be_given_up_any_more_is_in_the_way_of_no_other_lock() {
+    let service = closed().await;
+    let bob = session(&service, User::new("bob", "one")).await.expect("a session");
+    let guard = bob.lock("jobs/nightly").await.expect("the lock");
+    let permission = r#"{"name":"other","perm":
+        {"permType":"READWRITE","key":"b3RoZXIv","range_end":"b3RoZXIw"}}"#;
+    as_root(&service, "/v3/auth/role/add", r#"{"name":"other"}"#).await;
+    as_root(&service, "/v3/auth/role/grant", permission).await;
+    as_root(&service, "/v3/auth/user/grant", r#"{"user":"bob","role":"other"}"#).await;
+    as_root(&service, "/v3/auth/user/revoke", NO_JOBS).await;
+    // A lease with a key that may not be written is good for no other.
+    as_root(&service, "/v3/kv/deleterange", JOBS).await;
+    drop(guard);
+    let other = timeout(SOON, bob.lock("other/daily")).await.expect("in time");
+    other.expect("the lock").release().await.expect("released");
 }
 
 #[tokio::test(flavor = "multi_thread")]
