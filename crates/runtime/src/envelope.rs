@@ -13,9 +13,13 @@ pub(crate) struct Envelope<M> {
     pub(crate) message: M,
 }
 
+/// How many bytes most messages have.
+const MOST: usize = 128;
+
 impl<M: Serialize> Envelope<M> {
     pub(crate) fn encode(&self) -> Vec<u8> {
-        postcard::to_stdvec(self).expect("a message can always be encoded")
+        let bytes = postcard::to_extend(self, Vec::with_capacity(MOST));
+        bytes.expect("a message can always be encoded")
     }
 }
 

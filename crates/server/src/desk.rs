@@ -12,11 +12,11 @@ use tenure_core::service::log::{
 use tenure_core::service::relayed_log::{Command, Event, Ticket};
 use tenure_core::{ProcessId, ProcessSet, Term};
 use tenure_runtime::Local;
-use tenure_store::{At, Command as Stored, Outcome};
+use tenure_store::{At, Outcome};
 use tokio::sync::oneshot;
 use tracing::info;
 
-use crate::errand::{Change, Errand, Released, Return, Undone, What, Written};
+use crate::errand::{Change, Errand, Released, Return, Undone, What, Written, encoded, written};
 use crate::image;
 use crate::length::Length;
 use crate::state::{Shared, Standing, State};
@@ -26,10 +26,8 @@ use crate::state::{Shared, Standing, State};
 pub(crate) enum Ask {
     /// To have a command done.
     Do {
-        /// For whom.
-        asker: tenure_store::Asker,
-        /// Which.
-        command: Stored,
+        /// Which, and for whom, as [`What`] is written.
+        what: Arc<[u8]>,
         /// Where the answer goes.
         reply: oneshot::Sender<Result<Outcome, Undone>>,
     },
@@ -171,9 +169,9 @@ impl Desk {
         }
     }
 
-    fn append(&self, ticket: u64, what: What) -> Command {
-        let written = Written { by: (self.me.0, self.session, ticket), what };
-        Command::Log(Asked::Append { ticket, payload: payload(&written) })
+    fn append(&self, ticket: u64, what: &[u8]) -> Command {
+        let written = written((self.me.0, self.session, ticket), what);
+        Command::Log(Asked::Append { ticket, payload: Payload::new(written) })
     }
 
     /// What the log said of a ticket of ours.
@@ -296,14 +294,14 @@ impl Local<RelayedLog> for Desk {
 
     fn ask(&mut self, ask: Ask) -> Option<Command> {
         Some(match ask {
-            Ask::Do { asker, command, reply } => {
+            Ask::Do { what, reply } => {
                 let ticket = self.ticket(Asker::Proposer(reply));
-                self.append(ticket, What::Command(asker, command))
+                self.append(ticket, &what)
             }
             Ask::Tell { whom, released } => Command::Tell { whom, what: payload(&released) },
             Ask::Introduce { urls, reply } => {
                 let ticket = self.ticket(Asker::Task(reply));
-                self.append(ticket, What::Introduction { process: self.me.0, urls })
+                self.append(ticket, &encoded(&What::Introduction { process: self.me.0, urls }))
             }
             Ask::Compact { index, state } => {
                 let ticket = self.next_ticket();
@@ -401,7 +399,7 @@ fn changed(mut members: Members, change: Change) -> Members {
 }
 
 fn payload(said: &impl serde::Serialize) -> Payload {
-    Payload::new(postcard::to_stdvec(said).expect("what members say can be encoded"))
+    Payload::new(encoded(said))
 }
 
 #[cfg(test)]
@@ -422,7 +420,7 @@ mod tests {
     fn what_another_build_appended_is_refused_and_so_is_all_behind_it() {
         let shared = Arc::new(Shared::new(Members::of(ProcessSet::first(1))));
         let mut desk = Desk::new(ProcessId(0), 1, shared.clone());
-        let grant = desk.append(1, What::Command(tenure_store::Asker::Member, grant()));
+        let grant = desk.append(1, &encoded(&What::Command(tenure_store::Asker::Member, grant())));
         let Command::Log(Asked::Append { payload: grant, .. }) = grant else { panic!("an append") };
         let unread = Payload::new(&b"\xff\xff"[..]);
         for (index, payload) in [(1, grant.clone()), (2, unread), (3, grant)] {
@@ -433,8 +431,8 @@ mod tests {
         assert_eq!(shared.lock().taken, 1);
     }
 
-    fn grant() -> Stored {
-        Stored::Grant { lease: 1, ttl: 60 }
+    fn grant() -> tenure_store::Command {
+        tenure_store::Command::Grant { lease: 1, ttl: 60 }
     }
 
     #[tokio::test]

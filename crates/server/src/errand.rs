@@ -97,6 +97,22 @@ pub(crate) struct Written {
     pub(crate) what: What,
 }
 
+/// An entry of the log, of which is written already what is to be done.
+pub(crate) fn written(by: (u32, u64, u64), what: &[u8]) -> Vec<u8> {
+    let mut bytes = encoded(&by);
+    bytes.extend_from_slice(what);
+    bytes
+}
+
+/// How many bytes most of what members write has.
+const MOST: usize = 256;
+
+/// What members write, for each other or into the log.
+pub(crate) fn encoded(what: &impl Serialize) -> Vec<u8> {
+    let bytes = postcard::to_extend(what, Vec::with_capacity(MOST));
+    bytes.expect("what members write can be encoded")
+}
+
 /// What an entry of the log has all members do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum What {

@@ -27,7 +27,7 @@ use crate::budget::Budget;
 use crate::config::{ClusterState, Config, ConfigError, Plan};
 use crate::convert::signed;
 use crate::desk::{Ask, Desk};
-use crate::errand::{Change, Errand, Released, Renewal, Return, Undone};
+use crate::errand::{Change, Errand, Released, Renewal, Return, Undone, What, encoded};
 use crate::hashing::Hashing;
 use crate::image;
 use crate::intake::Intake;
@@ -255,16 +255,17 @@ impl Member {
         command: Command,
         unheard: Option<Unheard>,
     ) -> Result<Outcome, Refusal> {
-        let bytes = postcard::experimental::serialized_size(&command).unwrap_or_default();
-        if bytes > LONGEST_COMMAND {
+        let what = encoded(&What::Command(asker.clone(), command));
+        if what.len() > LONGEST_COMMAND {
             return Err(Refusal::TOO_LARGE);
         }
-        let mut proposal = self.backlog.admit(bytes, unheard)?;
+        let mut proposal = self.backlog.admit(what.len(), unheard)?;
+        let what: Arc<[u8]> = what.into();
         let (mut standing, deadline) = (self.shared.standing.subscribe(), self.deadline());
         loop {
             self.led(&mut standing, deadline).await?;
             let (reply, answer) = oneshot::channel();
-            let ask = Ask::Do { asker: asker.clone(), command: command.clone(), reply };
+            let ask = Ask::Do { what: what.clone(), reply };
             self.asks.send(ask).map_err(|_| Refusal::STOPPED)?;
             match proposal.told(answer, deadline).await? {
                 Ok(outcome) => return Ok(outcome),
@@ -275,7 +276,7 @@ impl Member {
 
     /// Tells whoever waits behind a key, at whichever member, that it is claimed no longer.
     pub(crate) fn release(&self, released: Released) {
-        // Of what is not there others need not hear.
+        // Of what nobody waits for others need not hear.
         if !self.look(|state| state.release(&released)) {
             return;
         }

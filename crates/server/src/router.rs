@@ -30,13 +30,13 @@ pub(crate) const LONGEST_REQUEST: usize = (3 << 20) / 2 + (512 << 10);
 /// Serves a call of gRPC; in time, where the client says how much there is.
 pub(crate) async fn call(member: Arc<Member>, request: Request<Body>) -> Response<Body> {
     let time = request.headers().get("grpc-timeout").and_then(|it| time_of(it.to_str().ok()?));
-    let (visited, path) = (member.clone(), request.uri().path().to_owned());
+    let (visited, uri) = (member.clone(), request.uri().clone());
     let address = request.extensions().get::<SocketAddr>().copied();
-    let caller = match is_for_anybody(&path) {
+    let caller = match is_for_anybody(uri.path()) {
         true => Ok(Caller::new(member, Asker::Anybody)),
         false => caller(member, request.headers()),
     };
-    let who = described(address, caller.as_ref().ok().and_then(Caller::name));
+    let name = caller.as_ref().ok().and_then(Caller::name).map(str::to_owned);
     let called = async {
         match caller {
             Ok(caller) => led(caller, request).await,
@@ -52,7 +52,7 @@ pub(crate) async fn call(member: Arc<Member>, request: Request<Body>) -> Respons
     let failed = Status::from_header_map(response.headers()).map(as_etcd_says);
     let Some(status) = failed.filter(|status| status.code() != Code::Ok) else { return response };
     visited.refusals.note(status.code());
-    visited.refusals.tell(&status, &who, &path);
+    visited.refusals.tell(&status, &described(address, name.as_deref()), uri.path());
     status.into_http()
 }
 
@@ -132,9 +132,9 @@ async fn led(member: Caller, request: Request<Body>) -> Response<Body> {
 }
 
 fn route(member: Caller, request: Request<Body>, wants_leader: bool) -> Called {
-    let path = request.uri().path().to_owned();
-    let Some((service, method)) = path.trim_start_matches('/').split_once('/') else {
-        return unknown(&path);
+    let uri = request.uri().clone();
+    let Some((service, method)) = uri.path().trim_start_matches('/').split_once('/') else {
+        return unknown(uri.path());
     };
     match service {
         "etcdserverpb.KV" => keys(member, request, method),
@@ -154,7 +154,7 @@ fn route(member: Caller, request: Request<Body>, wants_leader: bool) -> Called {
                 |member, asked| async { Ok(tonic::Response::new(health::watch(member, asked))) };
             server_streaming(member, request, watch)
         }
-        _ => unknown(&path),
+        _ => unknown(uri.path()),
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use tenure_core::service::log::Members;
-use tenure_store::{Asker, At, Bytes, Claim, Command, Outcome, Store, Watchers};
+use tenure_store::{Asker, At, Bytes, Claim, Command, Outcome, Store, Watchers, claim_of};
 use tokio::sync::{Notify, oneshot, watch};
 
 use crate::errand::Released;
@@ -152,15 +152,16 @@ impl State {
     }
 
     /// A lock is claimed no longer: whoever watches its key is told, if they wait behind it. Says
-    /// whether the key is there.
+    /// whether anybody may, here or elsewhere: who comes into the queue later than this member
+    /// knows hears of the deletion.
     pub(crate) fn release(&self, Released { key, fence }: &Released) -> bool {
-        if self.store.get(key).is_none_or(|kv| kv.create_revision != *fence) {
-            return false;
-        }
+        let there = self.store.get(key).filter(|kv| kv.create_revision == *fence);
+        let Some(kv) = there else { return false };
         for (watcher, signal) in self.watching(key) {
             signal.release(watcher, *fence);
         }
-        true
+        let queue = claim_of(kv).and_then(|claim| self.store.queue(&claim.name));
+        queue.is_none_or(|queue| queue.len() > 1)
     }
 
     /// Who watches a key, and by what each is told.

@@ -40,7 +40,8 @@ impl AsRef<[u8]> for Bytes {
 
 impl From<&[u8]> for Bytes {
     fn from(bytes: &[u8]) -> Self {
-        Bytes::new(bytes)
+        // All that are empty are one; most ranges are one key, and have no end.
+        if bytes.is_empty() { Bytes::default() } else { Bytes::new(bytes) }
     }
 }
 

@@ -55,8 +55,8 @@ impl Txn {
             return Err(Error::TooManyOperations);
         }
         self.check_sizes(operations)?;
-        writes(&self.success)?;
-        writes(&self.failure).map(drop)
+        are_apart(&self.success)?;
+        are_apart(&self.failure)
     }
 
     /// How many things it compares and does, whichever way it takes, with all that is nested in it.
@@ -85,6 +85,25 @@ impl Txn {
 
 fn has_key(span: &Span) -> Result<(), Error> {
     if span.key.is_empty() { Err(Error::EmptyKey) } else { Ok(()) }
+}
+
+/// Refuses what writes a key twice, or writes and deletes it.
+fn are_apart(operations: &[Operation]) -> Result<(), Error> {
+    let (mut written, mut others) = (None, operations.iter());
+    let is_simple = others.all(|operation| match operation {
+        Operation::Put(put) => written.replace(&put.key).is_none(),
+        Operation::Range(_) | Operation::Delete(_) => true,
+        Operation::Txn(_) => false,
+    });
+    // Most write one key, for which nothing has to be sorted.
+    if !is_simple {
+        return writes(operations).map(drop);
+    }
+    let is_deleted = |key: &[u8]| {
+        operations.iter().any(|it| matches!(it, Operation::Delete(it) if it.span.has(key)))
+    };
+    let twice = written.is_some_and(|key| is_deleted(key));
+    if twice { Err(Error::DuplicateKey) } else { Ok(()) }
 }
 
 /// The keys that some operations write, and the spans that they delete.
@@ -134,6 +153,30 @@ mod tests {
     use alloc::vec;
 
     use super::*;
+
+    #[test]
+    fn a_key_is_written_once_and_not_deleted_beside_that() {
+        let put = |key: &str| Operation::Put(Put { key: key.into(), ..Put::default() });
+        let delete = |span| Operation::Delete(Delete { span, ..Delete::default() });
+        let nested = |success| Operation::Txn(Txn { success, ..Txn::default() });
+        let others = || vec![delete(Span::one("b")), delete(Span::prefix("c/"))];
+        let check = |failure| Txn { failure, ..Txn::default() }.check(128);
+        let with = |more: Vec<Operation>| check([others(), more].concat());
+        for fine in [vec![], vec![put("a")], vec![put("a"), put("d")], vec![nested(vec![put("a")])]]
+        {
+            assert_eq!(with(fine), Ok(()));
+        }
+        for twice in [
+            vec![put("b")],
+            vec![put("c/1")],
+            vec![put("a"), put("a")],
+            vec![put("a"), put("b")],
+            vec![nested(vec![put("c/1")])],
+            vec![put("a"), nested(vec![put("a")])],
+        ] {
+            assert_eq!(with(twice.clone()), Err(Error::DuplicateKey), "{twice:?}");
+        }
+    }
 
     #[test]
     fn what_is_nested_in_a_transaction_is_bounded_together() {

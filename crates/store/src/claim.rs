@@ -74,26 +74,29 @@ pub(crate) struct Form<'a> {
     pub(crate) share: Share,
 }
 
-/// What a key would claim if it ended with the lease that it names.
+/// What a key would claim if it ended with the lease that it names. There is one way to write it.
 pub(crate) fn form_of(key: &[u8]) -> Option<Form<'_>> {
     let slash = key.iter().rposition(|byte| *byte == b'/')?;
     let (name, last) = (&key[..slash], core::str::from_utf8(&key[slash + 1..]).ok()?);
-    let (digits, rule) = last.split_once('.').unwrap_or((last, ""));
-    // A session that claims more than once numbers its claims.
-    let is_number = rule.parse::<u64>().is_ok() && rule.as_bytes()[0].is_ascii_digit();
-    let (rule, canonical) = match is_number && !rule.starts_with('0') {
-        true => ("", &key[..slash + 1 + digits.len()]),
-        false => (rule, key),
+    let (digits, rule) = last.split_once('.').map_or((last, None), |(it, rule)| (it, Some(rule)));
+    let lease = number(digits, 16)?;
+    let share = match rule {
+        None => Share::Exclusive,
+        Some("shared") => Share::Shared,
+        Some(rule) => match rule.strip_prefix("slots-") {
+            Some(slots) => Share::Slots(u32::try_from(number(slots, 10)?).ok()?),
+            // A session that claims more than once numbers its claims.
+            None => number(rule, 10).map(|_| Share::Exclusive)?,
+        },
     };
-    let share = match rule.split_once('-') {
-        None if rule.is_empty() => Share::Exclusive,
-        None if rule == "shared" => Share::Shared,
-        Some(("slots", slots)) => Share::Slots(slots.parse().ok().filter(|slots| *slots > 0)?),
-        _ => return None,
-    };
-    let lease = u64::from_str_radix(digits, 16).ok().filter(|lease| *lease > 0)?;
-    // There is one way to write it.
-    (claim_key(name, lease, share)[..] == *canonical).then_some(Form { name, lease, share })
+    Some(Form { name, lease, share })
+}
+
+/// A number above 0 that is written as numbers are.
+fn number(digits: &str, radix: u32) -> Option<u64> {
+    let is_digit = |byte: u8| byte.is_ascii_digit() || radix > 10 && matches!(byte, b'a'..=b'f');
+    let is_one = !digits.starts_with('0') && digits.bytes().all(is_digit);
+    u64::from_str_radix(digits, radix).ok().filter(|_| is_one)
 }
 
 /// What a key claims, if it claims anything.

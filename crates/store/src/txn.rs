@@ -97,8 +97,9 @@ impl<'a> Revision<'a> {
 
     fn run(&mut self, txn: &Txn, way: &mut impl Iterator<Item = bool>) -> Done<Reading> {
         let succeeded = way.next().unwrap_or(false);
-        let mut replies = Vec::new();
-        for operation in taken(txn, succeeded) {
+        let taken = taken(txn, succeeded);
+        let mut replies = Vec::with_capacity(taken.len());
+        for operation in taken {
             replies.push(match operation {
                 Operation::Range(range) => Reply::Range(self.store.read(range, &self.events)),
                 Operation::Put(put) => Reply::Put(self.put(put)),
