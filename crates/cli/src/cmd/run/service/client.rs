@@ -49,12 +49,19 @@ async fn work(options: &Options, until: Instant) -> Result<(), Failure> {
     let mut session: Option<Session> = None;
     while Instant::now() < until {
         let mut claim = Claim { client: number, asked: now(), ..Claim::default() };
+        let goes_on = draws.bool() && !options.no_lock;
         if options.no_lock {
             increment(&mut claim, &mut counter, options).await?;
             claim.until = now();
         } else {
             match enter(&client, &mut session).await {
-                Ok(guard) => inside(&mut claim, guard, &mut counter, options).await?,
+                Ok(guard) => {
+                    let guard = inside(&mut claim, guard, &mut counter, options).await?;
+                    match goes_on {
+                        true => drop(guard),
+                        false => claim.left = guard.release().await.is_ok(),
+                    }
+                }
                 Err(ClientError::Refused { code, message }) => {
                     return Err(Failure::environment(format!("{code:?}: {message}")));
                 }
@@ -66,6 +73,10 @@ async fn work(options: &Options, until: Instant) -> Result<(), Failure> {
             }
         }
         say(&claim)?;
+        if goes_on {
+            // It leaves with the call by which it asks for the lock again.
+            continue;
+        }
         let pause = draws.u64(..=options.think_micros);
         tokio::time::sleep(Duration::from_micros(pause)).await;
     }
@@ -90,15 +101,14 @@ async fn inside(
     guard: Guard,
     counter: &mut resource::Client,
     options: &Options,
-) -> Result<(), Failure> {
+) -> Result<Guard, Failure> {
     (claim.granted, claim.fence) = (now(), guard.fence());
     claim.key = String::from_utf8_lossy(guard.key()).into_owned();
     let deadline = guard.deadline();
     increment(claim, counter, options).await?;
     // Either it may still be claimed, or it was until the deadline of before.
     claim.until = now_or(guard.deadline().or(deadline));
-    claim.left = guard.release().await.is_ok();
-    Ok(())
+    Ok(guard)
 }
 
 /// Reads, adds and writes, which are three things.
