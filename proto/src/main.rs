@@ -7,8 +7,15 @@ use std::path::{Path, PathBuf};
 
 use prost::Message;
 
-const FILES: [&str; 6] =
-    ["auth.proto", "kv.proto", "rpc.proto", "lock.proto", "election.proto", "health.proto"];
+const FILES: [&str; 7] = [
+    "auth.proto",
+    "kv.proto",
+    "rpc.proto",
+    "lock.proto",
+    "election.proto",
+    "health.proto",
+    "tenure.proto",
+];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let destination = PathBuf::from(std::env::args().nth(1).ok_or("where to?")?);
@@ -18,6 +25,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     descriptors.file.iter_mut().for_each(|file| file.source_code_info = None);
     std::fs::create_dir_all(&destination)?;
     std::fs::write(destination.join("descriptors.bin"), descriptors.encode_to_vec())?;
-    prost_build::Config::new().out_dir(destination).compile_fds(descriptors)?;
+    let mut config = prost_build::Config::new();
+    config.bytes([".tenure"]).out_dir(destination).compile_fds(descriptors)?;
     Ok(())
 }

@@ -3,6 +3,8 @@
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -18,11 +20,13 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tonic::client::Grpc;
 use tonic::metadata::{Ascii, MetadataValue};
-use tonic::{Status, Streaming};
+use tonic::{Code, Status, Streaming};
 
 use crate::access::Access;
 use crate::calls::Calls;
+use crate::claim::TXN;
 use crate::endpoint::Endpoint;
+use crate::txns::{Answer, Txns};
 use crate::user::User;
 use crate::wire::Wire;
 
@@ -35,6 +39,10 @@ const AUTHENTICATED: Duration = Duration::from_secs(5);
 /// How long a connection may be silent before the member is asked whether it is there, and how
 /// long it may take to say so.
 const SILENCE: Duration = Duration::from_secs(1);
+
+/// After how long a stream is ended on which nothing is asked: a member that has no room lets those
+/// go that have nothing under way.
+const IDLE: Duration = Duration::from_secs(5);
 
 /// The longest answer: what most who speak gRPC take. In memory it may be a hundred times as long.
 const LONGEST_ANSWER: usize = 4 << 20;
@@ -67,6 +75,10 @@ pub(crate) struct Connection {
     is_left: watch::Sender<bool>,
     /// Which says who asks.
     token: Option<MetadataValue<Ascii>>,
+    /// For transactions, since the first of them.
+    stream: Mutex<Option<Txns>>,
+    /// Whether the member knows of no such stream, as etcd.
+    is_plain: AtomicBool,
 }
 
 impl Connection {
@@ -80,7 +92,9 @@ impl Connection {
         let (calls, task) = begun.map_err(|error| Status::unavailable(error.to_string()))?;
         let (is_left, _) = watch::channel(false);
         let origin = at.origin().clone();
-        let mut connection = Connection { calls, task, origin, is_left, token: None };
+        let (stream, is_plain) = (Mutex::default(), AtomicBool::default());
+        let mut connection =
+            Connection { calls, task, origin, is_left, token: None, stream, is_plain };
         if let Some(user) = &access.user {
             connection.token = connection.authenticate(user).await?;
         }
@@ -128,6 +142,35 @@ impl Connection {
         let _ = self.is_left.subscribe().wait_for(|is_left| *is_left).await;
     }
 
+    /// Asks for a transaction: on the stream for them, where the member knows of one.
+    pub(crate) async fn transact(&self, asked: Bytes, within: Duration) -> Result<Bytes, Status> {
+        if !self.is_plain.load(Ordering::Relaxed) {
+            let late = |_| Status::deadline_exceeded("it did not answer");
+            match timeout(within, self.on_stream(&asked)).await.map_err(late)? {
+                Ok(Some(answer)) => return Ok(answer),
+                Ok(None) => {}
+                Err(status) if status.code() == Code::Unimplemented => {
+                    self.is_plain.store(true, Ordering::Relaxed);
+                }
+                Err(status) => return Err(status),
+            }
+        }
+        self.ask(TXN, asked, within).await
+    }
+
+    async fn on_stream(&self, asked: &Bytes) -> Answer {
+        let answer = {
+            let mut stream = self.stream.lock().unwrap_or_else(PoisonError::into_inner);
+            match stream.as_ref().and_then(|stream| stream.ask(asked.clone()).ok()) {
+                Some(answer) => answer,
+                None => stream
+                    .insert(Txns::begin(self.grpc(), self.request(()), IDLE))
+                    .ask(asked.clone())?,
+            }
+        };
+        answer.await.unwrap_or_else(|_| Err(Status::unavailable("nobody is asked any more")))
+    }
+
     /// One question, one answer.
     pub(crate) async fn ask(
         &self,
@@ -137,7 +180,7 @@ impl Connection {
     ) -> Result<Bytes, Status> {
         let mut request = self.request(asked);
         request.set_timeout(within);
-        let mut grpc = self.grpc().await?;
+        let mut grpc = self.ready().await?;
         let path = PathAndQuery::from_static(path);
         Ok(grpc.unary(request, path, Frames).await?.into_inner())
     }
@@ -173,16 +216,20 @@ impl Connection {
     ) -> Result<Streaming<Bytes>, Status> {
         let mut request = self.request(asked);
         request.metadata_mut().insert("hasleader", MetadataValue::from_static("true"));
-        let mut grpc = self.grpc().await?;
+        let mut grpc = self.ready().await?;
         let path = PathAndQuery::from_static(path);
         Ok(grpc.streaming(request, path, Frames).await?.into_inner())
     }
 
-    async fn grpc(&self) -> Result<Grpc<Calls>, Status> {
-        let grpc = Grpc::with_origin(self.calls.clone(), self.origin.clone());
-        let mut grpc = grpc.max_decoding_message_size(LONGEST_ANSWER);
+    async fn ready(&self) -> Result<Grpc<Calls>, Status> {
+        let mut grpc = self.grpc();
         grpc.ready().await.map_err(|error| Status::from_error(error.into()))?;
         Ok(grpc)
+    }
+
+    fn grpc(&self) -> Grpc<Calls> {
+        let grpc = Grpc::with_origin(self.calls.clone(), self.origin.clone());
+        grpc.max_decoding_message_size(LONGEST_ANSWER)
     }
 }
 

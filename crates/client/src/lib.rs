@@ -22,6 +22,7 @@ mod session;
 #[cfg_attr(not(feature = "tls"), path = "tls_none.rs")]
 mod tls;
 mod txn;
+mod txns;
 mod user;
 mod watching;
 mod wire;

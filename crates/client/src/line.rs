@@ -14,6 +14,7 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tonic::{Code, Status};
 
 use crate::access::Access;
+use crate::claim::TXN;
 use crate::clock::Waking;
 use crate::connection::{Connection, reached};
 use crate::endpoint::Endpoint;
@@ -171,7 +172,12 @@ impl Line {
             *tries += 1;
             let until = deadline.min(Instant::now() + TRY);
             let within = until.saturating_duration_since(Instant::now());
-            let answer = connection.ask(path, asked.clone(), within);
+            let answer = async {
+                match path {
+                    TXN => connection.transact(asked.clone(), within).await,
+                    path => connection.ask(path, asked.clone(), within).await,
+                }
+            };
             let status = tokio::select! {
                 tried = timeout_at(until, answer) => match tried {
                     Ok(Ok(answer)) => return Ok(answer),

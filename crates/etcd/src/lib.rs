@@ -34,5 +34,10 @@ pub mod health {
     include!("grpc.health.v1.rs");
 }
 
+#[rustfmt::skip]
+pub mod tenure {
+    include!("tenure.rs");
+}
+
 /// The messages and services as data, by which JSON is understood.
 pub const DESCRIPTORS: &[u8] = include_bytes!("descriptors.bin");

@@ -31,7 +31,7 @@ const ALL: usize = 256 << 20;
 const MOST: usize = ALL / 2;
 
 /// What is not counted, as whoever asks takes as much.
-const SMALL: usize = 64 << 10;
+pub(crate) const SMALL: usize = 64 << 10;
 
 /// How many bytes are counted as one.
 const UNIT: usize = 1 << 10;

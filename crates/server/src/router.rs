@@ -21,7 +21,9 @@ use crate::budget;
 use crate::caller::Caller;
 use crate::member::Member;
 use crate::refusal::Refusal;
-use crate::rpc::{auth, cluster, election, health, kv, lease, lock, maintenance, observe, watch};
+use crate::rpc::{
+    auth, cluster, election, health, kv, lease, lock, maintenance, observe, session, watch,
+};
 use crate::secrets;
 
 /// The longest message of a client: what etcd takes by default, and what goes with it.
@@ -69,7 +71,7 @@ fn is_for_anybody(path: &str) -> bool {
 }
 
 /// Who asks, as the log says it.
-fn described(address: Option<SocketAddr>, name: Option<&str>) -> String {
+pub(crate) fn described(address: Option<SocketAddr>, name: Option<&str>) -> String {
     let address = address.map_or("somebody".to_owned(), |address| address.to_string());
     match name {
         Some(name) => format!("{address} user {name:?}"),
@@ -143,6 +145,7 @@ fn route(member: Caller, request: Request<Body>, wants_leader: bool) -> Called {
             let watch = move |member, asked| watch::watch(member, asked, wants_leader);
             streaming(member, request, watch)
         }
+        "tenure.Session" if method == "Transact" => streaming(member, request, session::transact),
         "v3lockpb.Lock" => locks(member, request, method),
         "v3electionpb.Election" => elections(member, request, method),
         "etcdserverpb.Cluster" => clusters(member, request, method),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
+use std::future::Future;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -65,6 +66,13 @@ impl Visits {
     /// Everybody has to go, and is to ask nothing more here; what was asked is answered.
     pub(crate) fn end(&self) {
         self.is_over.send_replace(true);
+    }
+
+    /// Waits until everybody has to go.
+    pub(crate) fn ended(&self) -> impl Future<Output = ()> + use<> {
+        let mut is_over = self.is_over.subscribe();
+        // Whoever could say so is as old as the member.
+        async move { drop(is_over.wait_for(|is_over| *is_over).await) }
     }
 
     /// How many are connected.

@@ -9,4 +9,5 @@ pub(crate) mod lease;
 pub(crate) mod lock;
 pub(crate) mod maintenance;
 pub(crate) mod observe;
+pub(crate) mod session;
 pub(crate) mod watch;
