@@ -40,7 +40,7 @@ impl Span {
 
     /// Whether it is all keys that begin with [`Span::key`].
     pub fn is_prefix(&self) -> bool {
-        !self.is_one() && successor(&self.key) == self.end
+        !self.is_one() && ends(&self.key, &self.end)
     }
 
     /// Whether a key is one of these.
@@ -68,8 +68,7 @@ type Bounds<'a> = (Bound<&'a [u8]>, Bound<&'a [u8]>);
 
 /// The first key behind all that begin with this; one zero byte where there is none.
 fn successor(prefix: &[u8]) -> Bytes {
-    let kept = prefix.iter().rposition(|byte| *byte < 0xff);
-    match kept {
+    match last_that_grows(prefix) {
         Some(last) => {
             let mut end = prefix[..=last].to_vec();
             end[last] += 1;
@@ -77,6 +76,21 @@ fn successor(prefix: &[u8]) -> Bytes {
         }
         None => Bytes::from(b"\0"),
     }
+}
+
+/// Whether a key is the first behind all that begin with this.
+fn ends(prefix: &[u8], key: &[u8]) -> bool {
+    match last_that_grows(prefix) {
+        Some(last) => key
+            .split_last()
+            .is_some_and(|(grown, kept)| *grown == prefix[last] + 1 && kept == &prefix[..last]),
+        None => key == b"\0",
+    }
+}
+
+/// The last byte of which there is one more.
+fn last_that_grows(prefix: &[u8]) -> Option<usize> {
+    prefix.iter().rposition(|byte| *byte < 0xff)
 }
 
 #[cfg(test)]
@@ -89,6 +103,9 @@ mod tests {
             let span = Span::prefix(prefix);
             assert_eq!(&span.end[..], end);
             assert!(span.is_prefix() && span.has(prefix) && span.has(&[prefix, b"x"].concat()));
+        }
+        for (key, end) in [("a/", "a1"), ("a/", "a"), ("a/", "a00"), ("a/", "b0"), ("a/", "\0")] {
+            assert!(!Span { key: key.into(), end: end.into() }.is_prefix(), "{key} {end}");
         }
         assert!(!Span::prefix("a/").has(b"a0") && !Span::prefix("a/").has(b"a"));
         assert!(Span::one("a").has(b"a") && !Span::one("a").has(b"aa"));

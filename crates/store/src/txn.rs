@@ -70,12 +70,17 @@ impl<'a> Revision<'a> {
         Written { revision: self.now(), prev: prev.filter(|_| put.prev_kv) }
     }
 
-    pub(crate) fn delete(&mut self, delete: &Delete) -> Deleted {
-        let span = Store::span(&self.store.keys, &delete.span);
-        let gone: Vec<Arc<KeyValue>> = span.cloned().collect();
+    pub(crate) fn delete(&mut self, Delete { span, prev_kv }: &Delete) -> Deleted {
+        if span.is_one() && !prev_kv {
+            let gone = self.store.keys.get(&span.key).cloned();
+            gone.iter().for_each(|kv| self.delete_one(kv));
+            let count = u64::from(gone.is_some());
+            return Deleted { revision: self.now(), count, prev: Vec::new() };
+        }
+        let gone: Vec<Arc<KeyValue>> = Store::span(&self.store.keys, span).cloned().collect();
         gone.iter().for_each(|kv| self.delete_one(kv));
         let count = gone.len() as u64;
-        let prev = if delete.prev_kv { gone } else { Vec::new() };
+        let prev = if *prev_kv { gone } else { Vec::new() };
         Deleted { revision: self.now(), count, prev }
     }
 
