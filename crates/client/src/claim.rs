@@ -162,7 +162,7 @@ pub(crate) async fn attempt(
 ) -> Result<Option<Claim>, ClientError> {
     let key = session.new_key(name);
     let asked = txn::enqueue_alone(name, &key, value, session.id());
-    // What is left in this queue must be gone before it is looked whether anybody is there.
+    // Nothing is left along with it: whether anybody is there is looked at before all else.
     let mut place = Place::ask(session, name, key, asked, Vec::new(), Until::Deleted);
     let queued = tokio::select! {
         biased;
