@@ -18,6 +18,7 @@ use prost::Message;
 use tenure_etcd::etcdserverpb as rpc;
 use tenure_etcd::etcdserverpb::response_op::Response as Done;
 use tenure_etcd::mvccpb::{Event, KeyValue};
+use tenure_etcd::tenure::Transacted;
 
 use crate::shell::said;
 
@@ -146,6 +147,7 @@ fn there(keys: &[&str], revision: i64) -> rpc::TxnResponse {
         key: key.as_bytes().to_vec(),
         create_revision: revision,
         mod_revision: revision,
+        version: 1,
         ..Default::default()
     };
     let range = rpc::RangeResponse { kvs: keys.iter().map(kv).collect(), ..Default::default() };
@@ -164,12 +166,47 @@ fn parts(tag: u8) -> Vec<u8> {
     [&[0], &length.to_be_bytes()[..], &parts].concat()
 }
 
+/// The stream of transactions, of which etcd knows nothing.
+const STREAM: &str = "/tenure.Session/Transact";
+
+const UNKNOWN: Told = Told::Refusal("12", "unknown service");
+
 /// Says so to whoever asks for a lease, and this otherwise.
 fn granting(id: i64, ttl: i64, told: Told) -> String {
     liar(move |path| match path {
         "/etcdserverpb.Lease/LeaseGrant" => granted(id, ttl),
+        STREAM => UNKNOWN,
         _ => told.clone(),
     })
+}
+
+/// Grants a lease, says this on the stream of transactions, and nothing else.
+fn streaming(told: Told) -> String {
+    liar(move |path| match path {
+        "/etcdserverpb.Lease/LeaseGrant" => granted(7, 10),
+        STREAM => told.clone(),
+        _ => Told::Nothing,
+    })
+}
+
+/// What is said on that stream, and what is made of it.
+fn lies_of_streams() -> Vec<(String, &'static str)> {
+    let done = |keys: &[&str]| there(keys, 1).encode_to_vec().into();
+    let told = |told: Transacted| framed(&told);
+    let others = told(Transacted { answer: done(&["b"]), ..Default::default() });
+    let held = told(Transacted { answer: done(&["a/7", "a/3"]), ..Default::default() });
+    let long = told(Transacted { is_too_long: true, ..Default::default() });
+    let words = Transacted { code: 99, message: "\u{1b}[2J\u{202e}".into(), ..Default::default() };
+    vec![
+        (streaming(Told::Endless(others)), "its key was deleted"),
+        (streaming(Told::Endless(held)), "it is another's"),
+        (streaming(Told::Endless(long)), "it is another's"),
+        (streaming(Told::Endless(told(words))), "refused: \\u{1b}[2J\\u{202e};"),
+        (streaming(Told::Message(parts(0x1a))), "was not acquired"),
+        (streaming(Told::Message(parts(0x0a))), "refused: failed to decode"),
+        (streaming(Told::Refusal("0", "")), "it is another's"),
+        (streaming(Told::Nothing), "it is another's"),
+    ]
 }
 
 /// What is said, and what is made of it.
@@ -180,6 +217,7 @@ fn lies() -> Vec<(String, &'static str)> {
     let behind = move |path: &str| match path {
         "/etcdserverpb.Lease/LeaseGrant" => granted(7, 10),
         "/etcdserverpb.KV/Txn" => Told::Message(framed(&there(&["a/7", "a/3"], 5))),
+        STREAM => UNKNOWN,
         _ => Told::Endless(parts(0x5a)),
     };
     vec![
@@ -199,7 +237,7 @@ fn lies() -> Vec<(String, &'static str)> {
 
 #[test]
 fn whoever_lies_in_calls_is_left_with_a_sentence() {
-    let lies = lies();
+    let lies = [lies(), lies_of_streams()].concat();
     thread::scope(|scope| {
         for (address, told) in &lies {
             scope.spawn(move || {
@@ -225,6 +263,7 @@ fn numbers_that_no_service_has_end_nobody() {
                 "/etcdserverpb.Lease/LeaseGrant" => granted(id, ttl),
                 "/etcdserverpb.KV/Txn" => Told::Message(framed(&there(&[&key], revision))),
                 "/etcdserverpb.Watch/Watch" => Told::Endless(framed(&watch)),
+                STREAM => UNKNOWN,
                 _ => Told::Nothing,
             });
             scope.spawn(move || {
