@@ -3,7 +3,7 @@
 
 use prost::Message;
 use tenure_algorithms::agreement::relayed_log::Message as Said;
-use tenure_etcd::{etcdserverpb as rpc, v3electionpb, v3lockpb};
+use tenure_etcd::{etcdserverpb as rpc, tenure, v3electionpb, v3lockpb};
 
 use crate::errand::{Errand, Released, Return, Written};
 use crate::{gateway, image, secrets};
@@ -29,7 +29,7 @@ pub fn messages(bytes: &[u8]) {
         rpc::AuthenticateRequest, rpc::AuthUserAddRequest, rpc::AuthRoleGrantPermissionRequest,
         v3lockpb::LockRequest, v3lockpb::UnlockRequest, v3electionpb::CampaignRequest,
         v3electionpb::ProclaimRequest, v3electionpb::ResignRequest, rpc::RangeResponse,
-        rpc::TxnResponse, rpc::WatchResponse, rpc::LeaseKeepAliveResponse,
+        rpc::TxnResponse, tenure::Transacted, rpc::WatchResponse, rpc::LeaseKeepAliveResponse,
         rpc::MemberListResponse, v3lockpb::LockResponse, v3electionpb::LeaderResponse,
     );
 }
