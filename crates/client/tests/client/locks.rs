@@ -134,17 +134,25 @@ async fn who_asks_twice_because_an_answer_was_lost_waits_as_before() {
 
 #[tokio::test]
 async fn who_asks_again_when_others_have_come_is_ahead_of_them() {
+    tokio::join!(asks_again_before(1), asks_again_before(2));
+}
+
+/// Somebody whose answer was lost, when so many others have come.
+async fn asks_again_before(others: usize) {
     let service = Service::start().await;
     let (relay, address) = Relay::start(&service.address).await;
     let client = Client::connect([address]).await.expect("a connection");
     let session = client.session(Duration::from_secs(60)).await.expect("a session");
-    let others = [service.session().await, service.session().await];
-    let held = others[0].lock("a").await.expect("the lock");
+    let held = service.session().await.lock("a").await.expect("the lock");
     relay.delay.store(60_000, Ordering::Relaxed);
     let waits = tokio::spawn(async move { session.lock("a").await });
     timeout(SOON, async { while service.keys().await < 2 {} }).await.expect("it queues");
-    let behind = others.map(|other| tokio::spawn(async move { other.lock("a").await }));
-    timeout(SOON, async { while service.keys().await < 4 {} }).await.expect("they queue");
+    let mut behind = Vec::new();
+    for place in 3..3 + others {
+        let other = service.session().await;
+        behind.push(tokio::spawn(async move { other.lock("a").await }));
+        timeout(SOON, async { while service.keys().await < place {} }).await.expect("it queues");
+    }
     // The answer does not arrive.
     relay.is_down.store(true, Ordering::Relaxed);
     tokio::time::sleep(Duration::from_millis(50)).await;
