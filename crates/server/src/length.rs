@@ -24,10 +24,10 @@ impl Length {
     }
 
     /// Says whether a snapshot is worth its while, now that there are as many entries as there is
-    /// to be one for: if they have twice as many bytes as the last one. So what is written of
-    /// snapshots is at most half as much as of entries, however large the store is.
+    /// to be one for: if they have half as many bytes as the last one. So what is written of
+    /// snapshots is at most twice as much as of entries, however large the store is.
     pub(crate) fn is_due(&mut self) -> bool {
-        self.entries / 2 >= self.snapshot && self.begin()
+        self.entries >= self.snapshot / 2 && self.begin()
     }
 
     /// The head was replaced by so many bytes.
@@ -46,10 +46,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_snapshot_waits_for_twice_as_many_bytes_as_the_last_one_has() {
+    fn a_snapshot_waits_for_half_as_many_bytes_as_the_last_one_has() {
         let mut length = Length::default();
         assert!(length.is_due(), "there is none yet");
-        length.replaced(25);
+        length.replaced(100);
         for _ in 0..4 {
             assert!(!length.add(10));
             assert!(!length.is_due());
