@@ -55,8 +55,8 @@ impl Txn {
             return Err(Error::TooManyOperations);
         }
         self.check_sizes(operations)?;
-        are_apart(&self.success)?;
-        are_apart(&self.failure)
+        writes(&self.success)?;
+        writes(&self.failure).map(drop)
     }
 
     /// How many things it compares and does, whichever way it takes, with all that is nested in it.
@@ -85,25 +85,6 @@ impl Txn {
 
 fn has_key(span: &Span) -> Result<(), Error> {
     if span.key.is_empty() { Err(Error::EmptyKey) } else { Ok(()) }
-}
-
-/// Refuses what writes a key twice, or writes and deletes it.
-fn are_apart(operations: &[Operation]) -> Result<(), Error> {
-    let (mut written, mut others) = (None, operations.iter());
-    let is_simple = others.all(|operation| match operation {
-        Operation::Put(put) => written.replace(&put.key).is_none(),
-        Operation::Range(_) | Operation::Delete(_) => true,
-        Operation::Txn(_) => false,
-    });
-    // Most write one key, for which nothing has to be sorted.
-    if !is_simple {
-        return writes(operations).map(drop);
-    }
-    let is_deleted = |key: &[u8]| {
-        operations.iter().any(|it| matches!(it, Operation::Delete(it) if it.span.has(key)))
-    };
-    let twice = written.is_some_and(|key| is_deleted(key));
-    if twice { Err(Error::DuplicateKey) } else { Ok(()) }
 }
 
 /// The keys that some operations write, and the spans that they delete.

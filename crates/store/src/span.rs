@@ -40,7 +40,7 @@ impl Span {
 
     /// Whether it is all keys that begin with [`Span::key`].
     pub fn is_prefix(&self) -> bool {
-        !self.is_one() && ends(&self.key, &self.end)
+        !self.is_one() && successor(&self.key) == self.end
     }
 
     /// Whether a key is one of these.
@@ -68,7 +68,8 @@ type Bounds<'a> = (Bound<&'a [u8]>, Bound<&'a [u8]>);
 
 /// The first key behind all that begin with this; one zero byte where there is none.
 fn successor(prefix: &[u8]) -> Bytes {
-    match last_that_grows(prefix) {
+    let kept = prefix.iter().rposition(|byte| *byte < 0xff);
+    match kept {
         Some(last) => {
             let mut end = prefix[..=last].to_vec();
             end[last] += 1;
@@ -76,21 +77,6 @@ fn successor(prefix: &[u8]) -> Bytes {
         }
         None => Bytes::from(b"\0"),
     }
-}
-
-/// Whether a key is the first behind all that begin with this.
-fn ends(prefix: &[u8], key: &[u8]) -> bool {
-    match last_that_grows(prefix) {
-        Some(last) => key
-            .split_last()
-            .is_some_and(|(grown, kept)| *grown == prefix[last] + 1 && kept == &prefix[..last]),
-        None => key == b"\0",
-    }
-}
-
-/// The last byte of which there is one more.
-fn last_that_grows(prefix: &[u8]) -> Option<usize> {
-    prefix.iter().rposition(|byte| *byte < 0xff)
 }
 
 #[cfg(test)]

@@ -70,17 +70,12 @@ impl<'a> Revision<'a> {
         Written { revision: self.now(), prev: prev.filter(|_| put.prev_kv) }
     }
 
-    pub(crate) fn delete(&mut self, Delete { span, prev_kv }: &Delete) -> Deleted {
-        if span.is_one() && !prev_kv {
-            let gone = self.store.keys.get(&span.key).cloned();
-            gone.iter().for_each(|kv| self.delete_one(kv));
-            let count = u64::from(gone.is_some());
-            return Deleted { revision: self.now(), count, prev: Vec::new() };
-        }
-        let gone: Vec<Arc<KeyValue>> = Store::span(&self.store.keys, span).cloned().collect();
+    pub(crate) fn delete(&mut self, delete: &Delete) -> Deleted {
+        let span = Store::span(&self.store.keys, &delete.span);
+        let gone: Vec<Arc<KeyValue>> = span.cloned().collect();
         gone.iter().for_each(|kv| self.delete_one(kv));
         let count = gone.len() as u64;
-        let prev = if *prev_kv { gone } else { Vec::new() };
+        let prev = if delete.prev_kv { gone } else { Vec::new() };
         Deleted { revision: self.now(), count, prev }
     }
 
@@ -102,9 +97,8 @@ impl<'a> Revision<'a> {
 
     fn run(&mut self, txn: &Txn, way: &mut impl Iterator<Item = bool>) -> Done<Reading> {
         let succeeded = way.next().unwrap_or(false);
-        let taken = taken(txn, succeeded);
-        let mut replies = Vec::with_capacity(taken.len());
-        for operation in taken {
+        let mut replies = Vec::new();
+        for operation in taken(txn, succeeded) {
             replies.push(match operation {
                 Operation::Range(range) => Reply::Range(self.store.read(range, &self.events)),
                 Operation::Put(put) => Reply::Put(self.put(put)),
