@@ -3,11 +3,14 @@
 use crate::certificates::Certificates;
 use crate::user::User;
 
-/// How a client comes to a service: as whom, and whom it believes to be a member.
+/// How a client comes to a service: as whom, whom it believes to be a member, and which of them it
+/// asks.
 #[derive(Clone, Debug, Default)]
 pub struct Access {
     pub(crate) user: Option<User>,
     pub(crate) certificates: Option<Certificates>,
+    /// Whether it asks whichever member it comes to.
+    pub(crate) is_any_member: bool,
 }
 
 impl Access {
@@ -21,6 +24,14 @@ impl Access {
     #[must_use]
     pub fn certificates(self, certificates: Certificates) -> Access {
         Access { certificates: Some(certificates), ..self }
+    }
+
+    /// At whichever member it comes to, and not at the one that leads: what is asked takes two
+    /// messages more. For clients that ask seldom, and for very many, of which each member has a
+    /// share then.
+    #[must_use]
+    pub fn any_member(self) -> Access {
+        Access { is_any_member: true, ..self }
     }
 }
 

@@ -5,6 +5,7 @@
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
@@ -23,16 +24,53 @@ use crate::wire::{Heard, Wire};
 /// How much of one answer, and of all together, may come before anybody has taken it.
 const WINDOWS: (u32, u32) = (2 << 20, 5 << 20);
 
+/// What somebody waits for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Awaited {
+    /// An answer, which is to come soon.
+    Answer,
+    /// Whatever happens.
+    News,
+}
+
+impl Awaited {
+    /// How many looks find that nothing has come before it is asked whether anybody is there, and
+    /// again before nobody is taken to be.
+    const fn looks(self) -> u32 {
+        match self {
+            Awaited::Answer => 2,
+            Awaited::News => 3,
+        }
+    }
+}
+
 /// What calls are sent by.
 #[derive(Clone, Debug)]
-pub(crate) struct Calls(SendRequest<Bytes>);
+pub(crate) struct Calls {
+    send: SendRequest<Bytes>,
+    waiting: Arc<Counts>,
+}
+
+/// How many wait for an answer, and for news.
+type Counts = [AtomicUsize; 2];
+
+/// Somebody waits, as long as they have this.
+#[derive(Debug)]
+pub(crate) struct Waiting(Arc<Counts>, Awaited);
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.0[self.1 as usize].fetch_sub(1, Ordering::Relaxed);
+    }
+}
 
 impl Calls {
     /// Begins on a connection, which ends with the task: when nobody has this or an answer any
-    /// more, or when nothing comes for so long and nothing again when that is asked for.
+    /// more, or when somebody waits and nothing comes for some looks, which are so far apart, nor
+    /// when that is asked for.
     pub(crate) async fn begin(
         wire: Wire,
-        silence: Duration,
+        look: Duration,
     ) -> Result<(Calls, JoinHandle<()>), h2::Error> {
         let mut builder = Builder::new();
         builder.enable_push(false);
@@ -40,38 +78,66 @@ impl Calls {
         let (wire, heard) = Heard::of(wire);
         let (send, mut connection) = builder.handshake(wire).await?;
         let pings = connection.ping_pong().expect("nobody has taken it before");
+        let waiting: Arc<Counts> = Arc::default();
+        let silence = Silence { heard, waiting: waiting.clone(), before: 0, looks: 0 };
         let task = tokio::spawn(async move {
             tokio::select! {
                 // Whoever waits for an answer is told why there is none.
                 _ = connection => {}
-                () = silent(pings, &heard, silence) => {}
+                () = silence.falls(pings, look) => {}
             }
         });
-        Ok((Calls(send), task))
+        Ok((Calls { send, waiting }, task))
+    }
+
+    /// Somebody waits from now on.
+    pub(crate) fn waits(&self, what: Awaited) -> Waiting {
+        self.waiting[what as usize].fetch_add(1, Ordering::Relaxed);
+        Waiting(self.waiting.clone(), what)
     }
 }
 
-/// Asks whether anybody is there, whenever nothing has come for so long, until nothing comes again.
-/// An answer to that may have much before it, so all that comes counts.
-async fn silent(mut pings: PingPong, heard: &AtomicUsize, silence: Duration) {
-    let mut before = 0;
-    let mut is_news = || {
-        let last = std::mem::replace(&mut before, heard.load(Ordering::Relaxed));
-        last != before
-    };
-    loop {
-        sleep(silence).await;
-        if is_news() {
-            continue;
-        }
-        let mut answer = pin!(pings.ping(Ping::opaque()));
+/// Whether anything comes. What counts are looks and not time: a process that was stopped, or that
+/// did something else, has not looked.
+struct Silence {
+    /// How often something has come.
+    heard: Arc<AtomicUsize>,
+    waiting: Arc<Counts>,
+    /// How often it had at the last look.
+    before: usize,
+    /// How many looks have found nothing new.
+    looks: u32,
+}
+
+impl Silence {
+    /// Asks whether anybody is there, whenever nothing has come for some looks, until nothing comes
+    /// again. An answer to that may have much before it, so all that comes counts.
+    async fn falls(mut self, mut pings: PingPong, look: Duration) {
         loop {
-            match timeout(silence, &mut answer).await {
-                Ok(Ok(_)) => break,
-                Err(_) if is_news() => {}
-                Ok(Err(_)) | Err(_) => return,
+            sleep(look).await;
+            if !self.lasts() {
+                continue;
+            }
+            self.looks = 0;
+            let mut answer = pin!(pings.ping(Ping::opaque()));
+            loop {
+                match timeout(look, &mut answer).await {
+                    Ok(Ok(_)) => break,
+                    Err(_) if !self.lasts() => {}
+                    Ok(Err(_)) | Err(_) => return,
+                }
             }
         }
+    }
+
+    /// Looks; whether there was nothing for too many looks of somebody who waits.
+    fn lasts(&mut self) -> bool {
+        let heard = self.heard.load(Ordering::Relaxed);
+        let awaits = |what: &Awaited| self.waiting[*what as usize].load(Ordering::Relaxed) > 0;
+        let awaited = [Awaited::Answer, Awaited::News].into_iter().find(awaits);
+        let is_news = std::mem::replace(&mut self.before, heard) != heard;
+        self.looks = if is_news || awaited.is_none() { 0 } else { self.looks + 1 };
+        awaited.is_some_and(|what| self.looks >= what.looks())
     }
 }
 
@@ -81,11 +147,11 @@ impl tower_service::Service<Request<Body>> for Calls {
     type Future = Pin<Box<dyn Future<Output = Result<Response<Answer>, h2::Error>> + Send>>;
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), h2::Error>> {
-        self.0.poll_ready(context)
+        self.send.poll_ready(context)
     }
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
-        let mut send = self.0.clone();
+        let mut send = self.send.clone();
         Box::pin(async move {
             let (head, mut body) = request.into_parts();
             let mut now = Vec::new();
@@ -263,19 +329,43 @@ mod tests {
         drop(grpc);
         task.await.expect("it ends when nobody asks any more");
     }
+
     /// Who answers no ping, as much comes before the answer.
     #[tokio::test]
     async fn who_says_something_is_not_silent() {
         let (ours, mut theirs) = duplex(1 << 16);
-        let silence = Duration::from_millis(300);
-        let (_calls, task) = Calls::begin(Box::new(ours), silence).await.expect("a member");
+        let look = Duration::from_millis(100);
+        let (calls, task) = Calls::begin(Box::new(ours), look).await.expect("a member");
+        let _waiting = calls.waits(Awaited::Answer);
         // "My settings are the usual ones."
         let settings = [0, 0, 0, 4, 0, 0, 0, 0, 0];
-        for _ in 0..20 {
+        for _ in 0..60 {
             theirs.write_all(&settings).await.expect("it reads");
-            sleep(silence / 5).await;
+            sleep(look / 5).await;
         }
         assert!(!task.is_finished());
         timeout(Duration::from_secs(20), task).await.expect("it is silent").expect("no panic");
+    }
+
+    #[tokio::test]
+    async fn who_is_silent_is_left_as_soon_as_it_is_awaited() {
+        let (look, mut wires) = (Duration::from_millis(100), Vec::new());
+        let mut begin = async || {
+            let (ours, theirs) = duplex(1 << 16);
+            wires.push(theirs);
+            Calls::begin(Box::new(ours), look).await.expect("a member")
+        };
+        let ((one, asked), (other, followed)) = (begin().await, begin().await);
+        let (idle, unawaited) = begin().await;
+        drop(idle.waits(Awaited::Answer));
+        let _waiting = (one.waits(Awaited::Answer), other.waits(Awaited::News));
+        let soon = Duration::from_secs(20);
+        timeout(soon, asked).await.expect("it is silent").expect("no panic");
+        assert!(!followed.is_finished(), "news may be seldom");
+        timeout(soon, followed).await.expect("it is silent").expect("no panic");
+        sleep(6 * look).await;
+        assert!(!unawaited.is_finished(), "nobody waits");
+        let _waiting = idle.waits(Awaited::Answer);
+        timeout(soon, unawaited).await.expect("it is silent").expect("no panic");
     }
 }

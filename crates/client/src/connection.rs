@@ -23,7 +23,7 @@ use tonic::metadata::{Ascii, MetadataValue};
 use tonic::{Code, Status, Streaming};
 
 use crate::access::Access;
-use crate::calls::Calls;
+use crate::calls::{Awaited, Calls, Waiting};
 use crate::claim::TXN;
 use crate::endpoint::Endpoint;
 use crate::txns::{Answer, Txns};
@@ -36,9 +36,8 @@ const CONNECT: Duration = Duration::from_secs(1);
 /// How long it may take to look at a password.
 const AUTHENTICATED: Duration = Duration::from_secs(5);
 
-/// How long a connection may be silent before the member is asked whether it is there, and how
-/// long it may take to say so.
-const SILENCE: Duration = Duration::from_secs(1);
+/// How often it is looked whether anything has come, to find out who is silent.
+const LOOK: Duration = Duration::from_millis(200);
 
 /// After how long a stream is ended on which nothing is asked: a member that has no room lets those
 /// go that have nothing under way.
@@ -57,6 +56,7 @@ pub(crate) struct Answers<M> {
     messages: Messages<M>,
     /// As long as more could be asked, the member would not be told that nobody listens.
     _asks: oneshot::Sender<Bytes>,
+    _waiting: Waiting,
 }
 
 impl<M: Message + Default> Answers<M> {
@@ -88,17 +88,25 @@ impl Connection {
         wire: Wire,
         access: &Access,
     ) -> Result<Connection, Status> {
-        let begun = Calls::begin(wire, SILENCE).await;
+        Connection::begin(at, wire).await?.proven(access).await
+    }
+
+    /// Begins on these bytes, as nobody.
+    pub(crate) async fn begin(at: &Endpoint, wire: Wire) -> Result<Connection, Status> {
+        let begun = Calls::begin(wire, LOOK).await;
         let (calls, task) = begun.map_err(|error| Status::unavailable(error.to_string()))?;
         let (is_left, _) = watch::channel(false);
         let origin = at.origin().clone();
         let (stream, is_plain) = (Mutex::default(), AtomicBool::default());
-        let mut connection =
-            Connection { calls, task, origin, is_left, token: None, stream, is_plain };
+        Ok(Connection { calls, task, origin, is_left, token: None, stream, is_plain })
+    }
+
+    /// Says who asks, if that is given.
+    pub(crate) async fn proven(mut self, access: &Access) -> Result<Connection, Status> {
         if let Some(user) = &access.user {
-            connection.token = connection.authenticate(user).await?;
+            self.token = self.authenticate(user).await?;
         }
-        Ok(connection)
+        Ok(self)
     }
 
     /// The token of a user; none, where nobody has to say who they are.
@@ -144,6 +152,7 @@ impl Connection {
 
     /// Asks for a transaction: on the stream for them, where the member knows of one.
     pub(crate) async fn transact(&self, asked: Bytes, within: Duration) -> Result<Bytes, Status> {
+        let _waiting = self.calls.waits(Awaited::Answer);
         if !self.is_plain.load(Ordering::Relaxed) {
             let late = |_| Status::deadline_exceeded("it did not answer");
             match timeout(within, self.on_stream(&asked)).await.map_err(late)? {
@@ -178,6 +187,7 @@ impl Connection {
         asked: Bytes,
         within: Duration,
     ) -> Result<Bytes, Status> {
+        let _waiting = self.calls.waits(Awaited::Answer);
         let mut request = self.request(asked);
         request.set_timeout(within);
         let mut grpc = self.ready().await?;
@@ -193,8 +203,9 @@ impl Connection {
         let (asks, more) = oneshot::channel();
         let more = stream::once(more).filter_map(async |more| more.ok());
         Box::pin(async move {
+            let waiting = self.calls.waits(Awaited::News);
             let frames = self.stream(path, stream::iter([asked]).chain(more)).await?;
-            Ok(Answers { messages: Messages::new(frames), _asks: asks })
+            Ok(Answers { messages: Messages::new(frames), _asks: asks, _waiting: waiting })
         })
     }
 
@@ -204,6 +215,7 @@ impl Connection {
         path: &'static str,
         asked: Bytes,
     ) -> Result<Bytes, Status> {
+        let _waiting = self.calls.waits(Awaited::Answer);
         let mut answers = self.stream(path, stream::iter([asked])).await?;
         answers.message().await?.ok_or_else(|| Status::unavailable("it hung up"))
     }

@@ -240,13 +240,14 @@ impl Keeper {
                 () = connection.left() => return Answer::Nothing,
             };
             let answer = answer.ok().and_then(Result::ok).and_then(|it| frames::read(it).ok());
-            match answer {
-                Some(rpc::LeaseKeepAliveResponse { ttl, .. }) if ttl > 0 => Answer::Lives,
-                Some(_) => Answer::Gone,
-                None => {
-                    connection.leave();
-                    Answer::Nothing
-                }
+            let Some(rpc::LeaseKeepAliveResponse { header, ttl, .. }) = answer else {
+                connection.leave();
+                return Answer::Nothing;
+            };
+            line.heard(header.as_ref());
+            match ttl > 0 {
+                true => Answer::Lives,
+                false => Answer::Gone,
             }
         })
     }

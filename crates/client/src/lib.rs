@@ -14,6 +14,7 @@ mod endpoint;
 mod error;
 mod guard;
 mod keeper;
+mod leader;
 mod leading;
 mod leaving;
 mod line;

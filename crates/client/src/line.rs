@@ -19,6 +19,7 @@ use crate::clock::Waking;
 use crate::connection::{Connection, reached};
 use crate::endpoint::Endpoint;
 use crate::error::ClientError;
+use crate::leader::Sought;
 use crate::wire::Wire;
 
 /// How long one member may take to answer before another is asked.
@@ -41,15 +42,58 @@ pub(crate) struct Line {
     access: Access,
     /// Who tells that the machine has slept.
     pub(crate) waking: Arc<Waking>,
-    /// On which it is asked, and where to look for the next one.
-    open: Mutex<(Option<Arc<Connection>>, usize)>,
+    open: Mutex<Open>,
+    /// Who leads.
+    pub(crate) sought: Sought,
+}
+
+/// On which connection it is asked.
+#[derive(Debug, Default)]
+struct Open {
+    connection: Option<Arc<Connection>>,
+    /// To which of the endpoints.
+    at: usize,
+    /// Where to look for the next one.
+    next: usize,
 }
 
 impl Line {
     pub(crate) fn new(endpoints: Vec<Endpoint>, access: Access) -> Self {
         // Not all clients begin with the same member.
-        let first = fastrand::usize(..endpoints.len());
-        Line { endpoints, access, waking: Waking::start(), open: Mutex::new((None, first)) }
+        let next = fastrand::usize(..endpoints.len());
+        let open = Mutex::new(Open { next, ..Open::default() });
+        let (waking, sought) = (Waking::start(), Sought::default());
+        Line { endpoints, access, waking, open, sought }
+    }
+
+    pub(crate) fn endpoints(&self) -> &[Endpoint] {
+        &self.endpoints
+    }
+
+    pub(crate) const fn access(&self) -> &Access {
+        &self.access
+    }
+
+    /// Whether it matters which of the members is asked, and there are others.
+    pub(crate) const fn has_choice(&self) -> bool {
+        self.endpoints.len() > 1 && !self.access.is_any_member
+    }
+
+    /// The connection that is used, if there is one, and to which of the endpoints.
+    pub(crate) async fn used(&self) -> Option<(Arc<Connection>, usize)> {
+        let open = self.open.lock().await;
+        let connection = open.connection.clone().filter(|connection| !connection.is_over())?;
+        Some((connection, open.at))
+    }
+
+    /// Has another connection used from now on, unless it was done already.
+    pub(crate) async fn change(&self, used: &Arc<Connection>, other: Connection, at: usize) {
+        let mut open = self.open.lock().await;
+        if open.connection.as_ref().is_some_and(|connection| Arc::ptr_eq(connection, used)) {
+            // Not all who lose it go to the same member.
+            let next = at + fastrand::usize(1..self.endpoints.len());
+            *open = Open { connection: Some(Arc::new(other)), at, next };
+        }
     }
 
     /// A connection to a member, if one accepts it by then.
@@ -61,22 +105,22 @@ impl Line {
         let Ok(mut open) = timeout_at(deadline, self.open.lock()).await else {
             return Err(self.silence("others wait for a connection"));
         };
-        if let Some(connection) = open.0.as_ref().filter(|connection| !connection.is_over()) {
+        if let Some(connection) = open.connection.as_ref().filter(|it| !it.is_over()) {
             return Ok(connection.clone());
         }
-        open.0 = None;
+        open.connection = None;
         let mut pauses = Pauses::default();
         loop {
             let mut left = self.endpoints.len();
             let why = loop {
-                let (endpoint, wire) = match self.reach(&mut open.1, &mut left).await {
+                let (at, wire) = match self.reach(&mut open.next, &mut left).await {
                     Ok(reached) => reached,
                     Err(status) => break status,
                 };
-                match Connection::open(endpoint, wire, &self.access).await {
+                match Connection::open(&self.endpoints[at], wire, &self.access).await {
                     Ok(connection) => {
                         let connection = Arc::new(connection);
-                        open.0 = Some(connection.clone());
+                        (open.connection, open.at) = (Some(connection.clone()), at);
                         return Ok(connection);
                     }
                     Err(status) if fate(&status) == Fate::Refused => return Err(refused(&status)),
@@ -94,7 +138,7 @@ impl Line {
 
     /// Reaches the first of so many members, from the next one on, that accepts a connection. Who
     /// does not at once is not waited for alone.
-    async fn reach(&self, next: &mut usize, left: &mut usize) -> Result<(&Endpoint, Wire), Status> {
+    async fn reach(&self, next: &mut usize, left: &mut usize) -> Result<(usize, Wire), Status> {
         let mut reaching = JoinSet::new();
         let mut why = Status::unavailable("nobody was asked");
         loop {
@@ -108,7 +152,7 @@ impl Line {
                     .spawn(async move { reached(&endpoint, &access).await.map(|it| (place, it)) });
             }
             match timeout(HEAD_START, reaching.join_next()).await {
-                Ok(Some(Ok(Ok((place, wire))))) => return Ok((&self.endpoints[place], wire)),
+                Ok(Some(Ok(Ok(reached)))) => return Ok(reached),
                 Ok(Some(Ok(Err(status)))) => why = status,
                 Ok(None) => return Err(why),
                 // It ends in another way only with its runtime.

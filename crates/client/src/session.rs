@@ -53,6 +53,7 @@ impl Session {
             let asked = rpc::LeaseGrantRequest { ttl: seconds, id: 0 };
             let granted: rpc::LeaseGrantResponse =
                 client.line.ask("/etcdserverpb.Lease/LeaseGrant", asked, deadline).await?;
+            client.line.heard(granted.header.as_ref());
             let ttl = Duration::from_secs(granted.ttl.max(1).unsigned_abs());
             let length = u64::try_from(ttl.as_nanos()).unwrap_or(u64::MAX);
             let times = Times::new(length, DRIFT_PPM);

@@ -49,9 +49,13 @@ impl Load {
                 true => format!("bench/{lock}/{client}"),
                 false => format!("bench/{lock}"),
             };
-            // The first of them is at the leader.
+            // The first of them is at the leader, unless they choose.
             let first = (leader + client) % members.len();
-            claimants.push(Claimant::begin(side, &members[first..=first], 0, &name).await);
+            let (members, first) = match side {
+                Side::TenureReleased | Side::TenureDropped => (members, first),
+                _ => (&members[first..=first], 0),
+            };
+            claimants.push(Claimant::begin(side, members, first, &name).await);
         }
         let mut tasks = Vec::new();
         for mut claimant in claimants {

@@ -1,6 +1,7 @@
 //! Clients of a member that runs in this process, over sockets, some of which misbehave.
 
 mod elections;
+mod leader;
 mod locks;
 mod losses;
 mod relay;

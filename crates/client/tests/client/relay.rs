@@ -24,6 +24,8 @@ pub(crate) struct Relay {
     pub(crate) held: AtomicUsize,
     /// How many connections there were.
     pub(crate) connections: AtomicUsize,
+    /// How often something was passed on to the member.
+    pub(crate) asked: AtomicUsize,
 }
 
 impl Relay {
@@ -107,6 +109,9 @@ impl Relay {
                     return;
                 }
                 sleep(Duration::from_millis(self.delay.load(Ordering::Relaxed))).await;
+            }
+            if asks.is_some() {
+                self.asked.fetch_add(1, Ordering::Relaxed);
             }
             if to.write_all(&piece).await.is_err() {
                 return;

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use tenure_client::{Client, ClientError, Guard, Session};
+use tenure_client::{Access, Client, ClientError, Guard, Session};
 use tenure_core::{Fence, ProcessId};
 use tenure_daemon::resource;
 
@@ -41,7 +41,12 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
 
 async fn work(options: &Options, until: Instant) -> Result<(), Failure> {
     let Charge { number, ref endpoints, seed, .. } = options.charge;
-    let client = Client::connect(endpoints).await.map_err(Failure::environment)?;
+    // Every other asks whichever member it has come to, so that all of them are asked.
+    let access = match number.is_multiple_of(2) {
+        true => Access::default().any_member(),
+        false => Access::default(),
+    };
+    let client = Client::connect_as(endpoints, access).await.map_err(Failure::environment)?;
     let process = ProcessId(number - 1);
     let mut counter =
         resource::Client::connect(options.resource, process).await.map_err(Failure::environment)?;

@@ -42,7 +42,8 @@ pub(super) struct Service {
 impl Service {
     /// Connects to it; says why not, and whether that is because of what was given.
     pub(super) async fn client(&self) -> Result<Client, Failure> {
-        let mut access = Access::default();
+        // A command asks seldom.
+        let mut access = Access::default().any_member();
         if let Some(User { name, password }) = user::or_of_environment(self.user.as_ref())? {
             access = access.user(tenure_client::User::new(name, password));
         }
