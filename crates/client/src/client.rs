@@ -20,7 +20,8 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 const AT_FIRST: Duration = Duration::from_secs(3);
 
 /// A client of a lock service, `tenure serve` or an etcd of 3.4 or later. Clones share one
-/// connection, which leads to whichever member answers.
+/// connection: to whichever member answers, and to the one that leads as soon as that is known to a
+/// session ([`Access::any_member`] is for who wants it otherwise).
 #[derive(Clone, Debug)]
 pub struct Client {
     pub(crate) line: Arc<Line>,

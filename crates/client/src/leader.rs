@@ -65,19 +65,19 @@ async fn move_to_leader(line: Arc<Line>) {
     let count = line.endpoints().len();
     for place in (at + 1..at + count).map(|place| place % count) {
         // Who cannot be asked is not the one to go to, whatever it is.
-        if let Ok(Some(connection)) = leads(&line, place).await {
+        if let Ok(Some(connection)) = reach(&line, place, leader).await {
             return line.change(&used, connection, place).await;
         }
     }
 }
 
-/// A connection to the member at one of the endpoints, if it says that it leads.
-async fn leads(line: &Line, place: usize) -> Result<Option<Connection>, Status> {
+/// A connection to the member at one of the endpoints, if it is this one and says itself that it
+/// leads.
+async fn reach(line: &Line, place: usize, leader: u64) -> Result<Option<Connection>, Status> {
     let (endpoint, access) = (&line.endpoints()[place], line.access());
     let wire = reached(endpoint, access).await?;
     let connection = Connection::begin(endpoint, wire).await?;
-    let (member, leader) = standing(&connection).await?;
-    match member == leader {
+    match standing(&connection).await? == (leader, leader) {
         // Only now, as members take their time to look at a password.
         true => connection.proven(access).await.map(Some),
         false => Ok(None),
