@@ -6,7 +6,7 @@
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -34,12 +34,15 @@ pub(crate) enum Awaited {
 }
 
 impl Awaited {
-    /// How many looks find that nothing has come before it is asked whether anybody is there, and
-    /// again before nobody is taken to be.
-    const fn looks(self) -> u32 {
-        match self {
-            Awaited::Answer => 2,
-            Awaited::News => 3,
+    /// How many looks find that nothing has come before it is asked whether anybody is there, by a
+    /// ping: fewer of a member of `tenure serve`. Etcd ends the connection of whoever sends several
+    /// that are not 5 s apart, while it says nothing itself.
+    const fn looks(self, is_ours: bool) -> u32 {
+        match (self, is_ours) {
+            (Awaited::Answer, true) => 2,
+            (Awaited::News, true) => 3,
+            (Awaited::Answer, false) => 5,
+            (Awaited::News, false) => 26,
         }
     }
 }
@@ -48,19 +51,25 @@ impl Awaited {
 #[derive(Clone, Debug)]
 pub(crate) struct Calls {
     send: SendRequest<Bytes>,
-    waiting: Arc<Counts>,
+    known: Arc<Known>,
 }
 
-/// How many wait for an answer, and for news.
-type Counts = [AtomicUsize; 2];
+/// What those who call know.
+#[derive(Debug, Default)]
+struct Known {
+    /// How many wait for an answer, and for news.
+    waiting: [AtomicUsize; 2],
+    /// Whether it is a member of `tenure serve` for sure.
+    is_ours: AtomicBool,
+}
 
 /// Somebody waits, as long as they have this.
 #[derive(Debug)]
-pub(crate) struct Waiting(Arc<Counts>, Awaited);
+pub(crate) struct Waiting(Arc<Known>, Awaited);
 
 impl Drop for Waiting {
     fn drop(&mut self) {
-        self.0[self.1 as usize].fetch_sub(1, Ordering::Relaxed);
+        self.0.waiting[self.1 as usize].fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -78,8 +87,8 @@ impl Calls {
         let (wire, heard) = Heard::of(wire);
         let (send, mut connection) = builder.handshake(wire).await?;
         let pings = connection.ping_pong().expect("nobody has taken it before");
-        let waiting: Arc<Counts> = Arc::default();
-        let silence = Silence { heard, waiting: waiting.clone(), before: 0, looks: 0 };
+        let known: Arc<Known> = Arc::default();
+        let silence = Silence { heard, known: known.clone(), before: 0, looks: 0 };
         let task = tokio::spawn(async move {
             tokio::select! {
                 // Whoever waits for an answer is told why there is none.
@@ -87,13 +96,18 @@ impl Calls {
                 () = silence.falls(pings, look) => {}
             }
         });
-        Ok((Calls { send, waiting }, task))
+        Ok((Calls { send, known }, task))
     }
 
     /// Somebody waits from now on.
     pub(crate) fn waits(&self, what: Awaited) -> Waiting {
-        self.waiting[what as usize].fetch_add(1, Ordering::Relaxed);
-        Waiting(self.waiting.clone(), what)
+        self.known.waiting[what as usize].fetch_add(1, Ordering::Relaxed);
+        Waiting(self.known.clone(), what)
+    }
+
+    /// It is a member of `tenure serve`.
+    pub(crate) fn is_ours(&self) {
+        self.known.is_ours.store(true, Ordering::Relaxed);
     }
 }
 
@@ -102,7 +116,7 @@ impl Calls {
 struct Silence {
     /// How often something has come.
     heard: Arc<AtomicUsize>,
-    waiting: Arc<Counts>,
+    known: Arc<Known>,
     /// How often it had at the last look.
     before: usize,
     /// How many looks have found nothing new.
@@ -115,7 +129,7 @@ impl Silence {
     async fn falls(mut self, mut pings: PingPong, look: Duration) {
         loop {
             sleep(look).await;
-            if !self.lasts() {
+            if !self.lasts(None) {
                 continue;
             }
             self.looks = 0;
@@ -123,21 +137,23 @@ impl Silence {
             loop {
                 match timeout(look, &mut answer).await {
                     Ok(Ok(_)) => break,
-                    Err(_) if !self.lasts() => {}
+                    Err(_) if !self.lasts(Some(Awaited::Answer)) => {}
                     Ok(Err(_)) | Err(_) => return,
                 }
             }
         }
     }
 
-    /// Looks; whether there was nothing for too many looks of somebody who waits.
-    fn lasts(&mut self) -> bool {
+    /// Looks; whether there was nothing for too many looks of somebody who waits, for what they
+    /// want or for this.
+    fn lasts(&mut self, what: Option<Awaited>) -> bool {
         let heard = self.heard.load(Ordering::Relaxed);
-        let awaits = |what: &Awaited| self.waiting[*what as usize].load(Ordering::Relaxed) > 0;
-        let awaited = [Awaited::Answer, Awaited::News].into_iter().find(awaits);
+        let waits = |of: &Awaited| self.known.waiting[*of as usize].load(Ordering::Relaxed) > 0;
+        let awaited = [Awaited::Answer, Awaited::News].into_iter().find(waits);
         let is_news = std::mem::replace(&mut self.before, heard) != heard;
         self.looks = if is_news || awaited.is_none() { 0 } else { self.looks + 1 };
-        awaited.is_some_and(|what| self.looks >= what.looks())
+        let is_ours = self.known.is_ours.load(Ordering::Relaxed);
+        awaited.is_some_and(|awaited| self.looks >= what.unwrap_or(awaited).looks(is_ours))
     }
 }
 
@@ -233,9 +249,12 @@ mod tests {
     use std::io;
     use std::sync::{Arc, Mutex};
 
+    use bytes::BytesMut;
     use http::uri::PathAndQuery;
     use tenure_etcd::frames::Frames;
-    use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, DuplexStream, ReadBuf, duplex};
+    use tokio::io::{
+        AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream, ReadBuf, duplex,
+    };
     use tonic::client::Grpc;
 
     use super::*;
@@ -353,7 +372,9 @@ mod tests {
         let mut begin = async || {
             let (ours, theirs) = duplex(1 << 16);
             wires.push(theirs);
-            Calls::begin(Box::new(ours), look).await.expect("a member")
+            let begun = Calls::begin(Box::new(ours), look).await.expect("a member");
+            begun.0.is_ours();
+            begun
         };
         let ((one, asked), (other, followed)) = (begin().await, begin().await);
         let (idle, unawaited) = begin().await;
@@ -361,11 +382,30 @@ mod tests {
         let _waiting = (one.waits(Awaited::Answer), other.waits(Awaited::News));
         let soon = Duration::from_secs(20);
         timeout(soon, asked).await.expect("it is silent").expect("no panic");
-        assert!(!followed.is_finished(), "news may be seldom");
         timeout(soon, followed).await.expect("it is silent").expect("no panic");
         sleep(6 * look).await;
         assert!(!unawaited.is_finished(), "nobody waits");
         let _waiting = idle.waits(Awaited::Answer);
         timeout(soon, unawaited).await.expect("it is silent").expect("no panic");
+    }
+
+    /// Etcd takes one in five seconds, and may be whoever has not shown that it is another.
+    #[tokio::test]
+    async fn who_may_be_etcd_is_sent_few_pings() {
+        let (ours, mut theirs) = duplex(1 << 16);
+        let look = Duration::from_millis(20);
+        let (calls, _task) = Calls::begin(Box::new(ours), look).await.expect("a member");
+        let _waiting = calls.waits(Awaited::News);
+        let mut written = BytesMut::new();
+        let mut pings = async |looks: u32| {
+            sleep(looks * look).await;
+            while let Ok(Ok(1..)) = timeout(look / 4, theirs.read_buf(&mut written)).await {}
+            // Behind the words by which each connection begins.
+            let frames = written.strip_prefix(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+            types(frames.expect("a beginning")).iter().filter(|kind| **kind == 6).count()
+        };
+        assert_eq!(pings(10).await, 0);
+        calls.is_ours();
+        assert_eq!(pings(10).await, 1, "which nobody answers");
     }
 }

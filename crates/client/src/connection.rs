@@ -156,8 +156,12 @@ impl Connection {
         if !self.is_plain.load(Ordering::Relaxed) {
             let late = |_| Status::deadline_exceeded("it did not answer");
             match timeout(within, self.on_stream(&asked)).await.map_err(late)? {
-                Ok(Some(answer)) => return Ok(answer),
-                Ok(None) => {}
+                Ok(answer) => {
+                    self.calls.is_ours();
+                    if let Some(answer) = answer {
+                        return Ok(answer);
+                    }
+                }
                 Err(status) if status.code() == Code::Unimplemented => {
                     self.is_plain.store(true, Ordering::Relaxed);
                 }
