@@ -53,12 +53,14 @@ impl Line {
 }
 
 async fn move_to_leader(line: Arc<Line>) {
-    let Some((used, at)) = line.used().await else { return };
-    let Ok((member, leader)) = standing(&used).await else { return };
-    if leader == 0 {
+    let told = match line.used().await {
+        Some((used, at)) => standing(&used).await.map(|it| (used, at, it)),
+        None => Err(Status::unavailable("nobody is asked")),
+    };
+    let Ok((used, at, (member, leader @ 1..))) = told else {
         // Whoever is heard of next may know more.
         return line.sought.forget();
-    }
+    };
     if member == leader {
         return;
     }
