@@ -8,6 +8,8 @@ use tenure_store::{Bytes, LeaseId, Span};
 use tenure_etcd::etcdserverpb as rpc;
 use tenure_etcd::mvccpb;
 
+use crate::refusal::Refusal;
+
 /// A number of the store as clients have it. Neither is ever beyond the other's.
 pub(crate) fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
@@ -32,16 +34,19 @@ pub(crate) fn span(key: Vec<u8>, end: Vec<u8>) -> Span {
     Span { key: Bytes::from(key), end: Bytes::from(end) }
 }
 
-/// A range that says nothing of its order means the store's.
-pub(crate) fn range(asked: rpc::RangeRequest) -> store::Range {
+/// A range that says nothing of its order means the store's. Refused where it names one that nobody
+/// knows.
+pub(crate) fn range(asked: rpc::RangeRequest) -> Result<store::Range, Refusal> {
     use rpc::range_request::{SortOrder, SortTarget};
-    store::Range {
-        order: match asked.sort_order() {
+    let order = SortOrder::try_from(asked.sort_order).map_err(|_| Refusal::NO_ORDER)?;
+    let target = SortTarget::try_from(asked.sort_target).map_err(|_| Refusal::NO_ORDER)?;
+    Ok(store::Range {
+        order: match order {
             SortOrder::None => store::SortOrder::None,
             SortOrder::Ascend => store::SortOrder::Ascend,
             SortOrder::Descend => store::SortOrder::Descend,
         },
-        target: match asked.sort_target() {
+        target: match target {
             SortTarget::Key => store::SortTarget::Key,
             SortTarget::Version => store::SortTarget::Version,
             SortTarget::Create => store::SortTarget::Create,
@@ -57,7 +62,7 @@ pub(crate) fn range(asked: rpc::RangeRequest) -> store::Range {
         max_mod_revision: most(asked.max_mod_revision),
         min_create_revision: unsigned(asked.min_create_revision),
         max_create_revision: most(asked.max_create_revision),
-    }
+    })
 }
 
 /// A last revision. No key has one below 0, and neither has any the first, which nothing wrote.
@@ -80,24 +85,27 @@ pub(crate) fn delete(asked: rpc::DeleteRangeRequest) -> store::Delete {
     store::Delete { span: span(asked.key, asked.range_end), prev_kv: asked.prev_kv }
 }
 
-/// Refused where an operation says nothing, in the words of etcd.
-pub(crate) fn txn(asked: rpc::TxnRequest) -> Result<store::Txn, store::Error> {
+/// Refused where an operation says nothing, in the words of etcd, and where something is compared
+/// in a way that nobody knows: what would be done about it is not for a guess.
+pub(crate) fn txn(asked: rpc::TxnRequest) -> Result<store::Txn, Refusal> {
     Ok(store::Txn {
-        compare: asked.compare.into_iter().map(compare).collect(),
+        compare: asked.compare.into_iter().map(compare).collect::<Result<_, _>>()?,
         success: asked.success.into_iter().map(operation).collect::<Result<_, _>>()?,
         failure: asked.failure.into_iter().map(operation).collect::<Result<_, _>>()?,
     })
 }
 
-fn compare(asked: rpc::Compare) -> store::Compare {
+fn compare(asked: rpc::Compare) -> Result<store::Compare, Refusal> {
     use rpc::compare::{CompareResult, CompareTarget, TargetUnion};
-    let relation = match asked.result() {
+    let target = CompareTarget::try_from(asked.target).map_err(|_| Refusal::NO_COMPARISON)?;
+    let relation = CompareResult::try_from(asked.result).map_err(|_| Refusal::NO_COMPARISON)?;
+    let relation = match relation {
         CompareResult::Equal => store::Relation::Equal,
         CompareResult::Greater => store::Relation::Greater,
         CompareResult::Less => store::Relation::Less,
         CompareResult::NotEqual => store::Relation::NotEqual,
     };
-    let target = match (asked.target(), asked.target_union) {
+    let target = match (target, asked.target_union) {
         (CompareTarget::Version, Some(TargetUnion::Version(it))) => store::Target::Version(it),
         (CompareTarget::Create, Some(TargetUnion::CreateRevision(it))) => store::Target::Create(it),
         (CompareTarget::Mod, Some(TargetUnion::ModRevision(it))) => store::Target::Mod(it),
@@ -110,13 +118,13 @@ fn compare(asked: rpc::Compare) -> store::Compare {
         (CompareTarget::Lease, _) => store::Target::Lease(0),
         (CompareTarget::Value, _) => store::Target::Value(Bytes::default()),
     };
-    store::Compare { span: span(asked.key, asked.range_end), relation, target }
+    Ok(store::Compare { span: span(asked.key, asked.range_end), relation, target })
 }
 
-fn operation(asked: rpc::RequestOp) -> Result<store::Operation, store::Error> {
+fn operation(asked: rpc::RequestOp) -> Result<store::Operation, Refusal> {
     use rpc::request_op::Request;
     Ok(match asked.request.ok_or(store::Error::KeyNotFound)? {
-        Request::RequestRange(asked) => store::Operation::Range(range(asked)),
+        Request::RequestRange(asked) => store::Operation::Range(range(asked)?),
         Request::RequestPut(asked) => store::Operation::Put(put(asked)),
         Request::RequestDeleteRange(asked) => store::Operation::Delete(delete(asked)),
         Request::RequestTxn(asked) => store::Operation::Txn(txn(asked)?),
@@ -202,4 +210,26 @@ fn reply(reply: &store::Reply) -> rpc::ResponseOp {
         }
     };
     rpc::ResponseOp { response: Some(response) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_nobody_knows_is_refused_and_not_guessed() {
+        let txn_with = |target, result| {
+            let compare = vec![rpc::Compare { target, result, ..Default::default() }];
+            txn(rpc::TxnRequest { compare, ..Default::default() }).map(|it| it.compare.len())
+        };
+        assert_eq!(txn_with(4, 3), Ok(1));
+        assert_eq!(txn_with(5, 3), Err(Refusal::NO_COMPARISON));
+        assert_eq!(txn_with(4, 4), Err(Refusal::NO_COMPARISON));
+        let range_by = |sort_order, sort_target| {
+            range(rpc::RangeRequest { sort_order, sort_target, ..Default::default() }).err()
+        };
+        assert_eq!(range_by(2, 4), None);
+        assert_eq!(range_by(3, 4), Some(Refusal::NO_ORDER));
+        assert_eq!(range_by(2, -1), Some(Refusal::NO_ORDER));
+    }
 }

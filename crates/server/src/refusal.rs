@@ -44,6 +44,12 @@ impl Refusal {
         Code::ResourceExhausted,
         "tenure: the transaction looks at more than 1048576 keys; ask for fewer at a time",
     );
+    /// A range is to be sorted in a way that nobody knows.
+    pub(crate) const NO_ORDER: Refusal =
+        known(Code::InvalidArgument, "etcdserver: invalid sort option");
+    /// A transaction compares in a way that nobody knows.
+    pub(crate) const NO_COMPARISON: Refusal =
+        known(Code::InvalidArgument, "tenure: the transaction compares in an unknown way");
     /// The client took nothing of an answer for a while.
     pub(crate) const NOT_TAKEN: Refusal =
         known(Code::ResourceExhausted, "tenure: nobody took the answer, and it was dropped");

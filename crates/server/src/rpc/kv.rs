@@ -25,7 +25,7 @@ pub(crate) async fn read(
         return Err(Error::EmptyKey.into());
     }
     up_to_date(&member, asked.serializable).await?;
-    let range = range(asked);
+    let range = range(asked)?;
     let may = |access: &Access, asker: &Asker| access.may_range(asker, &range);
     let keys = member.look(|state| state.store.looks_at(&range, FEW + 1));
     let _turn = member.turns.looking_at(keys).await?;
