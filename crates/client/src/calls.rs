@@ -109,6 +109,12 @@ impl Calls {
     pub(crate) fn is_ours(&self) {
         self.known.is_ours.store(true, Ordering::Relaxed);
     }
+
+    /// Whether it is one for sure.
+    #[cfg(test)]
+    pub(crate) fn knows_it(&self) -> bool {
+        self.known.is_ours.load(Ordering::Relaxed)
+    }
 }
 
 /// Whether anything comes. What counts are looks and not time: a process that was stopped, or that

@@ -156,12 +156,8 @@ impl Connection {
         if !self.is_plain.load(Ordering::Relaxed) {
             let late = |_| Status::deadline_exceeded("it did not answer");
             match timeout(within, self.on_stream(&asked)).await.map_err(late)? {
-                Ok(answer) => {
-                    self.calls.is_ours();
-                    if let Some(answer) = answer {
-                        return Ok(answer);
-                    }
-                }
+                Ok(Some(answer)) => return Ok(answer),
+                Ok(None) => {}
                 Err(status) if status.code() == Code::Unimplemented => {
                     self.is_plain.store(true, Ordering::Relaxed);
                 }
@@ -176,12 +172,23 @@ impl Connection {
             let mut stream = self.stream.lock().unwrap_or_else(PoisonError::into_inner);
             match stream.as_ref().and_then(|stream| stream.ask(asked.clone()).ok()) {
                 Some(answer) => answer,
-                None => stream
-                    .insert(Txns::begin(self.grpc(), self.request(()), IDLE))
-                    .ask(asked.clone())?,
+                None => stream.insert(self.txns()).ask(asked.clone())?,
             }
         };
         answer.await.unwrap_or_else(|_| Err(Status::unavailable("nobody is asked any more")))
+    }
+
+    fn txns(&self) -> Txns {
+        Txns::begin(self.calls.clone(), self.grpc(), self.request(()), IDLE)
+    }
+
+    /// Has the member show whether it knows of a stream for transactions, if it was not asked yet:
+    /// whoever only follows is to know whom as well.
+    fn sound(&self) {
+        if !self.is_plain.load(Ordering::Relaxed) {
+            let mut stream = self.stream.lock().unwrap_or_else(PoisonError::into_inner);
+            stream.get_or_insert_with(|| self.txns());
+        }
     }
 
     /// One question, one answer.
@@ -208,6 +215,7 @@ impl Connection {
         let more = stream::once(more).filter_map(async |more| more.ok());
         Box::pin(async move {
             let waiting = self.calls.waits(Awaited::News);
+            self.sound();
             let frames = self.stream(path, stream::iter([asked]).chain(more)).await?;
             Ok(Answers { messages: Messages::new(frames), _asks: asks, _waiting: waiting })
         })
@@ -262,5 +270,41 @@ async fn wire(at: &Endpoint, access: &Access) -> io::Result<Wire> {
     match &access.certificates {
         Some(certificates) if at.is_sealed() => certificates.wire(at.host(), stream).await,
         _ => Ok(Box::new(stream)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tenure_etcd::etcdserverpb::WatchResponse;
+    use tenure_server::{Config, Server};
+    use tokio::time::sleep;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn who_only_follows_knows_a_member_of_tenure_serve() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let config = Config {
+            data_dir: Some(folder.path().join("data")),
+            listen_client_urls: "http://127.0.0.1:0".into(),
+            ..Config::default()
+        };
+        let server = Server::start(&config).await.expect("a member");
+        let at = Endpoint::parse(&server.addresses()[0].to_string()).expect("an endpoint");
+        tokio::spawn(server.run(std::future::pending()));
+        let access = Access::default();
+        let wire = reached(&at, &access).await.expect("it accepts");
+        let connection = Connection::open(&at, wire, &access).await.expect("a connection");
+        assert!(!connection.calls.knows_it());
+        drop(connection.follow::<WatchResponse>("/etcdserverpb.Watch/Watch", Bytes::new()));
+        assert!(!connection.calls.knows_it(), "nothing was asked");
+        let watch = connection.follow::<WatchResponse>("/etcdserverpb.Watch/Watch", Bytes::new());
+        let _answers = watch.await.expect("it listens");
+        let known = async {
+            while !connection.calls.knows_it() {
+                sleep(Duration::from_millis(5)).await;
+            }
+        };
+        timeout(Duration::from_secs(20), known).await.expect("it has shown what it is");
     }
 }

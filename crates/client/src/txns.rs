@@ -38,13 +38,18 @@ struct Queue {
 }
 
 impl Txns {
-    /// Begins, with what goes ahead of all that is asked. It ends when nothing was asked for so
-    /// long.
-    pub(crate) fn begin(grpc: Grpc<Calls>, head: Request<()>, idle: Duration) -> Txns {
+    /// Begins on a connection, with what goes ahead of all that is asked. It ends when nothing was
+    /// asked for so long.
+    pub(crate) fn begin(
+        calls: Calls,
+        grpc: Grpc<Calls>,
+        head: Request<()>,
+        idle: Duration,
+    ) -> Txns {
         let (asks, mut asked) = mpsc::unbounded_channel();
         let waiting: Arc<Waiting> = Arc::default();
         let asked = stream::poll_fn(move |context| asked.poll_recv(context));
-        tokio::spawn(waiting.clone().serve(grpc, head.map(|()| asked), idle));
+        tokio::spawn(waiting.clone().serve(calls, grpc, head.map(|()| asked), idle));
         Txns { asks, waiting }
     }
 
@@ -69,11 +74,12 @@ impl Waiting {
 
     async fn serve(
         self: Arc<Self>,
+        calls: Calls,
         grpc: Grpc<Calls>,
         asked: Request<impl Stream<Item = Bytes> + Send + 'static>,
         idle: Duration,
     ) {
-        let ended = self.answer(grpc, asked, idle).await;
+        let ended = self.answer(&calls, grpc, asked, idle).await;
         let why = ended.err().unwrap_or_else(|| Status::unavailable("it ended the stream"));
         let mut queue = self.queue();
         for asker in queue.askers.drain(..) {
@@ -86,6 +92,7 @@ impl Waiting {
     /// Hands each answer to whoever has asked.
     async fn answer(
         &self,
+        calls: &Calls,
         mut grpc: Grpc<Calls>,
         asked: Request<impl Stream<Item = Bytes> + Send + 'static>,
         idle: Duration,
@@ -93,6 +100,7 @@ impl Waiting {
         grpc.ready().await.map_err(|error| Status::from_error(error.into()))?;
         let path = PathAndQuery::from_static("/tenure.Session/Transact");
         let frames = grpc.streaming(asked, path, Frames).await?.into_inner();
+        calls.is_ours();
         let mut answers = Messages::<Transacted>::new(frames);
         loop {
             let next = match timeout(idle, answers.message()).await {
@@ -247,8 +255,9 @@ mod tests {
         tokio::spawn(member(theirs, true, Arc::default()));
         let begun = Calls::begin(Box::new(ours), SOON).await;
         let (calls, _) = begun.expect("a member");
-        let grpc = Grpc::with_origin(calls, "http://member:1".parse().expect("an origin"));
-        let stream = Txns::begin(grpc, Request::new(()), Duration::from_millis(20));
+        let origin = "http://member:1".parse().expect("an origin");
+        let grpc = Grpc::with_origin(calls.clone(), origin);
+        let stream = Txns::begin(calls, grpc, Request::new(()), Duration::from_millis(20));
         let mut answered = 0;
         let over = async {
             while let Ok(answer) = stream.ask("a".into()) {
