@@ -90,12 +90,12 @@ fn since_boot() -> Duration {
 mod tests {
     use std::cell::Cell;
 
-    use tenure_server::{Config, Server};
     use tokio::time::timeout;
 
     use super::*;
     use crate::client::{Client, PATIENCE};
     use crate::error::Lost;
+    use crate::member::member;
 
     thread_local! {
         /// How long the machine has slept, as this thread's tests have it.
@@ -119,15 +119,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_lease_that_ran_out_while_the_machine_slept_is_claimed_no_more() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let config = Config {
-            data_dir: Some(folder.path().join("data")),
-            listen_client_urls: "http://127.0.0.1:0".into(),
-            ..Config::default()
-        };
-        let server = Server::start(&config).await.expect("a member");
-        let address = server.addresses()[0].to_string();
-        tokio::spawn(server.run(std::future::pending()));
+        let (_folder, address) = member().await;
         let client = Client::connect([&address]).await.expect("a connection");
         let session = client.session(Duration::from_secs(60)).await.expect("a session");
         let guard = session.lock("jobs").await.expect("the lock");

@@ -276,22 +276,15 @@ async fn wire(at: &Endpoint, access: &Access) -> io::Result<Wire> {
 #[cfg(test)]
 mod tests {
     use tenure_etcd::etcdserverpb::WatchResponse;
-    use tenure_server::{Config, Server};
     use tokio::time::sleep;
 
     use super::*;
+    use crate::member::member;
 
     #[tokio::test]
     async fn who_only_follows_knows_a_member_of_tenure_serve() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let config = Config {
-            data_dir: Some(folder.path().join("data")),
-            listen_client_urls: "http://127.0.0.1:0".into(),
-            ..Config::default()
-        };
-        let server = Server::start(&config).await.expect("a member");
-        let at = Endpoint::parse(&server.addresses()[0].to_string()).expect("an endpoint");
-        tokio::spawn(server.run(std::future::pending()));
+        let (_folder, address) = member().await;
+        let at = Endpoint::parse(&address).expect("an endpoint");
         let access = Access::default();
         let wire = reached(&at, &access).await.expect("it accepts");
         let connection = Connection::open(&at, wire, &access).await.expect("a connection");

@@ -18,6 +18,8 @@ mod leader;
 mod leading;
 mod leaving;
 mod line;
+#[cfg(test)]
+mod member;
 mod observer;
 mod session;
 #[cfg_attr(not(feature = "tls"), path = "tls_none.rs")]

@@ -43,7 +43,7 @@ pub(crate) struct Line {
     /// Who tells that the machine has slept.
     pub(crate) waking: Arc<Waking>,
     open: Mutex<Open>,
-    /// Who leads.
+    /// In which term it was looked for who leads.
     pub(crate) sought: Sought,
 }
 

@@ -9,7 +9,7 @@ use tenure_server::Config;
 use tokio::time::{sleep, timeout};
 
 use crate::relay::Relay;
-use crate::service::{SOON, Service};
+use crate::service::{SOON, Service, said};
 
 /// Three members, and what a client comes to each of them by.
 struct Three {
@@ -45,8 +45,8 @@ impl Three {
                 let (mut members, mut leaders) = (Vec::new(), Vec::new());
                 for member in &self.members {
                     let status = member.post("/v3/maintenance/status", "{}").await;
-                    members.push(said(&status, "member_id"));
-                    leaders.push(said(&status, "leader"));
+                    members.push(said(&status, "member_id").map(str::to_owned));
+                    leaders.push(said(&status, "leader").map(str::to_owned));
                 }
                 let leads = members.iter().position(|it| leaders.iter().all(|led| led == it));
                 if let Some(leads) = leads {
@@ -85,12 +85,6 @@ impl Three {
     }
 }
 
-/// What a status says of something.
-fn said(status: &str, name: &str) -> Option<String> {
-    let rest = status.split(&format!("\"{name}\":\"")).nth(1)?;
-    rest.split('"').next().map(str::to_owned)
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn whoever_leads_is_asked_and_whoever_leads_next() {
     let three = Three::start().await;
@@ -117,14 +111,12 @@ async fn whoever_leads_is_asked_and_whoever_leads_next() {
 async fn a_user_is_known_to_the_leader_as_well() {
     let three = Three::start().await;
     let leads = three.leader().await;
-    for (path, body) in [
+    let steps = [
         ("user/add", r#"{"name":"root","password":"secret"}"#),
         ("user/grant", r#"{"user":"root","role":"root"}"#),
         ("enable", "{}"),
-    ] {
-        let told = three.members[leads].post(&format!("/v3/auth/{path}"), body).await;
-        assert!(told.contains(" 200 "), "{path}: {told}");
-    }
+    ];
+    three.members[leads].post_access(&steps).await;
     for _ in 0..3 {
         let session = three.session(User::new("root", "secret")).await;
         three.moves_to(leads, &session).await;

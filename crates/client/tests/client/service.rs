@@ -57,6 +57,14 @@ impl Service {
         self.told(&(head + body)).await
     }
 
+    /// Has users and rights set up, one after the other.
+    pub(crate) async fn post_access(&self, steps: &[(&str, &str)]) {
+        for (path, body) in steps {
+            let told = self.post(&format!("/v3/auth/{path}"), body).await;
+            assert!(told.contains(" 200 "), "{path}: {told}");
+        }
+    }
+
     /// How many watch.
     pub(crate) async fn watchers(&self) -> usize {
         let told = self.told("GET /metrics HTTP/1.0\r\n\r\n").await;
@@ -80,11 +88,16 @@ impl Service {
     /// The revision of the store.
     pub(crate) async fn revision(&self) -> u64 {
         let told = self.everything().await;
-        let revision = told.split("\"revision\":\"").nth(1).and_then(|it| it.split('"').next());
-        revision.and_then(|it| it.parse().ok()).expect("a revision")
+        said(&told, "revision").and_then(|it| it.parse().ok()).expect("a revision")
     }
 
     async fn everything(&self) -> String {
         self.post("/v3/kv/range", r#"{"key":"AA==","range_end":"AA=="}"#).await
     }
+}
+
+/// What an answer in JSON has first under a name.
+pub(crate) fn said<'a>(told: &'a str, name: &str) -> Option<&'a str> {
+    let (_, rest) = told.split_once(&format!("\"{name}\":\""))?;
+    rest.split('"').next()
 }

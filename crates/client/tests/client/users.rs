@@ -6,7 +6,7 @@ use tenure_client::{Client, ClientError, Code, Lost, Session, User};
 use tenure_server::Config;
 use tokio::time::timeout;
 
-use crate::service::{SOON, Service};
+use crate::service::{SOON, Service, said};
 
 /// One where `bob` may do anything below `jobs/`, and a token counts for a second.
 async fn closed() -> Service {
@@ -14,7 +14,7 @@ async fn closed() -> Service {
     // From `jobs/` up to `jobs0`.
     let permission = r#"{"name":"jobs","perm":
         {"permType":"READWRITE","key":"am9icy8=","range_end":"am9iczA="}}"#;
-    for (path, body) in [
+    let steps = [
         ("user/add", r#"{"name":"root","password":"secret"}"#),
         ("user/grant", r#"{"user":"root","role":"root"}"#),
         ("user/add", r#"{"name":"bob","password":"one"}"#),
@@ -22,10 +22,8 @@ async fn closed() -> Service {
         ("role/grant", permission),
         ("user/grant", r#"{"user":"bob","role":"jobs"}"#),
         ("enable", "{}"),
-    ] {
-        let told = service.post(&format!("/v3/auth/{path}"), body).await;
-        assert!(told.contains(" 200 "), "{path}: {told}");
-    }
+    ];
+    service.post_access(&steps).await;
     service
 }
 
@@ -33,8 +31,8 @@ async fn closed() -> Service {
 async fn as_root(service: &Service, path: &str, body: &str) {
     let named = r#"{"name":"root","password":"secret"}"#;
     let told = service.post("/v3/auth/authenticate", named).await;
-    let token = told.split("\"token\":\"").nth(1).and_then(|rest| rest.split('"').next());
-    let told = service.post_as(path, body, token.expect("a token")).await;
+    let token = said(&told, "token").expect("a token");
+    let told = service.post_as(path, body, token).await;
     assert!(told.contains(" 200 "), "{path}: {told}");
 }
 
