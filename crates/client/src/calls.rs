@@ -401,7 +401,6 @@ mod tests {
         let (ours, mut theirs) = duplex(1 << 16);
         let look = Duration::from_millis(20);
         let (calls, _task) = Calls::begin(Box::new(ours), look).await.expect("a member");
-        let _waiting = calls.waits(Awaited::News);
         let mut written = BytesMut::new();
         let mut pings = async |looks: u32| {
             sleep(looks * look).await;
@@ -410,6 +409,9 @@ mod tests {
             let frames = written.strip_prefix(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
             types(frames.expect("a beginning")).iter().filter(|kind| **kind == 6).count()
         };
+        assert_eq!(pings(30).await, 0, "nobody waits");
+        // What nobody waited for does not count.
+        let _waiting = calls.waits(Awaited::News);
         assert_eq!(pings(10).await, 0);
         calls.is_ours();
         assert_eq!(pings(10).await, 1, "which nobody answers");
