@@ -32,7 +32,7 @@ impl Label {
     /// Whether this is a heartbeat, of whatever layer. It says that its sender is there, and what
     /// its next one says as well: of several that wait for a peer, only the last counts.
     pub fn is_heartbeat(self) -> bool {
-        self.kind == "heartbeat"
+        matches!(self.kind, "heartbeat" | "heartbeat-response")
     }
 }
 

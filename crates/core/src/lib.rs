@@ -68,7 +68,7 @@ pub use node::{Node, Released, Saving, Step};
 pub use process::{Group, ProcessId};
 pub use process_set::ProcessSet;
 pub use property::{Need, Notice, Property};
-pub use protocol::{Effects, Input, Protocol, Verdict, Wire};
+pub use protocol::{Effects, Input, Protocol, TimerRole, Verdict, Wire};
 pub use rank::Rank;
 pub use service::{Agreement, Detector, Election, Facts, Fence, Mutex, Of, Office, Term};
 pub use stamped::Stamped;

@@ -124,12 +124,11 @@ pub trait Protocol: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'static {
         let _ = (timer, fx);
     }
 
-    /// Whether a timer ends what this process may claim, such as a lease. A runner fires one that
-    /// is due before it hands over any message, as the message may have come after its time; for
-    /// other timers what has arrived comes first, lest who was stopped finds everybody late.
-    fn fires_first(timer: &Self::Timer) -> bool {
+    /// Returns what a timer is for, which says what a runner in real time does about one that is
+    /// overdue or is set while the disk works. The default is [`TimerRole::Plain`].
+    fn timer_role(timer: &Self::Timer) -> TimerRole {
         let _ = timer;
-        false
+        TimerRole::Plain
     }
 
     /// Whether a message rests on something that its sender must not forget, or on what it has
@@ -154,6 +153,26 @@ pub trait Protocol: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'static {
             Input::Suspicion { peer, verdict } => self.on_suspicion(peer, verdict, fx),
         }
     }
+}
+
+/// Purpose of a timer, for runners in real time.
+///
+/// Exploration does not depend on it: in a search a timer fires before or after any message.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum TimerRole {
+    /// Messages that have arrived are handed over before it fires.
+    #[default]
+    Plain,
+    /// It ends something that this process claims, such as a lease. It fires before any message is
+    /// handed over, as the message may have arrived after the claim ended.
+    EndsClaim,
+    /// It fires because nothing arrived from a peer in time. A process that was not scheduled when
+    /// this was due reads what has arrived, and waits for as long as it was late (for at most half
+    /// of the timer's length), before it concludes that the peer is silent.
+    MeasuresSilence,
+    /// It paces messages that tell peers that this process is alive. It is armed at the end of the
+    /// step that sets it, even if the other effects of that step wait for the disk.
+    Paces,
 }
 
 /// One thing that happens to a process: the unit of atomicity everywhere in Tenure.

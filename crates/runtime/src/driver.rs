@@ -9,7 +9,9 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use tenure_core::{Group, Input, Node, ProcessId, ProcessSet, Protocol, Saving, Verdict};
+use tenure_core::{
+    Group, Input, Node, ProcessId, ProcessSet, Protocol, Saving, TimerRole, Verdict,
+};
 use tenure_trace::{Kind, Recorded};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
@@ -369,9 +371,12 @@ where
         Ok(())
     }
 
-    /// Fires what is due; what has already arrived comes first, or a process that was stopped
-    /// for a while would find everybody late, and so does what users have already asked. What it
-    /// may no longer claim comes before that.
+    /// Fires the timers that are due, in three groups.
+    ///
+    /// Timers that end a claim or pace heartbeats come first. Messages and requests that have
+    /// already arrived are taken next. Timers that measure the silence of a peer wait until the
+    /// links have had time to read their sockets, and longer if this process was not scheduled:
+    /// a heartbeat may have arrived while it was stopped.
     fn fire_timers(
         &mut self,
         inbox: &mut Inbox,
@@ -380,9 +385,14 @@ where
         if !self.outlet.timers.are_due() {
             return Ok(());
         }
-        while let Some(timer) = self.outlet.timers.fire_if(Instant::now(), P::fires_first) {
+        let role = |timer: &P::Timer| P::timer_role(timer);
+        let precedes =
+            |timer: &P::Timer| matches!(role(timer), TimerRole::EndsClaim | TimerRole::Paces);
+        while let Some(timer) = self.outlet.timers.fire_if(Instant::now(), precedes) {
             self.fire(timer)?;
         }
+        let measures = |timer: &P::Timer| role(timer) == TimerRole::MeasuresSilence;
+        self.outlet.timers.defer_late(Instant::now(), measures);
         for _ in 0..MESSAGES_BEFORE_TIMERS {
             let Some(incoming) = inbox.try_receive() else { break };
             self.take(incoming)?;

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::{Delay, Effects, Fence, Group, ProcessId, Protocol};
+use tenure_core::{Delay, Effects, Fence, Group, ProcessId, Protocol, TimerRole};
 use tokio::time::timeout;
 
 use crate::driver::{Parts, start};
@@ -63,8 +63,11 @@ impl Protocol for Brief {
         }
     }
 
-    fn fires_first(timer: &Timer) -> bool {
-        *timer == Timer::End
+    fn timer_role(timer: &Timer) -> TimerRole {
+        match timer {
+            Timer::End => TimerRole::EndsClaim,
+            _ => TimerRole::Plain,
+        }
     }
 }
 

@@ -7,7 +7,8 @@ use std::{iter, vec};
 use postcard::ser_flavors::Flavor;
 use serde::Serialize;
 use tenure_core::{
-    Labelled, Layer, ProcessId, ProcessSet, Protocol, Released, Saving, Step, TimerChange, Verdict,
+    Labelled, Layer, ProcessId, ProcessSet, Protocol, Released, Saving, Step, TimerChange,
+    TimerRole, Verdict,
 };
 use tenure_trace::{Kind, Told};
 use tracing::warn;
@@ -140,7 +141,11 @@ where
             return self.let_out(step.saved(), account, false);
         }
         for change in step.timers() {
-            self.timers.keep_back(timer_of(change));
+            match P::timer_role(timer_of(change)) {
+                // Heartbeats go on while the disk works.
+                TimerRole::Paces => self.change_timer(change.clone()),
+                _ => self.timers.keep_back(timer_of(change)),
+            }
         }
         self.local.foretold(step.events());
         // Where things are written down, what is sent comes behind what led to it.
@@ -211,7 +216,12 @@ where
             self.diary.note(Kind::Choice(choice))?;
         }
         for change in released.timers {
-            if !was_kept_back || self.timers.let_go(timer_of(&change)) {
+            let takes_effect = match P::timer_role(timer_of(&change)) {
+                // It took effect at the end of its step.
+                TimerRole::Paces => !was_kept_back,
+                _ => !was_kept_back || self.timers.let_go(timer_of(&change)),
+            };
+            if takes_effect {
                 self.change_timer(change);
             }
         }
@@ -285,15 +295,16 @@ where
             }
         };
         let label = message.label();
+        let is_urgent = label.is_heartbeat() && !P::rests_on_saves(&message);
         let payload = Envelope { number, clock: self.diary.clock(), message }.encode();
         if let Some(posted) = &mut self.posted {
             posted.push(Posted { to, kind, number, payload: payload.clone() });
         }
         for payload in iter::repeat_n(payload, copies) {
-            let sent = if label.is_heartbeat() {
-                self.mesh.send_latest(to, label.layer, payload)
-            } else {
-                self.mesh.send(to, payload)
+            let sent = match label.is_heartbeat() {
+                true if is_urgent => self.mesh.send_urgent(to, label.layer, payload),
+                true => self.mesh.send_latest(to, label.layer, payload),
+                false => self.mesh.send(to, payload),
             };
             let Err(error) = sent else { continue };
             if let Some(more) = self.losses.entry(to).or_default().say() {

@@ -20,7 +20,21 @@ struct Armed<T> {
     deadline: Instant,
     /// Which setting this is: it keeps equal deadlines apart.
     setting: u64,
+    /// Time between setting and deadline.
+    length: Duration,
+    /// Time by which the deadline was moved by [`Timers::defer_late`].
+    deferred: Duration,
 }
+
+/// Part of a timer's length that its first deferral lasts at least: time for the links to read
+/// what has arrived. At the default election timeout of 250 ms this is 8 ms.
+const READING: u32 = 32;
+
+/// Part of a timer's length by which it must be late to be deferred again.
+const LATE: u32 = 16;
+
+/// Part of a timer's length that all its deferrals last together at most.
+const MOST_DEFERRED: u32 = 2;
 
 impl<T: Clone + Ord> Timers<T> {
     pub(crate) fn new() -> Self {
@@ -61,8 +75,32 @@ impl<T: Clone + Ord> Timers<T> {
         self.cancel(&timer);
         let nanoseconds = after.min + draw(after.max - after.min);
         self.settings += 1;
-        let deadline = now + Duration::from_nanos(nanoseconds);
-        self.armed.push(Armed { timer, deadline, setting: self.settings });
+        let length = Duration::from_nanos(nanoseconds);
+        let (deadline, setting) = (now + length, self.settings);
+        self.armed.push(Armed { timer, deadline, setting, length, deferred: Duration::ZERO });
+    }
+
+    /// Moves the deadlines of due timers that measure the silence of a peer.
+    ///
+    /// Each is deferred once for long enough to read what has arrived. A timer that is late is
+    /// deferred by as much as it is late, as this process was not scheduled for that time. All
+    /// deferrals of a timer together last for at most half of its length.
+    pub(crate) fn defer_late(&mut self, now: Instant, measures_silence: impl Fn(&T) -> bool) {
+        for armed in &mut self.armed {
+            if armed.deadline > now || !measures_silence(&armed.timer) {
+                continue;
+            }
+            let late = now - armed.deadline;
+            let is_first = armed.deferred.is_zero();
+            if !is_first && late < armed.length / LATE {
+                continue;
+            }
+            let least = if is_first { armed.length / READING } else { Duration::ZERO };
+            let left = (armed.length / MOST_DEFERRED).saturating_sub(armed.deferred);
+            let wait = late.max(least).min(left);
+            armed.deferred += wait;
+            armed.deadline = if wait.is_zero() { armed.deadline } else { now + wait };
+        }
     }
 
     pub(crate) fn cancel(&mut self, timer: &T) {
@@ -152,6 +190,38 @@ mod tests {
         assert_eq!(timers.fire_if(now, |name| name.contains("lease")), None);
         assert_eq!(timers.fire(now), Some("other"));
         assert_eq!(timers.armed().collect::<Vec<_>>(), [&"later lease"]);
+    }
+
+    #[test]
+    fn late_silence_timer_is_deferred_by_at_most_half_its_length() {
+        let start = Instant::now();
+        let at = |milliseconds| start + Duration::from_millis(milliseconds);
+        let silence = |name: &&str| *name == "silence";
+        let mut timers = Timers::new();
+        for name in ["silence", "other"] {
+            timers.set(name, Delay::units(320), start, |_| 0);
+        }
+        timers.defer_late(at(300), silence);
+        assert_eq!(timers.next(), Some(at(320)), "it is not due");
+        // Punctual: it waits until what has arrived is read.
+        timers.defer_late(at(320), silence);
+        assert_eq!((timers.fire(at(320)), timers.fire(at(329))), (Some("other"), None));
+        timers.defer_late(at(331), silence);
+        assert_eq!(timers.fire(at(331)), Some("silence"), "it was deferred, and is hardly late");
+        // The process was stopped for a long time.
+        timers.set("silence", Delay::units(320), start, |_| 0);
+        timers.defer_late(at(420), silence);
+        assert_eq!((timers.fire(at(519)), timers.next()), (None, Some(at(520))));
+        // And again.
+        timers.defer_late(at(3_000), silence);
+        assert_eq!(timers.next(), Some(at(3_060)), "160 ms in all");
+        timers.defer_late(at(9_000), silence);
+        assert_eq!(timers.fire(at(9_000)), Some("silence"));
+        // A message has arrived meanwhile, which sets it anew.
+        timers.set("silence", Delay::units(320), start, |_| 0);
+        timers.defer_late(at(400), silence);
+        timers.set("silence", Delay::units(320), at(410), |_| 0);
+        assert_eq!(timers.next(), Some(at(730)));
     }
 
     #[test]

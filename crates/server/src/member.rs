@@ -465,7 +465,8 @@ fn log_config(config: &Config, me: ProcessId, size: u32, members: Members) -> re
         variants: Variants::none()
             .with(Switch::Announcing)
             .with(Switch::Ahead)
-            .with(Switch::Together),
+            .with(Switch::Together)
+            .with(Switch::Heartbeats),
         ..raft_log::Config::plain(size, 1)
     })
 }

@@ -50,7 +50,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use tenure_core::service::log::{Command, Content, Entry, Event, Members, Reason};
-use tenure_core::{Effects, Fixed, Group, ProcessId, ProcessSet, Protocol};
+use tenure_core::{Effects, Fixed, Group, ProcessId, ProcessSet, Protocol, TimerRole};
 
 pub use config::{Config, Switch};
 use handover::Handover;
@@ -223,6 +223,7 @@ impl Protocol for RaftLog {
             Message::Append { term, .. }
             | Message::Committed { term, .. }
             | Message::Piece { term, .. }
+            | Message::Heartbeat { term, .. }
                 if term < self.term =>
             {
                 fx.send(from, Message::Overtaken { term: self.term });
@@ -238,6 +239,18 @@ impl Protocol for RaftLog {
                 self.notice(term, fx);
                 if self.follow(from, fx) {
                     self.hear_of_commit(last, fx);
+                }
+            }
+            Message::Heartbeat { term, round } => {
+                self.notice(term, fx);
+                if self.follow(from, fx) {
+                    fx.send(from, Message::HeartbeatResponse { term, round });
+                }
+            }
+            Message::HeartbeatResponse { term, round } => {
+                self.notice(term, fx);
+                if term == self.term {
+                    self.hear(from, round, fx);
                 }
             }
             Message::Piece { term, round, piece } => {
@@ -278,6 +291,20 @@ impl Protocol for RaftLog {
             Timer::Store => self.store_ahead(fx),
         }
     }
+
+    /// A heartbeat claims nothing but that its sender led in a term when it sent it, and the answer
+    /// nothing but that its sender had heard of no later one. Both stay true after a crash.
+    fn rests_on_saves(message: &Message) -> bool {
+        !matches!(message, Message::Heartbeat { .. } | Message::HeartbeatResponse { .. })
+    }
+
+    fn timer_role(timer: &Timer) -> TimerRole {
+        match timer {
+            Timer::Election => TimerRole::MeasuresSilence,
+            Timer::Heartbeat => TimerRole::Paces,
+            Timer::Send | Timer::Store => TimerRole::Plain,
+        }
+    }
 }
 
 impl RaftLog {
@@ -289,6 +316,11 @@ impl RaftLog {
     /// Up to which index this process knows its log to be committed.
     pub fn committed(&self) -> u64 {
         self.commit
+    }
+
+    /// Returns true while this process asks for votes or pre-votes.
+    pub fn is_campaigning(&self) -> bool {
+        matches!(self.role, Role::PreCandidate { .. } | Role::Candidate { .. })
     }
 
     /// Ends whatever we were in this term, and follows nobody.

@@ -17,9 +17,12 @@
 //! What had no answer when the asker hears of another leader is unknown, and is not asked of that
 //! one. *What is declined has no effect*: the log that was to take it says so, or it was never
 //! sent. *A read is not stale*: whoever leads reads after it was asked, and the asker answers its
-//! user when it has told it of as much as the leader had committed then. *Nobody waits for who does
-//! not lead*: each term has a leader of its own, and as soon as the log hears of another term, or
-//! of nothing for an election timeout, all that was passed on is answered.
+//! user when it has told it of as much as the leader had committed then. *No request waits for a
+//! process that does not lead*: a term has one leader, so a request is answered as unknown when the
+//! log reaches a later term, when the leader crashes or leaves, and when a pre-vote brought nothing
+//! for an election timeout. A leader that is missed and followed again in the same term still
+//! answers: a process that was stopped for a while loses no request. Reads have no effect. They
+//! are declined as soon as no leader is known, and may be repeated.
 //!
 //! A question is passed on as a read is, and put to the leader's user when the read is answered.
 
@@ -33,7 +36,9 @@ use alloc::vec::Vec;
 
 use tenure_core::service::log::{self, Payload, Reason};
 use tenure_core::service::relayed_log::{Command, Event, Ticket};
-use tenure_core::{Effects, Fixed, Group, Lift, ProcessId, Protocol, Verdict};
+use tenure_core::{
+    Algorithm, Effects, Fixed, Group, Lift, ProcessId, Protocol, TimerRole, Verdict,
+};
 
 use super::raft_log::{self, RaftLog, Stable, Timer};
 pub use config::{Config, Switch};
@@ -48,13 +53,22 @@ pub struct RelayedLog {
     log: RaftLog,
     /// Who leads, as the log told last.
     leader: Option<ProcessId>,
-    /// What our user asked that we have passed on, by its tickets, and to whom.
-    passed: BTreeMap<u64, (ProcessId, Wanted)>,
+    /// Requests of our user that were passed on, by ticket.
+    passed: BTreeMap<u64, Passed>,
     /// What was done that our user is to be told when it was told of as much of the log: index and
     /// ticket.
     behind: BTreeSet<(u64, u64, Kind)>,
     /// What our log is to do for others, by the tickets under which it does.
     errands: BTreeMap<u64, Errand>,
+}
+
+/// A request that was passed on and has no answer yet.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Passed {
+    to: ProcessId,
+    /// The term in which that process leads.
+    term: u64,
+    wanted: Wanted,
 }
 
 /// What is to be answered, but for what our user asked of its own log.
@@ -155,12 +169,12 @@ impl Protocol for RelayedLog {
             Message::Log(message) => self.step(fx, |log, fx| log.on_message(from, message, fx)),
             Message::Ask { ticket, wanted } => self.run(from, ticket, wanted, fx),
             Message::Answer { ticket: Ticket { life, number }, said } => {
-                let asked = self.passed.get(&number).is_some_and(|(of, _)| *of == from);
+                let asked = self.passed.get(&number).is_some_and(|it| it.to == from);
                 if life == self.config.life
                     && asked
-                    && let Some((_, wanted)) = self.passed.remove(&number)
+                    && let Some(passed) = self.passed.remove(&number)
                 {
-                    self.learn(number, wanted.kind(), said, fx);
+                    self.learn(number, passed.wanted.kind(), said, fx);
                 }
             }
             Message::Tell { what } => fx.emit(Event::Told { what }),
@@ -168,11 +182,15 @@ impl Protocol for RelayedLog {
     }
 
     fn on_timer(&mut self, timer: Timer, fx: &mut impl Effects<Self>) {
+        let was_campaigning = timer == Timer::Election && self.log.is_campaigning();
         self.step(fx, |log, fx| log.on_timer(timer, fx));
+        if was_campaigning && self.leader.is_none() {
+            self.give_up(|_| true, fx);
+        }
     }
 
-    fn fires_first(timer: &Timer) -> bool {
-        RaftLog::fires_first(timer)
+    fn timer_role(timer: &Timer) -> TimerRole {
+        RaftLog::timer_role(timer)
     }
 
     /// Whoever asks has nothing to remember but that it did, and may crash as well; what others are
@@ -188,7 +206,7 @@ impl Protocol for RelayedLog {
     /// The log itself suspects nobody but by its timeouts.
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         if verdict == Verdict::Suspect {
-            self.give_up(|of| of == peer, fx);
+            self.give_up(|passed| passed.to == peer, fx);
         }
     }
 }
@@ -220,7 +238,8 @@ impl RelayedLog {
     /// Whether another process leads, which is asked then.
     fn passes_on(&mut self, ticket: u64, wanted: Wanted, fx: &mut impl Effects<Self>) -> bool {
         let Some(leader) = self.leader.filter(|leader| *leader != self.me) else { return false };
-        self.passed.insert(ticket, (leader, wanted.clone()));
+        let term = self.log.highest_term();
+        self.passed.insert(ticket, Passed { to: leader, term, wanted: wanted.clone() });
         let ticket = Ticket { life: self.config.life, number: ticket };
         fx.send(leader, Message::Ask { ticket, wanted });
         true
@@ -246,6 +265,12 @@ impl RelayedLog {
                 None => self.tell(event, fx),
             }
         }
+        let (term, leader) = (self.log.highest_term(), self.leader);
+        let is_over = |passed: &Passed| {
+            let may_be_repeated = passed.wanted == Wanted::Read;
+            passed.term < term || may_be_repeated && leader != Some(passed.to)
+        };
+        self.give_up(is_over, fx);
         self.catch_up(fx);
     }
 
@@ -263,7 +288,6 @@ impl RelayedLog {
             }
             (event, _) => event,
         }));
-        self.give_up(|of| Some(of) != leader, fx);
     }
 
     /// The log has answered what it did for somebody.
@@ -323,13 +347,13 @@ impl RelayedLog {
         }
     }
 
-    /// Nobody waits any more for what was passed on to these.
-    fn give_up(&mut self, whom: impl Fn(ProcessId) -> bool, fx: &mut impl Effects<Self>) {
-        let lost = self.passed.iter().filter(|(_, (of, _))| whom(*of));
+    /// Ends the wait for these requests.
+    fn give_up(&mut self, which: impl Fn(&Passed) -> bool, fx: &mut impl Effects<Self>) {
+        let lost = self.passed.iter().filter(|(_, passed)| which(passed));
         let lost: Vec<u64> = lost.map(|(ticket, _)| *ticket).collect();
         for ticket in lost {
-            if let Some((of, wanted)) = self.passed.remove(&ticket) {
-                self.lose(ticket, of, wanted, fx);
+            if let Some(passed) = self.passed.remove(&ticket) {
+                self.lose(ticket, passed, fx);
             }
         }
     }

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use tenure_core::service::election;
 use tenure_core::service::led::{Command, Event};
 use tenure_core::{
-    Effects, Election, Group, Input, Label, Labelled, ProcessId, Protocol, Term, Verdict,
+    Effects, Election, Group, Input, Label, Labelled, ProcessId, Protocol, Term, TimerRole, Verdict,
 };
 
 /// A protocol that is told who leads. It assumes that no two leaders ever have the same term.
@@ -114,10 +114,10 @@ impl<A: Application, E: Election> Protocol for Led<A, E> {
         }
     }
 
-    fn fires_first(timer: &Self::Timer) -> bool {
+    fn timer_role(timer: &Self::Timer) -> TimerRole {
         match timer {
-            Either::Application(timer) => A::fires_first(timer),
-            Either::Election(timer) => E::fires_first(timer),
+            Either::Application(timer) => A::timer_role(timer),
+            Either::Election(timer) => E::timer_role(timer),
         }
     }
 

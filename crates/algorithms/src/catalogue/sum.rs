@@ -18,7 +18,7 @@ macro_rules! sum {
             use tenure_core::theory::{Expected, Scene};
             use tenure_core::{
                 Algorithm, Card, Effects, Erased, Group, Label, Labelled, ProcessId, Protocol,
-                Rank, Verdict,
+                Rank, TimerRole, Verdict,
             };
 
             use super::{$($Member),+};
@@ -227,9 +227,9 @@ macro_rules! sum {
                     self.timer(timer, &mut Erased::new(fx));
                 }
 
-                fn fires_first(timer: &Timer) -> bool {
+                fn timer_role(timer: &Timer) -> TimerRole {
                     match timer {
-                        $(Timer::$Member(timer) => $Member::fires_first(timer),)+
+                        $(Timer::$Member(timer) => $Member::timer_role(timer),)+
                     }
                 }
 

@@ -25,7 +25,7 @@ use alloc::vec::Vec;
 
 use tenure_core::{
     Algorithm, Card, Delay, Effects, Group, Label, Labelled, Layer, LocalTime, Order, ProcessId,
-    Property, Protocol, Verdict,
+    Property, Protocol, TimerRole, Verdict,
 };
 
 /// One process of `P`, behind a reliable channel.
@@ -212,8 +212,11 @@ impl<P: Protocol> Protocol for Fifo<P> {
         }
     }
 
-    fn fires_first(timer: &Self::Timer) -> bool {
-        matches!(timer, Timer::Inner(timer) if P::fires_first(timer))
+    fn timer_role(timer: &Self::Timer) -> TimerRole {
+        match timer {
+            Timer::Inner(timer) => P::timer_role(timer),
+            _ => TimerRole::Plain,
+        }
     }
 
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {

@@ -44,7 +44,8 @@ use alloc::vec::Vec;
 
 use tenure_core::service::{election, mutex, office};
 use tenure_core::{
-    Effects, Election, Fence, Fixed, Group, Input, ProcessId, ProcessSet, Protocol, Term, Verdict,
+    Effects, Election, Fence, Fixed, Group, Input, ProcessId, ProcessSet, Protocol, Term,
+    TimerRole, Verdict,
 };
 
 pub(crate) use self::config::configured;
@@ -221,11 +222,11 @@ impl<E: Election> Protocol for Coordinated<E> {
         }
     }
 
-    fn fires_first(timer: &Self::Timer) -> bool {
+    fn timer_role(timer: &Self::Timer) -> TimerRole {
         match timer {
-            Timer::Election(timer) => E::fires_first(timer),
-            Timer::Deadline(_) => true,
-            Timer::Renewal | Timer::Expiry => false,
+            Timer::Election(timer) => E::timer_role(timer),
+            Timer::Deadline(_) => TimerRole::EndsClaim,
+            Timer::Renewal | Timer::Expiry => TimerRole::Plain,
         }
     }
 

@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use tenure_core::service::detector;
 use tenure_core::{
     Algorithm, Card, Detection, Detector, Effects, Group, Label, Labelled, ProcessId, Protocol,
-    Timing, Verdict,
+    TimerRole, Timing, Verdict,
 };
 
 /// One process of `P`, listening to its `D`.
@@ -128,8 +128,18 @@ impl<D: Detector, P: Protocol> Protocol for Detected<D, P> {
         }
     }
 
-    fn fires_first(timer: &Self::Timer) -> bool {
-        matches!(timer, Timer::Inner(timer) if P::fires_first(timer))
+    fn rests_on_saves(message: &Self::Message) -> bool {
+        match message {
+            Message::Inner(message) => P::rests_on_saves(message),
+            Message::Detector(message) => D::rests_on_saves(message),
+        }
+    }
+
+    fn timer_role(timer: &Self::Timer) -> TimerRole {
+        match timer {
+            Timer::Inner(timer) => P::timer_role(timer),
+            Timer::Detector(timer) => D::timer_role(timer),
+        }
     }
 
     /// Somebody else knows better, as the runtime does where a peer has begun a new session: the

@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{
     Algorithm, Card, Cost, Effects, Fence, Fixed, Group, Input, Mutex, Of, ProcessId, Protocol,
-    Verdict,
+    TimerRole, Verdict,
 };
 
 use super::Keyed;
@@ -90,8 +90,8 @@ impl<P: Mutex> Protocol for InTurn<P> {
         self.tell(Input::Timer(timer), fx);
     }
 
-    fn fires_first(timer: &Self::Timer) -> bool {
-        P::fires_first(&timer.inner)
+    fn timer_role(timer: &Self::Timer) -> TimerRole {
+        P::timer_role(&timer.inner)
     }
 
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {

@@ -9,7 +9,8 @@ use core::fmt::Debug;
 use core::hash::Hash;
 
 use tenure_core::{
-    Algorithm, Card, Effects, Fixed, Group, Of, ProcessId, ProcessSet, Protocol, Verdict, Wire,
+    Algorithm, Card, Effects, Fixed, Group, Of, ProcessId, ProcessSet, Protocol, TimerRole,
+    Verdict, Wire,
 };
 pub use tenure_core::{Name, NameError};
 
@@ -75,8 +76,8 @@ impl<K: Key, P: Protocol> Protocol for Keyed<K, P> {
         inner.on_timer(timer.inner, &mut under(&timer.key, fx));
     }
 
-    fn fires_first(timer: &Self::Timer) -> bool {
-        P::fires_first(&timer.inner)
+    fn timer_role(timer: &Self::Timer) -> TimerRole {
+        P::timer_role(&timer.inner)
     }
 
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {

@@ -1,7 +1,9 @@
 //! The lock's half of an office, as a mutex like any other.
 
 use tenure_core::service::{mutex, office};
-use tenure_core::{Algorithm, Card, Effects, Group, Office, ProcessId, Protocol, Service, Verdict};
+use tenure_core::{
+    Algorithm, Card, Effects, Group, Office, ProcessId, Protocol, Service, TimerRole, Verdict,
+};
 
 /// One process of `P` whose local user sees only the lock.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -40,8 +42,8 @@ impl<P: Office> Protocol for MutexOnly<P> {
         self.0.on_timer(timer, &mut inside(fx));
     }
 
-    fn fires_first(timer: &P::Timer) -> bool {
-        P::fires_first(timer)
+    fn timer_role(timer: &P::Timer) -> TimerRole {
+        P::timer_role(timer)
     }
 
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {

@@ -8,7 +8,7 @@ use alloc::format;
 use tenure_core::service::office::{Command, Event};
 use tenure_core::{
     Algorithm, Card, Crashes, Effects, Election, Group, Label, Labelled, Mutex, Order, ProcessId,
-    Protocol, Service, Strategy, Verdict,
+    Protocol, Service, Strategy, TimerRole, Verdict,
 };
 
 /// One process of both.
@@ -91,10 +91,10 @@ impl<M: Mutex, E: Election> Protocol for Side<M, E> {
         }
     }
 
-    fn fires_first(timer: &Self::Timer) -> bool {
+    fn timer_role(timer: &Self::Timer) -> TimerRole {
         match timer {
-            Either::Mutex(timer) => M::fires_first(timer),
-            Either::Election(timer) => E::fires_first(timer),
+            Either::Mutex(timer) => M::timer_role(timer),
+            Either::Election(timer) => E::timer_role(timer),
         }
     }
 

@@ -12,8 +12,8 @@ use alloc::vec::Vec;
 use tenure_core::service::detector::{Command, Event};
 use tenure_core::{
     Algorithm, Card, Cost, Crashes, Delay, Detection, Effects, Faults, Fixed, Group, Knowledge,
-    LocalTime, Order, Per, ProcessId, ProcessSet, Protocol, Service, Strategy, Timing, Topology,
-    Verdict, labelled,
+    LocalTime, Order, Per, ProcessId, ProcessSet, Protocol, Service, Strategy, TimerRole, Timing,
+    Topology, Verdict, labelled,
 };
 
 /// How long the silence of a peer is borne, and what is learnt from its signs of life: the
@@ -129,6 +129,18 @@ impl<C: Patience> Protocol for Beating<C> {
                     fx.emit(Event { peer, verdict: Verdict::Suspect });
                 }
             }
+        }
+    }
+
+    /// A sign of life stays true, and needs no order.
+    fn rests_on_saves(_: &Message) -> bool {
+        false
+    }
+
+    fn timer_role(timer: &Timer) -> TimerRole {
+        match timer {
+            Timer::Beat => TimerRole::Paces,
+            Timer::Silence(_) => TimerRole::MeasuresSilence,
         }
     }
 

@@ -36,7 +36,7 @@ use alloc::sync::Arc;
 
 use tenure_core::service::election::{Command, Event};
 use tenure_core::{
-    Delay, Effects, Fixed, Group, ProcessId, ProcessSet, Protocol, Rank, Term, Verdict,
+    Delay, Effects, Fixed, Group, ProcessId, ProcessSet, Protocol, Rank, Term, TimerRole, Verdict,
 };
 
 pub use message::Message;
@@ -193,6 +193,10 @@ impl Protocol for Bully {
                 self.start(fx);
             }
         }
+    }
+
+    fn timer_role(_: &Timer) -> TimerRole {
+        TimerRole::MeasuresSilence
     }
 
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {

@@ -45,7 +45,7 @@ mod config;
 mod message;
 
 use tenure_core::service::election::{Command, Event};
-use tenure_core::{Delay, Effects, Fixed, Group, ProcessId, ProcessSet, Protocol, Term};
+use tenure_core::{Delay, Effects, Fixed, Group, ProcessId, ProcessSet, Protocol, Term, TimerRole};
 
 pub use config::{Config, Switch};
 pub use message::Message;
@@ -217,8 +217,12 @@ impl Protocol for Raft {
         }
     }
 
-    fn fires_first(timer: &Timer) -> bool {
-        *timer != Timer::Election
+    fn timer_role(timer: &Timer) -> TimerRole {
+        match timer {
+            Timer::Election => TimerRole::MeasuresSilence,
+            Timer::Heartbeat => TimerRole::Paces,
+            Timer::Lease => TimerRole::EndsClaim,
+        }
     }
 }
 

@@ -35,7 +35,7 @@ mod config;
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{
     Algorithm, Card, Cost, Crashes, Effects, Faults, Fence, Fixed, Group, Knowledge, ProcessId,
-    Property, Protocol, Strategy, Timing, Topology, labelled,
+    Property, Protocol, Strategy, TimerRole, Timing, Topology, labelled,
 };
 
 pub use self::config::{Config, Switch};
@@ -214,8 +214,11 @@ impl Protocol for Lease {
         }
     }
 
-    fn fires_first(timer: &Timer) -> bool {
-        matches!(timer, Timer::Deadline(_))
+    fn timer_role(timer: &Timer) -> TimerRole {
+        match timer {
+            Timer::Deadline(_) => TimerRole::EndsClaim,
+            _ => TimerRole::Plain,
+        }
     }
 }
 

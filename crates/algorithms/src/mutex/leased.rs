@@ -57,7 +57,7 @@ use alloc::vec::Vec;
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{
     Algorithm, Card, Cost, Crashes, Delay, Effects, Faults, Fence, Fixed, Group, Knowledge,
-    ProcessId, Property, Protocol, Strategy, Timing, Topology,
+    ProcessId, Property, Protocol, Strategy, TimerRole, Timing, Topology,
 };
 use tenure_session::{Act, Lost, Seen, Session, Waiter, Wish};
 use tenure_store::Store;
@@ -221,8 +221,11 @@ impl Protocol for Leased {
         }
     }
 
-    fn fires_first(timer: &Timer) -> bool {
-        matches!(timer, Timer::Deadline(_))
+    fn timer_role(timer: &Timer) -> TimerRole {
+        match timer {
+            Timer::Deadline(_) => TimerRole::EndsClaim,
+            _ => TimerRole::Plain,
+        }
     }
 }
 

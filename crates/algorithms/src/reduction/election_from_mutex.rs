@@ -25,7 +25,7 @@ use alloc::vec::Vec;
 use tenure_core::service::{election, mutex};
 use tenure_core::{
     Algorithm, Card, Cost, Effects, Faults, Fence, Group, Input, Knowledge, Label, Labelled, Layer,
-    Mutex, ProcessId, Property, Protocol, Service, Strategy, Term, Topology, Verdict,
+    Mutex, ProcessId, Property, Protocol, Service, Strategy, Term, TimerRole, Topology, Verdict,
 };
 
 /// One process.
@@ -124,8 +124,8 @@ impl<M: Mutex> Protocol for ElectionFromMutex<M> {
         self.tell_mutex(Input::Timer(timer), fx);
     }
 
-    fn fires_first(timer: &M::Timer) -> bool {
-        M::fires_first(timer)
+    fn timer_role(timer: &M::Timer) -> TimerRole {
+        M::timer_role(timer)
     }
 
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {

@@ -27,7 +27,7 @@ use tenure_core::service::{election, mutex};
 use tenure_core::{
     Algorithm, Card, Cost, Crashes, Effects, Election, Faults, Fence, Fixed, Group, Input,
     Knowledge, Label, Labelled, LamportClock, Layer, ProcessId, Property, Protocol, Rank, Service,
-    Strategy, Topology, Verdict,
+    Strategy, TimerRole, Topology, Verdict,
 };
 
 use crate::Variants;
@@ -211,8 +211,8 @@ impl<E: Election + Algorithm> Protocol for MutexFromElection<E> {
         }
     }
 
-    fn fires_first(timer: &Self::Timer) -> bool {
-        E::fires_first(&timer.timer)
+    fn timer_role(timer: &Self::Timer) -> TimerRole {
+        E::timer_role(&timer.timer)
     }
 
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {

@@ -166,6 +166,46 @@ fn what_was_passed_on_to_who_is_gone_is_unknown_and_a_read_had_no_effect() {
 }
 
 #[test]
+fn request_survives_missing_the_leader_within_a_term() {
+    let mut stage = led(3, 0);
+    for asked in [append(1), read(2)] {
+        stage.command(p(2), asked);
+    }
+    stage.take_seen();
+    // P2 was not scheduled, and its election timeout fires before it reads a heartbeat.
+    stage.fire(p(2), Timer::Election);
+    assert_eq!(told(&mut stage, 2), [declined(2, Reason::Deposed, None)], "a read is repeated");
+    stage.drain(&mut Dice(0));
+    stage.fire(p(1), Timer::Heartbeat);
+    stage.drain(&mut Dice(0));
+    let done = |event: &Event| {
+        matches!(event, Event::Log(log::Event::Acknowledged { ticket: 1, .. }))
+    };
+    let told = told(&mut stage, 2);
+    assert!(told.iter().any(done), "{told:?}");
+}
+
+#[test]
+fn request_ends_with_the_term_or_a_pre_vote_without_majority() {
+    let mut stage = led(3, 0);
+    stage.command(p(2), append(1));
+    for fires in [0, 0, 1] {
+        stage.fire(p(2), Timer::Election);
+        let lost = told(&mut stage, 2);
+        assert_eq!(lost.len(), fires, "{lost:?}");
+    }
+    let mut stage = led(3, 0);
+    stage.command(p(2), append(1));
+    stage.lose((p(2), p(1)));
+    // P3 misses the leader as P2 does, and P2 votes for it.
+    for at in [2, 3, 3] {
+        stage.fire(p(at), Timer::Election);
+    }
+    stage.drain(&mut Dice(0));
+    assert_eq!(told(&mut stage, 2), [unknown(1)]);
+}
+
+#[test]
 fn what_is_asked_while_nobody_leads_has_no_effect() {
     let mut stage: Stage<RelayedLog> = Stage::alike(3, Order::Reordered, config(3, 0));
     for asked in [append(1), read(2), ask(3)] {

@@ -10,7 +10,7 @@ use tenure_core::monitors::{Agreement, OneLeader, Scope};
 use tenure_core::service::election::{Command, Event};
 use tenure_core::{
     Algorithm, Card, Delay, Effects, Election, Group, Input, ProcessId, Protocol, Rank,
-    TICKS_PER_UNIT, Verdict,
+    TICKS_PER_UNIT, TimerRole, Verdict,
 };
 
 use crate::catalogue::violated;
@@ -85,8 +85,8 @@ impl<E: Election> Protocol for Fickle<E> {
         self.take(Input::Timer(timer), fx);
     }
 
-    fn fires_first(timer: &E::Timer) -> bool {
-        E::fires_first(timer)
+    fn timer_role(timer: &E::Timer) -> TimerRole {
+        E::timer_role(timer)
     }
 
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {

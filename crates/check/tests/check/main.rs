@@ -29,6 +29,7 @@ mod mistakes;
 mod named;
 mod nishio_li_manning;
 mod panics;
+mod pauses;
 mod raft;
 mod recovery;
 mod reductions;

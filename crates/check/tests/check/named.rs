@@ -8,7 +8,8 @@ use tenure_check::{Check, Checkable, Judgement};
 use tenure_core::monitors::{Fencing, MutualExclusion};
 use tenure_core::service::{led, mutex};
 use tenure_core::{
-    Algorithm, Card, Effects, Election, Group, Mutex, Name, Of, ProcessId, Protocol, Verdict,
+    Algorithm, Card, Effects, Election, Group, Mutex, Name, Of, ProcessId, Protocol, TimerRole,
+    Verdict,
 };
 
 use crate::elections::ranks;
@@ -62,8 +63,8 @@ impl<E: Election> Protocol for Only<E> {
         self.locks.on_timer(timer, &mut inside(fx));
     }
 
-    fn fires_first(timer: &Self::Timer) -> bool {
-        Named::<E>::fires_first(timer)
+    fn timer_role(timer: &Self::Timer) -> TimerRole {
+        Named::<E>::timer_role(timer)
     }
 
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {

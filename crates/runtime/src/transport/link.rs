@@ -288,7 +288,8 @@ impl Link {
             if self.letters.is_empty() {
                 self.peer.outbox.take(&mut self.letters);
             }
-            let Some(letter) = self.letters.pop_front() else { break };
+            let letter = self.peer.outbox.take_urgent().or_else(|| self.letters.pop_front());
+            let Some(letter) = letter else { break };
             if self.is_for_this_session(letter.session) {
                 self.conversation.push(letter.payload);
             } else {

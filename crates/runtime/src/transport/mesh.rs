@@ -128,7 +128,7 @@ impl Mesh {
     ///
     /// [`SendError`]; the message is dropped and everything else goes on.
     pub fn send(&self, to: ProcessId, payload: Vec<u8>) -> Result<(), SendError> {
-        self.post(to, payload, None)
+        self.post(to, payload, None, false)
     }
 
     /// The same for a heartbeat, which says nothing that the next of its layer does not say: of
@@ -143,7 +143,21 @@ impl Mesh {
         layer: Layer,
         payload: Vec<u8>,
     ) -> Result<(), SendError> {
-        self.post(to, payload, Some(layer))
+        self.post(to, payload, Some(layer), false)
+    }
+
+    /// The same for a heartbeat that may overtake all that waits for the peer.
+    ///
+    /// # Errors
+    ///
+    /// [`SendError`], as of [`Mesh::send`], but never for want of room.
+    pub fn send_urgent(
+        &self,
+        to: ProcessId,
+        layer: Layer,
+        payload: Vec<u8>,
+    ) -> Result<(), SendError> {
+        self.post(to, payload, Some(layer), true)
     }
 
     fn post(
@@ -151,6 +165,7 @@ impl Mesh {
         to: ProcessId,
         payload: Vec<u8>,
         latest_of: Option<Layer>,
+        is_urgent: bool,
     ) -> Result<(), SendError> {
         let peer = self.context.peer(to).ok_or(SendError::NotAPeer { to })?;
         let limit = self.context.limits.longest_payload();
@@ -158,7 +173,7 @@ impl Mesh {
         if length > limit {
             return Err(SendError::TooLong { length, limit });
         }
-        let letter = Letter { session: peer.addressed(), payload, latest_of };
+        let letter = Letter { session: peer.addressed(), payload, latest_of, is_urgent };
         peer.outbox.push(letter).map_err(|_| {
             self.context.counters.overflowed.add(1);
             SendError::Full { to }

@@ -18,6 +18,8 @@ pub(crate) struct Letter {
     pub(crate) payload: Vec<u8>,
     /// Of a heartbeat, which is worth nothing when another of its layer follows: the layer.
     pub(crate) latest_of: Option<Layer>,
+    /// True if it may overtake the messages that wait for the link.
+    pub(crate) is_urgent: bool,
 }
 
 /// The outbox is full and the message was not taken.
@@ -34,11 +36,14 @@ pub(crate) struct Outbox {
     room: Arc<Notify>,
     most: Amount,
     crowded: AtomicBool,
+    has_urgent: AtomicBool,
 }
 
 #[derive(Debug, Default)]
 struct Queue {
     waiting: VecDeque<Letter>,
+    /// Those that overtake the others: the last of each layer.
+    urgent: Vec<Letter>,
     /// Where those wait that another of their layer makes worthless, one of each layer.
     latest: Vec<(Layer, usize)>,
     held: Amount,
@@ -53,12 +58,16 @@ impl Outbox {
             room,
             most,
             crowded: AtomicBool::new(false),
+            has_urgent: AtomicBool::new(false),
         }
     }
 
     /// Takes a message without waiting, and wakes the link.
     pub(crate) fn push(&self, letter: Letter) -> Result<(), Full> {
         let mut queue = self.lock();
+        if letter.is_urgent {
+            return self.push_urgent(queue, letter);
+        }
         if let Some(layer) = letter.latest_of {
             queue.drop_latest(layer);
         }
@@ -80,6 +89,33 @@ impl Outbox {
         drop(queue);
         self.wake.notify_one();
         Ok(())
+    }
+
+    /// Takes a heartbeat in the place of the one of its layer that waits. It has room even where
+    /// large messages have used it up.
+    fn push_urgent(&self, mut queue: MutexGuard<'_, Queue>, letter: Letter) -> Result<(), Full> {
+        if let Some(at) = queue.urgent.iter().position(|it| it.latest_of == letter.latest_of) {
+            let dropped = queue.urgent.swap_remove(at);
+            queue.held.frames -= 1;
+            queue.held.bytes -= dropped.payload.len();
+        }
+        queue.held.add(&letter.payload);
+        queue.urgent.push(letter);
+        drop(queue);
+        self.has_urgent.store(true, Ordering::Release);
+        self.wake.notify_one();
+        Ok(())
+    }
+
+    /// Takes the next message that overtakes the others. It stays counted as held.
+    pub(crate) fn take_urgent(&self) -> Option<Letter> {
+        if !self.has_urgent.load(Ordering::Acquire) {
+            return None;
+        }
+        let mut queue = self.lock();
+        let letter = queue.urgent.pop();
+        self.has_urgent.store(!queue.urgent.is_empty(), Ordering::Release);
+        letter
     }
 
     /// Moves all that waits into `letters`, which must be empty. It stays counted as held.
@@ -121,7 +157,8 @@ impl Outbox {
 
     /// Whether nothing waits that the link has not taken yet.
     pub(crate) fn is_taken(&self) -> bool {
-        self.lock().waiting.is_empty()
+        let queue = self.lock();
+        queue.waiting.is_empty() && queue.urgent.is_empty()
     }
 
     pub(crate) fn held(&self) -> Amount {
@@ -160,7 +197,7 @@ mod tests {
     }
 
     fn letter(length: usize) -> Letter {
-        Letter { session: 0, payload: vec![0; length], latest_of: None }
+        Letter { session: 0, payload: vec![0; length], latest_of: None, is_urgent: false }
     }
 
     #[test]
@@ -168,7 +205,8 @@ mod tests {
         let outbox = outbox();
         for number in 0..100 {
             let layer = if number % 2 == 0 { Layer::Detector } else { Layer::Election };
-            let latest = Letter { session: 0, payload: vec![number], latest_of: Some(layer) };
+            let latest_of = Some(layer);
+            let latest = Letter { session: 0, payload: vec![number], latest_of, is_urgent: false };
             outbox.push(latest).expect("the one before makes room");
             if number == 50 {
                 outbox.push(letter(0)).expect("room");
@@ -180,9 +218,25 @@ mod tests {
         assert_eq!(kept, [vec![], vec![98], vec![99]]);
         assert_eq!(outbox.held(), Amount { frames: 3, bytes: 2 });
         // What was taken is out of reach.
-        let latest = Letter { session: 0, payload: vec![100], latest_of: Some(Layer::Detector) };
+        let latest_of = Some(Layer::Detector);
+        let latest = Letter { session: 0, payload: vec![100], latest_of, is_urgent: false };
         outbox.push(latest).expect("room for a fourth");
         assert_eq!(outbox.held(), Amount { frames: 4, bytes: 3 });
+    }
+
+    #[test]
+    fn urgent_heartbeat_overtakes_messages_and_replaces_an_older_one() {
+        let outbox = outbox();
+        (0..4).for_each(|_| outbox.push(letter(1)).expect("room for four"));
+        for number in 1..=3 {
+            let latest_of = Some(Layer::Agreement);
+            let urgent = Letter { session: 0, payload: vec![number], latest_of, is_urgent: true };
+            outbox.push(urgent).expect("a heartbeat always has room");
+        }
+        assert_eq!(outbox.held(), Amount { frames: 5, bytes: 5 });
+        assert_eq!(outbox.take_urgent().map(|letter| letter.payload), Some(vec![3]));
+        assert!(outbox.take_urgent().is_none());
+        assert_eq!(outbox.push(letter(1)), Err(Full));
     }
 
     #[test]

@@ -11,5 +11,6 @@ mod gateway;
 mod limits;
 mod member;
 mod three;
+mod timing;
 #[cfg(feature = "tls")]
 mod tls;

@@ -10,7 +10,7 @@ use crate::limits::metric;
 use crate::member::{Files, Member, base64, eventually, follow, post};
 
 /// Which of some members leads.
-fn leader(members: &[Member]) -> usize {
+pub(crate) fn leader(members: &[Member]) -> usize {
     let until = Instant::now() + Duration::from_secs(20);
     loop {
         for (index, member) in members.iter().enumerate() {
@@ -65,7 +65,7 @@ fn any_of_three_serves_everything_and_two_go_on() {
 }
 
 /// Three members that miss a leader after so many milliseconds.
-fn started(files: &Files, timeouts: [u32; 3]) -> Vec<Member> {
+pub(crate) fn started(files: &Files, timeouts: [u32; 3]) -> Vec<Member> {
     for (file, timeout) in files.files.iter().zip(timeouts) {
         let text = std::fs::read_to_string(file).expect("a file");
         let text = format!("{text}election-timeout = {timeout}\n");
@@ -106,7 +106,7 @@ fn what_is_asked_while_a_leader_is_gone_is_done_by_the_next() {
 
 impl Member {
     /// The term, as it knows.
-    fn term(&self) -> u64 {
+    pub(crate) fn term(&self) -> u64 {
         let status = self.ask("/v3/maintenance/status", &json!({}));
         status["raftTerm"].as_str().and_then(|term| term.parse().ok()).expect("a term")
     }

@@ -109,6 +109,9 @@ switches! {
     Ahead = "ahead", sound,
         "a leader sends an entry before it stores it, and a candidate asks for votes before its \
          own is saved, so that all disks work at the same time";
+    Heartbeats = "heartbeats", sound,
+        "a leader sends whoever has not answered a message that waits for no disk, and that is \
+         answered at once";
     Newcomer = "newcomer", sound,
         "the last process is no member at first; whoever leads has it take the place of the one \
          before it";

@@ -127,6 +127,22 @@ pub enum Message {
         /// The entry.
         last: Place,
     },
+    /// "I lead." It is answered at once, and waits for no disk.
+    Heartbeat {
+        /// The leader's term.
+        #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
+        term: u64,
+        /// The last round of questions whether it still leads.
+        round: u64,
+    },
+    /// "I follow you." It says nothing of the sender's log.
+    HeartbeatResponse {
+        /// The term.
+        #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
+        term: u64,
+        /// The round that is answered.
+        round: u64,
+    },
 }
 
 /// A piece of a snapshot.
@@ -152,4 +168,5 @@ labelled!(
     Append => "append", Appended => "appended", Rejected => "rejected",
     Piece => "piece", HasPieces => "has-pieces",
     TimeoutNow => "timeout-now", Overtaken => "overtaken", Committed => "committed",
+    Heartbeat => "heartbeat", HeartbeatResponse => "heartbeat-response",
 );

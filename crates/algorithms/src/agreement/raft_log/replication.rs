@@ -17,6 +17,14 @@
 //! not committed, and never leads in that term again, so nobody makes another one of the same term
 //! at the same index.
 //!
+//! **Heartbeats**: messages of the log wait for disks, at the leader and at the others, and behind
+//! large entries. With that variant a leader sends a message of its own to whoever has not answered
+//! since the last heartbeat, and this is answered at once. Neither rests on what is being saved, so
+//! a slow disk deposes no leader. Reads count these answers. That is right, for they only need to
+//! know that a majority had not voted in a later term when it answered, and votes are saved before
+//! they leave. A leader sends it only after some process has answered for its log in this term:
+//! then its own vote is saved, and it never leads in this term a second time.
+//!
 //! **Together**: what is proposed at the same time is sent in one message, and answered by one. A
 //! leader sends in the step after, which a timer without a delay begins: until then an entry is in
 //! no other log, which is as if it had been proposed later. What is committed is announced in that
@@ -49,6 +57,9 @@ pub(super) struct Progress {
     pub(super) flow: Flow,
     /// The last round that it has answered.
     pub(super) round: u64,
+    /// Whether a message of the log was answered since the last heartbeat. It is true as long as
+    /// [`Switch::Heartbeats`] is off.
+    pub(super) answers: bool,
 }
 
 /// Whether it is sent what is new before it has answered for what is old.
@@ -65,7 +76,8 @@ pub(super) enum Flow {
 impl Progress {
     /// Of a process of which nothing is known, when our log ends here.
     pub(super) fn behind(last: u64) -> Self {
-        Progress { matched: 0, next: last + 1, flow: Flow::Probing { asked: false }, round: 0 }
+        let flow = Flow::Probing { asked: false };
+        Progress { matched: 0, next: last + 1, flow, round: 0, answers: true }
     }
 
     /// Whether its log is as ours up to there.
@@ -175,6 +187,7 @@ impl RaftLog {
     pub(super) fn beat(&mut self, fx: &mut impl Effects<Self>) {
         fx.set_timer(Timer::Heartbeat, self.config.heartbeat);
         for follower in &self.followers() {
+            self.send_heartbeat(follower, fx);
             match &self.role {
                 Role::Leader(Leadership { peers, .. })
                     if matches!(peers[follower.index()].flow, Flow::Sending(_)) =>
@@ -183,6 +196,19 @@ impl RaftLog {
                 }
                 _ => self.send_batch(follower, fx),
             }
+        }
+    }
+
+    /// Sends a heartbeat that waits for no disk to a process that has not answered since the last.
+    fn send_heartbeat(&mut self, to: ProcessId, fx: &mut impl Effects<Self>) {
+        if !self.config.variants.has(Switch::Heartbeats) {
+            return;
+        }
+        let Role::Leader(Leadership { peers, reads, .. }) = &mut self.role else { return };
+        let is_saved = peers.iter().any(|progress| progress.matched > 0);
+        let answers = core::mem::take(&mut peers[to.index()].answers);
+        if is_saved && !answers {
+            fx.send(to, Message::Heartbeat { term: self.term, round: reads.round() });
         }
     }
 
@@ -288,6 +314,7 @@ impl RaftLog {
             return;
         }
         let progress = &mut peers[from.index()];
+        progress.answers = true;
         progress.matched = progress.matched.max(matched);
         progress.next = progress.next.max(progress.matched + 1);
         // Who is sent a snapshot goes on until it has that, whatever a late answer says.
@@ -315,6 +342,7 @@ impl RaftLog {
             return;
         }
         let progress = &mut peers[from.index()];
+        progress.answers = true;
         let asked = match progress.flow {
             Flow::Probing { .. } => behind.checked_add(1) == Some(progress.next),
             Flow::Streaming => behind < progress.next,

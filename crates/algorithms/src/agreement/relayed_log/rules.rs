@@ -1,11 +1,11 @@
 //! The rules that the proof rests on, each with the mistake that is made about it.
 
+use tenure_core::Effects;
 use tenure_core::service::log::{self, Reason};
-use tenure_core::{Effects, ProcessId};
 
-use super::RelayedLog;
 use super::config::Switch;
 use super::message::{Said, Wanted};
+use super::{Passed, RelayedLog};
 
 impl RelayedLog {
     /// Up to which index our user is told of what was done: as far as it was told of the log.
@@ -16,39 +16,26 @@ impl RelayedLog {
         self.log.committed()
     }
 
-    /// What was passed on to somebody who leads no longer, and was not answered: nobody knows what
-    /// becomes of it, and nobody else is asked for it.
-    pub(super) fn lose(
-        &mut self,
-        ticket: u64,
-        of: ProcessId,
-        wanted: Wanted,
-        fx: &mut impl Effects<Self>,
-    ) {
+    /// Ends the wait for a request. Its outcome is unknown, and no other leader is asked for it.
+    pub(super) fn lose(&mut self, ticket: u64, passed: Passed, fx: &mut impl Effects<Self>) {
         if self.has(Switch::AskedAgain) {
-            return self.ask_again(ticket, of, wanted, fx);
+            return self.ask_again(ticket, passed, fx);
         }
         let said = match self.has(Switch::DeclinedInDoubt) {
             true => Said::Declined(Reason::Deposed),
             false => Said::Unknown,
         };
-        self.learn(ticket, wanted.kind(), said, fx);
+        self.learn(ticket, passed.wanted.kind(), said, fx);
     }
 
-    fn ask_again(
-        &mut self,
-        ticket: u64,
-        of: ProcessId,
-        wanted: Wanted,
-        fx: &mut impl Effects<Self>,
-    ) {
-        match (self.leader, wanted) {
+    fn ask_again(&mut self, ticket: u64, passed: Passed, fx: &mut impl Effects<Self>) {
+        match (self.leader, passed) {
             // Whoever is next is asked.
-            (None, wanted) => drop(self.passed.insert(ticket, (of, wanted))),
-            (Some(leader), Wanted::Append(payload)) if leader == self.me => {
+            (None, passed) => drop(self.passed.insert(ticket, passed)),
+            (Some(leader), Passed { wanted: Wanted::Append(payload), .. }) if leader == self.me => {
                 self.ask_log(log::Command::Append { ticket, payload }, fx);
             }
-            (Some(_), wanted) => drop(self.passes_on(ticket, wanted, fx)),
+            (Some(_), Passed { wanted, .. }) => drop(self.passes_on(ticket, wanted, fx)),
         }
     }
 

@@ -20,7 +20,7 @@ use tenure_core::service::led::{Command, Event};
 use tenure_core::service::{election, mutex, office};
 use tenure_core::{
     Algorithm, Card, Effects, Election, Fixed, Group, Input, Label, Labelled, Name, Never, Of,
-    ProcessId, ProcessSet, Protocol, Term, Verdict,
+    ProcessId, ProcessSet, Protocol, Term, TimerRole, Verdict,
 };
 
 use super::{Config, Coordinated, Stable};
@@ -155,10 +155,10 @@ impl<E: Election> Protocol for Named<E> {
         }
     }
 
-    fn fires_first(timer: &Self::Timer) -> bool {
+    fn timer_role(timer: &Self::Timer) -> TimerRole {
         match timer {
-            Timer::Election(timer) => E::fires_first(timer),
-            Timer::Lock(timer) => Coordinated::<Elsewhere>::fires_first(&timer.inner),
+            Timer::Election(timer) => E::timer_role(timer),
+            Timer::Lock(timer) => Coordinated::<Elsewhere>::timer_role(&timer.inner),
         }
     }
 

@@ -2,10 +2,11 @@
 
 use tenure_algorithms::agreement::RaftLog;
 use tenure_algorithms::agreement::raft_log::{Message, Place, Switch, Timer};
+use tenure_core::Protocol;
 use tenure_core::service::log::Event;
 use tenure_trace::{Dice, Stage};
 
-use super::{append, commits, led, terms, told};
+use super::{append, commits, led, stage, terms, told};
 use crate::support::p;
 
 #[test]
@@ -137,4 +138,50 @@ fn what_is_committed_is_announced_together_with_what_is_proposed() {
     stage.drain(&mut Dice(0));
     assert_eq!(commits(&told(&mut stage)), [(2, 3), (3, 3)]);
     assert!(!stage.armed_timers().contains(&(p(1), Timer::Send)), "it is said once");
+}
+
+/// Disks are slow at P1 and P2: of what they say of the log nothing arrives.
+#[test]
+fn heartbeats_keep_a_leader_while_messages_of_the_log_wait_for_disks() {
+    let mut stage = led(3, &[Switch::Heartbeats]);
+    let (to, back) = ((p(1), p(2)), (p(2), p(1)));
+    stage.fire(p(1), Timer::Heartbeat);
+    assert_eq!(stage.queue(to).len(), 1, "whoever answers is sent nothing more");
+    stage.fire(p(1), Timer::Election);
+    stage.fire(p(1), Timer::Heartbeat);
+    let beats = stage.queue(to).iter().position(|it| matches!(it, Message::Heartbeat { .. }));
+    stage.pass(to, beats.expect("it has not answered"));
+    let answers = stage.queue(back);
+    let answer = answers.last().expect("it answers at once");
+    assert!(matches!(answer, Message::HeartbeatResponse { .. }), "{answer:?}");
+    assert!(!RaftLog::rests_on_saves(answer));
+    stage.pass(back, 0);
+    stage.take_seen();
+    stage.fire(p(1), Timer::Election);
+    assert_eq!(told(&mut stage), [], "a majority answers");
+    stage.fire(p(1), Timer::Election);
+    assert_eq!(told(&mut stage), [(1, Event::Following { term: 1, leader: None })]);
+}
+
+/// Until an entry of its term is answered, its vote may not be saved.
+#[test]
+fn leader_sends_no_heartbeat_before_an_answer_of_its_term() {
+    let mut stage = stage(3, &[Switch::Heartbeats]);
+    stage.fire(p(1), Timer::Election);
+    let queued = |stage: &Stage<RaftLog>| {
+        let queue = stage.queue((p(1), p(2)));
+        queue.iter().filter(|it| matches!(it, Message::Heartbeat { .. })).count()
+    };
+    while stage.queue((p(1), p(2))).iter().all(|it| !matches!(it, Message::Append { .. })) {
+        for link in [(p(1), p(2)), (p(2), p(1))] {
+            if !stage.queue(link).is_empty() {
+                stage.pass(link, 0);
+            }
+        }
+    }
+    (0..3).for_each(|_| stage.fire(p(1), Timer::Heartbeat));
+    assert_eq!(queued(&stage), 0);
+    stage.drain(&mut Dice(0));
+    (0..2).for_each(|_| stage.fire(p(1), Timer::Heartbeat));
+    assert_eq!(queued(&stage), 1);
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use fastrand::Rng;
 use tenure_core::{
-    Delay, Effects, Group, Labelled, LocalTime, ProcessId, ProcessSet, Protocol, Verdict,
+    Delay, Effects, Group, Labelled, LocalTime, ProcessId, ProcessSet, Protocol, TimerRole, Verdict,
 };
 use tenure_runtime::Plausible;
 
@@ -133,8 +133,8 @@ impl<P: Protocol> Protocol for Liar<P> {
         self.honest.on_timer(timer, &mut Lying(fx, self.tongue.clone()));
     }
 
-    fn fires_first(timer: &P::Timer) -> bool {
-        P::fires_first(timer)
+    fn timer_role(timer: &P::Timer) -> TimerRole {
+        P::timer_role(timer)
     }
 
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {

@@ -1,0 +1,183 @@
+//! A process that is not scheduled for a while: what a runner does when it goes on.
+//!
+//! [`Stopped`] models the runner. While it is stopped, messages and due timers wait. When it goes
+//! on, timers that measure the silence of a peer are fired after the messages that have arrived, or
+//! (the mistake) before them.
+
+use tenure_algorithms::detector::Heartbeat;
+use tenure_algorithms::detector::heartbeat::Config;
+use tenure_check::{Check, Judgement, Report};
+use tenure_core::service::detector::{Command, Event};
+use tenure_core::{
+    Delay, Effects, Group, LocalTime, Monitor, Observed, ProcessId, Property, Protocol,
+    TICKS_PER_UNIT, TimerRole, Verdict, Violation,
+};
+
+const P1: ProcessId = ProcessId(0);
+
+/// A process and its runner. The runner of the first process is stopped once.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Stopped<P: Protocol> {
+    inner: P,
+    is_stopped: bool,
+    judges_first: bool,
+    /// What has arrived since it was stopped.
+    arrived: Vec<(ProcessId, P::Message)>,
+    /// What became due since it was stopped.
+    due: Vec<P::Timer>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+enum Timer<T> {
+    Stop,
+    Continue,
+    Inner(T),
+}
+
+/// The effects of the process inside: a due timer that it sets or cancels is no longer due.
+struct Inside<'a, F, T> {
+    fx: &'a mut F,
+    due: &'a mut Vec<T>,
+}
+
+impl<P: Protocol<Stable = ()>, F: Effects<Stopped<P>>> Effects<P> for Inside<'_, F, P::Timer> {
+    fn send(&mut self, to: ProcessId, message: P::Message) {
+        self.fx.send(to, message);
+    }
+
+    fn set_timer(&mut self, timer: P::Timer, after: Delay) {
+        self.due.retain(|due| *due != timer);
+        self.fx.set_timer(Timer::Inner(timer), after);
+    }
+
+    fn cancel_timer(&mut self, timer: P::Timer) {
+        self.due.retain(|due| *due != timer);
+        self.fx.cancel_timer(Timer::Inner(timer));
+    }
+
+    fn emit(&mut self, event: P::Event) {
+        self.fx.emit(event);
+    }
+
+    fn choose(&mut self, bound: u32) -> u32 {
+        self.fx.choose(bound)
+    }
+
+    fn local_clock(&mut self) -> LocalTime {
+        self.fx.local_clock()
+    }
+}
+
+impl<P: Protocol<Stable = ()>> Stopped<P> {
+    fn fire_due(&mut self, which: impl Fn(TimerRole) -> bool, fx: &mut impl Effects<Self>) {
+        while let Some(at) = self.due.iter().position(|timer| which(P::timer_role(timer))) {
+            let timer = self.due.remove(at);
+            self.inner.on_timer(timer, &mut Inside { fx, due: &mut self.due });
+        }
+    }
+
+    fn take_arrived(&mut self, fx: &mut impl Effects<Self>) {
+        for (from, message) in std::mem::take(&mut self.arrived) {
+            self.inner.on_message(from, message, &mut Inside { fx, due: &mut self.due });
+        }
+    }
+}
+
+impl<P: Protocol<Stable = ()>> Protocol for Stopped<P> {
+    type Config = (P::Config, bool);
+    type Command = P::Command;
+    type Event = P::Event;
+    type Message = P::Message;
+    type Timer = Timer<P::Timer>;
+    type Stable = ();
+
+    fn boot(
+        group: Group,
+        (config, judges_first): &Self::Config,
+        _: Option<()>,
+        fx: &mut impl Effects<Self>,
+    ) -> Self {
+        if group.me() == P1 {
+            fx.set_timer(Timer::Stop, Delay::between_units(0, 3));
+        }
+        let mut due = Vec::new();
+        let inner = P::boot(group, config, None, &mut Inside { fx, due: &mut due });
+        let judges_first = *judges_first;
+        Stopped { inner, is_stopped: false, judges_first, arrived: Vec::new(), due }
+    }
+
+    fn stable(&self) {}
+
+    fn on_command(&mut self, command: P::Command, fx: &mut impl Effects<Self>) {
+        self.inner.on_command(command, &mut Inside { fx, due: &mut self.due });
+    }
+
+    fn on_message(&mut self, from: ProcessId, message: P::Message, fx: &mut impl Effects<Self>) {
+        self.arrived.push((from, message));
+        if !self.is_stopped {
+            self.take_arrived(fx);
+        }
+    }
+
+    fn on_timer(&mut self, timer: Self::Timer, fx: &mut impl Effects<Self>) {
+        match timer {
+            Timer::Stop => {
+                self.is_stopped = true;
+                fx.set_timer(Timer::Continue, Delay::between_units(1, 4));
+            }
+            Timer::Continue => {
+                self.is_stopped = false;
+                let precedes = |role| matches!(role, TimerRole::EndsClaim | TimerRole::Paces);
+                self.fire_due(precedes, fx);
+                if self.judges_first {
+                    self.fire_due(|_| true, fx);
+                }
+                self.take_arrived(fx);
+                self.fire_due(|_| true, fx);
+            }
+            Timer::Inner(timer) => {
+                self.due.push(timer);
+                if !self.is_stopped {
+                    self.fire_due(|_| true, fx);
+                }
+            }
+        }
+    }
+}
+
+/// The process that was stopped never suspects its peer, which is up.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Accuracy;
+
+impl Monitor<Command, Event> for Accuracy {
+    fn property(&self) -> Property {
+        Property::Own("accuracy-after-a-pause")
+    }
+
+    fn observe(
+        &mut self,
+        at: ProcessId,
+        seen: Observed<'_, Command, Event>,
+    ) -> Result<(), Violation> {
+        match seen {
+            Observed::Event(Event { peer, verdict: Verdict::Suspect }) if at == P1 => {
+                Err(Violation { at, says: format!("{at} suspects {peer}, which is up") })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn paused(judges_first: bool) -> Report {
+    let (period, timeout) = (Delay::units(2), Delay::units(4).max);
+    let config = Config { period, timeout, increment: TICKS_PER_UNIT, longest: timeout };
+    let check = Check::<Stopped<Heartbeat>>::with(2, (config, judges_first));
+    check.synchronous(0..=1).always(Accuracy).run()
+}
+
+#[test]
+fn stopped_process_suspects_nobody_if_it_reads_before_it_judges() {
+    paused(false).assert_holds();
+    let mistaken = paused(true);
+    assert_eq!(mistaken.of("accuracy-after-a-pause"), Judgement::Violated, "{mistaken}");
+}
