@@ -8,14 +8,18 @@ use tenure_store::{Command, Expiry, LeaseChange, LeaseId, Note, Store};
 
 use crate::errand::Renewal;
 
-/// In seconds. What is left of a lease that nobody renews is noted every five.
-const PARTS: Parts = Parts { short: 10, every: 5 };
-
 /// The most leases that one command ends, or notes.
-const MOST: usize = 1000;
+pub(crate) const MOST: usize = 1000;
 
 /// After how long the end of a lease is proposed again of which nobody knows what became.
 const AGAIN: Duration = Duration::from_millis(200);
+
+/// Longest delay of a note, so that one entry notes what many leases have left.
+const NOTE_TOGETHER: Duration = Duration::from_millis(100);
+
+/// Delay of a timer from which on this process was not scheduled. That time does not count: the
+/// next part of a lease begins when its timer is seen to be due.
+pub(crate) const LATE: Duration = Duration::from_millis(300);
 
 /// When each lease runs out. Only a leader counts.
 #[derive(Debug)]
@@ -23,12 +27,20 @@ pub(crate) struct Leases {
     /// The term in which we lead.
     term: Option<u64>,
     lessor: Lessor<LeaseId>,
-    timers: Timers<LeaseId, Instant>,
+    /// When the last parts of leases are over, and with them the leases.
+    ends: Timers<LeaseId, Instant>,
+    /// When other parts are over, of which what is left is noted.
+    parts: Timers<LeaseId, Instant>,
 }
 
 impl Default for Leases {
     fn default() -> Self {
-        Leases { term: None, lessor: Lessor::new(PARTS), timers: Timers::default() }
+        Leases {
+            term: None,
+            lessor: Lessor::new(Parts::TENTHS),
+            ends: Timers::default(),
+            parts: Timers::default(),
+        }
     }
 }
 
@@ -61,12 +73,14 @@ impl Leases {
                 }
                 LeaseChange::Ended { lease } => {
                     self.lessor.ended(lease);
-                    self.timers.disarm(lease);
+                    self.disarm(lease);
                 }
-                LeaseChange::Spared { lease } => {
-                    let part = self.lessor.spared(lease);
+                LeaseChange::Spared { lease, term, renewed } if self.term == Some(term) => {
+                    let part = self.lessor.spared(lease, renewed);
                     self.arm(lease, part, now);
                 }
+                // Another leader saw it run out: our own count goes on.
+                LeaseChange::Spared { .. } => {}
             }
         }
     }
@@ -90,13 +104,14 @@ impl Leases {
 
     /// How much is left of a lease.
     pub(crate) fn left(&self, lease: LeaseId, now: Instant) -> Option<Duration> {
-        let of_part = self.timers.at(lease)?.saturating_duration_since(now);
+        let of_part = self.at(lease)?.saturating_duration_since(now);
         self.lessor.beyond(lease).map(|beyond| Duration::from_secs(beyond) + of_part)
     }
 
-    /// When the next lease is to be looked at.
+    /// When leases are to be looked at next. Notes wait a little, for others to be noted with them.
     pub(crate) fn next(&self) -> Option<Instant> {
-        self.timers.next()
+        let notes = self.parts.next().map(|at| at + NOTE_TOGETHER);
+        self.ends.next().into_iter().chain(notes).min()
     }
 
     /// The commands for what has run out by now: of parts of leases, and of leases. The others are
@@ -106,12 +121,13 @@ impl Leases {
         let (mut notes, mut ends) = (Vec::new(), Vec::new());
         while notes.len() < MOST
             && ends.len() < MOST
-            && let Some(lease) = self.timers.fire(now)
+            && let Some((lease, due)) = self.ends.fire(now).or_else(|| self.parts.fire(now))
         {
             let Some(renewed) = store.lease(lease).map(|known| known.renewed) else { continue };
-            match self.lessor.run_out(lease) {
+            match self.lessor.run_out(lease, renewed) {
                 RunOut::Note { left, part } => {
-                    self.arm(lease, Some(part), now);
+                    let from = if now - due < LATE { due } else { now };
+                    self.arm(lease, Some(part), from);
                     notes.push(Note { lease, left, renewed });
                 }
                 RunOut::End => ends.push(Expiry { lease, renewed }),
@@ -123,6 +139,22 @@ impl Leases {
         ends.into_iter().chain(notes).collect()
     }
 
+    /// The commands that note what is left of leases before the lead is handed over, in whole
+    /// seconds. Until the next leader leads, renewals are noted as well.
+    pub(crate) fn notes(&mut self, store: &Store, now: Instant) -> Vec<Command> {
+        let Some(term) = self.term else { return Vec::new() };
+        let mut notes = Vec::new();
+        for (lease, known) in store.leases() {
+            let Some(left) = self.left(lease, now) else { continue };
+            let whole = left.as_secs() + u64::from(left.subsec_nanos() > 0);
+            if let Some(left) = self.lessor.note(lease, whole) {
+                notes.push(Note { lease, left, renewed: known.renewed });
+            }
+        }
+        let command = |notes: &[Note]| Command::Checkpoint { term, leases: notes.to_vec() };
+        notes.chunks(MOST).map(command).collect()
+    }
+
     /// Nobody knows what became of a command of ours. A note is made up for by the next; the end of
     /// a lease is proposed again, and nobody renews it before that is decided.
     pub(crate) fn unanswered(&mut self, command: &Command, now: Instant) {
@@ -131,16 +163,27 @@ impl Leases {
         {
             for Expiry { lease, .. } in leases {
                 // Whatever was granted, noted or spared in between has a timer of its own.
-                if self.timers.at(*lease).is_none() {
-                    self.timers.arm(*lease, now + AGAIN);
+                if self.at(*lease).is_none() {
+                    self.ends.arm(*lease, now + AGAIN);
                 }
             }
         }
     }
 
-    fn arm(&mut self, lease: LeaseId, part: Option<u64>, now: Instant) {
-        if let Some(part) = part {
-            self.timers.arm(lease, now + Duration::from_secs(part));
-        }
+    fn at(&self, lease: LeaseId) -> Option<Instant> {
+        self.ends.at(lease).or_else(|| self.parts.at(lease))
+    }
+
+    fn disarm(&mut self, lease: LeaseId) {
+        self.ends.disarm(lease);
+        self.parts.disarm(lease);
+    }
+
+    fn arm(&mut self, lease: LeaseId, part: Option<u64>, from: Instant) {
+        let Some(part) = part else { return };
+        self.disarm(lease);
+        let is_last = self.lessor.beyond(lease) == Some(0);
+        let timers = if is_last { &mut self.ends } else { &mut self.parts };
+        timers.arm(lease, from + Duration::from_secs(part));
     }
 }

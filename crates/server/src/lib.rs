@@ -38,6 +38,7 @@ mod metrics;
 mod peers;
 mod proposal;
 mod refusal;
+mod renewals;
 mod router;
 mod rpc;
 mod secrets;

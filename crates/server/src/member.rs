@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 use std::thread;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::raft_log::{self, Switch};
@@ -15,7 +15,7 @@ use tenure_core::{Delay, ProcessId, ProcessSet};
 use tenure_runtime::store::{OpenError, Owner, SaveCounts, SaveError, Saves};
 use tenure_runtime::transport::{Listen, Settings, View};
 use tenure_runtime::{Failure, Injection, Parts, Recorder, StartError, Store, set_back, start};
-use tenure_store::{Asker, Command, LeaseChange, LeaseId, Note, Outcome};
+use tenure_store::{Asker, Command, LeaseId, Outcome};
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
@@ -35,6 +35,7 @@ use crate::led::may_try_again;
 use crate::peers::{limits, trust};
 use crate::proposal::{BACKLOG, Backlog, Unheard};
 use crate::refusal::{Refusal, Refusals};
+use crate::renewals::{Renewals, keep_time, note_renewals};
 use crate::state::{Shared, Standing, State};
 use crate::tokens::Tokens;
 use crate::visits::Visits;
@@ -42,6 +43,9 @@ use tenure_etcd::etcdserverpb::ResponseHeader;
 
 /// How many may look at many keys at a time: each has a list of all that it looks at.
 const LOOKING: usize = 4;
+
+/// Longest time in which a leader that hands over notes what is left of leases.
+const NOTING: Duration = Duration::from_millis(500);
 
 /// How long a request may take, besides an election.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -124,6 +128,7 @@ pub(crate) struct Member {
     is_back: watch::Sender<bool>,
     pub(crate) hashing: Hashing,
     pub(crate) tokens: Tokens,
+    renewals: Renewals,
 }
 
 impl Member {
@@ -163,6 +168,7 @@ impl Member {
         let election = Duration::from_millis(2 * config.election_timeout);
         let budget = Budget::default();
         let (visits, refusals) = (Visits::new(), Refusals::default());
+        let (renewals, renewed) = Renewals::new();
         let member = Arc::new(Member {
             plan,
             shared,
@@ -180,16 +186,21 @@ impl Member {
             is_back: watch::Sender::new(false),
             hashing: Hashing::default(),
             tokens: Tokens::new(config.auth_token_ttl),
+            renewals,
         });
         tokio::spawn(come_back(Arc::downgrade(&member)));
         tokio::spawn(keep_time(Arc::downgrade(&member)));
+        tokio::spawn(note_renewals(Arc::downgrade(&member), renewed));
         tokio::spawn(keep_short(Arc::downgrade(&member)));
         tokio::spawn(introduce(Arc::downgrade(&member)));
         Ok((member, running.task))
     }
 
-    /// Ends in good order: somebody else leads first, if somebody is there.
-    pub(crate) fn leave(&self) {
+    /// Ends in good order: somebody else leads first, if somebody is there. What is left of leases
+    /// is noted before.
+    pub(crate) async fn leave(&self) {
+        // Without a quorum it is not, and nobody takes the lead either.
+        let _ = timeout_at(tokio::time::Instant::now() + NOTING, self.note_leases()).await;
         let _ = self.asks.send(Ask::Leave);
     }
 
@@ -360,6 +371,7 @@ impl Member {
         if to == self.plan.me {
             return Ok(());
         }
+        let _ = timeout_at(tokio::time::Instant::now() + NOTING, self.note_leases()).await;
         let (reply, answer) = oneshot::channel();
         match self.ask(Ask::Transfer { to, reply }, answer, self.deadline()).await? {
             Return::Undone(_) => Err(Refusal::NO_TRANSFEREE),
@@ -379,12 +391,7 @@ impl Member {
                 Renewal::Renewed(ttl) => return Ok(Some(ttl)),
                 Renewal::Gone => return Ok(None),
                 Renewal::Noting(ttl) => {
-                    let all = Note { lease, left: ttl, renewed: 0 };
-                    let noted = Command::Checkpoint { term, leases: vec![all] };
-                    let done = self.propose(noted).await?;
-                    // Taken in the term of another it noted nothing.
-                    let full = LeaseChange::Left { lease, seconds: ttl };
-                    if done.leases.contains(&full) {
+                    if self.renewals.note(lease, ttl, term, deadline).await? {
                         return Ok(Some(ttl));
                     }
                 }
@@ -469,24 +476,6 @@ fn log_config(config: &Config, me: ProcessId, size: u32, members: Members) -> re
             .with(Switch::Heartbeats),
         ..raft_log::Config::plain(size, 1)
     })
-}
-
-/// Proposes what comes of the time of leases, for as long as there is a member.
-async fn keep_time(member: Weak<Member>) {
-    loop {
-        let Some(member) = member.upgrade() else { return };
-        let now = Instant::now();
-        let due = member.look(|State { leases, store, .. }| leases.due(store, now));
-        for command in due {
-            if member.propose(command.clone()).await.is_err() {
-                member.look(|state| state.leases.unanswered(&command, Instant::now()));
-            }
-        }
-        let next = member.look(|state| state.leases.next());
-        let pause = Duration::from_millis(100);
-        drop(member);
-        sleep(next.map_or(pause, |next| next.saturating_duration_since(now).min(pause))).await;
-    }
 }
 
 /// Has a snapshot stand for the head of the log, whenever one is wanted. What it is made

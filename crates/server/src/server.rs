@@ -112,7 +112,7 @@ impl Server {
         let ended = match ended {
             Some(ended) => ended,
             None => {
-                member.leave();
+                member.leave().await;
                 // Clients go to other members while this one does what it was asked, and passes on
                 // what another leads by then.
                 drop(serving);

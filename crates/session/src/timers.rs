@@ -41,14 +41,15 @@ impl<K: Ord + Copy, T: Ord + Copy> Timers<K, T> {
         self.due.first().map(|(at, _)| *at)
     }
 
-    /// Takes the first of those that are due by now. The others are not looked at.
-    pub fn fire(&mut self, now: T) -> Option<K> {
+    /// Takes the first of those that are due by now, with the moment when it was due. The others
+    /// are not looked at.
+    pub fn fire(&mut self, now: T) -> Option<(K, T)> {
         let (at, timer) = *self.due.first()?;
         if at > now {
             return None;
         }
         self.disarm(timer);
-        Some(timer)
+        Some((timer, at))
     }
 }
 
@@ -66,7 +67,8 @@ mod tests {
         timers.arm('b', 4);
         timers.disarm('d');
         assert_eq!((timers.next(), timers.at('b'), timers.at('d')), (Some(3), Some(4), None));
-        assert_eq!((timers.fire(2), timers.fire(4), timers.fire(4)), (None, Some('a'), Some('b')));
+        let fired = (timers.fire(2), timers.fire(4), timers.fire(4));
+        assert_eq!(fired, (None, Some(('a', 3)), Some(('b', 4))));
         assert_eq!((timers.fire(4), timers.next()), (None, Some(9)));
     }
 }

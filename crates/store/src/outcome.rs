@@ -48,6 +48,10 @@ pub enum LeaseChange {
     Spared {
         /// Which.
         lease: LeaseId,
+        /// The term of the leader that saw it run out.
+        term: u64,
+        /// The [`Expiry::renewed`](crate::Expiry::renewed) of the entry.
+        renewed: u64,
     },
 }
 

@@ -236,8 +236,7 @@ impl Revision<'_> {
                 false => Err(Error::LeaseNotFound),
             },
             Command::Expire { term, leases } => {
-                let ours = term == at.term;
-                let ended = leases.iter().filter(|expiry| self.expire(expiry, ours, changes));
+                let ended = leases.iter().filter(|expiry| self.expire(at, term, expiry, changes));
                 Ok(Answer::Expired { leases: ended.count() as u64 })
             }
             Command::Checkpoint { term, leases } => {
@@ -298,15 +297,16 @@ impl Revision<'_> {
     /// Ends a lease that was not renewed. Tells whether it did.
     fn expire(
         &mut self,
-        Expiry { lease, renewed }: &Expiry,
-        ours: bool,
+        at: At,
+        term: u64,
+        &Expiry { lease, renewed }: &Expiry,
         changes: &mut Vec<LeaseChange>,
     ) -> bool {
-        let Some(known) = self.store.leases.0.get(lease) else { return false };
-        if ours && known.renewed <= *renewed {
-            return self.end_lease(*lease, changes);
+        let Some(known) = self.store.leases.0.get(&lease) else { return false };
+        if term == at.term && known.renewed <= renewed {
+            return self.end_lease(lease, changes);
         }
-        changes.push(LeaseChange::Spared { lease: *lease });
+        changes.push(LeaseChange::Spared { lease, term, renewed });
         false
     }
 

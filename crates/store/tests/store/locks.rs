@@ -126,12 +126,12 @@ fn a_lease_expires_for_the_leader_that_saw_it_and_unless_it_was_renewed() {
     log.enqueue("a", 2, Share::Exclusive);
     let renewed = |log: &Log| log.store.lease(1).expect("it lives").renewed;
     assert_eq!(renewed(&log), 3, "who queues renews");
-    let spared = LeaseChange::Spared { lease: 1 };
+    let spared = |renewed| LeaseChange::Spared { lease: 1, term: 1, renewed };
     let early = Command::Expire { term: 1, leases: vec![Expiry { lease: 1, renewed: 2 }] };
-    assert_eq!(log.take(early).leases, vec![spared]);
+    assert_eq!(log.take(early).leases, vec![spared(2)]);
     let expire = Command::Expire { term: 1, leases: vec![Expiry { lease: 1, renewed: 3 }] };
     log.at.term = 2;
-    assert_eq!(log.take(expire.clone()).leases, vec![spared], "of another leader");
+    assert_eq!(log.take(expire.clone()).leases, vec![spared(3)], "of another leader");
     log.at.term = 1;
     let note = |lease, left, renewed| Note { lease, left, renewed };
     let notes = |leases| Command::Checkpoint { term: 1, leases };

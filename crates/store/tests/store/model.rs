@@ -190,7 +190,8 @@ impl Model {
             let Some(known) = self.leases.get(lease) else { continue };
             let fresh = known.renewed > *renewed && !self.has(Mistake::RenewalIgnored);
             if term != at.term || fresh {
-                step.did.leases.push(LeaseChange::Spared { lease: *lease });
+                let (lease, renewed) = (*lease, *renewed);
+                step.did.leases.push(LeaseChange::Spared { lease, term, renewed });
             } else {
                 ended += u64::from(self.end(*lease, step));
             }

@@ -74,7 +74,8 @@ switches! {
         "a leader that was deposed answers renewals, of which the one that leads knows nothing"
         => "", "-n 2 --property mutual-exclusion";
     TtlJumpsBack = "ttl-jumps-back", unsound,
-        "what is left of a lease is not noted, and a new leader counts from the beginning"
+        "what is left of a lease is not noted, and a new leader counts from the beginning: a \
+         change of leader delays its end by more than a part"
         => "", "-n 2 --crash 1 --after enter:p2,deliver:p2→p1,deliver:p1→p2,deliver:p2→p1,\
                 deliver:p1→p2,crash:p2 --property progress";
     ExpiryDisregardsRenewal = "expiry-disregards-renewal", unsound,

@@ -35,6 +35,9 @@ pub(super) struct Service {
     watches: BTreeMap<(ProcessId, Ticket), u64>,
     /// Whether the leader before this one is still there.
     pub(super) former: bool,
+    /// By lease: how many of its parts have begun since all of it was left, less one for each
+    /// change of leader since. It exists for the bound alone.
+    begun: BTreeMap<u64, u64>,
 }
 
 /// An empty store: of a lease one second stands for one part.
@@ -60,10 +63,11 @@ impl Service {
         Service {
             store,
             term,
-            lessor: Lessor::new(Parts { short: 1, every: 1 }),
+            lessor: Lessor::new(Parts::TENTHS),
             ends: BTreeMap::new(),
             watches: BTreeMap::new(),
             former: false,
+            begun: BTreeMap::new(),
         }
     }
 
@@ -133,6 +137,9 @@ impl Leased {
         let mut next = Service::of(store, (service.term + 1) % rounds.max(1));
         next.store.recounted();
         next.former = true;
+        // Each change may delay the end of a lease by one part.
+        let begun = core::mem::take(&mut service.begun).into_iter();
+        next.begun = begun.map(|(lease, parts)| (lease, parts.saturating_sub(1))).collect();
         self.service = Some(next);
         self.take_office(fx);
         fx.cancel_timer(Timer::Change);
@@ -143,18 +150,27 @@ impl Leased {
         let Some(service) = &mut self.service else { return };
         let outcome = service.apply(command);
         for change in outcome.leases {
-            let Some(Service { lessor, .. }) = &mut self.service else { return };
+            let Some(service) = &mut self.service else { return };
+            let lessor = &mut service.lessor;
             match change {
                 LeaseChange::Left { lease, seconds } => {
                     let part = lessor.left(lease, seconds, PARTS);
+                    if seconds == PARTS {
+                        service.begun.remove(&lease);
+                    }
                     self.arm(lease, part, fx);
                 }
                 LeaseChange::Ended { lease } => {
                     lessor.ended(lease);
+                    service.begun.remove(&lease);
                     fx.cancel_timer(Timer::Part(lease));
                 }
-                LeaseChange::Spared { lease } => {
-                    let part = lessor.spared(lease);
+                LeaseChange::Spared { lease, term, renewed } => {
+                    let part =
+                        (term == service.term).then(|| lessor.spared(lease, renewed)).flatten();
+                    if part.is_some() {
+                        service.begun.remove(&lease);
+                    }
                     self.arm(lease, part, fx);
                 }
             }
@@ -171,10 +187,10 @@ impl Leased {
     }
 
     /// The timer of a lease begins, where there is one to begin.
-    fn arm(&self, lease: u64, part: Option<u64>, fx: &mut impl Effects<Self>) {
-        if let Some(part) = part {
-            fx.set_timer(Timer::Part(lease), self.config.parts(part));
-        }
+    fn arm(&mut self, lease: u64, part: Option<u64>, fx: &mut impl Effects<Self>) {
+        let (Some(part), Some(service)) = (part, &mut self.service) else { return };
+        *service.begun.entry(lease).or_default() += 1;
+        fx.set_timer(Timer::Part(lease), self.config.parts(part));
     }
 
     pub(super) fn on_open(
@@ -217,7 +233,10 @@ impl Leased {
             Renewal::Waits => return,
             Renewal::Answered { .. } | Renewal::Noted { .. } if !minds => {}
             Renewal::Gone => return self.tell(from, Message::Gone { ticket }, fx),
-            Renewal::Answered { part } => self.arm(lease, Some(part), fx),
+            Renewal::Answered { part } => {
+                service.begun.remove(&lease);
+                self.arm(lease, Some(part), fx);
+            }
             Renewal::Noted { all } => self.note(lease, all, fx),
         }
         self.tell(from, Message::Alive { ticket, round }, fx);
@@ -303,10 +322,17 @@ impl Leased {
     }
 
     /// A part of a lease is over.
+    ///
+    /// A lease that outlives its bound is never ended: thus `progress` judges that each change of
+    /// leader delays the end of a lease by one part at most.
     pub(super) fn on_part(&mut self, lease: u64, fx: &mut impl Effects<Self>) {
         let Some(service) = &mut self.service else { return };
         fx.set_timer(Timer::Change, self.config.change);
-        match service.lessor.run_out(lease) {
+        if service.begun.get(&lease).is_some_and(|parts| *parts > PARTS) {
+            return;
+        }
+        let renewed = service.store.lease(lease).map_or(0, |lease| lease.renewed);
+        match service.lessor.run_out(lease, renewed) {
             RunOut::Nothing => {}
             RunOut::Note { left, part } => {
                 self.arm(lease, Some(part), fx);
@@ -315,7 +341,6 @@ impl Leased {
                 }
             }
             RunOut::End => {
-                let renewed = service.store.lease(lease).map_or(0, |lease| lease.renewed);
                 service.ends.insert(lease, Some(renewed));
                 fx.set_timer(Timer::Commit(lease), self.config.commit);
             }
