@@ -262,6 +262,8 @@ impl Desk {
             Said::SnapshotNeeded { .. }
             | Said::Stored { .. }
             | Said::Dropped { .. }
+            | Said::Removed { .. }
+            | Said::Forgotten { .. }
             | Said::Compacted { .. } => {}
         }
         None

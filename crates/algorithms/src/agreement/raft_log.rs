@@ -28,12 +28,13 @@
 //! is not saved; whoever comes back hears of it again from a leader.
 //!
 //! The files beside this one have a chapter each: `election`, `replication`, `commitment`,
-//! `snapshot`, `members`, `reads`, `handover`; `saved` is what survives a crash.
+//! `snapshot`, `members`, `eviction`, `reads`, `handover`; `saved` is what survives a crash.
 
 mod card;
 mod commitment;
 mod config;
 mod election;
+mod eviction;
 mod handover;
 mod log;
 mod members;
@@ -103,6 +104,8 @@ enum Role {
         saved: Option<(u64, Option<ProcessId>)>,
     },
     Leader(Leadership),
+    /// It has lost entries that it acknowledged, and takes no further part.
+    Out,
 }
 
 /// What exists only while we lead.
@@ -197,6 +200,9 @@ impl Protocol for RaftLog {
     }
 
     fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
+        if self.is_out() {
+            return self.decline(command.ticket(), Reason::NotLeading, fx);
+        }
         match command {
             Command::Append { ticket, payload } => {
                 self.propose(ticket, Content::Payload(payload), fx);
@@ -213,6 +219,9 @@ impl Protocol for RaftLog {
     }
 
     fn on_message(&mut self, from: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
+        if self.is_out() {
+            return;
+        }
         match message {
             Message::RequestPreVote { term, last } => {
                 self.on_request_pre_vote(from, term, last, fx)
@@ -228,9 +237,9 @@ impl Protocol for RaftLog {
             {
                 fx.send(from, Message::Overtaken { term: self.term });
             }
-            Message::Append { term, behind, entries, commit, round } => {
+            Message::Append { term, behind, entries, commit, round, known } => {
                 self.notice(term, fx);
-                if self.follow(from, fx) {
+                if !self.leaves_for_lack_of(known, fx) && self.follow(from, fx) {
                     let answer = self.accept(behind, entries, commit, round, fx);
                     fx.send(from, answer);
                 }
@@ -253,9 +262,9 @@ impl Protocol for RaftLog {
                     self.hear(from, round, fx);
                 }
             }
-            Message::Piece { term, round, piece } => {
+            Message::Piece { term, round, known, piece } => {
                 self.notice(term, fx);
-                if self.follow(from, fx) {
+                if !self.leaves_for_lack_of(known, fx) && self.follow(from, fx) {
                     let answer = self.accept_piece(*piece, round, fx);
                     fx.send(from, answer);
                 }
@@ -280,10 +289,15 @@ impl Protocol for RaftLog {
             }
             Message::TimeoutNow { term } => self.on_timeout_now(from, term, fx),
             Message::Overtaken { term } => self.notice(term, fx),
+            Message::AskMembership { last } => self.on_ask_membership(from, last, fx),
+            Message::Removed { at } => self.on_removed(at, fx),
         }
     }
 
     fn on_timer(&mut self, timer: Timer, fx: &mut impl Effects<Self>) {
+        if self.is_out() {
+            return;
+        }
         match timer {
             Timer::Election => self.on_election_timeout(fx),
             Timer::Heartbeat => self.beat(fx),
@@ -355,7 +369,10 @@ impl RaftLog {
             Role::Follower { leader: Some(_) } => {
                 fx.emit(Event::Following { term: self.term, leader: None });
             }
-            Role::Follower { .. } | Role::PreCandidate { .. } | Role::Candidate { .. } => {}
+            Role::Follower { .. }
+            | Role::PreCandidate { .. }
+            | Role::Candidate { .. }
+            | Role::Out => {}
         }
     }
 
@@ -384,7 +401,7 @@ impl RaftLog {
         match &self.role {
             Role::Leader(_) => Some(self.group.me()),
             Role::Follower { leader } => *leader,
-            Role::PreCandidate { .. } | Role::Candidate { .. } => None,
+            Role::PreCandidate { .. } | Role::Candidate { .. } | Role::Out => None,
         }
     }
 

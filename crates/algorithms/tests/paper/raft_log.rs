@@ -2,6 +2,7 @@
 
 mod compaction;
 mod election;
+mod eviction;
 mod membership;
 mod pace;
 
@@ -90,7 +91,7 @@ fn give_log(stage: &mut Stage<RaftLog>, to: u32, terms: &[u64]) {
         let before = place.checked_sub(1).map_or(0, |before| terms[before]);
         let behind = Place { index: place as u64, term: before };
         let entries = of_terms(&[*term]);
-        let append = Message::Append { term: *term, behind, entries, commit: 0, round: 0 };
+        let append = Message::Append { term: *term, behind, entries, commit: 0, round: 0, known: 0 };
         stage.inject(from, p(to), append);
     }
     stage.take_seen();
@@ -273,7 +274,7 @@ fn a_late_message_cuts_nothing_that_it_does_not_contradict() {
         append(&mut stage, 1, 2);
         stage.drain(&mut Dice(0));
         let entries = vec![Entry { term: 1, content: Content::Payload(Payload::from(1)) }];
-        let late = Message::Append { term: 1, behind, entries, commit: 1, round: 0 };
+        let late = Message::Append { term: 1, behind, entries, commit: 1, round: 0, known: 0 };
         stage.inject(p(1), p(2), late);
         assert_eq!(terms(&stage, 2).len(), kept);
     }

@@ -16,6 +16,7 @@ mod edge_chasing;
 mod elections;
 mod every_algorithm;
 mod faults;
+mod forgotten;
 mod handing_over;
 mod independent;
 mod k_mutex;

@@ -202,6 +202,20 @@ pub enum Event {
         /// The index of the entry that says so, which is committed.
         index: u64,
     },
+    /// This process is no member any more, as another one reports. Its user should end it: it is
+    /// sent no further entries.
+    Removed {
+        /// The index of the committed entry that removed it.
+        at: u64,
+    },
+    /// The log of this process lacks entries that it has acknowledged to the leader. It takes no
+    /// further part, because it may have forgotten votes as well.
+    Forgotten {
+        /// The index of the last entry that is left.
+        last: u64,
+        /// Up to which index it had acknowledged entries.
+        acknowledged: u64,
+    },
 }
 
 /// Why a command is declined.
@@ -279,6 +293,8 @@ impl Event {
             | Event::Dropped { .. }
             | Event::Committed { .. }
             | Event::SnapshotNeeded { .. }
+            | Event::Removed { .. }
+            | Event::Forgotten { .. }
             | Event::Restored { .. } => None,
         }
     }
@@ -358,6 +374,10 @@ impl fmt::Display for Event {
             Event::Restored { index, state, .. } => write!(f, "begins with {state} as of {index}"),
             Event::MembersChanged { ticket, index } => {
                 write!(f, "has changed the members as {ticket}, committed at {index}")
+            }
+            Event::Removed { at } => write!(f, "was removed by entry {at}"),
+            Event::Forgotten { last, acknowledged } => {
+                write!(f, "acknowledged {acknowledged} entries, and has only {last} left")
             }
         }
     }

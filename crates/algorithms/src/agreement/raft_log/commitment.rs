@@ -28,6 +28,7 @@ impl RaftLog {
         let before = self.commit;
         if self.commits_by_counting(index) {
             self.commit_to(index, fx);
+            self.tell_removed(before, fx);
         }
         if self.commit > before && self.has(Switch::Announcing) {
             self.announce(fx);

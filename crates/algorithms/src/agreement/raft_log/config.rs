@@ -112,6 +112,9 @@ switches! {
     Heartbeats = "heartbeats", sound,
         "a leader sends whoever has not answered a message that waits for no disk, and that is \
          answered at once";
+    Noticing = "noticing", sound,
+        "a removed process is told so; a process that lacks entries it has acknowledged notices \
+         this and takes no further part";
     Newcomer = "newcomer", sound,
         "the last process is no member at first; whoever leads has it take the place of the one \
          before it";
@@ -131,6 +134,14 @@ switches! {
         "an entry is answered for before it is saved: a crash loses the last one"
         => "", "-n 3 --crash 1 --recover 1 --initiators 1 --property leader-completeness \
                 --variant unsaved-entry,no-pre-vote --in-flight 1";
+    ForgottenLog = "forgotten-log", unsound,
+        "a process loses its log in a crash, though it acknowledged the entries: its leader takes \
+         it for a follower, and commits nothing"
+        => "", "-n 2 --crash 1 --recover 1 --entries 1,0 --property progress \
+                --variant forgotten-log --term-max 1 --in-flight 1 \
+                --after fire:p1:election,deliver:p1→p2,deliver:p2→p1,deliver:p1→p2,\
+                        deliver:p2→p1,deliver:p1→p2,deliver:p2→p1,crash:p2,recover:p2,\
+                        append:p1:1.1:1";
     ShorterLog = "shorter-log", unsound,
         "votes go to whoever asks first, whatever its log has"
         => "", "-n 3 --initiators 1 --property leader-completeness \

@@ -56,7 +56,7 @@ impl RaftLog {
         let heard_a_leader = self.leader().is_some();
         self.step_down(fx);
         if !self.counts() {
-            return;
+            return self.ask_membership(fx);
         }
         if self.has(Switch::NoPreVote) {
             return self.stand(fx);
@@ -157,6 +157,9 @@ impl RaftLog {
         last: Place,
         fx: &mut impl Effects<Self>,
     ) {
+        if self.tell_if_removed(from, last, fx) {
+            return;
+        }
         let (asks, has_said_yes) = match &self.role {
             Role::PreCandidate { votes } => (true, votes.contains(from)),
             _ => (false, false),
@@ -208,6 +211,9 @@ impl RaftLog {
         last: Place,
         fx: &mut impl Effects<Self>,
     ) {
+        if self.tell_if_removed(from, last, fx) {
+            return;
+        }
         self.notice(term, fx);
         let free = self.voted_for.is_none_or(|candidate| candidate == from);
         let granted = term == self.term && free && self.heeds_log(last);

@@ -8,7 +8,8 @@ use tenure_core::service::log::{Entry, Members, Payload};
 
 use super::log::Place;
 
-/// What processes say to each other. Each says the term of its sender, but for the first two.
+/// What processes say to each other. Each says the term of its sender, but for the first two and the
+/// last two.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
@@ -59,6 +60,9 @@ pub enum Message {
         commit: u64,
         /// The last round of questions whether it still leads.
         round: u64,
+        /// Up to which index the receiver has acknowledged this leader's entries; 0 if nothing is
+        /// reported.
+        known: u64,
     },
     /// "My log is as yours up to there."
     Appended {
@@ -91,6 +95,9 @@ pub enum Message {
         term: u64,
         /// The last round of questions whether it still leads.
         round: u64,
+        /// Up to which index the receiver has acknowledged this leader's entries; 0 if nothing is
+        /// reported.
+        known: u64,
         /// What it sends.
         piece: Box<Piece>,
     },
@@ -143,6 +150,16 @@ pub enum Message {
         /// The round that is answered.
         round: u64,
     },
+    /// "Am I still a member?" Sent by a process that no leader sends anything, and that has no vote.
+    AskMembership {
+        /// Its last entry.
+        last: Place,
+    },
+    /// "You are no member any more."
+    Removed {
+        /// The index of the committed entry that says so.
+        at: u64,
+    },
 }
 
 /// A piece of a snapshot.
@@ -169,4 +186,5 @@ labelled!(
     Piece => "piece", HasPieces => "has-pieces",
     TimeoutNow => "timeout-now", Overtaken => "overtaken", Committed => "committed",
     Heartbeat => "heartbeat", HeartbeatResponse => "heartbeat-response",
+    AskMembership => "ask-membership", Removed => "removed",
 );

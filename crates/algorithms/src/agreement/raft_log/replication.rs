@@ -243,6 +243,7 @@ impl RaftLog {
     fn send_batch(&mut self, to: ProcessId, fx: &mut impl Effects<Self>) {
         let Role::Leader(Leadership { peers, reads, .. }) = &self.role else { return };
         let (progress, round) = (&peers[to.index()], reads.round());
+        let known = self.reported(progress);
         let most = match progress.flow {
             Flow::Streaming => self.config.batch.min(self.room(progress)),
             Flow::Probing { .. } | Flow::Sending(_) => self.config.batch,
@@ -259,7 +260,7 @@ impl RaftLog {
                 Flow::Sending(_) => {}
             }
         }
-        fx.send(to, Message::Append { term, behind, entries, commit, round });
+        fx.send(to, Message::Append { term, behind, entries, commit, round, known });
     }
 
     /// Takes what the leader of our term sends, and answers.

@@ -96,7 +96,12 @@ impl RaftLog {
 
     /// Whether not all is saved that should be.
     pub(super) fn forgets(&self) -> bool {
-        let mistakes = [Switch::ForgottenVote, Switch::ForgottenTerm, Switch::UnsavedEntry];
+        let mistakes = [
+            Switch::ForgottenVote,
+            Switch::ForgottenTerm,
+            Switch::UnsavedEntry,
+            Switch::ForgottenLog,
+        ];
         mistakes.into_iter().any(|mistake| self.has(mistake))
     }
 
@@ -119,6 +124,9 @@ impl RaftLog {
         }
         if self.has(Switch::UnsavedEntry) {
             saved.log.drop_from(saved.log.last().index);
+        }
+        if self.has(Switch::ForgottenLog) {
+            saved.log.drop_from(saved.log.base().index + 1);
         }
         saved
     }

@@ -125,7 +125,8 @@ impl RaftLog {
         with_bytes: bool,
         fx: &mut impl Effects<Self>,
     ) {
-        let Role::Leader(Leadership { reads, .. }) = &self.role else { return };
+        let Role::Leader(Leadership { peers, reads, .. }) = &self.role else { return };
+        let known = self.reported(&peers[to.index()]);
         let Sending { snapshot, offset, .. } = sending;
         let bytes = snapshot.state.bytes();
         let from = usize::try_from(*offset).unwrap_or(usize::MAX).min(bytes.len());
@@ -138,7 +139,7 @@ impl RaftLog {
             bytes: Payload::new(&bytes[from..end]),
             size: bytes.len() as u64,
         });
-        fx.send(to, Message::Piece { term: self.term, round: reads.round(), piece });
+        fx.send(to, Message::Piece { term: self.term, round: reads.round(), known, piece });
     }
 
     /// A process has so much of the snapshot that ends there.

@@ -134,7 +134,7 @@ fn a_snapshot_leaves_what_agrees_with_it() {
         let members = Members::of(ProcessSet::first(3));
         let (last, bytes) = (Place { index: 4, term: 1 }, Payload::new(*b"late"));
         let piece = Box::new(Piece { last, members, offset: 0, bytes, size: 4 });
-        stage.inject(p(1), p(3), Message::Piece { term: 1, round: 0, piece });
+        stage.inject(p(1), p(3), Message::Piece { term: 1, round: 0, known: 0, piece });
         let log = stage.process(p(3)).expect("it is up").log();
         assert_eq!(log.last().index, kept, "{switches:?}");
     }
@@ -144,7 +144,7 @@ fn a_snapshot_leaves_what_agrees_with_it() {
     let members = Members::of(ProcessSet::first(3));
     let last = Place { index: 4, term: 3 };
     let piece = Box::new(Piece { last, members, offset: 0, bytes: Payload::new(*b""), size: 0 });
-    stage.inject(p(1), p(3), Message::Piece { term: 3, round: 0, piece });
+    stage.inject(p(1), p(3), Message::Piece { term: 3, round: 0, known: 0, piece });
     let log = stage.process(p(3)).expect("it is up").log();
     assert_eq!((log.base(), log.last()), (last, last));
 }
@@ -156,7 +156,7 @@ fn late_entries_that_a_snapshot_stands_for_are_passed_over() {
     stage.recover(p(1));
     let behind = Place { index: 2, term: 1 };
     let entries = of_terms(&[1, 1, 2]);
-    stage.inject(p(2), p(1), Message::Append { term: 2, behind, entries, commit: 0, round: 0 });
+    stage.inject(p(2), p(1), Message::Append { term: 2, behind, entries, commit: 0, round: 0, known: 0 });
     assert_eq!(terms(&stage, 1), [2]);
     let answer = stage.queue((p(1), p(2)));
     assert_eq!(answer, [&Message::Appended { term: 2, matched: 5, round: 0 }]);

@@ -10,7 +10,7 @@ use super::{append, beat, compact, config, lose_all, of_terms, terms, told};
 use crate::support::p;
 
 /// A group of `size` in which P1 leads those before `size`; the last one is no member.
-fn newcomer(size: u32, switches: &[Switch]) -> Stage<RaftLog> {
+pub(super) fn newcomer(size: u32, switches: &[Switch]) -> Stage<RaftLog> {
     let members = Some(Members::of(ProcessSet::first(size - 1)));
     let config = Config { members, trailing: 0, ..config(size, switches) };
     let mut stage = Stage::<RaftLog>::alike(size, Order::Reordered, config);
@@ -21,7 +21,7 @@ fn newcomer(size: u32, switches: &[Switch]) -> Stage<RaftLog> {
     stage
 }
 
-fn change(stage: &mut Stage<RaftLog>, at: u32, members: &str) {
+pub(super) fn change(stage: &mut Stage<RaftLog>, at: u32, members: &str) {
     let Members { voters, learners, .. } = Members::of_text(members).expect("members");
     stage.command(p(at), Command::ChangeMembers { ticket: 50, voters, learners });
 }
@@ -73,7 +73,7 @@ fn whoever_is_cut_off_from_an_entry_goes_by_the_members_before_it() {
     assert_eq!(members(&stage, 2), "P1,P2,P4 instead of P1,P2,P3");
     let entries = of_terms(&[2]);
     let behind = Place { index: 1, term: 1 };
-    stage.inject(p(3), p(2), Message::Append { term: 2, behind, entries, commit: 0, round: 0 });
+    stage.inject(p(3), p(2), Message::Append { term: 2, behind, entries, commit: 0, round: 0, known: 0 });
     assert_eq!(members(&stage, 2), "P1,P2,P3");
 }
 
@@ -170,9 +170,18 @@ fn a_snapshot_says_who_keeps_the_log() {
 /// who are left have one log.
 #[test]
 fn with_changes_crashes_and_snapshots_all_logs_become_alike() {
-    for seed in 0..60 {
+    (0..60).for_each(|seed| become_alike(seed, &[]));
+}
+
+/// Whatever is lost, repeated or late, no process is taken for one that forgot entries.
+#[test]
+fn with_reports_of_what_was_acknowledged_all_logs_become_alike() {
+    (0..60).for_each(|seed| become_alike(seed, &[Switch::Noticing]));
+}
+
+fn become_alike(seed: u64, switches: &[Switch]) {
         let mut dice = Dice(seed);
-        let mut stage = newcomer(5, &[]);
+        let mut stage = newcomer(5, switches);
         for ticket in 1..=60_u64 {
             let at = 1 + u32::try_from(dice.below(5)).expect("a small number");
             match dice.below(8) {
@@ -212,10 +221,11 @@ fn with_changes_crashes_and_snapshots_all_logs_become_alike() {
                 assert_eq!(log_of_voter.place(index), log(leader).place(index), "seed {seed}");
             }
         }
-    }
+    let told = told(&mut stage);
+    assert!(!told.iter().any(|it| matches!(it, (_, Event::Forgotten { .. }))), "seed {seed}");
 }
 
-fn leads(stage: &Stage<RaftLog>, at: u32) -> bool {
+pub(super) fn leads(stage: &Stage<RaftLog>, at: u32) -> bool {
     stage.armed_timers().contains(&(p(at), Timer::Heartbeat))
 }
 
