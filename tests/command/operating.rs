@@ -253,6 +253,29 @@ fn a_member_whose_disk_is_lost_is_replaced() {
 }
 
 #[test]
+fn a_removed_member_ends_with_a_status_and_a_reason() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let three = Three::of(folder.path());
+    let [a, b, mut c] = ["a", "b", "c"].map(|name| three.start(name, "new"));
+    c.fence();
+    let at = format!("--endpoints http://{},http://{}", a.address, b.address);
+    assert_eq!(members(&format!("member remove c {at}")).len(), 2);
+    let until = Instant::now() + Duration::from_secs(60);
+    let status = loop {
+        if let Some(status) = c.process.try_wait().expect("a process") {
+            break status.code();
+        }
+        assert!(Instant::now() < until, "it does not end");
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    assert_eq!(status, Some(5));
+    let (data, cluster) = (three.data("c"), &three.cluster);
+    let line = format!("--name c --data-dir {data} --initial-cluster {cluster}");
+    let again = tenure(&format!("serve --listen-client-urls http://127.0.0.1:0 {line}"));
+    said(&again, 5, "the cluster has removed this member");
+}
+
+#[test]
 fn who_holds_a_lock_and_who_waits_is_told() {
     let folder = tempfile::tempdir().expect("a folder");
     let member = Member::start(&format!("--data-dir {}", folder.path().join("data").display()));

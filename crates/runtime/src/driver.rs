@@ -130,7 +130,7 @@ where
     let (me, session) = (transport.me, transport.session);
     let mut plausible = Plausible::new(size);
     let stable = saved_state::<P>(&store, &mut plausible)?;
-    let (mesh, inbox) = Mesh::start(transport)?;
+    let (mesh, inbox) = Mesh::start_with(transport, store.registry())?;
     let recovered = stable.is_some();
     let node = Node::boot(Group::new(me, size), &config, stable, System::new());
     let diary = Diary::new(recorder, me, size, session);

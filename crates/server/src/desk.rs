@@ -12,11 +12,13 @@ use tenure_core::service::log::{
 use tenure_core::service::relayed_log::{Command, Event, Ticket};
 use tenure_core::{ProcessId, ProcessSet, Term};
 use tenure_runtime::Local;
+use tenure_runtime::store::Registry;
 use tenure_store::{At, Outcome};
 use tokio::sync::oneshot;
 use tracing::info;
 
 use crate::errand::{Change, Errand, Released, Return, Undone, What, Written, encoded, written};
+use crate::eviction::Eviction;
 use crate::image;
 use crate::length::Length;
 use crate::state::{Shared, Standing, State};
@@ -100,10 +102,16 @@ pub(crate) struct Desk {
     /// What was committed that this build cannot read.
     refused: Option<String>,
     length: Length,
+    registry: Option<Registry>,
 }
 
 impl Desk {
-    pub(crate) fn new(me: ProcessId, session: u64, shared: Arc<Shared>) -> Self {
+    pub(crate) fn new(
+        me: ProcessId,
+        session: u64,
+        shared: Arc<Shared>,
+        registry: Option<Registry>,
+    ) -> Self {
         Desk {
             me,
             session,
@@ -114,6 +122,7 @@ impl Desk {
             is_over: false,
             refused: None,
             length: Length::default(),
+            registry,
         }
     }
 
@@ -145,7 +154,7 @@ impl Desk {
             }
             Content::Members(members) => {
                 info!("the log is kept by {members} from entry {index} on");
-                self.shared.lock().members = Members::clone(members);
+                self.shared.members_are(Members::clone(members), index);
             }
         }
         self.shared.lock().taken = index;
@@ -259,14 +268,30 @@ impl Desk {
                 self.shared.compaction.notify_one();
             }
             Said::Restored { index, state, members, .. } => self.restore(index, &state, *members),
+            // A process that takes the place of a member has the history of that in its log.
+            Said::Removed { at } if self.has_joined() => self.evict(Eviction::Removed { at }),
+            Said::Forgotten { last, acknowledged } if self.has_joined() => {
+                self.evict(Eviction::Forgotten { last, acknowledged });
+            }
+            // Its predecessor has acknowledged that.
+            Said::Forgotten { .. } => self.evict(Eviction::StillMember),
             Said::SnapshotNeeded { .. }
             | Said::Stored { .. }
             | Said::Dropped { .. }
             | Said::Removed { .. }
-            | Said::Forgotten { .. }
             | Said::Compacted { .. } => {}
         }
         None
+    }
+
+    fn has_joined(&self) -> bool {
+        self.registry.as_ref().is_none_or(Registry::has_joined)
+    }
+
+    /// Ends the log, as this member must not take part any more.
+    fn evict(&mut self, why: Eviction) {
+        self.shared.evict(why);
+        self.is_over = true;
     }
 
     /// The store is that of a snapshot.
@@ -276,7 +301,9 @@ impl Desk {
             Ok((urls, store)) => {
                 let mut state = self.shared.lock();
                 state.replace(store, index);
-                (state.urls, state.members) = (urls, members);
+                state.urls = urls;
+                drop(state);
+                self.shared.members_are(members, index);
             }
             Err(_) => self.refuse(format!("the snapshot up to entry {index}")),
         }
@@ -421,7 +448,7 @@ mod tests {
     #[test]
     fn what_another_build_appended_is_refused_and_so_is_all_behind_it() {
         let shared = Arc::new(Shared::new(Members::of(ProcessSet::first(1))));
-        let mut desk = Desk::new(ProcessId(0), 1, shared.clone());
+        let mut desk = Desk::new(ProcessId(0), 1, shared.clone(), None);
         let grant = desk.append(1, &encoded(&What::Command(tenure_store::Asker::Member, grant())));
         let Command::Log(Asked::Append { payload: grant, .. }) = grant else { panic!("an append") };
         let unread = Payload::new(&b"\xff\xff"[..]);

@@ -24,6 +24,7 @@ mod convert;
 mod desk;
 mod enums;
 mod errand;
+mod eviction;
 pub mod exercise;
 mod gateway;
 mod hashing;
@@ -44,6 +45,7 @@ mod rpc;
 mod secrets;
 mod server;
 mod state;
+mod stopping;
 #[cfg_attr(not(feature = "tls"), path = "tls_none.rs")]
 mod tls;
 mod tokens;
@@ -52,6 +54,7 @@ mod visits;
 
 pub use backup::{Backup, BackupError, Summary};
 pub use config::{Certificates, ClusterState, Config, ConfigError, Member, Place, Plan};
+pub use eviction::Eviction;
 pub use member::ServeError;
 pub use server::{Server, Standing, Standings};
 pub use url::{Url, UrlError};

@@ -31,7 +31,7 @@ const AHEAD: usize = 64 << 10;
 const UNREAD: u32 = 128 << 10;
 
 /// How long one who has to leave may take for what is under way.
-const PARTING: Duration = Duration::from_secs(1);
+pub(crate) const PARTING: Duration = Duration::from_secs(1);
 
 /// How long a connection may be silent before it is asked whether somebody is there, and how long
 /// an answer may take.

@@ -12,7 +12,7 @@ use tenure_algorithms::agreement::raft_log::{self, Switch};
 use tenure_algorithms::agreement::{RelayedLog, relayed_log};
 use tenure_core::service::log::{Members, Reason};
 use tenure_core::{Delay, ProcessId, ProcessSet};
-use tenure_runtime::store::{OpenError, Owner, SaveCounts, SaveError, Saves};
+use tenure_runtime::store::{OpenError, Owner, Registry, SaveCounts, SaveError, Saves};
 use tenure_runtime::transport::{Listen, Settings, View};
 use tenure_runtime::{Failure, Injection, Parts, Recorder, StartError, Store, set_back, start};
 use tenure_store::{Asker, Command, LeaseId, Outcome};
@@ -28,6 +28,7 @@ use crate::config::{ClusterState, Config, ConfigError, Plan};
 use crate::convert::signed;
 use crate::desk::{Ask, Desk};
 use crate::errand::{Change, Errand, Released, Renewal, Return, Undone, What, encoded};
+use crate::eviction::{Eviction, watch_membership};
 use crate::hashing::Hashing;
 use crate::image;
 use crate::intake::Intake;
@@ -80,6 +81,9 @@ pub enum ServeError {
     /// Its state could not be saved, or its peers refuse it.
     #[error(transparent)]
     Failure(#[from] Failure),
+    /// It must not take part any more.
+    #[error(transparent)]
+    Evicted(#[from] Eviction),
     /// Clients cannot be served.
     #[error("cannot serve clients at {address}: {source}")]
     Listen {
@@ -96,9 +100,9 @@ impl ServeError {
         matches!(self, ServeError::Config(_))
     }
 
-    /// Whether peers refused this member for good.
+    /// Whether this member is refused for good, by its peers or by what it knows of itself.
     pub fn is_expulsion(&self) -> bool {
-        matches!(self, ServeError::Failure(Failure::Expelled(_)))
+        matches!(self, ServeError::Failure(Failure::Expelled(_)) | ServeError::Evicted(_))
     }
 }
 
@@ -126,6 +130,8 @@ pub(crate) struct Member {
     pub(crate) turns: Turns,
     /// Whether it has come back to what it had told anybody in its last life.
     is_back: watch::Sender<bool>,
+    /// What it remembers of the membership beyond a restart.
+    pub(crate) registry: Registry,
     pub(crate) hashing: Hashing,
     pub(crate) tokens: Tokens,
     renewals: Renewals,
@@ -138,7 +144,14 @@ impl Member {
         let Owner { cluster, process: me, group_size: size } = owner.clone();
         let mut store = Store::open(&plan.directory, &owner, SCHEMA)?;
         let members = first_members(config, me, size);
-        if config.initial_cluster_state == ClusterState::Existing && store.state().is_none() {
+        let is_new = config.initial_cluster_state == ClusterState::Existing;
+        let is_newcomer = is_new && store.state().is_none();
+        store = store.with_registry(!is_newcomer)?;
+        let registry = store.registry().expect("it was given one");
+        if let Some(why) = registry.eviction() {
+            return Err(Eviction::Noted(why).into());
+        }
+        if is_newcomer {
             store = store.in_session(session_of_newcomer())?;
         }
         let (session, saves) = (store.session(), store.saves());
@@ -159,7 +172,7 @@ impl Member {
             config: log_config(config, me, size, members).of_life(session),
             transport,
             store,
-            local: Desk::new(me, session, shared.clone()),
+            local: Desk::new(me, session, shared.clone(), Some(registry.clone())),
             asks: asked,
             recorder: Recorder::none(),
             injection: Injection::none(),
@@ -184,6 +197,7 @@ impl Member {
             intake: Intake::default(),
             turns: Turns::of(LOOKING),
             is_back: watch::Sender::new(false),
+            registry,
             hashing: Hashing::default(),
             tokens: Tokens::new(config.auth_token_ttl),
             renewals,
@@ -193,6 +207,7 @@ impl Member {
         tokio::spawn(note_renewals(Arc::downgrade(&member), renewed));
         tokio::spawn(keep_short(Arc::downgrade(&member)));
         tokio::spawn(introduce(Arc::downgrade(&member)));
+        tokio::spawn(watch_membership(Arc::downgrade(&member)));
         Ok((member, running.task))
     }
 
@@ -311,6 +326,17 @@ impl Member {
             Ok(back) => back.map(drop).map_err(|_| Refusal::STOPPED),
             Err(_) => Err(Refusal::NO_LEADER),
         }
+    }
+
+    /// Returns true if this member has taken all that was committed when it started.
+    pub(crate) fn has_caught_up(&self) -> bool {
+        *self.is_back.borrow()
+    }
+
+    /// Has the log do something that nobody waits for.
+    pub(crate) fn tell(&self, ask: Ask) {
+        // Where the log has ended there is nothing to do.
+        let _ = self.asks.send(ask);
     }
 
     /// How many seconds are left of a lease, as the leader counts.
@@ -441,14 +467,14 @@ fn first_members(config: &Config, me: ProcessId, size: u32) -> Members {
     Members::of(voters)
 }
 
-/// The session with which a member begins that takes the place of another. It is greater than any
-/// of that one, unless that was started more than once a minute ever since this count began; and
-/// small enough for peers to believe it.
+/// The session with which a member begins that takes the place of another: no boot of that has the
+/// same, or commands in the log would be taken for its own. Peers do not compare it with those of
+/// its predecessor, once they know that this was removed.
 fn session_of_newcomer() -> u64 {
-    // The minutes since the beginning of 2026.
+    // Milliseconds since the beginning of 2026: a process does not start so often.
     let begun = Duration::from_secs(1_767_225_600);
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    now.saturating_sub(begun).as_secs() / 60
+    u64::try_from(now.saturating_sub(begun).as_millis()).unwrap_or(u64::MAX)
 }
 
 fn log_config(config: &Config, me: ProcessId, size: u32, members: Members) -> relayed_log::Config {
@@ -472,6 +498,7 @@ fn log_config(config: &Config, me: ProcessId, size: u32, members: Members) -> re
         variants: Variants::none()
             .with(Switch::Announcing)
             .with(Switch::Ahead)
+            .with(Switch::Noticing)
             .with(Switch::Together)
             .with(Switch::Heartbeats),
         ..raft_log::Config::plain(size, 1)

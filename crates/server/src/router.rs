@@ -25,6 +25,7 @@ use crate::rpc::{
     auth, cluster, election, health, kv, lease, lock, maintenance, observe, session, watch,
 };
 use crate::secrets;
+use crate::stopping::until_stopped;
 
 /// The longest message of a client: what etcd takes by default, and what goes with it.
 pub(crate) const LONGEST_REQUEST: usize = (3 << 20) / 2 + (512 << 10);
@@ -43,6 +44,14 @@ pub(crate) async fn call(member: Arc<Member>, request: Request<Body>) -> Respons
         match caller {
             Ok(caller) => led(caller, request).await,
             Err(refused) => Status::from(refused).into_http(),
+        }
+    };
+    let stopped = visited.stopped();
+    let called = async {
+        tokio::select! {
+            biased;
+            response = called => response,
+            () = stopped => Status::from(Refusal::STOPPED).into_http(),
         }
     };
     let response = match time {
@@ -355,7 +364,8 @@ where
 {
     let serving = Serving(Box::new(move |asked| {
         let served = frames::read(asked).map(|asked| serve(member.clone(), asked));
-        Box::pin(async { Ok(served?.await?.map(answers)) })
+        let member = member.clone();
+        Box::pin(async move { Ok(served?.await?.map(|all| answers(until_stopped(&member, all)))) })
     }));
     Box::pin(async { budget::hold(grpc().server_streaming(serving, request).await) })
 }
@@ -368,7 +378,8 @@ where
     F: FnMut(Caller, Messages<Asked>) -> All + Send + 'static,
 {
     let serving = Serving(Box::new(move |asked| {
-        let all = answers(serve(member.clone(), Messages::new(asked)));
+        let all = serve(member.clone(), Messages::new(asked));
+        let all = answers(until_stopped(&member, all));
         Box::pin(async { Ok(tonic::Response::new(all)) })
     }));
     Box::pin(async { grpc().streaming(serving, request).await })

@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
 use crate::config::{Config, Place};
-use crate::listener;
+use crate::listener::{self, PARTING};
 use crate::member::{Member, ServeError};
 use crate::state;
 use crate::tls::Tls;
@@ -101,7 +101,8 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// [`ServeError::Failure`].
+    /// [`ServeError::Failure`] if the log cannot go on, [`ServeError::Evicted`] if this member must
+    /// not take part any more.
     pub async fn run(self, stop: impl Future<Output = ()>) -> Result<(), ServeError> {
         let Server { member, mut log, listeners, .. } = self;
         let serving = serve(listeners, &member);
@@ -110,7 +111,14 @@ impl Server {
             () = stop => None,
         };
         let ended = match ended {
-            Some(ended) => ended,
+            Some(ended) => {
+                // Each call is answered before the process ends.
+                member.shared.stop_serving();
+                drop(serving);
+                member.visits.end();
+                member.visits.left(PARTING).await;
+                ended
+            }
             None => {
                 member.leave().await;
                 // Clients go to other members while this one does what it was asked, and passes on
@@ -120,6 +128,12 @@ impl Server {
                 log.await
             }
         };
+        if let Some(why) = member.shared.eviction.get() {
+            if why.is_final() {
+                member.registry.evict(&why.to_string())?;
+            }
+            return Err(why.clone().into());
+        }
         match ended {
             Ok(ended) => Ok(ended?),
             Err(failed) => match failed.try_into_panic() {

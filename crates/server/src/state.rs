@@ -1,7 +1,7 @@
 //! What all tasks of a member share: the store, who watches it, and who waits for a claim.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
 use tenure_core::service::log::Members;
@@ -9,6 +9,7 @@ use tenure_store::{Asker, At, Bytes, Claim, Command, Outcome, Store, Watchers, c
 use tokio::sync::{Notify, oneshot, watch};
 
 use crate::errand::Released;
+use crate::eviction::Eviction;
 use crate::leases::Leases;
 
 /// Who leads, as this member was told last.
@@ -91,6 +92,8 @@ pub(crate) struct State {
     pub(crate) taken: u64,
     /// Who keeps the log there.
     pub(crate) members: Members,
+    /// The index of the entry that says so; of the snapshot, where that does.
+    pub(crate) members_at: u64,
     /// Where clients reach members, by the number of the process, as far as each said.
     pub(crate) urls: Urls,
     watchers: Watchers<WatcherId>,
@@ -106,6 +109,12 @@ pub(crate) struct Shared {
     pub(crate) standing: watch::Sender<Standing>,
     /// A snapshot would be welcome.
     pub(crate) compaction: Notify,
+    /// The index of the last entry that says who the members are, whenever there is another.
+    pub(crate) membership: watch::Sender<u64>,
+    /// True once all calls have to end.
+    pub(crate) is_stopping: watch::Sender<bool>,
+    /// Why this member must not take part any more, if it must not.
+    pub(crate) eviction: OnceLock<Eviction>,
 }
 
 impl Shared {
@@ -116,6 +125,7 @@ impl Shared {
             leases: Leases::default(),
             taken: 0,
             members,
+            members_at: 0,
             urls: Urls::new(),
             watchers: Watchers::new(),
             signals: HashMap::new(),
@@ -123,7 +133,22 @@ impl Shared {
             waiting: HashMap::new(),
         };
         let standing = watch::Sender::new(Standing::default());
-        Shared { state: Mutex::new(state), standing, compaction: Notify::new() }
+        Shared {
+            state: Mutex::new(state),
+            standing,
+            compaction: Notify::new(),
+            membership: watch::Sender::default(),
+            is_stopping: watch::Sender::default(),
+            eviction: OnceLock::new(),
+        }
+    }
+
+    /// Takes note of who the members are, as an entry says.
+    pub(crate) fn members_are(&self, members: Members, at: u64) {
+        let mut state = self.lock();
+        (state.members, state.members_at) = (members, at);
+        drop(state);
+        self.membership.send_replace(at);
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {

@@ -75,6 +75,12 @@ impl Visits {
         async move { drop(is_over.wait_for(|is_over| *is_over).await) }
     }
 
+    /// Waits until no client is connected, for so long at most.
+    pub(crate) async fn left(&self, most: Duration) {
+        let all = u32::try_from(self.most).unwrap_or(u32::MAX);
+        let _ = timeout(most, self.places.acquire_many(all)).await;
+    }
+
     /// How many are connected.
     pub(crate) fn now(&self) -> usize {
         self.most - self.places.available_permits()

@@ -14,6 +14,7 @@ use thiserror::Error;
 
 use super::image::{Damage, Image, Owner};
 use super::private;
+use super::registry::Registry;
 use super::saves::Saves;
 use super::tail::Tail;
 use crate::priority::set_back;
@@ -47,6 +48,7 @@ pub struct Store {
     /// not keep a state from being saved.
     reserve: Option<File>,
     saves: Saves,
+    registry: Option<Registry>,
     /// Who writes all there is, beside the changes.
     rewriting: Option<JoinHandle<Option<Image>>>,
     /// Whether the disk does nothing for now, as a test wants it.
@@ -218,7 +220,7 @@ impl Store {
         image.session += 1;
         image.changes.extend(changes);
         let saves = Saves::default();
-        let (reserve, rewriting) = (None, None);
+        let (reserve, rewriting, registry) = (None, None, None);
         let mut store = Store {
             directory,
             image,
@@ -227,6 +229,7 @@ impl Store {
             lock,
             reserve,
             saves,
+            registry,
             rewriting,
             #[cfg(test)]
             is_stuck: Arc::default(),
@@ -255,6 +258,24 @@ impl Store {
             self.write()?;
         }
         Ok(self)
+    }
+
+    /// The same with a [`Registry`] in the directory, so that this process remembers its peers
+    /// beyond a restart. `has_joined` describes a process that has no registry yet: false if it
+    /// takes the place of another and is no member so far.
+    ///
+    /// # Errors
+    ///
+    /// [`OpenError`] if the registry cannot be read or made.
+    pub fn with_registry(mut self, has_joined: bool) -> Result<Store, OpenError> {
+        let size = self.image.owner.as_ref().map_or(0, |owner| owner.group_size);
+        self.registry = Some(Registry::open(&self.directory, size, has_joined)?);
+        Ok(self)
+    }
+
+    /// The registry, if there is one.
+    pub fn registry(&self) -> Option<Registry> {
+        self.registry.clone()
     }
 
     /// The number of this boot of the process: greater than that of every earlier one.

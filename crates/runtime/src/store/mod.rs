@@ -11,12 +11,14 @@
 mod file;
 mod image;
 mod private;
+mod registry;
 mod saves;
 mod segment;
 mod tail;
 
 pub use file::{OpenError, SaveError, Store, sync_directory};
 pub use image::{Damage, FORMAT_VERSION, Owner};
+pub use registry::Registry;
 pub use saves::{SaveCounts, Saves};
 
 /// Reads bytes as each file of a folder: whatever they are, they are read or damage. What is read
@@ -26,6 +28,7 @@ pub(crate) fn read_all(bytes: &[u8]) {
         let again = image::Image::decode(&image.encode());
         assert_eq!(again.as_ref(), Ok(&image), "what is read is read again as it is written");
     }
+    let _ = registry::read(bytes);
     let (last, inner) = (segment::read(bytes, true), segment::read(bytes, false));
     if let (Ok(last), Ok(inner)) = (last, inner) {
         assert_eq!(last.changes, inner.changes, "what is whole is read wherever it stands");

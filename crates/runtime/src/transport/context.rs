@@ -13,6 +13,7 @@ use super::expulsion::Expulsion;
 use super::handshake::Identity;
 use super::peer::Peer;
 use super::settings::Limits;
+use crate::store::Registry;
 
 /// Fixed for the life of a mesh, but for what counts and notifies inside.
 #[derive(Debug)]
@@ -25,6 +26,8 @@ pub(crate) struct Context {
     pub(crate) room: Arc<Notify>,
     /// By process; nothing at the place of this one.
     pub(crate) peers: Vec<Option<Arc<Peer>>>,
+    /// What is remembered of peers beyond a restart, if anything is.
+    pub(crate) registry: Option<Registry>,
 }
 
 impl Context {

@@ -7,6 +7,7 @@ use thiserror::Error;
 use tokio::sync::Notify;
 
 use super::refusal::{Refusal, Weight};
+use crate::store::Registry;
 
 /// A node is refused for good, and must not take part any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -26,17 +27,21 @@ pub(crate) struct Expulsion {
     strangers: Mutex<ProcessSet>,
     expelled: OnceLock<Expelled>,
     happened: Notify,
+    /// Says whether this node has been a member, where that is kept.
+    registry: Option<Registry>,
 }
 
 impl Expulsion {
-    pub(crate) fn new(size: u32) -> Self {
+    pub(crate) fn new(size: u32, registry: Option<Registry>) -> Self {
         let (strangers, expelled) = (Mutex::default(), OnceLock::new());
-        Expulsion { size, strangers, expelled, happened: Notify::new() }
+        Expulsion { size, strangers, expelled, happened: Notify::new(), registry }
     }
 
     /// A peer refuses this node with a code, in its own word.
     pub(crate) fn heed(&self, by: ProcessId, code: u8) {
         match Refusal::of_code(code) {
+            // A process that takes the place of a member is refused until that is removed.
+            Some(refusal) if refusal.weight() == Weight::Final && self.is_newcomer() => {}
             Some(refusal) if refusal.weight() == Weight::Final => self.expel(by, refusal),
             Some(refusal) => self.differs(by, refusal),
             None => {}
@@ -59,6 +64,10 @@ impl Expulsion {
     /// A peer takes this node for one of its group.
     pub(crate) fn agrees(&self, peer: ProcessId) {
         self.strangers.lock().expect("no code panics while it holds them").remove(peer);
+    }
+
+    fn is_newcomer(&self) -> bool {
+        self.registry.as_ref().is_some_and(|registry| !registry.has_joined())
     }
 
     fn expel(&self, by: ProcessId, refusal: Refusal) {
@@ -85,7 +94,7 @@ mod tests {
 
     #[test]
     fn one_word_suffices_from_whoever_knows_a_newer_session() {
-        let expulsion = Expulsion::new(5);
+        let expulsion = Expulsion::new(5, None);
         expulsion.heed(PEERS[0], Refusal::TooSlow.code());
         expulsion.heed(PEERS[0], 255);
         assert_eq!(expulsion.now(), None);
@@ -97,7 +106,7 @@ mod tests {
 
     #[test]
     fn one_mistaken_peer_of_five_expels_nobody() {
-        let expulsion = Expulsion::new(5);
+        let expulsion = Expulsion::new(5, None);
         for _ in 0..10 {
             expulsion.heed(PEERS[0], Refusal::WrongCluster.code());
         }

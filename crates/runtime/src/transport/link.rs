@@ -141,6 +141,9 @@ impl Link {
                 },
             };
             let Some(Connection { conduit, boot }) = self.judged(connection) else { continue };
+            if !self.note(boot).await {
+                continue;
+            }
             self.adopt(boot);
             let begun = Instant::now();
             match self.converse(conduit).await {
@@ -168,6 +171,25 @@ impl Link {
         }
         connection.conduit.dismiss(refusal);
         None
+    }
+
+    /// Makes a new boot durable, where boots are, before anything of it is taken. Returns false if
+    /// that failed.
+    async fn note(&self, boot: Boot) -> bool {
+        if !self.peer.is_unnoted(boot) {
+            return true;
+        }
+        let peer = self.peer.clone();
+        let noted = tokio::task::spawn_blocking(move || peer.note(boot)).await;
+        let error = match noted {
+            Ok(Ok(())) => return true,
+            Ok(Err(error)) => error.to_string(),
+            Err(failed) => failed.to_string(),
+        };
+        let (me, peer, session) = (self.context.identity.me, self.peer.process, boot.session);
+        tracing::warn!(%me, %peer, session, error, "connection closed: cannot note its session");
+        self.peer.remember_error(&error);
+        false
     }
 
     /// Makes `boot` the one that the conversation is with; a new one starts with nothing.

@@ -22,6 +22,7 @@ use super::listener::{Listener, bind};
 use super::outbox::{Letter, Outbox};
 use super::peer::{Peer, PeerStatus};
 use super::settings::{Limits, MeshError, Settings, Trust};
+use crate::store::{Registry, SaveError};
 
 /// Connections of one peer that may wait for its link: more only when it flaps.
 const ACCEPTED: usize = 4;
@@ -78,6 +79,18 @@ impl Mesh {
     ///
     /// [`MeshError`]; nothing runs and no port is held.
     pub fn start(settings: Settings) -> Result<(Mesh, Inbox), MeshError> {
+        Mesh::start_with(settings, None)
+    }
+
+    /// The same for a process that remembers its peers beyond a restart, in a registry.
+    ///
+    /// # Errors
+    ///
+    /// [`MeshError`], as of [`Mesh::start`].
+    pub fn start_with(
+        settings: Settings,
+        registry: Option<Registry>,
+    ) -> Result<(Mesh, Inbox), MeshError> {
         settings.validate()?;
         let socket = bind(settings.listen, &settings.trust)?;
         let address = socket.local_addr().map_err(MeshError::Socket)?;
@@ -93,12 +106,13 @@ impl Mesh {
             },
         };
         let room = Arc::new(Notify::new());
-        let peers = peers(settings.addresses, settings.me, &settings.limits, &room);
+        let peers = peers(settings.addresses, settings.me, &settings.limits, &room, &registry);
         let limits = settings.limits;
         let (incoming, receiver) = mpsc::channel(limits.incoming_frames);
         let counters = Counters::default();
-        let expulsion = Expulsion::new(identity.group_size);
-        let context = Arc::new(Context { identity, limits, counters, expulsion, room, peers });
+        let expulsion = Expulsion::new(identity.group_size, registry.clone());
+        let context =
+            Arc::new(Context { identity, limits, counters, expulsion, room, peers, registry });
         let mut mesh = Mesh {
             context: context.clone(),
             address,
@@ -274,6 +288,21 @@ impl View {
         peer.is_some_and(|peer| peer.is_connected())
     }
 
+    /// Notes who is a member since an entry of the log, where a registry is kept. The sessions of a
+    /// process that is no member any more are forgotten, and those of a process that is no member
+    /// are not compared: another process may be about to take its place. Blocks on the disk.
+    ///
+    /// # Errors
+    ///
+    /// [`SaveError`]; nothing is noted then.
+    pub fn set_members(&self, index: u64, members: &ProcessSet) -> Result<(), SaveError> {
+        let Some(registry) = &self.0.registry else { return Ok(()) };
+        for process in registry.set_members(index, members)? {
+            self.0.peer(process).into_iter().for_each(|peer| peer.forget());
+        }
+        Ok(())
+    }
+
     /// The peers that are connected and for whom no more than so many messages are held: whom
     /// something new reaches soon.
     pub fn near(&self, frames: usize) -> ProcessSet {
@@ -296,12 +325,14 @@ fn peers(
     me: ProcessId,
     limits: &Limits,
     room: &Arc<Notify>,
+    registry: &Option<Registry>,
 ) -> Vec<Option<Arc<Peer>>> {
     let most = Amount { frames: limits.queue_frames, bytes: limits.queue_bytes };
     let peer = |(index, address)| {
         let process = ProcessId::at(index);
         let outbox = Outbox::new(most, room.clone());
-        (process != me).then(|| Arc::new(Peer::new(process, address, outbox)))
+        let peer = || Peer::new(process, address, outbox, registry.clone());
+        (process != me).then(|| Arc::new(peer()))
     };
     addresses.into_iter().enumerate().map(peer).collect()
 }

@@ -10,12 +10,14 @@ use tokio::sync::Notify;
 use super::frame::Boot;
 use super::outbox::Outbox;
 use super::refusal::Refusal;
+use crate::store::{Registry, SaveError};
 
 /// Sessions stay below this, as the numbers of terms do: nobody boots that often.
 pub(crate) const SESSIONS: u64 = 1 << 40;
 
-/// How many boots of a process may go by unseen: half a year at one a second.
-const UNSEEN_BOOTS: u64 = 1 << 24;
+/// How many boots of a process may go by unseen. A process that takes the place of a member begins
+/// with the time, in milliseconds since 2026: enough for seventeen years of that.
+const UNSEEN_BOOTS: u64 = 1 << 39;
 
 /// One peer, seen from the consumer, the link and the listener.
 #[derive(Debug)]
@@ -34,6 +36,7 @@ pub(crate) struct Peer {
     far: AtomicBool,
     /// Told when the consumer does not believe what came over the connection.
     pub(crate) disbelieved: Notify,
+    registry: Option<Registry>,
     history: Mutex<History>,
 }
 
@@ -65,17 +68,24 @@ pub struct PeerStatus {
 }
 
 impl Peer {
-    pub(crate) fn new(process: ProcessId, address: String, outbox: Outbox) -> Self {
+    pub(crate) fn new(
+        process: ProcessId,
+        address: String,
+        outbox: Outbox,
+        registry: Option<Registry>,
+    ) -> Self {
+        let newest = registry.as_ref().map(|registry| registry.newest(process));
         Peer {
             process,
             address,
             outbox,
             addressed: AtomicU64::new(0),
-            newest: Mutex::default(),
+            newest: Mutex::new(newest.unwrap_or_default()),
             failed_exchanges: AtomicUsize::new(0),
             connected: AtomicBool::new(false),
             far: AtomicBool::new(false),
             disbelieved: Notify::new(),
+            registry,
             history: Mutex::default(),
         }
     }
@@ -96,12 +106,14 @@ impl Peer {
     /// Whether this can be the newest boot of the peer, or the one that it was.
     pub(crate) fn judge(&self, boot: Boot) -> Result<(), Refusal> {
         let newest = *self.newest_boot();
-        if boot.session == 0 || boot.session < newest.session {
+        // Sessions of a process that is no member are not compared: another may take its place.
+        let is_member = self.registry.as_ref().is_none_or(|it| it.is_member(self.process));
+        if boot.session == 0 || is_member && boot.session < newest.session {
             Err(Refusal::OldSession)
         } else if boot.session == newest.session && boot.nonce != newest.nonce {
             Err(Refusal::Twin)
         } else if boot.session >= SESSIONS
-            || newest.session > 0 && boot.session - newest.session > UNSEEN_BOOTS
+            || is_member && newest.session > 0 && boot.session - newest.session > UNSEEN_BOOTS
         {
             Err(Refusal::FarSession)
         } else {
@@ -112,6 +124,21 @@ impl Peer {
     /// Takes note of a boot that was judged and proved itself.
     pub(crate) fn adopt(&self, boot: Boot) {
         *self.newest_boot() = boot;
+    }
+
+    /// Makes a boot that was judged durable, where boots are. Blocks on the disk.
+    pub(crate) fn note(&self, boot: Boot) -> Result<(), SaveError> {
+        self.registry.as_ref().map_or(Ok(()), |registry| registry.note(self.process, boot))
+    }
+
+    /// Whether a boot is to be made durable yet.
+    pub(crate) fn is_unnoted(&self, boot: Boot) -> bool {
+        self.registry.as_ref().is_some_and(|registry| registry.newest(self.process) != boot)
+    }
+
+    /// Forgets all boots: the next is that of another process in its place.
+    pub(crate) fn forget(&self) {
+        *self.newest_boot() = Boot::default();
     }
 
     fn newest_boot(&self) -> MutexGuard<'_, Boot> {

@@ -102,7 +102,10 @@ impl Refusal {
             Refusal::WrongGroupSize => "this node's group has another number of processes",
             Refusal::WrongSender => "no such process dials this node",
             Refusal::WrongReceiver => "another process lives at this address",
-            Refusal::OldSession => "a newer session of this process has been seen",
+            Refusal::OldSession => {
+                "a newer session of this process has been seen; if it takes the place of a member, \
+                 that is to be removed first"
+            }
             Refusal::Unproven => "no key of the group was proven; compare the keys of both nodes",
             Refusal::TooSlow => "the handshake took too long",
             Refusal::CrowdedOut => "too many handshakes at once",
@@ -134,7 +137,8 @@ impl Refusal {
                  old one, or another node runs as this process"
             }
             Refusal::Twin => {
-                "another node runs as this process, with a copy of its state; stop one of the two"
+                "another node runs as this process, with a copy of its state, or the state of this \
+                 one was lost; stop one of the two"
             }
             Refusal::FarSession => {
                 "the number of this session is too far above the last that was seen; the saved \

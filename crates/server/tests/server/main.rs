@@ -7,6 +7,7 @@ mod authority;
 mod bytes;
 mod crash;
 mod etcdctl;
+mod eviction;
 mod gateway;
 mod limits;
 mod member;

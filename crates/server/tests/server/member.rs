@@ -17,6 +17,9 @@ const CONFIG: &str = "TENURE_TEST_MEMBER";
 /// By which it is told how many descriptors it has.
 const DESCRIPTORS: &str = "TENURE_TEST_DESCRIPTORS";
 
+/// The status of a process whose member must not take part any more.
+pub(crate) const EVICTED: i32 = 5;
+
 /// What a member says when it serves.
 const SERVES: &str = "serves clients at ";
 
@@ -37,15 +40,7 @@ impl Member {
 
     /// The same with so many descriptors at most.
     pub(crate) fn start_with(file: &Path, descriptors: u64) -> Member {
-        let program = std::env::current_exe().expect("this program");
-        let mut process = Command::new(program)
-            .args(["member::in_a_process", "--exact", "--ignored", "--nocapture"])
-            .env(CONFIG, file)
-            .env(DESCRIPTORS, descriptors.to_string())
-            .stdout(Stdio::piped())
-            .stdin(Stdio::null())
-            .spawn()
-            .expect("a process");
+        let mut process = spawned(file, descriptors);
         let out = BufReader::new(process.stdout.take().expect("its output"));
         let mut lines = out.lines().map_while(Result::ok);
         let served = lines.find_map(|line| Some(line.split_once(SERVES)?.1.to_owned()));
@@ -58,6 +53,16 @@ impl Member {
             #[cfg(feature = "tls")]
             second: addresses.next(),
         }
+    }
+
+    /// Starts one that is not to start, and returns the status with which it ends.
+    pub(crate) fn fails(file: &Path) -> i32 {
+        ended(&mut spawned(file, 1024))
+    }
+
+    /// Waits until it ends by itself, and returns its status.
+    pub(crate) fn ends(mut self) -> i32 {
+        ended(&mut self.process)
     }
 
     /// Ends it without a word.
@@ -104,6 +109,31 @@ impl Member {
     }
 }
 
+fn spawned(file: &Path, descriptors: u64) -> Child {
+    let program = std::env::current_exe().expect("this program");
+    Command::new(program)
+        .args(["member::in_a_process", "--exact", "--ignored", "--nocapture"])
+        .env(CONFIG, file)
+        .env(DESCRIPTORS, descriptors.to_string())
+        .stdout(Stdio::piped())
+        .stdin(Stdio::null())
+        .spawn()
+        .expect("a process")
+}
+
+/// The status with which a process ends, within a minute.
+fn ended(process: &mut Child) -> i32 {
+    let until = Instant::now() + Duration::from_secs(60);
+    while Instant::now() < until {
+        if let Some(status) = process.try_wait().expect("a process") {
+            return status.code().expect("a status");
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let _ = process.kill();
+    panic!("it does not end");
+}
+
 impl Drop for Member {
     fn drop(&mut self) {
         let _ = self.process.kill();
@@ -121,8 +151,8 @@ fn in_a_process() {
     let config = Config::read(Path::new(&file)).expect("a configuration");
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     let runtime = runtime.enable_all().build().expect("a runtime");
-    runtime.block_on(async {
-        let server = Server::start(&config).await.expect("a member");
+    let ended = runtime.block_on(async {
+        let server = Server::start(&config).await?;
         let mut out = std::io::stdout();
         let addresses: Vec<String> = server.addresses().iter().map(ToString::to_string).collect();
         writeln!(out, "{SERVES}{}", addresses.join(" ")).expect("somebody reads");
@@ -131,8 +161,15 @@ fn in_a_process() {
         let stop = async {
             term.recv().await;
         };
-        server.run(stop).await.expect("a good end");
+        server.run(stop).await
     });
+    match ended {
+        Err(why) if why.is_expulsion() => {
+            eprintln!("{why}");
+            std::process::exit(EVICTED);
+        }
+        ended => ended.expect("a good end"),
+    }
     // Nobody reads any more what a test says when it is done.
     std::process::exit(0);
 }

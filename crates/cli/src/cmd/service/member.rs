@@ -25,10 +25,11 @@ enum Task {
     /// It has to have the log by then, or it is refused. A majority of those before and of those
     /// after has to be there.
     Promote(Chosen),
-    /// Have somebody no longer take part
+    /// Remove a member from the cluster
     ///
-    /// A majority of those before and of those after has to be there. A member that was removed is
-    /// to be stopped; it may be added again with an empty folder.
+    /// A majority of the members before and of those after has to be there. The removed member ends
+    /// by itself, with status 5, as soon as it learns of it. It may be added again with an empty
+    /// data directory.
     Remove(Chosen),
 }
 

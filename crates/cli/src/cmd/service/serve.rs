@@ -130,6 +130,10 @@ impl Options {
     }
 }
 
+/// What to do with a member that its peers refuse for good.
+const REPLACED: &str = "a member whose data directory was lost has to be removed, and added again \
+                        with an empty one (`tenure member --help`)";
+
 fn cluster_state(text: &str) -> Result<ClusterState, String> {
     match text {
         "new" => Ok(ClusterState::New),
@@ -150,6 +154,9 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
     let served = runtime.block_on(serve(&config));
     served.map(|()| Status::Held).map_err(|error| match () {
         () if error.is_misconfiguration() => Failure::usage(error),
+        () if matches!(error, ServeError::Failure(_)) && error.is_expulsion() => {
+            Failure::expelled(format!("{error}; {REPLACED}"))
+        }
         () if error.is_expulsion() => Failure::expelled(error),
         () => Failure::environment(error),
     })
