@@ -3,9 +3,10 @@
 
 use std::sync::{Arc, LazyLock};
 
-use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header};
+use futures_util::StreamExt;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body_util::{BodyExt, Full, Limited, StreamBody};
-use hyper::body::{Bytes, Frame};
+use hyper::body::{Bytes, Frame, Incoming};
 use prost::Message;
 use prost::bytes::{Buf, BytesMut};
 use prost_reflect::{
@@ -20,6 +21,7 @@ use tonic::{Code, Status};
 use crate::beside::beside;
 use crate::budget::{self, Share};
 use crate::enums;
+use crate::json_stream::Values;
 use crate::listener::{SILENCE, json};
 use crate::member::Member;
 use crate::router::{self, LONGEST_REQUEST};
@@ -91,26 +93,23 @@ pub(crate) fn method(path: &str) -> Option<MethodDescriptor> {
 }
 
 /// Serves a request of JSON.
-pub(crate) async fn answer(member: Arc<Member>, request: Request<Body>) -> Response<Body> {
+pub(crate) async fn answer(member: Arc<Member>, request: Request<Incoming>) -> Response<Body> {
     let path = request.uri().path().to_owned();
     let Some(method) = method(&path) else {
         return failure(&Status::new(Code::NotFound, "Not Found"));
     };
-    let who = request.extensions().get::<std::net::SocketAddr>().copied();
-    let token = token(request.headers());
-    let body = Limited::new(request.into_body(), 2 * LONGEST_REQUEST).collect();
-    let body = match timeout(SILENCE, body).await {
-        Ok(Ok(body)) => body.to_bytes(),
-        Ok(Err(error)) => return failure(&unread(error)),
-        Err(_) => return failure(&Status::deadline_exceeded("the request does not end")),
+    let (head, body) = request.into_parts();
+    let frames = match method.is_client_streaming() {
+        true => many(member.intake.values(body), method.input()).await,
+        false => one(member.intake.whole(body), method.input()).await,
     };
-    let asked = match read(&body, method.input()) {
-        Ok(asked) => asked,
-        Err(why) => return failure(&Status::invalid_argument(why)),
+    let call = frames.and_then(|frames| call(&method, frames, &head.headers));
+    let mut call = match call {
+        Ok(call) => call,
+        Err(status) => return failure(&status),
     };
-    let mut call = call(&method, &asked, token);
-    if let Some(who) = who {
-        call.extensions_mut().insert(who);
+    if let Some(who) = head.extensions.get::<std::net::SocketAddr>() {
+        call.extensions_mut().insert(*who);
     }
     let response = router::call(member.clone(), call).await;
     if let Some(status) = failed(response.headers()) {
@@ -123,11 +122,75 @@ pub(crate) async fn answer(member: Arc<Member>, request: Request<Body>) -> Respo
     written.unwrap_or_else(|status| failure(&status))
 }
 
-/// By what they are known who ask, as etcd takes it.
-fn token(headers: &HeaderMap) -> Option<HeaderValue> {
-    let names = ["grpc-metadata-token", "authorization", "grpc-metadata-authorization"];
-    names.into_iter().find_map(|name| headers.get(name)).cloned()
+/// A body that is one message, as a frame of gRPC.
+async fn one(body: Body, kind: MessageDescriptor) -> Result<Body, Status> {
+    let body = timeout(SILENCE, Limited::new(body, 2 * LONGEST_REQUEST).collect()).await;
+    let body = body.map_err(|_| Status::deadline_exceeded("the request does not end"))?;
+    let text = body.map_err(unread)?.to_bytes();
+    Ok(Body::new(Full::from(frame(&text, kind)?)))
 }
+
+/// A body of any number of messages, each as a frame of gRPC as soon as it is complete. As at etcd,
+/// the request fails if the first is none, and ends before a later one that is none.
+async fn many(body: Body, kind: MessageDescriptor) -> Result<Body, Status> {
+    let mut values = Values::new(body, 2 * LONGEST_REQUEST);
+    let first = timeout(SILENCE, values.next()).await;
+    let first = first.map_err(|_| Status::deadline_exceeded("no message in the request"))??;
+    let first = first.map(|text| frame(&text, kind.clone())).transpose()?;
+    let is_over = first.is_none();
+    let rest = futures_util::stream::unfold((values, is_over), move |(mut values, is_over)| {
+        let kind = kind.clone();
+        async move {
+            let text = if is_over { None } else { values.next().await.ok()? };
+            Some((frame(&text?, kind).ok()?, (values, false)))
+        }
+    });
+    let frames = futures_util::stream::iter(first).chain(rest);
+    Ok(Body::new(StreamBody::new(frames.map(|frame| Ok::<_, Status>(Frame::data(frame))))))
+}
+
+/// A message that is written as JSON, as a frame of gRPC.
+fn frame(text: &[u8], kind: MessageDescriptor) -> Result<Bytes, Status> {
+    let message = read(text, kind).map_err(Status::invalid_argument)?.encode_to_vec();
+    let length = u32::try_from(message.len()).unwrap_or(u32::MAX).to_be_bytes();
+    Ok([&[0], &length[..], &message].concat().into())
+}
+
+/// The metadata of a call, as the gateway of etcd takes it from the headers of a request: a header
+/// `Grpc-Metadata-NAME` is the metadata NAME, and `Authorization` and `Grpc-Timeout` are what they
+/// are. Names that gRPC reserves are left out.
+fn metadata(headers: &HeaderMap) -> Result<HeaderMap, Status> {
+    let mut metadata = HeaderMap::new();
+    for name in ["authorization", "grpc-timeout"] {
+        metadata
+            .extend(headers.get(name).map(|value| (HeaderName::from_static(name), value.clone())));
+    }
+    if let Some(time) = metadata.get("grpc-timeout")
+        && router::time_of(time.to_str().unwrap_or_default()).is_none()
+    {
+        let time = String::from_utf8_lossy(time.as_bytes());
+        return Err(Status::invalid_argument(format!("invalid grpc-timeout: {time}")));
+    }
+    for (name, value) in headers {
+        let name = name.as_str().strip_prefix("grpc-metadata-");
+        let name = name.filter(|name| !name.starts_with("grpc-") && !RESERVED.contains(name));
+        if let Some(name) = name.and_then(|name| HeaderName::from_bytes(name.as_bytes()).ok()) {
+            metadata.append(name, value.clone());
+        }
+    }
+    Ok(metadata)
+}
+
+/// Names of metadata that gRPC or HTTP/2 uses itself.
+const RESERVED: &[&str] = &[
+    "connection",
+    "content-length",
+    "content-type",
+    "host",
+    "te",
+    "transfer-encoding",
+    "user-agent",
+];
 
 /// Why a request was not read to its end.
 fn unread(error: Box<dyn std::error::Error + Send + Sync>) -> Status {
@@ -200,23 +263,17 @@ pub(crate) fn reread(which: u8, text: &[u8]) -> Option<Result<String, String>> {
 
 fn call(
     method: &MethodDescriptor,
-    asked: &DynamicMessage,
-    token: Option<HeaderValue>,
-) -> Request<Body> {
-    let message = asked.encode_to_vec();
-    let mut frame = vec![0];
-    frame.extend(u32::try_from(message.len()).unwrap_or(u32::MAX).to_be_bytes());
-    frame.extend(message);
-    let mut request = Request::new(Body::new(Full::from(frame)));
+    frames: Body,
+    headers: &HeaderMap,
+) -> Result<Request<Body>, Status> {
+    let mut request = Request::new(frames);
     let path = format!("/{}/{}", method.parent_service().full_name(), method.name());
     *request.method_mut() = Method::POST;
     *request.uri_mut() = path.parse().expect("names make a path");
+    *request.headers_mut() = metadata(headers)?;
     let kind = HeaderValue::from_static("application/grpc");
     request.headers_mut().insert(header::CONTENT_TYPE, kind);
-    if let Some(token) = token {
-        request.headers_mut().insert("authorization", token);
-    }
-    request
+    Ok(request)
 }
 
 /// What went wrong, if the headers or trailers of an answer say so.
@@ -331,14 +388,45 @@ mod tests {
         assert!(read(b" ", kind).is_ok());
     }
 
+    fn headers(all: &[(&str, &str)]) -> HeaderMap {
+        let all = all.iter().map(|(name, value)| {
+            let name = HeaderName::from_bytes(name.as_bytes()).expect("a name");
+            (name, HeaderValue::from_str(value).expect("a value"))
+        });
+        all.collect()
+    }
+
     #[test]
-    fn a_token_is_given_as_a_header_of_http_or_as_one_of_grpc() {
-        let names = ["Grpc-Metadata-Token", "Authorization", "Grpc-Metadata-Authorization"];
-        for name in names {
-            let request = Request::get("/").header(name, "a.1").body(()).expect("a request");
-            assert_eq!(token(request.headers()), Some(HeaderValue::from_static("a.1")), "{name}");
+    fn headers_of_http_are_metadata_of_grpc() {
+        let metadata = |all: &[(&str, &str)]| metadata(&headers(all)).expect("metadata");
+        let passed = metadata(&[
+            ("Grpc-Metadata-Token", "a.1"),
+            ("Grpc-Metadata-hasleader", "true"),
+            ("Grpc-Metadata-client-api-version", "3.5"),
+            ("Grpc-Timeout", "100m"),
+            ("User-Agent", "curl"),
+            ("Grpc-Metadata-Content-Type", "text/plain"),
+            ("Grpc-Metadata-grpc-timeout", "1n"),
+        ]);
+        let expected = headers(&[
+            ("token", "a.1"),
+            ("hasleader", "true"),
+            ("client-api-version", "3.5"),
+            ("grpc-timeout", "100m"),
+        ]);
+        assert_eq!(passed, expected);
+        for name in ["Authorization", "Grpc-Metadata-Authorization"] {
+            assert_eq!(metadata(&[(name, "a.1")]), headers(&[("authorization", "a.1")]));
         }
-        assert_eq!(token(&HeaderMap::new()), None);
+        // The one of HTTP is found first.
+        let both = [("Grpc-Metadata-Authorization", "b.1"), ("Authorization", "a.1")];
+        assert_eq!(metadata(&both)["authorization"], "a.1");
+    }
+
+    #[test]
+    fn a_timeout_that_is_none_is_rejected() {
+        let refused = metadata(&headers(&[("Grpc-Timeout", "5x")])).expect_err("no timeout");
+        assert_eq!(refused.message(), "invalid grpc-timeout: 5x");
     }
 
     #[test]

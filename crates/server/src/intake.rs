@@ -13,6 +13,7 @@ use tokio::time::{Sleep, sleep};
 use tonic::Status;
 use tonic::body::Body;
 
+use crate::json_stream::ValueScanner;
 use crate::refusal::Refusal;
 
 /// How many bytes all messages have that are not complete.
@@ -44,6 +45,11 @@ impl Intake {
     /// A request that is one message.
     pub(crate) fn whole(&self, body: Incoming) -> Body {
         Body::new(Begun::new(body, self.0.clone(), Progress::Whole { begun: 0 }))
+    }
+
+    /// One of messages as JSON, of which each may be answered before the next has come.
+    pub(crate) fn values(&self, body: Incoming) -> Body {
+        Body::new(Begun::new(body, self.0.clone(), Progress::Values(ValueScanner::default())))
     }
 
     /// One of messages as gRPC frames them.
@@ -149,6 +155,8 @@ where
 enum Progress {
     /// Of one that ends with the request.
     Whole { begun: usize },
+    /// Of one that ends where a JSON value does.
+    Values(ValueScanner),
     /// Of one of which it is known how long it is, when its head is complete.
     Framed { head: [u8; 5], begun: usize },
 }
@@ -166,6 +174,12 @@ impl Progress {
             Progress::Whole { begun } => {
                 *begun += data.len();
                 *begun
+            }
+            Progress::Values(scanner) => {
+                while let Some(end) = scanner.end(data) {
+                    data = &data[end..];
+                }
+                scanner.begun()
             }
             Progress::Framed { head, begun } => {
                 while let Some((first, rest)) = data.split_first() {
@@ -210,6 +224,9 @@ mod tests {
             }
             assert_eq!(last, 3, "{size}");
         }
+        let mut values = Progress::Values(ValueScanner::default());
+        let begun = [&b"{} {\"a\""[..], b":1", b"}{"].map(|data| values.follow(data));
+        assert_eq!(begun, [4, 6, 1]);
         let mut whole = Progress::Whole { begun: 0 };
         assert_eq!((whole.follow(&all), whole.follow(&all)), (all.len(), 2 * all.len()));
     }

@@ -30,6 +30,7 @@ mod gateway;
 mod hashing;
 mod image;
 mod intake;
+mod json_stream;
 mod leases;
 mod led;
 mod length;

@@ -161,7 +161,6 @@ async fn answer(member: Arc<Member>, request: Request<Incoming>) -> Response<Bod
             respond(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", text)
         }
         (&Method::POST, path) if gateway::method(path).is_some() => {
-            let request = request.map(|body| member.intake.whole(body));
             gateway::answer(member, request).await
         }
         (_, path) => {

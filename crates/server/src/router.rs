@@ -113,7 +113,7 @@ pub(crate) fn as_etcd_says(status: Status) -> Status {
 }
 
 /// `100m` is a tenth of a second.
-fn time_of(text: &str) -> Option<Duration> {
+pub(crate) fn time_of(text: &str) -> Option<Duration> {
     let (digits, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
     let number: u64 = digits.parse().ok().filter(|_| digits.len() <= 8)?;
     Some(match unit {

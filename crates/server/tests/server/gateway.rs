@@ -1,6 +1,10 @@
 //! The services as JSON.
 
-use serde_json::json;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use serde_json::{Value, json};
 
 use crate::member::{Files, Member, base64, eventually, post};
 
@@ -49,4 +53,99 @@ fn a_member_is_told_of_with_the_port_that_the_system_chose() {
     // All members know it by the time that something was committed.
     member.put("a", "1");
     assert_eq!(told()["members"][0]["clientURLs"], json!([own]));
+}
+
+/// A request whose body is sent in chunks, and the lines of the response as they come.
+struct Chunked {
+    stream: TcpStream,
+    lines: BufReader<TcpStream>,
+}
+
+impl Chunked {
+    fn open(member: &Member, path: &str) -> Chunked {
+        let mut stream = TcpStream::connect(member.address).expect("it listens");
+        stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a time");
+        write!(stream, "POST {path} HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n")
+            .expect("it reads");
+        let lines = BufReader::new(stream.try_clone().expect("a socket"));
+        Chunked { stream, lines }
+    }
+
+    fn send(&mut self, text: &str) {
+        write!(self.stream, "{:x}\r\n{text}\r\n", text.len()).expect("it reads");
+    }
+
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.lines.read_line(&mut line).expect("a line");
+        line.trim().to_owned()
+    }
+
+    /// The next message of the response.
+    fn next(&mut self) -> Value {
+        loop {
+            let line = self.line();
+            if line.starts_with('{') {
+                return serde_json::from_str(&line).expect("JSON");
+            }
+        }
+    }
+}
+
+#[test]
+fn messages_of_one_json_request_are_answered_as_they_come() {
+    let files = Files::alone();
+    let member = Member::start(&files.files[0]);
+    member.put("a", "1");
+    let lease = member.ask("/v3/lease/grant", &json!({ "TTL": 60 }));
+    let renewal = json!({ "ID": lease["ID"] }).to_string();
+    let mut renewals = Chunked::open(&member, "/v3/lease/keepalive");
+    // In one piece, in two, and two at once.
+    renewals.send(&format!("{renewal}\n"));
+    assert_eq!(renewals.next()["result"]["TTL"], "60");
+    renewals.send(&renewal[..5]);
+    renewals.send(&renewal[5..]);
+    assert_eq!(renewals.next()["result"]["TTL"], "60");
+    renewals.send(&format!("{renewal}{renewal}"));
+    assert_eq!(renewals.next()["result"]["TTL"], "60");
+    assert_eq!(renewals.next()["result"]["TTL"], "60");
+    let create = |key: &str| json!({ "create_request": { "key": base64(key) } }).to_string();
+    let mut watch = Chunked::open(&member, "/v3/watch");
+    watch.send(&create("a"));
+    assert_eq!(watch.next()["result"]["created"], true);
+    watch.send(&create("b"));
+    assert_eq!(watch.next()["result"]["watch_id"], "1");
+    // The request may end before the response does.
+    watch.send("");
+    for (key, id) in [("b", json!("1")), ("a", Value::Null)] {
+        member.put(key, "2");
+        let told = watch.next();
+        assert_eq!(told["result"]["events"][0]["kv"]["key"], base64(key), "{told}");
+        assert_eq!(told["result"]["watch_id"], id);
+    }
+}
+
+#[test]
+fn a_json_request_ends_before_what_is_no_message() {
+    let files = Files::alone();
+    let member = Member::start(&files.files[0]);
+    let ask = |body: &str| {
+        let mut stream = TcpStream::connect(member.address).expect("it listens");
+        let length = body.len();
+        let path = "/v3/lease/keepalive";
+        write!(stream, "POST {path} HTTP/1.0\r\ncontent-length: {length}\r\n\r\n{body}")
+            .expect("it reads");
+        let mut told = String::new();
+        stream.read_to_string(&mut told).expect("an answer");
+        let status = told.split(' ').nth(1).map(str::to_owned).expect("a status");
+        (status, told.lines().filter(|line| line.starts_with("{\"result\"")).count())
+    };
+    member.put("a", "1");
+    assert_eq!(ask(r#"{"ID":"1"} {"ID":"2"}"#), ("200".into(), 2));
+    assert_eq!(ask(r#"{"ID":"1"} x {"ID":"2"}"#), ("200".into(), 1));
+    assert_eq!(ask(r#"{"ID":"1"}{"ID":"#), ("200".into(), 1));
+    assert_eq!(ask(""), ("200".into(), 0));
+    for none in ["x", "[]", r#"{"ID":"#, r#"{"ID":true}"#] {
+        assert_eq!(ask(none), ("400".into(), 0), "{none}");
+    }
 }
