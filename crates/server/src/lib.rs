@@ -31,6 +31,7 @@ mod hashing;
 mod image;
 mod intake;
 mod json_stream;
+mod leader_monitor;
 mod leases;
 mod led;
 mod length;

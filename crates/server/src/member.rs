@@ -32,6 +32,7 @@ use crate::eviction::{Eviction, watch_membership};
 use crate::hashing::Hashing;
 use crate::image;
 use crate::intake::Intake;
+use crate::leader_monitor::LeaderMonitor;
 use crate::led::may_try_again;
 use crate::peers::{limits, trust};
 use crate::proposal::{BACKLOG, Backlog, Unheard};
@@ -135,6 +136,7 @@ pub(crate) struct Member {
     pub(crate) hashing: Hashing,
     pub(crate) tokens: Tokens,
     renewals: Renewals,
+    pub(crate) leader_monitor: LeaderMonitor,
 }
 
 impl Member {
@@ -179,9 +181,9 @@ impl Member {
             suspected: None,
         })?;
         let election = Duration::from_millis(2 * config.election_timeout);
-        let budget = Budget::default();
         let (visits, refusals) = (Visits::new(), Refusals::default());
         let (renewals, renewed) = Renewals::new();
+        let leader_monitor = LeaderMonitor::start(shared.standing.subscribe(), election / 2);
         let member = Arc::new(Member {
             plan,
             shared,
@@ -193,7 +195,7 @@ impl Member {
             peers: running.view,
             visits,
             refusals,
-            budget,
+            budget: Budget::default(),
             intake: Intake::default(),
             turns: Turns::of(LOOKING),
             is_back: watch::Sender::new(false),
@@ -201,6 +203,7 @@ impl Member {
             hashing: Hashing::default(),
             tokens: Tokens::new(config.auth_token_ttl),
             renewals,
+            leader_monitor,
         });
         tokio::spawn(come_back(Arc::downgrade(&member)));
         tokio::spawn(keep_time(Arc::downgrade(&member)));
@@ -242,11 +245,6 @@ impl Member {
         self.saves.read()
     }
 
-    /// How long nobody may lead before who asked for a leader is told.
-    pub(crate) fn patience(&self) -> Duration {
-        3 * self.election
-    }
-
     /// Where its data lie.
     pub(crate) fn directory(&self) -> &PathBuf {
         &self.plan.directory
@@ -270,16 +268,18 @@ impl Member {
 
     /// Has a command of the service itself committed, and says what came of it.
     pub(crate) async fn propose(&self, command: Command) -> Result<Outcome, Refusal> {
-        self.propose_for(&Asker::Member, command, None).await
+        self.propose_for(&Asker::Member, command, None, || Ok(())).await
     }
 
     /// The same for somebody, who may have it done when it is. What is to be done if they do not
-    /// wait for it, and it was done, is done.
+    /// wait for it, and it was done, is done. The command is proposed only while `is_valid` holds,
+    /// which may change while a leader is awaited.
     pub(crate) async fn propose_for(
         &self,
         asker: &Asker,
         command: Command,
         unheard: Option<Unheard>,
+        is_valid: impl Fn() -> Result<(), Refusal>,
     ) -> Result<Outcome, Refusal> {
         let what = encoded(&What::Command(asker.clone(), command));
         if what.len() > LONGEST_COMMAND {
@@ -290,6 +290,7 @@ impl Member {
         let (mut standing, deadline) = (self.shared.standing.subscribe(), self.deadline());
         loop {
             self.led(&mut standing, deadline).await?;
+            is_valid()?;
             let (reply, answer) = oneshot::channel();
             let ask = Ask::Do { what: what.clone(), reply };
             self.asks.send(ask).map_err(|_| Refusal::STOPPED)?;

@@ -1,6 +1,7 @@
 //! Why a request is refused, under the codes and in the words that clients of etcd know.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -23,6 +24,9 @@ impl Refusal {
     pub(crate) const LEADER_CHANGED: Refusal = unavailable("etcdserver: leader changed");
     /// It took too long; what was asked may yet be done.
     pub(crate) const TIMED_OUT: Refusal = unavailable("etcdserver: request timed out");
+    /// The client's deadline passed, and nothing that was asked for is under way.
+    pub(crate) const DEADLINE_EXCEEDED: Refusal =
+        known(Code::DeadlineExceeded, "context deadline exceeded");
     /// The leader is gone that had taken it; what was asked may yet be done.
     pub(crate) const LEADER_FAILED: Refusal =
         unavailable("etcdserver: request timed out, possibly due to previous leader failure");
@@ -179,6 +183,12 @@ impl Refusals {
     pub(crate) fn counts(&self) -> impl Iterator<Item = (usize, u64)> {
         let counts = self.counts.iter().map(|count| count.load(Ordering::Relaxed)).enumerate();
         counts.filter(|(_, count)| *count > 0)
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.words)
     }
 }
 

@@ -2,29 +2,29 @@
 
 use std::future::Future;
 use std::net::SocketAddr;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use futures_util::{Stream, StreamExt};
+use futures_util::{Stream, StreamExt, stream};
 use http::{HeaderMap, Request, Response};
 use hyper::body::Bytes;
 use prost::Message;
 use tenure_etcd::frames::{self, Frames, Messages};
 use tenure_store::Asker;
+use tokio::time::{Instant, timeout_at};
 use tonic::body::Body;
 use tonic::server::{Grpc, ServerStreamingService, StreamingService, UnaryService};
 use tonic::{Code, Status, Streaming};
 
 use crate::budget;
-use crate::caller::Caller;
+use crate::caller::{CallOptions, Caller};
 use crate::member::Member;
 use crate::refusal::Refusal;
 use crate::rpc::{
     auth, cluster, election, health, kv, lease, lock, maintenance, observe, session, watch,
 };
-use crate::secrets;
 use crate::stopping::until_stopped;
 
 /// The longest message of a client: what etcd takes by default, and what goes with it.
@@ -32,50 +32,67 @@ pub(crate) const LONGEST_REQUEST: usize = (3 << 20) / 2 + (512 << 10);
 
 /// Serves a call of gRPC; in time, where the client says how much there is.
 pub(crate) async fn call(member: Arc<Member>, request: Request<Body>) -> Response<Body> {
-    let time = request.headers().get("grpc-timeout").and_then(|it| time_of(it.to_str().ok()?));
+    let options = options(request.headers());
     let (visited, uri) = (member.clone(), request.uri().clone());
     let address = request.extensions().get::<SocketAddr>().copied();
     let caller = match is_for_anybody(uri.path()) {
         true => Ok(Caller::new(member, Asker::Anybody)),
-        false => caller(member, request.headers()),
+        false => Caller::named_by(member, request.headers()),
     };
-    let name = caller.as_ref().ok().and_then(Caller::name).map(str::to_owned);
-    let called = async {
-        match caller {
-            Ok(caller) => led(caller, request).await,
-            Err(refused) => Status::from(refused).into_http(),
+    let caller = caller.map(|caller| caller.with_options(options));
+    let response = match caller.clone() {
+        Ok(caller) => {
+            let called = unless_stopped(&caller, led(caller.clone(), request));
+            in_time(&caller, called, options.deadline).await
         }
-    };
-    let stopped = visited.stopped();
-    let called = async {
-        tokio::select! {
-            biased;
-            response = called => response,
-            () = stopped => Status::from(Refusal::STOPPED).into_http(),
-        }
-    };
-    let response = match time {
-        None => called.await,
-        Some(time) => tokio::time::timeout(time, called).await.unwrap_or_else(|_| {
-            Status::new(Code::DeadlineExceeded, "context deadline exceeded").into_http()
-        }),
+        Err(refused) => Status::from(refused).into_http(),
     };
     let failed = Status::from_header_map(response.headers()).map(as_etcd_says);
     let Some(status) = failed.filter(|status| status.code() != Code::Ok) else { return response };
+    let name = caller.as_ref().ok().and_then(Caller::name);
     visited.refusals.note(status.code());
-    visited.refusals.tell(&status, &described(address, name.as_deref()), uri.path());
+    visited.refusals.tell(&status, &described(address, name), uri.path());
     status.into_http()
+}
+
+/// What the metadata of a call asks for.
+fn options(headers: &HeaderMap) -> CallOptions {
+    let time = headers.get("grpc-timeout").and_then(|it| time_of(it.to_str().ok()?));
+    CallOptions {
+        requires_leader: headers.get("hasleader").is_some_and(|it| it == "true"),
+        deadline: time.map(|time| Instant::now() + time),
+    }
+}
+
+/// Serves a call until the member stops serving, and responds with an error then.
+async fn unless_stopped(
+    caller: &Caller,
+    called: impl Future<Output = Response<Body>>,
+) -> Response<Body> {
+    tokio::select! {
+        biased;
+        response = called => response,
+        () = caller.stopped() => Status::from(Refusal::STOPPED).into_http(),
+    }
+}
+
+/// Responds before the deadline, with an error if there is nothing else.
+async fn in_time(
+    caller: &Caller,
+    called: impl Future<Output = Response<Body>>,
+    deadline: Option<Instant>,
+) -> Response<Body> {
+    let Some(deadline) = deadline else { return called.await };
+    let mut called = pin!(called);
+    let response = timeout_at(deadline, called.as_mut()).await;
+    response.unwrap_or_else(|_| Status::from(caller.at_deadline()).into_http())
 }
 
 /// Whether nobody is asked who they are, so that not even a token counts that is void: whoever has
 /// one asks for another by this.
 fn is_for_anybody(path: &str) -> bool {
     let (service, _) = path.trim_start_matches('/').split_once('/').unwrap_or_default();
-    let known = [
-        "/etcdserverpb.Auth/Authenticate",
-        "/etcdserverpb.Cluster/MemberList",
-        "/etcdserverpb.Maintenance/Status",
-    ];
+    let known = ["/etcdserverpb.Auth/Authenticate", "/etcdserverpb.Maintenance/Status"];
     known.contains(&path) || service == "grpc.health.v1.Health"
 }
 
@@ -85,22 +102,6 @@ pub(crate) fn described(address: Option<SocketAddr>, name: Option<&str>) -> Stri
     match name {
         Some(name) => format!("{address} user {name:?}"),
         None => address,
-    }
-}
-
-/// Who asks, as their token says where everybody has to say it.
-fn caller(member: Arc<Member>, headers: &HeaderMap) -> Result<Caller, Refusal> {
-    let token = headers.get("token").or_else(|| headers.get("authorization"));
-    let Some(token) = token else { return Ok(Caller::new(member, Asker::Anybody)) };
-    let token = token.to_str().unwrap_or_default();
-    let token = token.strip_prefix("Bearer ").unwrap_or(token);
-    let known = member.look(|state| {
-        let access = state.store.access();
-        access.is_enabled().then(|| secrets::read(access, token))
-    });
-    match known {
-        Some(known) => Caller::with(member, known?),
-        None => Ok(Caller::new(member, Asker::Anybody)),
     }
 }
 
@@ -130,19 +131,19 @@ pub(crate) fn time_of(text: &str) -> Option<Duration> {
 /// How long who wants a leader waits for one: a lead is handed over in less.
 const HANDED_OVER: Duration = Duration::from_millis(100);
 
-/// Serves a call, where somebody leads if that is wanted.
+/// Serves a call. One that requires a leader is rejected while none is known, and is ended when
+/// none has been known for a while.
 async fn led(member: Caller, request: Request<Body>) -> Response<Body> {
-    let wants_leader = request.headers().get("hasleader").is_some_and(|it| it == "true");
-    if wants_leader {
-        let deadline = tokio::time::Instant::now() + HANDED_OVER;
+    if member.requires_leader() {
+        let deadline = Instant::now() + HANDED_OVER;
         if let Err(refused) = member.somebody_leads(deadline).await {
             return Status::from(refused).into_http();
         }
     }
-    route(member, request, wants_leader).await
+    route(member, request).await
 }
 
-fn route(member: Caller, request: Request<Body>, wants_leader: bool) -> Called {
+fn route(member: Caller, request: Request<Body>) -> Called {
     let uri = request.uri().clone();
     let Some((service, method)) = uri.path().trim_start_matches('/').split_once('/') else {
         return unknown(uri.path());
@@ -150,10 +151,7 @@ fn route(member: Caller, request: Request<Body>, wants_leader: bool) -> Called {
     match service {
         "etcdserverpb.KV" => keys(member, request, method),
         "etcdserverpb.Lease" => leases(member, request, method),
-        "etcdserverpb.Watch" if method == "Watch" => {
-            let watch = move |member, asked| watch::watch(member, asked, wants_leader);
-            streaming(member, request, watch)
-        }
+        "etcdserverpb.Watch" if method == "Watch" => streaming(member, request, watch::watch),
         "tenure.Session" if method == "Transact" => streaming(member, request, session::transact),
         "v3lockpb.Lock" => locks(member, request, method),
         "v3electionpb.Election" => elections(member, request, method),
@@ -276,14 +274,38 @@ struct Serving<In, Out>(Box<dyn FnMut(In) -> Served<Out> + Send>);
 /// What comes of a call: one message, or many.
 type Served<Out> = Pin<Box<dyn Future<Output = Result<tonic::Response<Out>, Status>> + Send>>;
 
-/// Many messages, one after the other.
-struct Answers(Pin<Box<dyn Stream<Item = Result<Bytes, Status>> + Send>>);
+/// The messages of a streaming call, until the call has to end: for want of a leader that it
+/// requires, or at its deadline.
+struct Answers {
+    messages: Pin<Box<dyn Stream<Item = Result<Bytes, Status>> + Send>>,
+    ended: Pin<Box<dyn Future<Output = Refusal> + Send>>,
+    caller: Caller,
+}
+
+impl Answers {
+    fn new<Answer: Message>(
+        caller: Caller,
+        answers: impl Stream<Item = Result<Answer, Status>> + Send + 'static,
+    ) -> Self {
+        let messages = answers.map(|answer| answer.map(|answer| frames::written(&answer)));
+        Answers { messages: Box::pin(messages), ended: Box::pin(caller.ended()), caller }
+    }
+}
 
 impl Stream for Answers {
     type Item = Result<Bytes, Status>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.0.as_mut().poll_next(context)
+        match self.messages.as_mut().poll_next(context) {
+            Poll::Pending => {
+                let why: Status = ready!(self.ended.as_mut().poll(context)).into();
+                // The service stops at once, and not when the client has read the status.
+                self.messages = Box::pin(stream::empty());
+                self.caller.refusals.note(why.code());
+                Poll::Ready(Some(Err(why)))
+            }
+            ready => ready,
+        }
     }
 }
 
@@ -363,9 +385,14 @@ where
     Served: Future<Output = Result<tonic::Response<All>, Refusal>> + Send + 'static,
 {
     let serving = Serving(Box::new(move |asked| {
-        let served = frames::read(asked).map(|asked| serve(member.clone(), asked));
-        let member = member.clone();
-        Box::pin(async move { Ok(served?.await?.map(|all| answers(until_stopped(&member, all)))) })
+        let (caller, served) = (member.clone(), frames::read(asked));
+        let served = served.map(|asked| serve(member.clone(), asked));
+        Box::pin(async move {
+            Ok(served?.await?.map(|all| {
+                let all = until_stopped(&caller, all);
+                Answers::new(caller, all)
+            }))
+        })
     }));
     Box::pin(async { budget::hold(grpc().server_streaming(serving, request).await) })
 }
@@ -379,7 +406,7 @@ where
 {
     let serving = Serving(Box::new(move |asked| {
         let all = serve(member.clone(), Messages::new(asked));
-        let all = answers(until_stopped(&member, all));
+        let all = Answers::new(member.clone(), until_stopped(&member, all));
         Box::pin(async { Ok(tonic::Response::new(all)) })
     }));
     Box::pin(async { grpc().streaming(serving, request).await })
@@ -394,20 +421,9 @@ fn one(
     Box::pin(async { grpc().unary(serving, request).await })
 }
 
-fn answers<Answer: Message>(
-    all: impl Stream<Item = Result<Answer, Status>> + Send + 'static,
-) -> Answers {
-    Answers(Box::pin(all.map(|answer| answer.map(|answer| frames::written(&answer)))))
-}
-
 #[cfg(test)]
 mod tests {
-    use std::time::Instant;
-
-    use http::{HeaderName, HeaderValue};
-
     use super::*;
-    use crate::caller::tests::closed;
 
     #[test]
     fn who_is_refused_is_named_with_what_is_known_of_them() {
@@ -417,33 +433,12 @@ mod tests {
         assert_eq!(described(None, Some("a b")), "somebody user \"a b\"");
     }
 
-    #[tokio::test]
-    async fn a_token_counts_beyond_its_own_time_as_long_as_it_is_used() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let member = closed(folder.path(), "secret").await;
-        // The time is over that it says itself.
-        let token = member.look(|state| {
-            let access = state.store.access();
-            let kept = &access.user("root").expect("root").password;
-            secrets::token(access, "root", kept, Duration::ZERO).expect("a token")
-        });
-        let headers = [("token", &token)].map(|(name, token)| {
-            (HeaderName::from_static(name), token.parse::<HeaderValue>().expect("a header"))
-        });
-        let headers = HeaderMap::from_iter(headers);
-        let called = || caller(member.clone(), &headers).map(|it| it.name().map(str::to_owned));
-        assert_eq!(called(), Err(Refusal::INVALID_TOKEN));
-        let read = member.look(|state| secrets::read(state.store.access(), &token));
-        member.tokens.note(read.expect("a token").seal, Instant::now());
-        assert_eq!(called(), Ok(Some("root".into())));
-    }
-
     #[test]
     fn nobody_is_asked_for_a_name_to_get_a_token_and_to_see_how_a_member_is() {
         for path in ["etcdserverpb.Auth/Authenticate", "grpc.health.v1.Health/Check"] {
             assert!(is_for_anybody(&format!("/{path}")), "{path}");
         }
-        for path in ["/etcdserverpb.Auth/AuthStatus", "/etcdserverpb.KV/Range", "/", ""] {
+        for path in ["/etcdserverpb.Cluster/MemberList", "/etcdserverpb.KV/Range", "/", ""] {
             assert!(!is_for_anybody(path), "{path}");
         }
     }

@@ -159,6 +159,25 @@ impl Store {
         self.leases.0.get(&lease)
     }
 
+    /// Checks that somebody may renew a lease: every key that ends with it has to be writable.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UserEmpty`] or [`Error::PermissionDenied`].
+    pub fn may_renew(&self, asker: &Asker, lease: LeaseId) -> Result<(), Error> {
+        self.access.named(asker)?;
+        self.access.may_end(asker, lease, &self.leases)
+    }
+
+    /// Checks that somebody may list all leases: every key that ends with one has to be readable.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UserEmpty`] or [`Error::PermissionDenied`].
+    pub fn may_list_leases(&self, asker: &Asker) -> Result<(), Error> {
+        self.access.may_list(asker, &self.leases)
+    }
+
     /// All leases, by their names.
     pub fn leases(&self) -> impl ExactSizeIterator<Item = (LeaseId, &Lease)> {
         self.leases.0.iter().map(|(lease, value)| (*lease, value))

@@ -96,8 +96,9 @@ pub(crate) async fn get_user(
     member: Caller,
     asked: rpc::AuthUserGetRequest,
 ) -> Result<rpc::AuthUserGetResponse, Refusal> {
+    let _undecided = member.undecided();
     member.confirm().await?;
-    if !member.is_user(&asked.name) {
+    if member.user().as_ref() != Some(&asked.name) {
         member.may_all()?;
     }
     let header = member.header_now();
@@ -112,6 +113,7 @@ pub(crate) async fn list_users(
     member: Caller,
     _: rpc::AuthUserListRequest,
 ) -> Result<rpc::AuthUserListResponse, Refusal> {
+    let _undecided = member.undecided();
     member.confirm().await?;
     member.may_all()?;
     let header = member.header_now();
@@ -131,7 +133,7 @@ pub(crate) async fn change_password(
     member: Caller,
     asked: rpc::AuthUserChangePasswordRequest,
 ) -> Result<rpc::AuthUserChangePasswordResponse, Refusal> {
-    if !member.is_user(&asked.name) {
+    if member.user().as_ref() != Some(&asked.name) {
         member.may_all()?;
     }
     let password = kept(&member, asked.password).await?;
@@ -170,9 +172,11 @@ pub(crate) async fn get_role(
     member: Caller,
     asked: rpc::AuthRoleGetRequest,
 ) -> Result<rpc::AuthRoleGetResponse, Refusal> {
+    let _undecided = member.undecided();
     member.confirm().await?;
+    let user = member.user();
     let has_it = member.look(|state| {
-        let user = member.name().map(|name| state.store.access().user(name));
+        let user = user.map(|name| state.store.access().user(&name));
         user.is_some_and(|user| user.is_ok_and(|user| user.roles.contains(&asked.role)))
     });
     if !has_it {
@@ -190,6 +194,7 @@ pub(crate) async fn list_roles(
     member: Caller,
     _: rpc::AuthRoleListRequest,
 ) -> Result<rpc::AuthRoleListResponse, Refusal> {
+    let _undecided = member.undecided();
     member.confirm().await?;
     member.may_all()?;
     let header = member.header_now();

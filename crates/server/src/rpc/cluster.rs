@@ -15,6 +15,7 @@ pub(crate) async fn list(
     member: Caller,
     asked: rpc::MemberListRequest,
 ) -> Result<rpc::MemberListResponse, Refusal> {
+    member.is_named()?;
     if asked.linearizable {
         member.confirm().await?;
     }
@@ -77,6 +78,7 @@ pub(crate) async fn promote(
 /// Has the log kept by others, and waits until this member knows that they do. Who is removed is
 /// told of nothing any more; and a leader that is may be gone before it says that it was.
 async fn changed(member: &Caller, change: Change) -> Result<(), Refusal> {
+    let _undecided = member.undecided();
     let done = member.change(change).await;
     let is_unknown = |why: &Refusal| [Refusal::LEADER_FAILED, Refusal::TIMED_OUT].contains(why);
     if let Err(why) = done.as_ref()

@@ -137,6 +137,8 @@ pub(crate) async fn compact(
     member: Caller,
     asked: rpc::CompactionRequest,
 ) -> Result<rpc::CompactionResponse, Refusal> {
+    // It takes history away from all watchers.
+    member.may_all()?;
     let revision = unsigned(asked.revision);
     let (revision, _) = member.answer(Command::Compact { revision }).await?;
     Ok(rpc::CompactionResponse { header: member.header(revision) })

@@ -1,7 +1,7 @@
 //! Leases: granted, renewed, ended, looked at.
 
 use futures_util::{Stream, StreamExt};
-use tenure_store::{Answer, Command, Error, Span};
+use tenure_store::{Answer, Command, Error, Span, Store};
 use tonic::Status;
 
 use crate::caller::Caller;
@@ -41,7 +41,8 @@ pub(crate) async fn revoke(
     Ok(rpc::LeaseRevokeResponse { header: member.header(revision) })
 }
 
-/// One answer for each renewal; one of a lease that is gone has no time to live.
+/// One answer for each renewal; one of a lease that is gone has no time to live. The stream ends at
+/// the first renewal that the caller has no right to, as at etcd.
 pub(crate) fn keep_alive(
     member: Caller,
     asked: Messages<rpc::LeaseKeepAliveRequest>,
@@ -51,6 +52,7 @@ pub(crate) fn keep_alive(
         async move {
             let id = asked?.id;
             member.is_named()?;
+            member.may_in(|store, asker| store.may_renew(asker, lease(id)))?;
             let ttl = member.renew(lease(id)).await?.unwrap_or_default();
             let header = member.header_now();
             Ok(rpc::LeaseKeepAliveResponse { header, id, ttl: signed(ttl) })
@@ -64,6 +66,7 @@ pub(crate) async fn time_to_live(
     asked: rpc::LeaseTimeToLiveRequest,
 ) -> Result<rpc::LeaseTimeToLiveResponse, Refusal> {
     member.is_named()?;
+    let _undecided = member.undecided();
     let left = member.left(lease(asked.id)).await?;
     // The leader may have taken entries that this member has not: of the lease, and of its keys.
     if left.is_some() {
@@ -98,7 +101,7 @@ pub(crate) async fn list(
     _: rpc::LeaseLeasesRequest,
 ) -> Result<rpc::LeaseLeasesResponse, Refusal> {
     member.confirm().await?;
-    member.is_named()?;
+    member.may_in(Store::may_list_leases)?;
     let header = member.header_now();
     let leases = member.look(|state| {
         let all = state.store.leases();

@@ -1,5 +1,7 @@
 //! Locks that the server queues for: whoever asks is answered when they are inside.
 
+use std::pin::pin;
+
 use tenure_store::{
     Answer, Bytes, Claim, Command, Compare, Delete, Enqueue, Operation, Outcome, Relation, Share,
     Span, Target, Txn,
@@ -37,6 +39,9 @@ pub(crate) async fn unlock(
 
 /// Queues, and waits until the claim is inside; says which it is, and the revision in which it
 /// queued. Whoever stops waiting leaves the queue.
+///
+/// A claim keeps its place when the call ends for want of a leader. The client continues with it
+/// at another member, and a withdrawal by this one could be committed after the grant there.
 pub(crate) async fn enter(
     member: &Caller,
     enqueue: Enqueue,
@@ -54,10 +59,21 @@ pub(crate) async fn enter(
         return Ok((claim, revision));
     }
     let mut waiter = Waiter::of(member.clone(), claim.clone());
+    let mut leader_lost = pin!(member.leader_lost());
     loop {
         let verdict = member.look(|state| state.await_claim(&claim));
-        match verdict.await {
+        let verdict = tokio::select! {
+            verdict = verdict => verdict,
+            () = &mut leader_lost => {
+                waiter.claim = None;
+                member.look(|state| state.forget_claim(&claim.key));
+                return Err(Refusal::NO_LEADER);
+            }
+        };
+        match verdict {
             Ok(Verdict::Inside { .. }) => {
+                // The user may be another one by now, or none.
+                member.is_valid()?;
                 waiter.claim = None;
                 return Ok((claim, revision));
             }

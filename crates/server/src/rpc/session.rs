@@ -25,10 +25,12 @@ pub(crate) fn transact(
     let transacted = asked.map(move |asked| {
         let member = member.clone();
         async move {
-            match kv::transact(member.clone(), asked?).await {
-                Ok(answer) => Ok(told(answer)),
-                Err(refusal) => Ok(refused(&member, &refusal.into())),
-            }
+            let asked = asked?;
+            let done = match member.is_named() {
+                Ok(()) => kv::transact(member.clone(), asked).await,
+                Err(refusal) => Err(refusal),
+            };
+            Ok(done.map_or_else(|refusal| refused(&member, &refusal.into()), told))
         }
     });
     transacted.buffered(AT_ONCE)

@@ -8,7 +8,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure_store::{Bytes, Error, Forgotten, Span, Store, Watch};
+use tenure_store::{Bytes, Forgotten, Span, Store, Watch};
 use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_stream::wrappers::ReceiverStream;
@@ -51,7 +51,6 @@ struct Gone;
 pub(crate) fn watch(
     member: Caller,
     asked: Messages<rpc::WatchRequest>,
-    wants_leader: bool,
 ) -> ReceiverStream<Result<rpc::WatchResponse, Status>> {
     let (answers, receiver) = mpsc::channel(AHEAD);
     tokio::spawn(async move {
@@ -66,7 +65,7 @@ pub(crate) fn watch(
         };
         tokio::select! {
             () = gone.closed() => {}
-            _ = session.run(asked, wants_leader) => {}
+            _ = session.run(asked) => {}
         }
     });
     ReceiverStream::new(receiver)
@@ -95,19 +94,12 @@ struct Watcher {
 }
 
 impl Session {
-    async fn run(
-        mut self,
-        mut asked: Messages<rpc::WatchRequest>,
-        wants_leader: bool,
-    ) -> Result<(), Gone> {
+    async fn run(mut self, mut asked: Messages<rpc::WatchRequest>) -> Result<(), Gone> {
         let mut progress = interval(PROGRESS);
         progress.set_missed_tick_behavior(MissedTickBehavior::Delay);
         progress.tick().await;
-        let patience = self.member.patience();
-        let mut standing = self.member.shared.standing.subscribe();
         let mut is_open = true;
         loop {
-            let led = standing.borrow_and_update().leader.is_some();
             tokio::select! {
                 request = asked.message(), if is_open => match request {
                     Ok(Some(request)) => self.serve(request).await?,
@@ -119,11 +111,6 @@ impl Session {
                 },
                 dirty = self.signal.wait() => self.catch_up(dirty, u64::MAX).await?,
                 _ = progress.tick() => self.tell_progress().await?,
-                _ = standing.changed(), if wants_leader => {}
-                () = tokio::time::sleep(patience), if wants_leader && !led => {
-                    let _ = self.answers.send(Err(Refusal::NO_LEADER.into())).await;
-                    return Err(Gone);
-                }
             }
         }
     }
@@ -190,7 +177,7 @@ impl Session {
 
     /// Why somebody may not watch under a number that they gave, if they may not.
     fn refusal(&self, id: i64, watch: &Watch) -> Option<String> {
-        if let Err(refused) = may_see(&self.member, watch) {
+        if let Err(refused) = self.member.is_named().and_then(|()| may_see(&self.member, watch)) {
             self.member.refusals.note(Status::from(refused.clone()).code());
             return Some(refused.in_words_of_grpc());
         }
@@ -269,7 +256,7 @@ impl Session {
         loop {
             let room = answers.reserve().await.map_err(|_| Gone)?;
             let Some(watcher) = self.watchers.get_mut(&id) else { return Ok(()) };
-            // A right may be taken away.
+            // A right may be taken away, and a token revoked.
             if let Err(refused) = may_see(&self.member, &watcher.watch) {
                 self.watchers.remove(&id).iter().for_each(|it| self.forget(it));
                 let cancel_reason = refused.in_words_of_grpc();
@@ -340,10 +327,8 @@ impl Drop for Session {
     }
 }
 
-/// Whoever says no name may not either, in the words of etcd.
 fn may_see(member: &Caller, watch: &Watch) -> Result<(), Refusal> {
-    let may = member.may(|access, asker| access.may_read(asker, &watch.span));
-    may.map_err(|_| Error::PermissionDenied.into())
+    member.may(|access, asker| access.may_read(asker, &watch.span))
 }
 
 /// The next changes that a watcher was not told up to a revision, and the revision of the store if

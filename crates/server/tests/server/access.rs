@@ -77,13 +77,13 @@ fn who_has_no_right_is_told_so_by_code_and_is_counted_and_holds_up_nobody() {
     // Whoever has such a one can ask for another, and see how the members are.
     let asked = json!({ "name": "bob", "password": "two" });
     assert_eq!(told(&member, &bob, "/v3/auth/authenticate", &asked).0, 0);
-    for path in ["/v3/cluster/member/list", "/v3/maintenance/status"] {
-        assert_eq!(told(&member, &bob, path, &json!({})).0, 0, "{path}");
-    }
+    assert_eq!(told(&member, &bob, "/v3/maintenance/status", &json!({})).0, 0);
+    assert_eq!(told(&member, &bob, "/v3/cluster/member/list", &json!({})), void);
     let nobody = (3, "etcdserver: user name is empty".to_owned());
     assert_eq!(told(&member, "", "/v3/kv/put", &key("jobs/a")), nobody);
     assert_eq!(told(&member, "", "/v3/lease/grant", &json!({ "TTL": 9 })), nobody);
     assert_eq!(told(&member, "", "/v3/auth/status", &json!({})), nobody);
+    assert_eq!(told(&member, "", "/v3/cluster/member/list", &json!({})), nobody);
     let root = token(&member, "root", "secret");
     assert_eq!(told(&member, &root, "/v3/auth/status", &json!({})).0, 0);
     for (name, password) in [("bob", "one"), ("eve", ""), ("root", "")] {
@@ -95,6 +95,49 @@ fn who_has_no_right_is_told_so_by_code_and_is_counted_and_holds_up_nobody() {
     assert!(metric(member.address, "tenure_requests_refused_total{code=\"16\"}") >= 2);
     let bob = token(&member, "bob", "two");
     assert_eq!(told(&member, &bob, "/v3/kv/put", &key("jobs/a")).0, 0);
+    assert_eq!(told(&member, &bob, "/v3/cluster/member/list", &json!({})).0, 0);
+}
+
+/// As etcd has it since its releases of March 2026.
+#[test]
+fn compaction_and_leases_of_others_need_rights() {
+    let files = Files::alone();
+    let member = Member::start(&files.files[0]);
+    closed(&member);
+    let (bob, root) = (token(&member, "bob", "one"), token(&member, "root", "secret"));
+    let denied = (7, "etcdserver: permission denied".to_owned());
+    let nobody = (3, "etcdserver: user name is empty".to_owned());
+    let renewed = |token: &str, lease: &Value| {
+        let path = "/v3/lease/keepalive";
+        let (_, told) = post_as(token, member.address, path, lease).expect("an answer");
+        let error = &told["error"];
+        (error["code"].as_u64().unwrap_or(0), error["message"].as_str().unwrap_or("").to_owned())
+    };
+    let lease = |token: &str, key: &str| {
+        let asked = json!({ "TTL": 60 });
+        let (_, granted) = post_as(token, member.address, "/v3/lease/grant", &asked).expect("one");
+        let put = json!({ "key": base64(key), "lease": granted["ID"] });
+        assert_eq!(told(&member, token, "/v3/kv/put", &put).0, 0);
+        json!({ "ID": granted["ID"] })
+    };
+    let own = lease(&bob, "jobs/a");
+    assert_eq!(renewed(&bob, &own).0, 0);
+    assert_eq!(told(&member, &bob, "/v3/lease/leases", &json!({})).0, 0);
+    let others = lease(&root, "other");
+    assert_eq!(renewed(&bob, &others), denied);
+    assert_eq!(told(&member, &bob, "/v3/lease/leases", &json!({})), denied);
+    let keys = json!({ "ID": others["ID"], "keys": true });
+    assert_eq!(told(&member, &bob, "/v3/lease/timetolive", &keys), denied);
+    assert_eq!(told(&member, &bob, "/v3/lease/timetolive", &others).0, 0);
+    let compaction = json!({ "revision": "2" });
+    assert_eq!(told(&member, &bob, "/v3/kv/compaction", &compaction), denied);
+    assert_eq!(told(&member, "", "/v3/kv/compaction", &compaction), nobody);
+    assert_eq!(renewed("", &own), nobody);
+    assert_eq!(told(&member, "", "/v3/lease/leases", &json!({})), nobody);
+    for (path, asked) in [("lease/leases", json!({})), ("kv/compaction", compaction)] {
+        assert_eq!(told(&member, &root, &format!("/v3/{path}"), &asked).0, 0, "{path}");
+    }
+    assert_eq!(renewed(&root, &own).0, 0);
 }
 
 #[test]

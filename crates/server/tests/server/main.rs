@@ -9,8 +9,12 @@ mod crash;
 mod etcdctl;
 mod eviction;
 mod gateway;
+mod grpc;
 mod limits;
+mod links;
 mod member;
+mod sessions;
+mod streams;
 mod three;
 mod timing;
 #[cfg(feature = "tls")]

@@ -14,6 +14,9 @@ use tenure_server::{Config, Server};
 /// By which a process of this program is told to be a member.
 const CONFIG: &str = "TENURE_TEST_MEMBER";
 
+/// By which it is told where it dials the others.
+const DIALED: &str = "TENURE_TEST_DIALED";
+
 /// By which it is told how many descriptors it has.
 const DESCRIPTORS: &str = "TENURE_TEST_DESCRIPTORS";
 
@@ -40,7 +43,16 @@ impl Member {
 
     /// The same with so many descriptors at most.
     pub(crate) fn start_with(file: &Path, descriptors: u64) -> Member {
-        let mut process = spawned(file, descriptors);
+        Member::start_as(file, descriptors, "")
+    }
+
+    /// The same, which dials the others at these addresses: `NAME=HOST:PORT` with commas between.
+    pub(crate) fn start_dialing(file: &Path, dialed: &str) -> Member {
+        Member::start_as(file, 1024, dialed)
+    }
+
+    fn start_as(file: &Path, descriptors: u64, dialed: &str) -> Member {
+        let mut process = spawned(file, descriptors, dialed);
         let out = BufReader::new(process.stdout.take().expect("its output"));
         let mut lines = out.lines().map_while(Result::ok);
         let served = lines.find_map(|line| Some(line.split_once(SERVES)?.1.to_owned()));
@@ -57,7 +69,7 @@ impl Member {
 
     /// Starts one that is not to start, and returns the status with which it ends.
     pub(crate) fn fails(file: &Path) -> i32 {
-        ended(&mut spawned(file, 1024))
+        ended(&mut spawned(file, 1024, ""))
     }
 
     /// Waits until it ends by itself, and returns its status.
@@ -109,12 +121,13 @@ impl Member {
     }
 }
 
-fn spawned(file: &Path, descriptors: u64) -> Child {
+fn spawned(file: &Path, descriptors: u64, dialed: &str) -> Child {
     let program = std::env::current_exe().expect("this program");
     Command::new(program)
         .args(["member::in_a_process", "--exact", "--ignored", "--nocapture"])
         .env(CONFIG, file)
         .env(DESCRIPTORS, descriptors.to_string())
+        .env(DIALED, dialed)
         .stdout(Stdio::piped())
         .stdin(Stdio::null())
         .spawn()
@@ -148,7 +161,8 @@ fn in_a_process() {
     let most = std::env::var(DESCRIPTORS).expect("a number").parse().ok();
     let limit = Rlimit { current: most, ..getrlimit(Resource::Nofile) };
     setrlimit(Resource::Nofile, limit).expect("fewer descriptors");
-    let config = Config::read(Path::new(&file)).expect("a configuration");
+    let mut config = Config::read(Path::new(&file)).expect("a configuration");
+    config.dial_peers = std::env::var(DIALED).ok().filter(|dialed| !dialed.is_empty());
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     let runtime = runtime.enable_all().build().expect("a runtime");
     let ended = runtime.block_on(async {
@@ -178,6 +192,8 @@ fn in_a_process() {
 pub(crate) struct Files {
     folder: TempDir,
     pub(crate) files: Vec<PathBuf>,
+    /// Where the members reach each other.
+    pub(crate) peers: Vec<SocketAddr>,
 }
 
 impl Files {
@@ -190,8 +206,8 @@ impl Files {
     pub(crate) fn of(size: usize) -> Files {
         let folder = tempfile::tempdir().expect("a folder");
         let names = ["a", "b", "c", "d", "e"];
-        let peers = (0..size).map(|_| tenure_ports::reserved());
-        let members = names.iter().zip(peers).map(|(name, peer)| format!("{name}=http://{peer}"));
+        let peers: Vec<SocketAddr> = (0..size).map(|_| tenure_ports::reserved()).collect();
+        let members = names.iter().zip(&peers).map(|(name, peer)| format!("{name}=http://{peer}"));
         let members: Vec<String> = members.collect();
         let write = |name: &&str| {
             let file = folder.path().join(format!("{name}.toml"));
@@ -205,7 +221,7 @@ impl Files {
             file
         };
         let files = names[..size].iter().map(write).collect();
-        Files { folder, files }
+        Files { folder, files, peers }
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -252,10 +268,22 @@ pub(crate) fn follow(
     path: &str,
     asked: &Value,
 ) -> impl Iterator<Item = Value> + use<> {
+    follow_with(&[], address, path, asked)
+}
+
+/// The same with these headers.
+pub(crate) fn follow_with(
+    headers: &[(&str, &str)],
+    address: SocketAddr,
+    path: &str,
+    asked: &Value,
+) -> impl Iterator<Item = Value> + use<> {
     let mut stream = TcpStream::connect(address).expect("it listens");
     stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a time");
+    let headers = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n"));
+    let headers = headers.collect::<String>();
     let (body, length) = (asked.to_string(), asked.to_string().len());
-    write!(stream, "POST {path} HTTP/1.0\r\ncontent-length: {length}\r\n\r\n{body}")
+    write!(stream, "POST {path} HTTP/1.0\r\n{headers}content-length: {length}\r\n\r\n{body}")
         .expect("it reads");
     let lines = BufReader::new(stream).lines().map(|line| line.expect("an answer"));
     let body = lines.skip_while(|line| !line.is_empty()).skip(1);

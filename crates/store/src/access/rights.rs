@@ -79,9 +79,23 @@ impl Access {
         if delete.prev_kv { self.may_read(asker, &delete.span) } else { Ok(()) }
     }
 
+    /// Checks that a caller may list all leases: every key of every lease has to be readable, as at
+    /// etcd since 3.6.9.
+    pub(crate) fn may_list(&self, asker: &Asker, leases: &Leases) -> Result<(), Error> {
+        self.may(asker, |user| {
+            let spans = self.spans(user, Rights::Read);
+            leases.0.values().all(|lease| cover_keys(&spans, &lease.keys))
+        })
+    }
+
     /// Whether somebody may end a lease, and so have keys end with it: whoever has it could end
     /// it no longer if others gave it theirs.
-    fn may_end(&self, asker: &Asker, lease: LeaseId, leases: &Leases) -> Result<(), Error> {
+    pub(crate) fn may_end(
+        &self,
+        asker: &Asker,
+        lease: LeaseId,
+        leases: &Leases,
+    ) -> Result<(), Error> {
         let Some(lease) = leases.0.get(&lease) else { return Ok(()) };
         self.may(asker, |user| cover_keys(&self.spans(user, Rights::Write), &lease.keys))
     }

@@ -187,3 +187,26 @@ fn nobody_gives_a_key_to_a_lease_that_they_may_not_end() {
     assert_eq!(gone.answer, Err(Error::LeaseNotFound));
     assert!(log.take(&bob, Command::Revoke { lease: 8 }).answer.is_ok());
 }
+
+#[test]
+fn leases_are_renewed_by_writers_and_listed_by_readers_of_their_keys() {
+    for (rights, may_renew, may_list) in
+        [(Rights::Read, false, true), (Rights::Write, true, false), (Rights::Both, true, true)]
+    {
+        let (mut log, bob) = Log::with(rights);
+        let root = Asker::User("root".into());
+        let may = |log: &Log, asker: &Asker| {
+            let store = &log.store;
+            (store.may_renew(asker, 7).is_ok(), store.may_list_leases(asker).is_ok())
+        };
+        assert!(log.take(&root, Command::Grant { lease: 7, ttl: 10 }).answer.is_ok());
+        assert_eq!(may(&log, &bob), (true, true), "no key ends with it");
+        assert!(log.take(&root, Command::Put(Put { lease: 7, ..put("a/1") })).answer.is_ok());
+        assert_eq!(may(&log, &bob), (may_renew, may_list), "{rights:?}");
+        assert!(log.take(&root, Command::Put(Put { lease: 7, ..put("b") })).answer.is_ok());
+        assert_eq!(may(&log, &bob), (false, false), "{rights:?}");
+        assert_eq!(may(&log, &root), (true, true));
+        assert_eq!(may(&log, &Asker::Anybody), (false, false));
+        assert!(log.store.may_renew(&bob, 8).is_ok(), "there is no such lease");
+    }
+}

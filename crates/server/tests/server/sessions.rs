@@ -1,0 +1,103 @@
+//! Sessions of clients that know all members, of which one is cut off.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use serde_json::json;
+use tenure_etcd::etcdserverpb as rpc;
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep, sleep_until};
+
+use crate::grpc::Connection;
+use crate::links::Links;
+use crate::member::{Files, base64, eventually};
+use crate::three::leader;
+
+/// Keeps a lease alive until some time, as etcd's client in Go does: renewals go to one member,
+/// every third of the time to live; when the stream ends, another member gets it half a second
+/// later. Returns what is left of the session by the client's clock.
+///
+/// # Errors
+///
+/// Why the session was lost.
+async fn keep(
+    endpoints: &[SocketAddr],
+    first: usize,
+    (lease, ttl): (i64, Duration),
+    until: Instant,
+) -> Result<Duration, String> {
+    let (mut deadline, mut next) = (Instant::now() + ttl, Instant::now());
+    let mut ticks = interval(Duration::from_millis(500));
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    for at in first.. {
+        let opened = async {
+            let connection = Connection::open(endpoints[at % endpoints.len()]).await;
+            connection.call("/etcdserverpb.Lease/LeaseKeepAlive", &[("hasleader", "true")]).await
+        };
+        let mut call = opened.await;
+        let ended = loop {
+            tokio::select! {
+                renewed = call.received::<rpc::LeaseKeepAliveResponse>() => match renewed {
+                    Ok(renewed) if renewed.ttl <= 0 => return Err("the lease has expired".into()),
+                    Ok(_) => {
+                        deadline = Instant::now() + ttl;
+                        next = Instant::now() + ttl / 3;
+                    }
+                    Err(status) => break status,
+                },
+                _ = ticks.tick() => {
+                    if deadline <= Instant::now() {
+                        return Err(format!("no renewal within {ttl:?}"));
+                    }
+                    if next <= Instant::now() {
+                        call.send(&rpc::LeaseKeepAliveRequest { id: lease });
+                    }
+                }
+                () = sleep_until(until) => return Ok(deadline - Instant::now()),
+            }
+        };
+        eprintln!("stream ended: {ended:?}, {:?} left", deadline - Instant::now());
+        sleep(Duration::from_millis(500)).await;
+        if deadline <= Instant::now() {
+            return Err(format!("no renewal within {ttl:?}"));
+        }
+    }
+    unreachable!("there are endless endpoints")
+}
+
+/// How many partitions are tried. More of them measure how often a session is lost.
+fn partitions() -> usize {
+    std::env::var("TENURE_PARTITIONS").ok().and_then(|it| it.parse().ok()).unwrap_or(1)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sessions_survive_when_their_follower_is_cut_off() {
+    let files = Files::of(3);
+    let (links, members) = Links::start(&files).await;
+    let endpoints: Vec<SocketAddr> = members.iter().map(|member| member.address).collect();
+    let mut random = fastrand::Rng::new();
+    let mut lost = Vec::new();
+    for number in 0..partitions() {
+        members.iter().for_each(|member| drop(member.put("a", "1")));
+        let follower = (leader(&members) + random.usize(1..3)) % 3;
+        let other = &members[(follower + 1) % 3];
+        let session = |ttl: u64| {
+            let granted = other.ask("/v3/lease/grant", &json!({ "TTL": ttl }));
+            let lease = granted["ID"].as_str().and_then(|id| id.parse().ok()).expect("a lease");
+            let (ttl, endpoints) = (Duration::from_secs(ttl), endpoints.clone());
+            let until = Instant::now() + 3 * ttl / 2 + ttl / 3;
+            tokio::spawn(async move { keep(&endpoints, follower, (lease, ttl), until).await })
+        };
+        let sessions = [8, 10].map(|ttl| (ttl, session(ttl)));
+        // At any moment between two renewals.
+        sleep(Duration::from_millis(random.u64(500..3_500))).await;
+        links.set_cut(follower, true);
+        for (ttl, session) in sessions {
+            let kept = session.await.expect("an end");
+            eprintln!("partition {number}, TTL {ttl} s: {kept:?}");
+            lost.extend(kept.err().map(|why| (number, ttl, why)));
+        }
+        links.set_cut(follower, false);
+        eventually("it follows again", || members[follower].get("a") == Some(base64("1")));
+    }
+    assert!(lost.is_empty(), "sessions were lost: {lost:?}");
+}

@@ -1,0 +1,352 @@
+//! Calls that stay open, and what ends them.
+
+use std::time::Duration;
+
+use serde_json::json;
+use tenure_etcd::etcdserverpb as rpc;
+use tenure_etcd::etcdserverpb::watch_request::RequestUnion;
+use tenure_etcd::{tenure, v3electionpb, v3lockpb};
+use tonic::Status;
+
+use crate::grpc::{Call, Connection};
+use crate::member::{Files, Member, base64, eventually, follow_with, post, post_as};
+use crate::three::{leader, started};
+
+const WATCH: &str = "/etcdserverpb.Watch/Watch";
+const KEEP_ALIVE: &str = "/etcdserverpb.Lease/LeaseKeepAlive";
+const TRANSACT: &str = "/tenure.Session/Transact";
+const REQUIRE_LEADER: &[(&str, &str)] = &[("hasleader", "true")];
+
+fn watch_of(key: &str) -> rpc::WatchRequest {
+    let create = rpc::WatchCreateRequest { key: key.into(), ..Default::default() };
+    rpc::WatchRequest { request_union: Some(RequestUnion::CreateRequest(create)) }
+}
+
+/// A watch of a key, which has begun.
+async fn watch(connection: &Connection, metadata: &[(&str, &str)], key: &str) -> Call {
+    let mut call = connection.call(WATCH, metadata).await;
+    call.send(&watch_of(key));
+    let created: rpc::WatchResponse = call.next().await.expect("a response");
+    assert!(created.created && !created.canceled, "{created:?}");
+    call
+}
+
+/// A keep-alive stream on which one renewal was answered.
+async fn keep_alive(connection: &Connection, metadata: &[(&str, &str)], lease: i64) -> Call {
+    let mut call = connection.call(KEEP_ALIVE, metadata).await;
+    call.send(&rpc::LeaseKeepAliveRequest { id: lease });
+    let renewed: rpc::LeaseKeepAliveResponse = call.next().await.expect("a response");
+    assert_eq!(renewed.ttl, 60);
+    call
+}
+
+fn lease_of(member: &Member) -> i64 {
+    let granted = member.ask("/v3/lease/grant", &json!({ "TTL": 60 }));
+    granted["ID"].as_str().and_then(|id| id.parse().ok()).expect("a lease")
+}
+
+fn has_no_leader(status: &Status) -> bool {
+    (i32::from(status.code()), status.message()) == (14, "etcdserver: no leader")
+}
+
+/// What a client of etcd in Go relies on to move its session to another member.
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_that_require_a_leader_end_without_one() {
+    let files = Files::of(3);
+    let mut members: Vec<Member> = files.files.iter().map(|file| Member::start(file)).collect();
+    members[0].put("a", "1");
+    let follower = (leader(&members) + 1) % 3;
+    let stays = members.remove(follower);
+    let [holds, waits, stands, renewed] = [(); 4].map(|()| lease_of(&stays));
+    for (path, name) in [("lock/lock", "jobs"), ("election/campaign", "office")] {
+        stays.ask(&format!("/v3/{path}"), &json!({ "name": base64(name), "lease": holds }));
+    }
+    let connection = Connection::open(stays.address).await;
+    let mut unbound = watch(&connection, &[], "a").await;
+    let mut calls = vec![
+        ("watch", watch(&connection, REQUIRE_LEADER, "a").await),
+        ("keep-alive", keep_alive(&connection, REQUIRE_LEADER, renewed).await),
+    ];
+    let mut transact = connection.call(TRANSACT, REQUIRE_LEADER).await;
+    transact.send(&rpc::TxnRequest::default());
+    let done: tenure::Transacted = transact.next().await.expect("a response");
+    assert_eq!(done.code, 0, "{done:?}");
+    calls.push(("transact", transact));
+    let mut observe = connection.call("/v3electionpb.Election/Observe", REQUIRE_LEADER).await;
+    observe.send(&v3electionpb::LeaderRequest { name: b"office".to_vec() });
+    observe.end();
+    let observed: v3electionpb::LeaderResponse = observe.next().await.expect("a response");
+    assert!(observed.kv.is_some());
+    calls.push(("observe", observe));
+    let mut lock = connection.call("/v3lockpb.Lock/Lock", REQUIRE_LEADER).await;
+    lock.send(&v3lockpb::LockRequest { name: b"jobs".to_vec(), lease: waits });
+    lock.end();
+    calls.push(("lock", lock));
+    let mut campaign = connection.call("/v3electionpb.Election/Campaign", REQUIRE_LEADER).await;
+    let stand =
+        v3electionpb::CampaignRequest { name: b"office".to_vec(), lease: stands, value: vec![] };
+    campaign.send(&stand);
+    campaign.end();
+    calls.push(("campaign", campaign));
+    let claims = |name: &str| {
+        let (key, end) = (base64(&format!("{name}/")), base64(&format!("{name}0")));
+        stays.ask("/v3/kv/range", &json!({ "key": key, "range_end": end }))["count"].clone()
+    };
+    eventually("both wait", || [claims("jobs"), claims("office")] == ["2", "2"]);
+    members.into_iter().for_each(Member::kill);
+    for (name, call) in &mut calls {
+        let ended = call.next::<()>().await.expect_err("an end");
+        assert!(has_no_leader(&ended), "{name}: {ended:?}");
+    }
+    assert!(unbound.is_silent_for(Duration::from_millis(100)).await);
+    let ended = connection.call(KEEP_ALIVE, REQUIRE_LEADER).await.next::<()>().await;
+    assert!(has_no_leader(&ended.expect_err("an end")));
+    // Claims keep their places: the clients continue with them at other members.
+    let _others: Vec<Member> =
+        (0..3).filter(|at| *at != follower).map(|at| Member::start(&files.files[at])).collect();
+    stays.put("a", "2");
+    assert_eq!([claims("jobs"), claims("office")], ["2", "2"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pause_and_an_election_end_no_stream() {
+    let files = Files::of(3);
+    let mut members = started(&files, [2_000; 3]);
+    members[0].put("a", "1");
+    let first = leader(&members);
+    let stays = members.remove((first + 1) % 3);
+    let leads = members.remove(
+        members
+            .iter()
+            .position(|it| {
+                let status = it.ask("/v3/maintenance/status", &json!({}));
+                status["leader"] == status["header"]["member_id"]
+            })
+            .expect("a leader"),
+    );
+    let connection = Connection::open(stays.address).await;
+    let mut watch = watch(&connection, REQUIRE_LEADER, "a").await;
+    stays.signal("STOP");
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    stays.signal("CONT");
+    leads.kill();
+    members[0].put("a", "2");
+    let told: rpc::WatchResponse = watch.next().await.expect("the stream goes on");
+    assert_eq!(told.events.len(), 1);
+}
+
+#[test]
+fn a_json_stream_that_requires_a_leader_ends_without_one() {
+    let files = Files::of(3);
+    let mut members: Vec<Member> = files.files.iter().map(|file| Member::start(file)).collect();
+    members[0].put("a", "1");
+    let stays = members.remove((leader(&members) + 1) % 3);
+    let asked = json!({ "create_request": { "key": base64("a") } });
+    let metadata = [("Grpc-Metadata-Hasleader", "true")];
+    let mut lines = follow_with(&metadata, stays.address, "/v3/watch", &asked);
+    assert_eq!(lines.next().expect("a line")["result"]["created"], true);
+    members.into_iter().for_each(Member::kill);
+    let ended = lines.next().expect("a line");
+    assert_eq!(ended["error"]["message"], "etcdserver: no leader", "{ended}");
+    assert_eq!(lines.next(), None);
+    let refused = post(stays.address, "/v3/kv/put", &json!({ "key": base64("a") }));
+    assert_eq!(refused.map(|it| it.0), Some(503));
+}
+
+/// Has `bob`, whose password is `one`, read and write below `jobs/`, and users be asked who they
+/// are. Returns a token of root.
+fn with_users(member: &Member) -> String {
+    let span = json!({
+        "permType": "READWRITE", "key": base64("jobs/"), "range_end": base64("jobs0"),
+    });
+    for (path, asked) in [
+        ("user/add", json!({ "name": "root", "password": "secret" })),
+        ("user/grant", json!({ "user": "root", "role": "root" })),
+        ("role/add", json!({ "name": "jobs" })),
+        ("role/grant", json!({ "name": "jobs", "perm": span })),
+        ("user/add", json!({ "name": "bob", "password": "one" })),
+        ("user/grant", json!({ "user": "bob", "role": "jobs" })),
+        ("enable", json!({})),
+    ] {
+        member.ask(&format!("/v3/auth/{path}"), &asked);
+    }
+    token(member, "root", "secret")
+}
+
+fn token(member: &Member, name: &str, password: &str) -> String {
+    let asked = json!({ "name": name, "password": password });
+    let answer = member.ask("/v3/auth/authenticate", &asked);
+    answer["token"].as_str().expect("a token").to_owned()
+}
+
+fn change(member: &Member, root: &str, path: &str, asked: &serde_json::Value) {
+    let told = post_as(root, member.address, &format!("/v3/auth/{path}"), asked);
+    assert_eq!(told.as_ref().map(|it| it.0), Some(200), "{told:?}");
+}
+
+/// The streams of bob, each of which was served once.
+struct Streams {
+    watch: Call,
+    transact: Call,
+    keep_alive: Call,
+    lease: i64,
+}
+
+const INVALID: &str = "etcdserver: invalid auth token";
+
+fn put_of(key: &str) -> rpc::TxnRequest {
+    let put = rpc::PutRequest { key: key.into(), ..Default::default() };
+    let request = Some(rpc::request_op::Request::RequestPut(put));
+    rpc::TxnRequest { success: vec![rpc::RequestOp { request }], ..Default::default() }
+}
+
+impl Streams {
+    async fn open(member: &Member, token: &str) -> Streams {
+        let connection = Connection::open(member.address).await;
+        let metadata = [("token", token)];
+        let grant = rpc::LeaseGrantRequest { ttl: 60, id: 0 };
+        let granted = connection.unary("/etcdserverpb.Lease/LeaseGrant", &metadata, &grant).await;
+        let rpc::LeaseGrantResponse { id: lease, .. } = granted.expect("a lease");
+        let watch = watch(&connection, &metadata, "jobs/a").await;
+        let keep_alive = keep_alive(&connection, &metadata, lease).await;
+        let mut transact = connection.call(TRANSACT, &metadata).await;
+        transact.send(&put_of("jobs/b"));
+        let done: tenure::Transacted = transact.next().await.expect("a response");
+        assert_eq!(done.code, 0, "{done:?}");
+        Streams { watch, transact, keep_alive, lease }
+    }
+
+    /// Checks that nothing more is done on any of them.
+    async fn are_refused(mut self) {
+        self.watch.send(&watch_of("jobs/c"));
+        let refused: rpc::WatchResponse = self.watch.next().await.expect("a response");
+        let why = format!("rpc error: code = Unauthenticated desc = {INVALID}");
+        assert!(refused.created && refused.canceled, "{refused:?}");
+        assert_eq!((refused.watch_id, refused.cancel_reason), (-1, why));
+        self.transact.send(&put_of("jobs/b"));
+        let refused: tenure::Transacted = self.transact.next().await.expect("a response");
+        assert_eq!((refused.code, refused.message.as_str()), (16, INVALID));
+        self.keep_alive.send(&rpc::LeaseKeepAliveRequest { id: self.lease });
+        let ended = self.keep_alive.next::<()>().await.expect_err("an end");
+        assert_eq!((i32::from(ended.code()), ended.message()), (16, INVALID));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn open_streams_end_with_the_password_that_they_began_with() {
+    let files = Files::alone();
+    let member = Member::start(&files.files[0]);
+    let root = with_users(&member);
+    let mut streams = Streams::open(&member, &token(&member, "bob", "one")).await;
+    change(&member, &root, "user/changepw", &json!({ "name": "bob", "password": "two" }));
+    // What is watched already is told no more either.
+    let put = json!({ "key": base64("jobs/a") });
+    assert_eq!(post_as(&root, member.address, "/v3/kv/put", &put).map(|it| it.0), Some(200));
+    let canceled: rpc::WatchResponse = streams.watch.next().await.expect("a response");
+    assert!(canceled.canceled && canceled.events.is_empty(), "{canceled:?}");
+    assert!(canceled.cancel_reason.ends_with(INVALID), "{canceled:?}");
+    streams.are_refused().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn open_streams_end_with_their_user_though_another_has_the_name() {
+    let files = Files::alone();
+    let member = Member::start(&files.files[0]);
+    let root = with_users(&member);
+    let streams = Streams::open(&member, &token(&member, "bob", "one")).await;
+    let bob = json!({ "name": "bob" });
+    change(&member, &root, "user/delete", &bob);
+    change(&member, &root, "user/add", &json!({ "name": "bob", "password": "one" }));
+    change(&member, &root, "user/grant", &json!({ "user": "bob", "role": "jobs" }));
+    streams.are_refused().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn open_streams_end_when_users_are_disabled_and_enabled() {
+    let files = Files::alone();
+    let member = Member::start(&files.files[0]);
+    let root = with_users(&member);
+    let streams = Streams::open(&member, &token(&member, "bob", "one")).await;
+    change(&member, &root, "disable", &json!({}));
+    change(&member, "", "enable", &json!({}));
+    streams.are_refused().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_renewal_does_not_revive_an_expired_token() {
+    let files = Files::alone();
+    let text = std::fs::read_to_string(&files.files[0]).expect("a file");
+    std::fs::write(&files.files[0], format!("{text}auth-token-ttl = 3\n")).expect("room");
+    let member = Member::start(&files.files[0]);
+    with_users(&member);
+    let bob = token(&member, "bob", "one");
+    let streams = Streams::open(&member, &bob).await;
+    tokio::time::sleep(Duration::from_millis(4500)).await;
+    streams.are_refused().await;
+    let put = json!({ "key": base64("jobs/a") });
+    assert_eq!(post_as(&bob, member.address, "/v3/kv/put", &put).map(|it| it.0), Some(401));
+}
+
+/// The code with which a call ends at its deadline, while a majority is missing.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_write_that_may_be_done_ends_as_unavailable_at_its_deadline() {
+    let files = Files::of(3);
+    let members = started(&files, [1_500, 3_600_000, 3_600_000]);
+    members[0].put("a", "1");
+    members.iter().for_each(|member| assert_eq!(member.get("a"), Some(base64("1"))));
+    let held = lease_of(&members[0]);
+    members[0].ask("/v3/lock/lock", &json!({ "name": base64("jobs"), "lease": held }));
+    let connection = Connection::open(members[1].address).await;
+    let waits = async |path: &str, message: &dyn Sendable| {
+        let mut call = connection.call(path, &[("grpc-timeout", "700m")]).await;
+        message.send(&mut call);
+        loop {
+            match call.next::<()>().await {
+                Ok(()) => {}
+                Err(status) => return (i32::from(status.code()), status.message().to_owned()),
+            }
+        }
+    };
+    let late = (4, "context deadline exceeded".to_owned());
+    let unknown = (14, "etcdserver: request timed out".to_owned());
+    // With a majority, what only waits.
+    let lock = v3lockpb::LockRequest { name: b"jobs".to_vec(), lease: 0 };
+    let observe = v3electionpb::LeaderRequest { name: b"office".to_vec() };
+    assert_eq!(waits("/v3lockpb.Lock/Lock", &lock).await, late);
+    assert_eq!(waits("/v3electionpb.Election/Observe", &observe).await, late);
+    assert_eq!(waits(WATCH, &watch_of("a")).await, late);
+    [0, 2].iter().for_each(|at: &usize| members[*at].signal("STOP"));
+    let put = rpc::PutRequest { key: b"a".to_vec(), ..Default::default() };
+    let range = rpc::RangeRequest { key: b"a".to_vec(), ..Default::default() };
+    let delete = rpc::DeleteRangeRequest { key: b"a".to_vec(), ..Default::default() };
+    let grant = rpc::LeaseGrantRequest { ttl: 60, id: 0 };
+    let left = rpc::LeaseTimeToLiveRequest { id: held, keys: false };
+    assert_eq!(waits("/etcdserverpb.KV/Put", &put).await, unknown);
+    assert_eq!(waits("/etcdserverpb.KV/DeleteRange", &delete).await, unknown);
+    assert_eq!(waits("/etcdserverpb.KV/Txn", &put_of("a")).await, unknown);
+    assert_eq!(waits("/etcdserverpb.Lease/LeaseGrant", &grant).await, unknown);
+    assert_eq!(waits("/etcdserverpb.Lease/LeaseTimeToLive", &left).await, unknown);
+    assert_eq!(waits("/v3lockpb.Lock/Lock", &lock).await, unknown);
+    assert_eq!(waits("/etcdserverpb.KV/Range", &range).await, late);
+    assert_eq!(waits("/v3electionpb.Election/Leader", &observe).await, late);
+    let mut json = follow_with(
+        &[("Grpc-Timeout", "700m")],
+        members[1].address,
+        "/v3/kv/put",
+        &json!({ "key": base64("a") }),
+    );
+    assert_eq!(json.next().expect("an answer")["code"], 14);
+    [0, 2].iter().for_each(|at: &usize| members[*at].signal("CONT"));
+}
+
+/// A message of any kind.
+trait Sendable {
+    fn send(&self, call: &mut Call);
+}
+
+impl<M: prost::Message> Sendable for M {
+    fn send(&self, call: &mut Call) {
+        call.send(self);
+        call.end();
+    }
+}
