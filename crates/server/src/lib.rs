@@ -39,6 +39,7 @@ mod listener;
 mod member;
 mod metrics;
 mod peers;
+mod probes;
 mod proposal;
 mod refusal;
 mod renewals;

@@ -19,7 +19,7 @@ use tonic::body::Body;
 
 use crate::member::{Member, ServeError};
 use crate::tls::Tls;
-use crate::{gateway, metrics, router};
+use crate::{gateway, metrics, probes, router};
 
 /// How many calls one connection has under way at most.
 const CALLS: u32 = 20_000;
@@ -148,12 +148,8 @@ async fn answer(member: Arc<Member>, request: Request<Incoming>) -> Response<Bod
         return router::call(member, request).await;
     }
     match (request.method(), request.uri().path()) {
-        (&Method::GET, "/health") => {
-            let status = match member.standing().leader {
-                Some(_) => StatusCode::OK,
-                None => StatusCode::SERVICE_UNAVAILABLE,
-            };
-            json(status, metrics::health(&member))
+        (&Method::GET, path) if probes::is_probe(path) => {
+            probes::answer(&member, path, request.uri().query().unwrap_or_default()).await
         }
         (&Method::GET, "/version") => json(StatusCode::OK, metrics::version()),
         (&Method::GET | &Method::HEAD, "/metrics") => {
@@ -164,8 +160,8 @@ async fn answer(member: Arc<Member>, request: Request<Incoming>) -> Response<Bod
             gateway::answer(member, request).await
         }
         (_, path) => {
-            let known = ["/health", "/version", "/metrics"];
-            let (code, text) = match known.contains(&path) || gateway::method(path).is_some() {
+            let is_known = ["/version", "/metrics"].contains(&path) || probes::is_probe(path);
+            let (code, text) = match is_known || gateway::method(path).is_some() {
                 true => (StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed\n"),
                 false => (StatusCode::NOT_FOUND, "404 page not found\n"),
             };
@@ -178,7 +174,7 @@ pub(crate) fn json(status: StatusCode, text: String) -> Response<Body> {
     respond(status, "application/json", text)
 }
 
-fn respond(status: StatusCode, kind: &'static str, text: String) -> Response<Body> {
+pub(crate) fn respond(status: StatusCode, kind: &'static str, text: String) -> Response<Body> {
     let mut response = Response::new(Body::new(http_body_util::Full::from(text)));
     *response.status_mut() = status;
     response.headers_mut().insert(header::CONTENT_TYPE, http::HeaderValue::from_static(kind));

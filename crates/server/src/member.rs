@@ -319,6 +319,12 @@ impl Member {
         self.know(|reply| Ask::Confirm { reply }).await.map(drop)
     }
 
+    /// Checks that the store can be read and that the log has not ended.
+    pub(crate) fn is_running(&self) -> Result<(), Refusal> {
+        self.look(|state| state.store.revision());
+        if self.asks.is_closed() { Err(Refusal::STOPPED) } else { Ok(()) }
+    }
+
     /// Waits until this member has come back to what it knew in its last life, and may say what it
     /// knows: of entries that are stored only a leader says that they are committed.
     pub(crate) async fn is_back(&self) -> Result<(), Refusal> {

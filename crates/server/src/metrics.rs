@@ -6,14 +6,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::member::Member;
 use crate::rpc::maintenance::VERSION;
 
-/// `/health`.
-pub(crate) fn health(member: &Member) -> String {
-    match member.standing().leader {
-        Some(_) => r#"{"health":"true","reason":""}"#.into(),
-        None => r#"{"health":"false","reason":"RAFT NO LEADER"}"#.into(),
-    }
-}
-
 /// `/version`.
 pub(crate) fn version() -> String {
     format!(r#"{{"etcdserver":"{VERSION}","etcdcluster":"3.5.0"}}"#)

@@ -13,6 +13,7 @@ mod grpc;
 mod limits;
 mod links;
 mod member;
+mod probes;
 mod sessions;
 mod streams;
 mod three;
