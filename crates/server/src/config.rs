@@ -60,6 +60,8 @@ pub struct Config {
     pub peer_public_keys: Option<PathBuf>,
     /// For how many seconds a token counts that a user is given for their password.
     pub auth_token_ttl: u64,
+    /// Origins whose web pages may read responses over HTTP, with commas between them; `*` for all.
+    pub cors: String,
     /// Whether to listen beyond this machine though nobody proves there who they are.
     pub insecure: bool,
 }
@@ -87,6 +89,7 @@ impl Default for Config {
             peer_private_key: None,
             peer_public_keys: None,
             auth_token_ttl: 300,
+            cors: "*".into(),
             insecure: false,
         }
     }
@@ -200,6 +203,8 @@ pub struct Plan {
     pub directory: PathBuf,
     /// Where clients reach this member.
     pub client_urls: Vec<String>,
+    /// Origins whose web pages may read responses over HTTP.
+    pub origins: Vec<String>,
 }
 
 /// Where clients are served.
@@ -309,6 +314,7 @@ impl Config {
             me,
             directory: directory.unwrap_or_else(|| format!("{}.tenure", self.name).into()),
             client_urls,
+            origins: self.cors.split(',').filter(|it| !it.is_empty()).map(str::to_owned).collect(),
         })
     }
 

@@ -21,6 +21,7 @@ mod budget;
 mod caller;
 mod config;
 mod convert;
+mod cors;
 mod desk;
 mod enums;
 mod errand;

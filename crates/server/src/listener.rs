@@ -19,7 +19,7 @@ use tonic::body::Body;
 
 use crate::member::{Member, ServeError};
 use crate::tls::Tls;
-use crate::{gateway, metrics, probes, router};
+use crate::{cors, gateway, metrics, probes, router};
 
 /// How many calls one connection has under way at most.
 const CALLS: u32 = 20_000;
@@ -147,6 +147,18 @@ async fn answer(member: Arc<Member>, request: Request<Incoming>) -> Response<Bod
         let request = request.map(|body| member.intake.framed(body));
         return router::call(member, request).await;
     }
+    let headers = request.headers().clone();
+    let mut response = match request.method() {
+        // A browser asks whether it may, before it does.
+        &Method::OPTIONS => Response::new(Body::empty()),
+        _ => plain(member.clone(), request).await,
+    };
+    cors::allow(&member.plan.origins, &headers, &mut response);
+    response
+}
+
+/// Answers a request of plain HTTP.
+async fn plain(member: Arc<Member>, request: Request<Incoming>) -> Response<Body> {
     match (request.method(), request.uri().path()) {
         (&Method::GET, path) if probes::is_probe(path) => {
             probes::answer(&member, path, request.uri().query().unwrap_or_default()).await

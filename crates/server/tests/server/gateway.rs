@@ -149,3 +149,35 @@ fn a_json_request_ends_before_what_is_no_message() {
         assert_eq!(ask(none), ("400".into(), 0), "{none}");
     }
 }
+
+#[test]
+fn browsers_are_told_which_origins_may_read() {
+    let files = Files::alone();
+    let headers = |member: &Member, method: &str, path: &str| {
+        let mut stream = TcpStream::connect(member.address).expect("it listens");
+        write!(stream, "{method} {path} HTTP/1.0\r\norigin: http://a\r\n\r\n").expect("it reads");
+        let mut told = String::new();
+        stream.read_to_string(&mut told).expect("an answer");
+        let status = told.split(' ').nth(1).map(str::to_owned).expect("a status");
+        let origin = told.lines().find_map(|it| it.strip_prefix("access-control-allow-origin: "));
+        (status, origin.map(str::to_owned))
+    };
+    let member = Member::start(&files.files[0]);
+    for (method, path, status) in [
+        ("OPTIONS", "/v3/kv/range", "200"),
+        ("OPTIONS", "/nothing", "200"),
+        ("GET", "/version", "200"),
+        ("GET", "/nothing", "404"),
+    ] {
+        let expected = (status.to_owned(), Some("*".to_owned()));
+        assert_eq!(headers(&member, method, path), expected, "{method} {path}");
+    }
+    member.kill();
+    for (cors, origin) in [("http://b,http://a", Some("http://a".to_owned())), ("", None)] {
+        let files = Files::alone();
+        let text = std::fs::read_to_string(&files.files[0]).expect("a file");
+        std::fs::write(&files.files[0], format!("{text}cors = {cors:?}\n")).expect("room");
+        let member = Member::start(&files.files[0]);
+        assert_eq!(headers(&member, "OPTIONS", "/v3/kv/range"), ("200".into(), origin), "{cors}");
+    }
+}

@@ -89,6 +89,9 @@ pub(crate) struct Options {
     /// For how many seconds a token counts that a user gets for a password [default: 300]
     #[arg(long, value_name = "SECONDS")]
     auth_token_ttl: Option<u64>,
+    /// Origins whose web pages may read responses over HTTP, `*` for all [default: *]
+    #[arg(long, value_name = "ORIGIN,…")]
+    cors: Option<String>,
     /// Listen beyond this machine, though nobody proves there who they are
     #[arg(long)]
     insecure: bool,
@@ -125,6 +128,7 @@ impl Options {
             peer_private_key: self.peer_private_key.or(of_file.peer_private_key),
             peer_public_keys: self.peer_public_keys.or(of_file.peer_public_keys),
             auth_token_ttl: self.auth_token_ttl.unwrap_or(of_file.auth_token_ttl),
+            cors: self.cors.unwrap_or(of_file.cors),
             insecure: self.insecure || of_file.insecure,
         })
     }
