@@ -33,16 +33,13 @@ fn listed(service: &str) -> Vec<(String, Vec<String>)> {
 /// Runs five nodes for some entries each, and finds every update and no violation.
 fn counts(line: &str) {
     let entries = 20;
-    let line = format!("run --nodes 5 --entries {entries} {line} --format json");
+    // A loaded machine takes longer than it is until the default kill.
+    let line = format!("run --nodes 5 --entries {entries} --no-faults {line} --format json");
     let (status, out, told) = tenure(&line);
     assert_eq!(status, Some(0), "tenure {line}\n{out}{told}");
     let report: Value = serde_json::from_str(&out).unwrap();
-    // A run that takes more than two seconds loses its leader, where its card survives that: who
-    // comes back enters again if it was inside.
-    let crashes = report["crashes"].as_u64().unwrap();
-    let found = report["counter"]["found"].as_u64().unwrap();
-    let all = 5 * entries;
-    assert!((all..=all + crashes).contains(&found), "tenure {line}\n{out}");
+    assert_eq!(report["crashes"], 0, "tenure {line}\n{out}");
+    assert_eq!(report["counter"]["found"], 5 * entries, "tenure {line}\n{out}");
     assert_eq!(report["counter"]["lost"], 0, "tenure {line}\n{out}");
     assert_eq!(report["violations"], 0, "tenure {line}\n{out}");
     assert!(!report["elections"].as_array().unwrap().is_empty(), "tenure {line}\n{out}");

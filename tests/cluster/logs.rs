@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::running::judged;
+use crate::running::{ended, judged};
 use crate::waiting::place;
 
 /// A run of a log, as data, once it has ended with this status.
@@ -83,27 +83,40 @@ fn a_cut_and_lost_messages_do_no_harm_to_a_log() {
 }
 
 /// The control: a leader that asks nobody answers reads as of old while it is cut off.
+///
+/// Whether a client reads there in time is chance, the more so on a loaded machine: it has to be seen
+/// in one run of some.
 #[test]
 fn stale_reads_of_a_deposed_leader_are_found_in_what_clients_saw() {
     let _place = place();
     let mistake = "--variant lonely-read,no-check-quorum";
-    let faults = "--partition leader@500ms..2500ms --duration 3s";
-    let result = run(&format!("--nodes 3 --clients 8 {mistake} {faults}"), 1);
+    let faults = "--partition leader@500ms..3500ms --duration 4s";
+    let seen = (1..=8).find_map(|seed| {
+        let line = format!("--log raft-log --nodes 3 --clients 8 {mistake} {faults} --seed {seed}");
+        let (status, result) = ended(&line);
+        assert!([0, 1].contains(&status), "{status}: {result:#}");
+        (status == 1).then_some(result)
+    });
+    let result = seen.expect("a stale read in one of eight runs");
     assert!(is_violated(&result, "linearizable-reads"), "{result:#}");
     let says = |it: &Value| it["says"].as_str().unwrap().contains("and had asked after");
     let stale = |it: &Value| says(it) || it["says"].as_str().unwrap().contains("is stale");
     assert!(result["violated"].as_array().unwrap().iter().any(stale), "{result:#}");
 }
 
-/// The control: what is answered before it is saved is gone when all are killed.
+/// The control: what is answered before it is saved is gone when all are killed, in one run of some.
 #[test]
 fn an_acknowledgement_before_the_save_is_found_lost_when_all_are_killed() {
     let _place = place();
     let faults = "--kill all@1500ms --restart all@1700ms --duration 2500ms";
-    let result = run(
-        &format!("--nodes 3 --clients 1 --think 100ms --variant unsaved-entry {faults} --seed 3"),
-        1,
-    );
+    let seen = (3..=10).find_map(|seed| {
+        let client = "--clients 1 --think 100ms --variant unsaved-entry";
+        let line = format!("--log raft-log --nodes 3 {client} {faults} --seed {seed}");
+        let (status, result) = ended(&line);
+        assert!([0, 1].contains(&status), "{status}: {result:#}");
+        (status == 1).then_some(result)
+    });
+    let result = seen.expect("a loss in one of eight runs");
     assert!(is_violated(&result, "durability"), "{result:#}");
 }
 

@@ -16,13 +16,21 @@ pub(crate) struct Running {
 }
 
 impl Running {
+    /// Starts the command. Its working directory lies in a folder of its own, which is removed when
+    /// this is dropped.
     pub(crate) fn start(arguments: &[&str]) -> Running {
-        Running::start_in(&std::env::temp_dir(), arguments)
+        let output = tempfile::tempdir().unwrap();
+        let temporary = output.path().join("tmp");
+        fs::create_dir(&temporary).unwrap();
+        Running::spawn(output, &temporary, arguments)
     }
 
     /// The same with another folder for what is temporary.
     pub(crate) fn start_in(temporary: &Path, arguments: &[&str]) -> Running {
-        let output = tempfile::tempdir().unwrap();
+        Running::spawn(tempfile::tempdir().unwrap(), temporary, arguments)
+    }
+
+    fn spawn(output: TempDir, temporary: &Path, arguments: &[&str]) -> Running {
         let file = |name: &str| File::create(output.path().join(name)).unwrap();
         let child = Command::new(env!("CARGO_BIN_EXE_tenure"))
             .args(arguments)
@@ -72,17 +80,21 @@ impl Drop for Running {
     }
 }
 
-/// What a run says as data once it has ended with this status; its files are removed.
+/// Runs the command and returns its status and its result.
 #[track_caller]
-pub(crate) fn judged(line: &str, code: i32) -> Value {
+pub(crate) fn ended(line: &str) -> (i32, Value) {
     let line = format!("run --format json {line}");
     let mut run = Running::start(&line.split_whitespace().collect::<Vec<_>>());
     let status = run.ended();
     let (out, err) = (run.said("out"), run.said("err"));
-    assert_eq!(status.code(), Some(code), "{out}\n{err}");
-    let result: Value = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{out}\n{err}"));
-    if let Some(directory) = result["directory"].as_str() {
-        fs::remove_dir_all(directory).unwrap();
-    }
+    let result = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{status}: {out}\n{err}"));
+    (status.code().unwrap_or(-1), result)
+}
+
+/// Runs the command, which has to end with this status, and returns its result.
+#[track_caller]
+pub(crate) fn judged(line: &str, code: i32) -> Value {
+    let (status, result) = ended(line);
+    assert_eq!(status, code, "{result:#}");
     result
 }

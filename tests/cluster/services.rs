@@ -86,7 +86,7 @@ fn a_disk_that_is_slow_takes_its_time_and_nothing_else() {
 #[test]
 fn without_the_lock_of_the_service_updates_are_lost() {
     let _place = place();
-    let result = judged("--service 1 --clients 8 --no-lock --duration 1s", 1);
+    let result = judged("--service 1 --clients 8 --no-lock --duration 3s", 1);
     assert!(result["counter"]["lost"].as_i64() > Some(0), "{result:#}");
     assert_eq!(result["lock"], false);
 }

@@ -62,6 +62,7 @@ fn a_machine_that_is_too_far_away_is_said_once() {
     let node = nodes.start(2, &[]);
     node.listens();
     // The first attempt of the system is lost by then, the second comes after a second.
+    eventually("an attempt to connect", || is_being_dialed(at).then_some(()));
     sleep(Duration::from_millis(300));
     spawn(move || far.incoming().flatten().for_each(drop));
     let says = "message_ms of the configuration counts with 80 at most";

@@ -10,7 +10,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::shell::said;
+use crate::shell::{handles, said};
 
 fn tenure(arguments: &str) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
@@ -107,7 +107,8 @@ fn whoever_interrupts_a_check_is_told_what_is_known() {
         let output = Stdio::piped;
         command.args(line.split(' ')).stdin(Stdio::null()).stdout(output()).stderr(output());
         let child = command.spawn().expect("the command starts");
-        // It takes hours, and a moment to be ready for the signal.
+        // It takes hours.
+        handles(child.id(), signal);
         sleep(Duration::from_secs(2));
         kill(&child, signal);
         let ended = child.wait_with_output().expect("it ends");

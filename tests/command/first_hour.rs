@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::shell::{data, tenure, text};
+use crate::shell::{data, handles, tenure, text};
 
 /// A line under way.
 fn start(line: &str) -> Child {
@@ -37,6 +37,7 @@ fn what_is_cut_short_finds_nothing() {
         "simulate lamport -n 9 --entries 9 --runs 1000000",
     ];
     let mut under_way = lines.map(start);
+    under_way.iter().for_each(|child| handles(child.id(), Signal::INT));
     sleep(Duration::from_secs(1));
     for (line, child) in lines.iter().zip(&mut under_way) {
         let pid = Pid::from_raw(i32::try_from(child.id()).expect("a number")).expect("a process");

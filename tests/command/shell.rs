@@ -32,3 +32,19 @@ pub(crate) fn data(line: &str, status: i32) -> Value {
     let text = text(&format!("{line} --format json"), status);
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{line}: {error}"))
 }
+
+/// Waits until a process has a handler for a signal, so that the signal does not end it.
+#[track_caller]
+pub(crate) fn handles(process: u32, signal: rustix::process::Signal) {
+    let begun = std::time::Instant::now();
+    let caught = || {
+        let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:"))?;
+        let mask = u64::from_str_radix(mask.trim(), 16).ok()?;
+        (mask >> (signal.as_raw() - 1) & 1 == 1).then_some(())
+    };
+    while cfg!(target_os = "linux") && caught().is_none() {
+        assert!(begun.elapsed().as_secs() < 60, "no handler for {signal:?}");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+}

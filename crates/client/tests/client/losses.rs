@@ -14,13 +14,14 @@ async fn a_deadline_is_counted_from_when_it_was_asked() {
     let service = Service::start().await;
     let (relay, address) = Relay::start(&service.address).await;
     let client = Client::connect([address]).await.expect("a connection");
-    relay.delay.store(400, Ordering::Relaxed);
+    relay.delay.store(1_500, Ordering::Relaxed);
     let asked = Instant::now();
-    let session = client.session(Duration::from_secs(5)).await.expect("a session");
+    let session = client.session(Duration::from_secs(10)).await.expect("a session");
     let deadline = session.deadline().expect("it is alive");
-    assert!(asked.elapsed() >= Duration::from_millis(400));
-    // Counted from the answer it would be later by what the answer took.
-    assert!(deadline <= asked + Duration::from_millis(4_950), "{:?}", deadline - asked);
+    assert!(asked.elapsed() >= Duration::from_millis(1_500));
+    // Counted from the answer it would be later by what the answer took. A loaded machine may take
+    // a second until it sends the request.
+    assert!(deadline <= asked + Duration::from_millis(10_800), "{:?}", deadline - asked);
 }
 
 #[tokio::test]

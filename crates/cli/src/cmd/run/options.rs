@@ -99,6 +99,14 @@ pub(crate) struct Options {
     #[arg(long, visible_alias = "crash", value_name = "WHO@WHEN")]
     #[arg(help_heading = "Faults")]
     pub(super) kill: Vec<Moment>,
+    /// Inject no fault, not even the default ones
+    ///
+    /// For a run of some --entries whose length depends on the machine.
+    #[arg(long)]
+    #[arg(conflicts_with_all = ["kill", "leave", "restart", "pause", "partition", "full_disk"])]
+    #[arg(conflicts_with_all = ["slow_disk", "lose", "duplicate"])]
+    #[arg(help_heading = "Faults")]
+    pub(super) no_faults: bool,
     /// Ask (SIGTERM) the leader or a process to leave: leader@2s, 3@1s; repeatable
     ///
     /// It hands over what it leads and says goodbye. --restart starts it again.

@@ -305,7 +305,8 @@ fn actions(
     let mut actions: Vec<Action> = options.kill.iter().map(asked).collect();
     actions.extend(options.leave.iter().map(|moment| Action::leave(*moment)));
     actions.extend(options.restart.iter().map(|moment| Action::restart(*moment, false)));
-    if !asks_for_faults(options) && card.faults.crashes == Crashes::Recovery {
+    let has_default = !options.no_faults && !asks_for_faults(options);
+    if has_default && card.faults.crashes == Crashes::Recovery {
         let at_leisure = options.watch.is_some() && duration == Some(WATCHED_DURATION);
         let [kill, restart] = if at_leisure { WATCHED_BLOWS } else { DEFAULT_BLOWS };
         actions.push(Action::kill(kill, true));
@@ -422,6 +423,8 @@ mod tests {
         assert_eq!(actions("--fifo --lose 0.1"), "");
         assert_eq!(actions("--duration 1s"), "");
         assert_eq!(actions("--duration 5s"), "--kill leader@2s");
+        assert_eq!(actions("--no-faults"), "");
+        assert!(plan("--no-faults --kill leader@2s").is_err());
     }
 
     #[test]

@@ -21,7 +21,9 @@ impl Workspace {
     /// Makes the directory that was asked for, or a temporary one.
     pub(super) fn new(wanted: Option<&Path>, size: u32) -> Result<Workspace, Failure> {
         let Some(wanted) = wanted else {
-            let made = tempfile::Builder::new().prefix("tenure-run-").tempdir();
+            // Named by the process, so that no prefix covers those of two runs.
+            let prefix = format!("tenure-run-{}-", std::process::id());
+            let made = tempfile::Builder::new().prefix(&prefix).tempdir();
             let temporary = made.map_err(|error| {
                 Failure::environment(format!("cannot make a temporary directory: {error}"))
             })?;

@@ -130,7 +130,7 @@ impl Plan {
         ];
         let are_disks_whole = for_a_time.iter().all(|(pauses, ..)| pauses.is_empty());
         let is_hurt = !(actions.is_empty() && self.cuts.is_empty() && are_disks_whole);
-        if !is_hurt && self.members > 2 {
+        if !is_hurt && !options.no_faults && self.members > 2 {
             actions.push(Action::kill(Moment::leader_at(2), true));
             actions.push(Action::restart(Moment::leader_at(5), true));
         }
