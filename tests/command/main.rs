@@ -15,6 +15,8 @@ mod hold;
 mod lab;
 mod liars;
 mod log;
+mod member_list;
+mod mute;
 mod operating;
 mod permissions;
 mod prompt;

@@ -12,13 +12,13 @@ use serde_json::{Value, json};
 use crate::shell::{data, said, tenure, text};
 
 /// A member that serves, until this is dropped.
-struct Member {
-    process: Child,
-    address: String,
+pub(crate) struct Member {
+    pub(crate) process: Child,
+    pub(crate) address: String,
 }
 
 impl Member {
-    fn start(options: &str) -> Member {
+    pub(crate) fn start(options: &str) -> Member {
         let mut process = Command::new(env!("CARGO_BIN_EXE_tenure"))
             .args(["serve", "--listen-client-urls", "http://127.0.0.1:0"])
             .args(options.split_whitespace())
@@ -35,7 +35,7 @@ impl Member {
     }
 
     /// The answer to a request that is repeated for as long as nobody leads.
-    fn ask(&self, path: &str, asked: &Value) -> Value {
+    pub(crate) fn ask(&self, path: &str, asked: &Value) -> Value {
         let until = Instant::now() + Duration::from_secs(20);
         loop {
             let answer = self.try_to_ask(path, &asked.to_string());
@@ -72,7 +72,7 @@ impl Member {
         (lease, held["key"].clone())
     }
 
-    fn kill(mut self) {
+    pub(crate) fn kill(mut self) {
         self.process.kill().expect("it runs");
         self.process.wait().expect("it ends");
     }
@@ -177,14 +177,14 @@ fn three_members_begin_with_one_backup() {
 }
 
 /// Three members on this machine.
-struct Three {
+pub(crate) struct Three {
     folder: std::path::PathBuf,
     cluster: String,
     urls: [String; 3],
 }
 
 impl Three {
-    fn of(folder: &Path) -> Three {
+    pub(crate) fn of(folder: &Path) -> Three {
         let urls = [(); 3].map(|()| format!("http://{}", tenure_ports::reserved()));
         let named = ["a", "b", "c"].iter().zip(&urls).map(|(name, url)| format!("{name}={url}"));
         let cluster = named.collect::<Vec<_>>().join(",");
@@ -195,7 +195,7 @@ impl Three {
         self.folder.join(name).display().to_string()
     }
 
-    fn start(&self, name: &str, state: &str) -> Member {
+    pub(crate) fn start(&self, name: &str, state: &str) -> Member {
         let (data, cluster) = (self.data(name), &self.cluster);
         Member::start(&format!(
             "--name {name} --data-dir {data} --initial-cluster {cluster} \

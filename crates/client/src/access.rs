@@ -11,6 +11,8 @@ pub struct Access {
     pub(crate) certificates: Option<Certificates>,
     /// Whether it asks whichever member it comes to.
     pub(crate) is_any_member: bool,
+    /// Upper bound on the bytes of one response; the default of a connection if it is `None`.
+    pub(crate) max_response: Option<usize>,
 }
 
 impl Access {

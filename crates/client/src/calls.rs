@@ -15,11 +15,12 @@ use h2::client::{Builder, SendRequest};
 use h2::{Ping, PingPong, Reason, RecvStream, SendStream};
 use http::{Request, Response};
 use http_body::{Body as _, Frame};
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 use tonic::body::Body;
 
-use crate::wire::{Heard, Wire};
+use crate::wire::{Heard, Received, Wire};
 
 /// How much of one answer, and of all together, may come before anybody has taken it.
 const WINDOWS: (u32, u32) = (2 << 20, 5 << 20);
@@ -61,6 +62,9 @@ struct Known {
     waiting: [AtomicUsize; 2],
     /// Whether it is a member of `tenure serve` for sure.
     is_ours: AtomicBool,
+    received: Arc<Received>,
+    /// Why the connection is closed, once it is.
+    closed: watch::Sender<Option<String>>,
 }
 
 /// Somebody waits, as long as they have this.
@@ -84,19 +88,45 @@ impl Calls {
         let mut builder = Builder::new();
         builder.enable_push(false);
         builder.initial_window_size(WINDOWS.0).initial_connection_window_size(WINDOWS.1);
-        let (wire, heard) = Heard::of(wire);
+        let (wire, received) = Heard::of(wire);
         let (send, mut connection) = builder.handshake(wire).await?;
         let pings = connection.ping_pong().expect("nobody has taken it before");
-        let known: Arc<Known> = Arc::default();
-        let silence = Silence { heard, known: known.clone(), before: 0, looks: 0 };
+        let known = Arc::new(Known { received, ..Known::default() });
+        let silence = Silence { known: known.clone(), before: 0, looks: 0 };
+        let shared = known.clone();
         let task = tokio::spawn(async move {
-            tokio::select! {
+            let reason = tokio::select! {
                 // Whoever waits for an answer is told why there is none.
-                _ = connection => {}
-                () = silence.falls(pings, look) => {}
-            }
+                ended = connection => ended.err().map(|error| error.to_string()),
+                () = silence.falls(pings, look) => Some("it does not answer".to_owned()),
+            };
+            shared.closed.send_replace(Some(reason.unwrap_or_default()));
         });
         Ok((Calls { send, known }, task))
+    }
+
+    /// Waits until the peer has sent its first frame, which a server of HTTP/2 does without being
+    /// asked: a port whose process is stopped accepts connections and sends nothing.
+    ///
+    /// # Errors
+    ///
+    /// The reason in words, if the peer speaks another protocol or closes the connection.
+    pub(crate) async fn greeted(&self) -> Result<(), String> {
+        let mut closed = self.known.closed.subscribe();
+        tokio::select! {
+            biased;
+            first = self.known.received.first() => match protocol_error(first) {
+                Some(wrong) => Err(wrong.to_owned()),
+                None => Ok(()),
+            },
+            reason = closed.wait_for(Option::is_some) => {
+                let reason = reason.ok().and_then(|reason| reason.clone()).unwrap_or_default();
+                Err(match reason.is_empty() {
+                    true => "it closed the connection".to_owned(),
+                    false => format!("it closed the connection: {reason}"),
+                })
+            }
+        }
     }
 
     /// Somebody waits from now on.
@@ -117,11 +147,24 @@ impl Calls {
     }
 }
 
+/// What is wrong with the first bytes of a peer, if they are no frame of HTTP/2.
+fn protocol_error(first: &[u8]) -> Option<&'static str> {
+    match first {
+        // An alert, as a server of TLS answers what is no TLS.
+        [0x15, 0x03, ..] => Some("it speaks TLS: use https://"),
+        [b'H', b'T', b'T', b'P', ..] => {
+            Some("it speaks HTTP/1 only, not gRPC: use the client URL of a member")
+        }
+        // A frame begins with its length, of 3 bytes, and its type; the first is SETTINGS.
+        [_, _, _, 4, ..] => None,
+        [_, _, _, _, ..] => Some("it does not speak HTTP/2: use the client URL of a member"),
+        _ => None,
+    }
+}
+
 /// Whether anything comes. What counts are looks and not time: a process that was stopped, or that
 /// did something else, has not looked.
 struct Silence {
-    /// How often something has come.
-    heard: Arc<AtomicUsize>,
     known: Arc<Known>,
     /// How often it had at the last look.
     before: usize,
@@ -153,7 +196,7 @@ impl Silence {
     /// Looks; whether there was nothing for too many looks of somebody who waits, for what they
     /// want or for this.
     fn lasts(&mut self, what: Option<Awaited>) -> bool {
-        let heard = self.heard.load(Ordering::Relaxed);
+        let heard = self.known.received.reads.load(Ordering::Relaxed);
         let waits = |of: &Awaited| self.known.waiting[*of as usize].load(Ordering::Relaxed) > 0;
         let awaited = [Awaited::Answer, Awaited::News].into_iter().find(waits);
         let is_news = std::mem::replace(&mut self.before, heard) != heard;

@@ -1,14 +1,13 @@
 //! Whom a client believes, where members speak TLS.
 
 use std::io;
-use std::net;
 use std::path::Path;
 
 use thiserror::Error;
 use tokio::net::TcpStream;
 
 use crate::tls::Tls;
-use crate::wire::{BlockingWire, Wire};
+use crate::wire::Wire;
 
 /// Whom a client believes where members speak TLS (`https://…`), and what it shows them. Read once:
 /// files that change later make no difference to it.
@@ -46,16 +45,6 @@ impl Certificates {
         own: Option<(&Path, &Path)>,
     ) -> Result<Certificates, CertificateError> {
         Tls::read(authorities, own).map(Certificates)
-    }
-
-    /// Speaks TLS over a connection to a member, which has to prove that it is called `host`: for
-    /// whoever asks a service by HTTP/1 and JSON.
-    ///
-    /// # Errors
-    ///
-    /// When `host` is no name. Whether the member proves it is known with the first byte.
-    pub fn over(&self, host: &str, stream: net::TcpStream) -> io::Result<BlockingWire> {
-        self.0.over_blocking(host, stream)
     }
 
     pub(crate) async fn wire(&self, host: &str, stream: TcpStream) -> io::Result<Wire> {

@@ -60,17 +60,7 @@ impl Client {
         I::Item: AsRef<str>,
     {
         let access = access.into();
-        let endpoints: Result<Vec<Endpoint>, ClientError> =
-            endpoints.into_iter().map(|it| Endpoint::parse(it.as_ref())).collect();
-        let endpoints = endpoints?;
-        if endpoints.is_empty() {
-            return Err(ClientError::Endpoint { endpoint: String::new() });
-        }
-        if access.certificates.is_none()
-            && let Some(sealed) = endpoints.iter().find(|it| it.is_sealed())
-        {
-            return Err(ClientError::Unvouched { endpoint: sealed.origin().to_string() });
-        }
+        let endpoints = Endpoint::parse_all(endpoints, &access)?;
         let line = Arc::new(Line::new(endpoints, access));
         line.connection(Instant::now() + AT_FIRST).await?;
         Ok(Client { line })

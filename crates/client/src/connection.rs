@@ -30,8 +30,9 @@ use crate::txns::{Answer, Txns};
 use crate::user::User;
 use crate::wire::Wire;
 
-/// How long a member may take to accept a connection, and to prove who it is.
-const CONNECT: Duration = Duration::from_secs(1);
+/// How long a member may take to accept a connection, to prove who it is, and to send its first
+/// frame.
+const CONNECT: Duration = Duration::from_secs(2);
 
 /// How long it may take to look at a password.
 const AUTHENTICATED: Duration = Duration::from_secs(5);
@@ -66,6 +67,20 @@ impl<M: Message + Default> Answers<M> {
     }
 }
 
+/// A stream of responses to one request, which the member ends.
+#[derive(Debug)]
+pub(crate) struct Download<M> {
+    messages: Messages<M>,
+    _waiting: Waiting,
+}
+
+impl<M: Message + Default> Download<M> {
+    /// Returns the next message; `None` at the end of the stream.
+    pub(crate) async fn next(&mut self) -> Result<Option<M>, Status> {
+        self.messages.message().await
+    }
+}
+
 /// A connection.
 #[derive(Debug)]
 pub(crate) struct Connection {
@@ -79,10 +94,13 @@ pub(crate) struct Connection {
     stream: Mutex<Option<Txns>>,
     /// Whether the member knows of no such stream, as etcd.
     is_plain: AtomicBool,
+    /// Upper bound on the bytes of one response.
+    max_response: usize,
 }
 
 impl Connection {
     /// Begins on these bytes, and says who asks, if that is given.
+    #[cfg(test)]
     pub(crate) async fn open(
         at: &Endpoint,
         wire: Wire,
@@ -98,7 +116,8 @@ impl Connection {
         let (is_left, _) = watch::channel(false);
         let origin = at.origin().clone();
         let (stream, is_plain) = (Mutex::default(), AtomicBool::default());
-        Ok(Connection { calls, task, origin, is_left, token: None, stream, is_plain })
+        let max_response = LONGEST_ANSWER;
+        Ok(Connection { calls, task, origin, is_left, token: None, stream, is_plain, max_response })
     }
 
     /// Says who asks, if that is given.
@@ -106,6 +125,7 @@ impl Connection {
         if let Some(user) = &access.user {
             self.token = self.authenticate(user).await?;
         }
+        self.max_response = access.max_response.unwrap_or(LONGEST_ANSWER);
         Ok(self)
     }
 
@@ -232,6 +252,24 @@ impl Connection {
         answers.message().await?.ok_or_else(|| Status::unavailable("it hung up"))
     }
 
+    /// Sends one request and returns the stream of responses. Unlike [`Self::follow`] it does not
+    /// require that the member knows a leader.
+    pub(crate) async fn download<M>(
+        &self,
+        path: &'static str,
+        asked: Bytes,
+    ) -> Result<Download<M>, Status>
+    where
+        M: Message + Default + 'static,
+    {
+        let waiting = self.calls.waits(Awaited::Answer);
+        let request = self.request(stream::iter([asked]));
+        let mut grpc = self.ready().await?;
+        let path = PathAndQuery::from_static(path);
+        let frames = grpc.streaming(request, path, Frames).await?.into_inner();
+        Ok(Download { messages: Messages::new(frames), _waiting: waiting })
+    }
+
     /// A member that knows no leader is no use here, and says so.
     async fn stream(
         &self,
@@ -253,15 +291,27 @@ impl Connection {
 
     fn grpc(&self) -> Grpc<Calls> {
         let grpc = Grpc::with_origin(self.calls.clone(), self.origin.clone());
-        grpc.max_decoding_message_size(LONGEST_ANSWER)
+        grpc.max_decoding_message_size(self.max_response)
     }
 }
 
-/// The bytes to a member and back, if it accepts the connection and is who it has to be.
-pub(crate) async fn reached(at: &Endpoint, access: &Access) -> Result<Wire, Status> {
-    let wire = timeout(CONNECT, wire(at, access)).await;
-    wire.map_err(|_| Status::unavailable("it does not accept the connection"))?
-        .map_err(|error| Status::unavailable(error.to_string()))
+/// Connects to a member, which has to prove who it is and to send its first frame of HTTP/2.
+pub(crate) async fn reached(at: &Endpoint, access: &Access) -> Result<Connection, Status> {
+    let begun = async {
+        let wire = wire(at, access).await.map_err(|error| Status::unavailable(explained(error)))?;
+        let connection = Connection::begin(at, wire).await?;
+        let wrong = connection.calls.greeted().await.err();
+        match wrong {
+            None => Ok(connection),
+            // A server of TLS may close the connection without a word.
+            Some(wrong) if wrong.starts_with("it closed") && !at.is_sealed() => {
+                Err(Status::unavailable(wrong + " (does it need https://?)"))
+            }
+            Some(wrong) => Err(Status::unavailable(wrong)),
+        }
+    };
+    let late = || format!("it does not answer within {} s", CONNECT.as_secs());
+    timeout(CONNECT, begun).await.map_err(|_| Status::unavailable(late()))?
 }
 
 async fn wire(at: &Endpoint, access: &Access) -> io::Result<Wire> {
@@ -270,6 +320,15 @@ async fn wire(at: &Endpoint, access: &Access) -> io::Result<Wire> {
     match &access.certificates {
         Some(certificates) if at.is_sealed() => certificates.wire(at.host(), stream).await,
         _ => Ok(Box::new(stream)),
+    }
+}
+
+/// The words for an error of a connection that is being made.
+fn explained(error: io::Error) -> String {
+    let says = error.to_string();
+    match says.contains("InvalidContentType") || says.contains("corrupt message") {
+        true => "it does not speak TLS: use http://".to_owned(),
+        false => says,
     }
 }
 
@@ -286,8 +345,7 @@ mod tests {
         let (_folder, address) = member().await;
         let at = Endpoint::parse(&address).expect("an endpoint");
         let access = Access::default();
-        let wire = reached(&at, &access).await.expect("it accepts");
-        let connection = Connection::open(&at, wire, &access).await.expect("a connection");
+        let connection = reached(&at, &access).await.expect("a connection");
         assert!(!connection.calls.knows_it());
         drop(connection.follow::<WatchResponse>("/etcdserverpb.Watch/Watch", Bytes::new()));
         assert!(!connection.calls.knows_it(), "nothing was asked");

@@ -2,6 +2,7 @@
 
 use http::Uri;
 
+use crate::access::Access;
 use crate::error::ClientError;
 
 /// The port of a service where none is named.
@@ -33,6 +34,28 @@ impl Endpoint {
         let scheme = if is_sealed { "https" } else { "http" };
         let origin = format!("{scheme}://{address}").parse().map_err(|_| wrong())?;
         Ok(Endpoint { origin, address, is_sealed })
+    }
+
+    /// Parses the endpoints of a service.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::Endpoint`] for what is none or if there are none, and
+    /// [`ClientError::Unvouched`] for an `https` endpoint without certificates.
+    pub(crate) fn parse_all<I>(endpoints: I, access: &Access) -> Result<Vec<Endpoint>, ClientError>
+    where
+        I: IntoIterator,
+        I::Item: AsRef<str>,
+    {
+        let parsed = endpoints.into_iter().map(|it| Endpoint::parse(it.as_ref()));
+        let endpoints = parsed.collect::<Result<Vec<Endpoint>, ClientError>>()?;
+        if endpoints.is_empty() {
+            return Err(ClientError::Endpoint { endpoint: String::new() });
+        }
+        match endpoints.iter().find(|it| it.is_sealed && access.certificates.is_none()) {
+            Some(sealed) => Err(ClientError::Unvouched { endpoint: sealed.origin().to_string() }),
+            None => Ok(endpoints),
+        }
     }
 
     /// It as a URL.

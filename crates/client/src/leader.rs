@@ -77,8 +77,7 @@ async fn move_to_leader(line: Arc<Line>) {
 /// leads.
 async fn reach(line: &Line, place: usize, leader: u64) -> Result<Option<Connection>, Status> {
     let (endpoint, access) = (&line.endpoints()[place], line.access());
-    let wire = reached(endpoint, access).await?;
-    let connection = Connection::begin(endpoint, wire).await?;
+    let connection = reached(endpoint, access).await?;
     match standing(&connection).await? == (leader, leader) {
         // Only now, as members take their time to look at a password.
         true => connection.proven(access).await.map(Some),

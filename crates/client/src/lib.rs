@@ -3,6 +3,8 @@
 #![doc = include_str!("../README.md")]
 
 mod access;
+mod admin;
+mod admin_calls;
 mod calls;
 mod certificates;
 mod changes;
@@ -31,6 +33,8 @@ mod watching;
 mod wire;
 
 pub use access::Access;
+pub use admin::{Admin, Snapshot};
+pub use admin_calls::{Key, Member, MemberStatus, Page, Query};
 pub use certificates::{CertificateError, Certificates};
 pub use changes::{Change, Changes};
 pub use client::Client;
@@ -41,4 +45,3 @@ pub use observer::{Observer, Office};
 pub use session::Session;
 pub use tonic::Code;
 pub use user::User;
-pub use wire::{BlockingWire, ReadWrite};

@@ -20,7 +20,6 @@ use crate::connection::{Connection, reached};
 use crate::endpoint::Endpoint;
 use crate::error::ClientError;
 use crate::leader::Sought;
-use crate::wire::Wire;
 
 /// How long one member may take to answer before another is asked.
 pub(crate) const TRY: Duration = Duration::from_secs(2);
@@ -113,11 +112,11 @@ impl Line {
         loop {
             let mut left = self.endpoints.len();
             let why = loop {
-                let (at, wire) = match self.reach(&mut open.next, &mut left).await {
+                let (at, connection) = match self.reach(&mut open.next, &mut left).await {
                     Ok(reached) => reached,
                     Err(status) => break status,
                 };
-                match Connection::open(&self.endpoints[at], wire, &self.access).await {
+                match connection.proven(&self.access).await {
                     Ok(connection) => {
                         let connection = Arc::new(connection);
                         (open.connection, open.at) = (Some(connection.clone()), at);
@@ -138,7 +137,11 @@ impl Line {
 
     /// Reaches the first of so many members, from the next one on, that accepts a connection. Who
     /// does not at once is not waited for alone.
-    async fn reach(&self, next: &mut usize, left: &mut usize) -> Result<(usize, Wire), Status> {
+    async fn reach(
+        &self,
+        next: &mut usize,
+        left: &mut usize,
+    ) -> Result<(usize, Connection), Status> {
         let mut reaching = JoinSet::new();
         let mut why = Status::unavailable("nobody was asked");
         loop {

@@ -1,24 +1,21 @@
 //! Members that speak TLS: whom a client believes, and what it shows them.
 
 use std::io;
-use std::net;
 use std::path::Path;
 use std::sync::Arc;
 
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
-use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+use rustls::{ClientConfig, RootCertStore};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
 use crate::certificates::CertificateError;
-use crate::wire::{BlockingWire, Wire};
+use crate::wire::Wire;
 
 /// What was in the files.
 #[derive(Clone, Debug)]
 pub(crate) struct Tls {
-    /// To speak whatever a stream is for.
-    plain: Arc<ClientConfig>,
     /// To speak HTTP/2.
     http2: Arc<ClientConfig>,
 }
@@ -37,7 +34,7 @@ impl Tls {
             .with_safe_default_protocol_versions()
             .map_err(|error| wrong(authorities, error))?
             .with_root_certificates(roots);
-        let config = match own {
+        let mut config = match own {
             None => builder.with_no_client_auth(),
             Some((certificate, key)) => {
                 let own = certificates(certificate)?;
@@ -45,26 +42,14 @@ impl Tls {
                 builder.with_client_auth_cert(own, secret).map_err(|it| wrong(key, it))?
             }
         };
-        let mut http2 = config.clone();
-        http2.alpn_protocols = vec![b"h2".to_vec()];
-        Ok(Tls { plain: Arc::new(config), http2: Arc::new(http2) })
+        config.alpn_protocols = vec![b"h2".to_vec()];
+        Ok(Tls { http2: Arc::new(config) })
     }
 
     /// Shakes hands with a member that is called so, to speak HTTP/2.
     pub(crate) async fn over(&self, host: &str, stream: TcpStream) -> io::Result<Wire> {
         let connector = TlsConnector::from(self.http2.clone());
         Ok(Box::new(connector.connect(name(host)?, stream).await?))
-    }
-
-    /// The same for whoever waits for each byte. Hands are shaken with the first.
-    pub(crate) fn over_blocking(
-        &self,
-        host: &str,
-        stream: net::TcpStream,
-    ) -> io::Result<BlockingWire> {
-        let connection = ClientConnection::new(self.plain.clone(), name(host)?);
-        let connection = connection.map_err(io::Error::other)?;
-        Ok(Box::new(StreamOwned::new(connection, stream)))
     }
 }
 

@@ -1,13 +1,12 @@
 //! In place of TLS, where the feature `tls` is off.
 
 use std::io;
-use std::net;
 use std::path::Path;
 
 use tokio::net::TcpStream;
 
 use crate::certificates::CertificateError;
-use crate::wire::{BlockingWire, Wire};
+use crate::wire::Wire;
 
 /// What there is not.
 #[derive(Clone, Debug)]
@@ -19,10 +18,6 @@ impl Tls {
     }
 
     pub(crate) async fn over(&self, _: &str, _: TcpStream) -> io::Result<Wire> {
-        match *self {}
-    }
-
-    pub(crate) fn over_blocking(&self, _: &str, _: net::TcpStream) -> io::Result<BlockingWire> {
         match *self {}
     }
 }

@@ -1,12 +1,13 @@
 //! What bytes come and go by, whether they are sealed or not.
 
-use std::io::{IoSlice, Read, Result, Write};
+use std::io::{IoSlice, Result};
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::sync::Notify;
 
 /// A connection, for whoever does something else meanwhile.
 pub(crate) type Wire = Box<dyn Flowing>;
@@ -16,26 +17,51 @@ pub(crate) trait Flowing: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Flowing for T {}
 
-/// A connection, for whoever waits.
-pub type BlockingWire = Box<dyn ReadWrite>;
+/// Number of bytes that are kept of the beginning of what a peer sends.
+const PREFIX: usize = 16;
 
-/// What can be read and written.
-pub trait ReadWrite: Read + Write + Send {}
+/// What has been received on a connection.
+#[derive(Debug, Default)]
+pub(crate) struct Received {
+    /// Number of reads that returned, the end of the stream included.
+    pub(crate) reads: AtomicUsize,
+    /// First bytes, once there are any.
+    first: OnceLock<Vec<u8>>,
+    arrived: Notify,
+}
 
-impl<T: Read + Write + Send> ReadWrite for T {}
+impl Received {
+    /// Returns the first bytes that the peer sent; waits until there are any.
+    pub(crate) async fn first(&self) -> &[u8] {
+        loop {
+            let arrived = self.arrived.notified();
+            if let Some(first) = self.first.get() {
+                return first;
+            }
+            arrived.await;
+        }
+    }
 
-/// A connection of which others see whether anything comes.
+    fn note(&self, bytes: &[u8]) {
+        self.reads.fetch_add(1, Ordering::Relaxed);
+        if !bytes.is_empty() && self.first.get().is_none() {
+            let _ = self.first.set(bytes[..bytes.len().min(PREFIX)].to_vec());
+            self.arrived.notify_waiters();
+        }
+    }
+}
+
+/// A connection whose incoming bytes are counted.
 pub(crate) struct Heard {
     wire: Wire,
-    /// How often something has come.
-    times: Arc<AtomicUsize>,
+    received: Arc<Received>,
 }
 
 impl Heard {
-    /// The connection, and how often something has come.
-    pub(crate) fn of(wire: Wire) -> (Self, Arc<AtomicUsize>) {
-        let times: Arc<AtomicUsize> = Arc::default();
-        (Heard { wire, times: times.clone() }, times)
+    /// Wraps a connection; returns it with the shared record of what it receives.
+    pub(crate) fn of(wire: Wire) -> (Self, Arc<Received>) {
+        let received: Arc<Received> = Arc::default();
+        (Heard { wire, received: received.clone() }, received)
     }
 }
 
@@ -45,8 +71,9 @@ impl AsyncRead for Heard {
         context: &mut Context<'_>,
         into: &mut ReadBuf<'_>,
     ) -> Poll<Result<()>> {
+        let before = into.filled().len();
         let read = ready!(Pin::new(&mut self.wire).poll_read(context, into));
-        self.times.fetch_add(1, Ordering::Relaxed);
+        self.received.note(&into.filled()[before..]);
         Poll::Ready(read)
     }
 }

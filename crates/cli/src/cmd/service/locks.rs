@@ -6,16 +6,20 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand};
 use serde::Serialize;
 use serde_json::{Value, json};
+use tenure_client::{ClientError, Code, Page, Query};
 use tenure_store::{Bytes, KeyValue, Share, claim_of};
 use tenure_trace::plain;
 
-use super::endpoint::{Endpoints, base64, bytes, number, unsigned};
-use super::member::columns;
+use super::endpoint::{Endpoints, Service, failed};
+use super::table::columns;
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::output::{Format, print, print_json};
 
 /// How many keys are asked for at once.
-const PAGE: usize = 1000;
+const PAGE: i64 = 1000;
+
+/// Upper bound on warnings of nested names.
+const MOST_NOTES: usize = 5;
 
 /// How many keys are read.
 const MOST_KEYS: usize = 1 << 20;
@@ -90,12 +94,17 @@ struct Place {
 struct Lock {
     name: String,
     queue: Vec<Place>,
+    /// Number of keys of locks whose names begin with this one and a slash.
+    nested: usize,
+    /// The name of one of those.
+    #[serde(skip)]
+    example: Option<String>,
 }
 
 pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     let (text, value, format) = match &options.task {
         Task::Ls { prefix, asked } => {
-            let locks = locks(&asked.endpoints, prefix)?;
+            let locks = locks(&asked.endpoints.service()?, prefix)?;
             let told: Vec<Value> = locks.iter().map(Lock::told).collect();
             (list(&locks), json!({ "locks": told }), asked.format)
         }
@@ -124,17 +133,17 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
 impl Named {
     fn lock(&self) -> Result<Lock, Failure> {
         let Named { name, asked: Asked { endpoints, .. } } = self;
-        let below = keys(endpoints, format!("{name}/").as_bytes())?;
+        let service = endpoints.service()?;
+        let below = keys(&service, format!("{name}/").as_bytes())?;
         let mut lock = lock(name.as_bytes(), &below);
-        lock.ask_for_leases(endpoints)?;
+        lock.ask_for_leases(&service)?;
         Ok(lock)
     }
 }
 
-/// All locks whose names begin so. A key may be in the queues of several: of every lock in whose
-/// name it begins.
-fn locks(endpoints: &Endpoints, prefix: &str) -> Result<Vec<Lock>, Failure> {
-    let all = keys(endpoints, prefix.as_bytes())?;
+/// All locks whose names begin so.
+fn locks(service: &Service, prefix: &str) -> Result<Vec<Lock>, Failure> {
+    let all = keys(service, prefix.as_bytes())?;
     let names: BTreeSet<Bytes> = all.iter().filter_map(claim_of).map(|claim| claim.name).collect();
     let mut locks = Vec::new();
     for name in names {
@@ -142,29 +151,36 @@ fn locks(endpoints: &Endpoints, prefix: &str) -> Result<Vec<Lock>, Failure> {
         let first = all.partition_point(|kv| kv.key[..] < begin[..]);
         let below = all[first..].partition_point(|kv| kv.key.starts_with(&begin));
         let mut lock = lock(&name, &all[first..first + below]);
-        lock.ask_for_leases(endpoints)?;
+        lock.ask_for_leases(service)?;
         locks.push(lock);
     }
     Ok(locks)
 }
 
 /// All keys that begin so, as of one moment, in their order, without their values.
-fn keys(endpoints: &Endpoints, prefix: &[u8]) -> Result<Vec<KeyValue>, Failure> {
+fn keys(service: &Service, prefix: &[u8]) -> Result<Vec<KeyValue>, Failure> {
     let mut keys: Vec<KeyValue> = Vec::new();
-    let mut revision = Value::Null;
+    let (mut revision, mut limit) = (0, PAGE);
     let mut from = if prefix.is_empty() { vec![0] } else { prefix.to_vec() };
     loop {
-        let asked = json!({
-            "key": base64(&from), "range_end": base64(&behind(prefix)), "limit": PAGE.to_string(),
-            "keys_only": true, "revision": revision,
-        });
-        let answer = endpoints.ask("/v3/kv/range", &asked)?;
-        let found = answer["kvs"].as_array().map_or(&[][..], Vec::as_slice);
-        let before = keys.len().saturating_sub(1);
-        keys.extend(found.iter().map(|kv| KeyValue {
-            key: bytes(&kv["key"]).into(),
-            create_revision: unsigned(&kv["create_revision"]),
-            lease: u64::from_ne_bytes(number(&kv["lease"]).to_ne_bytes()),
+        let (key, range_end) = (from.clone(), behind(prefix));
+        let query = Query { key, range_end, limit, revision, keys_only: true, ..Query::default() };
+        let page = match service.run(service.admin.range(query)) {
+            // Keys may be long: fewer of them fit into a response.
+            Err(ClientError::Refused { code, .. })
+                if limit > 1 && [Code::ResourceExhausted, Code::OutOfRange].contains(&code) =>
+            {
+                limit /= 2;
+                continue;
+            }
+            page => page.map_err(failed)?,
+        };
+        let Page { revision: now, keys: found, has_more } = page;
+        let (before, is_empty) = (keys.len().saturating_sub(1), found.is_empty());
+        keys.extend(found.into_iter().map(|kv| KeyValue {
+            key: kv.key.into(),
+            create_revision: kv.create_revision,
+            lease: u64::from_ne_bytes(kv.lease.to_ne_bytes()),
             ..KeyValue::default()
         }));
         // Whoever lies could go on for ever.
@@ -176,13 +192,11 @@ fn keys(endpoints: &Endpoints, prefix: &[u8]) -> Result<Vec<KeyValue>, Failure> 
             return Err(Failure::environment(says));
         }
         match keys.last() {
-            Some(last) if answer["more"] == true && !found.is_empty() => {
-                from = [&last.key[..], &[0]].concat();
-            }
+            Some(last) if has_more && !is_empty => from = [&last.key[..], &[0]].concat(),
             _ => return Ok(keys),
         }
-        if revision.is_null() {
-            revision = answer["header"]["revision"].clone();
+        if revision == 0 {
+            revision = now;
         }
     }
 }
@@ -199,9 +213,17 @@ fn behind(prefix: &[u8]) -> Vec<u8> {
     vec![0]
 }
 
-/// A lock, made of all keys below its name.
+/// Whether a key below the name of a lock, given without that name and the slash, is of a lock whose
+/// name is longer.
+fn is_nested(rest: &[u8]) -> bool {
+    rest.contains(&b'/')
+}
+
+/// A lock, made of all keys below its name. Those of locks below it are not in its queue.
 fn lock(name: &[u8], below: &[KeyValue]) -> Lock {
-    let mut below: Vec<&KeyValue> = below.iter().collect();
+    let (nested, below): (Vec<&KeyValue>, Vec<&KeyValue>) =
+        below.iter().partition(|kv| kv.key.get(name.len() + 1..).is_some_and(is_nested));
+    let mut below = below;
     below.sort_by(|one, other| {
         (one.create_revision, &one.key).cmp(&(other.create_revision, &other.key))
     });
@@ -229,28 +251,42 @@ fn lock(name: &[u8], below: &[KeyValue]) -> Lock {
             id: kv.lease,
         });
     }
-    Lock { name: plain(&String::from_utf8_lossy(name)).into_owned(), queue: places }
+    let text = |bytes: &[u8]| plain(&String::from_utf8_lossy(bytes)).into_owned();
+    let example = nested.first().map(|kv| match claim_of(kv) {
+        Some(claim) => text(&claim.name),
+        None => text(&kv.key),
+    });
+    Lock { name: text(name), queue: places, nested: nested.len(), example }
 }
 
 impl Lock {
-    fn ask_for_leases(&mut self, endpoints: &Endpoints) -> Result<(), Failure> {
-        let mut known: BTreeMap<u64, (i64, i64)> = BTreeMap::new();
+    fn ask_for_leases(&mut self, service: &Service) -> Result<(), Failure> {
+        let mut known: BTreeMap<u64, Option<(i64, i64)>> = BTreeMap::new();
         for place in self.queue.iter_mut().filter(|place| place.id != 0) {
-            let (left, all) = match known.get(&place.id) {
+            let left = match known.get(&place.id) {
                 Some(known) => *known,
                 None => {
-                    let id = i64::from_ne_bytes(place.id.to_ne_bytes()).to_string();
-                    let told = endpoints.ask("/v3/lease/timetolive", &json!({ "ID": id }))?;
-                    (number(&told["TTL"]), number(&told["grantedTTL"]))
+                    let id = i64::from_ne_bytes(place.id.to_ne_bytes());
+                    service.call(service.admin.lease_time_left(id))?
                 }
             };
-            known.insert(place.id, (left, all));
-            // It has ended since.
-            if left >= 0 && all > 0 {
+            known.insert(place.id, left);
+            // If not, it has ended since.
+            if let Some((left, all)) = left {
                 (place.seconds_left, place.seconds) = (Some(left), Some(all));
             }
         }
         Ok(())
+    }
+
+    /// A warning, if other locks are named below this one.
+    fn note(&self) -> Option<String> {
+        let (name, nested, example) = (&self.name, self.nested, self.example.as_ref()?);
+        let are = if nested == 1 { "1 key is".to_owned() } else { format!("{nested} keys are") };
+        Some(format!(
+            "note: {are} of locks named below {name}/, such as {example}: a client of etcd that \
+             asks for {name} waits for them too, `tenure lock` does not"
+        ))
     }
 
     fn holders(&self) -> impl Iterator<Item = &Place> {
@@ -263,22 +299,28 @@ impl Lock {
 
     fn told(&self) -> Value {
         let holders: Vec<&Place> = self.holders().collect();
-        json!({ "name": self.name, "holders": holders, "waiting": self.waiting().count() })
+        let waiting = self.waiting().count();
+        json!({
+            "name": self.name, "holders": holders, "waiting": waiting, "nested": self.nested,
+        })
     }
 
     fn shown(&self) -> String {
+        let note = self.note().map_or_else(String::new, |note| note + "\n");
         if self.queue.is_empty() {
-            return format!("nobody claims {}\n", self.name);
+            return format!("nobody claims {}\n{note}", self.name);
         }
         let waiting = self.waiting().count();
         let holders = self.holders().map(|it| format!("  {}\n", it.described()));
-        format!("{}: {waiting} waiting, held by\n{}", self.name, holders.collect::<String>())
+        let holders = holders.collect::<String>();
+        format!("{}: {waiting} waiting, held by\n{holders}{note}", self.name)
     }
 
     /// Sentences that say who holds it up, for how long at most, and who comes next.
     fn reasons(&self) -> Vec<String> {
         let Some(first) = self.queue.first() else {
-            return vec![format!("nobody claims {}: whoever asks next is inside", self.name)];
+            let says = format!("nobody claims {}: whoever asks next is inside", self.name);
+            return [says].into_iter().chain(self.note()).collect();
         };
         let mut says: Vec<String> = self
             .holders()
@@ -305,6 +347,7 @@ impl Lock {
             };
             says.push(format!("{} comes in when who is inside leaves{when}", next.who()));
         }
+        says.extend(self.note());
         says
     }
 }
@@ -342,7 +385,13 @@ fn list(locks: &[Lock]) -> String {
             rows.push([name, holder.who(), holder.fence.to_string(), left(holder), waiting]);
         }
     }
-    columns(&rows)
+    let notes: Vec<String> = locks.iter().filter_map(Lock::note).collect();
+    let mut text = columns(&rows);
+    notes.iter().take(MOST_NOTES).for_each(|note| text += &format!("{note}\n"));
+    if let Some(more @ 1..) = notes.len().checked_sub(MOST_NOTES) {
+        text += &format!("and {more} more names with others below them\n");
+    }
+    text
 }
 
 fn table(lock: &Lock) -> String {
@@ -395,6 +444,14 @@ mod tests {
             stray.reasons()[1],
             "lease 2 waits at place 2 of the queue: it wants to be inside alone"
         );
+    }
+
+    #[test]
+    fn keys_of_nested_locks_are_counted_and_do_not_wait() {
+        let lock = lock(b"a", &below(&[("a/1", 5, 1), ("a/b/2", 3, 2), ("a/b/c/3", 4, 3)]));
+        let fences: Vec<_> = lock.queue.iter().map(|it| (it.fence, it.inside)).collect();
+        assert_eq!((fences, lock.nested), (vec![(5, true)], 2));
+        assert!(lock.note().is_some_and(|it| it.contains("2 keys") && it.contains("as a/b:")));
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! `tenure member`.
 
 use clap::{Args, Subcommand};
-use serde::Serialize;
-use serde_json::{Value, json};
+use tenure_client::Member;
 use tenure_trace::plain;
 
-use super::endpoint::{Endpoints, unsigned};
+use super::endpoint::{Endpoints, Service};
+use super::member_states::{Report, survey};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::output::{Format, print, print_json};
 
@@ -33,7 +33,14 @@ enum Task {
     Remove(Chosen),
 }
 
-/// Say who the members are, who leads, and where they are reached
+/// Ask each member for its state: who leads, in which term, how far each has come
+///
+/// Every member is asked directly, at the client URLs that it advertises, all at the same time; one
+/// that does not respond within 3 s is reported as unreachable, with the reason. Without a quorum
+/// the members are those that the asked member knows. With --format json the peer URLs are printed
+/// too.
+///
+/// Exit status: 0 if there is a quorum, 4 if there is none or no endpoint answers.
 #[derive(Debug, Args)]
 struct List {
     #[command(flatten)]
@@ -74,105 +81,50 @@ struct Asked {
     format: Format,
 }
 
-/// A member, as the members know it.
-#[derive(Debug, Serialize)]
-struct Member {
-    id: String,
-    name: String,
-    peer_urls: Vec<String>,
-    client_urls: Vec<String>,
-    learner: bool,
-    leader: bool,
+pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
+    let (Task::List(List { asked })
+    | Task::Add(Add { asked, .. })
+    | Task::Promote(Chosen { asked, .. })
+    | Task::Remove(Chosen { asked, .. })) = &options.task;
+    let service = asked.endpoints.service()?;
+    let changed = match &options.task {
+        Task::List(_) => None,
+        Task::Add(Add { peer_url, learner, .. }) => {
+            Some(service.call(service.admin.add_member(peer_url, *learner))?)
+        }
+        Task::Promote(chosen) => {
+            let id = chosen.id(&service)?;
+            Some(service.call(service.admin.promote_member(id))?)
+        }
+        Task::Remove(chosen) => {
+            let id = chosen.id(&service)?;
+            Some(service.call(service.admin.remove_member(id))?)
+        }
+    };
+    let report = service.call(survey(&service.admin, asked.endpoints.urls(), changed))?;
+    asked.print(&report)
 }
 
-pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
-    let (asked, answer) = match &options.task {
-        Task::List(List { asked }) => (asked, listed(&asked.endpoints)?),
-        Task::Add(Add { peer_url, learner, asked }) => {
-            let what = json!({ "peerURLs": [peer_url], "isLearner": learner });
-            (asked, asked.endpoints.ask("/v3/cluster/member/add", &what)?)
+impl Asked {
+    fn print(&self, report: &Report) -> Result<Status, Failure> {
+        match self.format {
+            Format::Json => print_json(report)?,
+            Format::Text => print(&report.text())?,
         }
-        Task::Promote(chosen) => (&chosen.asked, chosen.ask("promote")?),
-        Task::Remove(chosen) => (&chosen.asked, chosen.ask("remove")?),
-    };
-    let status = asked.endpoints.ask("/v3/maintenance/status", &json!({}))?;
-    let leader = unsigned(&status["leader"]);
-    let members: Vec<Member> = all(&answer).iter().map(|it| member(it, leader)).collect();
-    match asked.format {
-        Format::Json => print_json(&json!({ "members": members }))?,
-        Format::Text => print(&table(&members))?,
+        Ok(if report.quorum { Status::Held } else { Status::Environment })
     }
-    Ok(Status::Held)
 }
 
 impl Chosen {
-    fn ask(&self, what: &str) -> Result<Value, Failure> {
-        let listed = listed(&self.asked.endpoints)?;
-        let is_it = |it: &&Value| {
-            it["name"] == *self.member || format!("{:x}", unsigned(&it["ID"])) == self.member
-        };
-        let found = all(&listed).iter().find(is_it).ok_or_else(|| {
-            let names: Vec<&str> =
-                all(&listed).iter().filter_map(|it| it["name"].as_str()).collect();
-            let names = names.join(", ");
-            Failure::usage(format!("there is no member `{}`; there are {names}", self.member))
+    /// Returns the identifier of the member that was named.
+    fn id(&self, service: &Service) -> Result<u64, Failure> {
+        let members = service.call(service.admin.members(true))?;
+        let is_it = |it: &&Member| it.name == self.member || format!("{:x}", it.id) == self.member;
+        let found = members.iter().find(is_it).ok_or_else(|| {
+            let names: Vec<_> = members.iter().map(|it| plain(&it.name)).collect();
+            let (member, names) = (&self.member, names.join(", "));
+            Failure::usage(format!("there is no member `{member}`; there are {names}"))
         })?;
-        let path = format!("/v3/cluster/member/{what}");
-        self.asked.endpoints.ask(&path, &json!({ "ID": found["ID"] }))
+        Ok(found.id)
     }
-}
-
-fn listed(endpoints: &Endpoints) -> Result<Value, Failure> {
-    endpoints.ask("/v3/cluster/member/list", &json!({ "linearizable": true }))
-}
-
-fn all(answer: &Value) -> &[Value] {
-    answer["members"].as_array().map_or(&[], Vec::as_slice)
-}
-
-fn member(told: &Value, leader: u64) -> Member {
-    let texts = |value: &Value| -> Vec<String> {
-        let texts = value.as_array().into_iter().flatten().filter_map(Value::as_str);
-        texts.map(|text| plain(text).into_owned()).collect()
-    };
-    let id = unsigned(&told["ID"]);
-    Member {
-        id: format!("{id:x}"),
-        name: plain(told["name"].as_str().unwrap_or_default()).into_owned(),
-        peer_urls: texts(&told["peerURLs"]),
-        client_urls: texts(&told["clientURLs"]),
-        learner: told["isLearner"] == true,
-        leader: id == leader,
-    }
-}
-
-fn table(members: &[Member]) -> String {
-    let mut rows = vec![["id", "name", "", "peers", "clients"].map(str::to_owned)];
-    rows.extend(members.iter().map(|it| {
-        let role = match it {
-            Member { leader: true, .. } => "leads",
-            Member { learner: true, .. } => "learns",
-            _ => "follows",
-        };
-        let clients = if it.client_urls.is_empty() { "?".into() } else { it.client_urls.join(",") };
-        [it.id.clone(), it.name.clone(), role.into(), it.peer_urls.join(","), clients]
-    }));
-    columns(&rows)
-}
-
-/// Rows with as much room for each column as its longest cell takes.
-pub(crate) fn columns<const N: usize>(rows: &[[String; N]]) -> String {
-    let longest = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
-    let widths: Vec<usize> = (0..N).map(|column| longest(column).unwrap_or(0)).collect();
-    let mut text = String::new();
-    for row in rows {
-        // Not by `{cell:width$}`, which has no room for a name of 64 KiB.
-        let padded = |cell: &String, width: usize| {
-            cell.to_owned() + &" ".repeat(width - cell.chars().count())
-        };
-        let cells = row.iter().zip(&widths).map(|(cell, width)| padded(cell, *width));
-        text.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
-        text.push('\n');
-    }
-    text
 }

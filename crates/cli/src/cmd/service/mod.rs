@@ -5,11 +5,13 @@ mod endpoint;
 mod hold;
 mod locks;
 mod member;
+mod member_states;
 mod serve;
 mod snapshot;
+mod table;
 mod user;
 
-pub(super) use endpoint::{Endpoints, base64, bytes, unsigned};
+pub(super) use endpoint::Service;
 
 use clap::Subcommand;
 

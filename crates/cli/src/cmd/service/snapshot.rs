@@ -6,11 +6,10 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use serde_json::json;
 use tenure_runtime::store::sync_directory;
 use tenure_server::{Backup, BackupError, Config};
 
-use super::endpoint::{Endpoints, bytes};
+use super::endpoint::{Endpoints, failed};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::output::{Format, print, print_json};
 use crate::cmd::size::size;
@@ -99,12 +98,12 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
     }
 }
 
-fn failed(error: BackupError) -> Failure {
+fn unusable(error: BackupError) -> Failure {
     if error.is_of_environment() { Failure::environment(error) } else { Failure::usage(error) }
 }
 
 fn read(file: &Path) -> Result<Backup, Failure> {
-    Backup::read(file).map_err(failed)
+    Backup::read(file).map_err(unusable)
 }
 
 fn tell(backup: &Backup, file: &Path, format: Format) -> Result<Status, Failure> {
@@ -130,18 +129,22 @@ fn saved(Save { file, max_size, endpoints, format }: &Save) -> Result<Status, Fa
     let cannot = |error: io::Error| {
         Failure::environment(format!("cannot write {}: {error}", part.display()))
     };
+    let service = endpoints.service()?;
     // As a backup is a secret, nobody else may read it.
     let mut part_file = File::options();
     let part_file = part_file.write(true).create(true).truncate(true).mode(0o600);
     let fetched = part_file.open(&part).map_err(cannot).and_then(|mut to| {
         let mut left = *max_size;
-        endpoints.ask_for_lines("/v3/maintenance/snapshot", &json!({}), |piece| {
-            let piece = bytes(&piece["blob"]);
-            left = left.checked_sub(piece.len() as u64).ok_or_else(|| {
-                let says = "is longer than --max-size allows";
-                Failure::environment(format!("what is sent {says}, {max_size} bytes"))
-            })?;
-            to.write_all(&piece).map_err(cannot)
+        service.run(async {
+            let mut pieces = service.admin.snapshot().await.map_err(failed)?;
+            while let Some(piece) = pieces.next().await.map_err(failed)? {
+                left = left.checked_sub(piece.len() as u64).ok_or_else(|| {
+                    let says = "is longer than --max-size allows";
+                    Failure::environment(format!("what is sent {says}, {max_size} bytes"))
+                })?;
+                to.write_all(&piece).map_err(cannot)?;
+            }
+            Ok(())
         })?;
         to.sync_all().map_err(cannot)?;
         let backup = read(&part)?;
@@ -166,7 +169,7 @@ fn restored(restore: Restore) -> Result<Status, Failure> {
     let config = Config { insecure: true, ..config };
     let directory = config.plan().map_err(Failure::usage)?.directory;
     let before = backup.summary().revision;
-    let revision = backup.restore(&config, bump_revision).map_err(failed)?;
+    let revision = backup.restore(&config, bump_revision).map_err(unusable)?;
     print(&format!(
         "{}: the data of {}, at revision {revision} (the backup is of {before})\n",
         directory.display(),

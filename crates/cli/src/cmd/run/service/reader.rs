@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use serde_json::{Value as Json, json};
+use tenure_client::{Page, Query};
 
 use super::claim::now;
 use super::value::{Seen, Told, Value};
 use crate::cmd::failure::Failure;
-use crate::cmd::service::{Endpoints, base64, bytes, unsigned};
+use crate::cmd::service::Service;
 
 /// How long a member may take to have what all have, after all were started again.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -29,16 +29,16 @@ pub(super) struct Found {
 pub(super) fn read(member: &str, key: &str, its_own: bool) -> Result<Seen, Failure> {
     let asked = now();
     let answer = ask(member, key, its_own)?;
-    let first = &answer["kvs"][0];
-    // What is 0 or empty is left out.
-    let value = first.is_object().then(|| Value::of(&bytes(&first["value"])));
-    let told = Told { at: now(), revision: unsigned(&first["mod_revision"]) };
+    let first = answer.keys.first();
+    let value = first.map(|it| Value::of(&it.value));
+    let told = Told { at: now(), revision: first.map_or(0, |it| it.mod_revision) };
     Ok(Seen { key: key.to_owned(), by: member.to_owned(), asked, told, value })
 }
 
-fn ask(member: &str, key: &str, its_own: bool) -> Result<Json, Failure> {
-    let asked = json!({ "key": base64(key.as_bytes()), "serializable": its_own });
-    Endpoints::of(member).ask("/v3/kv/range", &asked)
+fn ask(member: &str, key: &str, its_own: bool) -> Result<Page, Failure> {
+    let query = Query { key: key.into(), serializable: its_own, ..Query::default() };
+    let service = Service::of(member)?;
+    service.call(service.admin.range(query))
 }
 
 /// What there is at these keys: of each member by the word of all, and what it has of its own, once
@@ -64,7 +64,7 @@ pub(super) fn read_all(members: &[String], keys: &BTreeSet<String>) -> Found {
 
 /// The revision that a member is at.
 fn revision(member: &str, its_own: bool) -> Option<u64> {
-    Some(unsigned(&ask(member, "values", its_own).ok()?["header"]["revision"]))
+    Some(ask(member, "values", its_own).ok()?.revision)
 }
 
 /// What comes of it at last, unless nothing does until the deadline.

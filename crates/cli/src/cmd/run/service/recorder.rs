@@ -3,15 +3,13 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use serde_json::json;
-use tenure_client::{Change, Client};
-use tokio::task::{JoinSet, spawn_blocking};
+use tenure_client::{Access, Admin, Change, Client};
+use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use super::LOCK;
 use super::judge::revision;
 use crate::cmd::failure::Failure;
-use crate::cmd::service::Endpoints;
 
 /// How long the service may take to tell of an entry after all others.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -55,10 +53,10 @@ impl Recorder {
                 let last = locked(&written).last().and_then(revision);
                 let Some(revision) = last.filter(|last| *last > forgotten) else { continue };
                 forgotten = revision;
-                let (endpoint, asked) = (endpoint.clone(), json!({ "revision": revision }));
-                // Whoever does not answer has it forgotten another time.
-                let ask = move || Endpoints::of(&endpoint).ask("/v3/kv/compaction", &asked);
-                let _ = spawn_blocking(ask).await;
+                // A member that does not answer compacts another time.
+                if let Ok(member) = Admin::new([endpoint], Access::default()) {
+                    let _ = member.compact(revision).await;
+                }
             }
         });
     }

@@ -7,14 +7,13 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use fastrand::Rng;
-use serde_json::json;
 
 use super::claim::now;
 use super::clients::Charge;
 use super::reader::read;
 use super::value::{Put, Told, Value, Word};
 use crate::cmd::failure::{Failure, Status};
-use crate::cmd::service::{Endpoints, base64, unsigned};
+use crate::cmd::service::Service;
 
 /// How many ask at the same time: beside a large value there are many small ones.
 const HANDS: u32 = 8;
@@ -79,10 +78,10 @@ fn drawn(draws: &mut Rng, most: u32) -> Vec<u8> {
 
 fn put(member: &str, key: &str, bytes: &[u8]) -> Result<Put, Failure> {
     let value = Value::of(bytes);
-    let put = json!({ "key": base64(key.as_bytes()), "value": base64(bytes) });
+    let service = Service::of(member)?;
     let asked = now();
-    let answer = unless_away(Endpoints::of(member).ask("/v3/kv/put", &put))?;
-    let told = answer.map(|it| Told { at: now(), revision: unsigned(&it["header"]["revision"]) });
+    let answer = unless_away(service.call(service.admin.put(key.into(), bytes.to_vec())))?;
+    let told = answer.map(|revision| Told { at: now(), revision });
     Ok(Put { key: key.to_owned(), value, asked, told })
 }
 
