@@ -17,6 +17,7 @@ mod liars;
 mod log;
 mod member_list;
 mod mute;
+mod nested;
 mod operating;
 mod permissions;
 mod prompt;

@@ -33,19 +33,24 @@ pub enum Change {
 /// Who sees what happens in a queue, each change once and in its order.
 pub struct Changes {
     watching: Watching,
+    name: String,
     pauses: Pauses,
 }
 
 impl Changes {
     pub(crate) fn new(client: &Client, name: &str, from: u64) -> Self {
         let watching = Watching::span(client.line.clone(), txn::span(name), from);
-        Changes { watching, pauses: Pauses::default() }
+        Changes { watching, name: name.to_owned(), pauses: Pauses::default() }
     }
 
     /// Waits for the next change; while nobody answers too.
     pub async fn next(&mut self) -> Change {
         loop {
             let change = match self.watching.next().await {
+                // The key is of another queue, whose name begins with this one.
+                News::Put(kv) | News::Deleted(kv) if !txn::is_direct(&self.name, &kv.key) => {
+                    continue;
+                }
                 News::Put(kv) => {
                     let fence = txn::unsigned(kv.create_revision);
                     let revision = txn::unsigned(kv.mod_revision);

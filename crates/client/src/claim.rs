@@ -18,6 +18,9 @@ use crate::watching::{News, Watching};
 
 pub(crate) const TXN: &str = "/etcdserverpb.KV/Txn";
 
+/// Upper bound on the keys of one look, if they were created in different revisions.
+const MOST_LOOKED_AT: i64 = 1024;
+
 /// A claim that is first in its queue.
 #[derive(Debug)]
 pub(crate) struct Claim {
@@ -92,7 +95,7 @@ impl Claim {
                 }
             }
             // It may have been deleted in what is forgotten, or in what may not be seen.
-            match self.look(txn::look(&self.key, None)).await {
+            match self.look().await {
                 Ok(seen) if seen.own != Some(self.fence) => return Lost::Deleted,
                 Ok(seen) => from = seen.revision + 1,
                 Err(ClientError::Refused { code: Code::PermissionDenied, .. }) => {
@@ -104,10 +107,12 @@ impl Claim {
         }
     }
 
-    async fn look(&self, asked: rpc::TxnRequest) -> Result<Seen<Vec<u8>>, ClientError> {
+    /// Reads its key.
+    async fn look(&self) -> Result<Seen<Vec<u8>>, ClientError> {
         let line = &self.session.client().line;
+        let asked = txn::look(&self.key, None);
         let answer = line.ask(TXN, asked, Instant::now() + PATIENCE).await?;
-        Ok(txn::seen(&answer, &self.key))
+        Ok(own(&answer, &self.key))
     }
 }
 
@@ -117,6 +122,11 @@ impl Drop for Claim {
             self.session.left().add(self.leaving(), self.session.runtime());
         }
     }
+}
+
+/// What an answer has of a key, when nothing else was asked.
+fn own(answer: &rpc::TxnResponse, key: &[u8]) -> Seen<Vec<u8>> {
+    txn::seen(answer, key, "", i64::MAX).unwrap_or(Seen { revision: 0, own: None, ahead: None })
 }
 
 /// What of whoever is ahead is waited for.
@@ -161,7 +171,7 @@ pub(crate) async fn attempt(
     value: Vec<u8>,
 ) -> Result<Option<Claim>, ClientError> {
     let key = session.new_key(name);
-    let asked = txn::enqueue_alone(name, &key, value, session.id());
+    let asked = txn::enqueue_alone(name, &key, value.clone(), session.id());
     // Nothing is left along with it: whether anybody is there is looked at before all else.
     let mut place = Place::ask(session, name, key, asked, Vec::new(), Until::Deleted);
     let queued = tokio::select! {
@@ -172,19 +182,49 @@ pub(crate) async fn attempt(
     if let Some(lost) = session.ended() {
         return Err(lost.into());
     }
-    match queued.seen.own {
-        Some(fence) => Ok(Some(place.into_claim(fence))),
-        None => {
+    if let Some(fence) = queued.seen.own {
+        return Ok(Some(place.into_claim(fence)));
+    }
+    place.is_there = place.is_doubtful;
+    // What was there may be keys of other locks only, whose names begin with this one.
+    let newest = look_ahead(session, name, &place.key, 0, 0);
+    let seen = tokio::select! {
+        biased;
+        lost = session.lost() => return Err(lost.into()),
+        seen = newest => seen?,
+    };
+    if seen.ahead.is_some() { Ok(None) } else { attempt_beside(session, name, value).await }
+}
+
+/// Queues beside keys of other locks; leaves the queue again if another session is ahead in it.
+async fn attempt_beside(
+    session: &Session,
+    name: &str,
+    value: Vec<u8>,
+) -> Result<Option<Claim>, ClientError> {
+    let key = session.new_key(name);
+    let asked = txn::enqueue(name, &key, value, session.id());
+    let mut place = Place::ask(session, name, key, asked, Vec::new(), Until::Deleted);
+    let begun = tokio::select! {
+        biased;
+        lost = session.lost() => return Err(lost.into()),
+        begun = place.begin() => begun?,
+    };
+    match (begun.1, session.ended()) {
+        (_, Some(lost)) => Err(lost.into()),
+        (Some(Wish::Enter { fence }), None) => Ok(Some(place.into_claim(fence))),
+        (Some(Wish::Gone), None) => {
             place.is_there = place.is_doubtful;
-            Ok(None)
+            Err(Lost::Deleted.into())
         }
+        _ => Ok(None),
     }
 }
 
 /// What came of queueing.
 struct Queued {
     seen: Seen<Vec<u8>>,
-    /// Whether the look was of the moment in which the key was put.
+    /// Whether the look was of the moment in which the key was put, and shows who is next ahead.
     is_new: bool,
 }
 
@@ -217,7 +257,7 @@ impl Place {
         left: Vec<Leaving>,
         until: Until,
     ) -> Place {
-        let queueing = Box::pin(queue(session.clone(), key.clone(), asked, left));
+        let queueing = Box::pin(queue(session.clone(), name.to_owned(), key.clone(), asked, left));
         Place {
             session: session.clone(),
             name: name.to_owned(),
@@ -241,12 +281,18 @@ impl Place {
         queued
     }
 
-    /// Waits until it is first, and says by which fence.
-    async fn wait(&mut self) -> Result<u64, ClientError> {
+    /// Queues and looks who is ahead. Returns the creation of its key and what to do.
+    async fn begin(&mut self) -> Result<(u64, Option<Wish<Vec<u8>>>), ClientError> {
         let Queued { seen, is_new } = self.queued().await?;
         let own = seen.own.unwrap_or(0);
         // Only where the key is new it was said who is ahead.
-        let mut wish = if is_new { self.waiter.seen(seen) } else { self.look(own, 0).await? };
+        let wish = if is_new { self.waiter.seen(seen) } else { self.look(own, 0).await? };
+        Ok((own, wish))
+    }
+
+    /// Waits until it is first, and says by which fence.
+    async fn wait(&mut self) -> Result<u64, ClientError> {
+        let (own, mut wish) = self.begin().await?;
         loop {
             wish = match wish {
                 Some(Wish::Enter { fence }) => return Ok(fence),
@@ -264,22 +310,11 @@ impl Place {
     /// Looks at the queue as it is; or as it was in a revision or later, if that is given, for
     /// which the member that has told of it need ask nobody.
     async fn look(&mut self, own: u64, since: u64) -> Result<Option<Wish<Vec<u8>>>, ClientError> {
-        let now = txn::look(&self.key, Some((&self.name, own)));
-        let asked = if since > 0 { txn::as_far_as_known(now) } else { now };
-        let line = &self.session.client().line;
-        loop {
-            let deadline = Instant::now() + PATIENCE;
-            match line.ask(TXN, asked.clone(), deadline).await {
-                Ok(answer) => {
-                    let mut seen = txn::seen(&answer, &self.key);
-                    // Of a key that was put once more it was not asked who is ahead.
-                    seen.own = seen.own.filter(|found| *found == own);
-                    return Ok(self.waiter.seen(seen));
-                }
-                Err(ClientError::Silence { .. }) => {}
-                Err(error) => return Err(error),
-            }
-        }
+        let most = own.saturating_sub(1);
+        let mut seen = look_ahead(&self.session, &self.name, &self.key, most, since).await?;
+        // Of a key that was put once more it was not asked who is ahead.
+        seen.own = seen.own.filter(|found| *found == own);
+        Ok(self.waiter.seen(seen))
     }
 
     /// Watches whoever is ahead until they are gone.
@@ -341,10 +376,54 @@ impl Drop for Place {
     }
 }
 
+/// Looks for the newest key of a queue that was created in the revision `most` or before (0: of all)
+/// and for a key of its own; in the queue as it was in the revision `since` or later, if that is
+/// not 0.
+///
+/// Below the name there may be keys of other locks, so that several reads may be needed. They need
+/// not be of one revision: what is ahead of a key only becomes less, so what one read has shown to
+/// be no key of this queue stays none.
+async fn look_ahead(
+    session: &Session,
+    name: &str,
+    key: &[u8],
+    mut most: u64,
+    since: u64,
+) -> Result<Seen<Vec<u8>>, ClientError> {
+    let line = &session.client().line;
+    let mut limit = 1;
+    loop {
+        let now = txn::look(key, Some(txn::Part { name, most, limit }));
+        let asked = if since > 0 { txn::as_far_as_known(now) } else { now };
+        let answer = match line.ask(TXN, asked, Instant::now() + PATIENCE).await {
+            Ok(answer) => answer,
+            Err(ClientError::Silence { .. }) => continue,
+            // The response would be too long.
+            Err(ClientError::Refused { code, .. })
+                if limit > 1 && [Code::OutOfRange, Code::ResourceExhausted].contains(&code) =>
+            {
+                limit /= 2;
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
+        match txn::seen(&answer, key, name, limit) {
+            Ok(seen) => return Ok(seen),
+            Err(oldest) => {
+                // So many may have been created in one revision.
+                let is_stuck = oldest == most;
+                limit = if is_stuck { limit * 2 } else { (limit * 4).min(MOST_LOOKED_AT) };
+                most = oldest;
+            }
+        }
+    }
+}
+
 /// Puts a key into a queue, however long that takes while its session lives; and deletes those that
 /// the session has left.
 async fn queue(
     session: Session,
+    name: String,
     key: Vec<u8>,
     asked: rpc::TxnRequest,
     left: Vec<Leaving>,
@@ -358,15 +437,15 @@ async fn queue(
     if has_left && matches!(queued, Err(ClientError::Refused { .. })) {
         queued = put(&session, asked, &mut more_tries).await;
     }
-    let mut queued = queued.map(|answer| {
-        let (seen, is_new) = (txn::seen(&answer, &key), txn::is_new(&answer, &key));
-        Queued { seen, is_new }
+    let mut queued = queued.map(|answer| match txn::seen(&answer, &key, &name, 1) {
+        Ok(seen) => Queued { is_new: txn::is_new(&answer, &key), seen },
+        Err(_) => Queued { is_new: false, seen: own(&answer, &key) },
     });
     let is_doubtful = tries.max(more_tries) > 1;
     // It was put before others that came meanwhile, and once more now.
     if is_doubtful && matches!(&queued, Ok(Queued { seen: Seen { own: None, .. }, .. })) {
         let look = put(&session, txn::look(&key, None), &mut more_tries).await;
-        queued = look.map(|answer| Queued { seen: txn::seen(&answer, &key), is_new: false });
+        queued = look.map(|answer| Queued { seen: own(&answer, &key), is_new: false });
     }
     (queued, is_doubtful)
 }

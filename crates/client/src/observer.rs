@@ -78,6 +78,7 @@ impl Observer {
                 }
                 // Whoever stands behind the leader changes nothing.
                 News::Put(_) if leader.is_some() => {}
+                News::Put(kv) if !txn::is_direct(&self.name, &kv.key) => {}
                 News::Released => {}
                 News::Deleted(gone) if Some(&gone.key) != leader => {}
                 News::Put(_) | News::Deleted(_) => self.watching = None,
@@ -93,11 +94,24 @@ impl Observer {
     async fn look(&mut self) -> Result<Office, ClientError> {
         let line = self.client.line.clone();
         let deadline = Instant::now() + PATIENCE;
-        let first = txn::first(&self.name);
-        let range: rpc::RangeResponse = line.ask("/etcdserverpb.KV/Range", first, deadline).await?;
-        let revision = range.header.map_or(0, |header| txn::unsigned(header.revision));
-        self.watching = Some(Watching::span(line, txn::span(&self.name), revision + 1));
-        Ok(range.kvs.into_iter().next().map_or(Office::Vacant, led))
+        let (mut from, mut limit) = (0, 1);
+        loop {
+            let oldest = txn::oldest(&self.name, from, limit);
+            let range: rpc::RangeResponse =
+                line.ask("/etcdserverpb.KV/Range", oldest, deadline).await?;
+            let newest = range.kvs.iter().map(|kv| txn::unsigned(kv.create_revision)).max();
+            let is_full = i64::try_from(range.kvs.len()).is_ok_and(|count| count >= limit);
+            let leader = range.kvs.into_iter().find(|kv| txn::is_direct(&self.name, &kv.key));
+            // Keys come behind all others: what was seen so far stays of other elections.
+            if let Some(newest) = newest.filter(|_| leader.is_none() && is_full) {
+                limit = if newest == from { limit * 2 } else { limit.max(8) };
+                from = newest;
+                continue;
+            }
+            let revision = range.header.map_or(0, |header| txn::unsigned(header.revision));
+            self.watching = Some(Watching::span(line, txn::span(&self.name), revision + 1));
+            return Ok(leader.map_or(Office::Vacant, led));
+        }
     }
 }
 

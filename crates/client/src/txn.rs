@@ -11,7 +11,7 @@ use tenure_session::Seen;
 /// Puts a key at the end of a queue, where it stays however often that is asked. In the same look:
 /// this key, and who is ahead.
 pub(crate) fn enqueue(name: &str, key: &[u8], value: Vec<u8>, lease: i64) -> rpc::TxnRequest {
-    let newest = rpc::RangeRequest { limit: 2, ..queue(name, SortOrder::Descend) };
+    let newest = rpc::RangeRequest { limit: 2, ..keys(name, SortOrder::Descend) };
     // A value is not put again in the place of one that came later; to put none again is nothing.
     let (compare, failure) = match value.is_empty() {
         true => (Vec::new(), Vec::new()),
@@ -31,13 +31,23 @@ pub(crate) fn enqueue_alone(name: &str, key: &[u8], value: Vec<u8>, lease: i64) 
     }
 }
 
-/// Looks for a key, and for who is next ahead of where it was created in the queue of a name.
-pub(crate) fn look(key: &[u8], ahead_of: Option<(&str, u64)>) -> rpc::TxnRequest {
+/// Where to look in a queue.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Part<'a> {
+    pub(crate) name: &'a str,
+    /// Upper bound on the creation of the keys; 0 for none.
+    pub(crate) most: u64,
+    /// Upper bound on the number of keys, the newest of them.
+    pub(crate) limit: i64,
+}
+
+/// Reads a key, and the newest keys of a part of a queue.
+pub(crate) fn look(key: &[u8], part: Option<Part<'_>>) -> rpc::TxnRequest {
     let mut success = vec![op(range(key))];
-    if let Some((name, own)) = ahead_of {
-        let max_create_revision = signed(own.saturating_sub(1));
+    if let Some(Part { name, most, limit }) = part {
+        let max_create_revision = signed(most);
         let ahead =
-            rpc::RangeRequest { limit: 1, max_create_revision, ..queue(name, SortOrder::Descend) };
+            rpc::RangeRequest { limit, max_create_revision, ..keys(name, SortOrder::Descend) };
         success.push(op(Request::RequestRange(ahead)));
     }
     rpc::TxnRequest { success, ..Default::default() }
@@ -80,12 +90,21 @@ pub(crate) fn behind(asked: &rpc::TxnRequest, left: &[(&[u8], u64)]) -> rpc::Txn
     rpc::TxnRequest { compare, success: with(&asked.success), failure }
 }
 
-/// Who is first in the queue of a name.
-pub(crate) fn first(name: &str) -> rpc::RangeRequest {
-    rpc::RangeRequest { limit: 1, ..queue(name, SortOrder::Ascend) }
+/// Reads the oldest keys of a queue that were created in a revision or later.
+pub(crate) fn oldest(name: &str, from: u64, limit: i64) -> rpc::RangeRequest {
+    let min_create_revision = signed(from);
+    rpc::RangeRequest { limit, min_create_revision, ..queue(name, SortOrder::Ascend) }
 }
 
-/// Every key in the queue of a name: the first, and what they end before.
+/// True if a key is in the queue of a name: one segment follows the name. Keys with more segments
+/// are of locks whose names begin with this one and a slash. In a range of keys both are mixed, and
+/// libraries of etcd take all of them for one queue.
+pub(crate) fn is_direct(name: &str, key: &[u8]) -> bool {
+    let rest = key.strip_prefix(name.as_bytes()).and_then(|rest| rest.strip_prefix(b"/"));
+    rest.is_some_and(|segment| !segment.contains(&b'/'))
+}
+
+/// Every key below a name: the first, and what they end before.
 pub(crate) fn span(name: &str) -> (Vec<u8>, Vec<u8>) {
     (format!("{name}/").into_bytes(), format!("{name}0").into_bytes())
 }
@@ -103,15 +122,31 @@ fn found(answer: &rpc::TxnResponse) -> impl Iterator<Item = &KeyValue> {
     ranges.flatten()
 }
 
-/// What a look saw of a key and of who is ahead of it.
-pub(crate) fn seen(answer: &rpc::TxnResponse, key: &[u8]) -> Seen<Vec<u8>> {
-    let own = found(answer).find(|kv| kv.key == key);
-    let ahead = found(answer).find(|kv| kv.key != key);
-    Seen {
-        revision: answer.header.as_ref().map_or(0, |header| unsigned(header.revision)),
-        own: own.map(|kv| unsigned(kv.create_revision)),
-        ahead: ahead.map(|kv| kv.key.clone()),
+/// Returns what a look saw of a key and of the next one ahead in its queue.
+///
+/// If it saw as many keys as it asked for, and all of them are of other locks, the error is the
+/// oldest creation among them: the key that is next ahead is not newer.
+pub(crate) fn seen(
+    answer: &rpc::TxnResponse,
+    key: &[u8],
+    name: &str,
+    limit: i64,
+) -> Result<Seen<Vec<u8>>, u64> {
+    let own = found(answer).find(|kv| kv.key == key).map(|kv| unsigned(kv.create_revision));
+    let others = || found(answer).filter(|kv| kv.key != key);
+    let ahead = others().find(|kv| is_direct(name, &kv.key)).map(|kv| kv.key.clone());
+    let count = i64::try_from(others().count()).unwrap_or(i64::MAX);
+    match others().map(|kv| unsigned(kv.create_revision)).min() {
+        Some(oldest) if ahead.is_none() && count >= limit => Err(oldest),
+        _ => {
+            let revision = answer.header.as_ref().map_or(0, |header| unsigned(header.revision));
+            Ok(Seen { revision, own, ahead })
+        }
     }
+}
+
+fn keys(name: &str, order: SortOrder) -> rpc::RangeRequest {
+    rpc::RangeRequest { keys_only: true, ..queue(name, order) }
 }
 
 fn queue(name: &str, order: SortOrder) -> rpc::RangeRequest {
@@ -154,4 +189,50 @@ pub(crate) fn unsigned(revision: i64) -> u64 {
 
 fn signed(revision: u64) -> i64 {
     i64::try_from(revision).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(keys: &[(&str, i64)]) -> rpc::TxnResponse {
+        let kv = |(key, create_revision): &(&str, i64)| KeyValue {
+            key: key.as_bytes().to_vec(),
+            create_revision: *create_revision,
+            ..Default::default()
+        };
+        let range = rpc::RangeResponse { kvs: keys.iter().map(kv).collect(), ..Default::default() };
+        let response = rpc::ResponseOp { response: Some(Response::ResponseRange(range)) };
+        rpc::TxnResponse { responses: vec![response], ..Default::default() }
+    }
+
+    #[test]
+    fn a_queue_has_keys_of_one_segment() {
+        for (key, expected) in [
+            ("a/1", true),
+            ("a/", true),
+            ("a/1.shared", true),
+            ("a/b/1", false),
+            ("a//1", false),
+            ("ab/1", false),
+            ("a", false),
+        ] {
+            assert_eq!(is_direct("a", key.as_bytes()), expected, "{key}");
+        }
+        assert!(is_direct("a/b", b"a/b/1") && !is_direct("a/b", b"a/1"));
+    }
+
+    #[test]
+    fn a_look_that_shows_only_other_queues_is_continued() {
+        let seen = |keys: &[(&str, i64)], limit| seen(&answer(keys), b"a/9", "a", limit);
+        let ahead = |seen: Result<Seen<Vec<u8>>, u64>| seen.map(|it| it.ahead);
+        assert_eq!(ahead(seen(&[("a/9", 9), ("a/1", 5)], 1)), Ok(Some(b"a/1".to_vec())));
+        assert_eq!(ahead(seen(&[("a/9", 9), ("a/b/1", 5)], 1)), Err(5));
+        assert_eq!(ahead(seen(&[("a/9", 9), ("a/b/2", 6), ("a/b/1", 5)], 2)), Err(5));
+        let mixed = [("a/9", 9), ("a/b/2", 6), ("a/1", 5)];
+        assert_eq!(ahead(seen(&mixed, 2)), Ok(Some(b"a/1".to_vec())));
+        // There are no more.
+        assert_eq!(ahead(seen(&[("a/9", 9), ("a/b/1", 5)], 2)), Ok(None));
+        assert_eq!(ahead(seen(&[("a/9", 9)], 1)), Ok(None));
+    }
 }

@@ -4,6 +4,7 @@ mod elections;
 mod leader;
 mod locks;
 mod losses;
+mod nested;
 mod relay;
 mod service;
 mod users;
