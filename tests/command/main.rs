@@ -28,5 +28,6 @@ mod sealed;
 mod serve;
 mod shell;
 mod simulate;
+mod small_groups;
 #[path = "../../crates/web/tests/support/mod.rs"]
 mod support;

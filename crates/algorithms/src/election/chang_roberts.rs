@@ -202,6 +202,10 @@ impl ChangRoberts {
 /// announcement.
 pub fn messages<R: Ord>(ring: &[R]) -> u64 {
     let n = ring.len();
+    // A lone process sends only to itself, which is not counted.
+    if n == 1 {
+        return 0;
+    }
     // Walking backwards twice round the ring, the next larger rank is on top of a stack of ranks
     // that grow downwards.
     let mut larger: Vec<usize> = Vec::new();
@@ -258,6 +262,7 @@ impl Algorithm for ChangRoberts {
         let size = ring::length(absent, size);
         let n = u64::from(size);
         match scene {
+            _ if size == 1 => Some(Expected::new(Precision::Exact, 0)),
             Scene::AllStart => {
                 let ring = ring::living(ranks, absent, ProcessId(0));
                 Some(Expected::new(Precision::Exact, messages(&ring)))
@@ -295,7 +300,7 @@ mod tests {
     fn the_worst_and_the_best_ring_of_five() {
         assert_eq!(messages(&[5, 4, 3, 2, 1]), 20);
         assert_eq!(messages(&[1, 2, 3, 4, 5]), 9 + 5);
-        assert_eq!(messages(&[7]), 2);
+        assert_eq!(messages(&[7]), 0);
     }
 
     /// The mean of all is N·H(N) + N.

@@ -309,6 +309,7 @@ impl Algorithm for HirschbergSinclair {
         let ring = ring::living(&config.ranks, &config.absent, ProcessId(0));
         let n = u64::from(size);
         match scene {
+            _ if size == 1 => Some(Expected::new(Precision::Exact, 0)),
             Scene::AllStart => Some(Expected::new(Precision::Exact, messages(&ring))),
             Scene::AllStartDrawn => {
                 Some(Expected::new(Precision::Most, 5 * n + probes(n, last_phase(n) + 1)))

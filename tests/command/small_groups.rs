@@ -1,0 +1,61 @@
+//! Groups of one and of two: formulas for N processes often fail where a process is its own
+//! neighbour, or where both neighbours are the same process.
+
+use serde_json::Value;
+
+use crate::shell::{data, tenure};
+
+/// Workloads of elections, of locks and of agreements.
+const ELECTIONS: [&str; 4] =
+    ["", "--initiators 1", "--ids random --runs 8", "--ids random --initiators 1 --runs 4"];
+const LOCKS: [&str; 4] = ["", "--entries 3", "--sequential 6 --runs 40", "--hot 1:3"];
+const AGREEMENTS: [&str; 2] = ["", "--entries 2"];
+
+fn workloads(card: &Value) -> &'static [&'static str] {
+    match card["service"].as_str() {
+        Some("election") => &ELECTIONS,
+        Some("mutex" | "office") => &LOCKS,
+        _ => &AGREEMENTS,
+    }
+}
+
+/// A run keeps what the card promises, and its cost is what the card and the formulas say.
+fn assert_holds(line: &str) {
+    let ended = tenure(line);
+    let [out, err] = [&ended.stdout, &ended.stderr].map(|text| String::from_utf8_lossy(text));
+    assert_eq!(ended.status.code(), Some(0), "{line}: {out}{err}");
+    assert!(!out.contains("outside") && !out.contains("VIOLATED"), "{line}: {out}");
+}
+
+#[test]
+fn groups_of_one_and_two_keep_cost_and_promises() {
+    let cards = data("list", 0);
+    let cards = cards.as_array().expect("a list of cards");
+    assert!(cards.len() > 40, "{}", cards.len());
+    for card in cards {
+        let name = card["name"].as_str().expect("a card has a name");
+        for size in [1, 2] {
+            for workload in workloads(card) {
+                assert_holds(&format!("simulate {name} -n {size} {workload}"));
+            }
+        }
+    }
+}
+
+/// Those that are left of a ring are as few.
+#[test]
+fn rings_of_one_and_two_left_keep_cost_and_promises() {
+    let cards = data("list", 0);
+    let absence = |card: &&Value| card["faults"]["absence"] == true;
+    let absent: Vec<&Value> = cards.as_array().into_iter().flatten().filter(absence).collect();
+    assert!(absent.len() > 4, "{absent:?}");
+    for card in absent {
+        let name = card["name"].as_str().expect("a card has a name");
+        for down in ["1,2,3,4", "2,3,4,5", "1,3,4", "3,4,5"] {
+            for workload in ["", "--ids random --runs 8"] {
+                assert_holds(&format!("simulate {name} -n 5 --down {down} {workload}"));
+            }
+        }
+        assert_holds(&format!("simulate {name} -n 5 --down 1,2,3,4 --initiators 5"));
+    }
+}
