@@ -1,9 +1,9 @@
 //! What a card says it costs, and who it says sends to whom, is a promise: kept by default, and
 //! broken by the mistakes that are only dear, or go round the wrong way.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::shell::{data, tenure};
+use crate::shell::{data, tenure, text};
 
 /// The verdict of a line on a property.
 #[track_caller]
@@ -40,6 +40,23 @@ fn where_a_card_says_nothing_of_a_run_its_cost_is_not_judged() {
     assert!(crashed["verdicts"].get("cost").is_none(), "{crashed}");
     let told = tenure("check token-ring --property cost");
     assert_eq!(told.status.code(), Some(2), "an idle token travels for ever: {told:?}");
+}
+
+/// The leader crashes, so a run has two elections. A cheap one does not pay for a dear one, and
+/// two are not held to the bound of one.
+#[test]
+fn each_election_of_a_run_is_compared_with_its_card() {
+    let line = "simulate bully -n 6 --crash 6@10 --until 60";
+    assert_eq!(data(line, 0)["election"]["messages"], json!([35, 30]));
+    let joined = |line: &str| text(line, 0).split_whitespace().collect::<Vec<_>>().join(" ");
+    let shown = joined(line);
+    let says = "32.5 per election (2 elections: 35, 30); the card says N−1 … N²−1, here 5 to 35";
+    assert!(shown.contains(says) && !shown.contains("outside"), "{shown}");
+    let many = joined(&format!("{line} --runs 5"));
+    assert!(many.contains("32.5 per election; the card") && !many.contains("outside"), "{many}");
+    // An election that a crash interrupts costs more than the bound, which speaks of none.
+    let shown = joined("simulate bully -n 6 --crash 6@0.5 --until 60");
+    assert!(shown.contains("outside where a process crashed or recovered meanwhile"), "{shown}");
 }
 
 /// Where entries always take the same, what was spent adds no world.

@@ -503,6 +503,8 @@ fn two_may_lead_for_a_moment_and_without_terms_for_ever() {
 fn what_a_bully_election_costs() {
     let seen = answer("Q-31");
     assert_eq!((seen.one("among_5"), seen.one("among_10")), (20.into(), 90.into()));
+    let worst = ["false_alarm_among_5", "false_alarm_among_10", "all_start_among_10"];
+    assert_eq!(worst.map(|name| seen.one(name)), [json!(24), json!(99), json!(99)]);
     assert_eq!(
         (seen.one("elections"), seen.one("announcements_to_those_below")),
         (1.into(), 8.into())

@@ -390,9 +390,10 @@ fn bully_eight_steps() {
 #[claims("I-79", "Q-31")]
 #[test]
 fn bully_worst() {
-    for (line, messages) in [("-n 3", 6), ("", 20), ("-n 9", 72)] {
+    for (line, worst, without) in [("-n 3", 8, 6), ("", 24, 20), ("-n 9", 80, 72)] {
         let seen = seen(&("bully-worst ".to_owned() + line));
-        assert_eq!(seen["messages_at_worst"], messages, "{line}");
+        assert_eq!(seen["messages_at_worst"], worst, "{line}");
+        assert_eq!(seen["messages_without_the_highest"], without, "{line}");
     }
 }
 

@@ -34,6 +34,7 @@ pub mod theory;
 
 pub use engine::controls::{Controls, Progress};
 pub use engine::random::Random;
+pub use figures::elections::ElectionCost;
 pub use figures::faults_seen::FaultCount;
 pub use figures::metrics::{KindCount, Metrics};
 pub use figures::moments::Moments;

@@ -8,7 +8,8 @@
 //! | | |
 //! |---|---|
 //! | assumes | reliable channels, bounded delays for "the highest leads"; a failure detector |
-//! | messages | N − 1 if the highest starts; N(N − 1) if the lowest does and the highest is down |
+//! | messages | N − 1 if the highest starts; N² − 1 if the lowest starts and the highest is up, |
+//! | | N(N − 1) if the highest is down |
 //! | time | the answer timeout T, then one message |
 //!
 //! **Why it is right.** Whoever starts asks all that are higher. If one of them lives, it

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use tenure_core::monitors::Neighbours;
 use tenure_core::service::{agreement, mutex, office};
 use tenure_core::{
-    AgreementJury, Charge, ElectionJury, Juror, Label, MutexJury, ProcessId, Service,
+    AgreementJury, Charge, ElectionJury, Juror, Label, Layer, MutexJury, ProcessId, Service,
 };
 use tenure_trace::{Kind, Who};
 
@@ -16,6 +16,7 @@ use crate::engine::random::Random;
 use crate::engine::random::Stream;
 use crate::engine::router::Router;
 use crate::engine::users::Users;
+use crate::figures::elections::{ElectionCounter, Turn};
 use crate::figures::metrics::Metrics;
 use crate::jury::beliefs::Beliefs;
 use crate::jury::causality::{Causality, Through};
@@ -77,7 +78,9 @@ pub(crate) struct Core {
     pub(crate) chatter: Random,
     pub(crate) chats: Chats,
     pub(crate) last_exit: Option<u64>,
-    pub(crate) upset_since: Option<u64>,
+    /// Start of the election under way, in ticks.
+    pub(crate) electing_since: u64,
+    pub(crate) elections: ElectionCounter,
     pub(crate) progress: Progressed,
     pub(crate) script_left: usize,
     /// Who asks to enter again as soon as the present step is over.
@@ -210,7 +213,8 @@ impl Core {
             chatter: Random::stream(settings.seed, Stream::Chatter),
             chats: Chats::default(),
             last_exit: None,
-            upset_since: None,
+            electing_since: 0,
+            elections: ElectionCounter::default(),
             progress: Progressed::default(),
             script_left: 0,
             again: None,
@@ -420,11 +424,27 @@ impl Core {
         left && chance.probability > 0.0 && self.chatter.unit() <= chance.probability
     }
 
-    /// Notes that an election has become necessary.
+    /// Records an event that may make an election necessary.
     pub(crate) fn upset(&mut self) {
-        self.upset_since.get_or_insert(self.now);
+        self.follow_elections();
         if let Some(election) = &mut self.election {
             election.upset();
+        }
+    }
+
+    /// Notices where an election starts or ends.
+    pub(crate) fn follow_elections(&mut self) {
+        if !self.beliefs.are_kept() {
+            return;
+        }
+        let agreed = self.beliefs.is_unanimous(self.live);
+        let sent = || self.metrics.sent_in(Layer::Election);
+        match self.elections.observe(agreed, sent) {
+            Some(Turn::Started) => self.electing_since = self.now,
+            Some(Turn::Completed) => {
+                self.metrics.election_time.add(self.now - self.electing_since);
+            }
+            None => {}
         }
     }
 

@@ -194,6 +194,7 @@ impl Core {
         }
         self.beliefs.forget(process, &self.up);
         self.beliefs.recount(&self.up);
+        self.elections.disturb();
         self.upset();
         if let Some(mutex) = &mut self.mutex {
             mutex.crashed(self.now, process);
@@ -222,6 +223,7 @@ impl Core {
         }
         self.trace_event(process, Kind::Recover);
         self.beliefs.recount(&self.up);
+        self.elections.disturb();
         self.upset();
         if let Some(mutex) = &mut self.mutex {
             mutex.recovered(self.now, process);
@@ -411,14 +413,10 @@ impl Core {
             election::Event::Elected { leader, .. } => {
                 self.beliefs.elected(at, *leader, &self.up);
                 self.progressed();
-                if self.beliefs.is_unanimous(self.live)
-                    && let Some(since) = self.upset_since.take()
-                {
-                    self.metrics.election_time.add(self.now - since);
-                }
             }
             election::Event::Deposed { .. } => self.beliefs.forget(at, &self.up),
         }
+        self.follow_elections();
         if let Some(jury) = &mut self.election {
             jury.observe(self.now, at, Observed::Event(event));
         }

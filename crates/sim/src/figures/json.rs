@@ -96,11 +96,17 @@ struct Election {
     started: u64,
     /// How many processes sent a message of it.
     took_part: usize,
+    /// Messages of each election, in order.
+    messages: Vec<u64>,
 }
 
 impl Election {
     fn of(metrics: &Metrics) -> Self {
-        Election { started: metrics.started, took_part: metrics.took_part() }
+        Election {
+            started: metrics.started,
+            took_part: metrics.took_part(),
+            messages: metrics.elections.iter().map(|election| election.messages).collect(),
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 use tenure_core::{Label, Layer, ProcessId};
 
+use crate::figures::elections::ElectionCost;
 use crate::figures::tally::{Level, Tally};
 
 /// Messages of one kind.
@@ -64,6 +65,8 @@ pub struct Metrics {
     pub election_time: Tally,
     /// How often a user started an election: so many runs of it there were.
     pub started: u64,
+    /// Cost of each election, in order. Empty where nobody elects, or when metrics were off.
+    pub elections: Vec<ElectionCost>,
     /// By process: whether it sent a message of an election. Empty where nobody elects, or when
     /// metrics were off.
     pub voters: Vec<bool>,

@@ -1,5 +1,6 @@
 //! What is counted in a run, and how it is told.
 
+pub(crate) mod elections;
 pub(crate) mod faults_seen;
 pub(crate) mod json;
 pub(crate) mod metrics;

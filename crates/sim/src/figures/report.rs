@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use tenure_core::service::mutex;
-use tenure_core::{Notice, Per, Price, ProcessId, Property, Rank, TICKS_PER_UNIT};
+use tenure_core::{Layer, Notice, Per, Price, ProcessId, Property, Rank, TICKS_PER_UNIT};
 
 use crate::engine::core::Core;
 use crate::figures::faults_seen::{FaultCount, count_faults, warnings};
@@ -98,6 +98,10 @@ impl Report {
         let blocked = if decided { blocked(&core) } else { Vec::new() };
         let stuck = stuck(&core, decided, &blocked);
         let faults = count_faults(&core);
+        if core.settings.watch.metrics {
+            let sent = core.metrics.sent_in(Layer::Election);
+            core.metrics.elections = std::mem::take(&mut core.elections).finish(sent);
+        }
         let findings = findings(&mut core, decided, &blocked);
         let bypass = core.mutex.as_ref().map(|mutex| mutex.bypass());
         Report {
@@ -168,14 +172,21 @@ impl Report {
     /// Whether the run cost what it may: decided only once everybody has been served.
     pub(crate) fn cost(&self, price: &Price) -> Finding {
         let served = self.verdict(Property::Progress.name()) == Some(Judgement::Holds);
-        let (times, begun) = match price.cost.per {
-            Per::Election => (u64::from(served), 1),
-            // Who waits has asked no more than once since it was served.
-            _ if served => (self.metrics.entered, self.metrics.entered),
-            _ => (self.metrics.entered, self.metrics.entered + u64::from(self.size)),
+        let objection = match price.cost.per {
+            // Each election is judged by itself: a cheap one does not pay for a dear one.
+            Per::Election => self.metrics.elections.iter().find_map(|election| {
+                let complete = u64::from(served && election.is_complete);
+                price.objection(election.messages, complete, 1)
+            }),
+            per => {
+                let entered = self.metrics.entered;
+                // Who waits has asked no more than once since it was served.
+                let begun = if served { entered } else { entered + u64::from(self.size) };
+                let sent = per.layer().map_or(0, |layer| self.metrics.sent_in(layer));
+                price.objection(sent, entered, begun)
+            }
         };
-        let sent = price.cost.per.layer().map_or(0, |layer| self.metrics.sent_in(layer));
-        match price.objection(sent, times, begun) {
+        match objection {
             Some(says) => Finding::violated(Property::Cost, self.finished_at, ProcessId(0), says),
             None if served => Finding::undisputed(Property::Cost, Judgement::Holds),
             None => Finding::undisputed(Property::Cost, Judgement::Incomplete),

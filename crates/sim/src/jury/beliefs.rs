@@ -27,6 +27,11 @@ impl Beliefs {
         Beliefs { leader, settled: 0, followers, followed: 0, unanswered: BTreeSet::new() }
     }
 
+    /// True if the protocol elects, so that there are beliefs.
+    pub(crate) const fn are_kept(&self) -> bool {
+        !self.leader.is_empty()
+    }
+
     /// Whom a process believes in.
     pub(crate) fn of(&self, process: ProcessId) -> Option<ProcessId> {
         let leader = self.leader.get(process.index()).copied()?;

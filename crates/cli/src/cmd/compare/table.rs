@@ -8,7 +8,7 @@ use tenure_sim::{Moments, Summary};
 
 use super::Kind;
 use crate::cmd::output::{width, wrapped};
-use crate::cmd::simulate::books;
+use crate::cmd::simulate::books::{self, Outside};
 use crate::cmd::simulate::experiment::Outcome;
 use crate::cmd::simulate::plan::Plan;
 use crate::cmd::simulate::rows::{Rows, figure};
@@ -117,8 +117,7 @@ impl Row {
             messages: outcome.messages,
             total: summary.figure("messages.total").copied().unwrap_or_default(),
             received: summary.figure("messages.received").copied().unwrap_or_default(),
-            outside: measured(&outcome.messages)
-                .is_some_and(|messages| books::is_outside(cost, messages)),
+            outside: outcome.outside == Outside::Plainly,
             theory,
             delays,
             election_time: summary.figure("election_time").copied().unwrap_or_default(),

@@ -3,7 +3,7 @@
 use tenure_algorithms::catalogue::Parameters;
 use tenure_core::theory::{Precision, Theory};
 use tenure_core::{Card, Cost, Layer, ProcessId, Service, TICKS_PER_UNIT};
-use tenure_sim::{Initiators, Report, Settings, Span, theory};
+use tenure_sim::{ElectionCost, Initiators, Moments, Report, Settings, Span, theory};
 
 use super::plan::Plan;
 
@@ -81,11 +81,22 @@ fn is_plain(plan: &Plan) -> bool {
         && plan.parameters.variants.is_empty()
 }
 
-/// Whether a figure lies outside of what the card says of all that happens in a run.
-pub(crate) fn is_outside(cost: &Cost, measured: f64) -> bool {
+/// Returns true if a mean per entry or agreement is outside the bounds of the card.
+fn is_outside(cost: &Cost, measured: f64) -> bool {
     let below = measured < cost.least as f64 - 1e-9;
     let above = cost.most.is_some_and(|most| measured > most as f64 + 1e-9);
     cost.whole && (below || above)
+}
+
+/// Returns how the messages of many runs compare with the bounds of the card.
+pub(crate) fn outside(plan: &Plan, elections: Outside, messages: &Moments) -> Outside {
+    let is_election = plan.card.service == Service::Election;
+    let is_outside = |messages: &Moments| is_outside(&plan.card.messages, messages.mean());
+    match messages.count() > 0 {
+        true if is_election => elections,
+        true if is_outside(messages) => Outside::Plainly,
+        _ => Outside::Never,
+    }
 }
 
 /// Messages per entry, election or agreement of a run.
@@ -97,14 +108,53 @@ pub(crate) struct Measured {
     pub(crate) all: f64,
 }
 
-/// What a run sent per entry, election or agreement; nothing where nobody entered or asked.
-pub(crate) fn measured(plan: &Plan, report: &Report) -> Option<Measured> {
+/// Returns what a run sent for each of its elections, or on average per entry or agreement; nothing
+/// if there was none.
+pub(crate) fn measured(plan: &Plan, report: &Report) -> Vec<Measured> {
     let metrics = &report.metrics;
     let (layer, times) = match plan.card.service {
-        Service::Election => (Layer::Election, 1),
+        Service::Election => (Layer::Election, metrics.elections.len() as u64),
         service if service.is_agreement() => (Layer::Agreement, metrics.agreements),
         _ => (Layer::Mutex, metrics.entered),
     };
+    if times == 0 {
+        return Vec::new();
+    }
     let per = |sent: u64| sent as f64 / times as f64;
-    (times > 0).then(|| Measured { own: per(metrics.sent_in(layer)), all: per(metrics.sent) })
+    let own = metrics.sent_in(layer);
+    if plan.card.service != Service::Election {
+        return vec![Measured { own: per(own), all: per(metrics.sent) }];
+    }
+    // Messages of other layers are not counted by election.
+    let beside = per(metrics.sent - own);
+    let each = metrics.elections.iter().map(|election| election.messages as f64);
+    each.map(|own| Measured { own, all: own + beside }).collect()
+}
+
+/// How the messages of runs compare with the bounds of a card.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Outside {
+    /// All are within the bounds.
+    #[default]
+    Never,
+    /// Only elections are outside during which a process crashed or recovered.
+    WhenDisturbed,
+    /// Undisturbed ones are outside.
+    Plainly,
+}
+
+impl Outside {
+    /// Returns how the elections of a run compare with the bounds, each by itself.
+    pub(crate) fn of_elections(cost: &Cost, elections: &[ElectionCost]) -> Self {
+        let outside = elections.iter().filter(|election| {
+            let above = cost.most.is_some_and(|most| election.messages > most);
+            let below = election.is_complete && election.messages < cost.least;
+            cost.whole && (above || below)
+        });
+        let each = outside.map(|election| match election.is_disturbed {
+            true => Outside::WhenDisturbed,
+            false => Outside::Plainly,
+        });
+        each.max().unwrap_or_default()
+    }
 }

@@ -13,7 +13,7 @@ use tenure_sim::{
     shrink,
 };
 
-use super::books;
+use super::books::{self, Outside};
 use super::plan::{Plan, TraceTo};
 use crate::cmd::failure::Failure;
 use crate::cmd::interrupt;
@@ -24,8 +24,12 @@ pub(crate) struct Outcome {
     pub(crate) first: Report,
     /// What all runs have in common.
     pub(crate) summary: Summary,
-    /// Messages per entry, election or agreement, of the runs that have any.
+    /// Messages of each election, or of each run per entry or agreement.
     pub(crate) messages: Moments,
+    /// Number of runs with any entry, election or agreement.
+    pub(crate) measured: u64,
+    /// How these compare with the bounds of the card.
+    pub(crate) outside: Outside,
     /// The same with the messages of what it stands on.
     pub(crate) all: Moments,
     /// What theory predicts for the very rings that were drawn.
@@ -118,6 +122,8 @@ struct Tally {
     failure: Option<Failure>,
     summary: Summary,
     messages: Moments,
+    measured: u64,
+    outside: Outside,
     all: Moments,
     predicted: Moments,
     faults: BTreeMap<&'static str, (u64, u64)>,
@@ -141,10 +147,15 @@ impl Tally {
             return ControlFlow::Break(());
         }
         self.summary.add(&report);
-        if let Some(measured) = books::measured(plan, &report) {
+        let measured = books::measured(plan, &report);
+        self.measured += u64::from(!measured.is_empty());
+        for measured in measured {
             self.messages.add(measured.own);
             self.all.add(measured.all);
         }
+        let elections = &report.metrics.elections;
+        let outside = Outside::of_elections(&plan.card.messages, elections);
+        self.outside = self.outside.max(outside);
         if let Some(predicted) = predicted {
             self.predicted.add(predicted as f64);
         }
@@ -196,7 +207,9 @@ impl Tally {
             predicted: (self.predicted.count() == made).then_some(self.predicted),
             warnings: always.map(|(warning, _)| warning).collect(),
             incomplete: self.incomplete,
+            outside: books::outside(plan, self.outside, &self.messages),
             messages: self.messages,
+            measured: self.measured,
             all: self.all,
             summary: self.summary,
             faults: self.faults,

@@ -6,7 +6,7 @@ use tenure_core::theory::Precision;
 use tenure_core::{ProcessId, Property, Service, TICKS_PER_UNIT};
 use tenure_sim::{Ended, Moments, Report, Stuck, Tally};
 
-use super::books;
+use super::books::{self, Outside};
 use super::experiment::{Outcome, Violation};
 use super::plan::Plan;
 use super::rows::{Rows, figure, listed};
@@ -213,16 +213,18 @@ impl Table<'_> {
             self.moments(name, moments);
         }
         self.rows.line("");
-        let first = (format!("messages {unit}"), messages);
-        self.measured_in(std::iter::once(&first).chain(&figures));
+        let first = format!("messages {unit}");
+        let first = (first.as_str(), self.outcome.measured);
+        let others = figures.iter().map(|(name, moments)| (name.as_str(), moments.count()));
+        self.measured_in(std::iter::once(first).chain(others));
     }
 
     /// In how many runs those figures were measured that not every run has.
-    fn measured_in<'a>(&mut self, figures: impl Iterator<Item = &'a (String, Moments)>) {
+    fn measured_in<'a>(&mut self, figures: impl Iterator<Item = (&'a str, u64)>) {
         let runs = self.outcome.summary.runs();
         let mut by_count: BTreeMap<u64, Vec<&str>> = BTreeMap::new();
-        for (name, moments) in figures.filter(|(_, moments)| moments.count() < runs) {
-            by_count.entry(moments.count()).or_default().push(name);
+        for (name, count) in figures.filter(|(_, count)| *count < runs) {
+            by_count.entry(count).or_default().push(name);
         }
         let mut name = "measured";
         for (count, names) in by_count.into_iter().rev() {
@@ -254,9 +256,10 @@ impl Table<'_> {
             None => format!("{} or more", cost.least),
         };
         let is_counted = self.outcome.messages.count() > 0;
-        let note = match is_counted && books::is_outside(cost, measured) {
-            true => "; this is outside",
-            false => "",
+        let note = match self.outcome.outside {
+            Outside::Never => "",
+            Outside::WhenDisturbed => "; outside where a process crashed or recovered meanwhile",
+            Outside::Plainly => "; this is outside",
         };
         let formula = cost.formula;
         let all = self.outcome.all.mean();
@@ -269,7 +272,7 @@ impl Table<'_> {
             false => format!("; the card says {formula}, here {range}{note}"),
         };
         let says = match is_counted {
-            true => format!("{} {unit}{all}{theory}", figure(measured)),
+            true => format!("{} {unit}{all}{}{theory}", figure(measured), self.each_election()),
             false if self.is_agreement() => format!("nobody asked for anything{theory}"),
             false => format!("nobody entered{theory}"),
         };
@@ -296,6 +299,16 @@ impl Table<'_> {
             }
         }
         self.rows.row("", &says);
+    }
+
+    /// The messages of each election of one run, if it has more than one.
+    fn each_election(&self) -> String {
+        let elections = &self.outcome.first.metrics.elections;
+        if !self.is_election() || self.outcome.summary.runs() > 1 || elections.len() < 2 {
+            return String::new();
+        }
+        let each = listed(elections.iter().map(|election| election.messages.to_string()), ", ");
+        format!(" ({} elections: {each})", elections.len())
     }
 
     fn faults(&mut self) {

@@ -280,13 +280,17 @@ fn bully(size: u32, initiators: &[u32], down: &[u32]) -> Report {
     run("bully", settings)
 }
 
-/// What the lowest pays who finds the highest down, by kind; all who are alive
-/// pay the same when they find out at once.
+/// The cost by kind if the lowest starts: most while the highest is up, less if it is down. If all
+/// live processes start at once, the cost is the same.
 #[claims("I-79", "Q-31")]
 #[test]
 fn the_bully_costs_a_square_at_worst_and_n_when_the_second_highest_starts() {
     for size in 3..12 {
         let n = u64::from(size);
+        let all: Vec<u32> = (1..=size).collect();
+        let worst = [n * (n - 1) / 2, n * (n - 1) / 2, n - 1];
+        assert_eq!(by_kind(&bully(size, &[1], &[])), worst, "n = {size}");
+        assert_eq!(by_kind(&bully(size, &all, &[])), worst, "n = {size}");
         let worst = [n * (n - 1) / 2, (n - 1) * (n - 2) / 2, n - 1];
         assert_eq!(by_kind(&bully(size, &[1], &[size])), worst, "n = {size}");
         let all: Vec<u32> = (1..size).collect();
