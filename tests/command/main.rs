@@ -31,3 +31,4 @@ mod simulate;
 mod small_groups;
 #[path = "../../crates/web/tests/support/mod.rs"]
 mod support;
+mod tolerance;

@@ -158,7 +158,7 @@ impl<P: Checkable> Check<P> {
             renamings,
             bounds_terms: self.term.is_some(),
             stamped: self.shifts.is_some(),
-            drops: self.budget.of(Fault::Loss) > 0 && !self.cuts_when_full,
+            drops: self.drops_when_full(),
             steered: HashMap::new(),
             model: Arc::clone(&processes) as Arc<dyn Model>,
             freight,

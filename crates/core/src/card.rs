@@ -265,14 +265,18 @@ pub enum Order {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Faults {
-    /// Messages may be lost.
+    /// Messages may be lost, any number of them.
     pub loss: bool,
+    /// Number of messages that may be lost in a run where `loss` is false.
+    pub max_lost: u32,
     /// Messages may be duplicated.
     pub duplication: bool,
     /// Processes may have failed before it begins, which the others know.
     pub absence: bool,
     /// Processes may crash.
     pub crashes: Crashes,
+    /// Number of processes that may crash; `None` if there is no such bound.
+    pub max_crashed: Option<u32>,
     /// Whoever is left has to be a majority, or else waits.
     pub majority: bool,
     /// The same in a sentence that a refusal can quote.
@@ -282,13 +286,32 @@ pub struct Faults {
 impl Faults {
     /// None of them.
     pub const fn none(says: &'static str) -> Self {
-        let (loss, duplication, absence, majority) = (false, false, false, false);
-        Faults { loss, duplication, absence, crashes: Crashes::None, majority, says }
+        Faults {
+            loss: false,
+            max_lost: 0,
+            duplication: false,
+            absence: false,
+            crashes: Crashes::None,
+            max_crashed: None,
+            majority: false,
+            says,
+        }
     }
 
     /// Only that messages are duplicated.
     pub const fn duplication(says: &'static str) -> Self {
         Faults { duplication: true, ..Faults::none(says) }
+    }
+
+    /// The same, and so many messages may be lost in a run.
+    pub const fn and_losses(self, max_lost: u32) -> Self {
+        Faults { max_lost, ..self }
+    }
+
+    /// The same, and so many processes may crash and stay down.
+    pub const fn and_crashes(self, max_crashed: u32) -> Self {
+        let crashes = if max_crashed > 0 { Crashes::Stop } else { Crashes::None };
+        Faults { crashes, max_crashed: Some(max_crashed), ..self }
     }
 
     /// The same, while a majority is up.

@@ -72,6 +72,6 @@ pub use protocol::{Effects, Input, Protocol, TimerRole, Verdict, Wire};
 pub use rank::Rank;
 pub use service::{Agreement, Detector, Election, Facts, Fence, Mutex, Of, Office, Term};
 pub use stamped::Stamped;
-pub use surroundings::{Surroundings, Weakness};
+pub use surroundings::{Bound, Surroundings, Weakness};
 pub use time::{Delay, LocalTime, TICKS_PER_UNIT};
 pub use wrap::Wrap;

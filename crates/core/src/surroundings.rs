@@ -15,8 +15,8 @@ pub struct Surroundings {
     pub timing: Timing,
     /// In which order channels deliver.
     pub order: Order,
-    /// Whether messages are lost.
-    pub loss: bool,
+    /// How many messages may be lost.
+    pub losses: Bound,
     /// Whether messages arrive twice.
     pub duplication: bool,
     /// Whether the network falls into parts, between which messages are lost.
@@ -25,10 +25,31 @@ pub struct Surroundings {
     pub down: bool,
     /// How processes fail on the way.
     pub crashes: Crashes,
+    /// How many processes may fail, those included that are down from the start.
+    pub crashed: Bound,
     /// Whether a process comes back without what it had saved.
     pub forgets: bool,
     /// Whether a live process is suspected.
     pub suspicion: bool,
+}
+
+/// How often something may happen, in one run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Bound {
+    /// At most so often.
+    AtMost(u32),
+    /// Any number of times.
+    Any,
+}
+
+impl Bound {
+    /// Never.
+    pub const NONE: Bound = Bound::AtMost(0);
+
+    /// Any number of times if `happens`, else never.
+    pub const fn any_if(happens: bool) -> Self {
+        if happens { Bound::Any } else { Bound::NONE }
+    }
 }
 
 /// What an algorithm needs and does not get.
@@ -52,11 +73,12 @@ impl Card {
         Surroundings {
             timing: self.timing,
             order: self.order,
-            loss: false,
+            losses: Bound::NONE,
             duplication: false,
             partition: false,
             down: false,
             crashes: Crashes::None,
+            crashed: Bound::NONE,
             forgets: false,
             suspicion: false,
         }
@@ -76,13 +98,17 @@ impl Card {
         let mortal = survives.crashes == Crashes::None;
         let comes_back = around.crashes == Crashes::Recovery;
         let perfect = self.detection == Detection::Perfect;
+        let lost = if survives.loss { Bound::Any } else { Bound::AtMost(survives.max_lost) };
+        let crashed = survives.max_crashed.map_or(Bound::Any, Bound::AtMost);
         let all = [
             (around.timing < self.timing, timing, "the timing asked for is weaker"),
             (around.order < self.order, order, "the channels reorder"),
-            (around.loss && !survives.loss, says, "messages are lost"),
+            (around.losses > lost && lost == Bound::NONE, says, "messages are lost"),
+            (around.losses > lost, says, "more messages may be lost"),
             (around.duplication && !survives.duplication, says, "messages are duplicated"),
             (around.down && mortal && !survives.absence, says, "a process is down from the start"),
             (around.crashes > Crashes::None && mortal, says, "a process crashes"),
+            (around.crashed > crashed, says, "more processes may crash"),
             (around.forgets, says, "a process forgets"),
             (comes_back && survives.crashes < Crashes::Recovery, says, "a process comes back"),
             (around.partition && !survives.loss, says, "a partition loses messages"),

@@ -93,7 +93,7 @@ fn mutexes(cards: &Value, measured: &Value) -> String {
             said(&theory["bypass"]),
             said(&theory["order"]),
             text(&card["order"]).into(),
-            crashes(card).into(),
+            crashes(card),
         ]
     });
     let about = "Measured: the mean of 30 seeded runs of `tenure compare mutex -n 5 --entries 3`, \
@@ -133,7 +133,7 @@ fn elections(cards: &Value, measured: &Value) -> String {
             promises.join(", ") + &clocked(card),
             text(&card["timing"]).into(),
             knowledge(card),
-            crashes(card).into(),
+            crashes(card),
         ]
     });
     let about = "Measured: the mean of 30 seeded runs of `tenure compare election -n 8`, where all \
@@ -169,7 +169,7 @@ fn agreements(cards: &Value, measured: &Value) -> String {
             mean(&row["agreement_time"]),
             promises.join(", "),
             text(&card["order"]).into(),
-            crashes(card).into(),
+            crashes(card),
         ]
     });
     let about = "Measured: the mean of 30 seeded runs of `tenure compare agreement -n 5`, where \
@@ -284,11 +284,19 @@ fn knowledge(card: &Value) -> String {
     format!("{size}{names}")
 }
 
-fn crashes(card: &Value) -> &'static str {
-    match text(&card["faults"]["crashes"]) {
-        "stop" => "crashes",
-        "recovery" => "crashes and returns",
-        _ => "no crash",
+fn crashes(card: &Value) -> String {
+    let faults = &card["faults"];
+    let crashes = match (text(&faults["crashes"]), faults["max_crashed"].as_u64()) {
+        ("none", _) => "no crash".to_owned(),
+        (_, Some(1)) => "1 crash".to_owned(),
+        (_, Some(most)) => format!("{most} crashes"),
+        ("recovery", None) => "crashes and returns".to_owned(),
+        (_, None) => "crashes".to_owned(),
+    };
+    match faults["max_lost"].as_u64() {
+        Some(1) => crashes + ", 1 lost message",
+        Some(most) if most > 1 => format!("{crashes}, {most} lost messages"),
+        _ => crashes,
     }
 }
 

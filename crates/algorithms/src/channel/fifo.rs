@@ -386,6 +386,7 @@ impl<P: Algorithm> Algorithm for Fifo<P> {
         card.title = format!("{}, over a channel made reliable", card.title);
         card.order = Order::Reordered;
         card.faults.loss = true;
+        card.faults.max_lost = 0;
         card.faults.duplication = true;
         card.theory = None;
         // What is sent again is counted as what it carries.

@@ -7,8 +7,8 @@ use alloc::format;
 
 use tenure_core::service::office::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, Crashes, Effects, Election, Group, Label, Labelled, Mutex, Order, ProcessId,
-    Protocol, Service, Strategy, TimerRole, Verdict,
+    Algorithm, Card, Crashes, Effects, Election, Faults, Group, Label, Labelled, Mutex, Order,
+    ProcessId, Protocol, Service, Strategy, TimerRole, Verdict,
 };
 
 /// One process of both.
@@ -104,6 +104,11 @@ impl<M: Mutex, E: Election> Protocol for Side<M, E> {
     }
 }
 
+/// How many lost messages are survived.
+fn lost(faults: &Faults) -> u32 {
+    if faults.loss { u32::MAX } else { faults.max_lost }
+}
+
 fn lock<M: Mutex, E: Election>(fx: &mut impl Effects<Side<M, E>>) -> impl Effects<M> {
     fx.wrap(Either::Mutex, Either::Mutex, |event| Some(Event::Mutex(event)))
 }
@@ -118,9 +123,15 @@ impl<M: Mutex + Algorithm, E: Election + Algorithm> Algorithm for Side<M, E> {
         let mutex = M::card(&config.mutex, size);
         let election = E::card(&config.election, size);
         let mut faults = mutex.faults;
+        faults.max_lost = lost(&faults).min(lost(&election.faults));
         faults.loss &= election.faults.loss;
+        if faults.loss {
+            faults.max_lost = 0;
+        }
         faults.duplication &= election.faults.duplication;
         faults.crashes = Crashes::min(faults.crashes, election.faults.crashes);
+        let bounds = [faults.max_crashed, election.faults.max_crashed];
+        faults.max_crashed = bounds.into_iter().flatten().min();
         faults.majority |= election.faults.majority;
         let clocked = [&mutex, &election].into_iter().filter(|card| !card.clocked.is_empty());
         let drift_ppm = clocked.map(|card| card.drift_ppm).min().unwrap_or(0);

@@ -208,8 +208,7 @@ impl<C: Patience> Algorithm for Beating<C> {
                 duplication: true,
                 absence: true,
                 crashes: Crashes::Recovery,
-                majority: false,
-                says: "survives crashes, recovery and lost messages",
+                ..Faults::none("survives crashes, recovery and lost messages")
             },
             topology: Topology::Complete,
             detection: Detection::None,

@@ -5,7 +5,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | assumes | asynchronous, reliable channels in any order, no crash |
+//! | assumes | asynchronous, reliable channels in any order, at most k − 1 crashes |
 //! | messages per entry | 2N − k − 1 to 2(N − 1): N − 1 requests, at least N − k replies |
 //! | delay to enter, uncontended | 2 messages |
 //! | delay from exit to the next entry | 1 message |
@@ -225,7 +225,8 @@ impl Algorithm for KMutex {
         Card {
             faults: Faults::duplication(
                 "each crash takes one of the k places, so k crashes stop it; no loss",
-            ),
+            )
+            .and_crashes(most_inside - 1),
             messages: Cost::per_entry("2N−k−1 … 2(N−1)", others + needed, Some(2 * others)),
             theory: Some(Theory::lock(["2", "not known", "not known"], Hops::ONE)),
             promises: [safe, Property::Progress].into(),

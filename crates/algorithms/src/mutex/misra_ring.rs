@@ -247,7 +247,8 @@ impl Algorithm for MisraRing {
             faults: Faults::none(
                 "survives the loss of one token of two, again and again; both lost, or a \
                  crash, and it stops",
-            ),
+            )
+            .and_losses(1),
             topology: Topology::UnidirectionalRing,
             messages: Cost::per_entry("1 … ∞", 1, None).none_alone(size),
             theory: Some(Theory::lock(["0…N", "1", "no"], Hops::ring(size))),

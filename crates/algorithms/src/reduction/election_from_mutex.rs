@@ -213,7 +213,7 @@ impl<M: Mutex + Algorithm> Algorithm for ElectionFromMutex<M> {
             promises,
             clocked,
             // The announcement is not repeated.
-            faults: Faults { loss: false, ..mutex.faults },
+            faults: Faults { loss: false, max_lost: 0, ..mutex.faults },
             ..mutex
         }
     }

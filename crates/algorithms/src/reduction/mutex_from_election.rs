@@ -305,6 +305,8 @@ impl<E: Election + Algorithm> Algorithm for MutexFromElection<E> {
             topology: Topology::Complete,
             faults: Faults {
                 loss: false,
+                max_lost: 0,
+                max_crashed: None,
                 duplication: election.faults.duplication,
                 absence: false,
                 crashes: Crashes::None,

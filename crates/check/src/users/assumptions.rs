@@ -1,6 +1,6 @@
 //! Whether a check asks more of an algorithm than its card says it assumes.
 
-use tenure_core::{Card, Crashes, Surroundings, Timing};
+use tenure_core::{Bound, Card, Crashes, Surroundings, Timing};
 
 use crate::check::Check;
 use crate::refusal::Refusal;
@@ -24,13 +24,20 @@ impl<P: Checkable> Check<P> {
         }
     }
 
+    /// Returns true if a message that finds its link full is lost, beyond the budget of losses.
+    /// A card that tolerates a bounded number of losses says nothing of such runs.
+    pub(crate) fn drops_when_full(&self) -> bool {
+        let unbounded = self.assumes.as_ref().is_none_or(|card| card.faults.loss);
+        self.budget.of(Fault::Loss) > 0 && unbounded && !self.cuts_when_full
+    }
+
     fn surroundings(&self, card: &Card) -> Surroundings {
         let asked = |fault| self.budget.of(fault) > 0;
         Surroundings {
             // Where a timer may fire at any time, it may do so as late as it has to.
             timing: if self.synchronous.is_some() { Timing::Synchronous } else { Timing::Partial },
             order: self.order,
-            loss: asked(Fault::Loss),
+            losses: Bound::AtMost(self.budget.of(Fault::Loss)),
             duplication: asked(Fault::Duplication),
             partition: asked(Fault::Partition),
             down: !self.down.is_empty(),
@@ -39,6 +46,7 @@ impl<P: Checkable> Check<P> {
                 false if asked(Fault::Crash) => Crashes::Stop,
                 false => Crashes::None,
             },
+            crashed: Bound::AtMost(self.budget.of(Fault::Crash) + self.down.len() as u32),
             suspicion: asked(Fault::FalseSuspicion),
             ..card.surroundings()
         }

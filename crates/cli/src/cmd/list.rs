@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 use serde_json::Value;
 use tenure_algorithms::catalogue::Parameters;
-use tenure_core::{Card, Cost, Crashes, Order, Per, Property, Service, Variant};
+use tenure_core::{Card, Cost, Crashes, Faults, Order, Per, Property, Service, Variant};
 
 use super::failure::{Failure, Status};
 use super::known::algorithm;
@@ -144,7 +144,7 @@ fn table(cards: &[Card]) -> String {
         // What is behind a comma or semicolon is for the whole card.
         let cost = messages.formula.split([',', ';']).next().unwrap_or_default();
         let cost = format!("{cost} {}", per(messages.per));
-        row(name, service.name(), &cost, survives(faults.crashes));
+        row(name, service.name(), &cost, &survives(faults));
         row(&format!("    {title}"), "", "", "");
     }
     let lines = text.lines().map(str::trim_end).filter(|line| !line.is_empty());
@@ -240,11 +240,18 @@ fn per(unit: Per) -> &'static str {
     }
 }
 
-fn survives(crashes: Crashes) -> &'static str {
-    match crashes {
-        Crashes::None => "no crash",
-        Crashes::Stop => "crashes",
-        Crashes::Recovery => "recovery",
+fn survives(faults: &Faults) -> String {
+    let crashes = match (faults.crashes, faults.max_crashed) {
+        (Crashes::None, _) => "no crash".to_owned(),
+        (_, Some(1)) => "1 crash".to_owned(),
+        (_, Some(most)) => format!("{most} crashes"),
+        (Crashes::Stop, None) => "crashes".to_owned(),
+        (Crashes::Recovery, None) => "recovery".to_owned(),
+    };
+    match faults.max_lost {
+        0 => crashes,
+        1 => crashes + ", 1 lost message",
+        most => format!("{crashes}, {most} lost messages"),
     }
 }
 

@@ -1,4 +1,6 @@
-use tenure_core::{Card, Crashes, ProcessId, Service, Surroundings, Timing, Weakness};
+use std::collections::BTreeSet;
+
+use tenure_core::{Bound, Card, Crashes, ProcessId, Service, Surroundings, Timing, Weakness};
 use tenure_trace::units::exact as units;
 
 use crate::settings::Settings;
@@ -312,14 +314,18 @@ impl Settings {
         let mut around = Surroundings {
             timing: self.time.timing.unwrap_or(card.timing),
             order: self.network.order.unwrap_or(card.order),
-            loss: self.network.loss.possible(),
+            losses: Bound::any_if(self.network.loss.possible()),
             duplication: self.network.duplication.possible(),
             down: !self.down.is_empty(),
             ..card.surroundings()
         };
+        let mut failing: BTreeSet<ProcessId> = self.down.iter().copied().collect();
         for fault in &self.faults {
             let back = match fault {
-                Fault::Crash { recovery, .. } => recovery.map(|recovery| recovery.memory),
+                Fault::Crash { recovery, process, .. } => {
+                    failing.insert(*process);
+                    recovery.map(|recovery| recovery.memory)
+                }
                 Fault::Recover { memory, .. } => Some(*memory),
                 Fault::Partition { .. } => {
                     around.partition = true;
@@ -334,6 +340,7 @@ impl Settings {
             let crashes = if back.is_some() { Crashes::Recovery } else { Crashes::Stop };
             around.crashes = around.crashes.max(crashes);
         }
+        around.crashed = Bound::AtMost(u32::try_from(failing.len()).unwrap_or(u32::MAX));
         around
     }
 }

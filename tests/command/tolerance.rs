@@ -1,0 +1,60 @@
+//! Cards that tolerate a bounded number of faults.
+
+use serde_json::Value;
+
+use crate::shell::{data, said, tenure, text};
+
+/// The options that give a fault of a card this budget.
+fn at(card: &Value, field: &str, option: &str, more: u64) -> Option<String> {
+    let most = card["faults"][field].as_u64().filter(|most| *most > 0)?;
+    Some(format!("check {} -n 3 --{option} {}", card["name"].as_str()?, most + more))
+}
+
+/// A budget within the card is checked, and the promises hold. One fault more is refused.
+#[test]
+fn faults_are_accepted_up_to_the_bound_of_the_card() {
+    let listed = data("list", 0);
+    let cards: Vec<&Value> =
+        listed.as_array().into_iter().flatten().map(|it| &it["card"]).collect();
+    let mut bounded = Vec::new();
+    for card in cards.iter().filter(|card| !card["name"].to_string().contains(':')) {
+        for (field, option) in [("max_lost", "lose"), ("max_crashed", "crash")] {
+            let Some(within) = at(card, field, option, 0) else { continue };
+            assert_eq!(data(&within, 0)["verdict"], "holds", "{within}");
+            let beyond = at(card, field, option, 1).expect("the same card");
+            said(&tenure(&beyond), 2, "--beyond-assumptions");
+            bounded.push((card["name"].as_str().unwrap_or_default().to_owned(), option));
+        }
+    }
+    let expected = [("k-mutex".to_owned(), "crash"), ("misra-ring".to_owned(), "lose")];
+    bounded.sort();
+    assert_eq!(bounded, expected);
+}
+
+/// Both tokens of the ring are lost, or all k places are taken.
+#[test]
+fn one_fault_above_the_bound_breaks_a_promise() {
+    for line in
+        ["misra-ring -n 2 --lose 2", "k-mutex -n 3 --crash 2", "k-mutex -n 3 --k 1 --crash 1"]
+    {
+        let told = data(&format!("check {line} --beyond-assumptions"), 1);
+        assert_eq!(told["properties"]["progress"], "violated", "{line}: {told}");
+    }
+}
+
+/// Chances bound nothing, and crashes of different processes add up.
+#[test]
+fn simulator_compares_its_faults_with_the_bound() {
+    said(&tenure("simulate misra-ring --lose 0.1"), 2, "--beyond-assumptions");
+    let crash = "simulate k-mutex -n 5 --k 3 --entries 2 --crash 1@inside:1 --crash 2@waiting:1";
+    assert_eq!(tenure(crash).status.code(), Some(0));
+    said(&tenure(&format!("{crash} --crash 3@20")), 2, "--beyond-assumptions");
+    said(&tenure(&format!("{crash} --down 4")), 2, "--beyond-assumptions");
+    assert_eq!(tenure(&format!("{crash} --crash 2@20")).status.code(), Some(0), "the same process");
+}
+
+#[test]
+fn tables_of_cards_show_the_bound() {
+    let shown = text("list", 0);
+    assert!(shown.contains("1 lost message") && shown.contains("1 crash"), "{shown}");
+}
