@@ -31,4 +31,5 @@ mod simulate;
 mod small_groups;
 #[path = "../../crates/web/tests/support/mod.rs"]
 mod support;
+mod timeouts;
 mod tolerance;

@@ -16,6 +16,7 @@ pub mod catalogue;
 pub mod channel;
 pub mod compose;
 pub mod detector;
+mod drift;
 pub mod election;
 pub mod mutex;
 pub mod reduction;

@@ -10,6 +10,7 @@ use crate::label::Layer;
 use crate::process::ProcessId;
 use crate::property::Property;
 use crate::theory::Theory;
+use crate::time::Delay;
 
 /// What an algorithm assumes, tolerates, costs and promises.
 ///
@@ -52,6 +53,8 @@ pub struct Card {
     pub clocked: Vec<Property>,
     /// How far the rates of clocks may be off there, in parts in a million.
     pub drift_ppm: u32,
+    /// The waiting times that a user may set.
+    pub timeouts: Vec<Timeout>,
     /// The switches that it declares.
     pub variants: Vec<Variant>,
 }
@@ -79,6 +82,7 @@ impl Card {
             promises: vec![Property::MutualExclusion, Property::Progress, Property::Fencing],
             clocked: Vec::new(),
             drift_ppm: 0,
+            timeouts: Vec::new(),
             variants: Vec::new(),
         }
     }
@@ -407,6 +411,26 @@ impl Knowledge {
     pub fn words(self) -> impl Iterator<Item = &'static str> {
         let size = if self.size { "non-uniform" } else { "uniform" };
         [Some(size), (!self.names).then_some("anonymous")].into_iter().flatten()
+    }
+}
+
+/// A waiting time of an algorithm, which a user may set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct Timeout {
+    /// The name on the command line.
+    pub name: &'static str,
+    /// What it limits.
+    pub says: &'static str,
+    /// Its value in this configuration, by the process's own clock.
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub delay: Delay,
+}
+
+impl Timeout {
+    /// A timeout of this name and value.
+    pub const fn new(name: &'static str, says: &'static str, delay: Delay) -> Self {
+        Timeout { name, says, delay }
     }
 }
 

@@ -49,8 +49,8 @@ mod wrap;
 pub use algorithm::Algorithm;
 pub use batch::{Batch, Environment, Stepping, Still, TimerChange};
 pub use card::{
-    Card, Crashes, Detection, Faults, Knowledge, Order, Service, Strategy, Timing, Topology,
-    Variant,
+    Card, Crashes, Detection, Faults, Knowledge, Order, Service, Strategy, Timeout, Timing,
+    Topology, Variant,
 };
 pub use clock::{Causality, LamportClock, Stamp, VectorClock};
 pub use cost::{Cost, Per, Price};

@@ -11,7 +11,8 @@ use tenure_core::tree::Shape;
 use tenure_core::{Delay, ProcessId, ProcessSet, Rank, TICKS_PER_UNIT, Term};
 
 use super::Unknown;
-use crate::channel::fifo;
+use crate::channel::{RESEND, fifo};
+use crate::drift;
 use crate::election::{bully, raft};
 use crate::variants::{Switch, UnknownVariant, Variants};
 
@@ -36,6 +37,10 @@ pub struct Parameters {
     pub variants: Vec<String>,
     /// The longest that a message may take, in ticks: what timeouts are made of.
     pub delay: u64,
+    /// Bound on the drift of clocks, in parts in a million.
+    pub drift_ppm: u32,
+    /// Timeouts that a user has set, by name; the others follow from `delay` and `drift_ppm`.
+    pub timeouts: Vec<(String, Delay)>,
     /// After how many heartbeats their numbers begin again, where answers are told apart by them:
     /// many, or else few states.
     pub rounds: u64,
@@ -56,6 +61,8 @@ impl Parameters {
             tree: Shape::Star,
             variants: Vec::new(),
             delay: TICKS_PER_UNIT,
+            drift_ppm: 0,
+            timeouts: Vec::new(),
             rounds: Term::NUMBERS,
         }
     }
@@ -78,6 +85,17 @@ impl Parameters {
         let is_ours = |name: &&String| S::ALL.iter().any(|switch| is(switch, name));
         let theirs = self.variants.iter().filter(|name| !is_ours(name)).cloned().collect();
         (ours, Parameters { variants: theirs, ..self.clone() })
+    }
+
+    /// Returns the timeout of this name that the user has set, or the default.
+    pub fn timeout(&self, name: &str, default: Delay) -> Delay {
+        let set = self.timeouts.iter().find(|(set, _)| set == name);
+        set.map_or(default, |(_, delay)| *delay)
+    }
+
+    /// Returns the ticks that the fastest clock shows while the slowest shows this many.
+    pub fn stretched(&self, ticks: u64) -> u64 {
+        drift::stretched(ticks, self.drift_ppm)
     }
 
     /// For algorithms that declare none.
@@ -104,14 +122,16 @@ impl Parameters {
         Parameters { variants, ..self.clone() }
     }
 
-    /// The same where a message may have to be repeated three times before it arrives.
+    /// The same where a message may have to be repeated three times before it arrives, each time
+    /// on the clock of its sender, which may be the slowest.
     pub(super) fn with_repeats(&self) -> Self {
-        Parameters { delay: self.delay + 3 * self.resend().max, ..self.clone() }
+        let repeats = self.stretched(self.resend().max).saturating_mul(3);
+        Parameters { delay: self.delay.saturating_add(repeats), ..self.clone() }
     }
 
     /// Longer than a message and its acknowledgement take.
     pub(super) fn resend(&self) -> Delay {
-        Delay::ticks(3 * self.delay)
+        self.timeout(RESEND, Delay::ticks(3 * self.delay))
     }
 }
 

@@ -387,6 +387,7 @@ impl<P: Algorithm> Algorithm for Fifo<P> {
         card.order = Order::Reordered;
         card.faults.loss = true;
         card.faults.max_lost = 0;
+        card.timeouts.push(super::resend_timeout(config.resend));
         card.faults.duplication = true;
         card.theory = None;
         // What is sent again is counted as what it carries.

@@ -146,6 +146,7 @@ impl<M: Mutex + Algorithm, E: Election + Algorithm> Algorithm for Side<M, E> {
             promises: mutex.promises.iter().chain(&election.promises).copied().collect(),
             clocked: mutex.clocked.iter().chain(&election.clocked).copied().collect(),
             drift_ppm,
+            timeouts: mutex.timeouts.iter().chain(&election.timeouts).copied().collect(),
             ..mutex
         }
     }

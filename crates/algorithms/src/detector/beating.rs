@@ -218,6 +218,7 @@ impl<C: Patience> Algorithm for Beating<C> {
             promises: vec![],
             clocked: vec![],
             drift_ppm: 0,
+            timeouts: vec![],
             variants: vec![],
         }
     }

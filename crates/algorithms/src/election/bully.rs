@@ -30,22 +30,19 @@
 //! and does not start again, or the messages would grow exponentially.
 
 mod card;
+mod config;
 mod message;
 mod rules;
 
-use alloc::sync::Arc;
-
 use tenure_core::service::election::{Command, Event};
 use tenure_core::{
-    Delay, Effects, Fixed, Group, ProcessId, ProcessSet, Protocol, Rank, Term, TimerRole, Verdict,
+    Effects, Fixed, Group, ProcessId, ProcessSet, Protocol, Term, TimerRole, Verdict,
 };
 
+pub use config::Config;
 pub use message::Message;
 use rules::Rules;
 pub use rules::Switch;
-
-use crate::Variants;
-use crate::catalogue::{Configured, Parameters, Unknown};
 
 /// One process of the election.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -87,41 +84,6 @@ pub enum Timer {
     Answer,
     /// *T1*: whoever answered has had time to be elected.
     Coordinator,
-}
-
-/// What is fixed for life.
-#[derive(Clone, Debug)]
-pub struct Config {
-    /// By process: what decides. All different.
-    pub ranks: Arc<[Rank]>,
-    /// *T*: at least two message delays and a step.
-    pub answer: Delay,
-    /// *T1*: at least T for everybody above, and a message delay.
-    pub coordinator: Delay,
-    /// Which variants are switched on.
-    pub variants: Variants<Switch>,
-}
-
-impl Config {
-    /// Plain ids as ranks, and timeouts for a group of `size` whose messages take at most
-    /// `delay` ticks.
-    pub fn plain(size: u32, delay: u64) -> Self {
-        let answer = 2 * delay + delay / 2;
-        Config {
-            ranks: (1..=size).map(Rank::of_id).collect(),
-            answer: Delay::ticks(answer),
-            coordinator: Delay::ticks(answer * u64::from(size) + delay),
-            variants: Variants::none(),
-        }
-    }
-}
-
-impl Configured for Config {
-    fn configured(parameters: &Parameters) -> Result<Self, Unknown> {
-        let plain = Config::plain(parameters.size, parameters.delay);
-        let (ranks, variants) = (parameters.ranks.clone(), parameters.variants()?);
-        Ok(Config { ranks, variants, ..plain })
-    }
 }
 
 /// What survives a crash.

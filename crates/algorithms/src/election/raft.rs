@@ -48,6 +48,7 @@ use tenure_core::service::election::{Command, Event};
 use tenure_core::{Delay, Effects, Fixed, Group, ProcessId, ProcessSet, Protocol, Term, TimerRole};
 
 pub use config::{Config, Switch};
+pub(crate) use config::{ELECTION, HEARTBEAT, SAYS_ELECTION, SAYS_HEARTBEAT};
 pub use message::Message;
 
 /// One process of the election.

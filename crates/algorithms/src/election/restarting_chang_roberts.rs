@@ -24,13 +24,14 @@
 //! gap which no attempt crosses: for that, see the repaired ring.
 
 use alloc::sync::Arc;
+use alloc::vec;
 use core::cmp::Ordering;
 
 use tenure_core::service::election::{Command, Event};
 use tenure_core::theory::{Expected, Scene};
 use tenure_core::{
     Algorithm, Card, Cost, Delay, Effects, Faults, Group, ProcessId, ProcessSet, Protocol, Rank,
-    Term, Timing, Topology, labelled,
+    Term, Timeout, Timing, Topology, labelled,
 };
 
 use super::chang_roberts;
@@ -128,12 +129,17 @@ impl Config {
     }
 }
 
+/// The name of the timeout on the command line.
+const RESTART: &str = "restart";
+
 impl Configured for Config {
     fn configured(parameters: &Parameters) -> Result<Self, Unknown> {
+        let config = Config::of(parameters.ranks.clone(), parameters.delay);
         Ok(Config {
             absent: parameters.absent.clone(),
             variants: parameters.variants()?,
-            ..Config::of(parameters.ranks.clone(), parameters.delay)
+            patience: parameters.timeout(RESTART, config.patience),
+            ..config
         })
     }
 }
@@ -315,6 +321,11 @@ impl Algorithm for RestartingChangRoberts {
             topology: Topology::UnidirectionalRing,
             messages: Cost::per_election("2N … N(N+1)/2 + N, more when restarted", 2 * n, None)
                 .none_alone(size),
+            timeouts: vec![Timeout::new(
+                RESTART,
+                "without a leader for so long, a process that waits starts again",
+                config.patience,
+            )],
             variants: Variants::<Switch>::declared(),
             ..Card::election(
                 "restarting-chang-roberts",

@@ -39,7 +39,7 @@ use tenure_core::{
 };
 
 pub use self::config::{Config, Switch};
-use super::{Claim, Desk, Questions, Side, Ticket, Times};
+use super::{Claim, Desk, Questions, Side, Ticket};
 use crate::Variants;
 
 /// One process: a client, and at one of them the grantor as well.
@@ -321,7 +321,7 @@ impl Lease {
 }
 
 impl Algorithm for Lease {
-    fn card(_: &Config, size: u32) -> Card {
+    fn card(config: &Config, size: u32) -> Card {
         let formula = "3 (0 at the grantor), and 2 for who waited or a renewal";
         Card {
             strategy: Strategy::Centralised,
@@ -339,7 +339,8 @@ impl Algorithm for Lease {
             messages: Cost::per_entry(formula, 0, None).none_alone(size).in_part(),
             promises: [].into(),
             clocked: [Property::MutualExclusion, Property::Fencing].into(),
-            drift_ppm: Times::DRIFT_PPM,
+            drift_ppm: config.times.drift_ppm(),
+            timeouts: config.times.timeouts().into(),
             variants: Variants::<Switch>::declared(),
             ..Card::mutex(
                 "lease",

@@ -67,8 +67,8 @@ pub use message::Message;
 use service::Service;
 pub use tenure_session::Side;
 
-use super::{Ticket, Times};
-use crate::Variants;
+use super::Ticket;
+use crate::{Variants, drift};
 
 /// One process: a client, and at one of them the service as well.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -355,7 +355,7 @@ impl From<tenure_session::Timer> for Timer {
 }
 
 impl Algorithm for Leased {
-    fn card(_: &Config, size: u32) -> Card {
+    fn card(config: &Config, size: u32) -> Card {
         let formula = "5 (0 at the service), 4 more for who waited, and 2 for a renewal";
         Card {
             strategy: Strategy::Centralised,
@@ -373,7 +373,7 @@ impl Algorithm for Leased {
             messages: Cost::per_entry(formula, 0, None).none_alone(size).in_part(),
             promises: [].into(),
             clocked: [Property::MutualExclusion, Property::Fencing].into(),
-            drift_ppm: Times::DRIFT_PPM,
+            drift_ppm: drift::tolerated(config.times.claim, config.times.ttl),
             variants: Variants::<Switch>::declared(),
             ..Card::mutex(
                 "leased",

@@ -1,8 +1,14 @@
 //! Questions whose answers let somebody be inside, for a time that runs from when they were asked.
 
-use tenure_core::{Delay, Term};
+use tenure_core::{Delay, Term, Timeout};
 
 use crate::catalogue::Parameters;
+use crate::drift;
+
+/// The names of the timeouts on the command line.
+const LEASE: &str = "entry-lease";
+const EXPIRY: &str = "entry-expiry";
+const RENEWAL: &str = "entry-renewal";
 
 /// How long entries last that end by themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,9 +27,6 @@ pub struct Times {
 }
 
 impl Times {
-    /// By how many parts in a million the rates of clocks may be off.
-    pub const DRIFT_PPM: u32 = 50_000;
-
     /// Times where messages take at most `delay` ticks: a renewal every three delays, of which one
     /// may be lost in a lease of nine; and grants are kept for ten, so that no clock may be 5 %
     /// fast or slow.
@@ -36,9 +39,34 @@ impl Times {
         }
     }
 
-    /// Times that follow from parameters.
+    /// Times that follow from parameters: a grant is kept for longer on the fastest clock than a
+    /// lease lasts on the slowest.
     pub(crate) fn of(parameters: &Parameters) -> Self {
-        Times { rounds: parameters.rounds, ..Times::plain(parameters.delay) }
+        let plain = Times::plain(parameters.delay);
+        let lease = parameters.timeout(LEASE, plain.lease);
+        let least = parameters.stretched(lease.max).saturating_add(1);
+        let expiry = Delay::ticks(plain.expiry.max.max(least));
+        Times {
+            lease,
+            expiry: parameters.timeout(EXPIRY, expiry),
+            renewal: parameters.timeout(RENEWAL, plain.renewal),
+            rounds: parameters.rounds,
+        }
+    }
+
+    /// Returns the largest drift of clocks that keeps a lease shorter than its grant, in parts in
+    /// a million.
+    pub fn drift_ppm(&self) -> u32 {
+        drift::tolerated(self.lease.max, self.expiry.min)
+    }
+
+    /// What a user may set of them.
+    pub(crate) fn timeouts(&self) -> [Timeout; 3] {
+        [
+            Timeout::new(LEASE, "an entry lasts for so long after it was asked for", self.lease),
+            Timeout::new(EXPIRY, "a granted lock is kept for so long", self.expiry),
+            Timeout::new(RENEWAL, "from one request of a process to the next", self.renewal),
+        ]
     }
 }
 

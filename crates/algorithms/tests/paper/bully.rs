@@ -2,11 +2,12 @@
 //! what textbooks make of it.
 
 use tenure_algorithms::Variants;
+use tenure_algorithms::catalogue::{Configured, Parameters};
 use tenure_algorithms::election::Bully;
 use tenure_algorithms::election::bully::{Config, Message, Switch, Timer};
 use tenure_claims::claims;
 use tenure_core::service::election::Command;
-use tenure_core::{Algorithm, Order, Rank, TICKS_PER_UNIT, Verdict};
+use tenure_core::{Algorithm, Delay, Order, Rank, TICKS_PER_UNIT, Verdict};
 
 use crate::support::election::{beliefs, opinions};
 use crate::support::p;
@@ -495,4 +496,35 @@ fn an_heir_leads_even_if_it_hears_that_it_is_one_before_it_hears_who_led() {
     stage.pass((p(2), p(1)), 1);
     stage.settle();
     assert_eq!(beliefs(&mut stage), [Some(p(1)); 2]);
+}
+
+/// T1 covers the T of a process above on the slowest clock and two messages, on the fastest clock.
+#[test]
+fn t1_outlasts_t_on_the_slowest_clock() {
+    for (size, drift_ppm) in [(2, 0), (3, 10_000), (5, 650_000), (8, 900_000), (3, 999_999)] {
+        let delay = TICKS_PER_UNIT;
+        let parameters = Parameters { delay, drift_ppm, ..Parameters::plain(size) };
+        let Config { answer, coordinator, .. } = Config::configured(&parameters).unwrap();
+        assert_eq!(answer, Config::plain(size, delay).answer);
+        let (slow, fast) = (1_000_000 - u64::from(drift_ppm), 1_000_000 + u64::from(drift_ppm));
+        let waits = u128::from(coordinator.min) * u128::from(slow);
+        let awaited = u128::from(answer.max) * u128::from(fast);
+        let messages = 2 * u128::from(delay) * u128::from(slow);
+        assert!(waits >= awaited + messages, "{size} {drift_ppm}: {coordinator:?} {answer:?}");
+    }
+    let plain = Config::configured(&Parameters::plain(5)).unwrap();
+    assert_eq!(plain.coordinator, Config::plain(5, TICKS_PER_UNIT).coordinator);
+}
+
+/// T1 follows from a T that a user sets, unless both are set.
+#[test]
+fn t1_follows_from_the_t_that_is_set() {
+    let set = |timeouts: &[(&str, u64)]| {
+        let timeouts = timeouts.iter().map(|(name, ticks)| ((*name).into(), Delay::ticks(*ticks)));
+        let parameters = Parameters { timeouts: timeouts.collect(), ..Parameters::plain(4) };
+        let Config { answer, coordinator, .. } = Config::configured(&parameters).unwrap();
+        (answer.max, coordinator.max)
+    };
+    assert_eq!(set(&[("answer", 7)]), (7, 4 * 7 + TICKS_PER_UNIT));
+    assert_eq!(set(&[("answer", 7), ("coordinator", 9)]), (7, 9));
 }

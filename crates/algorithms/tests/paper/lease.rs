@@ -1,6 +1,7 @@
 //! A lock that ends by itself: C. Gray, D. Cheriton, *Leases*, SOSP 1989.
 
 use tenure_algorithms::Variants;
+use tenure_algorithms::catalogue::{Configured, Parameters};
 use tenure_algorithms::mutex::lease::{Config, Switch, Timer};
 use tenure_algorithms::mutex::{Lease, Side, Times};
 use tenure_core::service::mutex::{Command, Event};
@@ -195,4 +196,17 @@ fn the_card_says_how_far_clocks_may_be_off() {
     let (fast, slow) = (1_000_000 + drift, 1_000_000 - drift);
     assert!(lease.max * fast < expiry.min * slow, "the holder is out first");
     assert!(2 * renewal.max + 2 * TICKS_PER_UNIT < lease.min, "one renewal may be lost");
+}
+
+/// The grantor keeps a grant for longer where a larger drift is known.
+#[test]
+fn expiry_follows_from_the_drift_of_clocks() {
+    for drift_ppm in [0, 50_000, 100_000, 900_000] {
+        let parameters = Parameters { drift_ppm, ..Parameters::plain(3) };
+        let config = Config::configured(&parameters).unwrap();
+        let Times { lease, expiry, .. } = config.times;
+        let (slow, fast) = (1_000_000 - u64::from(drift_ppm), 1_000_000 + u64::from(drift_ppm));
+        assert!(lease.max * fast < expiry.min * slow, "{drift_ppm}: {config:?}");
+        assert!(Lease::card(&config, 3).drift_ppm >= drift_ppm, "{drift_ppm}: {config:?}");
+    }
 }

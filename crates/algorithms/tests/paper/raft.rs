@@ -4,11 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tenure_algorithms::Variants;
+use tenure_algorithms::catalogue::{Configured, Parameters};
 use tenure_algorithms::election::Raft;
 use tenure_algorithms::election::raft::{Config, Message, Switch, Timer};
 use tenure_claims::claims;
 use tenure_core::service::election::{Command, Event};
-use tenure_core::{Delay, Order, ProcessId, TICKS_PER_UNIT};
+use tenure_core::{Algorithm, Delay, Order, ProcessId, TICKS_PER_UNIT};
 
 use crate::support::election::{beliefs, opinions};
 use crate::support::p;
@@ -405,6 +406,22 @@ fn heartbeat_and_lease_are_shorter_than_any_election_timeout_by_more_than_clocks
         assert_eq!((heartbeat, lease), (Delay::ticks(3 * delay), Delay::ticks(8 * delay)));
         assert!((heartbeat.max + lease.max) * 104 < election.min * 96);
         assert!(lease.min >= 2 * heartbeat.max + 2 * delay, "one heartbeat may be lost");
+    }
+}
+
+/// The same where a larger drift is known, and the card promises as much.
+#[test]
+fn election_timeout_follows_from_the_drift_of_clocks() {
+    for drift_ppm in [0, 40_000, 100_000, 900_000] {
+        let parameters = Parameters { drift_ppm, delay: 1_000, ..Parameters::plain(3) };
+        let config = Config::configured(&parameters).unwrap();
+        let (slow, fast) = (1_000_000 - u64::from(drift_ppm), 1_000_000 + u64::from(drift_ppm));
+        let leads = config.heartbeat.max + config.lease.max;
+        assert!(leads * fast < config.election.min * slow, "{drift_ppm}: {config:?}");
+        assert!(Raft::card(&config, 3).drift_ppm >= drift_ppm, "{drift_ppm}: {config:?}");
+        if drift_ppm <= 40_000 {
+            assert_eq!(config.election, Config::plain(3, 1_000).election);
+        }
     }
 }
 

@@ -1,13 +1,15 @@
 //! What `simulate`, `check` and `compare` ask about a group of processes in the same way.
 
+use std::fmt;
 use std::num::NonZeroU32;
+use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 use tenure_algorithms::catalogue::{self, Parameters, QUORUMS, TREES};
 use tenure_core::quorum::Kind;
 use tenure_core::tree::Shape;
-use tenure_core::{Order, ProcessId, Rank, Service, Timing};
-use tenure_sim::{Entries, Initiators, Processes, SettingsError, parse_process};
+use tenure_core::{Card, Delay, Order, ProcessId, Rank, Service, Timing};
+use tenure_sim::{Entries, Initiators, Processes, SettingsError, Span, parse_process};
 
 use super::failure::Failure;
 use super::known::Known;
@@ -65,6 +67,11 @@ pub(crate) struct GroupOptions {
     /// Switches that the algorithm declares (`tenure list ALGORITHM` shows them): NAME,NAME
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) variant: Vec<String>,
+    /// Set a timeout of the algorithm, in units: answer=5 or election=10..20; repeatable. The others
+    /// follow from the bounds on latency, step and drift. `tenure list ALGORITHM` shows the names
+    #[arg(long, value_name = "NAME=D")]
+    #[arg(help_heading = "Network and time")]
+    pub(crate) timeout: Vec<TimeoutAsked>,
     /// What is known about time [default: the weakest that the card allows]
     #[arg(long, value_enum)]
     #[arg(help_heading = "Network and time")]
@@ -126,8 +133,22 @@ impl GroupOptions {
             most_inside: self.k.unwrap_or(plain.most_inside),
             tree: self.tree.unwrap_or(plain.tree),
             variants: self.variant.clone(),
+            timeouts: self.timeout.iter().map(|it| (it.name.clone(), it.delay)).collect(),
             ..plain
         })
+    }
+
+    /// Rejects a timeout that the algorithm does not have.
+    pub(crate) fn check_timeouts(&self, card: &Card) -> Result<(), Failure> {
+        let known = || card.timeouts.iter().map(|timeout| timeout.name);
+        let strange = self.timeout.iter().find(|asked| known().all(|name| name != asked.name));
+        let Some(TimeoutAsked { name, .. }) = strange else { return Ok(()) };
+        let known = known().collect::<Vec<_>>().join(", ");
+        let expected = if known.is_empty() { "none, it has no timeouts" } else { &known };
+        Err(Failure::usage(format!(
+            "invalid timeout '{name}' for {}: expected {expected}",
+            card.name
+        )))
     }
 
     /// Whether a rank is drawn for each process, anew for each run.
@@ -213,6 +234,9 @@ impl GroupOptions {
         if !self.variant.is_empty() {
             option("variant", &self.variant.join(","));
         }
+        for timeout in &self.timeout {
+            option("timeout", &timeout.to_string());
+        }
         options
     }
 
@@ -261,6 +285,43 @@ impl GroupOptions {
             _ => Ok(()),
         }
     }
+}
+
+/// A timeout that the user sets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TimeoutAsked {
+    name: String,
+    delay: Delay,
+}
+
+impl FromStr for TimeoutAsked {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("invalid timeout '{text}': expected NAME=5 or NAME=10..20");
+        let (name, span) = text.split_once('=').ok_or_else(wrong)?;
+        let delay = match span.parse().map_err(|_| wrong())? {
+            Span::Constant(ticks) => Delay::ticks(ticks),
+            Span::Uniform { min, max } => Delay { min, max },
+            Span::Exponential { .. } | Span::LogNormal { .. } => return Err(wrong()),
+        };
+        if name.is_empty() || delay.max == 0 {
+            return Err(wrong());
+        }
+        Ok(TimeoutAsked { name: name.to_owned(), delay })
+    }
+}
+
+impl fmt::Display for TimeoutAsked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.name, in_units(self.delay))
+    }
+}
+
+/// A delay in virtual units: 5 or 10..20.
+pub(crate) fn in_units(delay: Delay) -> Span {
+    let Delay { min, max } = delay;
+    if min == max { Span::Constant(max) } else { Span::Uniform { min, max } }
 }
 
 /// What a list on the command line holds.
@@ -427,7 +488,19 @@ mod tests {
 
     #[test]
     fn what_configures_the_algorithm_is_written_as_it_was_read() {
-        let line = " --coordinator 2 --tree heap --quorums fpp --k 3 --variant one,two";
+        let line = " --coordinator 2 --tree heap --quorums fpp --k 3 --variant one,two \
+                    --timeout answer=2.5 --timeout election=10..20";
         assert_eq!(group(line).algorithm_options(), line);
+    }
+
+    #[test]
+    fn rejects_timeout_without_name_or_fixed_length() {
+        for text in ["answer", "=5", "answer=", "answer=0", "answer=exp:5", "answer=5..1"] {
+            assert!(text.parse::<TimeoutAsked>().is_err(), "{text}");
+        }
+        let card = tenure_instances::card("bully", &Parameters::plain(3)).unwrap();
+        let refusal = group("--timeout answr=5").check_timeouts(&card).unwrap_err().to_string();
+        assert_eq!(refusal, "invalid timeout 'answr' for bully: expected answer, coordinator");
+        assert!(group("--timeout answer=5").check_timeouts(&card).is_ok());
     }
 }

@@ -6,9 +6,10 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 use serde_json::Value;
 use tenure_algorithms::catalogue::Parameters;
-use tenure_core::{Card, Cost, Crashes, Faults, Order, Per, Property, Service, Variant};
+use tenure_core::{Card, Cost, Crashes, Faults, Order, Per, Property, Service, Timeout, Variant};
 
 use super::failure::{Failure, Status};
+use super::group::in_units;
 use super::known::algorithm;
 use super::output::{Format, print, print_json, width, wrapped};
 
@@ -203,6 +204,10 @@ fn whole(card: &Card) -> String {
     let always = (!promises.is_empty()).then(|| promises.join(", "));
     for (place, promise) in always.into_iter().chain(clocked).enumerate() {
         row(if place == 0 { "promises" } else { "" }, &promise);
+    }
+    for (place, Timeout { name, says, delay }) in card.timeouts.iter().enumerate() {
+        let label = if place == 0 { "timeouts" } else { "" };
+        row(label, &format!("{name} {}: {says}", in_units(*delay)));
     }
     let judged = Property::ALL.into_iter().filter(|property| property.is_of(card.service));
     let judged: Vec<_> = judged.map(|property| property.name()).collect();

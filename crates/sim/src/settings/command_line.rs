@@ -7,11 +7,11 @@ use std::str::FromStr;
 use tenure_core::{Order, ProcessId, Timing};
 use tenure_trace::units::exact as units;
 
-use crate::settings::Settings;
 use crate::settings::fault::{Chance, Fault, Memory, Recovery};
 use crate::settings::refusal::SettingsError;
 use crate::settings::span::{Span, parse_units};
 use crate::settings::workload::{Chatter, Entries, Initiators, Pattern};
+use crate::settings::{Detector, Settings};
 
 /// How something is read, and how it is written.
 macro_rules! words {
@@ -377,6 +377,9 @@ fn network(settings: &Settings, option: &mut impl FnMut(&str, &dyn fmt::Display)
     }
     if time.step != Span::ZERO {
         option("step", &time.step);
+    }
+    if let Some(detector) = settings.detector.filter(|it| *it != Detector::default()) {
+        option("suspect-after", &detector.delay);
     }
 }
 

@@ -1,13 +1,18 @@
 //! What a log kept by Raft assumes, survives, costs and promises.
 
+use alloc::vec;
+
 use tenure_core::theory::Theory;
-use tenure_core::{Algorithm, Card, Cost, Crashes, Faults, Property, Service, Strategy, Timing};
+use tenure_core::{
+    Algorithm, Card, Cost, Crashes, Faults, Property, Service, Strategy, Timeout, Timing,
+};
 
 use super::{Config, RaftLog, Switch};
 use crate::Variants;
+use crate::election::raft;
 
 impl Algorithm for RaftLog {
-    fn card(_: &Config, size: u32) -> Card {
+    fn card(config: &Config, size: u32) -> Card {
         let n = u64::from(size);
         Card {
             strategy: Strategy::Quorum,
@@ -25,6 +30,10 @@ impl Algorithm for RaftLog {
                 .in_part()
                 .none_alone(size),
             theory: Some(Theory::agreement("2 at the leader", 2)),
+            timeouts: vec![
+                Timeout::new(raft::ELECTION, raft::SAYS_ELECTION, config.election),
+                Timeout::new(raft::HEARTBEAT, raft::SAYS_HEARTBEAT, config.heartbeat),
+            ],
             variants: Variants::<Switch>::declared(),
             ..Card::agreement(
                 Service::Log,

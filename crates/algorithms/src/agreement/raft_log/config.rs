@@ -68,7 +68,9 @@ impl Config {
 
 impl Configured for Config {
     fn configured(parameters: &Parameters) -> Result<Self, Unknown> {
+        let raft::Config { election, heartbeat, .. } = raft::Config::timed(parameters);
         let plain = Config::plain(parameters.size, parameters.delay);
+        let plain = Config { election, heartbeat, ..plain };
         let variants: Variants<Switch> = parameters.variants()?;
         let has = |switch| variants.has(switch);
         let batch = if has(Switch::OneEntry) { 1 } else { plain.batch };

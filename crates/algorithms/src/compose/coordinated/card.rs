@@ -28,7 +28,10 @@ impl<E: Election + Algorithm> Algorithm for Coordinated<E> {
         let of_lock = [Property::MutualExclusion, Property::Fencing];
         if is_clocked(&election.clocked) {
             election.clocked.extend(of_lock);
-            election.drift_ppm = election.drift_ppm.min(Times::DRIFT_PPM);
+            let times = config.times;
+            let tolerated = times.map_or(election.drift_ppm, |times| times.drift_ppm());
+            election.drift_ppm = election.drift_ppm.min(tolerated);
+            election.timeouts.extend(times.iter().flat_map(Times::timeouts));
             election.detection = Detection::EventuallyPerfect;
             election.variants.extend(Variants::<Switch>::declared());
         } else {

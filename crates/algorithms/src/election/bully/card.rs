@@ -1,15 +1,17 @@
 //! What the bully election assumes, survives, costs and promises.
 
 use alloc::sync::Arc;
+use alloc::vec;
 
 use tenure_core::theory::Theory;
-use tenure_core::{Algorithm, Card, Cost, Crashes, Detection, Faults, Rank, Timing};
+use tenure_core::{Algorithm, Card, Cost, Crashes, Detection, Faults, Rank, Timeout, Timing};
 
+use super::config::{ANSWER, COORDINATOR};
 use super::{Bully, Config, Switch};
 use crate::Variants;
 
 impl Algorithm for Bully {
-    fn card(_: &Config, size: u32) -> Card {
+    fn card(config: &Config, size: u32) -> Card {
         let n = u64::from(size);
         Card {
             timing: Timing::Synchronous,
@@ -22,6 +24,18 @@ impl Algorithm for Bully {
             detection: Detection::Perfect,
             messages: Cost::per_election("N−1 … N²−1", n - 1, Some(n * n - 1)),
             theory: Some(Theory::election(1)),
+            timeouts: vec![
+                Timeout::new(
+                    ANSWER,
+                    "T: without an answer for so long, a process announces itself",
+                    config.answer,
+                ),
+                Timeout::new(
+                    COORDINATOR,
+                    "T1: answered, and told of no leader for so long, it starts again",
+                    config.coordinator,
+                ),
+            ],
             variants: Variants::<Switch>::declared(),
             ..Card::election(
                 "bully",

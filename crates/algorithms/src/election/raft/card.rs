@@ -1,12 +1,16 @@
 //! What Raft's election assumes, survives, costs and promises.
 
-use tenure_core::{Algorithm, Card, Cost, Crashes, Faults, Property, Strategy, Timing};
+use alloc::vec;
 
+use tenure_core::{Algorithm, Card, Cost, Crashes, Faults, Property, Strategy, Timeout, Timing};
+
+use super::config::{ELECTION, HEARTBEAT, LEASE, SAYS_ELECTION, SAYS_HEARTBEAT};
 use super::{Config, Raft, Switch};
-use crate::Variants;
+use crate::{Variants, drift};
 
 impl Algorithm for Raft {
-    fn card(_: &Config, size: u32) -> Card {
+    fn card(config: &Config, size: u32) -> Card {
+        let Config { election, heartbeat, lease, .. } = *config;
         let n = u64::from(size);
         Card {
             strategy: Strategy::Quorum,
@@ -22,7 +26,12 @@ impl Algorithm for Raft {
             messages: Cost::per_election("4(N−1) … no bound", 4 * (n - 1), None).none_alone(size),
             promises: [Property::Agreement, Property::Progress].into(),
             clocked: [Property::OneLeaderAtATime].into(),
-            drift_ppm: 40_000,
+            drift_ppm: drift::tolerated(lease.max + heartbeat.max, election.min),
+            timeouts: vec![
+                Timeout::new(ELECTION, SAYS_ELECTION, election),
+                Timeout::new(HEARTBEAT, SAYS_HEARTBEAT, heartbeat),
+                Timeout::new(LEASE, "a leader leads for so long after a majority answered", lease),
+            ],
             variants: Variants::<Switch>::declared(),
             ..Card::election(
                 "raft",

@@ -6,6 +6,15 @@ use crate::Variants;
 use crate::catalogue::{Configured, Parameters, Unknown};
 use crate::variants::switches;
 
+/// The names of the timeouts on the command line.
+pub(crate) const ELECTION: &str = "election";
+pub(crate) const HEARTBEAT: &str = "heartbeat";
+pub(crate) const LEASE: &str = "lease";
+
+/// What they limit.
+pub(crate) const SAYS_ELECTION: &str = "without a leader for so long, a process stands itself";
+pub(crate) const SAYS_HEARTBEAT: &str = "from one message of a leader to the next";
+
 /// What is fixed for life.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -41,10 +50,26 @@ impl Config {
     }
 }
 
+impl Config {
+    /// The timeouts that the parameters ask for. The election timeout of the fastest clock is
+    /// longer than lease and heartbeat together on the slowest.
+    pub(crate) fn timed(parameters: &Parameters) -> Self {
+        let plain = Config::plain(parameters.size, parameters.delay);
+        let heartbeat = parameters.timeout(HEARTBEAT, plain.heartbeat);
+        let lease = parameters.timeout(LEASE, plain.lease);
+        let least = parameters.stretched(lease.max.saturating_add(heartbeat.max));
+        let longer = (least + 1).saturating_sub(plain.election.min);
+        let Delay { min, max } = plain.election;
+        let election = Delay { min: min + longer, max: max + longer };
+        Config { election: parameters.timeout(ELECTION, election), heartbeat, lease, ..plain }
+    }
+}
+
 impl Configured for Config {
     fn configured(parameters: &Parameters) -> Result<Self, Unknown> {
-        let plain = Config::plain(parameters.size, parameters.delay);
-        Ok(Config { rounds: parameters.rounds, variants: parameters.variants()?, ..plain })
+        let Config { election, heartbeat, lease, .. } = Config::timed(parameters);
+        let (rounds, variants) = (parameters.rounds, parameters.variants()?);
+        Ok(Config { election, heartbeat, lease, rounds, variants })
     }
 }
 

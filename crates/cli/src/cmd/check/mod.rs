@@ -72,8 +72,13 @@ fn idle(options: &Options, report: &Report) -> Result<Vec<&'static str>, Failure
         idle.push("--when-full");
     }
     let timing = options.group.timing().unwrap_or(card.timing);
-    if options.latency.is_some() && timing != Timing::Synchronous {
-        idle.push("--latency");
+    // Outside synchronous time a timer fires at any time.
+    if timing != Timing::Synchronous {
+        let given = [
+            ("--latency", options.latency.is_some()),
+            ("--timeout", !options.group.timeout.is_empty()),
+        ];
+        idle.extend(given.iter().filter(|(_, given)| *given).map(|(option, _)| *option));
     }
     Ok(idle)
 }
@@ -95,6 +100,7 @@ fn searched(options: &Options, followed: bool) -> Result<Report, Failure> {
     // No message is so late that more than one number of a heartbeat is told apart.
     let parameters = Parameters { rounds: 1, ..options.group.parameters()? };
     let card = tenure_instances::card(&options.algorithm, &parameters).map_err(Failure::usage)?;
+    options.group.check_timeouts(&card)?;
     let properties = options.properties(&card)?;
     let subject = tenure_instances::subject(&options.algorithm, &parameters);
     let mut examination = examination(options, &parameters, properties);

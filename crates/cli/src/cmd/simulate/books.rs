@@ -79,6 +79,7 @@ fn is_plain(plan: &Plan) -> bool {
         && !settings.network.duplication.possible()
         && settings.limits.until.is_none()
         && plan.parameters.variants.is_empty()
+        && plan.parameters.timeouts.is_empty()
 }
 
 /// Returns true if a mean per entry or agreement is outside the bounds of the card.

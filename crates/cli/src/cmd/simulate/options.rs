@@ -136,6 +136,11 @@ pub(crate) struct RunOptions {
     #[arg(allow_hyphen_values = true)]
     #[arg(help_heading = "Network and time")]
     pub(crate) drift: u32,
+    /// How long after a crash or a recovery each process is told of it by its failure detector: the
+    /// interval without a word of the leader after which an election is called [default: 2]
+    #[arg(long, value_name = "D")]
+    #[arg(help_heading = "Network and time")]
+    pub(crate) suspect_after: Option<Span>,
     /// How long a process takes for a step
     #[arg(long, value_name = "D", default_value = "0")]
     #[arg(help_heading = "Network and time")]

@@ -6,11 +6,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tenure_algorithms::catalogue::Parameters;
-use tenure_core::{Card, Need, ProcessId, Property, Rank, Service, TICKS_PER_UNIT, Timing};
+use tenure_core::{
+    Card, Detection, Need, ProcessId, Property, Rank, Service, TICKS_PER_UNIT, Timing,
+};
 use tenure_instances::{Head, Run, Steering, Subject, Traced};
 use tenure_sim::{
-    Chatter, Controls, Entries, Initiators, Latency, Locking, Pattern, Processes, Random, Report,
-    RunError, Settings, SettingsError, Span, SteerError, Watched, Workload, group_options,
+    Chatter, Controls, Detector, Entries, Initiators, Latency, Locking, Pattern, Processes, Random,
+    Report, RunError, Settings, SettingsError, Span, SteerError, Watched, Workload, group_options,
     replay_command, steering_options,
 };
 
@@ -56,6 +58,7 @@ impl Plan {
         let settings = settings(options)?;
         let parameters = parameters(options.group.parameters()?, &settings);
         let card = tenure_instances::card(algorithm, &parameters).map_err(Failure::usage)?;
+        options.group.check_timeouts(&card)?;
         let mut plan = Plan {
             settings,
             parameters,
@@ -114,6 +117,9 @@ impl Plan {
         let given = given.into_iter().filter(|(_, given)| elects && *given);
         let mut idle = options.group.idle(&self.card.name, self.card.service);
         idle.extend(given.map(|(option, _)| option));
+        if options.suspect_after.is_some() && self.card.detection == Detection::None {
+            idle.push("--suspect-after");
+        }
         let nobody_crashes = options.crash.is_empty() && options.group.down().is_empty();
         if nobody_crashes && !options.recover.is_empty() {
             idle.push("--recover");
@@ -288,6 +294,9 @@ fn settings(options: &RunOptions) -> Result<Settings, Failure> {
     settings.time.step = options.step;
     settings.faults = options.faults()?;
     settings.down = group.down().to_vec();
+    if let Some(delay) = options.suspect_after {
+        settings.detector = Some(Detector { delay });
+    }
     settings.limits.until = options.until;
     settings.beyond_assumptions = group.beyond_assumptions;
     Ok(settings)
@@ -331,7 +340,8 @@ fn asking(options: &RunOptions, entries: &Entries, size: u32) -> Entries {
 
 /// Timeouts follow from the delays of the settings.
 fn parameters(parameters: Parameters, settings: &Settings) -> Parameters {
-    Parameters { delay: longest_delay(settings), ..parameters }
+    let drift_ppm = settings.time.drift_ppm;
+    Parameters { delay: longest_delay(settings), drift_ppm, ..parameters }
 }
 
 fn ranks(settings: &Settings, otherwise: &Parameters) -> Arc<[Rank]> {

@@ -1,0 +1,44 @@
+//! Timeouts under a known bound on the drift of clocks.
+//!
+//! A clock whose drift is at most *r* shows between 1 − *r* and 1 + *r* ticks in a real one. What
+//! the slowest clock measures as *t* ticks, the fastest measures as up to *t* (1 + *r*)/(1 − *r*).
+
+const MILLION: u128 = 1_000_000;
+
+/// Returns the ticks that the fastest clock shows while the slowest shows this many, rounded up.
+pub(crate) fn stretched(ticks: u64, drift_ppm: u32) -> u64 {
+    let drift = u128::from(drift_ppm).min(MILLION - 1);
+    let shown = (u128::from(ticks) * (MILLION + drift)).div_ceil(MILLION - drift);
+    u64::try_from(shown).unwrap_or(u64::MAX)
+}
+
+/// Returns the largest drift, in parts in a million, at which `short` on the slowest clock is over
+/// before `long` on the fastest; 0 if it never is.
+pub(crate) fn tolerated(short: u64, long: u64) -> u32 {
+    let (short, long) = (u128::from(short), u128::from(long));
+    let margin = long.saturating_sub(short) * MILLION / (long + short).max(1);
+    u32::try_from(margin).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slow_clock_stretches_a_timeout() {
+        assert_eq!(stretched(7, 0), 7);
+        assert_eq!(stretched(10, 900_000), 190);
+        assert_eq!(stretched(3, 200_000), 5, "4.5 is rounded up");
+        assert_eq!(stretched(u64::MAX, 500_000), u64::MAX);
+    }
+
+    #[test]
+    fn tolerated_drift_is_the_largest_that_keeps_the_order() {
+        assert_eq!((tolerated(9, 10), tolerated(11, 12)), (52_631, 43_478));
+        assert_eq!((tolerated(10, 10), tolerated(12, 11), tolerated(0, 0)), (0, 0, 0));
+        for (short, long) in [(9_000_000, 10_000_000), (11_000_000, 12_000_000)] {
+            let most = tolerated(short, long);
+            assert!(stretched(short, most) <= long && stretched(short, most + 2) > long);
+        }
+    }
+}
