@@ -134,3 +134,43 @@ fn the_matrix_of_faults_agrees_with_the_card_of_an_election() {
 fn the_matrix_of_faults_agrees_with_the_card_of_an_agreement() {
     the_matrix_agrees_with_the_cards("agreement --faults --only chandra-toueg");
 }
+
+/// The lock that nodes run by default is compared like any other.
+#[test]
+fn default_lock_has_a_row_of_its_own() {
+    let names = |line: &str| {
+        let rows = data(line, 0)["algorithms"].clone();
+        let rows = rows.as_array().cloned().unwrap_or_default();
+        assert!(rows.iter().all(|row| row["refused"].is_null()), "{line}: {rows:?}");
+        rows.iter().map(|row| row["name"].clone()).collect::<Vec<_>>()
+    };
+    let all = names("compare mutex -n 3 --runs 2");
+    assert!(all.contains(&json!("coordinated:raft")) && all.contains(&json!("coordinated:bully")));
+    for only in ["coordinated:raft", "coordinated:lelann", "mutex-from-election:bully"] {
+        assert_eq!(names(&format!("compare mutex -n 3 --runs 2 --only {only}")), [only]);
+    }
+    assert_eq!(tenure("compare mutex -n 3 --only coordinated:paxos").status.code(), Some(2));
+    assert_eq!(tenure("compare election -n 3 --only coordinated:raft").status.code(), Some(2));
+}
+
+#[test]
+#[ignore = "minutes; `just long` runs it"]
+fn the_matrix_of_faults_agrees_with_the_card_of_the_default_lock() {
+    the_matrix_agrees_with_the_cards("mutex --faults --only coordinated:raft");
+}
+
+/// The command that a check names for promises that rest on clocks checks them.
+#[test]
+fn check_names_the_command_for_clocked_promises() {
+    let shown = text("check coordinated:raft -n 2 --entries 1,1 --max-states 2000 --crash 1", 3);
+    let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("mutual-exclusion and fencing, promised while clocks"), "{shown}");
+    let (_, command) = words.split_once("`tenure ").expect("a command");
+    let (command, _) = command.split_once('`').expect("its end");
+    assert!(command.starts_with("check coordinated:raft -n 2 ") && command.contains("--crash 1"));
+    assert_eq!(verdict(command, "mutual-exclusion", 0), "holds", "{command}");
+    assert_eq!(verdict(command, "fencing", 0), "holds", "{command}");
+    let clocked = text(command, 0);
+    assert!(!clocked.contains("not judged here"), "{clocked}");
+    assert!(!text("check bully -n 2", 0).contains("not judged here"));
+}

@@ -28,7 +28,8 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
         Format::Text => {
             let more = if is_bare { next(&options, &report)? } else { String::new() };
             let found = format!("{report:.columns$}", columns = width());
-            print(&narrow(&(found + &advice(&options, &report) + &more)))?;
+            let clocked = clocked(&options)?;
+            print(&narrow(&(found + &advice(&options, &report) + &clocked + &more)))?;
         }
         Format::Json => print_json(&report)?,
     }
@@ -112,6 +113,39 @@ fn searched(options: &Options, followed: bool) -> Result<Report, Failure> {
         Refusal::Weaker { algorithm, weakness } => Failure::weaker(&algorithm, &weakness),
         refusal => Failure::usage(refusal),
     })
+}
+
+/// Names the promises that this search does not judge, as they hold only while clocks keep time,
+/// and the command that checks them.
+fn clocked(options: &Options) -> Result<String, Failure> {
+    let (group, name) = (&options.group, &options.algorithm);
+    let card = tenure_instances::card(name, &group.parameters()?).map_err(Failure::usage)?;
+    let timing = group.timing().unwrap_or(card.timing);
+    if timing == Timing::Synchronous || card.clocked.is_empty() {
+        return Ok(String::new());
+    }
+    let names: Vec<&str> = card.clocked.iter().map(|promise| promise.name()).collect();
+    let (drift, says) = (card.drift_ppm / 10_000, names.join(" and "));
+    let mut command = format!("tenure check {name} -n {}", group.size()?);
+    command.push_str(&group.algorithm_options());
+    let budgets = [
+        ("lose", options.lose),
+        ("duplicate", options.duplicate),
+        ("crash", options.crash),
+        ("recover", options.recover),
+    ];
+    for (fault, budget) in budgets.iter().filter(|(_, budget)| *budget > 0) {
+        command.push_str(&format!(" --{fault} {budget}"));
+    }
+    if let Some(side) = &options.partition {
+        command.push_str(&format!(" --partition {side}"));
+    }
+    let properties = names.join(",");
+    Ok(format!(
+        "  not judged here, where timers fire at any time: {says}, promised\n    \
+         while clocks are right to {drift} %; they are checked by\n    \
+         `{command} --timing synchronous --latency 0 --property {properties}`\n"
+    ))
 }
 
 /// What to try when a small group was right of which nothing was said: a larger one, and what that

@@ -38,6 +38,13 @@ const ASKED: &[&str] = &["-n 2", "-n 3"];
 /// Whoever leads goes on to send: its worlds end where a link holds one message at a time.
 const LOGGED: &[&str] = &["-n 2 --in-flight 1", "-n 3 --in-flight 1"];
 
+/// Bounds for a lock whose leader sends heartbeats.
+const BEATING: &[(&str, &str)] = &[("-n 2", "--in-flight 2"), ("-n 3", "--in-flight 1")];
+
+/// Time in which promises are checked that hold while clocks keep time. A timer fires when it is
+/// due, so links need no bound.
+const CLOCKED: &str = "--timing synchronous --latency 0";
+
 const OF_MUTEX: &[Fault] = &[
     fault("none, links in order", "none", "--channel fifo"),
     fault("messages overtake each other", "reorder", "--channel reordered"),
@@ -208,7 +215,11 @@ fn cell(kind: Kind, name: &'static str, fault: &Fault) -> Result<Cell, Failure> 
     }
     for scope in scopes {
         let words = format!("{name} {scope} {}", fault.options);
-        let found = judged(&words)?;
+        let found = judged(&words, bound(name, &words))?;
+        let found = match clocked(name, &words) {
+            Some(clocked) => found.and(judged(&clocked, "")?),
+            None => found,
+        };
         interrupt::check("before the first row was known")?;
         match (worst.verdict, found.verdict) {
             (Verdict::Ok, Verdict::Unknown) => worst.verdict = Verdict::OkForTwo,
@@ -224,6 +235,28 @@ fn cell(kind: Kind, name: &'static str, fault: &Fault) -> Result<Cell, Failure> 
     Ok(worst)
 }
 
+/// Returns the bound on messages under way that keeps a search finite.
+fn bound(name: &str, words: &str) -> &'static str {
+    let card = tenure_instances::card(name, &Parameters::plain(3));
+    let beats = card.is_ok_and(|card| {
+        let heartbeat = card.timeouts.iter().any(|timeout| timeout.name == "heartbeat");
+        heartbeat && card.service == Service::Mutex
+    });
+    let bounds = BEATING.iter().filter(|(size, _)| beats && words.contains(size));
+    bounds.map(|(_, bound)| *bound).next().unwrap_or("")
+}
+
+/// Returns the check of what a card promises while clocks keep time, if these words leave that out.
+fn clocked(name: &str, words: &str) -> Option<String> {
+    let card = tenure_instances::card(name, &Parameters::plain(3)).ok()?;
+    if words.contains("--timing") || card.timing == Timing::Synchronous {
+        return None;
+    }
+    let clocked: Vec<_> = card.clocked.iter().map(|promise| promise.name()).collect();
+    let properties = clocked.join(",");
+    (!clocked.is_empty()).then(|| format!("{words} {CLOCKED} --property {properties}"))
+}
+
 /// Whether an algorithm offers a log, which never comes to an end.
 fn keeps_a_log(name: &str) -> bool {
     let card = tenure_instances::card(name, &Parameters::plain(3));
@@ -236,8 +269,10 @@ fn suspects(name: &str) -> bool {
     card.is_ok_and(|card| card.detection != Detection::None || card.timing != Timing::Asynchronous)
 }
 
-/// What `tenure check` says to these words.
-fn judged(words: &str) -> Result<Cell, Failure> {
+/// What `tenure check` says to these words, within a bound.
+fn judged(words: &str, bound: &str) -> Result<Cell, Failure> {
+    let words = &format!("{words} {bound}");
+    let words = words.trim_end();
     let line = format!("{words} --beyond-assumptions --max-states {MOST_STATES}");
     let report = check::quiet_report(&check::Options::of(&line)?)?;
     let (verdict, property) = verdict(&report);
@@ -294,6 +329,15 @@ fn verdict(report: &Report) -> (Verdict, Option<Property>) {
     }
 }
 
+impl Cell {
+    /// The worse of two checks of one fault.
+    fn and(self, other: Cell) -> Cell {
+        let is_worse =
+            other.verdict > self.verdict || other.verdict == self.verdict && other.breaks_the_card;
+        if is_worse { other } else { self }
+    }
+}
+
 impl Verdict {
     const fn word(self) -> &'static str {
         match self {
@@ -345,5 +389,32 @@ impl Matrix {
             }
         }
         text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn promises_that_rest_on_clocks_are_checked_where_timers_keep_time() {
+        let words = "coordinated:raft -n 2 --entries 2 --lose 1";
+        let checked = clocked("coordinated:raft", words).expect("it has such promises");
+        let properties = "--property mutual-exclusion,fencing";
+        assert_eq!(checked, format!("{words} --timing synchronous --latency 0 {properties}"));
+        assert!(clocked("raft", "raft -n 2").is_some());
+        // The lease is synchronous anyway, and the others promise nothing of the kind.
+        for name in ["lease", "lamport", "coordinated:bully"] {
+            assert_eq!(clocked(name, name), None, "{name}");
+        }
+        assert_eq!(clocked("raft", "raft -n 2 --timing asynchronous"), None);
+    }
+
+    #[test]
+    fn only_a_lock_with_heartbeats_has_bounded_links() {
+        assert_eq!(bound("coordinated:raft", "coordinated:raft -n 2 --lose 1"), "--in-flight 2");
+        assert_eq!(bound("coordinated:raft", "coordinated:raft -n 3 --lose 1"), "--in-flight 1");
+        assert_eq!(bound("coordinated:bully", "coordinated:bully -n 3"), "");
+        assert_eq!(bound("raft", "raft -n 3"), "");
     }
 }

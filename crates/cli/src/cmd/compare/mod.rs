@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use serde_json::Value;
-use tenure_algorithms::catalogue::Parameters;
+use tenure_algorithms::catalogue::{Parameters, compositions};
 use tenure_core::Service;
 use tenure_lessons::nearest;
 
@@ -207,7 +207,12 @@ impl Kind {
 
 /// The rows that are wanted, in the order of the table.
 fn rows(options: &Options) -> Result<Vec<&'static str>, Failure> {
-    let all: Vec<&'static str> = names(options.service).collect();
+    let mut all: Vec<&'static str> = names(options.service).collect();
+    // Compositions are rows where they are asked for.
+    let service = Some(options.service);
+    let others = compositions().filter(|name| kind(name) == service && !all.contains(name));
+    let asked = others.filter(|name| options.only.iter().any(|it| it == name));
+    all.extend(asked.collect::<Vec<_>>());
     if let Some(strange) = options.only.iter().find(|name| !all.contains(&name.as_str())) {
         let nearest = nearest(strange, all.iter().copied()).join(", ");
         let says = format!("--only {strange} is no row of this table; nearest are {nearest}");
@@ -218,10 +223,23 @@ fn rows(options: &Options) -> Result<Vec<&'static str>, Failure> {
     Ok(all.into_iter().filter(is_wanted).collect())
 }
 
-/// All algorithms of a service, and the lock that runs by default.
+/// The service that a name offers; nothing if there is no such name.
+fn kind(name: &str) -> Option<Kind> {
+    let service = tenure_instances::card(name, &Parameters::plain(3)).ok()?.service;
+    Some(match service {
+        Service::Mutex | Service::Office => Kind::Mutex,
+        Service::Election => Kind::Election,
+        _ => Kind::Agreement,
+    })
+}
+
+/// The locks under a leader: that which nodes run by default, and the textbook's.
+const UNDER_A_LEADER: [&str; 2] = ["coordinated:raft", "coordinated:bully"];
+
+/// All algorithms of a service, and the locks under a leader.
 fn names(kind: Kind) -> impl Iterator<Item = &'static str> {
     let names: Box<dyn Iterator<Item = &'static str>> = match kind {
-        Kind::Mutex => Box::new(tenure_instances::locks().chain(["coordinated:bully"])),
+        Kind::Mutex => Box::new(tenure_instances::locks().chain(UNDER_A_LEADER)),
         Kind::Election => Box::new(tenure_instances::elections()),
         Kind::Agreement => Box::new(tenure_instances::agreements()),
     };
