@@ -6,6 +6,9 @@ const SIGNS = { holds: "✓", violated: "✗", incomplete: "…" };
 const name = (process) => `P${process}`;
 const count = (number) => Math.round(number).toLocaleString("en");
 const seconds = (ms) => `${(ms / 1000).toFixed(2)} s`;
+/** A fencing token, which may be broken behind the dot of TERM.COUNT and nowhere else. */
+const token = (fence) => fence.split(".").flatMap((part, place) =>
+  (place === 0 ? [part] : [".", element("wbr", {}), part]));
 const lasting = (ms) => (ms < 1000 ? `${Math.round(ms)} ms` : seconds(ms));
 
 class Live {
@@ -73,14 +76,15 @@ class Live {
   }
 
   tiles(view) {
-    const fill = (id, says, more) => byId(id).replaceChildren(
-      says, ...(more ? [element("small", {}, more)] : []));
+    const fill = (id, says, ...more) => byId(id).replaceChildren(
+      ...[says].flat(), ...(more.some((each) => each !== "") ? [element("small", {}, ...more)] : []));
     fill("leader", view.leader ? name(view.leader[0]) : "nobody",
       view.leader ? `term ${view.leader[1]}` : "no live leader is known");
     const up = view.processes.filter(({ life }) => life === "up" || life === "stopped");
     const inside = up.filter(({ lock }) => lock === "inside");
     fill("inside", inside.map((each) => name(each.process)).join(", ") || "nobody",
-      inside.map((each) => `fence ${each.fence}, ${lasting(each.for_ms)}`).join("; "));
+      ...inside.flatMap((each, place) => [
+        place === 0 ? "fence " : "; fence ", ...token(each.fence), `, ${lasting(each.for_ms)}`]));
     const waiting = up.filter(({ lock }) => lock === "waiting");
     waiting.sort((a, b) => b.for_ms - a.for_ms);
     fill("waiting", waiting.map((each) => name(each.process)).join(", ") || "nobody",
@@ -89,7 +93,7 @@ class Live {
       : fill(id, `${count(each)}/s`, `${count(all)} in all`));
     rate("entries", view.entries_per_second, view.entries);
     rate("messages", view.messages_per_second, view.messages);
-    fill("fence", view.fence ? view.fence[0] : "none",
+    fill("fence", view.fence ? token(view.fence[0]) : "none",
       view.fence ? `of ${name(view.fence[1])}` : "");
     fill("refused", count(view.refused), view.last_refused
       ? `${view.last_refused[0]}, at ${seconds(view.last_refused[1])}` : "");

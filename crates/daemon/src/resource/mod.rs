@@ -32,4 +32,4 @@ mod wire;
 
 pub use client::{Client, Refused};
 pub use counter::Tally;
-pub use server::Server;
+pub use server::{Holder, Server};

@@ -5,10 +5,13 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tenure_trace::{Access, CreateError, Kind, Record, Segments, Who, WriteError, Writer, now};
+use tenure_core::ProcessId;
+use tenure_trace::{
+    Access, CreateError, Kind, Operation, Record, Segments, Who, WriteError, Writer, now,
+};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, oneshot};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::sleep;
 
@@ -26,6 +29,15 @@ pub struct Server {
     accepting: AbortHandle,
 }
 
+/// A process that is inside and waits for the answer to its read of the counter, until this is
+/// dropped. Whatever is done to the process meanwhile is done to it inside.
+#[derive(Debug)]
+pub struct Holder {
+    /// The process.
+    pub process: ProcessId,
+    _released: oneshot::Sender<()>,
+}
+
 /// What all connections share.
 #[derive(Debug)]
 struct Desk {
@@ -34,6 +46,8 @@ struct Desk {
     book: Mutex<Book>,
     /// Told when the trace could not be written.
     failing: Notify,
+    /// Where to send the next process that reads the counter.
+    catching: Mutex<Option<oneshot::Sender<Holder>>>,
 }
 
 /// The counter and the record of its accesses, which must have the same order.
@@ -67,7 +81,8 @@ impl Server {
         let address = listener.local_addr()?;
         let book = Book { counter: Counter::default(), trace, segments: None, failure: None };
         let book = Mutex::new(book);
-        let desk = Arc::new(Desk { size, book, failing: Notify::new() });
+        let desk =
+            Arc::new(Desk { size, book, failing: Notify::new(), catching: Mutex::default() });
         Ok(Server::on(listener, address, desk))
     }
 
@@ -89,6 +104,14 @@ impl Server {
     /// How often it was accessed so far.
     pub fn tally(&self) -> Tally {
         self.desk.book().counter.tally()
+    }
+
+    /// Catches the next process that has entered: the answer to its read of the counter waits until
+    /// the [`Holder`] is dropped. A later call takes the place of one that caught nobody yet.
+    pub fn catch_holder(&self) -> oneshot::Receiver<Holder> {
+        let (caught, holder) = oneshot::channel();
+        *self.desk.catching() = Some(caught);
+        holder
     }
 
     /// Returns when an access could not be written down, which ends the service: whatever is
@@ -131,6 +154,20 @@ impl Desk {
     /// A panic while it was held would have been one of ours; the counter is whole anyway.
     fn book(&self) -> MutexGuard<'_, Book> {
         self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn catching(&self) -> MutexGuard<'_, Option<oneshot::Sender<Holder>>> {
+        self.catching.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns when the process that reads may be answered: at once, unless a holder was wanted.
+    async fn hold(&self, process: ProcessId) {
+        let Some(caught) = self.catching().take() else { return };
+        let (released, release) = oneshot::channel();
+        if caught.send(Holder { process, _released: released }).is_ok() {
+            // It is dropped and never sends.
+            let _ = release.await;
+        }
     }
 
     /// Answers a question and writes the access down; nothing when that failed.
@@ -181,7 +218,11 @@ async fn serve(mut stream: TcpStream, address: SocketAddr, desk: Arc<Desk>) {
                 tracing::warn!(%address, "no question for the resource; connection closed");
                 return Ok(());
             };
+            let (by, reads) = (question.by, question.operation == Operation::Get);
             let Some(answer) = desk.answer(question) else { return io::Result::Ok(()) };
+            if reads && answer.accepted {
+                desk.hold(by).await;
+            }
             stream.write_all(&answer.encode()).await?;
         }
     };
@@ -193,7 +234,7 @@ async fn serve(mut stream: TcpStream, address: SocketAddr, desk: Arc<Desk>) {
 mod tests {
     use super::*;
     use crate::resource::Client;
-    use tenure_core::{Fence, ProcessId};
+    use tenure_core::Fence;
     use tenure_trace::{ClockUnit, Header, Reader, Service, Source};
     use tokio::sync::Barrier;
 
@@ -238,6 +279,21 @@ mod tests {
             _ => panic!("{record:?} is no access"),
         });
         assert!(accesses.eq([(1, 0, true), (2, 4, true), (1, 1, false)]));
+    }
+
+    #[tokio::test]
+    async fn a_caught_holder_waits_inside_until_it_is_released() {
+        let server = Server::start(2, None).await.unwrap();
+        let caught = server.catch_holder();
+        let mut client = Client::connect(server.address(), ProcessId(1)).await.unwrap();
+        let reads = tokio::spawn(async move { client.get(None).await });
+        let holder = caught.await.unwrap();
+        assert_eq!(holder.process, ProcessId(1));
+        let mut other = Client::connect(server.address(), ProcessId(0)).await.unwrap();
+        assert_eq!(other.get(None).await.unwrap(), Ok(0), "others are answered meanwhile");
+        assert!(!reads.is_finished());
+        drop(holder);
+        assert_eq!(reads.await.unwrap().unwrap(), Ok(0));
     }
 
     #[tokio::test]

@@ -1,12 +1,12 @@
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 use serde::Serialize;
 use tenure_core::service::mutex;
-use tenure_core::{Fence, ProcessId, Term};
+use tenure_core::{Fence, ProcessId, Term, Verdict};
 
 use super::news::{Latest, News};
 use super::strip::{Belt, Span, Strip, millis};
-use crate::fold::standing::{Change, Hold, Life, Standings};
+use crate::fold::standing::{Change, Hold, Life, Standing, Standings};
 use crate::format::named::stranger;
 use crate::format::{Access, Kind, Record, Who};
 
@@ -30,7 +30,11 @@ pub struct View {
     belt: Belt,
     /// When there were how many entries and messages, by process.
     counted: VecDeque<(u64, Vec<(u64, u64)>)>,
-    over: bool,
+    /// When the run ended. What nodes do after that, when they are ended one after another, is not
+    /// shown.
+    ended: Option<u64>,
+    /// When each suspicion that lasts began, by who suspects whom.
+    suspicions: HashMap<(ProcessId, ProcessId), u64>,
 }
 
 /// What is counted of one process.
@@ -115,7 +119,8 @@ impl View {
             latest: Latest::default(),
             belt: Belt::default(),
             counted: VecDeque::new(),
-            over: false,
+            ended: None,
+            suspicions: HashMap::new(),
         }
     }
 
@@ -127,6 +132,7 @@ impl View {
         }
         self.start.get_or_insert(record.time);
         match record.process {
+            Who::Process(_) if self.is_past_end(record.time) => {}
             Who::Process(at) => self.of_process(at, record),
             Who::Resource => {
                 if let Kind::Access(access) = &record.kind {
@@ -135,7 +141,7 @@ impl View {
             }
             Who::Parent => match &record.kind {
                 Kind::End => {
-                    self.over = true;
+                    self.ended = Some(record.time);
                     self.tell(record, "end", None);
                 }
                 Kind::Partition(_) => self.tell(record, "partition", None),
@@ -143,6 +149,10 @@ impl View {
                 _ => {}
             },
         }
+    }
+
+    fn is_past_end(&self, time: u64) -> bool {
+        self.ended.is_some_and(|end| time > end)
     }
 
     /// So many messages were sent and entries made that nobody looks at one by one.
@@ -171,7 +181,13 @@ impl View {
                 }
                 Change::Boots => self.tell(record, "boot", Some(at)),
                 Change::Recovers => self.tell(record, "recover", Some(at)),
-                Change::Opines(..) => self.tell(record, "suspicion", Some(at)),
+                Change::Opines(peer, verdict) => {
+                    match verdict {
+                        Verdict::Suspect => self.suspicions.insert((at, peer), record.time),
+                        Verdict::Trust => self.suspicions.remove(&(at, peer)),
+                    };
+                    self.tell(record, "suspicion", Some(at));
+                }
                 Change::Believes(Some(term)) if self.term.is_none_or(|(last, _)| last < term) => {
                     self.term = Some((term, record.time));
                     let says = format!("{} leads in term {}", term.leader, term.number);
@@ -244,7 +260,7 @@ impl View {
             last_refused: self.refusal.clone().map(|(time, says)| (says, millis(time, start))),
             news: self.latest.all(),
             strip,
-            over: self.over,
+            over: self.ended.is_some(),
             processes,
         }
     }
@@ -306,13 +322,21 @@ impl View {
             for_ms,
             fence,
             leader: standing.leader.map(|term| (term.leader.number(), term.number)),
-            suspects: standing.suspects.iter().map(|peer| peer.number()).collect(),
+            suspects: self.suspects(at, standing),
             entries: watched.entries,
             entries_per_second: tenths(rate.0),
             messages: watched.messages,
             messages_per_second: tenths(rate.1),
             refused: watched.refused,
         }
+    }
+
+    /// The numbers of the peers that a process suspects. Traces are not merged, so that a suspicion
+    /// may be read before the end that it came after.
+    fn suspects(&self, at: ProcessId, standing: &Standing) -> Vec<u32> {
+        let since = |peer: &ProcessId| self.suspicions.get(&(at, *peer)).copied().unwrap_or(0);
+        let peers = standing.suspects.iter().filter(|peer| !self.is_past_end(since(peer)));
+        peers.map(|peer| peer.number()).collect()
     }
 
     /// Entries and messages in a second, by process.

@@ -134,6 +134,24 @@ fn the_strip_has_the_messages_of_the_last_seconds_and_no_older_ones() {
 }
 
 #[test]
+fn suspicions_after_the_end_of_a_run_are_not_shown() {
+    let suspects = |ms, peer| {
+        let (peer, verdict) = (ProcessId(peer), Verdict::Suspect);
+        record(ms, 0, 1, Kind::Suspicion { peer, verdict })
+    };
+    let mut view = View::new(4);
+    view.read(&record(0, 0, 1, Kind::Boot));
+    view.read(&suspects(5, 1));
+    // Files are not merged: this one is read before the end, and the next one after it.
+    view.read(&suspects(11, 2));
+    view.read(&Record::new(at(10), Who::Parent, Kind::End));
+    view.read(&suspects(12, 3));
+    let seen = view.snapshot(at(20));
+    assert!(seen.over);
+    assert_eq!(seen.processes[0].suspects, [2], "only what was suspected during the run");
+}
+
+#[test]
 fn a_refused_access_is_counted_for_its_process_and_told() {
     let mut view = View::new(1);
     let access = Access {

@@ -8,6 +8,7 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use tenure_core::ProcessId;
+use tenure_daemon::resource::Holder;
 use tenure_daemon::{
     Channel, Config, Detector, Log, Report, Store, Trace, VERSION, Work, make_keys,
     private_key_file, public_keys_file,
@@ -39,6 +40,8 @@ pub(super) struct Cluster<'a> {
     wires: Option<Wires>,
     /// Where the counter is that a lock protects.
     resource: Option<SocketAddr>,
+    /// The process that is known to be inside, and does not go on before this is taken away.
+    pub(super) holder: Option<Holder>,
     diary: Diary,
     heard: UnboundedSender<Heard>,
 }
@@ -72,7 +75,18 @@ impl<'a> Cluster<'a> {
             Member::new(process, files)
         };
         let members = (0..plan.size).map(ProcessId).map(member).collect();
-        Ok(Cluster { members, plan, workspace, program, ports, wires, resource, diary, heard })
+        Ok(Cluster {
+            members,
+            plan,
+            workspace,
+            program,
+            ports,
+            wires,
+            resource,
+            holder: None,
+            diary,
+            heard,
+        })
     }
 
     /// Starts everybody.
@@ -219,6 +233,7 @@ impl<'a> Cluster<'a> {
         match target {
             Target::Process(process) => Some(vec![process]),
             Target::Leader => self.leader().map(|leader| vec![leader]),
+            Target::Inside => self.holder.as_ref().map(|holder| vec![holder.process]),
             Target::All => Some((0..self.plan.size).map(ProcessId).collect()),
         }
     }
@@ -231,10 +246,10 @@ impl<'a> Cluster<'a> {
         level(first) && known.all(level)
     }
 
-    /// Whoever was killed as the leader and has not come back.
-    pub(super) fn fallen_leader(&self) -> Option<ProcessId> {
+    /// The process that was killed as the leader, or as the holder, and has not come back.
+    pub(super) fn fallen(&self, target: Target) -> Option<ProcessId> {
         let mut members = self.members.iter();
-        members.find(|it| !it.is_up() && it.killed_as_leader).map(|member| member.process)
+        members.find(|it| !it.is_up() && it.killed_as == Some(target)).map(|it| it.process)
     }
 
     /// How often anybody entered, as far as it was reported.

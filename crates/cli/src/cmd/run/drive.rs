@@ -5,9 +5,10 @@ use std::time::Duration;
 use serde::Serialize;
 use tenure_core::ProcessId;
 use tenure_daemon::log::history::Operation;
-use tenure_daemon::resource::Server;
+use tenure_daemon::resource::{Holder, Server};
 use tenure_trace::{Segments, Source, Writer};
 use tokio::sync::mpsc::{self, UnboundedReceiver};
+use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep_until};
 
 use super::cluster::Cluster;
@@ -137,6 +138,8 @@ struct Run<'a> {
     progress: Progress,
     /// What is still to be done, in order.
     actions: Vec<Action>,
+    /// Where the next process that enters is told of, while one is wanted.
+    catching: Option<oneshot::Receiver<Holder>>,
     /// Whom to resume when.
     pauses: Vec<(Duration, ProcessId)>,
     /// When the network is still to be cut.
@@ -167,6 +170,7 @@ impl<'a> Run<'a> {
             heard,
             progress: Progress::new(plan),
             actions: plan.actions.clone(),
+            catching: None,
             pauses: Vec::new(),
             cuts: plan.cuts.clone(),
             apart: Vec::new(),
@@ -201,6 +205,7 @@ impl<'a> Run<'a> {
             };
             tokio::select! {
                 Some(heard) = self.heard.recv() => self.cluster.hear(heard).await?,
+                holder = caught(&mut self.catching) => self.cluster.holder = holder,
                 () = sleep_until(wake) => {}
                 failure = failed => return Err(Failure::environment(failure)),
                 () = interrupts.next() => {
@@ -253,7 +258,25 @@ impl<'a> Run<'a> {
             }
         }
         self.actions = waiting;
-        self.cut(passed)
+        self.cut(passed)?;
+        // What was to be done to the holder was done; it goes on as far as that lets it.
+        self.cluster.holder = None;
+        self.catch_holder(passed);
+        Ok(())
+    }
+
+    /// Has the next process that enters caught, if something is due that is to be done to it.
+    fn catch_holder(&mut self, passed: Duration) {
+        let of_holder = |it: &Action| it.target == Target::Inside && it.deed != Deed::Restart;
+        let mut cuts = self.cuts.iter();
+        let wanted = self.actions.iter().any(|it| it.at <= passed && of_holder(it))
+            || cuts.any(|it| it.from <= passed && it.side.contains(&Target::Inside));
+        match &self.work {
+            Work::Lock(server) if wanted && self.catching.is_none() => {
+                self.catching = Some(server.catch_holder());
+            }
+            _ => {}
+        }
     }
 
     /// Ends the cuts whose time is over.
@@ -304,8 +327,8 @@ impl<'a> Run<'a> {
     /// Does one thing, unless it is not known yet to whom.
     async fn perform(&mut self, action: &Action, passed: Duration) -> Result<bool, Failure> {
         let found = match (action.deed, action.target) {
-            (Deed::Restart, Target::Leader) => {
-                self.cluster.fallen_leader().map(|fallen| vec![fallen])
+            (Deed::Restart, Target::Leader | Target::Inside) => {
+                self.cluster.fallen(action.target).map(|fallen| vec![fallen])
             }
             (_, target) => self.cluster.find(target),
         };
@@ -338,7 +361,7 @@ impl<'a> Run<'a> {
         let of_leader = action.target == Target::Leader;
         if matches!(action.deed, Deed::Kill | Deed::Leave) {
             for process in processes {
-                self.cluster.members[process.index()].killed_as_leader = of_leader;
+                self.cluster.members[process.index()].killed_as = Some(action.target);
             }
             let now = self.start.map_or(Duration::ZERO, |start| start.elapsed());
             let them = processes.iter().map(|process| (now, *process));
@@ -423,7 +446,7 @@ impl<'a> Run<'a> {
         let served = members.iter().all(|it| idle(it.life) && (done(it) || !it.is_up()));
         let up = members.iter().filter(|it| it.is_up()).count();
         self.course.has_majority = 2 * up > members.len();
-        let fallen = self.cluster.fallen_leader().is_some();
+        let fallen = self.cluster.fallen(Target::Leader).is_some();
         let needed = |it: &Action| !it.by_default || (it.deed == Deed::Restart && fallen);
         if served && self.cuts.is_empty() && !self.actions.iter().any(needed) {
             return true;
@@ -459,6 +482,18 @@ impl<'a> Run<'a> {
         let due = due.chain(self.pauses.iter().map(|(until, _)| start + *until));
         let due = due.chain(self.apart.iter().map(|(until, _)| start + *until));
         due.filter(|at| *at > Instant::now()).chain([soon]).min().unwrap_or(soon)
+    }
+}
+
+/// The process that was caught inside; never returns while none is wanted.
+async fn caught(catching: &mut Option<oneshot::Receiver<Holder>>) -> Option<Holder> {
+    match catching {
+        Some(wanted) => {
+            let holder = wanted.await.ok();
+            *catching = None;
+            holder
+        }
+        None => std::future::pending().await,
     }
 }
 

@@ -14,6 +14,8 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::timeout;
 
+use super::schedule::Target;
+
 /// What a node is told on its command line and where it leaves what it has to say.
 #[derive(Clone, Debug)]
 pub(super) struct Files {
@@ -55,8 +57,8 @@ pub(super) struct Member {
     pub(super) entries_before: u64,
     /// How far its log has come, as far as it reported that.
     pub(super) known: Known,
-    /// Whether it was killed because it led.
-    pub(super) killed_as_leader: bool,
+    /// What it was when it was killed, where that decided whom the kill was for.
+    pub(super) killed_as: Option<Target>,
     /// Whether it was killed before it was heard of in this boot. Then it may have begun a session
     /// of its own or not: if it has, the next one says that it crashed, and otherwise it was down
     /// all the while, and the next one has the same number.
@@ -109,7 +111,7 @@ impl Member {
             entries: 0,
             entries_before: 0,
             known: Known::default(),
-            killed_as_leader: false,
+            killed_as: None,
             fell_unseen: false,
             files,
             child: None,
@@ -141,7 +143,7 @@ impl Member {
         // What the store will count; the node tells when it is ready.
         self.session += 1;
         self.life = Life::Booting;
-        (self.done, self.belief, self.killed_as_leader) = (false, None, false);
+        (self.done, self.belief, self.killed_as) = (false, None, None);
         self.fell_unseen = false;
         self.entries_before += std::mem::take(&mut self.entries);
         self.known = Known::default();

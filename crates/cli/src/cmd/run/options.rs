@@ -92,10 +92,12 @@ pub(crate) struct Options {
     #[arg(long, value_name = "TIME", value_parser = duration::parse)]
     #[arg(help_heading = "The work")]
     pub(super) duration: Option<Duration>,
-    /// Kill (SIGKILL) the leader, a process or all: leader@2s, 3@1s, all@1s; repeatable [default:
-    /// leader@2s, with --restart leader@5s, where the lock survives it and no fault is asked for]
+    /// Kill (SIGKILL) the leader, the process inside, another one or all: leader@2s, inside@2s, 3@1s,
+    /// all@1s; repeatable [default: leader@2s, with --restart leader@5s, where the lock survives it
+    /// and no fault is asked for]
     ///
-    /// Any fault that is asked for takes the place of the default ones.
+    /// Inside is the next process that enters from that time on: it is killed, stopped or cut off
+    /// while it holds the lock, between its read and its write of the counter. Any fault that is asked for takes the place of the default ones.
     #[arg(long, visible_alias = "crash", value_name = "WHO@WHEN")]
     #[arg(help_heading = "Faults")]
     pub(super) kill: Vec<Moment>,
@@ -113,16 +115,17 @@ pub(crate) struct Options {
     #[arg(long, value_name = "WHO@WHEN")]
     #[arg(help_heading = "Faults")]
     pub(super) leave: Vec<Moment>,
-    /// Start a process again that was killed or left, with what it had saved: leader@5s, 3@4s,
-    /// all@2s; repeatable
+    /// Start a process again that was killed or left, with what it had saved: leader@5s,
+    /// inside@5s, 3@4s, all@2s; repeatable
     #[arg(long, visible_alias = "recover", value_name = "WHO@WHEN")]
     #[arg(help_heading = "Faults")]
     pub(super) restart: Vec<Moment>,
-    /// Stop (SIGSTOP) a process for some time: 2@1s..3s, leader@1s..3s; repeatable
+    /// Stop (SIGSTOP) a process for some time: 2@1s..3s, leader@1s..3s, inside@1s..3s; repeatable
     #[arg(long, value_name = "WHO@FROM..UNTIL")]
     #[arg(help_heading = "Faults")]
     pub(super) pause: Vec<Pause>,
-    /// Cut some off from all others for some time: 1,2@2s..5s, leader@2s..5s; repeatable
+    /// Cut some off from all others for some time: 1,2@2s..5s, leader@2s..5s, inside@2s..5s;
+    /// repeatable
     ///
     /// The nodes are connected through this command then, which passes nothing between the sides
     /// and tells nobody, as a cable that is pulled out. What was sent waits, and arrives when the

@@ -277,9 +277,12 @@ fn cuts(options: &Options, duration: Option<Duration>) -> Result<Vec<Cut>, Failu
     }
     for cut in &cuts {
         let of = |target: &Target| match target {
-            Target::Leader | Target::All => true,
+            Target::Leader | Target::Inside | Target::All => true,
             Target::Process(process) => process.0 < nodes,
         };
+        if cut.side.contains(&Target::Inside) {
+            has_inside(cut, options)?;
+        }
         if !cut.side.iter().all(of) {
             return Err(Failure::usage(format!("{cut}: there are only processes 1 to {nodes}")));
         }
@@ -322,6 +325,16 @@ fn actions(
     Ok(actions)
 }
 
+/// Refuses to look for a process that is inside where there is no lock.
+fn has_inside(what: &impl fmt::Display, options: &Options) -> Result<(), Failure> {
+    if options.no_lock || options.log.is_some() {
+        return Err(Failure::usage(format!(
+            "{what}: no process is ever inside without a lock; name the leader or a process"
+        )));
+    }
+    Ok(())
+}
+
 /// Whether something can be done, after what is done `before`.
 fn check(
     action: &Action,
@@ -332,6 +345,9 @@ fn check(
     duration: Option<Duration>,
 ) -> Result<(), Failure> {
     let Action { target, deed, .. } = *action;
+    if target == Target::Inside {
+        has_inside(action, options)?;
+    }
     if let Target::Process(process) = target
         && process.0 >= options.size()
     {
@@ -446,7 +462,7 @@ mod tests {
         for gone in [Property::Fencing, Property::MutualExclusion, Property::Order] {
             assert!(!paused.contains(&gone), "{gone}");
         }
-        assert!(paused.contains(&Property::Progress));
+        assert!(paused.contains(&Property::StarvationFreedom));
         assert_eq!(promises(&format!("{lock} --partition 4@1s..3s")), paused);
         let patient = promises("--mutex central --pause 1@1s..3s");
         assert!(patient.contains(&Property::Fencing), "nobody is suspected there");
@@ -489,6 +505,8 @@ mod tests {
             ("--partition 2@1s..", "1,2@1s..3s"),
             ("--partition 2@1s..2s -n 17", "16"),
             ("--kill leader", "leader@2s"),
+            ("--no-lock --pause inside@1s..2s", "without a lock"),
+            ("--log raft-log --kill inside@1s", "without a lock"),
             ("--restart leader@5s", "--kill leader"),
             ("--kill 3@4s --restart 3@1s", "--kill 3"),
             ("--kill 3@1s --restart 3@2s --restart 3@3s", "--kill 3"),

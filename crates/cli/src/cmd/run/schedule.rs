@@ -1,4 +1,4 @@
-//! What is done to whom and when: `leader@2s`, `3@1s`, `2@1s..3s`, `1,leader@1s..3s`.
+//! What is done to whom and when: `leader@2s`, `inside@2s`, `3@1s`, `2@1s..3s`, `1,leader@1s..3s`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,6 +13,9 @@ use crate::cmd::duration;
 pub(super) enum Target {
     /// Whoever leads at that moment; of a restart, whoever was killed as the leader.
     Leader,
+    /// The process that holds the lock at that moment or, if none does, the next one that enters;
+    /// of a restart, the one that was killed inside.
+    Inside,
     /// This process.
     Process(ProcessId),
     /// Everybody, at once.
@@ -23,6 +26,7 @@ impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Target::Leader => f.write_str("leader"),
+            Target::Inside => f.write_str("inside"),
             Target::Process(process) => write!(f, "{}", process.number()),
             Target::All => f.write_str("all"),
         }
@@ -36,10 +40,11 @@ impl FromStr for Target {
         match text.parse::<u32>() {
             Ok(number) if number > 0 => Ok(Target::Process(ProcessId(number - 1))),
             _ if text == "leader" => Ok(Target::Leader),
+            _ if text == "inside" => Ok(Target::Inside),
             _ if text == "all" => Ok(Target::All),
-            _ => {
-                Err(format!("`{text}` is nobody; write leader, all, or a process's number from 1"))
-            }
+            _ => Err(format!(
+                "`{text}` is no process; write leader, inside, all, or a number from 1"
+            )),
         }
     }
 }
@@ -231,10 +236,10 @@ mod tests {
 
     #[test]
     fn moments_and_pauses_are_read_as_they_are_shown() {
-        for text in ["leader@2s", "3@250ms", "all@1.5s"] {
+        for text in ["leader@2s", "inside@2s", "3@250ms", "all@1.5s"] {
             assert_eq!(text.parse::<Moment>().unwrap().to_string(), text);
         }
-        for text in ["2@1s..3s", "leader@500ms..1.5s"] {
+        for text in ["2@1s..3s", "leader@500ms..1.5s", "inside@1s..3s"] {
             assert_eq!(text.parse::<Pause>().unwrap().to_string(), text);
         }
         for text in ["1,2@1s..3s", "leader@500ms..1.5s", "3,leader@1s..2s"] {

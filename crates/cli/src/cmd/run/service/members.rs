@@ -205,6 +205,8 @@ impl Members {
         match target {
             Target::All => (0..self.members.len()).collect(),
             Target::Process(process) => vec![ProcessId::index(process)],
+            // Refused when the run is planned.
+            Target::Inside => Vec::new(),
             Target::Leader if does.heals() => self.hurt_leader(does).into_iter().collect(),
             Target::Leader => self.leader().into_iter().collect(),
         }

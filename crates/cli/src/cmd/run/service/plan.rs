@@ -172,7 +172,13 @@ impl Plan {
         let is_there = |target: &Target| match target {
             Target::Process(process) => process.number() <= self.members,
             Target::Leader | Target::All => true,
+            Target::Inside => false,
         };
+        if targets.contains(&Target::Inside) {
+            return Err(Failure::usage(format!(
+                "{what}: no member of a service is ever inside; name the leader or a member"
+            )));
+        }
         match targets.iter().all(is_there) {
             true => Ok(()),
             false => Err(Failure::usage(format!("{what}: there are {} members", self.members))),
