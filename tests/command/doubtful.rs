@@ -66,7 +66,8 @@ const REFUSED: &[(&str, &str)] = &[
     ("scenario rase", "race"),
     ("scenario two-general", "two-generals"),
     ("question Q-99", "nearest"),
-    ("question 19", "Q-19"),
+    ("question 199", "nearest"),
+    ("question paxoss", "nearest"),
     ("simulate raymond --tree oak", "heap"),
     ("simulate raymond --tree stra", "star"),
     ("simulate maekawa --quorums grd", "grid"),
@@ -96,6 +97,9 @@ const REFUSED: &[(&str, &str)] = &[
     ("simulate central --entries 1,2,3,4,5,6", "6"),
     ("simulate central --latency 5..1", "--latency"),
     ("simulate central --latency fast", "--latency"),
+    ("simulate central --latency exp:0", "write a time above 0"),
+    ("simulate central --hold lognormal:0,1", "write a time above 0"),
+    ("check central --max-time soon", "10s"),
     ("simulate central --lose 2", "--lose"),
     ("simulate central --lose often", "--lose"),
     ("simulate central --crash 3", "--crash"),
@@ -133,7 +137,14 @@ const WITHOUT_EFFECT: &[(&str, &str)] = &[
 ];
 
 /// Done, for what is meant is plain.
-const UNDERSTOOD: &[&str] = &["simulate coordinated(bully) -n 3", "question q-01", "list LAMPORT"];
+const UNDERSTOOD: &[&str] = &[
+    "simulate coordinated(bully) -n 3",
+    "question q-01",
+    "question 1",
+    "question Q1",
+    "question bully",
+    "list LAMPORT",
+];
 
 /// What each of the lines says, two at a time.
 fn said(lines: &[&'static str]) -> Vec<(&'static str, Output)> {

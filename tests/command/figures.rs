@@ -1,7 +1,7 @@
 //! What `tenure simulate` says of many runs: of each figure in how many runs it was measured, and
 //! of each verdict in how many it was reached.
 
-use crate::shell::{data, text};
+use crate::shell::{data, tenure, text};
 
 /// Cut off so early that few runs see anybody enter.
 const SHORT: &str =
@@ -38,17 +38,52 @@ fn a_run_in_which_nobody_enters_is_not_outside_of_the_theory() {
 }
 
 #[test]
+fn columns_of_the_table_of_agreements_never_touch() {
+    let shown = text("compare agreement --runs 1 -n 3", 0);
+    for name in ["raft-log", "relayed-log"] {
+        let row = shown.lines().find(|line| line.starts_with(name)).expect("a row");
+        assert!(row.contains("  nothing   2 at the leader"), "{row}");
+    }
+    let longest = shown.lines().map(|line| line.chars().count()).max();
+    assert!(longest <= Some(100), "{shown}");
+}
+
+#[test]
+fn a_torn_trace_is_shown_with_a_note() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("run.ndjson");
+    text(&format!("simulate central -n 3 --trace {}", path.display()), 0);
+    let whole = std::fs::read(&path).expect("a trace");
+    std::fs::write(&path, &whole[..whole.len() - 20]).expect("it is cut");
+    for command in ["show", "diagram", "export --as shiviz"] {
+        let (verb, options) = command.split_once(' ').unwrap_or((command, ""));
+        let output = tenure(&format!("trace {verb} {options} {}", path.display()));
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(told.contains("the last line is torn"), "{command}: {told}");
+        assert!(!output.stdout.is_empty(), "{command}: {output:?}");
+    }
+}
+
+#[test]
+fn titles_are_searched_for_words() {
+    let shown = text("question bully", 0);
+    let (found, all) = (shown.matches("  Q-").count(), text("question", 0).matches("  Q-").count());
+    assert!(found > 1 && found < all, "{shown}");
+    assert!(text("question 29", 0).starts_with("Q-29"), "a number is a question");
+}
+
+#[test]
 fn what_holds_in_the_first_run_only_does_not_hold() {
     let shown = text(LONG, 3);
     let row = |name: &str| {
         let row = shown.lines().find(|line| line.trim_start().starts_with(name));
         row.unwrap_or_else(|| panic!("no {name} in {shown}")).to_owned()
     };
-    assert!(!row("holds").contains("progress"), "{shown}");
-    assert!(row("incomplete").contains("progress (in 8 of 20 runs)"), "{shown}");
+    assert!(!row("holds").contains("starvation-freedom"), "{shown}");
+    assert!(row("incomplete").contains("starvation-freedom (in 8 of 20 runs)"), "{shown}");
     let told = data(LONG, 3);
-    assert_eq!(told["verdicts"]["progress"], "holds", "that of the first run");
-    assert_eq!(told["summary"]["incomplete"]["progress"], 8, "{told}");
+    assert_eq!(told["verdicts"]["starvation-freedom"], "holds", "that of the first run");
+    assert_eq!(told["summary"]["incomplete"]["starvation-freedom"], 8, "{told}");
     assert!(told["summary"]["incomplete"]["mutual-exclusion"].is_null(), "{told}");
 }
 

@@ -73,7 +73,7 @@ pub enum Refusal {
         story: Story,
     },
     /// More may happen than the card assumes.
-    #[error("{algorithm} {weakness}; change it or assume no card")]
+    #[error("{algorithm}: {weakness}; change it or assume no card")]
     Weaker {
         /// Which one.
         algorithm: String,

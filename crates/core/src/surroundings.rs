@@ -63,7 +63,7 @@ pub struct Weakness {
 
 impl fmt::Display for Weakness {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}, but {}", self.needs, self.given)
+        write!(f, "{}, and its card says: {}", self.given, self.needs)
     }
 }
 

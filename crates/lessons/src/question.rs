@@ -79,16 +79,28 @@ impl Question {
         chapters.flat_map(|it| it.questions.iter().map(move |question| (it, question)))
     }
 
-    /// The one with this id, whatever its case.
+    /// Finds a question by its number, written as `Q-29`, `q29` or `29`.
     ///
     /// # Errors
     ///
-    /// What may have been meant, if there is none.
+    /// A sentence that names the nearest numbers, if there is no such question.
     pub fn find(id: &str) -> Result<(&'static Chapter, &'static Question), String> {
         let mut all = Question::all();
         let ids = || Question::all().map(|(_, question)| question.id.as_str());
-        all.find(|(_, question)| question.id.eq_ignore_ascii_case(id))
+        let number = number(id);
+        all.find(|(_, question)| self::number(&question.id) == number)
             .ok_or_else(|| nearest::unknown("question", id, ids()))
+    }
+
+    /// Returns the questions whose title, or whose chapter's title, contains all of these words.
+    pub fn search(words: &str) -> Vec<(&'static Chapter, &'static Question)> {
+        let words: Vec<String> = words.split_whitespace().map(str::to_lowercase).collect();
+        let contains = |text: &str, word: &String| text.to_lowercase().contains(word);
+        let all = Question::all().filter(|(chapter, question)| {
+            let mut words = words.iter();
+            words.all(|it| contains(&question.asks, it) || contains(&chapter.title, it))
+        });
+        if words.is_empty() { Vec::new() } else { all.collect() }
     }
 
     /// What answers it.
@@ -105,9 +117,36 @@ impl Question {
     }
 }
 
+/// The number of a question without what may be left out: `Q-05` is `5`, `q12n` is `12n`.
+fn number(id: &str) -> String {
+    let id = id.to_lowercase();
+    let number = id.strip_prefix('q').unwrap_or(&id);
+    let number = number.strip_prefix('-').unwrap_or(number);
+    number.trim_start_matches('0').to_owned()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn finds_a_question_however_its_number_is_written() {
+        for text in ["Q-29", "q-29", "Q29", "29"] {
+            assert_eq!(Question::find(text).map(|(_, it)| it.id.as_str()), Ok("Q-29"), "{text}");
+        }
+        for text in ["5", "q05", "Q-05"] {
+            assert_eq!(Question::find(text).map(|(_, it)| it.id.as_str()), Ok("Q-05"), "{text}");
+        }
+        assert!(Question::find("q").is_err() && Question::find("bully").is_err());
+    }
+
+    #[test]
+    fn searches_titles_of_questions_and_chapters() {
+        let found = |words| Question::search(words).len();
+        assert!(found("bully") > 1 && found("Bully") == found("bully"));
+        assert!(found("bully") < Question::all().count());
+        assert_eq!((found("no such words"), found("")), (0, 0));
+    }
 
     #[test]
     fn there_is_every_question_once() {

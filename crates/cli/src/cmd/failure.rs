@@ -60,7 +60,7 @@ impl Failure {
     /// More may happen than the algorithm's card assumes.
     pub(crate) fn weaker(algorithm: &str, weakness: &Weakness) -> Self {
         let mends = "change it or add --beyond-assumptions";
-        Failure::usage(format!("{algorithm} {weakness}; {mends}"))
+        Failure::usage(format!("{algorithm}: {weakness}; {mends}"))
     }
 
     /// The algorithm broke down.

@@ -110,6 +110,7 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
         }
         (Some(path), []) => {
             let trace = Trace::read(path).map_err(|error| super::trace::of_input(error.into()))?;
+            super::trace::report_torn(trace.torn.as_slice(), &[]);
             Some(Bench.of_trace(&trace))
         }
         (None, []) => None,

@@ -128,12 +128,15 @@ impl FromStr for Span {
     fn from_str(text: &str) -> Result<Self, SettingsError> {
         let wrong = |text: &str| SettingsError::Duration { text: text.to_owned() };
         let units = |text: &str| parse_units(text).map_err(|_| wrong(text));
+        let says = "is a distribution of times around zero; write a time above 0, or 0 for none";
+        let zero = || SettingsError::Words { text: text.to_owned(), says };
+        let above_zero = |ticks: u64| Some(ticks).filter(|ticks| *ticks > 0).ok_or_else(zero);
         let span = if let Some(mean) = text.strip_prefix("exp:") {
-            Span::Exponential { mean: units(mean)? }
+            Span::Exponential { mean: above_zero(units(mean)?)? }
         } else if let Some(rest) = text.strip_prefix("lognormal:") {
             let (median, sigma) = rest.split_once(',').ok_or_else(|| wrong(text))?;
             let sigma = sigma.parse().map_err(|_| wrong(text))?;
-            Span::LogNormal { median: units(median)?, sigma }
+            Span::LogNormal { median: above_zero(units(median)?)?, sigma }
         } else if let Some((min, max)) = text.split_once("..") {
             Span::Uniform { min: units(min)?, max: units(max)? }
         } else {
@@ -166,5 +169,14 @@ mod tests {
         let drawn: std::collections::BTreeSet<u64> =
             (0..200).map(|_| span.draw(&mut random)).collect();
         assert!(drawn.into_iter().eq(3..=5));
+    }
+
+    #[test]
+    fn rejects_distributions_around_zero() {
+        for text in ["exp:0", "exp:0.0", "lognormal:0,1"] {
+            let says = text.parse::<Span>().unwrap_err().to_string();
+            assert!(says.contains("write a time above 0"), "{says}");
+        }
+        assert_eq!("0".parse(), Ok(Span::ZERO));
     }
 }

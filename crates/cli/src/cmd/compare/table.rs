@@ -194,9 +194,10 @@ fn head(text: &mut Rows, kind: Kind) {
             text.line(&of_election(["algorithm", "/election", "", "time", "broken"]));
         }
         Kind::Agreement => {
-            text.line(&of_agreement(["", "", "messages", "theory", "", "theory", ""]));
+            text.line(&of_agreement(["", "", "messages", "theory", "", "", ""]));
             let [name, offers, each] = ["algorithm", "offers", "/agreement"];
-            text.line(&of_agreement([name, offers, each, "", "time", "", "broken"]));
+            let [time, delay, broken] = ["time", "theory of the time", "broken"];
+            text.line(&of_agreement([name, offers, each, "", time, delay, broken]));
         }
     }
 }
@@ -220,13 +221,14 @@ fn of_election([name, messages, theory, time, broken]: [&str; 5]) -> String {
 }
 
 /// One line of the table of agreements, by column; services and times are left out where there is
-/// no room.
+/// no room. The theory of a delay is words, and so comes last.
 fn of_agreement(cells: [&str; 7]) -> String {
     let [name, offers, messages, theory, time, delay, broken] = cells;
     if width() < WHOLE_AGREEMENT {
         return format!("{name:<23}{messages:>10}  {theory:<12}{broken}");
     }
-    format!("{name:<23}{offers:<12}{messages:>10}  {theory:<11}{time:>7}  {delay:<11}{broken}")
+    let line = format!("{name:<23}{offers:<12}{messages:>10}  {theory:<11}{time:>7}  {broken:<10}");
+    format!("{line}{delay}").trim_end().to_owned()
 }
 
 /// A mean; nothing where nothing was measured, which is no 0.
@@ -250,6 +252,8 @@ fn tell(text: &mut Rows, name: &str, figures: &Figures, kind: Kind, runs: u64) {
     if kind == Kind::Agreement {
         let time = shown(figures.agreement_time.as_ref().and_then(measured));
         let (offers, delay) = (figures.offers.unwrap_or(""), figures.theory.delay.unwrap_or("–"));
+        // The rest of it is in the notes.
+        let delay = delay.split(';').next().unwrap_or(delay);
         text.line(&of_agreement([name, offers, &messages, &theory, &time, delay, broken]));
         return;
     }
@@ -303,12 +307,18 @@ fn notes(text: &mut Rows, row: &Row) {
     }
     let Some(figures) = &row.figures else { return };
     let Theory { formula, entry, synchronisation, bypass, order, .. } = &figures.theory;
-    let mut says = format!("{formula} messages");
+    let mut says = match figures.offers {
+        Some(_) => format!("messages: {formula}"),
+        None => format!("{formula} messages"),
+    };
     if let (Some(entry), Some(synchronisation)) = (entry, synchronisation) {
         says.push_str(&format!(", entry {entry} hops alone, synchronisation {synchronisation}"));
     }
     if let (Some(bypass), Some(order)) = (bypass, order) {
         says.push_str(&format!(", bypass {bypass}, order of requests kept: {order}"));
+    }
+    if let Some(delay) = figures.theory.delay {
+        says.push_str(&format!("; time: {delay}"));
     }
     note(&says);
     let (sent, received) = (figures.total.mean(), figures.received.mean());

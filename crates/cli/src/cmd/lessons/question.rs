@@ -19,7 +19,7 @@ use crate::cmd::output::{Format, print, print_json, width, wrapped};
 /// copied and varied. Exit status 1: something else was observed than the answer says.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// Which, such as Q-19
+    /// Which: its number, such as Q-19 or 19, or words to search for in the titles
     #[arg(value_parser = known::question(), hide_possible_values = true)]
     id: Option<String>,
     /// All of them, one after the other
@@ -68,18 +68,32 @@ struct Shown {
 pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     match &options.id {
         Some(id) => {
-            let (chapter, question) = Question::find(id).map_err(Failure::usage)?;
-            one(chapter, question, options)
+            let found = Question::find(id);
+            let titled = if found.is_err() { Question::search(id) } else { Vec::new() };
+            match (found, titled.is_empty()) {
+                (Err(_), false) => list(&titled, options).map(|()| Status::Held),
+                (found, _) => {
+                    let (chapter, question) = found.map_err(Failure::usage)?;
+                    one(chapter, question, options)
+                }
+            }
         }
         None if options.all => every(options),
         None if options.broken => Err(Failure::usage("--broken needs a question, or --all")),
-        None => list(options.format).map(|()| Status::Held),
+        None => list(&Question::all().collect::<Vec<_>>(), options).map(|()| Status::Held),
     }
 }
 
-fn list(format: Format) -> Result<(), Failure> {
-    if format == Format::Json {
-        let listed = Question::all().map(|(chapter, question)| Listed {
+/// Lists questions by chapter.
+fn list(
+    questions: &[(&'static Chapter, &'static Question)],
+    options: &Options,
+) -> Result<(), Failure> {
+    if options.broken {
+        return Err(Failure::usage("--broken needs one question, or --all"));
+    }
+    if options.format == Format::Json {
+        let listed = questions.iter().map(|(chapter, question)| Listed {
             id: &question.id,
             chapter: &chapter.title,
             asks: &question.asks,
@@ -87,9 +101,9 @@ fn list(format: Format) -> Result<(), Failure> {
         return print_json(&listed.collect::<Vec<_>>());
     }
     let mut text = String::new();
-    for chapter in Chapter::all() {
-        writeln!(text, "{}\n", chapter.title).expect("a string takes everything");
-        for question in &chapter.questions {
+    for chapter in questions.chunk_by(|one, next| one.0.title == next.0.title) {
+        writeln!(text, "{}\n", chapter[0].0.title).expect("a string takes everything");
+        for (_, question) in chapter {
             let asks = wrapped(&question.asks, width() - 10).join("\n          ");
             writeln!(text, "  {:<6}  {asks}", question.id).expect("a string takes everything");
         }

@@ -10,7 +10,7 @@ use tenure_trace::diagram::{
 };
 use tenure_trace::merge_whole_files;
 
-use super::{logs, of_input, page};
+use super::{logs, of_input, page, report_torn};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::output::{no_effect, print, print_file, width};
 
@@ -195,6 +195,7 @@ fn say_what_nobody_says(options: &Options) -> Result<(), Failure> {
         return Ok(());
     }
     let merged = merge_whole_files(&options.files).map_err(of_input)?;
+    report_torn(&merged.torn, &merged.empty);
     let records = merged.records.iter().map(|it| serde_json::to_string(it).unwrap_or_default());
     let records: Vec<String> = records.collect();
     for field in &options.fields {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use tenure_trace::{Contrast, Contrasted, Merged, Run, Who, merge_files};
 
-use super::{is_there, of_input, process};
+use super::{is_there, of_input, process, report_torn};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::output::{Format, print, print_file, print_json, width, wrapped};
 
@@ -67,6 +67,12 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
 
 /// The run of a file, or of the traces in a folder.
 fn of(path: &Path) -> Result<Merged, Failure> {
+    let merged = merged(path)?;
+    report_torn(&merged.torn, &merged.empty);
+    Ok(merged)
+}
+
+fn merged(path: &Path) -> Result<Merged, Failure> {
     if !path.is_dir() {
         return merge_files([path]).map_err(of_input);
     }

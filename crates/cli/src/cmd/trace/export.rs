@@ -8,7 +8,7 @@ use tenure_trace::diagram::fits;
 use tenure_trace::export::{from_shiviz, mermaid, otel, shiviz};
 use tenure_trace::{MergeError, Merged, Trace, merge};
 
-use super::of_input;
+use super::{of_input, report_torn};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::output::print_file;
 
@@ -53,7 +53,8 @@ enum Source {
 pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     let traces: Result<Vec<Trace>, MergeError> =
         options.files.iter().map(|path| Ok(Trace::read(path)?)).collect();
-    let Merged { header, records, .. } = traces.and_then(merge).map_err(of_input)?;
+    let Merged { header, records, torn, empty, .. } = traces.and_then(merge).map_err(of_input)?;
+    report_torn(&torn, &empty);
     if matches!(options.form, Form::Shiviz | Form::Mermaid) {
         fits(&header).map_err(of_input)?;
     }

@@ -15,7 +15,7 @@ use clap::{Args, Subcommand};
 use tenure_core::ProcessId;
 use tenure_trace::{
     Judgement, Kind, MOST_PROCESSES, MergeError, Merged, ReadError, ReadLimits, Record, Show,
-    Verification, Who, merge_files, merge_whole_files, verify_files,
+    Verification, Who, merge_files, merge_whole_files, plain, verify_files,
 };
 
 use super::failure::{Failure, Status};
@@ -107,6 +107,7 @@ fn show(options: &ShowOptions) -> Result<Status, Failure> {
     let states = options.states || json || options.kind.iter().any(|kind| kind == "state");
     let merge = if states { merge_whole_files } else { merge_files };
     let merged = merge(&options.files).map_err(of_input)?;
+    report_torn(&merged.torn, &merged.empty);
     let mut show = Show::new(&merged.header);
     show.states = options.states || (json && options.kind.is_empty());
     show.processes.clone_from(&options.process);
@@ -140,6 +141,18 @@ fn show(options: &ShowOptions) -> Result<Status, Failure> {
     }
     print(&text)?;
     Ok(Status::Held)
+}
+
+/// Reports, on standard error, files whose last line was cut off and files without a header. Both
+/// happen when a writer is killed, and are no errors.
+pub(crate) fn report_torn(torn: &[PathBuf], empty: &[PathBuf]) {
+    let name = program::name();
+    let left_out = torn.iter().map(|path| (path, "the last line is torn (its writer was killed)"));
+    let empty = empty.iter().map(|path| (path, "the file has no whole header"));
+    for (path, says) in left_out.chain(empty) {
+        let path = path.display().to_string();
+        eprintln!("{name}: {}: {says} and was left out", plain(&path));
+    }
 }
 
 /// Refuses a process that a group of `n` does not have.

@@ -12,7 +12,7 @@ use tenure_trace::{
     Verification, Who, merge, merge_files, plain, verify, verify_files,
 };
 
-use super::of_input;
+use super::{of_input, report_torn};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::group::GroupOptions;
 use crate::cmd::output::{Format, print, print_json};
@@ -74,6 +74,7 @@ struct Outcome<'a> {
 
 pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     let trace = Trace::read(&options.file).map_err(|error| of_input(error.into()))?;
+    report_torn(trace.torn.as_slice(), &[]);
     let property = match options.property {
         Some(property) => property,
         None => violated(&trace, &options.file)?,
@@ -132,7 +133,7 @@ fn records_until(merged: &Merged, property: Property) -> Option<usize> {
         violates(&judge.finish(), property)
     };
     // Whoever waits may still be served: that is decided by the end alone.
-    if property == Property::Progress || !is_violated(begun) {
+    if property.is_of_liveness() || !is_violated(begun) {
         return None;
     }
     let (mut before, mut after) = (0, begun);
