@@ -32,10 +32,12 @@ fn main() {
         line("n=3, 3 entries, fifo", threads, || safe(Check::of(3).entries(3).fifo()));
         line("n=4, 1 entry, fifo", threads, || safe(Check::of(4).fifo()));
         line("n=4, 1 entry, fifo, exact", threads, || safe(Check::of(4).fifo()).exact());
-        line("n=4, 1 entry, fifo, progress", threads, || safe(Check::of(4).fifo()).progress());
+        line("n=4, 1 entry, fifo, starvation-freedom", threads, || {
+            safe(Check::of(4).fifo()).starvation_free()
+        });
         line("n=4, 1 entry, reordered", threads, || safe(Check::of(4)));
         let endless = || safe(Check::of(4).entries(Entries::Unbounded).fifo().rebasing());
-        line("n=4, endless, fifo, progress", threads, || endless().progress());
+        line("n=4, endless, fifo, starvation-freedom", threads, || endless().starvation_free());
     }
 }
 

@@ -52,6 +52,7 @@ impl Protocol for PoliteLock {
 }
 
 fn main() {
-    let check = Check::<PoliteLock>::of(2).always(monitors::MutualExclusion::new()).progress();
+    let check =
+        Check::<PoliteLock>::of(2).always(monitors::MutualExclusion::new()).starvation_free();
     println!("{}", check.run()); // it is not: two are inside after six steps
 }

@@ -157,6 +157,26 @@ fn a_stopped_leader_never_makes_the_counter_wrong() {
     eprintln!("{} refused, {} overlaps", result["refused"], result["overlaps"]);
 }
 
+/// Stopped between its read and its write, it writes with its old fence when it continues. Another
+/// process has entered meanwhile, so the resource refuses the write.
+#[test]
+fn a_holder_that_is_stopped_inside_is_refused_when_it_continues() {
+    let _place = place();
+    let line = "run --nodes 3 --duration 9s --hold 2ms --pause inside@1s..6s --format json";
+    let result = tenure(&words(line)).expect(0).json();
+    assert_sound(&result);
+    assert!(result["refused"].as_u64() > Some(0), "{result:#}");
+}
+
+#[test]
+fn a_holder_is_killed_inside_and_started_again() {
+    let _place = place();
+    let line = "run --nodes 3 --duration 6s --kill inside@1s --restart inside@2s --format json";
+    let result = tenure(&words(line)).expect(0).json();
+    assert_sound(&result);
+    assert_eq!(result["crashes"], 1, "{result:#}");
+}
+
 #[test]
 fn who_is_stopped_under_a_card_that_needs_a_perfect_detector_is_judged_at_the_resource() {
     let _place = place();
@@ -248,7 +268,10 @@ fn an_interrupted_run_ends_every_child_and_prints_what_was_measured() {
         assert_eq!(result["violations"], 0, "{result}");
         assert_eq!(result["interrupted"], true);
         assert_eq!(result["verdicts"]["mutual-exclusion"], "holds", "{result}");
-        assert_eq!(result["verdicts"]["progress"], "incomplete", "who waited may have been served");
+        assert_eq!(
+            result["verdicts"]["starvation-freedom"], "incomplete",
+            "who waited may have been served"
+        );
         assert_eq!(nodes_of(Path::new(&path)), [""; 0]);
     }
 }

@@ -202,9 +202,9 @@ fn a_lost_request_leaves_its_sender_waiting_and_another_branch_does_not() {
     assert_eq!(sitting.view["happened"], json!(["request from P1 to P2 is lost"]));
     assert_eq!((&sitting.view["moment"], &sitting.view["time"]), (&json!(2), &json!(0.0)));
     sitting.end();
-    assert_eq!(sitting.verdict("progress")["verdict"], "violated");
+    assert_eq!(sitting.verdict("starvation-freedom")["verdict"], "violated");
     assert_eq!(sitting.view["processes"][0]["hold"], "waiting");
-    let violated = sitting.verdict("progress")["moment"].as_u64().unwrap();
+    let violated = sitting.verdict("starvation-freedom")["moment"].as_u64().unwrap();
     assert_eq!(sitting.view["tree"][violated as usize]["violated"], true);
     sitting.is_what_the_command_makes();
     // Back to where it was lost, and on without that: what was done before is gone along again.
@@ -215,7 +215,7 @@ fn a_lost_request_leaves_its_sender_waiting_and_another_branch_does_not() {
     assert_eq!(sitting.view["tree"].as_array().unwrap().len(), moments);
     sitting.post("go", &json!({ "moment": 1 }));
     sitting.end();
-    assert_eq!(sitting.verdict("progress")["verdict"], "holds");
+    assert_eq!(sitting.verdict("starvation-freedom")["verdict"], "holds");
     assert_eq!(sitting.view["tree"][moments]["parent"], 1, "a branch");
     sitting.is_what_the_command_makes();
 }

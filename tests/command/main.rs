@@ -21,6 +21,7 @@ mod nested;
 mod operating;
 mod permissions;
 mod prompt;
+mod properties;
 mod questions;
 mod replay;
 mod scenarios;

@@ -18,7 +18,14 @@ fn json(text: &[u8]) -> Value {
 }
 
 /// What is decided by the end of a run, and so waited for.
-const ENDS: [&str; 4] = ["progress", "agreement", "validity", "uniform-agreement"];
+const ENDS: [&str; 6] = [
+    "deadlock-freedom",
+    "starvation-freedom",
+    "progress",
+    "agreement",
+    "validity",
+    "uniform-agreement",
+];
 
 /// What was made happen again: what a replay prints of it.
 fn again(file: &Path, over: &str, more: &str) -> Value {
@@ -162,16 +169,18 @@ fn the_simulator_shows_the_mistakes_that_no_check_does() {
 }
 
 /// Every property that `check --property` takes, and what violates it.
-const VIOLATED: [(&str, &str); 36] = [
+const VIOLATED: [(&str, &str); 38] = [
     ("mutual-exclusion", "k-mutex -n 3 --k 2"),
     ("mutual-exclusion", "lamport -n 2 --channel reordered --beyond-assumptions"),
     ("mutual-exclusion", "token-ring -n 2 --duplicate 1 --beyond-assumptions"),
     ("at-most-k", "k-mutex --variant untagged-reply -n 3 --entries 2,1,1"),
-    ("progress", "ricart-agrawala -n 2 --lose 1 --beyond-assumptions"),
+    ("deadlock-freedom", "maekawa -n 3 --quorums pairs --variant basic"),
+    ("deadlock-freedom", "dijkstra-ring -n 2 --crash 1 --recover 1 --beyond-assumptions"),
+    ("starvation-freedom", "ricart-agrawala -n 2 --lose 1 --beyond-assumptions"),
+    ("progress", "bully -n 2 --lose 1 --beyond-assumptions"),
     ("fencing", "token-ring -n 2 --duplicate 1 --beyond-assumptions"),
     ("order", "carvalho-roucairol -n 3 --entries 2,1,1"),
     ("order-with-messages", "central -n 3 --entries 0,1,1 --app-messages 1"),
-    ("no-starvation", "central -n 3 --entries 2,2,1"),
     ("agreement", "bully -n 2 --variant accept-lower,no-terms --crash 1 --recover 1"),
     ("validity", "lelann --variant forward-first -n 3 --initiators 1"),
     ("one-leader-at-a-time", "bully -n 3 --crash 1 --recover 1"),
@@ -217,8 +226,8 @@ const VIOLATED: [(&str, &str); 36] = [
          --variant lonely-read,no-pre-vote --in-flight 1",
     ),
     ("at-most-once", "relayed-log -n 3 --variant declined-in-doubt,no-pre-vote --in-flight 1"),
-    ("bypass=1", "token-ring --variant keeps-token -n 2 --entries 2,1"),
-    ("bypass=2", "central -n 3 --entries 3,1,0"),
+    ("bounded-bypass=1", "token-ring --variant keeps-token -n 2 --entries 2,1"),
+    ("bounded-bypass=2", "central -n 3 --entries 3,1,0"),
 ];
 
 #[test]
@@ -265,12 +274,16 @@ fn what_a_runner_had_not_saved_is_lost_again() {
 fn who_starves_in_a_check_starves_again() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("found.ndjson");
-    for (check, goes_round) in [
-        ("dijkstra-ring -n 2 --crash 1 --recover 1 --beyond-assumptions", true),
-        ("bully -n 2 --lose 1 --beyond-assumptions", false),
+    for (check, property, goes_round) in [
+        (
+            "dijkstra-ring -n 2 --crash 1 --recover 1 --beyond-assumptions",
+            "starvation-freedom",
+            true,
+        ),
+        ("bully -n 2 --lose 1 --beyond-assumptions", "progress", false),
     ] {
-        let line = format!("{check} --property progress");
-        assert_eq!(happens_again(&line, &file, &EVERYWHERE).0, "progress");
+        let line = format!("{check} --property {property}");
+        assert_eq!(happens_again(&line, &file, &EVERYWHERE).0, property);
         let head = fs::read_to_string(&file).expect("a trace");
         let head = json(head.lines().next().expect("a head").as_bytes());
         assert_eq!(head["repeats"].is_u64(), goes_round, "{check}: {head}");
@@ -282,12 +295,13 @@ fn who_starves_in_a_check_starves_again() {
 fn what_a_simulated_run_violated_happens_again() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("run.ndjson");
-    let crowd = "k-mutex -n 4 --k 2 --variant untagged-reply --latency 1..20 --entries 9 --seed 2";
+    let crowd = "k-mutex -n 4 --k 2 --variant untagged-reply --latency 1..20 --entries 9 --seed 2 \
+                 --property bounded-bypass=1";
     let twice = "raymond -n 3 --duplicate 0.4 --entries 9 --beyond-assumptions --seed 4 --until 12";
     let split = "coordinated:bully -n 3 --partition 1@1..100 --entries 3 --beyond-assumptions";
     let two = "lelann -n 3 --variant forward-first --initiators 1";
     for (simulate, violates) in [
-        (crowd, &["mutual-exclusion", "at-most-k", "order", "no-starvation"][..]),
+        (crowd, &["mutual-exclusion", "at-most-k", "order", "bounded-bypass"][..]),
         (twice, &["fencing", "order-with-messages"]),
         (split, &["mutual-exclusion", "fencing"]),
         (two, &["agreement", "validity", "uniqueness", "one-leader-at-a-time"]),
@@ -316,7 +330,7 @@ fn what_no_user_may_ask_is_refused_and_no_engine_panics() {
     let (whole, hurt) = (folder.path().join("whole.ndjson"), folder.path().join("hurt.ndjson"));
     let (mut said, mut ended) = (0, 0);
     for made in [
-        "check token-ring -n 2 --entries 2,1 --property bypass=1 --variant keeps-token",
+        "check token-ring -n 2 --entries 2,1 --property bounded-bypass=1 --variant keeps-token",
         "simulate dissemination-barrier -n 3 --entries 2",
     ] {
         let made = tenure(&format!("{made} --trace {}", whole.display()));
@@ -357,7 +371,7 @@ fn without_the_mistake_nothing_happens_again() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("found.ndjson");
     for (check, variant) in [
-        ("ricart-agrawala -n 2 --property progress", "clock-only-defer"),
+        ("ricart-agrawala -n 2 --property starvation-freedom", "clock-only-defer"),
         ("k-mutex -n 3 --entries 2,1,1 --property at-most-k", "untagged-reply"),
     ] {
         happens_again(&format!("{check} --variant {variant}"), &file, &[]);

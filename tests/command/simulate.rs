@@ -220,11 +220,10 @@ fn a_violation_is_an_exit_status_with_a_command_that_shows_it_again() {
 #[test]
 fn only_what_is_promised_or_named_fails() {
     let line = "simulate central -n 3 --entries 4 --latency exp:8 --runs 50";
-    let run = data(line);
-    assert!(run["summary"]["violated"]["no-starvation"].as_u64().unwrap() > 0);
-    let named = data_with(&format!("{line} --property no-starvation"), 1);
+    data(line);
+    let named = data_with(&format!("{line} --property bounded-bypass=1"), 1);
     let replay = named["violations"][0]["replay"].as_str().unwrap();
-    assert!(replay.ends_with("--property no-starvation"), "{replay}");
+    assert!(replay.ends_with("--property bounded-bypass=1"), "{replay}");
     data_with(replay.strip_prefix("tenure ").unwrap(), 1);
 }
 
@@ -236,7 +235,8 @@ fn an_environment_weaker_than_the_card_is_refused_unless_wanted() {
     refused("simulate itai-rodeh --down 2", &["down", "--beyond-assumptions"]);
     refused("simulate bully --timing asynchronous", &["synchronous", "--beyond-assumptions"]);
     let run = data_with("simulate ricart-agrawala --crash 2@0.5 --beyond-assumptions", 1);
-    assert_eq!(run["verdicts"]["progress"], "violated");
+    assert_eq!(run["verdicts"]["starvation-freedom"], "violated");
+    assert_eq!(run["verdicts"]["deadlock-freedom"], "violated");
     assert_eq!(run["blocked"], json!([1, 3, 4, 5]));
     data("simulate fifo:ricart-agrawala --lose 0.2 --duplicate 0.1 --latency 1..3");
 }
@@ -318,7 +318,7 @@ fn an_idle_ring_goes_on_to_the_time_that_is_asked_for() {
     assert_eq!(run["finished_at"], 100.0);
     assert!(run["messages"]["by_kind"]["token"].as_u64().unwrap() >= 49, "{run}");
     let status = data_with("simulate ricart-agrawala --entries 50 --until 20", 3);
-    assert_eq!(status["verdicts"]["progress"], "incomplete");
+    assert_eq!(status["verdicts"]["starvation-freedom"], "incomplete");
 }
 
 #[test]

@@ -2,9 +2,6 @@
 
 use std::any::type_name;
 use std::ops::RangeInclusive;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use tenure_core::monitors::Neighbours;
 use tenure_core::service::{agreement, mutex};
@@ -121,8 +118,12 @@ pub(crate) enum Asked {
     Always(usize),
     /// By the monitor at this place, in every state and in the end.
     InTheEnd(usize),
-    /// Whoever waits is served.
+    /// Every process that waits is served or informed.
     Progress,
+    /// While processes wait for a lock, one enters again and again.
+    DeadlockFreedom,
+    /// Every process that waits for a lock enters.
+    StarvationFreedom,
 }
 
 /// Messages under way on one link, unless told otherwise.
@@ -402,11 +403,29 @@ impl<P: Checkable> Check<P> {
         self.always(neighbours)
     }
 
-    /// Judges that whoever waits is served in the end: nobody is blocked, no two deadlock, and
-    /// under weak fairness nobody starves.
+    /// Judges that every process that waits for an answer, an outcome or a leader gets it, under
+    /// weak fairness. Of a lock see [`Check::starvation_free`] and [`Check::deadlock_free`].
     #[must_use]
-    pub fn progress(mut self) -> Self {
-        self.selected.push(Selected { property: Property::Progress, kind: Asked::Progress });
+    pub fn progress(self) -> Self {
+        self.select(Property::Progress, Asked::Progress)
+    }
+
+    /// Judges starvation freedom of a lock (also called lockout freedom): under weak fairness, and
+    /// where whoever is inside leaves, every process that waits enters.
+    #[must_use]
+    pub fn starvation_free(self) -> Self {
+        self.select(Property::StarvationFreedom, Asked::StarvationFreedom)
+    }
+
+    /// Judges deadlock freedom of a lock: under weak fairness, and where whoever is inside leaves,
+    /// some process enters again and again for as long as processes wait.
+    #[must_use]
+    pub fn deadlock_free(self) -> Self {
+        self.select(Property::DeadlockFreedom, Asked::DeadlockFreedom)
+    }
+
+    fn select(mut self, property: Property, kind: Asked) -> Self {
+        self.selected.push(Selected { property, kind });
         self
     }
 
@@ -469,34 +488,6 @@ impl<P: Checkable> Check<P> {
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = threads.max(1);
-        self
-    }
-
-    /// Stops at about so many states.
-    #[must_use]
-    pub fn max_states(mut self, most: u64) -> Self {
-        self.limits.states = Some(most);
-        self
-    }
-
-    /// Stops at about so many bytes.
-    #[must_use]
-    pub fn max_memory(mut self, bytes: u64) -> Self {
-        self.limits.bytes = Some(bytes);
-        self
-    }
-
-    /// Stops after so long.
-    #[must_use]
-    pub fn max_time(mut self, most: Duration) -> Self {
-        self.limits.time = Some(most);
-        self
-    }
-
-    /// Stops soon after the flag is raised.
-    #[must_use]
-    pub fn stop_when(mut self, flag: Arc<AtomicBool>) -> Self {
-        self.stop = Stop::when(flag);
         self
     }
 

@@ -7,6 +7,10 @@ use tenure_trace::diagram::{Direction, Margin, View, lay_out};
 use crate::report::{Counterexample, Report};
 use tenure_core::Judgement;
 
+/// The assumption under which liveness is judged.
+const FAIRNESS: &str = "weak fairness: what stays possible for ever happens; requests and faults \
+    need not";
+
 impl Counterexample {
     /// A space–time diagram in text, at most 100 columns wide, whose rows are numbered as the
     /// story's steps are.
@@ -49,6 +53,9 @@ impl fmt::Display for Report {
             write!(f, ", a state missed with probability {:.0e}", self.missed)?;
         }
         writeln!(f)?;
+        if self.properties.iter().any(|(property, _)| property.is_of_liveness()) {
+            writeln!(f, "  {FAIRNESS}")?;
+        }
         if let Some(limit) = self.limit {
             write!(f, "  stopped: {}", limit.says())?;
             if self.counterexamples.is_empty() {

@@ -23,7 +23,7 @@ mod users;
 mod world;
 
 pub use check::Check;
-pub use limits::{Limit, Progress};
+pub use limits::{Limit, Progress, ReadMemory};
 pub use reduce::symmetry::{Renaming, Symmetric};
 pub use refusal::Refusal;
 pub use report::{Bounds, Bypassing, Counterexample, Manner, Report, SaveError};

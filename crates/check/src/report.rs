@@ -102,6 +102,9 @@ pub enum Manner {
     Blocked,
     /// One can wait for ever although it could be served: the end of the run repeats.
     Starvation,
+    /// Processes can wait for ever, and none enters, although one could: the end of the run
+    /// repeats.
+    Livelock,
     /// The run can end, or go on for ever, in a way that must not last.
     End,
 }
@@ -114,6 +117,7 @@ impl Manner {
             Manner::Deadlock => "deadlock",
             Manner::Blocked => "blocked",
             Manner::Starvation => "starvation",
+            Manner::Livelock => "livelock",
             Manner::End => "end",
         }
     }
@@ -253,6 +257,9 @@ impl Serialize for Report {
         fields.serialize_field("n", &self.size)?;
         fields.serialize_field("verdict", &self.judgement())?;
         fields.serialize_field("properties", &Properties(&self.properties))?;
+        if self.properties.iter().any(|(property, _)| property.is_of_liveness()) {
+            fields.serialize_field("fairness", "weak")?;
+        }
         fields.serialize_field("states", &self.states)?;
         fields.serialize_field("transitions", &self.transitions)?;
         fields.serialize_field("depth", &self.depth)?;

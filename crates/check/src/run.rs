@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use tenure_core::ProcessId;
+use tenure_core::{ProcessId, Service};
 
-use crate::check::{Asked, Check, Selected};
+use crate::check::{Asked, Check};
 use crate::explore::{Ended, Explored, Search};
-use crate::limits::Limit;
+use crate::limits::Watchdog;
 use crate::liveness::graph::Graph;
 use crate::model::Model;
 use crate::model::fingerprint::probability_of_a_missed_state;
@@ -77,6 +77,9 @@ impl<P: Checkable> Check<P> {
     fn explored(&mut self, processes: &Processes<P>, rules: Arc<Rules>) -> Result<Report, Refusal> {
         let first = first_worlds(processes, &rules, &self.down);
         let rules = self.steered(processes, rules, &first)?;
+        self.stop = self.stop.renewed();
+        let analyses = self.analyses_liveness();
+        let _watchdog = Watchdog::start(self.limits, &self.stop, Instant::now(), analyses);
         let explored = self.search(&rules).run(first);
         let (algorithm, service) = (self.name.clone(), self.service);
         let mut told = Told { algorithm, service, processes, rules, explored };
@@ -118,7 +121,16 @@ impl<P: Checkable> Check<P> {
             application: self.budget.of(Fault::ApplicationMessage) > 0,
             monitors: self.judges.len(),
             sessions: self.sessions,
+            elects_too: self.service == Service::Office,
         };
+        let marks = layout.marks_of_processes() + layout.monitors;
+        if marks > u32::BITS as usize {
+            let (monitors, most) = (
+                layout.monitors,
+                u32::BITS as usize - layout.marks_of_processes().min(u32::BITS as usize),
+            );
+            return Err(Refusal::Monitors { monitors, most });
+        }
         let timed = self.synchronous.is_some();
         let freight = Arc::new(Freight::new(self.order, timed, self.in_flight));
         let setting = Setting {
@@ -175,15 +187,10 @@ impl<P: Checkable> Check<P> {
         if self.size == 0 || self.size > MOST_PROCESSES {
             return Err(Refusal::Size { size: self.size, most: MOST_PROCESSES });
         }
-        let monitors = self.judges.len();
-        if self.size as usize + monitors > u32::BITS as usize {
-            return Err(Refusal::Monitors { monitors, most: u32::BITS as usize - monitors });
-        }
-        let liveness = |one: &Selected| !matches!(one.kind, Asked::Always(_));
         let crashes_at = self.crashes.at.iter().flatten();
         let named = !self.side.is_empty() || self.crashes.at.is_some() || self.sessions;
         let distinct = self.watches_names || named;
-        if self.is_symmetric && (distinct || self.selected.iter().any(liveness)) {
+        if self.is_symmetric && (distinct || self.analyses_liveness()) {
             return Err(Refusal::Symmetric);
         }
         let named = self.down.iter().chain(self.initiators.iter().flatten()).chain(&self.side);
@@ -215,8 +222,13 @@ impl<P: Checkable> Check<P> {
         Ok(workload.along(self.course.clone()))
     }
 
+    /// True if the graph of a search is analysed after it.
+    fn analyses_liveness(&self) -> bool {
+        self.selected.iter().any(|selected| !matches!(selected.kind, Asked::Always(_)))
+    }
+
     fn search(&mut self, rules: &Arc<Rules>) -> Search<'_> {
-        let liveness = |selected: &Selected| !matches!(selected.kind, Asked::Always(_));
+        let keeps_edges = self.analyses_liveness();
         let mut wanted = 0;
         for selected in &self.selected {
             if let Asked::Always(place) | Asked::InTheEnd(place) = selected.kind {
@@ -229,7 +241,7 @@ impl<P: Checkable> Check<P> {
             limits: self.limits,
             stop: self.stop.clone(),
             exact: self.exact,
-            keeps_edges: self.selected.iter().any(liveness),
+            keeps_edges,
             wanted,
             measuring: self.bypass_cap.map(|(place, _)| place),
             threads: self.threads,
@@ -260,15 +272,14 @@ impl<P: Checkable> Check<P> {
             bypass: self.bypassing(told),
             bytes: told.explored.bytes_peak,
         };
-        let liveness = self.selected.iter().any(|one| !matches!(one.kind, Asked::Always(_)));
-        let graph = liveness && limit != Some(Limit::Stopped);
+        let graph = self.analyses_liveness() && !self.stop.is_raised();
         let graph = graph.then(|| Graph::of(&mut told.explored, self.stop.clone()));
         for selected in &self.selected {
             let mut found = told.judge(selected, graph.as_ref());
             if graph.as_ref().is_some_and(Graph::is_stopped) {
                 // What was seen of a part of it is no evidence.
                 found = told.judge(selected, None);
-                report.limit = Some(Limit::Stopped);
+                report.limit = self.stop.limit();
             }
             let judgement = match (&found, report.limit) {
                 (Some(_), _) => Judgement::Violated,

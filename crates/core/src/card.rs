@@ -79,7 +79,11 @@ impl Card {
             knows: Knowledge::NON_UNIFORM,
             messages: Cost::per_entry("", 0, None),
             theory: None,
-            promises: vec![Property::MutualExclusion, Property::Progress, Property::Fencing],
+            promises: vec![
+                Property::MutualExclusion,
+                Property::StarvationFreedom,
+                Property::Fencing,
+            ],
             clocked: Vec::new(),
             drift_ppm: 0,
             timeouts: Vec::new(),
@@ -145,6 +149,14 @@ impl Card {
     /// Whether entries carry fences.
     pub fn fenced(&self) -> bool {
         self.promises.iter().chain(&self.clocked).any(|promise| *promise == Property::Fencing)
+    }
+
+    /// The bound on bypass that is promised, if one is.
+    pub fn most_bypass(&self) -> Option<u32> {
+        self.promises.iter().find_map(|promise| match promise {
+            Property::Bypass(most) => *most,
+            _ => None,
+        })
     }
 
     /// The property as it is meant here: at most *k* inside with this card's *k*.

@@ -164,6 +164,8 @@ pub struct Charge {
     pub fenced: bool,
     /// Whether an entry that a crash does not end is judged too.
     pub strict: bool,
+    /// The bounds on bypass that are judged.
+    pub bypass_bounds: Vec<u32>,
     /// Whether requests come with vector clocks.
     pub clocks: bool,
     /// The rank of each process, empty where it is the number; nothing where it is not known.
@@ -182,7 +184,8 @@ pub struct MutexJury {
     fencing: Option<Juror<Fencing>>,
     order: Option<Box<[Juror<Order>; 2]>>,
     bypass: BypassMeter,
-    starved: Option<Finding>,
+    /// The bounds on bypass that are judged, each up to its first violation.
+    bounds: Vec<(u32, Option<FirstViolation>)>,
 }
 
 impl MutexJury {
@@ -197,7 +200,7 @@ impl MutexJury {
             fencing: charge.fenced.then(|| Juror::new(Fencing::new())),
             order: charge.clocks.then(|| Box::new(orders())),
             bypass: BypassMeter::new(charge.size),
-            starved: None,
+            bounds: charge.bypass_bounds.iter().map(|bound| (*bound, None)).collect(),
         }
     }
 
@@ -217,11 +220,12 @@ impl MutexJury {
     pub fn told(&mut self, time: u64, at: ProcessId, event: &mutex::Event) {
         if matches!(event, mutex::Event::Entered { .. })
             && let Some((waiter, times)) = self.bypass.entered(at)
-            && times > 1
-            && self.starved.is_none()
         {
-            let says = format!("{at} entered {times} times while {waiter} waited");
-            self.starved = Some(Finding::violated(Property::NoStarvation, time, at, says));
+            let exceeded = self.bounds.iter_mut().filter(|(bound, _)| times > *bound);
+            for (_, violation) in exceeded.filter(|(_, violation)| violation.is_none()) {
+                let says = format!("{at} entered {times} times while {waiter} waited");
+                *violation = Some(FirstViolation { time, at, says });
+            }
         }
         self.each(time, at, Observed::Event(event));
     }
@@ -247,8 +251,14 @@ impl MutexJury {
         let jurors = [Some(&self.exclusion), self.at_most.as_ref(), self.strict.as_ref()];
         let mut findings: Vec<Finding> = jurors.into_iter().flatten().map(Juror::finding).collect();
         findings.extend(self.order.iter().flat_map(|orders| orders.iter()).map(Juror::finding));
-        let holds = || Finding::undisputed(Property::NoStarvation, Judgement::Holds);
-        findings.push(self.starved.clone().unwrap_or_else(holds));
+        findings.extend(self.bounds.iter().map(|(bound, violation)| {
+            let judgement = match violation {
+                Some(_) => Judgement::Violated,
+                None => Judgement::Holds,
+            };
+            let (property, violation) = (Property::Bypass(Some(*bound)), violation.clone());
+            Finding { property, judgement, violation }
+        }));
         findings.extend(self.fencing.as_ref().map(Juror::finding));
         findings
     }

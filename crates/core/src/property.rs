@@ -16,18 +16,28 @@ pub enum Property {
     AtMost(u32),
     /// At most one inside, and who crashes inside stays there until it comes back.
     MutualExclusionStrict,
-    /// Whoever asks is served in the end.
+    /// Every process that waits for an answer, an outcome or a leader gets it in the end. Of a lock
+    /// see [`Property::StarvationFreedom`] and [`Property::DeadlockFreedom`].
     Progress,
+    /// While processes wait for the critical section, some process enters again and again, though
+    /// not every one of them need. Schedules are weakly fair, and whoever is inside leaves.
+    DeadlockFreedom,
+    /// Every process that waits for the critical section enters in the end; also called lockout
+    /// freedom. Schedules are weakly fair, and whoever is inside leaves. It implies
+    /// [`Property::DeadlockFreedom`], and is implied by no bound on bypass: under a deadlock
+    /// no process enters twice.
+    StarvationFreedom,
     /// Fences strictly increase.
     Fencing,
-    /// Entries in the order of causally related requests, by the lock's own messages.
+    /// First come, first served (FIFO): of two requests, the one that happened before the other is
+    /// served first. The doorway is the step that asks, and *before* is Lamport's relation by the
+    /// lock's own messages, for processes that share no clock have no other.
     Order,
     /// The same, with the application's messages.
     OrderWithMessages,
-    /// Nobody enters twice while another waits.
-    NoStarvation,
-    /// How often one enters while another waits: no more than this, or, where no bound is given,
-    /// measured and never violated.
+    /// Bounded bypass: how often one process enters while another waits is no more than this, or,
+    /// where no bound is given, measured and never violated. Waiting begins with the request. It
+    /// says nothing of liveness.
     Bypass(Option<u32>),
     /// In the end all believe in one leader, and nobody's terms go back. Of consensus: nobody ever
     /// decides otherwise than another. Of a broadcast: what is delivered by one who stays up, all
@@ -129,21 +139,32 @@ pub enum Notice {
 }
 
 /// What [`Property::Bypass`] says, whether or not there is a bound.
-const BYPASS: &str = "Measure how often one enters while another waits; bypass=2: judge that it is \
-    no more than twice";
+const BYPASS: &str = "Measure how often one process enters while another waits; bounded-bypass=2: \
+    judge that it is no more than twice";
+
+/// What [`Property::Order`] says.
+const ORDER: &str = "First come, first served (FIFO): no request is served before one that happened \
+    before it";
+
+/// What [`Property::DeadlockFreedom`] says.
+const DEADLOCK_FREEDOM: &str = "While processes wait, some process enters (weak fairness)";
+
+/// What [`Property::StarvationFreedom`] says.
+const STARVATION_FREEDOM: &str = "Every process that waits enters: lockout freedom (weak fairness)";
 
 impl Property {
     /// All but the reader's own; the *k* of [`Property::AtMost`] is for a card to say, and the
     /// bound of [`Property::Bypass`] for whoever asks.
-    pub const ALL: [Property; 41] = [
+    pub const ALL: [Property; 42] = [
         Property::MutualExclusion,
         Property::AtMost(1),
         Property::MutualExclusionStrict,
+        Property::DeadlockFreedom,
+        Property::StarvationFreedom,
         Property::Progress,
         Property::Fencing,
         Property::Order,
         Property::OrderWithMessages,
-        Property::NoStarvation,
         Property::Bypass(None),
         Property::Agreement,
         Property::Validity,
@@ -187,14 +208,15 @@ impl Property {
             Property::MutualExclusionStrict => {
                 ("mutual-exclusion-strict", "At most one inside, though a crash ends no entry")
             }
-            Property::Progress => ("progress", "Whoever waits is served in the end"),
+            Property::DeadlockFreedom => ("deadlock-freedom", DEADLOCK_FREEDOM),
+            Property::StarvationFreedom => ("starvation-freedom", STARVATION_FREEDOM),
+            Property::Progress => ("progress", "Every process that waits gets its answer"),
             Property::Fencing => ("fencing", "Fences strictly increase"),
-            Property::Order => ("order", "Entries in the order of causally related requests"),
+            Property::Order => ("order", ORDER),
             Property::OrderWithMessages => {
                 ("order-with-messages", "The same, with the application's messages")
             }
-            Property::NoStarvation => ("no-starvation", "Nobody enters twice while another waits"),
-            Property::Bypass(_) => ("bypass", BYPASS),
+            Property::Bypass(_) => ("bounded-bypass", BYPASS),
             Property::Validity => {
                 ("validity", "In the end the largest live rank leads; a decision was proposed")
             }
@@ -300,14 +322,15 @@ impl Property {
     /// Whether it means anything to the users of a service.
     pub const fn is_of(self, service: Service) -> bool {
         match self {
-            Property::Progress => true,
+            Property::Progress => !matches!(service, Service::Mutex),
             Property::MutualExclusion
             | Property::AtMost(_)
             | Property::MutualExclusionStrict
+            | Property::DeadlockFreedom
+            | Property::StarvationFreedom
             | Property::Fencing
             | Property::Order
             | Property::OrderWithMessages
-            | Property::NoStarvation
             | Property::Bypass(_) => matches!(service, Service::Mutex | Service::Office),
             Property::Agreement => {
                 use Service::{Broadcast, Consensus, Election, Office};
@@ -352,10 +375,15 @@ impl Property {
 
     /// Whether it is decided when a run has ended, though it may be violated before.
     pub const fn is_of_the_end(self) -> bool {
-        use Property::{Agreement, NoLoss, Progress, UniformAgreement, Uniqueness, Validity};
+        use Property::{
+            Agreement, DeadlockFreedom, NoLoss, Progress, StarvationFreedom, UniformAgreement,
+            Uniqueness, Validity,
+        };
         matches!(
             self,
             Progress
+                | DeadlockFreedom
+                | StarvationFreedom
                 | Agreement
                 | UniformAgreement
                 | Validity
@@ -363,6 +391,20 @@ impl Property {
                 | NoLoss
                 | Property::Own(_)
         )
+    }
+
+    /// True if it says what happens in the end, so that a judgement rests on a fair schedule.
+    pub const fn is_of_liveness(self) -> bool {
+        matches!(self, Property::Progress | Property::DeadlockFreedom | Property::StarvationFreedom)
+    }
+
+    /// True if a run or an algorithm that has this property has `other` as well.
+    pub fn implies(self, other: Property) -> bool {
+        match (self, other) {
+            (Property::StarvationFreedom, Property::DeadlockFreedom) => true,
+            (Property::Bypass(Some(tight)), Property::Bypass(Some(bound))) => tight <= bound,
+            _ => self == other,
+        }
     }
 
     /// What it cannot be judged without.
@@ -380,6 +422,8 @@ impl Property {
     pub const fn notice(self) -> Notice {
         match self {
             Property::MutualExclusion
+            | Property::DeadlockFreedom
+            | Property::StarvationFreedom
             | Property::Progress
             | Property::Fencing
             | Property::Agreement
@@ -402,7 +446,10 @@ impl Property {
 
 impl fmt::Display for Property {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
+        match self {
+            Property::Bypass(Some(most)) => f.pad(&alloc::format!("{}={most}", self.name())),
+            _ => f.pad(self.name()),
+        }
     }
 }
 

@@ -305,6 +305,7 @@ pub(crate) fn recorder(config: &Config, card: &Card) -> Result<Recorder, NodeErr
         promises: promises.map(|promise| promise.name().to_string()).collect(),
         fenced: card.fenced(),
         most_inside: card.most_inside(),
+        most_bypass: card.most_bypass(),
         seed: config.work.as_ref().map(|work| work.seed),
         ..Header::new(card.name.clone(), card.service, config.size(), Source::Node)
     };

@@ -3,9 +3,9 @@
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use tenure_check::{Check, Checkable, EntriesOfAll, Progress, Refusal, Report, Saving};
+use tenure_check::{Check, Checkable, EntriesOfAll, Progress, ReadMemory, Refusal, Report, Saving};
 use tenure_core::monitors::{
     Agreement, AnyAgreement, Bypass, Fencing, FreshTerms, MutualExclusion, OneLeader,
     Order as InOrder, Scope, Spending, SteadyLeader, Validity,
@@ -81,6 +81,8 @@ pub struct Examination {
     pub max_states: Option<u64>,
     /// Stops at about so many bytes.
     pub max_memory: Option<u64>,
+    /// Reads how much memory the process holds, which counts towards `max_memory`.
+    pub read_memory: Option<ReadMemory>,
     /// Stops after so long.
     pub max_time: Option<Duration>,
     /// Stops soon after it is raised.
@@ -95,7 +97,9 @@ pub(crate) fn of_lock<P: Mutex + Algorithm>(
     config: &P::Config,
 ) -> Result<Report, Refusal> {
     let told = asked.app_messages > 0 || asked.properties.contains(&Property::OrderWithMessages);
+    let started = Instant::now();
     let judged = |properties: &[Property], app_messages: u32| {
+        let asked = asked.after(started.elapsed());
         let mut check = asked.of::<P>(config).application_messages(app_messages);
         for property in properties {
             check = match property {
@@ -106,9 +110,10 @@ pub(crate) fn of_lock<P: Mutex + Algorithm>(
                 Property::OrderWithMessages => {
                     check.application_messages(app_messages.max(1)).always(InOrder::with_messages())
                 }
-                Property::NoStarvation => check.always(Bypass::no_starvation()),
                 Property::Bypass(None) => check.measuring_bypass(MOST_COUNTED),
                 Property::Bypass(Some(most)) => check.always(Bypass::at_most(*most)),
+                Property::DeadlockFreedom => check.deadlock_free(),
+                Property::StarvationFreedom => check.starvation_free(),
                 Property::Progress => check.progress(),
                 Property::Topology => check.round(P::card(config, asked.size).topology),
                 Property::Cost => match Spending::within(&P::card(config, asked.size).messages) {
@@ -191,6 +196,12 @@ pub(crate) fn retraced<P: Algorithm + Checkable>(
 }
 
 impl Examination {
+    /// The same for a search that begins so much later: all searches share the time.
+    fn after(&self, elapsed: Duration) -> Self {
+        let max_time = self.max_time.map(|time| time.saturating_sub(elapsed));
+        Examination { max_time, ..self.clone() }
+    }
+
     /// Everything but the properties.
     fn of<P: Algorithm + Checkable>(&self, config: &P::Config) -> Check<P> {
         let card = P::card(config, self.size);
@@ -251,6 +262,9 @@ impl Examination {
         }
         if let Some(bytes) = self.max_memory {
             check = check.max_memory(bytes);
+        }
+        if let Some(read) = self.read_memory {
+            check = check.reading_memory_by(read);
         }
         if let Some(time) = self.max_time {
             check = check.max_time(time);

@@ -218,7 +218,7 @@ impl Sitting {
 
     /// Whether the card promises this property.
     pub(crate) fn is_promised(&self, property: Property) -> bool {
-        self.apparatus.card.promised(Some(0)).any(|promise| promise == property)
+        self.apparatus.card.promised(Some(0)).any(|promise| promise.implies(property))
     }
 
     fn mark_violations(&mut self) {

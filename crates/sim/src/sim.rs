@@ -272,6 +272,7 @@ impl<P: Recorded> Simulation<P> {
 
     pub(crate) fn header(&self) -> Header {
         let (size, watch) = (self.settings.size, &self.settings.watch);
+        let most_bypass = self.settings.bypass_bounds().into_iter().min();
         let promises = watch.properties.iter().flatten();
         // A trace is judged by what users are told; what a run cost is judged where it is made.
         let promises = promises.filter(|promise| promise.needs() != Need::Messages);
@@ -281,6 +282,7 @@ impl<P: Recorded> Simulation<P> {
             most_inside: watch.most_inside,
             ranks: Some(self.settings.ranks.to_vec()),
             promises: promises.collect(),
+            most_bypass,
             options: self.options.clone(),
             seed: Some(self.settings.seed),
             replay: self.replay.clone(),

@@ -75,7 +75,7 @@ fn run(tool: &str, size: u32, entries: u32) {
         _ => {
             let check = Check::<Textbook>::of(size).entries(entries).fifo().threads(1);
             let check = check.always(MutualExclusion::new());
-            let check = if tool == "and-progress" { check.progress() } else { check };
+            let check = if tool == "and-progress" { check.starvation_free() } else { check };
             let report = check.run();
             report.assert_holds();
             (report.states, report.transitions)

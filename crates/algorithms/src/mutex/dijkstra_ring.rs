@@ -260,8 +260,12 @@ impl Algorithm for DijkstraRing {
             topology: Topology::UnidirectionalRing,
             messages: Cost::per_entry("1 … ∞", 1, None).none_alone(size),
             theory: Some(Theory::lock(["0…N", "1", "no"], Hops::ring(size))),
-            promises: [Property::MutualExclusion, Property::Progress, Property::NoStarvation]
-                .into(),
+            promises: [
+                Property::MutualExclusion,
+                Property::StarvationFreedom,
+                Property::Bypass(Some(1)),
+            ]
+            .into(),
             ..Card::mutex(
                 "dijkstra-ring",
                 "a ring of K states that converges to one privilege from any start",

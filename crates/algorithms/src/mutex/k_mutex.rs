@@ -229,7 +229,7 @@ impl Algorithm for KMutex {
             .and_crashes(most_inside - 1),
             messages: Cost::per_entry("2N−k−1 … 2(N−1)", others + needed, Some(2 * others)),
             theory: Some(Theory::lock(["2", "not known", "not known"], Hops::ONE)),
-            promises: [safe, Property::Progress].into(),
+            promises: [safe, Property::StarvationFreedom].into(),
             variants: Variants::<Switch>::declared(),
             ..Card::mutex(
                 "k-mutex",

@@ -104,7 +104,7 @@ switches! {
     KeepsToken = "keeps-token", unsound,
         "whoever leaves keeps the token for a moment, and may enter again before a neighbour who \
          waits"
-        => "", "-n 2 --entries 2,1 --property bypass=1";
+        => "", "-n 2 --entries 2,1 --property bounded-bypass=1";
 }
 
 impl Protocol for TokenRing {
@@ -227,7 +227,7 @@ impl Algorithm for TokenRing {
                 "whoever has the token may enter, and passes it on",
                 "Le Lann, IFIP Congress, 1977",
             )
-            .promising([Property::Order, Property::NoStarvation])
+            .promising([Property::Order, Property::Bypass(Some(1))])
         }
     }
 }

@@ -322,7 +322,8 @@ impl<E: Election + Algorithm> Algorithm for MutexFromElection<E> {
             .in_part(),
             knows: Knowledge::NON_UNIFORM,
             theory: None,
-            promises: [Property::MutualExclusion, Property::Progress, Property::Fencing].into(),
+            promises: [Property::MutualExclusion, Property::StarvationFreedom, Property::Fencing]
+                .into(),
             clocked: Vec::new(),
             variants: Variants::<Switch>::declared(),
             ..election

@@ -10,7 +10,8 @@ use super::notes::{Notes, note};
 use super::parallel::each;
 use crate::explore::successors::Worker;
 use crate::explore::visited::{Edge, Origin, Put, SHARDS, Shard, StateId, shard_of};
-use crate::limits::{Limit, Limits, Progress, Stop};
+use crate::limits::{Limit, Limits, Progress, Stage, Stop};
+use crate::liveness::graph::Graph;
 use crate::world::action::Action;
 use crate::world::rules::Rules;
 
@@ -100,14 +101,12 @@ struct Run<'s, 'a> {
     found: Explored,
     /// Emptied harvests, to be filled again: allocating them anew would cost page faults.
     spares: Mutex<Vec<Harvest>>,
+    /// By how much the last block made more of what is held, in bytes.
+    growth: usize,
     started: Instant,
 }
 
 impl Search<'_> {
-    fn is_stopped(&self) -> bool {
-        self.stop.is_raised()
-    }
-
     /// Explores everything that can be reached from the given worlds.
     pub(crate) fn run(mut self, first: Vec<(Vec<u32>, u64)>) -> Explored {
         let threads = self.threads.max(1);
@@ -139,6 +138,7 @@ impl Search<'_> {
             next: Frontier::new(stride),
             found,
             spares: Mutex::new(Vec::new()),
+            growth: 0,
             started: Instant::now(),
         };
         run.begin(first);
@@ -186,8 +186,8 @@ impl Run<'_, '_> {
                 if self.found.panicked.is_some() {
                     return;
                 }
-                if self.search.is_stopped() {
-                    self.end(Ended::Limited(Limit::Stopped), begin);
+                if let Some(limit) = self.limit_within_block() {
+                    self.end(Ended::Limited(limit), begin);
                     return;
                 }
                 begin = end;
@@ -213,8 +213,8 @@ impl Run<'_, '_> {
             if self.found.panicked.is_some() {
                 return false;
             }
-            if self.search.is_stopped() {
-                self.end(Ended::Limited(Limit::Stopped), begin);
+            if let Some(limit) = self.limit_within_block() {
+                self.end(Ended::Limited(limit), 0);
                 return false;
             }
             begin = end;
@@ -227,9 +227,10 @@ impl Run<'_, '_> {
         // Chunks come in their order, so it is the same panic for any number of threads.
         self.found.panicked = harvests.iter().find_map(|harvest| harvest.panicked.clone());
         // Of a block that was left in the middle nothing is counted.
-        if self.found.panicked.is_some() || self.search.is_stopped() {
+        if self.found.panicked.is_some() || self.search.stop.ends_search() {
             return;
         }
+        let before = self.bytes();
         for harvest in &harvests {
             self.found.transitions += harvest.transitions;
             for (cut, seen) in self.found.cuts.iter_mut().zip(harvest.cuts) {
@@ -243,7 +244,12 @@ impl Run<'_, '_> {
         let fresh = self.sow(&harvests);
         self.grow(&harvests, &fresh, time);
         lock(&self.spares).extend(harvests.into_iter().map(Harvest::cleared));
-        self.found.bytes_peak = self.found.bytes_peak.max(self.bytes());
+        let bytes = self.bytes();
+        self.found.bytes_peak = self.found.bytes_peak.max(bytes);
+        // New worlds are held twice until they are in the frontier.
+        let fresh: usize = fresh.iter().map(Vec::len).sum();
+        let passing = fresh * (self.stride() * size_of::<u32>() + size_of::<Fresh>());
+        self.growth = bytes.saturating_sub(before) + passing;
     }
 
     /// All threads expand chunks of the block.
@@ -260,7 +266,7 @@ impl Run<'_, '_> {
             for (place, id) in parents.ids.iter().enumerate() {
                 let (seed, parent) = (parents.seed(place, stride), chunk * CHUNK + place);
                 harvest.reap_safely(worker, seed, *id, parent as u32, (exact, time));
-                if harvest.panicked.is_some() || stop.is_raised() {
+                if harvest.panicked.is_some() || stop.ends_search() {
                     break;
                 }
             }
@@ -392,18 +398,38 @@ impl Run<'_, '_> {
         if self.all_decided() {
             return Some(Ended::Decided);
         }
-        let states: usize = self.shards.iter().map(|shard| lock(shard).len()).sum();
+        let (worlds, edges) = self.sizes();
         let bytes = self.bytes();
-        let stopped = self.search.is_stopped();
         let elapsed = self.started.elapsed();
         if let Some(report) = &mut self.search.on_progress {
-            let waiting = self.frontier.len() as u64;
-            report(&Progress { states: states as u64, depth: level, waiting, bytes, elapsed });
+            let (states, waiting) = (worlds as u64, self.frontier.len() as u64);
+            report(&Progress { states, depth: level, waiting, bytes, elapsed });
         }
-        // How runs end is judged afterwards, and wants its share of the time.
-        let spent = if self.search.keeps_edges { elapsed * 5 / 3 } else { elapsed };
-        let limit = self.search.limits.reached(states as u64, bytes, spent, stopped)?;
-        Some(Ended::Limited(limit))
+        let limits = self.search.limits;
+        if limits.search_time(self.search.keeps_edges).is_some_and(|most| elapsed >= most) {
+            self.search.stop.raise(Stage::SearchTime);
+        }
+        if self.search.stop.ends_search() {
+            return self.search.stop.limit().map(Ended::Limited);
+        }
+        // The next block takes its share, and so does the analysis of what was seen.
+        let kept = self.search.keeps_edges;
+        let later = if kept { Graph::bytes_needed(worlds, edges) } else { 0 };
+        limits.reached(worlds as u64, bytes, self.growth + later).map(Ended::Limited)
+    }
+
+    /// The limit that was reached while a block was expanded.
+    fn limit_within_block(&self) -> Option<Limit> {
+        self.search.stop.ends_search().then(|| self.search.stop.limit()).flatten()
+    }
+
+    /// How many worlds were seen, and how many edges are kept.
+    fn sizes(&self) -> (usize, usize) {
+        let sizes = self.shards.iter().map(|shard| {
+            let shard = lock(shard);
+            (shard.len(), shard.edges.len())
+        });
+        sizes.fold((0, 0), |(worlds, edges), (more, of_them)| (worlds + more, edges + of_them))
     }
 
     /// Ends the search with the frontier from `begin` on, and all of the next, not expanded.

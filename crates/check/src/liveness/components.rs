@@ -1,6 +1,6 @@
 //! Strongly connected components of a part of the graph, without recursion.
 
-use crate::liveness::graph::{BEYOND, Graph};
+use crate::liveness::graph::{Arc, BEYOND, Graph};
 
 /// The component of a world that belongs to none (yet).
 pub(crate) const NOWHERE: u32 = u32::MAX;
@@ -9,11 +9,11 @@ const NEW: u32 = 0;
 
 /// Tarjan's algorithm, iterative: shows the components of the worlds that belong, each when all
 /// that it leads to have been shown.
-pub(crate) struct Components<'g, B> {
+pub(crate) struct Components<'g, B, S> {
     graph: &'g Graph,
     belongs: B,
-    /// Whether steps that dropped a message count.
-    drops: bool,
+    /// True of a step that leads to a world that belongs, and counts.
+    stays: S,
     /// When each world was met, from 1.
     met: Vec<u32>,
     lowest: Vec<u32>,
@@ -39,13 +39,13 @@ impl Component<'_> {
     }
 }
 
-impl<'g, B: Fn(u32) -> bool> Components<'g, B> {
-    pub(crate) fn new(graph: &'g Graph, drops: bool, belongs: B) -> Self {
+impl<'g, B: Fn(u32) -> bool, S: Fn(u32, Arc) -> bool> Components<'g, B, S> {
+    pub(crate) fn new(graph: &'g Graph, belongs: B, stays: S) -> Self {
         let worlds = graph.len();
         Components {
             graph,
             belongs,
-            drops,
+            stays,
             met: vec![NEW; worlds],
             lowest: vec![0; worlds],
             of: vec![NOWHERE; worlds],
@@ -81,8 +81,7 @@ impl<'g, B: Fn(u32) -> bool> Components<'g, B> {
                 continue;
             };
             *next += 1;
-            let ignored = !self.drops && step.drops();
-            if ignored || step.to == BEYOND || !(self.belongs)(step.to) {
+            if !(self.stays)(world, *step) {
                 continue;
             }
             let to = step.to as usize;

@@ -75,12 +75,20 @@ impl Graph {
         let edges: Vec<Vec<Edge>> = edges.collect();
         graph.starts = vec![0; graph.marks.len() + 1];
         graph.open = vec![false; graph.marks.len()];
-        for id in &explored.open {
+        for id in explored.open.iter().take_while(|_| !graph.stop.is_raised()) {
             let number = graph.number(*id) as usize;
             graph.open[number] = true;
         }
         graph.sort_in(edges);
         graph
+    }
+
+    /// Memory that a graph and its analysis take beside the search, at most, in bytes.
+    pub(crate) fn bytes_needed(worlds: usize, edges: usize) -> usize {
+        // Where steps begin, twice while they are sorted; marks; for components when a world was
+        // met, the lowest on the stack, its component, the stack, and the calls.
+        const PER_WORLD: usize = 2 * 4 + 4 + 1 + 3 * 4 + 4 + 8;
+        worlds * PER_WORLD + edges * size_of::<Arc>()
     }
 
     /// The places of one level in a shard of so many worlds.

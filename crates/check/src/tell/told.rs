@@ -8,7 +8,7 @@ use tenure_trace::{Header, Source, Trace};
 use crate::check::{Asked, Selected};
 use crate::explore::{Explored, Panicked};
 use crate::liveness::circle::around;
-use crate::liveness::fairness::{Unserved, lasting, unserved};
+use crate::liveness::fairness::{Condition, Unserved, lasting, unserved};
 use crate::liveness::graph::Graph;
 use crate::model::processes::Processes;
 use crate::report::{Counterexample, Manner};
@@ -53,10 +53,12 @@ impl<P: Checkable> Told<'_, P> {
             (Asked::InTheEnd(place), Some(graph)) => {
                 self.step(property, place).or_else(|| self.end(property, place, graph))
             }
-            (Asked::Progress, Some(graph)) => self.progress(graph),
+            (Asked::Progress, Some(graph)) => self.unserved(property, graph, true),
+            (Asked::StarvationFreedom, Some(graph)) => self.unserved(property, graph, false),
+            (Asked::DeadlockFreedom, Some(graph)) => self.deadlock(property, graph),
             // Nobody wanted to wait for what takes as long as half of the search.
             (Asked::InTheEnd(place), None) => self.step(property, place),
-            (Asked::Progress, None) => None,
+            (Asked::Progress | Asked::StarvationFreedom | Asked::DeadlockFreedom, None) => None,
         }
     }
 
@@ -73,9 +75,8 @@ impl<P: Checkable> Told<'_, P> {
 
     /// An end that must not last.
     fn end(&mut self, property: Property, place: usize, graph: &Graph) -> Option<Counterexample> {
-        let mark = (self.rules.layout.size + place) as u32;
-        let lasting = lasting(graph, mark);
-        let world = lasting.worlds().min()?;
+        let refused = Condition::of(self.rules.layout.end_mark(place));
+        let world = lasting(graph, refused).first()?;
         let way = way_to(&self.explored, graph.id(world));
         let mut replay = self.replay(&way);
         for action in &way.actions {
@@ -87,9 +88,20 @@ impl<P: Checkable> Told<'_, P> {
         Some(self.counterexample(property, Manner::End, says, &way, None))
     }
 
-    /// Somebody who waits for ever.
-    fn progress(&mut self, graph: &Graph) -> Option<Counterexample> {
-        let (manner, says, way, stem) = match unserved(graph, self.rules.layout.size as u32)? {
+    /// A process that waits for ever to be served or, if `informed`, to be informed.
+    fn unserved(
+        &mut self,
+        property: Property,
+        graph: &Graph,
+        informed: bool,
+    ) -> Option<Counterexample> {
+        let layout = self.rules.layout;
+        let wait = |process| {
+            let uninformed = if informed { layout.uninformed_mark(process) } else { 0 };
+            Condition::of(layout.waiting_mark(process) | uninformed)
+        };
+        let waits: Vec<Condition> = (0..layout.size).map(wait).collect();
+        let (manner, says, way, stem) = match unserved(graph, &waits)? {
             Unserved::Doomed { who, world } => {
                 let way = way_to(&self.explored, graph.id(world));
                 let manner = if who.len() > 1 { Manner::Deadlock } else { Manner::Blocked };
@@ -104,7 +116,36 @@ impl<P: Checkable> Told<'_, P> {
                 (Manner::Starvation, says, way, Some(stem))
             }
         };
-        Some(self.counterexample(Property::Progress, manner, says, &way, stem))
+        Some(self.counterexample(property, manner, says, &way, stem))
+    }
+
+    /// Processes that wait while none enters any more.
+    fn deadlock(&mut self, property: Property, graph: &Graph) -> Option<Counterexample> {
+        let layout = self.rules.layout;
+        let marks = (0..layout.size).fold(0, |marks, process| marks | layout.waiting_mark(process));
+        let lasting = lasting(graph, Condition::uninterrupted(marks));
+        let waiting = |world: u32| {
+            let waits = |process: &usize| graph.marks(world) & layout.waiting_mark(*process) != 0;
+            let who = (0..layout.size).filter(waits).map(|process| process as u32);
+            together(&who.collect::<Vec<_>>())
+        };
+        if let Some(world) = lasting.first_doomed {
+            let says = format!("{} wait, and no process can ever enter again", waiting(world));
+            let says = if graph.marks(world).count_ones() == 1 {
+                says.replacen(" wait,", " waits,", 1)
+            } else {
+                says
+            };
+            let way = way_to(&self.explored, graph.id(world));
+            return Some(self.counterexample(property, Manner::Deadlock, says, &way, None));
+        }
+        let circle = lasting.circle?;
+        let (way, stem) = self.starvation(graph, &circle, circle[0]);
+        let says = format!(
+            "no process need ever enter again while {} waits: the end of the run repeats",
+            waiting(circle[0])
+        );
+        Some(self.counterexample(property, Manner::Livelock, says, &way, Some(stem)))
     }
 
     /// The way into a circle and once around it, and how long the way in is.

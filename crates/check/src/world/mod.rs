@@ -25,9 +25,31 @@ pub(crate) struct Layout {
     pub(crate) monitors: usize,
     /// Whether processes tell the sessions of their peers apart.
     pub(crate) sessions: bool,
+    /// True if users of a lock are told of a leader as well, so that a process has two marks.
+    pub(crate) elects_too: bool,
 }
 
 impl Layout {
+    /// The mark of a process that waits to be served.
+    pub(crate) fn waiting_mark(self, process: usize) -> u32 {
+        1 << process
+    }
+
+    /// The mark of a process that is not informed while another is.
+    pub(crate) fn uninformed_mark(self, process: usize) -> u32 {
+        1 << if self.elects_too { self.size + process } else { process }
+    }
+
+    /// The mark of a world that a monitor refuses as an end.
+    pub(crate) fn end_mark(self, place: usize) -> u32 {
+        1 << (self.marks_of_processes() + place)
+    }
+
+    /// How many marks belong to processes. Marks are bits of one `u32`.
+    pub(crate) fn marks_of_processes(self) -> usize {
+        if self.elects_too { 2 * self.size } else { self.size }
+    }
+
     /// How many links there are.
     pub(crate) fn links(self) -> usize {
         self.size * self.size * if self.application { 2 } else { 1 }
@@ -136,7 +158,8 @@ mod tests {
 
     #[test]
     fn slots_do_not_overlap() {
-        let layout = Layout { size: 3, application: true, monitors: 2, sessions: true };
+        let layout =
+            Layout { size: 3, application: true, monitors: 2, sessions: true, elects_too: false };
         let mut slots: Vec<usize> = (0..3).collect();
         for application in [false, true] {
             for (from, to) in (0..3).flat_map(|from| (0..3).map(move |to| (from, to))) {

@@ -205,7 +205,7 @@ impl Protocol for Carousel {
 
 fn carousel(manner: Manners, entries: u32, size: u32) -> Check<Carousel> {
     let check = Check::<Carousel>::with(size, manner).fifo().entries(entries);
-    check.always(MutualExclusion::new()).progress()
+    check.always(MutualExclusion::new()).starvation_free()
 }
 
 /// Where tokens go round without end, nobody's steps are put off for ever.
@@ -360,7 +360,7 @@ fn locks_on_a_ring_keep_their_verdicts() {
     for (size, entries) in [(2, 1), (2, 2), (3, 1), (3, 2)] {
         let check = || {
             let check = of::<TokenRing>(size).fifo().entries(entries);
-            check.always(MutualExclusion::new()).always(Fencing::new()).progress()
+            check.always(MutualExclusion::new()).always(Fencing::new()).starvation_free()
         };
         assert_eq!(same(check), Judgement::Holds);
     }
@@ -368,7 +368,7 @@ fn locks_on_a_ring_keep_their_verdicts() {
         let config = misra_ring::Config { variants, ..misra_ring::Config::default() };
         with::<MisraRing>(size, config).fifo().always(MutualExclusion::new())
     };
-    assert_eq!(same(|| misra(Variants::none(), 2).progress()), Judgement::Holds);
+    assert_eq!(same(|| misra(Variants::none(), 2).starvation_free()), Judgement::Holds);
     let few = Variants::none().with(misra_ring::Switch::FewNumbers);
     for size in 2..=3 {
         assert_eq!(same(|| misra(few, size)), Judgement::Violated);

@@ -20,7 +20,7 @@ use tenure_core::{Mutex, Order as channel};
 use crate::among::{Among, of, with};
 
 pub(crate) fn safe_and_live<P: Mutex>(check: Check<P>) -> Check<P> {
-    check.always(MutualExclusion::new()).progress()
+    check.always(MutualExclusion::new()).starvation_free()
 }
 
 /// Asserts that a property is violated after so many steps and no fewer, and tells how.
@@ -110,7 +110,7 @@ fn l2_lamport_without_a_tie_break_and_its_own_first_is_unsafe() {
 fn l3_lamport_without_a_tie_break_and_the_others_first_deadlocks() {
     let check = lamport_with(2, &[lamport::Switch::ClockOnlyOtherFirst]).fifo();
     let report = safe_and_live(check).run();
-    assert_eq!(violated(&report, "progress", 2), Manner::Deadlock);
+    assert_eq!(violated(&report, "starvation-freedom", 2), Manner::Deadlock);
     holds(&report, "mutual-exclusion");
 }
 
@@ -192,7 +192,7 @@ fn r3_and_r4_without_a_tie_break_both_reply_or_both_defer() {
     let strict = ricart_agrawala_with(2, &[ricart_agrawala::Switch::ClockOnlyStrict]);
     violated(&safe_and_live(strict).run(), "mutual-exclusion", 6);
     let defer = ricart_agrawala_with(2, &[ricart_agrawala::Switch::ClockOnlyDefer]);
-    assert_eq!(violated(&safe_and_live(defer).run(), "progress", 2), Manner::Deadlock);
+    assert_eq!(violated(&safe_and_live(defer).run(), "starvation-freedom", 2), Manner::Deadlock);
 }
 
 #[claims("7-R5")]
@@ -217,7 +217,7 @@ fn r6_an_unstamped_reply_loses_the_order_and_a_stamped_one_keeps_it() {
     let report = safe_and_live(unstamped).always(Order::new()).run();
     violated(&report, "order", 14);
     holds(&report, "mutual-exclusion");
-    holds(&report, "progress");
+    holds(&report, "starvation-freedom");
     for (entries, order) in
         [([2, 1, 1], channel::Fifo), ([2, 2, 1], channel::Fifo), ([2, 1, 1], channel::Reordered)]
     {
@@ -266,7 +266,7 @@ fn maekawa_with(kind: Kind, size: u32, switches: &[maekawa::Switch]) -> Among<Ma
 #[test]
 fn m1_basic_maekawa_deadlocks_as_soon_as_three_have_asked() {
     let check = maekawa_with(Kind::Pairs, 3, &[maekawa::Switch::Basic]);
-    assert_eq!(violated(&safe_and_live(check).run(), "progress", 3), Manner::Deadlock);
+    assert_eq!(violated(&safe_and_live(check).run(), "starvation-freedom", 3), Manner::Deadlock);
 }
 
 #[claims("7-M2")]
@@ -281,7 +281,7 @@ fn m2_maekawa_as_of_1985_is_live_in_pairs() {
 #[test]
 fn m3_maekawa_as_of_1985_deadlocks_on_the_grid() {
     let check = maekawa_with(Kind::Grid, 4, &[maekawa::Switch::Original1985]);
-    assert_eq!(violated(&safe_and_live(check).run(), "progress", 6), Manner::Deadlock);
+    assert_eq!(violated(&safe_and_live(check).run(), "starvation-freedom", 6), Manner::Deadlock);
     let corrected = safe_and_live(maekawa_with(Kind::Grid, 4, &[])).run();
     corrected.assert_holds();
     assert_eq!(corrected.states, 311_498);

@@ -109,7 +109,7 @@ fn of_two_places_a_crash_takes_one_and_the_others_go_on() {
     };
     assert_eq!(row(places(1)), NEEDS_EVERYBODY);
     let goes_on = |check: Among<KMutex>| {
-        let check = check.crashing(1).always(MutualExclusion::at_most(2)).progress();
+        let check = check.crashing(1).always(MutualExclusion::at_most(2)).starvation_free();
         check.run().assert_holds();
     };
     goes_on(places(2)([1, 1, 0]).crashing_at([ProcessId(2)]));
@@ -126,8 +126,8 @@ fn crashes_happen_where_and_when_they_are_allowed_and_nowhere_else() {
     assert_eq!(cell(one().crashing_at([ProcessId(1)])), Fine, "nobody else waits");
     assert_eq!(cell(one().crashing_while(Moment::Inside)), Fine, "nobody else waits");
     let two = || of::<Central>(3).entries([0, 1, 1]).crashing(1);
-    let report = two().crashing_while(Moment::Inside).progress().run();
-    let steps = report.counterexample("progress").expect("P3 is never served").steps();
+    let report = two().crashing_while(Moment::Inside).starvation_free().run();
+    let steps = report.counterexample("starvation-freedom").expect("P3 is never served").steps();
     let known = [
         "P2 asks to enter",
         "P3 asks to enter",

@@ -50,7 +50,7 @@ fn two_and_three_are_safe_and_live_in_any_order_with_the_known_numbers_of_states
 fn without_detection_all_who_hold_a_lock_each_wait_for_ever() {
     for size in [2, 3] {
         let report = safe_and_live(with(size, Switch::NoDetection)).run();
-        assert_eq!(violated(&report, "progress", size as usize), Manner::Deadlock);
+        assert_eq!(violated(&report, "starvation-freedom", size as usize), Manner::Deadlock);
         holds(&report, "mutual-exclusion");
     }
 }
@@ -92,7 +92,7 @@ fn duplicates_do_no_harm() {
 #[test]
 fn a_lost_message_blocks_and_lets_nobody_in() {
     let report = safe_and_live(check(2).losing(1)).run();
-    assert_eq!(violated(&report, "progress", 2), Manner::Blocked);
+    assert_eq!(violated(&report, "starvation-freedom", 2), Manner::Blocked);
     holds(&report, "mutual-exclusion");
 }
 
@@ -126,7 +126,7 @@ fn named_locks_of_permissions_and_of_tokens_deadlock_in_opposite_orders_only() {
         safe_and_live(two_named::<RicartAgrawala>(right(), ["a", "b"], ["b", "a"])).run(),
         safe_and_live(two_named::<SuzukiKasami>((), ["a", "b"], ["b", "a"])).run(),
     ] {
-        assert_eq!(violated(&opposite, "progress", 3), Manner::Deadlock);
+        assert_eq!(violated(&opposite, "starvation-freedom", 3), Manner::Deadlock);
         holds(&opposite, "mutual-exclusion");
     }
     let strict = ra(Variants::none().with(ricart_agrawala::Switch::ClockOnlyStrict));
@@ -146,7 +146,7 @@ fn named(second: [&str; 2], third: [&str; 2]) -> Check<InTurn<Central>> {
 fn named_locks_in_one_order_never_deadlock_and_in_opposite_orders_they_do() {
     let sorted = named(["büro", "办公室"], ["büro", "办公室"]);
     let opposite = safe_and_live(named(["büro", "办公室"], ["办公室", "büro"])).run();
-    assert_eq!(violated(&opposite, "progress", 4), Manner::Deadlock);
+    assert_eq!(violated(&opposite, "starvation-freedom", 4), Manner::Deadlock);
     holds(&opposite, "mutual-exclusion");
     // One looks like the other, and is another: there are three locks.
     let alike = named(["caf\u{e9}", "a"], ["a", "cafe\u{301}"]);

@@ -130,7 +130,7 @@ impl Visitor for Cell {
         let card = P::card(&config, self.size());
         let check = self.under(Check::<P>::with(self.size(), config), &card);
         let check = check.entries(if self.scope == Two { 2 } else { 1 });
-        let check = check.always(MutualExclusion::at_most(card.most_inside())).progress();
+        let check = check.always(MutualExclusion::at_most(card.most_inside())).starvation_free();
         if card.fenced() { check.always(Fencing::new()).run() } else { check.run() }
     }
 
@@ -268,7 +268,7 @@ fn every_election_is_right_over_the_channel_with_a_loss_and_a_duplicate() {
 fn without_the_channel_a_loss_and_a_duplicate_do_harm() {
     for name in ["central", "token-ring", "lamport", "ricart-agrawala", "maekawa", "raymond"] {
         let report = Cell { name, scope: Two, faulty: true }.run();
-        assert_eq!(report.of("progress"), Judgement::Violated, "{name}: {report}");
+        assert_eq!(report.of("starvation-freedom"), Judgement::Violated, "{name}: {report}");
     }
     for name in ["lelann", "chang-roberts", "hirschberg-sinclair", "franklin"] {
         let report = Cell { name, scope: Two, faulty: true }.run();

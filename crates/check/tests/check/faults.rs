@@ -29,8 +29,8 @@ pub(crate) enum Cell {
 use Cell::{Blocked, Fine, Unsafe};
 
 pub(crate) fn cell<P: Mutex>(check: Check<P>) -> Cell {
-    let report = check.always(MutualExclusion::new()).progress().run();
-    match (report.of("mutual-exclusion"), report.of("progress")) {
+    let report = check.always(MutualExclusion::new()).starvation_free().run();
+    match (report.of("mutual-exclusion"), report.of("starvation-freedom")) {
         (Judgement::Violated, _) => Unsafe,
         (Judgement::Holds, Judgement::Violated) => Blocked,
         (Judgement::Holds, Judgement::Holds) => Fine,
@@ -243,7 +243,7 @@ fn over_fifo(entries: [u32; 2]) -> Among<Fifo<RicartAgrawala>> {
 #[test]
 fn over_the_reliable_channel_loss_and_duplication_do_no_harm() {
     let report = |check: Among<Fifo<RicartAgrawala>>| -> Report {
-        check.always(MutualExclusion::new()).progress().run()
+        check.always(MutualExclusion::new()).starvation_free().run()
     };
     let lossy = report(over_fifo([1, 1]).fifo().losing(1));
     lossy.assert_holds();

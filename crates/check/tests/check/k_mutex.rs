@@ -21,7 +21,7 @@ fn check(size: u32, most: u32) -> Among<KMutex> {
 }
 
 fn judged(check: Among<KMutex>, most: u32) -> Report {
-    check.always(MutualExclusion::at_most(most)).progress().run()
+    check.always(MutualExclusion::at_most(most)).starvation_free().run()
 }
 
 #[test]
@@ -61,11 +61,11 @@ fn one_crash_leaves_k_minus_one_places() {
     judged(check(3, 2).entries([1, 1, 0]).fifo().crashing(1), 2).assert_holds();
     let only_one = judged(check(2, 1).crashing(1), 1);
     assert_eq!(only_one.of("at-most-k"), Judgement::Holds, "{only_one}");
-    assert_eq!(only_one.of("progress"), Judgement::Violated, "{only_one}");
+    assert_eq!(only_one.of("starvation-freedom"), Judgement::Violated, "{only_one}");
     judged(check(3, 2).losing(1).fifo(), 2).assert_holds();
     let lost = judged(check(3, 2).losing(2).fifo(), 2);
     assert_eq!(lost.of("at-most-k"), Judgement::Holds, "{lost}");
-    assert_eq!(lost.of("progress"), Judgement::Violated, "{lost}");
+    assert_eq!(lost.of("starvation-freedom"), Judgement::Violated, "{lost}");
 }
 
 #[test]
@@ -73,5 +73,5 @@ fn over_the_reliable_channel_a_loss_and_a_duplicate_do_no_harm() {
     let config = fifo::Config { window: 2, ..fifo::Config::around(config(1)) };
     let check = with::<Fifo<KMutex>>(2, config).entries([1, 0]).in_flight(2);
     let check = check.losing(1).duplicating(1);
-    check.always(MutualExclusion::new()).progress().run().assert_holds();
+    check.always(MutualExclusion::new()).starvation_free().run().assert_holds();
 }

@@ -37,8 +37,8 @@ const P2: [ProcessId; 1] = [ProcessId(1)];
 
 #[test]
 fn while_clocks_keep_time_two_are_never_inside_and_both_are_served() {
-    two(&[]).entries(2).progress().run().assert_holds();
-    two(&[]).entries([0, 2]).losing(1).duplicating(1).progress().run().assert_holds();
+    two(&[]).entries(2).starvation_free().run().assert_holds();
+    two(&[]).entries([0, 2]).losing(1).duplicating(1).starvation_free().run().assert_holds();
 }
 
 #[test]

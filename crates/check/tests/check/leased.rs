@@ -31,15 +31,15 @@ const P2: [ProcessId; 1] = [ProcessId(1)];
 
 #[test]
 fn while_clocks_keep_time_two_are_never_inside_and_both_are_served() {
-    two(&[]).progress().run().assert_holds();
+    two(&[]).starvation_free().run().assert_holds();
     two(&[]).partitioning(P2).run().assert_holds();
 }
 
 #[test]
 fn who_crashes_inside_is_ended_by_its_lease_however_often_leaders_change() {
-    two(&[]).crashing_at(P2).crashing(1).progress().run().assert_holds();
-    let full = two(&[Switch::TtlJumpsBack]).crashing_at(P2).crashing(1).progress().run();
-    assert_eq!(full.of("progress"), Judgement::Violated, "{full}");
+    two(&[]).crashing_at(P2).crashing(1).starvation_free().run().assert_holds();
+    let full = two(&[Switch::TtlJumpsBack]).crashing_at(P2).crashing(1).starvation_free().run();
+    assert_eq!(full.of("starvation-freedom"), Judgement::Violated, "{full}");
 }
 
 /// How the card shows it: P2 is inside and has crashed before the search begins, and no time has
@@ -48,17 +48,18 @@ fn who_crashes_inside_is_ended_by_its_lease_however_often_leaders_change() {
 fn what_is_said_to_happen_before_happens_before_time_passes() {
     let before = "enter p2; deliver p2→p1; deliver p1→p2; deliver p2→p1; deliver p1→p2; crash p2";
     let before = || before.split("; ").map(|action| action.parse().expect("an action"));
-    let check = |switches: &[Switch]| two(switches).crashing(1).after(before()).progress().run();
+    let check =
+        |switches: &[Switch]| two(switches).crashing(1).after(before()).starvation_free().run();
     check(&[]).assert_holds();
     let full = check(&[Switch::TtlJumpsBack]);
-    assert_eq!(full.of("progress"), Judgement::Violated, "{full}");
+    assert_eq!(full.of("starvation-freedom"), Judgement::Violated, "{full}");
 }
 
 /// What is written later may be forgotten by who leads next, and ends with the lease then.
 #[test]
 fn who_is_let_in_before_the_end_of_a_lease_is_written_is_alone() {
     let early = || two(&[Switch::EarlyRelease]);
-    early().progress().run().assert_holds();
+    early().starvation_free().run().assert_holds();
     early().partitioning(P2).run().assert_holds();
     let report = early().duplicating(1).in_flight(2).run();
     report.assert_holds();
@@ -77,8 +78,8 @@ fn without_one_of_its_rules_two_are_inside_or_somebody_is_never_served() {
     for report in broken {
         assert_eq!(report.of("mutual-exclusion"), Judgement::Violated, "{report}");
     }
-    let unserved = two(&[Switch::WatchFromWrongRevision]).progress().run();
-    assert_eq!(unserved.of("progress"), Judgement::Violated, "{unserved}");
+    let unserved = two(&[Switch::WatchFromWrongRevision]).starvation_free().run();
+    assert_eq!(unserved.of("starvation-freedom"), Judgement::Violated, "{unserved}");
 }
 
 /// Whether the leader or the one before hears a renewal is drawn. Who follows the course draws the
@@ -144,5 +145,5 @@ fn a_message_that_arrives_twice_lets_nobody_in_beside_another() {
 #[test]
 #[ignore = "ten seconds of a core when optimised"]
 fn nor_are_they_where_each_enters_twice() {
-    two(&[]).entries(2).in_flight(2).progress().run().assert_holds();
+    two(&[]).entries(2).in_flight(2).starvation_free().run().assert_holds();
 }

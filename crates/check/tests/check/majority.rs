@@ -53,7 +53,7 @@ fn where_channels_reorder_a_withdrawal_can_take_the_next_request_with_it() {
     let report = judged(reordered(Kind::Majority, 3).entries([1, 1, 0]).crashing(1));
     assert_eq!(report.of("mutual-exclusion"), Judgement::Holds, "{report}");
     assert_eq!(report.of("fencing"), Judgement::Holds, "{report}");
-    violated(&report, "progress", 8);
+    violated(&report, "starvation-freedom", 8);
 }
 
 /// 3.6: ⌊(N−1)/2⌋ is 1.
@@ -63,7 +63,7 @@ fn two_crashes_of_three_block_and_nothing_worse() {
         let report = judged(check(kind, 3).crashing(2));
         assert_eq!(report.of("mutual-exclusion"), Judgement::Holds, "{report}");
         assert_eq!(report.of("fencing"), Judgement::Holds, "{report}");
-        assert_eq!(report.of("progress"), Judgement::Violated, "{report}");
+        assert_eq!(report.of("starvation-freedom"), Judgement::Violated, "{report}");
     }
 }
 
@@ -71,7 +71,7 @@ fn two_crashes_of_three_block_and_nothing_worse() {
 fn without_a_detector_one_crash_blocks() {
     let config = Config::of(Kind::Majority, 3).unwrap();
     let report = judged(with::<Majority>(3, config).fifo().crashing(1).entries([1, 0, 0]));
-    assert_eq!(report.of("progress"), Judgement::Violated, "{report}");
+    assert_eq!(report.of("starvation-freedom"), Judgement::Violated, "{report}");
 }
 
 /// 3.6: with a detector that can be wrong, safety is by the fence alone.
@@ -81,7 +81,7 @@ fn a_suspicion_in_vain_lets_two_in_and_their_fences_differ() {
     let report = wrong(3, 1).entries([1, 1, 0]).always(MutualExclusion::new()).run();
     violated(&report, "mutual-exclusion", 7);
     let different =
-        |check: Among<Majority>| check.always(DifferentFences::default()).progress().run();
+        |check: Among<Majority>| check.always(DifferentFences::default()).starvation_free().run();
     different(wrong(2, 2).entries([2, 1])).assert_holds();
     different(wrong(3, 1)).assert_holds();
     // Twice: that a process which gives its own vote back does not give it to whom it suspects.
@@ -102,7 +102,7 @@ fn quorums_that_need_not_meet_let_two_in_and_without_generations_a_fence_comes_t
     for kind in KINDS {
         let report = switched(kind, Switch::OneGeneration);
         assert_eq!(report.of("mutual-exclusion"), Judgement::Holds, "{report}");
-        assert_eq!(report.of("progress"), Judgement::Holds, "{report}");
+        assert_eq!(report.of("starvation-freedom"), Judgement::Holds, "{report}");
         violated(&report, "fencing", 8);
     }
 }
@@ -114,5 +114,5 @@ fn over_the_reliable_channel_a_loss_and_a_duplicate_do_no_harm() {
     let config = fifo::Config { window: 2, ..fifo::Config::around(inner) };
     let check = with::<Fifo<Majority>>(2, config).in_flight(2).fifo();
     let check = check.losing(1).duplicating(1).always(MutualExclusion::new());
-    check.always(Fencing::new()).progress().run().assert_holds();
+    check.always(Fencing::new()).starvation_free().run().assert_holds();
 }

@@ -8,7 +8,7 @@ use tenure_core::{Monitor, Observed, ProcessId, Property, Violation};
 use crate::textbook::{Mistake, Textbook};
 
 fn check(size: u32, mistake: Mistake) -> Check<Textbook> {
-    Check::with(size, mistake).always(MutualExclusion::new()).progress()
+    Check::with(size, mistake).always(MutualExclusion::new()).starvation_free()
 }
 
 fn shortest(report: &Report, property: &str) -> (usize, Manner) {
@@ -22,7 +22,7 @@ fn without_a_tie_break_both_reply_or_both_defer() {
     assert_eq!(shortest(&both_reply, "mutual-exclusion"), (6, Manner::Step));
     let both_defer = check(2, Mistake::NoTieBreakDefer).fifo().run();
     assert_eq!(both_defer.of("mutual-exclusion"), Judgement::Holds);
-    assert_eq!(shortest(&both_defer, "progress"), (2, Manner::Deadlock));
+    assert_eq!(shortest(&both_defer, "starvation-freedom"), (2, Manner::Deadlock));
 }
 
 #[test]
@@ -44,8 +44,8 @@ fn a_clock_that_ignores_requests_is_unsafe_where_messages_overtake() {
 #[test]
 fn whoever_is_never_answered_is_blocked_as_soon_as_it_asks() {
     let report = check(2, Mistake::NeverReplies).entries([1, 0]).run();
-    assert_eq!(shortest(&report, "progress"), (1, Manner::Blocked));
-    let found = report.counterexample("progress").unwrap();
+    assert_eq!(shortest(&report, "starvation-freedom"), (1, Manner::Blocked));
+    let found = report.counterexample("starvation-freedom").unwrap();
     assert_eq!(found.steps(), ["P1 asks to enter"]);
     assert_eq!(found.says, "P1 can never be served from here");
 }

@@ -58,7 +58,7 @@ fn contests<const N: usize>(entries: [u32; N]) -> Check<MutexFromElection<ChangR
 #[test]
 fn each_entry_by_an_election_is_safe_and_serves_everybody() {
     let right = |check: Check<MutexFromElection<ChangRoberts>>| {
-        check.always(MutualExclusion::new()).always(Fencing::new()).progress().run()
+        check.always(MutualExclusion::new()).always(Fencing::new()).starvation_free().run()
     };
     right(contests([2, 2])).assert_holds();
     right(contests([1, 1, 1])).assert_holds();

@@ -39,7 +39,7 @@ fn two_crashes_of_three_are_survived() {
 fn without_a_detector_a_crash_blocks() {
     let report = judged(of::<RepairedRing>(3).crashing(1));
     assert_eq!(report.of("mutual-exclusion"), Judgement::Holds, "{report}");
-    assert_eq!(report.of("progress"), Judgement::Violated, "{report}");
+    assert_eq!(report.of("starvation-freedom"), Judgement::Violated, "{report}");
 }
 
 /// 3.6: with a detector that can be wrong, safety is by the fence alone.
@@ -49,7 +49,7 @@ fn a_suspicion_in_vain_lets_two_in_and_their_fences_differ() {
     let report = wrong().always(MutualExclusion::new()).run();
     violated(&report, "mutual-exclusion", 3);
     let named = wrong().always(DifferentFences::default());
-    named.progress().run().assert_holds();
+    named.starvation_free().run().assert_holds();
     let three = check(3).entries([1, 1, 0]).suspecting_falsely(1);
     three.always(DifferentFences::default()).run().assert_holds();
 }

@@ -12,7 +12,7 @@ use crate::textbook::{Mistake, Textbook};
 
 fn wrong() -> Check<Textbook> {
     let check = Check::<Textbook>::with(2, Mistake::NoTieBreakReply).named("textbook").fifo();
-    check.always(MutualExclusion::new()).progress()
+    check.always(MutualExclusion::new()).starvation_free()
 }
 
 #[test]
@@ -59,7 +59,10 @@ fn a_report_is_the_json_of_the_command_line() {
     assert_eq!(keys, wanted);
     assert_eq!(json["algorithm"], "textbook");
     assert_eq!(json["verdict"], "violated");
-    assert_eq!(json["properties"], json!({"mutual-exclusion": "violated", "progress": "holds"}));
+    assert_eq!(
+        json["properties"],
+        json!({"mutual-exclusion": "violated", "starvation-freedom": "holds"})
+    );
     assert_eq!(json["reduction"], "none");
 }
 
@@ -75,8 +78,8 @@ fn declared_bounds_that_cut_something_off_are_part_of_the_verdict() {
 
 #[test]
 fn a_story_and_its_diagram_are_as_people_read_them() {
-    let report = Check::<Textbook>::of(2).entries([1, 0]).losing(1).progress().run();
-    let found = report.counterexample("progress").expect("a request is lost");
+    let report = Check::<Textbook>::of(2).entries([1, 0]).losing(1).starvation_free().run();
+    let found = report.counterexample("starvation-freedom").expect("a request is lost");
     assert_eq!(
         found.story.to_string(),
         "   1 P1 asks to enter\n   2 request from P1 to P2 is lost\n"
@@ -86,7 +89,8 @@ fn a_story_and_its_diagram_are_as_people_read_them() {
         2 ▒─────────request────────×│\n\
         × lost   ▒ waits\n";
     assert_eq!(found.diagram(), diagram);
-    let wide = Check::<Textbook>::of(9).entries(1).losing(1).progress().max_states(50_000).run();
+    let wide =
+        Check::<Textbook>::of(9).entries(1).losing(1).starvation_free().max_states(50_000).run();
     for found in &wide.counterexamples {
         assert!(found.diagram().lines().all(|line| line.chars().count() <= 100));
     }
@@ -123,8 +127,8 @@ fn a_trace_carries_the_causality_that_its_property_was_judged_by() {
 
 #[test]
 fn a_lost_message_is_dropped_in_the_trace() {
-    let report = Check::<Textbook>::of(2).entries([1, 0]).losing(1).progress().run();
-    let found = report.counterexample("progress").expect("a request is lost");
+    let report = Check::<Textbook>::of(2).entries([1, 0]).losing(1).starvation_free().run();
+    let found = report.counterexample("starvation-freedom").expect("a request is lost");
     let kinds: Vec<&str> = found.trace.records.iter().map(|record| record.kind.name()).collect();
     let told = ["boot", "state", "boot", "state", "command", "send", "state", "drop", "end"];
     assert_eq!(kinds, told);

@@ -7,7 +7,7 @@ use tenure_core::{Fence, Monitor, Mutex, Observed, ProcessId, Property, Violatio
 
 /// Nobody is inside beside another, fences increase, and nobody waits for ever.
 pub(crate) fn judged<P: Mutex>(check: Check<P>) -> Report {
-    check.always(MutualExclusion::new()).always(Fencing::new()).progress().run()
+    check.always(MutualExclusion::new()).always(Fencing::new()).starvation_free().run()
 }
 
 /// All of this holds; the number of states.

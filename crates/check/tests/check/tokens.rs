@@ -196,7 +196,7 @@ where
     let check = with::<Fifo<P>>(2, config).entries(1).in_flight(2);
     let report = safe_and_live(check.losing(1).duplicating(1)).run();
     report.assert_holds();
-    report.of("progress")
+    report.of("starvation-freedom")
 }
 
 #[test]

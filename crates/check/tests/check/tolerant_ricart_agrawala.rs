@@ -78,7 +78,7 @@ fn whoever_comes_back_is_let_in_again_with_a_higher_fence() {
 fn if_all_crash_by_turns_they_exclude_each_other_and_their_fences_are_not_in_order() {
     let report = judged(check(2).entries(1).crashing(2).recovering(2));
     holds(&report, "mutual-exclusion");
-    holds(&report, "progress");
+    holds(&report, "starvation-freedom");
     violated(&report, "fencing", 7);
 }
 
@@ -89,7 +89,7 @@ fn a_suspicion_in_vain_lets_two_in_and_their_fences_differ() {
         let report = wrong().always(MutualExclusion::new()).run();
         violated(&report, "mutual-exclusion", length);
         let named = wrong().always(DifferentFences::default());
-        named.progress().run().assert_holds();
+        named.starvation_free().run().assert_holds();
     };
     lets_two_in(&|| check(2).entries(2).suspecting_falsely(1), 5);
     lets_two_in(&|| check(3).entries([1, 1, 0]).suspecting_falsely(1), 9);

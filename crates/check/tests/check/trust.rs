@@ -38,7 +38,7 @@ fn any_number_of_threads_gives_the_same_report() {
     for mistake in MISTAKES {
         let run = |threads| {
             let check = Check::<Textbook>::with(3, mistake).entries([2, 2, 1]).threads(threads);
-            essence(&check.always(MutualExclusion::new()).progress().run())
+            essence(&check.always(MutualExclusion::new()).starvation_free().run())
         };
         let one = run(1);
         assert_eq!(one, run(2), "{mistake:?}");
@@ -51,7 +51,7 @@ fn whole_states_and_fingerprints_agree() {
     for mistake in MISTAKES {
         let check = || {
             let check = Check::<Textbook>::with(3, mistake).losing(1).duplicating(1);
-            check.entries([1, 1, 0]).always(MutualExclusion::new()).progress()
+            check.entries([1, 1, 0]).always(MutualExclusion::new()).starvation_free()
         };
         let (hashed, exact) = (check().run(), check().exact().run());
         assert!(hashed.missed > 0.0 && exact.missed == 0.0);
@@ -82,7 +82,10 @@ fn rebasing_changes_no_verdict_and_no_length_in_two_hundred_cases() {
                             Check::<Textbook>::with(size, mistake).channel(order).threads(1);
                         let check =
                             check.entries(entries.clone()).losing(lost).duplicating(doubled);
-                        check.always(MutualExclusion::new()).always(Fencing::new()).progress()
+                        check
+                            .always(MutualExclusion::new())
+                            .always(Fencing::new())
+                            .starvation_free()
                     };
                     let (plain, rebased) = (check().run(), check().rebasing().run());
                     let counts = (plain.states, rebased.states);
@@ -102,7 +105,8 @@ fn rebasing_changes_no_verdict_and_no_length_in_two_hundred_cases() {
 
 #[test]
 fn a_limit_makes_a_verdict_incomplete_and_never_holds() {
-    let check = || Check::<Textbook>::of(3).entries(2).always(MutualExclusion::new()).progress();
+    let check =
+        || Check::<Textbook>::of(3).entries(2).always(MutualExclusion::new()).starvation_free();
     let states = check().max_states(1_000).run();
     assert_eq!(states.judgement(), Judgement::Incomplete);
     assert_eq!(states.limit, Some(Limit::States));
@@ -119,7 +123,8 @@ fn a_limit_makes_a_verdict_incomplete_and_never_holds() {
 #[test]
 fn whoever_stops_a_search_is_not_kept_waiting_for_its_judgement() {
     let raised = Arc::new(AtomicBool::new(false));
-    let check = Check::<Textbook>::of(3).entries(2).always(MutualExclusion::new()).progress();
+    let check =
+        Check::<Textbook>::of(3).entries(2).always(MutualExclusion::new()).starvation_free();
     let raise = raised.clone();
     let late = check.max_states(1_000).stop_when(raised).on_progress(move |progress| {
         raise.fetch_or(progress.states >= 1_000, Ordering::Relaxed);
@@ -132,7 +137,7 @@ fn whoever_stops_a_search_is_not_kept_waiting_for_its_judgement() {
 #[test]
 fn what_was_found_before_a_limit_stays_found() {
     let wrong = Check::<Textbook>::with(3, Mistake::NoTieBreakReply).entries(3);
-    let report = wrong.always(MutualExclusion::new()).progress().max_states(30_000).run();
+    let report = wrong.always(MutualExclusion::new()).starvation_free().max_states(30_000).run();
     assert_eq!(report.of("mutual-exclusion"), Judgement::Violated);
     assert_eq!(report.judgement(), Judgement::Violated);
 }
@@ -144,7 +149,7 @@ fn a_check_that_assumes_a_card_is_refused_where_more_may_happen() {
     assert_eq!(check().fifo().assuming(&card).run().judgement(), Judgement::Holds);
     assert_eq!(check().run().judgement(), Judgement::Violated, "nothing was assumed");
     for (beyond, says) in [
-        (check(), "lamport needs channels in order, but the channels reorder"),
+        (check(), "lamport: the channels reorder, and its card says: needs channels in order"),
         (check().fifo().losing(1), "but messages are lost"),
         (check().fifo().crashing(1), "but a process crashes"),
         (check().fifo().partitioning([ProcessId(0)]), "but a partition loses messages"),
@@ -178,8 +183,14 @@ fn checks_that_make_no_sense_are_refused_in_a_sentence() {
 #[test]
 fn the_algorithms_that_ship_are_safe_and_live_for_three_with_two_entries_of_one() {
     let lamport = of::<Lamport>(3).entries([2, 1, 0]).fifo();
-    lamport.always(MutualExclusion::new()).always(Fencing::new()).progress().run().assert_holds();
+    lamport
+        .always(MutualExclusion::new())
+        .always(Fencing::new())
+        .starvation_free()
+        .run()
+        .assert_holds();
     let ricart_agrawala = of::<RicartAgrawala>(3).entries([2, 1, 1]);
-    let report = ricart_agrawala.always(MutualExclusion::new()).always(Fencing::new()).progress();
+    let report =
+        ricart_agrawala.always(MutualExclusion::new()).always(Fencing::new()).starvation_free();
     report.run().assert_holds();
 }

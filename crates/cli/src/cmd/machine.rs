@@ -2,8 +2,8 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Once;
 use std::sync::atomic::Ordering;
+use std::sync::{Once, OnceLock};
 use std::thread;
 use std::time::Duration;
 
@@ -80,6 +80,14 @@ fn guard(all: u64) {
     }
 }
 
+/// The memory that this process has taken since this was called first, in bytes, as the system
+/// counts it.
+pub(crate) fn grown() -> Option<u64> {
+    static BEFORE: OnceLock<u64> = OnceLock::new();
+    let now = taken("VmRSS:")?;
+    Some(now.saturating_sub(*BEFORE.get_or_init(|| now)))
+}
+
 /// How much memory this process has, by a line of what the system tells of it.
 fn taken(line: &str) -> Option<u64> {
     kilobytes(&fs::read_to_string("/proc/self/status").ok()?, line)
@@ -128,5 +136,6 @@ mod tests {
         assert_eq!(told("MemFree: 1 kB\n"), None);
         assert!(memory().is_none_or(|bytes| bytes > 0));
         assert!(taken("VmRSS:").is_none_or(|bytes| bytes > 0));
+        assert!(grown().is_none_or(|bytes| bytes < 1 << 30));
     }
 }

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Command, Error};
-use tenure_core::Property;
+use tenure_core::{Card, Property, Service};
 use tenure_lessons::nearest;
 
 /// Reads the name of one of these.
@@ -38,7 +38,8 @@ impl TypedValueParser for OneOf {
         value: &OsStr,
     ) -> Result<Property, Error> {
         let OneOf { properties, bounds } = self.clone();
-        let read = move |text: String| match text.strip_prefix("bypass=").filter(|_| bounds) {
+        let prefix = format!("{}=", Property::Bypass(None).name());
+        let read = move |text: String| match text.strip_prefix(&prefix).filter(|_| bounds) {
             Some(bound) => bypass(bound),
             None => read(&properties, &text),
         };
@@ -53,14 +54,43 @@ impl TypedValueParser for OneOf {
 
 fn read(properties: &[Property], text: &str) -> Result<Property, String> {
     let names = || properties.iter().map(|property| property.name());
-    let found = names().find(|name| *name == text).and_then(Property::named);
+    // First in, first out: the order of requests by another name of the textbooks.
+    let asked = if text == "fifo" { Property::Order.name() } else { text };
+    let found = names().find(|name| *name == asked).and_then(Property::named);
     found.ok_or_else(|| {
+        if let Some(instead) = renamed(text) {
+            return format!("there is no property `{text}` any more: {instead}");
+        }
         let nearest = nearest(text, names()).join(", ");
         format!("there is no property `{text}` here; nearest are {nearest}; --help lists all")
     })
 }
 
+/// What to write instead of a name that was given up because textbooks mean something else by it.
+fn renamed(text: &str) -> Option<&'static str> {
+    match text.split('=').next()? {
+        "no-starvation" => Some(
+            "bounded-bypass=1 says that no process enters twice while another waits, \
+             starvation-freedom that every process that waits enters",
+        ),
+        "bypass" => Some("write bounded-bypass, or bounded-bypass=2"),
+        _ => None,
+    }
+}
+
+/// What to ask of a lock instead of progress, which mixes two properties of the textbooks.
+pub(crate) fn of_locks(asked: Property, card: &Card) -> Option<String> {
+    let name = &card.name;
+    (asked == Property::Progress && card.service == Service::Mutex).then(|| {
+        format!(
+            "--property progress does not judge {name}, which is a lock; ask for starvation-freedom \
+             (every process that waits enters) or deadlock-freedom (some process does)"
+        )
+    })
+}
+
 fn bypass(bound: &str) -> Result<Property, String> {
-    let strange = |_| format!("`{bound}` is no number of entries; bypass=1, or bypass alone");
+    let strange =
+        |_| format!("`{bound}` is no number of entries; bounded-bypass=1, or bounded-bypass alone");
     bound.parse().map(|most| Property::Bypass(Some(most))).map_err(strange)
 }

@@ -10,7 +10,6 @@ use crate::service::mutex;
 /// the request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Bypass {
-    property: Property,
     bound: u32,
     worst: u32,
     /// For each that waits, how often each other has entered since.
@@ -20,18 +19,7 @@ pub struct Bypass {
 impl Bypass {
     /// At most `bound` entries of any other while one waits.
     pub fn at_most(bound: u32) -> Self {
-        Bypass {
-            property: Property::Bypass(Some(bound)),
-            bound,
-            worst: 0,
-            waiting: BTreeMap::new(),
-        }
-    }
-
-    /// "No starvation" in the literal form of the textbooks: nobody enters twice while another
-    /// waits.
-    pub fn no_starvation() -> Self {
-        Bypass { property: Property::NoStarvation, ..Bypass::at_most(1) }
+        Bypass { bound, worst: 0, waiting: BTreeMap::new() }
     }
 
     /// Never violated: only measures.
@@ -61,7 +49,7 @@ impl Bypass {
 
 impl Monitor<mutex::Command, mutex::Event> for Bypass {
     fn property(&self) -> Property {
-        self.property
+        Property::Bypass(Some(self.bound))
     }
 
     fn observe(&mut self, at: ProcessId, seen: OfMutex<'_>) -> Result<(), Violation> {

@@ -99,6 +99,7 @@ fn charge(settings: &Settings, clocks: bool) -> Charge {
         most_inside,
         fenced: settings.watch.fenced,
         strict: most_inside == 1 && !settings.faults.is_empty(),
+        bypass_bounds: settings.bypass_bounds(),
         clocks,
         ranks: Some(settings.ranks.clone()),
         down: settings.down.clone(),

@@ -7,7 +7,7 @@ use crate::engine::core::Core;
 use crate::figures::faults_seen::{FaultCount, count_faults, warnings};
 use crate::figures::metrics::Metrics;
 use crate::settings::Settings;
-use tenure_core::{Finding, Judgement};
+use tenure_core::{Finding, FirstViolation, Judgement};
 
 /// Why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,7 +85,7 @@ pub struct Report {
     /// What a reader should know before believing the figures.
     pub warnings: Vec<String>,
     /// The properties whose violation makes the run a failure; `None`: mutual exclusion,
-    /// progress, fencing, agreement and validity.
+    /// deadlock and starvation freedom, progress, fencing, agreement and validity.
     pub counted: Option<Vec<Property>>,
 }
 
@@ -171,7 +171,9 @@ impl Report {
 
     /// Whether the run cost what it may: decided only once everybody has been served.
     pub(crate) fn cost(&self, price: &Price) -> Finding {
-        let served = self.verdict(Property::Progress.name()) == Some(Judgement::Holds);
+        let lock = self.verdict(Property::StarvationFreedom.name());
+        let all = lock.or_else(|| self.verdict(Property::Progress.name()));
+        let served = all == Some(Judgement::Holds);
         let objection = match price.cost.per {
             // Each election is judged by itself: a cheap one does not pay for a dear one.
             Per::Election => self.metrics.elections.iter().find_map(|election| {
@@ -196,7 +198,7 @@ impl Report {
     fn counts(&self, property: Property) -> bool {
         match (&self.counted, property) {
             (_, Property::Own(_)) => true,
-            (Some(counted), _) => counted.contains(&property),
+            (Some(counted), _) => counted.iter().any(|promise| promise.implies(property)),
             (None, _) => property.notice() == Notice::Expected,
         }
     }
@@ -243,7 +245,12 @@ fn findings(core: &mut Core, decided: bool, blocked: &[ProcessId]) -> Vec<Findin
     let progress = progress(core, decided, blocked);
     if let Some(mutex) = &core.mutex {
         findings = mutex.findings();
-        findings.insert(1, progress.clone());
+        let waiting: Vec<ProcessId> = match (&core.users, decided) {
+            (Some(users), true) => users.stuck().collect(),
+            _ => Vec::new(),
+        };
+        let starvation = starvation_freedom(core, decided, &waiting);
+        findings.splice(1..1, [deadlock_freedom(&starvation, &waiting), starvation]);
     }
     if let Some(election) = &mut core.election {
         if decided {
@@ -252,9 +259,7 @@ fn findings(core: &mut Core, decided: bool, blocked: &[ProcessId]) -> Vec<Findin
         let asked = core.settings.watch.properties.as_deref().unwrap_or_default();
         let mut found = election.findings();
         found.retain(|it| it.property.notice() > Notice::Asked || asked.contains(&it.property));
-        if core.mutex.is_none() {
-            found.insert(2, progress);
-        }
+        found.insert(2, progress);
         findings.append(&mut found);
     }
     if let Some(agreement) = &mut core.agreement {
@@ -268,6 +273,28 @@ fn findings(core: &mut Core, decided: bool, blocked: &[ProcessId]) -> Vec<Findin
         findings.push(neighbours.finding::<mutex::Command, mutex::Event>());
     }
     findings
+}
+
+/// Whether all that wait for the lock enter. A run is finite: one that was cut short decides
+/// nothing.
+fn starvation_freedom(core: &Core, decided: bool, waiting: &[ProcessId]) -> Finding {
+    let property = Property::StarvationFreedom;
+    Finding { property, ..progress(core, decided, waiting) }
+}
+
+/// Whether a process still enters while others wait. Where a run is decided, either all are served
+/// or none is any more.
+fn deadlock_freedom(starvation: &Finding, waiting: &[ProcessId]) -> Finding {
+    let property = Property::DeadlockFreedom;
+    let who = match waiting {
+        [] => "a process waits".to_owned(),
+        [one] => format!("{one} waits"),
+        [first, _] => format!("{first} and one other wait"),
+        [first, others @ ..] => format!("{first} and {} others wait", others.len()),
+    };
+    let says = format!("{who}, and no process enters any more");
+    let violation = starvation.violation.clone().map(|first| FirstViolation { says, ..first });
+    Finding { property, violation, ..starvation.clone() }
 }
 
 fn progress(core: &Core, decided: bool, blocked: &[ProcessId]) -> Finding {

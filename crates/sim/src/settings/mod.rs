@@ -185,8 +185,21 @@ pub struct Watch {
     /// The ring that messages must not leave; `None`: that of the card, where nothing fails.
     pub ring: Option<Topology>,
     /// The properties whose violation makes a run a failure; `None`: the card's promises, or
-    /// without a card mutual exclusion, progress, fencing, agreement and validity.
+    /// without a card mutual exclusion, deadlock and starvation freedom, progress, fencing,
+    /// agreement and validity.
     pub properties: Option<Vec<Property>>,
+}
+
+impl Settings {
+    /// The bounds on bypass that are judged.
+    pub(crate) fn bypass_bounds(&self) -> Vec<u32> {
+        let properties = self.watch.properties.iter().flatten();
+        let bounds = properties.filter_map(|property| match property {
+            Property::Bypass(most) => *most,
+            _ => None,
+        });
+        bounds.collect()
+    }
 }
 
 impl Watch {

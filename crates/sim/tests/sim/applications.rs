@@ -281,7 +281,7 @@ fn a_token_that_died_with_its_holder_is_made_anew_once_and_an_older_one_lets_nob
         settings.network.order = None;
         settings.limits.until = None;
         settings.watch.properties =
-            Some(vec![Property::MutualExclusion, Property::Progress, Property::Fencing]);
+            Some(vec![Property::MutualExclusion, Property::StarvationFreedom, Property::Fencing]);
         let mut random = Random::new(seed);
         for process in random.permutation(5).into_iter().take(3).map(ProcessId) {
             // Whoever is inside has the token.

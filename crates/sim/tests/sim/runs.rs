@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::common::{Extrema, Highest, Permission, Ring, Rule};
 use tenure_algorithms::mutex::{Central, Raymond, central, raymond};
 use tenure_core::tree::Shape;
-use tenure_core::{Algorithm, Office, Order, ProcessId, Rank};
+use tenure_core::{Algorithm, Office, Order, ProcessId, Property, Rank};
 use tenure_sim::{
     Chatter, Ended, Entries, Fault, Initiators, Judgement, Latency, Locking, Memory, Pattern,
     Report, Settings, Simulation, Span, Stuck, Watched, When, Workload,
@@ -68,10 +68,11 @@ fn a_mistake_in_the_rule_is_seen() {
     let everybody = Simulation::<Permission>::new(Rule::ReplyAlways, settings.clone());
     let report = everybody.run().unwrap();
     assert_eq!(report.verdict("mutual-exclusion"), Some(Judgement::Violated));
-    assert_eq!(report.verdict("progress"), Some(Judgement::Holds));
+    assert_eq!(report.verdict("starvation-freedom"), Some(Judgement::Holds));
     let nobody = Simulation::<Permission>::new(Rule::DeferAlways, settings).run().unwrap();
     assert_eq!(nobody.verdict("mutual-exclusion"), Some(Judgement::Holds));
-    assert_eq!(nobody.verdict("progress"), Some(Judgement::Violated));
+    assert_eq!(nobody.verdict("starvation-freedom"), Some(Judgement::Violated));
+    assert_eq!(nobody.verdict("deadlock-freedom"), Some(Judgement::Violated));
     assert_eq!(nobody.ended, Ended::Quiescent);
     assert_eq!(nobody.blocked.len(), 3);
     assert_eq!(nobody.stuck, Some(Stuck::Deadlock));
@@ -265,7 +266,7 @@ fn messages_that_make_more_of_themselves_end_a_run() {
     assert_eq!(report.ended, Ended::Flooded);
     let most = report.metrics.in_flight_most;
     assert!((1 << 16..1 << 18).contains(&most), "{most} messages were under way");
-    assert_eq!(report.verdict("progress"), Some(Judgement::Incomplete));
+    assert_eq!(report.verdict("starvation-freedom"), Some(Judgement::Incomplete));
 }
 
 #[test]
@@ -300,11 +301,12 @@ fn starvation_is_told_apart_from_deadlock() {
     settings.network.latency = Latency::Links(Arc::from(spans));
     settings.workload = Workload::entries(1000);
     settings.limits.until = Some(1_000_000_000);
+    settings.watch.properties = Some(vec![Property::Bypass(Some(9))]);
     let config = central::Config::default();
     let report = Simulation::<Central>::new(config, settings).run().unwrap();
     assert_eq!((report.ended, report.stuck), (Ended::Until, Some(Stuck::Starvation)));
-    assert_eq!(report.verdict("progress"), Some(Judgement::Incomplete));
-    assert_eq!(report.verdict("no-starvation"), Some(Judgement::Violated));
+    assert_eq!(report.verdict("starvation-freedom"), Some(Judgement::Incomplete));
+    assert_eq!(report.verdict("bounded-bypass"), Some(Judgement::Violated));
     assert!(report.bypass_max >= 10, "{}", report.bypass_max);
 }
 
@@ -331,7 +333,7 @@ fn an_office_elects_and_locks_and_is_judged_by_both() {
         assert_eq!(report.failures().next(), None, "seed {seed}");
         assert_eq!(report.metrics.entered, 20, "seed {seed}");
         assert_eq!(report.leaders, [ProcessId(3)], "seed {seed}");
-        for property in ["mutual-exclusion", "progress", "agreement", "validity"] {
+        for property in ["mutual-exclusion", "starvation-freedom", "progress", "agreement"] {
             assert!(report.verdict(property).is_some(), "{property}");
         }
     }

@@ -133,11 +133,15 @@ fn a_request_that_somebody_loses_leaves_its_sender_waiting() {
     let page = Page::default();
     let lost = steers(&["1 lose p1→p2 request"]);
     let report = simulation.run_steered(&lost, None, page.clone(), Controls::new()).unwrap();
-    assert_eq!(report.verdict("progress"), Some(Judgement::Violated));
+    assert_eq!(report.verdict("starvation-freedom"), Some(Judgement::Violated));
     assert!(report.blocked.contains(&ProcessId(0)));
     assert_eq!(report.metrics.dropped, 1);
     let served = simulation.run_steered(&[], None, Page::default(), Controls::new()).unwrap();
-    assert_eq!(served.verdict("progress"), Some(Judgement::Holds), "without it, all are served");
+    assert_eq!(
+        served.verdict("starvation-freedom"),
+        Some(Judgement::Holds),
+        "without it, all are served"
+    );
 }
 
 #[test]

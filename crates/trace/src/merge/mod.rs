@@ -199,7 +199,8 @@ pub(crate) fn common_header<'a>(
     // Whoever hurts a run knows what is still promised of it.
     let mut parents = headers.filter(|header| header.source == Source::Parent);
     let told = parents.find(|header| !header.promises.is_empty()).unwrap_or(first);
-    Ok(Header { fenced, promises: told.promises.clone(), ..first.clone() })
+    let most_bypass = told.most_bypass.or(first.most_bypass);
+    Ok(Header { fenced, promises: told.promises.clone(), most_bypass, ..first.clone() })
 }
 
 /// Refuses runs that were made differently. Nodes say nothing of that: the seed in the

@@ -1,11 +1,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use tenure_core::monitors::{Bypass, Neighbours, NoLoss, Spending};
+use tenure_core::monitors::{Neighbours, NoLoss, Spending};
 use tenure_core::service::{election, mutex};
 use tenure_core::{
-    Charge, ElectionJury, Finding, Juror, MutexJury, Observed, OfElection, OfMutex, Per, ProcessId,
-    Property, VectorClock,
+    Charge, ElectionJury, Finding, Judgement, Juror, MutexJury, Observed, OfElection, OfMutex, Per,
+    ProcessId, Property, VectorClock,
 };
 
 use super::agreements::Agreements;
@@ -45,8 +45,6 @@ pub struct Judge {
     no_loss: Juror<NoLoss>,
     /// Where the header says what an entry or an election may take.
     spending: Option<Juror<Spending>>,
-    /// Where it says how often one may enter while another waits.
-    bypass: Option<Juror<Bypass>>,
     /// Where it says who may send to whom.
     neighbours: Option<Juror<Neighbours>>,
     applications: Applications,
@@ -67,6 +65,7 @@ impl Judge {
             most_inside: header.most_inside,
             fenced: header.fenced,
             strict: true,
+            bypass_bounds: header.most_bypass.into_iter().collect(),
             clocks: true,
             ranks: header.ranks.clone().map(Arc::from),
             down: Vec::new(),
@@ -86,7 +85,6 @@ impl Judge {
             awaiting: (0..header.n).map(ProcessId).collect(),
             no_loss: Juror::new(NoLoss::new()),
             spending: header.most_messages.map(|most| spending(header.service, most)),
-            bypass: header.most_bypass.map(|most| Juror::new(Bypass::at_most(most))),
             neighbours: header.topology.map(|ring| Juror::new(Neighbours::of(ring, header.n))),
             applications: Applications::new(),
             agreements: Agreements::new(header.service, &charge),
@@ -160,19 +158,12 @@ impl Judge {
         }
     }
 
-    fn bypasses(&mut self, at: ProcessId, seen: OfMutex<'_>) {
-        if let Some(bypass) = &mut self.bypass {
-            bypass.observe(self.now, at, seen);
-        }
-    }
-
     fn changed(&mut self, at: ProcessId, change: Change) {
         match change {
             Change::Crashes | Change::Leaves => {
                 self.entries.left(at);
                 self.awaiting.remove(&at);
                 self.locks.crashed(self.now, at);
-                self.bypasses(at, Observed::Crashed);
                 self.elects.observe(self.now, at, Observed::Crashed);
                 self.no_loss.observe(self.now, at, Observed::Crashed);
                 self.applications.crashed(self.now, at);
@@ -197,7 +188,6 @@ impl Judge {
     fn asked(&mut self, at: ProcessId, asked: &Asked, clock: Option<&VectorClock>) {
         if let Some(command) = asked.mutex() {
             self.clocks |= clock.is_some();
-            self.bypasses(at, OfMutex::Command { command, clock });
             if let Some(spending) = &mut self.spending {
                 spending.observe(self.now, at, OfMutex::Command { command, clock });
             }
@@ -228,7 +218,6 @@ impl Judge {
                 self.resource.overlap(pair);
             }
             self.locks.told(self.now, at, event);
-            self.bypasses(at, OfMutex::Event(event));
         }
         if let Some(event) = told.election() {
             match event {
@@ -306,16 +295,13 @@ impl Judge {
         if let Some(spending) = &self.spending {
             findings.put(spending.finding::<mutex::Command, mutex::Event>());
         }
-        if let Some(bypass) = &self.bypass {
-            findings.put(bypass.finding());
-        }
         if let Some(neighbours) = &self.neighbours {
             findings.put(neighbours.finding::<mutex::Command, mutex::Event>());
         }
         self.applications.findings().for_each(|finding| findings.put(finding));
         self.agreements.findings().into_iter().for_each(|finding| findings.put(finding));
-        if findings.is_named(Property::Progress) && self.ended {
-            findings.judge(Property::Progress, self.waits_for_ever().as_ref());
+        if self.ended {
+            self.judge_waits(&mut findings);
         }
         if self.resource.seen() {
             self.judge_resource(&mut findings);
@@ -352,7 +338,7 @@ impl Judge {
                 Property::MutualExclusion if checked => false,
                 Property::MutualExclusion if self.header.most_inside == 1 => true,
                 Property::Fencing => !checked,
-                Property::AtMost(_) => true,
+                Property::AtMost(_) | Property::Bypass(_) => true,
                 Property::Order if self.clocks => true,
                 property => findings.is_named(property),
             };
@@ -362,23 +348,41 @@ impl Judge {
         }
     }
 
-    /// Who waits at the end of a run of which nothing was left to do: unless for somebody who is
-    /// inside.
-    fn waits_for_ever(&self) -> Option<Found> {
-        let waiting = self.standings.who(Hold::Waiting);
-        let is_up = |at: ProcessId| self.standings.of(at).life == Life::Up;
-        let waits = match self.header.service {
-            Service::Mutex | Service::Office => {
-                let free = self.standings.who(Hold::Inside).is_empty();
-                waiting.first().copied().filter(|_| free)
-            }
-            service if service.is_agreement() => {
-                self.agreements.waiting(is_up).first().map(|at| at.number())
-            }
-            _ => self.awaiting.iter().find(|at| is_up(**at)).map(|at| at.number()),
-        };
+    /// Judges the processes that wait at the end of a run in which nothing was left to do.
+    fn judge_waits(&self, findings: &mut Findings) {
+        let is_lock = matches!(self.header.service, Service::Mutex | Service::Office);
         let says = |number| format!("P{number} waits for ever");
-        waits.map(|number| Found { time: self.now, says: says(number) })
+        let found = |number| Found { time: self.now, says: says(number) };
+        if !is_lock {
+            if findings.is_named(Property::Progress) {
+                findings.judge(Property::Progress, self.uninformed().map(found).as_ref());
+            }
+            return;
+        }
+        let waits = self.standings.who(Hold::Waiting).first().copied();
+        let is_free = self.standings.who(Hold::Inside).is_empty();
+        for property in [Property::DeadlockFreedom, Property::StarvationFreedom] {
+            if !findings.is_named(property) {
+                continue;
+            }
+            match waits {
+                // Whoever is inside has yet to leave.
+                Some(_) if !is_free => {
+                    findings.put(Finding::undisputed(property, Judgement::Incomplete));
+                }
+                waits => findings.judge(property, waits.map(found).as_ref()),
+            }
+        }
+    }
+
+    /// The first process that is up and was not told what it awaits.
+    fn uninformed(&self) -> Option<u32> {
+        let is_up = |at: ProcessId| self.standings.of(at).life == Life::Up;
+        let first = match self.header.service.is_agreement() {
+            true => self.agreements.waiting(is_up).first().copied(),
+            false => self.awaiting.iter().find(|at| is_up(**at)).copied(),
+        };
+        first.map(ProcessId::number)
     }
 
     fn judge_resource(&self, findings: &mut Findings) {

@@ -37,6 +37,7 @@ impl<E: Election + Algorithm> Algorithm for Coordinated<E> {
         } else {
             election.promises.extend(of_lock);
         }
+        election.promises.push(Property::StarvationFreedom);
         sort(&mut election.promises);
         sort(&mut election.clocked);
         Card {

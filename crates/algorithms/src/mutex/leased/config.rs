@@ -77,7 +77,7 @@ switches! {
         "what is left of a lease is not noted, and a new leader counts from the beginning: a \
          change of leader delays its end by more than a part"
         => "", "-n 2 --crash 1 --after enter:p2,deliver:p2→p1,deliver:p1→p2,deliver:p2→p1,\
-                deliver:p1→p2,crash:p2 --property progress";
+                deliver:p1→p2,crash:p2 --property starvation-freedom";
     ExpiryDisregardsRenewal = "expiry-disregards-renewal", unsound,
         "a renewal is answered, and the lease ends as if there had been none"
         => "", "-n 2 --property mutual-exclusion";
@@ -86,5 +86,5 @@ switches! {
         => "", "-n 2 --partition 2 --property mutual-exclusion";
     WatchFromWrongRevision = "watch-from-wrong-revision", unsound,
         "whoever is ahead is watched from when the watch begins, and not from when they were seen"
-        => "", "-n 2 --property progress";
+        => "", "-n 2 --property starvation-freedom";
 }

@@ -184,7 +184,7 @@ fn advice(options: &Options, report: &Report) -> String {
         None => return String::new(),
         Some(Limit::States) => "--max-states allows more",
         Some(Limit::Memory) => "--max-memory allows more",
-        Some(Limit::Time) => "--max-time allows more",
+        Some(Limit::Time) => "--max-time allows more, and --max-time none has no limit",
         Some(Limit::Stopped) => "",
     };
     let mut smaller = Vec::new();

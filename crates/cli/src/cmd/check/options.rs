@@ -18,7 +18,7 @@ use crate::cmd::group::{EntriesAsked, GroupOptions, threads};
 use crate::cmd::known::algorithm;
 use crate::cmd::machine;
 use crate::cmd::output::Format;
-use crate::cmd::property::bounded;
+use crate::cmd::property::{self, bounded};
 use crate::cmd::size::size;
 
 const EXAMPLES: &str = "\
@@ -32,6 +32,10 @@ Examples:
 /// There are 3 processes unless -n, --ids or --loads say otherwise. What is not known at a limit is
 /// told as incomplete, with how far the search has come, and so it is when the search is
 /// interrupted. Exit status 1: a property is violated; 3: one is incomplete, and none is violated.
+///
+/// Liveness (deadlock-freedom, starvation-freedom, progress) is judged under weak fairness: a
+/// delivery, a timer, an exit from the critical section, a word of a detector or the passing of
+/// time that stays possible for ever happens in the end. A request, a fault or a recovery need not.
 #[derive(Debug, Args)]
 #[command(mut_arg("n", by_default), after_help = EXAMPLES)]
 pub(crate) struct Options {
@@ -100,14 +104,16 @@ pub(crate) struct Options {
     #[arg(long, value_name = "S")]
     #[arg(help_heading = "The search")]
     pub(crate) max_states: Option<u64>,
-    /// Stop at about so much memory: 500M, 2G [default: half of what there is]
+    /// Stop when so much memory is taken, analysis of liveness included: 500M, 2G [default: half of
+    /// what there is]
     #[arg(long, value_name = "M", value_parser = size)]
     #[arg(help_heading = "The search")]
     pub(crate) max_memory: Option<u64>,
-    /// Stop after so long: 30s, 5m [default: 60s where a terminal shows the result, else never]
-    #[arg(long, value_name = "D", value_parser = duration::parse)]
+    /// Stop after so long, analysis of liveness included: 30s, 5m, or none for no limit [default:
+    /// 60s where a terminal shows the result, else 5m]
+    #[arg(long, value_name = "D", value_parser = time_limit)]
     #[arg(help_heading = "The search")]
-    pub(crate) max_time: Option<Duration>,
+    pub(crate) max_time: Option<TimeLimit>,
     /// A declared bound: a link holds at most so many messages
     #[arg(long, value_name = "K", default_value_t = 4)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
@@ -147,14 +153,15 @@ fn judged() -> impl Iterator<Item = Property> {
 }
 
 /// What a checker judges of a lock or an election.
-const JUDGED: [Property; 16] = [
+const JUDGED: [Property; 17] = [
     Property::MutualExclusion,
     Property::AtMost(1),
+    Property::DeadlockFreedom,
+    Property::StarvationFreedom,
     Property::Progress,
     Property::Fencing,
     Property::Order,
     Property::OrderWithMessages,
-    Property::NoStarvation,
     Property::Bypass(None),
     Property::Agreement,
     Property::Validity,
@@ -206,6 +213,17 @@ fn steps(text: &str) -> Result<Steps, String> {
     said.split(',').map(|step| step.trim().parse()).collect::<Result<_, _>>().map(Steps)
 }
 
+/// How long a search may take; without end where nothing is said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TimeLimit(pub(crate) Option<Duration>);
+
+fn time_limit(text: &str) -> Result<TimeLimit, String> {
+    match text {
+        "none" => Ok(TimeLimit(None)),
+        text => duration::parse(text).map(|limit| TimeLimit(Some(limit))),
+    }
+}
+
 /// Whether worlds are brought into a canonical form.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Reduce {
@@ -236,8 +254,11 @@ impl Options {
     /// The same with limits where there are none, so that nobody has to end the search by force.
     pub(crate) fn limited(mut self) -> Self {
         self.max_memory = self.max_memory.or_else(|| Some(machine::memory()? / 2));
-        let watched = std::io::stdout().is_terminal();
-        self.max_time = self.max_time.or_else(|| watched.then_some(Duration::from_mins(1)));
+        let default = match std::io::stdout().is_terminal() {
+            true => Duration::from_mins(1),
+            false => Duration::from_mins(5),
+        };
+        self.max_time = self.max_time.or(Some(TimeLimit(Some(default))));
         self
     }
 
@@ -247,7 +268,7 @@ impl Options {
             // Order and bypass are kept only when asked for: they make the worlds larger. So does
             // what was spent, unless it is the same in every run.
             let judged = |it: &Property| match it {
-                Property::NoStarvation => false,
+                Property::Bypass(_) => false,
                 Property::Cost => {
                     let constant = card.messages.exactly().is_some();
                     constant && card.service == Service::Mutex && self.unpriced(card).is_none()
@@ -262,6 +283,9 @@ impl Options {
         }
         if let Some(strange) = self.property.iter().find(|it| !it.is_of(card.service)) {
             let Card { name, .. } = card;
+            if let Some(says) = property::of_locks(*strange, card) {
+                return Err(Failure::usage(says));
+            }
             return Err(Failure::usage(format!(
                 "--property {strange} does not judge {name}; `tenure list {name}` shows what it \
                  offers",
@@ -367,7 +391,11 @@ mod tests {
         assert_eq!(plain.max_states, None);
         let told = options("--max-memory 1G --max-time 5s").limited();
         let limits = (told.max_memory, told.max_time);
-        assert_eq!(limits, (Some(1 << 30), Some(Duration::from_secs(5))));
+        assert_eq!(limits, (Some(1 << 30), Some(TimeLimit(Some(Duration::from_secs(5))))));
+        // Tests have no terminal.
+        assert_eq!(plain.max_time, Some(TimeLimit(Some(Duration::from_mins(5)))));
+        let endless = options("--max-time none").limited();
+        assert_eq!(endless.max_time, Some(TimeLimit(None)));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use tenure_core::Property;
 use tenure_instances::{Examination, Watch};
 
 use super::options::{Options, Reduce, WhenFull};
-use crate::cmd::interrupt;
+use crate::cmd::{interrupt, machine};
 
 /// The highest term that is explored where nobody says.
 const TERM_MAX: u64 = 2;
@@ -50,7 +50,8 @@ pub(super) fn examination(
         threads: options.threads.filter(|threads| *threads > 0),
         max_states: options.max_states,
         max_memory: options.max_memory,
-        max_time: options.max_time,
+        read_memory: Some(machine::grown),
+        max_time: options.max_time.and_then(|limit| limit.0),
         stop: interrupt::flag(),
         watch: std::io::stderr().is_terminal().then_some(line as fn() -> Watch),
     }

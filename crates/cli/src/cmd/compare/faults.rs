@@ -320,7 +320,7 @@ fn is_survived(words: &str) -> Result<bool, Failure> {
 fn verdict(report: &Report) -> (Verdict, Option<Property>) {
     let violated = report.properties.iter().filter(|(_, found)| *found == Judgement::Violated);
     let (waits, harms): (Vec<_>, Vec<_>) =
-        violated.map(|(name, _)| *name).partition(|name| *name == Property::Progress);
+        violated.map(|(name, _)| *name).partition(|name| name.is_of_liveness());
     match (harms.into_iter().next(), waits.into_iter().next(), report.judgement()) {
         (Some(name), _, _) => (Verdict::Unsafe, Some(name)),
         (None, Some(name), _) => (Verdict::Blocked, Some(name)),

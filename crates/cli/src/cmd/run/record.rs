@@ -66,6 +66,7 @@ pub(super) fn header(plan: &Plan, source: Source) -> Header {
     Header {
         clock: ClockUnit::Nanosecond,
         fenced: plan.lock && plan.card.fenced(),
+        most_bypass: plan.card.most_bypass().filter(|_| plan.lock),
         seed: Some(plan.seed),
         ..Header::new(plan.card.name.clone(), service, plan.size, source)
     }

@@ -194,15 +194,15 @@ fn violated(course: &Course, verification: &Verification) -> Vec<Violated> {
     };
     if !course.unfinished.is_empty() && !course.interrupted {
         let names: Vec<_> = course.unfinished.iter().map(ProcessId::to_string).collect();
-        add(Property::Progress, format!("{} did not come to an end", names.join(", ")));
+        add(Property::StarvationFreedom, format!("{} did not come to an end", names.join(", ")));
     }
     violated
 }
 
-/// Takes away that there was no progress, where the machine was late all the while; gives what is
-/// to be said of that.
+/// Removes violations of liveness where the machine was late all the while, and returns the note
+/// that says so.
 pub(super) fn undecided(violated: &mut Vec<Violated>, late: Duration) -> Option<String> {
-    let waits = |it: &mut Violated| it.property == Property::Progress;
+    let waits = |it: &mut Violated| it.property.is_of_liveness();
     let says = violated.extract_if(.., waits).last()?.says;
     let late = late.as_millis();
     Some(format!("{says}, on a machine that was late by up to {late} ms: that decides nothing"))
@@ -215,7 +215,7 @@ fn verdicts(
     violated: &[Violated],
     undecided: bool,
 ) -> BTreeMap<Property, Judgement> {
-    judged.extend(undecided.then_some((Property::Progress, Judgement::Incomplete)));
+    judged.extend(undecided.then_some((Property::StarvationFreedom, Judgement::Incomplete)));
     judged.extend(violated.iter().map(|it| (it.property, Judgement::Violated)));
     judged
 }
@@ -270,17 +270,19 @@ mod tests {
 
     #[test]
     fn what_is_violated_does_not_hold_besides() {
-        let judged = [Property::Progress, Property::Fencing].map(|it| (it, Judgement::Holds));
+        let judged =
+            [Property::StarvationFreedom, Property::Fencing].map(|it| (it, Judgement::Holds));
         let says = "P2 did not come to an end".to_owned();
-        let waited = Violated { property: Property::Progress, at: 17.0, says, counts: true };
+        let waited =
+            Violated { property: Property::StarvationFreedom, at: 17.0, says, counts: true };
         let mut violated = vec![waited];
         let known = verdicts(judged.into(), &violated, false);
-        assert_eq!(known[&Property::Progress], Judgement::Violated);
+        assert_eq!(known[&Property::StarvationFreedom], Judgement::Violated);
         assert_eq!(known[&Property::Fencing], Judgement::Holds);
         let says = undecided(&mut violated, Duration::from_millis(90));
         assert!(says.is_some_and(|says| says.contains("late by up to 90 ms")));
         let known = verdicts(judged.into(), &violated, true);
-        assert_eq!(known[&Property::Progress], Judgement::Incomplete);
+        assert_eq!(known[&Property::StarvationFreedom], Judgement::Incomplete);
         assert_eq!(undecided(&mut violated, Duration::from_millis(90)), None, "nobody waited");
     }
 }

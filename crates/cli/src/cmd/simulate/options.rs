@@ -14,7 +14,7 @@ use crate::cmd::failure::Failure;
 use crate::cmd::group::{GroupOptions, threads};
 use crate::cmd::known::algorithm;
 use crate::cmd::output::Format;
-use crate::cmd::property::one_of;
+use crate::cmd::property::bounded;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -37,7 +37,7 @@ pub(crate) struct Options {
     #[command(flatten)]
     pub(super) run: RunOptions,
     /// Properties whose violation is a failure, besides those that the card promises
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = one_of(judged()))]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = bounded(judged()))]
     #[arg(help_heading = "Judged and told")]
     pub(super) property: Vec<Property>,
     /// Do something in the run that would not happen by itself, after so many of its steps:

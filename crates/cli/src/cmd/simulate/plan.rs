@@ -20,6 +20,7 @@ use super::options::RunOptions;
 use crate::cmd::failure::Failure;
 use crate::cmd::group::{EntriesAsked, different};
 use crate::cmd::program::with_own_name;
+use crate::cmd::property;
 
 /// What will be run, once the options are known to make sense.
 #[derive(Clone, Debug)]
@@ -40,12 +41,11 @@ pub(crate) struct Plan {
 
 /// What is judged of runs.
 pub(super) fn judged() -> impl Iterator<Item = Property> {
-    // How often one enters while another waits is measured in every run.
     let judged = |it: &Property| {
         let mut agreements = Service::AGREEMENTS.iter();
         it.is_of(Service::Office) || agreements.any(|service| it.is_of(*service))
     };
-    Property::ALL.into_iter().filter(move |it| judged(it) && *it != Property::Bypass(None))
+    Property::ALL.into_iter().filter(judged)
 }
 
 impl Plan {
@@ -147,6 +147,9 @@ impl Plan {
     fn check_properties(&mut self) -> Result<(), Failure> {
         let Card { name, service, .. } = &self.card;
         if let Some(strange) = self.named.iter().find(|named| !named.is_of(*service)) {
+            if let Some(says) = property::of_locks(*strange, &self.card) {
+                return Err(Failure::usage(says));
+            }
             let known = judged().filter(|it| it.is_of(*service)).map(Property::name);
             let known = known.collect::<Vec<_>>().join(", ");
             let says = format!("--property {strange} is not judged of {name}; there are {known}");
@@ -192,7 +195,8 @@ impl Plan {
     /// Whether a violation of this property is a failure.
     pub(crate) fn counts(&self, property: Property) -> bool {
         let mut promised = self.card.promised(Some(self.settings.time.drift_ppm));
-        promised.any(|promise| promise == property) || self.named.contains(&property)
+        let mut named = self.named.iter().copied();
+        promised.any(|promise| promise.implies(property)) || named.any(|it| it.implies(property))
     }
 
     /// What decides the run of a seed.
@@ -269,7 +273,7 @@ impl Plan {
         };
         let mut command = command + &self.own_options;
         if !self.named.is_empty() {
-            let names: Vec<&str> = self.named.iter().map(|named| named.name()).collect();
+            let names: Vec<String> = self.named.iter().map(Property::to_string).collect();
             command.push_str(&format!(" --property {}", names.join(",")));
         }
         command

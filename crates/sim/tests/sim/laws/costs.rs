@@ -6,7 +6,7 @@ use tenure_algorithms::catalogue::Parameters;
 use tenure_claims::claims;
 use tenure_core::monitors::Bypass;
 use tenure_core::quorum::Kind;
-use tenure_core::{Layer, ProcessId};
+use tenure_core::{Layer, ProcessId, Property};
 use tenure_sim::{
     Entries, Judgement, Latency, Locking, Moments, Pattern, Report, Settings, Simulation, Span,
     Workload,
@@ -60,10 +60,11 @@ fn bypass_is_bounded_as_the_catalogue_says_and_metered_as_the_monitor_does() {
             if name != "lamport" {
                 settings.network.latency = Span::exponential_units(3).into();
             }
+            settings.watch.properties = Some(vec![Property::Bypass(Some(1))]);
             let report = run(name, settings);
             let told = format!("{name}, seed {seed}");
             assert!(report.bypass_max <= bound, "{told}: {}", report.bypass_max);
-            let violated = report.verdict("no-starvation") == Some(Judgement::Violated);
+            let violated = report.verdict("bounded-bypass") == Some(Judgement::Violated);
             assert_eq!(violated, report.bypass_max > 1, "{told}");
         }
     }

@@ -74,7 +74,7 @@ fn row(fault: &dyn Fn(&mut Settings), cells: &[(&str, Cell)]) {
         let observed: u64 = asked.clone().map(|count| count.observed).sum();
         assert!(observed > 0 || asked.count() == 0, "{name}: the fault never happened");
         let count = |property| runs.iter().filter(|run| is_violated(run, property)).count();
-        let (two_inside, blocked) = (count("mutual-exclusion"), count("progress"));
+        let (two_inside, blocked) = (count("mutual-exclusion"), count("starvation-freedom"));
         let found = match (two_inside, blocked) {
             (0, 0) => Fine,
             (0, _) => Blocked,
@@ -313,7 +313,8 @@ fn a_partition_that_heals_blocks_what_does_not_send_again() {
         for seed in 0..100 {
             let mut settings = busy(3, 2, seed);
             healing(&mut settings);
-            settings.watch.properties = Some(vec![Property::MutualExclusion, Property::Progress]);
+            settings.watch.properties =
+                Some(vec![Property::MutualExclusion, Property::StarvationFreedom]);
             let report = run(name, settings);
             assert_eq!(report.failures().next(), None, "{name}, seed {seed}");
             assert_eq!(report.metrics.entered, 6, "{name}, seed {seed}");
@@ -370,7 +371,7 @@ fn fifo_makes_loss_duplication_and_reordering_harmless() {
             settings.network.duplication = Chance::of(0.1);
             let name = format!("fifo:{name}");
             // Not the order of entries: a message sent anew carries news of a later request.
-            let (safe, live) = (Property::MutualExclusion, Property::Progress);
+            let (safe, live) = (Property::MutualExclusion, Property::StarvationFreedom);
             settings.watch.properties = Some(vec![safe, live, Property::Fencing]);
             let report = run(&name, settings);
             assert_eq!(report.failures().next(), None, "{name}, seed {seed}");

@@ -100,7 +100,7 @@ fn without_a_majority_nobody_enters() {
             let told = format!("n = {size}, seed {seed}");
             assert_eq!(report.metrics.entered, 0, "{told}");
             assert_eq!(report.blocked.len(), (size - gone) as usize, "{told}");
-            assert_eq!(report.verdict("progress"), Some(Judgement::Violated), "{told}");
+            assert_eq!(report.verdict("starvation-freedom"), Some(Judgement::Violated), "{told}");
         }
     }
     let mut blocked = 0;
@@ -194,7 +194,7 @@ fn suspicions_in_vain_let_two_in_with_different_fences_and_block_nobody() {
             let simulation = simulation.watch("different-fences", DifferentFences::default());
             let report = simulation.run().unwrap();
             let told = format!("{kind:?}, n = {size}, seed {seed}");
-            for property in ["different-fences", "progress"] {
+            for property in ["different-fences", "starvation-freedom"] {
                 assert_eq!(report.verdict(property), Some(Judgement::Holds), "{told}: {property}");
             }
             assert_eq!(report.metrics.entered, u64::from(size) * 3, "{told}");

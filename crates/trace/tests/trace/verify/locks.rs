@@ -107,7 +107,7 @@ fn who_waits_in_the_end_is_named() {
 #[test]
 fn what_is_not_promised_is_reported_and_does_not_count() {
     let mut story = lock().enters(1, 5).exits(1).enters(2, 4);
-    story.header.promises = vec!["mutual-exclusion".into(), "progress".into()];
+    story.header.promises = vec!["mutual-exclusion".into(), "starvation-freedom".into()];
     let judged = story.judged();
     assert_eq!(judged.properties[&Property::Fencing], Judgement::Violated);
     assert_eq!(judged.verdict, Judgement::Holds);
