@@ -73,7 +73,7 @@ fn after_a_cut_everybody_is_found_again_without_waiting_for_tcp() {
 }
 
 #[test]
-#[ignore = "two minutes"]
+#[ignore = "needs a quiet machine, and two minutes"]
 fn twenty_cuts_heal_within_a_second_in_the_middle() {
     let _place = place();
     let Some(cluster) = cluster() else { return Hosts::say_skipped() };

@@ -163,7 +163,7 @@ fn who_is_inside_and_cut_off_lets_go_and_another_is_let_in() {
 
 /// Whoever leads answers itself until its office is over, so that it may be inside for both times.
 #[test]
-#[ignore = "a minute"]
+#[ignore = "needs a quiet machine, and a minute"]
 fn twenty_holders_that_are_cut_off_let_go_within_their_lease() {
     let _place = place();
     let Some(queue) = Queue::new() else { return Hosts::say_skipped() };

@@ -68,7 +68,7 @@ fn a_leader_that_is_cut_off_leaves_its_office_and_another_has_it() {
 
 /// The lease is 320 ms, as nodes are configured; an election timeout is 480 to 1,280 ms.
 #[test]
-#[ignore = "a minute"]
+#[ignore = "needs a quiet machine, and a minute"]
 fn twenty_leaders_that_are_cut_off_leave_their_office_within_their_lease() {
     let _place = place();
     let Some(cluster) = cluster() else { return Hosts::say_skipped() };
