@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use tenure_store::{Command, LeaseChange, LeaseId, Note};
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::{sleep, timeout_at};
+use tokio::time::{sleep, sleep_until, timeout_at};
 
 use crate::leases::{LATE, MOST};
 use crate::member::Member;
@@ -20,6 +20,10 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// Time in which a leader that was not scheduled reads the renewals that have arrived, before it
 /// ends leases.
 const READING: Duration = Duration::from_millis(100);
+
+/// Shortest time from one entry with renewals to the next, at each member. It bounds the number of
+/// entries, whatever the number of sessions; a renewal that comes alone waits for nothing.
+const TOGETHER: Duration = Duration::from_millis(50);
 
 /// A renewal that is answered when an entry says that all of the lease is left.
 #[derive(Debug)]
@@ -64,7 +68,15 @@ pub(crate) async fn note_renewals(
     mut asked: mpsc::UnboundedReceiver<Renewed>,
 ) {
     let mut waiting = Vec::new();
+    let mut next = tokio::time::Instant::now();
     while asked.recv_many(&mut waiting, MOST).await > 0 {
+        sleep_until(next).await;
+        while waiting.len() < MOST
+            && let Ok(renewed) = asked.try_recv()
+        {
+            waiting.push(renewed);
+        }
+        next = tokio::time::Instant::now() + TOGETHER;
         let Some(member) = member.upgrade() else { return };
         let mut terms = BTreeMap::<u64, Vec<Renewed>>::new();
         for renewed in waiting.drain(..) {

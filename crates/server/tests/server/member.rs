@@ -83,6 +83,11 @@ impl Member {
         self.process.wait().expect("a process that was killed");
     }
 
+    /// The number of its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.process.id()
+    }
+
     /// Sends it a signal: `STOP`, `CONT`, `TERM`.
     pub(crate) fn signal(&self, name: &str) {
         let (signal, id) = (format!("-{name}"), self.process.id().to_string());

@@ -1,6 +1,8 @@
 //! Members that are late: stopped for a while, behind slow disks, or followed by another leader.
 
+use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -149,4 +151,52 @@ fn lease_ends_though_the_lead_moves_all_the_time() {
     assert!(since.elapsed() >= Duration::from_secs(4));
     let most = Duration::from_secs(5) + moves * (Duration::from_secs(1) + ELECTION);
     assert!(since.elapsed() <= most, "{:?} with {moves} moves", since.elapsed());
+}
+
+/// Has each flush of a member take four seconds, until it is dropped. Nothing if `strace` cannot.
+struct SlowDisk(std::process::Child);
+
+impl SlowDisk {
+    fn of(member: &Member) -> Option<SlowDisk> {
+        let delay = "inject=fdatasync,fsync:delay_enter=4000000";
+        let id = member.id().to_string();
+        let mut strace = Command::new("strace");
+        strace.args(["-f", "-e", "trace=fdatasync,fsync", "-e", delay, "-o", "/dev/null"]);
+        let strace = strace.args(["-p", &id]).stderr(Stdio::piped()).spawn();
+        let mut slow = SlowDisk(strace.ok()?);
+        let mut line = String::new();
+        BufReader::new(slow.0.stderr.take()?).read_line(&mut line).ok()?;
+        line.contains("attached").then_some(slow)
+    }
+}
+
+impl Drop for SlowDisk {
+    fn drop(&mut self) {
+        let _ = (self.0.kill(), self.0.wait());
+    }
+}
+
+/// A flush takes longer than followers wait for a leader, at the leader or at both others.
+/// Heartbeats and their answers go on.
+#[test]
+fn slow_disks_depose_no_leader() {
+    let files = Files::of(3);
+    let members = started(&files, [1_500; 3]);
+    members[0].put("a", "1");
+    for at_the_leader in [true, false] {
+        let (leads, term) = (leader(&members), members[0].term());
+        let slowed = (0..3).filter(|member| (*member == leads) == at_the_leader);
+        let slowed: Option<Vec<_>> = slowed.map(|it| SlowDisk::of(&members[it])).collect();
+        let Some(slowed) = slowed else {
+            return println!("skipped: needs strace, and the right to trace a process");
+        };
+        for value in ["2", "3"] {
+            // It may time out on a busy machine; what counts is that the leader goes on.
+            let put = json!({ "key": base64("a"), "value": base64(value) });
+            let _ = post(members[leads].address, "/v3/kv/put", &put);
+        }
+        drop(slowed);
+        eventually("it is written", || members[leads].get("a") == Some(base64("3")));
+        assert_eq!(members[leads].term(), term, "no election");
+    }
 }
