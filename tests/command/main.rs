@@ -11,6 +11,10 @@ mod costs;
 mod doubtful;
 mod figures;
 mod first_hour;
+#[cfg(target_os = "linux")]
+mod guardian;
+#[cfg(target_os = "linux")]
+mod guardian_faults;
 mod hold;
 mod lab;
 mod liars;

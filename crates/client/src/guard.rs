@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use crate::claim::Claim;
 use crate::error::{ClientError, Lost};
+use crate::session::Deadlines;
 
 /// A lock that is held until this is dropped, or its session ends. It is claimed no longer than
 /// until its deadline, and the service lets nobody else in before, whatever the network does.
@@ -36,6 +37,11 @@ impl Guard {
     /// Until when it may be claimed if no renewal is answered any more. Nothing if it is over.
     pub fn deadline(&self) -> Option<Instant> {
         self.claim.session().deadline()
+    }
+
+    /// The deadlines that follow, one for each renewal that is answered.
+    pub fn deadlines(&self) -> Deadlines {
+        self.claim.session().deadlines()
     }
 
     /// Waits until it is lost, and says why: with its session, or because somebody has deleted

@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use crate::claim::Claim;
 use crate::error::{ClientError, Lost};
+use crate::session::Deadlines;
 
 /// An office that is held until this is dropped, or its session ends.
 #[must_use = "who drops this resigns"]
@@ -30,6 +31,11 @@ impl Leading {
     /// Until when it may be claimed if no renewal is answered any more. Nothing if it is over.
     pub fn deadline(&self) -> Option<Instant> {
         self.claim.session().deadline()
+    }
+
+    /// The deadlines that follow, one for each renewal that is answered.
+    pub fn deadlines(&self) -> Deadlines {
+        self.claim.session().deadlines()
     }
 
     /// Gives observers something else to see.

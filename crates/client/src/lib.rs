@@ -42,6 +42,6 @@ pub use error::{ClientError, Lost};
 pub use guard::Guard;
 pub use leading::Leading;
 pub use observer::{Observer, Office};
-pub use session::Session;
+pub use session::{Deadlines, Session};
 pub use tonic::Code;
 pub use user::User;

@@ -43,6 +43,33 @@ struct Shared {
     runtime: Handle,
 }
 
+/// The deadlines of a session, as renewals are answered.
+#[derive(Clone, Debug)]
+pub struct Deadlines {
+    standing: watch::Receiver<Standing>,
+}
+
+impl Deadlines {
+    /// Waits for the next deadline; `None` once the session is over. The first is returned at once.
+    /// Deadlines that were replaced before they were asked for are skipped. Dropping the future
+    /// loses none.
+    pub async fn next(&mut self) -> Option<std::time::Instant> {
+        self.standing.changed().await.ok()?;
+        claimable(&self.standing.borrow_and_update())
+    }
+}
+
+/// Time until which a session may be claimed, on the clock of the standard library.
+fn claimable(standing: &Standing) -> Option<std::time::Instant> {
+    match *standing {
+        Standing::Until(deadline) => {
+            let left = deadline.saturating_duration_since(now());
+            (!left.is_zero()).then(|| std::time::Instant::now() + left)
+        }
+        _ => None,
+    }
+}
+
 impl Session {
     pub(crate) async fn begin(client: &Client, ttl: Duration) -> Result<Session, ClientError> {
         let seconds = i64::try_from(ttl.as_secs().max(1)).unwrap_or(i64::MAX);
@@ -89,13 +116,14 @@ impl Session {
     /// Until when what is held in it may be claimed if no renewal is answered any more: a TTL from
     /// when the last one that was answered was sent, less 2 % for clocks. Nothing if it is over.
     pub fn deadline(&self) -> Option<std::time::Instant> {
-        match *self.shared.standing.borrow() {
-            Standing::Until(deadline) => {
-                let left = deadline.saturating_duration_since(now());
-                (!left.is_zero()).then(|| std::time::Instant::now() + left)
-            }
-            _ => None,
-        }
+        claimable(&self.shared.standing.borrow())
+    }
+
+    /// The deadlines that follow, one for each renewal that is answered.
+    pub fn deadlines(&self) -> Deadlines {
+        let mut standing = self.shared.standing.clone();
+        standing.mark_changed();
+        Deadlines { standing }
     }
 
     /// Waits until it is over, and says why. It says so at its deadline, whatever the network does

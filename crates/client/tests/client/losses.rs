@@ -25,6 +25,23 @@ async fn a_deadline_is_counted_from_when_it_was_asked() {
 }
 
 #[tokio::test]
+async fn deadlines_follow_renewals_until_the_session_is_over() {
+    let service = Service::start().await;
+    let (relay, address) = Relay::start(&service.address).await;
+    let client = Client::connect([address]).await.expect("a connection");
+    let session = client.session(Duration::from_secs(1)).await.expect("a session");
+    let guard = session.lock("a").await.expect("the lock");
+    let mut deadlines = guard.deadlines();
+    let first = deadlines.next().await.expect("the present one");
+    let second = timeout(SOON, deadlines.next()).await.expect("in time").expect("a renewal");
+    assert!(second > first);
+    relay.is_cut.store(true, Ordering::Relaxed);
+    let over = async { while deadlines.next().await.is_some() {} };
+    timeout(SOON, over).await.expect("the session is over");
+    assert_eq!(guard.deadline(), None);
+}
+
+#[tokio::test]
 async fn who_is_cut_off_knows_it_before_another_is_let_in() {
     let service = Service::start().await;
     let (relay, address) = Relay::start(&service.address).await;

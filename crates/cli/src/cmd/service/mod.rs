@@ -30,6 +30,8 @@ pub(crate) enum Subcommands {
     #[command(hide = true)]
     ExecUnder(hold::ExecOptions),
     #[command(hide = true)]
+    Guardian(hold::GuardianOptions),
+    #[command(hide = true)]
     ServiceClient(run::ClientOptions),
     #[command(hide = true)]
     ServiceWriter(run::WriterOptions),
@@ -45,6 +47,7 @@ impl Subcommands {
             Subcommands::Lock(options) => hold::lock(&options),
             Subcommands::Elect(options) => hold::elect(&options),
             Subcommands::ExecUnder(options) => hold::exec(&options),
+            Subcommands::Guardian(options) => hold::guardian(&options),
             Subcommands::ServiceClient(options) => run::client(&options),
             Subcommands::ServiceWriter(options) => run::writer(&options),
         }

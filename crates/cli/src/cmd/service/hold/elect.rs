@@ -23,12 +23,18 @@ Examples:
   tenure elect --observe scheduler
 
 Exit status: that of the command, 128 + n if signal n ended it; 120 if this was not elected
-and the command not started; 121 if it led no longer and the command was ended.";
+and the command not started; 121 if it led no longer, or the guardian process was killed,
+and the command ended.
+
+The command may outlive its leadership in the cases that `tenure lock --help` names: processes
+outside its tree, of a user that this one may not kill, that the kernel cannot end yet, or
+after both this process and its guardian were killed or stopped together.";
 
 /// Run a command while leading, or see who leads
 ///
 /// Stands for an election at `tenure serve` or any etcd, runs the command while it leads, and then
-/// resigns. The command is treated, and told about its office, as by `tenure lock`. With --observe
+/// resigns when the command and all its descendants have ended. The command and its process tree
+/// are treated as by `tenure lock`, with the same variables and the same guardian. With --observe
 /// nothing is run: who leads is printed, now and whenever that changes, as a line of JSON.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]

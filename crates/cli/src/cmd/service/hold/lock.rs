@@ -19,17 +19,32 @@ Examples:
   tenure lock --timeout 30s --ttl 5s jobs/nightly -- sh -c 'write --fence $TENURE_FENCE'
 
 Exit status: that of the command, 128 + n if signal n ended it; 120 if the lock was not
-acquired and the command not started; 121 if the lock was lost and the command ended.";
+acquired and the command not started; 121 if the lock was lost, or the guardian process was
+killed, and the command ended.
 
-/// Run a command while a lock is held
+Processes that outlive the lock: those that run outside the tree of the command (started by
+systemd-run, at, cron or a container daemon, or on another machine), those of another user
+that this one may not kill (the command uses sudo or su without being root), those that the
+kernel cannot end yet (waiting for a dead disk), and descendants of the command if both this
+process and its guardian are killed or stopped together. Compare TENURE_FENCE at the resource
+where that matters.";
+
+/// Run a command while holding a lock
 ///
-/// Waits for the lock at `tenure serve` or any etcd, runs the command, and gives the lock up. The
-/// command has TENURE_FENCE, the number of this entry, which is higher than that of every entry
-/// before; TENURE_LOCK, the name; and TENURE_DEADLINE, until when the lock is held if nothing is
-/// heard any more, in seconds since 1970. Signals are passed on to it, and to what it has started:
-/// it has a process group of its own, unless it has the terminal. When no renewal is answered it is
-/// asked to end (TERM) and then killed, all before anybody else is let in; if the lock is taken
-/// away it is killed at once.
+/// Waits for the lock at `tenure serve` or any etcd, runs the command, and releases the lock when
+/// the command and all its descendants have ended. The command receives TENURE_FENCE, the fencing
+/// token, which is higher than that of every holder before; TENURE_LOCK, the name; and
+/// TENURE_DEADLINE, the time at which the lock expires if no renewal succeeds, in seconds since
+/// 1970. Signals are passed on to the command and its process group: it has a group of its own,
+/// unless it has the terminal.
+///
+/// Processes that the command leaves behind have --grace to finish. Then they are sent TERM, and
+/// KILL after another --grace. The lock is held meanwhile.
+///
+/// If no renewal succeeds the whole process tree is sent TERM, and KILL after --grace, before the
+/// lock can be granted to another client. If the lock is taken away it is killed at once. A
+/// guardian process does so too if this process is killed or stopped. This includes processes that
+/// became daemons or have a session of their own (on Linux; elsewhere the process group only).
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {

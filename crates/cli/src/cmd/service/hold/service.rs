@@ -6,15 +6,13 @@ use std::time::Duration;
 
 use clap::Args;
 use tenure_client::{Access, Client, ClientError, Session};
-use tenure_trace::plain;
 
-use super::child::told;
+use super::guarded::{Timing, code};
 use super::signals::Signals;
-use super::status;
-use super::supervise::{End, Held, supervise};
+use super::supervise::{End, Held, Supervised, warn_of};
+use super::{say, status};
 use crate::cmd::duration;
 use crate::cmd::failure::{Failure, Status};
-use crate::cmd::program;
 use crate::cmd::service::certificates::Files;
 use crate::cmd::service::user::{self, User};
 
@@ -33,7 +31,7 @@ pub(super) struct Service {
     /// How long the lease is: for so long at most it is held when nothing is heard any more
     #[arg(long, value_name = "TIME", value_parser = duration::parse, default_value = "10s")]
     pub(super) ttl: Duration,
-    /// How long the command may take to end when it is asked to (TERM) because nothing is heard
+    /// Time between TERM and KILL, when no renewal succeeds or processes are left behind
     /// [default: a fifth of --ttl]
     #[arg(long, value_name = "TIME", value_parser = duration::parse)]
     pub(super) grace: Option<Duration>,
@@ -58,6 +56,11 @@ impl Service {
             ClientError::Endpoint { .. } => Failure::usage(error),
             error => Failure::environment(error),
         })
+    }
+
+    /// Time before the deadline at which the command and its descendants are killed.
+    pub(super) fn margin(&self) -> Duration {
+        (self.ttl / 20).max(Duration::from_millis(100))
     }
 
     /// How long the command may take to end.
@@ -125,25 +128,40 @@ where
             Err(error) => Err(NotHeld::Refused(error.to_string())),
         },
     };
-    let code = match acquired {
-        Ok(held) => {
-            let ended = supervise(&held, task.name, task.command, task.grace, &mut signals).await?;
-            match ended {
-                End::Done(status) => {
-                    held.give_up().await;
-                    told(status)
-                }
-                End::Lost(why) => {
-                    say(&format!("`{}` was lost: {why}; the command was ended", task.name));
-                    status::LOST
-                }
-            }
+    let held = match acquired {
+        Ok(held) => held,
+        Err(why) => {
+            close(&session).await;
+            return Ok(not_held(task.name, why));
         }
-        Err(why) => not_held(task.name, why),
     };
-    // Whoever waits need not wait for the lease; if nobody hears this, they do.
-    let _ = tokio::time::timeout(Duration::from_secs(2), session.close()).await;
+    let timing = Timing { margin: service.margin(), grace: task.grace };
+    let supervised = Supervised { held: &held, name: task.name, timing };
+    let code = match supervised.run(task.command, &mut signals).await? {
+        End::Done(status) => {
+            held.give_up().await;
+            code(status)
+        }
+        End::Killed(why) => {
+            say(&format!("{why}; the command was ended"));
+            status::LOST
+        }
+        End::Left(why, left) => {
+            say(&format!("{why}; the command was killed"));
+            warn_of(&left);
+            // Neither the lock nor the session is given up: the lease keeps others out until it
+            // expires. Dropping them would ask for it.
+            std::process::exit(i32::from(status::LOST));
+        }
+    };
+    close(&session).await;
     Ok(code)
+}
+
+/// Ends the session, so that waiters need not wait for its lease. If the service cannot be reached
+/// they do.
+async fn close(session: &Session) {
+    let _ = tokio::time::timeout(Duration::from_secs(2), session.close()).await;
 }
 
 async fn session(service: &Service, within: Option<Duration>) -> Result<Session, Failure> {
@@ -173,11 +191,6 @@ fn not_held(name: &str, why: NotHeld) -> u8 {
 
 fn of_signal(signal: rustix::process::Signal) -> u8 {
     u8::try_from(128 + signal.as_raw()).unwrap_or(u8::MAX)
-}
-
-fn say(line: &str) {
-    // There may be words of the service in it.
-    eprintln!("{}: {}", program::name(), plain(line));
 }
 
 /// Ends this process with the status of a command, when nothing is left to do.

@@ -1,12 +1,13 @@
-//! The signals that somebody may send to a wrapper, and that are meant for its command.
+//! Signals that a wrapper receives for its command.
 
+use std::fs;
 use std::io;
 use std::task::Poll;
 
 use rustix::process::Signal;
 use tokio::signal::unix::{self, SignalKind};
 
-/// Those that are passed on.
+/// Signals that are passed on.
 const PASSED: [Signal; 8] = [
     Signal::HUP,
     Signal::INT,
@@ -18,15 +19,32 @@ const PASSED: [Signal; 8] = [
     Signal::WINCH,
 ];
 
-/// Signals as they come.
+/// Signals that stop a process. The guardian catches them, as it has to run while others are
+/// stopped.
+const STOPPING: [Signal; 3] = [Signal::TSTP, Signal::TTIN, Signal::TTOU];
+
+/// Signals as they arrive.
 #[derive(Debug)]
 pub(super) struct Signals(Vec<(Signal, unix::Signal)>);
 
 impl Signals {
+    /// Catches the signals that are passed on, except those that this process was started to
+    /// ignore, as by `nohup`: the command ignores them too.
     pub(super) fn new() -> io::Result<Signals> {
-        let caught = PASSED.into_iter().map(|signal| {
+        Signals::catch(&PASSED)
+    }
+
+    /// Catches the same and those that stop a process.
+    pub(super) fn of_guardian() -> io::Result<Signals> {
+        Signals::catch(&[&PASSED[..], &STOPPING].concat())
+    }
+
+    fn catch(signals: &[Signal]) -> io::Result<Signals> {
+        let ignored = ignored();
+        let caught = signals.iter().filter(|it| ignored >> (it.as_raw() - 1) & 1 == 0);
+        let caught = caught.map(|signal| {
             let kind = SignalKind::from_raw(signal.as_raw());
-            Ok((signal, unix::signal(kind)?))
+            Ok((*signal, unix::signal(kind)?))
         });
         Ok(Signals(caught.collect::<io::Result<_>>()?))
     }
@@ -44,7 +62,7 @@ impl Signals {
         .await
     }
 
-    /// Waits for one that ends a process that does nothing about it.
+    /// Waits for one that ends a process by default.
     pub(super) async fn fatal(&mut self) -> Signal {
         loop {
             match self.next().await {
@@ -53,4 +71,11 @@ impl Signals {
             }
         }
     }
+}
+
+/// The set of ignored signals, signal 1 in the lowest bit; none where the system does not say.
+fn ignored() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    line.and_then(|set| u64::from_str_radix(set.trim(), 16).ok()).unwrap_or(0)
 }

@@ -1,4 +1,4 @@
-//! What becomes the command: it ends with the process that started it.
+//! `tenure exec-under`, hidden: becomes a command that the kernel kills when its parent ends.
 
 use std::ffi::OsString;
 use std::io::ErrorKind;

@@ -1,0 +1,104 @@
+//! The system's clock since boot, which processes can compare and which counts suspended time.
+
+use std::io;
+use std::time::{Duration, Instant};
+
+/// Time since the machine was started, including the time in which it was suspended.
+#[cfg(target_os = "linux")]
+pub(super) fn now() -> Duration {
+    read(rustix::time::ClockId::Boottime)
+}
+
+/// Time since the machine was started; may exclude the time in which it was suspended.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn now() -> Duration {
+    read(rustix::time::ClockId::Monotonic)
+}
+
+fn read(clock: rustix::time::ClockId) -> Duration {
+    Duration::try_from(rustix::time::clock_gettime(clock)).unwrap_or_default()
+}
+
+/// Converts an instant of this process; the result is never later than the instant.
+pub(super) fn of(instant: Instant) -> Duration {
+    // Read first: if this process is stopped between the two lines the result is too early, which
+    // is safe for a deadline.
+    let now = now();
+    now + instant.saturating_duration_since(Instant::now())
+}
+
+/// A timer on this clock. It also fires if the deadline passes while the machine is suspended.
+#[derive(Debug)]
+pub(super) struct Timer {
+    #[cfg(target_os = "linux")]
+    timer: tokio::io::unix::AsyncFd<std::os::fd::OwnedFd>,
+}
+
+#[cfg(target_os = "linux")]
+impl Timer {
+    /// Creates a timer. Must be called inside a tokio runtime.
+    pub(super) fn new() -> io::Result<Timer> {
+        use rustix::time::{TimerfdClockId, TimerfdFlags, timerfd_create};
+        let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
+        let timer = timerfd_create(TimerfdClockId::Boottime, flags)?;
+        #[expect(
+            deprecated,
+            reason = "what replaces it is unsafe to call, and an `OwnedFd` keeps its conditions"
+        )]
+        let timer = tokio::io::unix::AsyncFd::new(timer)?;
+        Ok(Timer { timer })
+    }
+
+    /// Waits until the clock reads `at`. Dropping the future leaves nothing behind.
+    pub(super) async fn reached(&self, at: Duration) {
+        use rustix::time::{Itimerspec, TimerfdTimerFlags, Timespec, timerfd_settime};
+        let zero = Timespec { tv_sec: 0, tv_nsec: 0 };
+        while now() < at {
+            let Ok(it_value) = Timespec::try_from(at) else { return };
+            let value = Itimerspec { it_interval: zero, it_value };
+            let set = timerfd_settime(self.timer.get_ref(), TimerfdTimerFlags::ABSTIME, &value);
+            match (set, self.timer.readable().await) {
+                // An event that was for an earlier setting only causes another round.
+                (Ok(_), Ok(mut ready)) => ready.clear_ready(),
+                _ => tokio::time::sleep(Duration::from_millis(10)).await,
+            }
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+impl Timer {
+    /// Creates a timer.
+    pub(super) fn new() -> io::Result<Timer> {
+        Ok(Timer {})
+    }
+
+    /// Waits until the clock reads `at`.
+    pub(super) async fn reached(&self, at: Duration) {
+        tokio::time::sleep(at.saturating_sub(now())).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn timer_fires_at_the_time_it_was_last_set_to() {
+        let timer = Timer::new().expect("a timer");
+        let begun = now();
+        let late = timer.reached(begun + Duration::from_secs(3600));
+        assert!(tokio::time::timeout(Duration::from_millis(20), late).await.is_err());
+        timer.reached(begun + Duration::from_millis(60)).await;
+        assert!(now() >= begun + Duration::from_millis(60));
+        timer.reached(begun).await;
+    }
+
+    #[test]
+    fn converted_instant_is_not_later() {
+        let begun = now();
+        let at = of(Instant::now() + Duration::from_secs(5));
+        assert!(at >= begun + Duration::from_secs(4) && at <= now() + Duration::from_secs(5));
+        assert!(of(Instant::now()) <= now());
+    }
+}

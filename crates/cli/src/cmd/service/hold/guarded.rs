@@ -1,0 +1,186 @@
+//! The command as the wrapper sees it: a guardian process, and below it the command's tree.
+
+use std::ffi::OsString;
+use std::io::{self, IsTerminal};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream as StdStream;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, WaitStatus, getpgrp, kill_process};
+use rustix::termios::tcgetpgrp;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
+use tokio::net::UnixStream;
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::signal::unix::{self, SignalKind};
+
+use super::channel::{Order, Report, send_input};
+use super::itself;
+use super::tree;
+
+/// When the command is ended if no renewal is answered.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Timing {
+    /// Time before the deadline at which the tree is killed.
+    pub(super) margin: Duration,
+    /// Time between TERM and KILL.
+    pub(super) grace: Duration,
+}
+
+/// A command that runs under a guardian.
+#[derive(Debug)]
+pub(super) struct Guarded {
+    guardian: Pid,
+    reports: Lines<BufReader<OwnedReadHalf>>,
+    orders: OwnedWriteHalf,
+    children: unix::Signal,
+    /// True if the command has a process group of its own.
+    is_apart: bool,
+    /// Status of the guardian once it has ended.
+    ended: Option<WaitStatus>,
+}
+
+/// What became of the command.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Event {
+    Report(Report),
+    /// The guardian has ended without a report of the end.
+    GuardianEnded(Option<ExitStatus>),
+}
+
+impl Guarded {
+    /// Starts it, with these variables beside those of this process.
+    ///
+    /// At a terminal the command stays in the process group of this process, which is in the
+    /// foreground: it reads what is typed, and the terminal sends an interrupt or a stop to both.
+    /// Elsewhere it has a process group of its own. The guardian always has its own, so that a stop
+    /// at the terminal does not reach it.
+    pub(super) fn start(
+        command: &[OsString],
+        variables: &[(&str, String)],
+        deadline: Duration,
+        timing: Timing,
+    ) -> io::Result<Guarded> {
+        // If the guardian is killed its children become those of this process.
+        tree::adopt_orphans()?;
+        let is_apart = !has_terminal();
+        let children = unix::signal(SignalKind::child())?;
+        let (socket, theirs) = StdStream::pair()?;
+        let mut starting = itself()?;
+        starting.arg("guardian");
+        for (name, value) in
+            [("--deadline", deadline), ("--margin", timing.margin), ("--grace", timing.grace)]
+        {
+            starting.args([name, &value.as_nanos().to_string()]);
+        }
+        if !is_apart {
+            starting.args(["--group", &getpgrp().as_raw_pid().to_string()]);
+        }
+        let guardian = starting
+            .arg("--")
+            .args(command)
+            .envs(variables.iter().map(|(name, value)| (name, value)))
+            .stdin(OwnedFd::from(theirs))
+            .process_group(0)
+            .spawn()?;
+        drop(starting);
+        let guardian = i32::try_from(guardian.id()).ok().and_then(Pid::from_raw);
+        let guardian = guardian.ok_or_else(|| io::Error::other("a process without an ID"))?;
+        send_input(&socket, io::stdin())?;
+        socket.set_nonblocking(true)?;
+        let (reports, orders) = UnixStream::from_std(socket)?.into_split();
+        let reports = BufReader::new(reports).lines();
+        Ok(Guarded { guardian, reports, orders, children, is_apart, ended: None })
+    }
+
+    /// Waits for the next event. Continues the guardian if it is stopped.
+    pub(super) async fn next(&mut self) -> Event {
+        loop {
+            self.reap();
+            tokio::select! {
+                biased;
+                line = self.reports.next_line() => match line.ok().flatten() {
+                    Some(line) => {
+                        let Some(report) = Report::read(&line) else { continue };
+                        if matches!(report, Report::Ended { .. }) {
+                            // So that no process is left when this one ends.
+                            self.guardian_ended().await;
+                        }
+                        return Event::Report(report);
+                    }
+                    None => return Event::GuardianEnded(self.guardian_ended().await),
+                },
+                _ = self.children.recv() => {}
+            }
+        }
+    }
+
+    /// Waits for the guardian, which has closed the socket or is about to; not for long.
+    async fn guardian_ended(&mut self) -> Option<ExitStatus> {
+        const USUAL: Duration = Duration::from_millis(500);
+        let ended = async {
+            self.reap();
+            while self.ended.is_none() && self.children.recv().await.is_some() {
+                self.reap();
+            }
+        };
+        // Otherwise the status is not known.
+        let _ = tokio::time::timeout(USUAL, ended).await;
+        self.ended.map(|status| ExitStatus::from_raw(status.as_raw()))
+    }
+
+    fn reap(&mut self) {
+        for (id, status) in tree::reap().changed {
+            self.note(id, status);
+        }
+    }
+
+    fn note(&mut self, id: Pid, status: WaitStatus) {
+        if id != self.guardian {
+            return;
+        }
+        if status.stopped() {
+            // A guardian that is stopped guards nothing.
+            let _ = kill_process(id, Signal::CONT);
+        } else {
+            self.ended = Some(status);
+        }
+    }
+
+    /// Sends the guardian an order. An error shows as the guardian's end.
+    pub(super) async fn order(&mut self, order: Order) {
+        let _ = self.orders.write_all(order.line().as_bytes()).await;
+    }
+
+    /// Passes a signal on to the command, unless the terminal has sent it to both.
+    pub(super) async fn pass(&mut self, signal: Signal) {
+        let is_typed = [Signal::INT, Signal::QUIT, Signal::WINCH].contains(&signal);
+        if self.is_apart || !is_typed {
+            self.order(Order::Signal(signal)).await;
+        }
+    }
+
+    /// Kills the guardian and all below it, from this process. Returns the processes that are left
+    /// after `limit`.
+    pub(super) async fn kill(&mut self, limit: Duration) -> Vec<tree::Survivor> {
+        if cfg!(not(target_os = "linux")) && self.ended.is_none() {
+            let _ = kill_process(self.guardian, Signal::KILL);
+        }
+        let mut left = Vec::new();
+        let ended = tree::kill_all(limit, Some(limit), |_, _| {}, |now| left = now.to_vec()).await;
+        if ended { Vec::new() } else { left }
+    }
+}
+
+/// True if this process may read from a terminal.
+fn has_terminal() -> bool {
+    let input = io::stdin();
+    input.is_terminal() && tcgetpgrp(&input).is_ok_and(|group| group == getpgrp())
+}
+
+/// Converts a status as a shell does.
+pub(super) fn code(status: ExitStatus) -> u8 {
+    let code = status.code().or(status.signal().map(|signal| 128 + signal));
+    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX)
+}

@@ -1,0 +1,321 @@
+//! `tenure guardian`, hidden: the process between `tenure lock` and the command.
+//!
+//! It is the parent of the command and adopts its orphaned descendants. It kills all of them if
+//! the wrapper ends (their socket is closed), and if the time until which the lock is held comes
+//! near without a renewal, as when the wrapper is stopped. The wrapper learns from it when the
+//! last of them has ended. See `supervise` for what the wrapper does if this process fails.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream as StdStream;
+use std::os::unix::process::CommandExt;
+use std::process::Stdio;
+use std::time::Duration;
+
+use clap::Args;
+use rustix::process::{Pid, Signal, WaitStatus, kill_process, kill_process_group};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
+use tokio::net::UnixStream;
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::signal::unix::{self, SignalKind};
+
+use super::boot_clock::{self, Timer};
+use super::channel::{Order, Report, receive_input};
+use super::signals::Signals;
+use super::{itself, say, tree};
+use crate::cmd::failure::{Failure, Status};
+use crate::cmd::machine;
+
+/// A process that is killed has usually ended by then; if not, the wrapper is told its name.
+const USUAL_KILL_TIME: Duration = Duration::from_secs(1);
+
+/// Processes that were sent the same signal as the command usually end within this time.
+const SIGNALLED: Duration = Duration::from_millis(100);
+
+/// Run a command for a wrapper, and end its whole process tree in time
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    /// Time until which the lock is held, in nanoseconds since boot
+    #[arg(long)]
+    deadline: u64,
+    /// Nanoseconds before the deadline at which the tree is killed
+    #[arg(long)]
+    margin: u64,
+    /// Nanoseconds between TERM and KILL
+    #[arg(long)]
+    grace: u64,
+    /// Process group that the command joins [default: one of its own]
+    #[arg(long, value_name = "ID")]
+    group: Option<i32>,
+    /// The command
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
+    command: Vec<OsString>,
+}
+
+pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
+    become_guardian().map_err(Failure::environment)?;
+    // Its input is the socket to the wrapper.
+    let socket = io::stdin().as_fd().try_clone_to_owned().map_err(Failure::environment)?;
+    let socket = StdStream::from(socket);
+    let input = receive_input(&socket)
+        .map_err(|error| Failure::environment(format!("the wrapper has ended: {error}")))?;
+    let runtime = machine::one_thread()?;
+    runtime.block_on(async {
+        let mut guardian = Guardian::start(options, socket, input.into())
+            .map_err(|error| Failure::environment(format!("cannot start a process: {error}")))?;
+        guardian.run().await;
+        Ok(Status::Held)
+    })
+}
+
+#[cfg(target_os = "linux")]
+fn become_guardian() -> io::Result<()> {
+    // Whoever kills all processes named `tenure` leaves this one to end the command.
+    let _ = rustix::thread::set_name(c"tenure-guard");
+    // If this process is stopped when the wrapper ends, the kernel continues it.
+    rustix::process::set_parent_process_death_signal(Some(Signal::CONT))?;
+    tree::adopt_orphans()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn become_guardian() -> io::Result<()> {
+    Ok(())
+}
+
+/// How far the command has come. A stage lasts until `Guardian::stage_ends`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// The command runs.
+    Running,
+    /// The command has ended; processes that it has left may end by themselves.
+    Leaving,
+    /// All that run were sent TERM.
+    Terminating,
+}
+
+struct Guardian {
+    orders: Lines<BufReader<OwnedReadHalf>>,
+    reports: OwnedWriteHalf,
+    children: unix::Signal,
+    signals: Signals,
+    timer: Timer,
+    command: Pid,
+    /// True if the command has a process group of its own.
+    is_apart: bool,
+    /// Status of the command once it has ended.
+    status: Option<WaitStatus>,
+    stage: Stage,
+    /// End of the stage, whatever renewals come.
+    stage_ends: Option<Duration>,
+    deadline: Duration,
+    margin: Duration,
+    grace: Duration,
+    /// True if the deadline came near.
+    is_expired: bool,
+    /// Time at which a signal that usually ends a process was last passed on.
+    interrupted: Option<Duration>,
+    is_wrapper_gone: bool,
+}
+
+impl Guardian {
+    fn start(options: &Options, socket: StdStream, input: Stdio) -> io::Result<Guardian> {
+        socket.set_nonblocking(true)?;
+        let (orders, reports) = UnixStream::from_std(socket)?.into_split();
+        // The wrapper passes signals on. They are caught here, as systemd and others send them to
+        // every process of a service, and this one has to stay.
+        let signals = Signals::of_guardian()?;
+        let children = unix::signal(SignalKind::child())?;
+        let mut starting = itself()?;
+        let child = starting
+            .args(["exec-under", "--parent", &std::process::id().to_string(), "--"])
+            .args(&options.command)
+            .stdin(input)
+            .process_group(options.group.unwrap_or(0))
+            .spawn()?;
+        let id = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+        let command = id.ok_or_else(|| io::Error::other("a process without an ID"))?;
+        Ok(Guardian {
+            orders: BufReader::new(orders).lines(),
+            reports,
+            children,
+            signals,
+            timer: Timer::new()?,
+            command,
+            is_apart: options.group.is_none(),
+            status: None,
+            stage: Stage::Running,
+            stage_ends: None,
+            deadline: Duration::from_nanos(options.deadline),
+            margin: Duration::from_nanos(options.margin),
+            grace: Duration::from_nanos(options.grace),
+            is_expired: false,
+            interrupted: None,
+            is_wrapper_gone: false,
+        })
+    }
+
+    /// Returns when the command and all its descendants have ended, and the wrapper knows.
+    async fn run(&mut self) {
+        while !self.reap().await {
+            let next = self.next();
+            let is_done = tokio::select! {
+                biased;
+                // First: a renewal may have arrived while this process was not scheduled.
+                order = self.orders.next_line(), if !self.is_wrapper_gone => {
+                    self.obey(order.ok().flatten())
+                }
+                _ = self.children.recv() => false,
+                _ = self.signals.next() => false,
+                () = self.timer.reached(next) => self.advance().await,
+            };
+            if is_done {
+                self.kill().await;
+                return;
+            }
+        }
+    }
+
+    /// Time at which the stage ends: its own end, or in time before the deadline.
+    fn next(&self) -> Duration {
+        let reserved = match self.stage {
+            Stage::Running | Stage::Leaving => self.margin + self.grace,
+            Stage::Terminating => self.margin,
+        };
+        let by_deadline = self.deadline.saturating_sub(reserved);
+        self.stage_ends.map_or(by_deadline, |ends| ends.min(by_deadline))
+    }
+
+    /// Does what the wrapper orders; returns true if the tree is to be killed now.
+    fn obey(&mut self, line: Option<String>) -> bool {
+        let Some(line) = line else {
+            self.is_wrapper_gone = true;
+            return true;
+        };
+        match Order::read(&line) {
+            Some(Order::Deadline(deadline)) => self.deadline = deadline,
+            Some(Order::Signal(signal)) => self.pass(signal),
+            Some(Order::Kill) => return true,
+            None => {}
+        }
+        false
+    }
+
+    fn pass(&mut self, signal: Signal) {
+        let ends_processes = [Signal::HUP, Signal::INT, Signal::QUIT, Signal::TERM];
+        if ends_processes.contains(&signal) {
+            self.interrupted = Some(boot_clock::now());
+        }
+        if self.status.is_some() {
+            tree::signal_all(&[signal]);
+        } else {
+            // A process that has ended cannot receive it.
+            let _ = self.signal_command(signal);
+        }
+        if self.is_interrupted() && self.stage == Stage::Leaving {
+            self.stage_ends = Some(boot_clock::now());
+        }
+    }
+
+    /// True if the command was sent such a signal shortly before: it may have ended by that.
+    fn is_interrupted(&self) -> bool {
+        self.interrupted.is_some_and(|at| boot_clock::now() <= at + self.grace)
+    }
+
+    fn signal_command(&self, signal: Signal) -> rustix::io::Result<()> {
+        match self.is_apart {
+            true => kill_process_group(self.command, signal),
+            false => kill_process(self.command, signal),
+        }
+    }
+
+    /// Reaps what has ended; returns true if nothing is left and the wrapper knows.
+    async fn reap(&mut self) -> bool {
+        let changes = tree::reap();
+        for (id, status) in changes.changed {
+            self.note(id, status);
+        }
+        if changes.is_alone {
+            self.report_end().await;
+        } else if self.status.is_some() && self.stage == Stage::Running {
+            self.stage = Stage::Leaving;
+            let wait = if self.is_interrupted() { self.grace.min(SIGNALLED) } else { self.grace };
+            self.stage_ends = Some(boot_clock::now() + wait);
+        }
+        changes.is_alone
+    }
+
+    fn note(&mut self, id: Pid, status: WaitStatus) {
+        if id == self.command && !status.stopped() {
+            self.status = Some(status);
+        }
+    }
+
+    /// The stage is over: asks all processes to end. Returns true if they are to be killed now.
+    async fn advance(&mut self) -> bool {
+        let now = boot_clock::now();
+        self.is_expired |= now + self.margin + self.grace >= self.deadline;
+        if self.stage == Stage::Terminating {
+            return true;
+        }
+        if !self.is_expired && self.status.is_some() {
+            let left = tree::descendants();
+            if !left.is_empty() {
+                self.report(&Report::Left(tree::listed(&left))).await;
+            }
+        }
+        self.stage = Stage::Terminating;
+        // Fixed now: renewals that are answered from here on do not spare what was asked to end.
+        let killed = self.deadline.saturating_sub(self.margin);
+        self.stage_ends = Some(killed.min(now + self.grace));
+        // A stopped process receives TERM when it is continued.
+        self.signal_all(&[Signal::TERM, Signal::CONT]);
+        false
+    }
+
+    fn signal_all(&self, signals: &[Signal]) {
+        tree::signal_all(signals);
+        if cfg!(not(target_os = "linux")) {
+            for signal in signals {
+                let _ = self.signal_command(*signal);
+            }
+        }
+    }
+
+    /// Kills whatever runs, until nothing is left.
+    async fn kill(&mut self) {
+        self.signal_all(&[Signal::KILL]);
+        let (command, mut status, mut stuck) = (self.command, self.status, None);
+        loop {
+            let limit = stuck.is_none().then_some(USUAL_KILL_TIME);
+            let note = |id, change: WaitStatus| {
+                if id == command && !change.stopped() {
+                    status = Some(change);
+                }
+            };
+            let names = |left: &[tree::Survivor]| stuck = Some(tree::listed(left));
+            if tree::kill_all(USUAL_KILL_TIME, limit, note, names).await {
+                break;
+            }
+            let names = stuck.clone().unwrap_or_default();
+            if self.is_wrapper_gone {
+                // Another thread: a terminal may hold up what writes in the background.
+                let line = format!("processes cannot be ended: {names}");
+                std::thread::spawn(move || say(&line));
+            }
+            self.report(&Report::Stuck(names)).await;
+        }
+        self.status = status;
+        self.report_end().await;
+    }
+
+    async fn report_end(&mut self) {
+        let status = self.status.map_or(0, WaitStatus::as_raw);
+        self.report(&Report::Ended { status, is_expired: self.is_expired }).await;
+    }
+
+    async fn report(&mut self, report: &Report) {
+        // A wrapper that has ended needs no report.
+        let _ = self.reports.write_all(report.line().as_bytes()).await;
+    }
+}

@@ -1,0 +1,318 @@
+//! The descendants of this process: finds them, signals them, and reaps those that are orphaned.
+//!
+//! This process must be a child subreaper ([`adopt_orphans`]). Then every descendant has a chain of
+//! parents that ends here: when a process in the middle ends, its children become children of
+//! this process. So no descendant is left exactly when this process has no child left, and a
+//! process cannot leave the tree by `setsid`, by a double fork or by ignoring signals.
+
+use std::io;
+use std::time::Duration;
+
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, wait};
+
+/// Passes that end a tree follow each other at first after this time, then less and less often.
+const FIRST_PAUSE: Duration = Duration::from_millis(1);
+const LAST_PAUSE: Duration = Duration::from_millis(200);
+
+/// A process that still exists after it was killed, and the reason if the system gives one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Survivor {
+    pub(super) id: i32,
+    pub(super) name: String,
+    /// The error of `kill`, for example that the process belongs to another user.
+    pub(super) error: Option<Errno>,
+}
+
+impl std::fmt::Display for Survivor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} (process {}", self.name, self.id)?;
+        match self.error {
+            Some(error) => write!(f, ": {})", io::Error::from(error)),
+            None => f.write_str(")"),
+        }
+    }
+}
+
+/// The names of processes, as one line of text.
+pub(super) fn listed(processes: &[Survivor]) -> String {
+    const SHOWN: usize = 5;
+    if processes.is_empty() {
+        return "processes that /proc does not show".to_owned();
+    }
+    let mut names: Vec<_> = processes.iter().take(SHOWN).map(ToString::to_string).collect();
+    if processes.len() > SHOWN {
+        names.push(format!("{} more", processes.len() - SHOWN));
+    }
+    names.join(", ")
+}
+
+/// Makes this process the parent of all orphaned descendants.
+#[cfg(target_os = "linux")]
+pub(super) fn adopt_orphans() -> io::Result<()> {
+    Ok(rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?)
+}
+
+/// Does nothing: this system has no such call that can be used here.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn adopt_orphans() -> io::Result<()> {
+    Ok(())
+}
+
+/// Changes of children since the last call.
+#[derive(Debug, Default)]
+pub(super) struct Changes {
+    pub(super) changed: Vec<(Pid, WaitStatus)>,
+    /// True if this process has no child, and so no descendant.
+    pub(super) is_alone: bool,
+}
+
+/// Reaps the children that have ended, and notes those that were stopped.
+pub(super) fn reap() -> Changes {
+    let mut changes = Changes::default();
+    loop {
+        match wait(WaitOptions::NOHANG | WaitOptions::UNTRACED) {
+            Ok(Some(change)) => changes.changed.push(change),
+            Ok(None) => return changes,
+            Err(Errno::INTR) => {}
+            Err(_) => {
+                changes.is_alone = true;
+                return changes;
+            }
+        }
+    }
+}
+
+/// Kills all descendants until none is left, and reaps them. `on_change` receives each status;
+/// `report` receives the survivors once, if there still are any after `patience`. Returns true if
+/// none is left, false if some are after `limit`.
+pub(super) async fn kill_all(
+    patience: Duration,
+    limit: Option<Duration>,
+    mut on_change: impl FnMut(Pid, WaitStatus),
+    mut report: impl FnMut(&[Survivor]),
+) -> bool {
+    let begun = super::boot_clock::now();
+    let mut pause = FIRST_PAUSE;
+    let mut reported = false;
+    loop {
+        let survivors = signal_all(&[Signal::KILL]);
+        let changes = reap();
+        for (id, status) in changes.changed {
+            on_change(id, status);
+        }
+        if changes.is_alone {
+            return true;
+        }
+        let taken = super::boot_clock::now().saturating_sub(begun);
+        if taken >= patience && !reported {
+            reported = true;
+            report(&survivors);
+        }
+        if limit.is_some_and(|limit| taken >= limit) {
+            return false;
+        }
+        tokio::time::sleep(pause).await;
+        // Quick while processes may fork faster than they are found.
+        pause = (pause.mul_f64(1.2)).min(LAST_PAUSE);
+    }
+}
+
+#[cfg(target_os = "linux")]
+pub(super) use linux::{descendants, signal_all};
+
+#[cfg(not(target_os = "linux"))]
+pub(super) use elsewhere::{descendants, signal_all};
+
+/// Without `/proc` only the process group of the command is known, and the guardian signals that.
+#[cfg(not(target_os = "linux"))]
+mod elsewhere {
+    use super::{Signal, Survivor};
+
+    pub(in super::super) fn descendants() -> Vec<Survivor> {
+        Vec::new()
+    }
+
+    pub(in super::super) fn signal_all(_: &[Signal]) -> Vec<Survivor> {
+        Vec::new()
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::fs;
+
+    use rustix::process::{
+        Pid, PidfdFlags, Signal, getpid, kill_process, pidfd_open, pidfd_send_signal,
+    };
+
+    use super::{Errno, Survivor};
+
+    /// A process, as `/proc` described it.
+    #[derive(Clone, Debug)]
+    struct Process {
+        id: i32,
+        parent: i32,
+        /// Clock ticks since boot at its start: with its ID this names one process.
+        started: u64,
+        name: String,
+        is_zombie: bool,
+    }
+
+    /// Sends signals to each descendant, parents first. Returns the descendants that existed,
+    /// with the error of those that could not be signalled.
+    pub(in super::super) fn signal_all(signals: &[Signal]) -> Vec<Survivor> {
+        let signalled = |process: Process| {
+            let error = signals.iter().find_map(|signal| send(&process, *signal).err());
+            Survivor { id: process.id, name: process.name, error }
+        };
+        tree().into_iter().map(signalled).collect()
+    }
+
+    /// The descendants that run.
+    pub(in super::super) fn descendants() -> Vec<Survivor> {
+        let running = tree().into_iter();
+        running.map(|it| Survivor { id: it.id, name: it.name, error: None }).collect()
+    }
+
+    fn tree() -> Vec<Process> {
+        let this = getpid().as_raw_pid();
+        let lists_children = fs::exists(format!("/proc/{this}/task/{this}/children"));
+        match lists_children {
+            Ok(true) => walk(this),
+            _ => scan(this),
+        }
+    }
+
+    /// Follows the kernel's lists of children: as many reads as there are descendants.
+    fn walk(root: i32) -> Vec<Process> {
+        let mut found: Vec<Process> = Vec::new();
+        let mut parents = vec![root];
+        while let Some(parent) = parents.pop() {
+            for id in children(parent) {
+                // Another parent by now: it is found there, or in the next pass.
+                let child = process(id).filter(|child| child.parent == parent);
+                if let Some(child) = child
+                    && !found.iter().any(|it| it.id == id)
+                {
+                    parents.push(id);
+                    found.push(child);
+                }
+            }
+        }
+        found.retain(|it| !it.is_zombie);
+        found
+    }
+
+    fn children(parent: i32) -> Vec<i32> {
+        let Ok(threads) = fs::read_dir(format!("/proc/{parent}/task")) else { return Vec::new() };
+        let lists = threads.flatten().filter_map(|it| {
+            let list = fs::read_to_string(it.path().join("children")).ok()?;
+            Some(list.split_whitespace().filter_map(|id| id.parse().ok()).collect::<Vec<_>>())
+        });
+        lists.flatten().collect()
+    }
+
+    /// Reads every process of the machine, for kernels that keep no lists of children.
+    fn scan(root: i32) -> Vec<Process> {
+        let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+        let ids = entries.flatten().filter_map(|it| it.file_name().to_str()?.parse().ok());
+        let mut others: Vec<Process> = ids.filter_map(process).collect();
+        let mut found: Vec<Process> = Vec::new();
+        let mut parents = vec![root];
+        while let Some(parent) = parents.pop() {
+            for child in others.extract_if(.., |it| it.parent == parent && it.id != root) {
+                parents.push(child.id);
+                found.push(child);
+            }
+        }
+        found.retain(|it| !it.is_zombie);
+        found
+    }
+
+    /// Reads what `/proc` says of a process.
+    fn process(id: i32) -> Option<Process> {
+        // The name is in parentheses and may contain anything.
+        let stat = fs::read(format!("/proc/{id}/stat")).ok()?;
+        let stat = String::from_utf8_lossy(&stat);
+        let (head, rest) = stat.rsplit_once(") ")?;
+        let name = head.split_once(" (")?.1.to_owned();
+        let fields: Vec<&str> = rest.split(' ').collect();
+        let parent = fields.get(1)?.parse().ok()?;
+        let started = fields.get(19)?.parse().ok()?;
+        // The first thread of a process may end before the others.
+        let threads: u32 = fields.get(17)?.parse().ok()?;
+        let is_zombie = matches!(*fields.first()?, "Z" | "X") && threads <= 1;
+        Some(Process { id, parent, started, name, is_zombie })
+    }
+
+    /// Sends a signal to this process and to no later one with its ID. A process that has ended
+    /// is no error.
+    fn send(target: &Process, signal: Signal) -> Result<(), Errno> {
+        let Some(id) = Pid::from_raw(target.id) else { return Ok(()) };
+        let sent = match pidfd_open(id, PidfdFlags::empty()) {
+            Ok(handle) => {
+                let is_same = process(target.id).is_some_and(|it| it.started == target.started);
+                if is_same { pidfd_send_signal(handle, signal) } else { Ok(()) }
+            }
+            Err(Errno::NOSYS | Errno::MFILE | Errno::NFILE | Errno::PERM) => {
+                kill_process(id, signal)
+            }
+            Err(error) => Err(error),
+        };
+        match sent {
+            Err(Errno::SRCH) => Ok(()),
+            sent => sent,
+        }
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use std::process::{Command, Stdio};
+
+        use super::*;
+
+        fn ids(processes: &[Process]) -> Vec<i32> {
+            let mut ids: Vec<_> = processes.iter().map(|it| it.id).collect();
+            ids.sort_unstable();
+            ids
+        }
+
+        #[test]
+        fn both_ways_find_the_same_descendants() {
+            let mut shell = Command::new("sh")
+                .args(["-c", "sleep 60 & sleep 60 & wait"])
+                .stdout(Stdio::null())
+                .spawn()
+                .expect("a shell");
+            let root = i32::try_from(shell.id()).expect("an ID");
+            // In case the tests run beside each other: this shell's own tree.
+            while walk(root).len() < 2 {
+                std::thread::yield_now();
+            }
+            let walked = walk(root);
+            assert_eq!(ids(&walked), ids(&scan(root)));
+            let of_this = scan(getpid().as_raw_pid());
+            assert!(walked.iter().all(|it| of_this.iter().any(|other| other.id == it.id)));
+            for process in &walked {
+                assert_eq!(process.name, "sleep");
+                let later = Process { started: process.started + 1, ..process.clone() };
+                assert_eq!(send(&later, Signal::KILL), Ok(()));
+            }
+            assert_eq!(walk(root).len(), 2, "a later process with the same ID is left alone");
+            for process in &walked {
+                assert_eq!(send(process, Signal::KILL), Ok(()));
+            }
+            shell.wait().expect("an end");
+            assert_eq!(send(&walked[0], Signal::KILL), Ok(()), "it has ended");
+            assert!(ids(&scan(root)).is_empty());
+        }
+
+        #[test]
+        fn name_with_parentheses_is_read() {
+            let this = process(getpid().as_raw_pid()).expect("this process");
+            assert!(!this.is_zombie && this.started > 0 && this.parent > 0);
+            assert!(process(i32::MAX).is_none());
+        }
+    }
+}

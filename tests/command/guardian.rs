@@ -1,0 +1,381 @@
+//! `tenure lock` ends the whole process tree of its command before the lock can pass on.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use crate::hold::{Service, ended, lines, signal, until};
+
+/// The processes whose environment contains this assignment.
+pub(crate) fn marked(assignment: &str) -> Vec<String> {
+    let entries = fs::read_dir("/proc").expect("the processes");
+    let ids = entries.flatten().filter_map(|it| it.file_name().into_string().ok());
+    ids.filter(|id| {
+        let environment = fs::read(format!("/proc/{id}/environ")).unwrap_or_default();
+        environment.split(|byte| *byte == 0).any(|it| it == assignment.as_bytes())
+    })
+    .collect()
+}
+
+/// The children of a process.
+pub(crate) fn children(id: &str) -> Vec<String> {
+    let list = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap_or_default();
+    list.split_whitespace().map(str::to_owned).collect()
+}
+
+/// The guardian of a wrapper that runs its command.
+pub(crate) fn guardian(wrapper: &Child) -> String {
+    children(&wrapper.id().to_string()).pop().expect("a guardian")
+}
+
+/// The state of a process, such as `T` for stopped.
+fn state(id: &str) -> Option<char> {
+    let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+    stat.rsplit(") ").next()?.chars().next()
+}
+
+/// A service, and commands whose processes can be found by a variable of their environment.
+struct Marked {
+    service: Service,
+    mark: String,
+}
+
+impl Marked {
+    fn start() -> Marked {
+        let service = Service::start();
+        let mark = format!("MARKED_BY={}", service.address);
+        Marked { service, mark }
+    }
+
+    fn wrapper(&self, options: &str, script: &str) -> Command {
+        let mut wrapper = self.service.wrapper(options, script);
+        let (name, value) = self.mark.split_once('=').expect("an assignment");
+        wrapper.env(name, value);
+        wrapper
+    }
+
+    /// Starts a wrapper whose command has printed a line.
+    fn running(&self, options: &str, script: &str) -> Child {
+        let mut child = self.wrapper(options, script).spawn().expect("the command starts");
+        lines(&mut child).next().expect("a line").expect("text");
+        child
+    }
+
+    /// What runs of the command, the wrapper and the guardian.
+    fn left(&self) -> Vec<String> {
+        marked(&self.mark)
+    }
+
+    /// Starts another wrapper that waits for the lock `a`.
+    fn waiting(&self) -> Child {
+        let script = "echo in";
+        let next = self.service.wrapper("lock --ttl 2s a", script).spawn().expect("it starts");
+        until(|| self.service.asking_for_a() == 2);
+        next
+    }
+}
+
+/// Ways in which a command may start `./job`, which is `sleep 600` here.
+const SHAPES: [&str; 8] = [
+    "echo up; sleep 600; echo done",
+    "echo up; sleep 600 | cat; echo done",
+    "echo up; timeout 600 sleep 600; echo done",
+    "echo up; setsid sleep 600 & wait",
+    "(setsid sleep 600 >/dev/null 2>&1 &); echo up; sleep 600; echo done",
+    "nohup sleep 600 >/dev/null 2>&1 & echo up; wait",
+    "trap '' TERM; echo up; sleep 600; sleep 600",
+    "next() { sleep 0.01; next & }; next & echo up; sleep 600; echo done",
+];
+
+#[test]
+fn whole_tree_ends_when_the_wrapper_is_killed() {
+    let marked = Marked::start();
+    for shape in SHAPES {
+        let mut wrapper = marked.running("lock --ttl 60s a", shape);
+        wrapper.kill().expect("killed");
+        wrapper.wait().expect("an end");
+        until(|| marked.left().is_empty());
+        assert_eq!(marked.service.asking_for_a(), 1, "its lease has not ended: {shape}");
+        marked.service.post("/v3/kv/deleterange", r#"{"key":"YS8=","range_end":"YTA="}"#);
+    }
+}
+
+#[test]
+fn whole_tree_ends_when_the_guardian_is_killed() {
+    let marked = Marked::start();
+    for shape in SHAPES {
+        let wrapper = marked.running("elect --ttl 60s a", shape);
+        assert!(signal("-KILL", &guardian(&wrapper)));
+        let (status, says) = ended(wrapper);
+        assert_eq!(status, 121, "{shape}: {says}");
+        assert!(says.contains("the guardian process ended early (signal: 9"), "{says}");
+        assert_eq!(marked.left(), [""; 0], "{shape}");
+        assert_eq!(marked.service.leases(), 0, "it was given up: {shape}");
+    }
+}
+
+#[test]
+fn whole_tree_has_ended_when_a_stopped_wrapper_loses_the_lock() {
+    let marked = Marked::start();
+    for shape in [SHAPES[0], SHAPES[4], SHAPES[6]] {
+        let wrapper = marked.running("lock --ttl 2s a", shape);
+        let id = wrapper.id().to_string();
+        let mut next = marked.waiting();
+        assert!(signal("-STOP", &id));
+        assert_eq!(lines(&mut next).next().expect("a line").expect("text"), "in");
+        let mut left = marked.left();
+        left.retain(|it| *it != id);
+        assert_eq!(left, [""; 0], "{shape}");
+        assert!(signal("-CONT", &id));
+        let (status, says) = ended(wrapper);
+        assert_eq!(status, 121, "{shape}: {says}");
+        assert_eq!(ended(next).0, 0);
+    }
+}
+
+#[test]
+fn stopped_guardian_is_continued() {
+    let marked = Marked::start();
+    let wrapper =
+        marked.running("lock a", "trap 'exit 5' USR1; echo up; while :; do sleep 0.1; done");
+    let guardian = guardian(&wrapper);
+    for _ in 0..5 {
+        assert!(signal("-STOP", &guardian));
+        until(|| state(&guardian) != Some('T'));
+    }
+    assert!(signal("-USR1", &wrapper.id().to_string()));
+    assert_eq!(ended(wrapper).0, 5);
+}
+
+#[test]
+fn guardian_that_is_stopped_with_its_wrapper_is_continued_when_that_is_killed() {
+    let marked = Marked::start();
+    let mut wrapper = marked.running("lock --ttl 60s a", "echo up; sleep 600; echo done");
+    let guardian = guardian(&wrapper);
+    assert!(signal("-STOP", &wrapper.id().to_string()));
+    assert!(signal("-STOP", &guardian));
+    until(|| state(&guardian) == Some('T'));
+    wrapper.kill().expect("killed");
+    wrapper.wait().expect("an end");
+    until(|| marked.left().is_empty());
+}
+
+#[test]
+fn guardian_does_not_end_by_signals_for_all_processes_of_a_service() {
+    let marked = Marked::start();
+    let wrapper =
+        marked.running("lock a", "trap 'exit 5' USR1; echo up; while :; do sleep 0.1; done");
+    let guardian = guardian(&wrapper);
+    for name in ["-HUP", "-INT", "-QUIT", "-TERM", "-USR2", "-TSTP", "-TTIN", "-TTOU", "-PIPE"] {
+        assert!(signal(name, &guardian));
+    }
+    assert!(signal("-USR1", &wrapper.id().to_string()));
+    assert_eq!(ended(wrapper).0, 5);
+}
+
+#[test]
+fn background_processes_may_finish_and_are_ended_after_the_grace_period() {
+    let marked = Marked::start();
+    let output = marked.wrapper("lock a", "(sleep 0.2; echo late) & exit 3").output();
+    let output = output.expect("it starts");
+    assert_eq!(output.status.code(), Some(3));
+    assert_eq!((&output.stdout[..], &output.stderr[..]), (&b"late\n"[..], &b""[..]));
+    for script in
+        ["sleep 600 & exit 3", "setsid sleep 600 & exit 3", "(setsid sleep 600 &); exit 3"]
+    {
+        let (status, says) =
+            ended(marked.wrapper("lock --grace 100ms a", script).spawn().expect("it"));
+        assert_eq!(status, 3, "{script}: {says}");
+        assert!(says.contains("the command left processes running, ending them: "), "{says}");
+        assert_eq!(marked.left(), [""; 0], "{script}");
+        assert_eq!(marked.service.leases(), 0, "{script}");
+    }
+}
+
+#[test]
+fn lock_is_not_released_while_a_background_process_ignores_an_interrupt() {
+    for name in ["-INT", "-QUIT", "-TERM"] {
+        let marked = Marked::start();
+        // A shell starts background processes so that they ignore INT and QUIT.
+        let script = "(trap '' TERM; while :; do sleep 0.05; done) & echo up; wait";
+        let wrapper = marked.running("lock --ttl 2s a", script);
+        let mut next = marked.waiting();
+        assert!(signal(name, &wrapper.id().to_string()));
+        assert_eq!(lines(&mut next).next().expect("a line").expect("text"), "in");
+        let mut left = marked.left();
+        left.retain(|it| *it != wrapper.id().to_string());
+        assert_eq!(left, [""; 0], "{name}");
+        let (status, says) = ended(wrapper);
+        assert!(status > 128, "{name}: {status}: {says}");
+        assert_eq!(ended(next).0, 0);
+    }
+}
+
+#[test]
+fn ignored_signals_stay_ignored() {
+    let service = Service::start();
+    let tenure = env!("CARGO_BIN_EXE_tenure");
+    let script = format!(
+        "trap '' HUP; exec {tenure} lock a --endpoints {} -- sh -c 'echo up; read line; exit 4'",
+        service.address
+    );
+    let mut wrapper = Command::new("sh")
+        .args(["-c", &script])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("a shell");
+    lines(&mut wrapper).next().expect("a line").expect("text");
+    assert!(signal("-HUP", &wrapper.id().to_string()));
+    wrapper.stdin.take().expect("its input").write_all(b"go\n").expect("it reads");
+    assert_eq!(wrapper.wait().expect("an end").code(), Some(4));
+}
+
+#[test]
+fn command_outlives_many_leases_that_are_renewed() {
+    let service = Service::start();
+    let output = service.run("lock --ttl 1s a", "sleep 4; exit 9");
+    assert_eq!(output.status.code(), Some(9), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn stopped_service_ends_the_whole_tree_before_the_deadline() {
+    let marked = Marked::start();
+    let script =
+        "setsid sh -c 'trap \"\" TERM; while :; do sleep 0.05; done' & echo $TENURE_DEADLINE; wait";
+    let wrapper = marked.running("lock --ttl 2s a", script);
+    assert!(signal("-STOP", &marked.service.child.id().to_string()));
+    let (status, says) = ended(wrapper);
+    assert_eq!((status, marked.left()), (121, Vec::new()), "{says}");
+}
+
+#[test]
+fn command_at_a_terminal_reads_what_is_typed_and_is_interrupted_once() {
+    let service = Service::start();
+    if Command::new("script").arg("--version").output().is_err() {
+        eprintln!("skipped: needs script");
+        return;
+    }
+    let tenure = env!("CARGO_BIN_EXE_tenure");
+    let script = "trap 'echo interrupted' INT; read a; echo got $a; sleep 5; sleep 1; exit 6";
+    let line = format!("exec {tenure} lock a --endpoints {} -- sh -c \"$0\"", service.address);
+    let in_terminal = format!("sh -c '{line}' \"$SCRIPT\"");
+    let mut terminal = Command::new("script")
+        .args(["--quiet", "--return", "--command", &in_terminal, "/dev/null"])
+        .env("SCRIPT", script)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("a terminal");
+    let mut typed = terminal.stdin.take().expect("its input");
+    let mut output = terminal.stdout.take().expect("its output");
+    typed.write_all(b"hello\n").expect("typed");
+    let mut shown = Vec::new();
+    while !shown.ends_with(b"got hello") {
+        let mut byte = [0];
+        output.read_exact(&mut byte).expect("output");
+        shown.push(byte[0]);
+    }
+    typed.write_all(b"\x03").expect("typed");
+    let mut rest = String::new();
+    output.read_to_string(&mut rest).expect("output");
+    assert_eq!(terminal.wait().expect("an end").code(), Some(6), "{rest}");
+    assert_eq!(rest.matches("interrupted").count(), 1, "{rest}");
+}
+
+/// A copy of `setpriv` by which any user becomes root altogether, as by `sudo`.
+fn become_root(folder: &Path) -> Option<String> {
+    let path = folder.join("as-root");
+    let made = Command::new("sh")
+        .args(["-c", "cp \"$(command -v setpriv)\" \"$0\" && chmod 4755 \"$0\""])
+        .arg(&path)
+        .status();
+    let path = path.to_str()?.to_owned();
+    let tried =
+        Command::new("setpriv").args(NOBODY).args([&path, "--reuid", "0", "id", "-ru"]).output();
+    (made.ok()?.success() && tried.ok()?.stdout == b"0\n").then_some(path)
+}
+
+/// Options by which `setpriv` becomes the user without rights.
+const NOBODY: [&str; 5] = ["--reuid", "65534", "--regid", "65534", "--clear-groups"];
+
+#[test]
+fn processes_of_another_user_keep_the_lock_held() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let open = Command::new("chmod").arg("755").arg(folder.path()).status();
+    assert!(open.expect("chmod").success());
+    let tenure = env!("CARGO_BIN_EXE_tenure");
+    let is_open = Command::new("setpriv").args(NOBODY).args([tenure, "--version"]).output();
+    let as_root = become_root(folder.path());
+    let (Some(as_root), true) = (as_root, is_open.is_ok_and(|it| it.status.success())) else {
+        eprintln!("skipped: needs root, setpriv, and a build that every user may run");
+        return;
+    };
+    let marked = Marked::start();
+    let unprivileged = |options: &str, script: &str| {
+        let wrapper = marked.wrapper(options, script);
+        let mut command = Command::new("setpriv");
+        command
+            .args(NOBODY)
+            .arg(wrapper.get_program())
+            .args(wrapper.get_args())
+            .envs(wrapper.get_envs().filter_map(|(name, value)| Some((name, value?))))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn().expect("it starts");
+        lines(&mut child).next().expect("a line").expect("text");
+        let says = BufReader::new(child.stderr.take().expect("its errors")).lines();
+        (child, says.map(|line| line.expect("text")))
+    };
+    // At a normal end.
+    let script = format!("{as_root} --reuid 0 sleep 600 & echo up; exit 3");
+    let (mut wrapper, mut says) = unprivileged("lock --grace 100ms a", &script);
+    let left = says.next().expect("a line");
+    assert!(left.contains("the command left processes running"), "{left}");
+    let stuck = says.next().expect("a line");
+    assert!(stuck.contains("`a` stays held: processes cannot be ended: sleep"), "{stuck}");
+    assert!(stuck.contains("Operation not permitted"), "{stuck}");
+    assert_eq!(marked.service.asking_for_a(), 1);
+    kill_sleeping(&marked);
+    assert_eq!(wrapper.wait().expect("an end").code(), Some(3));
+    assert_eq!(marked.service.leases(), 0);
+    // When it is lost.
+    let script = format!("echo up; {as_root} --reuid 0 sleep 600; true");
+    let (mut wrapper, mut says) = unprivileged("lock --ttl 2s a", &script);
+    until(|| marked.left().iter().any(|id| is_sleeping(id)));
+    marked.service.post("/v3/kv/deleterange", r#"{"key":"YS8=","range_end":"YTA="}"#);
+    let lost = says.next().expect("a line");
+    assert!(lost.contains("`a` was lost: its key was deleted; the command was killed"), "{lost}");
+    let left = says.next().expect("a line");
+    assert!(left.contains("may run beside the next holder: sleep"), "{left}");
+    assert_eq!(wrapper.wait().expect("an end").code(), Some(121));
+    assert_eq!(marked.service.leases(), 1, "it is left to expire");
+    kill_sleeping(&marked);
+}
+
+fn is_sleeping(id: &str) -> bool {
+    fs::read_to_string(format!("/proc/{id}/comm")).is_ok_and(|name| name == "sleep\n")
+}
+
+fn kill_sleeping(marked: &Marked) {
+    for id in marked.left().iter().filter(|id| is_sleeping(id)) {
+        assert!(signal("-KILL", id));
+    }
+}
+
+#[test]
+fn whole_tree_is_asked_to_end_before_it_is_killed() {
+    let marked = Marked::start();
+    let script =
+        "sh -c 'trap \"echo asked; exit\" TERM; echo up; while :; do sleep 0.02; done'; true";
+    let mut child =
+        marked.wrapper("lock --ttl 3s --grace 1s a", script).spawn().expect("it starts");
+    let mut seen = lines(&mut child);
+    assert_eq!(seen.next().expect("a line").expect("text"), "up");
+    assert!(signal("-STOP", &child.id().to_string()));
+    assert_eq!(seen.next().expect("a line").expect("text"), "asked");
+    assert!(signal("-CONT", &child.id().to_string()));
+    assert_eq!(ended(child).0, 121);
+}

@@ -1,0 +1,289 @@
+//! Random kills and stops of `tenure lock`, its guardian and its command, judged by a resource that
+//! compares no fencing tokens: a file to which every process of a command appends its token.
+//!
+//! A token below one that was written before is a write under a lock that had passed on.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::guardian::{children, marked};
+use crate::hold::{LONG, Service, signal};
+
+/// Locks that are tested at the same time, each with a file of its own.
+const LOCKS: u64 = 4;
+
+/// Appends the token for ever.
+const WRITE: &str = "while :; do echo $TENURE_FENCE >>$RESOURCE; sleep 0.02; done";
+
+/// Ways in which a command may start what writes.
+const SHAPES: [(&str, &str); 8] = [
+    ("pipeline", "sh -c \"$WRITE\" | sh -c \"$WRITE\"; echo done"),
+    ("timeout", "timeout 600 sh -c \"$WRITE\"; echo done"),
+    ("su", "su nobody -s /bin/sh -c \"$WRITE\"; echo done"),
+    ("setsid", "setsid sh -c \"$WRITE\" & wait"),
+    ("daemonised", "(setsid sh -c \"$WRITE\" >/dev/null 2>&1 &); sleep 600; echo done"),
+    ("nohup", "nohup sh -c \"$WRITE\" >/dev/null 2>&1 & wait"),
+    ("ignores TERM", "trap '' TERM HUP INT; sh -c \"$WRITE\"; sh -c \"$WRITE\""),
+    (
+        "forks for ever",
+        "next() { echo $TENURE_FENCE >>$RESOURCE; sleep 0.02; next & }; next & sleep 600; true",
+    ),
+];
+
+/// What a fault is done to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Victim {
+    Wrapper,
+    Guardian,
+    Command,
+}
+
+/// One lock, the file that it protects, and its queue of holders.
+struct Chain<'a> {
+    service: &'a Service,
+    name: String,
+    resource: PathBuf,
+    mark: String,
+}
+
+/// A holder, or one that waits.
+struct Holder {
+    wrapper: Child,
+    shape: usize,
+}
+
+impl Chain<'_> {
+    fn start(&self, shape: usize) -> Holder {
+        let options = format!("lock --ttl 2s {}", self.name);
+        let wrapper = self
+            .service
+            .wrapper(&options, SHAPES[shape].1)
+            .env("RESOURCE", &self.resource)
+            .env("WRITE", WRITE)
+            .stdout(Stdio::null())
+            .spawn()
+            .expect("the command starts");
+        Holder { wrapper, shape }
+    }
+
+    fn written(&self) -> Vec<u64> {
+        let text = fs::read_to_string(&self.resource).unwrap_or_default();
+        // The last line may be incomplete.
+        let lines = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+        lines.map(|line| line.trim().parse().expect("a token")).collect()
+    }
+
+    /// Waits until a token was written that is greater than this.
+    fn entered_after(&self, token: u64) -> Result<u64, String> {
+        let begun = Instant::now();
+        loop {
+            match self.written().last() {
+                Some(&last) if last > token => return Ok(last),
+                _ if begun.elapsed() > LONG => return Err(format!("nothing follows {token}")),
+                _ => std::thread::sleep(Duration::from_millis(5)),
+            }
+        }
+    }
+
+    /// The processes of the command that had this token.
+    fn left_of(&self, token: u64) -> Vec<String> {
+        let mut left = marked(&format!("TENURE_FENCE={token}"));
+        let of_this = marked(&self.mark);
+        left.retain(|id| of_this.contains(id));
+        left
+    }
+}
+
+/// Counts the tokens that are lower than one before them.
+fn violations(written: &[u64]) -> usize {
+    let mut highest = 0;
+    let mut count = 0;
+    for token in written {
+        count += usize::from(*token < highest);
+        highest = highest.max(*token);
+    }
+    count
+}
+
+/// Figures of a run.
+#[derive(Debug, Default)]
+struct Figures {
+    faults: AtomicU32,
+    writes: AtomicU32,
+}
+
+/// Runs `rounds` faults at each of several locks; returns what went wrong.
+fn run(seed: u64, rounds: usize) -> (Figures, Vec<String>) {
+    let service = Service::start();
+    let folder = tempfile::tempdir().expect("a folder");
+    // What runs as another user writes too.
+    open_to_all(folder.path());
+    let figures = Figures::default();
+    let wrong = std::thread::scope(|scope| {
+        let chains = (0..LOCKS).map(|index| {
+            let (service, folder, figures) = (&service, folder.path(), &figures);
+            scope.spawn(move || {
+                let resource = folder.join(format!("resource-{index}"));
+                fs::write(&resource, "").expect("a file");
+                open_to_all(&resource);
+                let mark = format!("RESOURCE={}", resource.display());
+                let name = format!("lock-{index}");
+                let chain = Chain { service, name, resource, mark };
+                let mut random = fastrand::Rng::with_seed(seed.wrapping_mul(LOCKS) + index);
+                chain.run(&mut random, rounds, figures)
+            })
+        });
+        let chains: Vec<_> = chains.collect();
+        chains.into_iter().flat_map(|it| it.join().expect("an end")).collect()
+    });
+    (figures, wrong)
+}
+
+fn open_to_all(path: &Path) {
+    let done = Command::new("chmod").arg("a+rwx").arg(path).status();
+    assert!(done.expect("chmod").success());
+}
+
+impl Chain<'_> {
+    fn run(&self, random: &mut fastrand::Rng, rounds: usize, figures: &Figures) -> Vec<String> {
+        let mut wrong = Vec::new();
+        let mut shape = random.usize(..SHAPES.len());
+        let mut shapes = || {
+            shape = (shape + 1) % SHAPES.len();
+            match SHAPES[shape].0 {
+                "su" if !rustix::process::geteuid().is_root() => 0,
+                _ => shape,
+            }
+        };
+        let mut holder = self.start(shapes());
+        let mut token = 0;
+        for round in 0..rounds {
+            token = match self.entered_after(token) {
+                Ok(token) => token,
+                Err(why) => {
+                    wrong.push(format!("{} round {round}: {why}", self.name));
+                    break;
+                }
+            };
+            let next = self.start(shapes());
+            std::thread::sleep(Duration::from_millis(random.u64(..400)));
+            let victim =
+                random.choice([Victim::Wrapper, Victim::Guardian, Victim::Command]).expect("one");
+            let action = random.choice(["-KILL", "-STOP"]).expect("one");
+            let mut story = String::new();
+            let _ = write!(
+                story,
+                "{} round {round}, {}, token {token}: {victim:?} {action}",
+                self.name, SHAPES[holder.shape].0
+            );
+            figures.faults.fetch_add(1, Ordering::Relaxed);
+            if let Err(why) = self.hurt(holder, victim, action, token) {
+                wrong.push(format!("{story}: {why}"));
+            }
+            holder = next;
+        }
+        drop(holder);
+        let written = self.written();
+        figures.writes.fetch_add(u32::try_from(written.len()).expect("few"), Ordering::Relaxed);
+        match violations(&written) {
+            0 => {}
+            count => wrong.push(format!("{}: {count} writes under an expired lock", self.name)),
+        }
+        wrong
+    }
+
+    /// Does a fault to the holder, and has the lock pass on.
+    fn hurt(
+        &self,
+        mut holder: Holder,
+        victim: Victim,
+        action: &str,
+        token: u64,
+    ) -> Result<(), String> {
+        let wrapper = holder.wrapper.id().to_string();
+        let guardian = children(&wrapper).pop().ok_or("there is no guardian")?;
+        let command = children(&guardian).into_iter().next().ok_or("there is no command")?;
+        let target = match victim {
+            Victim::Wrapper => &wrapper,
+            Victim::Guardian => &guardian,
+            Victim::Command => &command,
+        };
+        signal(action, target);
+        // What was only stopped holds the lock, unless it was the wrapper.
+        if action == "-STOP" && victim != Victim::Wrapper {
+            std::thread::sleep(Duration::from_millis(300));
+            if self.written().last() != Some(&token) {
+                return Err("it lost the lock".to_owned());
+            }
+            signal("-KILL", &wrapper);
+        }
+        let next = self.entered_after(token)?;
+        let mut left = self.left_of(token);
+        left.retain(|id| *id != wrapper);
+        if !left.is_empty() {
+            return Err(format!("{} processes are left when {next} enters", left.len()));
+        }
+        signal("-CONT", &wrapper);
+        holder.wrapper.wait().map_err(|error| error.to_string())?;
+        Ok(())
+    }
+}
+
+impl Drop for Holder {
+    fn drop(&mut self) {
+        let _ = self.wrapper.kill();
+        let _ = self.wrapper.wait();
+    }
+}
+
+#[test]
+fn no_write_under_an_expired_lock_after_random_faults() {
+    let (figures, wrong) = run(1, 5);
+    assert_eq!(wrong, [""; 0], "{figures:?}");
+}
+
+/// `FAULT_SEED=2 cargo test -p tenure --test command -- --ignored guardian_faults:: --nocapture`
+#[test]
+#[ignore = "some minutes: two hundred faults, by the seed in FAULT_SEED"]
+fn no_write_under_an_expired_lock_after_two_hundred_random_faults() {
+    let seed = std::env::var("FAULT_SEED").ok().and_then(|it| it.parse().ok()).unwrap_or(1);
+    let (figures, wrong) = run(seed, 50);
+    eprintln!("seed {seed}: {figures:?}");
+    assert_eq!(wrong, [""; 0], "{figures:?}");
+}
+
+/// The resource sees what happens without a guardian. This is one of the cases that `--help` names:
+/// wrapper and guardian are killed together.
+#[test]
+fn resource_sees_writes_of_a_tree_that_nothing_guards() {
+    let service = Service::start();
+    let folder = tempfile::tempdir().expect("a folder");
+    let resource = folder.path().join("resource");
+    let mark = format!("RESOURCE={}", resource.display());
+    let chain = Chain { service: &service, name: "a".to_owned(), resource, mark };
+    let holder = chain.start(3);
+    let first = chain.entered_after(0).expect("it enters");
+    let wrapper = holder.wrapper.id().to_string();
+    let guardian = children(&wrapper).pop().expect("a guardian");
+    let next = chain.start(0);
+    for (name, id) in
+        [("-STOP", &wrapper), ("-STOP", &guardian), ("-KILL", &guardian), ("-KILL", &wrapper)]
+    {
+        assert!(signal(name, id));
+    }
+    let second = chain.entered_after(first).expect("the next enters");
+    let begun = Instant::now();
+    while violations(&chain.written()) == 0 && begun.elapsed() < LONG {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let count = violations(&chain.written());
+    for id in chain.left_of(first) {
+        signal("-KILL", &id);
+    }
+    drop((holder, next));
+    assert!(count > 0, "{first} writes beside {second}");
+}
