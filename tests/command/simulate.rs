@@ -33,7 +33,7 @@ fn the_example_of_the_contract_comes_out_to_the_letter() {
             "total": 20, "received": 20, "by_kind": {"election": 15, "elected": 5},
             "dropped": 0, "duplicated": 0,
         },
-        "election": {"started": 5, "took_part": 5},
+        "election": {"started": 5, "took_part": 5, "messages": [20]},
         "elected": {"1": 5, "2": 5, "3": 5, "4": 5, "5": 5}, "leaders": [5],
         "entries": {"total": 0, "order": []},
         "delays": {

@@ -46,7 +46,7 @@ fn groups_of_one_and_two_keep_cost_and_promises() {
 #[test]
 fn rings_of_one_and_two_left_keep_cost_and_promises() {
     let cards = data("list", 0);
-    let absence = |card: &&Value| card["faults"]["absence"] == true;
+    let absence = |card: &&Value| card["card"]["faults"]["absence"] == true;
     let absent: Vec<&Value> = cards.as_array().into_iter().flatten().filter(absence).collect();
     assert!(absent.len() > 4, "{absent:?}");
     for card in absent {

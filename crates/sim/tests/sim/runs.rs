@@ -86,7 +86,7 @@ fn the_decreasing_ring_of_five_costs_twenty_messages_and_ten_units() {
     let expected = concat!(
         r#"{"algorithm":"chang-roberts","n":5,"ids":[5,4,3,2,1],"seed":1,"#,
         r#""messages":{"total":20,"received":20,"by_kind":{"elected":5,"election":15},"#,
-        r#""dropped":0,"duplicated":0},"election":{"started":5,"took_part":5},"#,
+        r#""dropped":0,"duplicated":0},"election":{"started":5,"took_part":5,"messages":[20]},"#,
         r#""elected":{"1":5,"2":5,"3":5,"4":5,"5":5},"leaders":[5],"#,
         r#""entries":{"total":0,"order":[]},"delays":{"entry":{"mean":0.0,"max":0.0},"#,
         r#""exit":{"mean":0.0,"max":0.0},"synchronisation":{"mean":0.0,"max":0.0}},"#,
