@@ -1,7 +1,5 @@
 //! Timeouts follow from the known bounds on latency, step and drift, unless a user sets them.
 
-use serde_json::Value;
-
 use crate::shell::{data, said, tenure, text};
 
 /// The largest number of messages of one election in many runs.
@@ -35,7 +33,8 @@ fn bully_starts_again_if_t1_is_too_short() {
     assert!(most_messages(steady) <= 20.0);
     assert!(most_messages(&format!("{steady} --timeout coordinator=5")) > 20.0);
     // While nothing fails, the card bounds the cost, so the run is a violation.
-    let told = data("simulate bully -n 5 --timeout coordinator=1", 1);
+    let line = "simulate bully -n 5 --initiators 1 --latency 1..4 --timeout coordinator=1";
+    let told = data(line, 1);
     assert_eq!(told["verdicts"]["cost"], "violated", "{told}");
     let replay = told["violations"][0]["replay"].as_str().expect("a command");
     assert!(replay.contains(" --timeout coordinator=1"), "{replay}");
@@ -57,27 +56,32 @@ fn answer_timeout_decides_how_long_an_election_takes() {
 /// The interval after which a silent leader is suspected.
 #[test]
 fn suspect_after_delays_the_election() {
-    let line = "simulate bully -n 5 --crash 5@10 --until 80 --trace";
-    let elected = |more: &str| {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("run.ndjson");
-        let run = format!("{line} {}{more}", path.display());
-        assert_eq!(tenure(&run).status.code(), Some(0), "{run}");
-        let trace = std::fs::read_to_string(path).expect("a trace");
-        assert!(more.is_empty() || trace.contains(more.trim()), "the replay has the option");
-        let suspects = trace.lines().filter(|line| line.contains("suspect"));
-        let times = suspects.filter_map(|line| serde_json::from_str::<Value>(line).ok());
-        times.filter_map(|it| it["t"].as_f64().or(it["time"].as_f64())).fold(0.0, f64::max)
+    let line = "simulate bully -n 5 --crash 5@10 --until 80";
+    let shown = |more: &str| {
+        let shown = text(&format!("{line}{more}"), 0);
+        shown.split_whitespace().collect::<Vec<_>>().join(" ")
     };
-    assert!(elected(" --suspect-after 30") > elected(""));
+    assert!(shown("").contains("election time 5.5 "));
+    assert!(shown(" --suspect-after 30").contains("election time 33.5 "));
+    // The command that makes a run again has the option.
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("run.ndjson");
+    text(&format!("{line} --suspect-after 30 --trace {}", path.display()), 0);
+    let trace = std::fs::read_to_string(path).expect("a trace");
+    assert!(trace.contains("simulate bully -n 5 --suspect-after 30 --crash 5@10"), "{trace}");
+    let idle = tenure("simulate lamport -n 2 --suspect-after 30");
+    assert!(String::from_utf8_lossy(&idle.stderr).contains("--suspect-after"), "{idle:?}");
 }
 
 /// In the checker's synchronous time a timer fires when it is due.
 #[test]
 fn check_explores_the_timeout_that_is_set() {
-    let line = "check bully -n 3 --initiators 1 --latency 1 --property cost";
-    assert_eq!(data(line, 0)["properties"]["cost"], "holds");
-    let short = format!("{line} --timeout coordinator=1");
+    for latency in ["1", "0..2", "1..3"] {
+        let line = format!("check bully -n 3 --initiators 1 --latency {latency} --property cost");
+        assert_eq!(data(&line, 0)["properties"]["cost"], "holds", "{line}");
+    }
+    let short = "check bully -n 3 --initiators 1 --latency 0..2 --property cost";
+    let short = format!("{short} --timeout coordinator=1");
     assert_eq!(data(&short, 1)["properties"]["cost"], "violated");
     let idle = tenure("check raft -n 2 --timeout election=5 --max-states 1000");
     let told = String::from_utf8_lossy(&idle.stderr);

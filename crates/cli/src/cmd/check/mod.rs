@@ -5,7 +5,7 @@ mod perform;
 
 use tenure_algorithms::catalogue::Parameters;
 use tenure_check::{Judgement, Limit, Refusal, Report};
-use tenure_core::{Need, Property, Service, Timing};
+use tenure_core::{Need, Property, Service, TICKS_PER_UNIT, Timing};
 
 use self::perform::examination;
 use super::failure::{Failure, Status};
@@ -98,8 +98,11 @@ fn searched(options: &Options, followed: bool) -> Result<Report, Failure> {
     if options.group.draws_ids() {
         return Err(Failure::usage("a check is of certain ranks; list them: --ids 2,3,1"));
     }
+    // Timeouts follow from the bound on latency, of a unit at least.
+    let longest = options.latency.as_ref().map_or(1, |latency| (*latency.end()).max(1));
+    let delay = u64::from(longest) * TICKS_PER_UNIT;
     // No message is so late that more than one number of a heartbeat is told apart.
-    let parameters = Parameters { rounds: 1, ..options.group.parameters()? };
+    let parameters = Parameters { rounds: 1, delay, ..options.group.parameters()? };
     let card = tenure_instances::card(&options.algorithm, &parameters).map_err(Failure::usage)?;
     options.group.check_timeouts(&card)?;
     let properties = options.properties(&card)?;
