@@ -29,7 +29,7 @@ fn a_lock_that_deadlocks_violates_both_freedoms() {
     assert_eq!(told["properties"], judged);
     let shown = text(&format!("{line} deadlock-freedom"), 1);
     assert!(shown.contains("weak fairness"), "{shown}");
-    assert!(shown.contains("wait, and no process can ever enter again"), "{shown}");
+    assert!(shown.contains("P1, P2 and P3 wait, and no process can"), "{shown}");
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn a_simulation_takes_the_bypass_that_it_prints() {
     let measured = data(&format!("{line} bounded-bypass"), 0);
     assert!(measured["bypass_max"].is_u64(), "{measured}");
     let judged = data(&format!("{line} bounded-bypass=1"), 1);
-    assert!(judged["summary"]["violated"]["bounded-bypass"].is_object(), "{judged}");
+    assert!(judged["summary"]["violated"]["bounded-bypass"].as_u64() > Some(0), "{judged}");
     let ring = data("simulate token-ring -n 3 --entries 4 --latency exp:8", 0);
     assert_eq!(ring["verdicts"]["bounded-bypass"], "holds", "the card promises it: {ring}");
 }

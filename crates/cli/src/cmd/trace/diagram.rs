@@ -10,7 +10,7 @@ use tenure_trace::diagram::{
 };
 use tenure_trace::merge_whole_files;
 
-use super::{logs, of_input, page, report_torn};
+use super::{logs, of_input, page, report_torn_files};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::output::{no_effect, print, print_file, width};
 
@@ -111,6 +111,7 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     if options.from.zip(options.to).is_some_and(|(from, to)| from > to) {
         return Err(Failure::usage("--from is later than --to: nothing lies between; swap them"));
     }
+    report_torn_files(&options.files);
     if options.logs {
         let columns = options.width.map_or_else(width, usize::from);
         return logs::run(&options.files, options.form, &moments(options), columns);
@@ -195,7 +196,6 @@ fn say_what_nobody_says(options: &Options) -> Result<(), Failure> {
         return Ok(());
     }
     let merged = merge_whole_files(&options.files).map_err(of_input)?;
-    report_torn(&merged.torn, &merged.empty);
     let records = merged.records.iter().map(|it| serde_json::to_string(it).unwrap_or_default());
     let records: Vec<String> = records.collect();
     for field in &options.fields {

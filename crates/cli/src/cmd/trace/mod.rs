@@ -9,13 +9,14 @@ pub(crate) mod replay;
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
+use std::io::{Read, Seek, SeekFrom};
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use tenure_core::ProcessId;
 use tenure_trace::{
     Judgement, Kind, MOST_PROCESSES, MergeError, Merged, ReadError, ReadLimits, Record, Show,
-    Verification, Who, merge_files, merge_whole_files, plain, verify_files,
+    Trace, Verification, Who, merge_files, merge_whole_files, plain, verify_files,
 };
 
 use super::failure::{Failure, Status};
@@ -153,6 +154,21 @@ pub(crate) fn report_torn(torn: &[PathBuf], empty: &[PathBuf]) {
         let path = path.display().to_string();
         eprintln!("{name}: {}: {says} and was left out", plain(&path));
     }
+}
+
+/// The same where a file is read by something that does not say so.
+pub(crate) fn report_torn_files(paths: &[PathBuf]) {
+    let is_torn = |path: &&PathBuf| {
+        // Only a file that does not end with a line feed is read twice.
+        let ends = std::fs::File::open(path).and_then(|mut file| {
+            let mut last = [0];
+            file.seek(SeekFrom::End(-1))?;
+            file.read_exact(&mut last).map(|()| last == *b"\n")
+        });
+        matches!(ends, Ok(false)) && Trace::read(path).is_ok_and(|trace| trace.torn.is_some())
+    };
+    let torn: Vec<PathBuf> = paths.iter().filter(is_torn).cloned().collect();
+    report_torn(&torn, &[]);
 }
 
 /// Refuses a process that a group of `n` does not have.
