@@ -90,8 +90,12 @@ fn has_key(span: &Span) -> Result<(), Error> {
 /// The keys that some operations write, and the spans that they delete.
 type Writes<'a> = (BTreeSet<&'a [u8]>, Vec<&'a Span>);
 
-/// What these write and delete; refused where a key is written twice, or written and deleted. Of
-/// the two ways that a nested transaction may go only one is taken, so that both may write a key.
+/// Returns what these operations put and delete.
+///
+/// Rejects a key that is put twice, or put and deleted, wherever the two operations are nested and
+/// whichever comes first: all operations of a transaction share one revision. Only one of the two
+/// branches of a nested transaction runs, so one branch may put a key that the other one puts or
+/// deletes.
 fn writes(operations: &[Operation]) -> Result<Writes<'_>, Error> {
     let deleted = operations.iter().filter_map(|operation| match operation {
         Operation::Delete(delete) => Some(&delete.span),
@@ -107,8 +111,13 @@ fn writes(operations: &[Operation]) -> Result<Writes<'_>, Error> {
         let (then, deleted_then) = writes(&txn.success)?;
         let (otherwise, deleted_otherwise) = writes(&txn.failure)?;
         let either: BTreeSet<&[u8]> = then.union(&otherwise).copied().collect();
+        let deleted_either = [deleted_then, deleted_otherwise].concat();
+        // `written` holds the puts of the nested transactions before this one.
+        if deleted_either.iter().any(|span| has_one_of(span, &written)) {
+            return Err(Error::DuplicateKey);
+        }
         add(&mut written, either, &deleted)?;
-        deleted.extend(deleted_then.into_iter().chain(deleted_otherwise));
+        deleted.extend(deleted_either);
     }
     let own = operations.iter().filter_map(|operation| match operation {
         Operation::Put(put) => Some(&put.key[..]),
@@ -116,6 +125,11 @@ fn writes(operations: &[Operation]) -> Result<Writes<'_>, Error> {
     });
     add(&mut written, own, &deleted)?;
     Ok((written, deleted))
+}
+
+/// True if the span contains one of the keys.
+fn has_one_of(span: &Span, keys: &BTreeSet<&[u8]>) -> bool {
+    span.bounds().is_some_and(|bounds| keys.range::<[u8], _>(bounds).next().is_some())
 }
 
 fn add<'a>(
@@ -157,6 +171,31 @@ mod tests {
         ] {
             assert_eq!(with(twice.clone()), Err(Error::DuplicateKey), "{twice:?}");
         }
+    }
+
+    #[test]
+    fn rejects_put_and_delete_of_one_key_in_either_order() {
+        let put = || Operation::Put(Put { key: "k5".into(), ..Put::default() });
+        let span = Span { key: "k1".into(), end: "k9".into() };
+        let delete = || Operation::Delete(Delete { span: span.clone(), ..Delete::default() });
+        let txn = |success, failure| Operation::Txn(Txn { success, failure, ..Txn::default() });
+        let deep = |operation| txn(vec![txn(vec![operation], vec![])], vec![]);
+        let puts = || [put(), txn(vec![put()], vec![]), txn(vec![], vec![put()]), deep(put())];
+        let deletes =
+            || [delete(), txn(vec![delete()], vec![]), txn(vec![], vec![delete()]), deep(delete())];
+        let check = |success| Txn { success, ..Txn::default() }.check(128);
+        for (put, delete) in puts().iter().flat_map(|put| deletes().map(|it| (put.clone(), it))) {
+            for both in [vec![put.clone(), delete.clone()], vec![delete, put]] {
+                assert_eq!(check(both.clone()), Err(Error::DuplicateKey), "{both:?}");
+                let nested = vec![txn(both.clone(), vec![])];
+                assert_eq!(check(nested), Err(Error::DuplicateKey), "nested {both:?}");
+            }
+        }
+        // Only one branch of a transaction runs.
+        assert_eq!(check(vec![txn(vec![put()], vec![delete()])]), Ok(()));
+        assert_eq!(check(vec![txn(vec![delete()], vec![put()])]), Ok(()));
+        let other = Operation::Put(Put { key: "k9".into(), ..Put::default() });
+        assert_eq!(check(vec![txn(vec![other], vec![]), txn(vec![], vec![delete()])]), Ok(()));
     }
 
     #[test]

@@ -510,14 +510,13 @@ fn check_txn(txn: &Txn) -> Result<(), Error> {
         })
     }
     sizes(txn, 6)?;
-    // Every way that it may go: none writes a key twice, or writes and deletes one. But, as in
-    // etcd, a nested transaction may delete what another that is nested before it has written.
+    // No way through the transaction puts a key twice, or puts and deletes one.
     for way in ways(txn) {
         for (at, one) in &way {
             let Operation::Put(put) = one else { continue };
             let clashes = way.iter().any(|(other, two)| match two {
                 Operation::Put(two) => other != at && two.key == put.key,
-                Operation::Delete(two) => two.span.has(&put.key) && !is_later(at, other),
+                Operation::Delete(two) => two.span.has(&put.key),
                 _ => false,
             });
             if clashes {
@@ -526,13 +525,6 @@ fn check_txn(txn: &Txn) -> Result<(), Error> {
         }
     }
     Ok(())
-}
-
-/// Whether the two are in different transactions that are nested in the same one, and the first in
-/// the one before.
-fn is_later(first: &[usize], second: &[usize]) -> bool {
-    let parts = first.iter().zip(second).position(|(one, other)| one != other);
-    parts.is_some_and(|at| first[at] < second[at] && first.len() > at + 1 && second.len() > at + 1)
 }
 
 /// What is done on a way, each with its place in the list, and in the lists around that.
